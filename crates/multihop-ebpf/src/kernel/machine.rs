@@ -7,6 +7,8 @@ use std::fs;
 use std::io;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use libbpf_rs::Link;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
@@ -71,7 +73,20 @@ fn remove() -> Result<(), TcpError> {
         }
     }
     umount2(PLACE, MntFlags::empty()).map_err(|error| failed("cannot unmount", error.into()))?;
-    fs::remove_dir(PLACE).map_err(|error| failed("cannot remove", error))
+    fs::remove_dir(PLACE).map_err(|error| failed("cannot remove", error))?;
+    wait_for_the_kernel();
+    Ok(())
+}
+
+/// The kernel removes a control soon after its link. Until then it could not be loaded again.
+fn wait_for_the_kernel() {
+    for _ in 0..TRIES {
+        let known = fs::read_to_string(AVAILABLE).unwrap_or_default();
+        if !known.split_whitespace().any(|name| Control::ALL.iter().any(|control| control.name() == name)) {
+            return;
+        }
+        thread::sleep(PAUSE);
+    }
 }
 
 fn is_mounted() -> bool {
@@ -83,5 +98,9 @@ fn failed(what: &str, error: io::Error) -> TcpError {
     TcpError::File { what: format!("{what} {PLACE}"), error }
 }
 
+/// Names of the controls that the kernel has.
+const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+const TRIES: u32 = 200;
+const PAUSE: Duration = Duration::from_millis(10);
 /// Where the links are.
 const PLACE: &str = "/run/multihop-tcp";

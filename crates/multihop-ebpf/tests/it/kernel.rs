@@ -5,6 +5,7 @@ use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, MutexGuard};
+use std::time::Duration;
 use std::{env, fs, thread};
 
 use multihop_ebpf::{Connection, Control, Run, Sample, Settings, TcpError, flows, is_loaded, load, unload};
@@ -32,6 +33,22 @@ fn two() -> Option<(Namespace, Namespace)> {
     sender.join(("sender", &mine), &receiver, ("receiver", &theirs)).unwrap();
     // As over three routers.
     receiver.set("net/ipv4/ip_default_ttl", "61").unwrap();
+    // The link is ready a moment after it is up.
+    let listener = receiver.run(|| TcpListener::bind((RECEIVER, 0)).unwrap()).unwrap();
+    let address = listener.local_addr().unwrap();
+    let tries = 0..200;
+    let is_ready = sender
+        .run(|| {
+            tries.into_iter().any(|_| {
+                let connected = TcpStream::connect(address).is_ok();
+                if !connected {
+                    thread::sleep(Duration::from_millis(10));
+                }
+                connected
+            })
+        })
+        .unwrap();
+    assert!(is_ready, "the namespaces are not joined");
     Some((sender, receiver))
 }
 
