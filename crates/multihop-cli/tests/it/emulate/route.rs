@@ -8,14 +8,15 @@ use super::{TAP, code, folder, is_possible, stderr, stdout};
 
 const NETWORK: &str = "duration = 90.0\nradio.rate = \"11M\"\n[topology]\nkind = \"chain\"\nhops = 4\n";
 
-/// A daemon, and what its node sees: once it reaches all others it waits for the routes to settle, pings all of them, and
-/// shows its routes.
+/// A daemon, and what its node sees: once it reaches all others it waits for the routes to settle, pings all of them
+/// again, and shows its routes. If it never reaches them, the emulation ends before the command.
 const STATION: &str = "\
 node=$1; shift
 \"$@\" >daemon-$node.txt 2>&1 &
-for to in 1 2 3 4 5; do until ping -n -c 1 -W 1 10.0.0.$to >/dev/null; do sleep 0.2; done; done
+all() { for to in 1 2 3 4 5; do ping -n -c 2 -i 0.2 -W 2 10.0.0.$to >/dev/null || return 1; done; }
+until all; do sleep 0.2; done
 sleep 4
-for to in 1 2 3 4 5; do ping -n -c 2 -i 0.2 -W 2 10.0.0.$to >/dev/null || echo no answer from $to >>seen-$node.txt; done
+until all; do sleep 0.5; done
 ip route | sed \"s/^/$node: /\" >>seen-$node.txt
 touch done-$node
 wait
@@ -27,8 +28,10 @@ until [ -e done-0 -a -e done-1 -a -e done-2 -a -e done-3 -a -e done-4 ]; do slee
 cat seen-*.txt
 ";
 
+/// Validity times are long, so that messages lost on a busy machine do not take a route away.
 fn ours(node: usize) -> String {
-    let quick = "--set routing.hello_interval=0.5 --set routing.tc_interval=1";
+    let quick = "--set routing.hello_interval=0.5 --set routing.neighbour_hold=4 \
+                 --set routing.tc_interval=1 --set routing.topology_hold=8";
     station(node, &format!("multihop route radio0 --quiet {quick}"))
 }
 
@@ -47,9 +50,9 @@ LinkQualityLevel 0
 DebugLevel 0
 Interface \"radio0\" {
 HelloInterval 0.5
-HelloValidityTime 1.5
+HelloValidityTime 4.0
 TcInterval 1.0
-TcValidityTime 3.0
+TcValidityTime 8.0
 }
 ";
 
@@ -71,7 +74,6 @@ fn routes(name: &str, daemon: impl Fn(usize) -> String) -> Option<(Folder, BTree
     let done = super::command(&folder, &args).env("PATH", path).output().unwrap();
     let text = stdout(&done);
     assert_eq!(code(&done), 0, "{text}{}{}", stderr(&done), folder.read("out/program-0.txt"));
-    assert!(!text.contains("no answer"), "{text}");
     let via = |line: &str| {
         let words: Vec<_> = line.split_whitespace().collect();
         let [node, to, "via", via, ..] = words[..] else { return None };
