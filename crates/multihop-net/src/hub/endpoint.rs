@@ -1,5 +1,5 @@
 //! One end of a connection, as the hub drives it: that of TPA, or a user-defined one in a
-//! [`Shim`](super::shim::Shim).
+//! [`Shim`].
 
 use std::fmt;
 
