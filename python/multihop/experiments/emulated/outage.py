@@ -33,19 +33,25 @@ def seconds(clock: str) -> float:
     return 3600 * int(found[1]) + 60 * int(found[2]) + float(found[3])
 
 
+def events(document: Document, word: str) -> list[float]:
+    """When the source lost its route (gone), or had one again (back), as times of day."""
+    return [seconds(line) for line in str(document["outputs"][-2]).splitlines() if line.startswith(word)]
+
+
 def gap(document: Document) -> tuple[float, float] | None:
-    """When data stopped arriving for longest, and when it arrived again, as times of day."""
-    pairs = [tuple(map(seconds, line.split())) for line in str(document["outputs"][-1]).splitlines() if AT.match(line)]
-    return max(((before, after) for before, after in pairs), key=lambda one: one[1] - one[0], default=None)
+    """When data stopped arriving and when it arrived again: the longest time in which the source lost its route."""
+    lines = [line.split() for line in str(document["outputs"][-1]).splitlines() if AT.match(line)]
+    pairs = [(seconds(before), seconds(after)) for before, after in lines]
+    gone = events(document, "gone")
+    lost = [one for one in pairs if any(one[0] < at < one[1] for at in gone)]
+    return max(lost, key=lambda one: one[1] - one[0], default=None)
 
 
 def route_back(document: Document) -> float | None:
-    """When the source had its route again: the first time after it was gone in the longest silence."""
+    """When the source had its route again, for the last time in that silence."""
     found = gap(document)
-    if found is None:
-        return None
-    back = [seconds(line) for line in str(document["outputs"][-2]).splitlines() if line.startswith("back")]
-    return max((at for at in back if found[0] < at <= found[1]), default=None)
+    back = events(document, "back")
+    return max((at for at in back if found[0] < at <= found[1]), default=None) if found else None
 
 
 def resumed(document: Document) -> float | None:
@@ -98,7 +104,7 @@ OUTAGE = Experiment(
     title="a route that vanishes for 20 s",
     found=f"Three hops with multihop route (OLSR) at each of four stations, whose kernels forward. The second relay is out of reach from {AWAY:g} to {BACK:g} s. OLSR notices "
     "it and finds the route again; a transfer has to notice that. Resumed: from the instant at which the kernel of the source has the route again to the first data at the "
-    "destination. Silent: the longest time without data there.",
+    "destination. Silent: the time without data there.",
     emulated=True,
     scenario={
         "mac": {"arp": "queueing"},
