@@ -10,7 +10,7 @@ import pytest
 
 import multihop
 from multihop.experiments.declare import Axis, Effort, Metric
-from multihop.experiments.emulated import chain, kernel, part, probe, programs, routing, world
+from multihop.experiments.emulated import chain, kernel, outage, part, probe, programs, routing, world
 from multihop.experiments.emulated.world import Emulations
 from multihop.experiments.study import Experiment, Study
 from multihop.progress import Progress
@@ -235,3 +235,12 @@ def test_short_fairness_is_the_mean_over_intervals() -> None:
     found = kernel.short_fairness({"outputs": ["", flow(1.0, 1.0, 0.0), "", flow(1.0, 0.0, 0.0, 5.0)]})
     assert found == 100 * (1.0 + 0.5) / 2
     assert kernel.short_fairness({"outputs": ["", "nothing", "", flow(1.0)]}) is None
+
+
+def test_an_outage_is_the_silence_in_which_the_route_was_gone() -> None:
+    routes = "back 10:00:00.0\ngone 10:00:46.5\nback 10:01:07.0\ngone 10:01:30.0\n"
+    silences = "10:00:01.0 10:00:25.0\n10:00:45.1 10:01:08.5\n10:01:10.0 10:01:12.0\n"
+    document = {"outputs": ["", routes, silences]}
+    assert outage.resumed(document) == pytest.approx(1.5)
+    assert outage.silent(document) == pytest.approx(23.4)
+    assert outage.resumed({"outputs": ["", routes, "10:00:01.0 10:00:25.0\n"]}) is None

@@ -72,7 +72,6 @@ def programs() -> list[dict[str, Any]]:
         "node": 0,
         "command": "true",
         "environment": [f"TO=10.0.0.{LAST + 1}", f"SECONDS={SECONDS}", "RATE=0"],
-        "start": float(START),
     }
     return [
         {"node": LAST, "command": "true"},
@@ -115,8 +114,8 @@ OUTAGE = Experiment(
     },
     axes=[choice({name: TRANSPORTS[name] for name in NAMES})],
     metrics=(Metric("resumed", "resumed after, s", resumed), Metric("silent", "silent for, s", silent), LATE),
-    quick=Effort(1, {"duration": END}),
-    full=Effort(3, {"duration": END}),
+    quick=Effort(1, {"duration": END, "program.1.start": float(START)}),
+    full=Effort(3, {"duration": END, "program.1.start": float(START)}),
     plots=(Plot("bar", "resumed", x="transport", caption="From the return of the route to the first data, 95% intervals."),),
     more=how,
 )

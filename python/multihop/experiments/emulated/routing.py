@@ -199,6 +199,7 @@ WATCH = (
     f"sleep {FLOW_START}; timeout -s INT {FLOW_SECONDS} ip -ts monitor route | "
     f'awk \'$2=="10.0.0.{DESTINATION + 1}"&&$3=="via"{{print substr($1,13,15), $4}}\''
 )
+LONG: Settings = {"duration": FLOW_START + FLOW_SECONDS + 12.0, "program.10.start": float(FLOW_START)}
 WEIGHTED = OURS + " --set routing.protocol=apdr --set routing.weight={weight}"
 CHOICES = {
     "OLSR": OURS,
@@ -265,7 +266,6 @@ DIAMOND = Experiment(
             {
                 "node": SOURCE,
                 "command": f"exec iperf3 -c 10.0.0.{DESTINATION + 1} -p {PORT} -t {FLOW_SECONDS} -C reno -w 64K -J",
-                "start": float(FLOW_START),
             },
         ],
     },
@@ -278,8 +278,8 @@ DIAMOND = Experiment(
         Metric("again", "retransmitted segments", of_sender("sum_sent", "retransmits")),
         LATE,
     ),
-    quick=Effort(1, {"duration": FLOW_START + FLOW_SECONDS + 12.0}),
-    full=Effort(3, {"duration": FLOW_START + FLOW_SECONDS + 12.0}),
+    quick=Effort(1, LONG),
+    full=Effort(3, LONG),
     plots=(Plot("bar", "changes", x="routing", caption="How often S changed its relay to D, 95% intervals."),),
     more=how,
 )
