@@ -21,6 +21,8 @@ from multihop.runs import Where
 ELSEWHERE = {
     "validation-stationarity": "is an example of multihop-radio, which cargo builds",
     "validation-apdr-long": "watches a process",
+    "emulated-routing-ring-8": "is emulated-routing-ring-4 with more stations, in real time",
+    "emulated-routing-moving-8": "is emulated-routing-moving-4 with more stations, in real time",
 }
 # Some read fixed times of a run, or need packets on every path.
 SECONDS = {
