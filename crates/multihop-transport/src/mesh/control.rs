@@ -206,14 +206,15 @@ impl Control {
     /// Nothing was heard for a timeout. If there was no long queue before, the path is broken, not congested.
     pub(super) fn on_timeout(&mut self) {
         let Some(round) = self.round() else { return };
-        let rate = match self.stage {
-            Stage::Start { window } => window / round / 2.0,
+        self.stage = match self.stage {
+            // A queue would have ended the start.
+            Stage::Start { window } => Stage::Start { window: (window / 2.0).max(1.0) },
             Stage::Steady { rate, .. } => {
                 let is_queued = rate * self.queueing.as_secs_f64() > self.target(rate) * LONG_QUEUE;
-                if is_queued { rate / 2.0 } else { rate }
+                let rate = if is_queued { rate / 2.0 } else { rate };
+                Stage::Steady { rate: self.bounded(rate, round), error: 0.0, spare: 0.0 }
             }
         };
-        self.stage = Stage::Steady { rate: self.bounded(rate, round), error: 0.0, spare: 0.0 };
     }
 
     /// How long to pause so that the queue runs empty, if it has not been for a while. Everybody sees that, so that the

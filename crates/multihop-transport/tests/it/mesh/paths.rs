@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use multihop_core::{Duration, Instant, Machine, Rng, earliest};
+use multihop_core::{Duration, Instant, Machine, Notice, Rng, earliest};
 use multihop_transport::connection::{Data, Event};
 use multihop_transport::mesh::{Config, Output};
 use multihop_wire::mesh::Segment;
@@ -163,6 +163,21 @@ fn losses_leave_the_window_alone() {
     path.measure(5);
     let carried = path.measure(10)[0];
     assert!(carried >= 8_500, "{carried} of 10000");
+}
+
+/// The first window over one hop is a single segment, so that a loss is a timeout.
+#[test]
+fn a_timeout_does_not_end_the_start() {
+    for seed in 1..=20 {
+        let mut path = Bottleneck::new(1, &Config::default(), MS * 6, MS * 20);
+        path.rng = Rng::stream(seed, "test/loss", 0);
+        path.loss = 0.1;
+        path.flows[0][0].end.notice(Notice::PathInfo { hops: 1 });
+        path.start(0);
+        path.measure(5);
+        let carried = path.measure(5)[0];
+        assert!(carried >= 600, "{carried} of 833 with seed {seed}");
+    }
 }
 
 #[test]
