@@ -59,8 +59,9 @@ impl Default for Config {
 
 impl Config {
     /// For real networks: a listener has many connections, so that buffers begin small. They grow where they must.
+    /// A path that was silent for a moment is tried soon: losses of many segments at once are common on radio.
     pub fn net() -> Self {
-        Self { recv_buffer: 64, window_max: 8192, ..Self::default() }
+        Self { recv_buffer: 64, window_max: 8192, rto_min: Duration::from_millis(100), ..Self::default() }
     }
 
     /// The same with every number within the bounds of the protocol.

@@ -59,6 +59,11 @@ impl Delivery {
         }
     }
 
+    /// Silence is no rate of arrivals.
+    fn pause(&mut self) {
+        (self.since, self.arrived) = (None, 0);
+    }
+
     fn largest(&self) -> Option<f64> {
         (self.rates[1] > 0.0).then(|| self.rates[0].max(self.rates[1]))
     }
@@ -205,13 +210,13 @@ impl Control {
 
     /// Nothing was heard for a timeout. If there was no long queue before, the path is broken, not congested.
     pub(super) fn on_timeout(&mut self) {
-        let Some(round) = self.round() else { return };
+        self.delivery.pause();
+        let (Some(round), Some(base)) = (self.round(), self.base.get()) else { return };
         self.stage = match self.stage {
             // A queue would have ended the start.
             Stage::Start { window } => Stage::Start { window: (window / 2.0).max(1.0) },
             Stage::Steady { rate, .. } => {
-                let is_queued = rate * self.queueing.as_secs_f64() > self.target(rate) * LONG_QUEUE;
-                let rate = if is_queued { rate / 2.0 } else { rate };
+                let rate = if self.queueing > base { rate / 2.0 } else { rate };
                 Stage::Steady { rate: self.bounded(rate, round), error: 0.0, spare: 0.0 }
             }
         };
@@ -243,8 +248,6 @@ const LEAST_WINDOW: f64 = 0.25;
 const REUSE_HOPS: f64 = 4.0;
 /// Segments in a shortest round trip up to which a flow may grow at once if it sees no queue.
 const SPARSE: f64 = 0.5;
-/// How many times the backlog that the rate rests at means congestion.
-const LONG_QUEUE: f64 = 2.0;
 /// Share of that backlog that counts as none.
 const ALMOST_EMPTY: f64 = 0.25;
 /// How many times that backlog a pause makes room for.

@@ -326,6 +326,10 @@ impl End {
 
     /// Nothing was heard for a timeout: probes, and no data until the peer answers one.
     fn on_silence(&mut self) {
+        // What silenced the data may have silenced the first probe too, and be over.
+        if self.frozen.is_some() || self.send.is_empty() {
+            self.rtt.back_off();
+        }
         self.probe_due = true;
         if !self.send.is_empty() {
             self.counters.timeouts += 1;
@@ -334,7 +338,6 @@ impl End {
                 self.freeze();
             }
         }
-        self.rtt.back_off();
     }
 
     fn freeze(&mut self) {

@@ -20,6 +20,8 @@ pub(super) struct Bottleneck {
     pub(super) loss: f64,
     /// Share of ACKs that are lost at random.
     ack_loss: f64,
+    /// When all is lost: ACKs, and segments.
+    outages: [Vec<(Instant, Instant)>; 2],
     /// Data waits at its receiver for a random time, below this in three of four cases, and below four times this
     /// otherwise; what follows it waits too.
     pub(super) jitter: Duration,
@@ -47,6 +49,7 @@ impl Bottleneck {
             lost: 0,
             loss: 0.0,
             ack_loss: 0.0,
+            outages: [const { Vec::new() }; 2],
             jitter: Duration::ZERO,
             rng: Rng::stream(1, "test/jitter", 0),
             newest: Instant::ZERO,
@@ -78,6 +81,9 @@ impl Bottleneck {
 
     fn carry(&mut self, flow: usize, to: usize, segment: Segment) {
         let mut at = self.now + self.delay;
+        if self.outages[to].iter().any(|&(from, until)| (from..until).contains(&self.now)) {
+            return;
+        }
         if to == 0 && self.rng.chance(self.ack_loss) {
             return;
         }
@@ -184,6 +190,28 @@ fn a_timeout_does_not_end_the_start() {
         let carried = path.measure(5)[0];
         assert!(carried >= 700, "{carried} of 833 with seed {seed}");
     }
+}
+
+#[test]
+fn losses_in_bursts_cost_little_more_than_their_time() {
+    let exponential = |rng: &mut Rng, mean: f64| Duration::from_secs_f64(-mean * (1.0 - rng.unit()).ln());
+    let mut carried = 0;
+    for seed in 1..=20 {
+        let mut path = Bottleneck::new(1, &Config::net(), MS * 6, MS * 20);
+        let mut rng = Rng::stream(seed, "test/bursts", 0);
+        for outages in &mut path.outages {
+            let mut at = Instant::ZERO;
+            while at < Instant::ZERO + MS * 20_000 {
+                let from = at + exponential(&mut rng, 0.95);
+                at = from + exponential(&mut rng, 0.05);
+                outages.push((from, at));
+            }
+        }
+        path.start(0);
+        carried += path.measure(20)[0];
+    }
+    let most = 20 * 20_000 / 6;
+    assert!(carried * 100 >= most * 88, "{carried} of {most}");
 }
 
 #[test]
