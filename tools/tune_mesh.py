@@ -8,7 +8,8 @@ python3 tools/tune_mesh.py --out DIR --on tcp://HOST:8786    on a Dask cluster
 The score of a point is the mean, over networks and flows, of ln(1 + goodput in kb/s) - 0.1 ln(95% quantile of
 delay in ms). DIR/evaluations.jsonl has every point with its score. At the end the best point and the defaults
 are compared on both halves, with paired intervals over networks and seeds: constants that win on the training
-half alone are worth nothing. Needs `pip install 'multihop[tune]'`.
+half alone are worth nothing. What they gain and lose in each network follows, also beside NewReno.
+Needs `pip install 'multihop[tune]'`.
 """
 
 from __future__ import annotations
@@ -17,14 +18,15 @@ import argparse
 import json
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 from multihop.experiments.declare import Axis, Document, Effort, Settings
 from multihop.experiments.gauntlet.catalogue import TEST_HALF, TRAINING_HALF
-from multihop.experiments.gauntlet.networks import FILES, OWN, START
+from multihop.experiments.gauntlet.networks import FILES, NEWRENO, OWN, SHARED, START, rivals
 from multihop.experiments.study import Experiment, Study
 from multihop.journal import Journal
 from multihop.progress import Progress
@@ -85,6 +87,7 @@ def main() -> int:
         found, default = judge.values(half, [best, {}])
         gained = interval([a - b for a, b in zip(found, default, strict=True)], half.level)
         print(f"{half.id}: best {fmean(found):.4f}, defaults {fmean(default):.4f}, difference {gained}")
+    judge.compare(best)
     return 0
 
 
@@ -109,16 +112,52 @@ class Judge:
 
     def values(self, half: Experiment, points: Sequence[Point]) -> list[list[float]]:
         """For each point its value in each network with each seed."""
-        networks = {name: value for name, value in half.axes[0].values.items() if name != FILES}
-        tables = {str(i): {"flow.*.transport": {"kind": "mesh", **p}} for i, p in enumerate(points)}
-        axes = [Axis("network", networks), Axis("transport", tables), Axis("beside", {OWN: {}})]
-        effort = Effort(self.seeds, self.settings, first=half.quick.first)
-        study = Study(replace(half, axes=axes, more=None), effort, self.journal)
-        study.run(self.where, Progress("", quiet=True))
+        study = self.study(half, dict(enumerate(points)))
         return [
-            [value(result.data) for network in networks for result in study.results((network, name, OWN))]
-            for name in tables
+            [
+                value(result.data)
+                for network in networks(half)
+                for result in study.results((network, name, OWN))
+            ]
+            for name in range(len(points))
         ]
+
+    def study(self, half: Experiment, points: Mapping[Any, Point], beside: str = OWN) -> Study:
+        """The runs of these points, with a second flow of this kind in the shared network."""
+        tables: dict[Any, Settings] = {
+            name: {"flow.0.transport" if beside != OWN else "flow.*.transport": {"kind": "mesh", **point}}
+            for name, point in points.items()
+        }
+        kept = networks(half) if beside == OWN else {SHARED: half.axes[0].values[SHARED]}
+        axes = [
+            Axis("network", kept),
+            Axis("transport", tables),
+            Axis("beside", {beside: rivals(0.0)[beside]}),
+        ]
+        effort = Effort(self.seeds, self.settings, first=half.quick.first)
+        study = Study(replace(half, axes=axes, more=None, left_out=lambda _: False), effort, self.journal)
+        study.run(self.where, Progress("", quiet=True))
+        return study
+
+    def compare(self, best: Point) -> None:
+        """Print what the best point gains and loses in each network of the training half."""
+        points: dict[Any, Point] = {"defaults": {}, "best": best}
+        print("defaults, best: goodput, kb/s; mean logarithm; 95% quantile of delay, ms")
+        study = self.study(TRAINING_HALF, points)
+        for network in networks(TRAINING_HALF):
+            cells = [[result.data for result in study.results((network, name, OWN))] for name in points]
+            told = [[fmean(measure(one) for one in cell) for cell in cells] for measure in MEASURES]
+            print(f"{network:14}" + ";".join(f"{old:9.2f}, {new:.2f}" for old, new in told))
+        shared = self.study(TRAINING_HALF, points, NEWRENO)
+        for name in points:
+            runs = [result.data["flows"] for result in shared.results((SHARED, name, NEWRENO))]
+            ours, theirs = (fmean(flows[n]["goodput_kbps"] for flows in runs) for n in (0, 1))
+            print(f"{name} beside NewReno: {ours:.0f} and {theirs:.0f} kb/s")
+
+
+def networks(half: Experiment) -> Mapping[str, Settings]:
+    """Those of greedy flows."""
+    return {name: settings for name, settings in half.axes[0].values.items() if name != FILES}
 
 
 def value(document: Document) -> float:
@@ -130,6 +169,21 @@ def cost(delay: Mapping[str, float | None] | None) -> float:
     """What the delay of a flow costs; nothing if no segment arrived, which goodput shows."""
     quantile = delay["p95"] if delay else None
     return DELAY_COUNTS * math.log(max(quantile, 1.0)) if quantile else 0.0
+
+
+def delay(document: Document) -> float:
+    """The 95% quantile of delay, mean over the flows of which something arrived."""
+    found = [
+        flow["delay_ms"]["p95"] for flow in document["flows"] if flow["delay_ms"] and flow["delay_ms"]["p95"]
+    ]
+    return fmean(found) if found else math.nan
+
+
+MEASURES: Sequence[Callable[[Document], float]] = (
+    lambda document: float(document["totals"]["goodput_kbps"]),
+    lambda document: fmean(math.log1p(flow["goodput_kbps"]) for flow in document["flows"]),
+    delay,
+)
 
 
 def search(judge: Judge, generations: int) -> Point:
