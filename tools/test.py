@@ -46,7 +46,7 @@ def main(arguments: list[str]) -> int:
     names = arguments or list(STEPS)
     with ThreadPoolExecutor(1) as pool:
         beside = {
-            name: pool.submit(beside_others, name) for name in names if name in BESIDE and len(names) > 1
+            name: pool.submit(beside_others, name) for name in BESIDE if name in names and len(names) > 1
         }
         for name in names:
             counts = beside[name].result() if name in beside else timed(name, STEPS[name])
@@ -325,8 +325,8 @@ STEPS: dict[str, Callable[[], Counts]] = {
     "licences": script("check_licences"),
 }
 
-BESIDE = {"wheel"}
-"""Steps that keep one processor busy for minutes and run beside those before them."""
+BESIDE = ("wheel", "fuzz")
+"""Steps that keep one processor busy for minutes and run, one after the other, beside those before them."""
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))
