@@ -1,6 +1,6 @@
 //! Static routes.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use multihop_core::NodeId;
 use multihop_radio::grid::{Grid, Point};
@@ -9,8 +9,10 @@ use multihop_radio::grid::{Grid, Point};
 pub(in crate::world) struct FixedRoutes {
     neighbours: Neighbours,
     by_hand: BTreeMap<(NodeId, NodeId), NodeId>,
-    /// For each destination needed so far: the next hop of every node.
-    towards: Vec<Option<Box<[u32]>>>,
+    /// For each destination needed so far: the next hops of the nodes around it.
+    towards: Vec<Option<Around>>,
+    /// For a search, where it has each node, or [`NOWHERE`]. Between searches all are [`NOWHERE`].
+    found: Vec<u32>,
 }
 
 const NOWHERE: u32 = u32::MAX;
@@ -19,7 +21,7 @@ impl FixedRoutes {
     pub(super) fn new(range: f64, places: &[Point], by_hand: BTreeMap<(NodeId, NodeId), NodeId>) -> Self {
         let neighbours = Neighbours::within(range, places);
         let nodes = neighbours.nodes();
-        Self { neighbours, by_hand, towards: vec![None; nodes] }
+        Self { neighbours, by_hand, towards: vec![None; nodes], found: vec![NOWHERE; nodes] }
     }
 
     /// Links between two nodes.
@@ -43,9 +45,31 @@ impl FixedRoutes {
         {
             return Some(via);
         }
-        let table = self.towards.get_mut(destination.index())?;
-        let table = table.get_or_insert_with(|| shortest_paths(&self.neighbours, destination));
-        Some(table[node.index()]).filter(|&next| next != NOWHERE).map(NodeId)
+        let around = self.towards.get_mut(destination.index())?;
+        if !around.as_ref().is_some_and(|around| around.knows(node)) {
+            *around = Some(search(&self.neighbours, destination, node, &mut self.found));
+        }
+        around.as_ref()?.next_hop(node)
+    }
+}
+
+/// The next hops towards a destination, as far as they have been needed: memory for all nodes and destinations would grow
+/// by the square.
+#[derive(Clone)]
+struct Around {
+    /// Nodes, in ascending order, with their next hops.
+    next: Box<[(NodeId, NodeId)]>,
+    /// Whether these are all nodes that have a path.
+    is_whole: bool,
+}
+
+impl Around {
+    fn next_hop(&self, node: NodeId) -> Option<NodeId> {
+        self.next.binary_search_by_key(&node, |&(node, _)| node).ok().map(|place| self.next[place].1)
+    }
+
+    fn knows(&self, node: NodeId) -> bool {
+        self.is_whole || self.next_hop(node).is_some()
     }
 }
 
@@ -78,25 +102,41 @@ impl Neighbours {
     }
 }
 
-/// Breadth-first search from the destination; a node's next hop is its lowest neighbour that is one hop nearer.
-fn shortest_paths(neighbours: &Neighbours, destination: NodeId) -> Box<[u32]> {
-    let mut hops = vec![NOWHERE; neighbours.nodes()];
-    let mut next = vec![NOWHERE; neighbours.nodes()];
-    let mut queue = VecDeque::from([destination]);
-    hops[destination.index()] = 0;
-    while let Some(node) = queue.pop_front() {
-        let further = hops[node.index()] + 1;
+/// A node that a search has found.
+struct Found {
+    node: NodeId,
+    hops: u32,
+    /// Its lowest neighbour that is one hop nearer.
+    next: NodeId,
+}
+
+/// Breadth-first search from the destination, until all nodes as near as `until` are found.
+fn search(neighbours: &Neighbours, destination: NodeId, until: NodeId, found: &mut [u32]) -> Around {
+    let mut nodes = vec![Found { node: destination, hops: 0, next: destination }];
+    found[destination.index()] = 0;
+    let mut expanded = 0;
+    while let Some(&Found { node, hops, .. }) = nodes.get(expanded) {
+        if nodes.get(found[until.index()] as usize).is_some_and(|until| until.hops == hops) {
+            break;
+        }
         for &neighbour in neighbours.of(node) {
-            if hops[neighbour.index()] == NOWHERE {
-                hops[neighbour.index()] = further;
-                next[neighbour.index()] = node.0;
-                queue.push_back(neighbour);
-            } else if hops[neighbour.index()] == further {
-                next[neighbour.index()] = next[neighbour.index()].min(node.0);
+            let place = &mut found[neighbour.index()];
+            match nodes.get_mut(*place as usize) {
+                None => {
+                    *place = u32::try_from(nodes.len()).expect("a checked number of nodes");
+                    nodes.push(Found { node: neighbour, hops: hops + 1, next: node });
+                }
+                Some(known) if known.hops == hops + 1 => known.next = known.next.min(node),
+                Some(_) => {}
             }
         }
+        expanded += 1;
     }
-    next.into()
+    let is_whole = expanded == nodes.len();
+    nodes.iter().for_each(|known| found[known.node.index()] = NOWHERE);
+    let mut next: Vec<_> = nodes[1..].iter().map(|known| (known.node, known.next)).collect();
+    next.sort_unstable();
+    Around { next: next.into(), is_whole }
 }
 
 #[cfg(test)]
