@@ -20,6 +20,11 @@ fn a_warm_connection_allocates_nothing() {
     for variant in [Variant::Cubic, Variant::Vegas, Variant::Westwood] {
         allocates_nothing(&Config { variant, ..plain.clone() });
     }
+    let by_time = Config { sack: true, rack: true, ..plain.clone() };
+    allocates_nothing(&by_time);
+    for variant in [Variant::Bbr, Variant::Bbr3] {
+        allocates_nothing(&Config { variant, ..by_time.clone() });
+    }
     let timestamps = Some(Duration::from_micros(1));
     allocates_nothing(&Config { variant: Variant::Adtcp, timestamps, ..plain });
     for profile in [tpa::Config::paper(), tpa::Config::net()] {

@@ -102,7 +102,7 @@ fn compose(kind: &Kind, suffix: Suffix) -> Result<Kind, &'static str> {
         (Kind::Tcp(tcp), Suffix::Elfn) => Ok(Kind::Tcp(TcpKind { elfn: Some(Restore::Keep), ..*tcp })),
         (Kind::Tpa(_), Suffix::Elfn) => Err("TPA has its own freeze state: use notices = true"),
         (Kind::Udp, Suffix::Elfn) => Err("UDP has no retransmissions that +elfn could suspend"),
-        (Kind::Tcp(tcp), Suffix::Pacing) if tcp.pacing.is_some() => Err("it is paced already"),
+        (Kind::Tcp(tcp), Suffix::Pacing) if tcp.is_paced() => Err("it is paced already"),
         (Kind::Tcp(tcp), Suffix::Pacing) => Ok(Kind::Tcp(paced(*tcp, Clock::Own))),
         (Kind::Tpa(tpa), Suffix::Pacing) if tpa.is_paced() => Err("it is paced already"),
         (Kind::Tpa(tpa), Suffix::Pacing) => Ok(Kind::Tpa(tpa.paced())),

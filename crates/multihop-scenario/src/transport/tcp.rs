@@ -40,15 +40,19 @@ pub(super) const NEWRENO: TcpKind = congestion_control(Variant::NewReno);
 
 pub(super) const CLAMPED_BY_HOPS: TcpKind = TcpKind { window: Window::ByHops, ..NEWRENO };
 
-/// ADTCP has the constants of ns-2 when its paper was written.
+/// ADTCP has the constants of ns-2 when its paper was written; what measures rates has those of Linux today.
 pub(super) const fn congestion_control(variant: Variant) -> TcpKind {
     TcpKind {
         variant,
-        ack: Ack::Every,
+        ack: if variant.measures_rates() { Ack::Delayed } else { Ack::Every },
         window: Window::OfPreset,
         elfn: None,
         pacing: None,
-        preset: if matches!(variant, Variant::Adtcp) { Config::ns2_2002 } else { Config::default },
+        preset: match variant {
+            Variant::Adtcp => Config::ns2_2002,
+            _ if variant.measures_rates() => Config::linux_6,
+            _ => Config::default,
+        },
     }
 }
 
@@ -71,6 +75,11 @@ pub(super) const fn clamped(segments: u16) -> TcpKind {
 }
 
 impl TcpKind {
+    /// Whether segments are spaced already.
+    pub(super) fn is_paced(&self) -> bool {
+        self.pacing.is_some() || self.variant.measures_rates()
+    }
+
     pub(super) fn is_adtcp(&self) -> bool {
         self.variant == Variant::Adtcp
     }
@@ -113,6 +122,7 @@ impl TcpKind {
             window_max,
             window_by_hops: matches!(self.window, Window::ByHops),
             elfn: self.elfn.map(|restore| Standby { restore, ..Standby::elfn() }),
+            sack: preset.sack || self.variant.measures_rates(),
             timestamps: preset.timestamps.or(self.is_adtcp().then_some(ADTCP_CLOCK)),
             pacing: self.pacing.map(|clock| Pacing::new(pacing(clock))),
             ..preset.clone()
@@ -135,7 +145,7 @@ impl ConnectionConfig for TcpParameters {
 
 impl Settings for TcpParameters {
     fn keys(&mut self, keys: &mut dyn Visitor) {
-        let about = "Set of constants, which other keys can change; by default ns2-2002 for adtcp, ns2-2005 for others.";
+        let about = "Set of constants, which other keys can change; by default ns2-2002 for adtcp, linux-6 for bbr, ns2-2005 for others.";
         if let Some(preset) = keys.about(about).choice("preset", None, PRESETS) {
             self.config = self.kind.config(&preset());
         }

@@ -288,7 +288,7 @@ fn transport_parameters() {
     assert_eq!(
         table("kind = \"reno\", preset = \"bsd\""),
         "x.toml:6:39: flow.0.transport.preset: found \"bsd\", allowed: \"rfc\", \"ns2-1999\", \"ns2-2002\", \
-         \"ns2-2005\", \"ns2-2.30\", \"linux\""
+         \"ns2-2005\", \"ns2-2.30\", \"linux\", \"linux-6\""
     );
     assert_eq!(
         table("kind = \"tcp-cwl\", window_max = 4"),

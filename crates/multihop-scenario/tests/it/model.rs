@@ -189,6 +189,10 @@ fn short_names_of_tcp() {
         assert_eq!(config(&scenario, 0), &expected, "{name}");
         assert_eq!(scenario.flows[0].transport.name, name);
     }
+    for (name, variant) in [("bbr", Variant::Bbr), ("bbr3", Variant::Bbr3)] {
+        let scenario = load(&SMALLEST.replace("newreno", name));
+        assert_eq!(config(&scenario, 0), &Config { variant, ..Config::linux_6() }, "{name}");
+    }
     let by_hops = |name: &str| {
         let scenario = load(&SMALLEST.replace("newreno", name));
         config(&scenario, 0).window_by_hops

@@ -7,6 +7,8 @@ use super::config::{AckRule, Config, DelayedAck};
 pub(super) struct AckState {
     rule: AckRule,
     delay: Duration,
+    /// Up to this segment, each one is acknowledged.
+    quick: u64,
     /// In-order segments not acknowledged yet.
     pending: u32,
     due: Due,
@@ -29,7 +31,7 @@ impl AckState {
             AckRule::Delayed(DelayedAck::Linux) if config.window_max <= 2 => AckRule::Every,
             rule => rule,
         };
-        Self { rule, delay: config.ack_delay, pending: 0, due: Due::No }
+        Self { rule, delay: config.ack_delay, quick: config.quick_acks.into(), pending: 0, due: Due::No }
     }
 
     pub(super) fn due(&self) -> Due {
@@ -68,6 +70,7 @@ impl AckState {
     /// How many segments one ACK acknowledges.
     fn every(&self, number: u64) -> u32 {
         match self.rule {
+            _ if number <= self.quick => 1,
             AckRule::Every => 1,
             AckRule::Delayed(_) => 2,
             AckRule::Dynamic => match number {

@@ -32,6 +32,8 @@ pub struct Config {
     pub max_retries: Option<u16>,
     /// Whether each of the first two duplicate ACKs releases a new segment (RFC 3042).
     pub limited_transmit: bool,
+    /// End slow start when round trips grow (HyStart++, RFC 9406).
+    pub hystart: bool,
     /// What a loss halves.
     pub halving: Halving,
     /// Fast recovery of NewReno.
@@ -44,6 +46,8 @@ pub struct Config {
     pub recovery_burst: u16,
     /// When the receiver acknowledges.
     pub ack_rule: AckRule,
+    /// Segments that are acknowledged at once when a connection begins, whatever the rule.
+    pub quick_acks: u16,
     /// How long a delayed ACK may wait.
     pub ack_delay: Duration,
     /// Pace data segments by the measured round-trip times.
@@ -52,6 +56,8 @@ pub struct Config {
     pub elfn: Option<Standby>,
     /// Offer selective acknowledgement (RFC 2018, RFC 6675).
     pub sack: bool,
+    /// Find losses by time, and probe for a lost tail (RFC 8985); only with `sack`.
+    pub rack: bool,
     /// Offer timestamps (RFC 7323) from a clock with this tick.
     pub timestamps: Option<Duration>,
     /// Fall back to the initial window after sending nothing for one timeout (RFC 5681 §4.1).
@@ -109,16 +115,19 @@ impl Config {
             },
             max_retries: Some(15), // well above the 100 s of RFC 9293 §3.8.3
             limited_transmit: true,
+            hystart: false,
             halving: Halving::Flight,
             newreno: NewRenoConfig { timer: PartialAckTimer::Impatient, deflate: true },
             adtcp: AdtcpConfig::PAPER,
             recovery_exit: RecoveryExit::Rfc,
             recovery_burst: u16::MAX,
             ack_rule: AckRule::Delayed(DelayedAck::Ns2),
+            quick_acks: 0,
             ack_delay: Duration::from_millis(100),
             pacing: None,
             elfn: None,
             sack: false,
+            rack: false,
             timestamps: None,
             idle_restart: true,
             nagle: true,
@@ -221,6 +230,19 @@ impl Config {
         }
     }
 
+    /// Linux of today: an initial window of 10, losses by time, the first 16 segments acknowledged at once.
+    pub const fn linux_6() -> Self {
+        // DEVIATION tcp-9: no F-RTO, undo of false recoveries or growing receive buffers; recovery is RFC 6675's, not PRR.
+        let linux = Self::linux();
+        Self {
+            initial_window: 10,                                              // TCP_INIT_CWND
+            rto: RtoConfig { initial: Duration::from_secs(1), ..linux.rto }, // TCP_TIMEOUT_INIT
+            quick_acks: 16,                                                  // TCP_MAX_QUICKACKS
+            rack: true,
+            ..linux
+        }
+    }
+
     /// Whether the endpoint reports to its peer and uses the peer's reports.
     pub fn is_adtcp(&self) -> bool {
         self.variant == Variant::Adtcp
@@ -235,6 +257,7 @@ impl Config {
             halving: self.halving,
             exit: self.recovery_exit,
             newreno: self.newreno,
+            hystart: self.hystart,
         }
     }
 
@@ -263,6 +286,7 @@ pub const PRESETS: &[Preset] = &[
     ("ns2-2005", Config::ns2_2005),
     ("ns2-2.30", Config::ns2_2_30),
     ("linux", Config::linux),
+    ("linux-6", Config::linux_6),
 ];
 
 impl Default for Config {

@@ -9,6 +9,7 @@ use super::policy::Congestion;
 use super::sequence::at;
 use super::state::State;
 use super::timer::Timer;
+use super::transmissions::Transmissions;
 use super::{Endpoint, Event};
 
 impl Endpoint {
@@ -75,6 +76,9 @@ impl Endpoint {
             self.rtt.syn_was_lost();
         }
         self.congestion = Congestion::new(self.config.variant, &self.config.start(self.mss, initial));
+        let by_time = self.config.rack && self.sack;
+        let is_measured = by_time || self.config.variant.measures_rates();
+        self.transmissions = is_measured.then(|| Box::new(Transmissions::new()));
         self.meter = self.config.timestamps.filter(|_| self.timestamps).and_then(|tick| {
             let density = &self.config.adtcp.density;
             self.config.is_adtcp().then(|| Box::new(Meter::new(density, tick)))

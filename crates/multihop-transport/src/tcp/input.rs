@@ -4,6 +4,7 @@ use multihop_core::{Duration, Instant};
 use multihop_wire::tcp::{Segment, SeqNumber};
 
 use super::recvq::Arrival;
+use super::sender::Sender;
 use super::sequence::position;
 use super::state::State;
 use super::timer::Timer;
@@ -147,6 +148,7 @@ impl Endpoint {
         if !segment.payload.is_empty() {
             self.counters.data_received += 1;
             self.counters.duplicates += 1;
+            self.note_twice(start, segment.payload.len());
             self.measure(now, segment.options.timestamps, false);
         }
         if self.state == State::TimeWait && segment.fin {
@@ -233,17 +235,21 @@ impl Endpoint {
         };
         self.retries = 0;
         let sack_news = self.take_sack(segment);
+        self.take_deliveries(now, segment, acked);
         let window = u32::from(segment.window) << self.send.scale;
         self.take_state(segment, acked);
         self.on_ack_in_standby(now, acked > self.send.una);
         let is_new = acked > self.send.una;
         let timed = if is_new { self.sample_rtt(now, segment, acked) } else { None };
         self.feed_pacer(now, is_new, timed);
+        let mut kind = None;
         if is_new {
-            self.on_new_ack(now, acked, timed);
+            let exact = self.transmissions.as_ref().and_then(|sent| sent.round_trip());
+            kind = Some(self.on_new_ack(now, acked, exact.or(timed)));
         } else if acked == self.send.una && self.is_duplicate(segment, window, sack_news) {
             self.on_dup_ack(now);
         }
+        self.after_ack(now, kind);
         self.update_window(start, acked, window);
         self.advance_close(now);
         true
@@ -262,18 +268,28 @@ impl Endpoint {
             return false;
         }
         let mut news = false;
-        for &(left, right) in segment.options.sack.as_slice() {
-            let near = self.send.una;
-            let range = position(self.send.iss, near, left).zip(position(self.send.iss, near, right));
-            if let Some((start, end)) = range
-                && near <= start
-                && start < end
-                && end <= self.send.max
-            {
-                news |= self.recovery.board.add(start, end);
+        for range in sack_ranges(&self.send, segment).into_iter().flatten() {
+            if self.send.una <= range.0 {
+                news |= self.recovery.board.add(range.0, range.1);
             }
         }
         news
+    }
+
+    /// The same for the list of transmissions, with the cumulative ACK.
+    fn take_deliveries(&mut self, now: Instant, segment: &Segment, acked: u64) {
+        let Some(sent) = &mut self.transmissions else { return };
+        sent.begin_ack();
+        let ranges = if self.sack { sack_ranges(&self.send, segment) } else { [None; MAX_RANGES] };
+        // RFC 2883 §4: a first range below the ACK, or inside of the second one, is a duplicate.
+        let twice = ranges[0].is_some_and(|(_, end)| end <= acked)
+            || ranges[0]
+                .zip(ranges[1])
+                .is_some_and(|(first, second)| second.0 <= first.0 && first.1 <= second.1);
+        self.note_deliveries(now, acked, ranges.iter().flatten().copied());
+        if twice {
+            self.note_duplicate();
+        }
     }
 
     /// Gives a sample to the retransmission timer, and returns it.
@@ -344,10 +360,12 @@ impl Endpoint {
         super::recvq::cut_to(&mut segment.payload, room);
         self.counters.data_received += 1;
         let stamps = segment.options.timestamps;
+        let len = segment.payload.len();
         let is_furthest = start + segment.payload.len() as u64 > self.recv.queue.furthest();
         match self.recv.queue.insert(start, segment.payload) {
             Arrival::Duplicate => {
                 self.counters.duplicates += 1;
+                self.note_twice(start, len);
                 self.ack.ask_bare();
             }
             Arrival::OutOfOrder => {
@@ -364,6 +382,13 @@ impl Endpoint {
             }
         }
         self.measure(now, stamps, is_furthest);
+    }
+
+    /// What arrived twice is reported with the next ACK, by an end that finds its own losses by time.
+    fn note_twice(&mut self, start: u64, len: usize) {
+        if self.config.rack && self.sack && len > 0 {
+            self.recv.duplicate = Some((start, start + len as u64));
+        }
     }
 
     fn acknowledge_in_order(&mut self, now: Instant, filled_hole: bool) {
@@ -391,3 +416,16 @@ impl Endpoint {
         }
     }
 }
+
+/// The ranges of the SACK option that lie in what was sent.
+fn sack_ranges(send: &Sender, segment: &Segment) -> [Option<(u64, u64)>; MAX_RANGES] {
+    let mut ranges = [None; MAX_RANGES];
+    for (range, &(left, right)) in ranges.iter_mut().zip(segment.options.sack.as_slice()) {
+        let at = |number| position(send.iss, send.una, number);
+        *range = at(left).zip(at(right)).filter(|&(start, end)| start < end && end <= send.max);
+    }
+    ranges
+}
+
+/// As many as the option has room for.
+const MAX_RANGES: usize = 4;

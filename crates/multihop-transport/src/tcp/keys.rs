@@ -1,5 +1,6 @@
 //! The keys of a TCP connection's parameters.
 
+use alloc::borrow::ToOwned;
 use alloc::format;
 use core::ops::RangeInclusive;
 
@@ -42,6 +43,10 @@ impl Config {
         keys.about("Initial window, segments.").whole("initial_window", &mut self.initial_window, 1..=1000);
         keys.about("Whether each of the first two duplicate ACKs releases a new segment (RFC 3042).")
             .switch("limited_transmit", &mut self.limited_transmit);
+        keys.about(
+            "Whether slow start ends when round trips grow, before queues overflow (HyStart++, RFC 9406).",
+        )
+        .switch("hystart", &mut self.hystart);
         let timers =
             [("impatient", PartialAckTimer::Impatient), ("slow-but-steady", PartialAckTimer::SlowButSteady)];
         keys.about(
@@ -88,8 +93,24 @@ impl Config {
                 });
             }
         }
+        keys.about("Segments that are acknowledged at once when a connection begins.").whole(
+            "quick_acks",
+            &mut self.quick_acks,
+            0..=1000,
+        );
         keys.about("Longest delay of an ACK, s.").seconds("ack_delay", &mut self.ack_delay, TIMEOUT);
         keys.about("Whether selective acknowledgement is offered.").switch("sack", &mut self.sack);
+        keys.about("Whether losses are found by time, with a probe for a lost tail (RACK-TLP, RFC 8985); needs sack.")
+            .switch("rack", &mut self.rack);
+        if self.rack && !self.sack {
+            keys.refuse("rack", "found true, allowed only with sack = true".to_owned());
+        }
+        if self.variant.measures_rates() && !self.sack {
+            keys.refuse(
+                "sack",
+                format!("{:?} measures by selective acknowledgements, allowed: true", keys.name()),
+            );
+        }
         keys.about("Whether timestamps are offered: the tick of their clock, s.").seconds_or_off(
             "timestamps",
             &mut self.timestamps,

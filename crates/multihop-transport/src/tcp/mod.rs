@@ -23,6 +23,7 @@ mod outage;
 mod output;
 mod pace;
 mod policy;
+mod rack;
 mod receiver;
 mod recovery;
 mod recvq;
@@ -35,6 +36,7 @@ mod standby;
 mod state;
 mod timer;
 mod timers;
+mod transmissions;
 
 pub use adtcp::{AdtcpConfig, DensityConfig, Identify, Level, Levels, Values};
 pub use config::{AckRule, Config, DelayedAck, PRESETS, Preset, window_for_hops};
@@ -55,10 +57,12 @@ use losses::Recovery;
 use outage::Waiting;
 use pace::Pace;
 use policy::Congestion;
+use rack::Rack;
 use receiver::Receiver;
 use scoreboard::Scoreboard;
 use sender::Sender;
 use timer::Timer;
+use transmissions::Transmissions;
 
 /// One end of a TCP connection.
 #[derive(Debug)]
@@ -96,9 +100,14 @@ pub struct Endpoint {
     congestion: Congestion,
     pace: Option<Pace>,
     recovery: Recovery,
+    /// Only if losses are found by time, or the congestion control measures rates.
+    transmissions: Option<Box<Transmissions>>,
+    rack: Rack,
+    /// When the next data segment may leave, if the congestion control has a rate.
+    departs: Instant,
     /// The path is considered lost.
     waiting: Option<Waiting>,
-    timers: Timers<Timer, 6>,
+    timers: Timers<Timer, 8>,
     counters: Counters,
     out: VecDeque<Output>,
 }
@@ -145,6 +154,9 @@ impl Endpoint {
             congestion: Congestion::new(config.variant, &config.start(mss, config.initial_window)),
             pace: config.pacing.as_ref().map(Pace::new),
             recovery: Recovery::default(),
+            transmissions: None,
+            rack: Rack::default(),
+            departs: Instant::ZERO,
             waiting: None,
             timers: Timers::new(Timer::ALL),
             counters: Counters::default(),
@@ -332,6 +344,7 @@ impl Endpoint {
         }
         self.ack.on_sent();
         self.recovery.board = Scoreboard::default();
+        self.transmissions = None;
         self.send.queue.forget();
         self.recv.queue.forget();
     }

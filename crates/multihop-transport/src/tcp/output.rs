@@ -39,12 +39,20 @@ impl Endpoint {
         if self.send.probe_due {
             return Some(self.window_probe(now));
         }
+        if self.rack.tail_due
+            && let Some((position, len)) = self.choose_tail()
+        {
+            let segment = self.data(now, position, len);
+            self.restart_retransmit_timer(now);
+            return Some(segment);
+        }
         self.note_idleness(now);
         let Some((position, len)) = self.choose() else {
             if self.flight() == 0 && self.has_unsent() {
                 self.timers.stop(Timer::Retransmit);
                 self.start_persist_timer(now);
             }
+            self.note_lack_of_data();
             return None;
         };
         if self.wait_for_pace(now) {
@@ -70,6 +78,9 @@ impl Endpoint {
 
     /// Position and length of the segment to send now.
     fn choose(&self) -> Option<(u64, u32)> {
+        if self.uses_rack() {
+            return self.choose_by_time();
+        }
         if self.recovery.resend {
             let end = self.send.max.min(self.send.queue.end());
             let end = self.recovery.board.next_start(self.send.una).map_or(end, |start| start.min(end));
@@ -102,7 +113,7 @@ impl Endpoint {
     }
 
     /// The segment at `next`, if `window` lets it out.
-    fn choose_next(&self, window: u32) -> Option<(u64, u32)> {
+    pub(super) fn choose_next(&self, window: u32) -> Option<(u64, u32)> {
         let send = &self.send;
         let position = self.recovery.board.skip(send.next);
         let usable = (send.una + u64::from(window)).saturating_sub(position);
@@ -157,6 +168,7 @@ impl Endpoint {
         self.recovery.resend = false;
         self.send.next = self.send.next.max(to);
         self.start_retransmit_timer(now);
+        self.start_tail_timer(now);
         segment
     }
 
@@ -175,6 +187,7 @@ impl Endpoint {
             self.recovery.burst = self.recovery.burst.saturating_add(1);
             self.timed = self.timed.or(Some((to, now)));
         }
+        self.note_departure(now, position, to);
         self.send.max = self.send.max.max(to);
         self.counters.segments_sent += 1;
         self.counters.data_sent += u64::from(len > 0);
@@ -195,7 +208,8 @@ impl Endpoint {
         if self.sack {
             // RFC 2018 §3: beside timestamps there is room for three.
             let room = if self.timestamps { 3 } else { 4 };
-            for (start, end) in self.recv.queue.sack_blocks().take(room) {
+            let twice = self.recv.duplicate.take();
+            for (start, end) in twice.into_iter().chain(self.recv.queue.sack_blocks()).take(room) {
                 segment.options.sack.push(at(self.recv.irs, start), at(self.recv.irs, end));
             }
         }
@@ -265,7 +279,7 @@ impl Endpoint {
         self.recv.queue.next() + free
     }
 
-    fn up_to_mss(&self, len: u64) -> u32 {
+    pub(super) fn up_to_mss(&self, len: u64) -> u32 {
         u32::try_from(len).unwrap_or(u32::MAX).min(self.mss)
     }
 

@@ -17,6 +17,8 @@ pub(super) struct Receiver {
     pub(super) scale: u8,
     /// What our last ACK acknowledged (RFC 7323 §4.3, `Last.ACK.sent`).
     pub(super) last_ack: u64,
+    /// What arrived twice, until an ACK reports it (RFC 2883).
+    pub(super) duplicate: Option<(u64, u64)>,
 }
 
 impl Receiver {
@@ -28,6 +30,7 @@ impl Receiver {
             capacity: config.recv_capacity(),
             scale: 0,
             last_ack: 0,
+            duplicate: None,
         }
     }
 }

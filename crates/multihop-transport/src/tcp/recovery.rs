@@ -12,7 +12,9 @@ impl Endpoint {
         self.counters.dup_acks += 1;
         self.recovery.dup_acks = self.recovery.dup_acks.saturating_add(1);
         self.recovery.burst = 0;
-        if self.recovery.active {
+        if self.uses_rack() {
+            // Losses are found by time.
+        } else if self.recovery.active {
             if !self.sack {
                 // RFC 5681 §3.2 step 4
                 self.congestion.policy_mut().on_dup_ack();
@@ -24,7 +26,7 @@ impl Endpoint {
 
     /// New data was acknowledged: everything before `una`. `round_trip` is the one that it ended,
     /// if that was measured.
-    pub(super) fn on_new_ack(&mut self, now: Instant, una: u64, round_trip: Option<Duration>) {
+    pub(super) fn on_new_ack(&mut self, now: Instant, una: u64, round_trip: Option<Duration>) -> AckKind {
         let acked = una - self.send.una;
         self.send.una = una;
         self.send.next = self.send.next.max(una);
@@ -46,6 +48,7 @@ impl Endpoint {
             self.congestion.policy_mut().on_ack(now, &ack);
         }
         self.rearm_after_ack(now, kind);
+        kind
     }
 
     fn ack_kind(&mut self, una: u64) -> AckKind {
@@ -80,9 +83,9 @@ impl Endpoint {
         self.sack && self.recovery.board.is_lost(self.send.una, self.mss)
     }
 
-    fn enter_recovery(&mut self, now: Instant) {
+    pub(super) fn enter_recovery(&mut self, now: Instant) {
         // RFC 6582 §3.2 step 2: not for segments that the last recovery or timeout has already retransmitted.
-        if self.send.una <= self.recovery.recover {
+        if self.send.una <= self.recovery.recover && !self.uses_rack() {
             return;
         }
         self.recovery.recover = self.send.max;

@@ -7,8 +7,12 @@ use super::pace::{RoundTrips, Turn};
 use super::timer::Timer;
 
 impl Endpoint {
-    /// Whether the pacer holds the next segment back.
+    /// Whether the pacer, or the rate of the congestion control, holds the next segment back.
     pub(super) fn wait_for_pace(&mut self, now: Instant) -> bool {
+        if self.departs > now && !self.recovery.resend {
+            self.timers.set(Timer::Pace, self.departs);
+            return true;
+        }
         if let Some(turn) = self.pace.as_ref().and_then(|pace| pace.turn) {
             return self.wait_for_turn(now, turn);
         }
@@ -71,6 +75,28 @@ impl Endpoint {
         self.timers.stop(Timer::Pace);
         self.set_turn(Turn::Resend);
         false
+    }
+
+    /// A segment from `start` to `end` leaves: the list of transmissions and the rate of the congestion control follow.
+    pub(super) fn note_departure(&mut self, now: Instant, start: u64, end: u64) {
+        let Some(sent) = &mut self.transmissions else { return };
+        if sent.restarts() {
+            self.congestion.policy_mut().on_restart(now);
+        }
+        sent.on_sent(now, start, end);
+        if let Some(rate) = self.congestion.policy().pacing_rate() {
+            let gap = Duration::from_nanos((end - start).saturating_mul(1_000_000_000) / rate.max(1));
+            self.departs = self.departs.max(now) + gap;
+        }
+    }
+
+    /// The application has sent everything, and the window has room for more.
+    pub(super) fn note_lack_of_data(&mut self) {
+        let Some(sent) = &mut self.transmissions else { return };
+        let has_room = sent.in_flight() < u64::from(self.congestion.policy().cwnd());
+        if has_room && self.send.next >= self.send.queue.end() && sent.first_lost().is_none() {
+            sent.on_app_limited();
+        }
     }
 
     /// Everything before `end` has been retransmitted, or may have been.

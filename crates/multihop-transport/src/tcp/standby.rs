@@ -27,7 +27,7 @@ impl Endpoint {
         }
         self.counters.standbys += 1;
         self.note_outage();
-        for timer in [Timer::Retransmit, Timer::Persist, Timer::Pace] {
+        for timer in [Timer::Retransmit, Timer::Persist, Timer::Pace, Timer::Reorder, Timer::Tail] {
             self.timers.stop(timer);
         }
         self.waiting = Some(Waiting { plan, lost, probes: 0, due: plan.at_once });

@@ -15,9 +15,21 @@ pub(super) enum Timer {
     Pace,
     /// TIME-WAIT is over.
     TimeWait,
+    /// What may only be reordered now counts as lost (RFC 8985 §6.2).
+    Reorder,
+    /// A probe of the tail is due (RFC 8985 §7).
+    Tail,
 }
 
 impl Timer {
-    pub(super) const ALL: [Self; 6] =
-        [Self::Retransmit, Self::Persist, Self::Probe, Self::DelayedAck, Self::Pace, Self::TimeWait];
+    pub(super) const ALL: [Self; 8] = [
+        Self::Retransmit,
+        Self::Persist,
+        Self::Probe,
+        Self::DelayedAck,
+        Self::Pace,
+        Self::TimeWait,
+        Self::Reorder,
+        Self::Tail,
+    ];
 }

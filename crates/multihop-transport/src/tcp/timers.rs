@@ -15,6 +15,8 @@ impl Endpoint {
             Timer::DelayedAck => self.ack.ask(),
             Timer::Pace => self.on_pace_timer(now),
             Timer::TimeWait => self.finish(Event::Closed),
+            Timer::Reorder => self.on_reorder_timer(now),
+            Timer::Tail => self.rack.tail_due = true,
         }
     }
 
@@ -33,7 +35,12 @@ impl Endpoint {
         self.note_outage();
         let flight = self.flight();
         let again = self.recovery.on_timeout(self.send.una, self.send.max);
-        self.send.next = self.send.una;
+        self.lose_all(now);
+        if self.uses_rack() {
+            self.recovery.resend = true;
+        } else {
+            self.send.next = self.send.una;
+        }
         if let Some(plan) = self.disconnection() {
             return self.stand_by(now, plan, None);
         }

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from multihop.experiments.emulated import chain, kernel, lateness, networks, outage, routing
+from multihop.experiments.emulated import chain, kernel, lateness, linux, networks, outage, routing
 from multihop.experiments.study import Experiment
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     *chain.EXPERIMENTS,
     *networks.EXPERIMENTS,
     *kernel.EXPERIMENTS,
+    *linux.EXPERIMENTS,
     *routing.EXPERIMENTS,
     *outage.EXPERIMENTS,
     *lateness.EXPERIMENTS,

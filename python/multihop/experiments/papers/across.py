@@ -30,6 +30,7 @@ EVERY = [
     "tpa*-ap-3",
     "mesh",
 ]
+TODAY = ["cubic", "bbr"]
 BEST = ["newreno", "tcp-3", "tcp-ap", "elfn", "adtcp", "tpa*-3", "tpa*-ap-3", "mesh"]
 ENERGY = Metric("energy", "energy, J per MB", "energy.joules_per_mb")
 OURS = Unstated("constants of the transports", "the default of each", "one table needs one ground: AODV as in ns-2 with MAC feedback")
@@ -74,7 +75,7 @@ TRANSPORTS = Experiment(
     title="every transport in the same networks",
     found="Goodput, fairness, retransmissions and energy of every transport over a chain, a cross, a grid, at random, and among moving nodes.",
     scenario=BASE,
-    axes=[LAYOUTS, paced(EVERY)],
+    axes=[LAYOUTS, paced([*EVERY, *TODAY])],
     metrics=(GOODPUT, FAIRNESS, INSTANT, RTX, ENERGY),
     quick=Effort(4, {"duration": 60.0}),
     full=Effort(10),

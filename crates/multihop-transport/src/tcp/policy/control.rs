@@ -3,6 +3,7 @@
 use multihop_core::{Duration, Instant, Notice};
 
 use super::window::Window;
+use crate::tcp::transmissions::Sample;
 
 /// Congestion control of one connection. Everything else belongs to the endpoint.
 pub(in crate::tcp) trait Policy {
@@ -34,6 +35,24 @@ pub(in crate::tcp) trait Policy {
     /// Nothing has been sent for one retransmission timeout.
     fn on_idle(&mut self) {
         self.base_mut().restart();
+    }
+
+    /// Congestion without a loss to repair: a probe of the tail has repaired it, or the network has marked packets.
+    fn on_congestion(&mut self, now: Instant, flight: u32) {
+        self.on_triple_dup_ack(now, flight);
+        let cwnd = self.cwnd();
+        self.base_mut().release(cwnd);
+    }
+
+    /// An ACK, whatever it acknowledges, as a measurement of the path; only where transmissions are recorded.
+    fn on_sample(&mut self, _now: Instant, _sample: &Sample) {}
+
+    /// Data leaves again after a pause of the application.
+    fn on_restart(&mut self, _now: Instant) {}
+
+    /// Bytes per second at which data is to leave.
+    fn pacing_rate(&self) -> Option<u64> {
+        None
     }
 
     /// A notice from the layers below.

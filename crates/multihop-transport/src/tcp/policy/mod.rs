@@ -3,8 +3,10 @@
 //! A congestion control is a file that implements [`Policy`], and a row of the table below.
 
 mod adtcp;
+mod bbr;
 mod control;
 mod cubic;
+mod hystart;
 mod newreno;
 mod reno;
 mod start;
@@ -28,6 +30,11 @@ macro_rules! policies {
         impl Variant {
             /// All of them, each with its name in scenarios.
             pub const ALL: &[(&'static str, Self)] = &[$(($name, Self::$variant),)*];
+
+            /// Whether it needs to know how fast data is delivered.
+            pub const fn measures_rates(self) -> bool {
+                matches!(self, Self::Bbr | Self::Bbr3)
+            }
         }
 
         /// The policy in use.
@@ -75,6 +82,10 @@ policies! {
     Vegas(vegas::Vegas) "vegas",
     /// Westwood+: after a loss the window is the measured rate times the shortest round trip.
     Westwood(westwood::Westwood) "westwood",
+    /// BBR version 1: bandwidth and shortest round trip decide.
+    Bbr(bbr::Bbr) "bbr",
+    /// BBR version 3: the same within bounds that losses set.
+    Bbr3(bbr::Bbr3) "bbr3",
     /// NewReno whose receiver reports why packets are lost. Needs timestamps.
     Adtcp(adtcp::Adtcp) "adtcp",
 }

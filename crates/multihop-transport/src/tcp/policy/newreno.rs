@@ -1,6 +1,7 @@
 use multihop_core::Instant;
 
 use super::control::{Ack, AckKind, Policy};
+use super::hystart::HyStart;
 use super::start::{NewRenoConfig, Start};
 use super::window::Window;
 
@@ -9,11 +10,13 @@ use super::window::Window;
 pub(in crate::tcp) struct NewReno {
     window: Window,
     config: NewRenoConfig,
+    hystart: Option<HyStart>,
 }
 
 impl NewReno {
     pub(super) fn new(start: &Start) -> Self {
-        Self { window: Window::new(start), config: start.newreno }
+        let hystart = start.hystart.then(HyStart::default);
+        Self { window: Window::new(start), config: start.newreno, hystart }
     }
 }
 
@@ -21,7 +24,12 @@ impl Policy for NewReno {
     fn on_ack(&mut self, _now: Instant, ack: &Ack) {
         let mss = self.window.mss();
         match ack.kind {
-            AckKind::Normal => self.window.grow(ack.acked),
+            AckKind::Normal => match &mut self.hystart {
+                Some(hystart) if self.window.cwnd() < self.window.ssthresh() => {
+                    hystart.on_ack(ack, &mut self.window)
+                }
+                _ => self.window.grow(ack.acked),
+            },
             AckKind::Partial if self.config.deflate => {
                 // RFC 6582 §3.2 step 5: subtract what was acknowledged, add one segment.
                 let back = if ack.acked >= mss { mss } else { 0 };

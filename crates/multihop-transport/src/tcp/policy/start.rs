@@ -12,6 +12,8 @@ pub(in crate::tcp) struct Start {
     pub(in crate::tcp) halving: Halving,
     pub(in crate::tcp) exit: RecoveryExit,
     pub(in crate::tcp) newreno: NewRenoConfig,
+    /// Whether slow start ends as in RFC 9406.
+    pub(in crate::tcp) hystart: bool,
 }
 
 /// The slow-start threshold after a loss.

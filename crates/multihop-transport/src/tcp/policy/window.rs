@@ -35,6 +35,10 @@ impl Window {
         self.cwnd
     }
 
+    pub(super) fn initial(&self) -> u32 {
+        self.initial
+    }
+
     pub(super) fn ssthresh(&self) -> u32 {
         self.ssthresh
     }
@@ -63,6 +67,10 @@ impl Window {
             u32::try_from(square / u64::from(self.cwnd)).unwrap_or(self.mss).max(1)
         };
         self.cwnd = self.cwnd.saturating_add(step).min(self.max);
+    }
+
+    pub(super) fn add(&mut self, bytes: u32) {
+        self.cwnd = self.cwnd.saturating_add(bytes).min(self.max);
     }
 
     /// Fast retransmit: half the window, and room for the three segments that have left the network.

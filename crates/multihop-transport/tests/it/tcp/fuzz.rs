@@ -235,7 +235,7 @@ fn flagged(seq: SeqNumber, ack: Option<SeqNumber>, flags: u8, window: u16, len: 
 }
 
 fn configs() -> impl Strategy<Value = Config> {
-    let presets = [Config::rfc(), Config::ns2_1999(), Config::ns2_2005(), Config::linux()];
+    let presets = [Config::rfc(), Config::ns2_1999(), Config::ns2_2005(), Config::linux(), Config::linux_6()];
     let pacer = PacingConfig::new(BitRate(2_000_000));
     let paced = [RoundTrips::Net, RoundTrips::Timed]
         .map(|round_trips| Some(Pacing { round_trips, ..Pacing::new(pacer) }));
@@ -245,7 +245,7 @@ fn configs() -> impl Strategy<Value = Config> {
     let densities = (1_u16..20, any::<u8>(), any::<u16>(), any::<u16>())
         .prop_map(|(samples, bins, high, low)| DensityConfig { samples, bins, high, low });
     let adtcp = prop::option::of((standbys(), densities));
-    let others = [Variant::Cubic, Variant::Vegas, Variant::Westwood];
+    let others = [Variant::Cubic, Variant::Vegas, Variant::Westwood, Variant::Bbr, Variant::Bbr3];
     let other = prop::option::of(prop::sample::select(others.to_vec()));
     (prop::sample::select(presets.to_vec()), other, 1_u16..10, options, pacing, elfn, adtcp).prop_map(
         |(preset, other, window_max, (handshake, sack, stamps), pacing, elfn, adtcp)| Config {
@@ -260,6 +260,8 @@ fn configs() -> impl Strategy<Value = Config> {
             window_max,
             handshake,
             sack,
+            rack: preset.rack && sack,
+            hystart: stamps,
             timestamps: stamps.then_some(Duration::from_millis(1)),
             sink: false,
             recv_buffer: Some(9000),

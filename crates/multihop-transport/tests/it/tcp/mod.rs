@@ -1,6 +1,7 @@
 //! TCP packet scripts. Segments carry 1000 bytes and are numbered from 1.
 
 mod adtcp;
+mod bbr;
 mod close;
 mod delayed_ack;
 mod elfn;
@@ -13,6 +14,7 @@ mod newreno;
 mod pacing;
 mod policies;
 mod properties;
+mod rack;
 mod rto;
 mod sack;
 mod templates;

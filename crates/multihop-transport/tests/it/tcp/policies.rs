@@ -11,8 +11,8 @@ use super::templates::{MSS, config};
 
 /// Carries one data segment per `gap`; all others wait in an endless queue. A round trip without
 /// queue lasts `delay` and one gap.
-struct Path {
-    ends: [Endpoint; 2],
+pub(super) struct Path {
+    pub(super) ends: [Endpoint; 2],
     /// Towards each end, with the times of arrival.
     flying: [VecDeque<(Instant, Segment)>; 2],
     gap: Duration,
@@ -21,12 +21,17 @@ struct Path {
     free: Instant,
     now: Instant,
     /// Whether the next data segment is lost.
-    loses: bool,
+    pub(super) loses: bool,
 }
 
 impl Path {
-    fn new(variant: Variant, [initial_window, window_max]: [u16; 2], [gap, delay]: [u64; 2]) -> Self {
-        let config = Config { variant, handshake: false, initial_window, window_max, ..config() };
+    fn new(variant: Variant, [initial_window, window_max]: [u16; 2], times: [u64; 2]) -> Self {
+        Self::of(&Config { variant, initial_window, window_max, ..config() }, times)
+    }
+
+    /// A path with these times in ms.
+    pub(super) fn of(config: &Config, [gap, delay]: [u64; 2]) -> Self {
+        let config = Config { handshake: false, ..config.clone() };
         let mut ends = [(1, 2), (2, 1)]
             .map(|(local, remote)| Endpoint::new(config.clone(), Ports { local, remote }, SeqNumber(0)));
         ends[1].listen();
@@ -56,8 +61,12 @@ impl Path {
         }
     }
 
-    fn run(&mut self, seconds: u64) {
-        let end = self.now + Duration::from_secs(seconds);
+    pub(super) fn run(&mut self, seconds: u64) {
+        self.run_ms(1000 * seconds);
+    }
+
+    pub(super) fn run_ms(&mut self, millis: u64) {
+        let end = self.now + Duration::from_millis(millis);
         loop {
             let arrivals = self.flying.iter().filter_map(|flying| flying.front().map(|(at, _)| *at));
             let timeouts = self.ends.iter().filter_map(Endpoint::poll_timeout);
@@ -77,7 +86,7 @@ impl Path {
     }
 
     /// In segments.
-    fn cwnd(&self) -> f64 {
+    pub(super) fn cwnd(&self) -> f64 {
         f64::from(self.ends[0].cwnd()) / f64::from(MSS)
     }
 }

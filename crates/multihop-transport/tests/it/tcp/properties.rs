@@ -53,6 +53,7 @@ fn configs() -> impl Strategy<Value = Config> {
         Just(Config::ns2_2005()),
         Just(Config::ns2_2_30()),
         Just(Config::linux()),
+        Just(Config::linux_6()),
     ];
     let rule =
         prop_oneof![Just(AckRule::Every), Just(AckRule::Delayed(DelayedAck::Ns2)), Just(AckRule::Dynamic),];
@@ -63,6 +64,7 @@ fn configs() -> impl Strategy<Value = Config> {
             let mut config =
                 Config { variant, ack_rule, sack, nagle, window_max, mss, sink: false, ..preset };
             config.timestamps = stamps.then_some(Duration::from_millis(1));
+            config.rack &= sack;
             config.max_retries = None;
             config.rto.max = Duration::from_secs(60);
             // Stand-by may last, but not end the connection.

@@ -1,0 +1,11 @@
+//! BBR: the window and the rate follow a model of the path, its bandwidth and its shortest round trip.
+//!
+//! Both versions share what is here. Rates are bytes per second, gains thousandths.
+
+mod filter;
+mod path;
+mod v1;
+mod v3;
+
+pub(super) use v1::Bbr;
+pub(super) use v3::Bbr3;

@@ -1,0 +1,100 @@
+//! What both versions of BBR know of a path.
+
+use multihop_core::{Duration, Instant};
+
+use crate::tcp::transmissions::Sample;
+
+/// Rounds of delivery: a round is over when something is delivered that left after its beginning.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Rounds {
+    pub(super) count: u64,
+    /// The current round ends when a segment is delivered that left after this many bytes were.
+    pub(super) ends_at: u64,
+    /// Whether the current ACK began a round.
+    pub(super) began: bool,
+}
+
+impl Rounds {
+    pub(super) fn update(&mut self, sample: &Sample) {
+        self.began = sample.prior_delivered.is_some_and(|prior| prior >= self.ends_at);
+        if self.began {
+            self.count += 1;
+            self.ends_at = sample.delivered;
+        }
+    }
+}
+
+/// How much more arrives at once than the bandwidth explains: ACKs that come in groups.
+#[derive(Clone, Debug)]
+pub(super) struct Aggregation {
+    since: Instant,
+    acked: u64,
+    extra: super::filter::Largest,
+    rounds: u64,
+}
+
+impl Aggregation {
+    pub(super) fn of(rounds: u64) -> Self {
+        Self { since: Instant::ZERO, acked: 0, extra: super::filter::Largest::of(rounds), rounds: 0 }
+    }
+
+    pub(super) fn update(&mut self, now: Instant, sample: &Sample, began: bool, bandwidth: u64, cwnd: u32) {
+        self.rounds += u64::from(began);
+        if sample.newly == 0 {
+            return;
+        }
+        let mut expected = amount(bandwidth, now.saturating_since(self.since), ONE);
+        if self.acked <= expected {
+            (self.since, self.acked, expected) = (now, 0, 0);
+        }
+        self.acked += sample.newly;
+        let extra = (self.acked - expected.min(self.acked)).min(u64::from(cwnd));
+        self.extra.add(self.rounds, extra);
+    }
+
+    pub(super) fn restart(&mut self, now: Instant) {
+        (self.since, self.acked) = (now, 0);
+    }
+
+    /// Bytes, and no more than the path carries in 100 ms.
+    pub(super) fn extra(&self, bandwidth: u64) -> u64 {
+        self.extra.get().min(amount(bandwidth, LONGEST, ONE))
+    }
+}
+
+/// Bytes that `rate`, times a gain, carries in `time`, rounded up.
+pub(super) fn amount(rate: u64, time: Duration, gain: u64) -> u64 {
+    let bytes = u128::from(rate) * u128::from(time.as_nanos()) * u128::from(gain);
+    u64::try_from(bytes.div_ceil(1_000_000_000_000)).unwrap_or(u64::MAX)
+}
+
+/// `value` times a gain.
+pub(super) fn times(value: u64, gain: u64) -> u64 {
+    u64::try_from(u128::from(value) * u128::from(gain) / 1000).unwrap_or(u64::MAX)
+}
+
+/// `bytes` in each `time`, times a gain.
+pub(super) fn rate_of(bytes: u64, time: Duration, gain: u64) -> u64 {
+    let rate = u128::from(bytes) * u128::from(gain) * 1_000_000 / u128::from(time.as_nanos().max(1));
+    u64::try_from(rate).unwrap_or(u64::MAX).max(1)
+}
+
+/// A number below `n` that depends on the instant alone: a policy has no source of randomness, and what it needs is only
+/// that flows do not act in step.
+pub(super) fn drawn(now: Instant, n: u64) -> u64 {
+    // Steps of splitmix64.
+    let mixed = now.as_nanos().wrapping_add(0x9e37_79b9_7f4a_7c15).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ (mixed >> 29)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    // The upper half as a share of n.
+    ((mixed >> 32) * n) >> 32
+}
+
+/// Pacing is one hundredth below the bandwidth, so that queues drain.
+pub(super) const BELOW: u64 = 990;
+/// Segments that keep a path busy with delayed ACKs.
+pub(super) const LEAST: u64 = 4;
+/// Below this many bytes per second Linux groups no segments (`bbr_min_tso_rate`).
+pub(super) const SLOW: u64 = 1_200_000 / 8;
+/// The gain 1.
+pub(super) const ONE: u64 = 1000;
+const LONGEST: Duration = Duration::from_millis(100);

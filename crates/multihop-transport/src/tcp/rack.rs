@@ -1,0 +1,265 @@
+//! Losses by time, and a probe for the last segment of a flight (RACK-TLP, RFC 8985).
+
+use multihop_core::{Duration, Instant};
+
+use super::Endpoint;
+use super::policy::AckKind;
+use super::timer::Timer;
+use super::transmissions::{Sample, Sent, Transmissions};
+
+/// What decides that a segment is lost.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Rack {
+    /// The segment that left last among those delivered (`RACK.xmit_ts`, `RACK.end_seq`).
+    newest: Option<Sent>,
+    /// Its round trip.
+    rtt: Duration,
+    /// The highest position delivered (`RACK.fack`).
+    furthest: u64,
+    /// Segments reported by SACK in this flight.
+    sacked: u32,
+    reordering_seen: bool,
+    /// The window for reordering in quarters of the shortest round trip.
+    quarters: u32,
+    /// Recoveries for which that lasts.
+    persists: u8,
+    /// Until this is acknowledged, further duplicates do not widen the window.
+    widened_until: u64,
+    /// The probe of the tail that is not acknowledged yet: what had been sent by then, and whether it was a retransmission.
+    tail: Option<(u64, bool)>,
+    /// A probe must leave.
+    pub(super) tail_due: bool,
+}
+
+impl Rack {
+    /// RFC 8985 §6.2 steps 1 to 3: a segment was delivered.
+    fn on_delivered(&mut self, sent: &Sent) {
+        if sent.end > self.furthest {
+            self.furthest = sent.end;
+        } else if !sent.again {
+            self.reordering_seen = true;
+        }
+    }
+
+    fn on_newest(&mut self, now: Instant, sent: &Sent, min_rtt: Option<Duration>) {
+        let rtt = now.saturating_since(sent.at);
+        // The ACK may be that of the first transmission.
+        if sent.again && min_rtt.is_some_and(|least| rtt < least) {
+            return;
+        }
+        self.rtt = rtt;
+        if self.newest.is_none_or(|newest| sent.left_after(&newest)) {
+            self.newest = Some(*sent);
+        }
+    }
+
+    /// §6.2 step 4
+    fn window(&self, recovers: bool, min_rtt: Option<Duration>, srtt: Option<Duration>) -> Duration {
+        if !self.reordering_seen && (recovers || self.sacked >= DUP_THRESHOLD) {
+            return Duration::ZERO;
+        }
+        let window = min_rtt.unwrap_or(Duration::ZERO) / 4 * u64::from(self.quarters.max(1));
+        window.min(srtt.unwrap_or(Duration::ZERO))
+    }
+
+    /// §6.2 step 4: the peer reports a duplicate.
+    fn on_duplicate(&mut self, una: u64, next: u64) {
+        if una >= self.widened_until {
+            self.widened_until = next;
+            self.quarters = self.quarters.max(1) + 1;
+            self.persists = PERSISTENCE;
+        }
+    }
+
+    fn on_recovered(&mut self) {
+        self.persists = self.persists.saturating_sub(1);
+        if self.persists == 0 {
+            self.quarters = 1;
+        }
+    }
+
+    /// §6.2 step 5: considers lost what left a round trip and the window earlier than something delivered. Returns the
+    /// bytes, and when more will be.
+    fn detect(&self, now: Instant, window: Duration, sent: &mut Transmissions) -> (u64, Option<Instant>) {
+        let Some(newest) = self.newest else { return (0, None) };
+        let patience = self.rtt + window;
+        let bytes = sent.lose(|old| newest.left_after(old) && old.at + patience <= now);
+        let waiting = sent.iter().filter(|old| !old.sacked && !old.lost && newest.left_after(old));
+        (bytes, waiting.map(|old| old.at + patience).max())
+    }
+}
+
+impl Endpoint {
+    /// Whether losses are found by time.
+    pub(super) fn uses_rack(&self) -> bool {
+        self.transmissions.is_some() && self.config.rack && self.sack
+    }
+
+    /// The ranges of the peer's SACK option, and of its cumulative ACK, update what is known of each segment.
+    pub(super) fn note_deliveries(
+        &mut self,
+        now: Instant,
+        una: u64,
+        ranges: impl Iterator<Item = (u64, u64)>,
+    ) {
+        let Some(sent) = &mut self.transmissions else { return };
+        let rack = &mut self.rack;
+        for (start, end) in ranges {
+            sent.on_sack(now, start, end, |one| {
+                rack.on_delivered(one);
+                rack.sacked += 1;
+            });
+        }
+        if una > self.send.una {
+            rack.sacked = 0;
+            sent.on_ack(now, una, |one| rack.on_delivered(one));
+        }
+        let (newest, min_rtt) = (sent.newest().copied(), sent.min_rtt());
+        if let Some(newest) = newest {
+            rack.on_newest(now, &newest, min_rtt);
+        }
+    }
+
+    /// The peer reports that it has received a segment twice.
+    pub(super) fn note_duplicate(&mut self) {
+        self.rack.on_duplicate(self.send.una, self.send.next);
+        if let Some((_, true)) = self.rack.tail {
+            // §7.4.2: the last segment had arrived, and the probe as well.
+            self.rack.tail = None;
+        }
+    }
+
+    /// Looks for losses, and retransmits them under congestion control.
+    pub(super) fn detect_losses(&mut self, now: Instant) {
+        if !self.uses_rack() {
+            return;
+        }
+        let srtt = self.rtt.srtt();
+        let Some(sent) = &mut self.transmissions else { return };
+        let recovers = self.recovery.active || self.send.una < self.recovery.recover;
+        let window = self.rack.window(recovers, sent.min_rtt(), srtt);
+        let (bytes, later) = self.rack.detect(now, window, sent);
+        match later {
+            Some(at) => self.timers.set(Timer::Reorder, at),
+            None => self.timers.stop(Timer::Reorder),
+        }
+        if bytes > 0 && !self.recovery.active && self.send.una >= self.recovery.recover {
+            self.enter_recovery(now);
+        }
+    }
+
+    /// Section 6.3: the retransmission timer expired. Everything that has had its time is lost.
+    pub(super) fn lose_all(&mut self, now: Instant) {
+        let (una, patience) = (self.send.una, self.rack.rtt);
+        let by_time = self.uses_rack();
+        if let Some(sent) = &mut self.transmissions {
+            sent.renege();
+            sent.lose(|one| !by_time || one.start == una || one.at + patience <= now);
+        }
+        self.rack.tail = None;
+        self.rack.tail_due = false;
+        self.timers.stop(Timer::Reorder);
+        self.timers.stop(Timer::Tail);
+    }
+
+    /// RFC 8985 §6.2 step 5: nothing more can delay what has not arrived.
+    pub(super) fn on_reorder_timer(&mut self, now: Instant) {
+        if let Some(sent) = &mut self.transmissions {
+            sent.begin_ack();
+        }
+        self.detect_losses(now);
+        self.give_sample(now);
+    }
+
+    /// Gives what an ACK says about the path to the congestion control.
+    fn give_sample(&mut self, now: Instant) {
+        let recovers = self.recovery.active || self.send.una < self.recovery.recover;
+        if let Some(sent) = &mut self.transmissions {
+            let sample = Sample { recovers, ..sent.sample() };
+            self.congestion.policy_mut().on_sample(now, &sample);
+        }
+    }
+
+    /// What leaves next where losses are found by time: what is lost first, then new data.
+    pub(super) fn choose_by_time(&self) -> Option<(u64, u32)> {
+        let sent = self.transmissions.as_ref()?;
+        let policy = self.congestion.policy();
+        let window = if self.recovery.active { policy.cwnd() } else { policy.window() };
+        let room = u64::from(window).saturating_sub(sent.in_flight());
+        if let Some(lost) = sent.first_lost() {
+            let end = lost.end.min(self.send.queue.end());
+            let len = self.up_to_mss(end.saturating_sub(lost.start));
+            // The first retransmission leaves at once (RFC 6675 §5 step 4.3).
+            let fits = self.recovery.resend || u64::from(len) <= room || sent.in_flight() == 0;
+            return fits.then_some((lost.start, len));
+        }
+        let ahead = (self.send.next - self.send.una).saturating_add(room);
+        self.choose_next(u32::try_from(ahead).unwrap_or(u32::MAX).min(self.bound()))
+    }
+
+    /// After an ACK: losses, and recovery may be over; the probe of the tail is acknowledged, or due later.
+    pub(super) fn after_ack(&mut self, now: Instant, kind: Option<AckKind>) {
+        self.detect_losses(now);
+        self.give_sample(now);
+        if !self.uses_rack() {
+            return;
+        }
+        if kind == Some(AckKind::Full) {
+            self.rack.on_recovered();
+        }
+        if let Some((end, again)) = self.rack.tail
+            && self.send.una >= end
+        {
+            self.rack.tail = None;
+            // §7.4.2: the probe repaired a loss that nothing else has shown. Its duplicate would have been reported.
+            if again && !self.recovery.active {
+                let flight = self.mss.max(self.flight());
+                self.congestion.policy_mut().on_congestion(now, flight);
+            }
+        }
+        self.start_tail_timer(now);
+    }
+
+    /// Section 7.2
+    pub(super) fn start_tail_timer(&mut self, now: Instant) {
+        let recovers = self.recovery.active || self.send.una < self.recovery.recover;
+        let is_idle = self.send.una == self.send.max;
+        if !self.uses_rack() || self.rack.tail.is_some() || recovers || is_idle || self.rack.sacked > 0 {
+            self.timers.stop(Timer::Tail);
+            return;
+        }
+        let Some(srtt) = self.rtt.srtt() else { return };
+        let alone = self.send.max - self.send.una <= u64::from(self.mss);
+        let wait = srtt * 2 + if alone { MAX_ACK_DELAY } else { Duration::ZERO };
+        let at = now + wait;
+        if self.timers.at(Timer::Retransmit).is_some_and(|timeout| at < timeout) {
+            self.timers.set(Timer::Tail, at);
+        } else {
+            self.timers.stop(Timer::Tail);
+        }
+    }
+
+    /// Section 7.3: new data if there is any, or else the last segment again.
+    pub(super) fn choose_tail(&mut self) -> Option<(u64, u32)> {
+        self.rack.tail_due = false;
+        let new = self.choose_next(self.bound()).filter(|&(position, _)| position >= self.send.max);
+        let last = || {
+            let sent = self.transmissions.as_ref()?.iter().next_back()?;
+            let end = sent.end.min(self.send.queue.end());
+            Some((
+                sent.start,
+                u32::try_from(end.saturating_sub(sent.start)).unwrap_or(u32::MAX).min(self.mss),
+            ))
+        };
+        let chosen = new.or_else(last)?;
+        self.rack.tail = Some((self.send.max.max(chosen.0 + u64::from(chosen.1)), new.is_none()));
+        Some(chosen)
+    }
+}
+
+/// RFC 5681 §3.2
+const DUP_THRESHOLD: u32 = 3;
+/// RFC 8985 §6.2 step 4: recoveries without a duplicate after which the window is narrow again.
+const PERSISTENCE: u8 = 16;
+/// RFC 8985 §7.2: how long a peer may delay an ACK (RFC 9293 allows 500 ms; Linux delays by 200 ms at most).
+const MAX_ACK_DELAY: Duration = Duration::from_millis(200);

@@ -1,0 +1,414 @@
+//! What is known of every segment in flight: when it left, and what had been delivered by then. Rates of
+//! delivery come from it (draft-cheng-iccrg-delivery-rate-estimation), and losses by time (`rack.rs`).
+
+use alloc::collections::VecDeque;
+
+use multihop_core::{Duration, Instant};
+
+/// The segments in flight, oldest position first, without gaps.
+#[derive(Clone, Debug)]
+pub(super) struct Transmissions {
+    segments: VecDeque<Sent>,
+    /// Bytes delivered since the connection began (`C.delivered`), and when the last of them were.
+    delivered: u64,
+    delivered_at: Instant,
+    /// When the newest delivered segment left (`C.first_sent_time`).
+    first_sent: Instant,
+    /// Until this many bytes are delivered, the application limits the rate (`C.app_limited`).
+    limited_until: Option<u64>,
+    /// Bytes considered lost since the connection began (`C.lost`).
+    lost: u64,
+    /// Bytes neither delivered nor lost.
+    in_flight: u64,
+    /// The shortest round trip.
+    min_rtt: Option<Duration>,
+    ack: Delivery,
+}
+
+/// One segment.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sent {
+    pub(super) start: u64,
+    pub(super) end: u64,
+    /// When it left last.
+    pub(super) at: Instant,
+    pub(super) again: bool,
+    pub(super) sacked: bool,
+    pub(super) lost: bool,
+    /// What the connection had delivered and lost when it left.
+    delivered: u64,
+    delivered_at: Instant,
+    first_sent: Instant,
+    lost_before: u64,
+    limited: bool,
+    /// Bytes in flight, itself included (`P.tx_in_flight`).
+    in_flight: u64,
+}
+
+/// What the current ACK has delivered so far.
+#[derive(Clone, Copy, Debug, Default)]
+struct Delivery {
+    newly: u64,
+    newly_lost: u64,
+    prior_in_flight: u64,
+    newest: Option<Sent>,
+    last_lost: Option<Sent>,
+    round_trip: Option<Duration>,
+}
+
+/// What one ACK says about the path.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sample {
+    /// Bytes per second, if they could be measured.
+    pub(super) rate: Option<u64>,
+    /// Bytes delivered in the time over which `rate` was measured.
+    pub(super) over: u64,
+    /// Whether the application had too little to send when this rate was measured.
+    pub(super) limited: bool,
+    /// Bytes delivered since the connection began: now, and when the newest segment delivered by this ACK left.
+    pub(super) delivered: u64,
+    pub(super) prior_delivered: Option<u64>,
+    /// Bytes that this ACK delivered and that it showed to be lost.
+    pub(super) newly: u64,
+    pub(super) newly_lost: u64,
+    /// Of the last segment that this ACK showed to be lost: bytes in flight when it left, and bytes lost since then.
+    pub(super) last_lost: Option<(u64, u64)>,
+    /// Bytes in flight before this ACK, after it, and when the newest segment left.
+    pub(super) prior_in_flight: u64,
+    pub(super) in_flight: u64,
+    pub(super) sent_in_flight: u64,
+    /// The round trip of the newest segment that left only once.
+    pub(super) round_trip: Option<Duration>,
+    /// Whether losses are being repaired.
+    pub(super) recovers: bool,
+}
+
+impl Sent {
+    fn len(&self) -> u64 {
+        self.end - self.start
+    }
+
+    /// Whether it counts as being in the network.
+    fn flies(&self) -> bool {
+        !self.sacked && !self.lost
+    }
+
+    /// Whether it left after this one (RFC 8985 §6.2, `RACK_sent_after`).
+    pub(super) fn left_after(&self, other: &Self) -> bool {
+        (self.at, self.end) > (other.at, other.end)
+    }
+}
+
+impl Transmissions {
+    pub(super) fn new() -> Self {
+        Self {
+            segments: VecDeque::new(),
+            delivered: 0,
+            delivered_at: Instant::ZERO,
+            first_sent: Instant::ZERO,
+            limited_until: None,
+            lost: 0,
+            in_flight: 0,
+            min_rtt: None,
+            ack: Delivery::default(),
+        }
+    }
+
+    pub(super) fn in_flight(&self) -> u64 {
+        self.in_flight
+    }
+
+    pub(super) fn min_rtt(&self) -> Option<Duration> {
+        self.min_rtt
+    }
+
+    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &Sent> {
+        self.segments.iter()
+    }
+
+    /// A segment from `start` to `end` leaves.
+    pub(super) fn on_sent(&mut self, now: Instant, start: u64, end: u64) {
+        if self.in_flight == 0 {
+            (self.first_sent, self.delivered_at) = (now, now);
+        }
+        let known = self.segments.back().map_or(start, |last| last.end);
+        let sent = Sent {
+            start: start.max(known),
+            end,
+            at: now,
+            again: false,
+            sacked: false,
+            lost: false,
+            delivered: self.delivered,
+            delivered_at: self.delivered_at,
+            first_sent: self.first_sent,
+            lost_before: self.lost,
+            limited: self.limited_until.is_some(),
+            in_flight: self.in_flight + (end - start),
+        };
+        self.send_again(&sent, start, end.min(known));
+        if sent.start < end {
+            self.in_flight += sent.len();
+            self.segments.push_back(sent);
+        }
+    }
+
+    /// Segments from `start` to `end` leave once more.
+    fn send_again(&mut self, new: &Sent, start: u64, end: u64) {
+        if start >= end {
+            return;
+        }
+        let (from, to) = (self.split(start), self.split(end));
+        for old in self.segments.range_mut(from..to).filter(|old| !old.sacked) {
+            if old.lost {
+                self.in_flight += old.len();
+            }
+            *old = Sent { start: old.start, end: old.end, again: true, ..*new };
+        }
+    }
+
+    /// Makes `position` a boundary between segments. Returns the index of the first one after it.
+    fn split(&mut self, position: u64) -> usize {
+        let at = self.segments.partition_point(|sent| sent.end <= position);
+        if let Some(sent) = self.segments.get_mut(at)
+            && sent.start < position
+        {
+            let tail = Sent { start: position, ..*sent };
+            sent.end = position;
+            self.segments.insert(at + 1, tail);
+            return at + 1;
+        }
+        at
+    }
+
+    /// An ACK begins: what it delivers counts from here.
+    pub(super) fn begin_ack(&mut self) {
+        self.ack = Delivery { prior_in_flight: self.in_flight, ..Delivery::default() };
+    }
+
+    /// The peer has this range. `each` is told of every segment that is delivered by it.
+    pub(super) fn on_sack(&mut self, now: Instant, start: u64, end: u64, mut each: impl FnMut(&Sent)) {
+        let from = self.segments.partition_point(|sent| sent.start < start);
+        for at in from..self.segments.len() {
+            let sent = self.segments[at];
+            if sent.end > end {
+                return;
+            }
+            if !sent.sacked {
+                self.deliver(now, &sent);
+                self.segments[at].sacked = true;
+                each(&sent);
+            }
+        }
+    }
+
+    /// The peer has everything before `una`.
+    pub(super) fn on_ack(&mut self, now: Instant, una: u64, mut each: impl FnMut(&Sent)) {
+        self.split(una);
+        while let Some(sent) = self.segments.pop_front_if(|sent| sent.end <= una) {
+            if !sent.sacked {
+                self.deliver(now, &sent);
+                each(&sent);
+            }
+        }
+    }
+
+    /// draft-cheng-iccrg-delivery-rate-estimation §3.3, `UpdateRateSample`
+    fn deliver(&mut self, now: Instant, sent: &Sent) {
+        if sent.flies() {
+            self.in_flight -= sent.len();
+        }
+        self.delivered += sent.len();
+        self.delivered_at = now;
+        self.ack.newly += sent.len();
+        if self.ack.newest.is_none_or(|newest| sent.left_after(&newest)) {
+            self.ack.newest = Some(*sent);
+            self.first_sent = sent.at;
+            if !sent.again {
+                self.note_round_trip(now.saturating_since(sent.at));
+            }
+        }
+    }
+
+    fn note_round_trip(&mut self, round_trip: Duration) {
+        self.ack.round_trip = Some(round_trip);
+        self.min_rtt = Some(self.min_rtt.map_or(round_trip, |least| least.min(round_trip)));
+    }
+
+    /// The round trip that the current ACK ended.
+    pub(super) fn round_trip(&self) -> Option<Duration> {
+        self.ack.round_trip
+    }
+
+    /// The segment that left last among those that the current ACK delivered.
+    pub(super) fn newest(&self) -> Option<&Sent> {
+        self.ack.newest.as_ref()
+    }
+
+    /// Considers segments lost that `which` selects, unless they are delivered or lost already. Returns how many bytes.
+    pub(super) fn lose(&mut self, which: impl Fn(&Sent) -> bool) -> u64 {
+        let mut bytes = 0;
+        for sent in self.segments.iter_mut().filter(|sent| sent.flies()) {
+            if which(sent) {
+                sent.lost = true;
+                bytes += sent.len();
+                self.ack.last_lost = Some(*sent);
+            }
+        }
+        self.in_flight -= bytes;
+        self.lost += bytes;
+        self.ack.newly_lost += bytes;
+        bytes
+    }
+
+    /// RFC 2018 §8: a receiver that reports the first segment as selective must have discarded it since.
+    pub(super) fn renege(&mut self) {
+        if self.segments.front().is_none_or(|first| !first.sacked) {
+            return;
+        }
+        for sent in self.segments.iter_mut().filter(|sent| sent.sacked) {
+            (sent.sacked, sent.lost) = (false, false);
+            self.in_flight += sent.len();
+        }
+    }
+
+    /// The first segment that is lost and has not left again.
+    pub(super) fn first_lost(&self) -> Option<&Sent> {
+        self.segments.iter().find(|sent| sent.lost && !sent.sacked)
+    }
+
+    /// The application has nothing to send and the window has room: rates measured from now on are only lower bounds.
+    pub(super) fn on_app_limited(&mut self) {
+        self.limited_until = Some(self.delivered + self.in_flight.max(1));
+    }
+
+    /// Whether the next segment leaves after a pause for which the application is responsible.
+    pub(super) fn restarts(&self) -> bool {
+        self.in_flight == 0 && self.limited_until.is_some()
+    }
+
+    /// §3.3, `GenerateRateSample`
+    pub(super) fn sample(&mut self) -> Sample {
+        if self.limited_until.is_some_and(|until| self.delivered > until) {
+            self.limited_until = None;
+        }
+        let newest = self.ack.newest;
+        let over = newest.map_or(0, |sent| self.delivered - sent.delivered);
+        let rate = newest.and_then(|sent| {
+            let sending = sent.at.saturating_since(sent.first_sent);
+            let arriving = self.delivered_at.saturating_since(sent.delivered_at);
+            let interval = sending.max(arriving);
+            // Shorter than any round trip: the ACKs were compressed, or the path has changed.
+            let is_usable = interval > Duration::ZERO && self.min_rtt.is_none_or(|least| interval >= least);
+            is_usable.then(|| rate(over, interval))
+        });
+        Sample {
+            rate,
+            over,
+            limited: newest.is_some_and(|sent| sent.limited),
+            delivered: self.delivered,
+            prior_delivered: newest.map(|sent| sent.delivered),
+            newly: self.ack.newly,
+            newly_lost: self.ack.newly_lost,
+            last_lost: self.ack.last_lost.map(|sent| (sent.in_flight, self.lost - sent.lost_before)),
+            prior_in_flight: self.ack.prior_in_flight,
+            in_flight: self.in_flight,
+            sent_in_flight: newest.map_or(0, |sent| sent.in_flight),
+            round_trip: self.ack.round_trip,
+            recovers: false,
+        }
+    }
+}
+
+/// Bytes per second.
+fn rate(bytes: u64, time: Duration) -> u64 {
+    let per_second = u128::from(bytes) * 1_000_000_000 / u128::from(time.as_nanos());
+    u64::try_from(per_second).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(n: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(n)
+    }
+
+    /// Ten segments of 1000 bytes, one every 10 ms from 0 on.
+    fn ten() -> Transmissions {
+        let mut list = Transmissions::new();
+        for n in 0..10 {
+            list.on_sent(ms(10 * n), 1 + 1000 * n, 1001 + 1000 * n);
+        }
+        list
+    }
+
+    #[test]
+    fn a_rate_by_hand() {
+        let mut list = ten();
+        list.begin_ack();
+        list.on_ack(ms(100), 1001, |_| {});
+        // Nothing had been delivered when it left: one segment in 100 ms.
+        assert_eq!(list.sample().rate, Some(10_000));
+        list.begin_ack();
+        list.on_ack(ms(140), 5001, |_| {});
+        // The fifth left at 40 ms, before any delivery: 5 segments in 140 ms.
+        assert_eq!((list.sample().rate, list.sample().over), (Some(35_714), 5000));
+        assert_eq!((list.in_flight(), list.min_rtt()), (5000, Some(Duration::from_millis(100))));
+        // The next one leaves after them, at 140 ms: 6 segments arrive in the 100 ms until its ACK.
+        list.on_sent(ms(140), 10_001, 11_001);
+        list.begin_ack();
+        list.on_ack(ms(240), 11_001, |_| {});
+        let sample = list.sample();
+        assert_eq!((sample.rate, sample.over, sample.prior_delivered), (Some(60_000), 6000, Some(5000)));
+    }
+
+    #[test]
+    fn a_short_interval_is_no_sample() {
+        let mut list = ten();
+        list.begin_ack();
+        list.on_ack(ms(190), 10_001, |_| {});
+        list.on_sent(ms(190), 10_001, 11_001);
+        list.on_sent(ms(191), 11_001, 12_001);
+        list.begin_ack();
+        // Two segments in 2 ms: they cannot have crossed the path in that time.
+        list.on_ack(ms(192), 12_001, |_| {});
+        list.min_rtt = Some(Duration::from_millis(90));
+        assert_eq!(list.sample().rate, None);
+    }
+
+    #[test]
+    fn what_is_in_flight_follows_losses_and_retransmissions() {
+        let mut list = ten();
+        list.begin_ack();
+        list.on_sack(ms(100), 3001, 6001, |_| {});
+        assert_eq!(list.in_flight(), 7000);
+        assert_eq!(list.lose(|sent| sent.end <= 3001), 3000);
+        assert_eq!((list.in_flight(), list.first_lost().map(|sent| sent.start)), (4000, Some(1)));
+        // Half of a lost segment leaves again: only that half flies.
+        list.on_sent(ms(110), 1, 501);
+        assert_eq!((list.in_flight(), list.first_lost().map(|sent| sent.start)), (4500, Some(501)));
+        list.begin_ack();
+        list.on_ack(ms(200), 6001, |_| {});
+        // 2500 lost bytes arrived after all, and 500 that had left again.
+        assert_eq!((list.in_flight(), list.sample().newly), (4000, 3000));
+        assert_eq!(list.sample().delivered, 6000);
+    }
+
+    #[test]
+    fn too_little_to_send_marks_the_rates_until_it_is_delivered() {
+        let mut list = ten();
+        list.on_app_limited();
+        list.on_sent(ms(100), 10_001, 11_001);
+        list.begin_ack();
+        list.on_ack(ms(190), 10_001, |_| {});
+        assert!(!list.sample().limited);
+        list.begin_ack();
+        list.on_ack(ms(200), 11_001, |_| {});
+        assert!(list.sample().limited);
+        list.on_sent(ms(200), 11_001, 12_001);
+        list.begin_ack();
+        list.on_ack(ms(300), 12_001, |_| {});
+        assert!(!list.sample().limited);
+    }
+}
