@@ -632,7 +632,7 @@ class RadioBurst(TypedDict, total=False):
     r: float
     """Chance of turning good, for each frame."""
 
-_RadioRange = TypedDict("_RadioRange", {"11M": "float", "1M": "float", "2M": "float", "5.5M": "float"}, total=False)
+_RadioRange = TypedDict("_RadioRange", {"11M": "float", "12M": "float", "18M": "float", "1M": "float", "24M": "float", "2M": "float", "36M": "float", "48M": "float", "5.5M": "float", "54M": "float", "6M": "float", "9M": "float"}, total=False)
 
 class RadioRange(_RadioRange, total=False):
     """Metres at which a frame can be decoded: one number, or a table with one for each rate in use.
@@ -670,8 +670,10 @@ class RadioPathLoss(TypedDict, total=False):
 class Radio(TypedDict, total=False):
     """Physical layer and channel."""
 
-    basic_rate: Literal["1M", "2M", "5.5M", "11M"]
-    """Bit rate of RTS, CTS, ACK and broadcasts. Default: 1M."""
+    basic_rate: Literal["1M", "2M", "5.5M", "11M", "6M", "9M", "12M", "18M", "24M", "36M", "48M", "54M"]
+    """Bit rate of RTS and broadcasts. CTS and ACK have it as well in 802.11b; in OFDM they have the
+    highest mandatory rate up to that of the frame that they answer.
+    """
 
     burst: RadioBurst
     """Bursts of frame errors on each link (Gilbert-Elliott): a link is good or bad, and each frame may
@@ -684,14 +686,14 @@ class Radio(TypedDict, total=False):
     loss: float
     """Chance that a data packet is lost on one hop after the MAC has delivered it. Default: 0.0."""
 
-    phy: Literal["802.11b"]
+    phy: Literal["802.11b", "802.11a"]
     """Physical layer. Default: 802.11b."""
 
-    preamble: Literal["long", "short"]
-    """What precedes every frame: for 802.11b, long takes 192 us, short 96 us. Default: long."""
+    preamble: Literal["long", "short", "ofdm"]
+    """What precedes a frame: for 802.11b, long takes 192 us, short 96 us; for 802.11a, ofdm takes 20 us."""
 
-    rate: Literal["1M", "2M", "5.5M", "11M"]
-    """Bit rate of unicast data. Default: 2M."""
+    rate: Literal["1M", "2M", "5.5M", "11M", "6M", "9M", "12M", "18M", "24M", "36M", "48M", "54M"]
+    """Bit rate of unicast data; in OFDM the lowest by default."""
 
     model: Literal["threshold", "sinr"]
     """Default: threshold."""
@@ -710,12 +712,20 @@ class Radio(TypedDict, total=False):
     cca_dbm: float
     """Energy at which the medium counts as busy, dBm. Default: -78.071."""
 
+    detection_db: float
+    """Smallest ratio of signal to noise and interference at which a receiver locks to a frame, dB; any
+    without it. ns-3 has 4.
+    """
+
+    error_model: Literal["nist", "yans"]
+    """How the errors of OFDM are computed. Default: nist."""
+
     fading: RadioFading
     """Fading, constant over a coherence time."""
 
     noise_floor_dbm: float
     """Thermal noise over the channel width and the noise figure together, dBm. The default has a noise
-    figure of 7 dB: -93.55 dBm for 802.11b.
+    figure of 7 dB: -93.55 dBm for 802.11b, -93.96 for 802.11a.
     """
 
     path_loss: RadioPathLoss

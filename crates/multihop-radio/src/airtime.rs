@@ -11,16 +11,24 @@ use crate::phy_profile::{ACK_BYTES, PhyProfile, RateIndex};
 pub struct Airtime {
     /// An RTS.
     pub rts: Duration,
-    /// A CTS.
+    /// The CTS that answers it.
     pub cts: Duration,
-    /// An ACK.
-    pub ack: Duration,
-    /// Preamble and PLCP header.
-    pub plcp: Duration,
     sizes: Sizes,
     phy: &'static PhyProfile,
     rate: RateIndex,
     basic_rate: RateIndex,
+    at: Box<[AtRate]>,
+}
+
+/// What the rate of a frame decides.
+#[derive(Clone, Copy, Debug)]
+struct AtRate {
+    /// Preamble and PLCP header.
+    plcp: Duration,
+    /// The rate of the CTS or ACK that answers the frame.
+    answer: RateIndex,
+    /// The ACK that answers the frame.
+    ack: Duration,
 }
 
 /// Bytes of each kind of frame, checksum included.
@@ -36,31 +44,61 @@ impl Airtime {
     /// Computes the airtimes of a scenario.
     pub fn new(radio: &RadioParams, mac: &MacParams) -> Self {
         let llc = if mac.llc { 8 } else { 0 };
-        let (sizes, plcp, basic_rate) = match mac.timing {
+        let phy = radio.phy;
+        let (sizes, basic_rate) = match mac.timing {
             Timing::Standard => {
-                let sizes = Sizes { rts: 20, cts: 14, ack: ACK_BYTES, data_header: 28 + llc };
-                (sizes, radio.preamble.time, radio.basic_rate)
+                (Sizes { rts: 20, cts: 14, ack: ACK_BYTES, data_header: 28 + llc }, radio.basic_rate)
             }
-            Timing::Ns2Of1999 => {
-                (Sizes { rts: 40, cts: 39, ack: 39, data_header: 47 + llc }, Duration::ZERO, radio.rate)
-            }
+            Timing::Ns2Of1999 => (Sizes { rts: 40, cts: 39, ack: 39, data_header: 47 + llc }, radio.rate),
         };
-        let control = |bytes| plcp + radio.phy.body_time(basic_rate, bytes);
+        let plcp = |rate| match mac.timing {
+            Timing::Standard => phy.preamble(rate, radio.preamble).time,
+            Timing::Ns2Of1999 => Duration::ZERO,
+        };
+        let answer = |rate| match mac.timing {
+            Timing::Standard => phy.rate(rate).answer.unwrap_or(basic_rate),
+            Timing::Ns2Of1999 => basic_rate,
+        };
+        let frame = |rate, bytes| plcp(rate) + phy.rate(rate).body_time(bytes);
+        let at =
+            |rate| AtRate { plcp: plcp(rate), answer: answer(rate), ack: frame(answer(rate), sizes.ack) };
         Self {
-            rts: control(sizes.rts),
-            cts: control(sizes.cts),
-            ack: control(sizes.ack),
-            plcp,
+            rts: frame(basic_rate, sizes.rts),
+            cts: frame(answer(basic_rate), sizes.cts),
             sizes,
-            phy: radio.phy,
+            phy,
             rate: radio.rate,
             basic_rate,
+            at: phy.rate_indices().map(at).collect(),
         }
     }
 
-    /// A data frame.
-    pub fn data(&self, out: &Outgoing) -> Duration {
-        self.plcp + self.phy.body_time(self.data_rate(out), self.data_bytes(out))
+    /// A data frame at this rate.
+    pub fn data(&self, out: &Outgoing, rate: RateIndex) -> Duration {
+        self.frame(rate, self.data_bytes(out))
+    }
+
+    /// A frame of this many bytes.
+    pub fn frame(&self, rate: RateIndex, bytes: u32) -> Duration {
+        self.plcp(rate) + self.phy.rate(rate).body_time(bytes)
+    }
+
+    /// The ACK that answers a frame at this rate.
+    #[inline]
+    pub fn ack(&self, rate: RateIndex) -> Duration {
+        self.at[usize::from(rate.0)].ack
+    }
+
+    /// The rate of the CTS or ACK that answers a frame at this rate (IEEE 802.11-2007 §9.6).
+    #[inline]
+    pub fn answer_rate(&self, rate: RateIndex) -> RateIndex {
+        self.at[usize::from(rate.0)].answer
+    }
+
+    /// Preamble and PLCP header of a frame at this rate.
+    #[inline]
+    pub fn plcp(&self, rate: RateIndex) -> Duration {
+        self.at[usize::from(rate.0)].plcp
     }
 
     /// Bytes of a data frame.
@@ -73,7 +111,7 @@ impl Airtime {
         if out.to == BROADCAST { self.basic_rate } else { self.rate }
     }
 
-    /// The rate of RTS, CTS, ACK and broadcasts.
+    /// The rate of RTS and broadcasts.
     pub fn basic_rate(&self) -> RateIndex {
         self.basic_rate
     }
@@ -116,6 +154,7 @@ mod tests {
 
     use super::*;
     use crate::frame::PacketHandle;
+    use crate::phy_profile::{DOT11A, DOT11B};
 
     fn outgoing(bytes: u32) -> Outgoing {
         Outgoing { packet: PacketHandle(0), to: NodeId(1), bytes, urgent: false }
@@ -130,11 +169,29 @@ mod tests {
                 &RadioParams { rate: RateIndex(rate), ..RadioParams::default() },
                 &MacParams::default(),
             );
-            assert_eq!(airtime.data(&outgoing(1500)).as_nanos(), data);
-            assert_eq!(airtime.data(&outgoing(40)).as_nanos(), tcp_ack);
+            assert_eq!(airtime.data(&outgoing(1500), RateIndex(rate)).as_nanos(), data);
+            assert_eq!(airtime.data(&outgoing(40), RateIndex(rate)).as_nanos(), tcp_ack);
             assert_eq!(airtime.rts, Duration::from_micros(352));
             assert_eq!(airtime.cts, Duration::from_micros(304));
-            assert_eq!(airtime.ack, Duration::from_micros(304));
+            assert_eq!(airtime.ack(RateIndex(rate)), Duration::from_micros(304));
+        }
+    }
+
+    /// IEEE 802.11-2007 §17.4.3: 20 us and whole symbols of 4 us.
+    #[test]
+    fn worked_examples_of_802_11a() {
+        // 6 + 16 bits and 14, 20, 1528 and 68 bytes: 134, 182, 12246 and 566 bits.
+        for (rate, data, tcp_ack, ack) in
+            [("6M", 20 + 4 * 511, 20 + 4 * 24, 44), ("24M", 532, 44, 28), ("54M", 20 + 4 * 57, 32, 28)]
+        {
+            let mut radio = RadioParams::new(&DOT11A);
+            radio.rate = DOT11A.rate_named(rate).unwrap();
+            let airtime = Airtime::new(&radio, &MacParams::default());
+            assert_eq!(airtime.data(&outgoing(1500), radio.rate), Duration::from_micros(data));
+            assert_eq!(airtime.data(&outgoing(40), radio.rate), Duration::from_micros(tcp_ack));
+            assert_eq!(airtime.rts, Duration::from_micros(20 + 4 * 8));
+            assert_eq!(airtime.cts, Duration::from_micros(44));
+            assert_eq!(airtime.ack(radio.rate), Duration::from_micros(ack));
         }
     }
 
@@ -146,7 +203,7 @@ mod tests {
         );
         assert_eq!(airtime.rts, Duration::from_micros(160));
         assert_eq!(airtime.cts, Duration::from_micros(156));
-        assert_eq!(airtime.data(&outgoing(1500)), Duration::from_micros(6188));
+        assert_eq!(airtime.data(&outgoing(1500), DOT11B.data_rate), Duration::from_micros(6188));
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use multihop_core::{Duration, NodeId};
 
+use crate::phy_profile::RateIndex;
+
 /// The broadcast address.
 pub const BROADCAST: NodeId = NodeId(u32::MAX);
 
@@ -18,6 +20,8 @@ pub struct Frame {
     pub nav: Duration,
     /// Sequence number (data only), 12 bits.
     pub sequence: u16,
+    /// The rate after preamble and PLCP header.
+    pub rate: RateIndex,
     /// The retry bit: whether this is a retransmission.
     pub retry: bool,
     /// Bytes of the MAC frame, checksum included.

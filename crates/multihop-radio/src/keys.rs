@@ -6,7 +6,7 @@ use multihop_core::Duration;
 use multihop_core::settings::{Given, Settings, Table, Value, Visitor};
 
 use crate::params::{
-    Burst, Fading, Flavour, MacParams, Model, PathLoss, RadioParams, Sinr, Threshold, Timing,
+    Burst, ErrorModel, Fading, Flavour, MacParams, Model, PathLoss, RadioParams, Sinr, Threshold, Timing,
 };
 use crate::phy_profile::{PROFILES, PhyProfile, RateIndex};
 
@@ -35,14 +35,17 @@ impl RadioParams {
             *self = Self::new(phy);
         }
         let rates: Vec<_> = self.phy.rate_indices().map(|rate| (self.phy.rate(rate).name, rate)).collect();
-        keys.about("Bit rate of unicast data.").word("rate", &mut self.rate, &rates);
-        keys.about("Bit rate of RTS, CTS, ACK and broadcasts.").word(
-            "basic_rate",
-            &mut self.basic_rate,
+        keys.about("Bit rate of unicast data; in OFDM the lowest by default.").word(
+            "rate",
+            &mut self.rate,
             &rates,
         );
+        let about = "Bit rate of RTS and broadcasts. CTS and ACK have it as well in 802.11b; in OFDM they have the \
+                     highest mandatory rate up to that of the frame that they answer.";
+        keys.about(about).word("basic_rate", &mut self.basic_rate, &rates);
         let preambles: Vec<_> = self.phy.preambles.iter().map(|preamble| (preamble.name, preamble)).collect();
-        let about = "What precedes every frame: for 802.11b, long takes 192 us, short 96 us.";
+        let about = "What precedes a frame: for 802.11b, long takes 192 us, short 96 us; for 802.11a, ofdm \
+                     takes 20 us.";
         keys.about(about).word("preamble", &mut self.preamble, &preambles);
     }
 
@@ -131,7 +134,7 @@ fn sinr(phy: &PhyProfile, keys: &mut dyn Visitor) -> Sinr {
     keys.table(&table, &mut |keys| fading(&mut sinr.fading, keys));
     let mut noise_floor_dbm = None;
     let about = "Thermal noise over the channel width and the noise figure together, dBm. The default has a \
-                 noise figure of 7 dB: -93.55 dBm for 802.11b.";
+                 noise figure of 7 dB: -93.55 dBm for 802.11b, -93.96 for 802.11a.";
     keys.about(about).number_if_set("noise_floor_dbm", &mut noise_floor_dbm, DBM);
     sinr.noise_floor_dbm = noise_floor_dbm.unwrap_or_else(|| phy.noise_floor_dbm());
     let about = "Energy at which the medium counts as busy, dBm.";
@@ -143,6 +146,12 @@ fn sinr(phy: &PhyProfile, keys: &mut dyn Visitor) -> Sinr {
     }
     let about = "Weakest frame that a receiver locks to, dBm.";
     keys.about(about).number("sensitivity_dbm", &mut sinr.sensitivity_dbm, DBM);
+    let about = "Smallest ratio of signal to noise and interference at which a receiver locks to a frame, dB; any \
+                 without it. ns-3 has 4.";
+    keys.about(about).number_if_set("detection_db", &mut sinr.detection_db, DECIBELS);
+    let models = [("nist", ErrorModel::Nist), ("yans", ErrorModel::Yans)];
+    let about = "How the errors of OFDM are computed.";
+    keys.about(about).word("error_model", &mut sinr.error_model, &models);
     let about = "How much stronger a second frame must be to take over a receiver in the preamble of the \
                  first, dB.";
     keys.about(about).number("capture_db", &mut sinr.capture_db, DECIBELS);

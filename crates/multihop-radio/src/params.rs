@@ -5,6 +5,7 @@ use multihop_core::{BitRate, Duration};
 use crate::decibels::from_db;
 use crate::phy_profile::{DOT11B, PhyProfile, Preamble, RateIndex};
 
+pub use crate::error_rate::ErrorModel;
 pub use crate::propagation::fading::Fading;
 pub use crate::propagation::path_loss::PathLoss;
 
@@ -15,9 +16,9 @@ pub struct RadioParams {
     pub phy: &'static PhyProfile,
     /// The rate of unicast data.
     pub rate: RateIndex,
-    /// The rate of RTS, CTS, ACK and broadcasts.
+    /// The rate of RTS and broadcasts, and of answers where the profile has no other.
     pub basic_rate: RateIndex,
-    /// The preamble of every frame.
+    /// The preamble of every frame whose rate has none of its own.
     pub preamble: &'static Preamble,
     /// How reception is decided.
     pub model: Model,
@@ -66,6 +67,10 @@ pub struct Sinr {
     pub cca_dbm: f64,
     /// Weakest frame that a receiver locks to, dBm.
     pub sensitivity_dbm: f64,
+    /// Smallest ratio of signal to noise and interference at its first bit at which it does, in dB; `None`: any.
+    pub detection_db: Option<f64>,
+    /// How the errors of OFDM are computed.
+    pub error_model: ErrorModel,
     /// How much stronger a second frame must be to take over a receiver in the preamble of the
     /// first, in dB.
     pub capture_db: f64,
@@ -210,6 +215,8 @@ impl Default for Sinr {
             cca_dbm: -78.071,
             // Two-ray at 250 m.
             sensitivity_dbm: -64.375,
+            detection_db: None,
+            error_model: ErrorModel::Nist,
             capture_db: 10.0,
         }
     }

@@ -1,11 +1,12 @@
 //! The frame exchange: RTS, CTS, data, ACK.
 
-use multihop_core::{Duration, Instant, NodeId};
+use multihop_core::{Duration, Instant};
 
 use super::{Announced, Backoff, Contention, Mac, MacConfig, Phase, Transmission, is_announced};
 use crate::airtime::whole_micros;
 use crate::frame::{BROADCAST, Frame, FrameKind};
 use crate::params::Flavour;
+use crate::phy_profile::RateIndex;
 
 /// The propagation delay that ns-2 assumes.
 const MAX_PROPAGATION: Duration = Duration::from_micros(2);
@@ -45,7 +46,8 @@ impl Mac {
         }
         let airtime = &config.airtime;
         let nav = rts.nav.saturating_sub(config.contention.sifs).saturating_sub(whole_micros(airtime.cts));
-        self.own.reply = Some(Frame::control(FrameKind::Cts, self.id, rts.from, nav, airtime.cts_bytes()));
+        let (bytes, rate) = (airtime.cts_bytes(), airtime.answer_rate(rts.rate));
+        self.own.reply = Some(Frame::control(FrameKind::Cts, self.id, rts.from, nav, bytes, rate));
         self.go_on(now, config);
     }
 
@@ -91,16 +93,17 @@ impl Mac {
         } else if !self.may_acknowledge(now, config) {
             return false;
         }
-        self.acknowledge(now, data.from, config);
+        self.acknowledge(now, data, config);
         let repeated = self.own.duplicates.seen(data.from, data.sequence)
             && (data.retry || config.params.flavour == Flavour::Ns2);
         self.own.counters.duplicates += u64::from(repeated);
         !repeated
     }
 
-    fn acknowledge(&mut self, now: Instant, to: NodeId, config: &MacConfig) {
-        let bytes = config.airtime.ack_bytes();
-        self.own.reply = Some(Frame::control(FrameKind::Ack, self.id, to, Duration::ZERO, bytes));
+    fn acknowledge(&mut self, now: Instant, data: &Frame, config: &MacConfig) {
+        let (bytes, rate) = (config.airtime.ack_bytes(), config.airtime.answer_rate(data.rate));
+        let ack = Frame::control(FrameKind::Ack, self.id, data.from, Duration::ZERO, bytes, rate);
+        self.own.reply = Some(ack);
         // ns-2: no ACK while the station itself waits for a response.
         if self.response_due == Instant::FAR_FUTURE {
             self.go_on(now, config);
@@ -192,28 +195,36 @@ impl Mac {
     fn send_rts(&mut self, now: Instant, config: &MacConfig) -> Transmission {
         let service = self.own.service.as_ref().expect("an RTS announces the packet in service");
         let airtime = &config.airtime;
+        let data_rate = airtime.data_rate(&service.out);
         let nav = config.contention.sifs * 3
             + whole_micros(airtime.cts)
-            + whole_micros(airtime.data(&service.out))
-            + whole_micros(airtime.ack);
-        let mut rts = Frame::control(FrameKind::Rts, self.id, service.out.to, nav, airtime.rts_bytes());
+            + whole_micros(airtime.data(&service.out, data_rate))
+            + whole_micros(airtime.ack(data_rate));
+        let (bytes, rate) = (airtime.rts_bytes(), airtime.basic_rate());
+        let mut rts = Frame::control(FrameKind::Rts, self.id, service.out.to, nav, bytes, rate);
         rts.retry = service.rts_retry;
         self.own.counters.rts += 1;
-        let wait = self.answer_after(airtime.rts, airtime.cts, config);
+        let wait = self.answer_after(airtime.rts, rate, airtime.cts, config);
         self.transmit(now, rts, Phase::Rts, airtime.rts, wait, config)
     }
 
     fn send_data(&mut self, now: Instant, config: &MacConfig) -> Transmission {
         let service = self.own.service.as_ref().expect("data is the packet in service");
         let airtime = &config.airtime;
-        let length = airtime.data(&service.out);
+        let rate = airtime.data_rate(&service.out);
+        let length = airtime.data(&service.out, rate);
         let broadcast = service.out.to == BROADCAST;
         let frame = Frame {
             kind: FrameKind::Data,
             from: self.id,
             to: service.out.to,
-            nav: if broadcast { Duration::ZERO } else { config.contention.sifs + whole_micros(airtime.ack) },
+            nav: if broadcast {
+                Duration::ZERO
+            } else {
+                config.contention.sifs + whole_micros(airtime.ack(rate))
+            },
             sequence: service.sequence,
+            rate,
             retry: service.data_retry,
             bytes: airtime.data_bytes(&service.out),
             body: service.out.packet,
@@ -223,7 +234,7 @@ impl Mac {
             length
         } else {
             self.own.counters.data += 1;
-            self.answer_after(length, airtime.ack, config)
+            self.answer_after(length, rate, airtime.ack(rate), config)
         };
         self.transmit(now, frame, Phase::Data, length, wait, config)
     }
@@ -232,26 +243,33 @@ impl Mac {
         let airtime = &config.airtime;
         if reply.kind == FrameKind::Ack {
             self.own.counters.ack += 1;
-            return self.transmit(now, reply, Phase::Ack, airtime.ack, airtime.ack, config);
+            let length = airtime.frame(reply.rate, reply.bytes);
+            return self.transmit(now, reply, Phase::Ack, length, length, config);
         }
         self.own.counters.cts += 1;
         let wait = match config.params.flavour {
             // CTS, SIFS and the data that the RTS announced.
             Flavour::Ns2 => (airtime.cts + MAX_PROPAGATION * 2 + reply.nav)
                 .saturating_sub(config.contention.sifs)
-                .saturating_sub(whole_micros(airtime.ack)),
+                .saturating_sub(whole_micros(airtime.ack(airtime.rate()))),
             Flavour::Standard => airtime.cts,
         };
         self.transmit(now, reply, Phase::Cts, airtime.cts, wait, config)
     }
 
     /// Time from the start of a frame until its response is overdue.
-    fn answer_after(&self, frame: Duration, answer: Duration, config: &MacConfig) -> Duration {
+    fn answer_after(
+        &self,
+        frame: Duration,
+        rate: RateIndex,
+        answer: Duration,
+        config: &MacConfig,
+    ) -> Duration {
         let Contention { slot, sifs, .. } = config.contention;
         match config.params.flavour {
             Flavour::Ns2 => frame + MAX_PROPAGATION + sifs + answer + MAX_PROPAGATION,
             // IEEE 802.11 §9.2.8: SIFS, a slot, and the preamble that announces the response.
-            Flavour::Standard => frame + sifs + slot + config.airtime.plcp,
+            Flavour::Standard => frame + sifs + slot + config.airtime.plcp(config.airtime.answer_rate(rate)),
         }
     }
 
@@ -272,11 +290,6 @@ impl Mac {
             self.backoff.pause(now, config.contention.slot);
         }
         self.own.counters.transmitting += airtime;
-        let rate = if frame.kind == FrameKind::Data && frame.to != BROADCAST {
-            config.airtime.rate()
-        } else {
-            config.airtime.basic_rate()
-        };
-        Transmission { frame, airtime, rate }
+        Transmission { frame, airtime }
     }
 }

@@ -143,8 +143,6 @@ pub struct Transmission {
     pub frame: Frame,
     /// Its airtime.
     pub airtime: Duration,
-    /// The rate after preamble and PLCP header.
-    pub rate: RateIndex,
 }
 
 /// The outcome of a packet.
@@ -313,7 +311,15 @@ fn announced_from(phy: &PhyProfile, params: &MacParams) -> u32 {
 }
 
 impl Frame {
-    fn control(kind: FrameKind, from: NodeId, to: NodeId, nav: Duration, bytes: u32) -> Self {
-        Self { kind, from, to, nav, sequence: 0, retry: false, bytes, body: crate::frame::PacketHandle::NONE }
+    fn control(
+        kind: FrameKind,
+        from: NodeId,
+        to: NodeId,
+        nav: Duration,
+        bytes: u32,
+        rate: RateIndex,
+    ) -> Self {
+        let body = crate::frame::PacketHandle::NONE;
+        Self { kind, from, to, nav, sequence: 0, rate, retry: false, bytes, body }
     }
 }

@@ -67,7 +67,7 @@ impl Bench {
     }
 
     fn to_me(&self, kind: FrameKind, nav: u64) -> Frame {
-        Frame::control(kind, PEER, ME, Duration::from_micros(nav), 14)
+        Frame::control(kind, PEER, ME, Duration::from_micros(nav), 14, RateIndex(0))
     }
 
     /// Slots between the end of the interframe space that began at `idle` and `at`.
@@ -175,7 +175,7 @@ fn backoff_pauses_while_the_medium_is_busy_and_keeps_whole_slots() {
     b.mac.own.service = None;
     b.mac.resume_backoff(us(0), &b.config);
     assert_eq!(b.mac.deadline(&b.config), us(50 + 200));
-    let other = Frame::control(FrameKind::Ack, PEER, OTHER, Duration::ZERO, 14);
+    let other = Frame::control(FrameKind::Ack, PEER, OTHER, Duration::ZERO, 14, RateIndex(0));
     b.hears(us(50 + 79), us(500), &other);
     assert_eq!(b.mac.deadline(&b.config), us(500 + 50 + 7 * 20));
 }
@@ -183,7 +183,8 @@ fn backoff_pauses_while_the_medium_is_busy_and_keeps_whole_slots() {
 #[test]
 fn a_station_defers_during_the_nav_and_a_difs_after_it() {
     let mut b = bench(Flavour::Ns2, Some(0));
-    let others_rts = Frame::control(FrameKind::Rts, PEER, OTHER, Duration::from_micros(6942), 20);
+    let others_rts =
+        Frame::control(FrameKind::Rts, PEER, OTHER, Duration::from_micros(6942), 20, RateIndex(0));
     b.hears(us(0), us(352), &others_rts);
     b.sends(us(400), packet(1));
     let (at, _) = b.next_frame();
@@ -198,7 +199,8 @@ fn a_station_defers_during_the_nav_and_a_difs_after_it() {
 
 #[test]
 fn a_packet_that_arrives_while_a_cts_is_suppressed_is_still_sent() {
-    let others_rts = Frame::control(FrameKind::Rts, PEER, OTHER, Duration::from_micros(6942), 20);
+    let others_rts =
+        Frame::control(FrameKind::Rts, PEER, OTHER, Duration::from_micros(6942), 20, RateIndex(0));
     // In the SIFS after the RTS, the NAV is set or a frame arrives at the last moment.
     for nav in [true, false] {
         let mut b = bench(Flavour::Ns2, Some(0));
@@ -256,7 +258,7 @@ fn an_error_is_followed_by_eifs_and_in_ns2_also_difs() {
     b.hears_noise(us(0), us(100));
     b.mac.carrier_busy(us(110), &b.config);
     b.sends(us(120), packet(1));
-    let other = Frame::control(FrameKind::Ack, PEER, OTHER, Duration::ZERO, 14);
+    let other = Frame::control(FrameKind::Ack, PEER, OTHER, Duration::ZERO, 14, RateIndex(0));
     b.mac.receive(us(414), &other, &b.config);
     b.mac.carrier_idle(us(414), &b.config);
     Bench::slots(b.mac.deadline(&b.config), us(414), DIFS);

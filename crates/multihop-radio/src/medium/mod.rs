@@ -21,13 +21,13 @@ use crate::propagation::{self, Propagation};
 pub struct Link {
     /// The station that hears.
     pub to: NodeId,
-    /// Propagation delay in ns times 16, plus the [`Zone`] of this distance.
+    /// Propagation delay in ns times 64, plus the [`Zone`] of this distance.
     delay_and_zone: u32,
     /// Received power without fading, mW.
     pub power_mw: f64,
 }
 
-const ZONE_BITS: usize = 4;
+const ZONE_BITS: usize = 6;
 const _: () = assert!(MOST_RATES < 1 << ZONE_BITS, "a zone for each rate, and one beyond all");
 
 /// A ring around a transmitter within which the same rates are decoded (threshold model), numbered from 0 at the centre.
@@ -84,7 +84,7 @@ impl Origin {
 
 impl Link {
     fn new(to: NodeId, distance: f64, power_mw: f64, zone: Zone) -> Self {
-        let longest = u64::from(u32::MAX >> ZONE_BITS); // 268 ms, 80,000 km
+        let longest = u64::from(u32::MAX >> ZONE_BITS); // 67 ms, 20,000 km
         let nanos = propagation::delay(distance).as_nanos().min(longest);
         let nanos = u32::try_from(nanos).expect("at most the longest");
         Self { to, delay_and_zone: nanos << ZONE_BITS | zone.0, power_mw }

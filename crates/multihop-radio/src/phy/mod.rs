@@ -23,7 +23,7 @@ impl Receiver {
     pub fn new(radio: &RadioParams, rng: Rng) -> Self {
         match &radio.model {
             Model::Threshold(_) => Self::Threshold(ThresholdReceiver::default()),
-            Model::Sinr(sinr) => Self::Sinr(Box::new(SinrReceiver::new(radio.phy, sinr, rng))),
+            Model::Sinr(sinr) => Self::Sinr(Box::new(SinrReceiver::new(radio, sinr, rng))),
         }
     }
 

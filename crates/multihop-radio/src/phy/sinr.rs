@@ -4,8 +4,9 @@ use multihop_core::{Instant, Rng};
 
 use super::Verdict;
 use crate::decibels::{dbm_to_mw, from_db};
-use crate::params::Sinr;
-use crate::phy_profile::{PhyProfile, RateIndex};
+use crate::error_rate::ErrorModel;
+use crate::params::{RadioParams, Sinr};
+use crate::phy_profile::{PhyProfile, Preamble, RateIndex};
 
 /// A transmission as it arrives at one station.
 #[derive(Clone, Copy, Debug)]
@@ -31,9 +32,14 @@ pub struct Signal {
 #[derive(Clone, Debug)]
 pub struct SinrReceiver {
     phy: &'static PhyProfile,
+    /// That of rates without one of their own.
+    preamble: &'static Preamble,
+    error_model: ErrorModel,
     noise_mw: f64,
     cca_mw: f64,
     sensitivity_mw: f64,
+    /// Smallest ratio of signal to noise and interference at the first bit, linear.
+    detection: f64,
     /// Ratio of powers, linear.
     capture: f64,
     /// Signals on the air, in order of arrival.
@@ -48,12 +54,15 @@ pub struct SinrReceiver {
 
 impl SinrReceiver {
     /// An idle receiver; `rng` decides whether a frame is decoded.
-    pub fn new(phy: &'static PhyProfile, params: &Sinr, rng: Rng) -> Self {
+    pub fn new(radio: &RadioParams, params: &Sinr, rng: Rng) -> Self {
         Self {
-            phy,
+            phy: radio.phy,
+            preamble: radio.preamble,
+            error_model: params.error_model,
             noise_mw: dbm_to_mw(params.noise_floor_dbm),
             cca_mw: dbm_to_mw(params.cca_dbm),
             sensitivity_mw: dbm_to_mw(params.sensitivity_dbm),
+            detection: params.detection_db.map_or(0.0, from_db),
             capture: from_db(params.capture_db),
             heard: Vec::new(),
             energy_mw: 0.0,
@@ -67,7 +76,7 @@ impl SinrReceiver {
     pub fn signal_starts(&mut self, now: Instant, signal: &Signal) {
         self.judge(now);
         if self.locks_to(now, signal) {
-            self.reception = Some(Reception::new(now, signal));
+            self.reception = Some(Reception::new(now, signal, self.phy.preamble(signal.rate, self.preamble)));
         }
         self.heard.push(Heard { id: signal.id, power_mw: signal.power_mw });
         self.energy_mw = self.energy_without(None);
@@ -102,7 +111,10 @@ impl SinrReceiver {
             let first = &reception.signal;
             now < first.preamble_end && signal.power_mw >= self.capture * first.power_mw
         });
-        now >= self.transmitting_until && signal.power_mw >= self.sensitivity_mw && takes_over
+        now >= self.transmitting_until
+            && signal.power_mw >= self.sensitivity_mw
+            && signal.power_mw >= self.detection * (self.noise_mw + self.energy_mw)
+            && takes_over
     }
 
     /// Judges the interval up to `now`, during which the interference was constant.
@@ -110,7 +122,7 @@ impl SinrReceiver {
         let Some(id) = self.reception.as_ref().map(|reception| reception.signal.id) else { return };
         let interference = self.energy_without(Some(id));
         if let Some(reception) = &mut self.reception {
-            reception.judge(now, self.phy, self.noise_mw, interference);
+            reception.judge(now, self.phy, self.error_model, self.noise_mw, interference);
         }
     }
 
@@ -130,6 +142,9 @@ struct Heard {
 #[derive(Clone, Debug)]
 struct Reception {
     signal: Signal,
+    preamble: &'static Preamble,
+    header_begins: Instant,
+    header_ends: Instant,
     judged_to: Instant,
     /// Probability that all bits so far are without error.
     intact: f64,
@@ -138,20 +153,34 @@ struct Reception {
 }
 
 impl Reception {
-    fn new(now: Instant, signal: &Signal) -> Self {
-        Self { signal: *signal, judged_to: now, intact: 1.0, intact_alone: 1.0 }
+    fn new(now: Instant, signal: &Signal, preamble: &'static Preamble) -> Self {
+        let header_begins = now + preamble.header.from;
+        Self {
+            signal: *signal,
+            preamble,
+            header_begins,
+            header_ends: (header_begins + preamble.header.time).min(signal.preamble_end),
+            judged_to: now,
+            intact: 1.0,
+            intact_alone: 1.0,
+        }
     }
 
-    fn judge(&mut self, until: Instant, phy: &PhyProfile, noise_mw: f64, interference_mw: f64) {
+    fn judge(
+        &mut self,
+        until: Instant,
+        phy: &PhyProfile,
+        model: ErrorModel,
+        noise_mw: f64,
+        interference_mw: f64,
+    ) {
         let (from, signal) = (self.judged_to, &self.signal);
-        let preamble = until.min(signal.preamble_end).saturating_since(from);
-        let (header, rate) = (&phy.rates[0], phy.rate(signal.rate));
-        // DEVIATION sinr-3: headers are judged at the lowest rate, also after a short preamble, which uses 2 Mb/s.
-        let preamble_bits = preamble.as_nanos() as f64 / (1e9 / f64::from(header.bit_rate.0));
+        let (header, rate) = (&self.preamble.header, phy.rate(signal.rate));
+        let in_header = until.min(self.header_ends).saturating_since(from.max(self.header_begins));
         let body = until.min(signal.end).saturating_since(from.max(signal.preamble_end));
         let whole = signal.end.saturating_since(signal.preamble_end);
         let body_bits = f64::from(signal.bits) * body.as_nanos() as f64 / whole.as_nanos().max(1) as f64;
-        let sound = |sinr| (header.success)(sinr, preamble_bits) * (rate.success)(sinr, body_bits);
+        let sound = |sinr| header.success(model, sinr, in_header) * rate.success(model, sinr, body_bits);
         let alone = sound(signal.power_mw / noise_mw);
         self.intact_alone *= alone;
         self.intact *=

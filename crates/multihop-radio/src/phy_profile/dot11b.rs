@@ -4,8 +4,9 @@ use std::f64::consts::FRAC_1_SQRT_2;
 
 use multihop_core::{BitRate, Duration};
 
-use super::{Channel, PhyProfile, Preamble, Rate, RateIndex};
-use crate::error_rate::Scheme;
+use super::{Body, Header, Label, PhyProfile, Preamble, Rate, RateIndex};
+use crate::error_rate::Curve;
+use crate::error_rate::dsss::Scheme;
 
 /// The 802.11b profile.
 pub static DOT11B: PhyProfile = PhyProfile {
@@ -14,27 +15,42 @@ pub static DOT11B: PhyProfile = PhyProfile {
     sifs: Duration::from_micros(10),
     cw_min: 31,
     cw_max: 1023,
-    preambles: &[
-        Preamble { name: "long", time: Duration::from_micros(192), is_short: false },
-        Preamble { name: "short", time: Duration::from_micros(96), is_short: true },
-    ],
+    preambles: &[LONG, SHORT],
     rates: &[
-        Rate { name: "1M", bit_rate: BitRate(1_000_000), success: |sinr, bits| DBPSK.success(sinr, bits) },
-        Rate { name: "2M", bit_rate: BitRate(2_000_000), success: |sinr, bits| DQPSK.success(sinr, bits) },
-        Rate {
-            name: "5.5M",
-            bit_rate: BitRate(5_500_000),
-            success: |sinr, bits| CCK_5_5.success(sinr, bits),
-        },
-        Rate { name: "11M", bit_rate: BitRate(11_000_000), success: |sinr, bits| CCK_11.success(sinr, bits) },
+        dsss("1M", 1_000_000, &DBPSK),
+        dsss("2M", 2_000_000, &DQPSK),
+        dsss("5.5M", 5_500_000, &CCK_5_5),
+        dsss("11M", 11_000_000, &CCK_11),
     ],
     data_rate: RateIndex(1),
     basic_rate: RateIndex(0),
-    body_time: BitRate::time_for,
     channel_width: 22e6,
-    // Channel 1; flags: 2.4 GHz, CCK.
-    channel: Channel { mhz: 2412, flags: 0x00a0 },
+    channel_mhz: 2412, // channel 1
 };
+
+pub(super) const LONG: Preamble = preamble("long", 192, false);
+pub(super) const SHORT: Preamble = preamble("short", 96, true);
+
+// DEVIATION sinr-3: headers are judged at the lowest rate, also after a short preamble, which uses 2 Mb/s.
+const fn preamble(name: &'static str, micros: u64, is_short: bool) -> Preamble {
+    let time = Duration::from_micros(micros);
+    let header =
+        Header { from: Duration::ZERO, time, bit_rate: BitRate(1_000_000), curve: Curve::Dsss(&DBPSK) };
+    Preamble { name, time, is_short, header }
+}
+
+pub(super) const fn dsss(name: &'static str, bit_rate: u32, scheme: &'static Scheme) -> Rate {
+    Rate {
+        name,
+        bit_rate: BitRate(bit_rate),
+        body: Body::Bits,
+        curve: Curve::Dsss(scheme),
+        preamble: None,
+        answer: None,
+        // 2.4 GHz, CCK.
+        label: Label { channel_flags: 0x00a0 },
+    }
+}
 
 /// 22 MHz over the symbol rates of Barker and CCK.
 const BARKER: f64 = 22.0;
@@ -43,9 +59,9 @@ const CCK: f64 = 16.0;
 /// DQPSK: number of neighbouring phases, and their correlation.
 const QUADRATURE: (f64, f64) = (2.0, FRAC_1_SQRT_2);
 
-static DBPSK: Scheme = Scheme { bits: 1.0, spreading: BARKER, words: &[], phases: (1.0, 0.0) };
+pub(super) static DBPSK: Scheme = Scheme { bits: 1.0, spreading: BARKER, words: &[], phases: (1.0, 0.0) };
 
-static DQPSK: Scheme = Scheme { bits: 2.0, spreading: BARKER, words: &[], phases: QUADRATURE };
+pub(super) static DQPSK: Scheme = Scheme { bits: 2.0, spreading: BARKER, words: &[], phases: QUADRATURE };
 
 // A CCK word is e^(j p1) times a word of the three phases p2, p3, p4. Two such words whose phases
 // differ by d2, d3, d4 correlate by the product of (1 + e^(j d)) / 2.

@@ -3,18 +3,22 @@
 //! A profile is one file of this folder and one row of [`PROFILES`]. MAC timing, airtimes, error rates, noise, the
 //! radiotap fields of captures and the names in scenarios all come from it.
 
+mod dot11a;
 mod dot11b;
+mod ofdm;
 
 use core::fmt;
 
 use multihop_core::{BitRate, Duration};
 
+pub use self::dot11a::DOT11A;
 pub use self::dot11b::DOT11B;
 #[cfg(test)]
 pub(crate) use self::dot11b::{CCK_5_5, CCK_11};
+use crate::error_rate::{Curve, ErrorModel};
 
 /// The profiles that a scenario can choose, the default first.
-pub static PROFILES: [&PhyProfile; 1] = [&DOT11B];
+pub static PROFILES: [&PhyProfile; 2] = [&DOT11B, &DOT11A];
 
 /// One physical layer. Profiles are equal if their names are equal.
 pub struct PhyProfile {
@@ -28,20 +32,18 @@ pub struct PhyProfile {
     pub cw_min: u32,
     /// Largest contention window, slots.
     pub cw_max: u32,
-    /// The preambles with PLCP headers, the default first.
+    /// The preambles that a scenario can choose, the default first. Rates can have another one of their own.
     pub preambles: &'static [Preamble],
-    /// The rates in ascending order, at most [`MOST_RATES`]. PLCP headers are judged by the error curve of the first.
+    /// The rates, at most [`MOST_RATES`]. Those of one modulation class ascend.
     pub rates: &'static [Rate],
     /// The default rate of unicast data.
     pub data_rate: RateIndex,
-    /// The default rate of RTS, CTS, ACK and broadcasts.
+    /// The default rate of RTS and broadcasts, and of answers to rates that have no other.
     pub basic_rate: RateIndex,
-    /// Airtime of a MAC frame of this many bytes after preamble and PLCP header.
-    pub body_time: fn(BitRate, u32) -> Duration,
     /// Channel width, Hz: the bandwidth of the receiver's noise.
     pub channel_width: f64,
-    /// The channel written to captures.
-    pub channel: Channel,
+    /// Centre frequency of the channel that captures name, MHz.
+    pub channel_mhz: u16,
 }
 
 /// A preamble with the PLCP header that follows it.
@@ -53,6 +55,19 @@ pub struct Preamble {
     pub time: Duration,
     /// Whether captures mark it as short.
     pub is_short: bool,
+    /// The bits in it without which a frame is lost.
+    pub header: Header,
+}
+
+/// Bits of a preamble that must be received without error.
+pub struct Header {
+    /// When they begin, from the start of the frame.
+    pub from: Duration,
+    /// Their airtime.
+    pub time: Duration,
+    /// Bits per second.
+    pub bit_rate: BitRate,
+    pub(crate) curve: Curve,
 }
 
 /// A bit rate with its modulation.
@@ -61,25 +76,54 @@ pub struct Rate {
     pub name: &'static str,
     /// Bits per second.
     pub bit_rate: BitRate,
-    /// Probability that all `bits` are received without error at a linear SINR.
-    pub success: fn(sinr: f64, bits: f64) -> f64,
+    /// How the bits after the PLCP header take time.
+    pub body: Body,
+    pub(crate) curve: Curve,
+    /// The preamble of its frames; `None`: the one that the scenario chooses.
+    pub preamble: Option<&'static Preamble>,
+    /// The rate of the CTS or ACK that answers a frame at this rate; `None`: the basic rate.
+    pub answer: Option<RateIndex>,
+    /// What captures say of it.
+    pub label: Label,
+}
+
+/// How bits take time.
+#[derive(Clone, Copy, Debug)]
+pub enum Body {
+    /// One after the other.
+    Bits,
+    /// In OFDM symbols.
+    Symbols(Symbols),
+}
+
+/// OFDM symbols.
+#[derive(Clone, Copy, Debug)]
+pub struct Symbols {
+    /// Data bits in one.
+    pub bits: u32,
+    /// Airtime of one.
+    pub time: Duration,
+    /// SERVICE and tail bits of a frame.
+    pub overhead: u32,
+    /// Frames end at a multiple of this time.
+    pub step: Duration,
+    /// Silence that counts as part of a frame.
+    pub extension: Duration,
+}
+
+/// What captures say of a rate.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Label {
+    /// Radiotap's channel flags: band and modulation.
+    pub channel_flags: u16,
 }
 
 /// A rate, by its index in [`PhyProfile::rates`].
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct RateIndex(pub u8);
 
-/// The channel field of a radiotap header.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Channel {
-    /// Centre frequency, MHz.
-    pub mhz: u16,
-    /// Radiotap's channel flags: band and modulation.
-    pub flags: u16,
-}
-
-/// A link numbers the ranges of the rates with four bits.
-pub const MOST_RATES: usize = 14;
+/// A link numbers the ranges of the rates with six bits.
+pub const MOST_RATES: usize = 62;
 
 /// Bytes of an ACK, checksum included (IEEE 802.11 §7.2.1.3).
 pub(crate) const ACK_BYTES: u32 = 14;
@@ -111,10 +155,10 @@ impl PhyProfile {
         self.preambles.iter().find(|preamble| preamble.name == name)
     }
 
-    /// Airtime of a MAC frame after preamble and PLCP header.
+    /// The preamble of frames at a rate in a scenario that chose `chosen`.
     #[inline]
-    pub fn body_time(&self, rate: RateIndex, bytes: u32) -> Duration {
-        (self.body_time)(self.rate(rate).bit_rate, bytes)
+    pub fn preamble(&self, rate: RateIndex, chosen: &'static Preamble) -> &'static Preamble {
+        self.rate(rate).preamble.unwrap_or(chosen)
     }
 
     /// DCF interframe space (IEEE 802.11 §9.2.10).
@@ -125,7 +169,7 @@ impl PhyProfile {
     /// Extended interframe space (IEEE 802.11 §9.2.10): SIFS, DIFS, and an ACK at the lowest rate behind the default
     /// preamble.
     pub fn eifs(&self) -> Duration {
-        let ack = self.preambles[0].time + self.body_time(RateIndex(0), ACK_BYTES);
+        let ack = self.preambles[0].time + self.rates[0].body_time(ACK_BYTES);
         self.sifs + self.difs() + ack
     }
 
@@ -143,6 +187,39 @@ impl PhyProfile {
     }
 }
 
+impl Rate {
+    /// Airtime of a MAC frame of this many bytes after preamble and PLCP header.
+    pub fn body_time(&self, bytes: u32) -> Duration {
+        match &self.body {
+            Body::Bits => self.bit_rate.time_for(bytes),
+            Body::Symbols(symbols) => symbols.time_for(bytes),
+        }
+    }
+
+    /// Probability that all `bits` are received without error at a linear SINR.
+    #[inline]
+    pub fn success(&self, model: ErrorModel, sinr: f64, bits: f64) -> f64 {
+        self.curve.success(model, sinr, bits)
+    }
+}
+
+impl Symbols {
+    fn time_for(&self, bytes: u32) -> Duration {
+        let bits = u64::from(self.overhead) + 8 * u64::from(bytes);
+        let symbols = bits.div_ceil(u64::from(self.bits));
+        let steps = (self.time * symbols).as_nanos().div_ceil(self.step.as_nanos());
+        self.step * steps + self.extension
+    }
+}
+
+impl Header {
+    /// Probability that the part of the header that takes `time` is received without error at a linear SINR.
+    pub(crate) fn success(&self, model: ErrorModel, sinr: f64, time: Duration) -> f64 {
+        let bits = time.as_nanos() as f64 / (1e9 / f64::from(self.bit_rate.0));
+        self.curve.success(model, sinr, bits)
+    }
+}
+
 impl PartialEq for PhyProfile {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name
@@ -152,6 +229,18 @@ impl PartialEq for PhyProfile {
 impl fmt::Debug for PhyProfile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)
+    }
+}
+
+impl PartialEq for Header {
+    fn eq(&self, other: &Self) -> bool {
+        (self.from, self.time, self.bit_rate) == (other.from, other.time, other.bit_rate)
+    }
+}
+
+impl fmt::Debug for Header {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} from {} for {}", self.bit_rate, self.from, self.time)
     }
 }
 
@@ -170,7 +259,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rates_ascend_and_names_are_unique() {
+    fn rates_of_a_class_ascend_and_names_are_unique() {
         for phy in PROFILES {
             assert!(phy.rates.is_sorted_by_key(|rate| rate.bit_rate), "{phy:?}");
             for index in phy.rate_indices() {

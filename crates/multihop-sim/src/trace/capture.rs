@@ -43,15 +43,16 @@ impl Capture {
     ) -> io::Result<()> {
         self.bytes.clear();
         // The time stamp of radiotap is that of the first bit after the PLCP header.
-        let first_bit =
-            if sent.frame.from == node { at + airtime.plcp } else { at - sent.airtime + airtime.plcp };
+        let began = if sent.frame.from == node { at } else { at - sent.airtime };
+        let first_bit = began + airtime.plcp(sent.frame.rate);
         let phy = airtime.phy();
+        let rate = phy.rate(sent.frame.rate);
         radiotap::Header {
             tsft: first_bit.as_nanos() / 1_000,
             short_preamble: self.short_preamble,
-            rate: u8::try_from(phy.rate(sent.rate).bit_rate.0 / 500_000).unwrap_or(u8::MAX),
-            channel_mhz: phy.channel.mhz,
-            channel_flags: phy.channel.flags,
+            rate: u8::try_from(rate.bit_rate.0 / 500_000).unwrap_or(u8::MAX),
+            channel_mhz: phy.channel_mhz,
+            channel_flags: rate.label.channel_flags,
         }
         .emit(&mut self.bytes);
         dot11_frame(sent, packets).emit(&mut self.bytes);

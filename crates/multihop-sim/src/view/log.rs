@@ -132,7 +132,7 @@ impl View {
             self.record(Kind::Received, now, node.0, [frame.from.0, kind(frame), uid, 0, 0, 0, 0, 0]);
             return;
         }
-        let flags = u32::from(frame.retry) | u32::from(frame.sequence) << 1 | u32::from(sent.rate.0) << 13;
+        let flags = u32::from(frame.retry) | u32::from(frame.sequence) << 1 | u32::from(frame.rate.0) << 13;
         let (airtime, nav) = (nanos(sent.airtime), nanos(frame.nav));
         let values = [frame.to.0, kind(frame), airtime, frame.bytes, uid, nav, flags, packet.map_or(0, flow)];
         self.record(Kind::Frame, now, node.0, values);

@@ -217,8 +217,8 @@ impl Air {
                 let signal = Signal {
                     id: flight.signal,
                     power_mw: self.medium.power_mw(frame.from, link, flight.began()),
-                    rate: flight.transmission.rate,
-                    preamble_end: now + self.config.airtime.plcp,
+                    rate: frame.rate,
+                    preamble_end: now + self.config.airtime.plcp(frame.rate),
                     end: now + *airtime,
                     bits: 8 * frame.bytes,
                 };

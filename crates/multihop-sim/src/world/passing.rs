@@ -133,7 +133,7 @@ impl Air {
         flight: &mut Flight,
         others: &mut Others,
     ) -> bool {
-        let (began, farthest) = (flight.wave_began(), self.medium.farthest(flight.transmission.rate));
+        let (began, farthest) = (flight.wave_began(), self.medium.farthest(flight.transmission.frame.rate));
         let mut next = flight.next;
         loop {
             self.signal_starts(context, flight, &flight.links[next], farthest);

@@ -3,10 +3,10 @@ use proptest::prelude::{Strategy, any, prop, prop_assert, prop_assert_eq, prop_o
 
 use super::Verdict::{Collision, Error, Good, Ignored};
 use super::*;
-use crate::phy_profile::DOT11B;
+use crate::phy_profile::{DOT11A, DOT11B};
 
 fn success(rate: u8, sinr: f64, bits: f64) -> f64 {
-    (DOT11B.rate(RateIndex(rate)).success)(sinr, bits)
+    DOT11B.rate(RateIndex(rate)).success(ErrorModel::Nist, sinr, bits)
 }
 
 const PREAMBLE: Duration = Duration::from_micros(192);
@@ -18,7 +18,7 @@ fn params() -> Sinr {
 }
 
 fn receiver(params: &Sinr) -> SinrReceiver {
-    SinrReceiver::new(&DOT11B, params, Rng::stream(1, "test", 0))
+    SinrReceiver::new(&RadioParams::default(), params, Rng::stream(1, "test", 0))
 }
 
 fn at(us: u64) -> Instant {
@@ -134,6 +134,49 @@ fn a_much_stronger_frame_takes_over_in_the_preamble_only() {
     assert_eq!(play(&params(), &[(-75.0, 0), (-65.0, 192)]), [Collision, Ignored]);
     // The first frame is much stronger and survives.
     assert_eq!(play(&params(), &[(-65.0, 0), (-75.0, 100)]), [Good, Ignored]);
+}
+
+#[test]
+fn a_preamble_is_detected_only_above_its_ratio() {
+    let params = Sinr { detection_db: Some(4.0), ..params() };
+    // Noise of -93.55 dBm and an interferer to which the receiver does not lock.
+    let quiet = Sinr { sensitivity_dbm: -95.0, ..params.clone() };
+    assert_eq!(play(&quiet, &[(-89.56, 0)]), [Ignored]);
+    assert_ne!(play(&quiet, &[(-89.54, 0)]), [Ignored]);
+    let beside = Sinr { sensitivity_dbm: -79.5, ..params };
+    assert_eq!(play(&beside, &[(-80.0, 0), (-76.1, 100)]), [Ignored, Ignored]);
+    assert_eq!(play(&beside, &[(-80.0, 0), (-75.7, 100)]), [Ignored, Good]);
+}
+
+#[test]
+fn only_the_header_of_an_ofdm_preamble_can_have_errors() {
+    let radio = RadioParams::new(&DOT11A);
+    let mut receiver = SinrReceiver::new(&radio, &params(), Rng::stream(1, "test", 0));
+    let preamble_end = at(20);
+    let wanted = Signal {
+        id: 1,
+        power_mw: dbm_to_mw(-80.0),
+        rate: DOT11A.rate_named("12M").unwrap(),
+        preamble_end,
+        end: at(60),
+        bits: 800,
+    };
+    receiver.signal_starts(at(0), &wanted);
+    // Strong interference until the header begins, then weaker in its second half and in a quarter of the body.
+    for (id, dbm, from, to) in [(2, -77.0, 1, 16), (3, -82.0, 18, 20), (4, -86.0, 50, 60)] {
+        receiver.signal_starts(at(from), &Signal { id, power_mw: dbm_to_mw(dbm), ..wanted });
+        receiver.signal_ends(at(to), id);
+    }
+    let noise = dbm_to_mw(params().noise_floor_dbm);
+    let sinr = |other: f64| wanted.power_mw / (noise + other);
+    let rate = |index: u8, sinr, bits| DOT11A.rate(RateIndex(index)).success(ErrorModel::Nist, sinr, bits);
+    let intact = rate(0, sinr(0.0), 12.0)
+        * rate(0, sinr(dbm_to_mw(-82.0)), 12.0)
+        * rate(2, sinr(0.0), 600.0)
+        * rate(2, sinr(dbm_to_mw(-86.0)), 200.0);
+    let found = receiver.reception.unwrap().intact;
+    assert!((0.01..0.99).contains(&intact), "{intact} tests nothing");
+    assert!((found / intact - 1.0).abs() < 1e-9, "{found} {intact}");
 }
 
 #[test]

@@ -4,6 +4,7 @@ use multihop_core::Rng;
 
 use super::*;
 use crate::decibels::from_db;
+use crate::error_rate::ErrorModel::Nist;
 use crate::phy_profile::{CCK_5_5, CCK_11, DOT11B, Rate};
 
 const BITS_OF_1024_BYTES: f64 = 8192.0;
@@ -18,7 +19,8 @@ fn ten_percent_of_1024_byte_frames_fail_at_these_ratios() {
 
 #[test]
 fn more_signal_is_better_and_more_bits_are_worse() {
-    for &Rate { name: rate, success, .. } in DOT11B.rates {
+    for rate in DOT11B.rates {
+        let (success, rate) = (|sinr, bits| rate.success(Nist, sinr, bits), rate.name);
         let curve: Vec<f64> =
             (-200..300).map(|tenth| success(from_db(f64::from(tenth) / 10.0), 8192.0)).collect();
         assert!(curve.is_sorted(), "{rate}");
@@ -33,7 +35,7 @@ fn dbpsk_is_half_e_to_the_minus_signal_to_noise() {
     for db in [-10.0, -5.0, -3.0, 0.0] {
         let sinr = from_db(db);
         let by_hand = 1.0 - 0.5 * libm::exp(-22.0 * sinr);
-        assert!(((DOT11B.rates[0].success)(sinr, 1.0) - by_hand).abs() < 1e-15);
+        assert!((DOT11B.rates[0].success(Nist, sinr, 1.0) - by_hand).abs() < 1e-15);
     }
 }
 
@@ -168,7 +170,11 @@ fn sinr_for(rate: &Rate, probability: f64) -> f64 {
     let (mut low, mut high) = (1e-3, 1e3);
     for _ in 0..100 {
         let middle = f64::sqrt(low * high);
-        if (rate.success)(middle, BITS_OF_1024_BYTES) < probability { low = middle } else { high = middle }
+        if rate.success(Nist, middle, BITS_OF_1024_BYTES) < probability {
+            low = middle
+        } else {
+            high = middle
+        }
     }
     high
 }

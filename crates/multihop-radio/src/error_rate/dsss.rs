@@ -1,4 +1,4 @@
-//! Error rates of noncoherent detection in white noise and interference.
+//! Error rates of noncoherent detection: DSSS and CCK.
 //!
 //! The receiver does not know the carrier's phase. It detects a code word by the magnitude of its correlation, and a
 //! phase by comparison with the previous symbol. Both reduce to one formula: the probability that the wrong one of two

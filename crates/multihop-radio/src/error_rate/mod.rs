@@ -1,0 +1,35 @@
+//! Error rates of modulations in white noise and interference.
+
+pub(crate) mod dsss;
+pub(crate) mod ofdm;
+
+use self::dsss::Scheme;
+use self::ofdm::Coded;
+
+/// The error curve of a rate.
+pub(crate) enum Curve {
+    /// DSSS and CCK.
+    Dsss(&'static Scheme),
+    /// OFDM with a convolutional code.
+    Ofdm(Coded),
+}
+
+/// How the errors of OFDM are computed.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum ErrorModel {
+    /// A union bound with ten terms of the code's spectrum (Pei and Henderson 2010).
+    Nist,
+    /// Two terms with exact pairwise probabilities, and the energy of a coded bit (Lacage and Henderson 2006).
+    Yans,
+}
+
+impl Curve {
+    /// Probability that all `bits` are received without error at a linear SINR.
+    #[inline]
+    pub(crate) fn success(&self, model: ErrorModel, sinr: f64, bits: f64) -> f64 {
+        match self {
+            Self::Dsss(scheme) => scheme.success(sinr, bits),
+            Self::Ofdm(coded) => coded.success(model, sinr, bits),
+        }
+    }
+}

@@ -1,0 +1,44 @@
+// Prints the success of 8192 bits by ns-3's error models at whole decibels, as CSV. Its output with ns-3 3.37 is
+// ns3.csv. With Debian's libns3-dev:
+// g++ -std=c++17 ns3.cc $(pkg-config --cflags --libs ns3-core ns3-network ns3-wifi) -o ns3 && ./ns3 > ns3.csv
+#include "ns3/core-module.h"
+#include "ns3/wifi-module.h"
+
+#include <cmath>
+#include <cstdio>
+#include <string>
+
+using namespace ns3;
+
+static void Print(const std::string& model, const std::string& name, WifiTxVector v) {
+    Ptr<ErrorRateModel> errors;
+    if (model == "nist")
+        errors = CreateObject<NistErrorRateModel>();
+    else
+        errors = CreateObject<YansErrorRateModel>();
+    for (int db = -6; db <= 40; ++db) {
+        double success = errors->GetChunkSuccessRate(v.GetMode(), v, std::pow(10.0, db / 10.0), 8192, 1,
+                                                     WIFI_PPDU_FIELD_DATA, 0);
+        // Points that are 0 or 1 say little.
+        if (success > 1e-9 && success < 1 - 1e-9)
+            std::printf("%s,%s,%d,%.12g\n", model.c_str(), name.c_str(), db, success);
+    }
+}
+
+static WifiTxVector Transmission(const std::string& mode, int width, int streams, WifiPreamble preamble) {
+    WifiTxVector v;
+    v.SetMode(WifiMode(mode));
+    v.SetChannelWidth(width);
+    v.SetNss(streams);
+    v.SetGuardInterval(800);
+    v.SetPreambleType(preamble);
+    return v;
+}
+
+int main() {
+    std::printf("model,rate,db,success\n");
+    for (std::string model : {"nist", "yans"})
+        for (int rate : {6, 9, 12, 18, 24, 36, 48, 54})
+            Print(model, "802.11a " + std::to_string(rate) + "M",
+                  Transmission("OfdmRate" + std::to_string(rate) + "Mbps", 20, 1, WIFI_PREAMBLE_LONG));
+}
