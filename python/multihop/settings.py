@@ -632,12 +632,76 @@ class RadioBurst(TypedDict, total=False):
     r: float
     """Chance of turning good, for each frame."""
 
-_RadioRange = TypedDict("_RadioRange", {"11M": "float", "12M": "float", "18M": "float", "1M": "float", "24M": "float", "2M": "float", "36M": "float", "48M": "float", "5.5M": "float", "54M": "float", "6M": "float", "9M": "float"}, total=False)
+_RadioRange = TypedDict("_RadioRange", {"11M": "float", "12M": "float", "18M": "float", "1M": "float", "24M": "float", "27M": "float", "2M": "float", "36M": "float", "3M": "float", "4.5M": "float", "48M": "float", "5.5M": "float", "54M": "float", "6M": "float", "9M": "float"}, total=False)
 
 class RadioRange(_RadioRange, total=False):
     """Metres at which a frame can be decoded: one number, or a table with one for each rate in use.
     Default: 250.0.
     """
+
+    MCS0: float
+
+    MCS1: float
+
+    MCS10: float
+
+    MCS11: float
+
+    MCS12: float
+
+    MCS13: float
+
+    MCS14: float
+
+    MCS15: float
+
+    MCS16: float
+
+    MCS17: float
+
+    MCS18: float
+
+    MCS19: float
+
+    MCS2: float
+
+    MCS20: float
+
+    MCS21: float
+
+    MCS22: float
+
+    MCS23: float
+
+    MCS24: float
+
+    MCS25: float
+
+    MCS26: float
+
+    MCS27: float
+
+    MCS28: float
+
+    MCS29: float
+
+    MCS3: float
+
+    MCS30: float
+
+    MCS31: float
+
+    MCS4: float
+
+    MCS5: float
+
+    MCS6: float
+
+    MCS7: float
+
+    MCS8: float
+
+    MCS9: float
 
 class RadioFading(TypedDict, total=False):
     """Fading, constant over a coherence time."""
@@ -670,7 +734,7 @@ class RadioPathLoss(TypedDict, total=False):
 class Radio(TypedDict, total=False):
     """Physical layer and channel."""
 
-    basic_rate: Literal["1M", "2M", "5.5M", "11M", "6M", "9M", "12M", "18M", "24M", "36M", "48M", "54M"]
+    basic_rate: Literal["1M", "2M", "5.5M", "11M", "6M", "9M", "12M", "18M", "24M", "36M", "48M", "54M", "3M", "4.5M", "27M"]
     """Bit rate of RTS and broadcasts. CTS and ACK have it as well in 802.11b; in OFDM they have the
     highest mandatory rate up to that of the frame that they answer.
     """
@@ -686,13 +750,13 @@ class Radio(TypedDict, total=False):
     loss: float
     """Chance that a data packet is lost on one hop after the MAC has delivered it. Default: 0.0."""
 
-    phy: Literal["802.11b", "802.11a"]
+    phy: Literal["802.11b", "802.11a", "802.11g", "802.11g-short-slots", "802.11p", "802.11n-20", "802.11n-20-short-guard", "802.11n-40", "802.11n-40-short-guard"]
     """Physical layer. Default: 802.11b."""
 
     preamble: Literal["long", "short", "ofdm"]
-    """What precedes a frame: for 802.11b, long takes 192 us, short 96 us; for 802.11a, ofdm takes 20 us."""
+    """What precedes a frame: for 802.11b, long takes 192 us, short 96 us; OFDM has one of its own."""
 
-    rate: Literal["1M", "2M", "5.5M", "11M", "6M", "9M", "12M", "18M", "24M", "36M", "48M", "54M"]
+    rate: Literal["1M", "2M", "5.5M", "11M", "6M", "9M", "12M", "18M", "24M", "36M", "48M", "54M", "3M", "4.5M", "27M", "MCS0", "MCS1", "MCS2", "MCS3", "MCS4", "MCS5", "MCS6", "MCS7", "MCS8", "MCS9", "MCS10", "MCS11", "MCS12", "MCS13", "MCS14", "MCS15", "MCS16", "MCS17", "MCS18", "MCS19", "MCS20", "MCS21", "MCS22", "MCS23", "MCS24", "MCS25", "MCS26", "MCS27", "MCS28", "MCS29", "MCS30", "MCS31"]
     """Bit rate of unicast data; in OFDM the lowest by default."""
 
     model: Literal["threshold", "sinr"]

@@ -42,10 +42,12 @@ impl RadioParams {
         );
         let about = "Bit rate of RTS and broadcasts. CTS and ACK have it as well in 802.11b; in OFDM they have the \
                      highest mandatory rate up to that of the frame that they answer.";
-        keys.about(about).word("basic_rate", &mut self.basic_rate, &rates);
+        let basic: Vec<_> =
+            rates.iter().copied().filter(|(_, rate)| self.phy.rate(*rate).label.mcs.is_none()).collect();
+        keys.about(about).word("basic_rate", &mut self.basic_rate, &basic);
         let preambles: Vec<_> = self.phy.preambles.iter().map(|preamble| (preamble.name, preamble)).collect();
-        let about = "What precedes a frame: for 802.11b, long takes 192 us, short 96 us; for 802.11a, ofdm \
-                     takes 20 us.";
+        let about = "What precedes a frame: for 802.11b, long takes 192 us, short 96 us; OFDM has \
+                     one of its own.";
         keys.about(about).word("preamble", &mut self.preamble, &preambles);
     }
 

@@ -17,12 +17,38 @@ pub struct Header {
     pub tsft: u64,
     /// Whether the frame was transmitted with a short preamble.
     pub short_preamble: bool,
-    /// Rate in units of 500 kb/s.
-    pub rate: u8,
+    /// The rate.
+    pub rate: Rate,
     /// Centre frequency of the channel, MHz.
     pub channel_mhz: u16,
     /// Band and modulation: radiotap's channel flags.
     pub channel_flags: u16,
+}
+
+/// The rate of a frame.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Rate {
+    /// In units of 500 kb/s.
+    Legacy(u8),
+    /// A modulation and coding scheme of 802.11n.
+    Ht(Mcs),
+}
+
+/// A modulation and coding scheme of 802.11n.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Mcs {
+    /// Its index.
+    pub index: u8,
+    /// Whether it has a channel of 40 MHz.
+    pub wide: bool,
+    /// Whether it has the short guard interval.
+    pub short_guard: bool,
+}
+
+impl Default for Rate {
+    fn default() -> Self {
+        Self::Legacy(0)
+    }
 }
 
 impl Header {
@@ -36,8 +62,9 @@ impl Header {
         let _pad = r.u8()?;
         let len = usize::from(u16::from_le_bytes(r.array()?));
         let present = u32::from_le_bytes(r.array()?);
-        if present & FIELDS != FIELDS {
-            let allowed = "TSFT, flags, rate and channel (0xf) set";
+        let is_ht = present & UP_TO_MCS == HT_FIELDS;
+        if present & FIELDS != FIELDS && !is_ht {
+            let allowed = "TSFT, flags, channel, and rate (0xf) or MCS (0x8000b) set";
             return Err(ParseError::Field { name: "present flags", found: present, allowed });
         }
         let mut fields_at = 8;
@@ -49,9 +76,11 @@ impl Header {
         // Offsets count from the start of the header, and TSFT is aligned to its 8 bytes.
         r.take(fields_at % 8)?;
         let tsft = u64::from_le_bytes(r.array()?);
+        // Without a rate, its byte is padding.
         let (flags, rate) = (r.u8()?, r.u8()?);
         let channel_mhz = u16::from_le_bytes(r.array()?);
         let channel_flags = u16::from_le_bytes(r.array()?);
+        let rate = if is_ht { Rate::Ht(Mcs::parse(r.array()?)) } else { Rate::Legacy(rate) };
         if flags & FCS_AT_END == 0 {
             let (name, found) = ("flags", u32::from(flags));
             return Err(ParseError::Field { name, found, allowed: "frame check sequence at end (0x10) set" });
@@ -71,18 +100,46 @@ impl Header {
     pub fn emit(&self, out: &mut Vec<u8>) {
         let flags = FCS_AT_END | if self.short_preamble { SHORT_PREAMBLE } else { 0 };
         out.extend_from_slice(&[0, 0]);
-        out.extend_from_slice(&LEN.to_le_bytes());
-        out.extend_from_slice(&FIELDS.to_le_bytes());
+        let (len, fields, rate) = match self.rate {
+            Rate::Legacy(rate) => (LEN, FIELDS, rate),
+            Rate::Ht(_) => (LEN + 3, HT_FIELDS, 0),
+        };
+        out.extend_from_slice(&len.to_le_bytes());
+        out.extend_from_slice(&fields.to_le_bytes());
         out.extend_from_slice(&self.tsft.to_le_bytes());
-        out.extend_from_slice(&[flags, self.rate]);
+        out.extend_from_slice(&[flags, rate]);
         out.extend_from_slice(&self.channel_mhz.to_le_bytes());
         out.extend_from_slice(&self.channel_flags.to_le_bytes());
+        if let Rate::Ht(mcs) = self.rate {
+            out.extend_from_slice(&mcs.bytes());
+        }
+    }
+}
+
+impl Mcs {
+    fn parse([_, flags, index]: [u8; 3]) -> Self {
+        Self { index, wide: flags & WIDTH == WIDE, short_guard: flags & SHORT_GUARD != 0 }
+    }
+
+    fn bytes(self) -> [u8; 3] {
+        let width = if self.wide { WIDE } else { 0 };
+        let guard = if self.short_guard { SHORT_GUARD } else { 0 };
+        [MCS_KNOWN, width | guard, self.index]
     }
 }
 
 const LEN: u16 = 22;
 /// TSFT, flags, rate, channel: bits 0 to 3.
 const FIELDS: u32 = 0x0f;
+/// TSFT, flags, channel, MCS: bits 0, 1, 3 and 19.
+const HT_FIELDS: u32 = 0x8000b;
+/// The fields whose length decides where MCS is.
+const UP_TO_MCS: u32 = 0xf_ffff;
+/// Bandwidth, index, guard interval and format (mixed) are known.
+const MCS_KNOWN: u8 = 0x0f;
+const WIDTH: u8 = 0x03;
+const WIDE: u8 = 1;
+const SHORT_GUARD: u8 = 0x04;
 const MORE_PRESENT: u32 = 1 << 31;
 const SHORT_PREAMBLE: u8 = 0x02;
 const FCS_AT_END: u8 = 0x10;
@@ -95,8 +152,11 @@ mod tests {
     use crate::testing::damage;
 
     fn header() -> impl Strategy<Value = Header> {
-        any::<(u64, bool, u8, u16, u16)>().prop_map(
-            |(tsft, short_preamble, rate, channel_mhz, channel_flags)| Header {
+        let ht = any::<(u8, bool, bool)>()
+            .prop_map(|(index, wide, short_guard)| Rate::Ht(Mcs { index, wide, short_guard }));
+        let rate = prop_oneof![any::<u8>().prop_map(Rate::Legacy), ht];
+        (any::<(u64, bool, u16, u16)>(), rate).prop_map(
+            |((tsft, short_preamble, channel_mhz, channel_flags), rate)| Header {
                 tsft,
                 short_preamble,
                 rate,
@@ -112,13 +172,28 @@ mod tests {
         out
     }
 
-    const EXAMPLE: Header =
-        Header { tsft: 0x0102, short_preamble: true, rate: 22, channel_mhz: 2412, channel_flags: 0x00a0 };
+    const EXAMPLE: Header = Header {
+        tsft: 0x0102,
+        short_preamble: true,
+        rate: Rate::Legacy(22),
+        channel_mhz: 2412,
+        channel_flags: 0x00a0,
+    };
 
     #[test]
     fn known_bytes() {
         let expected = [0, 0, 22, 0, 0x0f, 0, 0, 0, 2, 1, 0, 0, 0, 0, 0, 0, 0x12, 22, 0x6c, 0x09, 0xa0, 0];
         assert_eq!(emitted(&EXAMPLE), expected);
+    }
+
+    #[test]
+    fn known_bytes_of_802_11n() {
+        let rate = Rate::Ht(Mcs { index: 15, wide: true, short_guard: true });
+        let found = emitted(&Header { short_preamble: false, rate, ..EXAMPLE });
+        let expected = [
+            0, 0, 25, 0, 0x0b, 0, 8, 0, 2, 1, 0, 0, 0, 0, 0, 0, 0x10, 0, 0x6c, 0x09, 0xa0, 0, 0x0f, 0x05, 15,
+        ];
+        assert_eq!(found, expected);
     }
 
     #[test]
@@ -146,7 +221,8 @@ mod tests {
         assert_eq!(with(0, 1), field("version", 1, "0"));
         assert_eq!(with(2, 21), field("length", 21, "no less than the fields"));
         assert_eq!(with(2, 23), ParseError::Truncated { found: 22, needed: 23 });
-        assert_eq!(with(4, 7), field("present flags", 7, "TSFT, flags, rate and channel (0xf) set"));
+        let allowed = "TSFT, flags, channel, and rate (0xf) or MCS (0x8000b) set";
+        assert_eq!(with(4, 7), field("present flags", 7, allowed));
         assert_eq!(with(16, 2), field("flags", 2, "frame check sequence at end (0x10) set"));
     }
 

@@ -7,6 +7,7 @@ use self::dsss::Scheme;
 use self::ofdm::Coded;
 
 /// The error curve of a rate.
+#[derive(Clone, Copy)]
 pub(crate) enum Curve {
     /// DSSS and CCK.
     Dsss(&'static Scheme),

@@ -2,11 +2,12 @@
 //! leaves an error behind.
 //!
 //! The decoder is a Viterbi decoder with hard decisions for the code of constraint length 7 of IEEE 802.11-2007
-//! §17.3.5.5, punctured to rates of 2/3 and 3/4.
+//! §17.3.5.5, punctured to rates of 2/3, 3/4 and 5/6.
 
 use super::ErrorModel;
 
 /// A constellation with a code.
+#[derive(Clone, Copy)]
 pub(crate) struct Coded {
     pub(crate) constellation: Constellation,
     pub(crate) code: &'static Code,
@@ -94,6 +95,25 @@ pub(crate) static THREE_QUARTERS: Code = Code {
     ],
     step: 1,
     sequences: [8.0, 31.0],
+};
+
+pub(crate) static FIVE_SIXTHS: Code = Code {
+    period: 5.0,
+    free_distance: 4,
+    wrong_bits: &[
+        92.0,
+        528.0,
+        8_694.0,
+        79_453.0,
+        792_114.0,
+        7_375_573.0,
+        67_884_974.0,
+        610_875_423.0,
+        5_427_275_376.0,
+        47_664_215_639.0,
+    ],
+    step: 1,
+    sequences: [14.0, 69.0],
 };
 
 impl Coded {

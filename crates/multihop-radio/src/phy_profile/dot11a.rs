@@ -26,12 +26,12 @@ const SYMBOL: Duration = Duration::from_micros(4);
 
 const RATES: Rates = Rates {
     names: ["6M", "9M", "12M", "18M", "24M", "36M", "48M", "54M"],
+    indices: [0, 1, 2, 3, 4, 5, 6, 7],
     symbol: SYMBOL,
     preamble: &PREAMBLE,
-    first: 0,
     extension: Duration::ZERO,
     // 5 GHz, OFDM.
-    label: Label { channel_flags: 0x0140 },
+    label: Label { channel_flags: 0x0140, mcs: None },
 };
 
 #[cfg(test)]

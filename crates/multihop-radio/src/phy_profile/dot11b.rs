@@ -48,7 +48,7 @@ pub(super) const fn dsss(name: &'static str, bit_rate: u32, scheme: &'static Sch
         preamble: None,
         answer: None,
         // 2.4 GHz, CCK.
-        label: Label { channel_flags: 0x00a0 },
+        label: Label { channel_flags: 0x00a0, mcs: None },
     }
 }
 

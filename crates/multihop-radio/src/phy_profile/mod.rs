@@ -5,6 +5,9 @@
 
 mod dot11a;
 mod dot11b;
+mod dot11g;
+mod dot11n;
+mod dot11p;
 mod ofdm;
 
 use core::fmt;
@@ -15,10 +18,23 @@ pub use self::dot11a::DOT11A;
 pub use self::dot11b::DOT11B;
 #[cfg(test)]
 pub(crate) use self::dot11b::{CCK_5_5, CCK_11};
+pub use self::dot11g::{DOT11G, DOT11G_SHORT_SLOTS};
+pub use self::dot11n::{DOT11N_20, DOT11N_20_SHORT_GUARD, DOT11N_40, DOT11N_40_SHORT_GUARD};
+pub use self::dot11p::DOT11P;
 use crate::error_rate::{Curve, ErrorModel};
 
 /// The profiles that a scenario can choose, the default first.
-pub static PROFILES: [&PhyProfile; 2] = [&DOT11B, &DOT11A];
+pub static PROFILES: [&PhyProfile; 9] = [
+    &DOT11B,
+    &DOT11A,
+    &DOT11G,
+    &DOT11G_SHORT_SLOTS,
+    &DOT11P,
+    &DOT11N_20,
+    &DOT11N_20_SHORT_GUARD,
+    &DOT11N_40,
+    &DOT11N_40_SHORT_GUARD,
+];
 
 /// One physical layer. Profiles are equal if their names are equal.
 pub struct PhyProfile {
@@ -71,6 +87,7 @@ pub struct Header {
 }
 
 /// A bit rate with its modulation.
+#[derive(Clone, Copy)]
 pub struct Rate {
     /// Its name in scenarios.
     pub name: &'static str,
@@ -116,6 +133,19 @@ pub struct Symbols {
 pub struct Label {
     /// Radiotap's channel flags: band and modulation.
     pub channel_flags: u16,
+    /// The scheme, if it is one of 802.11n.
+    pub mcs: Option<Mcs>,
+}
+
+/// A modulation and coding scheme of 802.11n.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Mcs {
+    /// Its index.
+    pub index: u8,
+    /// Whether it has a channel of 40 MHz.
+    pub wide: bool,
+    /// Whether it has the short guard interval.
+    pub short_guard: bool,
 }
 
 /// A rate, by its index in [`PhyProfile::rates`].
@@ -261,7 +291,10 @@ mod tests {
     #[test]
     fn rates_of_a_class_ascend_and_names_are_unique() {
         for phy in PROFILES {
-            assert!(phy.rates.is_sorted_by_key(|rate| rate.bit_rate), "{phy:?}");
+            let schemes = |rate: &&Rate| rate.label.mcs.map(|mcs| mcs.index / 8);
+            for class in phy.rates.chunk_by(|a, b| schemes(&a) == schemes(&b)) {
+                assert!(class.is_sorted_by_key(|rate| rate.bit_rate), "{phy:?}");
+            }
             for index in phy.rate_indices() {
                 assert_eq!(phy.rate_named(phy.rate(index).name), Some(index), "{phy:?}");
             }

@@ -10,12 +10,12 @@ use crate::error_rate::ofdm::{Code, Coded, Constellation, HALF, THREE_QUARTERS, 
 pub(super) struct Rates {
     /// Their names in scenarios.
     pub(super) names: [&'static str; 8],
+    /// Their indices in the profile.
+    pub(super) indices: [u8; 8],
     /// Airtime of a symbol.
     pub(super) symbol: Duration,
     /// Their preamble.
     pub(super) preamble: &'static Preamble,
-    /// The index of the lowest one.
-    pub(super) first: u8,
     /// Silence after the last symbol.
     pub(super) extension: Duration,
     /// What captures say of them.
@@ -23,43 +23,47 @@ pub(super) struct Rates {
 }
 
 impl Rates {
-    /// The table of IEEE 802.11-2007 §17.3.2.2.
+    /// All rates.
     pub(super) const fn all(&self) -> [Rate; 8] {
-        [
-            self.rate(0, 24, BPSK, &HALF, 0),
-            self.rate(1, 36, BPSK, &THREE_QUARTERS, 0),
-            self.rate(2, 48, QPSK, &HALF, 2),
-            self.rate(3, 72, QPSK, &THREE_QUARTERS, 2),
-            self.rate(4, 96, QAM16, &HALF, 4),
-            self.rate(5, 144, QAM16, &THREE_QUARTERS, 4),
-            self.rate(6, 192, QAM64, &TWO_THIRDS, 4),
-            self.rate(7, 216, QAM64, &THREE_QUARTERS, 4),
-        ]
+        let mut rates = [self.rate(0); 8];
+        let mut n = 1;
+        while n < rates.len() {
+            rates[n] = self.rate(n);
+            n += 1;
+        }
+        rates
     }
 
-    /// `answer`: the highest mandatory rate that is not above, by the order of rates.
-    const fn rate(
-        &self,
-        index: u8,
-        bits: u32,
-        constellation: Constellation,
-        code: &'static Code,
-        answer: u8,
-    ) -> Rate {
-        let &Self { names, symbol, preamble, first, extension, label } = self;
+    /// The nth rate.
+    pub(super) const fn rate(&self, n: usize) -> Rate {
+        let &Self { names, indices, symbol, preamble, extension, label } = self;
+        let (bits, constellation, code, answer) = TABLE[n];
         Rate {
-            name: names[index as usize],
+            name: names[n],
             bit_rate: bit_rate(bits, symbol),
             body: Body::Symbols(Symbols { bits, time: symbol, overhead: OVERHEAD, step: symbol, extension }),
             curve: Curve::Ofdm(Coded { constellation, code, spread: SPREAD }),
             preamble: Some(preamble),
-            answer: Some(RateIndex(first + answer)),
+            answer: Some(RateIndex(indices[answer])),
             label,
         }
     }
 }
 
-/// 16 us of training and one symbol with rate and length, for symbols of 4 us; longer ones stretch everything.
+/// IEEE 802.11-2007 §17.3.2.2: data bits of a symbol, constellation, code; and the highest mandatory rate that is not
+/// above.
+const TABLE: [(u32, Constellation, &Code, usize); 8] = [
+    (24, BPSK, &HALF, 0),
+    (36, BPSK, &THREE_QUARTERS, 0),
+    (48, QPSK, &HALF, 2),
+    (72, QPSK, &THREE_QUARTERS, 2),
+    (96, QAM16, &HALF, 4),
+    (144, QAM16, &THREE_QUARTERS, 4),
+    (192, QAM64, &TWO_THIRDS, 4),
+    (216, QAM64, &THREE_QUARTERS, 4),
+];
+
+/// Training of four symbols' length, and one symbol with rate and length.
 pub(super) const fn preamble(symbol: Duration) -> Preamble {
     let training = Duration::from_nanos(4 * symbol.as_nanos());
     let time = Duration::from_nanos(5 * symbol.as_nanos());

@@ -10,6 +10,7 @@ use multihop_core::{Duration, Instant, NodeId};
 use multihop_radio::airtime::Airtime;
 use multihop_radio::frame::{self, FrameKind, PacketHandle};
 use multihop_radio::mac::Transmission;
+use multihop_radio::phy_profile::{Mcs, Rate};
 use multihop_wire::{PROTOCOL_EXPERIMENT, Quoted, arp, dot11, dsr, icmp, ipv4, radiotap, tcp, udp};
 
 use super::pcapng::PcapngWriter;
@@ -50,7 +51,7 @@ impl Capture {
         radiotap::Header {
             tsft: first_bit.as_nanos() / 1_000,
             short_preamble: self.short_preamble,
-            rate: u8::try_from(rate.bit_rate.0 / 500_000).unwrap_or(u8::MAX),
+            rate: radiotap_rate(rate),
             channel_mhz: phy.channel_mhz,
             channel_flags: rate.label.channel_flags,
         }
@@ -84,6 +85,15 @@ impl Captures {
     ) -> io::Result<()> {
         self.readers.retain_mut(|reader| reader.frame(at, node, sent, airtime, packets).is_ok());
         self.file.as_mut().map_or(Ok(()), |file| file.frame(at, node, sent, airtime, packets))
+    }
+}
+
+fn radiotap_rate(rate: &Rate) -> radiotap::Rate {
+    match rate.label.mcs {
+        Some(Mcs { index, wide, short_guard }) => {
+            radiotap::Rate::Ht(radiotap::Mcs { index, wide, short_guard })
+        }
+        None => radiotap::Rate::Legacy(u8::try_from(rate.bit_rate.0 / 500_000).unwrap_or(u8::MAX)),
     }
 }
 

@@ -135,6 +135,38 @@ fn tshark_understands_every_layer_of_every_frame() {
     assert!(rows.len() as u64 > sent);
 }
 
+/// tshark computes the airtime of a frame, preamble included, from the fields of its radiotap header.
+#[test]
+fn tshark_reads_the_rates_of_ofdm_and_their_airtimes() {
+    if tshark_is_missing() {
+        return;
+    }
+    // wlan_radio.phy: 5 is 802.11a, 6 is g, 7 is n. 496 bytes are 3990 bits with SERVICE and tail.
+    for (phy, rate, number, mbps, mcs, airtime) in [
+        ("802.11a", "54M", "5", "54", "", 20 + 4 * 19),
+        ("802.11g", "9M", "6", "9", "", 20 + 4 * 111),
+        ("802.11n-20", "MCS7", "7", "65", "7", 36 + 4 * 16),
+        ("802.11n-40", "MCS15", "7", "270", "15", 40 + 4 * 4),
+    ] {
+        let radio =
+            format!("[radio]\nphy = \"{phy}\"\nrate = \"{rate}\"\n[mac]\nllc = true\narp = \"oracle\"\n");
+        let flow = "[[flow]]\napp = \"cbr\"\nrate_kbps = 100.0\nsize = 432\n";
+        let scenario = format!("duration = 1.0\n{radio}[topology]\nkind = \"chain\"\nhops = 1\n{flow}");
+        let capture = Capture::of(ran(&scenario), phy);
+        let fields = [
+            "wlan_radio.phy",
+            "wlan_radio.data_rate",
+            "radiotap.mcs.index",
+            "frame.len",
+            "wlan_radio.duration",
+            "_ws.malformed",
+        ];
+        let rows = capture.read("wlan.fc.type_subtype == 0x20", NO_ANALYSIS, &fields);
+        let length = if mcs.is_empty() { "518" } else { "521" };
+        assert_eq!(rows[0], [number, mbps, mcs, length, &airtime.to_string(), ""], "{phy}");
+    }
+}
+
 /// Duration fields of RTS, CTS and data have the remaining time of the exchange: SIFS 10, CTS and ACK 304 us, data 192
 /// us and 4 us per byte at 2 Mb/s.
 #[test]

@@ -33,7 +33,8 @@ impl Capture {
     fn frame(&mut self, frame: &Frame) {
         let tsft = self.frames.len() as u64 * 1_000;
         let mut bytes = Vec::new();
-        radiotap::Header { tsft, short_preamble: true, rate: 22, channel_mhz: 2412, channel_flags: 0x00a0 }
+        let rate = radiotap::Rate::Legacy(22);
+        radiotap::Header { tsft, short_preamble: true, rate, channel_mhz: 2412, channel_flags: 0x00a0 }
             .emit(&mut bytes);
         frame.emit(&mut bytes);
         self.frames.push(bytes);

@@ -40,14 +40,17 @@ fn step(state: usize, input: usize, kept: [bool; 2]) -> (usize, usize) {
     (register >> 1, distance)
 }
 
-/// IEEE 802.11-2007 §17.3.5.6: which of the two coded bits of each bit is transmitted.
+/// IEEE 802.11-2007 §17.3.5.6 and 802.11n-2009 §20.3.11.5: which of the two coded bits of each bit is transmitted.
 #[test]
 fn weights_are_those_of_the_trellis() {
     const BOTH: [bool; 2] = [true, true];
     let (first, second) = ([true, false], [false, true]);
-    for (code, kept) in
-        [(&HALF, &[BOTH][..]), (&TWO_THIRDS, &[BOTH, first]), (&THREE_QUARTERS, &[BOTH, first, second])]
-    {
+    for (code, kept) in [
+        (&HALF, &[BOTH][..]),
+        (&TWO_THIRDS, &[BOTH, first]),
+        (&THREE_QUARTERS, &[BOTH, first, second]),
+        (&FIVE_SIXTHS, &[BOTH, first, second, first, second]),
+    ] {
         let nearest = code.free_distance as usize;
         let farthest = nearest + (code.wrong_bits.len() - 1) * code.step as usize;
         let counted = spectrum(kept, farthest);
