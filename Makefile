@@ -65,4 +65,4 @@ fmt: ## Format Rust and Python
 
 .PHONY: clean
 clean: ## Remove everything that can be rebuilt
-	@rm -rf target fuzz/target .venv out web/node_modules web/dist/view.html .mypy_cache .ruff_cache .pytest_cache
+	@rm -rf target fuzz/target .venv out web/node_modules web/dist/*.html .mypy_cache .ruff_cache .pytest_cache

@@ -4,7 +4,7 @@
 python3 tools/build.py            target/release/multihop, and .venv with the package
 python3 tools/build.py venv       only .venv with what the package and its tests need
 python3 tools/build.py package    .venv with the package
-python3 tools/build.py web        only the page that multihop view writes, into web/dist
+python3 tools/build.py web        only the pages of multihop view and multihop route, into web/dist
 python3 tools/build.py docs       the documentation site, into out/site, with the package in .venv
 """
 
@@ -77,7 +77,7 @@ def package() -> None:
 
 
 def web() -> None:
-    """Build the page that multihop view writes: the simulator as WebAssembly and the sources of web/."""
+    """Build the pages of web/, one of them with the simulator as WebAssembly."""
     need_cargo()
     need_node()
     install_node_packages()

@@ -227,14 +227,14 @@ def doc() -> Counts:
 
 
 def web() -> Counts:
-    """Check the page of multihop view; try it and pages of results in a headless browser if there is one."""
+    """Check the pages of web/; try them and pages of results in a headless browser if there is one."""
     try:
         build.need_node()
         build.install_node_packages()
     except (build.MissingError, subprocess.CalledProcessError) as problem:
         return Counts(skipped=[f"web: {problem}"])
-    if not (build.WEB / "dist" / "view.html").is_file():
-        return Counts(skipped=["web: web/dist/view.html has not been built: python3 tools/build.py web"])
+    if not (build.WEB / "dist" / "routes.html").is_file():
+        return Counts(skipped=["web: web/dist/routes.html has not been built: python3 tools/build.py web"])
     command = build.bin_dir() / "multihop"
     if not command.is_file():
         raise build.MissingError(f"{command} is missing: python3 tools/build.py package")
@@ -249,7 +249,7 @@ def web() -> Counts:
     else:
         env["CHROMIUM"] = chromium
         # Those that take longest come first.
-        files = ["results", "playground", "page", "compare", "live", *files]
+        files = ["results", "playground", "page", "compare", "live", "routes", *files]
     tests = [f"web/test/{name}.test.mjs" for name in files]
     counts.add(check("node", "--test", "--test-concurrency=2", *tests, env=env))
     return counts

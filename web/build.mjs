@@ -1,7 +1,8 @@
-// Builds dist/view.html from the sources and the simulator's module: node build.mjs MODULE.wasm
+// Builds the pages from the sources: node build.mjs MODULE.wasm
 //
-// One file with everything inside. The scenario is inserted later, in place of @REQUEST@. The policy of the page
-// forbids every connection and every script and style but its own.
+// dist/view.html, that of multihop view, holds the simulator's module; the scenario is inserted later, in place of
+// @REQUEST@. dist/routes.html is that of multihop route. Each is one file with everything inside, whose policy forbids
+// every script and style but its own, and every connection but those of its purpose.
 
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -17,28 +18,34 @@ if (wasm === undefined) {
 const here = import.meta.dirname;
 process.chdir(here);
 const { page: colours } = JSON.parse(readFileSync("../python/multihop/palette.json", "utf8"));
-const style = [`:root{${variables(0)}}`, `@media(prefers-color-scheme:dark){:root{${variables(1)}}}`, readFileSync("src/style.css", "utf8")].join("\n");
+const colour = [`:root{${variables(0)}}`, `@media(prefers-color-scheme:dark){:root{${variables(1)}}}`];
 const worker = bundle("src/worker.ts", {});
-// `</script` would end the element.
-const script = bundle("src/main.ts", { WORKER: JSON.stringify(worker) }).replaceAll("</script", "<\\/script");
-const policy = [
-  "default-src 'none'",
-  `script-src ${hash(script)} 'wasm-unsafe-eval'`,
-  `style-src ${hash(style)}`,
-  "worker-src blob:",
-  "base-uri 'none'",
-  "form-action 'none'",
-].join("; ");
-const parts = {
-  POLICY: policy,
-  STYLE: style,
-  SCRIPT: script,
-  MODULE: gzipSync(readFileSync(wasm), { level: 9 }).toString("base64"),
-};
-const page = readFileSync("src/page.html", "utf8").replace(/@(POLICY|STYLE|SCRIPT|MODULE)@/g, (_, name) => parts[name]);
 mkdirSync("dist", { recursive: true });
-writeFileSync("dist/view.html", page);
-console.log(`dist/view.html: ${page.length} bytes, ${gzipSync(page, { level: 9 }).length} compressed`);
+write("view.html", "page.html", {
+  styles: ["style.css"],
+  script: bundle("src/main.ts", { WORKER: JSON.stringify(worker) }),
+  scripts: "'wasm-unsafe-eval'",
+  connections: ["worker-src blob:"],
+  MODULE: gzipSync(readFileSync(wasm), { level: 9 }).toString("base64"),
+});
+write("routes.html", "routes.html", {
+  styles: ["style.css", "routes.css"],
+  script: bundle("src/routes.ts", {}),
+  connections: ["connect-src 'self'"],
+});
+
+/** Writes a page from its markup, styles and script. */
+function write(name, markup, { styles, script, scripts = "", connections, MODULE }) {
+  const STYLE = [...colour, ...styles.map((file) => readFileSync(`src/${file}`, "utf8"))].join("\n");
+  // `</script` would end the element.
+  const SCRIPT = script.replaceAll("</script", "<\\/script");
+  const policy = [`script-src ${hash(SCRIPT)} ${scripts}`.trim(), `style-src ${hash(STYLE)}`, ...connections];
+  const POLICY = ["default-src 'none'", ...policy, "base-uri 'none'", "form-action 'none'"].join("; ");
+  const parts = { POLICY, STYLE, SCRIPT, MODULE };
+  const page = readFileSync(`src/${markup}`, "utf8").replace(/@(POLICY|STYLE|SCRIPT|MODULE)@/g, (_, part) => parts[part]);
+  writeFileSync(`dist/${name}`, page);
+  console.log(`dist/${name}: ${page.length} bytes, ${gzipSync(page, { level: 9 }).length} compressed`);
+}
 
 function bundle(entry, define) {
   const options = { absWorkingDir: here, entryPoints: [entry], bundle: true, minify: true, format: "iife", target: "es2023", write: false, define };

@@ -11,6 +11,7 @@ mod diagnostics;
 mod emulate;
 #[cfg(target_os = "linux")]
 mod extcap;
+mod http;
 mod input;
 mod interrupt;
 mod live;

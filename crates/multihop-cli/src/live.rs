@@ -4,7 +4,7 @@
 //! server reads from its file while it grows. A slow page delays neither the run nor other pages.
 
 use std::fs::File;
-use std::io::{self, BufWriter, ErrorKind, Read, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -20,6 +20,7 @@ use multihop_scenario::{Request, Scenario};
 use multihop_sim::live::{Recording, identity};
 use serde_json::json;
 
+use crate::http::{self, Asked, Connections, head};
 use crate::page;
 
 /// A server that has an address and does not answer yet.
@@ -39,8 +40,8 @@ struct Shared {
     /// The first part of every path; who does not know it is refused.
     token: String,
     is_over: AtomicBool,
-    /// Connections, and those that have asked for the recording.
-    connections: AtomicUsize,
+    connections: Connections,
+    /// Connections that have asked for the recording.
     readers: AtomicUsize,
 }
 
@@ -65,22 +66,13 @@ impl LivePage {
 
     /// Begins to answer.
     pub(crate) fn serve(self) -> Serving {
-        let shared = Arc::clone(&self.shared);
+        let Self { listener, shared } = self;
+        let serving = Serving(Arc::clone(&shared));
         std::thread::spawn(move || {
-            for stream in self.listener.incoming().map_while(Result::ok) {
-                let shared = Arc::clone(&self.shared);
-                if shared.connections.fetch_add(1, Ordering::AcqRel) >= MOST_CONNECTIONS {
-                    shared.connections.fetch_sub(1, Ordering::AcqRel);
-                    continue;
-                }
-                std::thread::spawn(move || {
-                    // A page that has been closed needs no answer.
-                    let _ = shared.answer(stream);
-                    shared.connections.fetch_sub(1, Ordering::AcqRel);
-                });
-            }
+            let connections = shared.connections.clone();
+            http::serve(&listener, &connections, move |asked, stream| shared.answer(asked, stream));
         });
-        Serving(shared)
+        serving
     }
 }
 
@@ -96,7 +88,7 @@ impl Serving {
     pub(crate) fn finish(self) {
         self.0.is_over.store(true, Ordering::Release);
         for _ in 0..LAST_STEPS {
-            if self.0.connections.load(Ordering::Acquire) == 0 {
+            if self.0.connections.are_over() {
                 break;
             }
             sleep(STEP);
@@ -105,21 +97,19 @@ impl Serving {
 }
 
 impl Shared {
-    fn answer(&self, mut stream: TcpStream) -> io::Result<()> {
-        stream.set_read_timeout(Some(PATIENCE))?;
-        stream.set_write_timeout(Some(PATIENCE))?;
-        let path = path(&mut stream)?;
-        let name = path.as_deref().and_then(|path| path.strip_prefix('/')?.strip_prefix(self.token.as_str()));
+    fn answer(&self, asked: &Asked, stream: &mut TcpStream) -> io::Result<()> {
+        let path = asked.path.as_deref();
+        let name = path.and_then(|path| path.strip_prefix('/')?.strip_prefix(self.token.as_str()));
         match name {
             Some("/") => {
-                head(&mut stream, "200 OK", "text/html; charset=utf-8")?;
+                head(stream, "200 OK", "text/html; charset=utf-8")?;
                 stream.write_all(self.page.as_bytes())
             }
             Some("/recording") => {
-                head(&mut stream, "200 OK", "application/octet-stream")?;
-                self.stream(&mut stream)
+                head(stream, "200 OK", "application/octet-stream")?;
+                self.stream(stream)
             }
-            _ => head(&mut stream, "404 Not Found", "text/plain"),
+            _ => head(stream, "404 Not Found", "text/plain"),
         }
     }
 
@@ -140,38 +130,10 @@ impl Shared {
     }
 }
 
-/// The path that a request names; `None` if it is not a GET request.
-fn path(stream: &mut TcpStream) -> io::Result<Option<String>> {
-    let mut request = Vec::new();
-    while !request.windows(4).any(|end| end == b"\r\n\r\n") {
-        let mut part = [0; 1024];
-        let length = stream.read(&mut part)?;
-        request.extend_from_slice(&part[..length]);
-        if length == 0 || request.len() > LONGEST_REQUEST {
-            return Err(ErrorKind::InvalidData.into());
-        }
-    }
-    let request = String::from_utf8_lossy(&request);
-    let mut words = request.split(' ');
-    Ok(if words.next() == Some("GET") { words.next().map(str::to_owned) } else { None })
-}
-
-fn head(stream: &mut TcpStream, status: &str, kind: &str) -> io::Result<()> {
-    write!(
-        stream,
-        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nCache-Control: no-store\r\nReferrer-Policy: no-referrer\r\n\
-         X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n"
-    )
-}
-
 /// Between looks at a file or flag.
 const STEP: WallTime = WallTime::from_millis(50);
 /// How many of them a page has to read the end of the recording.
 const LAST_STEPS: usize = 100;
-/// How long a page may take for a request or to accept more.
-const PATIENCE: WallTime = WallTime::from_secs(30);
-const LONGEST_REQUEST: usize = 16 << 10;
-const MOST_CONNECTIONS: usize = 16;
 
 /// A file for a recording that nobody keeps; deleted when it is dropped.
 pub(crate) struct Scratch(PathBuf);

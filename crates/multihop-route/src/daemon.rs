@@ -353,16 +353,15 @@ impl Daemon {
             let relays = agent.mprs().to_vec();
             let symmetric: Vec<_> = agent.neighbours().collect();
             let selectors: Vec<_> = agent.selectors().collect();
-            neighbours.extend(heard.into_iter().map(|(address, interface, main_address, at)| {
-                NeighbourStatus {
-                    address,
-                    main_address,
-                    interface: name(interface),
-                    heard_ago: now.saturating_since(at).as_secs_f64(),
-                    symmetric: symmetric.contains(&main_address),
-                    relay: relays.contains(&main_address),
-                    selector: selectors.contains(&main_address),
-                }
+            neighbours.extend(heard.into_iter().map(|heard| NeighbourStatus {
+                address: heard.address,
+                main_address: heard.main,
+                interface: name(heard.interface),
+                heard_ago: now.saturating_since(heard.at).as_secs_f64(),
+                received: heard.received,
+                symmetric: symmetric.contains(&heard.main),
+                relay: relays.contains(&heard.main),
+                selector: selectors.contains(&heard.main),
             }));
             let counters = agent.counters();
             let (hellos, tcs, forwarded) = (counters.hellos, counters.tcs, counters.forwarded);

@@ -16,5 +16,5 @@ mod status;
 pub use config::{Config, Prefix};
 pub use daemon::{Reload, RouteError, Stop, run};
 pub use kernel::{PROTOCOL, flush};
-pub use router::{Counters, Datagram, Key, Path, Port, Router};
+pub use router::{Counters, Datagram, Heard, Key, Path, Port, Router};
 pub use status::{CONTROL, InterfaceStatus, MessageCounts, NeighbourStatus, RouteStatus, Status, status};

@@ -71,6 +71,8 @@ pub struct NeighbourStatus {
     pub interface: String,
     /// Since it was last heard, s.
     pub heard_ago: f64,
+    /// The share of its last packets, at most 32, that arrived.
+    pub received: f64,
     /// Whether it hears this host, too.
     pub symmetric: bool,
     /// Whether it is a multipoint relay of this host.

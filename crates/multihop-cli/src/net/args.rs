@@ -428,8 +428,12 @@ pub(crate) struct RouteArgs {
 /// What `multihop route` can be asked.
 #[derive(Clone, Copy, Subcommand)]
 pub(crate) enum RouteQuestion {
-    /// Print the state of the running daemon as one JSON document.
-    Status,
+    /// Print the state of the running daemon as one JSON document, or show it in a page.
+    Status {
+        /// Serve a page with the state, which changes while one looks, at this address.
+        #[arg(long, value_name = "ADDRESS:PORT", num_args = 0..=1, default_missing_value = "127.0.0.1:8698")]
+        page: Option<SocketAddr>,
+    },
     /// Remove the routes that a killed daemon has left.
     Flush,
 }

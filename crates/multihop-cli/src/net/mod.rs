@@ -8,6 +8,8 @@ mod perf;
 mod recv;
 #[cfg(target_os = "linux")]
 mod route;
+#[cfg(target_os = "linux")]
+mod route_page;
 mod send;
 mod settings;
 mod tunnel;

@@ -9,15 +9,16 @@ use multihop_route::{Config, Key, RouteError, Stop, flush, run, status};
 use multihop_scenario::{RouterSettings, Source};
 
 use super::args::{RouteArgs, RouteQuestion};
-use super::log;
+use super::{log, route_page};
 use crate::terminal::{Verbosity, note};
 use crate::{CommandError, output};
 
 /// Runs the daemon until a signal ends it, or asks it something.
 pub(crate) fn route(args: &RouteArgs, verbosity: Verbosity) -> Result<(), CommandError> {
     match args.question {
-        Some(RouteQuestion::Status) => {
-            let text = status().context("no multihop route answers in this network namespace")?;
+        Some(RouteQuestion::Status { page: Some(address) }) => return Ok(route_page::serve(address)?),
+        Some(RouteQuestion::Status { page: None }) => {
+            let text = status().context(NO_DAEMON)?;
             return Ok(output::line(format_args!("{}", text.trim_end()))?);
         }
         Some(RouteQuestion::Flush) => {
@@ -99,3 +100,5 @@ fn problem(error: CommandError) -> String {
         }
     }
 }
+
+pub(super) const NO_DAEMON: &str = "no multihop route answers in this network namespace";

@@ -18,6 +18,7 @@ use serde::Serialize;
 use crate::config::{Config, Prefix};
 use neighbours::Neighbours;
 
+pub use neighbours::Heard;
 pub use signing::Key;
 
 /// An OLSR agent behind several interfaces, and the routes that it has found.
@@ -199,7 +200,7 @@ impl Router {
         };
         let main = packet.messages.iter().find(|message| matches!(message.body, Body::Hello(_)));
         let main = main.map(|message| message.originator);
-        let known = self.neighbours.hear(now, interface, from, main, stamp);
+        let known = self.neighbours.hear(now, interface, from, main, packet.sequence, stamp);
         if let Some(counter) = known.counter(&mut self.counters) {
             *counter += 1;
             return;
@@ -314,8 +315,8 @@ impl Router {
         self.agent.as_mut().map(|agent| &mut agent.olsr)
     }
 
-    /// Neighbours: the address and interface that were heard, the main address, and when.
-    pub fn heard(&self) -> impl Iterator<Item = (Ipv4Addr, u32, Ipv4Addr, Instant)> {
+    /// The interfaces of neighbours that were heard.
+    pub fn heard(&self) -> impl Iterator<Item = Heard> {
         self.neighbours.iter()
     }
 

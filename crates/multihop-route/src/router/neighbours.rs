@@ -20,6 +20,56 @@ struct Neighbour {
     heard: Instant,
     /// The time stamp of its last packet, if packets are signed.
     stamp: Option<u64>,
+    received: Received,
+}
+
+/// Which of the last packets of a neighbour's interface have arrived, by their sequence numbers.
+#[derive(Clone, Copy, Debug)]
+struct Received {
+    last: u16,
+    /// Bit n is set if the n-th packet before the last arrived.
+    seen: u32,
+    /// How many of these bits count.
+    span: u32,
+}
+
+impl Received {
+    const fn first(sequence: u16) -> Self {
+        Self { last: sequence, seen: 1, span: 1 }
+    }
+
+    fn take(self, sequence: u16) -> Self {
+        match sequence.wrapping_sub(self.last) {
+            // Again, or late.
+            0 | 0xff00.. => self,
+            step if u32::from(step) < u32::BITS => Self {
+                last: sequence,
+                seen: self.seen << step | 1,
+                span: (self.span + u32::from(step)).min(u32::BITS),
+            },
+            // After a long silence, or the neighbour has restarted.
+            _ => Self::first(sequence),
+        }
+    }
+
+    fn share(self) -> f64 {
+        f64::from(self.seen.count_ones()) / f64::from(self.span)
+    }
+}
+
+/// A neighbour's interface, for those who show it.
+#[derive(Clone, Copy, Debug)]
+pub struct Heard {
+    /// Its address.
+    pub address: Ipv4Addr,
+    /// The number of this host's interface.
+    pub interface: u32,
+    /// The neighbour's main address.
+    pub main: Ipv4Addr,
+    /// When it was last heard.
+    pub at: Instant,
+    /// The share of its last packets, at most 32, that arrived.
+    pub received: f64,
 }
 
 /// Whether a datagram is used.
@@ -51,18 +101,24 @@ impl Neighbours {
         interface: u32,
         from: Ipv4Addr,
         main: Option<Ipv4Addr>,
+        sequence: u16,
         stamp: Option<u64>,
     ) -> Known {
         let is_full = self.0.len() >= MOST;
         match self.0.get_mut(&from) {
             Some(known) if known.interface != interface && now < known.heard + FAITHFUL => Known::Elsewhere,
             Some(known) => {
-                *known = Neighbour { interface, main: main.unwrap_or(known.main), heard: now, stamp };
+                let (main, received) = (main.unwrap_or(known.main), known.received.take(sequence));
+                // Sequence numbers are those of one interface.
+                let received =
+                    if known.interface == interface { received } else { Received::first(sequence) };
+                *known = Neighbour { interface, main, heard: now, stamp, received };
                 Known::Yes
             }
             None if is_full => Known::TooMany,
             None => {
-                self.0.insert(from, Neighbour { interface, main: main.unwrap_or(from), heard: now, stamp });
+                let (main, received) = (main.unwrap_or(from), Received::first(sequence));
+                self.0.insert(from, Neighbour { interface, main, heard: now, stamp, received });
                 Known::Yes
             }
         }
@@ -90,8 +146,14 @@ impl Neighbours {
         self.0.retain(|_, neighbour| now < neighbour.heard + MEMORY);
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (Ipv4Addr, u32, Ipv4Addr, Instant)> {
-        self.0.iter().map(|(address, known)| (*address, known.interface, known.main, known.heard))
+    pub(super) fn iter(&self) -> impl Iterator<Item = Heard> {
+        self.0.iter().map(|(address, known)| Heard {
+            address: *address,
+            interface: known.interface,
+            main: known.main,
+            at: known.heard,
+            received: known.received.share(),
+        })
     }
 }
 
@@ -102,3 +164,24 @@ const FAITHFUL: Duration = Duration::from_secs(6);
 const MEMORY: Duration = Duration::from_secs(60);
 /// Of the interfaces of neighbours.
 const MOST: usize = 256;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_share_of_packets_that_arrive_follows_the_sequence_numbers() {
+        let arrived = |sequences: &[u16]| {
+            let first = Received::first(sequences[0]);
+            let Received { seen, span, .. } = sequences[1..].iter().fold(first, |all, next| all.take(*next));
+            (seen.count_ones(), span)
+        };
+        assert_eq!(arrived(&[7]), (1, 1));
+        assert_eq!(arrived(&[65_534, 65_535, 0, 1]), (4, 4));
+        assert_eq!(arrived(&[1, 3, 5, 5, 4, 7]), (4, 7), "packets that come again or late count for nothing");
+        let half: Vec<u16> = (0..100).map(|n| 2 * n).collect();
+        assert_eq!(arrived(&half), (16, 32));
+        assert_eq!(arrived(&[1, 2, 3, 40]), (1, 1), "a long silence");
+        assert_eq!(arrived(&[40_000, 40_001, 3]), (1, 1), "a restart");
+    }
+}

@@ -5,6 +5,7 @@ mod files;
 mod keys;
 mod perf;
 mod route;
+mod route_page;
 mod tunnel;
 
 use std::io::{BufRead, BufReader, Read};
