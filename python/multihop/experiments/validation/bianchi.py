@@ -15,10 +15,10 @@ OFFERED = 3500.0  # kb/s of all stations together, twice what a cell carries
 PROPAGATION = 1.0  # us
 
 
-def cell(n: int) -> Settings:
+def cell(n: int, offered: float = OFFERED) -> Settings:
     """Every station sends to the next one on a circle with a radius of 20 m."""
     angles = [2 * math.pi * i / n for i in range(n)]
-    flow = {"app": "cbr", "rate_kbps": OFFERED / n, "size": PAYLOAD}
+    flow = {"app": "cbr", "rate_kbps": offered / n, "size": PAYLOAD}
     return {
         "topology.positions": [[20 + 20 * math.cos(a), 20 + 20 * math.sin(a)] for a in angles],
         "flow": [{"from": i, "to": (i + 1) % n, **flow} for i in range(n)],
@@ -27,9 +27,6 @@ def cell(n: int) -> Settings:
 
 def saturation_kbps(n: int, *, rts: bool) -> float:
     """Bianchi's equations 7, 9, 10, 11 and 13."""
-    tau = attempt_probability(n)
-    some = 1 - (1 - tau) ** n
-    success = n * tau * (1 - tau) ** (n - 1) / some
     radio = Radio()
     rts_time, cts, ack = (radio.control(size) for size in (RTS_BYTES, CTS_BYTES, ACK_BYTES))
     data = radio.data(PAYLOAD + UDP_IP_BYTES)
@@ -37,16 +34,22 @@ def saturation_kbps(n: int, *, rts: bool) -> float:
     announced = rts_time + cts + 2 * (SIFS + PROPAGATION) if rts else 0.0
     success_time = announced + data + SIFS + ack + DIFS + 2 * PROPAGATION
     collision_time = (rts_time if rts else data) + eifs + PROPAGATION
-    slot = (1 - some) * SLOT + some * (success * success_time + (1 - success) * collision_time)
-    return success * some * 8000 * PAYLOAD / slot
+    return 8000 * PAYLOAD * successes(n, attempt_probability(n), SLOT, success_time, collision_time)
 
 
-def attempt_probability(n: int) -> float:
+def successes(n: int, tau: float, slot: float, success_time: float, collision_time: float) -> float:
+    """Successes in each unit of time."""
+    some = 1 - (1 - tau) ** n
+    success = n * tau * (1 - tau) ** (n - 1) / some
+    mean_slot = (1 - some) * slot + some * (success * success_time + (1 - success) * collision_time)
+    return success * some / mean_slot
+
+
+def attempt_probability(n: int, window: int = CW_MIN + 1, doublings: int = DOUBLINGS) -> float:
     """The fixed point of tau(p) and p = 1 - (1 - tau)^(n-1), by bisection."""
-    window = CW_MIN + 1
 
     def tau_of(p: float) -> float:
-        return 2 / (1 + window + p * window * sum((2 * p) ** i for i in range(DOUBLINGS)))
+        return 2 / (1 + window + p * window * sum((2 * p) ** i for i in range(doublings)))
 
     low, high = 0.0, 1.0
     for _ in range(100):

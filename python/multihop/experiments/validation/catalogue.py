@@ -12,6 +12,7 @@ from multihop.experiments.validation import (
     chain,
     mobile,
     ns2_table,
+    ofdm,
     one_hop,
     pacing,
     pacing_options,
@@ -22,6 +23,7 @@ from multihop.experiments.validation import (
 EXPERIMENTS: tuple[Experiment, ...] = (
     *one_hop.EXPERIMENTS,
     *bianchi.EXPERIMENTS,
+    *ofdm.EXPERIMENTS,
     *chain.EXPERIMENTS,
     *ns2_table.EXPERIMENTS,
     *stationarity.EXPERIMENTS,

@@ -1,0 +1,197 @@
+"""One hop and one cell at the rates of OFDM, and their frame errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from multihop.airtime import DATA_HEADER_BYTES, UDP_IP_BYTES
+from multihop.experiments.declare import GOODPUT, Axis, Claim, Document, Effort, Metric, Plot, Settings
+from multihop.experiments.validation import bianchi
+from multihop.experiments.validation.part import Page
+from multihop.experiments.validation.phys import G_SHORT, PHYS, A, G, N, P, Phy, Rate
+
+PAYLOAD = 1460
+SPACING = 15.0  # m: 0.05 us
+ACCESS = Axis("access", {"basic": {"mac.rts_threshold": "off"}, "RTS/CTS": {"mac.rts_threshold": 0}})
+STATIC: dict[str, Any] = {"routing": {"protocol": "static"}}
+
+
+def at(phy: Phy, rate: Rate) -> Settings:
+    """A profile and a rate, with control frames at the lowest rate of OFDM."""
+    basic = "6M" if phy is not P else "3M"
+    return {"radio.phy": phy.name, "radio.rate": rate.name, "radio.basic_rate": basic}
+
+
+CASES = {f"{phy.name} {rate.name}": (phy, rate) for phy in PHYS for rate in phy.rates}
+
+ONE_HOP = Page("ofdm", "airtime arithmetic").experiment(
+    "ofdm-one-hop",
+    "one hop of UDP at every rate of OFDM",
+    "Are frame exchanges right to the microsecond in 802.11a, g, n and p? A sender that always has a packet repeats DIFS, mean backoff "
+    "(7.5 slots), [RTS, SIFS, CTS, SIFS,] data, SIFS, ACK. The arithmetic counts symbols from the tables of the standard "
+    f"(validation/phys.py). Two stations {SPACING:g} m apart; {PAYLOAD} bytes of payload; standard flavour; RTS and CTS at 6 Mb/s (3 Mb/s in "
+    "802.11p); 6 s simulated, the first second not counted.",
+    Effort(1),
+    full=Effort(3),
+    scenario={
+        **STATIC,
+        "duration": 6.0,
+        "warmup": 1.0,
+        "mac": {"arp": "oracle", "flavour": "standard"},
+        "topology": {"kind": "chain", "hops": 1, "spacing": SPACING},
+        "flow": [{"app": "cbr", "size": PAYLOAD, "rate_kbps": 60000.0}],
+    },
+    axes=[ACCESS, Axis("rate", {name: at(*case) for name, case in CASES.items()})],
+    metrics=(GOODPUT,),
+    reference="arithmetic",
+    published={
+        "goodput": {
+            (access, name): phy.udp_kbps(rate, PAYLOAD, rts=access == "RTS/CTS")
+            for access in ACCESS.values
+            for name, (phy, rate) in CASES.items()
+        }
+    },
+    claims=[Claim("UDP: goodput agrees", "goodput", {}, near=0.005)],
+)
+
+CELLS = {
+    f"{phy.name} {name}": (phy, next(rate for rate in phy.rates if rate.name == name))
+    for phy, name in ((A, "6M"), (A, "54M"), (G, "54M"), (G_SHORT, "54M"), (P, "12M"), (N[0], "MCS7"), (N[3], "MCS31"))
+}
+DOUBLINGS = 6  # 16 to 1024
+
+
+def saturation_kbps(phy: Phy, rate: Rate, n: int, *, rts: bool) -> float:
+    """Bianchi's equations with the times of a profile."""
+    request, clear, data, ack = phy.parts(rate, PAYLOAD)
+    announced = request + clear + 2 * (phy.sifs + bianchi.PROPAGATION) if rts else 0.0
+    success = announced + data + phy.sifs + ack + phy.difs + 2 * bianchi.PROPAGATION
+    collision = (request if rts else data) + phy.eifs + bianchi.PROPAGATION
+    tau = bianchi.attempt_probability(n, phy.cw_min + 1, DOUBLINGS)
+    return 8000 * PAYLOAD * bianchi.successes(n, tau, phy.slot, success, collision)
+
+
+CELL = Page("ofdm", "G. Bianchi, IEEE JSAC 18(3), 2000").experiment(
+    "ofdm-cell",
+    "saturation throughput of one cell of OFDM",
+    "Bianchi's fixed point with the numbers of each profile: slot, SIFS, window of 16 to 1024 slots, frame times. Every station of a "
+    f"cell always has a packet to send: {PAYLOAD} bytes over UDP to the next of n stations on a circle with a radius of 20 m. Standard "
+    "flavour, RTS and CTS at the lowest rate of OFDM; no retry limits, no capture; 11 s simulated, the first second not counted.",
+    Effort(2, keep={"stations": (2, 10, 20)}),
+    full=Effort(5),
+    scenario={
+        **STATIC,
+        "duration": 11.0,
+        "warmup": 1.0,
+        "radio": {"capture_db": 200.0},
+        "mac": {"flavour": "standard", "short_retry": "off", "long_retry": "off", "arp": "oracle"},
+        "topology": {"kind": "list"},
+    },
+    axes=[
+        ACCESS,
+        Axis("rate", {name: at(*case) for name, case in CELLS.items()}),
+        Axis("stations", {n: bianchi.cell(n, 60000.0) for n in bianchi.STATIONS}, "stations"),
+    ],
+    metrics=(GOODPUT,),
+    reference="the model",
+    published={
+        "goodput": {
+            (access, name, n): saturation_kbps(phy, rate, n, rts=access == "RTS/CTS")
+            for access in ACCESS.values
+            for name, (phy, rate) in CELLS.items()
+            for n in bianchi.STATIONS
+        }
+    },
+    claims=[Claim("Goodput agrees", "goodput", {}, near=0.03)],
+    plots=(
+        Plot(
+            "line",
+            "goodput",
+            x="stations",
+            by="rate",
+            panel="access",
+            caption="Saturation goodput of one cell, with 95% intervals; diamonds are Bianchi's model.",
+        ),
+    ),
+)
+
+
+def received(document: Document) -> float:
+    """Of the data frames that were sent, those that arrived, %."""
+    return 100.0 * document["flows"][0]["segments_delivered"] / document["mac"]["frames"]["data"]
+
+
+RECEIVED = Metric("received", "frames received, %", received)
+NS3 = """
+6M 3 0.135145909869
+6M 4 0.939483239715
+6M 5 0.998722681934
+9M 6 0.302768464393
+9M 7 0.957181187794
+9M 8 0.998923958592
+12M 6 0.125779386568
+12M 7 0.937266378476
+12M 8 0.998666021882
+18M 9 0.290639130625
+18M 10 0.955673023314
+18M 11 0.998878501954
+24M 13 0.697332345189
+24M 14 0.986592166184
+24M 15 0.999706801071
+36M 16 0.614717801377
+36M 17 0.980175401562
+36M 18 0.99948766806
+48M 21 0.801649636457
+48M 22 0.991554326957
+48M 23 0.999794814866
+54M 22 0.633861974236
+54M 23 0.978356861526
+54M 24 0.999335262585
+"""
+"""Rate, SINR in dB, and the success of 8192 bits in ns-3's NIST model (ns3.csv of multihop-radio)."""
+PATH_LOSS = 70.0  # dB at 10 m: 40 at 1 m, then 30 a decade
+NOISE = -93.96  # dBm
+
+
+def points() -> dict[str, tuple[str, float, float]]:
+    """By name: the rate, the SINR, and how many frames of 1024 bytes arrive, %; their header has 24 bits at 6 Mb/s."""
+    lines = [line.split() for line in NS3.strip().splitlines()]
+    lowest = {db: float(success) for rate, db, success in lines if rate == "6M"}
+    return {f"{rate} {db} dB": (rate, float(db), 100 * float(success) * lowest.get(db, 1.0) ** (24 / 8192)) for rate, db, success in lines}
+
+
+def link(rate: str, db: float) -> Settings:
+    """A rate and a SINR without interference."""
+    return {"radio.rate": rate, "radio.tx_power_dbm": NOISE + PATH_LOSS + db}
+
+
+POINTS = points()
+ERRORS = Page("ofdm", "ns-3 3.37, NistErrorRateModel").experiment(
+    "ofdm-errors",
+    "frame errors of 802.11a",
+    "How many frames of 1024 bytes arrive over a link without interference? ns-3's numbers are what its error model returns for 8192 bits "
+    "at that SINR, times the success of the 24 bits of the PLCP header. One transmission for each packet, a path loss of 70 dB, noise of "
+    f"{NOISE} dBm; 60 s simulated.",
+    Effort(5),
+    scenario={
+        **STATIC,
+        "duration": 60.0,
+        "radio": {
+            "phy": "802.11a",
+            "model": "sinr",
+            "path_loss": {"kind": "log-distance", "exponent": 3.0, "reference_db": 40.0},
+            "noise_floor_dbm": NOISE,
+            "sensitivity_dbm": -100.0,
+            "cca_dbm": -62.0,
+        },
+        "mac": {"arp": "oracle", "flavour": "standard", "rts_threshold": "off", "short_retry": 1},
+        "topology": {"kind": "chain", "hops": 1, "spacing": 10.0},
+        "flow": [{"app": "cbr", "size": 1024 - DATA_HEADER_BYTES - UDP_IP_BYTES, "rate_kbps": 3000.0}],
+    },
+    axes=[Axis("rate and SINR", {name: link(rate, db) for name, (rate, db, _) in POINTS.items()})],
+    metrics=(RECEIVED,),
+    reference="ns-3",
+    published={"received": {(name,): expected for name, (_, _, expected) in POINTS.items()}},
+    claims=[Claim("As many frames arrive", "received", {}, near=0.03)],
+)
+EXPERIMENTS = (ONE_HOP, CELL, ERRORS)
