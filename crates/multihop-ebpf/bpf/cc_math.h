@@ -21,6 +21,8 @@
 #define ONE 256
 /* Two ACKs in a row for two segments each. */
 #define SURELY_DELAYING (ONE * 13 / 10)
+/* Between two segments that are to share an ACK, ns: Linux holds one for 36 ms at least. */
+#define WITHIN_TWO 30000000ull
 /* Weight of the past in the average delay, tenths. */
 #define ALPHA 7
 
@@ -121,8 +123,23 @@ static __always_inline int is_delaying(__u32 per_ack)
 	return per_ack > ONE + ONE / 5;
 }
 
-/* Whether the segment with this number, from 0, leaves together with the next to find out whether the receiver delays
- * ACKs. Linux acknowledges the first segments of a connection at once. */
+/* Whether a round trip counts: not if the ACK was held. */
+static __always_inline int is_counted(__u32 per_ack, __u32 acked)
+{
+	return acked != 1 || !is_delaying(per_ack);
+}
+
+/* Bytes of payload per second with which Linux waits for `gap` ns after a segment of `mss` bytes, at least 1. If the
+ * segment is `late`, Linux takes that from the gap, up to half of it: the gap is made longer by as much. */
+static __always_inline __u64 rate_of(__u32 mss, __u64 gap, __u64 late)
+{
+	__u64 made = gap + (late < gap ? late : gap), rate = mss * 1000000000ull / (made ? made : 1);
+
+	return rate ? rate : 1;
+}
+
+/* Whether the segment with this number, from 0, is followed by another while the receiver would hold its ACK, to find out
+ * whether it does. Linux acknowledges the first segments of a connection at once. */
 static __always_inline int is_trial(__u32 number)
 {
 	__u32 phase = number % 1024;
@@ -130,39 +147,16 @@ static __always_inline int is_trial(__u32 number)
 	return phase >= 24 && phase < 100 && phase % 8 == 0;
 }
 
-/* Whether the segment with this number leaves together with the next. */
-static __always_inline int is_paired(__u32 per_ack, __u32 number)
+/* The gap after the segment with this number. To a receiver that delays ACKs, segments leave two by two, and the second
+ * arrives while the ACK of the first is held. On average it is `gap`, ns. */
+static __always_inline __u64 gap_after(__u64 gap, __u32 number, int is_delaying)
 {
-	return is_delaying(per_ack) || is_trial(number);
-}
+	int is_first = is_delaying ? number % 2 == 0 : is_trial(number);
+	int is_second = is_delaying ? number % 2 : is_trial(number - 1);
 
-/* Whether a round trip counts: not if the ACK was held, nor that of a segment that had to wait for another with which it
- * left, if each has an ACK of its own. `number` is that of the last segment that the ACK covers. */
-static __always_inline int is_counted(__u32 per_ack, __u32 acked, __u32 number)
-{
-	return acked == 1 ? !is_delaying(per_ack) && !is_trial(number - 1) : acked > 1;
-}
-
-/* The round trip of a segment alone, us. That of two segments that leave together is the second one's, which waits until
- * the first is REUSE_HOPS away: for the delay that is to be found, n/2 (RTT / h + payload), besides its own. */
-static __always_inline __u32 alone(__u32 us, __u32 acked, __u32 hops, __u64 payload)
-{
-	__u64 n = hops < REUSE_HOPS ? hops : REUSE_HOPS, first = payload * n / 2000;
-
-	if (acked < 2 || us <= first)
-		return us;
-	return (us - first) * 2 * hops / (2 * hops + n);
-}
-
-/* Bytes of payload per second for one segment of `mss` bytes in each gap; at least 1, and at most what the option of a
- * socket takes for a rate. */
-static __always_inline __u32 rate_of(__u32 mss, __u64 gap)
-{
-	__u64 rate = mss * 1000000000ull / (gap ? gap : 1);
-
-	if (rate == 0)
-		return 1;
-	return rate < 0xfffffffe ? rate : 0xfffffffe;
+	if (gap <= WITHIN_TWO || (!is_first && !is_second))
+		return gap;
+	return is_first ? WITHIN_TWO : 2 * gap - WITHIN_TWO;
 }
 
 /* Hops that a packet has crossed, from the TTL with which it arrives: systems begin with 64, 128 or 255. */

@@ -7,9 +7,11 @@
 #include <linux/types.h>
 
 #include "cc_math.h"
+#include "mesh_math.h"
 
 #define CONTROL_AP 0
 #define CONTROL_CLAMP 1
+#define CONTROL_MESH 2
 
 #define SOL_TCP 6
 #define TCP_CONGESTION 13
@@ -27,6 +29,21 @@ struct config {
 /* One connection; it lives as long as its socket. */
 struct flow {
 	struct pacer pacer;
+	struct mesh mesh;
+	/* Time between two segments, and after one of them besides, ns. */
+	__u64 gap;
+	__u64 pause;
+	/* The number of that segment. */
+	__u32 pause_after;
+	/* Segments that had arrived when a round trip last counted. */
+	__u32 delivered;
+	/* What was acknowledged then. */
+	__u32 una;
+	/* Both clocks at the first round trip, ms. */
+	__u32 first_ms;
+	__u32 first_tick;
+	/* Whether the other end's clock has no ticks of 1 ms. */
+	__u32 is_odd;
 	__u32 control;
 	/* 0 before the first packet. */
 	__u32 hops;

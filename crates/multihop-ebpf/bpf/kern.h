@@ -42,20 +42,33 @@ struct sock_common {
 
 struct sock {
 	struct sock_common __sk_common;
+	__u32 sk_pacing_status;
+	unsigned long sk_pacing_rate;
+	unsigned long sk_max_pacing_rate;
 };
 
 struct inet_connection_sock {
 	struct sock icsk_inet_sock;
 };
 
+struct tcp_options_received {
+	__u32 rcv_tsval;
+};
+
 struct tcp_sock {
 	struct inet_connection_sock inet_conn;
+	struct tcp_options_received rx_opt;
 	__u32 data_segs_out;
 	__u32 delivered;
 	__u32 mss_cache;
 	__u32 packets_out;
 	__u32 snd_cwnd;
+	__u32 snd_nxt;
+	__u32 snd_una;
 	__u32 srtt_us;
+	__u64 tcp_clock_cache;
+	__u64 tcp_wstamp_ns;
+	__u32 write_seq;
 };
 
 struct ack_sample {
@@ -86,3 +99,5 @@ struct tcp_congestion_ops {
 #define TCP_CA_Open 0
 #define TCP_CA_Loss 4
 #define TCP_CONG_NON_RESTRICTED 1
+#define SK_PACING_NONE 0
+#define SK_PACING_NEEDED 1

@@ -4,22 +4,27 @@
  *
  *   mh_ap     adaptive pacing (TCP-AP): Reno's window, and a gap after each segment
  *   mh_clamp  Reno's window, limited to a quarter of the hops
+ *   mh_mesh   the control law of mesh: a rate, from the delay in queues
  *
  * How they differ from the policies of the simulator (crates/multihop-transport):
  *
- *   - The kernel paces only from the tenth data segment on; until then the window is one segment.
- *   - The kernel never sends faster than 1.2 windows per round trip (2 in slow start), and after a delay of its own
- *     the next gap is up to half as long.
+ *   - The kernel paces only from the tenth data segment on; until then the window of mh_ap and mh_mesh is one segment.
  *   - Round trips are those that the kernel measures, in microseconds, of the last segment that an ACK covers.
- *   - To a receiver that delays ACKs, segments leave in pairs, each with two gaps after it. The ACK of a pair is not
- *     delayed; ACKs of one segment do not count then.
+ *   - To a receiver that delays ACKs, mh_ap and mh_mesh send two segments so that the second arrives while the receiver
+ *     holds the ACK of the first, and then wait the longer. ACKs of one segment do not count then.
  *   - The length of the path is that of the way back, from the TTL of what arrives.
+ *   - mh_mesh knows the delay of data of the last segment that an ACK covers, by the time stamp of the ACK, which has
+ *     ticks of 1 ms; the mesh of the simulator knows that of each segment. Without time stamps it takes round trips.
+ *   - mh_mesh has one ACK for two segments, not for eight. It gets no notices, and cannot send probes: a silence ends
+ *     with the kernel's timer.
+ *   - The window of mh_ap is at most what its pace has on the way and three segments.
+ *   - mh_mesh keeps the window at what the law wants, and three segments for ACKs that are still to come. After losses the
+ *     kernel brings it back to that; the rate does not follow losses.
  *
  * Loss recovery, timers and the handshake are the kernel's.
  */
 #include "kern.h"
 
-#include <asm/socket.h>
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
@@ -51,11 +56,10 @@ extern __u32 tcp_reno_undo_cwnd(struct sock *sk) __ksym;
 
 /* Data segments that the kernel does not pace, whatever their rate. They leave one by one, each after the ACK of the last. */
 #define UNPACED 10
-#define FIRST_WINDOW 1
-/* The kernel counts what has been delivered, and the SYN with it. */
-#define SYN_AND_LAST 2
-/* Linux sends at most half of a window together. */
-#define WINDOW_FOR_PAIRS 4
+#define UNPACED_WINDOW 1
+/* Segments above what the pace has on the way. At times Linux sends half of the window together without asking how many may
+ * leave, so that the window must not be larger than needed. */
+#define AWAITED 3
 
 static __always_inline struct tcp_sock *tcp(struct sock *sk)
 {
@@ -71,9 +75,32 @@ static __always_inline void begin(struct sock *sk, __u32 control)
 {
 	struct flow *flow = bpf_sk_storage_get(&multihop_flows, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
 
-	if (flow)
+	if (flow) {
 		flow->control = control;
-	tcp(sk)->snd_cwnd = FIRST_WINDOW;
+		flow->delivered = tcp(sk)->delivered;
+		flow->una = tcp(sk)->snd_una;
+	}
+	tcp(sk)->snd_cwnd = UNPACED_WINDOW;
+}
+
+static __always_inline void begin_paced(struct sock *sk, __u32 control)
+{
+	begin(sk, control);
+	if (sk->sk_pacing_status == SK_PACING_NONE)
+		sk->sk_pacing_status = SK_PACING_NEEDED;
+}
+
+/* Has the kernel wait after the segment that is about to leave. With each ACK the kernel sets a rate of its own, so that it is
+ * the one of now that counts. */
+static __always_inline void pace(struct sock *sk, const struct flow *flow)
+{
+	struct tcp_sock *tp = tcp(sk);
+	__u64 late = tp->tcp_clock_cache > tp->tcp_wstamp_ns ? tp->tcp_clock_cache - tp->tcp_wstamp_ns : 0;
+	__u32 number = tp->data_segs_out, is_held = flow->has_delayed || is_delaying(flow->per_ack);
+	__u64 gap = gap_after(flow->gap, number, is_held) + (number == flow->pause_after ? flow->pause : 0);
+	__u64 rate = rate_of(tp->mss_cache, gap, late);
+
+	sk->sk_pacing_rate = rate < sk->sk_max_pacing_rate ? rate : sk->sk_max_pacing_rate;
 }
 
 /* What is shown of a connection. */
@@ -96,8 +123,8 @@ static __always_inline void trace(struct sock *sk, const struct flow *flow, __u3
 	if (!sample)
 		return;
 	sample->time = bpf_ktime_get_ns();
-	sample->gap = flow->pacer.gap;
-	sample->delay = flow->pacer.delay;
+	sample->gap = flow->gap;
+	sample->delay = flow->control == CONTROL_MESH ? flow->mesh.queueing : flow->pacer.delay;
 	sample->port = sk->__sk_common.skc_num;
 	sample->hops = flow->hops;
 	sample->rtt_us = flow->rtt_us;
@@ -112,21 +139,20 @@ static __always_inline void trace(struct sock *sk, const struct flow *flow, __u3
 SEC("struct_ops")
 void BPF_PROG(ap_init, struct sock *sk)
 {
-	begin(sk, CONTROL_AP);
+	begin_paced(sk, CONTROL_AP);
 }
 
 SEC("struct_ops")
 void BPF_PROG(ap_acked, struct sock *sk, const struct ack_sample *sample)
 {
 	struct flow *flow = flow_of(sk);
-	__u32 mss = tcp(sk)->mss_cache, rate, counts;
-	__u64 payload = mss * 8000000ull / config.kbps;
+	__u64 payload = tcp(sk)->mss_cache * 8000000ull / config.kbps;
+	__u32 counts;
 
 	if (!flow)
 		return;
 	note(sk, flow, sample->rtt_us);
-	counts = sample->rtt_us > 0 && flow->ca_state != TCP_CA_Loss &&
-		  is_counted(flow->per_ack, sample->pkts_acked, tcp(sk)->delivered - SYN_AND_LAST);
+	counts = sample->rtt_us > 0 && flow->ca_state != TCP_CA_Loss && is_counted(flow->per_ack, sample->pkts_acked);
 	flow->per_ack = per_ack_with(flow->per_ack, sample->pkts_acked);
 	if (!flow->has_delayed && flow->per_ack > SURELY_DELAYING) {
 		/* What has been measured so far includes delays of ACKs. */
@@ -134,11 +160,8 @@ void BPF_PROG(ap_acked, struct sock *sk, const struct ack_sample *sample)
 		__builtin_memset(&flow->pacer.history, 0, sizeof(flow->pacer.history));
 	}
 	if (counts) {
-		pacer_sample(&flow->pacer, alone(sample->rtt_us, sample->pkts_acked, flow->hops, payload), flow->hops, payload);
-		if (flow->pacer.gap) {
-			rate = rate_of(mss, flow->pacer.gap);
-			bpf_setsockopt(sk, SOL_SOCKET, SO_MAX_PACING_RATE, &rate, sizeof(rate));
-		}
+		pacer_sample(&flow->pacer, sample->rtt_us, flow->hops, payload);
+		flow->gap = flow->pacer.gap;
 	}
 	trace(sk, flow, sample->pkts_acked, counts);
 }
@@ -151,8 +174,8 @@ void BPF_PROG(ap_cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
 	if (tcp(sk)->data_segs_out < UNPACED)
 		return;
 	tcp_reno_cong_avoid(sk, ack, acked);
-	if (flow && flow->ca_state == TCP_CA_Open && tcp(sk)->snd_cwnd < WINDOW_FOR_PAIRS)
-		tcp(sk)->snd_cwnd = WINDOW_FOR_PAIRS;
+	if (flow && flow->gap)
+		tcp(sk)->snd_cwnd = least(tcp(sk)->snd_cwnd, flow->srtt_us * 1000ull / flow->gap + AWAITED);
 }
 
 SEC("struct_ops")
@@ -184,6 +207,98 @@ void BPF_PROG(clamp_cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
 }
 
 SEC("struct_ops")
+void BPF_PROG(mesh_init, struct sock *sk)
+{
+	begin_paced(sk, CONTROL_MESH);
+}
+
+/* When the other end sent this ACK less when the last segment that it covers left, us. Without its clock, the round trip. */
+static __always_inline __u32 delay_of_data(const struct tcp_sock *tp, struct flow *flow, __u64 now_us, __u32 rtt_us)
+{
+	__u32 tick = tp->rx_opt.rcv_tsval, ms = now_us / 1000, passed;
+	__s32 apart;
+
+	if (!flow->first_ms) {
+		flow->first_ms = ms;
+		flow->first_tick = tick;
+	}
+	passed = ms - flow->first_ms;
+	apart = tick - flow->first_tick - passed;
+	if (!flow->is_odd && (tick == 0 || (apart < 0 ? -apart : apart) > passed / 256 + 1000)) {
+		flow->is_odd = 1;
+		flow->mesh.delays.began = 0;
+	}
+	return flow->is_odd ? rtt_us : tick * 1000 - (now_us - rtt_us);
+}
+
+SEC("struct_ops")
+void BPF_PROG(mesh_acked, struct sock *sk, const struct ack_sample *sample)
+{
+	struct flow *flow = flow_of(sk);
+	struct tcp_sock *tp = tcp(sk);
+	__u64 now = bpf_ktime_get_ns() / 1000, pause;
+	__u32 counts;
+
+	if (!flow)
+		return;
+	note(sk, flow, sample->rtt_us);
+	/* Short segments travel faster. */
+	counts = sample->rtt_us > 0 && flow->ca_state != TCP_CA_Loss && is_counted(flow->per_ack, sample->pkts_acked) &&
+		 tp->snd_una - flow->una >= tp->mss_cache * sample->pkts_acked;
+	flow->una = tp->snd_una;
+	flow->per_ack = per_ack_with(flow->per_ack, sample->pkts_acked);
+	flow->has_delayed |= flow->per_ack > SURELY_DELAYING;
+	if (counts) {
+		mesh_hops(&flow->mesh, flow->hops);
+		mesh_ack(&flow->mesh, now, tp->delivered - flow->delivered, sample->rtt_us,
+			 delay_of_data(tp, flow, now, sample->rtt_us),
+			 tp->data_segs_out >= UNPACED && tp->write_seq - tp->snd_nxt >= tp->mss_cache);
+		flow->delivered = tp->delivered;
+		flow->gap = mesh_gap(&flow->mesh);
+		pause = mesh_drain(&flow->mesh, now);
+		if (pause) {
+			flow->pause = pause * 1000;
+			flow->pause_after = tp->data_segs_out;
+		}
+	}
+	trace(sk, flow, sample->pkts_acked, counts);
+}
+
+SEC("struct_ops")
+void BPF_PROG(mesh_cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
+{
+	struct flow *flow = flow_of(sk);
+	__u32 window;
+
+	if (!flow || tcp(sk)->data_segs_out < UNPACED)
+		return;
+	window = (mesh_window(&flow->mesh) + MILLION - 1) / MILLION + AWAITED;
+	/* After a timeout the kernel begins with one. */
+	tcp(sk)->snd_cwnd = flow->ca_state == TCP_CA_Loss ? least(window, tcp(sk)->snd_cwnd + acked) : window;
+}
+
+/* A loss says nothing about the window. */
+SEC("struct_ops")
+__u32 BPF_PROG(mesh_ssthresh, struct sock *sk)
+{
+	return tcp(sk)->snd_cwnd;
+}
+
+SEC("struct_ops")
+void BPF_PROG(mesh_state, struct sock *sk, __u8 new_state)
+{
+	struct flow *flow = flow_of(sk);
+
+	if (!flow)
+		return;
+	flow->ca_state = new_state;
+	if (new_state == TCP_CA_Loss) {
+		mesh_timeout(&flow->mesh);
+		flow->gap = mesh_gap(&flow->mesh);
+	}
+}
+
+SEC("struct_ops")
 void BPF_PROG(remember_state, struct sock *sk, __u8 new_state)
 {
 	struct flow *flow = flow_of(sk);
@@ -204,14 +319,15 @@ __u32 BPF_PROG(undo_cwnd, struct sock *sk)
 	return tcp_reno_undo_cwnd(sk);
 }
 
-/* How many segments leave together. A pair of them has its ACK at once, also from a receiver that delays ACKs; without
- * pairs the gaps would grow with the delay of ACKs, and ACKs would be delayed because of the gaps. */
+/* Called before segments leave, to ask how many leave together. */
 SEC("struct_ops")
-__u32 BPF_PROG(ap_together, struct sock *sk)
+__u32 BPF_PROG(paced_segment, struct sock *sk)
 {
 	struct flow *flow = flow_of(sk);
 
-	return flow && is_paired(flow->per_ack, tcp(sk)->data_segs_out) ? 2 : 1;
+	if (flow && flow->gap)
+		pace(sk, flow);
+	return 1;
 }
 
 /* Segments leave one by one, not in bursts. */
@@ -231,7 +347,7 @@ struct tcp_congestion_ops mh_ap = {
 	.set_state = (void *)remember_state,
 	.ssthresh = (void *)ssthresh,
 	.undo_cwnd = (void *)undo_cwnd,
-	.min_tso_segs = (void *)ap_together,
+	.min_tso_segs = (void *)paced_segment,
 };
 
 SEC(".struct_ops.link")
@@ -244,6 +360,19 @@ struct tcp_congestion_ops mh_clamp = {
 	.ssthresh = (void *)ssthresh,
 	.undo_cwnd = (void *)undo_cwnd,
 	.min_tso_segs = (void *)one_segment,
+};
+
+SEC(".struct_ops.link")
+struct tcp_congestion_ops mh_mesh = {
+	.name = "mh_mesh",
+	.flags = TCP_CONG_NON_RESTRICTED,
+	.init = (void *)mesh_init,
+	.pkts_acked = (void *)mesh_acked,
+	.cong_avoid = (void *)mesh_cong_avoid,
+	.set_state = (void *)mesh_state,
+	.ssthresh = (void *)mesh_ssthresh,
+	.undo_cwnd = (void *)undo_cwnd,
+	.min_tso_segs = (void *)paced_segment,
 };
 
 /* Where the TTL is in a header of IPv4, and the hop limit in one of IPv6. */
@@ -315,7 +444,7 @@ int list_flows(struct bpf_iter__bpf_sk_storage_map *context)
 	record.cwnd = flow->cwnd;
 	record.mss = flow->mss;
 	record.cov = flow->pacer.cov;
-	record.gap = flow->pacer.gap;
+	record.gap = flow->gap;
 	bpf_seq_write(context->meta->seq, &record, sizeof(record));
 	return 0;
 }

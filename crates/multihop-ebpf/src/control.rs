@@ -9,17 +9,20 @@ pub enum Control {
     Ap,
     /// A window of a quarter of the hops.
     Clamp,
+    /// A rate, from the delay in queues.
+    Mesh,
 }
 
 impl Control {
     /// All of them; the place of each is its number in the programs.
-    pub const ALL: [Self; 2] = [Self::Ap, Self::Clamp];
+    pub const ALL: [Self; 3] = [Self::Ap, Self::Clamp, Self::Mesh];
 
     /// Its name in the kernel.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Ap => "mh_ap",
             Self::Clamp => "mh_clamp",
+            Self::Mesh => "mh_mesh",
         }
     }
 }

@@ -48,7 +48,7 @@ pub struct Sample {
     pub is_counted: bool,
     /// Variation of the last round trips, as a share of their mean.
     pub cov: f64,
-    /// Average delay of four hops, ms.
+    /// Average delay of four hops, or in queues (`mh_mesh`), ms.
     pub delay_ms: f64,
     /// Time between two segments, ms.
     pub gap_ms: f64,

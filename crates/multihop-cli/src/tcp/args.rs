@@ -78,6 +78,9 @@ pub(crate) enum ControlName {
     /// A window of a quarter of the hops.
     #[value(name = "mh_clamp")]
     Clamp,
+    /// The control law of mesh: a rate, from the delay in queues.
+    #[value(name = "mh_mesh")]
+    Mesh,
 }
 
 /// A rate in Mb/s, as kb/s.

@@ -84,6 +84,7 @@ fn run(args: &TcpRunArgs) -> Result<(), CommandError> {
     let control = match args.control {
         ControlName::Ap => Control::Ap,
         ControlName::Clamp => Control::Clamp,
+        ControlName::Mesh => Control::Mesh,
     };
     let mut samples = args.samples.as_deref().map(output::file).transpose()?;
     if let Some((out, _)) = &mut samples {

@@ -2,9 +2,11 @@
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
 mod compiled;
+mod host;
 #[cfg(all(target_os = "linux", feature = "kernel"))]
 mod kernel;
 mod math;
+mod mesh;
 
 /// Says that this machine lacks what a test needs.
 #[expect(clippy::print_stdout, reason = "such lines are counted")]

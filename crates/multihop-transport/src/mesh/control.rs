@@ -9,7 +9,7 @@ use super::lowest::Lowest;
 
 /// Rate and window of one sender.
 #[derive(Clone, Debug)]
-pub(super) struct Control {
+pub struct Control {
     backlog: f64,
     allowed: Duration,
     gain: f64,
@@ -75,17 +75,18 @@ impl Delivery {
 
 /// What an ACK says about the path.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Report {
+pub struct Report {
     /// Segments that it acknowledges for the first time.
-    pub(super) arrived: u64,
+    pub arrived: u64,
     /// Their mean queueing delay.
-    pub(super) queueing: Duration,
+    pub queueing: Duration,
     /// Whether more data waits to be sent, so that the window is used.
-    pub(super) is_limited: bool,
+    pub is_limited: bool,
 }
 
 impl Control {
-    pub(super) fn new(config: &Config) -> Self {
+    /// Nothing is known of the path.
+    pub fn new(config: &Config) -> Self {
         let most = f64::from(config.window_max);
         Self {
             backlog: config.backlog,
@@ -103,7 +104,7 @@ impl Control {
     }
 
     /// The path to the peer is this long. A segment may leave when the one before is four hops away.
-    pub(super) fn set_hops(&mut self, hops: u8) {
+    pub fn set_hops(&mut self, hops: u8) {
         if let (Stage::Start { window }, None) = (&mut self.stage, self.base.get()) {
             *window = (f64::from(hops) / REUSE_HOPS).max(1.0).min(self.most);
         }
@@ -111,7 +112,7 @@ impl Control {
     }
 
     /// Segments on the path, those of the backlog included. May be below 1.
-    pub(super) fn window(&self) -> f64 {
+    pub fn window(&self) -> f64 {
         match (self.stage, self.round()) {
             (Stage::Start { window }, _) => window,
             (Stage::Steady { rate, error, .. }, Some(round)) => {
@@ -126,12 +127,12 @@ impl Control {
     }
 
     /// The shortest round trip.
-    pub(super) fn base(&self) -> Option<Duration> {
+    pub fn base(&self) -> Option<Duration> {
         self.base.get()
     }
 
     /// Time between two segments.
-    pub(super) fn gap(&self) -> Option<Duration> {
+    pub fn gap(&self) -> Option<Duration> {
         let round = self.round()?;
         Some(Duration::from_secs_f64(round / self.window()).min(LONGEST))
     }
@@ -147,11 +148,13 @@ impl Control {
         Some((self.base.get()? + self.queueing).as_secs_f64().max(SHORTEST))
     }
 
-    pub(super) fn on_round_trip(&mut self, now: Instant, sample: Duration) {
+    /// Takes a round trip without the time for which the ACK was held.
+    pub fn on_round_trip(&mut self, now: Instant, sample: Duration) {
         self.base.add(now, sample);
     }
 
-    pub(super) fn on_ack(&mut self, now: Instant, report: Report) {
+    /// Corrects the rate.
+    pub fn on_ack(&mut self, now: Instant, report: Report) {
         if report.arrived == 0 {
             return;
         }
@@ -209,7 +212,7 @@ impl Control {
     }
 
     /// Nothing was heard for a timeout. If there was no long queue before, the path is broken, not congested.
-    pub(super) fn on_timeout(&mut self) {
+    pub fn on_timeout(&mut self) {
         self.delivery.pause();
         let (Some(round), Some(base)) = (self.round(), self.base.get()) else { return };
         self.stage = match self.stage {
@@ -224,7 +227,7 @@ impl Control {
 
     /// How long to pause so that the queue runs empty, if it has not been for a while. Everybody sees that, so that the
     /// next pauses coincide, and show the shortest delay to all.
-    pub(super) fn drain(&mut self, now: Instant) -> Duration {
+    pub fn drain(&mut self, now: Instant) -> Duration {
         let Stage::Steady { rate, .. } = self.stage else { return Duration::ZERO };
         if now.saturating_since(self.drained) < DRAIN_EVERY {
             return Duration::ZERO;

@@ -17,12 +17,12 @@ mod receiver;
 mod sender;
 
 pub use config::Config;
+pub use control::{Control, Report};
 
 use crate::connection::{Buffers, Counters};
 use crate::event::{Data, Event, SendError};
 use crate::pool::{Pool, Share};
 use crate::rtt::RttEstimator;
-use control::{Control, Report};
 use receiver::Receiver;
 use sender::Sender;
 

@@ -10,7 +10,7 @@ import multihop
 from multihop.experiments.declare import Axis, Document, Metric, Plot
 from multihop.experiments.emulated.chain import LINUX, simulated
 from multihop.experiments.emulated.part import QUICK, experiment
-from multihop.experiments.emulated.programs import AGAIN, FAIRNESS, GOODPUT, LATE, Program, choice, pairs
+from multihop.experiments.emulated.programs import AGAIN, FAIRNESS, GOODPUT, LATE, TRANSPORTS, Program, choice, pairs
 from multihop.experiments.measures import frame
 from multihop.experiments.study import Study
 from multihop.stats import interval
@@ -30,8 +30,9 @@ def control(name: str, receiver: str = "") -> Program:
 
 
 CONTROLS: Mapping[str, Program] = {
-    **{name: control(name) for name in ("reno", "cubic", "bbr", "mh_ap", "mh_clamp")},
+    **{name: control(name) for name in ("reno", "cubic", "bbr", "mh_ap", "mh_clamp", "mh_mesh")},
     AT_ONCE: control("mh_ap", "ip route replace 10.0.0.0/24 dev radio0 quickack 1; "),
+    "mesh, plain": TRANSPORTS["mesh, plain"],
 }
 # What a sender alone can know: round trips without the time for which the receiver delays ACKs.
 PACED = {**LINUX, "rules": "paper", "ap_rtt": "net", "mss": 1448, "initial_window": 2}
@@ -39,6 +40,7 @@ SIMULATED: Mapping[str, dict[str, Any]] = {
     "mh_ap": {"kind": "tcp-ap+da", **PACED},
     AT_ONCE: {"kind": "tcp-ap", **PACED},
     "mh_clamp": {"kind": "newreno+da", **LINUX, "mss": 1448, "window_max": 2, "initial_window": 2},
+    "mh_mesh": {"kind": "mesh", "mss": 1448, "ack_every": 2},
 }
 NEAR = 0.1
 
@@ -73,10 +75,11 @@ def beside(study: Study) -> None:
         frame(["hops", "control", "in the kernel, kb/s", "simulated, kb/s", "difference"], rows), "In the kernel, and in the simulator"
     )
     study.text(
-        "The simulator's sender knows for how long the receiver has delayed an ACK; that of the kernel sends pairs to a receiver that delays ACKs. "
-        "Both count round trips without that time. What differs is the variation: the delay of four hops is the same, but now and then segments leave "
-        "sooner than the gap, because Linux makes up for lateness by halving the next gap, or the emulation stands still for some milliseconds. "
-        "Each such burst makes a few long round trips, which remain in the variation for 50 samples."
+        "The simulator's sender knows for how long the receiver has delayed an ACK; mh_ap sends two segments so that their ACK is not delayed. "
+        "Both count round trips without that time. What differs is the variation: mh_ap keeps its gaps, and the delay of four hops is the same, but "
+        "while the emulation stands still, for some milliseconds at a time, the clock of the kernel goes on. Round trips are that much longer then, "
+        "segments that leave meanwhile meet in the first queue, and both remain in the variation for 50 samples. "
+        "The simulated mesh beside mh_mesh has one ACK for two segments, as the kernel's receiver."
     )
     if far:
         cell, value = max(far.items(), key=lambda one: abs(one[1]))
