@@ -21,7 +21,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-TRANSPORTS = ("reno", "cubic", "bbr", "mh_ap", "mh_clamp", "tpa", "mesh")
+TRANSPORTS = ("reno", "cubic", "bbr", "mh_ap", "mh_clamp", "mh_mesh", "tpa", "mesh")
 BEFORE, AWAY, PATIENCE = 5.0, 20.0, 90.0
 SEGMENTS = 2 * 1400
 """Bytes that no probe has."""
