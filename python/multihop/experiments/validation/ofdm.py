@@ -118,7 +118,7 @@ CELL = Page("ofdm", "G. Bianchi, IEEE JSAC 18(3), 2000").experiment(
 
 def received(document: Document) -> float:
     """Of the data frames that were sent, those that arrived, %."""
-    return 100.0 * document["flows"][0]["segments_delivered"] / document["mac"]["frames"]["data"]
+    return 100.0 * float(document["flows"][0]["segments_delivered"]) / float(document["mac"]["frames"]["data"])
 
 
 RECEIVED = Metric("received", "frames received, %", received)
