@@ -93,12 +93,12 @@ fn flow(number: usize) -> (Vec<Event>, Vec<Step>) {
         queue = (queue + (rate - capacity) * passed).max(0.0);
         let others = (noise(&mut state) % 8000) as f64 * f64::from(u8::from(n % 300 > 100));
         let round_trip = 8e3 * f64::from(hops) + 1e6 * queue / capacity + others;
-        let is_timeout = noise(&mut state) % 100 == 0;
+        let is_timeout = noise(&mut state).is_multiple_of(100);
         let event = Event {
-            us: now as u64,
-            ack: (!is_timeout).then_some((arrived, round_trip as u64)),
+            us: whole(now),
+            ack: (!is_timeout).then_some((arrived, whole(round_trip))),
             hops,
-            is_limited: noise(&mut state) % 20 > 0,
+            is_limited: !noise(&mut state).is_multiple_of(20),
         };
         let step = law.take(event);
         rate = if step.gap > 0.0 { 1.0 / step.gap } else { 30.0 };
@@ -106,6 +106,15 @@ fn flow(number: usize) -> (Vec<Event>, Vec<Step>) {
         steps.push(step);
     }
     (events, steps)
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "microseconds of a test, never negative"
+)]
+fn whole(us: f64) -> u64 {
+    us as u64
 }
 
 fn assert_near(found: f64, expected: f64, within: f64, what: &dyn std::fmt::Debug) {
@@ -142,8 +151,8 @@ fn extreme_samples_overflow_nothing() {
     let events: Vec<_> = (1..4000)
         .map(|n: u64| {
             let us = if n % 1000 < 500 { n } else { n * 40_000_000 };
-            let ack = (n % 37 > 0).then(|| (n % 5 * 100_000, round_trips[(n % 8) as usize]));
-            Event { us, ack, hops: (n % 251) as u8, is_limited: n % 3 > 0 }
+            let ack = (!n.is_multiple_of(37)).then(|| (n % 5 * 100_000, round_trips[(n % 8) as usize]));
+            Event { us, ack, hops: (n % 251) as u8, is_limited: !n.is_multiple_of(3) }
         })
         .collect();
     let Some(steps) = in_c("extreme", &events) else { return };

@@ -58,7 +58,7 @@ fn weights_are_those_of_the_trellis() {
         let ones: Vec<f64> =
             counted[nearest..].iter().step_by(code.step as usize).map(|&(_, ones)| ones).collect();
         assert_eq!(ones, code.wrong_bits);
-        assert_eq!(code.sequences, [counted[nearest].0, counted[nearest + 1].0]);
+        assert_eq!(code.sequences.as_slice(), [counted[nearest].0, counted[nearest + 1].0].as_slice());
     }
 }
 
