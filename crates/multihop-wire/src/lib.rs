@@ -18,6 +18,7 @@ pub use quoted::{PROTOCOL_EXPERIMENT, Quoted};
 
 pub mod aodv;
 pub mod arp;
+pub mod babel;
 pub mod checksum;
 pub mod dot11;
 pub mod dsr;

@@ -1,6 +1,7 @@
 //! Packets of this crate, parsed by tshark.
 
 mod aodv;
+mod babel;
 mod dsr;
 mod olsr;
 #[path = "../../../multihop-sim/src/trace/pcapng.rs"]
