@@ -841,6 +841,25 @@ class RoutingLinkHysteresis(TypedDict, total=False):
     scaling: float
     """Weight of the latest packet. Default: 0.5."""
 
+class RoutingRtt(TypedDict, total=False):
+    """Whether the cost of a link grows with its round-trip time (RFC 9616); or a table of its parameters.
+    Default: False.
+    """
+
+    max: float
+    """From this round-trip time on the full penalty is added, s. Default: 0.12."""
+
+    min: float
+    """Up to this round-trip time nothing is added, s. Default: 0.01."""
+
+    penalty: int
+    """The most that is added to the cost of a link. Default: 150."""
+
+    smoothing: float
+    """Weight of the average round-trip time in the next average; 0: only the latest counts. Default:
+    0.836.
+    """
+
 class Routing(TypedDict, total=False):
     """Who forwards to whom."""
 
@@ -849,7 +868,7 @@ class Routing(TypedDict, total=False):
     Default: 0.
     """
 
-    protocol: Literal["static", "aodv", "dsr", "olsr", "apdr", "apdr-pr"]
+    protocol: Literal["static", "aodv", "dsr", "olsr", "apdr", "apdr-pr", "babel"]
     """Default: static."""
 
     next_hops: Sequence[Sequence[int | str]]
@@ -1099,6 +1118,19 @@ class Routing(TypedDict, total=False):
     """What a flow does when a link of its path fails: it keeps the path, or its next packet fixes another
     path. Default: hold.
     """
+
+    link_cost: Literal["etx", "hops"]
+    """What a link costs: etx is 256 for each expected transmission, by the share of Hellos that arrive;
+    hops is 96 for every link on which two of the last three Hellos arrived. Default: etx.
+    """
+
+    rtt: bool | RoutingRtt
+    """Whether the cost of a link grows with its round-trip time (RFC 9616); or a table of its parameters.
+    Default: False.
+    """
+
+    update_interval: float
+    """Time between updates of all routes, s; if not given, four times hello_interval. Default: 16.0."""
 
 class Topology(TypedDict, total=False):
     """Where the nodes are."""

@@ -4,7 +4,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
-use multihop_wire::{aodv, dsr, olsr, udp};
+use multihop_wire::{aodv, babel, dsr, olsr, udp};
 
 /// A message of a routing protocol.
 ///
@@ -15,6 +15,8 @@ pub enum Message {
     Aodv(aodv::Message),
     /// RFC 3626.
     Olsr(Arc<olsr::Packet>),
+    /// RFC 8966.
+    Babel(Arc<babel::Packet>),
     /// RFC 4728.
     Dsr(Arc<DsrMessage>),
     /// Any other protocol.
@@ -42,7 +44,8 @@ pub struct DsrMessage {
 impl Message {
     /// What results and traces call it.
     ///
-    /// The name of an OLSR packet with several messages is that of its first flooded one.
+    /// The name of an OLSR packet with several messages is that of its first flooded one. A Babel packet with a Hello is a
+    /// Hello, one with updates an update.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Aodv(aodv::Message::Request(_)) => "rreq",
@@ -62,6 +65,7 @@ impl Message {
             Self::Dsr(message) if message.header.request.is_some() => "rreq",
             Self::Dsr(message) if !message.header.replies.is_empty() => "rrep",
             Self::Dsr(_) => "rerr",
+            Self::Babel(packet) => babel_kind(packet),
             Self::Custom { kind, .. } => kind,
         }
     }
@@ -71,7 +75,7 @@ impl Message {
     pub fn endpoints(&self) -> Option<(Ipv4Addr, Ipv4Addr)> {
         match self {
             Self::Dsr(message) => Some((message.source, message.destination)),
-            Self::Aodv(_) | Self::Olsr(_) | Self::Custom { .. } => None,
+            Self::Aodv(_) | Self::Olsr(_) | Self::Babel(_) | Self::Custom { .. } => None,
         }
     }
 
@@ -80,6 +84,7 @@ impl Message {
         match self {
             Self::Aodv(message) => IP_AND_UDP + message.wire_len(),
             Self::Olsr(packet) => IP_AND_UDP + packet.len(),
+            Self::Babel(packet) => IP_AND_UDP + packet.wire_len(),
             Self::Dsr(message) => IP + message.header.accounted_len(),
             Self::Custom { bytes, .. } => IP_AND_UDP + bytes.len(),
         }
@@ -101,6 +106,10 @@ impl Message {
                 packet.emit(&mut bytes);
                 olsr::PORT
             }
+            Self::Babel(packet) => {
+                packet.emit(&mut bytes);
+                babel::PORT
+            }
             Self::Custom { bytes: payload, .. } => {
                 bytes.extend_from_slice(payload);
                 CUSTOM_PORT
@@ -110,6 +119,17 @@ impl Message {
         let mut out = Vec::with_capacity(self.packet_len());
         datagram.emit(source, destination, &mut out);
         (udp::PROTOCOL, out)
+    }
+}
+
+fn babel_kind(packet: &babel::Packet) -> &'static str {
+    let has = |is: fn(&babel::Tlv) -> bool| packet.tlvs.iter().any(is);
+    if has(|tlv| matches!(tlv, babel::Tlv::Hello(_))) {
+        "hello"
+    } else if has(|tlv| matches!(tlv, babel::Tlv::Update(_) | babel::Tlv::RetractAll)) {
+        "update"
+    } else {
+        "request"
     }
 }
 

@@ -6,7 +6,7 @@
 use alloc::boxed::Box;
 
 use crate::network::AgentConfig;
-use crate::{aodv, apdr, dsr, olsr};
+use crate::{aodv, apdr, babel, dsr, olsr};
 
 /// The built-in protocols.
 pub static PROTOCOLS: &[Protocol] = &[
@@ -34,6 +34,11 @@ pub static PROTOCOLS: &[Protocol] = &[
         name: "apdr-pr",
         help: "APDR with path reservation: a flow's first packet fixes the path of all that follow.",
         config: || Box::new(apdr::Config::reserving()),
+    },
+    Protocol {
+        name: "babel",
+        help: "Babel (RFC 8966): distance vectors without loops, with round-trip times in its metric (RFC 9616) if wanted.",
+        config: || Box::new(babel::Config::default()),
     },
 ];
 

@@ -7,7 +7,7 @@ use multihop_core::{Duration, Instant};
 
 /// Recently used destinations.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Usage {
+pub(crate) struct Usage {
     list: Vec<Use>,
 }
 
@@ -22,7 +22,7 @@ struct Use {
 
 /// The next hop of a packet compared with that of the previous packet.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Turn {
+pub(crate) enum Turn {
     /// The same, or there was no recent packet.
     Same,
     /// Another one.
@@ -33,7 +33,7 @@ pub(super) enum Turn {
 
 impl Usage {
     /// Records a packet to a destination.
-    pub(super) fn note(&mut self, now: Instant, destination: Ipv4Addr, next_hop: Ipv4Addr) -> Turn {
+    pub(crate) fn note(&mut self, now: Instant, destination: Ipv4Addr, next_hop: Ipv4Addr) -> Turn {
         let at = match self.list.binary_search_by_key(&destination, |usage| usage.destination) {
             Ok(at) => at,
             Err(_) => {
@@ -64,7 +64,7 @@ impl Usage {
 }
 
 /// Within this time A-B-A is an oscillation. After it, a route is no longer in use.
-pub(super) const LATELY: Duration = Duration::from_secs(10);
+pub(crate) const LATELY: Duration = Duration::from_secs(10);
 
 #[cfg(test)]
 mod tests {

@@ -5,58 +5,74 @@ use core::net::Ipv4Addr;
 
 use multihop_core::{Duration, Instant, Notice};
 
-/// Recently used destinations of this host, and the hop count in their last notice.
+/// What a routing table says of a destination.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Reach {
+    /// There is no route.
+    Lost,
+    /// There is a route over this many links.
+    Hops(u8),
+    /// There is a route of unknown length.
+    Somewhere,
+}
+
+/// Recently used destinations of this host, and what was last known of them.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Watch {
+pub(crate) struct Watch {
     list: Vec<Watched>,
 }
 
 #[derive(Clone, Debug)]
 struct Watched {
     destination: Ipv4Addr,
-    hops: Option<u8>,
+    reach: Reach,
     used: Instant,
 }
 
 impl Watch {
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// Records a packet to a destination at this distance; `None` if it is unreachable.
-    pub(super) fn uses(&mut self, now: Instant, destination: Ipv4Addr, hops: Option<u8>) -> Option<Notice> {
+    /// Records a packet to a destination.
+    pub(crate) fn uses(&mut self, now: Instant, destination: Ipv4Addr, reach: Reach) -> Option<Notice> {
         match self.list.binary_search_by_key(&destination, |watched| watched.destination) {
             Ok(at) => {
                 self.list[at].used = now;
                 None
             }
             Err(at) => {
-                self.list.insert(at, Watched { destination, hops, used: now });
-                Some(hops.map_or(Notice::RouteLost, |hops| Notice::PathInfo { hops }))
+                self.list.insert(at, Watched { destination, reach, used: now });
+                match reach {
+                    Reach::Lost => Some(Notice::RouteLost),
+                    Reach::Hops(hops) => Some(Notice::PathInfo { hops }),
+                    Reach::Somewhere => None,
+                }
             }
         }
     }
 
     /// Compares with the current routes, and reports the changes.
-    pub(super) fn compare(
+    pub(crate) fn compare(
         &mut self,
         now: Instant,
-        hops: impl Fn(Ipv4Addr) -> Option<u8>,
+        reach: impl Fn(Ipv4Addr) -> Reach,
         mut report: impl FnMut(Ipv4Addr, Notice),
     ) {
         self.list.retain(|watched| now.saturating_since(watched.used) < MEMORY);
-        for Watched { destination, hops: before, .. } in &mut self.list {
-            let after = hops(*destination);
+        for Watched { destination, reach: before, .. } in &mut self.list {
+            let after = reach(*destination);
             let before = core::mem::replace(before, after);
-            match after {
-                _ if after == before => {}
-                None => report(*destination, Notice::RouteLost),
-                Some(hops) => {
-                    if before.is_none() {
-                        report(*destination, Notice::RouteRestored);
-                    }
-                    report(*destination, Notice::PathInfo { hops });
-                }
+            if after == before {
+                continue;
+            }
+            if after == Reach::Lost {
+                report(*destination, Notice::RouteLost);
+            } else if before == Reach::Lost {
+                report(*destination, Notice::RouteRestored);
+            }
+            if let Reach::Hops(hops) = after {
+                report(*destination, Notice::PathInfo { hops });
             }
         }
     }

@@ -16,6 +16,8 @@ use multihop_wire::olsr::{Body, Message, Packet, TimeCode};
 use crate::agent::{Input, Output, Routable, RouteChanges, RoutingAgent};
 use crate::message::Message as RoutingMessage;
 use crate::network::{AgentConfig, AgentTable, Network, STREAM};
+use crate::usage::{Turn, Usage};
+use crate::watch::{Reach, Watch};
 
 use forwarding::{Duplicates, Outbox};
 use gauge::micros;
@@ -28,8 +30,6 @@ use tc::Advertisement;
 use timers::Timer;
 use topology::{News, Topology};
 use two_hops::TwoHops;
-use usage::{Turn, Usage};
-use watch::Watch;
 
 mod cheapest;
 mod config;
@@ -52,8 +52,6 @@ mod tc;
 mod timers;
 mod topology;
 mod two_hops;
-mod usage;
-mod watch;
 
 pub use config::{Advertised, Clocks, Config, Hysteresis, LinkFailure, Metric};
 pub use host::{Announced, Network as BehindGateway};
@@ -343,7 +341,7 @@ impl Agent {
     }
 
     fn note_use(&mut self, now: Instant, peer: Ipv4Addr, hops: Option<u8>) {
-        let notice = self.watch.uses(now, peer, hops);
+        let notice = self.watch.uses(now, peer, hops.map_or(Reach::Lost, Reach::Hops));
         self.outputs.extend(notice.map(|notice| Output::Notice { peer, notice }));
     }
 
@@ -447,8 +445,9 @@ impl Agent {
     fn settle(&mut self, now: Instant, needed: bool) {
         if (needed || !self.watch.is_empty()) && self.find_routes() {
             let Self { watch, routes, interfaces, outputs, .. } = self;
-            let hops = |peer| routes.get(interfaces.main(peer)).map(|route| route.hops);
-            watch.compare(now, hops, |peer, notice| outputs.push_back(Output::Notice { peer, notice }));
+            let reach =
+                |peer| routes.get(interfaces.main(peer)).map_or(Reach::Lost, |route| Reach::Hops(route.hops));
+            watch.compare(now, reach, |peer, notice| outputs.push_back(Output::Notice { peer, notice }));
         }
     }
 }

@@ -1,0 +1,320 @@
+//! Routes through every neighbour, and which of them is in use (RFC 8966, 3.2.6, 3.5 and 3.6).
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use core::net::Ipv4Addr;
+
+use multihop_core::{Duration, Instant, earliest};
+use multihop_wire::babel::{INFINITY, Offer, RouterId, Seqno, Update};
+
+use super::smoothed::Smoothed;
+use super::sources::Sources;
+use super::time;
+
+/// By destination.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Routes {
+    map: BTreeMap<Ipv4Addr, Destination>,
+    /// Not later than the first expiry.
+    due: Option<Instant>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Destination {
+    /// Sorted by neighbour.
+    entries: Vec<Entry>,
+    /// The neighbour whose route is in use.
+    selected: Option<Ipv4Addr>,
+    /// The metric in the latest update of this node; [`INFINITY`] for a retraction.
+    announced: Option<u16>,
+}
+
+/// A route through one neighbour.
+#[derive(Clone, Debug)]
+struct Entry {
+    neighbour: Ipv4Addr,
+    next_hop: Ipv4Addr,
+    router_id: RouterId,
+    seqno: Seqno,
+    /// The neighbour's metric; [`INFINITY`] after a retraction.
+    offered: u16,
+    /// The same with the cost of the link.
+    metric: Smoothed,
+    expires: Instant,
+    hold: Duration,
+}
+
+/// The route in use to a destination.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Route {
+    /// The neighbour that gets the packets.
+    pub next_hop: Ipv4Addr,
+    /// Its metric with the cost of the link.
+    pub metric: u16,
+    /// The node that originates the route.
+    pub router_id: RouterId,
+    /// Its sequence number.
+    pub seqno: Seqno,
+}
+
+/// What a choice of routes depends on.
+#[derive(Clone, Copy)]
+pub(super) struct Judge<'a> {
+    pub(super) now: Instant,
+    pub(super) sources: &'a Sources,
+    pub(super) half_life: Duration,
+}
+
+/// What became of an update.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Learned {
+    /// It changed a route, or a route's age.
+    Accepted,
+    /// It changed a route, which could lead back here and is not used.
+    Unfeasible,
+    /// It could lead back here, and is ignored because the route is in use.
+    Refused,
+    /// It concerns no route.
+    Ignored,
+}
+
+impl Routes {
+    pub(super) fn destinations(&self) -> impl Iterator<Item = Ipv4Addr> {
+        self.map.keys().copied()
+    }
+
+    /// The destinations with a route, in use or not, through a neighbour.
+    pub(super) fn through(&self, neighbour: Ipv4Addr) -> Vec<Ipv4Addr> {
+        let found = self.map.iter().filter(|(_, routes)| routes.entry(neighbour).is_some());
+        found.map(|(destination, _)| *destination).collect()
+    }
+
+    /// The route in use.
+    pub(super) fn get(&self, destination: Ipv4Addr) -> Option<Route> {
+        self.map.get(&destination)?.route()
+    }
+
+    /// The neighbour that a request about a destination goes to: that of the route in use, else of any other one.
+    pub(super) fn successor(&self, destination: Ipv4Addr, requester: Ipv4Addr) -> Option<Ipv4Addr> {
+        let routes = self.map.get(&destination)?;
+        let others = routes.entries.iter().filter(|entry| entry.offered < INFINITY);
+        let others = others.map(|entry| entry.neighbour);
+        routes.selected.into_iter().chain(others).find(|&neighbour| neighbour != requester)
+    }
+
+    /// Records a neighbour's update (RFC 8966, 3.5.3).
+    pub(super) fn learn(
+        &mut self,
+        judge: &Judge<'_>,
+        from: Ipv4Addr,
+        destination: Ipv4Addr,
+        update: &Update,
+        cost: u16,
+    ) -> Learned {
+        let known = self.map.get_mut(&destination);
+        let at = known.as_ref().and_then(|routes| routes.place(from).ok());
+        let Some(Offer { router_id, metric: offered }) = update.offer else {
+            if let (Some(routes), Some(at)) = (known, at) {
+                routes.entries[at].offer(judge, INFINITY, cost);
+                return Learned::Accepted;
+            }
+            return Learned::Ignored;
+        };
+        let feasible = judge.sources.is_feasible(destination, router_id, update.seqno, offered);
+        if let (Some(routes), Some(at)) = (&known, at)
+            && !feasible
+            && routes.selected == Some(from)
+            && routes.entries[at].router_id == router_id
+        {
+            return Learned::Refused;
+        }
+        if at.is_none() && known.is_none() && self.map.len() >= MOST {
+            return Learned::Ignored;
+        }
+        // RFC 8966, appendix B: the route expiry time.
+        let hold = time(update.interval) * 7 / 2;
+        let entry = self.map.entry(destination).or_default().entry_or_new(judge.now, from);
+        entry.next_hop = update.next_hop.unwrap_or(from);
+        (entry.router_id, entry.seqno) = (router_id, update.seqno);
+        (entry.expires, entry.hold) = (judge.now + hold, hold);
+        entry.offer(judge, offered, cost);
+        self.due = earliest(self.due, Some(judge.now + hold));
+        if feasible { Learned::Accepted } else { Learned::Unfeasible }
+    }
+
+    /// Ends a neighbour's route to a destination.
+    pub(super) fn retract(&mut self, judge: &Judge<'_>, from: Ipv4Addr, destination: Ipv4Addr) {
+        if let Some(entry) = self.map.get_mut(&destination).and_then(|routes| routes.entry_mut(from)) {
+            entry.offer(judge, INFINITY, INFINITY);
+        }
+    }
+
+    /// Gives the link to a neighbour another cost.
+    pub(super) fn set_cost(
+        &mut self,
+        judge: &Judge<'_>,
+        neighbour: Ipv4Addr,
+        destination: Ipv4Addr,
+        cost: u16,
+    ) {
+        if let Some(entry) = self.map.get_mut(&destination).and_then(|routes| routes.entry_mut(neighbour)) {
+            entry.offer(judge, entry.offered, cost);
+        }
+    }
+
+    /// Forgets the route through a neighbour that is lost.
+    pub(super) fn forget(&mut self, neighbour: Ipv4Addr, destination: Ipv4Addr) {
+        if let Some(routes) = self.map.get_mut(&destination) {
+            routes.entries.retain(|entry| entry.neighbour != neighbour);
+        }
+        self.forget_if_empty(destination);
+    }
+
+    /// Ends routes that were not confirmed, and forgets those that ended long ago. Returns their destinations.
+    pub(super) fn expire(&mut self, judge: &Judge<'_>) -> Vec<Ipv4Addr> {
+        let now = judge.now;
+        if self.due.is_none_or(|due| due > now) {
+            return Vec::new();
+        }
+        let (mut changed, mut next) = (Vec::new(), None);
+        for (destination, routes) in &mut self.map {
+            let before = routes.entries.len();
+            routes.entries.retain(|entry| entry.expires > now || entry.offered < INFINITY);
+            let mut has_changed = routes.entries.len() < before;
+            for entry in &mut routes.entries {
+                // DEVIATION babel-2: no request shortly before.
+                if entry.expires <= now {
+                    entry.offer(judge, INFINITY, INFINITY);
+                    entry.expires = now + entry.hold.max(LEAST_HOLD);
+                    has_changed = true;
+                }
+                next = earliest(next, Some(entry.expires));
+            }
+            if has_changed {
+                changed.push(*destination);
+            }
+        }
+        self.due = next;
+        changed
+    }
+
+    pub(super) const fn due(&self) -> Option<Instant> {
+        self.due
+    }
+
+    /// Chooses the route to a destination anew; returns those in use before and after.
+    pub(super) fn select(
+        &mut self,
+        judge: &Judge<'_>,
+        destination: Ipv4Addr,
+    ) -> (Option<Ipv4Addr>, Option<Ipv4Addr>) {
+        let Some(routes) = self.map.get_mut(&destination) else { return (None, None) };
+        let after = routes.best(judge, destination);
+        let before = core::mem::replace(&mut routes.selected, after);
+        (before, after)
+    }
+
+    /// Whether the metric differs from the announced one by `margin` or more, or the destination is reachable again or no
+    /// longer.
+    pub(super) fn is_news(&self, destination: Ipv4Addr, margin: u16) -> bool {
+        let Some(routes) = self.map.get(&destination) else { return false };
+        let now = routes.route().map_or(INFINITY, |route| route.metric);
+        let before = routes.announced.unwrap_or(INFINITY);
+        now != before && (now.abs_diff(before) >= margin || now == INFINITY || before == INFINITY)
+    }
+
+    /// Records the metric of an update that is about to be sent.
+    pub(super) fn note_announced(&mut self, destination: Ipv4Addr, metric: u16) {
+        if let Some(routes) = self.map.get_mut(&destination) {
+            routes.announced = Some(metric);
+        }
+    }
+
+    /// Whether a destination was announced, so that its end must be, too.
+    pub(super) fn was_announced(&self, destination: Ipv4Addr) -> bool {
+        self.map.get(&destination).is_some_and(|routes| routes.announced.is_some())
+    }
+
+    /// Forgets a destination without routes.
+    pub(super) fn forget_if_empty(&mut self, destination: Ipv4Addr) {
+        if self.map.get(&destination).is_some_and(|routes| routes.entries.is_empty()) {
+            self.map.remove(&destination);
+        }
+    }
+}
+
+impl Destination {
+    fn place(&self, neighbour: Ipv4Addr) -> Result<usize, usize> {
+        self.entries.binary_search_by_key(&neighbour, |entry| entry.neighbour)
+    }
+
+    fn entry(&self, neighbour: Ipv4Addr) -> Option<&Entry> {
+        Some(&self.entries[self.place(neighbour).ok()?])
+    }
+
+    fn entry_mut(&mut self, neighbour: Ipv4Addr) -> Option<&mut Entry> {
+        let at = self.place(neighbour).ok()?;
+        Some(&mut self.entries[at])
+    }
+
+    fn entry_or_new(&mut self, now: Instant, neighbour: Ipv4Addr) -> &mut Entry {
+        let at = match self.place(neighbour) {
+            Ok(at) => at,
+            Err(at) => {
+                let entry = Entry {
+                    neighbour,
+                    next_hop: neighbour,
+                    router_id: RouterId([0; 8]),
+                    seqno: Seqno(0),
+                    offered: INFINITY,
+                    metric: Smoothed::new(now, INFINITY),
+                    expires: now,
+                    hold: Duration::ZERO,
+                };
+                self.entries.insert(at, entry);
+                at
+            }
+        };
+        &mut self.entries[at]
+    }
+
+    fn route(&self) -> Option<Route> {
+        let entry = self.entry(self.selected?)?;
+        let Entry { next_hop, router_id, seqno, .. } = *entry;
+        Some(Route { next_hop, metric: entry.metric.metric(), router_id, seqno })
+    }
+
+    /// The neighbour with the best route. The one in use is left only for one that is better now and was, on average,
+    /// better lately.
+    fn best(&self, judge: &Judge<'_>, destination: Ipv4Addr) -> Option<Ipv4Addr> {
+        let usable = |entry: &&Entry| {
+            entry.metric.metric() < INFINITY
+                && judge.sources.is_feasible(destination, entry.router_id, entry.seqno, entry.offered)
+        };
+        let current = self.selected.and_then(|neighbour| self.entry(neighbour)).filter(usable);
+        let value = |entry: &Entry| (entry.metric.metric(), entry.metric.average(judge.now, judge.half_life));
+        let better = |entry: &&Entry| {
+            current.is_none_or(|current| {
+                let ((metric, average), (least, least_average)) = (value(entry), value(current));
+                metric < least && average < least_average
+            })
+        };
+        let candidates = self.entries.iter().filter(better).filter(usable);
+        let best = candidates.min_by_key(|entry| entry.metric.metric());
+        best.or(current).map(|entry| entry.neighbour)
+    }
+}
+
+impl Entry {
+    /// Changes the neighbour's metric or the cost of the link.
+    fn offer(&mut self, judge: &Judge<'_>, offered: u16, cost: u16) {
+        self.offered = offered;
+        let sum = offered.saturating_add(cost);
+        self.metric.set(judge.now, sum, judge.half_life);
+    }
+}
+
+/// A limit of memory.
+const MOST: usize = 65_536;
+/// A route that ended is remembered at least this long.
+const LEAST_HOLD: Duration = Duration::from_secs(1);
