@@ -4,9 +4,9 @@
     python3 tools/outage.py [--runs N] [--multihop PROGRAM]
 
 Two hosts, a router between them, links of 2 Mb/s, in network namespaces; as root. The router loses its route
-to the receiver. It either answers with ICMP (network unreachable) or drops silently. Printed is the time from
-the return of the route until two full segments have arrived. Controls of `multihop tcp` take part if they are
-loaded.
+to the receiver, and either answers with ICMP (network unreachable) or drops silently; or the sender loses
+its own. Printed is the time from the return of the route until two full segments have arrived. Controls of
+`multihop tcp` take part if they are loaded.
 """
 
 from __future__ import annotations
@@ -25,8 +25,12 @@ TRANSPORTS = ("reno", "cubic", "bbr", "mh_ap", "mh_clamp", "mh_mesh", "tpa", "me
 BEFORE, AWAY, PATIENCE = 5.0, 20.0, 90.0
 SEGMENTS = 2 * 1400
 """Bytes that no probe has."""
-WAYS = {"answered": "route del 10.0.2.0/24", "silent": "route replace blackhole 10.0.2.0/24"}
-BACK = "route replace 10.0.2.0/24 dev right"
+WAYS = {
+    "answered": ("router", "route del 10.0.2.0/24", "route replace 10.0.2.0/24 dev right"),
+    "silent": ("router", "route replace blackhole 10.0.2.0/24", "route replace 10.0.2.0/24 dev right"),
+    "at the sender": ("sender", "route del default", "route add default via 10.0.1.2"),
+}
+"""Whose route goes, how, and how it comes back."""
 CONTROLS = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 
 
@@ -62,9 +66,9 @@ class Network:
         """The words before a command that is to run at a host."""
         return ("ip", "netns", "exec", self.hosts[role])
 
-    def route(self, words: str) -> None:
-        """Change the routes of the router."""
-        ip("-n", self.hosts["router"], *words.split())
+    def route(self, role: str, words: str) -> None:
+        """Change the routes of a host."""
+        ip("-n", self.hosts[role], *words.split())
 
 
 def run(*words: str) -> None:
@@ -115,9 +119,10 @@ def measure(transport: str, way: str, number: int, multihop: str) -> float | Non
             begun = received(listener)
             if begun < SEGMENTS:
                 raise SystemExit(f"{transport} does not send: {' '.join(client)}")
-            network.route(WAYS[way])
+            host, away, back_again = WAYS[way]
+            network.route(host, away)
             time.sleep(AWAY)
-            network.route(BACK)
+            network.route(host, back_again)
             back, there = time.monotonic(), received(listener)
             while time.monotonic() < back + PATIENCE:
                 if received(listener) >= there + SEGMENTS:

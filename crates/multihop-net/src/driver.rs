@@ -14,6 +14,7 @@ use crate::alarm::Alarm;
 use crate::config::Config;
 use crate::error::Error;
 use crate::hub::{DeliveryFailure, Environment, FailureCause, Hub, HubEvent, Id};
+use crate::routes::{RouteNews, next_changes};
 use crate::socket::{Inbox, Outbox, Parcel, SendResult, Socket, local_address, path_mtu};
 
 /// A hub, and the tasks that wait for it.
@@ -79,7 +80,8 @@ impl SharedHub {
         });
         // Only pacing needs better than a millisecond.
         let alarm = Alarm::new(config.transport.pacing.is_some() || config.custom.is_some())?;
-        tokio::spawn(Driver { shared: Arc::clone(&shared), socket, alarm, lingers: None }.run());
+        let routes = RouteNews::open();
+        tokio::spawn(Driver { shared: Arc::clone(&shared), socket, alarm, routes, lingers: None }.run());
         Ok((shared, begun))
     }
 
@@ -137,6 +139,7 @@ struct Driver {
     shared: Arc<SharedHub>,
     socket: Socket,
     alarm: Alarm,
+    routes: Option<RouteNews>,
     lingers: Option<Lingers>,
 }
 
@@ -159,6 +162,13 @@ impl Driver {
                     self.shared.lock().hub.handle_timeout(now);
                 }
                 () = self.shared.kick.notified() => {}
+                changes = next_changes(&mut self.routes) => {
+                    let now = self.shared.now();
+                    let lookups = self.shared.lock().hub.on_route_changes(now, &changes);
+                    if let Some(routes) = &mut self.routes {
+                        routes.rest(lookups);
+                    }
+                }
             }
         }
     }

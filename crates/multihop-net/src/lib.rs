@@ -14,6 +14,7 @@ mod interfaces;
 mod listener;
 mod primitives;
 mod protection;
+mod routes;
 mod socket;
 mod stats;
 mod stream;

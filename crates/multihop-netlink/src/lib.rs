@@ -6,9 +6,11 @@
 mod events;
 mod interfaces;
 mod message;
+mod news;
 mod routes;
 
 pub use events::Events;
 pub use interfaces::{Address, Interface, interfaces};
 pub use message::{Message, Request, attributes, family};
+pub use news::{News, RouteChange, failed_neighbour, route_change};
 pub use routes::{Route, add_route, remove_route, routes};

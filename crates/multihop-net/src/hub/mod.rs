@@ -25,12 +25,13 @@ mod local;
 mod output;
 mod paths;
 mod recent;
+mod routes;
 mod shim;
 mod slots;
 mod turns;
 
 pub use crate::datagram::{
-    DeliveryFailure, Entropy, FailureCause, IncomingDatagram, LocalAddressTo, PathMtu, Transmit,
+    DeliveryFailure, Entropy, FailureCause, IncomingDatagram, LocalAddressTo, PathMtu, RouteChange, Transmit,
 };
 pub use slots::Id;
 
@@ -112,6 +113,8 @@ impl Hub {
         let acceptor = protection::acceptor(config, &mut entropy);
         let mut transport = config.transport.clone();
         transport.mss = transport.mss.saturating_sub(acceptor.overhead());
+        // The driver tells of this host's routes.
+        transport.probe_restored = true;
         Ok(Self {
             pool: pool(&transport, &config.limits),
             config: transport,

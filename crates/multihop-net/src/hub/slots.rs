@@ -55,6 +55,14 @@ impl<T> Slots<T> {
         self.entries.get_mut(id.index()).filter(|entry| entry.generation == id.generation)?.value.as_mut()
     }
 
+    /// All entries, with their identifiers.
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (Id, &mut T)> {
+        let numbered = (0..).zip(&mut self.entries);
+        numbered.filter_map(|(slot, entry)| {
+            Some((Id { slot, generation: entry.generation }, entry.value.as_mut()?))
+        })
+    }
+
     /// The first entry that matches.
     pub(super) fn find(&self, matches: impl Fn(&T) -> bool) -> Option<Id> {
         let slot = self.entries.iter().position(|entry| entry.value.as_ref().is_some_and(&matches))?;

@@ -52,6 +52,8 @@ pub struct Config {
     pub notices: bool,
     /// Whether there are notices of lost and restored routes: a frozen sender is then silent in between.
     pub route_notices: bool,
+    /// Whether a frozen sender sends a probe at once when a notice says that its route is restored.
+    pub probe_restored: bool,
     /// Timeouts in a row that mean congestion (`th_CONG`).
     pub th_cong: u8,
     /// Timeouts in a row that mean a broken route, without notices (`th_ROUTE`).
@@ -126,6 +128,7 @@ impl Config {
             loss_by_txseq: None,
             notices: false,
             route_notices: false,
+            probe_restored: false,
             th_cong: 1,
             th_route: 1,
             th_ack: 1,

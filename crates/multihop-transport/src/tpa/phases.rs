@@ -133,7 +133,10 @@ impl Endpoint {
                 self.freeze(true);
                 self.lose_route(now);
             }
-            Notice::RouteRestored => self.end_silence(),
+            Notice::RouteRestored => {
+                self.end_silence();
+                self.probe_restored_route();
+            }
             Notice::RouteLost => {}
         }
     }
@@ -175,6 +178,16 @@ impl Endpoint {
         self.phases.route_lost = false;
         self.phases.ask = false;
         self.timers.stop(Timer::Silence);
+    }
+
+    /// What was sent before the route was restored is lost: the next segment leaves in place of it.
+    fn probe_restored_route(&mut self) {
+        if !self.config.probe_restored || self.phases.phase != Phase::Freeze {
+            return;
+        }
+        while let Some((_, position)) = self.send.block.first_due() {
+            self.send.block.on_lost(position);
+        }
     }
 
     /// Whether the sender waits for its route to be restored.

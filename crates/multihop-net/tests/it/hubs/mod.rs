@@ -16,6 +16,7 @@ mod floods;
 mod indices;
 mod moves;
 mod rekey;
+mod routes;
 mod silence;
 mod transfers;
 mod windows;
@@ -44,8 +45,8 @@ struct Net {
     astray: BTreeMap<SocketAddr, u64>,
     /// Datagrams from the first address arrive from the second, and those to the second at the first.
     moved: Option<(SocketAddr, SocketAddr)>,
-    /// A hub, and the address of its host if that is not the hub's own.
-    local: Arc<Mutex<Option<(SocketAddr, IpAddr)>>>,
+    /// A hub, and the address of its host if that is not the hub's own; `None`: it has no route.
+    local: Arc<Mutex<Option<(SocketAddr, Option<IpAddr>)>>>,
     /// The TTL with which all datagrams arrive.
     ttl: Option<u8>,
     /// The fate of all datagrams of this address, and when it was last reported.
@@ -102,7 +103,7 @@ impl Net {
         let path_mtu = Box::new(move |_| Some(mtu.load(Ordering::Relaxed)));
         let local = Arc::clone(&self.local);
         let local_address = Box::new(move |_| match *local.lock().unwrap() {
-            Some((whose, address)) if whose == at => Some(address),
+            Some((whose, address)) if whose == at => address,
             _ => Some(at.ip()),
         });
         let outside = Environment { entropy: entropy(self.rng.next_u64()), path_mtu, local_address };
@@ -143,7 +144,7 @@ impl Net {
     /// From now on the host of the hub at `from` has another address, and the hub can know that.
     fn move_host(&mut self, from: SocketAddr, to: SocketAddr) {
         self.moved = Some((from, to));
-        *self.local.lock().unwrap() = Some((from, to.ip()));
+        *self.local.lock().unwrap() = Some((from, Some(to.ip())));
     }
 
     /// Passes a datagram to a hub without the link, if the hub exists.

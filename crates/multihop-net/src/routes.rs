@@ -1,0 +1,203 @@
+//! News of this host's routes, from the system.
+
+use std::future;
+use std::time::Duration;
+
+use crate::datagram::RouteChange;
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) use elsewhere::RouteNews;
+#[cfg(target_os = "linux")]
+pub(crate) use linux::RouteNews;
+
+/// The next changes; never any without news.
+pub(crate) async fn next_changes(news: &mut Option<RouteNews>) -> Vec<RouteChange> {
+    match news {
+        Some(open) => open.next().await,
+        None => future::pending().await,
+    }
+}
+
+/// How long to let changes gather after some that took this many lookups: a host with thousands of changes must not
+/// spend its time on them. A lookup takes some microseconds.
+fn pause(lookups: usize) -> Duration {
+    let lookups = u32::try_from(lookups).unwrap_or(u32::MAX);
+    LEAST_PAUSE.max(Duration::from_millis(1).saturating_mul(lookups))
+}
+
+const LEAST_PAUSE: Duration = Duration::from_millis(20);
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use multihop_netlink::{News, route_change};
+    use tokio::io::Interest;
+    use tokio::io::unix::AsyncFd;
+    use tokio::time;
+
+    use super::pause;
+    use crate::datagram::RouteChange;
+
+    /// The changes of the routes of one network namespace.
+    #[derive(Debug)]
+    pub(crate) struct RouteNews {
+        news: AsyncFd<News>,
+        /// Changes gather until then.
+        resume: Option<time::Instant>,
+        _count: Count,
+    }
+
+    impl RouteNews {
+        /// Those of this thread's namespace. `None` if the system refuses, or this process has enough of them.
+        pub(crate) fn open() -> Option<Self> {
+            let count = Count::begin()?;
+            let news = News::of_routes().ok()?;
+            #[expect(
+                deprecated,
+                reason = "the socket keeps its descriptor for its whole life, and the successor of this function is unsafe"
+            )]
+            let news = AsyncFd::with_interest(news, Interest::READABLE).ok()?;
+            Some(Self { news, resume: None, _count: count })
+        }
+
+        /// Waits until something changes.
+        pub(super) async fn next(&mut self) -> Vec<RouteChange> {
+            loop {
+                if let Some(at) = self.resume {
+                    time::sleep_until(at).await;
+                    self.resume = None;
+                }
+                let Ok(mut ready) = self.news.readable().await else { return std::future::pending().await };
+                let mut changes = Vec::new();
+                let complete = self.news.get_ref().take(|message| {
+                    if let Some(change) = route_change(message).map(of).filter(|one| !changes.contains(one)) {
+                        changes.push(change);
+                    }
+                });
+                ready.clear_ready();
+                if !complete.unwrap_or(false) || changes.len() > MOST_CHANGES {
+                    changes = any();
+                }
+                if !changes.is_empty() {
+                    return changes;
+                }
+                self.rest(0);
+            }
+        }
+
+        /// Lets changes gather after some that took this many lookups.
+        pub(crate) fn rest(&mut self, lookups: usize) {
+            self.resume = Some(time::Instant::now() + pause(lookups));
+        }
+    }
+
+    fn of(change: multihop_netlink::RouteChange) -> RouteChange {
+        RouteChange { network: change.destination, is_there: change.is_there }
+    }
+
+    /// Any route may have changed.
+    fn any() -> Vec<RouteChange> {
+        let all: [IpAddr; 2] = [Ipv4Addr::UNSPECIFIED.into(), Ipv6Addr::UNSPECIFIED.into()];
+        all.map(|address| RouteChange { network: (address, 0), is_there: true }).to_vec()
+    }
+
+    /// Counts what this process has open, so that programs with many sockets do not run out of descriptors.
+    #[derive(Debug)]
+    struct Count;
+
+    impl Count {
+        fn begin() -> Option<Self> {
+            let more = |n: usize| (n < MOST_OPEN).then_some(n + 1);
+            OPEN.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok().map(|_| Self)
+        }
+    }
+
+    impl Drop for Count {
+        fn drop(&mut self) {
+            OPEN.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    static OPEN: AtomicUsize = AtomicUsize::new(0);
+    const MOST_OPEN: usize = 64;
+    /// Compared with each peer.
+    const MOST_CHANGES: usize = 64;
+
+    #[cfg(test)]
+    mod tests {
+        use multihop_netns::Namespace;
+
+        use super::*;
+
+        #[test]
+        fn changes_of_routes_are_told_without_rights_and_together() {
+            let made = Namespace::new().and_then(|made| made.ip("link set lo up").map(|()| made));
+            let Ok(host) = made else {
+                println!("skipped: network namespaces need root and the command ip");
+                return;
+            };
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            let changes = host.run(|| {
+                runtime.block_on(async {
+                    let mut news = RouteNews::open().unwrap();
+                    let mut seen = Vec::new();
+                    for words in ["route add 10.9.0.0/16 dev lo", "route del 10.9.0.0/16"] {
+                        host.ip(words).unwrap();
+                        seen.extend(news.next().await);
+                        news.rest(0);
+                    }
+                    // More than the kernel keeps.
+                    let many: String = (0..2000)
+                        .map(|n| format!("route add 10.8.{}.{}/32 dev lo\n", n / 250, n % 250))
+                        .collect();
+                    let folder = tempfile::tempdir().unwrap();
+                    let file = folder.path().join("routes");
+                    std::fs::write(&file, many).unwrap();
+                    host.ip(&format!("-batch {}", file.display())).unwrap();
+                    let all = news.next().await;
+                    (seen, all)
+                })
+            });
+            let (seen, all) = changes.unwrap();
+            let change = |is_there| RouteChange { network: ([10, 9, 0, 0].into(), 16), is_there };
+            assert_eq!(seen, [change(true), change(false)]);
+            assert_eq!(all, any());
+        }
+
+        #[test]
+        fn a_process_has_only_some() {
+            let counts: Vec<_> = (0..MOST_OPEN * 2).map_while(|_| Count::begin()).collect();
+            assert!(counts.len() <= MOST_OPEN && RouteNews::open().is_none());
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod elsewhere {
+    use std::convert::Infallible;
+
+    use crate::datagram::RouteChange;
+
+    /// Only Linux tells of its routes.
+    #[derive(Debug)]
+    pub(crate) struct RouteNews(Infallible);
+
+    impl RouteNews {
+        /// None.
+        pub(crate) fn open() -> Option<Self> {
+            None
+        }
+
+        #[expect(clippy::unused_async, reason = "as on Linux")]
+        pub(super) async fn next(&mut self) -> Vec<RouteChange> {
+            let _ = super::pause(0);
+            match self.0 {}
+        }
+
+        pub(crate) fn rest(&mut self, _: usize) {
+            match self.0 {}
+        }
+    }
+}
