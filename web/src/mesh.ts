@@ -39,7 +39,7 @@ export function mesh(status: Status): SVGElement {
     const width = (2 * Math.PI * Math.max(1, others.length)) / total(groups);
     const neighbour = at(through, angle + width / 2, ring, "host");
     const link = status.neighbours.find(({ address }) => address === through);
-    const weak = link !== undefined && link.received < WEAK ? " weak" : "";
+    const weak = link !== undefined && (link.received ?? 1) < WEAK ? " weak" : "";
     picture.append(line(places[0] as Place, neighbour, link?.symmetric === false ? "path" : `link${weak}`));
     places.push(neighbour);
     others.forEach(([to, hops], n) => {

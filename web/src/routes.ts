@@ -108,7 +108,10 @@ function counters(status: Status): HTMLElement {
   return make("dl", {}, ...shown);
 }
 
-function meter(share: number): HTMLElement {
+function meter(share: number | null): HTMLElement {
+  if (share === null) {
+    return make("span", { class: "muted" }, "not known");
+  }
   const bar = make("i");
   bar.style.width = `${(100 * share).toFixed(0)}%`;
   return make("span", {}, make("span", { class: share < WEAK ? "meter weak" : "meter", "aria-hidden": "true" }, bar), `${(100 * share).toFixed(0)}%`);

@@ -17,7 +17,8 @@ export interface Neighbour {
   main_address: string;
   interface: string;
   heard_ago: number;
-  received: number;
+  /** `null` under AODV, whose packets have no numbers. */
+  received: number | null;
   symmetric: boolean;
   relay: boolean;
   selector: boolean;

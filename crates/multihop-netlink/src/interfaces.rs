@@ -17,6 +17,8 @@ pub struct Interface {
     pub name: String,
     /// Whether it is set up and has a carrier.
     pub is_up: bool,
+    /// The longest packet that it carries, bytes.
+    pub mtu: u32,
     /// In the order of the kernel: the first is what packets are sent from.
     pub addresses: Vec<Address>,
 }
@@ -56,9 +58,12 @@ fn link(message: &Message) -> Option<Interface> {
     }
     let (index, flags) = (number(message.body.get(4..8)?)?, number(message.body.get(8..12)?)?);
     let up = (libc::IFF_UP | libc::IFF_LOWER_UP).cast_unsigned();
-    let name = attributes(message.body.get(16..)?).find(|(kind, _)| *kind == libc::IFLA_IFNAME)?.1;
+    let rest = message.body.get(16..)?;
+    let attribute = |wanted: u16| attributes(rest).find(|(kind, _)| *kind == wanted).map(|(_, value)| value);
+    let name = attribute(libc::IFLA_IFNAME)?;
     let name = String::from_utf8_lossy(name).trim_end_matches('\0').to_owned();
-    Some(Interface { index, name, is_up: flags & up == up, addresses: Vec::new() })
+    let mtu = attribute(libc::IFLA_MTU).and_then(number)?;
+    Some(Interface { index, name, is_up: flags & up == up, mtu, addresses: Vec::new() })
 }
 
 fn address(message: &Message) -> Option<(u32, Address)> {

@@ -20,6 +20,8 @@ pub struct Route {
     pub table: u32,
     /// Of several routes to the same network the one with the smallest number is used.
     pub priority: u32,
+    /// The address from which packets of this host leave; `None`: the kernel's choice.
+    pub source: Option<Ipv4Addr>,
 }
 
 /// The routes that a routing program with this number has added.
@@ -54,6 +56,9 @@ fn change(kind: u16, flags: i32, route: &Route, protocol: u8) -> io::Result<()> 
     if let Some(via) = route.via {
         request.address(libc::RTA_GATEWAY, via.into());
     }
+    if let Some(source) = route.source {
+        request.address(libc::RTA_PREFSRC, source.into());
+    }
     request.attribute(libc::RTA_OIF, &route.interface.to_ne_bytes());
     request.attribute(libc::RTA_PRIORITY, &route.priority.to_ne_bytes());
     request.attribute(libc::RTA_TABLE, &route.table.to_ne_bytes());
@@ -78,12 +83,14 @@ fn route(message: &Message, of: u8) -> Option<Route> {
         interface: 0,
         table: table.into(),
         priority: 0,
+        source: None,
     };
     for (kind, value) in attributes(message.body.get(12..)?) {
         let address = || value.try_into().ok().map(|bytes: [u8; 4]| Ipv4Addr::from(bytes));
         match kind {
             libc::RTA_DST => route.destination.0 = address()?,
             libc::RTA_GATEWAY => route.via = Some(address()?),
+            libc::RTA_PREFSRC => route.source = Some(address()?),
             libc::RTA_OIF => route.interface = number(value)?,
             libc::RTA_PRIORITY => route.priority = number(value)?,
             libc::RTA_TABLE => route.table = number(value)?,

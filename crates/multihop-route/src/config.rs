@@ -4,7 +4,8 @@ use std::fmt;
 use std::net::Ipv4Addr;
 use std::str::FromStr;
 
-use multihop_routing::olsr;
+use multihop_core::Duration;
+use multihop_routing::{aodv, olsr};
 
 use crate::router::Key;
 
@@ -16,7 +17,10 @@ pub struct Config {
     /// The protocol, by the name that scenarios have for it.
     pub protocol: &'static str,
     /// Its parameters.
-    pub olsr: olsr::Config,
+    pub routing: Routing,
+    /// Under AODV, the networks whose hosts are searched for when a packet needs a route; `None`: those of the
+    /// interfaces, and all others for which this host has no default route.
+    pub on_demand: Option<Vec<Prefix>>,
     /// Networks behind this host, which it announces to others.
     pub announce: Vec<Prefix>,
     /// Signs packets; packets without its signature are not used.
@@ -40,7 +44,8 @@ impl Default for Config {
         Self {
             interfaces: Vec::new(),
             protocol: "olsr",
-            olsr: olsr::Config::rfc(),
+            routing: Routing::Olsr(olsr::Config::rfc()),
+            on_demand: None,
             announce: Vec::new(),
             key: None,
             neighbors: Vec::new(),
@@ -53,6 +58,42 @@ impl Default for Config {
     }
 }
 
+/// The parameters of a protocol.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Routing {
+    /// Of OLSR, and of routes of least delay.
+    Olsr(olsr::Config),
+    /// Of AODV.
+    Aodv(aodv::Config),
+}
+
+impl Routing {
+    /// The UDP port of the protocol.
+    pub const fn port(&self) -> u16 {
+        match self {
+            Self::Olsr(_) => multihop_wire::olsr::PORT,
+            Self::Aodv(_) => multihop_wire::aodv::PORT,
+        }
+    }
+
+    /// Whether messages wait behind data: HELLOs that measure the delay of queues do.
+    pub(crate) fn messages_wait(&self) -> bool {
+        matches!(self, Self::Olsr(config) if config.metric.is_some_and(|metric| metric.hellos_wait))
+    }
+
+    /// How long routes are kept when the agent begins anew.
+    pub(crate) const fn hold(&self) -> Duration {
+        match self {
+            Self::Olsr(config) => config.topology_hold,
+            Self::Aodv(config) => config.active_route_timeout,
+        }
+    }
+
+    pub(crate) const fn is_on_demand(&self) -> bool {
+        matches!(self, Self::Aodv(_))
+    }
+}
+
 /// A network: its address, and the length of its prefix.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub struct Prefix {
@@ -61,6 +102,9 @@ pub struct Prefix {
 }
 
 impl Prefix {
+    /// All addresses.
+    pub(crate) const ALL: Self = Self { address: Ipv4Addr::UNSPECIFIED, bits: 0 };
+
     /// One address.
     pub const fn host(address: Ipv4Addr) -> Self {
         Self { address, bits: 32 }
@@ -72,6 +116,20 @@ impl Prefix {
         let bits = u8::try_from(mask.leading_ones()).expect("at most 32");
         let whole = mask.checked_shl(bits.into()).unwrap_or(0) == 0 && address.to_bits() & !mask == 0;
         whole.then_some(Self { address, bits })
+    }
+
+    /// The network of an address with this many bits.
+    pub(crate) fn around(address: Ipv4Addr, bits: u8) -> Self {
+        let whole = Self { address, bits };
+        Self { address: address & whole.mask(), bits }
+    }
+
+    /// Its two halves; `None` if each of its addresses stands for itself.
+    pub(crate) fn halves(self) -> Option<[Self; 2]> {
+        let bits = self.bits + 1;
+        let size = 32_u32.checked_sub(bits.into()).filter(|size| *size > 0)?;
+        let address = Ipv4Addr::from_bits(self.address.to_bits() | 1 << size);
+        Some([Self { bits, ..self }, Self { address, bits }])
     }
 
     /// Its address, and the bits of its prefix.
@@ -112,7 +170,7 @@ impl FromStr for Prefix {
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || "allowed: ADDRESS/BITS whose other bits are zero, an address, or default".to_owned();
         if text == "default" {
-            return Ok(Self { address: Ipv4Addr::UNSPECIFIED, bits: 0 });
+            return Ok(Self::ALL);
         }
         let (address, bits) = text.split_once('/').unwrap_or((text, "32"));
         let (address, bits) = (address.parse().map_err(|_| wrong())?, bits.parse().map_err(|_| wrong())?);
@@ -156,6 +214,16 @@ mod tests {
         assert!(!prefix("10.0.0.0/8").contains(prefix("11.0.0.1")));
         assert!(!prefix("10.0.0.0/8").contains(prefix("default")));
         assert!(prefix("10.0.0.1").contains(prefix("10.0.0.1")));
+    }
+
+    #[test]
+    fn halves_cover_a_network() {
+        let halves = |text: &str| prefix(text).halves().map(|halves| halves.map(|half| half.to_string()));
+        assert_eq!(halves("10.0.1.0/24"), Some(["10.0.1.0/25".into(), "10.0.1.128/25".into()]));
+        assert_eq!(halves("default"), Some(["0.0.0.0/1".into(), "128.0.0.0/1".into()]));
+        assert_eq!(halves("10.0.1.4/30"), Some(["10.0.1.4/31".into(), "10.0.1.6/31".into()]));
+        assert_eq!((halves("10.0.1.4/31"), halves("10.0.1.4")), (None, None));
+        assert_eq!(Prefix::around(Ipv4Addr::new(10, 0, 1, 77), 24), prefix("10.0.1.0/24"));
     }
 
     #[test]

@@ -12,20 +12,22 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use multihop_core::{Duration, Instant, earliest};
 use multihop_netlink::{Events, Interface, interfaces};
 use multihop_routing::agent::{RouteChanges, RoutingAgent as _};
-use multihop_wire::olsr;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::{flag, low_level};
 use thiserror::Error;
 
+use crate::catcher::Catcher;
 use crate::config::Config;
 use crate::kernel::{Installed, flush};
 use crate::parameters::Parameters;
 use crate::privileges;
-use crate::router::{Port, Router};
+use crate::router::{Datagram, Fate, Port, Router};
 use crate::socket::PortSocket;
-use crate::status::{InterfaceStatus, MessageCounts, NeighbourStatus, Reporter, RouteStatus, Status};
+use crate::status::{
+    InterfaceStatus, MessageCounts, Messages, NeighbourStatus, OnDemandStatus, Reporter, RouteStatus, Status,
+};
 
 /// Why a daemon cannot start or go on.
 #[derive(Debug, Error)]
@@ -125,6 +127,8 @@ struct Daemon {
     reporter: Reporter,
     sockets: Vec<Open>,
     installed: Installed,
+    /// What AODV needs besides.
+    catcher: Option<Catcher>,
     parameters: Parameters,
     buffer: Vec<u8>,
     /// When the kernel's routes are next made those of the router.
@@ -156,6 +160,9 @@ impl Daemon {
         let epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let seed = u64::from(epoch.subsec_nanos()) << 32 | u64::from(std::process::id());
         let user = config.user.clone();
+        let catcher = config.routing.is_on_demand().then(Catcher::open).transpose();
+        let catcher =
+            catcher.tried("catch packets without a route (it takes CAP_NET_ADMIN and CAP_NET_RAW)")?;
         let mut daemon = Self {
             router: Router::new(config, seed, epoch.as_secs()),
             began: std::time::Instant::now(),
@@ -163,6 +170,7 @@ impl Daemon {
             reporter,
             sockets: Vec::new(),
             installed: Installed::default(),
+            catcher,
             parameters,
             buffer: vec![0; LARGEST],
             update_at: None,
@@ -198,8 +206,12 @@ impl Daemon {
             self.router.handle_timeout(now);
             self.update_soon(now);
         }
+        if let Some(catcher) = &mut self.catcher {
+            catcher.handle_timeout(now).tried("watch packets")?;
+        }
+        self.release(now);
         for datagram in self.router.take_datagrams(now) {
-            self.send(datagram.interface, &datagram.bytes);
+            self.send(&datagram);
         }
         if is_due(self.retry_at) {
             self.look(now)?;
@@ -209,22 +221,45 @@ impl Daemon {
             self.update_soon(now);
         }
         if is_due(self.update_at) {
-            self.update_at = None;
-            let routes = self.router.routes(now);
-            if self.installed.update(&routes, self.router.config(), self.keep_until.is_some()) {
-                self.update_soon(now);
-            }
+            self.update(now);
         }
         Ok(())
+    }
+
+    fn update(&mut self, now: Instant) {
+        self.update_at = None;
+        let routes = self.router.routes(now);
+        if self.installed.update(&routes, self.router.config(), self.keep_until.is_some()) {
+            self.update_soon(now);
+        }
+    }
+
+    /// Sends the packets for which there is a route now, and tells the sources of those for which there is none.
+    fn release(&mut self, now: Instant) {
+        let (fates, main) = (self.router.take_fates(), self.router.main());
+        if fates.iter().any(|fate| matches!(fate, Fate::Leaves { .. })) {
+            self.update(now);
+        }
+        let Some(catcher) = &mut self.catcher else { return };
+        for fate in fates {
+            let done = match &fate {
+                Fate::Leaves { interface, packet } => catcher.send(*interface, packet),
+                Fate::Refused { packet } => catcher.refuse(now, main, packet),
+            };
+            if let Err(error) = done {
+                tracing::debug!("cannot send a packet that had no route: {error}");
+            }
+        }
     }
 
     fn update_soon(&mut self, now: Instant) {
         self.update_at.get_or_insert(now + UPDATE_AFTER);
     }
 
-    fn send(&self, interface: u32, bytes: &[u8]) {
-        let Some(open) = self.sockets.iter().find(|open| open.port.index == interface) else { return };
-        if let Err(error) = open.socket.send(bytes) {
+    fn send(&self, datagram: &Datagram) {
+        let open = self.sockets.iter().find(|open| open.port.index == datagram.interface);
+        let Some(open) = open else { return };
+        if let Err(error) = open.socket.send(datagram.to, datagram.ttl, &datagram.bytes) {
             tracing::debug!("cannot send over {}: {error}", open.name);
         }
     }
@@ -233,10 +268,12 @@ impl Daemon {
     fn wait(&mut self, now: Instant, stop: &Stop) -> Result<(), RouteError> {
         let due = earliest(self.router.poll_timeout(), self.update_at);
         let due = earliest(due, earliest(self.retry_at, self.keep_until));
+        let due = earliest(due, self.catcher.as_ref().and_then(Catcher::deadline));
         let left = due.map(|at| std::time::Duration::from(at.saturating_since(now)).into());
         let fixed: [_; FIXED] = [stop.0.bell.as_fd(), self.events.as_fd(), self.reporter.as_fd()];
-        let descriptors: Vec<BorrowedFd<'_>> =
-            fixed.into_iter().chain(self.sockets.iter().map(|open| open.socket.as_fd())).collect();
+        let catcher = self.catcher.iter().flat_map(Catcher::descriptors);
+        let sockets = self.sockets.iter().map(|open| open.socket.as_fd());
+        let descriptors: Vec<BorrowedFd<'_>> = fixed.into_iter().chain(sockets).chain(catcher).collect();
         let mut ready: Vec<_> = descriptors.iter().map(|fd| PollFd::new(*fd, PollFlags::POLLIN)).collect();
         match ppoll(&mut ready, left, None) {
             Ok(0) | Err(Errno::EINTR) => return Ok(()),
@@ -245,8 +282,12 @@ impl Daemon {
         }
         let ready: Vec<_> = ready.iter().map(|fd| fd.any().unwrap_or(false)).collect();
         let now = self.now();
-        for socket in (0..self.sockets.len()).filter(|n| ready[FIXED + n]) {
+        let sockets = self.sockets.len();
+        for socket in (0..sockets).filter(|n| ready[FIXED + n]) {
             self.receive(now, socket);
+        }
+        if let Some(&[packets, used, neighbours]) = ready[FIXED + sockets..].as_array() {
+            self.catch(now, packets, used, neighbours)?;
         }
         if ready[1] && self.events.take().tried("watch the interfaces")? {
             self.look(now)?;
@@ -258,12 +299,36 @@ impl Daemon {
         Ok(())
     }
 
+    /// Takes what the kernel tells AODV: packets without a route, hosts between which packets have left, neighbours
+    /// that do not answer.
+    fn catch(&mut self, now: Instant, packets: bool, used: bool, neighbours: bool) -> Result<(), RouteError> {
+        let Some(catcher) = &mut self.catcher else { return Ok(()) };
+        for _ in 0..if packets { TURN } else { 0 } {
+            match catcher.receive(&mut self.buffer).tried("receive packets without a route")? {
+                Some(packet) => self.router.catch(now, packet),
+                None => break,
+            }
+        }
+        if used {
+            for (source, destination) in catcher.used(now).tried("watch packets")? {
+                self.router.on_use(now, source, destination);
+            }
+        }
+        if neighbours {
+            for (interface, address) in catcher.failed().tried("watch the neighbours")? {
+                self.router.on_neighbour_failed(now, interface, address);
+            }
+            self.update_soon(now);
+        }
+        Ok(())
+    }
+
     fn receive(&mut self, now: Instant, socket: usize) {
         let Open { name, port, socket } = &self.sockets[socket];
         for _ in 0..TURN {
-            match socket.receive(&mut self.buffer) {
+            match socket.receive(port.index, &mut self.buffer) {
                 Ok(None) => break,
-                Ok(Some((from, bytes))) => self.router.receive(now, port.index, from, bytes),
+                Ok(Some((arrival, bytes))) => self.router.receive(now, arrival, bytes),
                 Err(error) => {
                     tracing::debug!("cannot receive over {name}: {error}");
                     break;
@@ -285,28 +350,44 @@ impl Daemon {
             };
             wanted.iter().any(stays)
         });
-        // HELLOs that measure the delay of queues wait in them.
-        let waits = self.router.config().olsr.metric.is_some_and(|metric| metric.hellos_wait);
+        let (udp, waits) =
+            (self.router.config().routing.port(), self.router.config().routing.messages_wait());
         for (index, name, address) in wanted {
             if self.sockets.iter().any(|open| open.port.index == index) {
                 continue;
             }
-            match PortSocket::open(name, address, olsr::PORT, waits) {
+            match PortSocket::open(name, address, udp, waits) {
                 Ok(socket) => {
                     if self.router.config().forward {
                         self.parameters.forward_over(name);
+                    }
+                    if self.catcher.is_some() {
+                        self.parameters.accept_from_anywhere(name);
                     }
                     let name = name.clone();
                     self.sockets.push(Open { name, port: Port::new(index, address), socket });
                 }
                 Err(error) => {
-                    tracing::warn!("cannot open UDP port {} on {name}: {error}", olsr::PORT);
+                    tracing::warn!("cannot open UDP port {udp} on {name}: {error}");
                     self.retry_at = Some(now + RETRY_AFTER);
                 }
             }
         }
         let ports: Vec<_> = self.sockets.iter().map(|open| open.port.clone()).collect();
+        let addresses = |counts: &dyn Fn(&Interface) -> bool| {
+            let counting = all.iter().filter(|one| counts(one)).flat_map(|one| &one.addresses);
+            counting.map(|one| one.address).collect::<Vec<_>>()
+        };
+        let names = &self.router.config().interfaces;
+        let aliases = addresses(&|one| names.contains(&one.name));
+        self.router.set_own(addresses(&|_| true), aliases);
         self.router.set_ports(now, &ports);
+        if let Some(catcher) = &mut self.catcher {
+            let is_open = |one: &&Interface| ports.iter().any(|port| port.index == one.index);
+            let open: Vec<_> = all.iter().filter(is_open).collect();
+            let (main, config) = (self.router.main(), self.router.config());
+            catcher.set(&open, main, config).tried("catch packets without a route")?;
+        }
         self.installed.look().tried("list the routes")?;
         self.update_soon(now);
         Ok(())
@@ -315,9 +396,13 @@ impl Daemon {
     fn reload(&mut self, reload: Reload<'_>) -> Result<(), RouteError> {
         let now = self.now();
         match reload() {
+            Ok(config) if config.routing.is_on_demand() != self.catcher.is_some() => {
+                tracing::warn!("the configuration stays as it was: AODV begins and ends with the daemon");
+                Ok(())
+            }
             Ok(config) => {
-                if config.olsr != self.router.config().olsr {
-                    self.keep_until = Some(now + config.olsr.topology_hold);
+                if config.routing != self.router.config().routing {
+                    self.keep_until = Some(now + config.routing.hold());
                 }
                 self.router.configure(now, config);
                 self.look(now)
@@ -343,33 +428,43 @@ impl Daemon {
         let interfaces = self.router.config().interfaces.iter();
         let interfaces =
             interfaces.map(|name| InterfaceStatus { name: name.clone(), address: open(name) }).collect();
-        let routes = routes.collect();
+        let routes: BTreeMap<_, _> = routes.collect();
         let heard: Vec<_> = self.router.heard().collect();
         let (datagrams, main_address) = (self.router.counters(), self.router.main());
         let (protocol, seconds) = (self.router.config().protocol, self.router.age(now).as_secs_f64());
-        let mut neighbours = Vec::new();
-        let (mut messages, mut refused, mut turns) = (MessageCounts::default(), 0, RouteChanges::default());
-        if let Some(agent) = self.router.agent_mut() {
-            let relays = agent.mprs().to_vec();
-            let symmetric: Vec<_> = agent.neighbours().collect();
-            let selectors: Vec<_> = agent.selectors().collect();
-            neighbours.extend(heard.into_iter().map(|heard| NeighbourStatus {
-                address: heard.address,
-                main_address: heard.main,
-                interface: name(heard.interface),
-                heard_ago: now.saturating_since(heard.at).as_secs_f64(),
-                received: heard.received,
-                symmetric: symmetric.contains(&heard.main),
-                relay: relays.contains(&heard.main),
-                selector: selectors.contains(&heard.main),
-            }));
+        let on_demand = self.router.on_demand();
+        let mut messages = match on_demand {
+            Some((counts, waiting)) => Messages::Aodv(OnDemandStatus { counts, waiting }),
+            None => Messages::Olsr(MessageCounts::default()),
+        };
+        let (mut refused, mut turns) = (0, RouteChanges::default());
+        let (mut symmetric, mut relays, mut selectors) = (Vec::new(), Vec::new(), Vec::new());
+        if let Some(agent) = self.router.olsr_mut() {
+            (symmetric, relays) = (agent.neighbours().collect(), agent.mprs().to_vec());
+            selectors = agent.selectors().collect();
             let counters = agent.counters();
             let (hellos, tcs, forwarded) = (counters.hellos, counters.tcs, counters.forwarded);
             let (duplicates, strangers) = (counters.duplicates, counters.strangers);
-            messages = MessageCounts { hellos, tcs, forwarded, duplicates, strangers };
+            messages = Messages::Olsr(MessageCounts { hellos, tcs, forwarded, duplicates, strangers });
             refused = agent.refused();
             turns = agent.route_changes().unwrap_or_default();
         }
+        // AODV has a route to a neighbour that hears this host.
+        let is_reached = |address: Ipv4Addr| {
+            let route: Option<&RouteStatus> = routes.get(&format!("{address}/32"));
+            on_demand.is_some() && route.is_some_and(|route| route.via.is_none())
+        };
+        let heard = heard.into_iter().map(|heard| NeighbourStatus {
+            address: heard.address,
+            main_address: heard.main,
+            interface: name(heard.interface),
+            heard_ago: now.saturating_since(heard.at).as_secs_f64(),
+            received: heard.received,
+            symmetric: symmetric.contains(&heard.main) || is_reached(heard.address),
+            relay: relays.contains(&heard.main),
+            selector: selectors.contains(&heard.main),
+        });
+        let neighbours: Vec<_> = heard.collect();
         let Installed { changes, refused: not_changed, .. } = self.installed;
         Status {
             protocol,
@@ -413,5 +508,5 @@ const UPDATE_AFTER: Duration = Duration::from_millis(50);
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// Datagrams read from one interface before the others have their turn.
 const TURN: usize = 64;
-/// Longer than any packet of a node that keeps to the limit of addresses in a message.
-const LARGEST: usize = 16_384;
+/// The longest IP packet; longer than any packet of a node that keeps to the limit of addresses in a message.
+const LARGEST: usize = 65_535;

@@ -43,7 +43,8 @@ impl Installed {
         }
         let of = |(to, path): (&Prefix, &Path)| {
             let (via, interface) = (path.via, path.interface);
-            let route = Route { destination: to.parts(), via, interface, table: place.0, priority: place.1 };
+            let (destination, source) = (to.parts(), path.source);
+            let route = Route { destination, via, interface, table: place.0, priority: place.1, source };
             (path.hops, *to, route)
         };
         let is_new = |(_, to, route): &(u8, Prefix, Route)| {
@@ -125,8 +126,13 @@ mod tests {
         let (installed, left) = host
             .run(|| {
                 let interface = interfaces().unwrap().into_iter().find(|one| one.name == "a0").unwrap().index;
-                let path =
-                    |via: &str, hops| Path { via: Some(via.parse().unwrap()), interface, hops, cost: None };
+                let path = |via: &str, hops| Path {
+                    via: Some(via.parse().unwrap()),
+                    interface,
+                    hops,
+                    cost: None,
+                    source: None,
+                };
                 // Through an address of this host itself.
                 let refused =
                     (0..600_u32).map(|n| (Prefix::host((0x0b00_0000 + n).into()), path("10.0.1.1", 1)));

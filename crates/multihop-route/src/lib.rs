@@ -4,6 +4,7 @@
 //! interface. [`run`] drives it.
 #![cfg(target_os = "linux")]
 
+mod catcher;
 mod config;
 mod daemon;
 mod kernel;
@@ -12,9 +13,13 @@ mod privileges;
 mod router;
 mod socket;
 mod status;
+mod usage;
 
-pub use config::{Config, Prefix};
+pub use config::{Config, Prefix, Routing};
 pub use daemon::{Reload, RouteError, Stop, run};
 pub use kernel::{PROTOCOL, flush};
-pub use router::{Counters, Datagram, Heard, Key, Path, Port, Router};
-pub use status::{CONTROL, InterfaceStatus, MessageCounts, NeighbourStatus, RouteStatus, Status, status};
+pub use router::{Arrival, Counters, Datagram, Fate, Heard, Key, OnDemandCounts, Path, Port, Router};
+pub use status::{
+    CONTROL, InterfaceStatus, MessageCounts, Messages, NeighbourStatus, OnDemandStatus, RouteStatus, Status,
+    status,
+};

@@ -20,6 +20,18 @@ impl Parameters {
         self.set(&format!("ipv4/conf/{interface}/send_redirects"), "0");
     }
 
+    /// Takes packets whose source is reached over another interface at the moment, or by none: RFC 3704's loose mode in
+    /// place of its strict one.
+    pub(crate) fn accept_from_anywhere(&mut self, interface: &str) {
+        let strict = |of: &str| {
+            let value = fs::read_to_string(format!("/proc/sys/net/ipv4/conf/{of}/rp_filter"));
+            value.is_ok_and(|value| value.trim() == "1")
+        };
+        if strict("all") || strict(interface) {
+            self.set(&format!("ipv4/conf/{interface}/rp_filter"), "2");
+        }
+    }
+
     fn set(&mut self, parameter: &str, value: &str) {
         let path = PathBuf::from("/proc/sys/net").join(parameter);
         let Ok(before) = fs::read_to_string(&path) else { return };

@@ -6,13 +6,15 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 use nix::cmsg_space;
 use nix::libc;
-use nix::sys::socket::sockopt::{Ipv4PacketInfo, RcvBufForce};
+use nix::sys::socket::sockopt::{Ipv4PacketInfo, Ipv4RecvTtl, RcvBufForce};
 use nix::sys::socket::{
     ControlMessage, ControlMessageOwned, MsgFlags, SockaddrIn, recvmsg, sendmsg, setsockopt,
 };
 use socket2::{Domain, Protocol, Socket, Type};
 
-/// Sends to all neighbours of an interface, and receives what they send to all.
+use crate::router::Arrival;
+
+/// Sends to the neighbours of an interface, and receives what they send.
 #[derive(Debug)]
 pub(crate) struct PortSocket {
     socket: Socket,
@@ -27,34 +29,36 @@ impl PortSocket {
         socket.set_nonblocking(true)?;
         socket.set_reuse_address(true)?;
         socket.set_broadcast(true)?;
-        // Messages cross one link.
-        socket.set_ttl_v4(1)?;
         socket.set_tos_v4(if waits { 0 } else { INTERNETWORK_CONTROL })?;
         socket.bind_device(Some(interface.as_bytes()))?;
         setsockopt(&socket, Ipv4PacketInfo, &true)?;
+        setsockopt(&socket, Ipv4RecvTtl, &true)?;
         // Neighbours' messages must not be lost in a flood of others. It takes CAP_NET_ADMIN.
         setsockopt(&socket, RcvBufForce, &RECEIVE_BUFFER)?;
         socket.bind(&SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port).into())?;
         Ok(Self { socket, address, port })
     }
 
-    /// Sends a datagram to all neighbours.
-    pub(crate) fn send(&self, bytes: &[u8]) -> io::Result<()> {
+    /// Sends a datagram to a neighbour, or to all, with this TTL.
+    pub(crate) fn send(&self, to: Option<Ipv4Addr>, ttl: u8, bytes: &[u8]) -> io::Result<()> {
+        self.socket.set_ttl_v4(ttl.into())?;
         let from = libc::in_addr { s_addr: u32::from_ne_bytes(self.address.octets()) };
         let info =
             libc::in_pktinfo { ipi_ifindex: 0, ipi_spec_dst: from, ipi_addr: libc::in_addr { s_addr: 0 } };
-        let to = SockaddrIn::from(SocketAddrV4::new(Ipv4Addr::BROADCAST, self.port));
+        let to = SockaddrIn::from(SocketAddrV4::new(to.unwrap_or(Ipv4Addr::BROADCAST), self.port));
         let source = [ControlMessage::Ipv4PacketInfo(&info)];
         sendmsg(self.socket.as_raw_fd(), &[IoSlice::new(bytes)], &source, MsgFlags::empty(), Some(&to))?;
         Ok(())
     }
 
-    /// The next datagram that was sent to all neighbours, and who sent it; `None` if there is none now.
-    ///
-    /// No router forwards a datagram to a broadcast address, so that only neighbours can have sent it.
-    pub(crate) fn receive<'a>(&self, buffer: &'a mut [u8]) -> io::Result<Option<(Ipv4Addr, &'a [u8])>> {
+    /// The next datagram that has come over `interface`, this one's number; `None` if there is none now.
+    pub(crate) fn receive<'a>(
+        &self,
+        interface: u32,
+        buffer: &'a mut [u8],
+    ) -> io::Result<Option<(Arrival, &'a [u8])>> {
         loop {
-            let mut control = cmsg_space!(libc::in_pktinfo);
+            let mut control = cmsg_space!(libc::in_pktinfo, i32);
             let mut parts = [IoSliceMut::new(buffer)];
             let flags = MsgFlags::MSG_DONTWAIT;
             let received =
@@ -65,15 +69,20 @@ impl PortSocket {
                 Err(nix::errno::Errno::EINTR) => continue,
                 Err(error) => return Err(error.into()),
             };
-            let to = received.cmsgs()?.find_map(|message| match message {
-                ControlMessageOwned::Ipv4PacketInfo(info) => Some(info.ipi_addr.s_addr),
-                _ => None,
-            });
-            let to_all = to.is_some_and(|to| is_broadcast(Ipv4Addr::from(to.to_ne_bytes())));
+            let (mut to_all, mut ttl) = (false, 0);
+            for message in received.cmsgs()? {
+                match message {
+                    ControlMessageOwned::Ipv4PacketInfo(info) => {
+                        to_all = is_broadcast(Ipv4Addr::from(info.ipi_addr.s_addr.to_ne_bytes()));
+                    }
+                    ControlMessageOwned::Ipv4Ttl(given) => ttl = u8::try_from(given).unwrap_or(0),
+                    _ => {}
+                }
+            }
             let whole = !received.flags.contains(MsgFlags::MSG_TRUNC);
-            if let Some(from) = received.address.filter(|_| to_all && whole) {
+            if let Some(from) = received.address.filter(|_| whole) {
                 let (from, length) = (from.ip(), received.bytes);
-                return Ok(Some((from, &buffer[..length])));
+                return Ok(Some((Arrival { interface, from, to_all, ttl }, &buffer[..length])));
             }
         }
     }

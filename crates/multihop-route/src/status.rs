@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::router::Counters;
+use crate::router::{Counters, OnDemandCounts};
 
 /// The abstract name of the socket.
 pub const CONTROL: &str = "multihop-route";
@@ -47,8 +47,28 @@ pub struct Status {
     pub oscillations: u64,
     /// Datagrams.
     pub datagrams: Counters,
-    /// Messages.
-    pub messages: MessageCounts,
+    /// Messages; under AODV also packets that had no route.
+    pub messages: Messages,
+}
+
+/// Counters of an agent.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(untagged)]
+pub enum Messages {
+    /// Of OLSR.
+    Olsr(MessageCounts),
+    /// Of AODV.
+    Aodv(OnDemandStatus),
+}
+
+/// What AODV does.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct OnDemandStatus {
+    /// What it has done.
+    #[serde(flatten)]
+    pub counts: OnDemandCounts,
+    /// Packets that wait for routes.
+    pub waiting: usize,
 }
 
 /// An interface of the configuration.
@@ -71,8 +91,8 @@ pub struct NeighbourStatus {
     pub interface: String,
     /// Since it was last heard, s.
     pub heard_ago: f64,
-    /// The share of its last packets, at most 32, that arrived.
-    pub received: f64,
+    /// The share of its last packets, at most 32, that arrived; `None` under AODV, whose packets have no numbers.
+    pub received: Option<f64>,
     /// Whether it hears this host, too.
     pub symmetric: bool,
     /// Whether it is a multipoint relay of this host.
@@ -94,7 +114,7 @@ pub struct RouteStatus {
     pub cost: Option<u64>,
 }
 
-/// Messages of the agent.
+/// Messages of an OLSR agent.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct MessageCounts {
     /// HELLOs originated.

@@ -41,7 +41,7 @@ pub use model::{
 };
 pub use problem::{Place, Position, Problem, Problems};
 pub use request::Request;
-pub use router::RouterSettings;
+pub use router::{RouterProtocol, RouterSettings};
 pub use schema::{schema, schema_with};
 pub use topology::{Layout, NotConnected, Topology};
 

@@ -1,7 +1,7 @@
 //! The configuration of a routing daemon on real interfaces: in TOML, with the keys of `[routing]` of scenarios.
 
 use multihop_core::settings::{Allowed, Settings, Table, Value, Visitor};
-use multihop_routing::{apdr, olsr};
+use multihop_routing::{aodv, apdr, olsr};
 
 use crate::document::Source;
 use crate::extension::Extensions;
@@ -34,7 +34,18 @@ pub struct RouterSettings {
     /// The protocol's name.
     pub protocol: &'static str,
     /// Its parameters.
-    pub olsr: olsr::Config,
+    pub routing: RouterProtocol,
+    /// Networks whose hosts AODV searches for; `None`: the daemon's choice.
+    pub on_demand: Option<Vec<String>>,
+}
+
+/// The parameters of a routing daemon's protocol.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RouterProtocol {
+    /// Of OLSR, and of routes of least delay.
+    Olsr(olsr::Config),
+    /// Of AODV.
+    Aodv(aodv::Config),
 }
 
 impl RouterSettings {
@@ -57,17 +68,28 @@ impl RouterSettings {
         }
     }
 
+    /// What AODV has besides, and what it lacks.
+    fn on_demand_keys(&mut self, keys: &mut dyn Visitor) {
+        let is_aodv = matches!(self.routing, RouterProtocol::Aodv(_));
+        let about = "Networks whose hosts are searched for when a packet needs a route, under aodv: ADDRESS/BITS, or \
+                     default; without it those of the interfaces, and all others if there is no default route.";
+        let given = keys.about(about).value("on_demand", Allowed::List(&Allowed::Text(LONGEST), None), None);
+        self.on_demand = given.map(|given| given.into_list().into_iter().map(Value::into_text).collect());
+        if self.on_demand.is_some() && !is_aodv {
+            keys.refuse("on_demand", "allowed with protocol = \"aodv\"".into());
+        }
+        for (key, is_given) in [("announce", !self.announce.is_empty()), ("key", self.key.is_some())] {
+            if is_given && is_aodv {
+                keys.refuse(key, "allowed with protocol = \"olsr\" or \"apdr\"".into());
+            }
+        }
+    }
+
     fn routing_keys(&mut self, keys: &mut dyn Visitor) {
         let kinds: Vec<_> = PROTOCOLS.iter().map(|protocol| (protocol.name, protocol.help)).collect();
         keys.kinds("protocol", Some(0), &kinds, &mut |kind, keys| {
-            let Protocol { name, config, .. } = PROTOCOLS[kind];
-            let mut config = config();
-            match config.olsr.metric {
-                None => config.olsr.keys(keys),
-                Some(_) => config.keys(keys),
-            }
-            refuse_what_hosts_lack(&config.olsr, keys);
-            (self.protocol, self.olsr) = (name, config.olsr);
+            let Protocol { name, read, .. } = PROTOCOLS[kind];
+            (self.protocol, self.routing) = (name, read(keys));
         });
     }
 }
@@ -85,7 +107,8 @@ impl Default for RouterSettings {
             forward: true,
             user: None,
             protocol: "olsr",
-            olsr: olsr::Config::rfc(),
+            routing: RouterProtocol::Olsr(olsr::Config::rfc()),
+            on_demand: None,
         }
     }
 }
@@ -127,13 +150,36 @@ impl Settings for RouterSettings {
         let routing =
             Table { name: "routing", help: "The protocol and its keys.", required: false, default: None };
         keys.table(&routing, &mut |keys| self.routing_keys(keys));
+        self.on_demand_keys(keys);
     }
+}
+
+fn read_olsr(mut config: olsr::Config, keys: &mut dyn Visitor) -> RouterProtocol {
+    match config.metric {
+        None => config.keys(keys),
+        Some(_) => {
+            let mut apdr = apdr::Config { olsr: config, reservation: None };
+            apdr.keys(keys);
+            config = apdr.olsr;
+        }
+    }
+    refuse_what_hosts_lack(&config, keys);
+    RouterProtocol::Olsr(config)
+}
+
+fn read_aodv(keys: &mut dyn Visitor) -> RouterProtocol {
+    let mut config = aodv::Config::for_hosts();
+    config.keys(keys);
+    if config.link_failure == aodv::LinkFailure::Mac {
+        keys.refuse("link_failure", HELLO_ONLY.into());
+    }
+    RouterProtocol::Aodv(config)
 }
 
 /// Packets are the kernel's, and its clock is nobody else's.
 fn refuse_what_hosts_lack(config: &olsr::Config, keys: &mut dyn Visitor) {
     if config.link_failure == olsr::LinkFailure::Mac {
-        keys.refuse("link_failure", "found \"mac\", allowed on real interfaces: \"hello\"".into());
+        keys.refuse("link_failure", HELLO_ONLY.into());
     }
     let Some(metric) = config.metric else { return };
     if metric.clocks == olsr::Clocks::Synchronised {
@@ -148,24 +194,30 @@ fn refuse_what_hosts_lack(config: &olsr::Config, keys: &mut dyn Visitor) {
 struct Protocol {
     name: &'static str,
     help: &'static str,
-    config: fn() -> apdr::Config,
+    read: fn(&mut dyn Visitor) -> RouterProtocol,
 }
 
 static PROTOCOLS: &[Protocol] = &[
     Protocol {
         name: "olsr",
         help: "Optimised link state routing (RFC 3626), with the values that it suggests.",
-        config: || apdr::Config { olsr: olsr::Config::rfc(), reservation: None },
+        read: |keys| read_olsr(olsr::Config::rfc(), keys),
     },
     Protocol {
         name: "apdr",
         help: "OLSR with routes of least average delay; clocks need not agree.",
-        config: || {
+        read: |keys| {
             let metric = olsr::Metric { clocks: olsr::Clocks::Echoed, ..olsr::Metric::default() };
-            apdr::Config { olsr: olsr::Config::rfc().with_metric(metric), reservation: None }
+            read_olsr(olsr::Config::rfc().with_metric(metric), keys)
         },
+    },
+    Protocol {
+        name: "aodv",
+        help: "Routes that are searched for when a packet needs them (RFC 3561), with the values of AODV-UU.",
+        read: read_aodv,
     },
 ];
 
+const HELLO_ONLY: &str = "found \"mac\", allowed on real interfaces: \"hello\"";
 const LONGEST: usize = 100;
 const LONGEST_PATH: usize = 4_096;

@@ -404,11 +404,11 @@ pub(crate) struct RouteArgs {
     /// Names of the interfaces over which it talks to neighbours.
     #[arg(value_name = "INTERFACE")]
     pub(crate) interfaces: Vec<String>,
-    /// Configuration in TOML: interfaces, announce, neighbors, within, table, priority, forward, user, and the table
-    /// routing as in scenarios.
+    /// Configuration in TOML: interfaces, announce, neighbors, within, table, priority, forward, user, on_demand, and the
+    /// table routing as in scenarios.
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Set a key of the configuration, for example routing.hello_interval=1.
+    /// Set a key of the configuration, for example routing.hello_interval=1, or routing.protocol=aodv.
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
     pub(crate) set: Vec<(String, String)>,
     /// Announce a network behind this host, or default for the way to all others.

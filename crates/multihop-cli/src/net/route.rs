@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use anyhow::Context;
 use multihop_net::SharedKey;
-use multihop_route::{Config, Key, RouteError, Stop, flush, run, status};
-use multihop_scenario::{RouterSettings, Source};
+use multihop_route::{Config, Key, RouteError, Routing, Stop, flush, run, status};
+use multihop_scenario::{RouterProtocol, RouterSettings, Source};
 
 use super::args::{RouteArgs, RouteQuestion};
 use super::{log, route_page};
@@ -72,7 +72,11 @@ fn config(args: &RouteArgs) -> Result<Config, CommandError> {
         within: parsed("within", &settings.within)?,
         interfaces: settings.interfaces,
         protocol: settings.protocol,
-        olsr: settings.olsr,
+        routing: match settings.routing {
+            RouterProtocol::Olsr(olsr) => Routing::Olsr(olsr),
+            RouterProtocol::Aodv(aodv) => Routing::Aodv(aodv),
+        },
+        on_demand: settings.on_demand.map(|networks| parsed("on_demand", &networks)).transpose()?,
         table: settings.table,
         priority: settings.priority,
         forward: settings.forward,

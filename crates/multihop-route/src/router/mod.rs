@@ -2,6 +2,7 @@
 
 mod hello;
 mod neighbours;
+mod on_demand;
 mod signing;
 
 use std::collections::BTreeMap;
@@ -11,25 +12,31 @@ use std::sync::Arc;
 use multihop_core::{Duration, Instant, Machine, Rng};
 use multihop_routing::agent::{Input, Output};
 use multihop_routing::message::Message as RoutingMessage;
-use multihop_routing::olsr;
+use multihop_routing::{aodv, olsr};
 use multihop_wire::olsr::{Body, Message, Packet};
 use serde::Serialize;
 
-use crate::config::{Config, Prefix};
+use crate::config::{Config, Prefix, Routing};
 use neighbours::Neighbours;
+use on_demand::OnDemand;
 
 pub use neighbours::Heard;
+pub use on_demand::{Fate, OnDemandCounts};
 pub use signing::Key;
 
-/// An OLSR agent behind several interfaces, and the routes that it has found.
+/// A routing agent behind several interfaces, and the routes that it has found.
 ///
-/// The agent has one interface, that of the main address. HELLOs that arrive are changed so that they name it, and
-/// those that leave so that each interface declares its own links (RFC 3626 §6.2).
+/// The agent has one interface, that of the main address. HELLOs of OLSR that arrive are changed so that they name it,
+/// and those that leave so that each interface declares its own links (RFC 3626 §6.2).
 #[derive(Debug)]
 pub struct Router {
     config: Config,
     agent: Option<Agent>,
     ports: Vec<Port>,
+    /// All addresses of this host.
+    own: Vec<Ipv4Addr>,
+    /// Those of the interfaces of the configuration, even of one without a carrier: the kernel still takes packets for it.
+    aliases: Vec<Ipv4Addr>,
     neighbours: Neighbours,
     rng: Rng,
     /// Seconds of a clock that goes on between two starts, at the zero of the driver's clock.
@@ -43,9 +50,28 @@ pub struct Router {
 struct Agent {
     /// The main address.
     main: Ipv4Addr,
-    olsr: olsr::Agent,
+    protocol: Protocol,
     /// When the agent began.
     since: Instant,
+}
+
+#[derive(Debug)]
+enum Protocol {
+    Olsr(Box<olsr::Agent>),
+    Aodv(Box<OnDemand>),
+}
+
+/// How a datagram came.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Arrival {
+    /// The number of the interface.
+    pub interface: u32,
+    /// The sender's address.
+    pub from: Ipv4Addr,
+    /// Whether it was sent to all neighbours. No router forwards such a datagram, so that a neighbour has sent it.
+    pub to_all: bool,
+    /// The IP TTL with which it came.
+    pub ttl: u8,
 }
 
 /// An interface over which the daemon talks to neighbours.
@@ -59,11 +85,15 @@ pub struct Port {
     sequence: u16,
 }
 
-/// A datagram for all neighbours of an interface.
+/// A datagram for neighbours.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Datagram {
     /// The number of the interface.
     pub interface: u32,
+    /// The neighbour; `None`: all that the interface reaches.
+    pub to: Option<Ipv4Addr>,
+    /// The IP TTL with which it leaves.
+    pub ttl: u8,
     /// What it contains.
     pub bytes: Vec<u8>,
 }
@@ -79,6 +109,8 @@ pub struct Path {
     pub hops: u8,
     /// What the path costs, if routes are chosen by cost: microseconds, or thousandths of transmissions.
     pub cost: Option<u64>,
+    /// The address from which packets of this host leave; `None`: the kernel's choice.
+    pub source: Option<Ipv4Addr>,
 }
 
 /// Datagrams that were not used, by the reason.
@@ -100,6 +132,8 @@ pub struct Counters {
     pub elsewhere: u64,
     /// From one neighbour more than the daemon remembers.
     pub too_many: u64,
+    /// For this host alone, from an address from which nothing has come for all neighbours.
+    pub strangers: u64,
     /// Routes that were left out because they lead outside of the allowed networks, or to no host.
     pub left_out: u64,
 }
@@ -118,6 +152,8 @@ impl Router {
             config,
             agent: None,
             ports: Vec::new(),
+            own: Vec::new(),
+            aliases: Vec::new(),
             neighbours: Neighbours::default(),
             rng: Rng::stream(seed, "routing", 0),
             epoch,
@@ -133,7 +169,7 @@ impl Router {
 
     /// Changes the configuration. If the protocol has other parameters, the agent begins anew.
     pub fn configure(&mut self, now: Instant, config: Config) {
-        if config.olsr != self.config.olsr {
+        if config.routing != self.config.routing {
             self.agent = None;
         }
         self.config = config;
@@ -161,18 +197,39 @@ impl Router {
         let seconds = self.epoch + now.as_nanos() / 1_000_000_000;
         let (config, rng, main) = (&self.config, &mut self.rng, first.address);
         let agent = self.agent.get_or_insert_with(|| {
-            let own = Rng::stream(rng.next_u64(), "olsr", 0);
-            let config = olsr::Config { count_changes: true, ..config.olsr.clone() };
-            let olsr = olsr::Agent::new(now, main, config, own).on_host(seconds);
-            Agent { main, olsr, since: now }
+            let protocol = match &config.routing {
+                Routing::Olsr(olsr) => {
+                    let own = Rng::stream(rng.next_u64(), "olsr", 0);
+                    let olsr = olsr::Config { count_changes: true, ..olsr.clone() };
+                    Protocol::Olsr(Box::new(olsr::Agent::new(now, main, olsr, own).on_host(seconds)))
+                }
+                Routing::Aodv(aodv) => {
+                    let own = Rng::stream(rng.next_u64(), "aodv", 0);
+                    let agent = aodv::Agent::new(aodv.clone(), main, now, own).on_host(seconds);
+                    Protocol::Aodv(Box::new(OnDemand::new(agent)))
+                }
+            };
+            Agent { main, protocol, since: now }
         });
-        let others = self.ports.iter().map(|port| port.address).filter(|address| *address != agent.main);
-        let networks = config.announce.iter().map(|network| (network.parts().0, network.mask()));
-        agent.olsr.announce(olsr::Announced { interfaces: others.collect(), networks: networks.collect() });
+        let main = agent.main;
+        let others = self.ports.iter().map(|port| port.address).filter(|address| *address != main).collect();
+        match &mut agent.protocol {
+            Protocol::Olsr(olsr) => {
+                let networks = config.announce.iter().map(|network| (network.parts().0, network.mask()));
+                olsr.announce(olsr::Announced { interfaces: others, networks: networks.collect() });
+            }
+            Protocol::Aodv(aodv) => aodv.agent.set_aliases(self.aliases.clone()),
+        }
     }
 
-    /// A datagram has arrived over an interface.
-    pub fn receive(&mut self, now: Instant, interface: u32, from: Ipv4Addr, bytes: &[u8]) {
+    /// All addresses of this host, and those by which other nodes may know it. Before [`set_ports`](Self::set_ports).
+    pub fn set_own(&mut self, addresses: Vec<Ipv4Addr>, aliases: Vec<Ipv4Addr>) {
+        (self.own, self.aliases) = (addresses, aliases);
+    }
+
+    /// A datagram has arrived.
+    pub fn receive(&mut self, now: Instant, arrival: Arrival, bytes: &[u8]) {
+        let from = arrival.from;
         if self.ports.iter().any(|port| port.address == from) {
             return;
         }
@@ -180,6 +237,37 @@ impl Router {
             self.counters.not_allowed += 1;
             return;
         }
+        match self.config.routing {
+            Routing::Olsr(_) if !arrival.to_all => {}
+            Routing::Olsr(_) => self.receive_olsr(now, arrival.interface, from, bytes),
+            Routing::Aodv(_) => self.receive_aodv(now, arrival, bytes),
+        }
+    }
+
+    fn receive_aodv(&mut self, now: Instant, arrival: Arrival, bytes: &[u8]) {
+        let Arrival { interface, from, to_all, ttl } = arrival;
+        let sound = on_demand::parse(bytes).filter(|_| Prefix::host(from).is_routable());
+        let Some(message) = sound else {
+            self.counters.malformed += 1;
+            return;
+        };
+        // Routers forward what is sent to one host.
+        if !to_all && self.neighbours.interface(from) != Some(interface) {
+            self.counters.strangers += 1;
+            return;
+        }
+        let known = self.neighbours.hear(now, interface, from, None, None, None);
+        if let Some(counter) = known.counter(&mut self.counters) {
+            *counter += 1;
+            return;
+        }
+        self.counters.received += 1;
+        if let Some(aodv) = self.aodv() {
+            aodv.receive(now, from, ttl, message);
+        }
+    }
+
+    fn receive_olsr(&mut self, now: Instant, interface: u32, from: Ipv4Addr, bytes: &[u8]) {
         let Some(port) = self.ports.iter().find(|port| port.index == interface) else { return };
         let Some(mut packet) = parse(from, bytes) else {
             self.counters.malformed += 1;
@@ -200,13 +288,13 @@ impl Router {
         };
         let main = packet.messages.iter().find(|message| matches!(message.body, Body::Hello(_)));
         let main = main.map(|message| message.originator);
-        let known = self.neighbours.hear(now, interface, from, main, packet.sequence, stamp);
+        let known = self.neighbours.hear(now, interface, from, main, Some(packet.sequence), stamp);
         if let Some(counter) = known.counter(&mut self.counters) {
             *counter += 1;
             return;
         }
-        let Some(agent) = &mut self.agent else { return };
-        let own = hello::Own { main: agent.main, port: port.address, ports: &self.ports };
+        let Some(Agent { main, protocol: Protocol::Olsr(olsr), .. }) = &mut self.agent else { return };
+        let own = hello::Own { main: *main, port: port.address, ports: &self.ports };
         for message in &mut packet.messages {
             if let Body::Hello(hello) = &mut message.body {
                 own.translate(hello);
@@ -214,43 +302,137 @@ impl Router {
         }
         self.counters.received += 1;
         let message = RoutingMessage::Olsr(Arc::new(packet));
-        agent.olsr.handle(now, Input::Message { from, ttl: 1, message });
+        olsr.handle(now, Input::Message { from, ttl: 1, message });
     }
 
     /// Does what is due.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.neighbours.expire(now);
-        if let Some(agent) = &mut self.agent {
-            agent.olsr.handle_timeout(now);
+        match self.agent.as_mut().map(|agent| &mut agent.protocol) {
+            None => {}
+            Some(Protocol::Olsr(olsr)) => olsr.handle_timeout(now),
+            Some(Protocol::Aodv(aodv)) => aodv.handle_timeout(now),
         }
     }
 
     /// When there is something to do.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        self.agent.as_ref()?.olsr.poll_timeout()
+        match &self.agent.as_ref()?.protocol {
+            Protocol::Olsr(olsr) => olsr.poll_timeout(),
+            Protocol::Aodv(aodv) => aodv.agent.poll_timeout(),
+        }
     }
 
     /// The datagrams to send.
     pub fn take_datagrams(&mut self, now: Instant) -> Vec<Datagram> {
+        let datagrams = match self.agent.as_ref().map(|agent| &agent.protocol) {
+            None => Vec::new(),
+            Some(Protocol::Olsr(_)) => self.take_olsr(now),
+            Some(Protocol::Aodv(_)) => self.take_aodv(),
+        };
+        self.counters.sent += datagrams.len() as u64;
+        self.counters.bytes_sent += datagrams.iter().map(|datagram| datagram.bytes.len() as u64).sum::<u64>();
+        datagrams
+    }
+
+    fn take_olsr(&mut self, now: Instant) -> Vec<Datagram> {
         let mut datagrams = Vec::new();
         self.stamp = self.stamp.max(self.clock(now));
-        let Some(agent) = &mut self.agent else { return datagrams };
-        while let Some(output) = agent.olsr.poll_output(now) {
+        let Some(Agent { main, protocol: Protocol::Olsr(olsr), .. }) = &mut self.agent else {
+            return datagrams;
+        };
+        while let Some(output) = olsr.poll_output(now) {
             let Output::Message { message: RoutingMessage::Olsr(packet), .. } = output else { continue };
             for port in &mut self.ports {
                 let mut packet = packet_of(&packet, port, &self.neighbours);
                 port.sequence = port.sequence.wrapping_add(1);
                 self.stamp += 1;
                 let bytes = match &self.config.key {
-                    Some(key) => key.sign(&mut packet, port.address, agent.main, self.stamp),
+                    Some(key) => key.sign(&mut packet, port.address, *main, self.stamp),
                     None => emitted(&packet),
                 };
-                self.counters.sent += 1;
-                self.counters.bytes_sent += bytes.len() as u64;
-                datagrams.push(Datagram { interface: port.index, bytes });
+                datagrams.push(Datagram { interface: port.index, to: None, ttl: 1, bytes });
             }
         }
         datagrams
+    }
+
+    fn take_aodv(&mut self) -> Vec<Datagram> {
+        let messages = self.aodv().map(OnDemand::take_messages).unwrap_or_default();
+        let mut datagrams = Vec::new();
+        for message in messages {
+            let (to, ttl) = (message.to, message.ttl);
+            let over = to.map(|to| self.neighbours.interface(to));
+            for port in self.ports.iter().filter(|port| over.is_none_or(|over| over == Some(port.index))) {
+                datagrams.push(Datagram { interface: port.index, to, ttl, bytes: message.over(port) });
+            }
+        }
+        datagrams
+    }
+
+    /// A packet for which the kernel has no route.
+    pub fn catch(&mut self, now: Instant, packet: &[u8]) {
+        // Not a packet for one host: the kernel drops it without a word, too.
+        let Some(ends) = on_demand::ends(packet) else { return };
+        let own = self.own.contains(&ends.0) || self.ports.iter().any(|port| port.address == ends.0);
+        let allowed = self.allows(Prefix::host(ends.1));
+        if let Some(aodv) = self.aodv() {
+            if allowed {
+                aodv.catch(now, ends, own, packet);
+            } else {
+                aodv.refuse(packet);
+            }
+        }
+    }
+
+    /// The kernel has transmitted a packet from one host to another over an interface of this router.
+    pub fn on_use(&mut self, now: Instant, source: Ipv4Addr, destination: Ipv4Addr) {
+        let forwarded = (!self.own.contains(&source)).then_some(source);
+        if let Some(aodv) = self.aodv() {
+            aodv.agent.on_use(now, forwarded, destination);
+        }
+    }
+
+    /// The kernel has not found a neighbour's link address.
+    pub fn on_neighbour_failed(&mut self, now: Instant, interface: u32, neighbour: Ipv4Addr) {
+        if self.neighbours.interface(neighbour) == Some(interface)
+            && let Some(aodv) = self.aodv()
+        {
+            aodv.lose_neighbour(now, neighbour);
+        }
+    }
+
+    /// Packets that need not wait any longer. The kernel must have the routes of those that leave.
+    pub fn take_fates(&mut self) -> Vec<Fate> {
+        let ends = self.aodv().map(OnDemand::take_ends).unwrap_or_default();
+        let fate = |(next_hop, packet): (Option<Ipv4Addr>, Vec<u8>)| match next_hop
+            .and_then(|next_hop| self.neighbours.interface(next_hop))
+        {
+            Some(interface) => Fate::Leaves { interface, packet },
+            None => Fate::Refused { packet },
+        };
+        ends.into_iter().map(fate).collect()
+    }
+
+    /// What AODV has done, and how many packets wait; `None` under other protocols.
+    pub fn on_demand(&self) -> Option<(OnDemandCounts, usize)> {
+        match &self.agent.as_ref()?.protocol {
+            Protocol::Aodv(aodv) => Some((aodv.counts, aodv.waiting())),
+            Protocol::Olsr(_) => None,
+        }
+    }
+
+    fn aodv(&mut self) -> Option<&mut OnDemand> {
+        match &mut self.agent.as_mut()?.protocol {
+            Protocol::Aodv(aodv) => Some(aodv),
+            Protocol::Olsr(_) => None,
+        }
+    }
+
+    /// Whether routes may lead to this network.
+    fn allows(&self, to: Prefix) -> bool {
+        let within = &self.config.within;
+        to.is_routable() && (within.is_empty() || within.iter().any(|network| network.contains(to)))
     }
 
     /// Microseconds of a clock that goes on between two starts.
@@ -260,44 +442,36 @@ impl Router {
 
     /// All routes.
     pub fn routes(&mut self, now: Instant) -> BTreeMap<Prefix, Path> {
-        let mut found = BTreeMap::new();
-        let Some(agent) = &mut self.agent else { return found };
-        let mut hosts = agent.olsr.routes().to_vec();
-        hosts.sort_by_key(|route| route.hops);
-        let mut paths = BTreeMap::new();
-        for route in hosts.into_iter().take(MOST_ROUTES) {
-            let next_hop = agent.olsr.choose_next_hop(now, route.destination).unwrap_or(route.next_hop);
-            if let Some(interface) = self.neighbours.interface(next_hop) {
-                let cost = agent.olsr.cost(route.destination);
-                let path = Path { via: Some(next_hop), interface, hops: route.hops, cost };
-                paths.insert(route.destination, path);
+        let found = match self.agent.as_mut().map(|agent| &mut agent.protocol) {
+            None => Vec::new(),
+            Some(Protocol::Olsr(olsr)) => found_by_olsr(now, olsr, &self.neighbours, &self.config.announce),
+            Some(Protocol::Aodv(_)) => self.found_by_aodv(),
+        };
+        let (mut routes, mut left_out) = (BTreeMap::new(), 0);
+        for (to, path) in found {
+            if self.ports.iter().any(|port| to == Prefix::host(port.address)) {
+                continue;
             }
-        }
-        let aliases = agent.olsr.aliases().filter_map(|(alias, main)| Some((alias, *paths.get(&main)?)));
-        let mains = paths.iter().map(|(main, path)| (*main, *path));
-        // A node's own announcement of an address is overridden by the claim of another node to be that address.
-        let hosts = aliases.chain(mains).map(|(to, path)| (Prefix::host(to), path));
-        let mut left_out = 0;
-        let mut add = |to: Prefix, path: Path| {
-            let allowed =
-                self.config.within.is_empty() || self.config.within.iter().any(|net| net.contains(to));
-            let own = self.ports.iter().any(|port| to == Prefix::host(port.address));
-            if own {
-                return;
-            }
-            if !to.is_routable() || !allowed || found.len() >= 2 * MOST_ROUTES {
+            if !self.allows(to) || routes.len() >= 2 * MOST_ROUTES {
                 left_out += 1;
-                return;
+                continue;
             }
             let via = path.via.filter(|via| to != Prefix::host(*via));
-            found.insert(to, Path { via, ..path });
-        };
-        hosts.for_each(|(to, path)| add(to, path));
-        for (network, path) in gateways(&agent.olsr, &paths, &self.config.announce) {
-            add(network, path);
+            routes.insert(to, Path { via, ..path });
         }
         self.counters.left_out = left_out;
-        found
+        routes
+    }
+
+    /// Farther hosts know this one by its main address.
+    fn found_by_aodv(&self) -> Vec<(Prefix, Path)> {
+        let Some(Agent { main, protocol: Protocol::Aodv(aodv), .. }) = &self.agent else { return Vec::new() };
+        let path = |(to, next_hop, hops): (Ipv4Addr, Ipv4Addr, u8)| {
+            let interface = self.neighbours.interface(next_hop)?;
+            let source = (to != next_hop).then_some(*main);
+            Some((Prefix::host(to), Path { via: Some(next_hop), interface, hops, cost: None, source }))
+        };
+        aodv.routes().into_iter().filter_map(path).take(MOST_ROUTES).collect()
     }
 
     /// How long the agent has been at work.
@@ -310,9 +484,12 @@ impl Router {
         self.agent.as_ref().map(|agent| agent.main)
     }
 
-    /// The agent, for those who show its state.
-    pub fn agent_mut(&mut self) -> Option<&mut olsr::Agent> {
-        self.agent.as_mut().map(|agent| &mut agent.olsr)
+    /// The agent of OLSR, for those who show its state.
+    pub fn olsr_mut(&mut self) -> Option<&mut olsr::Agent> {
+        match &mut self.agent.as_mut()?.protocol {
+            Protocol::Olsr(olsr) => Some(olsr),
+            Protocol::Aodv(_) => None,
+        }
     }
 
     /// The interfaces of neighbours that were heard.
@@ -330,6 +507,31 @@ fn emitted(packet: &Packet) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(packet.len());
     packet.emit(&mut bytes);
     bytes
+}
+
+/// Nodes, then their further addresses, then networks behind gateways: what comes later replaces what came before. So a
+/// node's own announcement of an address is overridden by the claim of another node to be that address.
+fn found_by_olsr(
+    now: Instant,
+    agent: &mut olsr::Agent,
+    neighbours: &Neighbours,
+    announced: &[Prefix],
+) -> Vec<(Prefix, Path)> {
+    let mut hosts = agent.routes().to_vec();
+    hosts.sort_by_key(|route| route.hops);
+    let mut paths = BTreeMap::new();
+    for route in hosts.into_iter().take(MOST_ROUTES) {
+        let next_hop = agent.choose_next_hop(now, route.destination).unwrap_or(route.next_hop);
+        if let Some(interface) = neighbours.interface(next_hop) {
+            let (cost, hops) = (agent.cost(route.destination), route.hops);
+            let path = Path { via: Some(next_hop), interface, hops, cost, source: None };
+            paths.insert(route.destination, path);
+        }
+    }
+    let aliases = agent.aliases().filter_map(|(alias, main)| Some((alias, *paths.get(&main)?)));
+    let mains = paths.iter().map(|(main, path)| (*main, *path));
+    let hosts = aliases.chain(mains).map(|(to, path)| (Prefix::host(to), path));
+    hosts.chain(gateways(agent, &paths, announced)).collect()
 }
 
 /// The nearest gateway of each network that this host does not announce itself.
@@ -381,5 +583,7 @@ const MOST_ROUTES: usize = 8_192;
 /// Addresses in one message. A node with more neighbours than this would need several HELLOs.
 const MOST_LISTED: usize = 512;
 
+#[cfg(test)]
+mod on_demand_tests;
 #[cfg(test)]
 mod tests;

@@ -20,7 +20,8 @@ struct Neighbour {
     heard: Instant,
     /// The time stamp of its last packet, if packets are signed.
     stamp: Option<u64>,
-    received: Received,
+    /// `None` if its packets have no sequence numbers.
+    received: Option<Received>,
 }
 
 /// Which of the last packets of a neighbour's interface have arrived, by their sequence numbers.
@@ -68,8 +69,8 @@ pub struct Heard {
     pub main: Ipv4Addr,
     /// When it was last heard.
     pub at: Instant,
-    /// The share of its last packets, at most 32, that arrived.
-    pub received: f64,
+    /// The share of its last packets, at most 32, that arrived; `None` if they have no sequence numbers.
+    pub received: Option<f64>,
 }
 
 /// Whether a datagram is used.
@@ -101,23 +102,26 @@ impl Neighbours {
         interface: u32,
         from: Ipv4Addr,
         main: Option<Ipv4Addr>,
-        sequence: u16,
+        sequence: Option<u16>,
         stamp: Option<u64>,
     ) -> Known {
         let is_full = self.0.len() >= MOST;
         match self.0.get_mut(&from) {
             Some(known) if known.interface != interface && now < known.heard + FAITHFUL => Known::Elsewhere,
             Some(known) => {
-                let (main, received) = (main.unwrap_or(known.main), known.received.take(sequence));
+                let main = main.unwrap_or(known.main);
                 // Sequence numbers are those of one interface.
-                let received =
-                    if known.interface == interface { received } else { Received::first(sequence) };
+                let before = known.received.filter(|_| known.interface == interface);
+                let received = sequence.map(|sequence| match before {
+                    Some(before) => before.take(sequence),
+                    None => Received::first(sequence),
+                });
                 *known = Neighbour { interface, main, heard: now, stamp, received };
                 Known::Yes
             }
             None if is_full => Known::TooMany,
             None => {
-                let (main, received) = (main.unwrap_or(from), Received::first(sequence));
+                let (main, received) = (main.unwrap_or(from), sequence.map(Received::first));
                 self.0.insert(from, Neighbour { interface, main, heard: now, stamp, received });
                 Known::Yes
             }
@@ -152,7 +156,7 @@ impl Neighbours {
             interface: known.interface,
             main: known.main,
             at: known.heard,
-            received: known.received.share(),
+            received: known.received.map(Received::share),
         })
     }
 }

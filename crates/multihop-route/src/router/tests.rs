@@ -61,7 +61,7 @@ impl Net {
         self.now += Duration::from_millis(10);
         let now = self.now;
         for (_, router, interface, source, bytes) in self.delayed.extract_if(.., |(at, ..)| *at <= now) {
-            self.routers[router].receive(now, interface, source, &bytes);
+            self.routers[router].hear(now, interface, source, &bytes);
         }
         for n in 0..self.routers.len() {
             let router = &mut self.routers[n];
@@ -82,7 +82,7 @@ impl Net {
             let to = ends.iter().position(|end| *end == here).map(|at| ends[1 - at]);
             let Some((router, interface)) = to.filter(|_| works) else { continue };
             match self.late.filter(|(link, _)| *link == number) {
-                None => self.routers[router].receive(self.now, interface, source, &datagram.bytes),
+                None => self.routers[router].hear(self.now, interface, source, &datagram.bytes),
                 Some((_, late)) => {
                     self.delayed.push((self.now + late, router, interface, source, datagram.bytes.clone()));
                 }
@@ -92,6 +92,13 @@ impl Net {
 
     fn via(&mut self, router: usize, to: Ipv4Addr) -> Option<Ipv4Addr> {
         self.routers[router].routes(self.now).get(&Prefix::host(to)).map(|path| path.via.unwrap_or(to))
+    }
+}
+
+impl Router {
+    /// A datagram for all neighbours has arrived.
+    fn hear(&mut self, now: Instant, interface: u32, from: Ipv4Addr, bytes: &[u8]) {
+        self.receive(now, Arrival { interface, from, to_all: true, ttl: 1 }, bytes);
     }
 }
 
@@ -247,7 +254,7 @@ fn messages_of_unknown_types_are_forwarded_as_they_are() {
     let body = Body::Opaque(Opaque::new(99, vec![1, 2, 3, 4]).unwrap());
     let message = flooded(address(1, 1), 7, body);
     let packet = Packet { sequence: 1, messages: vec![message.clone()] };
-    net.routers[1].receive(net.now, 0, address(1, 1), &bytes(&packet));
+    net.routers[1].hear(net.now, 0, address(1, 1), &bytes(&packet));
     net.run(2);
     let forwarded: Vec<_> = net.sent[before..]
         .iter()
@@ -278,10 +285,10 @@ fn claims(neighbours: &[Ipv4Addr], bodies: Vec<Body>) -> (Router, Instant) {
     router.set_ports(Instant::ZERO, &ports(&[address(1, 1)]));
     let (now, from) = (Instant::ZERO + Duration::from_secs(1), address(1, 2));
     let messages = vec![hello(from, address(1, 1), true, neighbours)];
-    router.receive(now, 0, from, &bytes(&Packet { sequence: 0, messages }));
+    router.hear(now, 0, from, &bytes(&Packet { sequence: 0, messages }));
     for (body, sequence) in bodies.into_iter().zip(10..) {
         let packet = Packet { sequence, messages: vec![flooded(from, sequence, body)] };
-        router.receive(now, 0, from, &bytes(&packet));
+        router.hear(now, 0, from, &bytes(&packet));
     }
     (router, now)
 }
@@ -296,7 +303,7 @@ fn a_flood_is_forwarded_when_it_comes_from_a_selector_over_a_second_interface() 
     for (interface, network, mpr) in [(0, 1, false), (1, 2, true), (1, 2, true)] {
         let (own, from) = (address(network, 1), address(network, 2));
         for message in [hello(from, own, mpr, &[]), flood.clone()] {
-            router.receive(now, interface, from, &bytes(&Packet { sequence: 0, messages: vec![message] }));
+            router.hear(now, interface, from, &bytes(&Packet { sequence: 0, messages: vec![message] }));
         }
         now += Duration::from_secs(1);
         router.handle_timeout(now);
@@ -346,9 +353,9 @@ fn a_neighbour_that_claims_everything_fills_neither_memory_nor_tables() {
     for n in 0..2_000_u32 {
         let originator = Ipv4Addr::from_bits(0x0a10_0000 + n);
         let message = flooded(originator, 1, claim(n));
-        router.receive(now, 0, address(1, 2), &bytes(&Packet { sequence: 0, messages: vec![message] }));
+        router.hear(now, 0, address(1, 2), &bytes(&Packet { sequence: 0, messages: vec![message] }));
     }
-    let agent = router.agent_mut().unwrap();
+    let agent = router.olsr_mut().unwrap();
     assert!(agent.refused() > 0);
     assert!(agent.networks().len() <= 4_096 && agent.aliases().count() <= 4_096);
     assert!(router.routes(now).len() <= 2 * MOST_ROUTES);
@@ -356,11 +363,11 @@ fn a_neighbour_that_claims_everything_fills_neither_memory_nor_tables() {
     let malformed = router.counters().malformed;
     let tc = Body::Tc(Arc::new(Tc { sequence: 1, neighbours: vec![address(9, 9); 513] }));
     let packet = Packet { sequence: 0, messages: vec![flooded(address(9, 9), 1, tc)] };
-    router.receive(now, 0, address(1, 2), &bytes(&packet));
+    router.hear(now, 0, address(1, 2), &bytes(&packet));
     assert_eq!(router.counters().malformed, malformed + 1);
     // Neighbours that are too many are not heard.
     for n in 0..300 {
-        router.receive(now, 0, Ipv4Addr::from_bits(0x0a20_0000 + n), &bytes(&Packet::default()));
+        router.hear(now, 0, Ipv4Addr::from_bits(0x0a20_0000 + n), &bytes(&Packet::default()));
     }
     assert_eq!(router.counters().too_many, 45, "256 are remembered, one of them from before");
 }
@@ -422,7 +429,7 @@ fn a_hundred_thousand_mutated_datagrams_leave_the_routes_between_others() {
     for round in 0..1_000 {
         for _ in 0..100 {
             let datagram = mutated(&mut rng, stranger, to);
-            net.routers[1].receive(net.now, 0, stranger, &datagram);
+            net.routers[1].hear(net.now, 0, stranger, &datagram);
         }
         for _ in 0..4 {
             net.step();
@@ -448,7 +455,8 @@ fn a_route_by_cost_changes_only_if_the_options_let_it() {
             hysteresis,
             ..olsr::Metric::default()
         };
-        let config = Config { olsr: olsr::Config::rfc().with_metric(metric), ..Config::default() };
+        let config =
+            Config { routing: Routing::Olsr(olsr::Config::rfc().with_metric(metric)), ..Config::default() };
         let addresses: [&[_]; 4] = [
             &[address(1, 1), address(3, 1)],
             &[address(1, 2), address(2, 2)],
@@ -507,7 +515,7 @@ fn a_signed_packet_counts_once_from_its_sender_unchanged_and_soon() {
     let from = address(1, 2);
     let is_used = |router: &mut Router, now: Instant, from: Ipv4Addr, bytes: &[u8]| {
         let before = router.counters();
-        router.receive(now, 0, from, bytes);
+        router.hear(now, 0, from, bytes);
         router.counters().received > before.received
     };
     for at_byte in 0..datagram.len() {

@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, UdpSocket};
 
 use multihop_netlink::{Route, add_route};
-use multihop_route::{PROTOCOL, RouteError, Stop, run};
+use multihop_route::{PROTOCOL, RouteError, Routing, Stop, run};
 
 use super::network::{Host, eventually, hosts, quick};
 
@@ -113,6 +113,7 @@ fn routes_of_a_killed_daemon_are_removed_at_the_next_start() {
         interface,
         table: 254,
         priority: 698,
+        source: None,
     };
     host.namespace.run(|| add_route(&left, PROTOCOL)).unwrap().unwrap();
     assert_eq!(host.routes(), [left]);
@@ -160,7 +161,8 @@ fn a_reload_keeps_routes() {
     line[1].start(quick(&["veth-b", "veth-c"]));
     line[2].start(quick(&["veth-d"]));
     let mut other = quick(&["veth-a"]);
-    other.olsr.hello_interval = multihop_core::Duration::from_millis(150);
+    let Routing::Olsr(olsr) = &mut other.routing else { panic!("OLSR is the default") };
+    olsr.hello_interval = multihop_core::Duration::from_millis(150);
     let stop = line[0].start_with(quick(&["veth-a"]), vec![other]);
     eventually("a route", || line[0].via(address(2, 3)).is_some());
     stop.reload();

@@ -4,3 +4,4 @@
 
 mod daemons;
 mod network;
+mod on_demand;

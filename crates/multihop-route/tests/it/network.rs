@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use multihop_core::Duration as Time;
 use multihop_netlink::Route;
 use multihop_netns::Namespace;
-use multihop_route::{Config, PROTOCOL, RouteError, Stop, run};
+use multihop_route::{Config, PROTOCOL, RouteError, Routing, Stop, run};
 use multihop_routing::olsr;
 use serde_json::Value;
 
@@ -48,7 +48,7 @@ pub(crate) fn quick(interfaces: &[&str]) -> Config {
         ..olsr::Config::rfc()
     };
     let interfaces = interfaces.iter().map(|name| (*name).to_owned()).collect();
-    Config { interfaces, olsr, ..Config::default() }
+    Config { interfaces, routing: Routing::Olsr(olsr), ..Config::default() }
 }
 
 impl Host {

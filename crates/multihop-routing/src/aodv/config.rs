@@ -118,6 +118,11 @@ impl Config {
         }
     }
 
+    /// The values for real hosts, whose traffic goes both ways and whose kernels do not give back what is lost.
+    pub const fn for_hosts() -> Self {
+        Self { gratuitous_replies: true, ..Self::uu(LinkFailure::Hello) }
+    }
+
     const fn ns2(link_failure: LinkFailure) -> Self {
         Self {
             preset: Preset::Ns2,

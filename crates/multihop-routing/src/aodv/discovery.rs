@@ -206,7 +206,7 @@ impl Agent {
         }
         let request = Request { hop_count: request.hop_count + 1, ..request };
         self.learn_reverse_route(now, from, &request);
-        if request.destination == self.address {
+        if self.has(request.destination) {
             self.reply_as_destination(now, &request);
         } else if self.can_reply(&request) {
             self.reply_from_table(now, &request);

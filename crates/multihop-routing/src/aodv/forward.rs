@@ -19,7 +19,8 @@ impl Agent {
     /// Forwards a packet, or buffers it while a route is searched for.
     pub(super) fn route(&mut self, now: Instant, packet: Routable) {
         if let Some(next_hop) = self.next_hop(packet.destination) {
-            self.refresh(now, &packet, next_hop);
+            let source = packet.previous_hop.map(|_| packet.source);
+            self.refresh(now, source, packet.destination, next_hop);
             self.out.push_back(Output::Forward { ticket: packet.ticket, next_hop, route: None });
         } else if packet.previous_hop.is_none() || self.is_repairing(packet.destination) {
             let destination = packet.destination;
@@ -102,17 +103,23 @@ impl Agent {
     }
 
     /// Use extends the lifetime of routes: in `ns2` of the forward route, in `uu` also of the
-    /// reverse route and of the routes to both neighbours.
-    fn refresh(&mut self, now: Instant, packet: &Routable, next_hop: Ipv4Addr) {
+    /// reverse route and of the routes to both neighbours. `source` is that of a packet of another node.
+    pub(super) fn refresh(
+        &mut self,
+        now: Instant,
+        source: Option<Ipv4Addr>,
+        destination: Ipv4Addr,
+        next_hop: Ipv4Addr,
+    ) {
         let until = now + self.config.active_route_timeout;
         match self.config.preset {
-            Preset::Ns2 => self.table.extend(packet.destination, until),
+            Preset::Ns2 => self.table.extend(destination, until),
             Preset::Uu => {
-                self.refresh_route(packet.destination, next_hop, until);
-                if packet.previous_hop.is_some()
-                    && let Some(back) = self.next_hop(packet.source)
+                self.refresh_route(destination, next_hop, until);
+                if let Some(source) = source
+                    && let Some(back) = self.next_hop(source)
                 {
-                    self.refresh_route(packet.source, back, until);
+                    self.refresh_route(source, back, until);
                 }
             }
         }

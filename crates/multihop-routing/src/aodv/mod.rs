@@ -9,6 +9,7 @@ mod config;
 mod discovery;
 mod error;
 mod forward;
+mod host;
 mod limit;
 mod neighbours;
 mod notices;
@@ -24,6 +25,7 @@ pub use table::{Route, RouteState};
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
 use multihop_core::{Instant, Machine, Rng};
@@ -65,6 +67,8 @@ pub struct Agent {
     error_limit: RateLimit,
     delayed: Delayed,
     last_broadcast: Option<Instant>,
+    /// Further addresses of this node.
+    aliases: Vec<Ipv4Addr>,
     rng: Rng,
     out: VecDeque<Output>,
 }
@@ -90,6 +94,7 @@ impl Agent {
             error_limit: RateLimit::new(config.rate_limit),
             delayed: Delayed::default(),
             last_broadcast: None,
+            aliases: Vec::new(),
             rng,
             out: VecDeque::new(),
             config,

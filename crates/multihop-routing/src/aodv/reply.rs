@@ -22,7 +22,7 @@ impl Agent {
         self.send_reply(
             now,
             request.originator,
-            new_reply(self.address, 0, sequence, request.originator, lifetime),
+            new_reply(request.destination, 0, sequence, request.originator, lifetime),
         );
     }
 
@@ -55,7 +55,7 @@ impl Agent {
             let message = Message::ReplyAck;
             self.send(now, Outgoing { to: Some(from), ttl: 1, message, forwarded: false });
         }
-        if reply.destination == self.address || reply.hop_count == u8::MAX {
+        if self.has(reply.destination) || reply.hop_count == u8::MAX {
             return;
         }
         let hops = reply.hop_count + 1;

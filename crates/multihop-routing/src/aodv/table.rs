@@ -84,6 +84,15 @@ impl Table {
         self.routes.iter().map(|(&destination, route)| (destination, route))
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.routes.len()
+    }
+
+    /// Removes entries of which only the number is left.
+    pub(super) fn forget(&mut self) {
+        self.routes.retain(|_, route| route.state != RouteState::Forgotten);
+    }
+
     pub(super) fn get(&self, destination: Ipv4Addr) -> Option<&Route> {
         self.routes.get(&destination)
     }

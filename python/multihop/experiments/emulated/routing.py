@@ -23,6 +23,7 @@ OURS = "$MULTIHOP route radio0 --quiet"
 DAEMONS = {
     "multihop, OLSR": [OURS],
     "multihop, APDR": [OURS + " --set routing.protocol=apdr"],
+    "multihop, AODV": [OURS + " --set routing.protocol=aodv"],
     "olsrd": [OLSRD],
     "babeld": [BABELD],
     "multihop and olsrd": [OURS, OLSRD],
@@ -36,7 +37,8 @@ START, ASKED = 1.0, END - 6.0
 SPACING, APART, MOVE = 200.0, 700.0, 1.0
 """Metres between neighbours, and to stations that are out of reach; seconds of a move."""
 
-# Bytes of IP packets with routing messages: broadcasts of IPv4, and all of IPv6, which only babeld uses.
+# Bytes of IP packets with routing messages: broadcasts of IPv4, and all of IPv6, which only babeld uses. The replies and errors that AODV sends to
+# single neighbours are left out.
 COUNTER = (
     "{ awk '/^IpExt:/{if(n++)for(i=2;i<=NF;i++){if(h[i]==\"OutBcastOctets\")b=$i}else split($0,h)}END{print b}' /proc/net/netstat; "
     "awk '/^Ip6OutOctets/{print $2}' /proc/net/snmp6; } | tr '\\n' ' '"
@@ -127,7 +129,7 @@ DELIVERED = Metric("delivered", "answered, %", delivered)
 CONTROL = Metric("control", "routing bytes / s", control)
 TAP: Settings = {"mac": {"arp": "queueing"}, "emulation": {"interface": "tap"}}
 ABOUT = (
-    "multihop route with OLSR and APDR, olsrd 0.5.3 in the mode of RFC 3626 with the same intervals, babeld with its defaults for wireless "
+    "multihop route with OLSR, APDR and AODV, olsrd 0.5.3 in the mode of RFC 3626 with the same intervals, babeld with its defaults for wireless "
     "interfaces, and OLSR of both programs in turns. "
 )
 

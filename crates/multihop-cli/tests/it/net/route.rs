@@ -151,7 +151,89 @@ fn what_is_wrong_with_a_configuration_is_said() {
     let text = said(&["wlan0", "--set", "routing.protocol=apdr", "--set", "routing.clocks=synchronised"]);
     assert!(text.contains("found \"synchronised\", allowed on real interfaces: \"echoed\""), "{text}");
     let text = said(&["wlan0", "--set", "routing.protocol=aodw"]);
-    assert!(text.contains("\"olsr\", \"apdr\""), "{text}");
+    assert!(text.contains("\"olsr\", \"apdr\", \"aodv\""), "{text}");
+    let aodv = |rest: &[&str]| said(&[&["wlan0", "--set", "routing.protocol=aodv"], rest].concat());
+    let text = aodv(&["--set", "routing.link_failure=mac"]);
+    assert!(text.contains("found \"mac\", allowed on real interfaces: \"hello\""), "{text}");
+    let text = aodv(&["--announce", "default"]);
+    assert!(text.contains("allowed with protocol = \"olsr\" or \"apdr\""), "{text}");
+    let text = said(&["wlan0", "--set", "on_demand=[\"default\"]"]);
+    assert!(text.contains("allowed with protocol = \"aodv\""), "{text}");
+}
+
+const UNIT: &str = include_str!("../../../../../packaging/multihop-route.service");
+
+#[test]
+fn systemd_accepts_the_unit() {
+    // Neither the command nor its manual is installed.
+    let unit = UNIT.replace("/usr/local/bin/multihop", env!("CARGO_BIN_EXE_multihop"));
+    let lines = unit.lines().filter(|line| !line.starts_with("Documentation="));
+    let unit = lines.collect::<Vec<_>>().join("\n");
+    let folder = Folder::new("unit").with("multihop-route.service", &unit);
+    let path = folder.path().join("multihop-route.service");
+    match Command::new("systemd-analyze").arg("verify").arg(path).output() {
+        Err(error) => println!("skipped: the unit is checked by systemd-analyze: {error}"),
+        Ok(output) => assert_eq!((output.status.code(), stderr(&output)), (Some(0), "")),
+    }
+}
+
+/// As systemd starts it: another user, with the rights of the unit and no way to more.
+#[test]
+fn the_rights_of_the_unit_suffice() {
+    let (Some(left), Some(right)) = (host(), host()) else { return };
+    left.join(("veth-a", "10.0.1.1/24"), &right, ("veth-b", "10.0.1.2/24")).unwrap();
+    let rights = |key: &str| {
+        let line = UNIT.lines().find_map(|line| line.strip_prefix(key)).unwrap().to_lowercase();
+        let names = line.split_whitespace().map(|name| format!("+{}", name.strip_prefix("cap_").unwrap()));
+        names.collect::<Vec<_>>().join(",")
+    };
+    let (ambient, bounding) = (rights("AmbientCapabilities="), rights("CapabilityBoundingSet="));
+    let command = |protocol: &str, interface: &str| {
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs"]);
+        command.args([format!("--bounding-set=-all,{bounding}"), format!("--inh-caps=-all,{ambient}")]);
+        command.arg(format!("--ambient-caps={ambient}")).arg(env!("CARGO_BIN_EXE_multihop"));
+        let set = format!("routing.protocol={protocol}");
+        command.args(["-q", "route", interface, "--set", "routing.hello_interval=0.2", "--set", &set]);
+        command
+    };
+    for protocol in ["olsr", "aodv"] {
+        let start = |host: &Namespace, interface| host.spawn(&mut command(protocol, interface)).unwrap();
+        let mut daemons = [start(&left, "veth-a"), start(&right, "veth-b")];
+        eventually(protocol, || {
+            assert_eq!(daemons[0].try_wait().unwrap(), None, "{protocol}: it has ended");
+            routes(&left).contains("10.0.1.2 dev veth-a")
+        });
+        for daemon in &mut daemons {
+            Command::new("kill").arg(daemon.id().to_string()).status().unwrap();
+            assert_eq!(daemon.wait().unwrap().code(), Some(0));
+        }
+        assert_eq!(routes(&left), "");
+    }
+}
+
+#[test]
+fn nothing_is_left_of_a_killed_daemon_of_aodv_after_the_next_start() {
+    let (Some(left), Some(right)) = (host(), host()) else { return };
+    left.join(("veth-a", "10.0.1.1/24"), &right, ("veth-b", "10.0.1.2/24")).unwrap();
+    let aodv = |interface| ["route", interface, "--set", "routing.protocol=aodv"];
+    let mut other = start_in(&right, &aodv("veth-b"));
+    let mut killed = start_in(&left, &aodv("veth-a"));
+    eventually("a neighbour", || routes(&left).contains("10.0.1.2 dev veth-a"));
+    let into_tun = |text: &str| text.lines().filter(|line| line.contains("dev multihop")).count();
+    assert_eq!(into_tun(&routes(&left)), 3, "{}", routes(&left));
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    eventually("an end of the TUN interface", || into_tun(&routes(&left)) == 0);
+    assert!(routes(&left).contains("10.0.1.2 dev veth-a"), "the neighbour's route is left");
+    let mut next = start_in(&left, &aodv("veth-a"));
+    eventually("another daemon", || into_tun(&routes(&left)) == 3);
+    Command::new("kill").arg(next.id().to_string()).status().unwrap();
+    assert_eq!(next.wait().unwrap().code(), Some(0));
+    let links = left.run(|| Command::new("ip").args(["-o", "link"]).output()).unwrap().unwrap();
+    assert_eq!((routes(&left).as_str(), stdout(&links).contains("multihop")), ("", false));
+    other.kill().unwrap();
+    other.wait().unwrap();
 }
 
 #[test]

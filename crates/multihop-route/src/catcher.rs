@@ -1,0 +1,288 @@
+//! What AODV needs of this host: packets without a route, a way to send them later, and news of how routes fare.
+
+use std::collections::BTreeSet;
+use std::io::{self, IoSlice};
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+
+use multihop_core::Instant;
+use multihop_netlink::{Interface, News, Route, add_route, failed_neighbour, remove_route};
+use multihop_netns::interface::{Link, set_up};
+use multihop_tun::Tun;
+use multihop_wire::{icmp, ipv4};
+use nix::libc;
+use nix::net::if_::if_nametoindex;
+use nix::sys::socket::{ControlMessage, MsgFlags, SockaddrIn, sendmsg};
+use socket2::{Domain, Protocol, Socket, Type};
+
+use crate::config::{Config, Prefix};
+use crate::kernel::PROTOCOL;
+use crate::usage::{Pair, Usage};
+
+/// A TUN interface that catches packets without a route, and the sockets beside it.
+#[derive(Debug)]
+pub(crate) struct Catcher {
+    tun: Tun,
+    index: u32,
+    mtu: Option<u16>,
+    /// Sends whole IP packets.
+    raw: Socket,
+    usage: Usage,
+    neighbours: News,
+    /// Routes into the TUN interface.
+    routes: BTreeSet<Route>,
+    refusals: Refusals,
+}
+
+impl Catcher {
+    /// Takes `CAP_NET_ADMIN` and `CAP_NET_RAW`. It catches nothing yet.
+    pub(crate) fn open() -> io::Result<Self> {
+        let tun = Tun::open("multihop%d")?;
+        // Whose packets come with their headers.
+        let raw = Protocol::from(libc::IPPROTO_RAW);
+        let raw = Socket::new(Domain::IPV4, Type::RAW.nonblocking().cloexec(), Some(raw))?;
+        Ok(Self {
+            index: if_nametoindex(tun.name())?,
+            tun,
+            mtu: None,
+            raw,
+            usage: Usage::open()?,
+            neighbours: News::of_neighbours()?,
+            routes: BTreeSet::new(),
+            refusals: Refusals::default(),
+        })
+    }
+
+    /// Catches packets to what the configuration says, for a router with these interfaces and this main address.
+    pub(crate) fn set(
+        &mut self,
+        interfaces: &[&Interface],
+        main: Option<Ipv4Addr>,
+        config: &Config,
+    ) -> io::Result<()> {
+        // What the TUN interface lets through must fit into all others.
+        let mtu = interfaces.iter().map(|interface| interface.mtu).min();
+        let mtu = mtu.map(|mtu| u16::try_from(mtu).unwrap_or(u16::MAX));
+        if let Some(mtu) = mtu.filter(|mtu| self.mtu != Some(*mtu)) {
+            set_up(self.tun.name(), Link { mtu: Some(mtu), ..Link::default() })?;
+            self.mtu = Some(mtu);
+        }
+        self.usage.set_interfaces(interfaces.iter().map(|interface| interface.index).collect())?;
+        let wanted: BTreeSet<_> = match main {
+            None => BTreeSet::new(),
+            Some(main) => {
+                networks(interfaces, config).map(|network| self.route(network, main, config)).collect()
+            }
+        };
+        for old in self.routes.difference(&wanted) {
+            remove_route(old, PROTOCOL)?;
+        }
+        for new in wanted.difference(&self.routes) {
+            add_route(new, PROTOCOL)?;
+        }
+        self.routes = wanted;
+        Ok(())
+    }
+
+    fn route(&self, network: Prefix, main: Ipv4Addr, config: &Config) -> Route {
+        Route {
+            destination: network.parts(),
+            via: None,
+            interface: self.index,
+            table: config.table,
+            priority: LAST,
+            source: Some(main),
+        }
+    }
+
+    /// What to wait for: packets, pairs of hosts, and neighbours that do not answer.
+    pub(crate) fn descriptors(&self) -> [BorrowedFd<'_>; 3] {
+        [self.tun.as_fd(), self.usage.as_fd(), self.neighbours.as_fd()]
+    }
+
+    /// The next packet without a route; `None` if there is none now.
+    pub(crate) fn receive<'a>(&self, buffer: &'a mut [u8]) -> io::Result<Option<&'a [u8]>> {
+        Ok(self.tun.receive(buffer)?.map(|length| &buffer[..length]))
+    }
+
+    /// Hosts between which packets have left.
+    pub(crate) fn used(&mut self, now: Instant) -> io::Result<Vec<Pair>> {
+        self.usage.take(now)
+    }
+
+    pub(crate) const fn deadline(&self) -> Option<Instant> {
+        self.usage.deadline()
+    }
+
+    pub(crate) fn handle_timeout(&mut self, now: Instant) -> io::Result<()> {
+        if self.deadline().is_some_and(|at| at <= now) {
+            self.usage.look_again()?;
+        }
+        Ok(())
+    }
+
+    /// Neighbours that do not answer, each with the number of the interface.
+    pub(crate) fn failed(&self) -> io::Result<Vec<(u32, Ipv4Addr)>> {
+        let mut failed = Vec::new();
+        // What the kernel had no room for is noticed by missing HELLOs.
+        self.neighbours.take(|message| {
+            if let Some((interface, std::net::IpAddr::V4(address))) = failed_neighbour(message) {
+                failed.push((interface, address));
+            }
+        })?;
+        Ok(failed)
+    }
+
+    /// Sends a packet on its way, over this interface and no other, lest it comes back.
+    pub(crate) fn send(&self, interface: u32, packet: &[u8]) -> io::Result<()> {
+        let Ok(interface) = interface.try_into() else { return Ok(()) };
+        let any = libc::in_addr { s_addr: 0 };
+        let info = libc::in_pktinfo { ipi_ifindex: interface, ipi_spec_dst: any, ipi_addr: any };
+        self.transmit(packet, &[ControlMessage::Ipv4PacketInfo(&info)])
+    }
+
+    /// Tells the source of a packet that its destination cannot be reached.
+    pub(crate) fn refuse(&mut self, now: Instant, main: Option<Ipv4Addr>, packet: &[u8]) -> io::Result<()> {
+        match main.and_then(|main| answer(main, packet)).filter(|_| self.refusals.allow(now)) {
+            Some(answer) => self.transmit(&answer, &[]),
+            None => Ok(()),
+        }
+    }
+
+    fn transmit(&self, packet: &[u8], control: &[ControlMessage<'_>]) -> io::Result<()> {
+        let Some(to) = packet.get(16..20).and_then(|bytes| <[u8; 4]>::try_from(bytes).ok()) else {
+            return Ok(());
+        };
+        let to = SockaddrIn::from(SocketAddrV4::new(to.into(), 0));
+        let flags = MsgFlags::MSG_DONTWAIT;
+        sendmsg(self.raw.as_raw_fd(), &[IoSlice::new(packet)], control, flags, Some(&to))?;
+        Ok(())
+    }
+}
+
+/// The networks of which packets are caught. The kernel prefers its own route to the network of an interface unless
+/// another one is more specific, as those to the halves are.
+fn networks<'a>(interfaces: &'a [&Interface], config: &'a Config) -> impl Iterator<Item = Prefix> + 'a {
+    let of = |interface: &&'a Interface| {
+        interface.addresses.iter().map(|one| Prefix::around(one.address, one.prefix)).collect::<Vec<_>>()
+    };
+    let own: BTreeSet<_> = interfaces.iter().flat_map(of).collect();
+    let wanted = match &config.on_demand {
+        Some(networks) => networks.clone(),
+        None => own.iter().copied().chain([Prefix::ALL]).collect(),
+    };
+    wanted.into_iter().flat_map(move |network| match network.halves() {
+        Some(halves) if own.contains(&network) => halves.to_vec(),
+        None if own.contains(&network) => Vec::new(),
+        _ => vec![network],
+    })
+}
+
+/// The ICMP error for a packet; `None` if there may be none (RFC 1122 §3.2.2).
+fn answer(main: Ipv4Addr, packet: &[u8]) -> Option<Vec<u8>> {
+    let (header, payload) = ipv4::Header::parse(packet).ok()?;
+    let is_error = header.protocol == icmp::PROTOCOL && payload.first() != Some(&ECHO_REQUEST);
+    if is_error || !Prefix::host(header.source).is_routable() {
+        return None;
+    }
+    let quote = icmp::Quote::new(header, payload);
+    let mut error = Vec::new();
+    icmp::Message::Unreachable { code: icmp::HOST_UNREACHABLE, quote }.emit(&mut error);
+    let header = ipv4::Header {
+        tos: 0,
+        id: 0,
+        dont_fragment: false,
+        ttl: 64,
+        protocol: icmp::PROTOCOL,
+        source: main,
+        destination: header.source,
+    };
+    let mut answer = Vec::new();
+    header.emit(&error, &mut answer);
+    Some(answer)
+}
+
+/// Limits ICMP errors (RFC 1812 §4.3.2.8).
+#[derive(Debug, Default)]
+struct Refusals {
+    second: u64,
+    sent: u32,
+}
+
+impl Refusals {
+    fn allow(&mut self, now: Instant) -> bool {
+        let second = now.as_nanos() / 1_000_000_000;
+        if second != self.second {
+            *self = Self { second, sent: 0 };
+        }
+        self.sent += 1;
+        self.sent <= MOST_REFUSALS
+    }
+}
+
+const ECHO_REQUEST: u8 = 8;
+/// In a second.
+const MOST_REFUSALS: u32 = 100;
+/// The priority of a route that is used if there is no other.
+const LAST: u32 = u32::MAX;
+
+#[cfg(test)]
+mod tests {
+    use multihop_netlink::Address;
+
+    use super::*;
+
+    const MAIN: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+
+    fn packet(protocol: u8, payload: &[u8]) -> Vec<u8> {
+        let header = ipv4::Header {
+            tos: 0,
+            id: 1,
+            dont_fragment: true,
+            ttl: 64,
+            protocol,
+            source: Ipv4Addr::new(10, 0, 0, 7),
+            destination: Ipv4Addr::new(10, 0, 0, 9),
+        };
+        let mut packet = Vec::new();
+        header.emit(payload, &mut packet);
+        packet
+    }
+
+    #[test]
+    fn sources_are_told_by_an_error_that_quotes_their_packet_but_not_of_errors() {
+        let told = answer(MAIN, &packet(17, &[5; 40])).unwrap();
+        let (header, error) = ipv4::Header::parse(&told).unwrap();
+        assert_eq!((header.source, header.destination), (MAIN, Ipv4Addr::new(10, 0, 0, 7)));
+        let Ok(icmp::Message::Unreachable { code: icmp::HOST_UNREACHABLE, quote }) =
+            icmp::Message::parse(error)
+        else {
+            panic!("not the error for a host: {error:?}")
+        };
+        assert_eq!((quote.header.destination, quote.payload_len), (Ipv4Addr::new(10, 0, 0, 9), 40));
+        assert!(answer(MAIN, &packet(icmp::PROTOCOL, &[ECHO_REQUEST, 0, 0, 0, 0, 0, 0, 0])).is_some());
+        assert!(answer(MAIN, &packet(icmp::PROTOCOL, &[3, 1, 0, 0, 0, 0, 0, 0])).is_none());
+        assert!(answer(MAIN, &[]).is_none());
+    }
+
+    #[test]
+    fn networks_of_interfaces_are_caught_by_halves() {
+        let interface = |prefix| Interface {
+            index: 1,
+            name: "radio0".to_owned(),
+            is_up: true,
+            mtu: 1500,
+            addresses: vec![Address { address: MAIN, prefix }],
+        };
+        let caught = |prefix, on_demand: Option<&[&str]>| {
+            let on_demand = on_demand.map(|texts| texts.iter().map(|text| text.parse().unwrap()).collect());
+            let config = Config { on_demand, ..Config::default() };
+            networks(&[&interface(prefix)], &config).map(|network| network.to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(caught(24, None), ["10.0.0.0/25", "10.0.0.128/25", "0.0.0.0/0"]);
+        assert_eq!(caught(32, None), ["0.0.0.0/0"]);
+        assert_eq!(caught(24, Some(&["10.0.0.0/24"])), ["10.0.0.0/25", "10.0.0.128/25"]);
+        assert_eq!(caught(24, Some(&["10.0.0.0/8"])), ["10.0.0.0/8"]);
+        assert!(caught(24, Some(&[])).is_empty());
+    }
+}

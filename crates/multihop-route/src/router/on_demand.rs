@@ -1,0 +1,288 @@
+//! AODV behind several interfaces: its messages, and the packets that wait for routes.
+//!
+//! The agent has one address, the main address. Each interface's HELLOs name its own address, so that neighbours are
+//! known by the addresses from which they send.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+
+use multihop_core::{Duration, Instant, Machine as _};
+use multihop_routing::agent::{Input, NO_FLOW, Output, Routable, Ticket};
+use multihop_routing::aodv::{Agent, RouteState};
+use multihop_routing::message::Message as RoutingMessage;
+use multihop_wire::aodv::{Message, Reply};
+use serde::Serialize;
+
+use super::Port;
+use crate::config::Prefix;
+
+/// What becomes of a packet that had no route.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Fate {
+    /// It leaves over this interface.
+    Leaves {
+        /// The number of the interface.
+        interface: u32,
+        /// The packet.
+        packet: Vec<u8>,
+    },
+    /// It is dropped, and its source is told.
+    Refused {
+        /// The packet.
+        packet: Vec<u8>,
+    },
+}
+
+/// What AODV has sent, and packets that had no route.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
+pub struct OnDemandCounts {
+    /// HELLOs sent.
+    pub hellos: u64,
+    /// Route requests sent or forwarded.
+    pub requests: u64,
+    /// Route replies sent or forwarded.
+    pub replies: u64,
+    /// Route errors sent.
+    pub errors: u64,
+    /// Packets that had no route when they came.
+    pub caught: u64,
+    /// Of these, packets that left when there was a route.
+    pub released: u64,
+    /// Of these, packets that were dropped.
+    pub dropped: u64,
+    /// Neighbours that the kernel reported as unreachable.
+    pub failed_neighbours: u64,
+    /// Messages from neighbours that sent too many.
+    pub too_frequent: u64,
+}
+
+/// An AODV agent, and the packets that it was asked about.
+#[derive(Debug)]
+pub(super) struct OnDemand {
+    pub(super) agent: Agent,
+    pub(super) counts: OnDemandCounts,
+    held: BTreeMap<Ticket, Vec<u8>>,
+    next_ticket: u32,
+    /// What happened to packets: the next hop of those that leave.
+    ends: Vec<(Option<Ipv4Addr>, Vec<u8>)>,
+    messages: Vec<Outgoing>,
+    rates: Rates,
+}
+
+/// A message that leaves.
+#[derive(Debug)]
+pub(super) struct Outgoing {
+    /// The neighbour; `None`: all.
+    pub(super) to: Option<Ipv4Addr>,
+    pub(super) ttl: u8,
+    message: Message,
+}
+
+impl OnDemand {
+    pub(super) fn new(agent: Agent) -> Self {
+        Self {
+            agent,
+            counts: OnDemandCounts::default(),
+            held: BTreeMap::new(),
+            next_ticket: 0,
+            ends: Vec::new(),
+            messages: Vec::new(),
+            rates: Rates::default(),
+        }
+    }
+
+    /// A neighbour's message. Refused if there is no room for what it tells.
+    pub(super) fn receive(&mut self, now: Instant, from: Ipv4Addr, ttl: u8, message: Message) {
+        if !self.rates.allow(now, from) {
+            self.counts.too_frequent += 1;
+            return;
+        }
+        if self.agent.destinations() >= MOST_DESTINATIONS {
+            self.agent.forget();
+        }
+        if self.agent.destinations() >= MOST_DESTINATIONS && !matches!(message, Message::Error(_)) {
+            return;
+        }
+        self.agent.handle(now, Input::Message { from, ttl, message: RoutingMessage::Aodv(message) });
+        self.drain(now);
+    }
+
+    pub(super) fn handle_timeout(&mut self, now: Instant) {
+        self.agent.handle_timeout(now);
+        self.drain(now);
+    }
+
+    /// A packet for which the kernel has no route; `own`: of this host.
+    pub(super) fn catch(&mut self, now: Instant, (source, destination): Ends, own: bool, packet: &[u8]) {
+        self.counts.caught += 1;
+        if self.held.len() >= MOST_HELD {
+            return self.end(None, packet.to_vec());
+        }
+        self.next_ticket = self.next_ticket.wrapping_add(1);
+        let ticket = Ticket(self.next_ticket);
+        self.held.insert(ticket, packet.to_vec());
+        let previous_hop = (!own).then_some(source);
+        let packet =
+            Routable { ticket, source, destination, previous_hop, hops: 0, flow: NO_FLOW, route: None };
+        self.agent.handle(now, Input::Packet(packet));
+        self.drain(now);
+    }
+
+    /// A packet to where no route may lead.
+    pub(super) fn refuse(&mut self, packet: &[u8]) {
+        self.counts.caught += 1;
+        self.end(None, packet.to_vec());
+    }
+
+    pub(super) fn lose_neighbour(&mut self, now: Instant, neighbour: Ipv4Addr) {
+        self.counts.failed_neighbours += 1;
+        self.agent.on_neighbour_lost(now, neighbour);
+        self.drain(now);
+    }
+
+    /// Packets that are at the end of their wait, and the next hops of those that leave.
+    pub(super) fn take_ends(&mut self) -> Vec<(Option<Ipv4Addr>, Vec<u8>)> {
+        std::mem::take(&mut self.ends)
+    }
+
+    pub(super) fn take_messages(&mut self) -> Vec<Outgoing> {
+        std::mem::take(&mut self.messages)
+    }
+
+    /// Packets that wait.
+    pub(super) fn waiting(&self) -> usize {
+        self.held.len()
+    }
+
+    /// Destinations with their next hops and distances, the nearest first.
+    pub(super) fn routes(&self) -> Vec<(Ipv4Addr, Ipv4Addr, u8)> {
+        let valid = self.agent.routes().filter(|(_, route)| route.state == RouteState::Valid);
+        let mut routes: Vec<_> = valid.map(|(to, route)| (to, route.next_hop, route.hops)).collect();
+        routes.sort_unstable_by_key(|(to, _, hops)| (*hops, *to));
+        routes
+    }
+
+    /// The kernel has its own interface queues, and tells connections by its own means.
+    fn drain(&mut self, now: Instant) {
+        while let Some(output) = self.agent.poll_output(now) {
+            match output {
+                Output::Forward { ticket, next_hop, .. } => {
+                    if let Some(packet) = self.held.remove(&ticket) {
+                        self.end(Some(next_hop), packet);
+                    }
+                }
+                Output::Drop { ticket, .. } => {
+                    if let Some(packet) = self.held.remove(&ticket) {
+                        self.end(None, packet);
+                    }
+                }
+                Output::Message { to, ttl, message: RoutingMessage::Aodv(message) } => {
+                    *self.counter(&message) += 1;
+                    self.messages.push(Outgoing { to, ttl, message });
+                }
+                Output::Message { .. }
+                | Output::Purge { .. }
+                | Output::Discard { .. }
+                | Output::Notice { .. } => {}
+            }
+        }
+    }
+
+    fn end(&mut self, next_hop: Option<Ipv4Addr>, packet: Vec<u8>) {
+        match next_hop {
+            Some(_) => self.counts.released += 1,
+            None => self.counts.dropped += 1,
+        }
+        self.ends.push((next_hop, packet));
+    }
+
+    fn counter(&mut self, message: &Message) -> &mut u64 {
+        match message {
+            Message::Request(_) => &mut self.counts.requests,
+            Message::Reply(reply) if is_hello(reply) => &mut self.counts.hellos,
+            Message::Reply(_) | Message::ReplyAck => &mut self.counts.replies,
+            Message::Error(_) => &mut self.counts.errors,
+        }
+    }
+}
+
+impl Outgoing {
+    /// Its bytes for an interface: a HELLO names the interface's address.
+    pub(super) fn over(&self, port: &Port) -> Vec<u8> {
+        let message = match &self.message {
+            Message::Reply(hello) if is_hello(hello) => {
+                Message::Reply(Reply { destination: port.address, originator: port.address, ..*hello })
+            }
+            other => other.clone(),
+        };
+        let mut bytes = Vec::with_capacity(message.wire_len());
+        message.emit(&mut bytes);
+        bytes
+    }
+}
+
+/// No node requests a route to itself.
+fn is_hello(reply: &Reply) -> bool {
+    reply.originator == reply.destination
+}
+
+/// A message that names hosts only.
+pub(super) fn parse(bytes: &[u8]) -> Option<Message> {
+    let is_host = |address: Ipv4Addr| Prefix::host(address).is_routable();
+    let message = Message::parse(bytes).ok()?;
+    let sound = match &message {
+        Message::Request(request) => is_host(request.originator) && is_host(request.destination),
+        Message::Reply(reply) => {
+            is_host(reply.originator) && is_host(reply.destination) && reply.lifetime_ms <= LONGEST_LIFE
+        }
+        Message::Error(_) | Message::ReplyAck => true,
+    };
+    sound.then_some(message)
+}
+
+/// Source and destination of a packet.
+pub(super) type Ends = (Ipv4Addr, Ipv4Addr);
+
+/// Source and destination of an IPv4 packet for one host.
+pub(super) fn ends(packet: &[u8]) -> Option<Ends> {
+    let address = |at: usize| packet.get(at..at + 4)?.try_into().ok().map(|bytes: [u8; 4]| bytes.into());
+    let (source, destination): Ends = (address(12)?, address(16)?);
+    let version = packet.first()? >> 4;
+    (version == 4 && Prefix::host(destination).is_routable()).then_some((source, destination))
+}
+
+/// How many messages each neighbour has sent in this second. The agent remembers each request for some seconds, and
+/// looks through all that it remembers.
+#[derive(Debug, Default)]
+struct Rates {
+    second: u64,
+    counts: BTreeMap<Ipv4Addr, u32>,
+    all: u32,
+}
+
+impl Rates {
+    fn allow(&mut self, now: Instant, from: Ipv4Addr) -> bool {
+        let second = now.as_nanos() / Duration::from_secs(1).as_nanos();
+        if second != self.second {
+            *self = Self { second, ..Self::default() };
+        }
+        let count = self.counts.entry(from).or_default();
+        let allowed = *count < MOST_OF_ONE && self.all < MOST_OF_ALL;
+        if allowed {
+            *count += 1;
+            self.all += 1;
+        }
+        allowed
+    }
+}
+
+/// Messages in a second from one neighbour: ten times what a node sends by the RFC's limits.
+const MOST_OF_ONE: u32 = 200;
+/// The same from all neighbours.
+const MOST_OF_ALL: u32 = 2_000;
+/// Destinations that the agent remembers.
+const MOST_DESTINATIONS: usize = 8_192;
+/// Packets that wait for routes; each search has one at least.
+const MOST_HELD: usize = 256;
+/// A day, ms.
+const LONGEST_LIFE: u32 = 86_400_000;

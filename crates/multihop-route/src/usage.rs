@@ -1,0 +1,183 @@
+//! Which routes the kernel uses: the headers of the packets that it transmits.
+
+use std::io;
+use std::net::Ipv4Addr;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+
+use multihop_core::{Duration, Instant};
+use multihop_wire::{aodv, udp};
+use nix::errno::Errno;
+use nix::libc;
+use nix::sys::socket::{MsgFlags, recv};
+use socket2::{Domain, Protocol, SockFilter, Socket, Type};
+
+/// Sees one packet of each pair of hosts in a tenth of a second: the kernel's filter leaves out the pairs that were
+/// seen, so that a fast flow costs no more than a slow one and hides none.
+#[derive(Debug)]
+pub(crate) struct Usage {
+    socket: Socket,
+    interfaces: Vec<u32>,
+    seen: Vec<Pair>,
+    /// When pairs count as not seen.
+    again_at: Option<Instant>,
+}
+
+/// Source and destination.
+pub(crate) type Pair = (Ipv4Addr, Ipv4Addr);
+
+impl Usage {
+    /// Takes `CAP_NET_RAW`. It sees nothing yet.
+    pub(crate) fn open() -> io::Result<Self> {
+        let all = Protocol::from(i32::from(ETHERTYPE_ALL.to_be()));
+        let socket = Socket::new(Domain::PACKET, Type::DGRAM.nonblocking().cloexec(), Some(all))?;
+        let usage = Self { socket, interfaces: Vec::new(), seen: Vec::new(), again_at: None };
+        usage.attach()?;
+        // What came before the filter.
+        usage.drain(|_| ());
+        Ok(usage)
+    }
+
+    /// The interfaces of which packets count.
+    pub(crate) fn set_interfaces(&mut self, interfaces: Vec<u32>) -> io::Result<()> {
+        self.interfaces = interfaces;
+        self.attach()
+    }
+
+    /// Hosts that have sent packets to other hosts, each pair once in a tenth of a second.
+    pub(crate) fn take(&mut self, now: Instant) -> io::Result<Vec<Pair>> {
+        let mut found = Vec::new();
+        self.drain(|pair| {
+            if !found.contains(&pair) && found.len() < MOST_PAIRS {
+                found.push(pair);
+            }
+        });
+        if !found.is_empty() {
+            self.seen.extend(&found);
+            self.again_at.get_or_insert(now + INTERVAL);
+            self.attach()?;
+        }
+        Ok(found)
+    }
+
+    /// When [`look_again`](Self::look_again) is due.
+    pub(crate) const fn deadline(&self) -> Option<Instant> {
+        self.again_at
+    }
+
+    /// Lets pairs that were seen be seen again.
+    pub(crate) fn look_again(&mut self) -> io::Result<()> {
+        self.seen.clear();
+        self.again_at = None;
+        self.attach()
+    }
+
+    fn drain(&self, mut each: impl FnMut(Pair)) {
+        let mut header = [0; HEADER];
+        for _ in 0..TURN {
+            match recv(self.socket.as_raw_fd(), &mut header, MsgFlags::MSG_DONTWAIT) {
+                Ok(HEADER) => {
+                    let address =
+                        |at: usize| Ipv4Addr::new(header[at], header[at + 1], header[at + 2], header[at + 3]);
+                    each((address(12), address(16)));
+                }
+                Ok(_) | Err(Errno::EINTR) => {}
+                // An interface that goes down is reported as an error, too.
+                Err(_) => return,
+            }
+        }
+    }
+
+    fn attach(&self) -> io::Result<()> {
+        let program =
+            if self.seen.len() < MOST_PAIRS { program(&self.interfaces, &self.seen) } else { vec![NOTHING] };
+        self.socket.attach_filter(&program)
+    }
+}
+
+impl AsFd for Usage {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+/// Passes the headers of IPv4 packets for one host that leave over one of the interfaces, without the daemon's messages
+/// and without those of `seen`. The filter sees packets from the IP header on.
+fn program(interfaces: &[u32], seen: &[Pair]) -> Vec<SockFilter> {
+    let mut program = vec![ancillary(libc::SKF_AD_PKTTYPE), unless(PACKET_OUTGOING, 1), NOTHING];
+    program.extend([ancillary(libc::SKF_AD_PROTOCOL), unless(ETHERTYPE_IPV4, 1), NOTHING]);
+    program.push(ancillary(libc::SKF_AD_IFINDEX));
+    let count = u8::try_from(interfaces.len()).unwrap_or(u8::MAX);
+    for (interface, left) in interfaces.iter().zip((0..count).rev()) {
+        // Past the interfaces that follow and the end of the program.
+        program.push(SockFilter::new(JUMP_EQUAL, left + 1, 0, *interface));
+    }
+    program.push(NOTHING);
+    // Groups and broadcasts.
+    program.extend([word(16), SockFilter::new(JUMP_AT_LEAST, 0, 1, 0xe000_0000), NOTHING]);
+    // UDP to the port of AODV, behind a header of any length.
+    let port = aodv::PORT.into();
+    program.extend([
+        SockFilter::new(LOAD | BYTE | ABSOLUTE, 0, 0, 9),
+        SockFilter::new(JUMP_EQUAL, 0, 4, udp::PROTOCOL.into()),
+        SockFilter::new(LOAD_INDEX_OF_HEADER, 0, 0, 0),
+        SockFilter::new(LOAD | HALF | INDIRECT, 0, 0, 2),
+        SockFilter::new(JUMP_EQUAL, 0, 1, port),
+        NOTHING,
+    ]);
+    for (source, destination) in seen {
+        program.extend([
+            word(12),
+            SockFilter::new(JUMP_EQUAL, 0, 3, source.to_bits()),
+            word(16),
+            SockFilter::new(JUMP_EQUAL, 0, 1, destination.to_bits()),
+            NOTHING,
+        ]);
+    }
+    program.push(SockFilter::new(RETURN, 0, 0, KEPT));
+    program
+}
+
+/// Loads something that the kernel knows of a packet.
+fn ancillary(what: libc::c_int) -> SockFilter {
+    SockFilter::new(LOAD | WORD | ABSOLUTE, 0, 0, (libc::SKF_AD_OFF + what).cast_unsigned())
+}
+
+/// Loads a word of the header.
+const fn word(at: u32) -> SockFilter {
+    SockFilter::new(LOAD | WORD | ABSOLUTE, 0, 0, at)
+}
+
+/// Passes over some instructions if what was loaded is `value`.
+const fn unless(value: u32, skipped: u8) -> SockFilter {
+    SockFilter::new(JUMP_EQUAL, skipped, 0, value)
+}
+
+/// Ends the program: the packet is left out.
+const NOTHING: SockFilter = SockFilter::new(RETURN, 0, 0, 0);
+
+// Instructions of linux/filter.h.
+const LOAD: u16 = 0x00;
+const WORD: u16 = 0x00;
+const HALF: u16 = 0x08;
+const BYTE: u16 = 0x10;
+const ABSOLUTE: u16 = 0x20;
+const INDIRECT: u16 = 0x40;
+const JUMP_EQUAL: u16 = 0x15;
+const JUMP_AT_LEAST: u16 = 0x35;
+/// The length of the IP header into the index.
+const LOAD_INDEX_OF_HEADER: u16 = 0xb1;
+const RETURN: u16 = 0x06;
+
+// Of linux/if_ether.h and linux/if_packet.h.
+const ETHERTYPE_ALL: u16 = 3;
+const ETHERTYPE_IPV4: u32 = 0x0800;
+const PACKET_OUTGOING: u32 = 4;
+
+/// Bytes of a header without options.
+const KEPT: u32 = 20;
+const HEADER: usize = KEPT as usize;
+const INTERVAL: Duration = Duration::from_millis(100);
+/// Pairs in an interval. What a busy router forwards beyond them is seen in another one.
+const MOST_PAIRS: usize = 64;
+/// Headers read at once.
+const TURN: usize = 1024;
