@@ -11,16 +11,16 @@ use multihop_routing::aodv;
 // The protocol; then each datagram: its length, the sender and how it was sent, and how long after the previous one it
 // arrives. Under AODV each is a packet without a route as well.
 fuzz_target!(|data: &[u8]| {
-    let [protocol, mut rest @ ..] = data else { return };
-    let aodv = aodv::Config::for_hosts();
-    let config = match protocol & 1 {
-        0 => Config::default(),
-        _ => Config { protocol: "aodv", routing: Routing::Aodv(aodv), ..Config::default() },
-    };
+    let [protocol, rest @ ..] = data else { return };
+    let mut config = Config::default();
+    if protocol & 1 == 1 {
+        (config.protocol, config.routing) = ("aodv", Routing::Aodv(aodv::Config::for_hosts()));
+    }
     let mut router = Router::new(config, 1, 0);
     let ports = [Port::new(1, Ipv4Addr::new(10, 0, 1, 1)), Port::new(2, Ipv4Addr::new(10, 0, 2, 1))];
     let mut now = Instant::ZERO;
     router.set_ports(now, &ports);
+    let mut rest = rest;
     while let [length, sender, pause, after @ ..] = rest {
         let (datagram, left) = after.split_at(usize::from(*length).min(after.len()));
         rest = left;
