@@ -6,7 +6,8 @@ use multihop_core::Duration;
 use multihop_core::settings::{Given, Settings, Table, Value, Visitor};
 
 use crate::params::{
-    Burst, ErrorModel, Fading, Flavour, MacParams, Model, PathLoss, RadioParams, Sinr, Threshold, Timing,
+    Burst, CodelParams, Discipline, ErrorModel, Fading, Flavour, MacParams, Model, PathLoss, RadioParams,
+    Sinr, Threshold, Timing,
 };
 use crate::phy_profile::{PROFILES, PhyProfile, RateIndex};
 
@@ -219,12 +220,32 @@ impl Settings for MacParams {
         keys.about(about).switch("eifs", &mut self.eifs);
         keys.about("Whether every data frame carries 8 bytes of LLC/SNAP.").switch("llc", &mut self.llc);
         keys.about("Packets in the interface queue.").whole("queue", &mut self.queue, 1..=1_000_000);
+        self.codel.keys(keys);
         let about = "Transmissions of an RTS, or of a data frame without RTS.";
         keys.about(about).whole_or_off("short_retry", &mut self.short_retry, 1..=1_000_000);
         let about = "Transmissions of a data frame after RTS.";
         keys.about(about).whole_or_off("long_retry", &mut self.long_retry, 1..=1_000_000);
         let about = "Time a packet spends between IP and MAC, each way, s.";
         keys.about(about).seconds("link_delay", &mut self.link_delay, 0.0..=1e9);
+    }
+}
+
+impl Settings for CodelParams {
+    fn keys(&mut self, keys: &mut dyn Visitor) {
+        let disciplines = [
+            ("drop-tail", Discipline::DropTail),
+            ("codel", Discipline::Codel),
+            ("fq-codel", Discipline::FqCodel),
+        ];
+        let about = "Which packets leave the interface queue: all in their order; CoDel (RFC 8289) drops or marks those that have \
+                     waited too long; FQ-CoDel (RFC 8290) lets flows take turns as well.";
+        keys.about(about).word("discipline", &mut self.discipline, &disciplines);
+        let about = "CoDel: how long packets may wait, s.";
+        keys.about(about).seconds("codel_target", &mut self.target, 0.0..=1000.0);
+        let about = "CoDel: for how long they may wait longer than that, s.";
+        keys.about(about).seconds("codel_interval", &mut self.interval, 0.000_001..=1000.0);
+        let about = "CoDel: how long packets of prague may wait before they are marked, s.";
+        keys.about(about).seconds("mark_above", &mut self.mark_above, 0.0..=1000.0);
     }
 }
 

@@ -106,12 +106,50 @@ pub struct MacParams {
     pub queue: usize,
     /// How the interface queue prefers routing messages.
     pub queue_kind: QueueKind,
+    /// Which packets leave the interface queue, and how.
+    pub codel: CodelParams,
     /// Limit of transmissions of an RTS, or of a data frame without RTS; `None`: no limit.
     pub short_retry: Option<u32>,
     /// Limit of transmissions of a data frame after RTS; `None`: no limit.
     pub long_retry: Option<u32>,
     /// Time that a packet takes between IP and MAC, in each direction.
     pub link_delay: Duration,
+}
+
+/// A discipline of the interface queue.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Discipline {
+    /// In the order of arrival; what finds the queue full is dropped.
+    DropTail,
+    /// Packets that have waited too long are marked or dropped (RFC 8289).
+    Codel,
+    /// The same for each flow, and flows take turns (RFC 8290).
+    FqCodel,
+}
+
+/// The parameters of CoDel.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct CodelParams {
+    /// The discipline.
+    pub discipline: Discipline,
+    /// How long packets may wait.
+    pub target: Duration,
+    /// For how long they may wait longer than that.
+    pub interval: Duration,
+    /// From when on packets of scalable congestion controls are marked.
+    pub mark_above: Duration,
+}
+
+impl Default for CodelParams {
+    /// RFC 8289 §4.2 to §4.4; the threshold as in RFC 9332 §A.1, for links of today.
+    fn default() -> Self {
+        Self {
+            discipline: Discipline::DropTail,
+            target: Duration::from_millis(5),
+            interval: Duration::from_millis(100),
+            mark_above: Duration::from_millis(1),
+        }
+    }
 }
 
 /// How the interface queue prefers routing messages.
@@ -183,6 +221,7 @@ impl Default for MacParams {
             llc: false,
             queue: 50,
             queue_kind: QueueKind::Single,
+            codel: CodelParams::default(),
             short_retry: Some(7),
             long_retry: Some(4),
             link_delay: Duration::from_micros(25),

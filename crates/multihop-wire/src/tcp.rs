@@ -34,12 +34,32 @@ pub struct Segment {
     pub rst: bool,
     /// Push function.
     pub psh: bool,
+    /// Echo of a mark (RFC 3168 §6.1).
+    pub ece: bool,
+    /// The congestion window has been reduced (RFC 3168 §6.1).
+    pub cwr: bool,
+    /// What the IP header of its packet says about marks; no part of the segment's bytes.
+    pub ecn: Ecn,
     /// Window as on the wire: the scale option is not applied.
     pub window: u16,
     /// Options.
     pub options: Options,
     /// Data.
     pub payload: Payload,
+}
+
+/// The ECN field of an IP header (RFC 3168 §5, RFC 9331 §1.2).
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Ecn {
+    /// Must not be marked.
+    #[default]
+    NotEct = 0,
+    /// May be marked, by the rules of L4S.
+    Ect1 = 1,
+    /// May be marked in place of being dropped.
+    Ect0 = 2,
+    /// Marked: congestion experienced.
+    Ce = 3,
 }
 
 /// The options of one segment.
@@ -154,6 +174,9 @@ impl Segment {
             fin: flags & FIN != 0,
             rst: flags & RST != 0,
             psh: flags & PSH != 0,
+            ece: flags & ECE != 0,
+            cwr: flags & CWR != 0,
+            ecn: Ecn::NotEct,
             window,
             options: Options::parse(options)?,
             payload: r.payload(),
@@ -199,8 +222,15 @@ impl Segment {
     }
 
     fn flags(&self) -> u8 {
-        let bits =
-            [(self.fin, FIN), (self.syn, SYN), (self.rst, RST), (self.psh, PSH), (self.ack.is_some(), ACK)];
+        let bits = [
+            (self.fin, FIN),
+            (self.syn, SYN),
+            (self.rst, RST),
+            (self.psh, PSH),
+            (self.ack.is_some(), ACK),
+            (self.ece, ECE),
+            (self.cwr, CWR),
+        ];
         bits.iter().filter(|(set, _)| *set).fold(0, |flags, (_, bit)| flags | bit)
     }
 }
@@ -263,6 +293,8 @@ const SYN: u8 = 0x02;
 const RST: u8 = 0x04;
 const PSH: u8 = 0x08;
 const ACK: u8 = 0x10;
+const ECE: u8 = 0x40;
+const CWR: u8 = 0x80;
 
 #[cfg(test)]
 mod tests;

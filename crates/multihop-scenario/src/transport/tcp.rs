@@ -40,20 +40,25 @@ pub(super) const NEWRENO: TcpKind = congestion_control(Variant::NewReno);
 
 pub(super) const CLAMPED_BY_HOPS: TcpKind = TcpKind { window: Window::ByHops, ..NEWRENO };
 
-/// ADTCP has the constants of ns-2 when its paper was written; what measures rates has those of Linux today.
+/// ADTCP has the constants of ns-2 when its paper was written; what is of today has those of Linux 6.
 pub(super) const fn congestion_control(variant: Variant) -> TcpKind {
     TcpKind {
         variant,
-        ack: if variant.measures_rates() { Ack::Delayed } else { Ack::Every },
+        ack: if is_of_today(variant) { Ack::Delayed } else { Ack::Every },
         window: Window::OfPreset,
         elfn: None,
         pacing: None,
         preset: match variant {
             Variant::Adtcp => Config::ns2_2002,
-            _ if variant.measures_rates() => Config::linux_6,
+            _ if is_of_today(variant) => Config::linux_6,
             _ => Config::default,
         },
     }
+}
+
+/// Whether it is younger than the networks of the papers.
+const fn is_of_today(variant: Variant) -> bool {
+    variant.measures_rates() || variant.is_scalable()
 }
 
 /// Reno with explicit link failure notification.
@@ -145,7 +150,7 @@ impl ConnectionConfig for TcpParameters {
 
 impl Settings for TcpParameters {
     fn keys(&mut self, keys: &mut dyn Visitor) {
-        let about = "Set of constants, which other keys can change; by default ns2-2002 for adtcp, linux-6 for bbr, ns2-2005 for others.";
+        let about = "Set of constants, which other keys can change; by default ns2-2002 for adtcp, linux-6 for bbr, bbr3 and prague, ns2-2005 for others.";
         if let Some(preset) = keys.about(about).choice("preset", None, PRESETS) {
             self.config = self.kind.config(&preset());
         }

@@ -189,7 +189,7 @@ fn short_names_of_tcp() {
         assert_eq!(config(&scenario, 0), &expected, "{name}");
         assert_eq!(scenario.flows[0].transport.name, name);
     }
-    for (name, variant) in [("bbr", Variant::Bbr), ("bbr3", Variant::Bbr3)] {
+    for (name, variant) in [("bbr", Variant::Bbr), ("bbr3", Variant::Bbr3), ("prague", Variant::Prague)] {
         let scenario = load(&SMALLEST.replace("newreno", name));
         assert_eq!(config(&scenario, 0), &Config { variant, ..Config::linux_6() }, "{name}");
     }

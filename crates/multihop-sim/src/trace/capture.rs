@@ -147,7 +147,7 @@ fn body(from: NodeId, handle: PacketHandle, packets: &Pool) -> Vec<u8> {
     dot11::Snap { ethertype: ipv4::ETHERTYPE }.emit(&mut out);
     let (protocol, carried) = carried(packet);
     let header = ipv4::Header {
-        tos: 0,
+        tos: marks(packet),
         // Lets people follow the packet through the capture.
         id: u16::try_from(packet.uid & 0xffff).expect("16 bits are left"),
         dont_fragment: true,
@@ -158,6 +158,11 @@ fn body(from: NodeId, handle: PacketHandle, packets: &Pool) -> Vec<u8> {
     };
     header.emit(&carried, &mut out);
     out
+}
+
+/// The ECN field.
+fn marks(packet: &Packet) -> u8 {
+    if let Body::Tcp(segment) = &packet.body { segment.ecn as u8 } else { 0 }
 }
 
 /// Protocol number and bytes of the payload of an IP packet, including the DSR header if it has one.

@@ -36,7 +36,14 @@ pub(super) fn fields(packet: &Packet) -> Fields {
 }
 
 fn of_tcp(segment: &tcp::Segment, fields: &mut Fields) {
-    let flags = [(segment.syn, "SYN"), (segment.fin, "FIN"), (segment.rst, "RST"), (segment.psh, "PSH")];
+    let flags = [
+        (segment.syn, "SYN"),
+        (segment.fin, "FIN"),
+        (segment.rst, "RST"),
+        (segment.psh, "PSH"),
+        (segment.ece, "ECE"),
+        (segment.cwr, "CWR"),
+    ];
     let mut flags: Vec<_> = flags.into_iter().filter_map(|(set, flag)| set.then_some(flag)).collect();
     if segment.ack.is_some() {
         flags.push("ACK");

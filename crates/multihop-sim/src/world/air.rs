@@ -15,12 +15,15 @@ use super::action::Action;
 use super::agenda::Direction;
 use super::context::Context;
 use super::flights::{Flight, Flights};
+use super::fq_codel::{Fate, FqCodel};
 use multihop_scenario::Scenario;
 
 /// The radio side of the network: stations, the medium between them, frames in flight.
 pub(super) struct Air {
     pub(super) config: MacConfig,
     pub(super) stations: Vec<Station>,
+    /// Of each station, where a discipline chooses what its MAC sends next; otherwise empty.
+    disciplines: Vec<FqCodel>,
     pub(super) medium: Medium,
     errors: ChannelError,
     /// Ratio of powers at which a reception survives (threshold model).
@@ -62,7 +65,9 @@ impl Air {
             Model::Sinr(_) => 0.0,
         };
         let nodes = u32::try_from(tracks.len()).expect("a checked number of nodes");
+        let discipline = |_| FqCodel::new(scenario.mac.codel, scenario.mac.queue);
         Self {
+            disciplines: (0..nodes).filter_map(discipline).collect(),
             stations: (0..nodes).map(|n| Station::new(scenario, &config, NodeId(n))).collect(),
             medium: Medium::new(&scenario.radio, tracks, scenario.seed),
             errors: ChannelError::new(&scenario.radio, scenario.seed),
@@ -93,15 +98,23 @@ impl Air {
         urgent: bool,
     ) {
         let out = Outgoing { packet, to: next_hop, bytes: context.packets.get(packet).bytes(), urgent };
-        if let Some(refused) = self.stations[node.index()].mac.enqueue(out) {
-            context.drop_packet(node, refused.packet, DropReason::QueueFull);
+        let dropped = match self.disciplines.get_mut(node.index()) {
+            Some(queue) if !urgent => queue.push(context.now, out, &context.packets),
+            _ => self.stations[node.index()].mac.enqueue(out).map(|refused| refused.packet),
+        };
+        if let Some(dropped) = dropped {
+            context.drop_packet(node, dropped, DropReason::QueueFull);
         }
         self.settle(context, node);
     }
 
     /// Removes packets from a station's interface queue.
     pub(super) fn take_queued(&mut self, node: NodeId, which: impl Fn(&Outgoing) -> bool) -> Vec<Outgoing> {
-        self.stations[node.index()].mac.queue_mut().remove_if(which)
+        let mut taken = self.stations[node.index()].mac.queue_mut().remove_if(&which);
+        if let Some(queue) = self.disciplines.get_mut(node.index()) {
+            taken.extend(queue.remove_if(&which));
+        }
+        taken
     }
 
     /// Drops packets other than routing messages that wait for a neighbour and have this destination, or any destination if
@@ -128,7 +141,8 @@ impl Air {
     /// Drops the packets in interface queues and in service.
     pub(super) fn end_packets(&self, context: &mut Context<'_>) {
         for (id, station) in (0..).map(NodeId).zip(&self.stations) {
-            for out in station.mac.in_service().into_iter().chain(station.mac.queue().iter()) {
+            let waiting = self.disciplines.get(id.index()).into_iter().flat_map(FqCodel::iter);
+            for out in station.mac.in_service().into_iter().chain(station.mac.queue().iter()).chain(waiting) {
                 let packet = context.packets.get(out.packet);
                 context.observer.dropped(context.now, id, packet, DropReason::End);
             }
@@ -137,6 +151,31 @@ impl Air {
 
     pub(super) fn queue_len(&self, node: NodeId) -> usize {
         self.stations[node.index()].mac.queue().len()
+            + self.disciplines.get(node.index()).map_or(0, FqCodel::len)
+    }
+
+    /// How many more packets of programs fit.
+    pub(super) fn room(&self, node: NodeId) -> usize {
+        let mac = || self.stations[node.index()].mac.queue().room();
+        self.disciplines.get(node.index()).map_or_else(mac, FqCodel::room)
+    }
+
+    /// Gives the MAC its next packet where a discipline chooses it.
+    fn refill(&mut self, context: &mut Context<'_>, node: NodeId) {
+        let Some(queue) = self.disciplines.get_mut(node.index()) else { return };
+        let mac = &mut self.stations[node.index()].mac;
+        if mac.in_service().is_some() || !mac.queue().is_empty() {
+            return;
+        }
+        while let Some(fate) = queue.pop(context.now, &mut context.packets) {
+            match fate {
+                Fate::Dropped(packet) => context.drop_packet(node, packet, DropReason::QueueFull),
+                Fate::Served(out) => {
+                    mac.enqueue(out);
+                    return;
+                }
+            }
+        }
     }
 
     pub(super) fn handle_mac_timeout(&mut self, context: &mut Context<'_>, node: NodeId) {
@@ -151,6 +190,7 @@ impl Air {
     /// Updates the state after an event at a station's MAC: finished packets, the next packet, the next deadline.
     #[inline]
     fn settle(&mut self, context: &mut Context<'_>, node: NodeId) {
+        self.refill(context, node);
         let station = &mut self.stations[node.index()];
         if station.mac.is_unsettled() {
             if let Some(done) = station.mac.poll_done() {
@@ -165,7 +205,7 @@ impl Air {
             station.mac.serve(context.now, &self.config);
         }
         let station = &self.stations[node.index()];
-        context.observer.queue(context.now, node, || station.mac.queue().len());
+        context.observer.queue(context.now, node, || self.queue_len(node));
         context.observer.access(context.now, node, || station.mac.access(&self.config));
         self.rearm(context, node);
     }

@@ -13,6 +13,7 @@ mod context;
 mod ends;
 mod flights;
 mod flow;
+mod fq_codel;
 mod ids;
 mod ip;
 mod link;

@@ -86,7 +86,7 @@ impl World<'_> {
             return self.ip.wire_has_room(self.context.now, node);
         }
         let on_the_way = self.context.agenda.packets_down(node);
-        self.air.stations[node.index()].mac.queue().room() > on_the_way
+        self.air.room(node) > on_the_way
     }
 
     /// The next packet that has left.

@@ -20,6 +20,7 @@ mod mobile;
 mod notices;
 mod oracle;
 mod pacing;
+mod queues;
 mod routing;
 mod stale;
 mod support;

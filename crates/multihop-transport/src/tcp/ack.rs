@@ -61,6 +61,11 @@ impl AckState {
         self.due = Due::Bare;
     }
 
+    /// Whether data has arrived that is not acknowledged yet.
+    pub(super) fn is_pending(&self) -> bool {
+        self.pending > 0
+    }
+
     /// An ACK has left.
     pub(super) fn on_sent(&mut self) {
         self.pending = 0;

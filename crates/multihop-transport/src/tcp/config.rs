@@ -58,6 +58,8 @@ pub struct Config {
     pub sack: bool,
     /// Find losses by time, and probe for a lost tail (RFC 8985); only with `sack`.
     pub rack: bool,
+    /// Offer marks in place of losses (ECN, RFC 3168); a scalable congestion control always does.
+    pub ecn: bool,
     /// Offer timestamps (RFC 7323) from a clock with this tick.
     pub timestamps: Option<Duration>,
     /// Fall back to the initial window after sending nothing for one timeout (RFC 5681 §4.1).
@@ -128,6 +130,7 @@ impl Config {
             elfn: None,
             sack: false,
             rack: false,
+            ecn: false,
             timestamps: None,
             idle_restart: true,
             nagle: true,
@@ -246,6 +249,10 @@ impl Config {
     /// Whether the endpoint reports to its peer and uses the peer's reports.
     pub fn is_adtcp(&self) -> bool {
         self.variant == Variant::Adtcp
+    }
+
+    pub(super) fn uses_marks(&self) -> bool {
+        self.ecn || self.variant.is_scalable()
     }
 
     /// The initial values of a policy; `mss` is the payload of a segment once options are known.

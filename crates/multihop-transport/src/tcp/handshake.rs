@@ -55,6 +55,7 @@ impl Endpoint {
         self.recv.irs = segment.seq;
         self.recv.queue.start();
         self.take_syn_options(&segment.options);
+        self.marks.on &= segment.ece && segment.cwr == segment.ack.is_none();
         if let Some(stamps) = segment.options.timestamps {
             self.peer_timestamp = stamps.value;
         }
@@ -104,6 +105,9 @@ impl Endpoint {
             seq: self.send.number(0),
             ack: answers.then(|| at(self.recv.irs, 1)),
             syn: true,
+            // RFC 3168 §6.1.1
+            ece: self.marks.on,
+            cwr: self.marks.on && !answers,
             window,
             options: self.syn_options(now),
             ..Segment::default()

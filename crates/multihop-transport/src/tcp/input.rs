@@ -242,6 +242,7 @@ impl Endpoint {
         let is_new = acked > self.send.una;
         let timed = if is_new { self.sample_rtt(now, segment, acked) } else { None };
         self.feed_pacer(now, is_new, timed);
+        self.take_echo(now, segment, acked);
         let mut kind = None;
         if is_new {
             let exact = self.transmissions.as_ref().and_then(|sent| sent.round_trip());
@@ -359,6 +360,7 @@ impl Endpoint {
         let room = self.recv.edge.saturating_sub(start);
         super::recvq::cut_to(&mut segment.payload, room);
         self.counters.data_received += 1;
+        self.note_mark(now, &segment);
         let stamps = segment.options.timestamps;
         let len = segment.payload.len();
         let is_furthest = start + segment.payload.len() as u64 > self.recv.queue.furthest();

@@ -100,6 +100,8 @@ impl Config {
         );
         keys.about("Longest delay of an ACK, s.").seconds("ack_delay", &mut self.ack_delay, TIMEOUT);
         keys.about("Whether selective acknowledgement is offered.").switch("sack", &mut self.sack);
+        keys.about("Whether packets may be marked in place of being dropped (ECN, RFC 3168); prague always allows it.")
+            .switch("ecn", &mut self.ecn);
         keys.about("Whether losses are found by time, with a probe for a lost tail (RACK-TLP, RFC 8985); needs sack.")
             .switch("rack", &mut self.rack);
         if self.rack && !self.sack {

@@ -14,6 +14,7 @@ mod ack;
 mod adtcp;
 mod config;
 mod counters;
+mod ecn;
 mod elfn;
 mod handshake;
 mod input;
@@ -53,6 +54,7 @@ use crate::rtt::RttEstimator;
 use crate::sendq::SendQueue;
 use ack::AckState;
 use adtcp::Meter;
+use ecn::Marks;
 use losses::Recovery;
 use outage::Waiting;
 use pace::Pace;
@@ -103,6 +105,7 @@ pub struct Endpoint {
     /// Only if losses are found by time, or the congestion control measures rates.
     transmissions: Option<Box<Transmissions>>,
     rack: Rack,
+    marks: Marks,
     /// When the next data segment may leave, if the congestion control has a rate.
     departs: Instant,
     /// The path is considered lost.
@@ -156,6 +159,7 @@ impl Endpoint {
             recovery: Recovery::default(),
             transmissions: None,
             rack: Rack::default(),
+            marks: Marks::new(config.uses_marks()),
             departs: Instant::ZERO,
             waiting: None,
             timers: Timers::new(Timer::ALL),

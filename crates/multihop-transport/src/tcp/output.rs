@@ -197,11 +197,14 @@ impl Endpoint {
             self.last_data = Some(now);
             segment.payload = self.send.queue.payload(position, len);
             segment.psh = after == self.send.queue.end();
+            if !again {
+                self.allow_marks(&mut segment);
+            }
         }
         segment
     }
 
-    fn bare_ack(&mut self, now: Instant) -> Segment {
+    pub(super) fn bare_ack(&mut self, now: Instant) -> Segment {
         self.counters.segments_sent += 1;
         self.counters.acks_sent += 1;
         let mut segment = self.segment(now, self.send.max, 0);
@@ -227,6 +230,7 @@ impl Endpoint {
             seq: self.send.number(position),
             ack: Some(at(self.recv.irs, self.recv.queue.next())),
             window,
+            ece: self.marks.echo,
             options: Options { timestamps: stamps, state: self.state_option(len), ..Options::default() },
             ..Segment::default()
         }

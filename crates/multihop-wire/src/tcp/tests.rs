@@ -41,19 +41,24 @@ fn options() -> impl Strategy<Value = Options> {
 
 fn segment() -> impl Strategy<Value = Segment> {
     let fields = any::<(u16, u16, u32, Option<u32>, u16)>();
-    (fields, any::<[bool; 4]>(), options(), payload()).prop_map(
-        |((source, destination, seq, ack, window), [syn, fin, rst, psh], options, payload)| Segment {
-            source,
-            destination,
-            seq: SeqNumber(seq),
-            ack: ack.map(SeqNumber),
-            syn,
-            fin,
-            rst,
-            psh,
-            window,
-            options,
-            payload,
+    (fields, any::<[bool; 6]>(), options(), payload()).prop_map(
+        |((source, destination, seq, ack, window), [syn, fin, rst, psh, ece, cwr], options, payload)| {
+            Segment {
+                source,
+                destination,
+                seq: SeqNumber(seq),
+                ack: ack.map(SeqNumber),
+                syn,
+                fin,
+                rst,
+                psh,
+                ece,
+                cwr,
+                window,
+                options,
+                payload,
+                ..Segment::default()
+            }
         },
     )
 }
@@ -96,6 +101,13 @@ fn known_bytes() {
     let expected = [4, 0, 0, 80, 1, 2, 3, 4, 5, 6, 7, 8, 0x50, 0x18, 0x20, 0, 0x67, 0x65, 0, 0, 0];
     assert_eq!(emitted(&segment), expected);
     assert_eq!(segment.header_len(), 20);
+}
+
+/// RFC 3168 §6.1: the two bits before URG; the field of the IP header is no part of the segment.
+#[test]
+fn bits_of_ecn() {
+    let bits = |ece, cwr| emitted(&Segment { ece, cwr, ecn: Ecn::Ce, ..Segment::default() })[12..14].to_vec();
+    assert_eq!([bits(true, false), bits(false, true)], [[0x50, 0x40], [0x50, 0x80]]);
 }
 
 #[test]

@@ -47,6 +47,10 @@ pub(in crate::tcp) trait Policy {
     /// An ACK, whatever it acknowledges, as a measurement of the path; only where transmissions are recorded.
     fn on_sample(&mut self, _now: Instant, _sample: &Sample) {}
 
+    /// An ACK of `acked` bytes says whether they were marked, with `flight` bytes outstanding after it; only of a scalable
+    /// control.
+    fn on_marks(&mut self, _acked: u32, _marked: bool, _flight: u32) {}
+
     /// Data leaves again after a pause of the application.
     fn on_restart(&mut self, _now: Instant) {}
 

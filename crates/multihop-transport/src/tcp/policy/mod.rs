@@ -8,6 +8,7 @@ mod control;
 mod cubic;
 mod hystart;
 mod newreno;
+mod prague;
 mod reno;
 mod start;
 mod vegas;
@@ -30,6 +31,11 @@ macro_rules! policies {
         impl Variant {
             /// All of them, each with its name in scenarios.
             pub const ALL: &[(&'static str, Self)] = &[$(($name, Self::$variant),)*];
+
+            /// Whether it answers each mark a little (RFC 9331), and so needs to know how many there are.
+            pub const fn is_scalable(self) -> bool {
+                matches!(self, Self::Prague)
+            }
 
             /// Whether it needs to know how fast data is delivered.
             pub const fn measures_rates(self) -> bool {
@@ -86,6 +92,8 @@ policies! {
     Bbr(bbr::Bbr) "bbr",
     /// BBR version 3: the same within bounds that losses set.
     Bbr3(bbr::Bbr3) "bbr3",
+    /// The window shrinks by half the share of marked segments (L4S).
+    Prague(prague::Prague) "prague",
     /// NewReno whose receiver reports why packets are lost. Needs timestamps.
     Adtcp(adtcp::Adtcp) "adtcp",
 }

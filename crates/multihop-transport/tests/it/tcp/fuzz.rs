@@ -245,7 +245,8 @@ fn configs() -> impl Strategy<Value = Config> {
     let densities = (1_u16..20, any::<u8>(), any::<u16>(), any::<u16>())
         .prop_map(|(samples, bins, high, low)| DensityConfig { samples, bins, high, low });
     let adtcp = prop::option::of((standbys(), densities));
-    let others = [Variant::Cubic, Variant::Vegas, Variant::Westwood, Variant::Bbr, Variant::Bbr3];
+    let others =
+        [Variant::Cubic, Variant::Vegas, Variant::Westwood, Variant::Bbr, Variant::Bbr3, Variant::Prague];
     let other = prop::option::of(prop::sample::select(others.to_vec()));
     (prop::sample::select(presets.to_vec()), other, 1_u16..10, options, pacing, elfn, adtcp).prop_map(
         |(preset, other, window_max, (handshake, sack, stamps), pacing, elfn, adtcp)| Config {
@@ -262,6 +263,7 @@ fn configs() -> impl Strategy<Value = Config> {
             sack,
             rack: preset.rack && sack,
             hystart: stamps,
+            ecn: sack,
             timestamps: stamps.then_some(Duration::from_millis(1)),
             sink: false,
             recv_buffer: Some(9000),

@@ -4,6 +4,7 @@ mod adtcp;
 mod bbr;
 mod close;
 mod delayed_ack;
+mod ecn;
 mod elfn;
 mod fast_retransmit;
 mod flow_control;

@@ -6,7 +6,7 @@ use multihop_transport::tcp::{
     AckRule, Config, Endpoint, Event, Exit, Input, Output, PartialAckTimer, Ports, Probe, ProbeInterval,
     Restore, Standby, Variant,
 };
-use multihop_wire::tcp::{Options, SackBlocks, Segment, SeqNumber};
+use multihop_wire::tcp::{Ecn, Options, SackBlocks, Segment, SeqNumber};
 use proptest::prelude::*;
 
 pub(super) const MSS: u32 = 1000;
@@ -185,7 +185,9 @@ fn view(output: Output) -> Option<Seen> {
         Output::Event(event) => return Some(Seen::Event(event)),
         Output::Segment(segment) => segment,
     };
-    let plain = !segment.syn && !segment.fin && !segment.rst && segment.options == Options::default();
+    let marks = segment.ece || segment.cwr || segment.ecn != Ecn::NotEct;
+    let plain =
+        !marks && !segment.syn && !segment.fin && !segment.rst && segment.options == Options::default();
     let seen = if plain && segment.payload.len() == MSS as usize && segment.seq.since(ISS) % MSS == 1 {
         Seen::Data(segment.seq.since(ISS) / MSS + 1)
     } else if plain && segment.payload.is_empty() && segment.ack.is_some_and(|n| n.since(PEER_ISS) % MSS == 1)

@@ -1,0 +1,81 @@
+//! Marks in place of losses (ECN, RFC 3168), and many small answers to them (L4S, RFC 9331).
+
+use multihop_core::Instant;
+use multihop_wire::tcp::{Ecn, Segment};
+
+use super::{Endpoint, Output};
+
+/// What both ends of a connection remember of marks.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Marks {
+    /// Whether we want to use them; once the peer's SYN is known, whether both do.
+    pub(super) on: bool,
+    /// Whether our ACKs carry the echo of a mark.
+    pub(super) echo: bool,
+    /// The next new segment tells the peer that its echo has had its effect.
+    reduced: bool,
+    /// An echo before this is acknowledged has had its effect already.
+    answered: u64,
+}
+
+impl Marks {
+    pub(super) fn new(on: bool) -> Self {
+        Self { on, ..Self::default() }
+    }
+}
+
+impl Endpoint {
+    /// Whether the congestion control needs to know how many segments are marked.
+    fn counts_marks(&self) -> bool {
+        self.config.variant.is_scalable()
+    }
+
+    /// The fields of a new data segment that concern marks. RFC 3168 §6.1.5: retransmissions are not to be marked.
+    pub(super) fn allow_marks(&mut self, segment: &mut Segment) {
+        if self.marks.on {
+            segment.ecn = if self.counts_marks() { Ecn::Ect1 } else { Ecn::Ect0 };
+            segment.cwr = core::mem::take(&mut self.marks.reduced);
+        }
+    }
+
+    /// A data segment arrived. Classic: the echo lasts until the peer has reduced its window (RFC 3168 §6.1.3). Scalable: it
+    /// says of each segment whether it was marked, and a change is reported at once (RFC 8257 §3.2).
+    pub(super) fn note_mark(&mut self, now: Instant, segment: &Segment) {
+        if !self.marks.on {
+            return;
+        }
+        let marked = segment.ecn == Ecn::Ce;
+        if self.counts_marks() {
+            // DEVIATION prague-1: the feedback of DCTCP in place of AccECN.
+            if marked != self.marks.echo && self.ack.is_pending() {
+                let ack = self.bare_ack(now);
+                self.out.push_back(Output::Segment(ack));
+            }
+            self.marks.echo = marked;
+        } else {
+            self.marks.echo = marked || (self.marks.echo && !segment.cwr);
+        }
+    }
+
+    /// An ACK of everything before `acked` arrived, with or without the echo of a mark.
+    pub(super) fn take_echo(&mut self, now: Instant, segment: &Segment, acked: u64) {
+        if !self.marks.on || acked < self.send.una {
+            return;
+        }
+        if self.counts_marks() {
+            let newly = u32::try_from(acked - self.send.una).unwrap_or(u32::MAX);
+            let flight = self.flight().saturating_sub(newly);
+            self.congestion.policy_mut().on_marks(newly, segment.ece, flight);
+        } else if segment.ece
+            && acked >= self.marks.answered
+            && acked >= self.recovery.recover
+            && !self.recovery.active
+        {
+            // RFC 3168 §6.1.2: once for each window.
+            self.marks.answered = self.send.max;
+            self.marks.reduced = true;
+            let flight = self.flight().min(self.congestion.policy().window());
+            self.congestion.policy_mut().on_congestion(now, flight);
+        }
+    }
+}
