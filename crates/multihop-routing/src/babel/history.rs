@@ -50,7 +50,7 @@ impl History {
         while self.due <= now && !self.is_silent() {
             self.bits >>= 1;
             self.expected = self.expected.next();
-            self.due = self.due + self.interval;
+            self.due += self.interval;
         }
     }
 

@@ -165,7 +165,7 @@ impl RttCost {
 
 /// This node's clock in timestamps, us.
 pub(super) fn clock(now: Instant) -> u32 {
-    u32::try_from(now.as_nanos() / 1000 & u64::from(u32::MAX)).expect("32 bits")
+    u32::try_from((now.as_nanos() / 1000) & u64::from(u32::MAX)).expect("32 bits")
 }
 
 /// More neighbours than a radio hears; a limit of memory.

@@ -34,7 +34,7 @@ impl Smoothed {
     pub(super) fn average(&self, now: Instant, half_life: Duration) -> u32 {
         let target = u32::from(self.metric) << FRACTION;
         let left = share_left(now.saturating_since(self.at), half_life);
-        let rest = u64::from(self.average.abs_diff(target)) * left >> ONE_BITS;
+        let rest = (u64::from(self.average.abs_diff(target)) * left) >> ONE_BITS;
         let rest = u32::try_from(rest).expect("a share of 32 bits");
         if self.average > target { target + rest } else { target - rest }
     }
@@ -50,7 +50,7 @@ fn share_left(time: Duration, half_life: Duration) -> u64 {
     let part = u64::try_from(u128::from(part) * u128::from(ONE) / u128::from(half_life.as_nanos()))
         .expect("less than one");
     // 2^-x between 0 and 1 is 1 - 0.6724 x + 0.1724 x^2, within 0.003.
-    let power = ONE - part * 6724 / 10_000 + (part * part >> ONE_BITS) * 1724 / 10_000;
+    let power = ONE - part * 6724 / 10_000 + ((part * part) >> ONE_BITS) * 1724 / 10_000;
     power.checked_shr(u32::try_from(whole).unwrap_or(u32::MAX)).unwrap_or(0)
 }
 
