@@ -119,6 +119,13 @@ pub(crate) static FIVE_SIXTHS: Code = Code {
 impl Coded {
     /// Probability that all `bits` are received without error at a linear SINR.
     pub(crate) fn success(&self, model: ErrorModel, sinr: f64, bits: f64) -> f64 {
+        if self.constellation.exponent(sinr) > NEVER {
+            return 1.0;
+        }
+        self.success_near_noise(model, sinr, bits)
+    }
+
+    fn success_near_noise(&self, model: ErrorModel, sinr: f64, bits: f64) -> f64 {
         let error = match model {
             ErrorModel::Nist => self.code.bit_error(self.constellation.bit_error(sinr)),
             ErrorModel::Yans => {
@@ -129,19 +136,32 @@ impl Coded {
     }
 }
 
+/// With this exponent, an error is too unlikely to change the last bit of a success probability.
+const NEVER: f64 = 25.0;
+
 impl Constellation {
+    /// The squared argument of erfc: half the distance of neighbouring points over the deviation of the noise.
+    #[inline]
+    fn exponent(self, sinr: f64) -> f64 {
+        match self {
+            Self::Bpsk => sinr,
+            Self::Square(points) => 1.5 * sinr / (points - 1.0),
+        }
+    }
+
     /// Chance that a coded bit is wrong, with Gray mapping and errors to neighbouring points only.
     fn bit_error(self, sinr: f64) -> f64 {
-        let Self::Square(points) = self else { return libm::erfc(sinr.sqrt()) / 2.0 };
+        let beyond = libm::erfc(self.exponent(sinr).sqrt());
+        let Self::Square(points) = self else { return beyond / 2.0 };
         let side = points.sqrt();
-        let beyond = libm::erfc((1.5 * sinr / (points - 1.0)).sqrt());
         (1.0 - 1.0 / side) * beyond / libm::log2(side)
     }
 
     /// The same as half of the chance that either of a point's coordinates is wrong, over its bits per coordinate.
     fn bit_error_of_axes(self, energy: f64) -> f64 {
-        let Self::Square(points) = self else { return libm::erfc(energy.sqrt()) / 2.0 };
-        let axis = (1.0 - 1.0 / points.sqrt()) * libm::erfc((1.5 * energy / (points - 1.0)).sqrt());
+        let beyond = libm::erfc(self.exponent(energy).sqrt());
+        let Self::Square(points) = self else { return beyond / 2.0 };
+        let axis = (1.0 - 1.0 / points.sqrt()) * beyond;
         (1.0 - (1.0 - axis) * (1.0 - axis)) / libm::log2(points)
     }
 }

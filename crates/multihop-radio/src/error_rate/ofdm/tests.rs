@@ -1,5 +1,6 @@
 use super::*;
 use crate::decibels::from_db;
+use crate::error_rate::Curve;
 use crate::phy_profile::{DOT11A, PROFILES, PhyProfile, Rate};
 
 /// Counts the sequences of the trellis that leave the all-zero one and return to it, by their distance: how many there
@@ -78,6 +79,18 @@ fn more_signal_is_better_and_more_bits_are_worse() {
 }
 
 #[test]
+fn what_is_left_out_changes_nothing() {
+    for rate in ofdm_rates() {
+        let Curve::Ofdm(coded) = &rate.curve else { unreachable!("rates of OFDM") };
+        let sinr = NEVER / coded.constellation.exponent(1.0);
+        for model in [ErrorModel::Nist, ErrorModel::Yans] {
+            let success = coded.success_near_noise(model, sinr, 1e6);
+            assert_eq!(success.to_bits(), 1.0_f64.to_bits(), "{}", rate.name);
+        }
+    }
+}
+
+#[test]
 fn a_sequence_wins_by_the_binomial_distribution() {
     // Of four bits, two, three or four are wrong: 6/2, 4 and 1 of 16 outcomes at p = 1/2.
     assert!((sequence_wins(0.5, 4) - 0.5).abs() < 1e-15);
@@ -122,6 +135,6 @@ fn ten_percent_of_1024_byte_frames_fail_at_these_ratios() {
 }
 
 fn ofdm_rates() -> impl Iterator<Item = &'static Rate> {
-    let is_ofdm = |rate: &&Rate| matches!(rate.curve, super::super::Curve::Ofdm(_));
+    let is_ofdm = |rate: &&Rate| matches!(rate.curve, Curve::Ofdm(_));
     PROFILES.into_iter().flat_map(|phy: &PhyProfile| phy.rates).filter(is_ofdm)
 }
