@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process;
 
@@ -28,7 +29,7 @@ impl Cgroup {
 
     /// Makes an empty one below that of this process, named after it.
     fn child() -> Result<Self, TcpError> {
-        let path = current()?.join(format!("{PREFIX}{}", process::id()));
+        let path = current()?.join(format!("{}{}", prefix()?, process::id()));
         fs::create_dir(&path).map_err(|error| failed("cannot make the cgroup", &path, error))?;
         Self::open(path)
     }
@@ -81,10 +82,10 @@ impl Drop for Scratch {
 
 /// Removes empty cgroups of commands that were killed.
 pub(super) fn sweep() {
-    let Ok(parent) = current() else { return };
+    let (Ok(parent), Ok(prefix)) = (current(), prefix()) else { return };
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let name = entry.file_name();
-        let owner = name.to_str().and_then(|name| name.strip_prefix(PREFIX));
+        let owner = name.to_str().and_then(|name| name.strip_prefix(prefix.as_str()));
         if owner.is_some_and(|id| !Path::new("/proc").join(id).exists()) {
             let _ = fs::remove_dir(entry.path());
         }
@@ -117,8 +118,17 @@ fn failed(what: &str, path: &Path, error: io::Error) -> TcpError {
     TcpError::File { what: format!("{what} {}", path.display()), error }
 }
 
-/// The names of cgroups for one program begin with this, and end with the process that made them.
-const PREFIX: &str = "multihop-tcp-";
+/// The names of cgroups for one program begin with this, and end with the process that made them. Other namespaces may have
+/// processes with the same number.
+fn prefix() -> Result<String, TcpError> {
+    namespace().map(|namespace| format!("multihop-tcp-{namespace}-"))
+}
+
+/// The inode number of the namespace in which this process has its number.
+pub(super) fn namespace() -> Result<u64, TcpError> {
+    let path = Path::new("/proc/self/ns/pid");
+    fs::metadata(path).map(|found| found.ino()).map_err(|error| failed("cannot read", path, error))
+}
 
 #[cfg(test)]
 mod tests {

@@ -8,7 +8,7 @@ use libbpf_rs::{Link, Object, RingBufferBuilder};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::cgroup::Scratch;
+use super::cgroup::{self, Scratch};
 use super::programs::{CHOOSE, HOPS, Programs, attach, map, refused, register};
 use crate::{Control, Sample, Settings, TcpError};
 
@@ -26,7 +26,7 @@ impl Run {
     /// Loads a control; with `is_traced` [`wait`](Self::wait) gets its samples.
     pub fn new(control: Control, settings: Settings, is_traced: bool) -> Result<Self, TcpError> {
         let mut programs = Programs::open()?.only(&[HOPS, CHOOSE], &[control])?;
-        let name = format!("{control}_{:x}", process::id());
+        let name = format!("{control}_{:x}", number()?);
         programs.rename(control, &name);
         programs.configure(settings, is_traced, &name);
         let mut object = programs.load()?;
@@ -73,6 +73,12 @@ impl Run {
     }
 }
 
+/// A number that no other such process of this machine is likely to have; in hexadecimal it fits a name of the kernel.
+fn number() -> Result<u32, TcpError> {
+    let namespace = cgroup::namespace()?.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes();
+    Ok((process::id() ^ u32::from_be_bytes([0, namespace[0], namespace[1], namespace[2]])) & MOST)
+}
+
 /// Asks the program with this process number to end.
 pub fn terminate(id: u32) {
     let id = i32::try_from(id).expect("process numbers are small");
@@ -81,5 +87,7 @@ pub fn terminate(id: u32) {
 }
 
 const SAMPLES: &str = "samples";
+/// Six digits.
+const MOST: u32 = 0xff_ffff;
 /// How long the end of the program may go unnoticed.
 const POLL: Duration = Duration::from_millis(20);

@@ -1,9 +1,11 @@
 //! The controls in the kernel of this machine, between namespaces. As root.
 
+use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 use std::{env, fs, thread};
@@ -183,36 +185,75 @@ fn root_load_serves_all_programs_and_unload_leaves_nothing() {
     server.read_exact(&mut [0; 1000]).unwrap();
 }
 
-#[test]
-fn root_a_run_that_is_killed_leaves_no_control_and_its_cgroup_is_swept() {
-    let _alone = alone();
-    if env::var_os(VICTIM).is_some() {
-        let run = Run::new(Control::Ap, Settings::default(), false).unwrap();
-        // Not captured: the other process reads it.
-        writeln!(std::io::stdout(), "\nname {}", run.name()).unwrap();
-        thread::park();
-    }
-    if or_skip(Run::new(Control::Ap, Settings::default(), false)).is_none() {
-        return;
-    }
-    let test = "kernel::root_a_run_that_is_killed_leaves_no_control_and_its_cgroup_is_swept";
-    let mut command = Command::new(env::current_exe().unwrap());
-    command.args(["--exact", test, "--nocapture"]).env(VICTIM, "1").stdout(Stdio::piped());
+/// A process that has loaded a control, and the control's name. Its program runs it, such as `unshare`.
+fn victim(program: &[&str], test: &str) -> (Child, String) {
+    let exe = env::current_exe().unwrap();
+    let mut words = program.iter().map(OsStr::new).chain([exe.as_os_str()]);
+    let mut command = Command::new(words.next().unwrap());
+    command.args(words).args(["--exact", test, "--nocapture"]).env(VICTIM, "1").stdout(Stdio::piped());
     let mut victim = command.spawn().unwrap();
     let lines = BufReader::new(victim.stdout.take().unwrap()).lines();
     let name = lines.map_while(Result::ok).find_map(|line| line.strip_prefix("name ").map(str::to_owned));
     let name = name.expect("the victim has loaded a control");
     assert!(is_available(&name), "{:?}", available());
+    (victim, name)
+}
+
+/// What the victim does.
+fn wait_for_the_end() -> ! {
+    let run = Run::new(Control::Ap, Settings::default(), false).unwrap();
+    // Not captured: the other process reads it.
+    writeln!(std::io::stdout(), "\nname {}", run.name()).unwrap();
+    loop {
+        thread::park();
+    }
+}
+
+fn end(mut victim: Child, name: &str) {
     victim.kill().unwrap();
     victim.wait().unwrap();
-    while is_available(&name) {
+    while is_available(name) {
         thread::yield_now(); // until the kernel has removed it
     }
+}
+
+#[test]
+fn root_a_run_that_is_killed_leaves_no_control_and_its_cgroup_is_swept() {
+    let _alone = alone();
+    if env::var_os(VICTIM).is_some() {
+        wait_for_the_end();
+    }
+    if or_skip(Run::new(Control::Ap, Settings::default(), false)).is_none() {
+        return;
+    }
+    let test = "kernel::root_a_run_that_is_killed_leaves_no_control_and_its_cgroup_is_swept";
+    let (victim, name) = victim(&[], test);
+    let namespace = fs::metadata("/proc/self/ns/pid").unwrap().ino();
+    let cgroup = format!("multihop-tcp-{namespace}-{}", victim.id());
+    end(victim, &name);
     flows().unwrap();
-    let cgroup = format!("multihop-tcp-{}", victim.id());
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
     for mount in mounts.lines().filter(|line| line.split(' ').nth(2) == Some("cgroup2")) {
         let place = Path::new(mount.split(' ').nth(1).unwrap()).join(&cgroup);
         assert!(!place.exists(), "{}", place.display());
+    }
+}
+
+/// Processes of two containers can have the same number.
+#[test]
+fn root_runs_in_two_process_namespaces_do_not_meet() {
+    let _alone = alone();
+    if env::var_os(VICTIM).is_some() {
+        wait_for_the_end();
+    }
+    if or_skip(Run::new(Control::Ap, Settings::default(), false)).is_none() {
+        return;
+    }
+    let apart = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"];
+    let test = "kernel::root_runs_in_two_process_namespaces_do_not_meet";
+    let victims = [victim(&apart, test), victim(&apart, test)];
+    assert_ne!(victims[0].1, victims[1].1);
+    for (victim, name) in victims {
+        end(victim, &name);
     }
 }
