@@ -45,8 +45,7 @@ struct Net {
     astray: BTreeMap<SocketAddr, u64>,
     /// Datagrams from the first address arrive from the second, and those to the second at the first.
     moved: Option<(SocketAddr, SocketAddr)>,
-    /// A hub, and the address of its host if that is not the hub's own; `None`: it has no route.
-    local: Arc<Mutex<Option<(SocketAddr, Option<IpAddr>)>>>,
+    local: Arc<Mutex<Option<OtherHost>>>,
     /// The TTL with which all datagrams arrive.
     ttl: Option<u8>,
     /// The fate of all datagrams of this address, and when it was last reported.
@@ -57,6 +56,9 @@ struct Net {
     byte_time: Duration,
     queues: BTreeMap<SocketAddr, Instant>,
 }
+
+/// A hub, and the address of its host if that is not the hub's own; `None`: it has no route.
+type OtherHost = (SocketAddr, Option<IpAddr>);
 
 /// A transfer through a connection.
 struct Transfer {
