@@ -90,9 +90,15 @@ fn a_broken_link_is_reported_and_another_path_found() {
     left.start(on_demand(&["veth-a", "veth-e"]));
     upper.start(on_demand(&["veth-b", "veth-c"]));
     lower.start(on_demand(&["veth-f", "veth-g"]));
-    right.start(on_demand(&["veth-d", "veth-h"]));
+    // An address that does not go with either link.
+    for words in ["link add s0 type veth peer name s1", "addr add 10.0.9.4/32 dev s0"] {
+        right.namespace.ip(words).unwrap();
+    }
+    right.namespace.ip("link set s1 up").unwrap();
+    right.namespace.ip("link set s0 up").unwrap();
+    right.start(on_demand(&["s0", "veth-d", "veth-h"]));
     eventually("neighbours", || [&left, &upper, &lower, &right].into_iter().all(|host| hears(host, 2)));
-    let to = address(2, 4);
+    let to = address(9, 4);
     assert!(pings(&left, to, 2));
     let first = left.via(to).unwrap();
     let (relay, link) = if first == address(1, 2) { (&upper, "veth-c") } else { (&lower, "veth-g") };
