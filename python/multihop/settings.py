@@ -530,6 +530,37 @@ class Host(TypedDict, total=False):
     rate_kbps: float
     """Bit rate of the wire in each direction, kb/s. Default: 10000.0."""
 
+class MacRateControl(TypedDict, total=False):
+    """How the rate of unicast data is chosen. All but fixed begin with radio.rate. Default: fixed."""
+
+    kind: Literal["fixed", "arf", "aarf", "cara", "minstrel"]
+
+    failures: int
+    """Consecutive failures after which the next lower rate is used. Default: 2."""
+
+    successes: int
+    """Consecutive successes after which the next higher rate is tried. Default: 10."""
+
+    timer: int
+    """Transmissions at one rate after which any success leads to a trial of the next higher one; under
+    aarf it grows in proportion to successes. Default: 15.
+    """
+
+    most_successes: int
+    """A failed trial doubles successes, up to this. Default: 50."""
+
+    rts_after: int
+    """Consecutive failures after which an RTS precedes data of any length. Default: 1."""
+
+    interval: float
+    """Time between two evaluations of the statistics, s. Default: 0.1."""
+
+    lookaround: float
+    """Share of packets that try another rate. Default: 0.1."""
+
+    weight: float
+    """Weight of the earlier estimate of a probability against the last interval. Default: 0.75."""
+
 class Mac(TypedDict, total=False):
     """Medium access and the interface queue."""
 
@@ -569,6 +600,9 @@ class Mac(TypedDict, total=False):
 
     queue: int
     """Packets in the interface queue. Default: 50."""
+
+    rate_control: Literal["fixed", "arf", "aarf", "cara", "minstrel"] | MacRateControl
+    """How the rate of unicast data is chosen. All but fixed begin with radio.rate. Default: fixed."""
 
     rts_threshold: Literal["off"] | int
     """Frames of at least this many bytes, as the flavour counts them, are announced by RTS. Default: 0."""

@@ -106,7 +106,7 @@ impl Airtime {
         self.sizes.data_header + out.bytes
     }
 
-    /// The rate of a data frame: broadcasts use the basic rate, which every station decodes.
+    /// The rate of a data frame without rate control: broadcasts use the basic rate, which every station decodes.
     pub fn data_rate(&self, out: &Outgoing) -> RateIndex {
         if out.to == BROADCAST { self.basic_rate } else { self.rate }
     }
@@ -116,7 +116,7 @@ impl Airtime {
         self.basic_rate
     }
 
-    /// The rate of unicast data.
+    /// The rate of unicast data without rate control.
     pub fn rate(&self) -> RateIndex {
         self.rate
     }

@@ -227,6 +227,7 @@ impl Settings for MacParams {
         keys.about(about).whole_or_off("long_retry", &mut self.long_retry, 1..=1_000_000);
         let about = "Time a packet spends between IP and MAC, each way, s.";
         keys.about(about).seconds("link_delay", &mut self.link_delay, 0.0..=1e9);
+        self.rate_control.key(keys);
     }
 }
 

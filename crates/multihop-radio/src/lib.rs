@@ -17,3 +17,4 @@ pub mod params;
 pub mod phy;
 pub mod phy_profile;
 pub mod propagation;
+pub mod rate_control;

@@ -8,6 +8,7 @@ use crate::phy_profile::{DOT11B, PhyProfile, Preamble, RateIndex};
 pub use crate::error_rate::ErrorModel;
 pub use crate::propagation::fading::Fading;
 pub use crate::propagation::path_loss::PathLoss;
+use crate::rate_control::RateControlParams;
 
 /// The physical layer and the channel.
 #[derive(Clone, Debug, PartialEq)]
@@ -114,6 +115,8 @@ pub struct MacParams {
     pub long_retry: Option<u32>,
     /// Time that a packet takes between IP and MAC, in each direction.
     pub link_delay: Duration,
+    /// How the rate of unicast data is chosen.
+    pub rate_control: RateControlParams,
 }
 
 /// A discipline of the interface queue.
@@ -225,6 +228,7 @@ impl Default for MacParams {
             short_retry: Some(7),
             long_retry: Some(4),
             link_delay: Duration::from_micros(25),
+            rate_control: RateControlParams::Fixed,
         }
     }
 }

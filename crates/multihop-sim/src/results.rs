@@ -160,6 +160,9 @@ pub struct Totals {
 pub struct MacResult {
     /// Frames sent, by kind: `rts`, `cts`, `data`, `ack`, `broadcast`.
     pub frames: BTreeMap<String, u64>,
+    /// Unicast data frames sent at each rate that was used, retransmissions included. Omitted if the rate is fixed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rates: Option<BTreeMap<String, u64>>,
     /// Frames that a receiver in range lost because of another frame.
     pub collisions: u64,
     /// Frames retransmitted because no CTS or ACK arrived.

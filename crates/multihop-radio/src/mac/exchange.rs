@@ -1,12 +1,13 @@
 //! The frame exchange: RTS, CTS, data, ACK.
 
-use multihop_core::{Duration, Instant};
+use multihop_core::{Duration, Instant, NodeId};
 
 use super::{Announced, Backoff, Contention, Mac, MacConfig, Phase, Transmission, is_announced};
 use crate::airtime::whole_micros;
 use crate::frame::{BROADCAST, Frame, FrameKind};
 use crate::params::Flavour;
 use crate::phy_profile::RateIndex;
+use crate::rate_control::Rates;
 
 /// The propagation delay that ns-2 assumes.
 const MAX_PROPAGATION: Duration = Duration::from_micros(2);
@@ -76,13 +77,16 @@ impl Mac {
             self.own.long_count = 0;
         }
         self.stop_waiting();
+        self.report_rate(now, true, config);
         self.finish(true, config);
         self.draw_backoff(config);
         self.go_on(now, config);
     }
 
     fn receive_data(&mut self, now: Instant, data: &Frame, config: &MacConfig) -> bool {
-        if config.params.flavour == Flavour::Ns2 && is_announced(data.bytes, config) {
+        if config.params.flavour == Flavour::Ns2
+            && (is_announced(data.bytes, config) || self.answered_to(data.from, config))
+        {
             // Only the data that our CTS answered.
             if self.phase != Phase::Cts {
                 return false;
@@ -98,6 +102,13 @@ impl Mac {
             && (data.retry || config.params.flavour == Flavour::Ns2);
         self.own.counters.duplicates += u64::from(repeated);
         !repeated
+    }
+
+    /// Whether a CTS was sent to this station for data that its length does not oblige it to announce.
+    fn answered_to(&self, from: NodeId, config: &MacConfig) -> bool {
+        config.rates.as_ref().is_some_and(Rates::may_announce)
+            && self.phase == Phase::Cts
+            && self.own.reply.is_some_and(|cts| cts.to == from)
     }
 
     fn acknowledge(&mut self, now: Instant, data: &Frame, config: &MacConfig) {
@@ -195,11 +206,10 @@ impl Mac {
     fn send_rts(&mut self, now: Instant, config: &MacConfig) -> Transmission {
         let service = self.own.service.as_ref().expect("an RTS announces the packet in service");
         let airtime = &config.airtime;
-        let data_rate = airtime.data_rate(&service.out);
         let nav = config.contention.sifs * 3
             + whole_micros(airtime.cts)
-            + whole_micros(airtime.data(&service.out, data_rate))
-            + whole_micros(airtime.ack(data_rate));
+            + whole_micros(airtime.data(&service.out, service.rate))
+            + whole_micros(airtime.ack(service.rate));
         let (bytes, rate) = (airtime.rts_bytes(), airtime.basic_rate());
         let mut rts = Frame::control(FrameKind::Rts, self.id, service.out.to, nav, bytes, rate);
         rts.retry = service.rts_retry;
@@ -211,8 +221,7 @@ impl Mac {
     fn send_data(&mut self, now: Instant, config: &MacConfig) -> Transmission {
         let service = self.own.service.as_ref().expect("data is the packet in service");
         let airtime = &config.airtime;
-        let rate = airtime.data_rate(&service.out);
-        let length = airtime.data(&service.out, rate);
+        let (rate, length) = (service.rate, airtime.data(&service.out, service.rate));
         let broadcast = service.out.to == BROADCAST;
         let frame = Frame {
             kind: FrameKind::Data,
@@ -234,6 +243,9 @@ impl Mac {
             length
         } else {
             self.own.counters.data += 1;
+            if let Some(control) = &mut self.own.rate_control {
+                control.count(rate);
+            }
             self.answer_after(length, rate, airtime.ack(rate), config)
         };
         self.transmit(now, frame, Phase::Data, length, wait, config)

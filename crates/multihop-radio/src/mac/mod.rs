@@ -25,6 +25,7 @@ use crate::airtime::Airtime;
 use crate::frame::{BROADCAST, Frame, FrameKind, Outgoing};
 use crate::params::{Flavour, MacParams, RadioParams};
 use crate::phy_profile::{PhyProfile, RateIndex};
+use crate::rate_control::{Attempt, RateControl, Rates};
 
 /// What all stations of a scenario share.
 #[derive(Clone, Debug)]
@@ -35,6 +36,8 @@ pub struct MacConfig {
     pub airtime: Airtime,
     /// The intervals and windows of channel access.
     pub contention: Contention,
+    /// The rates of unicast data, unless there is only one.
+    pub(crate) rates: Option<Rates>,
     /// Unicast data frames of at least this many bytes use RTS.
     announced_from: u32,
 }
@@ -95,6 +98,8 @@ struct Own {
     long_count: u32,
     next_sequence: u16,
     rng: Rng,
+    /// `None`: the rate is fixed.
+    rate_control: Option<Box<RateControl>>,
     duplicates: Duplicates,
     counters: Counters,
 }
@@ -104,6 +109,10 @@ struct Own {
 struct Service {
     out: Outgoing,
     sequence: u16,
+    /// The rate of its next transmission.
+    rate: RateIndex,
+    /// How often it was transmitted.
+    transmissions: u32,
     announced: Announced,
     /// The retry bit of its data frame.
     data_retry: bool,
@@ -157,10 +166,13 @@ pub struct Done {
 impl MacConfig {
     /// What all stations of a scenario share.
     pub fn new(radio: &RadioParams, params: &MacParams) -> Self {
+        let airtime = Airtime::new(radio, params);
+        let contention = Contention::of(radio.phy);
         Self {
             params: params.clone(),
-            airtime: Airtime::new(radio, params),
-            contention: Contention::of(radio.phy),
+            rates: Rates::new(&params.rate_control, radio, &airtime, &contention),
+            airtime,
+            contention,
             announced_from: announced_from(radio.phy, params),
         }
     }
@@ -174,8 +186,8 @@ impl Contention {
 }
 
 impl Mac {
-    /// A station with nothing to do.
-    pub fn new(id: NodeId, config: &MacConfig, rng: Rng) -> Self {
+    /// A station with nothing to do, and the random streams of its backoff and its rate control.
+    pub fn new(id: NodeId, config: &MacConfig, rng: Rng, rate_rng: Rng) -> Self {
         Self {
             id,
             phase: Phase::Idle,
@@ -197,6 +209,7 @@ impl Mac {
                 long_count: 0,
                 next_sequence: 0,
                 rng,
+                rate_control: config.rates.as_ref().map(|rates| Box::new(RateControl::new(rates, rate_rng))),
                 duplicates: Duplicates::default(),
                 counters: Counters::default(),
             }),
@@ -218,6 +231,8 @@ impl Mac {
         self.own.service = Some(Service {
             out,
             sequence: self.own.next_sequence,
+            rate: config.airtime.data_rate(&out),
+            transmissions: 0,
             announced,
             data_retry: false,
             rts_retry: false,
@@ -227,6 +242,7 @@ impl Mac {
             self.own.short_count = 0;
             self.own.long_count = 0;
         }
+        self.choose_rate(now, config);
         self.begin_access(now, config);
     }
 
@@ -274,6 +290,19 @@ impl Mac {
         &mut self.own.counters
     }
 
+    /// Clears the counts.
+    pub fn clear_counts(&mut self) {
+        self.own.counters = Counters::default();
+        if let Some(control) = &mut self.own.rate_control {
+            control.clear_counts();
+        }
+    }
+
+    /// Unicast data frames sent at each rate; `None` if it is fixed.
+    pub fn frames_by_rate(&self) -> Option<impl Iterator<Item = (RateIndex, u64)>> {
+        self.own.rate_control.as_ref().map(|control| control.sent())
+    }
+
     /// Packets in the interface queue.
     pub fn queue(&self) -> &Queue {
         &self.own.queue
@@ -287,6 +316,38 @@ impl Mac {
     /// The packet in service.
     pub fn in_service(&self) -> Option<&Outgoing> {
         self.own.service.as_ref().map(|s| &s.out)
+    }
+
+    /// Chooses the rate of the next transmission of the packet in service, and whether an RTS precedes it.
+    #[inline]
+    fn choose_rate(&mut self, now: Instant, config: &MacConfig) {
+        if let Some(rates) = &config.rates {
+            self.choose_among(now, rates, config);
+        }
+    }
+
+    #[cold]
+    fn choose_among(&mut self, now: Instant, rates: &Rates, config: &MacConfig) {
+        let Own { service: Some(service), rate_control: Some(control), .. } = &mut *self.own else { return };
+        let out = service.out;
+        if out.to == BROADCAST {
+            return;
+        }
+        let by_length = is_announced(config.airtime.data_bytes(&out), config);
+        let limit = if by_length { config.params.long_retry } else { config.params.short_retry };
+        let attempt = Attempt { to: out.to, number: service.transmissions, limit };
+        let choice = control.choose(now, &attempt, rates);
+        service.rate = choice.rate;
+        service.announced = if by_length || choice.announces { Announced::NotYet } else { Announced::Never };
+    }
+
+    /// Tells rate control what became of a transmission of the packet in service.
+    #[inline]
+    fn report_rate(&mut self, now: Instant, delivered: bool, config: &MacConfig) {
+        let Some(rates) = &config.rates else { return };
+        let Own { service: Some(service), rate_control: Some(control), .. } = &mut *self.own else { return };
+        service.transmissions += 1;
+        control.report(now, service.out.to, service.rate, delivered, rates);
     }
 
     /// Whether a packet needs an RTS.

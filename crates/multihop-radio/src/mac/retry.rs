@@ -26,7 +26,7 @@ impl Mac {
         self.stop_waiting();
         match self.phase {
             Phase::Rts => self.rts_failed(config),
-            Phase::Data => self.data_over(config),
+            Phase::Data => self.data_over(now, config),
             Phase::Cts | Phase::Ack => self.own.reply = None,
             Phase::Idle => {}
         }
@@ -56,7 +56,7 @@ impl Mac {
         }
     }
 
-    fn data_over(&mut self, config: &MacConfig) {
+    fn data_over(&mut self, now: Instant, config: &MacConfig) {
         let service = self.own.service.as_ref().expect("data was sent for the packet in service");
         if service.out.to == BROADCAST {
             self.finish(true, config);
@@ -64,6 +64,8 @@ impl Mac {
             return;
         }
         self.own.counters.data_failures += 1;
+        self.report_rate(now, false, config);
+        let service = self.own.service.as_ref().expect("it is still in service");
         let (count, limit) = match service.announced {
             Announced::Never => (&mut self.own.short_count, config.params.short_retry),
             Announced::NotYet | Announced::Yes => (&mut self.own.long_count, config.params.long_retry),
@@ -74,6 +76,7 @@ impl Mac {
             self.drop_packet(config);
         } else {
             self.retry(config);
+            self.choose_rate(now, config);
         }
     }
 

@@ -113,7 +113,10 @@ impl Describer {
 
     /// A table with the first key, as TOML writes it; `usual` is its value if it has no default.
     pub(super) fn example(&self, usual: Option<&Value>) -> String {
-        let Some(key) = self.keys.first() else { return "{}".to_owned() };
+        let Some(key) = self.keys.first() else {
+            let kind = self.kinds.as_ref().and_then(|kinds| Some((kinds.name, kinds.list.last()?.0)));
+            return kind.map_or_else(|| "{}".to_owned(), |(name, word)| format!("{{ {name} = {word:?} }}"));
+        };
         let value = key.default.clone().flatten().or_else(|| usual.map(json_of));
         format!("{{ {} = {} }}", key.name, value.map_or_else(|| "...".to_owned(), |value| value.to_string()))
     }

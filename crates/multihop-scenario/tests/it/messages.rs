@@ -32,6 +32,23 @@ fn a_value_of_another_type() {
 }
 
 #[test]
+fn a_rate_control_that_does_not_exist_or_lacks_a_key() {
+    assert_eq!(
+        with("mac", "rate_control = \"minstral\""),
+        "x.toml:8:16: mac.rate_control: found \"minstral\", allowed: \"fixed\", \"arf\", \"aarf\", \"cara\", \
+         \"minstrel\", or a table such as { kind = \"minstrel\" }"
+    );
+    assert_eq!(
+        with("mac", "rate_control = { kind = \"arf\", lookaround = 0.1 }"),
+        "x.toml:8:32: mac.rate_control.lookaround: is not a key here, allowed with kind = \"minstrel\""
+    );
+    assert_eq!(
+        with("mac", "rate_control = {}"),
+        "x.toml:8:16: mac.rate_control.kind: is missing, allowed: \"fixed\", \"arf\", \"aarf\", \"cara\", \"minstrel\""
+    );
+}
+
+#[test]
 fn a_number_out_of_bounds() {
     assert_eq!(
         with("radio", "frame_loss = 1.5"),

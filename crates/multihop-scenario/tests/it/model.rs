@@ -2,6 +2,7 @@
 
 use multihop_core::{BitRate, Duration, NodeId};
 use multihop_radio::params::{Fading, MacParams, Model, PathLoss, RadioParams, Sinr};
+use multihop_radio::rate_control::{LadderParams, MinstrelParams, RateControlParams};
 use multihop_scenario::{
     App, ArpKind, Energy, Mobility, Protocol, Record, RoutingProtocol, Scenario, Series, Source, schema,
 };
@@ -321,6 +322,27 @@ fn a_range_for_each_rate() {
     let Model::Threshold(threshold) = &scenario.radio.model else { panic!("{:?}", scenario.radio) };
     assert_eq!(threshold.range, [300.0, 250.0, 0.0, 0.0]);
     assert_eq!(scenario.decode_range(), 250.0);
+}
+
+#[test]
+fn rate_control_is_a_word_or_a_table() {
+    let rate_control =
+        |given: &str| load_with(SMALLEST, &[("mac.rate_control", given)]).unwrap().mac.rate_control;
+    assert_eq!(load(SMALLEST).mac.rate_control, RateControlParams::Fixed);
+    assert_eq!(rate_control("fixed"), RateControlParams::Fixed);
+    assert_eq!(rate_control("aarf"), RateControlParams::Ladder(LadderParams::AARF));
+    let cara = LadderParams { failures: 3, rts_after: Some(2), ..LadderParams::CARA };
+    assert_eq!(
+        rate_control("{ kind = \"cara\", failures = 3, rts_after = 2 }"),
+        RateControlParams::Ladder(cara)
+    );
+    let arf = LadderParams { successes: 20, most_successes: 20, ..LadderParams::ARF };
+    assert_eq!(rate_control("{ kind = \"arf\", successes = 20 }"), RateControlParams::Ladder(arf));
+    let minstrel = MinstrelParams { lookaround: 0.05, ..MinstrelParams::default() };
+    assert_eq!(
+        rate_control("{ kind = \"minstrel\", lookaround = 0.05 }"),
+        RateControlParams::Minstrel(minstrel)
+    );
 }
 
 #[test]

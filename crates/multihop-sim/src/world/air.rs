@@ -3,7 +3,7 @@
 use multihop_core::{DropReason, Duration, Instant, NodeId, Rng};
 use multihop_radio::channel_error::ChannelError;
 use multihop_radio::frame::{BROADCAST, FrameKind, Outgoing, PacketHandle};
-use multihop_radio::mac::{Counters, Mac, MacConfig, Transmission};
+use multihop_radio::mac::{Mac, MacConfig, Transmission};
 use multihop_radio::medium::{Link, Medium, Zone};
 use multihop_radio::mobility::Track;
 use multihop_radio::params::Model;
@@ -82,7 +82,7 @@ impl Air {
     /// Restarts the counters at the end of the warm-up.
     pub(super) fn restart(&mut self, now: Instant) {
         for station in &mut self.stations {
-            *station.mac.counters_mut() = Counters::default();
+            station.mac.clear_counts();
             station.receiving = Duration::ZERO;
             station.busy_since = now;
         }
@@ -357,7 +357,7 @@ impl Station {
     fn new(scenario: &Scenario, config: &MacConfig, node: NodeId) -> Self {
         let stream = |purpose| Rng::stream(scenario.seed, purpose, u64::from(node.0));
         Self {
-            mac: Mac::new(node, config, stream("mac/backoff")),
+            mac: Mac::new(node, config, stream("mac/backoff"), stream("mac/rates")),
             receiver: Receiver::new(&scenario.radio, stream("radio/reception")),
             busy_since: Instant::ZERO,
             receiving: Duration::ZERO,

@@ -137,11 +137,24 @@ impl World<'_> {
         ];
         MacResult {
             frames: frames.into_iter().map(|(kind, n)| (kind.to_owned(), n)).collect(),
+            rates: self.frames_by_rate(),
             collisions: sum.collisions,
             retries: sum.rts_failures + sum.data_failures - sum.retry_drops,
             drops: sum.retry_drops,
             airtime_share: sum.transmitting.as_secs_f64() / self.measured_seconds(),
         }
+    }
+
+    fn frames_by_rate(&self) -> Option<BTreeMap<String, u64>> {
+        let phy = self.air.config.airtime.phy();
+        let mut sum: Option<BTreeMap<String, u64>> = None;
+        for counts in self.air.stations.iter().filter_map(|station| station.mac.frames_by_rate()) {
+            let sum = sum.get_or_insert_default();
+            for (rate, frames) in counts.filter(|&(_, frames)| frames > 0) {
+                *sum.entry(phy.rate(rate).name.to_owned()).or_default() += frames;
+            }
+        }
+        sum
     }
 
     fn routing_result(&self) -> RoutingResult {

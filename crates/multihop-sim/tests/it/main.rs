@@ -21,6 +21,7 @@ mod notices;
 mod oracle;
 mod pacing;
 mod queues;
+mod rates;
 mod routing;
 mod stale;
 mod support;

@@ -1,0 +1,222 @@
+//! Minstrel: the rate with the highest measured throughput, and a few packets at other rates to keep the statistics.
+
+use multihop_core::{Duration, Instant, Rng};
+
+use super::{Attempt, MinstrelParams, Rates};
+
+/// The state for one neighbour.
+#[derive(Clone, Debug)]
+pub(super) struct Minstrel {
+    rates: Vec<Statistics>,
+    /// When the statistics were last evaluated.
+    evaluated: Instant,
+    /// Highest throughput, second highest throughput, highest probability of success.
+    best: [usize; 3],
+    /// The rates of the packet in service, each with its number of transmissions.
+    chain: [Stage; 4],
+    packets: u64,
+    samples: u64,
+    /// The rates to sample, in random order; the last one is next.
+    to_sample: Vec<usize>,
+}
+
+/// What is known of one rate.
+#[derive(Clone, Copy, Debug, Default)]
+struct Statistics {
+    /// Since the last evaluation.
+    transmissions: u32,
+    /// Of these, those that were acknowledged.
+    successes: u32,
+    /// Probability of success, a moving average; `None` before the first transmission.
+    probability: Option<f64>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+struct Stage {
+    rate: usize,
+    transmissions: u32,
+}
+
+impl Minstrel {
+    pub(super) fn new(now: Instant, rates: &Rates) -> Self {
+        Self {
+            rates: vec![Statistics::default(); rates.list.len()],
+            evaluated: now,
+            best: [rates.first; 3],
+            chain: [Stage::default(); 4],
+            packets: 0,
+            samples: 0,
+            to_sample: Vec::new(),
+        }
+    }
+
+    /// The rate of a transmission.
+    pub(super) fn choose(
+        &mut self,
+        now: Instant,
+        attempt: &Attempt,
+        params: &MinstrelParams,
+        rates: &Rates,
+        rng: &mut Rng,
+    ) -> usize {
+        if attempt.number == 0 {
+            if now >= self.evaluated + params.interval {
+                self.evaluate(params, rates);
+                self.evaluated = now;
+            }
+            let sample = self.next_sample(params, rng);
+            self.plan(sample, attempt.limit, rates);
+        }
+        let mut before = attempt.number;
+        for stage in &self.chain {
+            if before < stage.transmissions {
+                return stage.rate;
+            }
+            before -= stage.transmissions;
+        }
+        self.chain[3].rate
+    }
+
+    pub(super) fn report(&mut self, rate: usize, delivered: bool) {
+        let statistics = &mut self.rates[rate];
+        statistics.transmissions += 1;
+        statistics.successes += u32::from(delivered);
+    }
+
+    /// Moves the averages on and chooses the best rates.
+    fn evaluate(&mut self, params: &MinstrelParams, rates: &Rates) {
+        for statistics in &mut self.rates {
+            statistics.evaluate(params.weight);
+        }
+        let throughput = |rate: usize| self.rates[rate].throughput(rates.times[rate]);
+        let fastest = highest(self.rates.len(), None, throughput);
+        let second = highest(self.rates.len(), Some(fastest), throughput);
+        let sure = |rate: usize| self.rates[rate].probability.unwrap_or(0.0);
+        // Of the rates that hardly ever fail, the one with the highest throughput.
+        let surest = highest(self.rates.len(), None, |rate| {
+            if sure(rate) >= SURE { 1.0 + throughput(rate) } else { sure(rate) }
+        });
+        self.best = [fastest, second, surest];
+    }
+
+    /// The rate that this packet tries, if it does.
+    fn next_sample(&mut self, params: &MinstrelParams, rng: &mut Rng) -> Option<usize> {
+        self.packets += 1;
+        if self.samples as f64 >= params.lookaround * self.packets as f64 {
+            return None;
+        }
+        self.samples += 1;
+        if self.to_sample.is_empty() {
+            self.to_sample.extend(0..self.rates.len());
+            shuffle(&mut self.to_sample, rng);
+        }
+        self.to_sample.pop().filter(|&rate| rate != self.best[0])
+    }
+
+    /// The rates of a packet. A sampled rate comes first if it could be faster than the best, with one transmission;
+    /// otherwise it is used only if the best fails.
+    fn plan(&mut self, sample: Option<usize>, limit: Option<u32>, rates: &Rates) {
+        let [fastest, second, surest] = self.best;
+        let list = match sample {
+            Some(sample) if rates.times[sample] < rates.times[fastest] => [sample, fastest, surest, 0],
+            Some(sample) => [fastest, sample, surest, 0],
+            None => [fastest, second, surest, 0],
+        };
+        // DEVIATION rate-1: so that the lowest rate gets its turn before the retry limit is reached.
+        let share = limit.map_or(u32::MAX, |limit| limit.div_ceil(4));
+        self.chain = list.map(|rate| Stage { rate, transmissions: fitting(rates.times[rate]).min(share) });
+        if sample == Some(list[0]) {
+            self.chain[0].transmissions = 1;
+        }
+    }
+}
+
+impl Statistics {
+    fn evaluate(&mut self, weight: f64) {
+        if self.transmissions > 0 {
+            let latest = f64::from(self.successes) / f64::from(self.transmissions);
+            self.probability = Some(match self.probability {
+                Some(earlier) => weight * earlier + (1.0 - weight) * latest,
+                None => latest,
+            });
+        }
+        (self.transmissions, self.successes) = (0, 0);
+    }
+
+    /// Packets delivered per second.
+    fn throughput(&self, time: Duration) -> f64 {
+        match self.probability {
+            Some(probability) if probability >= HOPELESS => probability.min(GOOD) / time.as_secs_f64(),
+            _ => 0.0,
+        }
+    }
+}
+
+/// Transmissions of a stage: as many as its time allows.
+fn fitting(time: Duration) -> u32 {
+    u32::try_from(STAGE_TIME.whole(time)).unwrap_or(u32::MAX).max(1)
+}
+
+/// The rate with the highest score; among equal ones the lowest.
+fn highest(rates: usize, except: Option<usize>, score: impl Fn(usize) -> f64) -> usize {
+    let mut found = None;
+    for rate in (0..rates).filter(|&rate| Some(rate) != except) {
+        if found.is_none_or(|found| score(rate) > score(found)) {
+            found = Some(rate);
+        }
+    }
+    found.or(except).expect("a profile has rates")
+}
+
+/// Fisher and Yates.
+fn shuffle(list: &mut [usize], rng: &mut Rng) {
+    for end in (2..=list.len()).rev() {
+        let bound = u32::try_from(end).expect("a profile has few rates");
+        list.swap(end - 1, rng.below(bound) as usize);
+    }
+}
+
+/// The time that one stage of the chain may take.
+const STAGE_TIME: Duration = Duration::from_millis(6);
+
+/// A rate with a lower probability of success counts as useless.
+const HOPELESS: f64 = 0.1;
+
+/// Above this probability of success, only the speed decides.
+const GOOD: f64 = 0.9;
+
+/// A rate with this probability of success hardly ever fails.
+const SURE: f64 = 0.95;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn evaluated(probability: Option<f64>, successes: u32, transmissions: u32) -> Statistics {
+        let mut statistics = Statistics { transmissions, successes, probability };
+        statistics.evaluate(0.75);
+        statistics
+    }
+
+    #[test]
+    fn an_estimate_moves_by_a_quarter_in_each_interval_with_transmissions() {
+        assert_eq!(evaluated(None, 1, 2).probability, Some(0.5), "the first one counts as it is");
+        assert_eq!(evaluated(Some(0.5), 0, 3).probability, Some(0.375));
+        assert_eq!(evaluated(Some(0.5), 3, 3).probability, Some(0.625));
+        assert_eq!(evaluated(Some(0.5), 0, 0).probability, Some(0.5));
+        assert_eq!(evaluated(Some(0.5), 3, 3).transmissions, 0);
+    }
+
+    #[test]
+    fn below_a_tenth_a_rate_is_useless_and_above_nine_tenths_only_its_speed_counts() {
+        let throughput = |probability| {
+            let statistics = Statistics { probability, ..Statistics::default() };
+            statistics.throughput(Duration::from_millis(2))
+        };
+        let expected =
+            [(None, 0.0), (Some(0.09), 0.0), (Some(0.1), 50.0), (Some(0.9), 450.0), (Some(1.0), 450.0)];
+        for (probability, packets) in expected {
+            assert!((throughput(probability) - packets).abs() < 1e-9, "{probability:?}");
+        }
+    }
+}

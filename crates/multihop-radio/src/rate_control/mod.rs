@@ -1,0 +1,275 @@
+//! Rate control: which rate each transmission of unicast data has.
+//!
+//! A station has one [`RateControl`] with a small state machine for each neighbour. It is asked before every
+//! transmission of a data frame and told the outcome of each. Broadcasts and control frames have the basic rate.
+
+mod keys;
+mod ladder;
+mod minstrel;
+
+use multihop_core::{Duration, Instant, NodeId, Rng};
+
+use self::ladder::Ladder;
+use self::minstrel::Minstrel;
+use crate::airtime::Airtime;
+use crate::frame::{Outgoing, PacketHandle};
+use crate::mac::Contention;
+use crate::params::{Model, RadioParams};
+use crate::phy_profile::RateIndex;
+
+/// The rule by which stations choose rates.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RateControlParams {
+    /// Always the rate of the scenario.
+    Fixed,
+    /// One rate up after successes, one down after failures: ARF, AARF and CARA.
+    Ladder(LadderParams),
+    /// The rate with the highest throughput by statistics.
+    Minstrel(MinstrelParams),
+}
+
+/// When a ladder moves up or down.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LadderParams {
+    /// Consecutive successes after which the next higher rate is tried.
+    pub successes: u16,
+    /// What failed trials double this number up to.
+    pub most_successes: u16,
+    /// Consecutive failures after which the next lower rate is used.
+    pub failures: u16,
+    /// Transmissions at one rate after which any success leads to a trial. It grows in proportion with `successes`.
+    pub timer: u16,
+    /// Whether the first failure at a rate that is being tried ends the trial.
+    pub trial_fails_at_once: bool,
+    /// Consecutive failures after which an RTS precedes data of any length.
+    pub rts_after: Option<u16>,
+}
+
+/// How Minstrel measures.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MinstrelParams {
+    /// Time between two evaluations of the statistics.
+    pub interval: Duration,
+    /// Weight of the earlier estimate against the last interval.
+    pub weight: f64,
+    /// Share of packets that try another rate.
+    pub lookaround: f64,
+}
+
+impl LadderParams {
+    /// A. Kamerman, L. Monteban, 1997. The paper gives no duration for its timer; Lacage et al. count 15 frames.
+    pub const ARF: Self = Self {
+        successes: 10,
+        most_successes: 10,
+        failures: 2,
+        timer: 15,
+        trial_fails_at_once: true,
+        rts_after: None,
+    };
+
+    /// M. Lacage, M. H. Manshaei, T. Turletti, 2004.
+    pub const AARF: Self = Self { most_successes: 50, ..Self::ARF };
+
+    /// CARA-1 of J. Kim, S. Kim, S. Choi, D. Qiao, 2006.
+    pub const CARA: Self = Self { trial_fails_at_once: false, rts_after: Some(1), ..Self::ARF };
+}
+
+impl Default for MinstrelParams {
+    fn default() -> Self {
+        Self { interval: Duration::from_millis(100), weight: 0.75, lookaround: 0.1 }
+    }
+}
+
+/// What the rate controls of all stations of a scenario share.
+#[derive(Clone, Debug)]
+pub struct Rates {
+    params: RateControlParams,
+    /// The rates in use, lowest first, one of equal ones. Everything below counts along them.
+    list: Vec<RateIndex>,
+    /// The first one for a new neighbour.
+    first: usize,
+    /// How long one transmission of a packet takes without interference, access and ACK included.
+    times: Vec<Duration>,
+}
+
+/// The rate control of one station.
+#[derive(Clone, Debug)]
+pub struct RateControl {
+    neighbours: Vec<Neighbour>,
+    /// Index of the neighbour that was served last.
+    recent: usize,
+    /// Transmissions at each rate of the profile.
+    sent: Vec<u64>,
+    rng: Rng,
+}
+
+#[derive(Clone, Debug)]
+struct Neighbour {
+    node: NodeId,
+    /// When a packet for it was last served.
+    used: Instant,
+    state: State,
+}
+
+#[derive(Clone, Debug)]
+enum State {
+    Ladder(Ladder),
+    Minstrel(Box<Minstrel>),
+}
+
+/// A transmission that is about to be made.
+#[derive(Clone, Copy, Debug)]
+pub struct Attempt {
+    /// The neighbour.
+    pub to: NodeId,
+    /// How often the packet has been transmitted before.
+    pub number: u32,
+    /// How often it may be transmitted; `None`: without limit.
+    pub limit: Option<u32>,
+}
+
+/// The answer.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Choice {
+    /// The rate.
+    pub rate: RateIndex,
+    /// Whether an RTS must precede the frame, whatever its length.
+    pub announces: bool,
+}
+
+impl Rates {
+    /// The rates of a scenario; `None` if they are fixed.
+    pub(crate) fn new(
+        params: &RateControlParams,
+        radio: &RadioParams,
+        airtime: &Airtime,
+        contention: &Contention,
+    ) -> Option<Self> {
+        if *params == RateControlParams::Fixed {
+            return None;
+        }
+        let has_range = |rate: &RateIndex| match &radio.model {
+            Model::Threshold(threshold) => threshold.range[usize::from(rate.0)] > 0.0,
+            Model::Sinr(_) => true,
+        };
+        let bit_rate = |rate: &RateIndex| radio.phy.rate(*rate).bit_rate;
+        let mut list: Vec<_> = radio.phy.rate_indices().filter(has_range).collect();
+        list.sort_by_key(bit_rate);
+        list.dedup_by_key(|rate| bit_rate(rate));
+        let first = list.iter().position(|rate| bit_rate(rate) == radio.bit_rate());
+        let first = first.expect("the rate of a scenario has a range");
+        let packet =
+            Outgoing { packet: PacketHandle::NONE, to: NodeId(0), bytes: TYPICAL_BYTES, urgent: false };
+        let access = contention.difs + contention.slot * u64::from(contention.cw_min / 2) + contention.sifs;
+        let time = |&rate: &RateIndex| access + airtime.data(&packet, rate) + airtime.ack(rate);
+        let times = list.iter().map(time).collect();
+        Some(Self { params: params.clone(), list, first, times })
+    }
+
+    /// Whether stations may announce data that the RTS threshold does not ask to announce.
+    pub(crate) fn may_announce(&self) -> bool {
+        matches!(&self.params, RateControlParams::Ladder(ladder) if ladder.rts_after.is_some())
+    }
+
+    fn top(&self) -> usize {
+        self.list.len() - 1
+    }
+
+    fn new_state(&self, now: Instant) -> State {
+        match &self.params {
+            RateControlParams::Fixed => unreachable!("a station with a fixed rate has no rate control"),
+            RateControlParams::Ladder(params) => State::Ladder(Ladder::new(params, self.first)),
+            RateControlParams::Minstrel(_) => State::Minstrel(Box::new(Minstrel::new(now, self))),
+        }
+    }
+}
+
+impl RateControl {
+    /// A station that knows no neighbour.
+    pub(crate) fn new(rates: &Rates, rng: Rng) -> Self {
+        let last = rates.list.iter().map(|rate| usize::from(rate.0)).max().expect("a profile has rates");
+        Self { neighbours: Vec::new(), recent: 0, sent: vec![0; last + 1], rng }
+    }
+
+    /// The rate of a transmission.
+    pub(crate) fn choose(&mut self, now: Instant, attempt: &Attempt, rates: &Rates) -> Choice {
+        let neighbour = self.find(now, attempt.to, rates);
+        let (index, announces) = match (&mut self.neighbours[neighbour].state, &rates.params) {
+            (State::Ladder(ladder), RateControlParams::Ladder(params)) => ladder.choose(params),
+            (State::Minstrel(minstrel), RateControlParams::Minstrel(params)) => {
+                (minstrel.choose(now, attempt, params, rates, &mut self.rng), false)
+            }
+            _ => unreachable!("all neighbours have the state of the one rule"),
+        };
+        Choice { rate: rates.list[index], announces }
+    }
+
+    /// The outcome of a transmission at the rate that was chosen last.
+    pub(crate) fn report(
+        &mut self,
+        now: Instant,
+        to: NodeId,
+        rate: RateIndex,
+        delivered: bool,
+        rates: &Rates,
+    ) {
+        let neighbour = self.find(now, to, rates);
+        match (&mut self.neighbours[neighbour].state, &rates.params) {
+            (State::Ladder(ladder), RateControlParams::Ladder(params)) => {
+                ladder.report(delivered, params, rates.top());
+            }
+            (State::Minstrel(minstrel), RateControlParams::Minstrel(_)) => {
+                let index = rates.list.iter().position(|&known| known == rate);
+                minstrel.report(index.expect("a rate that was chosen"), delivered);
+            }
+            _ => unreachable!("all neighbours have the state of the one rule"),
+        }
+    }
+
+    /// Counts a transmission.
+    pub(crate) fn count(&mut self, rate: RateIndex) {
+        self.sent[usize::from(rate.0)] += 1;
+    }
+
+    /// Transmissions at each rate of the profile since the counts were last cleared.
+    pub(crate) fn sent(&self) -> impl Iterator<Item = (RateIndex, u64)> {
+        (0..).map(RateIndex).zip(self.sent.iter().copied())
+    }
+
+    /// Clears the counts.
+    pub(crate) fn clear_counts(&mut self) {
+        self.sent.fill(0);
+    }
+
+    /// The index of a neighbour, which may be a new one in place of the one that was not served for longest.
+    fn find(&mut self, now: Instant, node: NodeId, rates: &Rates) -> usize {
+        if self.neighbours.get(self.recent).is_none_or(|neighbour| neighbour.node != node) {
+            self.recent = match self.neighbours.iter().position(|neighbour| neighbour.node == node) {
+                Some(known) => known,
+                None => self.add(Neighbour { node, used: now, state: rates.new_state(now) }),
+            };
+        }
+        self.neighbours[self.recent].used = now;
+        self.recent
+    }
+
+    fn add(&mut self, neighbour: Neighbour) -> usize {
+        if self.neighbours.len() < MOST_NEIGHBOURS {
+            self.neighbours.push(neighbour);
+            return self.neighbours.len() - 1;
+        }
+        let by_use = self.neighbours.iter().enumerate().min_by_key(|(_, known)| known.used);
+        let (oldest, _) = by_use.expect("there are neighbours");
+        self.neighbours[oldest] = neighbour;
+        oldest
+    }
+}
+
+/// Neighbours that a station remembers.
+const MOST_NEIGHBOURS: usize = 64;
+
+/// The length of the packet whose throughput Minstrel compares, bytes.
+const TYPICAL_BYTES: u32 = 1200;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,174 @@
+//! One station against channels that are given as probabilities, over 802.11b: rates 0 to 3 are 1, 2, 5.5, 11 Mb/s.
+
+use super::*;
+use crate::mac::MacConfig;
+use crate::params::{MacParams, Threshold};
+use crate::phy_profile::PhyProfile;
+
+const PEER: NodeId = NodeId(1);
+
+struct Bench {
+    rates: Rates,
+    control: RateControl,
+    now: Instant,
+    channel: Rng,
+}
+
+fn rates(radio: &RadioParams, params: RateControlParams) -> Rates {
+    let mac = MacParams { rate_control: params, ..MacParams::default() };
+    MacConfig::new(radio, &mac).rates.expect("rates that change")
+}
+
+fn minstrel() -> Bench {
+    let rates = rates(&RadioParams::default(), RateControlParams::Minstrel(MinstrelParams::default()));
+    let control = RateControl::new(&rates, Rng::stream(1, "test", 0));
+    Bench { rates, control, now: Instant::ZERO, channel: Rng::stream(1, "channel", 0) }
+}
+
+impl Bench {
+    fn choose(&mut self, number: u32, limit: Option<u32>) -> u8 {
+        let attempt = Attempt { to: PEER, number, limit };
+        self.control.choose(self.now, &attempt, &self.rates).rate.0
+    }
+
+    fn report(&mut self, rate: u8, delivered: bool) {
+        self.control.report(self.now, PEER, RateIndex(rate), delivered, &self.rates);
+    }
+
+    /// The rates of one packet's transmissions up to the retry limit of 7 over a channel with these probabilities of
+    /// success.
+    fn packet(&mut self, success: [f64; 4]) -> Vec<u8> {
+        self.now += Duration::from_millis(2);
+        let mut used = Vec::new();
+        for number in 0..7 {
+            let rate = self.choose(number, Some(7));
+            used.push(rate);
+            let delivered = self.channel.chance(success[usize::from(rate)]);
+            self.report(rate, delivered);
+            if delivered {
+                break;
+            }
+        }
+        used
+    }
+
+    /// The share of packets that began at each rate, after one second to learn.
+    fn shares(&mut self, success: [f64; 4]) -> [f64; 4] {
+        (0..500).for_each(|_| drop(self.packet(success)));
+        let mut begun = [0.0; 4];
+        (0..1000).for_each(|_| begun[usize::from(self.packet(success)[0])] += 1e-3);
+        begun
+    }
+}
+
+#[test]
+fn minstrel_finds_the_rate_with_the_highest_throughput() {
+    for (success, best) in [
+        ([1.0, 1.0, 1.0, 1.0], 3),
+        ([1.0, 1.0, 1.0, 0.2], 2),
+        // 2 Mb/s at 95 % carries less than 5.5 Mb/s at 60 %.
+        ([1.0, 0.95, 0.6, 0.0], 2),
+        ([1.0, 0.95, 0.3, 0.0], 1),
+        ([0.8, 0.05, 0.0, 0.0], 0),
+    ] {
+        let shares = minstrel().shares(success);
+        assert!(shares[best] > 0.85, "{success:?}: {shares:?}");
+    }
+}
+
+#[test]
+fn a_tenth_of_the_packets_at_most_tries_a_faster_rate_and_none_begins_with_a_slower_one() {
+    let shares = minstrel().shares([1.0, 1.0, 0.0, 0.0]);
+    assert!(shares[0] <= 0.0, "{shares:?}");
+    let faster = shares[2] + shares[3];
+    assert!(
+        (0.03..=0.1).contains(&faster),
+        "half of the samples are for rates that are not faster: {shares:?}"
+    );
+    assert!(shares[2] > 0.01 && shares[3] > 0.01, "each is tried: {shares:?}");
+}
+
+#[test]
+fn retries_go_from_the_best_to_the_second_the_surest_and_the_lowest_rate() {
+    let mut b = minstrel();
+    let channel = [1.0, 0.97, 0.75, 0.6];
+    (0..2000).for_each(|_| drop(b.packet(channel)));
+    let chains: Vec<Vec<u8>> =
+        (0..20).map(|_| (0..7).map(|number| b.choose(number, Some(7))).collect()).collect();
+    // A transmission takes 1.7 ms at 11 Mb/s, 2.6 at 5.5, 5.8 at 2: two, two and one of the 6 ms for each.
+    assert!(chains.contains(&vec![3, 3, 2, 2, 1, 0, 0]), "{chains:?}");
+    assert!(chains.iter().all(|chain| chain[6] == 0), "the lowest rate comes before the drop: {chains:?}");
+    // With four transmissions each rate has one.
+    let short: Vec<Vec<u8>> =
+        (0..20).map(|_| (0..4).map(|number| b.choose(number, Some(4))).collect()).collect();
+    assert!(short.contains(&vec![3, 2, 1, 0]), "{short:?}");
+    // Without a limit, a rate has 6 ms, and the lowest one all the rest.
+    let long: Vec<Vec<u8>> =
+        (0..20).map(|_| (0..10).map(|number| b.choose(number, None)).collect()).collect();
+    assert!(long.contains(&vec![3, 3, 3, 2, 2, 1, 0, 0, 0, 0]), "{long:?}");
+}
+
+#[test]
+fn without_transmissions_nothing_is_forgotten() {
+    let mut b = minstrel();
+    (0..1000).for_each(|_| drop(b.packet([1.0, 1.0, 1.0, 0.0])));
+    b.now += Duration::from_secs(1000);
+    let first: Vec<u8> = (0..10).map(|_| b.choose(0, Some(7))).collect();
+    assert!(first.iter().filter(|&&rate| rate == 2).count() >= 9, "{first:?}");
+}
+
+#[test]
+fn neighbours_are_independent_and_the_longest_unused_is_forgotten() {
+    let params = RateControlParams::Ladder(LadderParams::ARF);
+    let rates = rates(&RadioParams::default(), params);
+    let mut control = RateControl::new(&rates, Rng::stream(1, "test", 0));
+    let at = |n: u32| Instant::ZERO + Duration::from_millis(u64::from(n));
+    let rate_to = |control: &mut RateControl, now, node| {
+        control.choose(now, &Attempt { to: NodeId(node), number: 0, limit: None }, &rates).rate
+    };
+    for node in 1..=64 {
+        rate_to(&mut control, at(node), node);
+    }
+    for _ in 0..2 {
+        control.report(at(70), NodeId(1), RateIndex(1), false, &rates);
+    }
+    assert_eq!(rate_to(&mut control, at(80), 1), RateIndex(0));
+    assert_eq!(rate_to(&mut control, at(90), 65), RateIndex(1), "another one is not affected");
+    assert_eq!(control.neighbours.len(), 64);
+    assert!(
+        control.neighbours.iter().all(|neighbour| neighbour.node != NodeId(2)),
+        "2 was not used since 2 ms"
+    );
+    assert_eq!(rate_to(&mut control, at(95), 1), RateIndex(0), "and 1 is remembered");
+}
+
+#[test]
+fn only_rates_with_a_range_are_used() {
+    let threshold = Threshold { range: vec![250.0, 0.0, 0.0, 100.0], ..Threshold::default() };
+    let radio =
+        RadioParams { model: Model::Threshold(threshold), rate: RateIndex(3), ..RadioParams::default() };
+    let rates = rates(&radio, RateControlParams::Ladder(LadderParams::ARF));
+    assert_eq!(rates.list, [RateIndex(0), RateIndex(3)]);
+    assert_eq!(rates.first, 1);
+}
+
+#[test]
+fn of_rates_of_802_11n_each_bit_rate_is_used_once_in_ascending_order() {
+    let phy = PhyProfile::named("802.11n-20").expect("a profile");
+    let rates = rates(&RadioParams::new(phy), RateControlParams::Ladder(LadderParams::ARF));
+    let bit_rates: Vec<_> = rates.list.iter().map(|&rate| phy.rate(rate).bit_rate).collect();
+    assert!(bit_rates.is_sorted_by(|one, next| one < next), "{bit_rates:?}");
+    let fastest = phy.rates.iter().map(|rate| rate.bit_rate).max();
+    assert_eq!(bit_rates.last().copied(), fastest);
+}
+
+#[test]
+fn transmissions_are_counted_at_their_rates() {
+    let mut b = minstrel();
+    for rate in [1, 3, 3] {
+        b.control.count(RateIndex(rate));
+    }
+    assert_eq!(b.control.sent().map(|(_, count)| count).collect::<Vec<_>>(), [0, 1, 0, 2]);
+    b.control.clear_counts();
+    assert!(b.control.sent().all(|(_, count)| count == 0));
+}
