@@ -17,6 +17,7 @@ from multihop.experiments.validation import (
     pacing,
     pacing_options,
     placements,
+    rates,
     stationarity,
 )
 
@@ -24,6 +25,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *one_hop.EXPERIMENTS,
     *bianchi.EXPERIMENTS,
     *ofdm.EXPERIMENTS,
+    *rates.EXPERIMENTS,
     *chain.EXPERIMENTS,
     *ns2_table.EXPERIMENTS,
     *stationarity.EXPERIMENTS,
