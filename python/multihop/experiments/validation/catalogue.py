@@ -8,6 +8,7 @@ from multihop.experiments.validation import (
     apdr,
     apdr_long,
     apdr_networks,
+    babel,
     bianchi,
     chain,
     mobile,
@@ -37,4 +38,5 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *apdr.EXPERIMENTS,
     *apdr_networks.EXPERIMENTS,
     *apdr_long.EXPERIMENTS,
+    *babel.EXPERIMENTS,
 )
