@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
@@ -203,7 +203,8 @@ fn victim(program: &[&str], test: &str) -> (Child, String) {
 fn wait_for_the_end() -> ! {
     let run = Run::new(Control::Ap, Settings::default(), false).unwrap();
     // Not captured: the other process reads it.
-    writeln!(std::io::stdout(), "\nname {}", run.name()).unwrap();
+    let mut out = std::io::stdout();
+    writeln!(out, "\nname {}", run.name()).unwrap();
     loop {
         thread::park();
     }
@@ -232,11 +233,16 @@ fn root_a_run_that_is_killed_leaves_no_control_and_its_cgroup_is_swept() {
     let cgroup = format!("multihop-tcp-{namespace}-{}", victim.id());
     end(victim, &name);
     flows().unwrap();
-    let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
-    for mount in mounts.lines().filter(|line| line.split(' ').nth(2) == Some("cgroup2")) {
-        let place = Path::new(mount.split(' ').nth(1).unwrap()).join(&cgroup);
+    for place in cgroup_mounts() {
+        let place = place.join(&cgroup);
         assert!(!place.exists(), "{}", place.display());
     }
+}
+
+fn cgroup_mounts() -> Vec<PathBuf> {
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
+    let mounts = mounts.lines().filter(|line| line.split(' ').nth(2) == Some("cgroup2"));
+    mounts.map(|mount| PathBuf::from(mount.split(' ').nth(1).unwrap())).collect()
 }
 
 /// Processes of two containers can have the same number.
@@ -255,5 +261,11 @@ fn root_runs_in_two_process_namespaces_do_not_meet() {
     assert_ne!(victims[0].1, victims[1].1);
     for (victim, name) in victims {
         end(victim, &name);
+    }
+    // A command sweeps what those of its own namespace have left, and these namespaces have ended.
+    for entry in cgroup_mounts().iter().flat_map(fs::read_dir).flatten().flatten() {
+        if entry.file_name().to_string_lossy().starts_with("multihop-tcp-") {
+            fs::remove_dir(entry.path()).unwrap();
+        }
     }
 }
