@@ -37,8 +37,13 @@ static WifiTxVector Transmission(const std::string& mode, int width, int streams
 
 int main() {
     std::printf("model,rate,db,success\n");
-    for (std::string model : {"nist", "yans"})
+    for (std::string model : {"nist", "yans"}) {
         for (int rate : {6, 9, 12, 18, 24, 36, 48, 54})
             Print(model, "802.11a " + std::to_string(rate) + "M",
                   Transmission("OfdmRate" + std::to_string(rate) + "Mbps", 20, 1, WIFI_PREAMBLE_LONG));
+        for (int width : {20, 40})
+            for (int mcs = 0; mcs < 8; ++mcs)
+                Print(model, "802.11n-" + std::to_string(width) + " MCS" + std::to_string(mcs),
+                      Transmission("HtMcs" + std::to_string(mcs), width, 1, WIFI_PREAMBLE_HT_MF));
+    }
 }
