@@ -929,7 +929,7 @@ class Routing(TypedDict, total=False):
     Default: 0.
     """
 
-    protocol: Literal["static", "aodv", "dsr", "olsr", "apdr", "apdr-pr", "babel"]
+    protocol: Literal["static", "aodv", "dsr", "olsr", "apdr", "apdr-pr", "babel", "batman"]
     """Default: static."""
 
     next_hops: Sequence[Sequence[int | str]]
@@ -1192,6 +1192,15 @@ class Routing(TypedDict, total=False):
 
     update_interval: float
     """Time between updates of all routes, s; if not given, four times hello_interval. Default: 16.0."""
+
+    hop_penalty: int
+    """What each link takes from the quality of a path, of 255. Default: 30."""
+
+    interval: float
+    """Time between a node's own originator messages, s. Default: 1.0."""
+
+    timeout: float
+    """A node that was not heard of for this long is forgotten, s. Default: 200.0."""
 
 class Topology(TypedDict, total=False):
     """Where the nodes are."""

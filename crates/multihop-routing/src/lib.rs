@@ -11,6 +11,7 @@ pub mod agent;
 pub mod aodv;
 pub mod apdr;
 pub mod babel;
+pub mod batman;
 pub mod dsr;
 pub mod message;
 pub mod network;

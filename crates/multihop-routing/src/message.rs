@@ -4,7 +4,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
-use multihop_wire::{aodv, babel, dsr, olsr, udp};
+use multihop_wire::{aodv, babel, batman, dsr, olsr, udp};
 
 /// A message of a routing protocol.
 ///
@@ -17,6 +17,8 @@ pub enum Message {
     Olsr(Arc<olsr::Packet>),
     /// RFC 8966.
     Babel(Arc<babel::Packet>),
+    /// B.A.T.M.A.N. IV.
+    Batman(Arc<batman::Packet>),
     /// RFC 4728.
     Dsr(Arc<DsrMessage>),
     /// Any other protocol.
@@ -66,6 +68,7 @@ impl Message {
             Self::Dsr(message) if !message.header.replies.is_empty() => "rrep",
             Self::Dsr(_) => "rerr",
             Self::Babel(packet) => babel_kind(packet),
+            Self::Batman(_) => "ogm",
             Self::Custom { kind, .. } => kind,
         }
     }
@@ -75,7 +78,7 @@ impl Message {
     pub fn endpoints(&self) -> Option<(Ipv4Addr, Ipv4Addr)> {
         match self {
             Self::Dsr(message) => Some((message.source, message.destination)),
-            Self::Aodv(_) | Self::Olsr(_) | Self::Babel(_) | Self::Custom { .. } => None,
+            Self::Aodv(_) | Self::Olsr(_) | Self::Babel(_) | Self::Batman(_) | Self::Custom { .. } => None,
         }
     }
 
@@ -85,6 +88,7 @@ impl Message {
             Self::Aodv(message) => IP_AND_UDP + message.wire_len(),
             Self::Olsr(packet) => IP_AND_UDP + packet.len(),
             Self::Babel(packet) => IP_AND_UDP + packet.wire_len(),
+            Self::Batman(packet) => IP_AND_UDP + packet.wire_len(),
             Self::Dsr(message) => IP + message.header.accounted_len(),
             Self::Custom { bytes, .. } => IP_AND_UDP + bytes.len(),
         }
@@ -109,6 +113,10 @@ impl Message {
             Self::Babel(packet) => {
                 packet.emit(&mut bytes);
                 babel::PORT
+            }
+            Self::Batman(packet) => {
+                packet.emit(&mut bytes);
+                batman::PORT
             }
             Self::Custom { bytes: payload, .. } => {
                 bytes.extend_from_slice(payload);

@@ -6,7 +6,7 @@
 use alloc::boxed::Box;
 
 use crate::network::AgentConfig;
-use crate::{aodv, apdr, babel, dsr, olsr};
+use crate::{aodv, apdr, babel, batman, dsr, olsr};
 
 /// The built-in protocols.
 pub static PROTOCOLS: &[Protocol] = &[
@@ -39,6 +39,11 @@ pub static PROTOCOLS: &[Protocol] = &[
         name: "babel",
         help: "Babel (RFC 8966): distance vectors without loops, with round-trip times in its metric (RFC 9616) if wanted.",
         config: || Box::new(babel::Config::default()),
+    },
+    Protocol {
+        name: "batman",
+        help: "B.A.T.M.A.N. IV: each node knows only the best neighbour towards every other node.",
+        config: || Box::new(batman::Config::default()),
     },
 ];
 

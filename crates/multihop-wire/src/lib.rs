@@ -19,6 +19,7 @@ pub use quoted::{PROTOCOL_EXPERIMENT, Quoted};
 pub mod aodv;
 pub mod arp;
 pub mod babel;
+pub mod batman;
 pub mod checksum;
 pub mod dot11;
 pub mod dsr;

@@ -2,6 +2,7 @@
 
 mod aodv;
 mod babel;
+mod batman;
 mod dsr;
 mod olsr;
 #[path = "../../../multihop-sim/src/trace/pcapng.rs"]
