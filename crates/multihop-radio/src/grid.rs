@@ -7,7 +7,7 @@ use multihop_core::NodeId;
 pub struct Point {
     /// Eastward.
     pub x: f64,
-    /// Northward.
+    /// Southward: down, as layouts are drawn.
     pub y: f64,
 }
 

@@ -2,14 +2,14 @@
 
 use core::ops::RangeInclusive;
 
-use multihop_core::Duration;
 use multihop_core::settings::{Given, Settings, Table, Value, Visitor};
 
 use crate::params::{
-    Burst, CodelParams, Discipline, ErrorModel, Fading, Flavour, MacParams, Model, PathLoss, RadioParams,
-    Sinr, Threshold, Timing,
+    Burst, CodelParams, Discipline, ErrorModel, Flavour, MacParams, Model, RadioParams, Sinr, Threshold,
+    Timing,
 };
 use crate::phy_profile::{PROFILES, PhyProfile, RateIndex};
+use crate::propagation::keys::{antennas, fading, path_loss};
 
 impl Settings for RadioParams {
     fn keys(&mut self, keys: &mut dyn Visitor) {
@@ -129,12 +129,15 @@ fn sinr(phy: &PhyProfile, keys: &mut dyn Visitor) -> Sinr {
         required: false,
         default: Some(&[("kind", "two-ray")]),
     };
-    keys.table(&table, &mut |keys| path_loss(&mut sinr.path_loss, keys));
+    keys.table(&table, &mut |keys| path_loss(phy, &mut sinr, keys));
     let about = "Standard deviation of log-normal shadowing, dB; one draw for each pair of nodes.";
     keys.about(about).number("shadowing_db", &mut sinr.shadowing_db, DECIBELS);
-    let help = "Fading, constant over a coherence time.";
+    let help = "Fading: a random factor on the power of each pair of nodes.";
     let table = Table { name: "fading", help, required: false, default: Some(&[("kind", "none")]) };
-    keys.table(&table, &mut |keys| fading(&mut sinr.fading, keys));
+    keys.table(&table, &mut |keys| fading(phy, &mut sinr.fading, keys));
+    let help = "Antennas; without this table they are omnidirectional and without gain.";
+    let table = Table { name: "antenna", help, required: false, default: None };
+    keys.table(&table, &mut |keys| sinr.antennas = antennas(keys));
     let mut noise_floor_dbm = None;
     let about = "Thermal noise over the channel width and the noise figure together, dBm. The default has a \
                  noise figure of 7 dB: -93.55 dBm for 802.11b, -93.96 for 802.11a.";
@@ -159,50 +162,6 @@ fn sinr(phy: &PhyProfile, keys: &mut dyn Visitor) -> Sinr {
                  first, dB.";
     keys.about(about).number("capture_db", &mut sinr.capture_db, DECIBELS);
     sinr
-}
-
-fn path_loss(path_loss: &mut PathLoss, keys: &mut dyn Visitor) {
-    let kinds = [
-        ("log-distance", "The loss at 1 m, then 10 n dB a decade."),
-        ("two-ray", "Free space up to the crossover, then the fourth power of distance."),
-    ];
-    keys.kinds("kind", None, &kinds, &mut |kind, keys| {
-        *path_loss = if kind == 0 {
-            let (mut exponent, mut reference_db) = (3.0, 40.05);
-            keys.about("n.").number("exponent", &mut exponent, 1.0..=10.0);
-            let about = "Loss at 1 m, dB; the default is free space at 2.4 GHz.";
-            keys.about(about).number("reference_db", &mut reference_db, DECIBELS);
-            PathLoss::LogDistance { exponent, reference_db }
-        } else {
-            let (mut frequency, mut height) = (914e6, 1.5);
-            keys.about("Carrier frequency, Hz.").number("frequency", &mut frequency, 1e6..=1e12);
-            keys.about("Height of both antennas, m.").number("height", &mut height, METRES);
-            PathLoss::TwoRay { frequency, height }
-        };
-    });
-}
-
-fn fading(fading: &mut Fading, keys: &mut dyn Visitor) {
-    let kinds = [
-        ("none", "No fading."),
-        ("rayleigh", "No line of sight."),
-        ("rician", "A line of sight and scattered waves."),
-    ];
-    keys.kinds("kind", None, &kinds, &mut |kind, keys| {
-        let (mut k, mut coherence) = (4.0, Duration::from_millis(100));
-        if kind == 2 {
-            let about = "Power of the line of sight / that of the rest, linear.";
-            keys.about(about).number("k", &mut k, 0.0..=1e6);
-        }
-        if kind > 0 {
-            keys.about("How long a draw holds, s.").seconds("coherence", &mut coherence, 1e-6..=1e9);
-        }
-        *fading = match kind {
-            0 => Fading::None,
-            1 => Fading::Rayleigh { coherence },
-            _ => Fading::Rician { k, coherence },
-        };
-    });
 }
 
 impl Settings for MacParams {
@@ -251,6 +210,6 @@ impl Settings for CodelParams {
 }
 
 const CHANCE: RangeInclusive<f64> = 0.0..=1.0;
-const METRES: RangeInclusive<f64> = 0.001..=1e7;
-const DECIBELS: RangeInclusive<f64> = 0.0..=200.0;
+pub(crate) const METRES: RangeInclusive<f64> = 0.001..=1e7;
+pub(crate) const DECIBELS: RangeInclusive<f64> = 0.0..=200.0;
 const DBM: RangeInclusive<f64> = -300.0..=100.0;

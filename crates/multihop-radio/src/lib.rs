@@ -5,6 +5,7 @@
 pub mod airtime;
 pub mod channel_error;
 pub mod decibels;
+pub mod energy;
 mod error_rate;
 pub mod frame;
 pub mod grid;

@@ -1,12 +1,17 @@
 //! The radio and MAC parameters of a scenario. The defaults are ns-2's.
 
+use std::sync::Arc;
+
 use multihop_core::{BitRate, Duration};
 
 use crate::decibels::from_db;
 use crate::phy_profile::{DOT11B, PhyProfile, Preamble, RateIndex};
 
 pub use crate::error_rate::ErrorModel;
-pub use crate::propagation::fading::Fading;
+pub use crate::propagation::antenna::{Antennas, Facing, Pattern};
+pub use crate::propagation::environment::{Building, ENVIRONMENTS, Environment};
+pub use crate::propagation::fading::{Change, Fading};
+pub use crate::propagation::obstacles::{Obstacle, Obstacles};
 pub use crate::propagation::path_loss::PathLoss;
 use crate::rate_control::RateControlParams;
 
@@ -60,8 +65,14 @@ pub struct Sinr {
     pub path_loss: PathLoss,
     /// Standard deviation of log-normal shadowing, dB; one draw for each pair of nodes.
     pub shadowing_db: f64,
-    /// Block fading.
+    /// Fading.
     pub fading: Fading,
+    /// The height of each node's antenna, metres; empty: the height in `path_loss`.
+    pub heights: Vec<f64>,
+    /// Antennas that favour directions.
+    pub antennas: Option<Antennas>,
+    /// What stands between the nodes.
+    pub obstacles: Option<Arc<Obstacles>>,
     /// Thermal noise and noise figure together, over the width of a channel, dBm.
     pub noise_floor_dbm: f64,
     /// Total received power at which the medium is busy, dBm.
@@ -253,6 +264,9 @@ impl Default for Sinr {
             path_loss: PathLoss::NS2,
             shadowing_db: 0.0,
             fading: Fading::None,
+            heights: Vec::new(),
+            antennas: None,
+            obstacles: None,
             noise_floor_dbm: DOT11B.noise_floor_dbm(),
             // Two-ray at 550 m.
             cca_dbm: -78.071,

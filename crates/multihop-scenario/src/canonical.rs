@@ -79,7 +79,7 @@ fn unreadable(source: &Source, key: &str, message: String) -> Problems {
 }
 
 /// Keys that name files, relative to the scenario's folder.
-const FILES: [&str; 3] = ["topology.file", "mobility.file", "expected.table"];
+const FILES: [&str; 4] = ["topology.file", "mobility.file", "obstacles.file", "expected.table"];
 /// Largest file, bytes; the checks of its contents have lower limits.
 const LONGEST: usize = 64 << 20;
 /// Keys of the root that the canonical document lacks.

@@ -10,6 +10,7 @@ pub mod draw;
 mod examples;
 mod extension;
 mod faults;
+mod geojson;
 mod model;
 mod motion;
 mod nearest;

@@ -12,7 +12,7 @@ use crate::grid::Point;
 use crate::mobility::Track;
 use crate::params::{Model, PathLoss, RadioParams, Threshold};
 use crate::phy_profile::{MOST_RATES, RateIndex};
-use crate::propagation::{self, Propagation};
+use crate::propagation::{self, Propagation, Site};
 
 /// One direction of a pair of stations that can sense each other.
 ///
@@ -190,7 +190,8 @@ impl Hearing {
 
     /// The link from `from` to `to`, unless `to` is out of reach.
     #[inline]
-    fn link(&self, from: NodeId, to: NodeId, distance: f64) -> Option<Link> {
+    fn link(&self, from: Site, to: Site) -> Option<Link> {
+        let distance = from.place.distance(to.place);
         let (power_mw, zone) = match self {
             // Only ratios of powers matter.
             // DEVIATION threshold-1: 250 and 550 m; ns-2's powers come to 250.01 and 550.02 m.
@@ -208,7 +209,7 @@ impl Hearing {
                 (power_mw, Zone(0))
             }
         };
-        Some(Link::new(to, distance, power_mw, zone))
+        Some(Link::new(to.node, distance, power_mw, zone))
     }
 }
 

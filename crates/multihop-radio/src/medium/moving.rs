@@ -5,6 +5,7 @@ use multihop_core::{Duration, Instant, MANY_NODES, NodeId, prefetch};
 use super::{Hearing, Link};
 use crate::grid::{Grid, Point};
 use crate::mobility::Track;
+use crate::propagation::Site;
 
 /// During an *epoch* no node can move farther than half of `slack`. A node that hears another one during the epoch
 /// was therefore within reach + slack of it when the epoch began.
@@ -70,8 +71,8 @@ impl Moving {
         let mut last = 0;
         for index in 0..near.len() - 1 {
             let to = near[index];
-            let distance = place.distance(self.tracks[to.index()].at(now));
-            let Some(link) = hearing.link(from, to, distance) else { continue };
+            let hears = Site { node: to, place: self.tracks[to.index()].at(now) };
+            let Some(link) = hearing.link(Site { node: from, place }, hears) else { continue };
             // Nodes move little between two frames, so the link nearly always belongs at the end.
             if link.order() >= last {
                 last = link.order();

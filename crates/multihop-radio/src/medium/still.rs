@@ -4,6 +4,7 @@ use multihop_core::NodeId;
 
 use super::{Hearing, Link};
 use crate::grid::{Grid, Point};
+use crate::propagation::Site;
 
 #[derive(Clone, Debug)]
 pub(super) struct Still {
@@ -26,7 +27,8 @@ impl Still {
             links.extend(
                 near.iter()
                     .filter(|&&to| to != from)
-                    .filter_map(|&to| hearing.link(from, to, place.distance(places[to.index()]))),
+                    .map(|&to| Site { node: to, place: places[to.index()] })
+                    .filter_map(|to| hearing.link(Site { node: from, place }, to)),
             );
             links[begin..].sort_unstable_by_key(Link::order);
             first.push(links.len());

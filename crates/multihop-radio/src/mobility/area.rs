@@ -7,7 +7,7 @@ use crate::grid::Point;
 pub struct Area {
     /// Eastward.
     pub width: f64,
-    /// Northward.
+    /// Southward.
     pub height: f64,
 }
 

@@ -3,20 +3,25 @@
 
 mod area;
 pub mod bonnmotion;
+pub mod gpx;
 mod leg;
 mod movement;
 pub mod netanim;
 pub mod ns2;
 mod path;
+mod plane;
 mod random_walk;
 mod random_waypoint;
 mod roaming;
+pub mod sumo;
 mod text;
+mod xml;
 
 pub use area::Area;
 pub use leg::{Crossings, Leg, crossings};
 pub use movement::{Movement, Track};
 pub use path::{BadWaypoint, FASTEST, Follow, Path, Waypoint};
+pub use plane::Plane;
 pub use random_walk::{RandomWalk, RandomWalkParams};
 pub use random_waypoint::{RandomWaypoint, RandomWaypointParams, Start};
 pub use roaming::roaming;

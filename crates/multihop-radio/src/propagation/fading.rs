@@ -1,49 +1,138 @@
+use std::f64::consts::PI;
+
 use multihop_core::{Duration, Instant, Rng};
 
 use crate::normal::normals;
 
-/// Block fading: one draw for each pair of nodes and coherence time, the same in both directions.
+/// A random factor on the power of each pair of nodes, the same in both directions; its mean is 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fading {
     /// None.
     None,
     /// No line of sight.
     Rayleigh {
-        /// How long a draw holds.
-        coherence: Duration,
+        /// How fast it changes.
+        change: Change,
     },
     /// A line of sight `k` times as strong (linear) as the rest.
     Rician {
         /// Ratio of line of sight to scattered power, linear.
         k: f64,
-        /// How long a draw holds.
-        coherence: Duration,
+        /// How fast it changes.
+        change: Change,
     },
+    /// Nakagami-m: the sum of the squares of 2 m normal variables.
+    Nakagami {
+        /// 2 m.
+        squares: u32,
+        /// How fast it changes.
+        change: Change,
+    },
+}
+
+/// How fast fading changes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Change {
+    /// An independent draw for each interval of this length.
+    Blocks(Duration),
+    /// Continuously, by the Doppler effect: waves come from all directions, and the fastest changes have this frequency
+    /// in Hz (Clarke's model).
+    Doppler(f64),
 }
 
 impl Fading {
     /// The power factor of one pair at one time, a pure function of its arguments.
     pub(super) fn factor(&self, seed: u64, pair: u64, at: Instant) -> f64 {
-        let Some((k, coherence)) = self.rician() else { return 1.0 };
-        let interval = at.as_nanos() / coherence.as_nanos().max(1);
-        let mut of_pair = Rng::stream(seed, "radio/fading", pair);
-        let (x, y) = normals(&mut Rng::stream(of_pair.next_u64(), "radio/fading", interval));
-        let steady = (2.0 * k).sqrt() + x;
-        (steady * steady + y * y) / (2.0 * (k + 1.0))
+        match *self {
+            Self::None => 1.0,
+            Self::Rayleigh { change } => rician(0.0, &mut change.source(seed, pair, at)),
+            Self::Rician { k, change } => rician(k, &mut change.source(seed, pair, at)),
+            Self::Nakagami { squares, change } => nakagami(squares, &mut change.source(seed, pair, at)),
+        }
     }
 
     /// A factor that at most one draw in a thousand exceeds.
     pub(super) fn luckiest(&self) -> f64 {
-        // The quantile of Rayleigh fading; a line of sight only makes high factors rarer.
-        if self.rician().is_some() { libm::log(1000.0) } else { 1.0 }
-    }
-
-    /// Rayleigh is Rician without the line of sight.
-    fn rician(&self) -> Option<(f64, Duration)> {
-        match *self {
-            Self::None => None,
-            Self::Rayleigh { coherence } => Some((0.0, coherence)),
-            Self::Rician { k, coherence } => Some((k, coherence)),
+        match self {
+            Self::None => 1.0,
+            // The quantile of a squared normal variable.
+            Self::Nakagami { squares: 1, .. } => 10.828,
+            // The quantile of Rayleigh fading; a line of sight or a larger m only makes high factors rarer.
+            _ => libm::log(1000.0),
         }
     }
 }
+
+/// Rayleigh is Rician without the line of sight.
+fn rician(k: f64, source: &mut Source) -> f64 {
+    let (x, y) = source.normals();
+    let steady = (2.0 * k).sqrt() + x;
+    (steady * steady + y * y) / (2.0 * (k + 1.0))
+}
+
+fn nakagami(squares: u32, source: &mut Source) -> f64 {
+    let mut sum = 0.0;
+    for _ in 0..squares / 2 {
+        let (x, y) = source.normals();
+        sum += x * x + y * y;
+    }
+    if squares % 2 == 1 {
+        let (x, _) = source.normals();
+        sum += x * x;
+    }
+    sum / f64::from(squares)
+}
+
+impl Change {
+    fn source(self, seed: u64, pair: u64, at: Instant) -> Source {
+        let mut of_pair = Rng::stream(seed, "radio/fading", pair);
+        match self {
+            Self::Blocks(length) => {
+                let interval = at.as_nanos() / length.as_nanos().max(1);
+                Source::Block(Rng::stream(of_pair.next_u64(), "radio/fading", interval))
+            }
+            Self::Doppler(hertz) => {
+                Source::Waves { angle: 2.0 * PI * hertz * at.as_secs_f64(), rng: of_pair }
+            }
+        }
+    }
+}
+
+/// Standard normal variables of one pair at one time.
+enum Source {
+    Block(Rng),
+    /// `angle` is 2 pi times the Doppler frequency times the time; `rng` draws directions and phases, which are always the
+    /// same for a pair.
+    Waves {
+        angle: f64,
+        rng: Rng,
+    },
+}
+
+impl Source {
+    /// Two of them, independent of each other.
+    fn normals(&mut self) -> (f64, f64) {
+        match self {
+            Self::Block(rng) => normals(rng),
+            Self::Waves { angle, rng } => waves(*angle, rng),
+        }
+    }
+}
+
+/// The sum of waves of equal strength, one from a random direction in each of as many equal sectors. Over all pairs its
+/// autocorrelation is exactly J0 of `angle`; for one pair its mean power over time is exactly 1 in each component.
+fn waves(angle: f64, rng: &mut Rng) -> (f64, f64) {
+    let (mut x, mut y) = (0.0, 0.0);
+    for wave in 0..WAVES {
+        let direction = 2.0 * PI * (f64::from(wave) + rng.unit()) / f64::from(WAVES);
+        let phase = 2.0 * PI * rng.unit();
+        let (sine, cosine) = libm::sincos(angle * libm::cos(direction) + phase);
+        x += cosine;
+        y += sine;
+    }
+    let scale = (2.0 / f64::from(WAVES)).sqrt();
+    (x * scale, y * scale)
+}
+
+/// The power is at most 12 dB above its mean, and its second moment 2 - 1 / 16 where Rayleigh has 2.
+const WAVES: u32 = 16;

@@ -1,14 +1,23 @@
-//! Propagation: path loss, shadowing, fading, and delay.
+//! Propagation: path loss, obstacles, antennas, shadowing, fading, and delay.
 
+pub(crate) mod antenna;
+pub(crate) mod environment;
 pub(crate) mod fading;
+pub(crate) mod keys;
+pub(crate) mod obstacles;
 pub(crate) mod path_loss;
+
+use std::sync::Arc;
 
 use multihop_core::{Duration, Instant, NodeId, Rng};
 
 use crate::decibels::{dbm_to_mw, from_db};
+use crate::grid::Point;
 use crate::normal::normals;
 use crate::params::Sinr;
+use antenna::Antennas;
 use fading::Fading;
+use obstacles::Obstacles;
 use path_loss::{LIGHT_SPEED, PathLoss};
 
 /// Received power between any two nodes; the same in both directions.
@@ -19,6 +28,19 @@ pub struct Propagation {
     path_loss: PathLoss,
     shadowing_db: f64,
     fading: Fading,
+    /// Metres, by node; empty: as the path loss has it.
+    heights: Vec<f64>,
+    antennas: Option<Antennas>,
+    obstacles: Option<Arc<Obstacles>>,
+}
+
+/// A node and where it is.
+#[derive(Clone, Copy, Debug)]
+pub struct Site {
+    /// The node.
+    pub node: NodeId,
+    /// Its place.
+    pub place: Point,
 }
 
 impl Propagation {
@@ -30,12 +52,25 @@ impl Propagation {
             path_loss: params.path_loss,
             shadowing_db: params.shadowing_db,
             fading: params.fading,
+            heights: params.heights.clone(),
+            antennas: params.antennas.clone(),
+            obstacles: params.obstacles.clone(),
         }
     }
 
-    /// Power in mW after path loss and shadowing: constant while neither node moves.
-    pub fn mean_power_mw(&self, a: NodeId, b: NodeId, distance: f64) -> f64 {
-        self.transmit_mw * self.path_loss.gain(distance) * self.shadowing(a, b)
+    /// Power in mW over `distance` metres after path loss, antennas, obstacles and shadowing: constant while neither node
+    /// moves.
+    pub fn mean_power_mw(&self, a: Site, b: Site, distance: f64) -> f64 {
+        let gain = match self.heights.as_slice() {
+            [] => self.path_loss.gain(distance),
+            heights => self.path_loss.gain_between([a, b].map(|site| heights[site.node.index()]), distance),
+        };
+        let mean = self.transmit_mw * gain * self.shadowing(a.node, b.node);
+        if self.antennas.is_none() && self.obstacles.is_none() {
+            mean
+        } else {
+            mean * self.surroundings(a, b)
+        }
     }
 
     /// The factor by which fading changes the mean power at this time; its mean is 1.
@@ -46,7 +81,28 @@ impl Propagation {
     /// The distance beyond which at most one signal in a thousand is as strong as `weakest_mw`, metres.
     pub fn reach(&self, weakest_mw: f64) -> f64 {
         let luckiest = from_db(LUCKY_SIGMAS * self.shadowing_db) * self.fading.luckiest();
-        self.path_loss.distance(weakest_mw / (self.transmit_mw * luckiest))
+        let mut gain = weakest_mw / (self.transmit_mw * luckiest);
+        if let Some(antennas) = &self.antennas {
+            gain /= antennas.best() * antennas.best();
+        }
+        // No law loses less between higher antennas.
+        match self.heights.iter().copied().reduce(f64::max) {
+            None => self.path_loss.distance(gain),
+            Some(highest) => self.path_loss.distance_between([highest; 2], gain),
+        }
+    }
+
+    /// The factor of antennas and obstacles.
+    fn surroundings(&self, a: Site, b: Site) -> f64 {
+        let antennas = self.antennas.as_ref().map_or(1.0, |antennas| {
+            antennas.gain(a.node, a.place, b.place) * antennas.gain(b.node, b.place, a.place)
+        });
+        let obstacles = self.obstacles.as_ref().map_or(1.0, |obstacles| {
+            // In this order, so that rounding does not make the directions differ.
+            let (from, to) = if a.node <= b.node { (a, b) } else { (b, a) };
+            from_db(-obstacles.loss_db(from.place, to.place))
+        });
+        antennas * obstacles
     }
 
     fn shadowing(&self, a: NodeId, b: NodeId) -> f64 {

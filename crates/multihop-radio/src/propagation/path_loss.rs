@@ -1,15 +1,16 @@
 use std::f64::consts::PI;
 
+use super::environment::Building;
 use crate::decibels::from_db;
 
-/// Attenuation over distance.
+/// Attenuation over distance, between antennas at the heights of two nodes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PathLoss {
     /// Free space to the crossover, then d^-4 (two-ray ground).
     TwoRay {
         /// Carrier frequency, Hz.
         frequency: f64,
-        /// Height of both antennas, m.
+        /// Height of the antennas, m.
         height: f64,
     },
     /// `reference_db` at 1 m, then 10 n dB a decade.
@@ -18,6 +19,24 @@ pub enum PathLoss {
         exponent: f64,
         /// Loss at 1 m, dB.
         reference_db: f64,
+    },
+    /// Inside a building with several storeys (ITU-R P.1238).
+    Indoor {
+        /// Its kind.
+        building: Building,
+        /// Carrier frequency, Hz.
+        frequency: f64,
+        /// Height of the antennas above the lowest floor, m.
+        height: f64,
+        /// From one floor to the next, m.
+        storey: f64,
+    },
+    /// Along a street between buildings, in sight (ITU-R P.1411).
+    Street {
+        /// Carrier frequency, Hz.
+        frequency: f64,
+        /// Height of the antennas, m.
+        height: f64,
     },
 }
 
@@ -28,46 +47,119 @@ impl PathLoss {
     /// Received / transmitted power at a distance in metres, at most 1.
     ///
     /// Two-ray uses only + - * / and so gives the same bits on every machine.
+    #[inline]
     pub fn gain(&self, distance: f64) -> f64 {
+        self.gain_between(self.heights(), distance)
+    }
+
+    /// The same between antennas at these heights, metres.
+    #[inline]
+    pub(super) fn gain_between(&self, heights: [f64; 2], distance: f64) -> f64 {
         let gain = match *self {
-            Self::TwoRay { frequency, height } if distance <= crossover(frequency, height) => {
+            Self::TwoRay { frequency, .. } if distance <= crossover(frequency, heights) => {
                 let ratio = friis(frequency) / distance;
                 ratio * ratio
             }
-            Self::TwoRay { height, .. } => {
-                let ratio = height / distance;
-                (ratio * ratio) * (ratio * ratio)
+            Self::TwoRay { .. } => {
+                let [a, b] = heights.map(|height| height / distance);
+                (a * a) * (b * b)
             }
-            Self::LogDistance { exponent, reference_db } => {
-                from_db(-reference_db) * libm::pow(distance, -exponent)
+            Self::LogDistance { exponent, reference_db } => log_distance(exponent, reference_db, distance),
+            Self::Indoor { building, frequency, storey, .. } => {
+                let [a, b] = heights.map(|height| (height / storey).floor());
+                let floors = building.floors_db((a - b).abs());
+                log_distance(
+                    building.exponent(frequency),
+                    building.reference_db(frequency) + floors,
+                    distance,
+                )
             }
+            Self::Street { frequency, .. } => Street::new(frequency, heights).gain(distance),
         };
         gain.min(1.0)
     }
 
+    /// The heights of two antennas without heights of their own, metres.
+    #[inline]
+    pub(super) fn heights(&self) -> [f64; 2] {
+        match *self {
+            Self::TwoRay { height, .. } | Self::Indoor { height, .. } | Self::Street { height, .. } => {
+                [height; 2]
+            }
+            Self::LogDistance { .. } => [0.0; 2],
+        }
+    }
+
     /// Metres at which [`Self::gain`] has fallen to `gain`.
     pub fn distance(&self, gain: f64) -> f64 {
+        self.distance_between(self.heights(), gain)
+    }
+
+    /// The same between antennas at these heights.
+    pub(super) fn distance_between(&self, heights: [f64; 2], gain: f64) -> f64 {
         match *self {
-            Self::TwoRay { frequency, height } => {
-                let far = height / gain.sqrt().sqrt();
-                if far > crossover(frequency, height) { far } else { friis(frequency) / gain.sqrt() }
+            Self::TwoRay { frequency, .. } => {
+                let far = (heights[0] * heights[1]).sqrt() / gain.sqrt().sqrt();
+                if far > crossover(frequency, heights) { far } else { friis(frequency) / gain.sqrt() }
             }
             Self::LogDistance { exponent, reference_db } => {
                 libm::pow(from_db(-reference_db) / gain, 1.0 / exponent)
             }
+            Self::Indoor { building, frequency, .. } => {
+                let at_one_metre = from_db(-building.reference_db(frequency));
+                libm::pow(at_one_metre / gain, 1.0 / building.exponent(frequency))
+            }
+            Self::Street { frequency, .. } => Street::new(frequency, heights).distance(gain),
         }
     }
 }
 
+fn log_distance(exponent: f64, reference_db: f64, distance: f64) -> f64 {
+    from_db(-reference_db) * libm::pow(distance, -exponent)
+}
+
+/// Two slopes that meet at the breakpoint.
+struct Street {
+    breakpoint: f64,
+    gain_there: f64,
+}
+
+impl Street {
+    /// The median loss of ITU-R P.1411-12, section 4.1.2, equations for UHF.
+    fn new(frequency: f64, heights: [f64; 2]) -> Self {
+        let wavelength = LIGHT_SPEED / frequency;
+        let both = heights[0] * heights[1];
+        let ratio = wavelength * wavelength / (8.0 * PI * both);
+        // 6 dB below the lower bound.
+        Self { breakpoint: 4.0 * both / wavelength, gain_there: ratio * ratio * MEDIAN }
+    }
+
+    fn gain(&self, distance: f64) -> f64 {
+        let ratio = self.breakpoint / distance;
+        let square = ratio * ratio;
+        self.gain_there * if ratio >= 1.0 { square } else { square * square }
+    }
+
+    fn distance(&self, gain: f64) -> f64 {
+        let square = (gain / self.gain_there).sqrt();
+        self.breakpoint / if square >= 1.0 { square } else { square.sqrt() }
+    }
+}
+
 /// The distance where free space and d^-4 meet, metres.
-pub(super) fn crossover(frequency: f64, height: f64) -> f64 {
-    height * height / friis(frequency)
+#[inline]
+pub(super) fn crossover(frequency: f64, heights: [f64; 2]) -> f64 {
+    heights[0] * heights[1] / friis(frequency)
 }
 
 /// The distance at which Friis' formula gives a gain of 1, metres: wavelength / 4 pi.
-fn friis(frequency: f64) -> f64 {
+#[inline]
+pub(super) fn friis(frequency: f64) -> f64 {
     LIGHT_SPEED / frequency / (4.0 * PI)
 }
 
 /// Metres per second, rounded as in ns-2.
 pub(crate) const LIGHT_SPEED: f64 = 3e8;
+
+/// -6 dB.
+const MEDIAN: f64 = 0.251_188_643_150_958;

@@ -1,15 +1,13 @@
 //! `[mobility]`, and where the nodes are once that is known.
 
-use std::path::Path as FilePath;
-
 use multihop_core::{Duration, Instant};
 use multihop_radio::grid::Point;
 use multihop_radio::mobility::{
-    Area, LONGEST_FILE, MOST_NODES, Path, Problem, RandomWalkParams, RandomWaypointParams, Start, Waypoint,
-    bonnmotion, ns2,
+    Area, LONGEST_FILE, MOST_NODES, Path, Plane, Problem, RandomWalkParams, RandomWaypointParams, Start,
+    Waypoint, bonnmotion, gpx, ns2, sumo,
 };
 
-use super::in_folder;
+use super::{Ground, in_folder};
 use crate::document::{Fault, read_text};
 use crate::faults::Faults;
 use crate::model::Mobility;
@@ -20,8 +18,8 @@ use crate::topology::{Layout, Topology};
 pub(super) struct Mover<'a> {
     /// The topology; `None` if the movement gives the number of nodes.
     pub(super) topology: Option<&'a Topology>,
-    /// The name of the scenario, whose folder files are relative to.
-    pub(super) source: &'a FilePath,
+    /// Where files are.
+    pub(super) ground: Ground<'a>,
     /// Duration of the run.
     pub(super) duration: Duration,
 }
@@ -36,6 +34,15 @@ impl Mover<'_> {
             MobilityTable::Waypoints(paths) => self.waypoints(paths, faults),
             MobilityTable::Ns2(file) => self.file(file, ns2::read, faults),
             MobilityTable::Bonnmotion(file) => self.file(file, bonnmotion::read, faults),
+            MobilityTable::Sumo(file, false) => self.file(file, |text| sumo::read(text, None), faults),
+            MobilityTable::Sumo(file, true) => {
+                let plane = self.plane("mobility.degrees", faults)?;
+                self.file(file, |text| sumo::read(text, Some(plane)), faults)
+            }
+            MobilityTable::Gpx(file) => {
+                let plane = self.plane("mobility.kind", faults)?;
+                self.file(file, |text| gpx::read(text, plane), faults)
+            }
         }
     }
 
@@ -127,14 +134,18 @@ impl Mover<'_> {
         None
     }
 
+    fn plane(&self, key: &str, faults: &mut Faults<'_>) -> Option<&Plane> {
+        self.ground.plane().map_err(|message| faults.push(Fault::at_key(key, message))).ok()
+    }
+
     fn file(
         &self,
         file: &str,
-        read: fn(&str) -> Result<Vec<Path>, Problem>,
+        read: impl Fn(&str) -> Result<Vec<Path>, Problem>,
         faults: &mut Faults<'_>,
     ) -> Option<Mobility> {
         let key = "mobility.file";
-        let (path, shown) = in_folder(self.source, file);
+        let (path, shown) = in_folder(self.ground.source, file);
         let text = read_text(&path, LONGEST_FILE).map_err(|error| format!("{shown}: {error}"));
         let paths = text.and_then(|text| read(&text).map_err(|problem| format!("{shown}:{problem}")));
         match paths {
@@ -177,7 +188,7 @@ pub(super) fn agree(
     mobility: Option<&MobilityTable>,
     faults: &mut Faults<'_>,
 ) -> Option<()> {
-    use MobilityTable::{Bonnmotion, Ns2, Static, Waypoints};
+    use MobilityTable::{RandomWalk, RandomWaypoint, Static};
     let (key, message) = match (topology, mobility) {
         (TopologyTable::Roaming(_), Some(_)) => {
             ("mobility", "the topology roaming defines the movement, allowed: no [mobility]")
@@ -190,14 +201,10 @@ pub(super) fn agree(
                 "moving nodes do not start at these positions, allowed: false, or mobility \"static\"",
             )
         }
-        (TopologyTable::Mobility, mobility)
-            if !matches!(mobility, Some(Waypoints(_) | Ns2(_) | Bonnmotion(_))) =>
-        {
-            (
-                "topology.kind",
-                "found \"mobility\", allowed with mobility.kind = \"waypoints\", \"ns2\", \"bonnmotion\"",
-            )
-        }
+        (TopologyTable::Mobility, None | Some(Static | RandomWaypoint(_) | RandomWalk(_))) => (
+            "topology.kind",
+            "found \"mobility\", allowed with mobility.kind = \"waypoints\" or that of a file",
+        ),
         _ => return Some(()),
     };
     faults.push(Fault::at_key(key, message));

@@ -6,6 +6,7 @@ mod hosts;
 mod mobility;
 mod programs;
 mod routing;
+mod surroundings;
 mod topology;
 mod traffic;
 
@@ -13,6 +14,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use multihop_core::{Duration, NodeId};
+use multihop_radio::mobility::Plane;
 use multihop_radio::params::MacParams;
 
 use self::mobility::Mover;
@@ -41,7 +43,9 @@ pub(super) fn scenario(
         faults.push(Fault::at_key("warmup", message));
     }
     let radio = &table.radio.0;
-    let (topology, mobility) = nodes_and_movement(run, table, radio.decode_range(), source, faults).unzip();
+    let plane = run.origin.map(|[latitude, longitude]| Plane::new(latitude, longitude));
+    let ground = Ground { plane: plane.as_ref(), source };
+    let (topology, mobility) = nodes_and_movement(run, table, radio.decode_range(), ground, faults).unzip();
     let nodes = topology.as_ref().map(Nodes::of);
     let routing = routing::routing(&table.routing, nodes.as_ref(), faults);
     let queue_kind = routing.as_ref().map(|routing| routing.protocol.queue_kind());
@@ -53,6 +57,9 @@ pub(super) fn scenario(
     let emulation = emulation.and_then(|((n, hosts), routing)| {
         emulation::emulation(&table.emulation.0, n, hosts, routing, faults)
     });
+    let obstacles = table.obstacles.as_ref().map(|Keyed(obstacles)| obstacles);
+    let radio =
+        nodes.as_ref().and_then(|nodes| surroundings::radio(radio, obstacles, nodes.count, ground, faults));
     let fewest = if table.traffic.is_some() || !table.program.is_empty() { 0 } else { fewest };
     let mut flows = flows(&table.flow, fewest, places.as_ref(), run.duration, faults);
     if let Some(flows) = &flows {
@@ -77,7 +84,7 @@ pub(super) fn scenario(
         duration,
         warmup,
         seed: run.seed,
-        radio: radio.clone(),
+        radio: radio?,
         mac: MacParams { queue_kind: queue_kind?, ..table.mac.0.mac.clone() },
         arp: table.mac.0.arp,
         topology: topology?,
@@ -94,25 +101,41 @@ pub(super) fn scenario(
     })
 }
 
+/// Where files are, and what degrees in them mean.
+#[derive(Clone, Copy)]
+struct Ground<'a> {
+    /// The plane of the scenario's origin, if it has one.
+    plane: Option<&'a Plane>,
+    /// The name of the scenario, whose folder files are relative to.
+    source: &'a Path,
+}
+
+impl Ground<'_> {
+    /// The plane, without which degrees mean nothing.
+    fn plane(&self) -> Result<&Plane, String> {
+        self.plane.ok_or_else(|| "allowed with origin, the latitude and longitude of (0, 0)".to_owned())
+    }
+}
+
 /// Where the nodes are and how they move: each may come from the other.
 fn nodes_and_movement(
     run: &Run,
     table: &Parts,
     reach: f64,
-    source: &Path,
+    ground: Ground<'_>,
     faults: &mut Faults<'_>,
 ) -> Option<(Topology, Mobility)> {
     let topology = &table.topology.0;
     let movement = table.mobility.as_ref().map(|Keyed(table)| table);
     mobility::agree(topology, movement, faults)?;
     let duration = Duration::from_secs_f64(run.duration);
-    let mover = |topology| Mover { topology, source, duration };
+    let mover = |topology| Mover { topology, ground, duration };
     if let (TopologyTable::Mobility, Some(table)) = (topology, movement) {
         let mobility = mover(None).mobility(table, faults)?;
         return Some((mobility::topology_of(&mobility)?, mobility));
     }
     let still = matches!(movement, None | Some(MobilityTable::Static));
-    let placed = topology::topology(topology, still, reach, source, run.seed, faults)?;
+    let placed = topology::topology(topology, still, reach, ground, run.seed, faults)?;
     let mobility = match (topology, movement) {
         (TopologyTable::Roaming(spacing), _) => Mobility::Paths(layouts::roaming(*spacing).1),
         (_, None) => Mobility::Static,

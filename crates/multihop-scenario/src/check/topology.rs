@@ -1,8 +1,6 @@
 //! `[topology]`.
 
-use std::path::Path;
-
-use super::in_folder;
+use super::{Ground, in_folder};
 use crate::document::Fault;
 use crate::faults::Faults;
 use crate::positions;
@@ -15,7 +13,7 @@ pub(super) fn topology(
     table: &TopologyTable,
     still: bool,
     reach: f64,
-    source: &Path,
+    ground: Ground<'_>,
     seed: u64,
     faults: &mut Faults<'_>,
 ) -> Option<Topology> {
@@ -32,16 +30,17 @@ pub(super) fn topology(
                 }
             };
         }
-        TopologyTable::List(list) => {
+        TopologyTable::List(list, degrees) => {
             if list.is_empty() || list.len() > positions::MOST_NODES {
                 let (found, most) = (list.len(), positions::MOST_NODES);
                 let message = format!("found {found} positions, allowed: 1 to {most}");
                 faults.push(Fault::at_key("topology.positions", message));
                 return None;
             }
-            Layout { names: vec![None; list.len()], positions: list.clone(), pairs: Vec::new() }
+            let positions = if *degrees { from_degrees(list, ground, faults)? } else { list.clone() };
+            Layout { names: vec![None; list.len()], positions, pairs: Vec::new() }
         }
-        TopologyTable::File(name) => file(name, source, faults)?,
+        TopologyTable::File(name) => file(name, ground, faults)?,
         TopologyTable::Roaming(spacing) => layouts::roaming(*spacing).0,
         // A movement without nodes has been refused already.
         TopologyTable::Mobility => return None,
@@ -49,8 +48,25 @@ pub(super) fn topology(
     Some(Topology::Fixed(layout))
 }
 
-fn file(name: &str, source: &Path, faults: &mut Faults<'_>) -> Option<Layout> {
-    match positions::from_file(&in_folder(source, name).0) {
+fn from_degrees(list: &[[f64; 2]], ground: Ground<'_>, faults: &mut Faults<'_>) -> Option<Vec<[f64; 2]>> {
+    let plane = match ground.plane() {
+        Ok(plane) => plane,
+        Err(message) => {
+            faults.push(Fault::at_key("topology.degrees", message));
+            return None;
+        }
+    };
+    let position = |(number, &[latitude, longitude]): (usize, &[f64; 2])| {
+        let place = plane.point(latitude, longitude);
+        place.map(|place| [place.x, place.y]).map_err(|message| {
+            faults.push(Fault::at_key(format!("topology.positions.{number}"), message));
+        })
+    };
+    list.iter().enumerate().map(position).collect::<Result<_, ()>>().ok()
+}
+
+fn file(name: &str, ground: Ground<'_>, faults: &mut Faults<'_>) -> Option<Layout> {
+    match positions::from_file(&in_folder(ground.source, name).0, ground.plane) {
         Ok(layout) => Some(layout),
         Err(message) => {
             faults.push(Fault::at_key("topology.file", message));

@@ -1,12 +1,13 @@
 //! Comma-separated positions, with or without a header.
 
 use csv::{ReaderBuilder, StringRecord, Trim};
+use multihop_radio::mobility::Plane;
 
 use super::place::{Place, coordinate};
 
-/// `x,y` or `x,y,name` in each line; a header may order the columns otherwise. Empty lines and
-/// lines that start with `#` are skipped.
-pub(super) fn nodes(text: &str) -> Result<Vec<Place>, String> {
+/// `x,y` or `x,y,name` in each line; a header may order the columns otherwise, or name latitude and longitude, which need
+/// a plane. Empty lines and lines that start with `#` are skipped.
+pub(super) fn nodes(text: &str, plane: Option<&Plane>) -> Result<Vec<Place>, String> {
     let mut lines = text
         .trim_start_matches('\u{feff}')
         .lines()
@@ -16,20 +17,26 @@ pub(super) fn nodes(text: &str) -> Result<Vec<Place>, String> {
     let columns = match lines.peek() {
         Some((first, number)) if cells(first).iter().all(|cell| coordinate(cell, || *number).is_err()) => {
             let columns = Columns::from_header(&cells(first)).ok_or_else(|| {
-                format!("{number}: found a header without x and y, allowed: columns x, y and name")
+                format!("{number}: found a header without x and y, allowed: columns x, y and name, or lat, lon and name")
             })?;
             lines.next();
             columns
         }
-        _ => Columns { x: 0, y: 1, name: Some(2) },
+        _ => Columns { x: 0, y: 1, name: Some(2), is_degrees: false },
     };
-    lines.map(|(line, number)| columns.place(&cells(line), number)).collect()
+    if columns.is_degrees && plane.is_none() {
+        return Err("1: found latitude and longitude, allowed with origin, those of (0, 0)".to_owned());
+    }
+    let plane = plane.filter(|_| columns.is_degrees);
+    lines.map(|(line, number)| columns.place(&cells(line), number, plane)).collect()
 }
 
 struct Columns {
     x: usize,
     y: usize,
     name: Option<usize>,
+    /// Whether x is the longitude and y the latitude.
+    is_degrees: bool,
 }
 
 impl Columns {
@@ -37,14 +44,27 @@ impl Columns {
         let find = |wanted: &[&str]| {
             cells.iter().position(|cell| wanted.iter().any(|name| cell.eq_ignore_ascii_case(name)))
         };
-        Some(Self { x: find(&["x"])?, y: find(&["y"])?, name: find(&["name", "id", "node"]) })
+        let name = find(&["name", "id", "node"]);
+        let degrees = find(&["lon", "longitude"]).zip(find(&["lat", "latitude"]));
+        if let Some((x, y)) = degrees {
+            return Some(Self { x, y, name, is_degrees: true });
+        }
+        Some(Self { x: find(&["x"])?, y: find(&["y"])?, name, is_degrees: false })
     }
 
-    fn place(&self, cells: &StringRecord, number: usize) -> Result<Place, String> {
+    fn place(&self, cells: &StringRecord, number: usize, plane: Option<&Plane>) -> Result<Place, String> {
         let cell = |column: usize| cells.get(column).unwrap_or_default();
         let read = |column: usize| coordinate(cell(column), || number);
         let name = self.name.map(cell).filter(|name| !name.is_empty()).map(str::to_owned);
-        Ok(Place { name, position: [read(self.x)?, read(self.y)?] })
+        let (x, y) = (read(self.x)?, read(self.y)?);
+        let position = match plane {
+            None => [x, y],
+            Some(plane) => {
+                let place = plane.point(y, x).map_err(|message| format!("{number}: {message}"))?;
+                [place.x, place.y]
+            }
+        };
+        Ok(Place { name, position })
     }
 }
 
@@ -63,27 +83,35 @@ mod tests {
     use super::*;
 
     fn positions(text: &str) -> Vec<[f64; 2]> {
-        nodes(text).unwrap().iter().map(|node| node.position).collect()
+        nodes(text, None).unwrap().iter().map(|node| node.position).collect()
     }
 
     #[test]
     fn a_header_orders_the_columns() {
         assert_eq!(positions("0,0\n200,10.5\n"), [[0.0, 0.0], [200.0, 10.5]]);
-        let named = nodes("# survey\r\nName,Y,X\r\n\r\n\"a\",1,2\r\nb,3,4\r\n").unwrap();
+        let named = nodes("# survey\r\nName,Y,X\r\n\r\n\"a\",1,2\r\nb,3,4\r\n", None).unwrap();
         assert_eq!(named[0], Place { name: Some("a".to_owned()), position: [2.0, 1.0] });
         assert_eq!(named[1], Place { name: Some("b".to_owned()), position: [4.0, 3.0] });
-        let quoted = nodes("x,y,name\n5,6,\"north, \"\"old\"\" tower\"\n").unwrap();
+        let quoted = nodes("x,y,name\n5,6,\"north, \"\"old\"\" tower\"\n", None).unwrap();
         assert_eq!(quoted[0], Place { name: Some("north, \"old\" tower".to_owned()), position: [5.0, 6.0] });
     }
 
     #[test]
     fn what_is_wrong_names_its_line() {
-        let error = |text| nodes(text).unwrap_err();
+        let error = |text| nodes(text, None).unwrap_err();
         assert_eq!(error("0,0\n1,NaN\n"), "2: found \"NaN\", allowed: a number from -1e7 to 1e7");
         assert_eq!(error("0,0\n\n5\n"), "3: found \"\", allowed: a number from -1e7 to 1e7");
         assert_eq!(error("0,1e9\n"), "1: found \"1e9\", allowed: a number from -1e7 to 1e7");
-        let header = "1: found a header without x and y, allowed: columns x, y and name";
-        assert_eq!(error("lat,lon\n1,2\n"), header);
-        assert_eq!(nodes("").unwrap(), []);
+        let header =
+            "1: found a header without x and y, allowed: columns x, y and name, or lat, lon and name";
+        assert_eq!(error("a,b\n1,2\n"), header);
+        assert_eq!(nodes("", None).unwrap(), []);
+        let degrees = "lat,lon\n48,11.001\n";
+        let needs = "1: found latitude and longitude, allowed with origin, those of (0, 0)";
+        assert_eq!(error(degrees), needs);
+        let place = nodes(degrees, Some(&Plane::new(48.0, 11.0))).unwrap()[0].position;
+        assert!((place[0] - 74.6).abs() < 0.1 && place[1].abs() < 0.1, "{place:?}");
+        let far = nodes("lat,lon\n58,11\n", Some(&Plane::new(48.0, 11.0))).unwrap_err();
+        assert_eq!(far, "2: found 58, 11, 1111 km from the origin, allowed: up to 100 km");
     }
 }

@@ -6,16 +6,18 @@ mod place;
 
 use std::path::Path;
 
+use multihop_radio::mobility::Plane;
+
 use super::document::{read_text, shorten};
 use super::topology::Layout;
 use place::Place;
 
 /// Reads positions; the error says what was found and what is allowed.
-pub(super) fn from_file(path: &Path) -> Result<Layout, String> {
+pub(super) fn from_file(path: &Path, plane: Option<&Plane>) -> Result<Layout, String> {
     let shown = shorten(&path.display().to_string());
     let text = read_text(path, LONGEST).map_err(|error| format!("{shown}: {error}"))?;
     let is_xml = path.extension().is_some_and(|extension| extension == "graphml" || extension == "xml");
-    let nodes = if is_xml { graphml::nodes(&text) } else { csv::nodes(&text) };
+    let nodes = if is_xml { graphml::nodes(&text) } else { csv::nodes(&text, plane) };
     let nodes = nodes.map_err(|error| format!("{shown}:{error}"))?;
     layout(nodes).map_err(|error| format!("{shown}: {error}"))
 }

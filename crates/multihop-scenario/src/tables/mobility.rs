@@ -23,6 +23,10 @@ pub(crate) enum MobilityTable {
     Ns2(String),
     /// The file, relative to the scenario's folder.
     Bonnmotion(String),
+    /// The file, and whether it has degrees.
+    Sumo(String, bool),
+    /// The file, relative to the scenario's folder.
+    Gpx(String),
 }
 
 impl Settings for MobilityTable {
@@ -43,6 +47,8 @@ impl Settings for MobilityTable {
                 "The nodes follow the paths of an ns-2 script, as setdest, BonnMotion and SUMO write it.",
             ),
             ("bonnmotion", "The nodes follow the paths of a file in BonnMotion's native format."),
+            ("sumo", "The nodes are the vehicles and persons of SUMO's output of floating car data."),
+            ("gpx", "The nodes are the tracks of a GPX file; needs origin."),
         ];
         keys.kinds("kind", Some(0), &kinds, &mut |kind, keys| {
             *self = match kind {
@@ -51,7 +57,9 @@ impl Settings for MobilityTable {
                 2 => Self::RandomWalk(listed(keys)),
                 3 => Self::Waypoints(waypoints(keys)),
                 4 => Self::Ns2(file(keys)),
-                _ => Self::Bonnmotion(file(keys)),
+                5 => Self::Bonnmotion(file(keys)),
+                6 => Self::Sumo(file(keys), degrees(keys)),
+                _ => Self::Gpx(file(keys)),
             }
         });
     }
@@ -137,6 +145,13 @@ fn waypoints(keys: &mut dyn Visitor) -> Vec<Vec<[f64; 3]>> {
     let given = keys.about(about).required().value("waypoints", Allowed::List(&path, None), None);
     let path = |path: Value| path.into_list().into_iter().map(|place| numbers(place.into_list())).collect();
     given.map(|paths| paths.into_list().into_iter().map(path).collect()).unwrap_or_default()
+}
+
+fn degrees(keys: &mut dyn Visitor) -> bool {
+    let mut degrees = false;
+    let about = "Whether x and y are longitude and latitude, as with --fcd-output.geo; needs origin.";
+    keys.about(about).switch("degrees", &mut degrees);
+    degrees
 }
 
 fn file(keys: &mut dyn Visitor) -> String {

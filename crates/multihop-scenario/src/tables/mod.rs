@@ -2,6 +2,7 @@
 
 mod emulation;
 mod mobility;
+mod obstacles;
 mod program;
 mod radio;
 mod routing;
@@ -21,6 +22,7 @@ use super::read::{Both, table};
 
 pub(super) use emulation::EmulationTable;
 pub(super) use mobility::{MobilityTable, RandomWalkTable, RandomWaypointTable, SpeedValue};
+pub(super) use obstacles::ObstaclesTable;
 pub(super) use program::ProgramTable;
 pub(super) use radio::{MacTable, RadioTable};
 pub(super) use routing::{ProtocolTable, RoutingTable, StaticTable};
@@ -39,11 +41,13 @@ pub(crate) struct Run {
     /// s.
     pub(crate) warmup: f64,
     pub(crate) seed: u64,
+    /// Latitude and longitude of the point (0, 0), degrees.
+    pub(crate) origin: Option<[f64; 2]>,
 }
 
 impl Default for Run {
     fn default() -> Self {
-        Self { name: None, duration: 1.0, warmup: 0.0, seed: 1 }
+        Self { name: None, duration: 1.0, warmup: 0.0, seed: 1, origin: None }
     }
 }
 
@@ -55,6 +59,12 @@ impl Settings for Run {
         let about = "Start of the run that no metric counts, s.";
         keys.about(about).number("warmup", &mut self.warmup, SECONDS);
         keys.about("Root of every random stream.").whole("seed", &mut self.seed, 0..=u64::MAX);
+        let about = "Latitude and longitude of the point (0, 0), degrees: x then points east and y south, and \
+                     files may have places in degrees.";
+        keys.about(about).numbers_if_set("origin", &mut self.origin, -180.0..=180.0);
+        if let Some([latitude, _]) = self.origin.filter(|[latitude, _]| latitude.abs() > 90.0) {
+            keys.refuse("origin", format!("found {latitude}, allowed: a latitude from -90 to 90"));
+        }
     }
 }
 
@@ -70,6 +80,9 @@ table! {
         /// How the nodes move; without this table they do not. The initial positions of moving nodes come
         /// from this table; the topology gives only their number and names.
         mobility: Option<Keyed<MobilityTable>>,
+        /// Houses and other obstacles, which weaken radio signals that pass through them; with radio.model
+        /// sinr.
+        obstacles: Option<Keyed<ObstaclesTable>>,
         /// Who forwards to whom.
         routing: RoutingTable = json!({}),
         /// Computers without a radio, each on a wire to a node. Hosts are numbered after the nodes. The

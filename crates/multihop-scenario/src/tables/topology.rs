@@ -17,7 +17,8 @@ pub(crate) enum TopologyTable {
         area: [f64; 2],
         connected: Option<bool>,
     },
-    List(Vec<[f64; 2]>),
+    /// Positions, and whether they are in degrees.
+    List(Vec<[f64; 2]>, bool),
     /// The file, relative to the scenario's folder.
     File(String),
     /// The nodes of the movement.
@@ -44,7 +45,7 @@ impl Settings for TopologyTable {
                 7 => Self::Fixed(layouts::diamond(spacing(keys))),
                 8 => Self::Roaming(spacing(keys)),
                 9 => random(keys),
-                10 => Self::List(positions(keys)),
+                10 => Self::List(positions(keys), degrees(keys)),
                 11 => Self::File(file(keys)),
                 _ => Self::Mobility,
             }
@@ -65,7 +66,7 @@ const KINDS: [(&str, &str); 13] = [
     ("random", "Uniform in a rectangle, drawn anew for each seed."),
     ("list", "Positions in the scenario."),
     ("file", "Positions in another file."),
-    ("mobility", "The nodes of the movement, which must be waypoints, ns2 or bonnmotion."),
+    ("mobility", "The nodes of the movement, which must be waypoints or those of a file."),
 ];
 
 fn spacing(keys: &mut dyn Visitor) -> f64 {
@@ -109,10 +110,18 @@ fn positions(keys: &mut dyn Visitor) -> Vec<[f64; 2]> {
     given.map(|positions| positions.into_list().into_iter().map(position).collect()).unwrap_or_default()
 }
 
+fn degrees(keys: &mut dyn Visitor) -> bool {
+    let mut degrees = false;
+    let about = "Whether each position is a latitude and a longitude in degrees; needs origin.";
+    keys.about(about).switch("degrees", &mut degrees);
+    degrees
+}
+
 fn file(keys: &mut dyn Visitor) -> String {
     let mut file = String::new();
-    let about = "A CSV file with columns x and y (and name), or a GraphML file (ending .graphml or .xml) whose \
-                 nodes have data x and y; relative to the scenario's folder.";
+    let about = "A CSV file with columns x and y, or latitude and longitude with an origin (and name), or a \
+                 GraphML file (ending .graphml or .xml) whose nodes have data x and y; relative to the scenario's \
+                 folder.";
     keys.about(about).required().text("file", &mut file, LONGEST_TEXT);
     file
 }

@@ -14,6 +14,7 @@ mod model;
 mod programs;
 mod ready;
 mod routing;
+mod surroundings;
 mod tpa;
 
 use multihop_scenario::{Scenario, Source};

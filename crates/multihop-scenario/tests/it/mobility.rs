@@ -123,8 +123,8 @@ fn the_movement_may_be_the_topology() {
     for mobility in ["kind = \"static\"", "kind = \"random-walk\"\nspeed_max = 1\nleg_mean = 1"] {
         assert_eq!(
             refused(&text(own, mobility)),
-            "x.toml:3:8: topology.kind: found \"mobility\", allowed with mobility.kind = \"waypoints\", \"ns2\", \
-             \"bonnmotion\""
+            "x.toml:3:8: topology.kind: found \"mobility\", allowed with mobility.kind = \"waypoints\" or \
+             that of a file"
         );
     }
     let alone = refused(&format!("duration = 1\n{own}{FLOW}"));
@@ -207,12 +207,12 @@ fn keys_of_another_movement() {
     );
     assert_eq!(
         refused(&chain("file = \"x\"")),
-        "x.toml:6:1: mobility.file: is not a key here, allowed with kind = \"ns2\", \"bonnmotion\""
+        "x.toml:6:1: mobility.file: is not a key here, allowed with kind = \"ns2\", \"bonnmotion\", \"sumo\", \"gpx\""
     );
     assert_eq!(
         refused(&chain("kind = \"random\"")),
         "x.toml:6:8: mobility.kind: found \"random\", allowed: \"static\", \"random-waypoint\", \"random-walk\", \
-         \"waypoints\", \"ns2\", \"bonnmotion\""
+         \"waypoints\", \"ns2\", \"bonnmotion\", \"sumo\", \"gpx\""
     );
 }
 

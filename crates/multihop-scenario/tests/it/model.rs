@@ -1,7 +1,7 @@
 //! What a checked scenario says.
 
 use multihop_core::{BitRate, Duration, NodeId};
-use multihop_radio::params::{Fading, MacParams, Model, PathLoss, RadioParams, Sinr};
+use multihop_radio::params::{Change, Fading, MacParams, Model, PathLoss, RadioParams, Sinr};
 use multihop_radio::rate_control::{LadderParams, MinstrelParams, RateControlParams};
 use multihop_scenario::{
     App, ArpKind, Energy, Mobility, Protocol, Record, RoutingProtocol, Scenario, Series, Source, schema,
@@ -125,7 +125,7 @@ fn every_key_of_the_network_arrives() {
     assert_eq!(scenario.radio.bit_rate(), BitRate(11_000_000));
     let Model::Sinr(sinr) = &scenario.radio.model else { panic!("{:?}", scenario.radio) };
     assert_eq!(sinr.path_loss, PathLoss::LogDistance { exponent: 2.7, reference_db: 40.0 });
-    assert_eq!(sinr.fading, Fading::Rician { k: 6.0, coherence: Duration::from_millis(20) });
+    assert_eq!(sinr.fading, Fading::Rician { k: 6.0, change: Change::Blocks(Duration::from_millis(20)) });
     assert_eq!(
         (sinr.tx_power_dbm, sinr.noise_floor_dbm, sinr.cca_dbm, sinr.sensitivity_dbm, sinr.capture_db),
         (20.0, -95.0, -90.0, -89.0, 5.0)

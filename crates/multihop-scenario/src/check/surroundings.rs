@@ -1,0 +1,88 @@
+//! What the radio model has to know of each node and of the surroundings: heights, antennas, obstacles.
+
+use std::sync::Arc;
+
+use multihop_radio::grid::Point;
+use multihop_radio::mobility::LONGEST_FILE;
+use multihop_radio::params::{Antennas, Facing, Model, Obstacle, Obstacles, RadioParams, Sinr};
+
+use super::{Ground, in_folder};
+use crate::document::{Fault, read_text};
+use crate::faults::Faults;
+use crate::geojson::{self, Losses, MOST_CORNERS};
+use crate::tables::ObstaclesTable;
+
+/// The radio of `nodes` nodes among obstacles.
+pub(super) fn radio(
+    radio: &RadioParams,
+    obstacles: Option<&ObstaclesTable>,
+    nodes: usize,
+    ground: Ground<'_>,
+    faults: &mut Faults<'_>,
+) -> Option<RadioParams> {
+    let mut radio = radio.clone();
+    let Model::Sinr(sinr) = &mut radio.model else {
+        if obstacles.is_some() {
+            let message = "is not a key here, allowed with radio.model = \"sinr\"";
+            faults.push(Fault::at_key("obstacles", message));
+            return None;
+        }
+        return Some(radio);
+    };
+    one_for_each_node(sinr, nodes, faults)?;
+    if let Some(table) = obstacles {
+        sinr.obstacles = Some(Arc::new(Obstacles::new(read(table, ground, faults)?)));
+    }
+    Some(radio)
+}
+
+fn one_for_each_node(sinr: &Sinr, nodes: usize, faults: &mut Faults<'_>) -> Option<()> {
+    let (key, found) = match &sinr.antennas {
+        _ if !sinr.heights.is_empty() && sinr.heights.len() != nodes => {
+            ("radio.path_loss.height", sinr.heights.len())
+        }
+        Some(Antennas { facing: Facing::Each(all), .. }) if all.len() != nodes => {
+            ("radio.antenna.azimuth", all.len())
+        }
+        Some(Antennas { facing: Facing::Some(some), .. })
+            if some.last().is_some_and(|(node, _)| node.index() >= nodes) =>
+        {
+            let message = format!("allowed: 0 to {}", nodes.saturating_sub(1));
+            faults.push(Fault::at_key("radio.antenna.nodes", message));
+            return None;
+        }
+        _ => return Some(()),
+    };
+    faults.push(Fault::at_key(key, format!("found {found} values, allowed: {nodes}, one for each node")));
+    None
+}
+
+fn read(table: &ObstaclesTable, ground: Ground<'_>, faults: &mut Faults<'_>) -> Option<Vec<Obstacle>> {
+    let losses = Losses { wall_db: table.wall_db, metre_db: table.metre_db };
+    let mut obstacles = Vec::new();
+    if let Some(file) = &table.file {
+        let (path, shown) = in_folder(ground.source, file);
+        let read =
+            read_text(&path, LONGEST_FILE).and_then(|text| geojson::obstacles(&text, losses, ground.plane));
+        match read {
+            Ok(read) => obstacles = read,
+            Err(message) => {
+                faults.push(Fault::at_key("obstacles.file", format!("{shown}: {message}")));
+                return None;
+            }
+        }
+    }
+    let corners: usize = table.polygons.iter().map(Vec::len).sum();
+    if corners > MOST_CORNERS || table.polygons.iter().any(|polygon| polygon.len() < 3) {
+        let message = format!("allowed: 3 or more corners in each, up to {MOST_CORNERS} in all");
+        faults.push(Fault::at_key("obstacles.polygons", message));
+        return None;
+    }
+    let obstacle = |polygon: &Vec<[f64; 2]>| Obstacle {
+        rings: vec![polygon.iter().map(|&[x, y]| Point { x, y }).collect()],
+        wall_db: losses.wall_db,
+        metre_db: losses.metre_db,
+    };
+    obstacles.extend(table.polygons.iter().map(obstacle));
+    Some(obstacles)
+}
