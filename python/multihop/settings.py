@@ -34,16 +34,27 @@ class Emulation(TypedDict, total=False):
     """Longest IP packet on the radio, bytes. Wires to hosts carry 1500. Default: 1500."""
 
 class Energy(TypedDict, total=False):
-    """Electrical powers of a radio, W; without this table no energy is reported."""
+    """Electrical powers of a radio, W, and batteries; without this table no energy is reported."""
+
+    battery: float | Sequence[float]
+    """Energy of each node at the start, J; or a list with one for each node. A node whose battery is empty
+    stays silent. Default: no limit.
+    """
+
+    card: Literal["wavelan-11", "wavelan-2", "intel-5300"]
+    """A card whose measured powers take the place of the defaults."""
 
     idle: float
-    """Power while doing neither, W. Default: 0.05."""
+    """Power while doing neither, W."""
 
     receive: float
-    """Power while receiving, W. Default: 0.9."""
+    """Power while receiving, W."""
+
+    sleep: float
+    """Power while asleep, W."""
 
     transmit: float
-    """Power while transmitting, W. Default: 1.4."""
+    """Power while transmitting, W."""
 
 class Expected(TypedDict, total=False):
     """Measured goodput of chains, from which the expected goodput is computed."""
@@ -620,7 +631,7 @@ class Mobility(TypedDict, total=False):
     this table; the topology gives only their number and names.
     """
 
-    kind: Literal["static", "random-waypoint", "random-walk", "waypoints", "ns2", "bonnmotion"]
+    kind: Literal["static", "random-waypoint", "random-walk", "waypoints", "ns2", "bonnmotion", "sumo", "gpx"]
     """Default: static."""
 
     area: Sequence[float]
@@ -657,6 +668,29 @@ class Mobility(TypedDict, total=False):
 
     file: str | PathLike[str]
     """The file, relative to the scenario's folder."""
+
+    degrees: bool
+    """Whether x and y are longitude and latitude, as with --fcd-output.geo; needs origin. Default: False."""
+
+class Obstacles(TypedDict, total=False):
+    """Houses and other obstacles, which weaken radio signals that pass through them; with radio.model
+    sinr.
+    """
+
+    file: str | PathLike[str]
+    """A GeoJSON file of polygons, in degrees if the scenario has an origin and otherwise in metres;
+    relative to the scenario's folder. A polygon's properties wall_db and metre_db take the place of
+    those below.
+    """
+
+    metre_db: float
+    """Loss inside, dB per metre. Default: 0.4."""
+
+    polygons: Sequence[Sequence[Sequence[float]]]
+    """Further polygons, each a list of corners [x, y], m."""
+
+    wall_db: float
+    """Loss where a signal crosses an outline, dB. Default: 9.0."""
 
 class Program(TypedDict, total=False):
     """The table `program`."""
@@ -764,33 +798,85 @@ class RadioRange(_RadioRange, total=False):
 
     MCS9: float
 
-class RadioFading(TypedDict, total=False):
-    """Fading, constant over a coherence time."""
+class RadioAntenna(TypedDict, total=False):
+    """Antennas; without this table they are omnidirectional and without gain."""
 
-    kind: Literal["none", "rayleigh", "rician"]
+    azimuth: float | Sequence[float]
+    """Where the antenna faces, degrees clockwise from north (up, to lower y): one for all, or a list with
+    one for each node, or for each of nodes. Default: 0.0.
+    """
+
+    nodes: Sequence[int]
+    """The nodes that have the antenna, by number in ascending order; all others have an omnidirectional
+    one without gain. Default: all nodes.
+    """
+
+    gain_dbi: float
+    """Gain ahead, dBi. Default: 0.0."""
+
+    kind: Literal["omni", "sector", "cosine", "table"]
+
+    front_back_db: float
+    """Front-to-back ratio, dB. Default: 20.0."""
+
+    width: float
+    """Between the directions in which half the power is left, degrees. Default: 65.0."""
+
+    gains_dbi: Sequence[float]
+    """Gains in dBi at equal steps clockwise from ahead, such as four for every 90 degrees; between them
+    interpolated.
+    """
+
+class RadioFading(TypedDict, total=False):
+    """Fading: a random factor on the power of each pair of nodes."""
+
+    kind: Literal["none", "rayleigh", "rician", "nakagami"]
 
     coherence: float
-    """How long a draw holds, s. Default: 0.1."""
+    """How long an independent draw holds, s. Default: 0.1."""
+
+    speed: float
+    """Instead of coherence: fading changes continuously, as for nodes that pass each other and their
+    surroundings at this speed, m/s (Clarke's model at the channel's frequency).
+    """
 
     k: float
     """Power of the line of sight / that of the rest, linear. Default: 4.0."""
 
+    m: float
+    """m, a multiple of 0.5. Default: 1.0."""
+
 class RadioPathLoss(TypedDict, total=False):
     """Attenuation over distance."""
+
+    environment: Literal["street", "city-out-of-sight", "residential-out-of-sight", "office", "office-out-of-sight", "corridor", "corridor-out-of-sight", "industrial", "industrial-out-of-sight"]
+    """Measured losses that take the place of both defaults: of ITU-R P.1411-12 (street, city, residential)
+    or P.1238-11 (office, corridor, industrial), at the frequency of the channel.
+    """
 
     exponent: float
     """n. Default: 3.0."""
 
-    kind: Literal["log-distance", "two-ray"]
+    kind: Literal["log-distance", "two-ray", "p1238", "p1411"]
 
     reference_db: float
-    """Loss at 1 m, dB; the default is free space at 2.4 GHz. Default: 40.05."""
+    """Loss at 1 m, dB; the default is free space in the channel's band. Default: 40.05."""
 
     frequency: float
-    """Carrier frequency, Hz. Default: 914000000.0."""
+    """Carrier frequency, Hz. Default: the channel's; for two-ray that of ns-2's card, 914 MHz. Default:
+    914000000.0.
+    """
 
-    height: float
-    """Height of both antennas, m. Default: 1.5."""
+    height: float | Sequence[float]
+    """Height of all antennas, m; or a list with one for each node. Default: 1.5."""
+
+    building: Literal["residential", "office", "commercial"]
+    """What the building is used for. Default: residential."""
+
+    storey: float
+    """From one floor to the next, m. The heights decide how many floors are between two nodes. Default:
+    3.0.
+    """
 
 class Radio(TypedDict, total=False):
     """Physical layer and channel."""
@@ -834,6 +920,9 @@ class Radio(TypedDict, total=False):
     sense_range: float
     """Metres at which a frame is sensed. Default: 550.0."""
 
+    antenna: RadioAntenna
+    """Antennas; without this table they are omnidirectional and without gain."""
+
     cca_dbm: float
     """Energy at which the medium counts as busy, dBm. Default: -78.071."""
 
@@ -846,7 +935,7 @@ class Radio(TypedDict, total=False):
     """How the errors of OFDM are computed. Default: nist."""
 
     fading: RadioFading
-    """Fading, constant over a coherence time."""
+    """Fading: a random factor on the power of each pair of nodes."""
 
     noise_floor_dbm: float
     """Thermal noise over the channel width and the noise figure together, dBm. The default has a noise
@@ -1202,6 +1291,18 @@ class Routing(TypedDict, total=False):
     timeout: float
     """A node that was not heard of for this long is forgotten, s. Default: 200.0."""
 
+
+_Sleep = TypedDict("_Sleep", {"from": "float"}, total=False)
+
+class Sleep(_Sleep, total=False):
+    """The table `sleep`."""
+
+    node: int | str
+    """The node."""
+
+    until: float
+    """When it wakes, s; by default at the end of the run."""
+
 class Topology(TypedDict, total=False):
     """Where the nodes are."""
 
@@ -1227,12 +1328,15 @@ class Topology(TypedDict, total=False):
     nodes: int
     """Number of nodes."""
 
+    degrees: bool
+    """Whether each position is a latitude and a longitude in degrees; needs origin. Default: False."""
+
     positions: Sequence[Sequence[float]]
     """One [x, y] for each node, m; y grows downwards."""
 
     file: str | PathLike[str]
-    """A CSV file with columns x and y (and name), or a GraphML file (ending .graphml or .xml) whose nodes
-    have data x and y; relative to the scenario's folder.
+    """A CSV file with columns x and y, or latitude and longitude with an origin (and name), or a GraphML
+    file (ending .graphml or .xml) whose nodes have data x and y; relative to the scenario's folder.
     """
 
 class TrafficBytesPareto(TypedDict, total=False):
@@ -1284,7 +1388,7 @@ class Settings(TypedDict, total=False):
     """How `multihop emulate` connects real programs to the network."""
 
     energy: Energy
-    """Electrical powers of a radio, W; without this table no energy is reported."""
+    """Electrical powers of a radio, W, and batteries; without this table no energy is reported."""
 
     expected: Expected
     """Measured goodput of chains, from which the expected goodput is computed."""
@@ -1308,6 +1412,16 @@ class Settings(TypedDict, total=False):
     name: str
     """Name of the scenario in results; by default the file's name without its ending."""
 
+    obstacles: Obstacles
+    """Houses and other obstacles, which weaken radio signals that pass through them; with radio.model
+    sinr.
+    """
+
+    origin: Sequence[float]
+    """Latitude and longitude of the point (0, 0), degrees: x then points east and y south, and files may
+    have places in degrees.
+    """
+
     program: Sequence[Program]
     """Real programs that `multihop emulate` runs; a simulation leaves them out."""
 
@@ -1322,6 +1436,9 @@ class Settings(TypedDict, total=False):
 
     seed: int
     """Root of every random stream. Default: 1."""
+
+    sleep: Sequence[Sleep]
+    """When radios are asleep: they neither transmit nor receive."""
 
     sweep: Mapping[str, Any]
     """What `multihop sweep` varies."""

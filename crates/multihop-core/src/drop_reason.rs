@@ -21,13 +21,15 @@ pub enum DropReason {
     BufferTimeout,
     /// Too long for the next link, and not to be fragmented (real programs only).
     TooBig,
+    /// The node's radio was asleep, or its battery empty.
+    RadioOff,
     /// In transit when the run ended.
     End,
 }
 
 impl DropReason {
     /// Every reason, in the order of reports.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::RetryLimit,
         Self::QueueFull,
         Self::NoRoute,
@@ -37,6 +39,7 @@ impl DropReason {
         Self::Ttl,
         Self::BufferTimeout,
         Self::TooBig,
+        Self::RadioOff,
         Self::End,
     ];
 
@@ -52,6 +55,7 @@ impl DropReason {
             Self::Ttl => "ttl",
             Self::BufferTimeout => "buffer-timeout",
             Self::TooBig => "too-big",
+            Self::RadioOff => "radio-off",
             Self::End => "end",
         }
     }
@@ -68,6 +72,7 @@ impl DropReason {
             Self::Ttl => "TTL",
             Self::BufferTimeout => "TOUT",
             Self::TooBig => "BIG",
+            Self::RadioOff => "OFF",
             Self::End => "END",
         }
     }

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use multihop_core::{BitRate, Duration, FlowId, NodeId};
+use multihop_core::{BitRate, Duration, FlowId, Instant, NodeId};
+use multihop_radio::energy::Energy;
 use multihop_radio::mobility::{Path, RandomWalkParams, RandomWaypointParams};
 use multihop_radio::params::{MacParams, QueueKind, RadioParams};
 use multihop_routing::network::AgentConfig;
@@ -46,8 +47,10 @@ pub struct Scenario {
     pub emulation: Emulation,
     /// Series to write.
     pub record: Option<Record>,
-    /// Powers; without them no energy is reported.
+    /// Powers and batteries; without them no energy is reported.
     pub energy: Option<Energy>,
+    /// When radios are asleep.
+    pub sleeps: Vec<Sleep>,
     /// Goodput of a chain by its hops, kb/s: from 1 hop on, without gaps.
     pub expected: Option<BTreeMap<u32, f64>>,
     /// What `multihop sweep` varies.
@@ -422,15 +425,15 @@ pub enum Series {
     Goodput,
 }
 
-/// Electrical powers of a radio, W.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Energy {
-    /// While transmitting.
-    pub transmit: f64,
-    /// While receiving.
-    pub receive: f64,
-    /// While doing neither.
-    pub idle: f64,
+/// A time in which the radio of a node is asleep.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Sleep {
+    /// The node.
+    pub node: NodeId,
+    /// When it falls asleep.
+    pub from: Instant,
+    /// When it wakes; `None`: not before the end.
+    pub until: Option<Instant>,
 }
 
 /// What `multihop sweep` varies: every combination of the axes, each with the same seeds.

@@ -198,4 +198,22 @@ pub struct EnergyResult {
     pub node_joules: Vec<f64>,
     /// J spent by all nodes / MB delivered; `null` if nothing was delivered.
     pub joules_per_mb: Option<f64>,
+    /// Of `node_joules`, those spent transmitting.
+    #[serde(default)]
+    pub transmit_joules: Vec<f64>,
+    /// Those spent receiving.
+    #[serde(default)]
+    pub receive_joules: Vec<f64>,
+    /// Those spent awake, but neither transmitting nor receiving.
+    #[serde(default)]
+    pub idle_joules: Vec<f64>,
+    /// Those spent asleep.
+    #[serde(default)]
+    pub sleep_joules: Vec<f64>,
+    /// When the first battery was empty, s; `null` if none was.
+    #[serde(default)]
+    pub first_empty: Option<f64>,
+    /// When the battery of each node was empty, s; only with batteries.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub empty: Option<Vec<Option<f64>>>,
 }

@@ -128,12 +128,28 @@ impl Medium {
         links.clear();
         let place = match &mut self.nodes {
             Nodes::Still(still) => {
-                links.extend_from_slice(still.links_of(node));
+                still.links_of(node, links);
                 still.place(node)
             }
             Nodes::Moving(moving) => moving.links_of(node, now, &self.hearing, links),
         };
         Origin { place, at: now }
+    }
+
+    /// The radio of a node falls asleep: nobody hears it, and it hears nobody.
+    pub fn hide(&mut self, node: NodeId) {
+        match &mut self.nodes {
+            Nodes::Still(still) => still.hide(node),
+            Nodes::Moving(moving) => moving.hide(node),
+        }
+    }
+
+    /// It wakes.
+    pub fn show(&mut self, node: NodeId, now: Instant) {
+        match &mut self.nodes {
+            Nodes::Still(still) => still.show(node),
+            Nodes::Moving(moving) => moving.show(node, now),
+        }
     }
 
     /// The farthest zone where a frame at `rate` is decoded.
@@ -260,6 +276,33 @@ mod tests {
         assert_eq!(links[0].delay(), Duration::from_nanos(667));
         assert!(links[0].is_within(medium.farthest(RateIndex(3))));
         assert!(!links[3].is_within(medium.farthest(RateIndex(0))));
+    }
+
+    #[test]
+    fn who_sleeps_is_not_heard_and_does_not_hear() {
+        let row: Vec<_> = [0.0, 100.0, 200.0].map(|x| Point { x, y: 0.0 }).to_vec();
+        let path = [(0, 200.0), (1000, 300.0)].map(|(seconds, x)| crate::mobility::Waypoint {
+            at: Instant::ZERO + Duration::from_secs(seconds),
+            place: Point { x, y: 0.0 },
+        });
+        let path = crate::mobility::Path::new(&path).unwrap();
+        let moving = [still(&row[..2]), vec![Track::new(Movement::along(path))]].concat();
+        for tracks in [still(&row), moving] {
+            let mut medium = Medium::new(&RadioParams::default(), tracks, 1);
+            let heard = |medium: &mut Medium, node, seconds| {
+                let now = Instant::ZERO + Duration::from_secs(seconds);
+                links(medium, node, now).iter().map(|link| link.to.0).collect::<Vec<_>>()
+            };
+            assert_eq!(heard(&mut medium, 0, 1), [1, 2]);
+            medium.hide(NodeId(1));
+            assert_eq!(heard(&mut medium, 0, 2), [2]);
+            assert_eq!(heard(&mut medium, 1, 2), [] as [u32; 0]);
+            // So long that the places of all nodes have been looked up again.
+            assert_eq!(heard(&mut medium, 2, 900), [0]);
+            medium.show(NodeId(1), Instant::ZERO + Duration::from_secs(901));
+            assert_eq!(heard(&mut medium, 2, 902), [1, 0]);
+            assert_eq!(heard(&mut medium, 1, 903).len(), 2);
+        }
     }
 
     #[test]

@@ -1,10 +1,13 @@
 //! Links between moving nodes: positions are exact for each frame, and only nodes that may be near are examined.
 
+use std::collections::BTreeMap;
+use std::mem;
+
 use multihop_core::{Duration, Instant, MANY_NODES, NodeId, prefetch};
 
 use super::{Hearing, Link};
 use crate::grid::{Grid, Point};
-use crate::mobility::Track;
+use crate::mobility::{Movement, Track};
 use crate::propagation::Site;
 
 /// During an *epoch* no node can move farther than half of `slack`. A node that hears another one during the epoch
@@ -20,6 +23,8 @@ pub(super) struct Moving {
     epoch_ends: Instant,
     /// Candidates that may hear each node in this epoch, in the order of its last frame; empty before its first one.
     near: Vec<Vec<NodeId>>,
+    /// The tracks of nodes whose radio is asleep; meanwhile they count as far away.
+    asleep: BTreeMap<NodeId, Track>,
 }
 
 /// Slack / reach. A larger value makes epochs longer, and also the lists of candidates.
@@ -39,6 +44,19 @@ impl Moving {
             slack,
             epoch,
             epoch_ends: Instant::ZERO + epoch,
+            asleep: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn hide(&mut self, node: NodeId) {
+        let track = mem::replace(&mut self.tracks[node.index()], Track::new(Movement::Still(FAR_AWAY)));
+        self.asleep.entry(node).or_insert(track);
+    }
+
+    pub(super) fn show(&mut self, node: NodeId, now: Instant) {
+        if let Some(track) = self.asleep.remove(&node) {
+            self.tracks[node.index()] = track;
+            self.begin_epoch(now);
         }
     }
 
@@ -102,6 +120,9 @@ impl Moving {
         self.epoch_ends = now + self.epoch;
     }
 }
+
+/// Out of reach of everything.
+const FAR_AWAY: Point = Point { x: 1e12, y: 1e12 };
 
 /// Inserts a link in order.
 #[cold]

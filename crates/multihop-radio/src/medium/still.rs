@@ -13,6 +13,8 @@ pub(super) struct Still {
     /// Index of each node's first link, and one past the last link.
     first: Vec<usize>,
     places: Vec<Point>,
+    /// Whose radio is asleep; empty if none was ever.
+    asleep: Vec<bool>,
 }
 
 impl Still {
@@ -33,14 +35,32 @@ impl Still {
             links[begin..].sort_unstable_by_key(Link::order);
             first.push(links.len());
         }
-        Self { links, first, places }
+        Self { links, first, places, asleep: Vec::new() }
     }
 
     pub(super) fn place(&self, node: NodeId) -> Point {
         self.places[node.index()]
     }
 
-    pub(super) fn links_of(&self, node: NodeId) -> &[Link] {
-        &self.links[self.first[node.index()]..self.first[node.index() + 1]]
+    /// Adds the links of a node to `links`.
+    #[inline]
+    pub(super) fn links_of(&self, node: NodeId, links: &mut Vec<Link>) {
+        let all = &self.links[self.first[node.index()]..self.first[node.index() + 1]];
+        if self.asleep.is_empty() {
+            links.extend_from_slice(all);
+        } else if !self.asleep[node.index()] {
+            links.extend(all.iter().filter(|link| !self.asleep[link.to.index()]));
+        }
+    }
+
+    pub(super) fn hide(&mut self, node: NodeId) {
+        self.asleep.resize(self.places.len(), false);
+        self.asleep[node.index()] = true;
+    }
+
+    pub(super) fn show(&mut self, node: NodeId) {
+        if let Some(asleep) = self.asleep.get_mut(node.index()) {
+            *asleep = false;
+        }
     }
 }

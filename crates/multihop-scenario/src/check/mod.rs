@@ -4,6 +4,7 @@ mod emulation;
 mod expected;
 mod hosts;
 mod mobility;
+mod power;
 mod programs;
 mod routing;
 mod surroundings;
@@ -60,6 +61,8 @@ pub(super) fn scenario(
     let obstacles = table.obstacles.as_ref().map(|Keyed(obstacles)| obstacles);
     let radio =
         nodes.as_ref().and_then(|nodes| surroundings::radio(radio, obstacles, nodes.count, ground, faults));
+    let count = nodes.as_ref().map_or(0, |nodes| nodes.count);
+    let sleeps = nodes.as_ref().and_then(|nodes| power::sleeps(&table.sleep, nodes, faults));
     let fewest = if table.traffic.is_some() || !table.program.is_empty() { 0 } else { fewest };
     let mut flows = flows(&table.flow, fewest, places.as_ref(), run.duration, faults);
     if let Some(flows) = &flows {
@@ -95,7 +98,8 @@ pub(super) fn scenario(
         programs: programs?,
         emulation: emulation?,
         record,
-        energy: table.energy.as_ref().map(|Keyed(energy)| *energy),
+        energy: table.energy.as_ref().map(|Keyed(energy)| power::energy(energy, count, faults)),
+        sleeps: sleeps?,
         expected: expected.flatten(),
         sweep,
     })

@@ -6,6 +6,7 @@ mod obstacles;
 mod program;
 mod radio;
 mod routing;
+mod sleep;
 mod sweep;
 mod topology;
 mod traffic;
@@ -14,9 +15,10 @@ use core::ops::RangeInclusive;
 
 use multihop_core::settings::{Allowed, Settings, Value, Visitor};
 use multihop_core::{BitRate, Duration};
+use multihop_radio::energy::Energy;
 use serde_json::json;
 
-use super::model::{Energy, Record, Series};
+use super::model::{Record, Series};
 use super::read::settings::Keyed;
 use super::read::{Both, table};
 
@@ -26,6 +28,7 @@ pub(super) use obstacles::ObstaclesTable;
 pub(super) use program::ProgramTable;
 pub(super) use radio::{MacTable, RadioTable};
 pub(super) use routing::{ProtocolTable, RoutingTable, StaticTable};
+pub(super) use sleep::SleepTable;
 pub(super) use sweep::SweepTable;
 pub(super) use topology::TopologyTable;
 pub(super) use traffic::{Bytes, FlowTable, TrafficTable};
@@ -83,6 +86,8 @@ table! {
         /// Houses and other obstacles, which weaken radio signals that pass through them; with radio.model
         /// sinr.
         obstacles: Option<Keyed<ObstaclesTable>>,
+        /// When radios are asleep: they neither transmit nor receive.
+        sleep: Vec<Keyed<SleepTable>> = json!([]),
         /// Who forwards to whom.
         routing: RoutingTable = json!({}),
         /// Computers without a radio, each on a wire to a node. Hosts are numbered after the nodes. The
@@ -100,7 +105,7 @@ table! {
         record: Option<Keyed<Record>>,
         /// What `multihop sweep` varies.
         sweep: Option<SweepTable>,
-        /// Electrical powers of a radio, W; without this table no energy is reported.
+        /// Electrical powers of a radio, W, and batteries; without this table no energy is reported.
         energy: Option<Keyed<Energy>>,
         /// Measured goodput of chains, from which the expected goodput is computed.
         expected: Option<Keyed<ExpectedTable>>,
@@ -179,20 +184,6 @@ impl Settings for HostTable {
     }
 }
 
-impl Default for Energy {
-    fn default() -> Self {
-        Self { transmit: 1.4, receive: 0.9, idle: 0.05 }
-    }
-}
-
-impl Settings for Energy {
-    fn keys(&mut self, keys: &mut dyn Visitor) {
-        keys.about("Power while transmitting, W.").number("transmit", &mut self.transmit, WATTS);
-        keys.about("Power while receiving, W.").number("receive", &mut self.receive, WATTS);
-        keys.about("Power while doing neither, W.").number("idle", &mut self.idle, WATTS);
-    }
-}
-
 /// Measured goodput of chains.
 #[derive(Default)]
 pub(crate) struct ExpectedTable {
@@ -243,4 +234,3 @@ const TIME_SPAN: RangeInclusive<f64> = 0.000_001..=1e9;
 /// A length that is not zero.
 const METRES: RangeInclusive<f64> = 0.001..=1e7;
 const KILOBITS_PER_SECOND: RangeInclusive<f64> = 0.001..=1e6;
-const WATTS: RangeInclusive<f64> = 0.0..=1e6;

@@ -93,7 +93,7 @@ fn a_key_that_does_not_exist() {
     );
     assert_eq!(
         with("energy", "colour = 1"),
-        "x.toml:8:1: energy.colour: is not a key here, allowed: idle, receive, transmit"
+        "x.toml:8:1: energy.colour: is not a key here, allowed: battery, card, idle, receive, sleep, transmit"
     );
     assert_eq!(with("", "sede = 1"), "x.toml:1:1: sede: is not a key here, did you mean \"seed\"?");
 }

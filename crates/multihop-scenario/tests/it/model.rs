@@ -1,10 +1,11 @@
 //! What a checked scenario says.
 
 use multihop_core::{BitRate, Duration, NodeId};
+use multihop_radio::energy::{Battery, Energy, Powers};
 use multihop_radio::params::{Change, Fading, MacParams, Model, PathLoss, RadioParams, Sinr};
 use multihop_radio::rate_control::{LadderParams, MinstrelParams, RateControlParams};
 use multihop_scenario::{
-    App, ArpKind, Energy, Mobility, Protocol, Record, RoutingProtocol, Scenario, Series, Source, schema,
+    App, ArpKind, Mobility, Protocol, Record, RoutingProtocol, Scenario, Series, Source, schema,
 };
 use multihop_transport::pacing::{Clock, Cov, KMean, PacingConfig, Rules};
 use multihop_transport::tcp::{
@@ -166,7 +167,8 @@ fn every_key_of_the_traffic_arrives() {
 
     let what = vec![Series::Queue, Series::Cwnd, Series::Rtt, Series::Hops, Series::Goodput];
     assert_eq!(scenario.record, Some(Record { every: Duration::ZERO, what }));
-    assert_eq!(scenario.energy, Some(Energy { transmit: 1.4, receive: 0.9, idle: 1.0 }));
+    let powers = Powers { transmit: 1.4, receive: 0.9, idle: 1.0, sleep: 0.0 };
+    assert_eq!(scenario.energy, Some(Energy { powers, battery: Battery::Mains }));
 }
 
 #[test]

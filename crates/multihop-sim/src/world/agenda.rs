@@ -19,6 +19,7 @@ pub(super) struct Agenda {
     passages: Passages,
     nodes: u32,
     flows: u32,
+    wires: u32,
 }
 
 /// Owners of deadlines.
@@ -40,6 +41,10 @@ pub(super) enum Owner {
     Recorder,
     /// One direction of a wire.
     Wire(u32),
+    /// The next radio that falls asleep or wakes.
+    Sleep,
+    /// A look at a node's battery.
+    Battery(NodeId),
 }
 
 /// A packet between a node's IP and MAC.
@@ -67,7 +72,7 @@ struct Passages {
 
 impl Agenda {
     /// Slots for everything that exists from the start, by kind, then by number. Slots for flights are added on demand.
-    pub(super) fn new(nodes: u32, flows: u32, wires: u32) -> Self {
+    pub(super) fn new(nodes: u32, flows: u32, wires: u32, batteries: bool) -> Self {
         let mut owners = Vec::new();
         owners.extend((0..nodes).map(|n| Owner::Mac(NodeId(n))));
         owners.extend((0..nodes).map(|n| Owner::Link(NodeId(n))));
@@ -76,8 +81,10 @@ impl Agenda {
         owners.extend((0..flows).map(|n| Owner::Application(FlowId(n))));
         owners.push(Owner::Recorder);
         owners.extend((0..wires).map(Owner::Wire));
+        owners.push(Owner::Sleep);
+        owners.extend((0..if batteries { nodes } else { 0 }).map(|n| Owner::Battery(NodeId(n))));
         let deadlines = Deadlines::with_slots(owners.len());
-        Self { deadlines, owners, passages: Passages::default(), nodes, flows }
+        Self { deadlines, owners, passages: Passages::default(), nodes, flows, wires }
     }
 
     /// The next event.
@@ -172,6 +179,8 @@ impl Agenda {
             Owner::Application(flow) => 3 * self.nodes + 2 * self.flows + flow.0,
             Owner::Recorder => 3 * (self.nodes + self.flows),
             Owner::Wire(wire) => 3 * (self.nodes + self.flows) + 1 + wire,
+            Owner::Sleep => 3 * (self.nodes + self.flows) + 1 + self.wires,
+            Owner::Battery(node) => 3 * (self.nodes + self.flows) + 2 + self.wires + node.0,
         }
     }
 }

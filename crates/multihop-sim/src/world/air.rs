@@ -29,6 +29,8 @@ pub(super) struct Air {
     /// Ratio of powers at which a reception survives (threshold model).
     capture: f64,
     pub(super) flights: Flights,
+    /// Nodes whose radio is asleep or without power; empty if none was ever.
+    silent: Vec<bool>,
     /// Whether the routing protocol uses overheard frames.
     pub(super) taps: bool,
     /// Whether overlapping frames may be processed in any order if no station hears both.
@@ -73,6 +75,7 @@ impl Air {
             errors: ChannelError::new(&scenario.radio, scenario.seed),
             capture,
             flights: Flights::new(scenario.mac.flavour),
+            silent: Vec::new(),
             taps,
             reorders: false,
             config,
@@ -97,6 +100,10 @@ impl Air {
         packet: PacketHandle,
         urgent: bool,
     ) {
+        if self.silent.get(node.index()) == Some(&true) {
+            context.drop_packet(node, packet, DropReason::RadioOff);
+            return;
+        }
         let out = Outgoing { packet, to: next_hop, bytes: context.packets.get(packet).bytes(), urgent };
         let dropped = match self.disciplines.get_mut(node.index()) {
             Some(queue) if !urgent => queue.push(context.now, out, &context.packets),
@@ -106,6 +113,30 @@ impl Air {
             context.drop_packet(node, dropped, DropReason::QueueFull);
         }
         self.settle(context, node);
+    }
+
+    /// A radio falls asleep or loses its power. What its station holds is dropped, and also what it gets from now on.
+    pub(super) fn silence(&mut self, context: &mut Context<'_>, node: NodeId) {
+        self.silent.resize(self.stations.len(), false);
+        self.silent[node.index()] = true;
+        self.medium.hide(node);
+        let queued = self.take_queued(node, |_| true);
+        let station = &mut self.stations[node.index()];
+        let mut fresh = Station::new(context.scenario, &self.config, node);
+        *fresh.mac.counters_mut() = *station.mac.counters();
+        fresh.receiving = station.receiving_until(context.now);
+        let old = std::mem::replace(station, fresh);
+        for out in old.mac.in_service().into_iter().chain(&queued) {
+            context.drop_packet(node, out.packet, DropReason::RadioOff);
+        }
+        context.agenda.arm_mac(node, Instant::FAR_FUTURE);
+        context.observer.queue(context.now, node, || 0);
+    }
+
+    /// A radio wakes.
+    pub(super) fn wake(&mut self, node: NodeId, now: Instant) {
+        self.silent[node.index()] = false;
+        self.medium.show(node, now);
     }
 
     /// Removes packets from a station's interface queue.
@@ -354,6 +385,12 @@ impl Air {
 }
 
 impl Station {
+    /// Time spent receiving, also the part of a frame that is being received.
+    pub(super) fn receiving_until(&self, now: Instant) -> Duration {
+        let current = if self.receiver.is_busy() { now - self.busy_since } else { Duration::ZERO };
+        self.receiving + current
+    }
+
     fn new(scenario: &Scenario, config: &MacConfig, node: NodeId) -> Self {
         let stream = |purpose| Rng::stream(scenario.seed, purpose, u64::from(node.0));
         Self {

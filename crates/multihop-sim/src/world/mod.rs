@@ -20,6 +20,7 @@ mod link;
 mod losses;
 mod outcome;
 mod passing;
+mod power;
 mod real;
 mod relay;
 mod routing;
@@ -37,6 +38,7 @@ use self::ids::FlightId;
 use self::ip::Ip;
 use self::link::Links;
 use self::losses::LossMonitor;
+use self::power::Power;
 pub use self::real::{Exit, subnet};
 use self::routing::Router;
 use self::wires::Wires;
@@ -54,6 +56,8 @@ pub(crate) struct World<'a> {
     ends: Ends,
     /// When the warm-up ended.
     measured_from: Instant,
+    /// Batteries and sleeping radios.
+    power: Power,
 }
 
 impl<'a> World<'a> {
@@ -61,7 +65,9 @@ impl<'a> World<'a> {
         let mut tracks = scenario.tracks(layout);
         let positions: Vec<_> = tracks.iter_mut().map(|track| track.at(Instant::ZERO)).collect();
         let wires = Wires::new(scenario);
-        let agenda = Agenda::new(count(tracks.len()), count(scenario.flows.len()), count(wires.len()));
+        let (nodes, power) = (count(tracks.len()), Power::new(scenario, tracks.len()));
+        let agenda =
+            Agenda::new(nodes, count(scenario.flows.len()), count(wires.len()), power.has_batteries());
         let mut ip = Ip::new(
             Router::new(scenario, &positions),
             Links::new(count(tracks.len()), scenario.arp, scenario.seed),
@@ -74,6 +80,7 @@ impl<'a> World<'a> {
             ip,
             ends,
             measured_from: Instant::ZERO,
+            power,
         };
         world.context.reports_losses = world.ends.losses.is_some();
         world.air.reorders = world.air.may_reorder(&world.context);
@@ -89,6 +96,7 @@ impl<'a> World<'a> {
         }
         self.act();
         self.schedule_recorder();
+        self.start_power();
     }
 
     /// Handles all events before `end`.
@@ -127,6 +135,8 @@ impl<'a> World<'a> {
             Owner::Application(flow) => self.ends.handle_application(context, &mut self.ip, flow),
             Owner::Recorder => self.record_row(),
             Owner::Wire(wire) => self.ip.handle_wire(context, wire),
+            Owner::Sleep => self.handle_sleep(),
+            Owner::Battery(node) => self.look_at_battery(node),
         }
     }
 

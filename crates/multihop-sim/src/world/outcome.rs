@@ -6,17 +6,17 @@ use multihop_core::{DropReason, FlowId, Instant, NodeId};
 use multihop_radio::mac::Counters;
 
 use super::World;
-use super::air::Station;
 use crate::observe::Observer;
 use crate::oracle::TimeByHops;
 use crate::results::{EnergyResult, FlowResult, MacResult, RoutingResult, RunResult, Totals};
 use crate::stats::jain;
-use multihop_scenario::Energy;
+use multihop_radio::energy::Powers;
 
 impl World<'_> {
     /// Restarts all measurements at the end of the warm-up.
     pub(crate) fn begin_measuring(&mut self) {
         let now = self.context.now;
+        self.restart_power();
         self.ends.restart(now);
         self.air.restart(now);
         self.ip.restart();
@@ -45,7 +45,7 @@ impl World<'_> {
             totals: self.totals(&flows),
             mac: self.mac_result(),
             routing: self.routing_result(),
-            energy: self.context.scenario.energy.as_ref().map(|powers| self.energy_result(powers)),
+            energy: self.context.scenario.energy.as_ref().map(|energy| self.energy_result(&energy.powers)),
             drops: self
                 .context
                 .observer
@@ -189,24 +189,24 @@ impl World<'_> {
         }
     }
 
-    fn energy_result(&self, powers: &Energy) -> EnergyResult {
-        let seconds = self.measured_seconds();
-        let node_joules: Vec<_> =
-            self.air.stations.iter().map(|station| joules(powers, seconds, station)).collect();
+    fn energy_result(&self, powers: &Powers) -> EnergyResult {
+        let nodes = (0..self.node_count()).map(NodeId);
+        let joules: Vec<[f64; 4]> = nodes.clone().map(|node| powers.joules(&self.times(node))).collect();
+        let node_joules: Vec<f64> = joules.iter().map(|of_states| of_states.iter().sum()).collect();
         let ended = self.ends.flows.iter().filter(|flow| flow.ends_here());
         let megabytes = ended.map(|flow| flow.stats.delivered_bytes).sum::<u64>() as f64 / 1e6;
         let all: f64 = node_joules.iter().sum();
-        EnergyResult { joules_per_mb: (megabytes > 0.0).then(|| all / megabytes), node_joules }
+        let of_state = |state: usize| joules.iter().map(|of_states| of_states[state]).collect();
+        let empty: Vec<_> = nodes.map(|node| self.power.empty_at(node).map(Instant::as_secs_f64)).collect();
+        EnergyResult {
+            joules_per_mb: (megabytes > 0.0).then(|| all / megabytes),
+            node_joules,
+            transmit_joules: of_state(0),
+            receive_joules: of_state(1),
+            idle_joules: of_state(2),
+            sleep_joules: of_state(3),
+            first_empty: empty.iter().copied().flatten().reduce(f64::min),
+            empty: self.power.has_batteries().then_some(empty),
+        }
     }
-}
-
-/// Time in which a station both transmits and receives counts as transmitting.
-fn joules(powers: &Energy, seconds: f64, station: &Station) -> f64 {
-    // DEVIATION energy-1: a busy receiver counts as receiving, even without success; ns-2 charges
-    // by frames.
-    let transmitting = station.mac.counters().transmitting.as_secs_f64().min(seconds);
-    let receiving = station.receiving.as_secs_f64().min(seconds - transmitting);
-    powers.transmit * transmitting
-        + powers.receive * receiving
-        + powers.idle * (seconds - transmitting - receiving)
 }

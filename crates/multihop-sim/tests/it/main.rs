@@ -20,6 +20,7 @@ mod mobile;
 mod notices;
 mod oracle;
 mod pacing;
+mod power;
 mod queues;
 mod rates;
 mod routing;

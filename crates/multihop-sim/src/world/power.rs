@@ -1,0 +1,168 @@
+//! Sleeping radios, the time of each radio in each state, and batteries.
+
+use std::collections::VecDeque;
+
+use multihop_core::{Duration, Instant, NodeId};
+use multihop_radio::energy::{Energy, Times};
+
+use super::World;
+use super::agenda::Owner;
+use crate::engine::Rank;
+use multihop_scenario::{Scenario, Sleep};
+
+/// What the radios of all nodes have spent. Empty if no radio sleeps and no battery runs empty.
+pub(super) struct Power {
+    nodes: Vec<Radio>,
+    /// When radios fall asleep and wake, in order of time.
+    switches: VecDeque<Switch>,
+    has_batteries: bool,
+}
+
+/// One radio.
+#[derive(Clone, Default)]
+struct Radio {
+    /// In how many intervals it sleeps at once.
+    sleeps: u32,
+    asleep_since: Instant,
+    /// Since measuring began, without the current sleep.
+    slept: Duration,
+    /// J, before measuring began.
+    spent_before: f64,
+    /// When its battery was empty, and its states until then.
+    empty: Option<(Instant, Times)>,
+}
+
+#[derive(Clone, Copy)]
+struct Switch {
+    at: Instant,
+    node: NodeId,
+    falls_asleep: bool,
+}
+
+impl Power {
+    pub(super) fn new(scenario: &Scenario, nodes: usize) -> Self {
+        let batteries =
+            |energy: &Energy| (0..).map(NodeId).take(nodes).any(|n| energy.battery.of(n).is_some());
+        let has_batteries = scenario.energy.as_ref().is_some_and(batteries);
+        let mut switches: Vec<_> = scenario.sleeps.iter().flat_map(Switch::of).collect();
+        switches.sort_by_key(|switch| (switch.at, switch.node));
+        let nodes = if has_batteries || !switches.is_empty() { nodes } else { 0 };
+        Self { nodes: vec![Radio::default(); nodes], switches: switches.into(), has_batteries }
+    }
+
+    pub(super) fn has_batteries(&self) -> bool {
+        self.has_batteries
+    }
+
+    /// When the battery of a node was empty.
+    pub(super) fn empty_at(&self, node: NodeId) -> Option<Instant> {
+        self.nodes.get(node.index())?.empty.map(|(at, _)| at)
+    }
+}
+
+impl Switch {
+    fn of(sleep: &Sleep) -> impl Iterator<Item = Self> + use<> {
+        let falls = Self { at: sleep.from, node: sleep.node, falls_asleep: true };
+        let wakes = sleep.until.map(|at| Self { at, node: sleep.node, falls_asleep: false });
+        [Some(falls), wakes].into_iter().flatten()
+    }
+}
+
+impl World<'_> {
+    pub(super) fn start_power(&mut self) {
+        self.schedule_sleep();
+        if self.power.has_batteries {
+            (0..self.node_count()).map(NodeId).for_each(|node| self.look_at_battery(node));
+        }
+    }
+
+    /// Radios fall asleep or wake.
+    pub(super) fn handle_sleep(&mut self) {
+        let now = self.context.now;
+        while let Some(switch) = self.power.switches.pop_front_if(|switch| switch.at <= now) {
+            self.switch(switch);
+        }
+        self.schedule_sleep();
+    }
+
+    fn schedule_sleep(&mut self) {
+        let next = self.power.switches.front().map(|next| next.at);
+        self.context.agenda.arm(Owner::Sleep, Rank::Timer, NodeId(0), next);
+    }
+
+    fn switch(&mut self, switch: Switch) {
+        let Self { context, air, power, .. } = self;
+        let (now, node) = (context.now, switch.node);
+        let radio = &mut power.nodes[node.index()];
+        if radio.empty.is_some() {
+            return;
+        }
+        if switch.falls_asleep {
+            radio.sleeps += 1;
+            if radio.sleeps == 1 {
+                radio.asleep_since = now;
+                air.silence(context, node);
+            }
+        } else {
+            radio.sleeps -= 1;
+            if radio.sleeps == 0 {
+                radio.slept += now - radio.asleep_since;
+                air.wake(node, now);
+            }
+        }
+    }
+
+    /// How long the radio of a node has been in each state since measuring began.
+    pub(super) fn times(&self, node: NodeId) -> Times {
+        let (now, station) = (self.context.now, &self.air.stations[node.index()]);
+        let radio = self.power.nodes.get(node.index());
+        if let Some((_, times)) = radio.and_then(|radio| radio.empty) {
+            return times;
+        }
+        let current =
+            |radio: &Radio| if radio.sleeps > 0 { now - radio.asleep_since } else { Duration::ZERO };
+        let asleep = radio.map_or(Duration::ZERO, |radio| radio.slept + current(radio));
+        let transmitting = station.mac.counters().transmitting;
+        // DEVIATION energy-1: a busy receiver counts as receiving, even without success; ns-2 charges by frames.
+        Times::within(now - self.measured_from, transmitting, station.receiving_until(now), asleep)
+    }
+
+    /// Measuring begins anew.
+    pub(super) fn restart_power(&mut self) {
+        let scenario = self.context.scenario;
+        let Some(energy) = &scenario.energy else { return };
+        let now = self.context.now;
+        for node in (0..).map(NodeId).take(self.power.nodes.len()) {
+            let spent: f64 = energy.powers.joules(&self.times(node)).iter().sum();
+            let radio = &mut self.power.nodes[node.index()];
+            radio.spent_before += spent;
+            (radio.slept, radio.asleep_since) = (Duration::ZERO, now);
+            radio.empty = radio.empty.map(|(at, _)| (at, Times::default()));
+        }
+    }
+
+    /// Silences the node if its battery is empty. Otherwise looks again when it may be, if the radio stays in the state
+    /// that takes most.
+    pub(super) fn look_at_battery(&mut self, node: NodeId) {
+        let scenario = self.context.scenario;
+        let Some(energy) = &scenario.energy else { return };
+        let Some(battery) = energy.battery.of(node) else { return };
+        let (now, times) = (self.context.now, self.times(node));
+        let radio = &mut self.power.nodes[node.index()];
+        let spent: f64 = energy.powers.joules(&times).iter().sum();
+        let left = battery - radio.spent_before - spent;
+        let seconds = left / energy.powers.highest();
+        // DEVIATION energy-2: a battery is empty when it would not last another millisecond.
+        let next = (seconds > SHORTEST).then(|| now + Duration::from_secs_f64(seconds.min(LONGEST)));
+        self.context.agenda.arm(Owner::Battery(node), Rank::Timer, node, next);
+        if next.is_none() {
+            radio.empty = Some((now, times));
+            self.air.silence(&mut self.context, node);
+        }
+    }
+}
+
+/// s.
+const SHORTEST: f64 = 1e-3;
+/// s; at the end of so long a wait the battery is looked at again.
+const LONGEST: f64 = 1e9;
