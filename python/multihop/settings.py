@@ -33,6 +33,11 @@ class Emulation(TypedDict, total=False):
     mtu: int
     """Longest IP packet on the radio, bytes. Wires to hosts carry 1500. Default: 1500."""
 
+    simulated: Sequence[int | str]
+    """With tap: nodes for which the scenario's routing protocol, olsr or apdr, routes all the same; it
+    exchanges its messages with the daemons of the other nodes.
+    """
+
 class Energy(TypedDict, total=False):
     """Electrical powers of a radio, W, and batteries; without this table no energy is reported."""
 

@@ -80,18 +80,19 @@ impl Drop for Stations {
 
 /// Makes the interface of a station in the namespace of this thread, which may be the station's own.
 fn interface(scenario: &Scenario, node: NodeId, name: &str, is_own: bool) -> io::Result<Tun> {
-    let Emulation { interface: port, mtu, back_pressure, gateway } = &scenario.emulation;
+    let Emulation { mtu, back_pressure, gateway, .. } = &scenario.emulation;
+    let port = scenario.port(node);
     let tun = match port {
         Port::Tun => Tun::open(name)?,
         Port::Tap => Tun::open_tap(name)?,
     };
-    settings(name, *port, is_own);
+    settings(name, port, is_own);
     let (prefix, broadcast) = subnet(stations(scenario));
     add_address(name, node.addr().into(), prefix, Some(broadcast))?;
     let has_ipv6 = Path::new("/proc/sys/net/ipv6").exists();
     if has_ipv6 {
         add_address(name, node.addr6().into(), 64, None)?;
-        if *port == Port::Tun {
+        if port == Port::Tun {
             add_address(name, node.link_local().into(), 64, None)?;
         }
     }
@@ -99,11 +100,11 @@ fn interface(scenario: &Scenario, node: NodeId, name: &str, is_own: bool) -> io:
         back_pressure.then(|| u32::try_from(scenario.mac.queue).expect("a checked number of packets"));
     let link = Link {
         mtu: Some(if scenario.is_host(node) { MTU_OF_WIRES } else { *mtu }),
-        mac: (*port == Port::Tap).then(|| node.mac()),
+        mac: (port == Port::Tap).then(|| node.mac()),
         queue,
     };
     set_up(name, link)?;
-    if gateway.is_some() && is_own && *port == Port::Tun {
+    if gateway.is_some() && is_own && port == Port::Tun {
         add_default_route(name, Ipv4Addr::UNSPECIFIED.into())?;
         if has_ipv6 {
             add_default_route(name, Ipv6Addr::UNSPECIFIED.into())?;

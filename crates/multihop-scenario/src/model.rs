@@ -1,6 +1,6 @@
 //! The checked scenario: everything in it has passed every check.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use multihop_core::{BitRate, Duration, FlowId, Instant, NodeId};
@@ -72,6 +72,11 @@ impl Scenario {
     /// Whether this is a host and not a node of the mesh.
     pub fn is_host(&self, node: NodeId) -> bool {
         !self.hosts.is_empty() && node.index() >= self.topology.nodes()
+    }
+
+    /// The interface of a node or host.
+    pub fn port(&self, node: NodeId) -> Port {
+        if self.emulation.simulated.contains(&node) { Port::Tun } else { self.emulation.interface }
     }
 
     /// The node to which the mesh routes packets for `node`: itself, or its gateway.
@@ -353,8 +358,10 @@ pub struct Program {
 /// How an emulation connects real programs to the network.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Emulation {
-    /// The interface of each node and host.
+    /// The interface of each node and host; see [`Scenario::port`].
     pub interface: Port,
+    /// With [`Port::Tap`]: the nodes for which the simulated network routes all the same.
+    pub simulated: BTreeSet<NodeId>,
     /// Longest IP packet on the radio, bytes.
     pub mtu: u16,
     /// Whether a node takes no packets from its programs while its interface queue is full.

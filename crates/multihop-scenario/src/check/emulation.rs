@@ -1,5 +1,7 @@
 //! `[emulation]`.
 
+use std::collections::BTreeSet;
+
 use super::Nodes;
 use crate::document::Fault;
 use crate::faults::Faults;
@@ -12,6 +14,7 @@ pub(super) fn emulation(
     nodes: &Nodes<'_>,
     hosts: &[Host],
     routing: &Routing,
+    has_flows: bool,
     faults: &mut Faults<'_>,
 ) -> Option<Emulation> {
     if table.interface == Port::Tap {
@@ -20,13 +23,29 @@ pub(super) fn emulation(
                 format!("found {} hosts, allowed with emulation.interface = \"tap\": none", hosts.len());
             faults.push(Fault::at_key("host", message));
         }
-        if !matches!(routing.protocol, RoutingProtocol::Static { .. }) {
-            let found = routing.protocol.name();
+        let is_simulated = !table.simulated.is_empty();
+        let found = routing.protocol.name();
+        if is_simulated && !SIMULATED.contains(&found) {
+            let message = format!("found {found:?}, allowed with emulation.simulated: \"olsr\", \"apdr\"");
+            faults.push(Fault::at_key("routing.protocol", message));
+        } else if !is_simulated && !matches!(routing.protocol, RoutingProtocol::Static { .. }) {
             let message = format!(
                 "found {found:?}, allowed with emulation.interface = \"tap\", where kernels route: \"static\""
             );
             faults.push(Fault::at_key("routing.protocol", message));
         }
+        if is_simulated && has_flows {
+            let message = "simulated flows cannot cross kernels, allowed with emulation.simulated: programs";
+            faults.push(Fault::at_key("flow", message.to_owned()));
+        }
+    } else if !table.simulated.is_empty() {
+        let count = table.simulated.len();
+        let message = format!("found {count} nodes, allowed without emulation.interface = \"tap\": none");
+        faults.push(Fault::at_key("emulation.simulated", message));
+    }
+    let mut simulated = BTreeSet::new();
+    for (n, node) in table.simulated.iter().enumerate() {
+        simulated.insert(nodes.find(node, &format!("emulation.simulated.{n}"), faults)?);
     }
     let gateway = match &table.gateway {
         Some(node) => Some(Gateway {
@@ -36,7 +55,7 @@ pub(super) fn emulation(
         None => None,
     };
     let EmulationTable { interface, mtu, back_pressure, .. } = *table;
-    Some(Emulation { interface, mtu, back_pressure, gateway })
+    Some(Emulation { interface, simulated, mtu, back_pressure, gateway })
 }
 
 /// A name that Linux takes.
@@ -50,3 +69,6 @@ fn interface(name: &str, faults: &mut Faults<'_>) -> Option<String> {
     faults.push(Fault::at_key("emulation.gateway_interface", message));
     None
 }
+
+/// Protocols whose messages daemons on real interfaces exchange, and whose routes need no simulated packet.
+const SIMULATED: [&str; 2] = ["olsr", "apdr"];

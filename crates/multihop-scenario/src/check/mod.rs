@@ -56,7 +56,8 @@ pub(super) fn scenario(
     let programs = places.as_ref().and_then(|p| programs::programs(&table.program, p, run.duration, faults));
     let emulation = nodes.as_ref().zip(hosts.as_ref()).zip(routing.as_ref());
     let emulation = emulation.and_then(|((n, hosts), routing)| {
-        emulation::emulation(&table.emulation.0, n, hosts, routing, faults)
+        let has_flows = !table.flow.is_empty() || table.traffic.is_some();
+        emulation::emulation(&table.emulation.0, n, hosts, routing, has_flows, faults)
     });
     let obstacles = table.obstacles.as_ref().map(|Keyed(obstacles)| obstacles);
     let radio =

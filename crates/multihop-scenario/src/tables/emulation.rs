@@ -1,6 +1,6 @@
 //! `[emulation]`.
 
-use multihop_core::settings::{Allowed, Settings, Visitor};
+use multihop_core::settings::{Allowed, Settings, Value, Visitor};
 
 use super::NodeRef;
 use crate::model::Port;
@@ -8,6 +8,7 @@ use crate::model::Port;
 /// How `multihop emulate` connects real programs to the network.
 pub(crate) struct EmulationTable {
     pub(crate) interface: Port,
+    pub(crate) simulated: Vec<NodeRef>,
     /// Bytes.
     pub(crate) mtu: u16,
     pub(crate) back_pressure: bool,
@@ -19,6 +20,7 @@ impl Default for EmulationTable {
     fn default() -> Self {
         Self {
             interface: Port::Tun,
+            simulated: Vec::new(),
             mtu: 1500,
             back_pressure: false,
             gateway: None,
@@ -34,6 +36,12 @@ impl Settings for EmulationTable {
                      route.";
         let words = [("tun", Port::Tun), ("tap", Port::Tap)];
         keys.about(about).word("interface", &mut self.interface, &words);
+        let about = "With tap: nodes for which the scenario's routing protocol, olsr or apdr, routes all the same; it \
+                     exchanges its messages with the daemons of the other nodes.";
+        let none = Value::List(Vec::new());
+        let given = keys.about(about).value("simulated", Allowed::List(&Allowed::Node, None), Some(none));
+        let given = given.map_or_else(Vec::new, Value::into_list);
+        self.simulated = given.into_iter().map(NodeRef::from).collect();
         let about = "Longest IP packet on the radio, bytes. Wires to hosts carry 1500.";
         keys.about(about).whole("mtu", &mut self.mtu, 1280..=LONGEST_MTU);
         let about = "Whether a node takes no packets from its programs while its interface queue is full, so that they \

@@ -81,6 +81,19 @@ fn problems_of_an_emulation() {
         "routing.protocol: found \"aodv\", allowed with emulation.interface = \"tap\", where kernels route: \"static\""
     );
     assert_eq!(
+        found(&format!("{tap}simulated = [1, 3]\n")),
+        "routing.protocol: found \"static\", allowed with emulation.simulated: \"olsr\", \"apdr\""
+    );
+    let olsr = "[routing]\nprotocol = \"olsr\"\n";
+    assert_eq!(
+        found(&format!("{tap}simulated = [1, 5]\n{olsr}")),
+        "emulation.simulated.1: found 5, allowed: 0 to 4"
+    );
+    assert_eq!(
+        found(&format!("[emulation]\nsimulated = [1]\n{olsr}")),
+        "emulation.simulated: found 1 nodes, allowed without emulation.interface = \"tap\": none"
+    );
+    assert_eq!(
         found(&format!("{tap}[[host]]\ngateway = 4\n")),
         "host: found 1 hosts, allowed with emulation.interface = \"tap\": none"
     );

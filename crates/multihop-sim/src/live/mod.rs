@@ -137,7 +137,7 @@ pub(crate) enum Entered {
 impl Entered {
     /// Reads what arrived at the interface of a node.
     pub(crate) fn parse(scenario: &Scenario, node: NodeId, bytes: &[u8]) -> Result<Self, ParseError> {
-        Ok(match scenario.emulation.interface {
+        Ok(match scenario.port(node) {
             Port::Tun => Self::Packet(RealPacket::parse(bytes)?),
             Port::Tap => Self::Frame(EthernetFrame::parse(node, bytes)?),
         })

@@ -111,7 +111,7 @@ fn dot11_frame(sent: &Transmission, packets: &Pool) -> dot11::Frame {
             receiver: group(frame.body, packets).unwrap_or(receiver),
             transmitter: mac(frame.from),
             sequence: frame.sequence,
-            body: body(frame.from, frame.body, packets),
+            body: packet_bytes(frame.from, frame.body, packets),
         }),
     }
 }
@@ -123,7 +123,7 @@ fn group(handle: PacketHandle, packets: &Pool) -> Option<[u8; 6]> {
 }
 
 /// LLC/SNAP and the packet.
-fn body(from: NodeId, handle: PacketHandle, packets: &Pool) -> Vec<u8> {
+pub(crate) fn packet_bytes(from: NodeId, handle: PacketHandle, packets: &Pool) -> Vec<u8> {
     let packet = packets.get(handle);
     let mut out = Vec::with_capacity(1600);
     // DEVIATION capture-1: always written, even if the scenario does not count its 8 bytes (`llc`).

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use multihop_core::{DropReason, Instant, NodeId};
 use multihop_wire::{mesh, tpa};
 
-pub(crate) use self::capture::{Capture, Captures};
+pub(crate) use self::capture::{Capture, Captures, packet_bytes};
 use crate::packet::{Arp, Body, Packet};
 
 /// Writes one line for each event, with the columns of Table 1 of Holland and Vaidya (1999) and some more.

@@ -29,6 +29,8 @@ pub(super) struct Context<'a> {
     actions: Vec<Action>,
     /// How many of `actions` are in order: the last one of these is next.
     ordered: usize,
+    /// Whether the simulated network routes for some nodes, and the kernels of others route themselves.
+    pub(super) has_border: bool,
     /// Whether every lost packet must be reported.
     pub(super) reports_losses: bool,
     next_uid: u64,
@@ -47,6 +49,7 @@ impl<'a> Context<'a> {
             exits: VecDeque::new(),
             actions: Vec::new(),
             ordered: 0,
+            has_border: !scenario.emulation.simulated.is_empty(),
             reports_losses: false,
             next_uid: 0,
         }

@@ -9,6 +9,7 @@ mod agenda;
 mod air;
 mod applications;
 mod arp;
+mod border;
 mod context;
 mod ends;
 mod flights;
@@ -223,6 +224,9 @@ impl<'a> World<'a> {
     fn arrive(&mut self, node: NodeId, packet: PacketHandle, direction: Direction) {
         let Self { context, air, ip, .. } = self;
         match direction {
+            Direction::Up { from } if context.has_border && border::crosses(context, node, packet) => {
+                self.cross(node, from, packet);
+            }
             Direction::Up { from } => match context.packets.get(packet).body {
                 Body::Arp(arp) => ip.receive_arp(context, node, from, arp, packet),
                 Body::Routing { .. } => ip.receive_message(context, node, from, packet),

@@ -190,7 +190,7 @@ impl Context<'_> {
 }
 
 /// Where a packet of `node` goes: to a node or host, to every neighbour, or nowhere.
-fn destination(context: &Context<'_>, node: NodeId, packet: &RealPacket) -> Option<NodeId> {
+pub(super) fn destination(context: &Context<'_>, node: NodeId, packet: &RealPacket) -> Option<NodeId> {
     let stations = context.scenario.topology.nodes() + context.scenario.hosts.len();
     let address = packet.destination();
     let (is_group, inside, station) = match address {

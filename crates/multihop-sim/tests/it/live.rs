@@ -1,13 +1,17 @@
 //! Runs with packets of real programs.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
 
-use multihop_core::{Duration, Instant, NodeId};
+use multihop_core::{Duration, Instant, Machine as _, NodeId, Payload, Rng};
+use multihop_routing::agent::{Input, Output};
+use multihop_routing::message::Message;
+use multihop_routing::olsr;
 use multihop_scenario::{Extensions, Request, Scenario, Source};
 use multihop_sim::live::{Exit, Live, Recording, identity, replay};
 use multihop_sim::{Outputs, RunError, unattended};
 use multihop_wire::checksum::Checksum;
-use multihop_wire::{icmp, ipv4};
+use multihop_wire::{arp, icmp, ipv4, udp};
 
 use crate::support::{Shared, events};
 
@@ -437,4 +441,113 @@ fn readers_of_frames_come_and_go_during_a_run() {
     assert_eq!(late[..4], early[..4], "the head of the file, for everyone");
     assert!(late.len() < early.len() && late.len() > 1000);
     assert!(slow.take().len() <= 500);
+}
+
+/// A node whose kernel routes, with an agent on top of it, as the simulated network sees them.
+struct RealNode {
+    node: NodeId,
+    agent: olsr::Agent,
+}
+
+impl RealNode {
+    fn new(node: NodeId) -> Self {
+        let config = Arc::new(olsr::Config { max_jitter: Duration::from_millis(100), ..olsr::Config::rfc() });
+        let agent =
+            olsr::Agent::new(Instant::ZERO, node.addr(), config, Rng::stream(7, "real", node.0.into()));
+        Self { node, agent }
+    }
+
+    /// Frames for the radio.
+    fn frames(&mut self, now: Instant) -> Vec<Vec<u8>> {
+        if self.agent.poll_timeout().is_some_and(|due| due <= now) {
+            self.agent.handle_timeout(now);
+        }
+        let mut frames = Vec::new();
+        while let Some(output) = self.agent.poll_output(now) {
+            let Output::Message { message, .. } = output else { continue };
+            let (source, destination) = (self.node.addr(), Ipv4Addr::BROADCAST);
+            let (protocol, payload) = message.ip_payload(source, destination);
+            let header =
+                ipv4::Header { tos: 0, id: 0, dont_fragment: false, ttl: 1, protocol, source, destination };
+            let mut packet = Vec::new();
+            header.emit(&payload, &mut packet);
+            frames.push([&[0xff; 6][..], &self.node.mac(), &[8, 0], &packet].concat());
+        }
+        frames
+    }
+
+    /// Takes a frame; the answer of the kernel, if it has one.
+    fn hear(&mut self, now: Instant, frame: &[u8]) -> Option<Vec<u8>> {
+        let payload = &frame[14..];
+        if frame[12..14] == arp::ETHERTYPE.to_be_bytes() {
+            let asked = arp::Packet::parse(payload).unwrap();
+            let own = asked.operation == arp::Operation::Request && asked.target == self.node.addr();
+            let answer = arp::Packet {
+                operation: arp::Operation::Reply,
+                sender_mac: self.node.mac(),
+                sender: self.node.addr(),
+                target_mac: asked.sender_mac,
+                target: asked.sender,
+            };
+            let mut bytes = [&asked.sender_mac[..], &self.node.mac(), &arp::ETHERTYPE.to_be_bytes()].concat();
+            answer.emit(&mut bytes);
+            return own.then_some(bytes);
+        }
+        let (header, payload) = ipv4::Header::parse(payload).unwrap();
+        let datagram = udp::Datagram::parse(payload, header.source, header.destination).unwrap();
+        let Payload::Bytes(bytes) = datagram.payload else { panic!("bytes") };
+        let message = Message::Olsr(Arc::new(multihop_wire::olsr::Packet::parse(&bytes).unwrap()));
+        self.agent.handle(now, Input::Message { from: header.source, ttl: header.ttl, message });
+        None
+    }
+}
+
+#[test]
+fn agents_of_the_simulator_and_real_ones_route_together() {
+    let rest = "emulation = { interface = \"tap\", simulated = [1, 2] }\nrouting.protocol = \"olsr\"\n\
+                mac.arp = \"queueing\"";
+    let scenario = network(&chain(3, rest));
+    let mut live = Live::new(&scenario, Outputs::default(), None).unwrap();
+    let mut ends = [NodeId(0), NodeId(3)].map(RealNode::new);
+    let (mut data, mut first) = (Vec::new(), None::<Vec<u8>>);
+    let ip = packet(NodeId(0), NodeId(3).addr(), 64, 500);
+    for millis in (0..40_000).step_by(10) {
+        live.advance(at(millis));
+        for end in &mut ends {
+            for frame in end.frames(at(millis)) {
+                live.enter(end.node, &frame).unwrap();
+                if end.node == NodeId(0) {
+                    first.get_or_insert(frame);
+                }
+            }
+        }
+        if millis == 30_000 {
+            // Of a node that does not exist: the agents of the simulator must not route to it.
+            let mut strange = first.clone().expect("a HELLO has been sent");
+            strange[14 + 20 + 8 + 4 + 4..][..4].copy_from_slice(&[10, 9, 9, 9]);
+            strange[14 + 20 + 6..][..2].fill(0);
+            live.enter(NodeId(0), &strange).unwrap();
+            live.enter(NodeId(0), &[&NodeId(1).mac()[..], &NodeId(0).mac(), &[8, 0], &ip].concat()).unwrap();
+        }
+        for exit in exits(&mut live) {
+            if exit.bytes.len() == 14 + 500 {
+                data.push((exit.node, exit.bytes));
+                continue;
+            }
+            let end = ends.iter_mut().find(|end| end.node == exit.node).expect("only kernels get frames");
+            if let Some(answer) = end.hear(at(millis), &exit.bytes) {
+                live.enter(end.node, &answer).unwrap();
+            }
+        }
+    }
+    let [near, last] = &mut ends;
+    let route = |agent: &mut olsr::Agent, to: NodeId| {
+        agent.route(to.addr()).map(|route| (NodeId::from_addr(route.next_hop).unwrap(), route.hops))
+    };
+    assert_eq!(route(&mut near.agent, NodeId(3)), Some((NodeId(1), 3)));
+    assert_eq!(route(&mut near.agent, NodeId(2)), Some((NodeId(1), 2)));
+    assert_eq!(route(&mut last.agent, NodeId(0)), Some((NodeId(2), 3)));
+    let [(node, bytes)] = &data[..] else { panic!("{data:?}") };
+    assert_eq!((*node, &bytes[..12]), (NodeId(3), &[NodeId(3).mac(), NodeId(2).mac()].concat()[..]));
+    assert_eq!(bytes[14..], packet(NodeId(0), NodeId(3).addr(), 62, 500), "two nodes have forwarded it");
 }

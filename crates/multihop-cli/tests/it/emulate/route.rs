@@ -24,7 +24,7 @@ wait
 
 /// Until all nodes have seen all; a daemon of a node that is done still serves the others.
 const SCRIPT: &str = "\
-until [ -e done-0 -a -e done-1 -a -e done-2 -a -e done-3 -a -e done-4 ]; do sleep 0.2; done
+for node; do until [ -e done-$node ]; do sleep 0.2; done; done
 cat seen-*.txt
 ";
 
@@ -56,10 +56,15 @@ TcValidityTime 8.0
 }
 ";
 
-/// The routes of all nodes over more than one hop: node, destination, next hop.
-fn routes(name: &str, daemon: impl Fn(usize) -> String) -> Option<(Folder, BTreeSet<String>)> {
-    let daemons: String = (0..5).map(daemon).collect();
-    let scenario = format!("{NETWORK}{TAP}{daemons}");
+/// The routes of nodes with daemons over more than one hop: node, destination, next hop. `rest` belongs to the scenario.
+fn routes_at(
+    name: &str,
+    nodes: &[usize],
+    rest: &str,
+    daemon: impl Fn(usize) -> String,
+) -> Option<(Folder, BTreeSet<String>)> {
+    let daemons: String = nodes.iter().map(|node| daemon(*node)).collect();
+    let scenario = format!("{NETWORK}{TAP}{rest}{daemons}");
     let folder = folder(name, &scenario)
         .with("script.sh", SCRIPT)
         .with("station.sh", STATION)
@@ -71,7 +76,8 @@ fn routes(name: &str, daemon: impl Fn(usize) -> String) -> Option<(Folder, BTree
     let own = std::path::Path::new(env!("CARGO_BIN_EXE_multihop")).parent().unwrap();
     let path = format!("{}:{}", own.display(), std::env::var("PATH").unwrap_or_default());
     let args = ["emulate", "x.toml", "--out", "out", "--pcap", "all.pcapng", "--", "sh", "-e", "script.sh"];
-    let done = super::command(&folder, &args).env("PATH", path).output().unwrap();
+    let nodes: Vec<_> = nodes.iter().map(ToString::to_string).collect();
+    let done = super::command(&folder, &args).args(nodes).env("PATH", path).output().unwrap();
     let text = stdout(&done);
     assert_eq!(code(&done), 0, "{text}{}{}", stderr(&done), folder.read("out/program-0.txt"));
     let via = |line: &str| {
@@ -81,6 +87,10 @@ fn routes(name: &str, daemon: impl Fn(usize) -> String) -> Option<(Folder, BTree
     };
     let found = text.lines().filter_map(via).collect();
     Some((folder, found))
+}
+
+fn routes(name: &str, daemon: impl Fn(usize) -> String) -> Option<(Folder, BTreeSet<String>)> {
+    routes_at(name, &[0, 1, 2, 3, 4], "", daemon)
 }
 
 /// What tshark says about the packets of OLSR in a capture: how many there are, and complaints.
@@ -124,5 +134,23 @@ fn olsrd_and_our_daemons_find_the_routes_of_olsrd_alone() {
             assert!(packets > 50, "{packets}");
             assert_eq!(complaints, [""; 0]);
         }
+    }
+}
+
+#[test]
+fn agents_of_the_simulator_route_between_real_daemons() {
+    let rest = "simulated = [1, 3]\n[routing]\nprotocol = \"olsr\"\nhello_interval = 0.5\ntc_interval = 1\n\
+                neighbour_hold = 4\ntopology_hold = 8\n";
+    // All nodes are pinged, the simulated ones by the kernels of their programs.
+    let real = [0, 2, 4];
+    let has_olsrd = Command::new("sh").args(["-c", "command -v olsrd"]).output().unwrap().status.success();
+    let daemon = |node: usize| if node == 2 && has_olsrd { olsrd(node) } else { ours(node) };
+    let Some((folder, found)) = routes_at("emulate-simulated", &real, rest, daemon) else { return };
+    let is_real = |route: &String| real.iter().any(|node| route.starts_with(&format!("{node}:")));
+    let expected: BTreeSet<_> = expected().into_iter().filter(is_real).collect();
+    assert_eq!(found, expected);
+    if let Some((packets, complaints)) = dissected(&folder) {
+        assert!(packets > 50, "{packets}");
+        assert_eq!(complaints, [""; 0]);
     }
 }

@@ -2,18 +2,24 @@
 
 mod fixed;
 
+use std::collections::BTreeSet;
+
 use multihop_core::{Instant, NodeId};
 use multihop_radio::grid::Point;
 use multihop_routing::agent::{RouteChanges, RoutingAgent};
 use multihop_routing::network::{AgentConfig, AgentTable, Network};
-use multihop_scenario::{RoutingProtocol, Scenario};
+use multihop_scenario::{Port, RoutingProtocol, Scenario};
 
 use self::fixed::FixedRoutes;
 
 /// The source of next hops.
 pub(super) enum Router {
     Fixed(FixedRoutes),
-    Agents(Box<dyn AgentTable>),
+    /// An agent at each node; those of nodes whose kernels route are not used.
+    Agents {
+        agents: Box<dyn AgentTable>,
+        unused: BTreeSet<NodeId>,
+    },
 }
 
 impl Router {
@@ -22,7 +28,11 @@ impl Router {
             RoutingProtocol::Static { next_hops } => {
                 Self::Fixed(FixedRoutes::new(scenario.decode_range(), positions, next_hops.clone()))
             }
-            RoutingProtocol::Agents(protocol) => Self::Agents(agents(&*protocol.config, scenario, positions)),
+            RoutingProtocol::Agents(protocol) => {
+                let nodes = (0..).map(NodeId).take(positions.len());
+                let unused = nodes.filter(|node| scenario.port(*node) == Port::Tap).collect();
+                Self::Agents { agents: agents(&*protocol.config, scenario, positions), unused }
+            }
         }
     }
 
@@ -32,26 +42,26 @@ impl Router {
         routes.hops(from, to)
     }
 
-    /// A node's agent, if nodes have agents.
+    /// A node's agent, if it has one.
     pub(super) fn agent(&self, node: NodeId) -> Option<&dyn RoutingAgent> {
-        let Self::Agents(agents) = self else { return None };
-        Some(agents.agent(node.index()))
+        let Self::Agents { agents, unused } = self else { return None };
+        if unused.contains(&node) { None } else { Some(agents.agent(node.index())) }
     }
 
     /// The same, mutable.
     pub(super) fn agent_mut(&mut self, node: NodeId) -> Option<&mut dyn RoutingAgent> {
-        let Self::Agents(agents) = self else { return None };
-        Some(agents.agent_mut(node.index()))
+        let Self::Agents { agents, unused } = self else { return None };
+        if unused.contains(&node) { None } else { Some(agents.agent_mut(node.index())) }
     }
 
     /// Whether agents use overheard frames.
     pub(super) fn wants_overheard(&self) -> bool {
-        self.agent(NodeId(0)).is_some_and(RoutingAgent::wants_overheard)
+        matches!(self, Self::Agents { agents, .. } if agents.agent(0).wants_overheard())
     }
 
     /// Changes of routes in use, if the agents count them.
     pub(super) fn route_changes(&self) -> Option<RouteChanges> {
-        let Self::Agents(agents) = self else { return None };
+        let Self::Agents { agents, .. } = self else { return None };
         agents.route_changes()
     }
 }

@@ -1,0 +1,143 @@
+//! The border between nodes for which the simulated network routes and nodes whose kernels do: what crosses it becomes an
+//! Ethernet frame, or a packet of the simulator.
+
+use std::sync::Arc;
+
+use multihop_core::{DropReason, NodeId};
+use multihop_radio::frame::{BROADCAST, PacketHandle};
+use multihop_routing::message::Message;
+use multihop_scenario::{Port, Scenario};
+use multihop_wire::{arp, dot11, ipv4, olsr, udp};
+
+use super::World;
+use super::context::Context;
+use super::ip::Ip;
+use super::real::{self, Exit};
+use crate::packet::{Arp, Body, INITIAL_TTL};
+use crate::real::{EthernetFrame, RealPacket, Trouble};
+use crate::trace::packet_bytes;
+
+/// Whether a packet that arrives at a node is one of the other side.
+pub(super) fn crosses(context: &Context<'_>, node: NodeId, packet: PacketHandle) -> bool {
+    let is_frame = matches!(context.packets.get(packet).body, Body::Ethernet(_));
+    is_frame != (context.scenario.port(node) == Port::Tap)
+}
+
+impl World<'_> {
+    /// A packet arrives from a neighbour on the other side.
+    pub(super) fn cross(&mut self, node: NodeId, from: NodeId, packet: PacketHandle) {
+        let Self { context, ip, .. } = self;
+        match &context.packets.get(packet).body {
+            Body::Ethernet(frame) => {
+                let frame = frame.clone();
+                ip.receive_frame(context, node, from, packet, &frame);
+            }
+            _ => context.leave_as_frame(node, from, packet),
+        }
+    }
+}
+
+impl Context<'_> {
+    /// A packet of the simulator arrives at a kernel.
+    fn leave_as_frame(&mut self, node: NodeId, from: NodeId, handle: PacketHandle) {
+        let packet = self.packets.get(handle);
+        self.observer.received(self.now, node, packet, packet.hops.saturating_add(1));
+        let is_for_all = packet.destination == BROADCAST || matches!(packet.body, Body::Arp(Arp::Request));
+        let to = if is_for_all { dot11::BROADCAST } else { node.mac() };
+        // The last two bytes of LLC/SNAP are the EtherType.
+        let bytes = packet_bytes(from, handle, &self.packets);
+        let bytes = [&to[..], &from.mac(), &bytes[dot11::Snap::LEN - 2..]].concat();
+        self.exits.push_back(Exit { at: self.now, node, bytes });
+        self.packets.release(handle);
+    }
+}
+
+impl Ip {
+    /// A frame of a kernel arrives at a node for which the simulated network routes.
+    fn receive_frame(
+        &mut self,
+        context: &mut Context<'_>,
+        node: NodeId,
+        from: NodeId,
+        packet: PacketHandle,
+        frame: &EthernetFrame,
+    ) {
+        let (scenario, payload) = (context.scenario, frame.payload());
+        let read = match frame.ethertype() {
+            arp::ETHERTYPE => resolution(scenario, payload).map(|(to, arp)| (from, Some(to), Body::Arp(arp))),
+            ipv4::ETHERTYPE => match routing(scenario, payload) {
+                Some(messages) => Some((from, Some(BROADCAST), messages)),
+                None => datagram(context, node, from, payload),
+            },
+            // IPv6, and protocols of kernels among themselves.
+            _ => None,
+        };
+        let Some((source, destination, body)) = read else {
+            context.drop_packet(node, packet, DropReason::NoRoute);
+            return;
+        };
+        let packet = context.packets.claim(packet);
+        let arrived = context.packets.get_mut(packet);
+        arrived.ttl = if let Body::Real(real) = &body { real.ttl() } else { INITIAL_TTL };
+        (arrived.source, arrived.destination) = (source, destination.unwrap_or(node));
+        arrived.body = body;
+        let is_routing = arrived.is_routing();
+        if let Body::Arp(arp) = arrived.body {
+            self.receive_arp(context, node, from, arp, packet);
+        } else if is_routing {
+            self.receive_message(context, node, from, packet);
+        } else if destination.is_some() {
+            self.receive_real(context, node, from, packet);
+        } else {
+            context.note_drop(node, packet, DropReason::NoRoute);
+            self.tell_program(context, node, packet, Trouble::Unreachable);
+            context.packets.release(packet);
+        }
+    }
+}
+
+/// The source of an IP packet, its destination if there is one, and the packet.
+fn datagram(
+    context: &Context<'_>,
+    node: NodeId,
+    from: NodeId,
+    payload: &[u8],
+) -> Option<(NodeId, Option<NodeId>, Body)> {
+    let packet = RealPacket::parse(payload).ok()?;
+    let (header, _) = ipv4::Header::parse(payload).ok()?;
+    let source = station(context.scenario, header.source).unwrap_or(from);
+    Some((source, real::destination(context, node, &packet), Body::Real(packet)))
+}
+
+/// The node that an ARP packet is about, and what it says.
+fn resolution(scenario: &Scenario, payload: &[u8]) -> Option<(NodeId, Arp)> {
+    let packet = arp::Packet::parse(payload).ok()?;
+    let message = match packet.operation {
+        arp::Operation::Request => Arp::Request,
+        arp::Operation::Reply => Arp::Reply,
+    };
+    Some((station(scenario, packet.target)?, message))
+}
+
+/// The messages of OLSR in an IP packet to all neighbours. Those of nodes that do not exist are left out: agents of the
+/// simulator have next hops among its nodes.
+fn routing(scenario: &Scenario, payload: &[u8]) -> Option<Body> {
+    let bytes = u32::try_from(payload.len()).ok()?;
+    let (header, payload) = ipv4::Header::parse(payload).ok()?;
+    if header.protocol != udp::PROTOCOL || header.destination.octets()[3] != 255 {
+        return None;
+    }
+    let datagram = udp::Datagram::parse(payload, header.source, header.destination).ok()?;
+    if datagram.destination != olsr::PORT {
+        return None;
+    }
+    let mut content = Vec::new();
+    datagram.payload.emit(&mut content);
+    let mut packet = olsr::Packet::parse(&content).unwrap_or_default();
+    packet.messages.retain(|message| station(scenario, message.originator).is_some());
+    Some(Body::Routing { message: Message::Olsr(Arc::new(packet)), bytes, urgent: false })
+}
+
+fn station(scenario: &Scenario, address: std::net::Ipv4Addr) -> Option<NodeId> {
+    NodeId::from_addr(address).filter(|node| node.index() < scenario.topology.nodes())
+}
