@@ -1296,7 +1296,6 @@ class Routing(TypedDict, total=False):
     timeout: float
     """A node that was not heard of for this long is forgotten, s. Default: 200.0."""
 
-
 _Sleep = TypedDict("_Sleep", {"from": "float"}, total=False)
 
 class Sleep(_Sleep, total=False):
