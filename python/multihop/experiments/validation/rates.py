@@ -54,7 +54,7 @@ WHY = (
 
 def near_the_best(text: str, levels: Sequence[int], reason: Reason | None = None) -> Claim:
     """Minstrel beside the fixed rate that carries most."""
-    each = {"snr": levels}
+    each = {"snr": list(levels)}
     return versus(text, "goodput", "minstrel", list(FIXED), axis="control", at={"fading": "none"}, at_least=0.95, each=each, reason=reason)
 
 
@@ -142,7 +142,7 @@ LINK = PAGE.experiment(
             axis="control",
             at={"fading": "20 ms"},
             at_most=0.67,
-            each={"snr": tuple(range(4, 10))},
+            each={"snr": list(range(4, 10))},
         ),
     ],
     plots=(
