@@ -631,6 +631,11 @@ class Mac(TypedDict, total=False):
     Default: dsss.
     """
 
+    window_reset: Literal["cts", "ack"]
+    """Which answer resets the contention window: the ACK, as IEEE 802.11 and ns-2 have it, or already the
+    CTS. Default: ack; with flavour standard and 802.11b cts.
+    """
+
 class Mobility(TypedDict, total=False):
     """How the nodes move; without this table they do not. The initial positions of moving nodes come from
     this table; the topology gives only their number and names.

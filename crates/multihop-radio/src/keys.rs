@@ -6,7 +6,7 @@ use multihop_core::settings::{Given, Settings, Table, Value, Visitor};
 
 use crate::params::{
     Burst, CodelParams, Discipline, ErrorModel, Flavour, MacParams, Model, RadioParams, Sinr, Threshold,
-    Timing,
+    Timing, WindowReset,
 };
 use crate::phy_profile::{PROFILES, PhyProfile, RateIndex};
 use crate::propagation::keys::{antennas, fading, path_loss};
@@ -187,6 +187,10 @@ impl Settings for MacParams {
         let about = "Time a packet spends between IP and MAC, each way, s.";
         keys.about(about).seconds("link_delay", &mut self.link_delay, 0.0..=1e9);
         self.rate_control.key(keys);
+        let resets = [("cts", WindowReset::Cts), ("ack", WindowReset::Ack)];
+        let about = "Which answer resets the contention window: the ACK, as IEEE 802.11 and ns-2 have it, or already the \
+                     CTS. Default: ack; with flavour standard and 802.11b cts.";
+        self.window_reset = keys.about(about).choice("window_reset", None, &resets);
     }
 }
 

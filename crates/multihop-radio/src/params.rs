@@ -128,6 +128,17 @@ pub struct MacParams {
     pub link_delay: Duration,
     /// How the rate of unicast data is chosen.
     pub rate_control: RateControlParams,
+    /// Which answer resets the contention window; `None`: as flavour and profile have it.
+    pub window_reset: Option<WindowReset>,
+}
+
+/// Which answer resets the contention window.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum WindowReset {
+    /// A CTS, and an ACK.
+    Cts,
+    /// An ACK: IEEE 802.11, and ns-2.
+    Ack,
 }
 
 /// A discipline of the interface queue.
@@ -225,6 +236,15 @@ impl RadioParams {
     }
 }
 
+impl MacParams {
+    /// Whether a CTS resets the contention window.
+    // DEVIATION dcf-1: in the standard flavour with 802.11b; IEEE 802.11 waits for the end of the exchange.
+    pub(crate) fn resets_window_at_cts(&self, phy: &PhyProfile) -> bool {
+        let usual = self.flavour == Flavour::Standard && *phy == DOT11B;
+        self.window_reset.map_or(usual, |reset| reset == WindowReset::Cts)
+    }
+}
+
 impl Default for MacParams {
     fn default() -> Self {
         Self {
@@ -240,6 +260,7 @@ impl Default for MacParams {
             long_retry: Some(4),
             link_delay: Duration::from_micros(25),
             rate_control: RateControlParams::Fixed,
+            window_reset: None,
         }
     }
 }

@@ -60,8 +60,7 @@ impl Mac {
         service.announced = Announced::Yes;
         self.stop_waiting();
         self.own.short_count = 0;
-        if config.params.flavour == Flavour::Standard {
-            // DEVIATION dcf-1: at the CTS; IEEE 802.11 waits for the end of the exchange.
+        if config.resets_window_at_cts {
             self.reset_contention_window(config);
         }
         self.go_on(now, config);

@@ -40,6 +40,8 @@ pub struct MacConfig {
     pub(crate) rates: Option<Rates>,
     /// Unicast data frames of at least this many bytes use RTS.
     announced_from: u32,
+    /// Whether a CTS resets the contention window.
+    resets_window_at_cts: bool,
 }
 
 /// The intervals and windows of channel access.
@@ -174,6 +176,7 @@ impl MacConfig {
             airtime,
             contention,
             announced_from: announced_from(radio.phy, params),
+            resets_window_at_cts: params.resets_window_at_cts(radio.phy),
         }
     }
 }

@@ -3,7 +3,8 @@
 
 use super::*;
 use crate::frame::PacketHandle;
-use crate::params::RadioParams;
+use crate::params::{RadioParams, WindowReset};
+use crate::phy_profile::{DOT11A, DOT11B, DOT11G};
 use crate::rate_control::{LadderParams, RateControlParams};
 
 const ME: NodeId = NodeId(0);
@@ -177,6 +178,47 @@ fn data_is_transmitted_four_times_each_after_a_new_rts() {
         }
     }
     assert_eq!(kinds, [FrameKind::Rts, FrameKind::Data].repeat(4));
+}
+
+/// The windows of the backoffs before three RTS: the first has no CTS, the data behind the second has no ACK.
+fn windows_of_three_attempts(phy: &'static PhyProfile, params: MacParams) -> [u32; 3] {
+    let config = MacConfig::new(&RadioParams::new(phy), &params);
+    let [backoff, rates] = ["test", "rates"].map(|purpose| Rng::stream(1, purpose, 0));
+    let mut b = Bench { mac: Mac::new(ME, &config, backoff, rates), config };
+    b.sends(us(1000), packet(1));
+    let cts = b.config.airtime.cts;
+    let mut windows = Vec::new();
+    while windows.len() < 3 {
+        let window = b.mac.access(&b.config).window;
+        let (at, Some(t)) = b.step() else { continue };
+        if t.frame.kind == FrameKind::Rts {
+            windows.push(window);
+            if windows.len() == 2 {
+                let end = at + t.airtime + b.config.contention.sifs + cts;
+                let answer = b.to_me(FrameKind::Cts, 6628);
+                b.hears(end - cts, end, &answer);
+            }
+        }
+    }
+    windows.try_into().expect("three RTS")
+}
+
+#[test]
+fn a_cts_resets_the_window_only_in_the_standard_flavour_of_802_11b_or_if_asked() {
+    let with = |flavour, window_reset| MacParams { flavour, window_reset, ..MacParams::default() };
+    let standard = |reset| with(Flavour::Standard, reset);
+    for (phy, params, expected) in [
+        (&DOT11B, standard(None), [31, 63, 63]),
+        (&DOT11B, standard(Some(WindowReset::Ack)), [31, 63, 127]),
+        (&DOT11B, with(Flavour::Ns2, None), [31, 63, 127]),
+        (&DOT11B, with(Flavour::Ns2, Some(WindowReset::Cts)), [31, 63, 63]),
+        (&DOT11A, standard(None), [15, 31, 63]),
+        (&DOT11A, standard(Some(WindowReset::Cts)), [15, 31, 31]),
+        (&DOT11G, standard(None), [15, 31, 63]),
+    ] {
+        let found = windows_of_three_attempts(phy, params.clone());
+        assert_eq!(found, expected, "{phy:?} {:?} {:?}", params.flavour, params.window_reset);
+    }
 }
 
 #[test]
