@@ -1,13 +1,20 @@
-//! A parsed OLSR packet can be emitted, and parses to the same value.
+//! A parsed OLSR packet can be emitted, and parses to the same value, with addresses of either length.
 #![no_main]
 
+use std::net::{Ipv4Addr, Ipv6Addr};
+
 use libfuzzer_sys::fuzz_target;
-use multihop_wire::olsr::Packet;
+use multihop_wire::olsr::{Address, Packet};
 
 fuzz_target!(|data: &[u8]| {
-    let Ok(packet) = Packet::parse(data) else { return };
+    comes_back::<Ipv4Addr>(data);
+    comes_back::<Ipv6Addr>(data);
+});
+
+fn comes_back<A: Address>(data: &[u8]) {
+    let Ok(packet) = Packet::<A>::parse(data) else { return };
     let mut sent = Vec::new();
     packet.emit(&mut sent);
     assert_eq!(sent.len(), packet.len());
     assert_eq!(Packet::parse(&sent), Ok(packet));
-});
+}

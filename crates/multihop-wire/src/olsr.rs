@@ -1,41 +1,48 @@
 //! OLSR packets (RFC 3626): a header and messages. Messages of the core protocol are parsed, others kept as bytes.
 //!
+//! Their addresses are those of IPv4, which is the default of the types, or of IPv6: the packet does not say which.
+//!
 //! Reserved fields are sent as zero and ignored when received. Links of a HELLO whose code is invalid (RFC 3626 §6.1.1)
 //! or unknown (above 15, except those of `metric`) are ignored, so that extensions do no harm.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::net::Ipv4Addr;
+use core::net::{Ipv4Addr, Ipv6Addr};
 
 use multihop_core::Duration;
 
 use crate::ParseError;
 use crate::reader::Reader;
 
+mod address;
 mod metric;
 
+pub use address::Address;
 pub use metric::{Costs, Echo, Quantity, Report};
 
 /// The UDP port of OLSR.
 pub const PORT: u16 = 698;
 
+/// The routers of a mesh on the same link (RFC 5498), to which packets with addresses of IPv6 go.
+pub const GROUP: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 0x6d);
+
 /// An OLSR packet.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct Packet {
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Packet<A = Ipv4Addr> {
     /// Counts the packets of the sending interface.
     pub sequence: u16,
     /// Messages of this node, and of others that it forwards.
-    pub messages: Vec<Message>,
+    pub messages: Vec<Message<A>>,
 }
 
 /// A message and its header.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Message {
+pub struct Message<A = Ipv4Addr> {
     /// How long its information is valid.
     pub validity: TimeCode,
     /// The main address of the originator.
-    pub originator: Ipv4Addr,
+    pub originator: A,
     /// Remaining hops.
     pub ttl: u8,
     /// How many times it was forwarded.
@@ -43,20 +50,20 @@ pub struct Message {
     /// Counts the messages of the originator.
     pub sequence: u16,
     /// Its content.
-    pub body: Body,
+    pub body: Body<A>,
 }
 
 /// The content of a message.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Body {
+pub enum Body<A = Ipv4Addr> {
     /// The links and neighbours of the originator.
-    Hello(Hello),
+    Hello(Hello<A>),
     /// Nodes that can be reached through the originator. Shared, because all receivers keep it.
-    Tc(Arc<Tc>),
+    Tc(Arc<Tc<A>>),
     /// The originator's other interfaces.
-    Mid(Mid),
+    Mid(Mid<A>),
     /// Networks behind the originator.
-    Hna(Hna),
+    Hna(Hna<A>),
     /// The costs of the links in its last TC.
     Costs(Arc<Costs>),
     /// A message of another type, which is only forwarded.
@@ -65,24 +72,24 @@ pub enum Body {
 
 /// The links and neighbours of a node; sent to its neighbours only.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Hello {
+pub struct Hello<A = Ipv4Addr> {
     /// The time between its HELLOs.
     pub interval: TimeCode,
     /// Its willingness to forward messages and packets of others.
     pub willingness: Willingness,
     /// Its links; consecutive links with the same code share four bytes of header.
-    pub links: Vec<Link>,
+    pub links: Vec<Link<A>>,
     /// How well it hears others. Boxed, because nodes without this extension have none.
-    pub report: Option<Box<Report>>,
+    pub report: Option<Box<Report<A>>>,
 }
 
 /// A link in a HELLO.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Link {
+pub struct Link<A = Ipv4Addr> {
     /// State of the link and type of the neighbour.
     pub code: LinkCode,
     /// The address of the neighbour's interface.
-    pub address: Ipv4Addr,
+    pub address: A,
 }
 
 /// State of a link and type of the neighbour, in a HELLO.
@@ -117,26 +124,26 @@ pub enum NeighbourType {
 pub struct Willingness(pub u8);
 
 /// The advertised neighbours of a node; sent to the whole network.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct Tc {
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Tc<A = Ipv4Addr> {
     /// Counts the changes of the set (ANSN).
     pub sequence: u16,
     /// Main addresses of neighbours.
-    pub neighbours: Vec<Ipv4Addr>,
+    pub neighbours: Vec<A>,
 }
 
 /// The interfaces of a node other than that of its main address.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct Mid {
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Mid<A = Ipv4Addr> {
     /// Their addresses.
-    pub interfaces: Vec<Ipv4Addr>,
+    pub interfaces: Vec<A>,
 }
 
 /// Networks for which a node is a gateway.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct Hna {
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Hna<A = Ipv4Addr> {
     /// Address and mask.
-    pub networks: Vec<(Ipv4Addr, Ipv4Addr)>,
+    pub networks: Vec<(A, A)>,
 }
 
 /// A message of an unknown type.
@@ -150,7 +157,19 @@ pub struct Opaque {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct TimeCode(pub u8);
 
-impl Packet {
+impl<A> Default for Packet<A> {
+    fn default() -> Self {
+        Self { sequence: 0, messages: Vec::new() }
+    }
+}
+
+impl<A> Default for Tc<A> {
+    fn default() -> Self {
+        Self { sequence: 0, neighbours: Vec::new() }
+    }
+}
+
+impl<A: Address> Packet<A> {
     /// Bytes of the header.
     pub const HEADER_LEN: usize = 4;
 
@@ -190,9 +209,9 @@ impl Packet {
     }
 }
 
-impl Message {
+impl<A: Address> Message<A> {
     /// Bytes of the header.
-    pub const HEADER_LEN: usize = 12;
+    pub const HEADER_LEN: usize = 8 + A::LEN;
 
     /// Bytes of the message.
     #[expect(clippy::len_without_is_empty, reason = "there is always a header")]
@@ -200,9 +219,9 @@ impl Message {
         Self::HEADER_LEN
             + match &self.body {
                 Body::Hello(hello) => hello.len(),
-                Body::Tc(tc) => 4 + 4 * tc.neighbours.len(),
-                Body::Mid(mid) => 4 * mid.interfaces.len(),
-                Body::Hna(hna) => 8 * hna.networks.len(),
+                Body::Tc(tc) => 4 + A::LEN * tc.neighbours.len(),
+                Body::Mid(mid) => A::LEN * mid.interfaces.len(),
+                Body::Hna(hna) => 2 * A::LEN * hna.networks.len(),
                 Body::Costs(costs) => costs.len(),
                 Body::Opaque(opaque) => opaque.bytes.len(),
             }
@@ -214,9 +233,9 @@ impl Message {
         let kind = r.u8()?;
         let validity = TimeCode(r.u8()?);
         let len = usize::from(r.u16()?);
-        let originator = r.u32()?.into();
+        let originator = A::read(r.take(A::LEN)?);
         let (ttl, hop_count, sequence) = (r.u8()?, r.u8()?, r.u16()?);
-        let body = sized(&mut r, "message size", len, Self::HEADER_LEN, "12 or more")?;
+        let body = sized(&mut r, "message size", len, Self::HEADER_LEN, A::MESSAGE)?;
         let body = match kind {
             HELLO => Body::Hello(Hello::parse(body)?),
             TC => Body::Tc(Arc::new(Tc::parse(body)?)),
@@ -242,7 +261,7 @@ impl Message {
         };
         out.extend_from_slice(&[kind, self.validity.0]);
         out.extend_from_slice(&length(self.len()));
-        out.extend_from_slice(&self.originator.octets());
+        self.originator.emit(out);
         out.extend_from_slice(&[self.ttl, self.hop_count]);
         out.extend_from_slice(&self.sequence.to_be_bytes());
         match &self.body {
@@ -264,7 +283,7 @@ impl Message {
     }
 }
 
-impl Hello {
+impl<A: Address> Hello<A> {
     fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
         let mut r = Reader::new(bytes);
         let _reserved = r.u16()?;
@@ -292,8 +311,8 @@ impl Hello {
     fn emit(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&[0, 0, self.interval.0, self.willingness.0]);
         for group in self.groups() {
-            emit_group(group[0].code.byte(), 4 * group.len(), out);
-            group.iter().for_each(|link| out.extend_from_slice(&link.address.octets()));
+            emit_group(group[0].code.byte(), A::LEN * group.len(), out);
+            group.iter().for_each(|link| link.address.emit(out));
         }
         if let Some(report) = &self.report {
             let [size, echoes] = report.sizes();
@@ -307,14 +326,14 @@ impl Hello {
     }
 
     fn len(&self) -> usize {
-        let links: usize = self.groups().map(|group| LINK_HEADER_LEN + 4 * group.len()).sum();
+        let links: usize = self.groups().map(|group| LINK_HEADER_LEN + A::LEN * group.len()).sum();
         let group = |size: usize| if size > 0 { LINK_HEADER_LEN + size } else { 0 };
         let report: usize =
             self.report.as_ref().map_or(0, |report| report.sizes().into_iter().map(group).sum());
         4 + links + report
     }
 
-    fn groups(&self) -> impl Iterator<Item = &[Link]> {
+    fn groups(&self) -> impl Iterator<Item = &[Link<A>]> {
         self.links.chunk_by(|a, b| a.code == b.code)
     }
 }
@@ -374,7 +393,7 @@ impl Willingness {
     pub const ALWAYS: Self = Self(7);
 }
 
-impl Tc {
+impl<A: Address> Tc<A> {
     fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
         let mut r = Reader::new(bytes);
         let (sequence, _reserved) = (r.u16()?, r.u16()?);
@@ -382,12 +401,14 @@ impl Tc {
     }
 }
 
-impl Hna {
+impl<A: Address> Hna<A> {
     fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
-        let (pairs, rest) = bytes.as_chunks::<8>();
-        whole(rest, "size of networks", bytes.len(), "a multiple of 8")?;
-        let network = |[a, b, c, d, e, f, g, h]: [u8; 8]| ([a, b, c, d].into(), [e, f, g, h].into());
-        Ok(Self { networks: pairs.iter().copied().map(network).collect() })
+        whole(bytes, 2 * A::LEN, "size of networks", A::PAIRS)?;
+        let network = |pair: &[u8]| {
+            let (network, mask) = pair.split_at(A::LEN);
+            (A::read(network), A::read(mask))
+        };
+        Ok(Self { networks: bytes.chunks_exact(2 * A::LEN).map(network).collect() })
     }
 }
 
@@ -431,7 +452,7 @@ impl TimeCode {
     }
 }
 
-fn opaque(kind: u8, body: &[u8]) -> Body {
+fn opaque<A>(kind: u8, body: &[u8]) -> Body<A> {
     Body::Opaque(Opaque { kind, bytes: body.to_vec() })
 }
 
@@ -449,14 +470,13 @@ fn sized<'a>(
     }
 }
 
-fn addresses(bytes: &[u8]) -> Result<Vec<Ipv4Addr>, ParseError> {
-    let (addresses, rest) = bytes.as_chunks::<4>();
-    whole(rest, "size of addresses", bytes.len(), "a multiple of 4")?;
-    Ok(addresses.iter().copied().map(Ipv4Addr::from).collect())
+fn addresses<A: Address>(bytes: &[u8]) -> Result<Vec<A>, ParseError> {
+    whole(bytes, A::LEN, "size of addresses", A::WHOLE)?;
+    Ok(bytes.chunks_exact(A::LEN).map(A::read).collect())
 }
 
-fn emit_addresses(addresses: &[Ipv4Addr], out: &mut Vec<u8>) {
-    addresses.iter().for_each(|address| out.extend_from_slice(&address.octets()));
+fn emit_addresses<A: Address>(addresses: &[A], out: &mut Vec<u8>) {
+    addresses.iter().for_each(|address| address.emit(out));
 }
 
 fn emit_group(code: u8, size: usize, out: &mut Vec<u8>) {
@@ -464,8 +484,8 @@ fn emit_group(code: u8, size: usize, out: &mut Vec<u8>) {
     out.extend_from_slice(&length(LINK_HEADER_LEN + size));
 }
 
-fn whole(rest: &[u8], name: &'static str, len: usize, allowed: &'static str) -> Result<(), ParseError> {
-    if rest.is_empty() { Ok(()) } else { Err(field(name, len, allowed)) }
+fn whole(bytes: &[u8], part: usize, name: &'static str, allowed: &'static str) -> Result<(), ParseError> {
+    if bytes.len().is_multiple_of(part) { Ok(()) } else { Err(field(name, bytes.len(), allowed)) }
 }
 
 fn field(name: &'static str, len: usize, allowed: &'static str) -> ParseError {

@@ -7,6 +7,7 @@
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
+use super::Address;
 use crate::reader::Reader;
 
 /// The quantity that a link's number measures: 0 delay, 1 expected transmissions (ETX). Metrics choose further ones.
@@ -15,7 +16,7 @@ pub struct Quantity(pub u8);
 
 /// The extension of a HELLO: when it was sent, and how well others are heard.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Report {
+pub struct Report<A = Ipv4Addr> {
     /// Counts the HELLOs of the sender.
     pub number: u16,
     /// The quantity in `heard`.
@@ -23,16 +24,16 @@ pub struct Report {
     /// The sender's clock at transmission, microseconds.
     pub stamp: u32,
     /// Neighbours' interfaces, and how well they are heard.
-    pub heard: Vec<(Ipv4Addr, u32)>,
+    pub heard: Vec<(A, u32)>,
     /// The last timestamps of neighbours, for clocks that are not synchronised.
-    pub echoes: Vec<Echo>,
+    pub echoes: Vec<Echo<A>>,
 }
 
 /// A neighbour's timestamp, echoed to it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Echo {
+pub struct Echo<A = Ipv4Addr> {
     /// The neighbour's interface.
-    pub address: Ipv4Addr,
+    pub address: A,
     /// The timestamp of its last HELLO.
     pub stamp: u32,
     /// The clock of this report's sender when that HELLO arrived.
@@ -46,7 +47,7 @@ pub struct Costs {
     pub sequence: u16,
     /// The quantity in `costs`.
     pub quantity: Quantity,
-    /// One for each neighbour of the TC, in the order of addresses.
+    /// One for each neighbour of the TC, in the order in which it lists them.
     pub costs: Vec<u32>,
 }
 
@@ -57,10 +58,10 @@ pub(super) const ECHOES: u8 = 17;
 /// The message type of [`Costs`].
 pub(super) const COSTS: u8 = 144;
 
-impl Report {
+impl<A: Address> Report<A> {
     /// Lengths of the groups without their headers.
     pub(super) fn sizes(&self) -> [usize; 2] {
-        [8 + 8 * self.heard.len(), 12 * self.echoes.len()]
+        [8 + (A::LEN + 4) * self.heard.len(), (A::LEN + 8) * self.echoes.len()]
     }
 
     /// Parses a group with code [`REPORT`]; `None` if it is not this extension.
@@ -68,14 +69,13 @@ impl Report {
         let mut r = Reader::new(bytes);
         let (number, quantity, _reserved) = (r.u16().ok()?, r.u8().ok()?, r.u8().ok()?);
         let (quantity, stamp) = (Quantity(quantity), r.u32().ok()?);
-        let heard = words::<2>(r.rest())?.map(|[address, value]| (address.into(), value)).collect();
+        let heard = rows(r.rest())?.map(|(address, [value])| (address, value)).collect();
         Some(Self { number, quantity, stamp, heard, echoes: Vec::new() })
     }
 
     /// Parses a group with code [`ECHOES`]; `None` if it is not this extension.
-    pub(super) fn parse_echoes(bytes: &[u8]) -> Option<Vec<Echo>> {
-        let echo = |[address, stamp, arrived]: [u32; 3]| Echo { address: address.into(), stamp, arrived };
-        Some(words(bytes)?.map(echo).collect())
+    pub(super) fn parse_echoes(bytes: &[u8]) -> Option<Vec<Echo<A>>> {
+        Some(rows(bytes)?.map(|(address, [stamp, arrived])| Echo { address, stamp, arrived }).collect())
     }
 
     pub(super) fn emit(&self, out: &mut Vec<u8>) {
@@ -83,14 +83,14 @@ impl Report {
         out.extend_from_slice(&[self.quantity.0, 0]);
         out.extend_from_slice(&self.stamp.to_be_bytes());
         for (address, value) in &self.heard {
-            out.extend_from_slice(&address.octets());
+            address.emit(out);
             out.extend_from_slice(&value.to_be_bytes());
         }
     }
 
     pub(super) fn emit_echoes(&self, out: &mut Vec<u8>) {
         for echo in &self.echoes {
-            out.extend_from_slice(&echo.address.octets());
+            echo.address.emit(out);
             out.extend_from_slice(&echo.stamp.to_be_bytes());
             out.extend_from_slice(&echo.arrived.to_be_bytes());
         }
@@ -107,7 +107,9 @@ impl Costs {
         let mut r = Reader::new(bytes);
         let (sequence, quantity, _reserved) = (r.u16().ok()?, r.u8().ok()?, r.u8().ok()?);
         let quantity = Quantity(quantity);
-        Some(Self { sequence, quantity, costs: words(r.rest())?.map(|[cost]| cost).collect() })
+        let (costs, rest) = r.rest().as_chunks();
+        let costs = costs.iter().copied().map(u32::from_be_bytes).collect();
+        rest.is_empty().then_some(Self { sequence, quantity, costs })
     }
 
     pub(super) fn emit(&self, out: &mut Vec<u8>) {
@@ -117,10 +119,13 @@ impl Costs {
     }
 }
 
-/// Numbers in groups of `N`; `None` if the length is not a multiple of a group.
-fn words<const N: usize>(bytes: &[u8]) -> Option<impl Iterator<Item = [u32; N]>> {
-    let (words, rest) = bytes.as_chunks::<4>();
-    let whole = rest.is_empty() && words.len().is_multiple_of(N);
-    let (groups, _) = words.as_chunks::<N>();
-    whole.then(|| groups.iter().map(|group| group.map(u32::from_be_bytes)))
+/// Addresses with `N` numbers each; `None` if the length is not a multiple of theirs.
+fn rows<A: Address, const N: usize>(bytes: &[u8]) -> Option<impl Iterator<Item = (A, [u32; N])>> {
+    let size = A::LEN + 4 * N;
+    let row = |row: &[u8]| {
+        let (address, numbers) = row.split_at(A::LEN);
+        let (numbers, _) = numbers.as_chunks();
+        (A::read(address), core::array::from_fn(|n| u32::from_be_bytes(numbers[n])))
+    };
+    bytes.len().is_multiple_of(size).then(|| bytes.chunks_exact(size).map(row))
 }

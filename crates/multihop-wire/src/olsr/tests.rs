@@ -2,19 +2,22 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::*;
-use crate::testing::damage;
+use crate::testing::{Damage, damage};
 
 fn code() -> impl Strategy<Value = LinkCode> {
     (0..16_u8).prop_filter_map("valid", LinkCode::parse)
 }
 
-fn address() -> impl Strategy<Value = Ipv4Addr> {
-    any::<Ipv4Addr>()
-}
+/// An address of which proptest makes values.
+trait AnyAddress: Address + Arbitrary + 'static {}
 
-fn body() -> impl Strategy<Value = Body> {
+impl AnyAddress for Ipv4Addr {}
+impl AnyAddress for Ipv6Addr {}
+
+fn body<A: AnyAddress>() -> impl Strategy<Value = Body<A>> {
+    let address = any::<A>;
     let link = (code(), address()).prop_map(|(code, address)| Link { code, address });
-    let report = proptest::option::of(report().prop_map(Box::new));
+    let report = proptest::option::of(report::<A>().prop_map(Box::new));
     let hello =
         (any::<(u8, u8)>(), vec(link, 0..12), report).prop_map(|((interval, willingness), links, report)| {
             Hello { interval: TimeCode(interval), willingness: Willingness(willingness), links, report }
@@ -39,7 +42,8 @@ fn quantity() -> impl Strategy<Value = Quantity> {
     any::<u8>().prop_map(Quantity)
 }
 
-fn report() -> impl Strategy<Value = Report> {
+fn report<A: AnyAddress>() -> impl Strategy<Value = Report<A>> {
+    let address = any::<A>;
     let echo = (address(), any::<u32>(), any::<u32>()).prop_map(|(address, stamp, arrived)| Echo {
         address,
         stamp,
@@ -50,8 +54,8 @@ fn report() -> impl Strategy<Value = Report> {
     )
 }
 
-fn packet() -> impl Strategy<Value = Packet> {
-    let message = (any::<(u8, Ipv4Addr, u8, u8, u16)>(), body()).prop_map(
+fn packet<A: AnyAddress>() -> impl Strategy<Value = Packet<A>> {
+    let message = (any::<(u8, A, u8, u8, u16)>(), body()).prop_map(
         |((validity, originator, ttl, hop_count, sequence), body)| Message {
             validity: TimeCode(validity),
             originator,
@@ -64,7 +68,7 @@ fn packet() -> impl Strategy<Value = Packet> {
     (any::<u16>(), vec(message, 0..4)).prop_map(|(sequence, messages)| Packet { sequence, messages })
 }
 
-fn emitted(packet: &Packet) -> Vec<u8> {
+fn emitted<A: Address>(packet: &Packet<A>) -> Vec<u8> {
     let mut out = Vec::new();
     packet.emit(&mut out);
     out
@@ -86,8 +90,10 @@ fn links(groups: &[u8]) -> Result<Vec<Link>, ParseError> {
 #[test]
 fn known_bytes_of_a_hello() {
     let bytes = hello_with(&[10, 0, 0, 8, 10, 0, 0, 2, 1, 0, 0, 12, 10, 0, 0, 3, 10, 0, 0, 4]);
-    let asymmetric =
-        |address: [u8; 4]| Link { code: LinkCode::Asymmetric(NeighbourType::Not), address: address.into() };
+    let asymmetric = |address: [u8; 4]| Link {
+        code: LinkCode::Asymmetric(NeighbourType::Not),
+        address: Ipv4Addr::from(address),
+    };
     let packet = Packet {
         sequence: 9,
         messages: vec![Message {
@@ -116,7 +122,7 @@ fn known_bytes_of_a_hello() {
 fn known_bytes_of_a_tc() {
     let bytes =
         [0, 28, 0, 2, 2, 0xe7, 0, 24, 10, 0, 0, 1, 255, 0, 0, 7, 1, 2, 0, 0, 10, 0, 0, 2, 10, 0, 0, 3];
-    let tc = Tc { sequence: 0x102, neighbours: vec![[10, 0, 0, 2].into(), [10, 0, 0, 3].into()] };
+    let tc: Tc = Tc { sequence: 0x102, neighbours: vec![[10, 0, 0, 2].into(), [10, 0, 0, 3].into()] };
     let packet = Packet {
         sequence: 2,
         messages: vec![Message {
@@ -139,7 +145,7 @@ fn known_bytes_of_a_report() {
         &[17, 0, 0, 16, 10, 0, 0, 2, 0, 0, 0, 5, 0, 0, 0, 6],
     ];
     let bytes = hello_with(&groups.concat());
-    let packet = Packet::parse(&bytes).unwrap();
+    let packet = <Packet>::parse(&bytes).unwrap();
     let Body::Hello(hello) = &packet.messages[0].body else { panic!("a HELLO") };
     let address = [10, 0, 0, 2].into();
     let report = Report {
@@ -157,7 +163,7 @@ fn known_bytes_of_a_report() {
 fn known_bytes_of_costs() {
     let bytes =
         [0, 28, 0, 2, 144, 0xe7, 0, 24, 10, 0, 0, 1, 255, 0, 0, 7, 1, 2, 1, 0, 0, 0, 3, 4, 0, 0, 0, 5];
-    let packet = Packet::parse(&bytes).unwrap();
+    let packet = <Packet>::parse(&bytes).unwrap();
     let costs = Costs { sequence: 0x102, quantity: Quantity(1), costs: vec![0x304, 5] };
     assert_eq!(packet.messages[0].body, Body::Costs(Arc::new(costs)));
     assert_eq!(emitted(&packet), bytes);
@@ -179,16 +185,16 @@ fn invalid_and_unknown_link_codes_are_ignored() {
 #[test]
 fn lengths_are_checked() {
     let tc = [0, 20, 0, 2, 2, 0xe7, 0, 16, 10, 0, 0, 1, 255, 0, 0, 7, 1, 2, 0, 0];
-    assert!(Packet::parse(&tc).is_ok());
+    assert!(<Packet>::parse(&tc).is_ok());
     let mut short = tc;
     short[7] = 11;
     let expected = ParseError::Field { name: "message size", found: 11, allowed: "12 or more" };
-    assert_eq!(Packet::parse(&short), Err(expected));
+    assert_eq!(<Packet>::parse(&short), Err(expected));
     short[7] = 17;
-    assert_eq!(Packet::parse(&short), Err(ParseError::Truncated { found: 16, needed: 17 }));
+    assert_eq!(<Packet>::parse(&short), Err(ParseError::Truncated { found: 16, needed: 17 }));
     short[1] = 3;
     let expected = ParseError::Field { name: "packet length", found: 3, allowed: "4 or more" };
-    assert_eq!(Packet::parse(&short), Err(expected));
+    assert_eq!(<Packet>::parse(&short), Err(expected));
 }
 
 #[test]
@@ -228,19 +234,97 @@ fn every_time_code() {
     assert_eq!(TimeCode::at_least(Duration::MAX), TimeCode(255));
 }
 
+#[test]
+fn known_bytes_of_messages_with_addresses_of_ipv6() {
+    let address = |last: u8| [0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, last];
+    let header = |kind: u8, size: u8| [&[kind, 0x86, 0, size][..], &address(1), &[1, 0, 0, 5]].concat();
+    let mut ones = [0xff; 16];
+    ones[15] = 0;
+    for (kind, content) in [
+        (
+            1,
+            [&[0, 0, 5, 3, 10, 0, 0, 20][..], &address(2), &[1, 0, 0, 36], &address(3), &address(4)].concat(),
+        ),
+        (1, [&[0, 0, 5, 3, 16, 0, 0, 32, 0, 7, 0, 0, 0, 0, 1, 2][..], &address(2), &[0, 0, 3, 4]].concat()),
+        (2, [&[1, 2, 0, 0][..], &address(2), &address(3)].concat()),
+        (3, address(9).to_vec()),
+        (4, [address(0), ones].concat()),
+        (144, vec![1, 2, 1, 0, 0, 0, 3, 4, 0, 0, 0, 5]),
+        (99, vec![1, 2, 3]),
+    ] {
+        let size = u8::try_from(24 + content.len()).unwrap();
+        let bytes = [&[0, size + 4, 0, 9][..], &header(kind, size), &content].concat();
+        let packet = Packet::<Ipv6Addr>::parse(&bytes).unwrap();
+        let [message] = &packet.messages[..] else { panic!("one message") };
+        assert_eq!((message.originator.octets(), message.sequence), (address(1), 5));
+        let network = |last: u8| Ipv6Addr::from(address(last));
+        match &message.body {
+            Body::Hello(Hello { links, report: None, .. }) => {
+                let far: Vec<_> = links.iter().map(|link| link.address).collect();
+                assert_eq!(far, [network(2), network(3), network(4)]);
+            }
+            Body::Hello(Hello { report, .. }) => {
+                assert_eq!(report.as_ref().unwrap().heard, [(network(2), 0x304)]);
+            }
+            Body::Tc(tc) => {
+                assert_eq!((tc.sequence, &tc.neighbours[..]), (0x102, &[network(2), network(3)][..]))
+            }
+            Body::Mid(mid) => assert_eq!(mid.interfaces, [network(9)]),
+            Body::Hna(hna) => assert_eq!(hna.networks, [(network(0), ones.into())]),
+            Body::Costs(costs) => assert_eq!(costs.costs, [0x304, 5]),
+            Body::Opaque(opaque) => assert_eq!(opaque.bytes(), [1, 2, 3]),
+        }
+        assert_eq!(emitted(&packet), bytes);
+    }
+    let short = [&[0, 28, 0, 9][..], &header(3, 23)].concat();
+    let expected = ParseError::Field { name: "message size", found: 23, allowed: "24 or more" };
+    assert_eq!(Packet::<Ipv6Addr>::parse(&short), Err(expected));
+    let odd = [&[0, 32, 0, 9][..], &header(3, 28), &[10, 0, 0, 1]].concat();
+    let expected = ParseError::Field { name: "size of addresses", found: 4, allowed: "a multiple of 16" };
+    assert_eq!(Packet::<Ipv6Addr>::parse(&odd), Err(expected));
+}
+
+fn survives<A: Address>(bytes: &[u8], packet: &Packet<A>, damage: &Damage) {
+    let _ = Packet::<A>::parse(bytes);
+    let mut bytes = emitted(packet);
+    damage.apply(&mut bytes);
+    let _ = Packet::<A>::parse(&bytes);
+}
+
+fn comes_back<A: Address>(packet: &Packet<A>) -> Result<(), TestCaseError> {
+    let bytes = emitted(packet);
+    prop_assert_eq!(bytes.len(), packet.len());
+    prop_assert_eq!(&Packet::parse(&bytes).unwrap(), packet);
+    Ok(())
+}
+
 proptest! {
     #[test]
-    fn parse_undoes_emit(packet in packet()) {
-        let bytes = emitted(&packet);
-        prop_assert_eq!(bytes.len(), packet.len());
-        prop_assert_eq!(Packet::parse(&bytes), Ok(packet));
+    fn parse_undoes_emit(four in packet::<Ipv4Addr>(), six in packet::<Ipv6Addr>()) {
+        comes_back(&four)?;
+        comes_back(&six)?;
     }
 
     #[test]
-    fn parse_never_panics(bytes in any::<Vec<u8>>(), packet in packet(), damage in damage()) {
-        let _ = Packet::parse(&bytes);
-        let mut bytes = emitted(&packet);
-        damage.apply(&mut bytes);
-        let _ = Packet::parse(&bytes);
+    fn parse_never_panics(
+        bytes in any::<Vec<u8>>(),
+        four in packet::<Ipv4Addr>(),
+        six in packet::<Ipv6Addr>(),
+        damage in damage(),
+    ) {
+        survives(&bytes, &four, &damage);
+        survives(&bytes, &six, &damage);
+    }
+
+    #[test]
+    fn other_addresses_change_nothing_else(packet in packet::<Ipv4Addr>()) {
+        for message in &packet.messages {
+            let long = message.readdress(&mut |address| Some(address.to_ipv6_mapped())).unwrap();
+            prop_assert_eq!(&long.readdress(&mut |address| address.to_ipv4_mapped()).unwrap(), message);
+            let addresses = std::cell::Cell::new(0);
+            let _ = message.readdress(&mut |address| { addresses.set(addresses.get() + 1); Some(address) });
+            prop_assert_eq!(long.len(), message.len() + 12 * addresses.get());
+            prop_assert_eq!(message.readdress(&mut |_| None::<Ipv6Addr>), None);
+        }
     }
 }

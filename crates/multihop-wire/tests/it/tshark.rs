@@ -1,6 +1,7 @@
 //! tshark reads a capture of every format, with its checksum tests on.
 
 use std::fs::{self, File};
+use std::net::Ipv6Addr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -63,6 +64,30 @@ impl Capture {
         self.data(ipv4::ETHERTYPE, &packet);
     }
 
+    /// Adds a data frame with a packet of IPv6 from one host to a group: UDP from a port to the same one.
+    pub(crate) fn udp_of_ipv6(&mut self, [from, group]: [Ipv6Addr; 2], port: u16, payload: &[u8]) {
+        let length = u16::try_from(8 + payload.len()).expect("short");
+        let ports = [port.to_be_bytes(), port.to_be_bytes()].concat();
+        let addresses = [from.octets(), group.octets()].concat();
+        let [upper, lower] = length.to_be_bytes();
+        let summed = [
+            &addresses[..],
+            &[0, 0, upper, lower, 0, 0, 0, udp::PROTOCOL],
+            &ports,
+            &[upper, lower, 0, 0],
+            payload,
+        ];
+        let sum: u32 = summed
+            .concat()
+            .chunks(2)
+            .map(|word| u32::from(word[0]) << 8 | u32::from(*word.get(1).unwrap_or(&0)))
+            .sum();
+        let sum = !u16::try_from(sum % 0xffff).expect("a remainder");
+        let header = [&[0x60, 0, 0, 0, upper, lower, udp::PROTOCOL, 1][..], &addresses];
+        let datagram = [&ports[..], &[upper, lower], &sum.to_be_bytes(), payload];
+        self.data(ETHERTYPE_IPV6, &[header.concat(), datagram.concat()].concat());
+    }
+
     fn icmp(&mut self, message: &Message) {
         let mut bytes = Vec::new();
         message.emit(&mut bytes);
@@ -121,6 +146,8 @@ impl Capture {
         capture.finish().expect("a whole file");
     }
 }
+
+const ETHERTYPE_IPV6: u16 = 0x86dd;
 
 /// Checks that are off or partly off by default.
 const CHECKS: &[&str] =
