@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 use core::net::Ipv4Addr;
 
-use multihop_wire::olsr::{Costs, Willingness};
+use multihop_wire::olsr::{Costs, Tc, Willingness};
 
 use super::config::Metric;
 use super::gauges::{ASSUMED, Gauges};
@@ -16,12 +16,37 @@ use super::table::{self, Table};
 /// The link costs that belong to each node's last TC, by originator.
 pub(super) type Prices = Table<Ipv4Addr, Arc<Costs>>;
 
+/// The orders of the last TCs, by originator, of those whose neighbours are not sorted by address.
+pub(super) type Orders = Table<Ipv4Addr, Order>;
+
+/// The order in which a TC lists its neighbours, and with them their costs.
+#[derive(Clone, Debug)]
+pub(super) struct Order {
+    /// The sequence number of the TC.
+    sequence: u16,
+    /// Where the TC has each neighbour, sorted by address.
+    places: Vec<usize>,
+}
+
+impl Order {
+    /// `None` if they are sorted.
+    pub(super) fn of(tc: &Tc) -> Option<Self> {
+        if tc.neighbours.is_sorted() {
+            return None;
+        }
+        let mut places: Vec<_> = (0..tc.neighbours.len()).collect();
+        places.sort_by_key(|place| tc.neighbours[*place]);
+        Some(Self { sequence: tc.sequence, places })
+    }
+}
+
 /// The costs of links.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Priced<'a> {
     pub(super) metric: &'a Metric,
     pub(super) gauges: &'a Gauges,
     pub(super) prices: &'a Prices,
+    pub(super) orders: &'a Orders,
     /// Packets per second of this node on each link.
     pub(super) own_load: &'a [([Ipv4Addr; 2], u32)],
 }
@@ -160,8 +185,12 @@ impl Known<'_> {
                 let costs = priced.prices.get(from).filter(|costs| {
                     costs.sequence == tc.sequence && costs.costs.len() == tc.neighbours.len()
                 });
+                let order = priced.orders.get(from).filter(|order| {
+                    order.sequence == tc.sequence && order.places.len() == tc.neighbours.len()
+                });
+                let place = |n: usize| order.map_or(n, |order| order.places[n]);
                 for (n, &to) in tc.neighbours.iter().enumerate() {
-                    each(to, costs.map_or(ASSUMED, |costs| costs.costs[n]));
+                    each(to, costs.map_or(ASSUMED, |costs| costs.costs[place(n)]));
                 }
             }
             parts => parts.iter().flat_map(|tc| &tc.neighbours).for_each(|&to| each(to, ASSUMED)),

@@ -270,8 +270,10 @@ impl Agent {
         match &message.body {
             Body::Tc(tc) => match self.topology.learn(message.originator, tc, until) {
                 News::Outdated => self.counters.outdated += 1,
-                News::Confirmed => {}
-                News::Changed => self.stale.routes = true,
+                news => {
+                    self.stale.routes |= news == News::Changed;
+                    self.learn_order(message.originator, tc, until);
+                }
             },
             Body::Mid(mid) => self.stale.routes |= self.interfaces.learn(message.originator, mid, until),
             Body::Costs(costs) => self.learn_costs(message, costs, until),

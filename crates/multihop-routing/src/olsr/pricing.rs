@@ -8,7 +8,7 @@ use multihop_core::{Duration, Instant};
 use multihop_wire::olsr::{Body, Costs, Message, Report, Tc};
 
 use super::Agent;
-use super::cheapest::{Priced, Prices, Search};
+use super::cheapest::{Order, Orders, Priced, Prices, Search};
 use super::config::Metric;
 use super::gauges::Gauges;
 use super::held::Held;
@@ -21,6 +21,7 @@ pub(super) struct Pricing {
     metric: Metric,
     gauges: Gauges,
     prices: Prices,
+    orders: Orders,
     held: Held,
     /// The load of this node's packets on links, if costs exclude it.
     own_load: Vec<([Ipv4Addr; 2], u32)>,
@@ -37,6 +38,7 @@ impl Pricing {
             metric,
             gauges: Gauges::new(),
             prices: Prices::new(),
+            orders: Orders::new(),
             held: Held::default(),
             own_load: Vec::new(),
             unladen: Routes::default(),
@@ -47,8 +49,8 @@ impl Pricing {
 
     /// The costs of links, the same for all nodes.
     pub(super) const fn priced(&self) -> Priced<'_> {
-        let Self { metric, gauges, prices, .. } = self;
-        Priced { metric, gauges, prices, own_load: &[] }
+        let Self { metric, gauges, prices, orders, .. } = self;
+        Priced { metric, gauges, prices, orders, own_load: &[] }
     }
 
     /// The costs without the load of this node's packets.
@@ -104,6 +106,7 @@ impl Pricing {
 
     /// Removes expired measurements; returns whether there were any.
     pub(super) fn expire(&mut self, now: Instant) -> bool {
+        self.orders.expire(now);
         self.gauges.expire(now) | self.prices.expire(now)
     }
 
@@ -152,6 +155,19 @@ impl Agent {
         if let Some(pricing) = &mut self.pricing {
             let Pricing { metric, gauges, .. } = &mut **pricing;
             self.stale.routes |= gauges.hear(now, [from, own], report, metric, now + validity);
+        }
+    }
+
+    /// Remembers the order of a TC, which is that of its costs.
+    pub(super) fn learn_order(&mut self, originator: Ipv4Addr, tc: &Tc, until: Instant) {
+        let Some(pricing) = &mut self.pricing else { return };
+        match Order::of(tc) {
+            Some(order) => {
+                pricing.orders.put(originator, order, until);
+            }
+            None => {
+                pricing.orders.remove(originator);
+            }
         }
     }
 

@@ -56,6 +56,17 @@ fn costs_are_valid_only_with_their_tc_and_until_they_expire() {
 }
 
 #[test]
+fn costs_are_in_the_order_in_which_their_tc_lists_its_neighbours() {
+    let mut b = diamond(1_000, 9_000);
+    b.gets(2, vec![tc(2, 12, 2, &[5, OWN, 4]), costs(2, 13, 2, &[700, 500, 600])]);
+    assert_eq!((b.agent.cost(node(4)), b.agent.cost(node(5))), (Some(1_600), Some(1_700)));
+    b.gets(2, vec![tc(2, 14, 3, &[OWN, 4, 5]), costs(2, 15, 3, &[500, 600, 700])]);
+    assert_eq!((b.agent.cost(node(4)), b.agent.cost(node(5))), (Some(1_600), Some(1_700)), "sorted again");
+    b.gets(2, vec![tc(2, 16, 3, &[5, 4, OWN]), costs(2, 17, 4, &[700, 600, 500])]);
+    assert_eq!(b.agent.cost(node(5)), Some(11_000), "costs of another TC");
+}
+
+#[test]
 fn measurements_are_announced() {
     let mut b = diamond(1_000, 7_000);
     b.sent();
