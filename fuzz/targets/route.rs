@@ -1,14 +1,14 @@
-//! A routing daemon survives whatever hosts on its links send, at any time, under each protocol.
+//! A routing daemon survives whatever hosts on its links send, at any time, under each protocol and family.
 #![no_main]
 
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use libfuzzer_sys::fuzz_target;
 use multihop_core::{Duration, Instant};
-use multihop_route::{Arrival, Config, Port, Router, Routing};
+use multihop_route::{Arrival, Config, Family, Port, Router, Routing};
 use multihop_routing::aodv;
 
-// The protocol; then each datagram: its length, the sender and how it was sent, and how long after the previous one it
+// The protocol and family; then each datagram: its length, the sender and how it was sent, and how long after the previous one it
 // arrives. Under AODV each is a packet without a route as well.
 fuzz_target!(|data: &[u8]| {
     let [protocol, rest @ ..] = data else { return };
@@ -16,8 +16,15 @@ fuzz_target!(|data: &[u8]| {
     if protocol & 1 == 1 {
         (config.protocol, config.routing) = ("aodv", Routing::Aodv(aodv::Config::for_hosts()));
     }
-    let mut router = Router::new(config, 1, 0);
-    let ports = [Port::new(1, Ipv4Addr::new(10, 0, 1, 1)), Port::new(2, Ipv4Addr::new(10, 0, 2, 1))];
+    if protocol & 3 == 2 {
+        config.family = Family::Ipv6;
+    }
+    let address = |network: u8, host: u8| match config.family {
+        Family::Ipv4 => IpAddr::from(Ipv4Addr::new(10, 0, network, host)),
+        Family::Ipv6 => Ipv6Addr::new(0xfd00, 0, 0, network.into(), 0, 0, 0, host.into()).into(),
+    };
+    let mut router = Router::new(config.clone(), 1, 0);
+    let ports = [Port::new(1, address(1, 1)), Port::new(2, address(2, 1))];
     let mut now = Instant::ZERO;
     router.set_ports(now, &ports);
     let mut rest = rest;
@@ -26,7 +33,7 @@ fuzz_target!(|data: &[u8]| {
         rest = left;
         now += Duration::from_millis(u64::from(*pause) * 20);
         let (interface, to_all) = (1 + u32::from(sender & 1), sender & 2 == 0);
-        let from = Ipv4Addr::new(10, 0, 1, *sender);
+        let from = address(1, *sender);
         router.receive(now, Arrival { interface, from, to_all, ttl: *length }, datagram);
         router.catch(now, datagram);
         if router.poll_timeout().is_some_and(|at| at <= now) {

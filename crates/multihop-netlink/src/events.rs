@@ -9,7 +9,7 @@ use nix::sys::socket::{MsgFlags, NetlinkAddr, SockFlag, bind, recv};
 
 use crate::message::open;
 
-/// Becomes readable when an interface or one of its IPv4 addresses changes.
+/// Becomes readable when an interface or one of its addresses changes.
 #[derive(Debug)]
 pub struct Events(OwnedFd);
 
@@ -17,7 +17,7 @@ impl Events {
     /// Those of this thread's network namespace, from now on.
     pub fn watch() -> io::Result<Self> {
         let socket = open(SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK)?;
-        let groups = libc::RTMGRP_LINK | libc::RTMGRP_IPV4_IFADDR;
+        let groups = libc::RTMGRP_LINK | libc::RTMGRP_IPV4_IFADDR | libc::RTMGRP_IPV6_IFADDR;
         bind(socket.as_raw_fd(), &NetlinkAddr::new(0, groups.cast_unsigned()))?;
         Ok(Self(socket))
     }

@@ -1,12 +1,12 @@
-//! The interfaces and their IPv4 addresses.
+//! The interfaces and their addresses.
 
 use std::collections::BTreeMap;
 use std::io;
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 
 use nix::libc;
 
-use crate::message::{Message, Request, attributes, number};
+use crate::message::{Message, Request, address, attributes, number};
 
 /// A network interface.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -19,7 +19,9 @@ pub struct Interface {
     pub is_up: bool,
     /// The longest packet that it carries, bytes.
     pub mtu: u32,
-    /// In the order of the kernel: the first is what packets are sent from.
+    /// Those of both families that can be used, in the order of the kernel: the first is what packets are sent from. An
+    /// address of IPv6 cannot yet be used while the kernel asks whether another host has it, and should not be if it is
+    /// temporary or deprecated.
     pub addresses: Vec<Address>,
 }
 
@@ -27,7 +29,7 @@ pub struct Interface {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Address {
     /// The address.
-    pub address: Ipv4Addr,
+    pub address: IpAddr,
     /// Bits of the prefix.
     pub prefix: u8,
 }
@@ -41,10 +43,8 @@ pub fn interfaces() -> io::Result<Vec<Interface>> {
         found.insert(interface.index, interface);
     }
     // struct ifaddrmsg: family, length of the prefix, flags, scope, index.
-    let inet = u8::try_from(libc::AF_INET).expect("address families are small");
-    let addresses =
-        Request::new(libc::RTM_GETADDR, libc::NLM_F_DUMP).bytes(&[inet, 0, 0, 0]).u32(0).dump()?;
-    for (index, address) in addresses.iter().filter_map(address) {
+    let addresses = Request::new(libc::RTM_GETADDR, libc::NLM_F_DUMP).bytes(&[0; 8]).dump()?;
+    for (index, address) in addresses.iter().filter_map(of_interface) {
         if let Some(interface) = found.get_mut(&index) {
             interface.addresses.push(address);
         }
@@ -66,14 +66,28 @@ fn link(message: &Message) -> Option<Interface> {
     Some(Interface { index, name, is_up: flags & up == up, mtu, addresses: Vec::new() })
 }
 
-fn address(message: &Message) -> Option<(u32, Address)> {
+fn of_interface(message: &Message) -> Option<(u32, Address)> {
     let body = &message.body;
-    let [family, prefix, ..] = body[..] else { return None };
-    if message.kind != libc::RTM_NEWADDR || i32::from(family) != libc::AF_INET {
+    let [family, prefix, flags, ..] = body[..] else { return None };
+    if message.kind != libc::RTM_NEWADDR {
+        return None;
+    }
+    let unusable = match i32::from(family) {
+        libc::AF_INET => 0,
+        libc::AF_INET6 => UNUSABLE,
+        _ => return None,
+    };
+    if u32::from(flags) & unusable != 0 {
         return None;
     }
     let index = number(body.get(4..8)?)?;
-    let bytes = attributes(body.get(8..)?).find(|(kind, _)| *kind == libc::IFA_LOCAL)?.1;
-    let bytes: [u8; 4] = bytes.try_into().ok()?;
-    Some((index, Address { address: bytes.into(), prefix }))
+    let rest = body.get(8..)?;
+    let attribute = |wanted: u16| attributes(rest).find(|(kind, _)| *kind == wanted).map(|(_, value)| value);
+    // On a link between two hosts, the other attribute is the address of the other one.
+    let bytes = attribute(libc::IFA_LOCAL).or_else(|| attribute(libc::IFA_ADDRESS))?;
+    Some((index, Address { address: address(bytes)?, prefix }))
 }
+
+/// Addresses of IPv6 that cannot or should not be used.
+const UNUSABLE: u32 =
+    libc::IFA_F_TENTATIVE | libc::IFA_F_DADFAILED | libc::IFA_F_DEPRECATED | libc::IFA_F_TEMPORARY;

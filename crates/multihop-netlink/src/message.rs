@@ -98,6 +98,22 @@ pub fn family(address: IpAddr) -> u8 {
     u8::try_from(family).expect("address families are small")
 }
 
+/// An address of either family.
+pub(crate) fn address(bytes: &[u8]) -> Option<IpAddr> {
+    let four = || bytes.try_into().ok().map(|bytes: [u8; 4]| bytes.into());
+    let sixteen = || bytes.try_into().ok().map(|bytes: [u8; 16]| bytes.into());
+    four().or_else(sixteen)
+}
+
+/// The address of all hosts, of a family of rtnetlink.
+pub(crate) fn unspecified(family: u8) -> Option<IpAddr> {
+    match i32::from(family) {
+        libc::AF_INET => Some([0; 4].into()),
+        libc::AF_INET6 => Some([0; 16].into()),
+        _ => None,
+    }
+}
+
 /// The attributes in `bytes`: type and content. They end where the bytes are not an attribute.
 pub fn attributes(bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     let mut rest = bytes;

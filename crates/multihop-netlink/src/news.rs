@@ -8,7 +8,7 @@ use nix::errno::Errno;
 use nix::libc;
 use nix::sys::socket::{NetlinkAddr, SockFlag, bind};
 
-use crate::message::{Message, attributes, number, open, read};
+use crate::message::{Message, address, attributes, number, open, read, unspecified};
 
 /// Becomes readable when something changes of which it was asked to tell.
 #[derive(Debug)]
@@ -97,20 +97,6 @@ pub fn failed_neighbour(message: &Message) -> Option<(u32, IpAddr)> {
     }
     let (_, bytes) = attributes(message.body.get(12..)?).find(|(kind, _)| *kind == libc::NDA_DST)?;
     Some((interface, address(bytes)?))
-}
-
-fn address(bytes: &[u8]) -> Option<IpAddr> {
-    let four = || bytes.try_into().ok().map(|bytes: [u8; 4]| bytes.into());
-    let sixteen = || bytes.try_into().ok().map(|bytes: [u8; 16]| bytes.into());
-    four().or_else(sixteen)
-}
-
-fn unspecified(family: u8) -> Option<IpAddr> {
-    match i32::from(family) {
-        libc::AF_INET => Some([0; 4].into()),
-        libc::AF_INET6 => Some([0; 16].into()),
-        _ => None,
-    }
 }
 
 /// Of linux/rtnetlink.h.

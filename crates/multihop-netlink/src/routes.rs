@@ -1,19 +1,19 @@
-//! IPv4 routes of one protocol number.
+//! Routes of one protocol number.
 
 use std::io;
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 
 use nix::libc;
 
-use crate::message::{Message, Request, attributes, number};
+use crate::message::{Message, Request, address, attributes, family, number, unspecified};
 
 /// A route in the kernel's tables.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub struct Route {
     /// Where it leads: the network's address, and the bits of its prefix.
-    pub destination: (Ipv4Addr, u8),
+    pub destination: (IpAddr, u8),
     /// The neighbour; `None` if the destination is on the link.
-    pub via: Option<Ipv4Addr>,
+    pub via: Option<IpAddr>,
     /// The number of the interface.
     pub interface: u32,
     /// The number of the routing table.
@@ -21,13 +21,13 @@ pub struct Route {
     /// Of several routes to the same network the one with the smallest number is used.
     pub priority: u32,
     /// The address from which packets of this host leave; `None`: the kernel's choice.
-    pub source: Option<Ipv4Addr>,
+    pub source: Option<IpAddr>,
 }
 
-/// The routes that a routing program with this number has added.
+/// The routes that a routing program with this number has added, of both families.
 pub fn routes(protocol: u8) -> io::Result<Vec<Route>> {
     let mut request = Request::new(libc::RTM_GETROUTE, libc::NLM_F_DUMP);
-    let list = request.bytes(&header(0, 0, 0)).u32(0).dump()?;
+    let list = request.bytes(&header(0, 0, 0, 0)).u32(0).dump()?;
     Ok(list.iter().filter_map(|message| route(message, protocol)).collect())
 }
 
@@ -47,17 +47,17 @@ pub fn remove_route(route: &Route, protocol: u8) -> io::Result<()> {
 
 fn change(kind: u16, flags: i32, route: &Route, protocol: u8) -> io::Result<()> {
     let scope = if route.via.is_some() { libc::RT_SCOPE_UNIVERSE } else { libc::RT_SCOPE_LINK };
-    let (address, bits) = route.destination;
+    let (destination, bits) = route.destination;
     let mut request = Request::new(kind, libc::NLM_F_ACK | flags);
     // The neighbour need not have an address in a network of this interface.
     let on_link = if route.via.is_some() { RTNH_F_ONLINK } else { 0 };
-    request.bytes(&header(bits, protocol, scope)).u32(on_link);
-    request.address(libc::RTA_DST, address.into());
+    request.bytes(&header(family(destination), bits, protocol, scope)).u32(on_link);
+    request.address(libc::RTA_DST, destination);
     if let Some(via) = route.via {
-        request.address(libc::RTA_GATEWAY, via.into());
+        request.address(libc::RTA_GATEWAY, via);
     }
     if let Some(source) = route.source {
-        request.address(libc::RTA_PREFSRC, source.into());
+        request.address(libc::RTA_PREFSRC, source);
     }
     request.attribute(libc::RTA_OIF, &route.interface.to_ne_bytes());
     request.attribute(libc::RTA_PRIORITY, &route.priority.to_ne_bytes());
@@ -67,18 +67,17 @@ fn change(kind: u16, flags: i32, route: &Route, protocol: u8) -> io::Result<()> 
 
 /// struct rtmsg without its flags: family, lengths of the prefixes of destination and source, type of service, table
 /// (in an attribute), protocol, scope, type.
-fn header(bits: u8, protocol: u8, scope: u8) -> [u8; 8] {
-    let inet = u8::try_from(libc::AF_INET).expect("address families are small");
-    [inet, bits, 0, 0, libc::RT_TABLE_UNSPEC, protocol, scope, libc::RTN_UNICAST]
+fn header(family: u8, bits: u8, protocol: u8, scope: u8) -> [u8; 8] {
+    [family, bits, 0, 0, libc::RT_TABLE_UNSPEC, protocol, scope, libc::RTN_UNICAST]
 }
 
 fn route(message: &Message, of: u8) -> Option<Route> {
-    let [_, bits, _, _, table, protocol, _, kind, ..] = message.body[..] else { return None };
+    let [family, bits, _, _, table, protocol, _, kind, ..] = message.body[..] else { return None };
     if message.kind != libc::RTM_NEWROUTE || protocol != of || kind != libc::RTN_UNICAST {
         return None;
     }
     let mut route = Route {
-        destination: (Ipv4Addr::UNSPECIFIED, bits),
+        destination: (unspecified(family)?, bits),
         via: None,
         interface: 0,
         table: table.into(),
@@ -86,11 +85,10 @@ fn route(message: &Message, of: u8) -> Option<Route> {
         source: None,
     };
     for (kind, value) in attributes(message.body.get(12..)?) {
-        let address = || value.try_into().ok().map(|bytes: [u8; 4]| Ipv4Addr::from(bytes));
         match kind {
-            libc::RTA_DST => route.destination.0 = address()?,
-            libc::RTA_GATEWAY => route.via = Some(address()?),
-            libc::RTA_PREFSRC => route.source = Some(address()?),
+            libc::RTA_DST => route.destination.0 = address(value)?,
+            libc::RTA_GATEWAY => route.via = Some(address(value)?),
+            libc::RTA_PREFSRC => route.source = Some(address(value)?),
             libc::RTA_OIF => route.interface = number(value)?,
             libc::RTA_PRIORITY => route.priority = number(value)?,
             libc::RTA_TABLE => route.table = number(value)?,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, IoSlice};
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{IpAddr, Ipv4Addr, SocketAddrV4};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 use multihop_core::Instant;
@@ -15,8 +15,9 @@ use nix::net::if_::if_nametoindex;
 use nix::sys::socket::{ControlMessage, MsgFlags, SockaddrIn, sendmsg};
 use socket2::{Domain, Protocol, Socket, Type};
 
-use crate::config::{Config, Prefix};
+use crate::config::Config;
 use crate::kernel::PROTOCOL;
+use crate::prefix::{Family, Prefix};
 use crate::usage::{Pair, Usage};
 
 /// A TUN interface that catches packets without a route, and the sockets beside it.
@@ -57,7 +58,7 @@ impl Catcher {
     pub(crate) fn set(
         &mut self,
         interfaces: &[&Interface],
-        main: Option<Ipv4Addr>,
+        main: Option<IpAddr>,
         config: &Config,
     ) -> io::Result<()> {
         // What the TUN interface lets through must fit into all others.
@@ -84,7 +85,7 @@ impl Catcher {
         Ok(())
     }
 
-    fn route(&self, network: Prefix, main: Ipv4Addr, config: &Config) -> Route {
+    fn route(&self, network: Prefix, main: IpAddr, config: &Config) -> Route {
         Route {
             destination: network.parts(),
             via: None,
@@ -122,11 +123,11 @@ impl Catcher {
     }
 
     /// Neighbours that do not answer, each with the number of the interface.
-    pub(crate) fn failed(&self) -> io::Result<Vec<(u32, Ipv4Addr)>> {
+    pub(crate) fn failed(&self) -> io::Result<Vec<(u32, IpAddr)>> {
         let mut failed = Vec::new();
         // What the kernel had no room for is noticed by missing HELLOs.
         self.neighbours.take(|message| {
-            if let Some((interface, std::net::IpAddr::V4(address))) = failed_neighbour(message) {
+            if let Some((interface, address @ IpAddr::V4(_))) = failed_neighbour(message) {
                 failed.push((interface, address));
             }
         })?;
@@ -142,8 +143,9 @@ impl Catcher {
     }
 
     /// Tells the source of a packet that its destination cannot be reached.
-    pub(crate) fn refuse(&mut self, now: Instant, main: Option<Ipv4Addr>, packet: &[u8]) -> io::Result<()> {
-        match main.and_then(|main| answer(main, packet)).filter(|_| self.refusals.allow(now)) {
+    pub(crate) fn refuse(&mut self, now: Instant, main: Option<IpAddr>, packet: &[u8]) -> io::Result<()> {
+        let Some(IpAddr::V4(main)) = main else { return Ok(()) };
+        match answer(main, packet).filter(|_| self.refusals.allow(now)) {
             Some(answer) => self.transmit(&answer, &[]),
             None => Ok(()),
         }
@@ -164,12 +166,13 @@ impl Catcher {
 /// another one is more specific, as those to the halves are.
 fn networks<'a>(interfaces: &'a [&Interface], config: &'a Config) -> impl Iterator<Item = Prefix> + 'a {
     let of = |interface: &&'a Interface| {
-        interface.addresses.iter().map(|one| Prefix::around(one.address, one.prefix)).collect::<Vec<_>>()
+        let four = interface.addresses.iter().filter(|one| one.address.is_ipv4());
+        four.map(|one| Prefix::around(one.address, one.prefix)).collect::<Vec<_>>()
     };
     let own: BTreeSet<_> = interfaces.iter().flat_map(of).collect();
     let wanted = match &config.on_demand {
         Some(networks) => networks.clone(),
-        None => own.iter().copied().chain([Prefix::ALL]).collect(),
+        None => own.iter().copied().chain([Family::Ipv4.all()]).collect(),
     };
     wanted.into_iter().flat_map(move |network| match network.halves() {
         Some(halves) if own.contains(&network) => halves.to_vec(),
@@ -272,10 +275,11 @@ mod tests {
             name: "radio0".to_owned(),
             is_up: true,
             mtu: 1500,
-            addresses: vec![Address { address: MAIN, prefix }],
+            addresses: vec![Address { address: MAIN.into(), prefix }],
         };
         let caught = |prefix, on_demand: Option<&[&str]>| {
-            let on_demand = on_demand.map(|texts| texts.iter().map(|text| text.parse().unwrap()).collect());
+            let network = |text: &&str| Family::Ipv4.network(text).unwrap();
+            let on_demand = on_demand.map(|texts| texts.iter().map(network).collect());
             let config = Config { on_demand, ..Config::default() };
             networks(&[&interface(prefix)], &config).map(|network| network.to_string()).collect::<Vec<_>>()
         };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
@@ -22,6 +22,7 @@ use crate::catcher::Catcher;
 use crate::config::Config;
 use crate::kernel::{Installed, flush};
 use crate::parameters::Parameters;
+use crate::prefix::{Family, Prefix, is_of_link};
 use crate::privileges;
 use crate::router::{Datagram, Fate, Port, Router};
 use crate::socket::PortSocket;
@@ -32,9 +33,9 @@ use crate::status::{
 /// Why a daemon cannot start or go on.
 #[derive(Debug, Error)]
 pub enum RouteError {
-    /// Another daemon has this network namespace.
-    #[error("another multihop route runs in this network namespace")]
-    Runs,
+    /// Another daemon has the routes of this family in this network namespace.
+    #[error("another multihop route of {0} runs in this network namespace")]
+    Runs(Family),
     /// The system refuses something.
     #[error("cannot {what}: {error}")]
     System {
@@ -114,9 +115,10 @@ pub type Reload<'a> = &'a mut dyn FnMut() -> Result<Config, String>;
 ///
 /// Works in the network namespace of this thread, and gives up the thread's other privileges.
 pub fn run(config: Config, stop: &Stop, reload: Reload<'_>) -> Result<(), RouteError> {
+    let family = config.family;
     let mut daemon = Daemon::start(config)?;
     let done = daemon.serve(stop, reload);
-    let cleaned = flush().tried("remove the routes");
+    let cleaned = flush(family).tried("remove the routes");
     done.and(cleaned.map(drop))
 }
 
@@ -148,14 +150,16 @@ struct Open {
 
 impl Daemon {
     fn start(config: Config) -> Result<Self, RouteError> {
-        let reporter = Reporter::open().tried("open the socket for the status")?.ok_or(RouteError::Runs)?;
-        let left = flush().tried("read and remove routes (it takes CAP_NET_ADMIN)")?;
+        let family = config.family;
+        let reporter = Reporter::open(family).tried("open the socket for the status")?;
+        let reporter = reporter.ok_or(RouteError::Runs(family))?;
+        let left = flush(family).tried("read and remove routes (it takes CAP_NET_ADMIN)")?;
         if left > 0 {
             tracing::warn!("removed {left} routes of a daemon that was killed");
         }
         let mut parameters = Parameters::default();
         if config.forward {
-            parameters.forward();
+            parameters.forward(family);
         }
         let epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let seed = u64::from(epoch.subsec_nanos()) << 32 | u64::from(std::process::id());
@@ -324,9 +328,9 @@ impl Daemon {
     }
 
     fn receive(&mut self, now: Instant, socket: usize) {
-        let Open { name, port, socket } = &self.sockets[socket];
+        let Open { name, socket, .. } = &self.sockets[socket];
         for _ in 0..TURN {
-            match socket.receive(port.index, &mut self.buffer) {
+            match socket.receive(&mut self.buffer) {
                 Ok(None) => break,
                 Ok(Some((arrival, bytes))) => self.router.receive(now, arrival, bytes),
                 Err(error) => {
@@ -341,25 +345,26 @@ impl Daemon {
     /// Opens the interfaces of the configuration that are up, and closes others.
     fn look(&mut self, now: Instant) -> Result<(), RouteError> {
         self.retry_at = None;
+        let family = self.router.config().family;
         let all = interfaces().tried("list the interfaces")?;
         let wanted: Vec<_> =
-            self.router.config().interfaces.iter().filter_map(|name| usable(&all, name)).collect();
+            self.router.config().interfaces.iter().filter_map(|name| usable(&all, name, family)).collect();
+        let group = self.router.config().group;
         self.sockets.retain(|open| {
             let stays = |&(index, name, address): &_| {
                 (open.port.index, &open.name, open.port.address) == (index, name, address)
             };
-            wanted.iter().any(stays)
+            open.socket.group == group && wanted.iter().any(stays)
         });
-        let (udp, waits) =
-            (self.router.config().routing.port(), self.router.config().routing.messages_wait());
+        let udp = self.router.config().routing.port();
         for (index, name, address) in wanted {
             if self.sockets.iter().any(|open| open.port.index == index) {
                 continue;
             }
-            match PortSocket::open(name, address, udp, waits) {
+            match PortSocket::open((index, name), address, self.router.config()) {
                 Ok(socket) => {
                     if self.router.config().forward {
-                        self.parameters.forward_over(name);
+                        self.parameters.forward_over(name, family);
                     }
                     if self.catcher.is_some() {
                         self.parameters.accept_from_anywhere(name);
@@ -396,6 +401,12 @@ impl Daemon {
     fn reload(&mut self, reload: Reload<'_>) -> Result<(), RouteError> {
         let now = self.now();
         match reload() {
+            Ok(config) if config.family != self.router.config().family => {
+                tracing::warn!(
+                    "the configuration stays as it was: the family is for the daemon's whole life"
+                );
+                Ok(())
+            }
             Ok(config) if config.routing.is_on_demand() != self.catcher.is_some() => {
                 tracing::warn!("the configuration stays as it was: AODV begins and ends with the daemon");
                 Ok(())
@@ -429,7 +440,7 @@ impl Daemon {
         let interfaces =
             interfaces.map(|name| InterfaceStatus { name: name.clone(), address: open(name) }).collect();
         let routes: BTreeMap<_, _> = routes.collect();
-        let heard: Vec<_> = self.router.heard().collect();
+        let heard: Vec<_> = self.router.heard(now).collect();
         let (datagrams, main_address) = (self.router.counters(), self.router.main());
         let (protocol, seconds) = (self.router.config().protocol, self.router.age(now).as_secs_f64());
         let on_demand = self.router.on_demand();
@@ -437,7 +448,7 @@ impl Daemon {
             Some((counts, waiting)) => Messages::Aodv(OnDemandStatus { counts, waiting }),
             None => Messages::Olsr(MessageCounts::default()),
         };
-        let (mut refused, mut turns) = (0, RouteChanges::default());
+        let (mut refused, mut turns) = (self.router.refused(), RouteChanges::default());
         let (mut symmetric, mut relays, mut selectors) = (Vec::new(), Vec::new(), Vec::new());
         if let Some(agent) = self.router.olsr_mut() {
             (symmetric, relays) = (agent.neighbours().collect(), agent.mprs().to_vec());
@@ -446,12 +457,12 @@ impl Daemon {
             let (hellos, tcs, forwarded) = (counters.hellos, counters.tcs, counters.forwarded);
             let (duplicates, strangers) = (counters.duplicates, counters.strangers);
             messages = Messages::Olsr(MessageCounts { hellos, tcs, forwarded, duplicates, strangers });
-            refused = agent.refused();
+            refused += agent.refused();
             turns = agent.route_changes().unwrap_or_default();
         }
         // AODV has a route to a neighbour that hears this host.
-        let is_reached = |address: Ipv4Addr| {
-            let route: Option<&RouteStatus> = routes.get(&format!("{address}/32"));
+        let is_reached = |address: IpAddr| {
+            let route: Option<&RouteStatus> = routes.get(&Prefix::host(address).to_string());
             on_demand.is_some() && route.is_some_and(|route| route.via.is_none())
         };
         let heard = heard.into_iter().map(|heard| NeighbourStatus {
@@ -460,9 +471,9 @@ impl Daemon {
             interface: name(heard.interface),
             heard_ago: now.saturating_since(heard.at).as_secs_f64(),
             received: heard.received,
-            symmetric: symmetric.contains(&heard.main) || is_reached(heard.address),
-            relay: relays.contains(&heard.main),
-            selector: selectors.contains(&heard.main),
+            symmetric: symmetric.contains(&heard.name) || is_reached(heard.address),
+            relay: relays.contains(&heard.name),
+            selector: selectors.contains(&heard.name),
         });
         let neighbours: Vec<_> = heard.collect();
         let Installed { changes, refused: not_changed, .. } = self.installed;
@@ -484,10 +495,13 @@ impl Daemon {
     }
 }
 
-/// Number, name and first address of an interface that is up.
-fn usable<'a>(all: &[Interface], name: &'a String) -> Option<(u32, &'a String, Ipv4Addr)> {
+/// Number, name and first address of an interface that is up. One that is known on its link only is not an address to
+/// which others have routes.
+fn usable<'a>(all: &[Interface], name: &'a String, family: Family) -> Option<(u32, &'a String, IpAddr)> {
     let interface = all.iter().find(|interface| interface.name == *name && interface.is_up)?;
-    Some((interface.index, name, interface.addresses.first()?.address))
+    let mut addresses = interface.addresses.iter().map(|one| one.address);
+    let counts = |address: &IpAddr| Family::of(*address) == family && !is_of_link(*address);
+    Some((interface.index, name, addresses.find(counts)?))
 }
 
 trait Tried<T> {

@@ -5,13 +5,14 @@ use std::io;
 
 use multihop_netlink::{Route, add_route, remove_route, routes};
 
-use crate::config::{Config, Prefix};
+use crate::config::Config;
+use crate::prefix::{Family, Prefix};
 use crate::router::Path;
 
 /// The protocol number of this daemon's routes: `ip route show proto 77`.
 pub const PROTOCOL: u8 = 77;
 
-/// The routes that are in the kernel's tables.
+/// The routes of one family that are in the kernel's tables.
 #[derive(Debug, Default)]
 pub(crate) struct Installed {
     routes: BTreeMap<Prefix, Route>,
@@ -94,9 +95,10 @@ impl Installed {
     }
 }
 
-/// Removes all routes with this daemon's protocol number; returns how many there were.
-pub fn flush() -> io::Result<usize> {
-    let left = routes(PROTOCOL)?;
+/// Removes all routes of a family with this daemon's protocol number; returns how many there were.
+pub fn flush(family: Family) -> io::Result<usize> {
+    let mut left = routes(PROTOCOL)?;
+    left.retain(|route| Family::of(route.destination.0) == family);
     left.iter().try_for_each(|route| remove_route(route, PROTOCOL))?;
     Ok(left.len())
 }
@@ -107,6 +109,8 @@ const MOST_IMPOSSIBLE: usize = 16_384;
 
 #[cfg(test)]
 mod tests {
+    use std::net::Ipv4Addr;
+
     use multihop_netlink::interfaces;
     use multihop_netns::Namespace;
 
@@ -134,9 +138,9 @@ mod tests {
                     source: None,
                 };
                 // Through an address of this host itself.
-                let refused =
-                    (0..600_u32).map(|n| (Prefix::host((0x0b00_0000 + n).into()), path("10.0.1.1", 1)));
-                let genuine = (Prefix::host([10, 9, 9, 9].into()), path("10.0.1.2", 2));
+                let refused = (0..600_u32)
+                    .map(|n| (Prefix::host(Ipv4Addr::from_bits(0x0b00_0000 + n)), path("10.0.1.1", 1)));
+                let genuine = (Prefix::host([10, 9, 9, 9]), path("10.0.1.2", 2));
                 let wanted = refused.chain([genuine]).collect();
                 let mut installed = Installed::default();
                 let rounds =

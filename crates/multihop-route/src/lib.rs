@@ -9,17 +9,19 @@ mod config;
 mod daemon;
 mod kernel;
 mod parameters;
+mod prefix;
 mod privileges;
 mod router;
 mod socket;
 mod status;
 mod usage;
 
-pub use config::{Config, Prefix, Routing};
+pub use config::{Config, Routing};
 pub use daemon::{Reload, RouteError, Stop, run};
 pub use kernel::{PROTOCOL, flush};
+pub use prefix::{Family, Prefix};
 pub use router::{Arrival, Counters, Datagram, Fate, Heard, Key, OnDemandCounts, Path, Port, Router};
 pub use status::{
-    CONTROL, InterfaceStatus, MessageCounts, Messages, NeighbourStatus, OnDemandStatus, RouteStatus, Status,
+    InterfaceStatus, MessageCounts, Messages, NeighbourStatus, OnDemandStatus, RouteStatus, Status, control,
     status,
 };

@@ -3,21 +3,31 @@
 use std::fs;
 use std::path::PathBuf;
 
+use crate::prefix::Family;
+
 /// Parameters with the values that they had.
 #[derive(Debug, Default)]
 pub(crate) struct Parameters(Vec<(PathBuf, String)>);
 
 impl Parameters {
     /// Forwards packets between interfaces.
-    pub(crate) fn forward(&mut self) {
-        self.set("ipv4/ip_forward", "1");
-        // All neighbours are on the same link, but not all of them hear each other.
-        self.set("ipv4/conf/all/send_redirects", "0");
+    pub(crate) fn forward(&mut self, family: Family) {
+        match family {
+            Family::Ipv4 => {
+                self.set("ipv4/ip_forward", "1");
+                // All neighbours are on the same link, but not all of them hear each other.
+                self.set("ipv4/conf/all/send_redirects", "0");
+            }
+            Family::Ipv6 => self.set("ipv6/conf/all/forwarding", "1"),
+        }
     }
 
     /// The same for one interface.
-    pub(crate) fn forward_over(&mut self, interface: &str) {
-        self.set(&format!("ipv4/conf/{interface}/send_redirects"), "0");
+    pub(crate) fn forward_over(&mut self, interface: &str, family: Family) {
+        // Hosts follow a redirect of IPv6 only if it comes from the address of their gateway, and it never does.
+        if family == Family::Ipv4 {
+            self.set(&format!("ipv4/conf/{interface}/send_redirects"), "0");
+        }
     }
 
     /// Takes packets whose source is reached over another interface at the moment, or by none: RFC 3704's loose mode in

@@ -1,72 +1,107 @@
 //! The UDP socket of one interface.
 
 use std::io::{self, IoSlice, IoSliceMut};
-use std::net::{Ipv4Addr, SocketAddrV4};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 use nix::cmsg_space;
+use nix::errno::Errno;
 use nix::libc;
-use nix::sys::socket::sockopt::{Ipv4PacketInfo, Ipv4RecvTtl, RcvBufForce};
+use nix::sys::socket::sockopt::{Ipv4PacketInfo, Ipv4RecvTtl, Ipv6RecvPacketInfo, RcvBufForce};
 use nix::sys::socket::{
-    ControlMessage, ControlMessageOwned, MsgFlags, SockaddrIn, recvmsg, sendmsg, setsockopt,
+    ControlMessage, ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, sendmsg, setsockopt,
 };
 use socket2::{Domain, Protocol, Socket, Type};
 
+use crate::config::Config;
 use crate::router::Arrival;
 
 /// Sends to the neighbours of an interface, and receives what they send.
 #[derive(Debug)]
 pub(crate) struct PortSocket {
     socket: Socket,
-    address: Ipv4Addr,
+    /// The number of the interface.
+    interface: u32,
+    address: IpAddr,
     port: u16,
+    /// The neighbours, with IPv6.
+    pub(crate) group: Ipv6Addr,
 }
 
 impl PortSocket {
-    /// `waits`: whether messages wait behind data, or go first.
-    pub(crate) fn open(interface: &str, address: Ipv4Addr, port: u16, waits: bool) -> io::Result<Self> {
-        let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP))?;
+    /// On an interface, with its number and name.
+    pub(crate) fn open((interface, name): (u32, &str), address: IpAddr, config: &Config) -> io::Result<Self> {
+        let (port, group) = (config.routing.port(), config.group);
+        let domain = if address.is_ipv4() { Domain::IPV4 } else { Domain::IPV6 };
+        let socket = Socket::new(domain, Type::DGRAM, Some(Protocol::UDP))?;
         socket.set_nonblocking(true)?;
         socket.set_reuse_address(true)?;
-        socket.set_broadcast(true)?;
-        socket.set_tos_v4(if waits { 0 } else { INTERNETWORK_CONTROL })?;
-        socket.bind_device(Some(interface.as_bytes()))?;
-        setsockopt(&socket, Ipv4PacketInfo, &true)?;
-        setsockopt(&socket, Ipv4RecvTtl, &true)?;
+        socket.bind_device(Some(name.as_bytes()))?;
+        let class = if config.routing.messages_wait() { 0 } else { INTERNETWORK_CONTROL };
+        let any = match address {
+            IpAddr::V4(_) => {
+                socket.set_broadcast(true)?;
+                socket.set_tos_v4(class)?;
+                setsockopt(&socket, Ipv4PacketInfo, &true)?;
+                setsockopt(&socket, Ipv4RecvTtl, &true)?;
+                Ipv4Addr::UNSPECIFIED.into()
+            }
+            IpAddr::V6(_) => {
+                socket.set_only_v6(true)?;
+                socket.set_tclass_v6(class)?;
+                socket.set_multicast_if_v6(interface)?;
+                socket.set_multicast_loop_v6(false)?;
+                socket.join_multicast_v6(&group, interface)?;
+                setsockopt(&socket, Ipv6RecvPacketInfo, &true)?;
+                IpAddr::from(Ipv6Addr::UNSPECIFIED)
+            }
+        };
         // Neighbours' messages must not be lost in a flood of others. It takes CAP_NET_ADMIN.
         setsockopt(&socket, RcvBufForce, &RECEIVE_BUFFER)?;
-        socket.bind(&SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port).into())?;
-        Ok(Self { socket, address, port })
+        socket.bind(&SocketAddr::new(any, port).into())?;
+        Ok(Self { socket, interface, address, port, group })
     }
 
     /// Sends a datagram to a neighbour, or to all, with this TTL.
-    pub(crate) fn send(&self, to: Option<Ipv4Addr>, ttl: u8, bytes: &[u8]) -> io::Result<()> {
-        self.socket.set_ttl_v4(ttl.into())?;
-        let from = libc::in_addr { s_addr: u32::from_ne_bytes(self.address.octets()) };
-        let info =
-            libc::in_pktinfo { ipi_ifindex: 0, ipi_spec_dst: from, ipi_addr: libc::in_addr { s_addr: 0 } };
-        let to = SockaddrIn::from(SocketAddrV4::new(to.unwrap_or(Ipv4Addr::BROADCAST), self.port));
-        let source = [ControlMessage::Ipv4PacketInfo(&info)];
-        sendmsg(self.socket.as_raw_fd(), &[IoSlice::new(bytes)], &source, MsgFlags::empty(), Some(&to))?;
+    pub(crate) fn send(&self, to: Option<IpAddr>, ttl: u8, bytes: &[u8]) -> io::Result<()> {
+        match self.address {
+            IpAddr::V4(address) => {
+                self.socket.set_ttl_v4(ttl.into())?;
+                let from = libc::in_addr { s_addr: u32::from_ne_bytes(address.octets()) };
+                let any = libc::in_addr { s_addr: 0 };
+                let info = libc::in_pktinfo { ipi_ifindex: 0, ipi_spec_dst: from, ipi_addr: any };
+                let to = to.unwrap_or(Ipv4Addr::BROADCAST.into());
+                self.transmit(to, &ControlMessage::Ipv4PacketInfo(&info), bytes)
+            }
+            IpAddr::V6(address) => {
+                self.socket.set_multicast_hops_v6(ttl.into())?;
+                let from = libc::in6_addr { s6_addr: address.octets() };
+                let info = libc::in6_pktinfo { ipi6_addr: from, ipi6_ifindex: self.interface };
+                let to = to.unwrap_or(self.group.into());
+                self.transmit(to, &ControlMessage::Ipv6PacketInfo(&info), bytes)
+            }
+        }
+    }
+
+    fn transmit(&self, to: IpAddr, source: &ControlMessage<'_>, bytes: &[u8]) -> io::Result<()> {
+        let to = SockaddrStorage::from(SocketAddr::new(to, self.port));
+        let parts = [IoSlice::new(bytes)];
+        sendmsg(self.socket.as_raw_fd(), &parts, &[*source], MsgFlags::empty(), Some(&to))?;
         Ok(())
     }
 
-    /// The next datagram that has come over `interface`, this one's number; `None` if there is none now.
-    pub(crate) fn receive<'a>(
-        &self,
-        interface: u32,
-        buffer: &'a mut [u8],
-    ) -> io::Result<Option<(Arrival, &'a [u8])>> {
+    /// The next datagram that has come over the interface; `None` if there is none now.
+    pub(crate) fn receive<'a>(&self, buffer: &'a mut [u8]) -> io::Result<Option<(Arrival, &'a [u8])>> {
         loop {
-            let mut control = cmsg_space!(libc::in_pktinfo, i32);
+            let mut control = cmsg_space!(libc::in6_pktinfo, i32);
             let mut parts = [IoSliceMut::new(buffer)];
             let flags = MsgFlags::MSG_DONTWAIT;
             let received =
-                recvmsg::<SockaddrIn>(self.socket.as_raw_fd(), &mut parts, Some(&mut control), flags);
+                recvmsg::<SockaddrStorage>(self.socket.as_raw_fd(), &mut parts, Some(&mut control), flags);
             let received = match received {
                 Ok(received) => received,
-                Err(nix::errno::Errno::EAGAIN) => return Ok(None),
-                Err(nix::errno::Errno::EINTR) => continue,
+                Err(Errno::EAGAIN) => return Ok(None),
+                Err(Errno::EINTR) => continue,
                 Err(error) => return Err(error.into()),
             };
             let (mut to_all, mut ttl) = (false, 0);
@@ -75,17 +110,26 @@ impl PortSocket {
                     ControlMessageOwned::Ipv4PacketInfo(info) => {
                         to_all = is_broadcast(Ipv4Addr::from(info.ipi_addr.s_addr.to_ne_bytes()));
                     }
+                    ControlMessageOwned::Ipv6PacketInfo(info) => {
+                        to_all = info.ipi6_addr.s6_addr == self.group.octets();
+                    }
                     ControlMessageOwned::Ipv4Ttl(given) => ttl = u8::try_from(given).unwrap_or(0),
                     _ => {}
                 }
             }
             let whole = !received.flags.contains(MsgFlags::MSG_TRUNC);
-            if let Some(from) = received.address.filter(|_| whole) {
-                let (from, length) = (from.ip(), received.bytes);
+            if let Some(from) = received.address.as_ref().filter(|_| whole).and_then(address) {
+                let (interface, length) = (self.interface, received.bytes);
                 return Ok(Some((Arrival { interface, from, to_all, ttl }, &buffer[..length])));
             }
         }
     }
+}
+
+fn address(of: &SockaddrStorage) -> Option<IpAddr> {
+    let four = || of.as_sockaddr_in().map(|address| address.ip().into());
+    let six = || of.as_sockaddr_in6().map(|address| address.ip().into());
+    four().or_else(six)
 }
 
 /// Of the network or of this link. The kernel delivers no broadcasts of other networks.
@@ -99,7 +143,7 @@ impl AsFd for PortSocket {
     }
 }
 
-/// The type of service of routing messages (RFC 2474, class selector 6).
+/// The type of service of routing messages (RFC 2474, class selector 6); with IPv6, their traffic class.
 const INTERNETWORK_CONTROL: u32 = 0xc0;
 /// Bytes: a second of short messages at full load of a radio.
 const RECEIVE_BUFFER: usize = 4 << 20;

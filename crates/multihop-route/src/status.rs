@@ -1,11 +1,11 @@
 //! What a running daemon tells of itself: one JSON document for each connection to its socket.
 //!
 //! The socket has an abstract name, which belongs to the network namespace, as interfaces and routes do: it leaves no
-//! file, and one namespace has one daemon.
+//! file, and one namespace has one daemon of each family.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
@@ -15,10 +15,16 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::prefix::Family;
 use crate::router::{Counters, OnDemandCounts};
 
 /// The abstract name of the socket.
-pub const CONTROL: &str = "multihop-route";
+pub const fn control(family: Family) -> &'static str {
+    match family {
+        Family::Ipv4 => "multihop-route",
+        Family::Ipv6 => "multihop-route-ipv6",
+    }
+}
 
 /// The state of a daemon.
 #[derive(Clone, Debug, Serialize)]
@@ -26,7 +32,7 @@ pub struct Status {
     /// The routing protocol.
     pub protocol: &'static str,
     /// The address by which other nodes know this host.
-    pub main_address: Option<Ipv4Addr>,
+    pub main_address: Option<IpAddr>,
     /// Since the start of the agent, s.
     pub seconds: f64,
     /// The interfaces of the configuration.
@@ -77,16 +83,16 @@ pub struct InterfaceStatus {
     /// Its name.
     pub name: String,
     /// Its address; `None` while it is down or missing.
-    pub address: Option<Ipv4Addr>,
+    pub address: Option<IpAddr>,
 }
 
 /// A neighbour's interface.
 #[derive(Clone, Debug, Serialize)]
 pub struct NeighbourStatus {
     /// Its address.
-    pub address: Ipv4Addr,
+    pub address: IpAddr,
     /// The neighbour's main address.
-    pub main_address: Ipv4Addr,
+    pub main_address: IpAddr,
     /// The name of this host's interface.
     pub interface: String,
     /// Since it was last heard, s.
@@ -105,7 +111,7 @@ pub struct NeighbourStatus {
 #[derive(Clone, Debug, Serialize)]
 pub struct RouteStatus {
     /// The neighbour; `None` if the destination is one.
-    pub via: Option<Ipv4Addr>,
+    pub via: Option<IpAddr>,
     /// The name of the interface.
     pub interface: String,
     /// Hops to the destination, or to its gateway.
@@ -129,9 +135,9 @@ pub struct MessageCounts {
     pub strangers: u64,
 }
 
-/// Asks the daemon of this network namespace; returns its JSON document.
-pub fn status() -> io::Result<String> {
-    let mut stream = UnixStream::connect_addr(&SocketAddr::from_abstract_name(CONTROL)?)?;
+/// Asks the daemon of a family in this network namespace; returns its JSON document.
+pub fn status(family: Family) -> io::Result<String> {
+    let mut stream = UnixStream::connect_addr(&SocketAddr::from_abstract_name(control(family))?)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     let mut text = String::new();
     stream.read_to_string(&mut text)?;
@@ -148,8 +154,8 @@ pub(crate) struct Reporter {
 
 impl Reporter {
     /// Takes the name; `None` if another daemon has it.
-    pub(crate) fn open() -> io::Result<Option<Self>> {
-        match UnixListener::bind_addr(&SocketAddr::from_abstract_name(CONTROL)?) {
+    pub(crate) fn open(family: Family) -> io::Result<Option<Self>> {
+        match UnixListener::bind_addr(&SocketAddr::from_abstract_name(control(family))?) {
             Ok(listener) => {
                 listener.set_nonblocking(true)?;
                 Ok(Some(Self { listener, busy: Arc::default() }))

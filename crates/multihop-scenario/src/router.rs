@@ -15,6 +15,10 @@ use crate::read::{Keys, settings};
 pub struct RouterSettings {
     /// Names of interfaces.
     pub interfaces: Vec<String>,
+    /// Whether its routes are those of IPv6.
+    pub ipv6: bool,
+    /// The multicast group for messages of IPv6; `None`: the daemon's choice.
+    pub group: Option<String>,
     /// Networks that it announces, each as `ADDRESS/BITS` or `default`.
     pub announce: Vec<String>,
     /// A file with the key that signs packets.
@@ -78,6 +82,10 @@ impl RouterSettings {
         if self.on_demand.is_some() && !is_aodv {
             keys.refuse("on_demand", "allowed with protocol = \"aodv\"".into());
         }
+        if self.ipv6 && is_aodv {
+            let problem = "found true, allowed with protocol = \"olsr\" or \"apdr\": RFC 3561 has IPv4 only";
+            keys.refuse("ipv6", problem.into());
+        }
         for (key, is_given) in [("announce", !self.announce.is_empty()), ("key", self.key.is_some())] {
             if is_given && is_aodv {
                 keys.refuse(key, "allowed with protocol = \"olsr\" or \"apdr\"".into());
@@ -98,6 +106,8 @@ impl Default for RouterSettings {
     fn default() -> Self {
         Self {
             interfaces: Vec::new(),
+            ipv6: false,
+            group: None,
             announce: Vec::new(),
             key: None,
             neighbors: Vec::new(),
@@ -115,24 +125,22 @@ impl Default for RouterSettings {
 
 impl Settings for RouterSettings {
     fn keys(&mut self, keys: &mut dyn Visitor) {
-        let mut texts = |name, field: &mut Vec<String>, about| {
-            let allowed = Allowed::List(&Allowed::Text(LONGEST), None);
-            let given = keys.about(about).value(name, allowed, Some(Value::List(Vec::new())));
-            let given = given.map_or_else(Vec::new, Value::into_list);
-            *field = given.into_iter().map(Value::into_text).collect();
-        };
-        texts(
-            "interfaces",
-            &mut self.interfaces,
-            "Names of the interfaces over which it talks to neighbours.",
-        );
+        let about = "Names of the interfaces over which it talks to neighbours.";
+        texts(keys, "interfaces", &mut self.interfaces, about);
+        let about = "Routes of IPv6 in place of IPv4; one daemon of each family can run on a host.";
+        keys.about(about).switch("ipv6", &mut self.ipv6);
+        let about = "Multicast group for messages, with ipv6 = true; without it ff02::6d, all routers of a mesh on the link.";
+        keys.about(about).text_if_set("group", &mut self.group, LONGEST);
+        if self.group.is_some() && !self.ipv6 {
+            keys.refuse("group", "allowed with ipv6 = true".into());
+        }
         let about = "Networks behind this host, which it announces to others: ADDRESS/BITS, or default.";
-        texts("announce", &mut self.announce, about);
+        texts(keys, "announce", &mut self.announce, about);
         let about =
             "The only neighbours to which it listens, by the addresses of their interfaces; if empty, all.";
-        texts("neighbors", &mut self.neighbors, about);
+        texts(keys, "neighbors", &mut self.neighbors, about);
         let about = "Routes lead only to destinations in these networks; if empty, anywhere.";
-        texts("within", &mut self.within, about);
+        texts(keys, "within", &mut self.within, about);
         let about = "File with a key that all hosts have (multihop keygen --shared); packets without its signature are not used.";
         keys.about(about).text_if_set("key", &mut self.key, LONGEST_PATH);
         keys.about("Routing table for its routes; 254 is main.").whole(
@@ -152,6 +160,14 @@ impl Settings for RouterSettings {
         keys.table(&routing, &mut |keys| self.routing_keys(keys));
         self.on_demand_keys(keys);
     }
+}
+
+/// A key with a list of texts.
+fn texts(keys: &mut dyn Visitor, name: &'static str, field: &mut Vec<String>, about: &str) {
+    let allowed = Allowed::List(&Allowed::Text(LONGEST), None);
+    let given = keys.about(about).value(name, allowed, Some(Value::List(Vec::new())));
+    let given = given.map_or_else(Vec::new, Value::into_list);
+    *field = given.into_iter().map(Value::into_text).collect();
 }
 
 fn read_olsr(mut config: olsr::Config, keys: &mut dyn Visitor) -> RouterProtocol {

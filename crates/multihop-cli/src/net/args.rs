@@ -404,7 +404,10 @@ pub(crate) struct RouteArgs {
     /// Names of the interfaces over which it talks to neighbours.
     #[arg(value_name = "INTERFACE")]
     pub(crate) interfaces: Vec<String>,
-    /// Configuration in TOML: interfaces, announce, neighbors, within, table, priority, forward, user, on_demand, and the
+    /// Routes of IPv6 in place of IPv4; one daemon of each family can run on a host.
+    #[arg(long, global = true)]
+    pub(crate) ipv6: bool,
+    /// Configuration in TOML: interfaces, ipv6, group, announce, neighbors, within, table, priority, forward, user, on_demand, and the
     /// table routing as in scenarios.
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,

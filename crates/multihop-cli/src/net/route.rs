@@ -1,11 +1,10 @@
 //! `multihop route`.
 
-use std::fmt::Display;
-use std::str::FromStr;
+use std::net::Ipv6Addr;
 
 use anyhow::Context;
 use multihop_net::SharedKey;
-use multihop_route::{Config, Key, RouteError, Routing, Stop, flush, run, status};
+use multihop_route::{Config, Family, Key, RouteError, Routing, Stop, flush, run, status};
 use multihop_scenario::{RouterProtocol, RouterSettings, Source};
 
 use super::args::{RouteArgs, RouteQuestion};
@@ -15,14 +14,17 @@ use crate::{CommandError, output};
 
 /// Runs the daemon until a signal ends it, or asks it something.
 pub(crate) fn route(args: &RouteArgs, verbosity: Verbosity) -> Result<(), CommandError> {
+    let family = family(args.ipv6);
     match args.question {
-        Some(RouteQuestion::Status { page: Some(address) }) => return Ok(route_page::serve(address)?),
+        Some(RouteQuestion::Status { page: Some(address) }) => {
+            return Ok(route_page::serve(address, family)?);
+        }
         Some(RouteQuestion::Status { page: None }) => {
-            let text = status().context(NO_DAEMON)?;
+            let text = status(family).with_context(|| no_daemon(family))?;
             return Ok(output::line(format_args!("{}", text.trim_end()))?);
         }
         Some(RouteQuestion::Flush) => {
-            let removed = flush().context("cannot remove the routes")?;
+            let removed = flush(family).context("cannot remove the routes")?;
             return Ok(output::line(format_args!("removed {removed} routes"))?);
         }
         None => {}
@@ -40,7 +42,7 @@ pub(crate) fn route(args: &RouteArgs, verbosity: Verbosity) -> Result<(), Comman
     }
     let mut reload = || self::config(args).map_err(problem);
     match run(config, &stop, &mut reload) {
-        Err(error @ RouteError::Runs) => Err(CommandError::Usage(error.to_string())),
+        Err(error @ RouteError::Runs(_)) => Err(CommandError::Usage(error.to_string())),
         // A signal is how a daemon ends.
         result => Ok(result.map_err(anyhow::Error::from)?),
     }
@@ -61,22 +63,28 @@ fn config(args: &RouteArgs) -> Result<Config, CommandError> {
     let given = lists.into_iter().filter(|(_, list)| !list.is_empty());
     let lists = given.map(|(key, list)| (key.to_owned(), format!("{list:?}")));
     let key = args.key.iter().map(|path| ("key".to_owned(), format!("{path:?}")));
-    let overrides: Vec<_> = args.set.iter().cloned().chain(lists).chain(key).collect();
+    let ipv6 = args.ipv6.then(|| ("ipv6".to_owned(), "true".to_owned()));
+    let overrides: Vec<_> = args.set.iter().cloned().chain(lists).chain(key).chain(ipv6).collect();
     let settings = RouterSettings::load(&source, &overrides)?;
     let key = settings.key.as_ref().map(|path| SharedKey::load(path.as_ref())).transpose();
     let key = key.context("cannot read the key (multihop keygen --shared creates one)")?;
+    let family = family(settings.ipv6);
+    let networks = |key: &str, texts: &[String]| parsed(key, texts, |text| family.network(text));
+    let group = |text| parsed("group", &[text], multicast).map(|groups| groups[0]);
     Ok(Config {
+        family,
+        group: settings.group.map_or(Ok(Config::default().group), group)?,
         key: key.map(|key| Key::new(*key.psk())),
-        announce: parsed("announce", &settings.announce)?,
-        neighbors: parsed("neighbors", &settings.neighbors)?,
-        within: parsed("within", &settings.within)?,
+        announce: networks("announce", &settings.announce)?,
+        neighbors: parsed("neighbors", &settings.neighbors, |text| family.address(text))?,
+        within: networks("within", &settings.within)?,
         interfaces: settings.interfaces,
         protocol: settings.protocol,
         routing: match settings.routing {
             RouterProtocol::Olsr(olsr) => Routing::Olsr(olsr),
             RouterProtocol::Aodv(aodv) => Routing::Aodv(aodv),
         },
-        on_demand: settings.on_demand.map(|networks| parsed("on_demand", &networks)).transpose()?,
+        on_demand: settings.on_demand.map(|texts| networks("on_demand", &texts)).transpose()?,
         table: settings.table,
         priority: settings.priority,
         forward: settings.forward,
@@ -84,12 +92,22 @@ fn config(args: &RouteArgs) -> Result<Config, CommandError> {
     })
 }
 
-fn parsed<T: FromStr>(key: &str, texts: &[String]) -> Result<Vec<T>, CommandError>
-where
-    T::Err: Display,
-{
+const fn family(ipv6: bool) -> Family {
+    if ipv6 { Family::Ipv6 } else { Family::Ipv4 }
+}
+
+fn multicast(text: &str) -> Result<Ipv6Addr, String> {
+    let group = text.parse().ok().filter(Ipv6Addr::is_multicast);
+    group.ok_or_else(|| "allowed: a multicast address of IPv6".to_owned())
+}
+
+fn parsed<T>(
+    key: &str,
+    texts: &[String],
+    read: impl Fn(&str) -> Result<T, String>,
+) -> Result<Vec<T>, CommandError> {
     let read = |text: &String| {
-        text.parse().map_err(|problem| CommandError::Usage(format!("{key}: found {text:?}, {problem}")))
+        read(text).map_err(|problem| CommandError::Usage(format!("{key}: found {text:?}, {problem}")))
     };
     texts.iter().map(read).collect()
 }
@@ -105,4 +123,7 @@ fn problem(error: CommandError) -> String {
     }
 }
 
-pub(super) const NO_DAEMON: &str = "no multihop route answers in this network namespace";
+pub(super) fn no_daemon(family: Family) -> String {
+    let hint = if family == Family::Ipv4 { " (--ipv6 asks the daemon of IPv6)" } else { "" };
+    format!("no multihop route of {family} answers in this network namespace{hint}")
+}

@@ -5,9 +5,9 @@ use std::io::{self, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 
 use anyhow::Context;
-use multihop_route::status;
+use multihop_route::{Family, status};
 
-use super::route::NO_DAEMON;
+use super::route::no_daemon;
 use crate::http::{self, Asked, Connections, head};
 use crate::output;
 
@@ -15,7 +15,7 @@ use crate::output;
 const PAGE: &str = include_str!(concat!(env!("OUT_DIR"), "/routes.html"));
 
 /// Serves until the process is killed.
-pub(crate) fn serve(address: SocketAddr) -> anyhow::Result<()> {
+pub(crate) fn serve(address: SocketAddr, family: Family) -> anyhow::Result<()> {
     if PAGE.is_empty() {
         anyhow::bail!(
             "this command was built without its pages; make build includes them where Node 20 is installed"
@@ -25,11 +25,11 @@ pub(crate) fn serve(address: SocketAddr) -> anyhow::Result<()> {
         TcpListener::bind(address).with_context(|| format!("cannot serve the page at {address}"))?;
     let address = listener.local_addr().with_context(|| format!("cannot serve the page at {address}"))?;
     output::line(format_args!("open http://{address}/ in a browser; Ctrl-C ends the page"))?;
-    http::serve(&listener, &Connections::default(), answer);
+    http::serve(&listener, &Connections::default(), move |asked, stream| answer(asked, stream, family));
     Ok(())
 }
 
-fn answer(asked: &Asked, stream: &mut TcpStream) -> io::Result<()> {
+fn answer(asked: &Asked, stream: &mut TcpStream, family: Family) -> io::Result<()> {
     if !asked.host.as_deref().is_some_and(is_address) {
         head(stream, "403 Forbidden", "text/plain")?;
         return stream.write_all(b"open this page by its address");
@@ -39,14 +39,14 @@ fn answer(asked: &Asked, stream: &mut TcpStream) -> io::Result<()> {
             head(stream, "200 OK", "text/html; charset=utf-8")?;
             stream.write_all(PAGE.as_bytes())
         }
-        Some("/status") => match status() {
+        Some("/status") => match status(family) {
             Ok(text) => {
                 head(stream, "200 OK", "application/json")?;
                 stream.write_all(text.as_bytes())
             }
             Err(_) => {
                 head(stream, "503 Service Unavailable", "text/plain")?;
-                stream.write_all(NO_DAEMON.as_bytes())
+                stream.write_all(no_daemon(family).as_bytes())
             }
         },
         _ => head(stream, "404 Not Found", "text/plain"),

@@ -7,7 +7,7 @@ use multihop_wire::olsr::{Hello, Link, LinkCode, NeighbourType};
 use super::Port;
 use super::neighbours::Neighbours;
 
-/// The addresses of this host.
+/// The addresses of this host, by the agent's names for them.
 pub(super) struct Own<'a> {
     pub(super) main: Ipv4Addr,
     /// Of the interface over which a HELLO came.
@@ -45,7 +45,7 @@ impl Own<'_> {
     }
 
     fn is_own(&self, address: Ipv4Addr) -> bool {
-        self.ports.iter().any(|port| port.address == address)
+        self.ports.iter().any(|port| port.name == address)
     }
 }
 

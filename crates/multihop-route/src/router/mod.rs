@@ -1,12 +1,13 @@
 //! The part of the daemon without sockets: datagrams, interfaces and time in, datagrams and routes out.
 
 mod hello;
+mod names;
 mod neighbours;
 mod on_demand;
 mod signing;
 
 use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
 use multihop_core::{Duration, Instant, Machine, Rng};
@@ -16,7 +17,9 @@ use multihop_routing::{aodv, olsr};
 use multihop_wire::olsr::{Body, Message, Packet};
 use serde::Serialize;
 
-use crate::config::{Config, Prefix, Routing};
+use crate::config::{Config, Routing};
+use crate::prefix::{Family, Prefix, is_of_link};
+use names::{Names, OfFamily};
 use neighbours::Neighbours;
 use on_demand::OnDemand;
 
@@ -27,16 +30,18 @@ pub use signing::Key;
 /// A routing agent behind several interfaces, and the routes that it has found.
 ///
 /// The agent has one interface, that of the main address. HELLOs of OLSR that arrive are changed so that they name it,
-/// and those that leave so that each interface declares its own links (RFC 3626 §6.2).
+/// and those that leave so that each interface declares its own links (RFC 3626 §6.2). With IPv6, the agent knows nodes by
+/// names of 32 bits, and so does all that is behind [`receive`](Self::receive).
 #[derive(Debug)]
 pub struct Router {
     config: Config,
     agent: Option<Agent>,
     ports: Vec<Port>,
     /// All addresses of this host.
-    own: Vec<Ipv4Addr>,
+    own: Vec<IpAddr>,
     /// Those of the interfaces of the configuration, even of one without a carrier: the kernel still takes packets for it.
-    aliases: Vec<Ipv4Addr>,
+    aliases: Vec<IpAddr>,
+    names: Names,
     neighbours: Neighbours,
     rng: Rng,
     /// Seconds of a clock that goes on between two starts, at the zero of the driver's clock.
@@ -67,7 +72,7 @@ pub struct Arrival {
     /// The number of the interface.
     pub interface: u32,
     /// The sender's address.
-    pub from: Ipv4Addr,
+    pub from: IpAddr,
     /// Whether it was sent to all neighbours. No router forwards such a datagram, so that a neighbour has sent it.
     pub to_all: bool,
     /// The IP TTL with which it came.
@@ -80,7 +85,9 @@ pub struct Port {
     /// The interface's number in the kernel.
     pub index: u32,
     /// Its address.
-    pub address: Ipv4Addr,
+    pub address: IpAddr,
+    /// The agent's name for it.
+    name: Ipv4Addr,
     /// Of its next packet.
     sequence: u16,
 }
@@ -91,7 +98,7 @@ pub struct Datagram {
     /// The number of the interface.
     pub interface: u32,
     /// The neighbour; `None`: all that the interface reaches.
-    pub to: Option<Ipv4Addr>,
+    pub to: Option<IpAddr>,
     /// The IP TTL with which it leaves.
     pub ttl: u8,
     /// What it contains.
@@ -102,7 +109,7 @@ pub struct Datagram {
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 pub struct Path {
     /// The neighbour; `None` if the destination is one.
-    pub via: Option<Ipv4Addr>,
+    pub via: Option<IpAddr>,
     /// The number of the interface.
     pub interface: u32,
     /// Hops to the destination, or to its gateway.
@@ -110,7 +117,7 @@ pub struct Path {
     /// What the path costs, if routes are chosen by cost: microseconds, or thousandths of transmissions.
     pub cost: Option<u64>,
     /// The address from which packets of this host leave; `None`: the kernel's choice.
-    pub source: Option<Ipv4Addr>,
+    pub source: Option<IpAddr>,
 }
 
 /// Datagrams that were not used, by the reason.
@@ -140,8 +147,8 @@ pub struct Counters {
 
 impl Port {
     /// An interface with this number and address.
-    pub const fn new(index: u32, address: Ipv4Addr) -> Self {
-        Self { index, address, sequence: 0 }
+    pub fn new(index: u32, address: impl Into<IpAddr>) -> Self {
+        Self { index, address: address.into(), name: Ipv4Addr::UNSPECIFIED, sequence: 0 }
     }
 }
 
@@ -149,6 +156,7 @@ impl Router {
     /// A router without interfaces. `epoch`: seconds of a clock that goes on between two starts.
     pub fn new(config: Config, seed: u64, epoch: u64) -> Self {
         Self {
+            names: Names::new(config.family),
             config,
             agent: None,
             ports: Vec::new(),
@@ -167,12 +175,12 @@ impl Router {
         &self.config
     }
 
-    /// Changes the configuration. If the protocol has other parameters, the agent begins anew.
+    /// Changes the configuration, except for its family. If the protocol has other parameters, the agent begins anew.
     pub fn configure(&mut self, now: Instant, config: Config) {
         if config.routing != self.config.routing {
             self.agent = None;
         }
-        self.config = config;
+        self.config = Config { family: self.config.family, ..config };
         self.begin(now);
     }
 
@@ -182,9 +190,14 @@ impl Router {
         let before = std::mem::take(&mut self.ports);
         let sequence =
             |port: &Port| before.iter().find(|old| old.index == port.index).map_or(0, |old| old.sequence);
-        self.ports = ports.iter().map(|port| Port { sequence: sequence(port), ..*port }).collect();
+        for port in ports {
+            // An address of the other family is not used.
+            if let Some(name) = self.names.own(now, port.address) {
+                self.ports.push(Port { name, sequence: sequence(port), ..*port });
+            }
+        }
         self.neighbours.keep(|index| ports.iter().any(|port| port.index == index));
-        let lost = |agent: &Agent| !ports.iter().any(|port| port.address == agent.main);
+        let lost = |agent: &Agent| !self.ports.iter().any(|port| port.name == agent.main);
         if self.agent.as_ref().is_some_and(lost) {
             self.agent = None;
         }
@@ -193,9 +206,13 @@ impl Router {
 
     /// Makes the agent if it is missing, and tells it what to announce.
     fn begin(&mut self, now: Instant) {
+        self.names.release(now);
+        for port in &self.ports {
+            self.names.own(now, port.address);
+        }
         let Some(first) = self.ports.first() else { return };
         let seconds = self.epoch + now.as_nanos() / 1_000_000_000;
-        let (config, rng, main) = (&self.config, &mut self.rng, first.address);
+        let (config, rng, main) = (&self.config, &mut self.rng, first.name);
         let agent = self.agent.get_or_insert_with(|| {
             let protocol = match &config.routing {
                 Routing::Olsr(olsr) => {
@@ -212,18 +229,25 @@ impl Router {
             Agent { main, protocol, since: now }
         });
         let main = agent.main;
-        let others = self.ports.iter().map(|port| port.address).filter(|address| *address != main).collect();
+        let others = self.ports.iter().map(|port| port.name).filter(|name| *name != main).collect();
         match &mut agent.protocol {
             Protocol::Olsr(olsr) => {
-                let networks = config.announce.iter().map(|network| (network.parts().0, network.mask()));
+                let mut name = |address| self.names.own(now, address);
+                let networks = config
+                    .announce
+                    .iter()
+                    .filter_map(|network| Some((name(network.parts().0)?, name(network.mask())?)));
                 olsr.announce(olsr::Announced { interfaces: others, networks: networks.collect() });
             }
-            Protocol::Aodv(aodv) => aodv.agent.set_aliases(self.aliases.clone()),
+            Protocol::Aodv(aodv) => {
+                let aliases = self.aliases.iter().filter_map(|address| self.names.find(*address));
+                aodv.agent.set_aliases(aliases.collect());
+            }
         }
     }
 
     /// All addresses of this host, and those by which other nodes may know it. Before [`set_ports`](Self::set_ports).
-    pub fn set_own(&mut self, addresses: Vec<Ipv4Addr>, aliases: Vec<Ipv4Addr>) {
+    pub fn set_own(&mut self, addresses: Vec<IpAddr>, aliases: Vec<IpAddr>) {
         (self.own, self.aliases) = (addresses, aliases);
     }
 
@@ -239,13 +263,17 @@ impl Router {
         }
         match self.config.routing {
             Routing::Olsr(_) if !arrival.to_all => {}
-            Routing::Olsr(_) => self.receive_olsr(now, arrival.interface, from, bytes),
+            Routing::Olsr(_) => match from {
+                IpAddr::V4(from) => self.receive_olsr(now, arrival.interface, from, bytes),
+                IpAddr::V6(from) => self.receive_olsr(now, arrival.interface, from, bytes),
+            },
             Routing::Aodv(_) => self.receive_aodv(now, arrival, bytes),
         }
     }
 
     fn receive_aodv(&mut self, now: Instant, arrival: Arrival, bytes: &[u8]) {
-        let Arrival { interface, from, to_all, ttl } = arrival;
+        let Arrival { interface, to_all, ttl, .. } = arrival;
+        let Some(from) = self.names.find(arrival.from) else { return };
         let sound = on_demand::parse(bytes).filter(|_| Prefix::host(from).is_routable());
         let Some(message) = sound else {
             self.counters.malformed += 1;
@@ -267,7 +295,7 @@ impl Router {
         }
     }
 
-    fn receive_olsr(&mut self, now: Instant, interface: u32, from: Ipv4Addr, bytes: &[u8]) {
+    fn receive_olsr<A: OfFamily>(&mut self, now: Instant, interface: u32, from: A, bytes: &[u8]) {
         let Some(port) = self.ports.iter().find(|port| port.index == interface) else { return };
         let Some(mut packet) = parse(from, bytes) else {
             self.counters.malformed += 1;
@@ -276,9 +304,9 @@ impl Router {
         let stamp = match &self.config.key {
             None => None,
             Some(key) => {
-                let (last, clock) = (self.neighbours.stamp(from), self.clock(now));
+                let last = self.names.find(from.into()).and_then(|name| self.neighbours.stamp(name));
                 let stamp = key.verify(&mut packet, from, bytes);
-                let stamp = stamp.filter(|stamp| signing::is_fresh(*stamp, last, clock));
+                let stamp = stamp.filter(|stamp| signing::is_fresh(*stamp, last, self.clock(now)));
                 if stamp.is_none() {
                     self.counters.unsigned += 1;
                     return;
@@ -287,14 +315,17 @@ impl Router {
             }
         };
         let main = packet.messages.iter().find(|message| matches!(message.body, Body::Hello(_)));
-        let main = main.map(|message| message.originator);
+        let main = main.and_then(|message| self.names.mention(now, message.originator.into(), now));
+        let Some(from) = self.names.mention(now, from.into(), now) else { return };
         let known = self.neighbours.hear(now, interface, from, main, Some(packet.sequence), stamp);
         if let Some(counter) = known.counter(&mut self.counters) {
             *counter += 1;
             return;
         }
         let Some(Agent { main, protocol: Protocol::Olsr(olsr), .. }) = &mut self.agent else { return };
-        let own = hello::Own { main: *main, port: port.address, ports: &self.ports };
+        let own = hello::Own { main: *main, port: port.name, ports: &self.ports };
+        let named = packet.messages.iter().filter_map(|message| self.names.named(now, message));
+        let mut packet = Packet { sequence: packet.sequence, messages: named.collect() };
         for message in &mut packet.messages {
             if let Body::Hello(hello) = &mut message.body {
                 own.translate(hello);
@@ -344,12 +375,14 @@ impl Router {
         while let Some(output) = olsr.poll_output(now) {
             let Output::Message { message: RoutingMessage::Olsr(packet), .. } = output else { continue };
             for port in &mut self.ports {
-                let mut packet = packet_of(&packet, port, &self.neighbours);
+                let packet = packet_of(&packet, port, &self.neighbours);
                 port.sequence = port.sequence.wrapping_add(1);
                 self.stamp += 1;
-                let bytes = match &self.config.key {
-                    Some(key) => key.sign(&mut packet, port.address, *main, self.stamp),
-                    None => emitted(&packet),
+                let mut seal =
+                    Seal { now, names: &mut self.names, key: self.config.key.as_ref(), stamp: self.stamp };
+                let bytes = match self.config.family {
+                    Family::Ipv4 => seal.bytes::<Ipv4Addr>(&packet, port, *main),
+                    Family::Ipv6 => seal.bytes::<Ipv6Addr>(&packet, port, *main),
                 };
                 datagrams.push(Datagram { interface: port.index, to: None, ttl: 1, bytes });
             }
@@ -361,8 +394,9 @@ impl Router {
         let messages = self.aodv().map(OnDemand::take_messages).unwrap_or_default();
         let mut datagrams = Vec::new();
         for message in messages {
-            let (to, ttl) = (message.to, message.ttl);
-            let over = to.map(|to| self.neighbours.interface(to));
+            let ttl = message.ttl;
+            let over = message.to.map(|to| self.neighbours.interface(to));
+            let to = message.to.map(IpAddr::V4);
             for port in self.ports.iter().filter(|port| over.is_none_or(|over| over == Some(port.index))) {
                 datagrams.push(Datagram { interface: port.index, to, ttl, bytes: message.over(port) });
             }
@@ -374,7 +408,7 @@ impl Router {
     pub fn catch(&mut self, now: Instant, packet: &[u8]) {
         // Not a packet for one host: the kernel drops it without a word, too.
         let Some(ends) = on_demand::ends(packet) else { return };
-        let own = self.own.contains(&ends.0) || self.ports.iter().any(|port| port.address == ends.0);
+        let own = self.own.contains(&ends.0.into()) || self.ports.iter().any(|port| port.name == ends.0);
         let allowed = self.allows(Prefix::host(ends.1));
         if let Some(aodv) = self.aodv() {
             if allowed {
@@ -387,14 +421,15 @@ impl Router {
 
     /// The kernel has transmitted a packet from one host to another over an interface of this router.
     pub fn on_use(&mut self, now: Instant, source: Ipv4Addr, destination: Ipv4Addr) {
-        let forwarded = (!self.own.contains(&source)).then_some(source);
+        let forwarded = (!self.own.contains(&source.into())).then_some(source);
         if let Some(aodv) = self.aodv() {
             aodv.agent.on_use(now, forwarded, destination);
         }
     }
 
     /// The kernel has not found a neighbour's link address.
-    pub fn on_neighbour_failed(&mut self, now: Instant, interface: u32, neighbour: Ipv4Addr) {
+    pub fn on_neighbour_failed(&mut self, now: Instant, interface: u32, neighbour: IpAddr) {
+        let Some(neighbour) = self.names.find(neighbour) else { return };
         if self.neighbours.interface(neighbour) == Some(interface)
             && let Some(aodv) = self.aodv()
         {
@@ -444,7 +479,11 @@ impl Router {
     pub fn routes(&mut self, now: Instant) -> BTreeMap<Prefix, Path> {
         let found = match self.agent.as_mut().map(|agent| &mut agent.protocol) {
             None => Vec::new(),
-            Some(Protocol::Olsr(olsr)) => found_by_olsr(now, olsr, &self.neighbours, &self.config.announce),
+            Some(Protocol::Olsr(olsr)) => {
+                let announced = &self.config.announce;
+                Found { now, agent: olsr, neighbours: &self.neighbours, names: &mut self.names }
+                    .all(announced)
+            }
             Some(Protocol::Aodv(_)) => self.found_by_aodv(),
         };
         let (mut routes, mut left_out) = (BTreeMap::new(), 0);
@@ -468,8 +507,8 @@ impl Router {
         let Some(Agent { main, protocol: Protocol::Aodv(aodv), .. }) = &self.agent else { return Vec::new() };
         let path = |(to, next_hop, hops): (Ipv4Addr, Ipv4Addr, u8)| {
             let interface = self.neighbours.interface(next_hop)?;
-            let source = (to != next_hop).then_some(*main);
-            Some((Prefix::host(to), Path { via: Some(next_hop), interface, hops, cost: None, source }))
+            let source = (to != next_hop).then_some((*main).into());
+            Some((Prefix::host(to), Path { via: Some(next_hop.into()), interface, hops, cost: None, source }))
         };
         aodv.routes().into_iter().filter_map(path).take(MOST_ROUTES).collect()
     }
@@ -480,11 +519,12 @@ impl Router {
     }
 
     /// The main address.
-    pub fn main(&self) -> Option<Ipv4Addr> {
-        self.agent.as_ref().map(|agent| agent.main)
+    pub fn main(&self) -> Option<IpAddr> {
+        let main = self.agent.as_ref()?.main;
+        self.ports.iter().find(|port| port.name == main).map(|port| port.address)
     }
 
-    /// The agent of OLSR, for those who show its state.
+    /// The agent of OLSR, for those who show its state. With IPv6, it knows nodes by [names](Heard::name).
     pub fn olsr_mut(&mut self) -> Option<&mut olsr::Agent> {
         match &mut self.agent.as_mut()?.protocol {
             Protocol::Olsr(olsr) => Some(olsr),
@@ -493,8 +533,14 @@ impl Router {
     }
 
     /// The interfaces of neighbours that were heard.
-    pub fn heard(&self) -> impl Iterator<Item = Heard> {
-        self.neighbours.iter()
+    pub fn heard(&mut self, now: Instant) -> impl Iterator<Item = Heard> {
+        let names = &mut self.names;
+        self.neighbours.iter(move |name| names.address(now, name))
+    }
+
+    /// Messages that mentioned nodes for which there was no room.
+    pub fn refused(&self) -> u64 {
+        self.names.refused()
     }
 
     /// The counters so far.
@@ -503,57 +549,88 @@ impl Router {
     }
 }
 
-fn emitted(packet: &Packet) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(packet.len());
-    packet.emit(&mut bytes);
-    bytes
-}
-
-/// Nodes, then their further addresses, then networks behind gateways: what comes later replaces what came before. So a
-/// node's own announcement of an address is overridden by the claim of another node to be that address.
-fn found_by_olsr(
+/// Makes datagrams of packets.
+struct Seal<'a> {
     now: Instant,
-    agent: &mut olsr::Agent,
-    neighbours: &Neighbours,
-    announced: &[Prefix],
-) -> Vec<(Prefix, Path)> {
-    let mut hosts = agent.routes().to_vec();
-    hosts.sort_by_key(|route| route.hops);
-    let mut paths = BTreeMap::new();
-    for route in hosts.into_iter().take(MOST_ROUTES) {
-        let next_hop = agent.choose_next_hop(now, route.destination).unwrap_or(route.next_hop);
-        if let Some(interface) = neighbours.interface(next_hop) {
-            let (cost, hops) = (agent.cost(route.destination), route.hops);
-            let path = Path { via: Some(next_hop), interface, hops, cost, source: None };
-            paths.insert(route.destination, path);
-        }
-    }
-    let aliases = agent.aliases().filter_map(|(alias, main)| Some((alias, *paths.get(&main)?)));
-    let mains = paths.iter().map(|(main, path)| (*main, *path));
-    let hosts = aliases.chain(mains).map(|(to, path)| (Prefix::host(to), path));
-    hosts.chain(gateways(agent, &paths, announced)).collect()
+    names: &'a mut Names,
+    key: Option<&'a Key>,
+    stamp: u64,
 }
 
-/// The nearest gateway of each network that this host does not announce itself.
-fn gateways(agent: &olsr::Agent, paths: &BTreeMap<Ipv4Addr, Path>, own: &[Prefix]) -> BTreeMap<Prefix, Path> {
-    let mut nearest: BTreeMap<Prefix, Path> = BTreeMap::new();
-    for network in agent.networks() {
-        let Some(path) = paths.get(&network.gateway) else { continue };
-        let Some(to) = Prefix::with_mask(network.address, network.mask) else { continue };
-        if own.contains(&to) {
-            continue;
+impl Seal<'_> {
+    fn bytes<A: OfFamily>(&mut self, packet: &Packet, port: &Port, main: Ipv4Addr) -> Vec<u8> {
+        let messages = packet.messages.iter().filter_map(|message| self.names.addressed(self.now, message));
+        let mut packet = Packet::<A> { sequence: packet.sequence, messages: messages.collect() };
+        let main = self.names.address(self.now, main).and_then(A::of);
+        if let (Some(key), Some(from), Some(main)) = (self.key, A::of(port.address), main) {
+            return key.sign(&mut packet, from, main, self.stamp);
         }
-        let best = nearest.entry(to).or_insert(*path);
-        if (path.cost, path.hops) < (best.cost, best.hops) {
-            *best = *path;
-        }
+        let mut bytes = Vec::with_capacity(packet.len());
+        packet.emit(&mut bytes);
+        bytes
     }
-    nearest
 }
 
-fn parse(from: Ipv4Addr, bytes: &[u8]) -> Option<Packet> {
-    let packet = Packet::parse(bytes).ok()?;
-    let listed = |message: &Message| match &message.body {
+/// What an agent of OLSR has found.
+struct Found<'a> {
+    now: Instant,
+    agent: &'a mut olsr::Agent,
+    neighbours: &'a Neighbours,
+    names: &'a mut Names,
+}
+
+impl Found<'_> {
+    /// Nodes, then their further addresses, then networks behind gateways: what comes later replaces what came before. So
+    /// a node's own announcement of an address is overridden by the claim of another node to be that address.
+    fn all(mut self, announced: &[Prefix]) -> Vec<(Prefix, Path)> {
+        let paths = self.paths();
+        let aliases = self.agent.aliases().filter_map(|(alias, main)| Some((alias, *paths.get(&main)?)));
+        let mains = paths.iter().map(|(main, path)| (*main, *path));
+        let hosts: Vec<_> = aliases.chain(mains).collect();
+        let host = |(name, path)| Some((Prefix::host(self.names.address(self.now, name)?), path));
+        let mut all: Vec<_> = hosts.into_iter().filter_map(host).collect();
+        all.extend(self.gateways(&paths, announced));
+        all
+    }
+
+    /// To the main addresses of the nearest nodes.
+    fn paths(&mut self) -> BTreeMap<Ipv4Addr, Path> {
+        let mut hosts = self.agent.routes().to_vec();
+        hosts.sort_by_key(|route| route.hops);
+        let mut paths = BTreeMap::new();
+        for route in hosts.into_iter().take(MOST_ROUTES) {
+            let next_hop = self.agent.choose_next_hop(self.now, route.destination).unwrap_or(route.next_hop);
+            let via = self.names.address(self.now, next_hop);
+            if let Some((interface, via)) = self.neighbours.interface(next_hop).zip(via) {
+                let (cost, hops) = (self.agent.cost(route.destination), route.hops);
+                let path = Path { via: Some(via), interface, hops, cost, source: None };
+                paths.insert(route.destination, path);
+            }
+        }
+        paths
+    }
+
+    /// The nearest gateway of each network that this host does not announce itself.
+    fn gateways(&mut self, paths: &BTreeMap<Ipv4Addr, Path>, own: &[Prefix]) -> BTreeMap<Prefix, Path> {
+        let mut nearest: BTreeMap<Prefix, Path> = BTreeMap::new();
+        for network in self.agent.networks() {
+            let Some(path) = paths.get(&network.gateway) else { continue };
+            let [address, mask] =
+                [network.address, network.mask].map(|name| self.names.address(self.now, name));
+            let to = address.zip(mask).and_then(|(address, mask)| Prefix::with_mask(address, mask));
+            let Some(to) = to.filter(|to| !own.contains(to)) else { continue };
+            let best = nearest.entry(to).or_insert(*path);
+            if (path.cost, path.hops) < (best.cost, best.hops) {
+                *best = *path;
+            }
+        }
+        nearest
+    }
+}
+
+fn parse<A: OfFamily>(from: A, bytes: &[u8]) -> Option<Packet<A>> {
+    let packet = Packet::<A>::parse(bytes).ok()?;
+    let listed = |message: &Message<A>| match &message.body {
         Body::Hello(hello) => hello.links.len(),
         Body::Tc(tc) => tc.neighbours.len(),
         Body::Mid(mid) => mid.interfaces.len(),
@@ -561,9 +638,11 @@ fn parse(from: Ipv4Addr, bytes: &[u8]) -> Option<Packet> {
         Body::Costs(costs) => costs.costs.len(),
         Body::Opaque(_) => 0,
     };
-    let is_host = |address: Ipv4Addr| Prefix::host(address).is_routable();
-    let sound = |message: &Message| listed(message) <= MOST_LISTED && is_host(message.originator);
-    (is_host(from) && packet.messages.iter().all(sound)).then_some(packet)
+    let is_host = |address: A| Prefix::host(address).is_routable();
+    // Some daemons send from the address that an interface has on its link only, and name it in their HELLOs.
+    let is_neighbour = is_host(from) || is_of_link(from.into());
+    let sound = |message: &Message<A>| listed(message) <= MOST_LISTED && is_host(message.originator);
+    (is_neighbour && packet.messages.iter().all(sound)).then_some(packet)
 }
 
 /// What leaves over one interface of what the agent sends.

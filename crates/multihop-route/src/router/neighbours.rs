@@ -1,13 +1,13 @@
 //! Who was heard over which interface.
 
 use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use multihop_core::{Duration, Instant};
 
 use super::Counters;
 
-/// Interface addresses of neighbours.
+/// Interface addresses of neighbours, by the agent's names for them.
 #[derive(Debug, Default)]
 pub(super) struct Neighbours(BTreeMap<Ipv4Addr, Neighbour>);
 
@@ -15,7 +15,7 @@ pub(super) struct Neighbours(BTreeMap<Ipv4Addr, Neighbour>);
 struct Neighbour {
     /// The number of this host's interface.
     interface: u32,
-    /// The neighbour's main address.
+    /// The neighbour's main address, by its name.
     main: Ipv4Addr,
     heard: Instant,
     /// The time stamp of its last packet, if packets are signed.
@@ -62,11 +62,13 @@ impl Received {
 #[derive(Clone, Copy, Debug)]
 pub struct Heard {
     /// Its address.
-    pub address: Ipv4Addr,
+    pub address: IpAddr,
     /// The number of this host's interface.
     pub interface: u32,
     /// The neighbour's main address.
-    pub main: Ipv4Addr,
+    pub main: IpAddr,
+    /// The agent's name for the neighbour.
+    pub name: Ipv4Addr,
     /// When it was last heard.
     pub at: Instant,
     /// The share of its last packets, at most 32, that arrived; `None` if they have no sequence numbers.
@@ -150,13 +152,19 @@ impl Neighbours {
         self.0.retain(|_, neighbour| now < neighbour.heard + MEMORY);
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = Heard> {
-        self.0.iter().map(|(address, known)| Heard {
-            address: *address,
-            interface: known.interface,
-            main: known.main,
-            at: known.heard,
-            received: known.received.map(Received::share),
+    pub(super) fn iter(
+        &self,
+        mut address: impl FnMut(Ipv4Addr) -> Option<IpAddr>,
+    ) -> impl Iterator<Item = Heard> {
+        self.0.iter().filter_map(move |(name, known)| {
+            Some(Heard {
+                address: address(*name)?,
+                interface: known.interface,
+                main: address(known.main)?,
+                name: known.main,
+                at: known.heard,
+                received: known.received.map(Received::share),
+            })
         })
     }
 }

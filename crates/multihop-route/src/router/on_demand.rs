@@ -14,7 +14,7 @@ use multihop_wire::aodv::{Message, Reply};
 use serde::Serialize;
 
 use super::Port;
-use crate::config::Prefix;
+use crate::prefix::Prefix;
 
 /// What becomes of a packet that had no route.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -211,7 +211,7 @@ impl Outgoing {
     pub(super) fn over(&self, port: &Port) -> Vec<u8> {
         let message = match &self.message {
             Message::Reply(hello) if is_hello(hello) => {
-                Message::Reply(Reply { destination: port.address, originator: port.address, ..*hello })
+                Message::Reply(Reply { destination: port.name, originator: port.name, ..*hello })
             }
             other => other.clone(),
         };

@@ -4,6 +4,7 @@ use multihop_routing::aodv::Config as Aodv;
 use multihop_wire::aodv::{Message as AodvMessage, Reply, Request, Sequence};
 use multihop_wire::ipv4;
 
+use super::tests::four;
 use super::*;
 
 const fn address(network: u8, host: u8) -> Ipv4Addr {
@@ -89,7 +90,7 @@ impl Net {
 
     fn via(&mut self, router: usize, to: Ipv4Addr) -> Option<Ipv4Addr> {
         let now = self.now;
-        self.routers[router].routes(now).get(&Prefix::host(to)).map(|path| path.via.unwrap_or(to))
+        self.routers[router].routes(now).get(&Prefix::host(to)).map(|path| path.via.map_or(to, four))
     }
 
     fn counts(&self, router: usize) -> OnDemandCounts {
@@ -99,7 +100,8 @@ impl Net {
 
 fn router(own: &[Ipv4Addr], seed: u64, epoch: u64) -> Router {
     let mut router = Router::new(config(), seed, epoch);
-    router.set_own(own.to_vec(), own.to_vec());
+    let all: Vec<_> = own.iter().map(|address| IpAddr::V4(*address)).collect();
+    router.set_own(all.clone(), all);
     let ports: Vec<_> = (0..).zip(own).map(|(index, address)| Port::new(index, *address)).collect();
     router.set_ports(Instant::ZERO, &ports);
     router
@@ -149,7 +151,7 @@ fn a_packet_waits_for_its_route_and_leaves() {
         assert_eq!(net.via(router, to), Some(address(via_network, via_host)), "from {router} to {to}");
     }
     let path = net.routers[0].routes(net.now)[&Prefix::host(address(3, 4))];
-    assert_eq!((path.hops, path.source), (3, Some(address(1, 1))));
+    assert_eq!((path.hops, path.source), (3, Some(address(1, 1).into())));
 }
 
 #[test]
@@ -222,9 +224,9 @@ fn a_neighbour_that_the_kernel_does_not_find_is_routed_around() {
     assert_eq!(net.via(0, address(3, 4)), Some(address(1, 2)));
     net.links[0].1 = false;
     let now = net.now;
-    net.routers[0].on_neighbour_failed(now, 1, address(1, 2));
+    net.routers[0].on_neighbour_failed(now, 1, address(1, 2).into());
     assert_eq!(net.via(0, address(3, 4)), Some(address(1, 2)), "it is no neighbour over that interface");
-    net.routers[0].on_neighbour_failed(now, 0, address(1, 2));
+    net.routers[0].on_neighbour_failed(now, 0, address(1, 2).into());
     assert_eq!(net.via(0, address(3, 4)), None);
     net.fates.clear();
     net.catch(0, address(1, 1), address(3, 4));
@@ -266,10 +268,10 @@ fn a_message_for_one_host_counts_from_neighbours_only() {
     let mut bytes = Vec::new();
     AodvMessage::Reply(reply).emit(&mut bytes);
     let now = net.now;
-    let stranger = Arrival { interface: 0, from: address(7, 7), to_all: false, ttl: 60 };
+    let stranger = Arrival { interface: 0, from: address(7, 7).into(), to_all: false, ttl: 60 };
     net.routers[0].receive(now, stranger, &bytes);
     assert_eq!((net.via(0, address(9, 9)), net.routers[0].counters().strangers), (None, 1));
-    net.routers[0].receive(now, Arrival { from: address(1, 2), ..stranger }, &bytes);
+    net.routers[0].receive(now, Arrival { from: address(1, 2).into(), ..stranger }, &bytes);
     assert_eq!(net.via(0, address(9, 9)), Some(address(1, 2)));
 }
 
@@ -310,7 +312,7 @@ fn a_flood_of_requests_fills_neither_memory_nor_tables() {
         AodvMessage::Request(request).emit(&mut bytes);
         bytes
     };
-    let arrival = Arrival { interface: 0, from: address(1, 2), to_all: true, ttl: 9 };
+    let arrival = Arrival { interface: 0, from: address(1, 2).into(), to_all: true, ttl: 9 };
     let mut sent = 0;
     for _ in 0..50 {
         for _ in 0..1_000 {

@@ -5,10 +5,9 @@
 //! time stamp against replays. Each hop signs what it forwards.
 
 use std::fmt;
-use std::net::Ipv4Addr;
 
 use hmac::{Hmac, Mac};
-use multihop_wire::olsr::{Body, Message, Opaque, Packet, TimeCode};
+use multihop_wire::olsr::{Address, Body, Message, Opaque, Packet, TimeCode};
 use sha2::Sha256;
 
 /// A key that all hosts of a network have.
@@ -22,11 +21,11 @@ impl Key {
     }
 
     /// Appends the signature of a packet that leaves from an address; `stamp` grows from packet to packet.
-    pub(super) fn sign(
+    pub(super) fn sign<A: Address>(
         &self,
-        packet: &mut Packet,
-        from: Ipv4Addr,
-        originator: Ipv4Addr,
+        packet: &mut Packet<A>,
+        from: A,
+        originator: A,
         stamp: u64,
     ) -> Vec<u8> {
         let mut body = stamp.to_be_bytes().to_vec();
@@ -44,7 +43,7 @@ impl Key {
     }
 
     /// The time stamp of a packet whose last message is its signature, which is removed; `None` if it is not genuine.
-    pub(super) fn verify(&self, packet: &mut Packet, from: Ipv4Addr, bytes: &[u8]) -> Option<u64> {
+    pub(super) fn verify<A: Address>(&self, packet: &mut Packet<A>, from: A, bytes: &[u8]) -> Option<u64> {
         // Bytes after the packet are not signed.
         let [a, b, ..] = *bytes else { return None };
         let bytes = bytes.get(..usize::from(u16::from_be_bytes([a, b])))?;
@@ -59,9 +58,11 @@ impl Key {
         Some(u64::from_be_bytes(*stamp))
     }
 
-    fn mac(&self, from: Ipv4Addr, bytes: &[u8]) -> Hmac<Sha256> {
+    fn mac<A: Address>(&self, from: A, bytes: &[u8]) -> Hmac<Sha256> {
+        let mut address = Vec::with_capacity(A::LEN);
+        from.emit(&mut address);
         let mac = Hmac::<Sha256>::new_from_slice(&self.0).expect("keys of HMAC have any length");
-        mac.chain_update(LABEL).chain_update(from.octets()).chain_update(bytes)
+        mac.chain_update(LABEL).chain_update(address).chain_update(bytes)
     }
 }
 

@@ -3,107 +3,29 @@
 use multihop_wire::olsr::{Hello, Hna, Link, LinkCode, Mid, Opaque, Tc, TimeCode, Willingness};
 
 use super::*;
+use net::{Net, ports};
+
+mod ipv6;
+mod net;
 
 const fn address(network: u8, host: u8) -> Ipv4Addr {
     Ipv4Addr::new(10, 0, network, host)
 }
 
-/// Routers, and links between their interfaces. Router and interface count from zero.
-struct Net {
-    now: Instant,
-    routers: Vec<Router>,
-    /// Pairs of (router, interface), and whether the link works.
-    links: Vec<([(usize, u32); 2], bool)>,
-    /// A link, and how much later what it carries arrives.
-    late: Option<(usize, Duration)>,
-    delayed: Vec<(Instant, usize, u32, Ipv4Addr, Vec<u8>)>,
-    /// Packets that were sent, by the router.
-    sent: Vec<(usize, u32, Packet)>,
+/// An address of IPv4.
+pub(super) fn four(address: IpAddr) -> Ipv4Addr {
+    Ipv4Addr::of(address).unwrap()
 }
 
 impl Net {
-    /// Routers with these addresses of interfaces.
-    fn new(addresses: &[&[Ipv4Addr]], config: &Config) -> Self {
-        let routers = addresses.iter().zip(1..).map(|(own, seed)| {
-            let mut router = Router::new(config.clone(), seed, 1_000_000);
-            router.set_ports(Instant::ZERO, &ports(own));
-            router
-        });
-        Self {
-            now: Instant::ZERO,
-            routers: routers.collect(),
-            links: Vec::new(),
-            late: None,
-            delayed: Vec::new(),
-            sent: Vec::new(),
-        }
-    }
-
-    fn link(mut self, a: (usize, u32), b: (usize, u32)) -> Self {
-        self.links.push(([a, b], true));
-        self
-    }
-
-    fn address(&self, (router, interface): (usize, u32)) -> Ipv4Addr {
-        let port = self.routers[router].ports.iter().find(|port| port.index == interface);
-        port.expect("a link joins interfaces").address
-    }
-
-    fn run(&mut self, seconds: u64) {
-        let end = self.now + Duration::from_secs(seconds);
-        while self.now < end {
-            self.step();
-        }
-    }
-
-    /// Ten milliseconds.
-    fn step(&mut self) {
-        self.now += Duration::from_millis(10);
-        let now = self.now;
-        for (_, router, interface, source, bytes) in self.delayed.extract_if(.., |(at, ..)| *at <= now) {
-            self.routers[router].hear(now, interface, source, &bytes);
-        }
-        for n in 0..self.routers.len() {
-            let router = &mut self.routers[n];
-            if router.poll_timeout().is_some_and(|at| at <= self.now) {
-                router.handle_timeout(self.now);
-            }
-            for datagram in router.take_datagrams(self.now) {
-                self.deliver(n, &datagram);
-            }
-        }
-    }
-
-    fn deliver(&mut self, from: usize, datagram: &Datagram) {
-        let here = (from, datagram.interface);
-        self.sent.push((from, datagram.interface, Packet::parse(&datagram.bytes).unwrap()));
-        let source = self.address(here);
-        for (number, (ends, works)) in self.links.clone().into_iter().enumerate() {
-            let to = ends.iter().position(|end| *end == here).map(|at| ends[1 - at]);
-            let Some((router, interface)) = to.filter(|_| works) else { continue };
-            match self.late.filter(|(link, _)| *link == number) {
-                None => self.routers[router].hear(self.now, interface, source, &datagram.bytes),
-                Some((_, late)) => {
-                    self.delayed.push((self.now + late, router, interface, source, datagram.bytes.clone()));
-                }
-            }
-        }
-    }
-
+    /// Where packets to an address of IPv4 go.
     fn via(&mut self, router: usize, to: Ipv4Addr) -> Option<Ipv4Addr> {
-        self.routers[router].routes(self.now).get(&Prefix::host(to)).map(|path| path.via.unwrap_or(to))
+        self.next_hop(router, to.into()).map(four)
     }
 }
 
-impl Router {
-    /// A datagram for all neighbours has arrived.
-    fn hear(&mut self, now: Instant, interface: u32, from: Ipv4Addr, bytes: &[u8]) {
-        self.receive(now, Arrival { interface, from, to_all: true, ttl: 1 }, bytes);
-    }
-}
-
-fn ports(addresses: &[Ipv4Addr]) -> Vec<Port> {
-    (0..).zip(addresses).map(|(index, address)| Port::new(index, *address)).collect()
+fn network(text: &str) -> Prefix {
+    Family::Ipv4.network(text).unwrap()
 }
 
 /// 0 -- 1 == 2 -- 3, where 1 and 2 have two interfaces each.
@@ -210,32 +132,29 @@ fn a_neighbour_on_two_interfaces_is_used_over_one_until_that_is_silent() {
 fn only_the_nearest_gateway_counts_and_not_that_of_networks_of_our_own() {
     let mut net = line();
     let announce = |net: &mut Net, router: usize, networks: &[&str]| {
-        let announce = networks.iter().map(|text| text.parse().unwrap()).collect();
+        let announce = networks.iter().map(|text| network(text)).collect();
         net.routers[router].configure(net.now, Config { announce, ..Config::default() });
     };
     announce(&mut net, 2, &["default", "192.168.0.0/16"]);
     announce(&mut net, 3, &["default"]);
     net.run(40);
-    let default = "default".parse().unwrap();
+    let default = network("default");
     assert_eq!(net.routers[0].routes(net.now)[&default].hops, 2);
-    assert_eq!(net.routers[0].routes(net.now)[&"192.168.0.0/16".parse().unwrap()].via, Some(address(1, 2)));
+    assert_eq!(net.routers[0].routes(net.now)[&network("192.168.0.0/16")].via, Some(address(1, 2).into()));
     assert!(!net.routers[3].routes(net.now).contains_key(&default), "it announces the same");
-    assert!(net.routers[3].routes(net.now).contains_key(&"192.168.0.0/16".parse().unwrap()));
+    assert!(net.routers[3].routes(net.now).contains_key(&network("192.168.0.0/16")));
     announce(&mut net, 2, &[]);
     net.run(30);
     assert_eq!(net.routers[0].routes(net.now)[&default].hops, 3);
-    assert!(
-        !net.routers[0].routes(net.now).contains_key(&"192.168.0.0/16".parse().unwrap()),
-        "no longer announced"
-    );
+    assert!(!net.routers[0].routes(net.now).contains_key(&network("192.168.0.0/16")), "no longer announced");
 }
 
 #[test]
 fn only_neighbours_in_the_list_and_destinations_within_the_networks_count() {
     let mut net = line();
-    let neighbors = vec![address(2, 3)];
+    let neighbors = vec![address(2, 3).into()];
     net.routers[1].configure(net.now, Config { neighbors, ..Config::default() });
-    let within = vec!["10.0.2.0/24".parse().unwrap()];
+    let within = vec![network("10.0.2.0/24")];
     net.routers[3].configure(net.now, Config { within, ..Config::default() });
     net.run(40);
     assert_eq!(net.via(1, address(3, 4)), Some(address(2, 3)));
@@ -308,7 +227,7 @@ fn a_flood_is_forwarded_when_it_comes_from_a_selector_over_a_second_interface() 
         now += Duration::from_secs(1);
         router.handle_timeout(now);
         let floods = router.take_datagrams(now).into_iter().filter(|datagram| {
-            let packet = Packet::parse(&datagram.bytes).unwrap();
+            let packet = <Packet>::parse(&datagram.bytes).unwrap();
             packet.messages.iter().any(|message| message.originator == flood.originator)
         });
         forwarded.push(floods.count());
@@ -435,7 +354,7 @@ fn a_hundred_thousand_mutated_datagrams_leave_the_routes_between_others() {
             net.step();
         }
         let routes = net.routers[1].routes(net.now);
-        let via = |to: Ipv4Addr| routes.get(&Prefix::host(to)).map(|path| path.via.unwrap_or(to));
+        let via = |to: Ipv4Addr| routes.get(&Prefix::host(to)).map(|path| path.via.map_or(to, four));
         assert_eq!(genuine.map(|(to, _)| via(to)), genuine.map(|(_, via)| Some(via)), "in round {round}");
     }
     let counters = net.routers[1].counters();

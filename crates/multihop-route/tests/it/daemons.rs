@@ -1,14 +1,14 @@
 //! What daemons do with the routes of their hosts.
 
-use std::net::{Ipv4Addr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 
 use multihop_netlink::{Route, add_route};
-use multihop_route::{PROTOCOL, RouteError, Routing, Stop, run};
+use multihop_route::{Family, PROTOCOL, RouteError, Routing, Stop, run};
 
 use super::network::{Host, eventually, hosts, quick};
 
-const fn address(network: u8, host: u8) -> Ipv4Addr {
-    Ipv4Addr::new(10, 0, network, host)
+const fn address(network: u8, host: u8) -> IpAddr {
+    IpAddr::V4(Ipv4Addr::new(10, 0, network, host))
 }
 
 /// 10.0.1.1 - 10.0.1.2, 10.0.2.2 - 10.0.2.3.
@@ -83,10 +83,10 @@ fn networks_behind_a_gateway_are_reached_through_it() {
     line[2].namespace.ip("addr add 8.8.8.8/32 dev lo").unwrap();
     line[0].start(quick(&["veth-a"]));
     line[1].start(quick(&["veth-b", "veth-c"]));
-    let announce = vec!["192.168.7.0/24".parse().unwrap(), "default".parse().unwrap()];
+    let announce = vec!["192.168.7.0/24".parse().unwrap(), "0.0.0.0/0".parse().unwrap()];
     line[2].start(multihop_route::Config { announce, ..quick(&["veth-d"]) });
-    for to in [Ipv4Addr::new(192, 168, 7, 1), Ipv4Addr::new(8, 8, 8, 8)] {
-        eventually("an address behind the gateway", || line[0].reaches(&line[2], to));
+    for to in [[192, 168, 7, 1], [8, 8, 8, 8]] {
+        eventually("an address behind the gateway", || line[0].reaches(&line[2], to.into()));
     }
     let networks = |host: &Host| {
         let routes = host.routes().into_iter().map(|route| (route.destination, route.via));
@@ -97,7 +97,7 @@ fn networks_behind_a_gateway_are_reached_through_it() {
     found.sort_unstable();
     assert_eq!(
         found,
-        [((Ipv4Addr::UNSPECIFIED, 0), through), ((Ipv4Addr::new(192, 168, 7, 0), 24), through),]
+        [((Ipv4Addr::UNSPECIFIED.into(), 0), through), (([192, 168, 7, 0].into(), 24), through)]
     );
     assert_eq!(networks(&line[2]), [], "the gateway has no routes to what it announces");
 }
@@ -135,7 +135,7 @@ fn a_namespace_has_one_daemon() {
     eventually("a daemon", || host.status().is_some());
     let stop = Stop::new().unwrap();
     let second = || run(quick(&["none"]), &stop, &mut || Err(String::new()));
-    assert!(matches!(host.namespace.run(second).unwrap(), Err(RouteError::Runs)));
+    assert!(matches!(host.namespace.run(second).unwrap(), Err(RouteError::Runs(Family::Ipv4))));
 }
 
 #[test]

@@ -3,5 +3,6 @@
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
 mod daemons;
+mod ipv6;
 mod network;
 mod on_demand;

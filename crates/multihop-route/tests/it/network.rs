@@ -1,6 +1,6 @@
 //! Hosts in network namespaces, each with a daemon.
 
-use std::net::{Ipv4Addr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use multihop_core::Duration as Time;
 use multihop_netlink::Route;
 use multihop_netns::Namespace;
-use multihop_route::{Config, PROTOCOL, RouteError, Routing, Stop, run};
+use multihop_route::{Config, Family, PROTOCOL, Prefix, RouteError, Routing, Stop, run};
 use multihop_routing::olsr;
 use serde_json::Value;
 
@@ -52,6 +52,11 @@ pub(crate) fn quick(interfaces: &[&str]) -> Config {
 }
 
 impl Host {
+    /// The same namespace once more, for another daemon in it.
+    pub(crate) fn in_same(other: &Self) -> Self {
+        Self { namespace: Arc::clone(&other.namespace), running: None }
+    }
+
     /// Joins this host to another: interfaces with these names and addresses.
     pub(crate) fn join(&self, mine: (&str, &str), other: &Self, theirs: (&str, &str)) {
         self.namespace.join(mine, &other.namespace, theirs).unwrap();
@@ -87,24 +92,31 @@ impl Host {
     }
 
     /// The neighbour to which packets for an address go.
-    pub(crate) fn via(&self, to: Ipv4Addr) -> Option<Ipv4Addr> {
+    pub(crate) fn via(&self, to: IpAddr) -> Option<IpAddr> {
         self.routes()
             .into_iter()
-            .find(|route| route.destination == (to, 32))
+            .find(|route| route.destination == Prefix::host(to).parts())
             .map(|route| route.via.unwrap_or(to))
     }
 
     /// What the daemon tells of itself.
     pub(crate) fn status(&self) -> Option<Value> {
-        let text = self.namespace.run(multihop_route::status).unwrap().ok()?;
+        self.status_of(Family::Ipv4)
+    }
+
+    /// What the daemon of a family tells.
+    pub(crate) fn status_of(&self, family: Family) -> Option<Value> {
+        let text = self.namespace.run(|| multihop_route::status(family)).unwrap().ok()?;
         serde_json::from_str(&text).ok()
     }
 
     /// Whether a datagram from this host reaches another one at this address, and the answer comes back.
-    pub(crate) fn reaches(&self, other: &Self, at: Ipv4Addr) -> bool {
+    pub(crate) fn reaches(&self, other: &Self, at: IpAddr) -> bool {
+        let any: IpAddr =
+            if at.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
         let socket = |host: &Self| {
             let open = || {
-                let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).unwrap();
+                let socket = UdpSocket::bind((any, 0)).unwrap();
                 socket.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
                 socket
             };

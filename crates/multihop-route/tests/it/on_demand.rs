@@ -1,6 +1,6 @@
 //! AODV with packets of the kernels, in network namespaces.
 
-use std::net::{Ipv4Addr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -12,8 +12,8 @@ use serde_json::Value;
 
 use super::network::{Host, eventually, hosts};
 
-const fn address(network: u8, host: u8) -> Ipv4Addr {
-    Ipv4Addr::new(10, 0, network, host)
+const fn address(network: u8, host: u8) -> IpAddr {
+    IpAddr::V4(Ipv4Addr::new(10, 0, network, host))
 }
 
 /// AODV whose routes live for a second after their last use.
@@ -32,7 +32,7 @@ fn on_demand(interfaces: &[&str]) -> Config {
 }
 
 /// Whether all of these pings were answered.
-fn pings(host: &Host, to: Ipv4Addr, count: u32) -> bool {
+fn pings(host: &Host, to: IpAddr, count: u32) -> bool {
     let count = count.to_string();
     let to = to.to_string();
     let ping = || Command::new("ping").args(["-c", &count, "-i", "0.2", "-W", "3", &to]).output();

@@ -102,6 +102,36 @@ fn routes_of_a_killed_daemon_go_with_the_next_start_or_by_command() {
 }
 
 #[test]
+fn a_daemon_of_ipv6_is_asked_and_its_routes_are_flushed_by_an_option() {
+    let (Some(left), Some(right)) = (host(), host()) else { return };
+    left.join(("veth-a", "10.0.1.1/24"), &right, ("veth-b", "10.0.1.2/24")).unwrap();
+    left.ip("addr add fd00::1/64 dev veth-a nodad").unwrap();
+    right.ip("addr add fd00::2/64 dev veth-b nodad").unwrap();
+    let start = |host: &Namespace, interface| start_in(host, &daemon(&[interface, "--ipv6"]));
+    let mut daemons = [start(&left, "veth-a"), start(&right, "veth-b")];
+    let six = || {
+        let list = || Command::new("ip").args(["-6", "route", "show", "proto", "77"]).output();
+        stdout(&left.run(list).unwrap().unwrap()).to_owned()
+    };
+    eventually("a route", || six().contains("fd00::2 dev veth-a"));
+    let shown = multihop_in(&left, &["route", "status", "--ipv6"]);
+    let shown: Value = serde_json::from_str(stdout(&shown)).unwrap();
+    assert_eq!(
+        (&shown["main_address"], &shown["routes"]["fd00::2/128"]["hops"]),
+        (&"fd00::1".into(), &1.into())
+    );
+    let other = multihop_in(&left, &["route", "status"]);
+    assert!(stderr(&other).contains("no multihop route of IPv4 answers in this network namespace (--ipv6"));
+    for daemon in &mut daemons {
+        daemon.kill().unwrap();
+        daemon.wait().unwrap();
+    }
+    assert_eq!(stdout(&multihop_in(&left, &["route", "flush"])), "removed 0 routes\n");
+    assert_eq!(stdout(&multihop_in(&left, &["route", "flush", "--ipv6"])), "removed 1 routes\n");
+    assert_eq!(six(), "");
+}
+
+#[test]
 fn a_signal_ends_a_daemon_without_a_trace_and_rights_are_given_up() {
     let (Some(left), Some(right)) = (host(), host()) else { return };
     left.join(("veth-a", "10.0.1.1/24"), &right, ("veth-b", "10.0.1.2/24")).unwrap();
@@ -147,7 +177,7 @@ fn what_is_wrong_with_a_configuration_is_said() {
         stderr(&output)
     );
     let text = said(&["wlan0", "--neighbor", "here"]);
-    assert!(text.contains("neighbors: found \"here\", invalid IPv4 address syntax"), "{text}");
+    assert!(text.contains("neighbors: found \"here\", allowed: an IPv4 address"), "{text}");
     let text = said(&["wlan0", "--set", "routing.protocol=apdr", "--set", "routing.clocks=synchronised"]);
     assert!(text.contains("found \"synchronised\", allowed on real interfaces: \"echoed\""), "{text}");
     let text = said(&["wlan0", "--set", "routing.protocol=aodw"]);
@@ -157,6 +187,16 @@ fn what_is_wrong_with_a_configuration_is_said() {
     assert!(text.contains("found \"mac\", allowed on real interfaces: \"hello\""), "{text}");
     let text = aodv(&["--announce", "default"]);
     assert!(text.contains("allowed with protocol = \"olsr\" or \"apdr\""), "{text}");
+    let text = aodv(&["--ipv6"]);
+    assert!(text.contains("allowed with protocol = \"olsr\" or \"apdr\": RFC 3561 has IPv4 only"), "{text}");
+    let text = said(&["wlan0", "--ipv6", "--announce", "10.0.0.0/8"]);
+    assert!(text.contains("announce: found \"10.0.0.0/8\", allowed: ADDRESS/BITS of IPv6"), "{text}");
+    let text = said(&["wlan0", "--set", "within=[\"fd00::/8\"]"]);
+    assert!(text.contains("within: found \"fd00::/8\", allowed: ADDRESS/BITS of IPv4"), "{text}");
+    let text = said(&["wlan0", "--ipv6", "--set", "group=fd00::1"]);
+    assert!(text.contains("group: found \"fd00::1\", allowed: a multicast address of IPv6"), "{text}");
+    let text = said(&["wlan0", "--set", "group=ff0e::1"]);
+    assert!(text.contains("allowed with ipv6 = true"), "{text}");
     let text = said(&["wlan0", "--set", "on_demand=[\"default\"]"]);
     assert!(text.contains("allowed with protocol = \"aodv\""), "{text}");
 }
@@ -238,17 +278,28 @@ fn nothing_is_left_of_a_killed_daemon_of_aodv_after_the_next_start() {
 
 #[test]
 fn the_commands_of_the_guide_ping_across() {
+    pings_across("## Three hosts on one machine", "-4", "10.0.2.3", "ttl=63");
+}
+
+#[test]
+fn the_commands_of_the_guide_ping_across_with_ipv6() {
+    pings_across("The three hosts again, with addresses of IPv6", "-6", "fd00:0:0:2::3", "ttl=63");
+}
+
+/// Types the two blocks of commands behind a heading of the guide, and looks for the answer and for routes that are left.
+#[expect(clippy::print_stdout, reason = "the test runner counts skipped tests by this line")]
+fn pings_across(heading: &str, family: &str, to: &str, answer: &str) {
     let guide = include_str!("../../../../../docs/route.md");
-    let (_, section) = guide.split_once("## Three hosts on one machine").unwrap();
+    let (_, section) = guide.split_once(heading).unwrap();
     let blocks: Vec<_> = section.split("```\n").skip(1).step_by(2).take(2).collect();
     let [network, daemons] = blocks[..] else { panic!("two blocks of commands") };
     let (daemons, ping) = daemons.trim().rsplit_once('\n').unwrap();
-    assert!(ping.ends_with(" ping 10.0.2.3"), "{ping}");
+    assert!(ping.ends_with(&format!(" ping {to}")), "{ping}");
     // Names of namespaces are files; those of this test are seen by nobody else.
     let script = format!(
         "mount -t tmpfs none /run\n{network}{daemons}\n\
          for try in $(seq 60); do {ping} -c 1 -W 1 && break; sleep 0.5; done\nkill $(jobs -p)\nwait\n\
-         for name in left middle right; do echo $name; ip -n $name route show proto 77; done\n"
+         for name in left middle right; do echo $name; ip -n $name {family} route show proto 77; done\n"
     );
     let own = std::path::Path::new(env!("CARGO_BIN_EXE_multihop")).parent().unwrap();
     let path = format!("{}:{}", own.display(), std::env::var("PATH").unwrap_or_default());
@@ -259,6 +310,7 @@ fn the_commands_of_the_guide_ping_across() {
         return;
     }
     let text = stdout(&output);
-    assert!(text.contains("64 bytes from 10.0.2.3: icmp_seq=1 ttl=63 "), "{text}{}", stderr(&output));
+    let reply = format!("64 bytes from {to}: icmp_seq=1 {answer} ");
+    assert!(text.contains(&reply), "{text}{}", stderr(&output));
     assert!(text.ends_with("left\nmiddle\nright\n"), "no route is left: {text}");
 }
