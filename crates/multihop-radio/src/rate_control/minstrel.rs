@@ -91,6 +91,7 @@ impl Minstrel {
         let throughput = |rate: usize| self.rates[rate].throughput(rates.times[rate]);
         let fastest = highest(self.rates.len(), None, throughput);
         let second = highest(self.rates.len(), Some(fastest), throughput);
+        let second = if throughput(second) > 0.0 { second } else { fastest };
         let sure = |rate: usize| self.rates[rate].probability.unwrap_or(0.0);
         // Of the rates that hardly ever fail, the one with the highest throughput.
         let surest = highest(self.rates.len(), None, |rate| {

@@ -12,6 +12,7 @@ struct Bench {
     control: RateControl,
     now: Instant,
     channel: Rng,
+    delivered: u32,
 }
 
 fn rates(radio: &RadioParams, params: RateControlParams) -> Rates {
@@ -20,9 +21,13 @@ fn rates(radio: &RadioParams, params: RateControlParams) -> Rates {
 }
 
 fn minstrel() -> Bench {
+    seeded(1)
+}
+
+fn seeded(seed: u64) -> Bench {
     let rates = rates(&RadioParams::default(), RateControlParams::Minstrel(MinstrelParams::default()));
-    let control = RateControl::new(&rates, Rng::stream(1, "test", 0));
-    Bench { rates, control, now: Instant::ZERO, channel: Rng::stream(1, "channel", 0) }
+    let control = RateControl::new(&rates, Rng::stream(seed, "test", 0));
+    Bench { rates, control, now: Instant::ZERO, channel: Rng::stream(seed, "channel", 0), delivered: 0 }
 }
 
 impl Bench {
@@ -46,6 +51,7 @@ impl Bench {
             let delivered = self.channel.chance(success[usize::from(rate)]);
             self.report(rate, delivered);
             if delivered {
+                self.delivered += 1;
                 break;
             }
         }
@@ -59,6 +65,20 @@ impl Bench {
         (0..1000).for_each(|_| begun[usize::from(self.packet(success)[0])] += 1e-3);
         begun
     }
+
+    /// Delivered packets per second of airtime, after one second to learn.
+    fn throughput(&mut self, success: [f64; 4]) -> f64 {
+        (0..500).for_each(|_| drop(self.packet(success)));
+        let delivered = self.delivered;
+        let used: Vec<u8> = (0..1000).flat_map(|_| self.packet(success)).collect();
+        let time: f64 = used.iter().map(|&rate| self.rates.times[usize::from(rate)].as_secs_f64()).sum();
+        f64::from(self.delivered - delivered) / time
+    }
+}
+
+/// The mean of 20 seeds.
+fn mean(of: impl Fn(&mut Bench) -> f64) -> f64 {
+    (1..=20).map(|seed| of(&mut seeded(seed))).sum::<f64>() / 20.0
 }
 
 #[test]
@@ -66,13 +86,34 @@ fn minstrel_finds_the_rate_with_the_highest_throughput() {
     for (success, best) in [
         ([1.0, 1.0, 1.0, 1.0], 3),
         ([1.0, 1.0, 1.0, 0.2], 2),
-        // 2 Mb/s at 95 % carries less than 5.5 Mb/s at 60 %.
+        // 2 Mb/s at 95 % carries less than 5.5 Mb/s at 60 %, and twice as much as 5.5 Mb/s at 20 %.
         ([1.0, 0.95, 0.6, 0.0], 2),
-        ([1.0, 0.95, 0.3, 0.0], 1),
+        ([1.0, 0.95, 0.2, 0.0], 1),
         ([0.8, 0.05, 0.0, 0.0], 0),
     ] {
-        let shares = minstrel().shares(success);
-        assert!(shares[best] > 0.85, "{success:?}: {shares:?}");
+        let share = mean(|bench| bench.shares(success)[best]);
+        assert!(share > 0.85, "{success:?}: {share}");
+    }
+}
+
+/// Of the packets 5 % begin with a faster rate that may fail. A retry at the second best rate costs up to 7 % where the best
+/// one fails often. Where that one carries three quarters of it (2 Mb/s at 95 %, 5.5 Mb/s at 30 %), one sample in an interval
+/// leaves an estimate with a standard deviation of 0.17: above 0.4, packets begin with the wrong rate for an interval.
+#[test]
+fn minstrel_carries_nine_tenths_of_what_the_best_rate_does() {
+    for success in [
+        [1.0, 1.0, 1.0, 1.0],
+        [1.0, 1.0, 1.0, 0.2],
+        [1.0, 0.95, 0.6, 0.0],
+        [1.0, 0.95, 0.3, 0.0],
+        [1.0, 0.95, 0.2, 0.0],
+        [0.8, 0.05, 0.0, 0.0],
+    ] {
+        let times = minstrel().rates.times;
+        let each = success.iter().zip(&times).map(|(success, time)| success / time.as_secs_f64());
+        let best = each.fold(0.0, f64::max);
+        let share = mean(|bench| bench.throughput(success)) / best;
+        assert!(share > 0.9, "{success:?}: {share}");
     }
 }
 
@@ -171,4 +212,14 @@ fn transmissions_are_counted_at_their_rates() {
     assert_eq!(b.control.sent().map(|(_, count)| count).collect::<Vec<_>>(), [0, 1, 0, 2]);
     b.control.clear_counts();
     assert!(b.control.sent().all(|(_, count)| count == 0));
+}
+
+#[test]
+fn if_only_one_rate_works_retries_stay_at_it() {
+    let mut b = minstrel();
+    (0..1000).for_each(|_| drop(b.packet([0.5, 0.0, 0.0, 0.0])));
+    let chains: Vec<Vec<u8>> =
+        (0..20).map(|_| (0..7).map(|number| b.choose(number, Some(7))).collect()).collect();
+    let at_lowest = chains.iter().filter(|chain| **chain == [0; 7]).count();
+    assert!(at_lowest >= 17, "all but the samples: {chains:?}");
 }
