@@ -483,6 +483,9 @@ _Flow = TypedDict("_Flow", {"from": "int | str"}, total=False)
 class Flow(_Flow, total=False):
     """The table `flow`."""
 
+    category: Literal["background", "best-effort", "video", "voice"]
+    """Access category of its packets, if mac.edca is on. Default: best-effort."""
+
     start: float
     """When the application begins, s. Default: 0.0."""
 
@@ -546,6 +549,39 @@ class Host(TypedDict, total=False):
     rate_kbps: float
     """Bit rate of the wire in each direction, kb/s. Default: 10000.0."""
 
+class MacEdcaBackground(TypedDict, total=False):
+    """Default: AIFSN 7, the windows of the profile, one packet."""
+
+    aifsn: int
+    """Slots of the interframe space after SIFS."""
+
+    cw_max: int
+    """Largest contention window, slots."""
+
+    cw_min: int
+    """Smallest contention window, slots."""
+
+    txop: float
+    """Limit of a transmission opportunity, s; 0: one packet."""
+
+_MacEdca = TypedDict("_MacEdca", {"best-effort": "MacEdcaBackground"}, total=False)
+
+class MacEdca(_MacEdca, total=False):
+    """Four access categories (EDCA) instead of DCF, with the parameters of the standard or those given;
+    flavour standard only. Flows have a category, urgent routing messages are voice. Default: False.
+    """
+
+    background: MacEdcaBackground
+    """Default: AIFSN 7, the windows of the profile, one packet."""
+
+    video: MacEdcaBackground
+    """Default: AIFSN 2, half the smallest window, up to the smallest one of the profile, 3.008 ms
+    (802.11b: 6.016 ms).
+    """
+
+    voice: MacEdcaBackground
+    """Default: AIFSN 2, a quarter of the smallest window, up to half of it, 1.504 ms (802.11b: 3.264 ms)."""
+
 class MacRateControl(TypedDict, total=False):
     """How the rate of unicast data is chosen. All but fixed begin with radio.rate. Default: fixed."""
 
@@ -594,6 +630,11 @@ class Mac(TypedDict, total=False):
     discipline: Literal["drop-tail", "codel", "fq-codel"]
     """Which packets leave the interface queue: all in their order; CoDel (RFC 8289) drops or marks those
     that have waited too long; FQ-CoDel (RFC 8290) lets flows take turns as well. Default: drop-tail.
+    """
+
+    edca: bool | MacEdca
+    """Four access categories (EDCA) instead of DCF, with the parameters of the standard or those given;
+    flavour standard only. Flows have a category, urgent routing messages are voice. Default: False.
     """
 
     eifs: bool

@@ -153,11 +153,17 @@ mod tests {
     use multihop_core::NodeId;
 
     use super::*;
-    use crate::frame::PacketHandle;
+    use crate::frame::{Category, PacketHandle};
     use crate::phy_profile::{DOT11A, DOT11B};
 
     fn outgoing(bytes: u32) -> Outgoing {
-        Outgoing { packet: PacketHandle(0), to: NodeId(1), bytes, urgent: false }
+        Outgoing {
+            packet: PacketHandle(0),
+            to: NodeId(1),
+            bytes,
+            urgent: false,
+            category: Category::BestEffort,
+        }
     }
 
     #[test]

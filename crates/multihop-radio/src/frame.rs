@@ -70,4 +70,25 @@ pub struct Outgoing {
     pub bytes: u32,
     /// Routing messages go to the head of the queue.
     pub urgent: bool,
+    /// Its access category, under EDCA.
+    pub category: Category,
+}
+
+/// Access categories of EDCA, the most urgent last.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Category {
+    /// After everything else.
+    Background,
+    /// What has no category of its own.
+    #[default]
+    BestEffort,
+    /// Moving pictures.
+    Video,
+    /// Speech, and urgent routing messages.
+    Voice,
+}
+
+impl Category {
+    /// All, the most urgent last.
+    pub const ALL: [Self; 4] = [Self::Background, Self::BestEffort, Self::Video, Self::Voice];
 }

@@ -5,8 +5,8 @@ use core::ops::RangeInclusive;
 use multihop_core::settings::{Given, Settings, Table, Value, Visitor};
 
 use crate::params::{
-    Burst, CodelParams, Discipline, ErrorModel, Flavour, MacParams, Model, RadioParams, Sinr, Threshold,
-    Timing, WindowReset,
+    Burst, CategoryParams, CodelParams, Discipline, EdcaParams, ErrorModel, Flavour, MacParams, Model,
+    RadioParams, Sinr, Threshold, Timing, WindowReset,
 };
 use crate::phy_profile::{PROFILES, PhyProfile, RateIndex};
 use crate::propagation::keys::{antennas, fading, path_loss};
@@ -191,6 +191,41 @@ impl Settings for MacParams {
         let about = "Which answer resets the contention window: the ACK, as IEEE 802.11 and ns-2 have it, or already the \
                      CTS. Default: ack; with flavour standard and 802.11b cts.";
         self.window_reset = keys.about(about).choice("window_reset", None, &resets);
+        let mut edca = EdcaParams::default();
+        let about = "Four access categories (EDCA) instead of DCF, with the parameters of the standard or those given; \
+                     flavour standard only. Flows have a category, urgent routing messages are voice.";
+        if keys.switch_or_table("edca", false, &mut edca, about) == Some(true) {
+            if self.flavour == Flavour::Ns2 {
+                keys.refuse("edca", "found true, allowed: false unless flavour = \"standard\"".to_owned());
+            }
+            self.edca = Some(edca);
+        }
+    }
+}
+
+impl Settings for EdcaParams {
+    fn keys(&mut self, keys: &mut dyn Visitor) {
+        let [background, best_effort, video, voice] = &mut self.categories;
+        let about = "Default: AIFSN 7, the windows of the profile, one packet.";
+        keys.about(about).table("background", &mut |keys| background.keys(keys));
+        let about = "Default: AIFSN 3, the windows of the profile, one packet.";
+        keys.about(about).table("best-effort", &mut |keys| best_effort.keys(keys));
+        let about = "Default: AIFSN 2, half the smallest window, up to the smallest one of the profile, 3.008 ms (802.11b: \
+                     6.016 ms).";
+        keys.about(about).table("video", &mut |keys| video.keys(keys));
+        let about = "Default: AIFSN 2, a quarter of the smallest window, up to half of it, 1.504 ms (802.11b: 3.264 ms).";
+        keys.about(about).table("voice", &mut |keys| voice.keys(keys));
+    }
+}
+
+impl Settings for CategoryParams {
+    fn keys(&mut self, keys: &mut dyn Visitor) {
+        let about = "Slots of the interframe space after SIFS.";
+        keys.about(about).whole_if_set("aifsn", &mut self.aifsn, 1..=15);
+        keys.about("Smallest contention window, slots.").whole_if_set("cw_min", &mut self.cw_min, 1..=32_767);
+        keys.about("Largest contention window, slots.").whole_if_set("cw_max", &mut self.cw_max, 1..=32_767);
+        let about = "Limit of a transmission opportunity, s; 0: one packet.";
+        keys.about(about).seconds_if_set("txop", &mut self.txop, 0.0..=0.01);
     }
 }
 

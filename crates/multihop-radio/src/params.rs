@@ -130,6 +130,9 @@ pub struct MacParams {
     pub rate_control: RateControlParams,
     /// Which answer resets the contention window; `None`: as flavour and profile have it.
     pub window_reset: Option<WindowReset>,
+    /// Four access categories; `None`: DCF.
+    // DEVIATION edca-2: frames keep the format of DCF.
+    pub edca: Option<EdcaParams>,
 }
 
 /// Which answer resets the contention window.
@@ -139,6 +142,26 @@ pub enum WindowReset {
     Cts,
     /// An ACK: IEEE 802.11, and ns-2.
     Ack,
+}
+
+/// What differs from the standard's parameters of EDCA.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct EdcaParams {
+    /// In the order of [`crate::frame::Category::ALL`].
+    pub categories: [CategoryParams; 4],
+}
+
+/// One access category; `None`: as the standard has it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CategoryParams {
+    /// Slots of its interframe space after SIFS.
+    pub aifsn: Option<u32>,
+    /// Smallest contention window, slots.
+    pub cw_min: Option<u32>,
+    /// Largest contention window, slots.
+    pub cw_max: Option<u32>,
+    /// Limit of a transmission opportunity; zero: one packet.
+    pub txop: Option<Duration>,
 }
 
 /// A discipline of the interface queue.
@@ -261,6 +284,7 @@ impl Default for MacParams {
             link_delay: Duration::from_micros(25),
             rate_control: RateControlParams::Fixed,
             window_reset: None,
+            edca: None,
         }
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use multihop_core::{BitRate, Duration, FlowId, Instant, NodeId};
 use multihop_radio::energy::Energy;
+use multihop_radio::frame::Category;
 use multihop_radio::mobility::{Path, RandomWalkParams, RandomWaypointParams};
 use multihop_radio::params::{MacParams, QueueKind, RadioParams};
 use multihop_routing::network::AgentConfig;
@@ -219,6 +220,8 @@ pub struct Flow {
     pub start: Duration,
     /// When it ends; after `start`.
     pub stop: Option<Duration>,
+    /// Its access category, under EDCA.
+    pub category: Category,
     /// Its place among transfers that were drawn at random.
     pub drawn: Option<Drawn>,
 }

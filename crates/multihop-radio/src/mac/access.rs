@@ -60,7 +60,7 @@ impl Mac {
         self.carrier_busy = true;
         // IEEE 802.11 §9.2.3.4: EIFS applies only directly after the error.
         self.heard_error = false;
-        self.backoff.pause(now, config.contention.slot);
+        self.pause_backoff(now, config);
     }
 
     /// The medium around the station turned idle.
@@ -122,20 +122,39 @@ impl Mac {
     }
 
     pub(super) fn double_contention_window(&mut self, config: &MacConfig) {
-        self.own.contention_window = (2 * self.own.contention_window + 1).min(config.contention.cw_max);
+        self.own.contention_window = (2 * self.own.contention_window + 1).min(self.rules(config).cw_max);
     }
 
     pub(super) fn reset_contention_window(&mut self, config: &MacConfig) {
-        self.own.contention_window = config.contention.cw_min;
+        self.own.contention_window = self.rules(config).cw_min;
+    }
+
+    /// The medium is no longer idle.
+    #[inline]
+    pub(super) fn pause_backoff(&mut self, now: Instant, config: &MacConfig) {
+        if config.is_edca() {
+            self.pause_backoffs(now, config);
+        } else {
+            self.backoff.pause(now, config.contention.slot);
+        }
     }
 
     /// Resumes a paused backoff if only the NAV keeps the station from transmitting: its end is known.
     #[inline]
     pub(super) fn resume_backoff(&mut self, now: Instant, config: &MacConfig) {
+        if config.is_edca() {
+            self.resume_backoffs(now, config);
+        } else {
+            self.resume_front(now, config);
+        }
+    }
+
+    #[inline]
+    pub(super) fn resume_front(&mut self, now: Instant, config: &MacConfig) {
         if self.carrier_busy || self.phase != Phase::Idle || !self.backoff.is_paused() {
             return;
         }
-        let Contention { difs, eifs, .. } = config.contention;
+        let &Contention { difs, eifs, .. } = self.rules(config);
         let from = match config.params.flavour {
             Flavour::Ns2 => self.nav.max(now) + difs,
             Flavour::Standard => {

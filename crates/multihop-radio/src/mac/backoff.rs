@@ -39,6 +39,15 @@ impl Backoff {
         }
     }
 
+    /// The medium turned busy: slots that have begun count.
+    pub(super) fn pause_begun(&mut self, now: Instant, slot: Duration) {
+        if let Self::Running { slots, from } = *self {
+            let begun = if now < from { 0 } else { 1 + now.saturating_since(from).whole(slot) };
+            let begun = u32::try_from(begun).unwrap_or(u32::MAX);
+            *self = Self::Paused { slots: slots.saturating_sub(begun) };
+        }
+    }
+
     /// The medium is idle: slots count from `from` on.
     pub(super) fn resume(&mut self, from: Instant) {
         if let Self::Paused { slots } = *self {

@@ -2,7 +2,7 @@
 
 use multihop_core::{Duration, Instant, NodeId};
 
-use super::{Announced, Backoff, Contention, Mac, MacConfig, Phase, Transmission, is_announced};
+use super::{Announced, Contention, Mac, MacConfig, Phase, Transmission, is_announced};
 use crate::airtime::whole_micros;
 use crate::frame::{BROADCAST, Frame, FrameKind};
 use crate::params::Flavour;
@@ -78,6 +78,9 @@ impl Mac {
         self.stop_waiting();
         self.report_rate(now, true, config);
         self.finish(true, config);
+        if config.is_edca() && self.continues_opportunity(now, config) {
+            return;
+        }
         self.draw_backoff(config);
         self.go_on(now, config);
     }
@@ -218,6 +221,9 @@ impl Mac {
     }
 
     fn send_data(&mut self, now: Instant, config: &MacConfig) -> Transmission {
+        if config.is_edca() {
+            self.end_continuation();
+        }
         let service = self.own.service.as_ref().expect("data is the packet in service");
         let airtime = &config.airtime;
         let (rate, length) = (service.rate, airtime.data(&service.out, service.rate));
@@ -226,11 +232,7 @@ impl Mac {
             kind: FrameKind::Data,
             from: self.id,
             to: service.out.to,
-            nav: if broadcast {
-                Duration::ZERO
-            } else {
-                config.contention.sifs + whole_micros(airtime.ack(rate))
-            },
+            nav: if broadcast { Duration::ZERO } else { self.time_after_data(now + length, rate, config) },
             sequence: service.sequence,
             rate,
             retry: service.data_retry,
@@ -248,6 +250,14 @@ impl Mac {
             self.answer_after(length, rate, airtime.ack(rate), config)
         };
         self.transmit(now, frame, Phase::Data, length, wait, config)
+    }
+
+    /// From the end of a data frame to that of its ACK, or to that of the exchange that follows it.
+    fn time_after_data(&self, data_ends: Instant, rate: RateIndex, config: &MacConfig) -> Duration {
+        let ack = config.contention.sifs + whole_micros(config.airtime.ack(rate));
+        let follows = self.following_exchange(data_ends + ack, config).unwrap_or(Duration::ZERO);
+        // Rounded down: a NAV that lasted longer than the ACK would set the slots of those who have it apart from the others.
+        ack + Duration::from_micros(follows.as_nanos() / 1000)
     }
 
     fn send_reply(&mut self, now: Instant, reply: Frame, config: &MacConfig) -> Transmission {
@@ -297,9 +307,7 @@ impl Mac {
         self.response_due = now + wait;
         self.idle_since = now + airtime;
         self.heard_error = false;
-        if self.backoff != Backoff::Idle {
-            self.backoff.pause(now, config.contention.slot);
-        }
+        self.pause_backoff(now, config);
         self.own.counters.transmitting += airtime;
         Transmission { frame, airtime }
     }

@@ -8,6 +8,7 @@ mod access;
 mod backoff;
 mod counters;
 mod duplicates;
+mod edca;
 mod exchange;
 mod queue;
 mod retry;
@@ -20,9 +21,10 @@ pub use self::access::{Access, Waiting};
 use self::backoff::Backoff;
 pub use self::counters::Counters;
 use self::duplicates::Duplicates;
+use self::edca::Edca;
 pub use self::queue::Queue;
 use crate::airtime::Airtime;
-use crate::frame::{BROADCAST, Frame, FrameKind, Outgoing};
+use crate::frame::{BROADCAST, Category, Frame, FrameKind, Outgoing};
 use crate::params::{Flavour, MacParams, RadioParams};
 use crate::phy_profile::{PhyProfile, RateIndex};
 use crate::rate_control::{Attempt, RateControl, Rates};
@@ -36,6 +38,8 @@ pub struct MacConfig {
     pub airtime: Airtime,
     /// The intervals and windows of channel access.
     pub contention: Contention,
+    /// Those of each access category, under EDCA.
+    categories: Option<[Contention; 4]>,
     /// The rates of unicast data, unless there is only one.
     pub(crate) rates: Option<Rates>,
     /// Unicast data frames of at least this many bytes use RTS.
@@ -59,6 +63,8 @@ pub struct Contention {
     pub cw_min: u32,
     /// Largest contention window, slots.
     pub cw_max: u32,
+    /// How long several packets may follow each other; zero: one packet.
+    pub opportunity: Duration,
 }
 
 /// One station.
@@ -102,6 +108,8 @@ struct Own {
     rng: Rng,
     /// `None`: the rate is fixed.
     rate_control: Option<Box<RateControl>>,
+    /// `None`: DCF.
+    edca: Option<Box<Edca>>,
     duplicates: Duplicates,
     counters: Counters,
 }
@@ -175,16 +183,35 @@ impl MacConfig {
             rates: Rates::new(&params.rate_control, radio, &airtime, &contention),
             airtime,
             contention,
+            categories: params.edca.as_ref().map(|edca| Contention::of_categories(radio.phy, edca)),
             announced_from: announced_from(radio.phy, params),
             resets_window_at_cts: params.resets_window_at_cts(radio.phy),
         }
     }
 }
 
+impl MacConfig {
+    /// The intervals and windows of an access category, or of DCF.
+    fn of_category(&self, category: Category) -> &Contention {
+        self.categories.as_ref().map_or(&self.contention, |categories| &categories[category as usize])
+    }
+
+    /// The access categories that stations tell apart; under DCF, best effort alone.
+    pub fn categories(&self) -> &'static [Category] {
+        if self.is_edca() { &Category::ALL } else { &[Category::BestEffort] }
+    }
+
+    #[inline]
+    fn is_edca(&self) -> bool {
+        self.categories.is_some()
+    }
+}
+
 impl Contention {
     fn of(phy: &PhyProfile) -> Self {
         let &PhyProfile { slot, sifs, cw_min, cw_max, .. } = phy;
-        Self { slot, sifs, difs: phy.difs(), eifs: phy.eifs(), cw_min, cw_max }
+        let opportunity = Duration::ZERO;
+        Self { slot, sifs, difs: phy.difs(), eifs: phy.eifs(), cw_min, cw_max, opportunity }
     }
 }
 
@@ -207,12 +234,16 @@ impl Mac {
                 service: None,
                 queue: Queue::new(config.params.queue_kind, config.params.queue),
                 reply: None,
-                contention_window: config.contention.cw_min,
+                contention_window: config.of_category(Category::BestEffort).cw_min,
                 short_count: 0,
                 long_count: 0,
                 next_sequence: 0,
                 rng,
                 rate_control: config.rates.as_ref().map(|rates| Box::new(RateControl::new(rates, rate_rng))),
+                edca: config
+                    .categories
+                    .as_ref()
+                    .map(|categories| Box::new(Edca::new(&config.params, categories))),
                 duplicates: Duplicates::default(),
                 counters: Counters::default(),
             }),
@@ -221,14 +252,20 @@ impl Mac {
 
     /// Queues a packet; returns the one that is dropped if the queue is full.
     pub fn enqueue(&mut self, out: Outgoing) -> Option<Outgoing> {
-        self.own.queue.push(out)
+        self.queue_of_mut(out.category).push(out)
     }
 
     /// Takes the next packet from the queue if there is none in service.
     pub fn serve(&mut self, now: Instant, config: &MacConfig) {
-        if self.own.service.is_some() {
-            return;
+        if config.is_edca() {
+            self.serve_categories(now, config);
+        } else if self.own.service.is_none() {
+            self.serve_front(now, config);
         }
+    }
+
+    /// Takes the next packet from the queue.
+    fn serve_front(&mut self, now: Instant, config: &MacConfig) {
         let Some(out) = self.own.queue.pop() else { return };
         let announced = if self.announces(&out, config) { Announced::NotYet } else { Announced::Never };
         self.own.service = Some(Service {
@@ -246,7 +283,18 @@ impl Mac {
             self.own.long_count = 0;
         }
         self.choose_rate(now, config);
-        self.begin_access(now, config);
+        match &self.own.edca {
+            None => self.begin_access(now, config),
+            Some(edca) if edca.continues() => self.announce_nothing(),
+            Some(_) => self.begin_category(now, config),
+        }
+    }
+
+    /// The packet in service is covered by the exchange before it.
+    fn announce_nothing(&mut self) {
+        if let Some(service) = &mut self.own.service {
+            service.announced = Announced::Never;
+        }
     }
 
     /// The packet that the last call finished, if any.
@@ -257,7 +305,9 @@ impl Mac {
     /// Whether [`Mac::poll_done`] or [`Mac::serve`] has something to do.
     #[inline]
     pub fn is_unsettled(&self) -> bool {
-        self.own.done.is_some() || (self.own.service.is_none() && !self.own.queue.is_empty())
+        self.own.done.is_some()
+            || (self.own.service.is_none() && !self.own.queue.is_empty())
+            || self.own.edca.as_ref().is_some_and(|edca| edca.has_unserved())
     }
 
     /// When to call [`Mac::handle_timeout`] ([`Instant::FAR_FUTURE`]: never).
@@ -276,7 +326,14 @@ impl Mac {
             self.sifs_ends = Instant::FAR_FUTURE;
             self.send_after_sifs(now, config)
         } else if self.backoff.expires(config.contention.slot) <= now {
-            self.backoff = Backoff::Idle;
+            if config.is_edca() {
+                self.end_backoffs(now, config);
+                if self.backoff != Backoff::Idle {
+                    return None;
+                }
+            } else {
+                self.backoff = Backoff::Idle;
+            }
             self.send_after_backoff(now, config)
         } else {
             None
@@ -306,19 +363,36 @@ impl Mac {
         self.own.rate_control.as_ref().map(|control| control.sent())
     }
 
-    /// Packets in the interface queue.
-    pub fn queue(&self) -> &Queue {
-        &self.own.queue
+    /// Whether a category takes a packet that a queue in front of the MAC holds back: none waits, and none is in service
+    /// unless the next one may follow it in a transmission opportunity.
+    pub fn needs(&self, category: Category, config: &MacConfig) -> bool {
+        let bursts = config.of_category(category).opportunity > Duration::ZERO;
+        self.queue_of(category).is_empty() && (bursts || self.service_of(category).is_none())
     }
 
-    /// The interface queue, from which packets to a lost neighbour are removed.
-    pub fn queue_mut(&mut self) -> &mut Queue {
-        &mut self.own.queue
+    /// Packets in the interface queue, or in those of all access categories.
+    pub fn queued(&self) -> usize {
+        self.own.queue.len() + self.others_queues().map(Queue::len).sum::<usize>()
     }
 
-    /// The packet in service.
-    pub fn in_service(&self) -> Option<&Outgoing> {
-        self.own.service.as_ref().map(|s| &s.out)
+    /// How many more packets fit that have no access category of their own and are not urgent.
+    pub fn room(&self) -> usize {
+        self.queue_of(Category::BestEffort).room()
+    }
+
+    /// Removes and returns every waiting packet that `which` selects.
+    pub fn remove_if(&mut self, which: impl Fn(&Outgoing) -> bool) -> Vec<Outgoing> {
+        let mut removed = self.own.queue.remove_if(&which);
+        for queue in self.others_queues_mut() {
+            removed.extend(queue.remove_if(&which));
+        }
+        removed
+    }
+
+    /// The packets in service, and those that wait.
+    pub fn packets(&self) -> impl Iterator<Item = &Outgoing> {
+        let front = self.own.service.as_ref().map(|s| &s.out);
+        front.into_iter().chain(self.own.queue.iter()).chain(self.others_packets())
     }
 
     /// Chooses the rate of the next transmission of the packet in service, and whether an RTS precedes it.

@@ -95,10 +95,16 @@ mod tests {
     use multihop_core::NodeId;
 
     use super::*;
-    use crate::frame::PacketHandle;
+    use crate::frame::{Category, PacketHandle};
 
     fn packet(n: u32, to: u32, urgent: bool) -> Outgoing {
-        Outgoing { packet: PacketHandle(n), to: NodeId(to), bytes: 100, urgent }
+        Outgoing {
+            packet: PacketHandle(n),
+            to: NodeId(to),
+            bytes: 100,
+            urgent,
+            category: Category::BestEffort,
+        }
     }
 
     fn order(queue: &mut Queue) -> Vec<u32> {

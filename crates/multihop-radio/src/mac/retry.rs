@@ -2,7 +2,7 @@
 
 use multihop_core::Instant;
 
-use super::{Announced, Done, Mac, MacConfig, Phase};
+use super::{Announced, Done, Mac, MacConfig, Phase, is_announced};
 use crate::frame::BROADCAST;
 use crate::params::Flavour;
 
@@ -97,7 +97,9 @@ impl Mac {
         } else {
             service.data_retry = true;
         }
-        if service.announced == Announced::Yes {
+        // A packet that followed another in a transmission opportunity had no RTS of its own.
+        let followed = config.is_edca() && is_announced(config.airtime.data_bytes(&service.out), config);
+        if service.announced == Announced::Yes || followed {
             service.announced = Announced::NotYet;
         }
         self.double_contention_window(config);

@@ -12,7 +12,7 @@ use multihop_core::{Duration, Instant, NodeId, Rng};
 use self::ladder::Ladder;
 use self::minstrel::Minstrel;
 use crate::airtime::Airtime;
-use crate::frame::{Outgoing, PacketHandle};
+use crate::frame::{Category, Outgoing, PacketHandle};
 use crate::mac::Contention;
 use crate::params::{Model, RadioParams};
 use crate::phy_profile::RateIndex;
@@ -158,8 +158,13 @@ impl Rates {
         list.dedup_by_key(|rate| bit_rate(rate));
         let first = list.iter().position(|rate| bit_rate(rate) == radio.bit_rate());
         let first = first.expect("the rate of a scenario has a range");
-        let packet =
-            Outgoing { packet: PacketHandle::NONE, to: NodeId(0), bytes: TYPICAL_BYTES, urgent: false };
+        let packet = Outgoing {
+            packet: PacketHandle::NONE,
+            to: NodeId(0),
+            bytes: TYPICAL_BYTES,
+            urgent: false,
+            category: Category::BestEffort,
+        };
         let access = contention.difs + contention.slot * u64::from(contention.cw_min / 2) + contention.sifs;
         let time = |&rate: &RateIndex| access + airtime.data(&packet, rate) + airtime.ack(rate);
         let times = list.iter().map(time).collect();

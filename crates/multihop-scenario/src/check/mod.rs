@@ -260,7 +260,16 @@ fn flow(
     }
     let transport = transport_of(travel.transport.as_ref(), app, path, faults);
     let (from, to) = from_to?;
-    Some(Flow { from, to, app: *app, transport: transport?, start, stop, drawn: None })
+    Some(Flow {
+        from,
+        to,
+        app: *app,
+        transport: transport?,
+        start,
+        stop,
+        category: common.category,
+        drawn: None,
+    })
 }
 
 /// The flows.

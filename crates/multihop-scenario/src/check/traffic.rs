@@ -1,6 +1,7 @@
 //! `[traffic]`: transfers between nodes drawn at random.
 
 use multihop_core::{Duration, FlowId, NodeId, Rng};
+use multihop_radio::frame::Category;
 
 use super::{MOST_FLOWS, transport_of};
 use crate::document::Fault;
@@ -62,6 +63,7 @@ pub(super) fn draw(
                 transport: transport.clone(),
                 start,
                 stop: None,
+                category: Category::BestEffort,
                 drawn: Some(Drawn { first: round == 0, next: next.map(|next| (FlowId(next), pause)) }),
             });
             if round == 0 {

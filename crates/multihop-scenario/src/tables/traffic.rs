@@ -5,6 +5,8 @@ use core::ops::RangeInclusive;
 use multihop_core::settings::{Allowed, Given, Settings, Value, Visitor};
 use multihop_core::{BitRate, Duration, FlowId};
 
+use multihop_radio::frame::Category;
+
 use super::{KILOBITS_PER_SECOND, NodeRef, SECONDS, TIME_SPAN, bit_rate};
 use crate::model::{App, Transport};
 use crate::read::settings::Keyed;
@@ -25,6 +27,7 @@ pub(crate) struct Ends {
     pub(crate) start: f64,
     /// s.
     pub(crate) stop: Option<f64>,
+    pub(crate) category: Category,
 }
 
 impl Settings for Ends {
@@ -35,6 +38,14 @@ impl Settings for Ends {
         keys.about("When the application begins, s.").number("start", &mut self.start, SECONDS);
         let about = "When the application ends, s; by default at the end of the run.";
         keys.about(about).number_if_set("stop", &mut self.stop, TIME_SPAN);
+        let about = "Access category of its packets, if mac.edca is on.";
+        let categories = [
+            ("background", Category::Background),
+            ("best-effort", Category::BestEffort),
+            ("video", Category::Video),
+            ("voice", Category::Voice),
+        ];
+        keys.about(about).word("category", &mut self.category, &categories);
     }
 }
 

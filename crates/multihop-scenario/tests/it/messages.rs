@@ -32,6 +32,18 @@ fn a_value_of_another_type() {
 }
 
 #[test]
+fn access_categories_under_the_rules_of_ns2() {
+    assert_eq!(
+        with("mac", "edca = true"),
+        "x.toml:8:8: mac.edca: found true, allowed: false unless flavour = \"standard\""
+    );
+    assert_eq!(
+        with("mac", "flavour = \"standard\"\nedca = { voice = { aifsn = 0 } }"),
+        "x.toml:9:27: mac.edca.voice.aifsn: found 0, allowed: a whole number from 1 to 15"
+    );
+}
+
+#[test]
 fn a_rate_control_that_does_not_exist_or_lacks_a_key() {
     assert_eq!(
         with("mac", "rate_control = \"minstral\""),

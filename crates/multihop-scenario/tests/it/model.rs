@@ -2,7 +2,8 @@
 
 use multihop_core::{BitRate, Duration, NodeId};
 use multihop_radio::energy::{Battery, Energy, Powers};
-use multihop_radio::params::{Change, Fading, MacParams, Model, PathLoss, RadioParams, Sinr};
+use multihop_radio::frame::Category;
+use multihop_radio::params::{CategoryParams, Change, Fading, MacParams, Model, PathLoss, RadioParams, Sinr};
 use multihop_radio::rate_control::{LadderParams, MinstrelParams, RateControlParams};
 use multihop_scenario::{
     App, ArpKind, Mobility, Protocol, Record, RoutingProtocol, Scenario, Series, Source, schema,
@@ -345,6 +346,18 @@ fn rate_control_is_a_word_or_a_table() {
         rate_control("{ kind = \"minstrel\", lookaround = 0.05 }"),
         RateControlParams::Minstrel(minstrel)
     );
+}
+
+#[test]
+fn access_categories_of_stations_and_flows() {
+    let text = format!("{SMALLEST}[mac]\nflavour = \"standard\"\nedca = {{ voice = {{ txop = 0.001 }} }}\n");
+    let scenario = load_with(&text, &[("flow.0.category", "video")]).unwrap();
+    let edca = scenario.mac.edca.expect("four categories");
+    assert_eq!(edca.categories[Category::Voice as usize].txop, Some(Duration::from_millis(1)));
+    assert_eq!(edca.categories[Category::Video as usize], CategoryParams::default());
+    assert_eq!(scenario.flows[0].category, Category::Video);
+    let plain = load(SMALLEST);
+    assert_eq!((plain.mac.edca, plain.flows[0].category), (None, Category::BestEffort));
 }
 
 #[test]

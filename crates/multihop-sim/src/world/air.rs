@@ -2,7 +2,7 @@
 
 use multihop_core::{DropReason, Duration, Instant, NodeId, Rng};
 use multihop_radio::channel_error::ChannelError;
-use multihop_radio::frame::{BROADCAST, FrameKind, Outgoing, PacketHandle};
+use multihop_radio::frame::{BROADCAST, Category, FrameKind, Outgoing, PacketHandle};
 use multihop_radio::mac::{Mac, MacConfig, Transmission};
 use multihop_radio::medium::{Link, Medium, Zone};
 use multihop_radio::mobility::Track;
@@ -15,17 +15,21 @@ use super::action::Action;
 use super::agenda::Direction;
 use super::context::Context;
 use super::flights::{Flight, Flights};
-use super::fq_codel::{Fate, FqCodel};
+use super::fq_codel::FqCodel;
+use super::queues::Queues;
+use crate::packet::Packet;
 use multihop_scenario::Scenario;
 
 /// The radio side of the network: stations, the medium between them, frames in flight.
 pub(super) struct Air {
     pub(super) config: MacConfig,
     pub(super) stations: Vec<Station>,
-    /// Of each station, where a discipline chooses what its MAC sends next; otherwise empty.
-    disciplines: Vec<FqCodel>,
+    /// Where a discipline chooses what the MACs send next.
+    queues: Queues,
     pub(super) medium: Medium,
     errors: ChannelError,
+    /// The access category of each flow; empty without EDCA.
+    categories: Vec<Category>,
     /// Ratio of powers at which a reception survives (threshold model).
     capture: f64,
     pub(super) flights: Flights,
@@ -67,12 +71,12 @@ impl Air {
             Model::Sinr(_) => 0.0,
         };
         let nodes = u32::try_from(tracks.len()).expect("a checked number of nodes");
-        let discipline = |_| FqCodel::new(scenario.mac.codel, scenario.mac.queue);
         Self {
-            disciplines: (0..nodes).filter_map(discipline).collect(),
+            queues: Queues::new(scenario, nodes, &config),
             stations: (0..nodes).map(|n| Station::new(scenario, &config, NodeId(n))).collect(),
             medium: Medium::new(&scenario.radio, tracks, scenario.seed),
             errors: ChannelError::new(&scenario.radio, scenario.seed),
+            categories: categories(scenario),
             capture,
             flights: Flights::new(scenario.mac.flavour),
             silent: Vec::new(),
@@ -104,8 +108,10 @@ impl Air {
             context.drop_packet(node, packet, DropReason::RadioOff);
             return;
         }
-        let out = Outgoing { packet, to: next_hop, bytes: context.packets.get(packet).bytes(), urgent };
-        let dropped = match self.disciplines.get_mut(node.index()) {
+        let content = context.packets.get(packet);
+        let category = self.category(content, urgent);
+        let out = Outgoing { packet, to: next_hop, bytes: content.bytes(), urgent, category };
+        let dropped = match self.queues.get_mut(node, category) {
             Some(queue) if !urgent => queue.push(context.now, out, &context.packets),
             _ => self.stations[node.index()].mac.enqueue(out).map(|refused| refused.packet),
         };
@@ -113,6 +119,17 @@ impl Air {
             context.drop_packet(node, dropped, DropReason::QueueFull);
         }
         self.settle(context, node);
+    }
+
+    /// The access category of a packet.
+    fn category(&self, packet: &Packet, urgent: bool) -> Category {
+        if self.categories.is_empty() {
+            Category::BestEffort
+        } else if urgent {
+            Category::Voice
+        } else {
+            packet.flow().and_then(|flow| self.categories.get(flow.index()).copied()).unwrap_or_default()
+        }
     }
 
     /// A radio falls asleep or loses its power. What its station holds is dropped, and also what it gets from now on.
@@ -126,7 +143,7 @@ impl Air {
         *fresh.mac.counters_mut() = *station.mac.counters();
         fresh.receiving = station.receiving_until(context.now);
         let old = std::mem::replace(station, fresh);
-        for out in old.mac.in_service().into_iter().chain(&queued) {
+        for out in old.mac.packets().chain(&queued) {
             context.drop_packet(node, out.packet, DropReason::RadioOff);
         }
         context.agenda.arm_mac(node, Instant::FAR_FUTURE);
@@ -141,10 +158,8 @@ impl Air {
 
     /// Removes packets from a station's interface queue.
     pub(super) fn take_queued(&mut self, node: NodeId, which: impl Fn(&Outgoing) -> bool) -> Vec<Outgoing> {
-        let mut taken = self.stations[node.index()].mac.queue_mut().remove_if(&which);
-        if let Some(queue) = self.disciplines.get_mut(node.index()) {
-            taken.extend(queue.remove_if(&which));
-        }
+        let mut taken = self.stations[node.index()].mac.remove_if(&which);
+        taken.extend(self.queues.remove_if(node, &which));
         taken
     }
 
@@ -172,8 +187,8 @@ impl Air {
     /// Drops the packets in interface queues and in service.
     pub(super) fn end_packets(&self, context: &mut Context<'_>) {
         for (id, station) in (0..).map(NodeId).zip(&self.stations) {
-            let waiting = self.disciplines.get(id.index()).into_iter().flat_map(FqCodel::iter);
-            for out in station.mac.in_service().into_iter().chain(station.mac.queue().iter()).chain(waiting) {
+            let waiting = self.queues.of(id).iter().flat_map(FqCodel::iter);
+            for out in station.mac.packets().chain(waiting) {
                 let packet = context.packets.get(out.packet);
                 context.observer.dropped(context.now, id, packet, DropReason::End);
             }
@@ -181,32 +196,14 @@ impl Air {
     }
 
     pub(super) fn queue_len(&self, node: NodeId) -> usize {
-        self.stations[node.index()].mac.queue().len()
-            + self.disciplines.get(node.index()).map_or(0, FqCodel::len)
+        let before = self.queues.of(node).iter().map(FqCodel::len).sum::<usize>();
+        self.stations[node.index()].mac.queued() + before
     }
 
     /// How many more packets of programs fit.
     pub(super) fn room(&self, node: NodeId) -> usize {
-        let mac = || self.stations[node.index()].mac.queue().room();
-        self.disciplines.get(node.index()).map_or_else(mac, FqCodel::room)
-    }
-
-    /// Gives the MAC its next packet where a discipline chooses it.
-    fn refill(&mut self, context: &mut Context<'_>, node: NodeId) {
-        let Some(queue) = self.disciplines.get_mut(node.index()) else { return };
-        let mac = &mut self.stations[node.index()].mac;
-        if mac.in_service().is_some() || !mac.queue().is_empty() {
-            return;
-        }
-        while let Some(fate) = queue.pop(context.now, &mut context.packets) {
-            match fate {
-                Fate::Dropped(packet) => context.drop_packet(node, packet, DropReason::QueueFull),
-                Fate::Served(out) => {
-                    mac.enqueue(out);
-                    return;
-                }
-            }
-        }
+        let mac = || self.stations[node.index()].mac.room();
+        self.queues.get(node, Category::BestEffort).map_or_else(mac, FqCodel::room)
     }
 
     pub(super) fn handle_mac_timeout(&mut self, context: &mut Context<'_>, node: NodeId) {
@@ -221,8 +218,8 @@ impl Air {
     /// Updates the state after an event at a station's MAC: finished packets, the next packet, the next deadline.
     #[inline]
     fn settle(&mut self, context: &mut Context<'_>, node: NodeId) {
-        self.refill(context, node);
         let station = &mut self.stations[node.index()];
+        self.queues.refill(context, node, &mut station.mac, &self.config);
         if station.mac.is_unsettled() {
             if let Some(done) = station.mac.poll_done() {
                 if !done.delivered {
@@ -234,6 +231,8 @@ impl Air {
                 context.packets.release(done.out.packet);
             }
             station.mac.serve(context.now, &self.config);
+            // A transmission opportunity goes on only with a packet that waits in the MAC.
+            self.queues.refill(context, node, &mut station.mac, &self.config);
         }
         let station = &self.stations[node.index()];
         context.observer.queue(context.now, node, || self.queue_len(node));
@@ -382,6 +381,12 @@ impl Air {
         context.packets.hold(packet);
         context.pass(node, packet, Direction::Up { from });
     }
+}
+
+/// The access category of each flow, under EDCA.
+fn categories(scenario: &Scenario) -> Vec<Category> {
+    let categories = scenario.flows.iter().map(|flow| flow.category);
+    scenario.mac.edca.as_ref().map_or_else(Vec::new, |_| categories.collect())
 }
 
 impl Station {

@@ -261,6 +261,7 @@ const MTU: u64 = 1514;
 
 #[cfg(test)]
 mod tests {
+    use multihop_radio::frame::Category;
     use multihop_transport::connection::Datagram;
     use multihop_wire::tcp::Segment;
 
@@ -305,7 +306,8 @@ mod tests {
                 body,
             };
             let handle = self.packets.insert(packet);
-            let out = Outgoing { packet: handle, to: NodeId(1), bytes: 1000, urgent: false };
+            let category = Category::BestEffort;
+            let out = Outgoing { packet: handle, to: NodeId(1), bytes: 1000, urgent: false, category };
             let dropped = self.queue.push(now, out, &self.packets)?;
             Some(self.packets.get(dropped).uid)
         }

@@ -22,6 +22,7 @@ mod losses;
 mod outcome;
 mod passing;
 mod power;
+mod queues;
 mod real;
 mod relay;
 mod routing;

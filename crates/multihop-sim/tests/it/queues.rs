@@ -46,3 +46,42 @@ fn marks_take_the_place_of_losses() {
     assert!(round_trip(&scalable) < round_trip(&marked), "{} {}", round_trip(&scalable), round_trip(&marked));
     assert!(round_trip(&scalable) < 50.0, "{}", round_trip(&scalable));
 }
+
+/// A greedy flow of voice over one hop for 3 s, which may send bursts of 3.264 ms: four packets of 200 bytes at 11 Mb/s.
+fn bursts(discipline: &str) -> f64 {
+    let result = result(&format!(
+        "duration = 3.0\nwarmup = 1.0\n[radio]\nrate = \"11M\"\n\
+         [mac]\nflavour = \"standard\"\nrts_threshold = \"off\"\narp = \"oracle\"\nedca = true\ndiscipline = \"{discipline}\"\n\
+         [topology]\nkind = \"chain\"\nhops = 1\n\
+         [[flow]]\napp = \"cbr\"\nrate_kbps = 5000.0\nsize = 200\ncategory = \"voice\"\n"
+    ));
+    result.totals.goodput_kbps
+}
+
+#[test]
+fn a_discipline_does_not_end_transmission_opportunities() {
+    let [plain, codel, fair] = ["drop-tail", "codel", "fq-codel"].map(bursts);
+    for (discipline, kbps) in [("codel", codel), ("fq-codel", fair)] {
+        assert!((kbps / plain - 1.0).abs() < 0.01, "{discipline}: {kbps}, without: {plain}");
+    }
+}
+
+/// Bulk data of best effort beside a packet of voice each 20 ms: each category has its own queue and discipline.
+#[test]
+fn under_a_discipline_each_category_has_its_own_queue() {
+    for discipline in ["drop-tail", "codel", "fq-codel"] {
+        let result = result(&format!(
+            "duration = 12.0\nwarmup = 2.0\n\
+             [mac]\nflavour = \"standard\"\narp = \"oracle\"\nedca = true\ndiscipline = \"{discipline}\"\ncodel_target = 0.015\n\
+             [topology]\nkind = \"chain\"\nhops = 1\n\
+             [[flow]]\napp = \"cbr\"\nrate_kbps = 3000.0\nsize = 1460\n\
+             [[flow]]\nfrom = 0\nto = 1\napp = \"cbr\"\nrate_kbps = 64.0\nsize = 160\ncategory = \"voice\"\n"
+        ));
+        let [bulk, voice] =
+            [0, 1].map(|flow| result.flows[flow].delay_ms.as_ref().expect("packets came").mean);
+        assert_eq!(result.flows[1].segments_sent, result.flows[1].segments_delivered, "{discipline}");
+        // It waits for one packet of 6.3 ms at most, and its own exchange.
+        assert!(voice < 10.0, "{discipline}: {voice}");
+        assert!(bulk > 2.0 * voice, "{discipline}: {bulk}, voice: {voice}");
+    }
+}

@@ -1,0 +1,87 @@
+//! What CoDel and FQ-CoDel keep in front of the stations' MACs: a queue for each access category.
+
+use multihop_core::{DropReason, NodeId};
+use multihop_radio::frame::{Category, Outgoing};
+use multihop_radio::mac::{Mac, MacConfig};
+use multihop_scenario::Scenario;
+
+use super::context::Context;
+use super::fq_codel::{Fate, FqCodel};
+
+/// The queues of all stations; none under drop-tail, where packets wait in the MACs.
+pub(super) struct Queues {
+    /// Station by station, and for each one by category.
+    all: Vec<FqCodel>,
+    categories: &'static [Category],
+}
+
+impl Queues {
+    pub(super) fn new(scenario: &Scenario, nodes: u32, config: &MacConfig) -> Self {
+        let categories = config.categories();
+        let count = nodes as usize * categories.len();
+        let queue = |_| FqCodel::new(scenario.mac.codel, scenario.mac.queue);
+        Self { all: (0..count).filter_map(queue).collect(), categories }
+    }
+
+    /// Those of a station.
+    pub(super) fn of(&self, node: NodeId) -> &[FqCodel] {
+        let first = node.index() * self.categories.len();
+        self.all.get(first..first + self.categories.len()).unwrap_or_default()
+    }
+
+    fn of_mut(&mut self, node: NodeId) -> &mut [FqCodel] {
+        let first = node.index() * self.categories.len();
+        self.all.get_mut(first..first + self.categories.len()).unwrap_or_default()
+    }
+
+    /// The queue of a station's packets of a category; `None` if they wait in the MAC.
+    pub(super) fn get(&self, node: NodeId, category: Category) -> Option<&FqCodel> {
+        self.of(node).get(self.place(category))
+    }
+
+    /// The same, to change it.
+    pub(super) fn get_mut(&mut self, node: NodeId, category: Category) -> Option<&mut FqCodel> {
+        let place = self.place(category);
+        self.of_mut(node).get_mut(place)
+    }
+
+    fn place(&self, category: Category) -> usize {
+        self.categories.iter().position(|&known| known == category).expect("one of the station's categories")
+    }
+
+    /// Gives a station's MAC the packets that it may need next.
+    #[inline]
+    pub(super) fn refill(
+        &mut self,
+        context: &mut Context<'_>,
+        node: NodeId,
+        mac: &mut Mac,
+        config: &MacConfig,
+    ) {
+        if self.all.is_empty() {
+            return;
+        }
+        for (&category, queue) in self.categories.iter().zip(self.of_mut(node)) {
+            if mac.needs(category, config)
+                && let Some(out) = next(context, node, queue)
+            {
+                mac.enqueue(out);
+            }
+        }
+    }
+
+    /// Removes and returns a station's packets that `which` selects.
+    pub(super) fn remove_if(&mut self, node: NodeId, which: &impl Fn(&Outgoing) -> bool) -> Vec<Outgoing> {
+        self.of_mut(node).iter_mut().flat_map(|queue| queue.remove_if(which)).collect()
+    }
+}
+
+/// The next packet that is not dropped.
+fn next(context: &mut Context<'_>, node: NodeId, queue: &mut FqCodel) -> Option<Outgoing> {
+    loop {
+        match queue.pop(context.now, &mut context.packets)? {
+            Fate::Dropped(packet) => context.drop_packet(node, packet, DropReason::QueueFull),
+            Fate::Served(out) => return Some(out),
+        }
+    }
+}
