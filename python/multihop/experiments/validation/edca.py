@@ -163,7 +163,7 @@ def mix_of(document: Document) -> str:
 
 
 MODEL = rows(
-    MIXES,
+    list(MIXES),
     ("more urgent", "less urgent"),
     """
 5681.7 -
