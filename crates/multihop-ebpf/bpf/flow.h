@@ -6,15 +6,18 @@
 
 #include <linux/types.h>
 
+#include "adtcp_math.h"
 #include "cc_math.h"
 #include "mesh_math.h"
 
 #define CONTROL_AP 0
 #define CONTROL_CLAMP 1
 #define CONTROL_MESH 2
+#define CONTROL_ADTCP 3
 
 #define SOL_TCP 6
 #define TCP_CONGESTION 13
+#define TCP_BPF_SOCK_OPS_CB_FLAGS 1008
 #define FAMILY_IPV4 2
 
 struct config {
@@ -24,6 +27,25 @@ struct config {
 	__u32 is_traced;
 	/* The control that connections of a cgroup use. */
 	char chosen[16];
+};
+
+/* States of the network (ADTCP) in ACKs, and how many had each; several may hold. */
+struct reports {
+	__u32 all;
+	__u32 congestion;
+	__u32 route_change;
+	__u32 channel_error;
+	__u32 disconnection;
+	__u32 newest;
+};
+
+/* What ADTCP did. */
+struct adtcp {
+	struct reports returned;
+	struct reports received;
+	/* Losses and timeouts, and those after which the window was kept. */
+	__u32 losses;
+	__u32 kept;
 };
 
 /* One connection; it lives as long as its socket. */
@@ -56,7 +78,14 @@ struct flow {
 	__u32 per_ack;
 	/* Whether the receiver has been found to delay ACKs. */
 	__u32 has_delayed;
-	__u32 pad;
+	struct adtcp adtcp;
+	/* When the newest state was sent, by the other end's clock. */
+	__u32 told_at;
+	/* At the last loss: window and threshold before it, no window once that is over, and NewReno's threshold. */
+	struct window before;
+	__u32 halved;
+	/* What is to be restored after recovery. */
+	struct window kept;
 };
 
 /* One ACK. */
@@ -72,6 +101,11 @@ struct sample {
 	__u32 is_counted;
 	__u32 cwnd;
 	__u32 sent;
+	/* Of struct adtcp. */
+	__u32 told;
+	__u32 losses;
+	__u32 kept;
+	__u32 pad;
 };
 
 /* One connection, for those who look. Addresses in the order of the network, IPv4 in the first word. */
@@ -90,5 +124,6 @@ struct record {
 	__u32 cwnd;
 	__u32 mss;
 	__u32 cov;
+	struct adtcp adtcp;
 	__u32 pad;
 };

@@ -64,10 +64,12 @@ struct tcp_sock {
 	__u32 packets_out;
 	__u32 snd_cwnd;
 	__u32 snd_nxt;
+	__u32 snd_ssthresh;
 	__u32 snd_una;
 	__u32 srtt_us;
 	__u64 tcp_clock_cache;
 	__u64 tcp_wstamp_ns;
+	__u32 tsoffset;
 	__u32 write_seq;
 };
 
@@ -90,6 +92,7 @@ struct tcp_congestion_ops {
 	__u32 (*ssthresh)(struct sock *sk);
 	void (*cong_avoid)(struct sock *sk, __u32 ack, __u32 acked);
 	void (*set_state)(struct sock *sk, __u8 new_state);
+	void (*cwnd_event)(struct sock *sk, __u32 event);
 	__u32 (*undo_cwnd)(struct sock *sk);
 	void (*pkts_acked)(struct sock *sk, const struct ack_sample *sample);
 	__u32 (*min_tso_segs)(struct sock *sk);
@@ -97,7 +100,9 @@ struct tcp_congestion_ops {
 
 /* The kernel's enumerations and constants. */
 #define TCP_CA_Open 0
+#define TCP_CA_Recovery 3
 #define TCP_CA_Loss 4
+#define CA_EVENT_COMPLETE_CWR 2
 #define TCP_CONG_NON_RESTRICTED 1
 #define SK_PACING_NONE 0
 #define SK_PACING_NEEDED 1

@@ -5,6 +5,7 @@
  *   mh_ap     adaptive pacing (TCP-AP): Reno's window, and a gap after each segment
  *   mh_clamp  Reno's window, limited to a quarter of the hops
  *   mh_mesh   the control law of mesh: a rate, from the delay in queues
+ *   mh_adtcp  ADTCP: NewReno, but a window that stays after losses for which the receiver sees no congestion
  *
  * How they differ from the policies of the simulator (crates/multihop-transport):
  *
@@ -20,6 +21,9 @@
  *   - The window of mh_ap is at most what its pace has on the way and three segments.
  *   - mh_mesh keeps the window at what the law wants, and three segments for ACKs that are still to come. After losses the
  *     kernel brings it back to that; the rate does not follow losses.
+ *   - mh_adtcp measures at both ends of a connection that use it. Clocks have ticks of 1 ms. A loss is what the kernel takes
+ *     for one, not the third duplicate ACK. There is no stand-by: after a timeout the kernel retransmits and backs off, and
+ *     the window returns with the first ACK.
  *
  * Loss recovery, timers and the handshake are the kernel's.
  */
@@ -44,6 +48,13 @@ struct {
 	__type(key, int);
 	__type(value, struct flow);
 } multihop_flows SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct meter);
+} multihop_meters SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -80,12 +91,12 @@ static __always_inline void begin(struct sock *sk, __u32 control)
 		flow->delivered = tcp(sk)->delivered;
 		flow->una = tcp(sk)->snd_una;
 	}
-	tcp(sk)->snd_cwnd = UNPACED_WINDOW;
 }
 
 static __always_inline void begin_paced(struct sock *sk, __u32 control)
 {
 	begin(sk, control);
+	tcp(sk)->snd_cwnd = UNPACED_WINDOW;
 	if (sk->sk_pacing_status == SK_PACING_NONE)
 		sk->sk_pacing_status = SK_PACING_NEEDED;
 }
@@ -133,6 +144,10 @@ static __always_inline void trace(struct sock *sk, const struct flow *flow, __u3
 	sample->is_counted = is_counted;
 	sample->cwnd = flow->cwnd;
 	sample->sent = tcp(sk)->data_segs_out;
+	sample->told = flow->adtcp.received.newest;
+	sample->losses = flow->adtcp.losses;
+	sample->kept = flow->adtcp.kept;
+	sample->pad = 0;
 	bpf_ringbuf_submit(sample, 0);
 }
 
@@ -182,10 +197,11 @@ SEC("struct_ops")
 void BPF_PROG(clamp_init, struct sock *sk)
 {
 	begin(sk, CONTROL_CLAMP);
+	tcp(sk)->snd_cwnd = UNPACED_WINDOW;
 }
 
 SEC("struct_ops")
-void BPF_PROG(clamp_acked, struct sock *sk, const struct ack_sample *sample)
+void BPF_PROG(noted_acked, struct sock *sk, const struct ack_sample *sample)
 {
 	struct flow *flow = flow_of(sk);
 
@@ -307,6 +323,90 @@ void BPF_PROG(remember_state, struct sock *sk, __u8 new_state)
 		flow->ca_state = new_state;
 }
 
+/* The kernel asks for options of this connection, and tells of those that it does not know. */
+SEC("struct_ops")
+void BPF_PROG(adtcp_init, struct sock *sk)
+{
+	int flags = 0;
+
+	begin(sk, CONTROL_ADTCP);
+	bpf_sk_storage_get(&multihop_meters, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+	bpf_getsockopt(sk, SOL_TCP, TCP_BPF_SOCK_OPS_CB_FLAGS, &flags, sizeof(flags));
+	flags |= BPF_SOCK_OPS_WRITE_HDR_OPT_CB_FLAG | BPF_SOCK_OPS_PARSE_UNKNOWN_HDR_OPT_CB_FLAG;
+	bpf_setsockopt(sk, SOL_TCP, TCP_BPF_SOCK_OPS_CB_FLAGS, &flags, sizeof(flags));
+}
+
+SEC("struct_ops")
+__u32 BPF_PROG(adtcp_ssthresh, struct sock *sk)
+{
+	struct flow *flow = flow_of(sk);
+	__u32 halved = tcp_reno_ssthresh(sk);
+
+	if (flow) {
+		flow->before.window = tcp(sk)->snd_cwnd;
+		flow->before.threshold = tcp(sk)->snd_ssthresh;
+		flow->halved = halved;
+	}
+	return halved;
+}
+
+/* Recovery, or what follows a timeout, begins or ends. */
+SEC("struct_ops")
+void BPF_PROG(adtcp_state, struct sock *sk, __u8 new_state)
+{
+	struct flow *flow = flow_of(sk);
+	struct adtcp *adtcp;
+
+	if (!flow)
+		return;
+	adtcp = &flow->adtcp;
+	if (new_state != TCP_CA_Recovery && new_state != TCP_CA_Loss) {
+		flow->before.window = 0;
+		/* Recovery ends with an event; whatever else is over restores nothing. */
+		if (flow->ca_state != TCP_CA_Recovery)
+			flow->kept.window = 0;
+	} else if (flow->before.window) {
+		flow->kept = window_kept(adtcp->received.newest, new_state == TCP_CA_Loss, flow->before);
+		if (!adtcp->received.all)
+			flow->kept.window = 0;
+		tcp(sk)->snd_ssthresh = flow->kept.window ? flow->kept.window : flow->halved;
+		if (new_state != flow->ca_state) {
+			adtcp->losses++;
+			adtcp->kept += flow->kept.window > 0;
+		}
+	}
+	flow->ca_state = new_state;
+}
+
+static __always_inline void restore(struct sock *sk, struct flow *flow)
+{
+	tcp(sk)->snd_cwnd = flow->kept.window;
+	tcp(sk)->snd_ssthresh = flow->kept.threshold;
+	flow->kept.window = 0;
+}
+
+/* The end of recovery: the kernel has taken the threshold for the window. */
+SEC("struct_ops")
+void BPF_PROG(adtcp_event, struct sock *sk, __u32 event)
+{
+	struct flow *flow = flow_of(sk);
+
+	if (flow && event == CA_EVENT_COMPLETE_CWR && flow->kept.window)
+		restore(sk, flow);
+}
+
+/* The first ACK of new data after a timeout tells that the path is back. */
+SEC("struct_ops")
+void BPF_PROG(adtcp_cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
+{
+	struct flow *flow = flow_of(sk);
+
+	if (flow && flow->ca_state == TCP_CA_Loss && flow->kept.window)
+		restore(sk, flow);
+	else
+		tcp_reno_cong_avoid(sk, ack, acked);
+}
+
 SEC("struct_ops")
 __u32 BPF_PROG(ssthresh, struct sock *sk)
 {
@@ -355,7 +455,7 @@ struct tcp_congestion_ops mh_clamp = {
 	.name = "mh_clamp",
 	.flags = TCP_CONG_NON_RESTRICTED,
 	.init = (void *)clamp_init,
-	.pkts_acked = (void *)clamp_acked,
+	.pkts_acked = (void *)noted_acked,
 	.cong_avoid = (void *)clamp_cong_avoid,
 	.ssthresh = (void *)ssthresh,
 	.undo_cwnd = (void *)undo_cwnd,
@@ -375,23 +475,202 @@ struct tcp_congestion_ops mh_mesh = {
 	.min_tso_segs = (void *)paced_segment,
 };
 
+SEC(".struct_ops.link")
+struct tcp_congestion_ops mh_adtcp = {
+	.name = "mh_adtcp",
+	.flags = TCP_CONG_NON_RESTRICTED,
+	.init = (void *)adtcp_init,
+	.pkts_acked = (void *)noted_acked,
+	.cong_avoid = (void *)adtcp_cong_avoid,
+	.set_state = (void *)adtcp_state,
+	.cwnd_event = (void *)adtcp_event,
+	.ssthresh = (void *)adtcp_ssthresh,
+	.undo_cwnd = (void *)undo_cwnd,
+	.min_tso_segs = (void *)one_segment,
+};
+
 /* Where the TTL is in a header of IPv4, and the hop limit in one of IPv6. */
 #define TTL_AT 8
 #define HOP_LIMIT_AT 7
 #define ETHERTYPE_IPV4 0x0800
 #define ETHERTYPE_IPV6 0x86dd
 
-/* The length of the path of a connection, from each packet that arrives. Lets all packets pass. */
+#define PROTOCOL_TCP 6
+#define NEXT_HEADER_AT 6
+#define IPV6_HEADER 40
+#define FLAG_SYN 2
+#define OPTION_NOP 1
+#define OPTION_TIMESTAMPS 8
+
+/* A header of TCP as the kernel writes it in a connection with time stamps. */
+struct stamped {
+	__u16 ports[2];
+	__u32 seq;
+	__u32 ack;
+	/* The length of the header, in words of 4 bytes, is in the upper half. */
+	__u8 offset;
+	__u8 flags;
+	__u16 window;
+	__u16 checksum;
+	__u16 urgent;
+	__u8 padding[2];
+	__u8 kind;
+	__u8 kind_length;
+	__u32 value;
+	__u32 echo;
+};
+
+static __always_inline int has_stamps(const struct stamped *tcp)
+{
+	return tcp->offset >> 4 >= sizeof(*tcp) / 4 && tcp->padding[0] == OPTION_NOP && tcp->padding[1] == OPTION_NOP &&
+	       tcp->kind == OPTION_TIMESTAMPS;
+}
+
+/* Where the header of TCP begins; 0 if other headers of IPv6 are before it. */
+static __always_inline __u32 tcp_begins(struct __sk_buff *skb)
+{
+	__u8 byte = 0;
+
+	if (skb->protocol == bpf_htons(ETHERTYPE_IPV6)) {
+		bpf_skb_load_bytes(skb, NEXT_HEADER_AT, &byte, sizeof(byte));
+		return byte == PROTOCOL_TCP ? IPV6_HEADER : 0;
+	}
+	bpf_skb_load_bytes(skb, 0, &byte, sizeof(byte));
+	return (byte & 15) * 4;
+}
+
+/* Takes a packet into the metrics of ADTCP's receiver, if it has data and time stamps. */
+static __always_inline void measure(struct __sk_buff *skb, struct bpf_sock *sk)
+{
+	struct meter *meter = bpf_sk_storage_get(&multihop_meters, sk, 0, 0);
+	struct tcp_sock *tp = bpf_skc_to_tcp_sock(sk);
+	__u32 at = tcp_begins(skb), headers;
+	struct packet packet = {};
+	struct stamped tcp;
+
+	if (!meter || !tp || !at || bpf_skb_load_bytes(skb, at, &tcp, sizeof(tcp)) || !has_stamps(&tcp))
+		return;
+	headers = at + (tcp.offset >> 4) * 4;
+	if (skb->len <= headers || tcp.flags & FLAG_SYN)
+		return;
+	packet.now_ns = bpf_ktime_get_ns();
+	packet.arrived = packet.now_ns / TICK_NS + tp->tsoffset;
+	packet.sent = bpf_ntohl(tcp.value);
+	packet.echo = bpf_ntohl(tcp.echo);
+	packet.seq = bpf_ntohl(tcp.seq);
+	packet.length = skb->len - headers;
+	packet.segments = skb->gso_segs ? skb->gso_segs : 1;
+	meter_packet(meter, &packet);
+}
+
+/* What a connection learns from each packet that arrives: the length of its path, and ADTCP's metrics. Lets all packets
+ * pass. */
 SEC("cgroup_skb/ingress")
-int read_hops(struct __sk_buff *skb)
+int read_packets(struct __sk_buff *skb)
 {
 	struct bpf_sock *sk = skb->sk;
 	struct flow *flow = sk ? bpf_sk_storage_get(&multihop_flows, sk, 0, 0) : 0;
 	__u32 at = skb->protocol == bpf_htons(ETHERTYPE_IPV6) ? HOP_LIMIT_AT : TTL_AT;
 	__u8 ttl;
 
-	if (flow && bpf_skb_load_bytes(skb, at, &ttl, sizeof(ttl)) == 0)
+	if (!flow)
+		return 1;
+	if (bpf_skb_load_bytes(skb, at, &ttl, sizeof(ttl)) == 0)
 		flow->hops = hops_of(ttl);
+	if (flow->control == CONTROL_ADTCP)
+		measure(skb, sk);
+	return 1;
+}
+
+/* The option that carries a state: one for experiments, with an identifier (RFC 6994). */
+#define OPTION_EXPERIMENT 253
+#define IDENTIFIER 0xad7c
+/* With padding. */
+#define OPTION_SPACE 8
+
+struct state_option {
+	__u8 kind;
+	__u8 length;
+	__u8 identifier[2];
+	__u8 state;
+};
+
+static __always_inline struct state_option option_of(__u32 state)
+{
+	struct state_option option = { OPTION_EXPERIMENT, sizeof(option), { IDENTIFIER >> 8, IDENTIFIER & 255 }, state };
+
+	return option;
+}
+
+static __always_inline void count_report(struct reports *reports, __u32 state)
+{
+	reports->all++;
+	reports->congestion += state & STATE_CONGESTION ? 1 : 0;
+	reports->route_change += state & STATE_ROUTE_CHANGE ? 1 : 0;
+	reports->channel_error += state & STATE_CHANNEL_ERROR ? 1 : 0;
+	reports->disconnection += state & STATE_DISCONNECTION ? 1 : 0;
+	reports->newest = state;
+}
+
+/* The metrics of a connection that has received data. */
+static __always_inline struct meter *meter_of(struct bpf_sock_ops *ops)
+{
+	struct bpf_sock *sk = ops->sk;
+	struct meter *meter = sk ? bpf_sk_storage_get(&multihop_meters, sk, 0, 0) : 0;
+
+	return meter && meter->has_last ? meter : 0;
+}
+
+static __always_inline void write_state(struct bpf_sock_ops *ops)
+{
+	struct flow *flow = ops->sk ? bpf_sk_storage_get(&multihop_flows, ops->sk, 0, 0) : 0;
+	struct meter *meter = meter_of(ops);
+	struct state_option option;
+
+	if (!flow || !meter)
+		return;
+	option = option_of(meter_state(meter));
+	if (bpf_store_hdr_opt(ops, &option, sizeof(option), 0) == 0)
+		count_report(&flow->adtcp.returned, option.state);
+}
+
+static __always_inline void read_state(struct bpf_sock_ops *ops)
+{
+	struct flow *flow = ops->sk ? bpf_sk_storage_get(&multihop_flows, ops->sk, 0, 0) : 0;
+	struct state_option option = option_of(0);
+	struct stamped *tcp = ops->skb_data;
+
+	if (!flow || (void *)(tcp + 1) > ops->skb_data_end || !has_stamps(tcp))
+		return;
+	/* One that a newer has overtaken does not count. */
+	if (is_after(ops->snd_una, bpf_ntohl(tcp->ack)) ||
+	    (flow->adtcp.received.all && is_after(flow->told_at, bpf_ntohl(tcp->value))))
+		return;
+	/* The search is for the kind and the identifier. */
+	option.length = 4;
+	if (bpf_load_hdr_opt(ops, &option, sizeof(option), 0) != sizeof(option))
+		return;
+	flow->told_at = bpf_ntohl(tcp->value);
+	count_report(&flow->adtcp.received, option.state & 15);
+}
+
+/* States of the network leave in segments that have room for them, and are taken from those that arrive. */
+SEC("sockops")
+int report(struct bpf_sock_ops *ops)
+{
+	switch (ops->op) {
+	case BPF_SOCK_OPS_HDR_OPT_LEN_CB:
+		/* Not in what the kernel asks to find out how much data a segment can have. */
+		if (ops->args[0] == 0 && meter_of(ops) && ops->skb_len + OPTION_SPACE <= ops->mss_cache)
+			bpf_reserve_hdr_opt(ops, sizeof(struct state_option), 0);
+		break;
+	case BPF_SOCK_OPS_WRITE_HDR_OPT_CB:
+		write_state(ops);
+		break;
+	case BPF_SOCK_OPS_PARSE_HDR_OPT_CB:
+		read_state(ops);
+		break;
+	}
 	return 1;
 }
 
@@ -445,6 +724,7 @@ int list_flows(struct bpf_iter__bpf_sk_storage_map *context)
 	record.mss = flow->mss;
 	record.cov = flow->pacer.cov;
 	record.gap = flow->gap;
+	record.adtcp = flow->adtcp;
 	bpf_seq_write(context->meta->seq, &record, sizeof(record));
 	return 0;
 }

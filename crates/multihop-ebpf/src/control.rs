@@ -11,11 +11,13 @@ pub enum Control {
     Clamp,
     /// A rate, from the delay in queues.
     Mesh,
+    /// A window that stays after losses without congestion, by reports of the receiver.
+    Adtcp,
 }
 
 impl Control {
     /// All of them; the place of each is its number in the programs.
-    pub const ALL: [Self; 3] = [Self::Ap, Self::Clamp, Self::Mesh];
+    pub const ALL: [Self; 4] = [Self::Ap, Self::Clamp, Self::Mesh, Self::Adtcp];
 
     /// Its name in the kernel.
     pub const fn name(self) -> &'static str {
@@ -23,6 +25,7 @@ impl Control {
             Self::Ap => "mh_ap",
             Self::Clamp => "mh_clamp",
             Self::Mesh => "mh_mesh",
+            Self::Adtcp => "mh_adtcp",
         }
     }
 }

@@ -14,4 +14,4 @@ pub use control::{Control, Settings};
 pub use error::TcpError;
 #[cfg(all(target_os = "linux", feature = "kernel"))]
 pub use kernel::{Run, flows, is_loaded, load, terminate, unload};
-pub use records::{Connection, Sample};
+pub use records::{Adtcp, Connection, Reports, Sample, state_name};

@@ -2,7 +2,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use serde::Serialize;
+use multihop_wire::tcp::NetworkState;
+use serde::{Serialize, Serializer};
 
 use crate::Control;
 
@@ -29,10 +30,43 @@ pub struct Connection {
     pub cov: f64,
     /// Pace, kb/s of payload; none where there is no pacing.
     pub pace_kbps: Option<f64>,
+    /// What ADTCP did; none with another control.
+    pub adtcp: Option<Adtcp>,
+}
+
+/// What ADTCP did for a connection.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Adtcp {
+    /// States that this end has returned to a sender of data.
+    pub returned: Reports,
+    /// States that it has received as a sender.
+    pub received: Reports,
+    /// Losses and timeouts.
+    pub losses: u32,
+    /// Those after which the window was kept.
+    pub kept: u32,
+}
+
+/// How many ACKs had which state; several may hold.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Reports {
+    /// ACKs with a state, the normal one included.
+    pub all: u32,
+    /// With congestion.
+    pub congestion: u32,
+    /// With a change of route.
+    pub route_change: u32,
+    /// With channel errors.
+    pub channel_error: u32,
+    /// With a disconnection.
+    pub disconnection: u32,
+    /// The newest; none before the first.
+    #[serde(serialize_with = "name")]
+    pub newest: Option<NetworkState>,
 }
 
 /// An ACK that reached a sender, and what it made of it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
     /// Time since the machine started, s.
     pub time: f64,
@@ -56,11 +90,17 @@ pub struct Sample {
     pub window: u32,
     /// Data segments sent so far.
     pub sent: u32,
+    /// The state that the receiver reported last (`mh_adtcp`).
+    pub told: NetworkState,
+    /// Losses and timeouts so far (`mh_adtcp`).
+    pub losses: u32,
+    /// Those after which the window was kept.
+    pub kept: u32,
 }
 
 impl Connection {
     /// Bytes of a record.
-    pub const LENGTH: usize = 88;
+    pub const LENGTH: usize = 144;
 
     /// Reads a record; `None` if it is not one of these programs.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
@@ -71,34 +111,38 @@ impl Connection {
         let [local, remote] = [local, remote].map(|address| address.ip(family));
         let [local, remote] = [(local, words.port()?), (remote, words.port()?)].map(SocketAddr::from);
         let namespace = words.next();
-        let control = Control::ALL.get(usize::try_from(words.next()).ok()?)?.name();
+        let control = *Control::ALL.get(usize::try_from(words.next()).ok()?)?;
         let [hops, rtt, srtt, window, mss, cov] = std::array::from_fn(|_| words.next());
+        let adtcp = words.adtcp();
         Some(Self {
             local,
             remote,
             namespace,
-            control,
+            control: control.name(),
             hops: (hops > 0).then_some(hops),
             rtt_ms: (rtt > 0).then_some(f64::from(rtt) / 1e3),
             srtt_ms: f64::from(srtt) / 1e3,
             window,
             cov: f64::from(cov) / 1e6,
             pace_kbps: (gap > 0).then(|| 8e6 * f64::from(mss) / gap as f64),
+            adtcp: (control == Control::Adtcp).then_some(adtcp),
         })
     }
 }
 
 impl Sample {
     /// Bytes of a sample.
-    pub const LENGTH: usize = 56;
+    pub const LENGTH: usize = 72;
     /// The columns of a table of samples.
-    pub const COLUMNS: &str = "time,port,hops,acked,rtt_ms,counted,cov,delay_ms,gap_ms,window,sent";
+    pub const COLUMNS: &str =
+        "time,port,hops,acked,rtt_ms,counted,cov,delay_ms,gap_ms,window,sent,told,losses,kept";
 
     /// Reads a sample; `None` if it is not one of these programs.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let mut words = Words::of(bytes, Self::LENGTH)?;
         let [time, gap, delay] = std::array::from_fn(|_| words.double() as f64);
         let [port, hops, rtt, cov, acked, is_counted, window, sent] = std::array::from_fn(|_| words.next());
+        let [told, losses, kept] = std::array::from_fn(|_| words.next());
         Some(Self {
             time: time / 1e9,
             port,
@@ -111,17 +155,38 @@ impl Sample {
             gap_ms: gap / 1e6,
             window,
             sent,
+            told: state_of(told),
+            losses,
+            kept,
         })
     }
 
     /// The sample as a line of a table.
     pub fn row(&self) -> String {
-        let Self { time, port, hops, acked, rtt_ms, is_counted, cov, delay_ms, gap_ms, window, sent } = self;
+        let Self { time, port, hops, acked, rtt_ms, is_counted, cov, delay_ms, gap_ms, window, sent, .. } =
+            self;
+        let Self { told, losses, kept, .. } = self;
+        let told = state_name(*told);
         let counted = u8::from(*is_counted);
         format!(
-            "{time:.6},{port},{hops},{acked},{rtt_ms:.3},{counted},{cov:.4},{delay_ms:.3},{gap_ms:.3},{window},{sent}"
+            "{time:.6},{port},{hops},{acked},{rtt_ms:.3},{counted},{cov:.4},{delay_ms:.3},{gap_ms:.3},{window},{sent},\
+             {told},{losses},{kept}"
         )
     }
+}
+
+/// The names of what holds, such as `channel-error+route-change`.
+pub fn state_name(state: NetworkState) -> String {
+    state.names().collect::<Vec<_>>().join("+")
+}
+
+/// As JSON has it.
+fn name<S: Serializer>(state: &Option<NetworkState>, serializer: S) -> Result<S::Ok, S::Error> {
+    state.map(state_name).serialize(serializer)
+}
+
+fn state_of(bits: u32) -> NetworkState {
+    NetworkState::from_bits(u8::try_from(bits & 15).expect("four bits"))
 }
 
 /// Words of 32 bits, in the byte order of this machine.
@@ -146,6 +211,18 @@ impl<'a> Words<'a> {
         bytes[..4].copy_from_slice(&first);
         bytes[4..].copy_from_slice(&second);
         u64::from_ne_bytes(bytes)
+    }
+
+    fn adtcp(&mut self) -> Adtcp {
+        let [returned, received] = [self.reports(), self.reports()];
+        Adtcp { returned, received, losses: self.next(), kept: self.next() }
+    }
+
+    fn reports(&mut self) -> Reports {
+        let [all, congestion, route_change, channel_error, disconnection, newest] =
+            std::array::from_fn(|_| self.next());
+        let newest = (all > 0).then(|| state_of(newest));
+        Reports { all, congestion, route_change, channel_error, disconnection, newest }
     }
 
     fn port(&mut self) -> Option<u16> {
@@ -185,7 +262,9 @@ mod tests {
         let remote = u32::from_ne_bytes([10, 0, 0, 5]);
         let mut bytes = words(&[local, 0, 0, 0, remote, 0, 0, 0]);
         bytes.extend(40_000_000_u64.to_ne_bytes());
-        bytes.extend(words(&[family, 4000, 5201, 77, control, 4, 31_500, 30_000, 7, 1448, 250_000, 0]));
+        bytes.extend(words(&[family, 4000, 5201, 77, control, 4, 31_500, 30_000, 7, 1448, 250_000]));
+        // Returned, received, losses and those kept.
+        bytes.extend(words(&[0, 0, 0, 0, 0, 0, 90, 3, 1, 20, 0, 6, 5, 4, 0]));
         bytes
     }
 
@@ -200,6 +279,18 @@ mod tests {
         assert_eq!((found.rtt_ms, found.srtt_ms, found.cov), (Some(31.5), 30.0, 0.25));
         // 1448 bytes in 40 ms.
         assert_eq!(found.pace_kbps, Some(289.6));
+        assert_eq!(found.adtcp, None);
+    }
+
+    #[test]
+    fn a_record_of_adtcp_has_the_states_of_each_direction() {
+        let adtcp =
+            Connection::parse(&record(2, 3)).expect("a record").adtcp.expect("its control is mh_adtcp");
+        assert_eq!((adtcp.returned.all, adtcp.returned.newest, adtcp.losses, adtcp.kept), (0, None, 5, 4));
+        let Reports { all, congestion, route_change, channel_error, disconnection, newest } = adtcp.received;
+        assert_eq!((all, congestion, route_change, channel_error, disconnection), (90, 3, 1, 20, 0));
+        assert_eq!(newest.map(state_name), Some("channel-error+route-change".into()));
+        assert_eq!(state_name(NetworkState::NORMAL), "normal");
     }
 
     #[test]
@@ -215,9 +306,9 @@ mod tests {
     fn a_sample_is_a_row_with_as_many_columns_as_the_header() {
         let mut bytes: Vec<u8> =
             [1_500_000_000_u64, 40_000_000, 20_000_000].iter().flat_map(|n| n.to_ne_bytes()).collect();
-        bytes.extend(words(&[4000, 4, 31_500, 250_000, 2, 1, 7, 99]));
+        bytes.extend(words(&[4000, 4, 31_500, 250_000, 2, 1, 7, 99, 5, 3, 1, 0]));
         let row = Sample::parse(&bytes).expect("a sample").row();
-        assert_eq!(row, "1.500000,4000,4,2,31.500,1,0.2500,20.000,40.000,7,99");
+        assert_eq!(row, "1.500000,4000,4,2,31.500,1,0.2500,20.000,40.000,7,99,congestion+channel-error,3,1");
         assert_eq!(row.split(',').count(), Sample::COLUMNS.split(',').count());
     }
 }

@@ -144,6 +144,20 @@ impl NetworkState {
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
+
+    /// The names of the states that are set; `normal` if none is.
+    pub fn names(self) -> impl Iterator<Item = &'static str> {
+        let states = [
+            (Self::CONGESTION, "congestion"),
+            (Self::CHANNEL_ERROR, "channel-error"),
+            (Self::ROUTE_CHANGE, "route-change"),
+            (Self::DISCONNECTION, "disconnection"),
+        ];
+        let normal = (self == Self::NORMAL).then_some("normal");
+        normal
+            .into_iter()
+            .chain(states.into_iter().filter(move |(state, _)| self.has(*state)).map(|(_, name)| name))
+    }
 }
 
 impl Segment {

@@ -32,7 +32,8 @@ pub(crate) enum TcpCommand {
 pub(crate) struct LoadArgs {
     #[command(flatten)]
     pub(crate) links: LinkArgs,
-    /// Read the length of paths only for connections of this cgroup (version 2); by default for all.
+    /// Read arriving packets, for the length of paths and for ADTCP, only of connections of this cgroup (version 2); by
+    /// default of all.
     #[arg(long, value_name = "DIR")]
     pub(crate) cgroup: Option<PathBuf>,
 }
@@ -81,6 +82,9 @@ pub(crate) enum ControlName {
     /// The control law of mesh: a rate, from the delay in queues.
     #[value(name = "mh_mesh")]
     Mesh,
+    /// ADTCP: the window stays after losses without congestion; the other end uses it as well.
+    #[value(name = "mh_adtcp")]
+    Adtcp,
 }
 
 /// A rate in Mb/s, as kb/s.

@@ -7,7 +7,7 @@ use std::thread;
 
 use anyhow::Context;
 use comfy_table::{CellAlignment, Table, presets};
-use multihop_ebpf::{Connection, Control, Run, Sample, Settings, TcpError};
+use multihop_ebpf::{Connection, Control, Reports, Run, Sample, Settings, TcpError};
 use serde::Serialize;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -59,8 +59,7 @@ fn status(json: bool) -> Result<(), CommandError> {
 fn table(connections: &[Connection]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::ASCII_MARKDOWN);
-    let header = ["local", "remote", "control", "hops", "pace kb/s", "variation", "window", "srtt ms"];
-    table.set_header(header);
+    table.set_header(HEADER);
     for one in connections {
         table.add_row([
             one.local.to_string(),
@@ -71,12 +70,20 @@ fn table(connections: &[Connection]) -> Table {
             format!("{:.3}", one.cov),
             one.window.to_string(),
             format!("{:.1}", one.srtt_ms),
+            one.adtcp.as_ref().map_or("-".to_owned(), |adtcp| format!("{} of {}", adtcp.kept, adtcp.losses)),
+            one.adtcp.as_ref().map_or("-".to_owned(), |adtcp| newest(&adtcp.received)),
+            one.adtcp.as_ref().map_or("-".to_owned(), |adtcp| newest(&adtcp.returned)),
         ]);
     }
-    for column in table.column_iter_mut().skip(3) {
+    for column in table.column_iter_mut().skip(3).take(NUMBERS) {
         column.set_cell_alignment(CellAlignment::Right);
     }
     table
+}
+
+/// The state in the newest of some ACKs.
+fn newest(reports: &Reports) -> String {
+    reports.newest.map_or("-".to_owned(), multihop_ebpf::state_name)
 }
 
 /// Runs a program, and ends with its exit code.
@@ -85,6 +92,7 @@ fn run(args: &TcpRunArgs) -> Result<(), CommandError> {
         ControlName::Ap => Control::Ap,
         ControlName::Clamp => Control::Clamp,
         ControlName::Mesh => Control::Mesh,
+        ControlName::Adtcp => Control::Adtcp,
     };
     let mut samples = args.samples.as_deref().map(output::file).transpose()?;
     if let Some((out, _)) = &mut samples {
@@ -126,3 +134,19 @@ fn perform(
     passing.join().expect("passing signals on does not panic");
     Ok(status?)
 }
+
+const HEADER: [&str; 11] = [
+    "local",
+    "remote",
+    "control",
+    "hops",
+    "pace kb/s",
+    "variation",
+    "window",
+    "srtt ms",
+    "kept",
+    "told",
+    "tells",
+];
+/// Columns with numbers, after the first three.
+const NUMBERS: usize = 6;

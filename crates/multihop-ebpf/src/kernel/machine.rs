@@ -14,12 +14,12 @@ use libbpf_rs::Link;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 
 use super::cgroup::{self, Cgroup};
-use super::programs::{HOPS, Programs, attach, refused, register};
+use super::programs::{PACKETS, Programs, REPORT, attach, refused, register};
 use crate::{Control, Settings, TcpError};
 
-/// Makes the controls known to the kernel. The length of the paths is read for connections of one cgroup, or of all.
+/// Makes the controls known to the kernel. Packets are read for connections of one cgroup, or of all.
 pub fn load(settings: Settings, cgroup: Option<PathBuf>) -> Result<(), TcpError> {
-    let mut programs = Programs::open()?.only(&[HOPS], &Control::ALL)?;
+    let mut programs = Programs::open()?.only(&PROGRAMS, &Control::ALL)?;
     if is_mounted() {
         return Err(TcpError::Loaded);
     }
@@ -51,7 +51,9 @@ pub fn is_loaded() -> bool {
 }
 
 fn keep(object: &mut libbpf_rs::Object, cgroup: &Cgroup) -> Result<(), TcpError> {
-    pin(attach(object, HOPS, cgroup.as_fd())?, HOPS)?;
+    for name in PROGRAMS {
+        pin(attach(object, name, cgroup.as_fd())?, name)?;
+    }
     for control in Control::ALL {
         pin(register(object, control)?, control.name())?;
     }
@@ -64,7 +66,7 @@ fn pin(mut link: Link, name: &str) -> Result<(), TcpError> {
 
 fn remove() -> Result<(), TcpError> {
     // Other mount namespaces may have copies of the mount: its files keep the links.
-    for name in Control::ALL.map(Control::name).into_iter().chain([HOPS]) {
+    for name in Control::ALL.map(Control::name).into_iter().chain(PROGRAMS) {
         match fs::remove_file(Path::new(PLACE).join(name)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 return Err(failed("cannot empty", error));
@@ -98,6 +100,8 @@ fn failed(what: &str, error: io::Error) -> TcpError {
     TcpError::File { what: format!("{what} {PLACE}"), error }
 }
 
+/// Those for the connections of the cgroup.
+const PROGRAMS: [&str; 2] = [PACKETS, REPORT];
 /// Names of the controls that the kernel has.
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 const TRIES: u32 = 200;

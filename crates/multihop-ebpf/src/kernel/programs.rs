@@ -20,8 +20,10 @@ struct Aligned<T: ?Sized>(T);
 
 /// The name of the map of connections.
 pub(super) const FLOWS: &str = "multihop_flows";
-/// The program that reads the length of paths.
-pub(super) const HOPS: &str = "read_hops";
+/// The program that takes note of arriving packets: the length of paths, and the metrics of ADTCP.
+pub(super) const PACKETS: &str = "read_packets";
+/// The program that writes and reads the states of ADTCP.
+pub(super) const REPORT: &str = "report";
 /// The program that chooses the control for connections of a cgroup.
 pub(super) const CHOOSE: &str = "choose";
 /// The program that lists connections.
@@ -46,7 +48,8 @@ impl Programs {
         for mut program in self.0.progs_mut() {
             let name = program.name().to_string_lossy().into_owned();
             // Programs of controls come and go with their controls.
-            if [HOPS, CHOOSE, LIST].contains(&name.as_str()) && !programs.contains(&name.as_str()) {
+            if [PACKETS, REPORT, CHOOSE, LIST].contains(&name.as_str()) && !programs.contains(&name.as_str())
+            {
                 program.set_autoload(false);
             }
         }

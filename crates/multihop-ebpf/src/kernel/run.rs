@@ -9,7 +9,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::cgroup::{self, Scratch};
-use super::programs::{CHOOSE, HOPS, Programs, attach, map, refused, register};
+use super::programs::{CHOOSE, PACKETS, Programs, REPORT, attach, map, refused, register};
 use crate::{Control, Sample, Settings, TcpError};
 
 /// A control that ends with this value, also if this process is killed. It has a name of its own, so that there can be
@@ -18,22 +18,24 @@ pub struct Run {
     name: String,
     object: Object,
     // The links end before the cgroup.
-    _links: [Link; 3],
+    _links: Vec<Link>,
     cgroup: Scratch,
 }
 
 impl Run {
     /// Loads a control; with `is_traced` [`wait`](Self::wait) gets its samples.
     pub fn new(control: Control, settings: Settings, is_traced: bool) -> Result<Self, TcpError> {
-        let mut programs = Programs::open()?.only(&[HOPS, CHOOSE], &[control])?;
+        let mut programs = Programs::open()?.only(&PROGRAMS, &[control])?;
         let name = format!("{control}_{:x}", number()?);
         programs.rename(control, &name);
         programs.configure(settings, is_traced, &name);
         let mut object = programs.load()?;
         let cgroup = Scratch::new()?;
-        let registered = register(&mut object, control)?;
-        let [hops, choose] = [HOPS, CHOOSE].map(|name| attach(&object, name, cgroup.as_fd()));
-        Ok(Self { name, _links: [hops?, choose?, registered], object, cgroup })
+        let mut links = vec![register(&mut object, control)?];
+        for name in PROGRAMS {
+            links.push(attach(&object, name, cgroup.as_fd())?);
+        }
+        Ok(Self { name, _links: links, object, cgroup })
     }
 
     /// The name of the control, as `ss -ti` shows it.
@@ -86,6 +88,8 @@ pub fn terminate(id: u32) {
     let _ = kill(Pid::from_raw(id), Signal::SIGTERM);
 }
 
+/// Those for the connections of the program.
+const PROGRAMS: [&str; 3] = [PACKETS, REPORT, CHOOSE];
 const SAMPLES: &str = "samples";
 /// Six digits.
 const MOST: u32 = 0xff_ffff;

@@ -12,8 +12,10 @@ use std::{env, fs, thread};
 
 use multihop_ebpf::{Connection, Control, Run, Sample, Settings, TcpError, flows, is_loaded, load, unload};
 use multihop_netns::Namespace;
+use multihop_wire::tcp::NetworkState;
 use nix::sys::socket::{setsockopt, sockopt};
 
+use crate::path::{Path as Trial, Trouble};
 use crate::skip;
 
 const SENDER: &str = "10.0.0.1";
@@ -112,6 +114,8 @@ fn root_a_program_uses_a_control_that_ends_with_it() {
             Control::Ap => assert!(samples.iter().any(|sample| sample.is_counted && sample.gap_ms > 0.0)),
             Control::Clamp => assert!(samples.iter().all(|sample| sample.window <= 2)),
             Control::Mesh => assert!(samples.iter().any(|sample| sample.gap_ms > 0.0 && sample.window >= 5)),
+            // The other end does not use it.
+            Control::Adtcp => assert!(samples.iter().all(|sample| sample.told == NetworkState::NORMAL)),
         }
         let name = run.name().to_owned();
         drop(run);
@@ -268,4 +272,76 @@ fn root_runs_in_two_process_namespaces_do_not_meet() {
             fs::remove_dir(entry.path()).unwrap();
         }
     }
+}
+
+/// Set for a process of these tests that receives, with the address at which it does.
+const SERVER: &str = "MULTIHOP_TEST_SERVER";
+
+/// A server in a process of its own, in a namespace and in the cgroup of a control; its port.
+fn server(run: &Run, trial: &Trial, address: &str) -> (Child, u16) {
+    let mut command = Command::new("nsenter");
+    command.arg(format!("--net={}", trial.receiver.path().display())).arg(env::current_exe().unwrap());
+    command.args([
+        "--exact",
+        "kernel::root_adtcp_tells_losses_of_the_channel_from_congestion",
+        "--nocapture",
+    ]);
+    let mut child = run.spawn(command.env(SERVER, address).stdout(Stdio::piped())).unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    let mut lines = output.by_ref().lines().map_while(Result::ok);
+    let port = lines.find_map(|line| line.strip_prefix("port ")?.parse().ok());
+    // Its end is to find a reader.
+    child.stdout = Some(output.into_inner());
+    (child, port.expect("the server has a port"))
+}
+
+fn receive_everything(address: &str) {
+    let listener = TcpListener::bind((address, 0)).unwrap();
+    let mut out = std::io::stdout();
+    writeln!(out, "\nport {}", listener.local_addr().unwrap().port()).unwrap();
+    std::io::copy(&mut listener.accept().unwrap().0, &mut std::io::sink()).unwrap();
+}
+
+/// ACKs of a connection over a path with this trouble; both ends use ADTCP.
+fn acks_over(trouble: Trouble) -> Option<Vec<Sample>> {
+    let made = Trial::new(SENDER.parse().unwrap(), RECEIVER.parse().unwrap(), trouble);
+    let trial = made.map_err(|error| skip(format!("there are no namespaces: {error}"))).ok()?;
+    let mut run = or_skip(Run::new(Control::Adtcp, Settings::default(), true))?;
+    let (mut receiver, port) = server(&run, &trial, RECEIVER);
+    let mut command = Command::new("nsenter");
+    command.arg(format!("--net={}", trial.sender.path().display()));
+    command.args(["bash", "-c", &format!("head -c 3000000 /dev/zero > /dev/tcp/{RECEIVER}/{port}")]);
+    let mut child = run.spawn(&mut command).unwrap();
+    let mut samples: Vec<Sample> = Vec::new();
+    let status = run.wait(&mut child, |sample| samples.push(sample.clone())).unwrap();
+    assert!(status.success() && receiver.wait().unwrap().success());
+    Some(samples)
+}
+
+#[test]
+fn root_adtcp_tells_losses_of_the_channel_from_congestion() {
+    if let Ok(address) = env::var(SERVER) {
+        return receive_everything(&address);
+    }
+    let _alone = alone();
+    let Some(samples) = acks_over(Trouble::Losses) else { return };
+    let told = |state: NetworkState| move |sample: &Sample| sample.told.has(state);
+    let errors = samples.iter().filter(|sample| told(NetworkState::CHANNEL_ERROR)(sample)).count();
+    let congestion = samples.iter().filter(|sample| told(NetworkState::CONGESTION)(sample)).count();
+    assert!(errors > congestion, "{errors} and {congestion} of {} ACKs", samples.len());
+    assert!(windows_kept(&samples).any(|[before, after]| before >= 4 && after >= before), "{samples:?}");
+
+    let Some(samples) = acks_over(Trouble::Crowd) else { return };
+    assert!(samples.iter().any(told(NetworkState::CONGESTION)));
+    let last = samples.last().unwrap();
+    assert!(last.kept < last.losses, "{last:?}");
+}
+
+/// The window before each loss after which it was kept, and the largest from then to the next loss.
+fn windows_kept(samples: &[Sample]) -> impl Iterator<Item = [u32; 2]> {
+    let losses = samples.windows(2).enumerate().filter(|(_, pair)| pair[1].kept > pair[0].kept);
+    losses.map(|(n, pair)| {
+        let after = samples[n + 1..].iter().take_while(|sample| sample.losses == pair[1].losses);
+        [pair[0].window, after.map(|sample| sample.window).max().unwrap_or(0)]
+    })
 }

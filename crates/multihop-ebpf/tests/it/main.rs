@@ -1,12 +1,15 @@
 //! The programs: their arithmetic on the host, the compiled file beside its source, and what they do in the kernel.
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
+mod adtcp;
 mod compiled;
 mod host;
 #[cfg(all(target_os = "linux", feature = "kernel"))]
 mod kernel;
 mod math;
 mod mesh;
+#[cfg(all(target_os = "linux", feature = "kernel"))]
+mod path;
 
 /// Says that this machine lacks what a test needs.
 #[expect(clippy::print_stdout, reason = "such lines are counted")]

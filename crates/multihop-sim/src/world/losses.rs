@@ -145,7 +145,7 @@ impl Tally {
         for (score, rule) in self.by_rule.iter_mut().zip(RULES) {
             score.add(cause, rule.state(levels), 1);
         }
-        for name in names(state) {
+        for name in state.names() {
             *self.states[cause as usize].entry(name).or_default() += 1;
         }
         self.pending[cause as usize] += 1;
@@ -192,18 +192,6 @@ impl Cause {
             Self::Disconnection => "disconnection",
         }
     }
-}
-
-/// The names of the states that are set.
-fn names(state: NetworkState) -> impl Iterator<Item = &'static str> {
-    let bits = [
-        (NetworkState::CONGESTION, "congestion"),
-        (NetworkState::CHANNEL_ERROR, "channel-error"),
-        (NetworkState::ROUTE_CHANGE, "route-change"),
-        (NetworkState::DISCONNECTION, "disconnection"),
-    ];
-    let normal = (state == NetworkState::NORMAL).then_some("normal");
-    normal.into_iter().chain(bits.into_iter().filter(move |(bit, _)| state.has(*bit)).map(|(_, name)| name))
 }
 
 const RULES: [Identify; 3] = [Identify::Joint, Identify::Idd, Identify::Stt];

@@ -30,7 +30,7 @@ def control(name: str, receiver: str = "") -> Program:
 
 
 CONTROLS: Mapping[str, Program] = {
-    **{name: control(name) for name in ("reno", "cubic", "bbr", "mh_ap", "mh_clamp", "mh_mesh")},
+    **{name: control(name) for name in ("reno", "cubic", "bbr", "mh_ap", "mh_clamp", "mh_mesh", "mh_adtcp")},
     AT_ONCE: control("mh_ap", "ip route replace 10.0.0.0/24 dev radio0 quickack 1; "),
     "mesh, plain": TRANSPORTS["mesh, plain"],
 }
@@ -41,6 +41,7 @@ SIMULATED: Mapping[str, dict[str, Any]] = {
     AT_ONCE: {"kind": "tcp-ap", **PACED},
     "mh_clamp": {"kind": "newreno+da", **LINUX, "mss": 1448, "window_max": 2, "initial_window": 2},
     "mh_mesh": {"kind": "mesh", "mss": 1448, "ack_every": 2},
+    "mh_adtcp": {"kind": "adtcp+da", **LINUX, "mss": 1448, "timestamps": 1e-3},
 }
 NEAR = 0.1
 
