@@ -19,6 +19,7 @@ from multihop.journal import Journal
 from multihop.runs import Where
 
 ELSEWHERE = {
+    "validation-propagation": "is an example of multihop-radio, which cargo builds",
     "validation-stationarity": "is an example of multihop-radio, which cargo builds",
     "validation-apdr-long": "watches a process",
     "emulated-routing-ring-8": "is emulated-routing-ring-4 with more stations, in real time",

@@ -19,6 +19,7 @@ from multihop.experiments.validation import (
     pacing,
     pacing_options,
     placements,
+    propagation,
     rates,
     stationarity,
 )
@@ -31,6 +32,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *rates.EXPERIMENTS,
     *chain.EXPERIMENTS,
     *ns2_table.EXPERIMENTS,
+    *propagation.EXPERIMENTS,
     *stationarity.EXPERIMENTS,
     *placements.EXPERIMENTS,
     *mobile.EXPERIMENTS,
