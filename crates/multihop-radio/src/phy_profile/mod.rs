@@ -148,6 +148,13 @@ pub struct Mcs {
     pub short_guard: bool,
 }
 
+impl Mcs {
+    /// Its number of spatial streams.
+    pub fn streams(self) -> u8 {
+        self.index / 8 + 1
+    }
+}
+
 /// A rate, by its index in [`PhyProfile::rates`].
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct RateIndex(pub u8);

@@ -7,7 +7,7 @@ use super::{LadderParams, MinstrelParams, RateControlParams};
 impl RateControlParams {
     /// `rate_control`: a name, or a table with a name and parameters.
     pub(crate) fn key(&mut self, keys: &mut dyn Visitor) {
-        let about = "How the rate of unicast data is chosen. All but fixed begin with radio.rate.";
+        let about = "How the rate of unicast data is chosen. All but fixed begin with radio.rate, Minstrel-HT with MCS 0.";
         let words = KINDS.map(|(word, _)| word);
         let allowed = Allowed::Words(&words);
         let mut listed = self.clone();
@@ -80,7 +80,7 @@ impl MinstrelParams {
         keys.about(about).seconds("interval", &mut self.interval, 0.001..=1000.0);
         let about = "Weight of the earlier estimate of a probability against the last interval.";
         keys.about(about).number("weight", &mut self.weight, 0.0..=1.0);
-        let about = "Share of packets that try another rate.";
+        let about = "Share of packets that try another rate; of 802.11n, fifty a second do.";
         keys.about(about).number("lookaround", &mut self.lookaround, 0.0..=1.0);
     }
 }
@@ -93,7 +93,10 @@ const KINDS: [(&str, &str); 5] = [
         "cara",
         "ARF that sends an RTS after a failure, so that collisions do not lower the rate (Kim et al. 2006).",
     ),
-    ("minstrel", "The highest throughput by statistics; a tenth of the packets tries other rates (Linux)."),
+    (
+        "minstrel",
+        "The highest throughput by statistics; a tenth of the packets tries other rates; Minstrel-HT with 802.11n (Linux).",
+    ),
 ];
 
 const COUNT: core::ops::RangeInclusive<u64> = 1..=10_000;

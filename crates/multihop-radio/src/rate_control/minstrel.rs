@@ -1,7 +1,9 @@
-//! Minstrel: the rate with the highest measured throughput, and a few packets at other rates to keep the statistics.
+//! Minstrel and Minstrel-HT: the rate with the highest measured throughput, and a few packets at other rates to keep the
+//! statistics.
 
 use multihop_core::{Duration, Instant, Rng};
 
+use super::lookaround::{Groups, Lookaround, Shares};
 use super::{Attempt, MinstrelParams, Rates};
 
 /// The state for one neighbour.
@@ -10,14 +12,21 @@ pub(super) struct Minstrel {
     rates: Vec<Statistics>,
     /// When the statistics were last evaluated.
     evaluated: Instant,
-    /// Highest throughput, second highest throughput, highest probability of success.
-    best: [usize; 3],
+    best: Best,
     /// The rates of the packet in service, each with its number of transmissions.
     chain: [Stage; 4],
-    packets: u64,
-    samples: u64,
-    /// The rates to sample, in random order; the last one is next.
-    to_sample: Vec<usize>,
+    lookaround: Lookaround,
+}
+
+/// The rates of packets that try no other.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Best {
+    /// With the highest throughput.
+    pub(super) fastest: usize,
+    /// With the second highest.
+    pub(super) second: usize,
+    /// With the highest probability of success.
+    pub(super) surest: usize,
 }
 
 /// What is known of one rate.
@@ -42,11 +51,13 @@ impl Minstrel {
         Self {
             rates: vec![Statistics::default(); rates.list.len()],
             evaluated: now,
-            best: [rates.first; 3],
+            best: Best { fastest: rates.first, second: rates.first, surest: rates.first },
             chain: [Stage::default(); 4],
-            packets: 0,
-            samples: 0,
-            to_sample: Vec::new(),
+            lookaround: if rates.groups.is_empty() {
+                Lookaround::Shares(Shares::default())
+            } else {
+                Lookaround::Groups(Groups::default())
+            },
         }
     }
 
@@ -64,8 +75,8 @@ impl Minstrel {
                 self.evaluate(params, rates);
                 self.evaluated = now;
             }
-            let sample = self.next_sample(params, rng);
-            self.plan(sample, attempt.limit, rates);
+            let list = self.plan(now, params, rates, rng);
+            self.set_chain(list, attempt.limit, rates);
         }
         let mut before = attempt.number;
         for stage in &self.chain {
@@ -97,36 +108,31 @@ impl Minstrel {
         let surest = highest(self.rates.len(), None, |rate| {
             if sure(rate) >= SURE { 1.0 + throughput(rate) } else { sure(rate) }
         });
-        self.best = [fastest, second, surest];
+        self.best = Best { fastest, second, surest };
     }
 
-    /// The rate that this packet tries, if it does.
-    fn next_sample(&mut self, params: &MinstrelParams, rng: &mut Rng) -> Option<usize> {
-        self.packets += 1;
-        if self.samples as f64 >= params.lookaround * self.packets as f64 {
-            return None;
+    /// The rates of a packet. A sampled rate comes first if it could be faster than the best; a slower one is used only
+    /// if the best fails.
+    fn plan(&mut self, now: Instant, params: &MinstrelParams, rates: &Rates, rng: &mut Rng) -> [usize; 4] {
+        let Best { fastest, second, surest } = self.best;
+        match &mut self.lookaround {
+            Lookaround::Shares(shares) => match shares.next(params.lookaround, rates, rng) {
+                Some(sample) if rates.times[sample] < rates.times[fastest] => [sample, fastest, surest, 0],
+                Some(sample) if sample != fastest => [fastest, sample, surest, 0],
+                Some(_) | None => [fastest, second, surest, 0],
+            },
+            Lookaround::Groups(groups) => {
+                let sample = groups.next(now, &self.best, rates, rng);
+                [sample.unwrap_or(fastest), second, surest, surest]
+            }
         }
-        self.samples += 1;
-        if self.to_sample.is_empty() {
-            self.to_sample.extend(0..self.rates.len());
-            shuffle(&mut self.to_sample, rng);
-        }
-        self.to_sample.pop().filter(|&rate| rate != self.best[0])
     }
 
-    /// The rates of a packet. A sampled rate comes first if it could be faster than the best, with one transmission;
-    /// otherwise it is used only if the best fails.
-    fn plan(&mut self, sample: Option<usize>, limit: Option<u32>, rates: &Rates) {
-        let [fastest, second, surest] = self.best;
-        let list = match sample {
-            Some(sample) if rates.times[sample] < rates.times[fastest] => [sample, fastest, surest, 0],
-            Some(sample) => [fastest, sample, surest, 0],
-            None => [fastest, second, surest, 0],
-        };
-        // DEVIATION rate-1: so that the lowest rate gets its turn before the retry limit is reached.
+    fn set_chain(&mut self, list: [usize; 4], limit: Option<u32>, rates: &Rates) {
+        // DEVIATION rate-1: so that the last rate gets its turn before the retry limit is reached.
         let share = limit.map_or(u32::MAX, |limit| limit.div_ceil(4));
         self.chain = list.map(|rate| Stage { rate, transmissions: fitting(rates.times[rate]).min(share) });
-        if sample == Some(list[0]) {
+        if list[0] != self.best.fastest {
             self.chain[0].transmissions = 1;
         }
     }
@@ -167,14 +173,6 @@ fn highest(rates: usize, except: Option<usize>, score: impl Fn(usize) -> f64) ->
         }
     }
     found.or(except).expect("a profile has rates")
-}
-
-/// Fisher and Yates.
-fn shuffle(list: &mut [usize], rng: &mut Rng) {
-    for end in (2..=list.len()).rev() {
-        let bound = u32::try_from(end).expect("a profile has few rates");
-        list.swap(end - 1, rng.below(bound) as usize);
-    }
 }
 
 /// The time that one stage of the chain may take.

@@ -5,7 +5,10 @@
 
 mod keys;
 mod ladder;
+mod lookaround;
 mod minstrel;
+
+use core::ops::Range;
 
 use multihop_core::{Duration, Instant, NodeId, Rng};
 
@@ -15,7 +18,7 @@ use crate::airtime::Airtime;
 use crate::frame::{Category, Outgoing, PacketHandle};
 use crate::mac::Contention;
 use crate::params::{Model, RadioParams};
-use crate::phy_profile::RateIndex;
+use crate::phy_profile::{Mcs, PhyProfile, RateIndex};
 
 /// The rule by which stations choose rates.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,7 +27,7 @@ pub enum RateControlParams {
     Fixed,
     /// One rate up after successes, one down after failures: ARF, AARF and CARA.
     Ladder(LadderParams),
-    /// The rate with the highest throughput by statistics.
+    /// The rate with the highest throughput by statistics; with rates of 802.11n, Minstrel-HT.
     Minstrel(MinstrelParams),
 }
 
@@ -52,7 +55,7 @@ pub struct MinstrelParams {
     pub interval: Duration,
     /// Weight of the earlier estimate against the last interval.
     pub weight: f64,
-    /// Share of packets that try another rate.
+    /// Share of packets that try another rate. Minstrel-HT has a rule of its own.
     pub lookaround: f64,
 }
 
@@ -84,9 +87,12 @@ impl Default for MinstrelParams {
 #[derive(Clone, Debug)]
 pub struct Rates {
     params: RateControlParams,
-    /// The rates in use, lowest first, one of equal ones. Everything below counts along them.
+    /// The rates in use: lowest first, one of equal ones; under Minstrel-HT by streams. Everything below counts along them.
     list: Vec<RateIndex>,
-    /// The first one for a new neighbour.
+    /// Those with as many streams, under Minstrel-HT; otherwise empty.
+    groups: Vec<Range<usize>>,
+    /// The first one for a new neighbour: that of the scenario; under Minstrel-HT, which never tries slower ones than the
+    /// surest, the lowest.
     first: usize,
     /// How long one transmission of a packet takes without interference, access and ACK included.
     times: Vec<Duration>,
@@ -152,12 +158,14 @@ impl Rates {
             Model::Threshold(threshold) => threshold.range[usize::from(rate.0)] > 0.0,
             Model::Sinr(_) => true,
         };
+        let usable = radio.phy.rate_indices().filter(has_range).collect();
+        let (list, groups) = match params {
+            RateControlParams::Minstrel(_) => in_groups(usable, radio.phy),
+            _ => (ascending(usable, radio.phy), Vec::new()),
+        };
         let bit_rate = |rate: &RateIndex| radio.phy.rate(*rate).bit_rate;
-        let mut list: Vec<_> = radio.phy.rate_indices().filter(has_range).collect();
-        list.sort_by_key(bit_rate);
-        list.dedup_by_key(|rate| bit_rate(rate));
-        let first = list.iter().position(|rate| bit_rate(rate) == radio.bit_rate());
-        let first = first.expect("the rate of a scenario has a range");
+        let given = list.iter().position(|rate| bit_rate(rate) == radio.bit_rate());
+        let first = if groups.is_empty() { given.expect("the rate of a scenario has a range") } else { 0 };
         let packet = Outgoing {
             packet: PacketHandle::NONE,
             to: NodeId(0),
@@ -168,7 +176,7 @@ impl Rates {
         let access = contention.difs + contention.slot * u64::from(contention.cw_min / 2) + contention.sifs;
         let time = |&rate: &RateIndex| access + airtime.data(&packet, rate) + airtime.ack(rate);
         let times = list.iter().map(time).collect();
-        Some(Self { params: params.clone(), list, first, times })
+        Some(Self { params: params.clone(), list, groups, first, times })
     }
 
     /// Whether stations may announce data that the RTS threshold does not ask to announce.
@@ -268,6 +276,32 @@ impl RateControl {
         self.neighbours[oldest] = neighbour;
         oldest
     }
+}
+
+/// Rates by their speed, one of equal ones.
+fn ascending(mut list: Vec<RateIndex>, phy: &PhyProfile) -> Vec<RateIndex> {
+    let bit_rate = |rate: &RateIndex| phy.rate(*rate).bit_rate;
+    list.sort_by_key(bit_rate);
+    list.dedup_by_key(|rate| bit_rate(rate));
+    list
+}
+
+/// The schemes of 802.11n, and where those of each number of streams stand; without any, the rates by their speed.
+fn in_groups(list: Vec<RateIndex>, phy: &PhyProfile) -> (Vec<RateIndex>, Vec<Range<usize>>) {
+    let streams = |rate: &RateIndex| phy.rate(*rate).label.mcs.map(Mcs::streams);
+    let schemes: Vec<_> = list.iter().copied().filter(|rate| streams(rate).is_some()).collect();
+    if schemes.is_empty() {
+        return (ascending(list, phy), Vec::new());
+    }
+    let mut end = 0;
+    let chunks = schemes.chunk_by(|one, next| streams(one) == streams(next));
+    let range = |chunk: &[RateIndex]| {
+        let begin = end;
+        end += chunk.len();
+        begin..end
+    };
+    let groups = chunks.map(range).collect();
+    (schemes, groups)
 }
 
 /// Neighbours that a station remembers.

@@ -11,6 +11,8 @@ struct Bench {
     rates: Rates,
     control: RateControl,
     now: Instant,
+    /// Between packets.
+    every: Duration,
     channel: Rng,
     delivered: u32,
 }
@@ -25,9 +27,14 @@ fn minstrel() -> Bench {
 }
 
 fn seeded(seed: u64) -> Bench {
-    let rates = rates(&RadioParams::default(), RateControlParams::Minstrel(MinstrelParams::default()));
+    bench(&RadioParams::default(), Duration::from_millis(2), seed)
+}
+
+fn bench(radio: &RadioParams, every: Duration, seed: u64) -> Bench {
+    let rates = rates(radio, RateControlParams::Minstrel(MinstrelParams::default()));
     let control = RateControl::new(&rates, Rng::stream(seed, "test", 0));
-    Bench { rates, control, now: Instant::ZERO, channel: Rng::stream(seed, "channel", 0), delivered: 0 }
+    let channel = Rng::stream(seed, "channel", 0);
+    Bench { rates, control, now: Instant::ZERO, every, channel, delivered: 0 }
 }
 
 impl Bench {
@@ -42,13 +49,13 @@ impl Bench {
 
     /// The rates of one packet's transmissions up to the retry limit of 7 over a channel with these probabilities of
     /// success.
-    fn packet(&mut self, success: [f64; 4]) -> Vec<u8> {
-        self.now += Duration::from_millis(2);
+    fn packet(&mut self, success: impl AsRef<[f64]>) -> Vec<u8> {
+        self.now += self.every;
         let mut used = Vec::new();
         for number in 0..7 {
             let rate = self.choose(number, Some(7));
             used.push(rate);
-            let delivered = self.channel.chance(success[usize::from(rate)]);
+            let delivered = self.channel.chance(success.as_ref()[usize::from(rate)]);
             self.report(rate, delivered);
             if delivered {
                 self.delivered += 1;
@@ -223,3 +230,80 @@ fn if_only_one_rate_works_retries_stay_at_it() {
     let at_lowest = chains.iter().filter(|chain| **chain == [0; 7]).count();
     assert!(at_lowest >= 17, "all but the samples: {chains:?}");
 }
+
+/// 802.11n in 20 MHz, MCS 0 to 31 behind the eight rates of 802.11a, and two packets in a millisecond.
+fn ht(seed: u64) -> Bench {
+    let phy = PhyProfile::named("802.11n-20").expect("a profile");
+    bench(&RadioParams::new(phy), Duration::from_micros(500), seed)
+}
+
+/// The probabilities of success over a channel on which schemes up to one of up to so many streams hardly ever fail.
+fn channel(streams: usize, scheme: usize) -> Vec<f64> {
+    let schemes = (0..32).map(|mcs| if mcs / 8 < streams && mcs % 8 <= scheme { 0.98 } else { 0.0 });
+    [0.0; 8].into_iter().chain(schemes).collect()
+}
+
+#[test]
+fn minstrel_ht_has_a_group_of_schemes_for_each_number_of_streams() {
+    let rates = ht(1).rates;
+    assert_eq!(rates.list, (8..40).map(RateIndex).collect::<Vec<_>>());
+    assert_eq!(rates.groups, [0..8, 8..16, 16..24, 24..32]);
+    let phy = PhyProfile::named("802.11n-20").expect("a profile");
+    let fastest = RadioParams { rate: RateIndex(39), ..RadioParams::new(phy) };
+    assert_eq!(
+        bench(&fastest, Duration::ZERO, 1).rates.first,
+        0,
+        "it begins with the lowest, whatever radio.rate"
+    );
+    assert_eq!(minstrel().rates.groups, [], "802.11b has no streams");
+}
+
+#[test]
+fn minstrel_ht_finds_the_best_scheme_in_any_group_within_two_seconds() {
+    for (streams, scheme) in [(1, 0), (1, 4), (2, 7), (3, 1), (4, 3), (4, 7)] {
+        let mut b = ht(1);
+        let channel = channel(streams, scheme);
+        (0..4000).for_each(|_| drop(b.packet(&channel)));
+        let best = u8::try_from(8 + 8 * (streams - 1) + scheme).expect("few rates");
+        let begun = (0..4000).filter(|_| b.packet(&channel)[0] == best).count();
+        // Forty packets of 2000 at most begin with another one.
+        assert!(begun >= 3900, "{streams} streams, scheme {scheme}: {begun} of 4000");
+    }
+}
+
+#[test]
+fn minstrel_ht_tries_fifty_packets_a_second_whatever_their_number() {
+    for packets in [500, 2000] {
+        let mut b = ht(1);
+        b.every = Duration::from_micros(1_000_000 / packets);
+        let channel = channel(2, 3);
+        (0..4 * packets).for_each(|_| drop(b.packet(&channel)));
+        let others = (0..10 * packets).filter(|_| b.packet(&channel)[0] != 8 + 8 + 3).count();
+        assert!((300..=500).contains(&others), "{packets} packets a second: {others} in 10 s");
+    }
+}
+
+#[test]
+fn retries_of_minstrel_ht_end_at_the_surest_scheme() {
+    let mut b = ht(1);
+    // MCS 3 and 4 of one stream lose some; MCS 2 does not.
+    let mut channel = channel(1, 2);
+    (channel[8 + 3], channel[8 + 4]) = (0.93, 0.85);
+    (0..8000).for_each(|_| drop(b.packet(&channel)));
+    b.now += SAMPLES_APART;
+    b.choose(0, Some(7));
+    let chain: Vec<u8> = (0..7).map(|number| b.choose(number, Some(7))).collect();
+    assert_eq!(chain, [12, 12, 11, 11, 10, 10, 10]);
+}
+
+#[test]
+fn if_the_channel_becomes_bad_minstrel_ht_falls_to_the_lowest_scheme() {
+    let mut b = ht(1);
+    (0..4000).for_each(|_| drop(b.packet(channel(4, 7))));
+    let lowest = channel(1, 0);
+    (0..4000).for_each(|_| drop(b.packet(&lowest)));
+    let begun = (0..2000).filter(|_| b.packet(&lowest)[0] == 8).count();
+    assert!(begun >= 1900, "{begun} of 2000");
+}
+
+const SAMPLES_APART: Duration = Duration::from_millis(20);
