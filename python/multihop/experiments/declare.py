@@ -182,7 +182,7 @@ class Plot:
     panel: str = ""
     """The axis whose values have a panel of their own."""
     at: Cell = field(default_factory=dict)
-    """The cells that are drawn, if not all are."""
+    """The cells that are drawn, if not all are. Of the axis `by` it may list several values."""
     apart: bool = False
     """Whether each panel has a scale of its own, too."""
     caption: str = ""

@@ -198,7 +198,8 @@ def _groups(study: Study, plot: Plot, at: dict[str, Any]) -> list[tuple[Any, lis
     """The cells of a panel, by what has a look of its own."""
     if not plot.by:
         return [(OURS, study.select(at))]
-    values = [at[plot.by]] if plot.by in at else list(_axis(study, plot.by).values)
+    given = at.get(plot.by, list(_axis(study, plot.by).values))
+    values = given if isinstance(given, list) else [given]
     return [(value, cells) for value in values if (cells := study.select({**at, plot.by: value}))]
 
 

@@ -15,7 +15,8 @@ from multihop.experiments.validation.part import Page
 
 PAGE = Page("rates", "the best fixed rate")
 FIXED = ("1M", "2M", "5.5M", "11M")
-RULES = ("arf", "aarf", "cara", "minstrel")
+# The figure over SNR has room for seven; AARF, the last, is not in it.
+RULES = ("arf", "cara", "minstrel", "aarf")
 PAYLOAD = 1460
 CONTROLS: dict[str, Settings] = {
     **{rate: {"radio.rate": rate} for rate in FIXED},
@@ -45,17 +46,17 @@ def share(rate: str) -> Metric:
 STEPS = (-4, -3, 1, 5)
 CLEAR = tuple(snr for snr in SNR if snr not in STEPS)
 WHY = (
-    "Minstrel's throughput is the probability of success over the time of one transmission. It does not count that a failure doubles the "
-    "window, and takes a rate that never fails for one that fails a tenth of the time; at 5 dB both speak for 11 Mb/s. Its retries leave a "
-    "rate after one or two failures, although at 1 dB 2 Mb/s is the better one for the retry as well. At -4 and -3 dB only 1 Mb/s "
-    "works, and a tenth of the packets begins with a transmission that cannot succeed and doubles the window."
+    "A tenth of the packets begins with a rate that could be faster; where none is, that is a transmission that fails and doubles the window. "
+    "Retries leave the best rate after one or two failures, although at 1 dB 2 Mb/s is the best one for the retry as well. At 5 dB "
+    "Minstrel does not see that failures double the window, and takes a rate that never fails for one that fails a tenth of the time: the table "
+    "shows that this leaves a small lead of 5.5 Mb/s over 11 Mb/s, which an estimate from the few samples of an interval often misses."
 )
 
 
-def near_the_best(text: str, levels: Sequence[int], reason: Reason | None = None) -> Claim:
+def near_the_best(text: str, levels: Sequence[int], fixed: Sequence[str], reason: Reason | None = None) -> Claim:
     """Minstrel beside the fixed rate that carries most."""
     each = {"snr": list(levels)}
-    return versus(text, "goodput", "minstrel", list(FIXED), axis="control", at={"fading": "none"}, at_least=0.95, each=each, reason=reason)
+    return versus(text, "goodput", "minstrel", list(fixed), axis="control", at={"fading": "none"}, at_least=0.95, each=each, reason=reason)
 
 
 def explain(study: Study) -> None:
@@ -68,7 +69,9 @@ def explain(study: Study) -> None:
             success = 1 - failures / frames
             each = Radio(float(rate.rstrip("M")), 1.0, "long", "standard").exchange(TYPICAL, rts=False)
             expected = 8000 * TYPICAL * (min(success, GOOD) if success >= HOPELESS else 0.0) / each
-            rows.append([snr, rate, f"{success:.1%}", f"{expected:.0f}", str(study.mean("goodput", cell)), str(shares(study, rate, snr))])
+            rows.append(
+                [snr, rate, f"{max(success, 0):.1%}", f"{expected:.0f}", str(study.mean("goodput", cell)), str(shares(study, rate, snr))]
+            )
     columns = [
         "mean SNR, dB",
         "rate",
@@ -132,8 +135,8 @@ LINK = PAGE.experiment(
     ],
     metrics=(GOODPUT, share("11M"), share("1M")),
     claims=[
-        near_the_best("Minstrel carries at least 95% of the best fixed rate where one rate is clearly the best", CLEAR),
-        near_the_best("Minstrel carries at least 95% of the best fixed rate where the best rate loses frames", STEPS, Reason(WHY)),
+        near_the_best("Minstrel carries at least 95% of the best fixed rate where one rate is clearly the best", CLEAR, FIXED),
+        near_the_best("Minstrel carries at least 95% of the best fixed rate where the best rate loses frames", STEPS, FIXED, Reason(WHY)),
         versus(
             "Under fades of 20 ms, in which failures come in groups, ARF carries at most two thirds of the best fixed rate",
             "goodput",
@@ -152,7 +155,8 @@ LINK = PAGE.experiment(
             x="snr",
             by="control",
             panel="fading",
-            caption="Goodput of one link over its mean SNR: four fixed rates and four rules.",
+            at={"control": [*FIXED, "arf", "cara", "minstrel"]},
+            caption="Goodput of one link over its mean SNR: four fixed rates and three rules (AARF lies between ARF and CARA or below both).",
         ),
     ),
     spread="snr",
