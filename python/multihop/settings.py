@@ -616,6 +616,16 @@ class MacRateControl(TypedDict, total=False):
 class Mac(TypedDict, total=False):
     """Medium access and the interface queue."""
 
+    ampdu: Literal["off"] | int
+    """Most MPDUs of a frame (A-MPDU), answered by a block ACK; off: one. With 802.11n and flavour standard.
+    Default: off.
+    """
+
+    amsdu: Literal["off"] | int
+    """Most bytes of several packets in one MPDU (A-MSDU), 3839 or 7935 in the standard; off: one packet.
+    With 802.11n and flavour standard. Default: off.
+    """
+
     arp: Literal["ns2", "queueing", "oracle"]
     """Address resolution: ARP as in ns-2, ARP with a queue, or all addresses known in advance. Default:
     ns2; with flavour standard queueing.

@@ -33,7 +33,7 @@ pub struct Frame {
 impl Frame {
     /// Whether this is data for one station, and `node` is another.
     pub fn is_overheard_by(&self, node: NodeId) -> bool {
-        self.kind == FrameKind::Data && self.to != node && self.to != BROADCAST
+        matches!(self.kind, FrameKind::Data | FrameKind::Aggregate) && self.to != node && self.to != BROADCAST
     }
 }
 
@@ -46,8 +46,14 @@ pub enum FrameKind {
     Cts,
     /// Acknowledgement.
     Ack,
-    /// Data.
+    /// Data: one MPDU.
     Data,
+    /// Several MPDUs with data (A-MPDU).
+    Aggregate,
+    /// Acknowledgement of several MPDUs.
+    BlockAck,
+    /// Request for a block ACK. Its `sequence` is the oldest that the transmitter may still send.
+    BlockAckRequest,
 }
 
 /// The driver's name for a packet.

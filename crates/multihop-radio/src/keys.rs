@@ -187,6 +187,11 @@ impl Settings for MacParams {
         let about = "Time a packet spends between IP and MAC, each way, s.";
         keys.about(about).seconds("link_delay", &mut self.link_delay, 0.0..=1e9);
         self.rate_control.key(keys);
+        let about = "Most MPDUs of a frame (A-MPDU), answered by a block ACK; off: one. With 802.11n and flavour standard.";
+        keys.about(about).whole_or_off("ampdu", &mut self.ampdu, 2..=64);
+        let about = "Most bytes of several packets in one MPDU (A-MSDU), 3839 or 7935 in the standard; off: one packet. With \
+                     802.11n and flavour standard.";
+        keys.about(about).whole_or_off("amsdu", &mut self.amsdu, 256..=7935);
         let resets = [("cts", WindowReset::Cts), ("ack", WindowReset::Ack)];
         let about = "Which answer resets the contention window: the ACK, as IEEE 802.11 and ns-2 have it, or already the \
                      CTS. Default: ack; with flavour standard and 802.11b cts.";

@@ -128,6 +128,10 @@ pub struct MacParams {
     pub link_delay: Duration,
     /// How the rate of unicast data is chosen.
     pub rate_control: RateControlParams,
+    /// Most MPDUs of a frame (A-MPDU), at most 64; `None`: one.
+    pub ampdu: Option<u32>,
+    /// Most bytes of several packets in one MPDU (A-MSDU); `None`: one packet.
+    pub amsdu: Option<u32>,
     /// Which answer resets the contention window; `None`: as flavour and profile have it.
     pub window_reset: Option<WindowReset>,
     /// Four access categories; `None`: DCF.
@@ -283,6 +287,8 @@ impl Default for MacParams {
             long_retry: Some(4),
             link_delay: Duration::from_micros(25),
             rate_control: RateControlParams::Fixed,
+            ampdu: None,
+            amsdu: None,
             window_reset: None,
             edca: None,
         }

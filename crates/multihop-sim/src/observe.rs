@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use multihop_core::{DropReason, Duration, FlowId, Instant, NodeId};
 use multihop_radio::airtime::Airtime;
 use multihop_radio::frame::Frame;
-use multihop_radio::mac::{Access, Transmission};
+use multihop_radio::mac::{Access, Load, Transmission};
 use multihop_transport::connection::{Measurements, Progress};
 
 use crate::packet::{Body, Packet, Pool};
@@ -36,6 +36,13 @@ pub(crate) struct Observer {
     view: View,
     /// The first write error; nothing is written after it.
     failure: Option<io::Error>,
+}
+
+/// A frame, with what it carries where stations aggregate, and the bits of the MPDUs that were received.
+#[derive(Clone, Copy)]
+pub(crate) struct Sent<'a> {
+    pub(crate) transmission: &'a Transmission,
+    pub(crate) load: Option<(&'a Load, u64)>,
 }
 
 /// Counts of packets.
@@ -125,7 +132,7 @@ impl Observer {
         &mut self,
         now: Instant,
         node: NodeId,
-        sent: &Transmission,
+        sent: &Sent<'_>,
         airtime: &Airtime,
         packets: &Pool,
     ) {

@@ -158,7 +158,8 @@ pub struct Totals {
 /// Medium access, over all stations, after warm-up.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct MacResult {
-    /// Frames sent, by kind: `rts`, `cts`, `data`, `ack`, `broadcast`.
+    /// Frames sent, by kind: `rts`, `cts`, `data`, `ack`, `broadcast`. Where stations aggregate also `aggregate`, `block_ack`
+    /// and `block_ack_request`; `data` then counts the MPDUs.
     pub frames: BTreeMap<String, u64>,
     /// Unicast data frames sent at each rate that was used, retransmissions included. Omitted if the rate is fixed.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -46,6 +46,30 @@ pub enum Frame {
     },
     /// Data.
     Data(Data),
+    /// Compressed block ACK.
+    BlockAck {
+        /// Remaining time of the exchange after this frame, microseconds.
+        duration: u16,
+        /// Receiver address.
+        receiver: [u8; 6],
+        /// Transmitter address.
+        transmitter: [u8; 6],
+        /// The first sequence number that it reports.
+        start: u16,
+        /// Bit n: whether `start` + n was received.
+        received: u64,
+    },
+    /// Request for a compressed block ACK.
+    BlockAckRequest {
+        /// Remaining time of the exchange after this frame, microseconds.
+        duration: u16,
+        /// Receiver address.
+        receiver: [u8; 6],
+        /// Transmitter address.
+        transmitter: [u8; 6],
+        /// The oldest sequence number that may still be sent.
+        start: u16,
+    },
 }
 
 /// A data frame from one station of an ad hoc network to another.
@@ -61,8 +85,33 @@ pub struct Data {
     pub transmitter: [u8; 6],
     /// Sequence number, modulo 4096.
     pub sequence: u16,
-    /// Frame body: in captures LLC/SNAP and a packet.
+    /// Whether it is a QoS data frame, with traffic identifier 0, and whether that has several packets (A-MSDU).
+    pub qos: Option<Qos>,
+    /// Frame body: in captures LLC/SNAP and a packet, or the subframes of an A-MSDU.
     pub body: Vec<u8>,
+}
+
+/// The content of a QoS data frame.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Qos {
+    /// One packet.
+    Single,
+    /// Several packets (A-MSDU), see [`push_subframe`].
+    Several,
+}
+
+/// Appends a packet to the body of an A-MSDU. All subframes but the last are padded to a multiple of 4 bytes.
+///
+/// # Panics
+///
+/// If the packet has more than 65,535 bytes.
+pub fn push_subframe(receiver: [u8; 6], transmitter: [u8; 6], packet: &[u8], body: &mut Vec<u8>) {
+    body.resize(body.len().next_multiple_of(4), 0);
+    body.extend_from_slice(&receiver);
+    body.extend_from_slice(&transmitter);
+    let len = u16::try_from(packet.len()).expect("a packet in an A-MSDU is short");
+    body.extend_from_slice(&len.to_be_bytes());
+    body.extend_from_slice(packet);
 }
 
 /// LLC and SNAP headers in front of a packet (RFC 1042).
@@ -89,11 +138,26 @@ impl Frame {
             RTS => Ok(Self::Rts { duration, receiver, transmitter: r.array()? }),
             CTS => Ok(Self::Cts { duration, receiver }),
             ACK => Ok(Self::Ack { duration, receiver }),
-            DATA => Data::parse(false, duration, receiver, r).map(Self::Data),
-            DATA_RETRY => Data::parse(true, duration, receiver, r).map(Self::Data),
+            BLOCK_ACK => {
+                let transmitter = r.array()?;
+                block_ack_control(&mut r)?;
+                let start = u16::from_le_bytes(r.array()?) >> 4;
+                let received = u64::from_le_bytes(r.array()?);
+                Ok(Self::BlockAck { duration, receiver, transmitter, start, received })
+            }
+            BLOCK_ACK_REQUEST => {
+                let transmitter = r.array()?;
+                block_ack_control(&mut r)?;
+                let start = u16::from_le_bytes(r.array()?) >> 4;
+                Ok(Self::BlockAckRequest { duration, receiver, transmitter, start })
+            }
+            _ if control & !(IGNORED | RETRY | QOS) == DATA => {
+                Data::parse(control, duration, receiver, r).map(Self::Data)
+            }
             _ => {
                 let (name, found) = ("frame control", u32::from(control));
-                Err(ParseError::Field { name, found, allowed: "RTS, CTS, ACK or ad hoc data, unfragmented" })
+                let allowed = "RTS, CTS, ACK, block ACK, its request or ad hoc data, unfragmented";
+                Err(ParseError::Field { name, found, allowed })
             }
         }
     }
@@ -109,6 +173,19 @@ impl Frame {
             Self::Cts { duration, receiver } => emit_start(CTS, *duration, *receiver, out),
             Self::Ack { duration, receiver } => emit_start(ACK, *duration, *receiver, out),
             Self::Data(data) => data.emit(out),
+            Self::BlockAck { duration, receiver, transmitter, start, received } => {
+                emit_start(BLOCK_ACK, *duration, *receiver, out);
+                out.extend_from_slice(transmitter);
+                out.extend_from_slice(&COMPRESSED.to_le_bytes());
+                out.extend_from_slice(&(start << 4).to_le_bytes());
+                out.extend_from_slice(&received.to_le_bytes());
+            }
+            Self::BlockAckRequest { duration, receiver, transmitter, start } => {
+                emit_start(BLOCK_ACK_REQUEST, *duration, *receiver, out);
+                out.extend_from_slice(transmitter);
+                out.extend_from_slice(&COMPRESSED.to_le_bytes());
+                out.extend_from_slice(&(start << 4).to_le_bytes());
+            }
         }
         let fcs = crc32(&out[start..]);
         out.extend_from_slice(&fcs.to_le_bytes());
@@ -116,7 +193,8 @@ impl Frame {
 }
 
 impl Data {
-    fn parse(retry: bool, duration: u16, receiver: [u8; 6], mut r: Reader<'_>) -> Result<Self, ParseError> {
+    fn parse(control: u16, duration: u16, receiver: [u8; 6], mut r: Reader<'_>) -> Result<Self, ParseError> {
+        let retry = control & RETRY != 0;
         let transmitter = r.array()?;
         let _bssid: [u8; 6] = r.array()?;
         let sequence_control = u16::from_le_bytes(r.array()?);
@@ -125,18 +203,52 @@ impl Data {
             let (name, found) = ("fragment number", u32::from(fragment));
             return Err(ParseError::Field { name, found, allowed: "0, the only fragment" });
         }
+        let qos = if control & QOS == 0 { None } else { Some(Qos::parse(u16::from_le_bytes(r.array()?))?) };
         let body = r.rest().to_vec();
-        Ok(Self { retry, duration, receiver, transmitter, sequence: sequence_control >> 4, body })
+        Ok(Self { retry, duration, receiver, transmitter, sequence: sequence_control >> 4, qos, body })
     }
 
     fn emit(&self, out: &mut Vec<u8>) {
-        let control = if self.retry { DATA_RETRY } else { DATA };
+        let mut control = DATA;
+        if self.retry {
+            control |= RETRY;
+        }
+        if self.qos.is_some() {
+            control |= QOS;
+        }
         emit_start(control, self.duration, self.receiver, out);
         out.extend_from_slice(&self.transmitter);
         out.extend_from_slice(&BSSID);
         out.extend_from_slice(&(self.sequence << 4).to_le_bytes());
+        if let Some(qos) = self.qos {
+            let control = if qos == Qos::Several { SEVERAL } else { 0 };
+            out.extend_from_slice(&control.to_le_bytes());
+        }
         out.extend_from_slice(&self.body);
     }
+}
+
+impl Qos {
+    fn parse(control: u16) -> Result<Self, ParseError> {
+        match control {
+            0 => Ok(Self::Single),
+            SEVERAL => Ok(Self::Several),
+            _ => {
+                let (name, found) = ("QoS control", u32::from(control));
+                Err(ParseError::Field { name, found, allowed: "0 or 0x80, A-MSDU present" })
+            }
+        }
+    }
+}
+
+/// The control field of a block ACK or of its request.
+fn block_ack_control(r: &mut Reader<'_>) -> Result<(), ParseError> {
+    let control = u16::from_le_bytes(r.array()?);
+    if control == COMPRESSED {
+        return Ok(());
+    }
+    let (name, found) = ("block ACK control", u32::from(control));
+    Err(ParseError::Field { name, found, allowed: "4, compressed" })
 }
 
 impl Snap {
@@ -175,8 +287,17 @@ fn emit_start(control: u16, duration: u16, receiver: [u8; 6], out: &mut Vec<u8>)
 const RTS: u16 = 0xb400;
 const CTS: u16 = 0xc400;
 const ACK: u16 = 0xd400;
+const BLOCK_ACK_REQUEST: u16 = 0x8400;
+const BLOCK_ACK: u16 = 0x9400;
 const DATA: u16 = 0x0800;
-const DATA_RETRY: u16 = 0x0808;
+/// The subtype's bit of data frames with a QoS control field.
+const QOS: u16 = 0x8000;
+/// The flag of a retransmission.
+const RETRY: u16 = 0x0008;
+/// QoS control: an A-MSDU is present.
+const SEVERAL: u16 = 0x0080;
+/// Control field of a block ACK: a compressed bitmap, traffic identifier 0.
+const COMPRESSED: u16 = 0x0004;
 /// Power management and more data.
 const IGNORED: u16 = 0x0030;
 
@@ -203,12 +324,33 @@ mod tests {
             }),
             any::<(u16, [u8; 6])>().prop_map(|(duration, receiver)| Frame::Cts { duration, receiver }),
             any::<(u16, [u8; 6])>().prop_map(|(duration, receiver)| Frame::Ack { duration, receiver }),
-            (any::<(bool, u16, [u8; 6], [u8; 6])>(), 0..4096_u16, any::<Vec<u8>>()).prop_map(
-                |((retry, duration, receiver, transmitter), sequence, body)| {
-                    Frame::Data(Data { retry, duration, receiver, transmitter, sequence, body })
+            (any::<(bool, u16, [u8; 6], [u8; 6])>(), 0..4096_u16, qos(), any::<Vec<u8>>()).prop_map(
+                |((retry, duration, receiver, transmitter), sequence, qos, body)| {
+                    Frame::Data(Data { retry, duration, receiver, transmitter, sequence, qos, body })
+                }
+            ),
+            (any::<(u16, [u8; 6], [u8; 6], u64)>(), 0..4096_u16).prop_map(
+                |((duration, receiver, transmitter, received), start)| Frame::BlockAck {
+                    duration,
+                    receiver,
+                    transmitter,
+                    start,
+                    received
+                }
+            ),
+            (any::<(u16, [u8; 6], [u8; 6])>(), 0..4096_u16).prop_map(
+                |((duration, receiver, transmitter), start)| Frame::BlockAckRequest {
+                    duration,
+                    receiver,
+                    transmitter,
+                    start
                 }
             ),
         ]
+    }
+
+    fn qos() -> impl Strategy<Value = Option<Qos>> {
+        prop::option::of(prop_oneof![Just(Qos::Single), Just(Qos::Several)])
     }
 
     fn emitted(frame: &Frame) -> Vec<u8> {
@@ -232,19 +374,54 @@ mod tests {
         assert_eq!(emitted(&Frame::Cts { duration: 0, receiver: X })[..2], [0xc4, 0]);
         let ack = emitted(&Frame::Ack { duration: 0, receiver: X });
         assert_eq!((&ack[..2], ack.len()), (&[0xd4, 0][..], 14));
-        let data =
-            Data { retry: true, duration: 314, receiver: X, transmitter: Y, sequence: 0xabc, body: vec![7] };
+        let data = Data {
+            retry: true,
+            duration: 314,
+            receiver: X,
+            transmitter: Y,
+            sequence: 0xabc,
+            qos: None,
+            body: vec![7],
+        };
         let expected =
             [&[0x08, 0x08, 0x3a, 0x01][..], &X, &Y, &[0x02, b'm', b'u', b'l', b't', b'i', 0xc0, 0xab, 7]]
                 .concat();
-        assert_eq!(emitted(&Frame::Data(data)), with_fcs(&expected));
+        assert_eq!(emitted(&Frame::Data(data.clone())), with_fcs(&expected));
+        let several = emitted(&Frame::Data(Data { retry: false, qos: Some(Qos::Several), ..data }));
+        assert_eq!((&several[..2], &several[24..27]), (&[0x88, 0][..], &[0x80, 0, 7][..]));
+    }
+
+    #[test]
+    fn known_bytes_of_block_acks() {
+        let (duration, receiver, transmitter, start) = (0, X, Y, 0xabc);
+        let ack = Frame::BlockAck { duration, receiver, transmitter, start, received: 0x8001 };
+        let expected =
+            [&[0x94, 0, 0, 0][..], &X, &Y, &[4, 0, 0xc0, 0xab, 1, 0x80, 0, 0, 0, 0, 0, 0]].concat();
+        assert_eq!(emitted(&ack), with_fcs(&expected));
+        assert_eq!(emitted(&ack).len(), 32);
+        let request = Frame::BlockAckRequest { duration, receiver, transmitter, start };
+        let expected = [&[0x84, 0, 0, 0][..], &X, &Y, &[4, 0, 0xc0, 0xab]].concat();
+        assert_eq!(emitted(&request), with_fcs(&expected));
+        let mut multiple = expected;
+        multiple[16] = 6;
+        let error = ParseError::Field { name: "block ACK control", found: 6, allowed: "4, compressed" };
+        assert_eq!(Frame::parse(&with_fcs(&multiple)), Err(error));
+    }
+
+    #[test]
+    fn subframes_begin_at_multiples_of_four_bytes() {
+        let mut body = Vec::new();
+        push_subframe(X, Y, b"hello", &mut body);
+        push_subframe(X, Y, b"you", &mut body);
+        let expected = [&X[..], &Y, &[0, 5], b"hello", &[0], &X, &Y, &[0, 3], b"you"].concat();
+        assert_eq!(body, expected);
     }
 
     #[test]
     fn refusals_say_why() {
         let mut frame = [0x08, 0x01].to_vec();
         frame.extend([0; 22]);
-        let allowed = "RTS, CTS, ACK or ad hoc data, unfragmented";
+        let allowed = "RTS, CTS, ACK, block ACK, its request or ad hoc data, unfragmented";
         let to_ds = ParseError::Field { name: "frame control", found: 0x0801, allowed };
         assert_eq!(Frame::parse(&with_fcs(&frame)), Err(to_ds));
         frame[1] = 0x30;

@@ -23,6 +23,17 @@ pub struct Header {
     pub channel_mhz: u16,
     /// Band and modulation: radiotap's channel flags.
     pub channel_flags: u16,
+    /// The aggregate (A-MPDU) that the frame is part of, at a rate of 802.11n.
+    pub aggregate: Option<Part>,
+}
+
+/// A part of an aggregate.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Part {
+    /// The same number in all parts of one aggregate.
+    pub aggregate: u32,
+    /// Whether it is the last one.
+    pub is_last: bool,
 }
 
 /// The rate of a frame.
@@ -81,6 +92,14 @@ impl Header {
         let channel_mhz = u16::from_le_bytes(r.array()?);
         let channel_flags = u16::from_le_bytes(r.array()?);
         let rate = if is_ht { Rate::Ht(Mcs::parse(r.array()?)) } else { Rate::Legacy(rate) };
+        let mut aggregate = None;
+        if is_ht && present & AGGREGATE != 0 {
+            r.take(MCS_PADDING)?;
+            let number = u32::from_le_bytes(r.array()?);
+            let flags = u16::from_le_bytes(r.array()?);
+            r.take(2)?;
+            aggregate = Some(Part { aggregate: number, is_last: flags & IS_LAST != 0 });
+        }
         if flags & FCS_AT_END == 0 {
             let (name, found) = ("flags", u32::from(flags));
             return Err(ParseError::Field { name, found, allowed: "frame check sequence at end (0x10) set" });
@@ -93,7 +112,7 @@ impl Header {
         let mut r = Reader::new(bytes);
         r.take(len)?;
         let short_preamble = flags & SHORT_PREAMBLE != 0;
-        Ok((Self { tsft, short_preamble, rate, channel_mhz, channel_flags }, r.rest()))
+        Ok((Self { tsft, short_preamble, rate, channel_mhz, channel_flags, aggregate }, r.rest()))
     }
 
     /// Appends the header; the frame with its check sequence follows.
@@ -102,6 +121,7 @@ impl Header {
         out.extend_from_slice(&[0, 0]);
         let (len, fields, rate) = match self.rate {
             Rate::Legacy(rate) => (LEN, FIELDS, rate),
+            Rate::Ht(_) if self.aggregate.is_some() => (LEN + 14, HT_FIELDS | AGGREGATE, 0),
             Rate::Ht(_) => (LEN + 3, HT_FIELDS, 0),
         };
         out.extend_from_slice(&len.to_le_bytes());
@@ -112,6 +132,13 @@ impl Header {
         out.extend_from_slice(&self.channel_flags.to_le_bytes());
         if let Rate::Ht(mcs) = self.rate {
             out.extend_from_slice(&mcs.bytes());
+            if let Some(Part { aggregate, is_last }) = self.aggregate {
+                out.extend_from_slice(&[0; MCS_PADDING]);
+                out.extend_from_slice(&aggregate.to_le_bytes());
+                let flags = LAST_IS_KNOWN | if is_last { IS_LAST } else { 0 };
+                out.extend_from_slice(&flags.to_le_bytes());
+                out.extend_from_slice(&[0, 0]);
+            }
         }
     }
 }
@@ -140,6 +167,12 @@ const MCS_KNOWN: u8 = 0x0f;
 const WIDTH: u8 = 0x03;
 const WIDE: u8 = 1;
 const SHORT_GUARD: u8 = 0x04;
+/// A-MPDU status, bit 20: 8 bytes at a multiple of 4.
+const AGGREGATE: u32 = 1 << 20;
+/// Bytes between MCS and A-MPDU status.
+const MCS_PADDING: usize = 3;
+const LAST_IS_KNOWN: u16 = 0x0004;
+const IS_LAST: u16 = 0x0008;
 const MORE_PRESENT: u32 = 1 << 31;
 const SHORT_PREAMBLE: u8 = 0x02;
 const FCS_AT_END: u8 = 0x10;
@@ -155,13 +188,16 @@ mod tests {
         let ht = any::<(u8, bool, bool)>()
             .prop_map(|(index, wide, short_guard)| Rate::Ht(Mcs { index, wide, short_guard }));
         let rate = prop_oneof![any::<u8>().prop_map(Rate::Legacy), ht];
-        (any::<(u64, bool, u16, u16)>(), rate).prop_map(
-            |((tsft, short_preamble, channel_mhz, channel_flags), rate)| Header {
+        (any::<(u64, bool, u16, u16)>(), rate, any::<Option<(u32, bool)>>()).prop_map(
+            |((tsft, short_preamble, channel_mhz, channel_flags), rate, part)| Header {
                 tsft,
                 short_preamble,
                 rate,
                 channel_mhz,
                 channel_flags,
+                aggregate: part
+                    .filter(|_| matches!(rate, Rate::Ht(_)))
+                    .map(|(aggregate, is_last)| Part { aggregate, is_last }),
             },
         )
     }
@@ -178,6 +214,7 @@ mod tests {
         rate: Rate::Legacy(22),
         channel_mhz: 2412,
         channel_flags: 0x00a0,
+        aggregate: None,
     };
 
     #[test]
@@ -194,6 +231,10 @@ mod tests {
             0, 0, 25, 0, 0x0b, 0, 8, 0, 2, 1, 0, 0, 0, 0, 0, 0, 0x10, 0, 0x6c, 0x09, 0xa0, 0, 0x0f, 0x05, 15,
         ];
         assert_eq!(found, expected);
+        let aggregate = Some(Part { aggregate: 7, is_last: true });
+        let found = emitted(&Header { short_preamble: false, rate, aggregate, ..EXAMPLE });
+        assert_eq!((&found[2..8], &found[8..25]), (&[36, 0, 0x0b, 0, 0x18, 0][..], &expected[8..]));
+        assert_eq!(found[25..], [0, 0, 0, 7, 0, 0, 0, 0x0c, 0, 0, 0]);
     }
 
     #[test]

@@ -17,10 +17,18 @@ pub struct Counters {
     pub broadcast: u64,
     /// RTS frames without a CTS.
     pub rts_failures: u64,
-    /// Data frames without an ACK.
+    /// MPDUs with data, and requests for a block ACK, that were not acknowledged.
     pub data_failures: u64,
     /// Packets dropped at the retry limit.
     pub retry_drops: u64,
+    /// Of the failures, those that were not followed by another attempt.
+    pub last_failures: u64,
+    /// Frames with several MPDUs sent. Each of these MPDUs counts in [`Self::data`].
+    pub aggregates: u64,
+    /// Block ACKs sent.
+    pub block_acks: u64,
+    /// Requests for a block ACK sent.
+    pub block_ack_requests: u64,
     /// Duplicate data frames received.
     pub duplicates: u64,
     /// Receptions lost to another frame.
@@ -30,6 +38,11 @@ pub struct Counters {
 }
 
 impl Counters {
+    /// Attempts after a failure.
+    pub fn retries(&self) -> u64 {
+        self.rts_failures + self.data_failures - self.last_failures
+    }
+
     /// Adds another station's counts.
     pub fn add(&mut self, other: &Self) {
         self.rts += other.rts;
@@ -40,6 +53,10 @@ impl Counters {
         self.rts_failures += other.rts_failures;
         self.data_failures += other.data_failures;
         self.retry_drops += other.retry_drops;
+        self.last_failures += other.last_failures;
+        self.aggregates += other.aggregates;
+        self.block_acks += other.block_acks;
+        self.block_ack_requests += other.block_ack_requests;
         self.duplicates += other.duplicates;
         self.collisions += other.collisions;
         self.transmitting += other.transmitting;

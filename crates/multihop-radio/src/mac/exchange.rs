@@ -34,6 +34,9 @@ impl Mac {
             FrameKind::Cts => self.receive_cts(now, config),
             FrameKind::Ack => self.receive_ack(now, config),
             FrameKind::Data => return self.receive_data(now, frame, config),
+            FrameKind::BlockAckRequest => self.receive_request(now, frame, config),
+            // Frames with a load.
+            FrameKind::Aggregate | FrameKind::BlockAck => {}
         }
         false
     }
@@ -75,6 +78,10 @@ impl Mac {
         } else {
             self.own.long_count = 0;
         }
+        if self.batch().is_some() {
+            self.receive_single_ack(now, config);
+            return;
+        }
         self.stop_waiting();
         self.report_rate(now, true, config);
         self.finish(true, config);
@@ -113,7 +120,7 @@ impl Mac {
             && self.own.reply.is_some_and(|cts| cts.to == from)
     }
 
-    fn acknowledge(&mut self, now: Instant, data: &Frame, config: &MacConfig) {
+    pub(super) fn acknowledge(&mut self, now: Instant, data: &Frame, config: &MacConfig) {
         let (bytes, rate) = (config.airtime.ack_bytes(), config.airtime.answer_rate(data.rate));
         let ack = Frame::control(FrameKind::Ack, self.id, data.from, Duration::ZERO, bytes, rate);
         self.own.reply = Some(ack);
@@ -135,7 +142,7 @@ impl Mac {
     }
 
     /// Whether data without RTS may be acknowledged.
-    fn may_acknowledge(&mut self, now: Instant, config: &MacConfig) -> bool {
+    pub(super) fn may_acknowledge(&mut self, now: Instant, config: &MacConfig) -> bool {
         if config.params.flavour == Flavour::Standard {
             self.abandon_wait(now, config);
         }
@@ -180,15 +187,20 @@ impl Mac {
     }
 
     pub(super) fn send_after_backoff(&mut self, now: Instant, config: &MacConfig) -> Option<Transmission> {
-        let service = self.own.service?;
-        if self.own.reply.is_some() {
+        if self.own.service.is_none() || self.own.reply.is_some() {
             return None;
         }
         if !self.is_idle(now) {
             self.start_over(now, config);
             return None;
         }
-        Some(if service.announced == Announced::NotYet {
+        if self.batch().is_some() {
+            self.compose(config);
+            if self.requests() {
+                return Some(self.send_request(now, config));
+            }
+        }
+        Some(if self.own.service.as_ref().is_some_and(|service| service.announced == Announced::NotYet) {
             self.send_rts(now, config)
         } else {
             self.send_data(now, config)
@@ -208,10 +220,11 @@ impl Mac {
     fn send_rts(&mut self, now: Instant, config: &MacConfig) -> Transmission {
         let service = self.own.service.as_ref().expect("an RTS announces the packet in service");
         let airtime = &config.airtime;
+        let (data, answer) = self.data_and_answer(service, config);
         let nav = config.contention.sifs * 3
             + whole_micros(airtime.cts)
-            + whole_micros(airtime.data(&service.out, service.rate))
-            + whole_micros(airtime.ack(service.rate));
+            + whole_micros(data)
+            + whole_micros(answer);
         let (bytes, rate) = (airtime.rts_bytes(), airtime.basic_rate());
         let mut rts = Frame::control(FrameKind::Rts, self.id, service.out.to, nav, bytes, rate);
         rts.retry = service.rts_retry;
@@ -221,6 +234,9 @@ impl Mac {
     }
 
     fn send_data(&mut self, now: Instant, config: &MacConfig) -> Transmission {
+        if self.batch().is_some() {
+            return self.send_batch(now, config);
+        }
         if config.is_edca() {
             self.end_continuation();
         }
@@ -262,8 +278,11 @@ impl Mac {
 
     fn send_reply(&mut self, now: Instant, reply: Frame, config: &MacConfig) -> Transmission {
         let airtime = &config.airtime;
-        if reply.kind == FrameKind::Ack {
-            self.own.counters.ack += 1;
+        if reply.kind != FrameKind::Cts {
+            let counters = &mut self.own.counters;
+            let count =
+                if reply.kind == FrameKind::Ack { &mut counters.ack } else { &mut counters.block_acks };
+            *count += 1;
             let length = airtime.frame(reply.rate, reply.bytes);
             return self.transmit(now, reply, Phase::Ack, length, length, config);
         }
@@ -279,7 +298,7 @@ impl Mac {
     }
 
     /// Time from the start of a frame until its response is overdue.
-    fn answer_after(
+    pub(super) fn answer_after(
         &self,
         frame: Duration,
         rate: RateIndex,
@@ -294,7 +313,7 @@ impl Mac {
         }
     }
 
-    fn transmit(
+    pub(super) fn transmit(
         &mut self,
         now: Instant,
         frame: Frame,

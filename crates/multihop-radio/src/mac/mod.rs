@@ -5,6 +5,7 @@
 //! After any call the driver takes [`Mac::poll_done`], then calls [`Mac::serve`].
 
 mod access;
+mod aggregation;
 mod backoff;
 mod counters;
 mod duplicates;
@@ -18,6 +19,8 @@ mod tests;
 use multihop_core::{Duration, Instant, NodeId, Rng};
 
 pub use self::access::{Access, Waiting};
+use self::aggregation::{Aggregation, Sizes};
+pub use self::aggregation::{BlockAck, Load, Mpdu, Packed, Passed};
 use self::backoff::Backoff;
 pub use self::counters::Counters;
 use self::duplicates::Duplicates;
@@ -44,6 +47,8 @@ pub struct MacConfig {
     pub(crate) rates: Option<Rates>,
     /// Unicast data frames of at least this many bytes use RTS.
     announced_from: u32,
+    /// `None`: stations do not aggregate.
+    aggregation: Option<Sizes>,
     /// Whether a CTS resets the contention window.
     resets_window_at_cts: bool,
 }
@@ -110,6 +115,8 @@ struct Own {
     rate_control: Option<Box<RateControl>>,
     /// `None`: DCF.
     edca: Option<Box<Edca>>,
+    /// `None`: the station does not aggregate.
+    aggregation: Option<Box<Aggregation>>,
     duplicates: Duplicates,
     counters: Counters,
 }
@@ -185,6 +192,7 @@ impl MacConfig {
             contention,
             categories: params.edca.as_ref().map(|edca| Contention::of_categories(radio.phy, edca)),
             announced_from: announced_from(radio.phy, params),
+            aggregation: Sizes::new(params),
             resets_window_at_cts: params.resets_window_at_cts(radio.phy),
         }
     }
@@ -244,6 +252,7 @@ impl Mac {
                     .categories
                     .as_ref()
                     .map(|categories| Box::new(Edca::new(&config.params, categories))),
+                aggregation: config.aggregation.map(|_| Box::default()),
                 duplicates: Duplicates::default(),
                 counters: Counters::default(),
             }),
@@ -268,6 +277,9 @@ impl Mac {
     fn serve_front(&mut self, now: Instant, config: &MacConfig) {
         let Some(out) = self.own.queue.pop() else { return };
         let announced = if self.announces(&out, config) { Announced::NotYet } else { Announced::Never };
+        if let Some(aggregation) = self.own.aggregation.as_mut().filter(|_| out.to != BROADCAST) {
+            aggregation.begin(out);
+        }
         self.own.service = Some(Service {
             out,
             sequence: self.own.next_sequence,
@@ -299,7 +311,11 @@ impl Mac {
 
     /// The packet that the last call finished, if any.
     pub fn poll_done(&mut self) -> Option<Done> {
-        self.own.done.take()
+        let done = self.own.done.take();
+        if let Some(aggregation) = &mut self.own.aggregation {
+            self.own.done = aggregation.next_done();
+        }
+        done
     }
 
     /// Whether [`Mac::poll_done`] or [`Mac::serve`] has something to do.
@@ -391,8 +407,7 @@ impl Mac {
 
     /// The packets in service, and those that wait.
     pub fn packets(&self) -> impl Iterator<Item = &Outgoing> {
-        let front = self.own.service.as_ref().map(|s| &s.out);
-        front.into_iter().chain(self.own.queue.iter()).chain(self.others_packets())
+        self.in_service().chain(self.own.queue.iter()).chain(self.others_packets())
     }
 
     /// Chooses the rate of the next transmission of the packet in service, and whether an RTS precedes it.

@@ -66,6 +66,13 @@ impl Queue {
         removed
     }
 
+    /// Removes every packet that `takes` says it takes, asked in queue order.
+    pub(super) fn take(&mut self, mut takes: impl FnMut(&Outgoing) -> bool) {
+        for queue in [&mut self.urgent, &mut self.packets] {
+            queue.retain(|out| !takes(out));
+        }
+    }
+
     /// Packets in the queue, next one first.
     pub fn iter(&self) -> impl Iterator<Item = &Outgoing> {
         self.urgent.iter().chain(&self.packets)

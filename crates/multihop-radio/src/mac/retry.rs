@@ -63,6 +63,10 @@ impl Mac {
             self.draw_backoff(config);
             return;
         }
+        if self.batch().is_some() {
+            self.conclude(now, None, config);
+            return;
+        }
         self.own.counters.data_failures += 1;
         self.report_rate(now, false, config);
         let service = self.own.service.as_ref().expect("it is still in service");
@@ -81,7 +85,12 @@ impl Mac {
     }
 
     fn drop_packet(&mut self, config: &MacConfig) {
+        if self.batch().is_some() {
+            self.give_up_batch(config);
+            return;
+        }
         self.own.counters.retry_drops += 1;
+        self.own.counters.last_failures += 1;
         self.finish(false, config);
         // IEEE 802.11 §9.2.5.2; in ns-2 the next packet draws its own backoff.
         if config.params.flavour == Flavour::Standard {

@@ -1,10 +1,11 @@
 //! The SINR receiver, which judges a frame against noise and all other signals.
 
-use multihop_core::{Instant, Rng};
+use multihop_core::{Duration, Instant, Rng};
 
 use super::Verdict;
 use crate::decibels::{dbm_to_mw, from_db};
 use crate::error_rate::ErrorModel;
+use crate::mac::Mpdu;
 use crate::params::{RadioParams, Sinr};
 use crate::phy_profile::{PhyProfile, Preamble, RateIndex};
 
@@ -23,6 +24,8 @@ pub struct Signal {
     pub end: Instant,
     /// Bits after the PLCP header.
     pub bits: u32,
+    /// Whether these are several MPDUs, each of which is received or not.
+    pub is_aggregate: bool,
 }
 
 /// One station's receiver.
@@ -47,6 +50,8 @@ pub struct SinrReceiver {
     /// Sum of the powers in `heard`.
     energy_mw: f64,
     reception: Option<Reception>,
+    /// The interference with an aggregate.
+    stretches: Vec<Stretch>,
     /// Our own transmission lasts until then.
     transmitting_until: Instant,
     rng: Rng,
@@ -67,6 +72,7 @@ impl SinrReceiver {
             heard: Vec::new(),
             energy_mw: 0.0,
             reception: None,
+            stretches: Vec::new(),
             transmitting_until: Instant::ZERO,
             rng,
         }
@@ -76,6 +82,7 @@ impl SinrReceiver {
     pub fn signal_starts(&mut self, now: Instant, signal: &Signal) {
         self.judge(now);
         if self.locks_to(now, signal) {
+            self.stretches.clear();
             self.reception = Some(Reception::new(now, signal, self.phy.preamble(signal.rate, self.preamble)));
         }
         self.heard.push(Heard { id: signal.id, power_mw: signal.power_mw });
@@ -86,13 +93,35 @@ impl SinrReceiver {
     ///
     /// An abandoned reception, for a stronger frame or to transmit, counts as ignored.
     pub fn signal_ends(&mut self, now: Instant, id: u64) -> Verdict {
-        self.judge(now);
-        self.heard.retain(|heard| heard.id != id);
-        self.energy_mw = self.energy_without(None);
-        match self.reception.take_if(|reception| reception.signal.id == id) {
+        match self.finish(now, id) {
             None => Verdict::Ignored,
             Some(reception) => reception.verdict(self.rng.unit()),
         }
+    }
+
+    /// The last bit of an aggregate has arrived: bits stand for the MPDUs that were received.
+    pub fn aggregate_ends(&mut self, now: Instant, id: u64, mpdus: &[Mpdu]) -> (Verdict, u64) {
+        let Some(reception) = self.finish(now, id) else { return (Verdict::Ignored, 0) };
+        let header = reception.verdict(self.rng.unit());
+        if header != Verdict::Good {
+            return (header, 0);
+        }
+        let (mut failure, mut intact) = (Verdict::Error, 0);
+        for (bit, mpdu) in mpdus.iter().enumerate() {
+            match self.judge_mpdu(&reception, mpdu) {
+                Verdict::Good => intact |= 1 << bit,
+                lost if lost == Verdict::Collision => failure = lost,
+                _ => {}
+            }
+        }
+        (if intact == 0 { failure } else { Verdict::Good }, intact)
+    }
+
+    fn finish(&mut self, now: Instant, id: u64) -> Option<Reception> {
+        self.judge(now);
+        self.heard.retain(|heard| heard.id != id);
+        self.energy_mw = self.energy_without(None);
+        self.reception.take_if(|reception| reception.signal.id == id)
     }
 
     /// Our own transmission begins; whatever is being received is lost.
@@ -122,6 +151,9 @@ impl SinrReceiver {
         let Some(id) = self.reception.as_ref().map(|reception| reception.signal.id) else { return };
         let interference = self.energy_without(Some(id));
         if let Some(reception) = &mut self.reception {
+            if reception.signal.is_aggregate {
+                self.stretches.push(Stretch { until: now, interference_mw: interference });
+            }
             reception.judge(now, self.phy, self.error_model, self.noise_mw, interference);
         }
     }
@@ -130,6 +162,42 @@ impl SinrReceiver {
     fn energy_without(&self, id: Option<u64>) -> f64 {
         self.heard.iter().filter(|heard| Some(heard.id) != id).map(|heard| heard.power_mw).sum()
     }
+}
+
+impl SinrReceiver {
+    /// Judges one MPDU by the interference while its own bits arrived.
+    fn judge_mpdu(&mut self, reception: &Reception, mpdu: &Mpdu) -> Verdict {
+        let signal = &reception.signal;
+        let (rate, noise) = (self.phy.rate(signal.rate), self.noise_mw);
+        let whole = signal.end.saturating_since(signal.preamble_end).as_nanos().max(1);
+        let all = u64::from(signal.bits.max(1));
+        let place =
+            |bytes: u32| signal.preamble_end + Duration::from_nanos(whole * 8 * u64::from(bytes) / all);
+        let (mut at, end) = (place(mpdu.from), place(mpdu.from + mpdu.bytes));
+        let (mut intact, mut alone) = (1.0, 1.0);
+        for stretch in &self.stretches {
+            let until = stretch.until.min(end);
+            if until <= at {
+                continue;
+            }
+            let bits = f64::from(signal.bits) * (until - at).as_nanos() as f64 / whole as f64;
+            let sound =
+                |interference| rate.success(self.error_model, signal.power_mw / (noise + interference), bits);
+            let undisturbed = sound(0.0);
+            alone *= undisturbed;
+            intact *=
+                if stretch.interference_mw > 0.0 { sound(stretch.interference_mw) } else { undisturbed };
+            at = until;
+        }
+        verdict(self.rng.unit(), intact, alone)
+    }
+}
+
+/// Interference that was constant, from the stretch before on.
+#[derive(Clone, Copy, Debug)]
+struct Stretch {
+    until: Instant,
+    interference_mw: f64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -177,7 +245,10 @@ impl Reception {
         let (from, signal) = (self.judged_to, &self.signal);
         let (header, rate) = (&self.preamble.header, phy.rate(signal.rate));
         let in_header = until.min(self.header_ends).saturating_since(from.max(self.header_begins));
-        let body = until.min(signal.end).saturating_since(from.max(signal.preamble_end));
+        let mut body = until.min(signal.end).saturating_since(from.max(signal.preamble_end));
+        if signal.is_aggregate {
+            body = Duration::ZERO;
+        }
         let whole = signal.end.saturating_since(signal.preamble_end);
         let body_bits = f64::from(signal.bits) * body.as_nanos() as f64 / whole.as_nanos().max(1) as f64;
         let sound = |sinr| header.success(model, sinr, in_header) * rate.success(model, sinr, body_bits);
@@ -188,15 +259,19 @@ impl Reception {
         self.judged_to = until;
     }
 
-    /// `draw` is uniform in [0, 1).
     fn verdict(&self, draw: f64) -> Verdict {
-        if draw < self.intact {
-            Verdict::Good
-        } else if draw < self.intact_alone {
-            Verdict::Collision
-        } else {
-            Verdict::Error
-        }
+        verdict(draw, self.intact, self.intact_alone)
+    }
+}
+
+/// By the probability that all bits are without error, and the same without interference; `draw` is uniform in [0, 1).
+fn verdict(draw: f64, intact: f64, alone: f64) -> Verdict {
+    if draw < intact {
+        Verdict::Good
+    } else if draw < alone {
+        Verdict::Collision
+    } else {
+        Verdict::Error
     }
 }
 

@@ -1,5 +1,6 @@
 //! From the tables of a file to the checked [`Scenario`]: rules between several keys.
 
+mod aggregation;
 mod emulation;
 mod expected;
 mod hosts;
@@ -44,6 +45,7 @@ pub(super) fn scenario(
         faults.push(Fault::at_key("warmup", message));
     }
     let radio = &table.radio.0;
+    aggregation::check(radio, &table.mac.0.mac, faults);
     let plane = run.origin.map(|[latitude, longitude]| Plane::new(latitude, longitude));
     let ground = Ground { plane: plane.as_ref(), source };
     let (topology, mobility) = nodes_and_movement(run, table, radio.decode_range(), ground, faults).unzip();

@@ -61,6 +61,22 @@ fn a_rate_control_that_does_not_exist_or_lacks_a_key() {
 }
 
 #[test]
+fn aggregation_without_802_11n_or_the_rules_of_the_standard() {
+    assert_eq!(
+        with("mac", "ampdu = 64"),
+        "x.toml:8:9: mac.ampdu: found 64, allowed: \"off\" with phy = \"802.11b\": only 802.11n aggregates"
+    );
+    assert_eq!(
+        with("mac", "amsdu = 3839\n[radio]\nphy = \"802.11n-20\""),
+        "x.toml:8:9: mac.amsdu: found 3839, allowed: \"off\" with flavour = \"ns2\", which does not aggregate"
+    );
+    assert_eq!(
+        with("mac", "ampdu = 65"),
+        "x.toml:8:9: mac.ampdu: found 65, allowed: a whole number from 2 to 64, or \"off\""
+    );
+}
+
+#[test]
 fn a_number_out_of_bounds() {
     assert_eq!(
         with("radio", "frame_loss = 1.5"),

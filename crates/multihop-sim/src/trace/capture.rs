@@ -8,12 +8,13 @@ use std::net::Ipv4Addr;
 
 use multihop_core::{Duration, Instant, NodeId};
 use multihop_radio::airtime::Airtime;
-use multihop_radio::frame::{self, FrameKind, PacketHandle};
-use multihop_radio::mac::Transmission;
+use multihop_radio::frame::{self, Frame, FrameKind, PacketHandle};
+use multihop_radio::mac::{BlockAck, Load, Mpdu, Transmission};
 use multihop_radio::phy_profile::{Mcs, Rate};
 use multihop_wire::{PROTOCOL_EXPERIMENT, Quoted, arp, dot11, dsr, icmp, ipv4, radiotap, tcp, udp};
 
 use super::pcapng::PcapngWriter;
+use crate::observe::Sent;
 use crate::packet::{Arp, Body, Packet, Pool, in_udp, port_of};
 
 /// A capture file with an interface for each node.
@@ -21,6 +22,8 @@ pub(crate) struct Capture {
     file: PcapngWriter<Box<dyn Write + Send>>,
     short_preamble: bool,
     bytes: Vec<u8>,
+    /// Aggregates so far.
+    aggregates: u32,
 }
 
 impl Capture {
@@ -30,17 +33,46 @@ impl Capture {
         short_preamble: bool,
     ) -> io::Result<Self> {
         let file = PcapngWriter::new(out, names.iter().map(String::as_str))?;
-        Ok(Self { file, short_preamble, bytes: Vec::new() })
+        Ok(Self { file, short_preamble, bytes: Vec::new(), aggregates: 0 })
     }
 
-    /// Adds a frame that `node` begins to transmit, or has received, at `at`.
+    /// Adds a frame that `node` begins to transmit, or has received, at `at`. An aggregate is one entry for each MPDU.
     pub(crate) fn frame(
         &mut self,
         at: Instant,
         node: NodeId,
-        sent: &Transmission,
+        sent: &Sent<'_>,
         airtime: &Airtime,
         packets: &Pool,
+    ) -> io::Result<()> {
+        let Sent { transmission, load } = *sent;
+        let frame = &transmission.frame;
+        let Some((load, received)) = load else {
+            return self.entry(at, node, transmission, None, &dot11_frame(frame, packets), airtime);
+        };
+        if frame.kind == FrameKind::BlockAck {
+            let answer = block_ack(frame, load.block_ack);
+            return self.entry(at, node, transmission, None, &answer, airtime);
+        }
+        self.aggregates = self.aggregates.wrapping_add(1);
+        for mpdu in load.selected(received) {
+            let is_last = load.mpdus.last() == Some(mpdu);
+            let part = radiotap::Part { aggregate: self.aggregates, is_last };
+            let part = (frame.kind == FrameKind::Aggregate).then_some(part);
+            let data = dot11::Frame::Data(mpdu_frame(frame, mpdu, load, packets));
+            self.entry(at, node, transmission, part, &data, airtime)?;
+        }
+        Ok(())
+    }
+
+    fn entry(
+        &mut self,
+        at: Instant,
+        node: NodeId,
+        sent: &Transmission,
+        aggregate: Option<radiotap::Part>,
+        frame: &dot11::Frame,
+        airtime: &Airtime,
     ) -> io::Result<()> {
         self.bytes.clear();
         // The time stamp of radiotap is that of the first bit after the PLCP header.
@@ -54,9 +86,10 @@ impl Capture {
             rate: radiotap_rate(rate),
             channel_mhz: phy.channel_mhz,
             channel_flags: rate.label.channel_flags,
+            aggregate,
         }
         .emit(&mut self.bytes);
-        dot11_frame(sent, packets).emit(&mut self.bytes);
+        frame.emit(&mut self.bytes);
         self.file.packet(node.0, at, &self.bytes, None)
     }
 
@@ -79,7 +112,7 @@ impl Captures {
         &mut self,
         at: Instant,
         node: NodeId,
-        sent: &Transmission,
+        sent: &Sent<'_>,
         airtime: &Airtime,
         packets: &Pool,
     ) -> io::Result<()> {
@@ -97,8 +130,8 @@ fn radiotap_rate(rate: &Rate) -> radiotap::Rate {
     }
 }
 
-fn dot11_frame(sent: &Transmission, packets: &Pool) -> dot11::Frame {
-    let frame = &sent.frame;
+/// A frame without a load.
+fn dot11_frame(frame: &Frame, packets: &Pool) -> dot11::Frame {
     let receiver = mac(frame.to);
     let duration = micros(frame.nav);
     match frame.kind {
@@ -111,8 +144,46 @@ fn dot11_frame(sent: &Transmission, packets: &Pool) -> dot11::Frame {
             receiver: group(frame.body, packets).unwrap_or(receiver),
             transmitter: mac(frame.from),
             sequence: frame.sequence,
+            qos: None,
             body: packet_bytes(frame.from, frame.body, packets),
         }),
+        FrameKind::BlockAckRequest => dot11::Frame::BlockAckRequest {
+            duration,
+            receiver,
+            transmitter: mac(frame.from),
+            start: frame.sequence,
+        },
+        FrameKind::Aggregate | FrameKind::BlockAck => unreachable!("frames with a load"),
+    }
+}
+
+fn block_ack(frame: &Frame, BlockAck { start, received }: BlockAck) -> dot11::Frame {
+    let (receiver, transmitter) = (mac(frame.to), mac(frame.from));
+    dot11::Frame::BlockAck { duration: micros(frame.nav), receiver, transmitter, start, received }
+}
+
+/// An MPDU of a station that aggregates.
+fn mpdu_frame(frame: &Frame, mpdu: &Mpdu, load: &Load, packets: &Pool) -> dot11::Data {
+    let (receiver, transmitter) = (mac(frame.to), mac(frame.from));
+    let (qos, body) = match load.packets_of(mpdu) {
+        [only] => (dot11::Qos::Single, packet_bytes(frame.from, only.out.packet, packets)),
+        several => {
+            let mut body = Vec::new();
+            for packed in several {
+                let packet = packet_bytes(frame.from, packed.out.packet, packets);
+                dot11::push_subframe(receiver, transmitter, &packet, &mut body);
+            }
+            (dot11::Qos::Several, body)
+        }
+    };
+    dot11::Data {
+        retry: mpdu.retry,
+        duration: micros(frame.nav),
+        receiver,
+        transmitter,
+        sequence: mpdu.sequence,
+        qos: Some(qos),
+        body,
     }
 }
 

@@ -2,8 +2,9 @@
 
 use multihop_core::{FlowId, Instant, NodeId};
 use multihop_radio::frame::Frame;
-use multihop_radio::mac::{Access, Transmission};
+use multihop_radio::mac::Access;
 
+use crate::observe::Sent;
 use crate::packet::{Packet, Pool};
 use crate::trace::Event;
 
@@ -22,7 +23,7 @@ impl View {
     pub(crate) fn packet(&mut self, _: Instant, _: NodeId, _: &Packet, _: Event) {}
 
     #[inline(always)]
-    pub(crate) fn frame(&mut self, _: Instant, _: NodeId, _: &Transmission, _: &Pool) {}
+    pub(crate) fn frame(&mut self, _: Instant, _: NodeId, _: &Sent<'_>, _: &Pool) {}
 
     #[inline(always)]
     pub(crate) fn collided(&mut self, _: Instant, _: NodeId, _: &Frame) {}

@@ -7,10 +7,11 @@ use std::collections::BTreeMap;
 
 use multihop_core::{Duration, FlowId, Instant, NodeId};
 use multihop_radio::frame::{BROADCAST, Frame, FrameKind, PacketHandle};
-use multihop_radio::mac::{Access, Transmission, Waiting};
+use multihop_radio::mac::{Access, Waiting};
 use multihop_transport::connection::Progress;
 
 use super::fields::fields;
+use crate::observe::Sent;
 use crate::packet::{Packet, Pool};
 use crate::trace::{self, Event};
 
@@ -121,19 +122,21 @@ impl View {
 
     /// A frame that `node` begins to send: to, kind, airtime, bytes, uid, NAV, flags, flow + 1; or the end of one that it
     /// has received for itself or for all: from, kind, uid. Times in ns.
-    pub(crate) fn frame(&mut self, now: Instant, node: NodeId, sent: &Transmission, packets: &Pool) {
+    pub(crate) fn frame(&mut self, now: Instant, node: NodeId, sent: &Sent<'_>, packets: &Pool) {
         if !self.on {
             return;
         }
-        let frame = &sent.frame;
-        let packet = (frame.body != PacketHandle::NONE).then(|| packets.get(frame.body));
+        let frame = &sent.transmission.frame;
+        let first = sent.load.and_then(|(load, _)| load.packets.first());
+        let handle = first.map_or(frame.body, |packed| packed.out.packet);
+        let packet = (handle != PacketHandle::NONE).then(|| packets.get(handle));
         let uid = packet.map_or(0, |packet| word(packet.uid));
         if frame.from != node {
             self.record(Kind::Received, now, node.0, [frame.from.0, kind(frame), uid, 0, 0, 0, 0, 0]);
             return;
         }
         let flags = u32::from(frame.retry) | u32::from(frame.sequence) << 1 | u32::from(frame.rate.0) << 13;
-        let (airtime, nav) = (nanos(sent.airtime), nanos(frame.nav));
+        let (airtime, nav) = (nanos(sent.transmission.airtime), nanos(frame.nav));
         let values = [frame.to.0, kind(frame), airtime, frame.bytes, uid, nav, flags, packet.map_or(0, flow)];
         self.record(Kind::Frame, now, node.0, values);
         if let Some(packet) = packet.filter(|packet| packet.flow().is_some() && frame.to != BROADCAST) {
@@ -242,14 +245,15 @@ impl View {
     }
 }
 
-/// RTS, CTS, ACK, data, broadcast.
+/// RTS, CTS, ACK, data, broadcast. An aggregate is shown as data, a block ACK as an ACK, and a request for one, which asks
+/// for an answer, as an RTS.
 fn kind(frame: &Frame) -> u32 {
     match frame.kind {
-        FrameKind::Rts => 0,
+        FrameKind::Rts | FrameKind::BlockAckRequest => 0,
         FrameKind::Cts => 1,
-        FrameKind::Ack => 2,
+        FrameKind::Ack | FrameKind::BlockAck => 2,
         FrameKind::Data if frame.to == BROADCAST => 4,
-        FrameKind::Data => 3,
+        FrameKind::Data | FrameKind::Aggregate => 3,
     }
 }
 

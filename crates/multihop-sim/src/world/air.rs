@@ -3,7 +3,7 @@
 use multihop_core::{DropReason, Duration, Instant, NodeId, Rng};
 use multihop_radio::channel_error::ChannelError;
 use multihop_radio::frame::{BROADCAST, Category, FrameKind, Outgoing, PacketHandle};
-use multihop_radio::mac::{Mac, MacConfig, Transmission};
+use multihop_radio::mac::{Mac, MacConfig, Passed, Transmission};
 use multihop_radio::medium::{Link, Medium, Zone};
 use multihop_radio::mobility::Track;
 use multihop_radio::params::Model;
@@ -17,6 +17,7 @@ use super::context::Context;
 use super::flights::{Flight, Flights};
 use super::fq_codel::FqCodel;
 use super::queues::Queues;
+use crate::observe::Sent;
 use crate::packet::Packet;
 use multihop_scenario::Scenario;
 
@@ -143,9 +144,11 @@ impl Air {
         *fresh.mac.counters_mut() = *station.mac.counters();
         fresh.receiving = station.receiving_until(context.now);
         let old = std::mem::replace(station, fresh);
-        for out in old.mac.packets().chain(&queued) {
-            context.drop_packet(node, out.packet, DropReason::RadioOff);
+        let own = old.mac.packets().chain(&queued).map(|out| out.packet);
+        for packet in own.chain(old.mac.held()) {
+            context.drop_packet(node, packet, DropReason::RadioOff);
         }
+        station.mac.succeed(old.mac);
         context.agenda.arm_mac(node, Instant::FAR_FUTURE);
         context.observer.queue(context.now, node, || 0);
     }
@@ -188,8 +191,9 @@ impl Air {
     pub(super) fn end_packets(&self, context: &mut Context<'_>) {
         for (id, station) in (0..).map(NodeId).zip(&self.stations) {
             let waiting = self.queues.of(id).iter().flat_map(FqCodel::iter);
-            for out in station.mac.packets().chain(waiting) {
-                let packet = context.packets.get(out.packet);
+            let own = station.mac.packets().chain(waiting).map(|out| out.packet);
+            for packet in own.chain(station.mac.held()) {
+                let packet = context.packets.get(packet);
                 context.observer.dropped(context.now, id, packet, DropReason::End);
             }
         }
@@ -221,7 +225,7 @@ impl Air {
         let station = &mut self.stations[node.index()];
         self.queues.refill(context, node, &mut station.mac, &self.config);
         if station.mac.is_unsettled() {
-            if let Some(done) = station.mac.poll_done() {
+            while let Some(done) = station.mac.poll_done() {
                 if !done.delivered {
                     // The layers above react before the MAC takes its next packet.
                     context.ask(Action::LinkFailed { node, out: done.out });
@@ -242,7 +246,6 @@ impl Air {
 
     /// A station's MAC takes its next packet after one that it could not deliver.
     pub(super) fn serve(&mut self, context: &mut Context<'_>, node: NodeId) {
-        self.stations[node.index()].mac.serve(context.now, &self.config);
         self.settle(context, node);
     }
 
@@ -291,6 +294,7 @@ impl Air {
                     preamble_end: now + self.config.airtime.plcp(frame.rate),
                     end: now + *airtime,
                     bits: 8 * frame.bytes,
+                    is_aggregate: frame.kind == FrameKind::Aggregate,
                 };
                 receiver.signal_starts(now, &signal);
                 !was_busy && receiver.is_busy()
@@ -319,13 +323,19 @@ impl Air {
         let frame = &flight.transmission.frame;
         let station = &mut self.stations[to.index()];
         let was_busy = station.receiver.is_busy();
-        let mut verdict = station.receiver.signal_ends(now, flight.signal);
-        if verdict == Verdict::Good && self.errors.damages_frame(frame.from, to) {
-            verdict = Verdict::Error;
-        }
+        let (verdict, intact) = if frame.kind == FrameKind::Aggregate {
+            aggregate_ends(station, &mut self.errors, now, flight, to)
+        } else {
+            let verdict = station.receiver.signal_ends(now, flight.signal);
+            let is_damaged = verdict == Verdict::Good && self.errors.damages_frame(frame.from, to);
+            (if is_damaged { Verdict::Error } else { verdict }, 1)
+        };
         let mut delivered = false;
         match verdict {
             Verdict::Ignored | Verdict::Deaf => {}
+            Verdict::Good if flight.has_load => {
+                receive_load(context, station, &self.config, flight, intact);
+            }
             Verdict::Good => delivered = station.mac.receive(now, frame, &self.config),
             Verdict::Error => station.mac.receive_error(now, &self.config),
             Verdict::Collision => {
@@ -344,8 +354,8 @@ impl Air {
         }
         context.observer.access(now, to, || station.mac.access(&self.config));
         if verdict == Verdict::Good && (frame.to == to || frame.to == BROADCAST) {
-            let (sent, airtime) = (&flight.transmission, &self.config.airtime);
-            context.observer.frame(now, to, sent, airtime, &context.packets);
+            let sent = Sent { transmission: &flight.transmission, load: flight.load(intact) };
+            context.observer.frame(now, to, &sent, &self.config.airtime, &context.packets);
         }
         if settles {
             self.settle(context, to);
@@ -361,7 +371,22 @@ impl Air {
                 context.ask(Action::Deliver { node: to, from, is_unicast, packet });
             }
         } else if self.taps && verdict == Verdict::Good && frame.is_overheard_by(to) {
-            taps.overhear(context, to, frame.body);
+            if let Some((load, intact)) = flight.load(intact) {
+                let packets = load.selected(intact).flat_map(|mpdu| load.packets_of(mpdu));
+                packets.for_each(|packed| taps.overhear(context, to, packed.out.packet));
+            } else {
+                taps.overhear(context, to, frame.body);
+            }
+        } else if self.config.aggregates() && frame.to == to {
+            self.pass_arrivals(context, to);
+        }
+    }
+
+    /// A station that aggregates passes on the packets that nothing is missing before.
+    fn pass_arrivals(&mut self, context: &mut Context<'_>, node: NodeId) {
+        while let Some(Passed { from, packet }) = self.stations[node.index()].mac.poll_arrival() {
+            self.deliver(context, node, from, true, packet);
+            context.packets.release(packet);
         }
     }
 
@@ -387,6 +412,46 @@ impl Air {
 fn categories(scenario: &Scenario) -> Vec<Category> {
     let categories = scenario.flows.iter().map(|flow| flow.category);
     scenario.mac.edca.as_ref().map_or_else(Vec::new, |_| categories.collect())
+}
+
+/// The last bit of an aggregate has arrived: bits stand for the MPDUs that were received.
+#[cold]
+fn aggregate_ends(
+    station: &mut Station,
+    errors: &mut ChannelError,
+    now: Instant,
+    flight: &Flight,
+    to: NodeId,
+) -> (Verdict, u64) {
+    let (mut verdict, mut intact) = station.receiver.aggregate_ends(now, flight.signal, &flight.load.mpdus);
+    intact &= flight.load.all();
+    if verdict == Verdict::Good {
+        for bit in 0..flight.load.mpdus.len() {
+            if errors.damages_frame(flight.transmission.frame.from, to) {
+                intact &= !(1 << bit);
+            }
+        }
+        if intact == 0 {
+            verdict = Verdict::Error;
+        }
+    }
+    (verdict, intact)
+}
+
+/// A frame with a load was received. The station holds the packets that are new to it.
+#[cold]
+fn receive_load(
+    context: &mut Context<'_>,
+    station: &mut Station,
+    config: &MacConfig,
+    flight: &Flight,
+    intact: u64,
+) {
+    let load = &flight.load;
+    let new = station.mac.receive_load(context.now, &flight.transmission.frame, load, intact, config);
+    for packed in load.selected(new).flat_map(|mpdu| load.packets_of(mpdu)) {
+        context.packets.hold(packed.out.packet);
+    }
 }
 
 impl Station {

@@ -1,7 +1,7 @@
 //! The table of frames in flight.
 
 use multihop_core::{Duration, Instant};
-use multihop_radio::mac::Transmission;
+use multihop_radio::mac::{Load, Transmission};
 use multihop_radio::medium::{Link, Origin};
 use multihop_radio::params::Flavour;
 
@@ -41,9 +41,18 @@ pub(super) struct Flight {
     pub(super) ending: bool,
     pub(super) slot: u32,
     in_order_of_departure: bool,
+    /// Whether `load` belongs to this frame.
+    pub(super) has_load: bool,
+    /// What it carries, where stations aggregate.
+    pub(super) load: Load,
 }
 
 impl Flight {
+    /// What it carries, and the bits of the MPDUs that count.
+    pub(super) fn load(&self, bits: u64) -> Option<(&Load, u64)> {
+        self.has_load.then_some((&self.load, bits))
+    }
+
     pub(super) fn began(&self) -> Instant {
         self.origin.at()
     }
@@ -105,6 +114,8 @@ impl Flights {
             ending: false,
             slot,
             in_order_of_departure: self.in_order_of_departure,
+            has_load: false,
+            load: Load::default(),
         };
         self.all.push(Some(Box::new(flight)));
         id

@@ -128,18 +128,25 @@ impl World<'_> {
         for station in &self.air.stations {
             sum.add(station.mac.counters());
         }
-        let frames = [
+        let mut frames = vec![
             ("rts", sum.rts),
             ("cts", sum.cts),
             ("data", sum.data),
             ("ack", sum.ack),
             ("broadcast", sum.broadcast),
         ];
+        if self.air.config.aggregates() {
+            frames.extend([
+                ("aggregate", sum.aggregates),
+                ("block_ack", sum.block_acks),
+                ("block_ack_request", sum.block_ack_requests),
+            ]);
+        }
         MacResult {
             frames: frames.into_iter().map(|(kind, n)| (kind.to_owned(), n)).collect(),
             rates: self.frames_by_rate(),
             collisions: sum.collisions,
-            retries: sum.rts_failures + sum.data_failures - sum.retry_drops,
+            retries: sum.retries(),
             drops: sum.retry_drops,
             airtime_share: sum.transmitting.as_secs_f64() / self.measured_seconds(),
         }

@@ -15,6 +15,7 @@ use super::context::Context;
 use super::flights::{Flight, Flights};
 use super::ids::FlightId;
 use crate::engine::{Key, Rank};
+use crate::observe::Sent;
 
 impl Air {
     /// Whether overlapping frames may be processed in any order if no station hears both.
@@ -34,12 +35,17 @@ impl Air {
     /// Starts a transmission.
     pub(super) fn launch(&mut self, context: &mut Context<'_>, node: NodeId, transmission: Transmission) {
         let body = transmission.frame.body;
-        context.observer.frame(context.now, node, &transmission, &self.config.airtime, &context.packets);
         let id = match self.flights.idle.pop() {
             Some((_, id)) => id,
             None => self.flights.add(&mut context.agenda, transmission),
         };
         let flight = self.flights.all[id.index()].as_mut().expect(AWAY);
+        if self.config.aggregates() {
+            let frame = &transmission.frame;
+            flight.has_load = self.stations[node.index()].mac.load(frame, &mut flight.load, &self.config);
+        }
+        let sent = Sent { transmission: &transmission, load: flight.load(u64::MAX) };
+        context.observer.frame(context.now, node, &sent, &self.config.airtime, &context.packets);
         flight.origin = self.medium.links_of(node, context.now, &mut flight.links);
         if flight.links.is_empty() {
             let key = Key::new(context.now, Rank::Timer, node, flight.slot);
@@ -48,6 +54,9 @@ impl Air {
         }
         if body != PacketHandle::NONE {
             context.packets.hold(body);
+        }
+        if let Some((load, _)) = flight.load(0) {
+            load.packets.iter().for_each(|packed| context.packets.hold(packed.out.packet));
         }
         self.flights.next_signal += 1;
         flight.transmission = transmission;
@@ -176,6 +185,9 @@ impl Air {
     fn land(&mut self, context: &mut Context<'_>, id: FlightId, flight: &Flight) {
         if flight.transmission.frame.body != PacketHandle::NONE {
             context.packets.release(flight.transmission.frame.body);
+        }
+        if let Some((load, _)) = flight.load(0) {
+            load.packets.iter().for_each(|packed| context.packets.release(packed.out.packet));
         }
         self.flights.is_over(flight.key_at(flight.links.len() - 1), id);
     }

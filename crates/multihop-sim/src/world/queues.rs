@@ -62,9 +62,12 @@ impl Queues {
             return;
         }
         for (&category, queue) in self.categories.iter().zip(self.of_mut(node)) {
-            if mac.needs(category, config)
-                && let Some(out) = next(context, node, queue)
-            {
+            if !mac.needs(category, config) {
+                continue;
+            }
+            // As many as one frame takes.
+            for _ in 0..config.most_packets().min(mac.room().max(1)) {
+                let Some(out) = next(context, node, queue) else { break };
                 mac.enqueue(out);
             }
         }

@@ -90,7 +90,7 @@ pub(crate) fn tshark_is_missing() -> bool {
 
 /// Every frame is shown at its transmitter and, if received, at its receiver. The analysis of sequence numbers is off,
 /// because it would see everything twice.
-const NO_ANALYSIS: &[&str] = &["tcp.analyze_sequence_numbers:FALSE"];
+pub(crate) const NO_ANALYSIS: &[&str] = &["tcp.analyze_sequence_numbers:FALSE"];
 
 #[test]
 fn tshark_understands_every_layer_of_every_frame() {

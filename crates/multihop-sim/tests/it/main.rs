@@ -3,6 +3,7 @@
 #![expect(clippy::float_cmp, reason = "compared values are exact")]
 
 mod adtcp;
+mod aggregation;
 mod airtime;
 mod apdr;
 mod behaviour;

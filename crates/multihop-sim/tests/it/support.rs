@@ -211,6 +211,7 @@ fn sent(packet: &Captured<'_>) -> Option<Sent> {
         dot11::Frame::Cts { duration, receiver } => (Kind::Cts, *receiver, *duration),
         dot11::Frame::Ack { duration, receiver } => (Kind::Ack, *receiver, *duration),
         dot11::Frame::Data(data) => (Kind::Data, data.receiver, data.duration),
+        dot11::Frame::BlockAck { .. } | dot11::Frame::BlockAckRequest { .. } => return None,
     };
     let (retry, sequence) = match &frame {
         dot11::Frame::Data(data) if data.transmitter != own => return None,

@@ -35,8 +35,15 @@ impl Capture {
         let tsft = self.frames.len() as u64 * 1_000;
         let mut bytes = Vec::new();
         let rate = radiotap::Rate::Legacy(22);
-        radiotap::Header { tsft, short_preamble: true, rate, channel_mhz: 2412, channel_flags: 0x00a0 }
-            .emit(&mut bytes);
+        radiotap::Header {
+            tsft,
+            short_preamble: true,
+            rate,
+            channel_mhz: 2412,
+            channel_flags: 0x00a0,
+            aggregate: None,
+        }
+        .emit(&mut bytes);
         frame.emit(&mut bytes);
         self.frames.push(bytes);
     }
@@ -53,6 +60,7 @@ impl Capture {
             receiver,
             transmitter,
             sequence: 4095,
+            qos: None,
             body,
         }));
     }

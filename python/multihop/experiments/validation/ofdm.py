@@ -8,7 +8,7 @@ from multihop.airtime import DATA_HEADER_BYTES, UDP_IP_BYTES
 from multihop.experiments.declare import GOODPUT, Axis, Claim, Document, Effort, Metric, Plot, Settings
 from multihop.experiments.validation import bianchi
 from multihop.experiments.validation.part import Page
-from multihop.experiments.validation.phys import G_SHORT, PHYS, A, G, N, P, Phy, Rate
+from multihop.experiments.validation.phys import G_SHORT, PHYS, A, G, N, P, Phy, Rate, aggregated_kbps
 
 PAYLOAD = 1460
 SPACING = 15.0  # m: 0.05 us
@@ -49,6 +49,49 @@ ONE_HOP = Page("ofdm", "airtime arithmetic").experiment(
             (access, name): phy.udp_kbps(rate, PAYLOAD, rts=access == "RTS/CTS")
             for access in ACCESS.values
             for name, (phy, rate) in CASES.items()
+        }
+    },
+    claims=[Claim("UDP: goodput agrees", "goodput", {}, near=0.005)],
+)
+
+AGGREGATIONS = {"A-MPDU": (64, 0), "A-MSDU": (1, 7935), "both": (64, 7935)}
+HT = {f"{phy.name} {rate.name}": (phy, rate) for phy in N for rate in phy.rates}
+AGGREGATES = Page("ofdm", "airtime arithmetic").experiment(
+    "ofdm-aggregates",
+    "one hop of UDP with aggregation",
+    "Do aggregates of 802.11n have the right sizes and times? A sender that always has packets fills each frame up to a limit: 64 MPDUs, "
+    "65,535 bytes, 5484 us; MPDUs with several packets up to 7935 bytes, in aggregates 4095. Each cycle is DIFS, mean backoff (7.5 slots), "
+    "[RTS, SIFS, CTS, SIFS,] the frame, SIFS, and a block ACK, or an ACK of a single MPDU. The arithmetic has no part of the simulator's. Two "
+    f"stations {SPACING:g} m apart; {PAYLOAD} bytes of payload; 2 s simulated, the first half second not counted.",
+    Effort(1),
+    full=Effort(3),
+    scenario={
+        **STATIC,
+        "duration": 2.0,
+        "warmup": 0.5,
+        "mac": {"arp": "oracle", "flavour": "standard", "queue": 300},
+        "topology": {"kind": "chain", "hops": 1, "spacing": SPACING},
+        "flow": [{"app": "cbr", "size": PAYLOAD, "rate_kbps": 600000.0}],
+    },
+    axes=[
+        ACCESS,
+        Axis(
+            "aggregation",
+            {
+                name: {"mac.ampdu": ampdu if ampdu > 1 else "off", "mac.amsdu": amsdu or "off"}
+                for name, (ampdu, amsdu) in AGGREGATIONS.items()
+            },
+        ),
+        Axis("rate", {name: at(*case) for name, case in HT.items()}),
+    ],
+    metrics=(GOODPUT,),
+    reference="arithmetic",
+    published={
+        "goodput": {
+            (access, aggregation, name): aggregated_kbps(phy, rate, PAYLOAD, ampdu=ampdu, amsdu=amsdu, rts=access == "RTS/CTS")
+            for access in ACCESS.values
+            for aggregation, (ampdu, amsdu) in AGGREGATIONS.items()
+            for name, (phy, rate) in HT.items()
         }
     },
     claims=[Claim("UDP: goodput agrees", "goodput", {}, near=0.005)],
@@ -194,4 +237,4 @@ ERRORS = Page("ofdm", "ns-3 3.37, NistErrorRateModel").experiment(
     published={"received": {(name,): expected for name, (_, _, expected) in POINTS.items()}},
     claims=[Claim("As many frames arrive", "received", {}, near=0.03)],
 )
-EXPERIMENTS = (ONE_HOP, CELL, ERRORS)
+EXPERIMENTS = (ONE_HOP, AGGREGATES, CELL, ERRORS)

@@ -14,6 +14,12 @@ LEGACY = {6: 24, 9: 36, 12: 48, 18: 72, 24: 96, 36: 144, 48: 192, 54: 216}
 HT = ((1, 1, 2), (2, 1, 2), (2, 3, 4), (4, 1, 2), (4, 3, 4), (6, 2, 3), (6, 3, 4), (6, 5, 6))
 """Coded bits of a subcarrier, and the code, of MCS 0 to 7."""
 PROPAGATION = 0.05  # us over 15 m
+QOS_HEADER_BYTES = DATA_HEADER_BYTES + 2
+SUBFRAME = 14
+"""Bytes before each packet of an A-MSDU."""
+DELIMITER = 4
+"""Bytes before each MPDU of an A-MPDU."""
+BLOCK_ACK_BYTES = 32
 
 
 @dataclass(frozen=True)
@@ -78,6 +84,46 @@ class Phy:
         announced = request + clear + 2 * (self.sifs + PROPAGATION) if rts else 0.0
         backoff = self.slot * self.cw_min / 2
         return 8000 * payload / (self.difs + backoff + announced + data + self.sifs + ack + 2 * PROPAGATION)
+
+
+def mpdus(packet: int, packets: int, amsdu: int) -> list[int]:
+    """Bytes of the MPDUs that packets of equal length fill one after the other."""
+    together = max(1, next(n for n in range(1, 100) if n * padded(SUBFRAME + packet) + SUBFRAME + packet > amsdu))
+    full, rest = divmod(packets, together)
+    counts = [together] * full + [rest] * (rest > 0)
+    return [QOS_HEADER_BYTES + (packet if n == 1 else (n - 1) * padded(SUBFRAME + packet) + SUBFRAME + packet) for n in counts]
+
+
+def aggregate(sizes: list[int]) -> int:
+    """Bytes of a frame with these MPDUs."""
+    if len(sizes) == 1:
+        return sizes[0]
+    return sum(padded(DELIMITER + size) for size in sizes[:-1]) + DELIMITER + sizes[-1]
+
+
+def padded(size: int) -> int:
+    """A multiple of 4 bytes."""
+    return -(-size // 4) * 4
+
+
+def aggregated_kbps(phy: Phy, rate: Rate, payload: int, *, ampdu: int, amsdu: int, rts: bool) -> float:
+    """The same where each frame takes as many packets as the limits allow."""
+    longest = min(amsdu, 4095 - QOS_HEADER_BYTES) if ampdu > 1 else amsdu
+
+    def filled(packets: int) -> list[int]:
+        return mpdus(payload + UDP_IP_BYTES, packets, longest)
+
+    def fits(packets: int) -> bool:
+        sizes = filled(packets)
+        return len(sizes) <= ampdu and aggregate(sizes) <= 65535 and rate.frame(aggregate(sizes)) <= 5484
+
+    packets = next(n for n in range(1, 1000) if not fits(n + 1))
+    sizes = filled(packets)
+    request, clear, _, ack = phy.parts(rate, payload)
+    announced = request + clear + 2 * (phy.sifs + PROPAGATION) if rts else 0.0
+    answer = phy.control(BLOCK_ACK_BYTES, rate.answer) if len(sizes) > 1 else ack
+    access = phy.difs + phy.slot * phy.cw_min / 2 + announced
+    return 8000 * payload * packets / (access + rate.frame(aggregate(sizes)) + phy.sifs + answer + 2 * PROPAGATION)
 
 
 def legacy(name: str, bits: int, stretch: float = 1.0, extension: float = 0.0) -> Rate:

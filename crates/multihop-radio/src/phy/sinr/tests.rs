@@ -34,6 +34,7 @@ fn signal(id: u64, dbm: f64, start_us: u64) -> Signal {
         preamble_end,
         end: preamble_end + BODY,
         bits: 8000,
+        is_aggregate: false,
     }
 }
 
@@ -160,6 +161,7 @@ fn only_the_header_of_an_ofdm_preamble_can_have_errors() {
         preamble_end,
         end: at(60),
         bits: 800,
+        is_aggregate: false,
     };
     receiver.signal_starts(at(0), &wanted);
     // Strong interference until the header begins, then weaker in its second half and in a quarter of the body.
@@ -258,4 +260,53 @@ proptest! {
         }
         prop_assert!(!receiver.is_busy() && receiver.energy_mw <= 0.0, "{} mW", receiver.energy_mw);
     }
+}
+
+#[test]
+fn each_mpdu_of_an_aggregate_is_judged_by_what_disturbs_its_own_bits() {
+    // Four MPDUs of 250 bytes, 1000 us each.
+    let mpdu = |n: u32| {
+        let (from, bytes) = (250 * n, 250);
+        Mpdu { sequence: 0, retry: false, first: 0, packets: 1, from, bytes }
+    };
+    let mpdus: Vec<_> = (0..4).map(mpdu).collect();
+    let outcome = |disturbed: &[(f64, u64, u64)]| {
+        let mut receiver = receiver(&params());
+        let wanted = Signal { is_aggregate: true, ..signal(1, -75.0, 0) };
+        receiver.signal_starts(at(0), &wanted);
+        for (id, &(dbm, from, to)) in (2..).zip(disturbed) {
+            receiver.signal_starts(at(from), &signal(id, dbm, from));
+            receiver.signal_ends(at(to), id);
+        }
+        receiver.aggregate_ends(wanted.end, 1, &mpdus)
+    };
+    assert_eq!(outcome(&[]), (Good, 0b1111));
+    assert_eq!(outcome(&[(-70.0, 1400, 1500)]), (Good, 0b1101));
+    assert_eq!(outcome(&[(-70.0, 1150, 1250), (-70.0, 3200, 3300)]), (Good, 0b0100), "two over a border");
+    assert_eq!(outcome(&[(-70.0, 300, 4100)]), (Collision, 0));
+    assert_eq!(outcome(&[(-66.0, 1, 191)]), (Collision, 0), "without the header nothing is received");
+}
+
+#[test]
+fn mpdus_near_the_noise_fail_at_the_rate_of_the_error_curve() {
+    let params = Sinr { sensitivity_dbm: -100.0, ..Sinr::default() };
+    let mut receiver = receiver(&params);
+    let weak = -93.7;
+    let expected = success(1, from_db(weak - params.noise_floor_dbm), 2000.0);
+    assert!((0.2..0.8).contains(&expected), "{expected} tests nothing");
+    let mpdu = Mpdu { sequence: 0, retry: false, first: 0, packets: 1, from: 250, bytes: 250 };
+    let n = 2000_u32;
+    let (mut frames, mut received) = (0_u32, 0_u32);
+    for k in 0..n {
+        let wanted = Signal { is_aggregate: true, ..signal(u64::from(k), weak, u64::from(k) * 10_000) };
+        receiver.signal_starts(at(u64::from(k) * 10_000), &wanted);
+        let (_, intact) = receiver.aggregate_ends(wanted.end, u64::from(k), &[mpdu; 4]);
+        frames += u32::from(intact > 0);
+        received += intact.count_ones();
+    }
+    // Four standard deviations. A header is lost far more seldom.
+    let bound = 4.0 * (expected * (1.0 - expected) / f64::from(4 * n)).sqrt() + 0.001;
+    let share = f64::from(received) / f64::from(4 * n);
+    assert!((share - expected).abs() < bound, "{share}, expected {expected} within {bound}");
+    assert!(frames > n * 8 / 10, "not all or nothing: {frames} of {n} frames had an MPDU");
 }

@@ -1,0 +1,328 @@
+//! The frame exchange of a station that aggregates.
+
+use multihop_core::{Duration, Instant};
+
+use super::sizes::{BLOCK_ACK_BYTES, Fill, REQUEST_BYTES};
+use super::{Aggregation, BlockAck, Load, Packed, Passed, Sizes};
+use crate::airtime::whole_micros;
+use crate::frame::{BROADCAST, Frame, FrameKind, Outgoing, PacketHandle};
+use crate::mac::{Announced, Mac, MacConfig, Own, Phase, Service, Transmission, is_announced};
+
+impl Mac {
+    /// What `frame`, which this station begins to transmit, carries; false if it carries nothing. Only stations that
+    /// aggregate need this.
+    pub fn load(&mut self, frame: &Frame, load: &mut Load, config: &MacConfig) -> bool {
+        load.clear();
+        let (Some(aggregation), Some(sizes)) = (&mut self.own.aggregation, &config.aggregation) else {
+            return false;
+        };
+        match frame.kind {
+            FrameKind::Data | FrameKind::Aggregate if frame.to != BROADCAST => {
+                load.fill(aggregation.batch.transmitted(), sizes, frame.kind == FrameKind::Aggregate);
+            }
+            FrameKind::BlockAck => load.block_ack = aggregation.receivers.report(frame.to),
+            _ => return false,
+        }
+        true
+    }
+
+    /// A frame with a load was received; bits of `intact` stand for its MPDUs without error. Returns the bits of those
+    /// that are new. Their packets belong to this station until it has [passed them on](Self::poll_arrival).
+    pub fn receive_load(
+        &mut self,
+        now: Instant,
+        frame: &Frame,
+        load: &Load,
+        intact: u64,
+        config: &MacConfig,
+    ) -> u64 {
+        self.heard_error = false;
+        if frame.to != self.id {
+            self.extend_nav(now + frame.nav);
+            return 0;
+        }
+        if frame.kind == FrameKind::BlockAck {
+            self.receive_block_ack(now, load.block_ack, config);
+            return 0;
+        }
+        if !self.may_acknowledge(now, config) {
+            return 0;
+        }
+        let new = self.accept(frame, load, intact);
+        if frame.kind == FrameKind::Aggregate {
+            self.report(now, frame, config);
+        } else {
+            self.acknowledge(now, frame, config);
+        }
+        new
+    }
+
+    /// The next packet for the layer above.
+    pub fn poll_arrival(&mut self) -> Option<Passed> {
+        self.own.aggregation.as_mut()?.receivers.poll()
+    }
+
+    /// Packets of neighbours that wait for earlier ones.
+    pub fn held(&self) -> impl Iterator<Item = PacketHandle> {
+        self.own.aggregation.iter().flat_map(|aggregation| aggregation.receivers.held())
+    }
+
+    /// Takes over from a station whose radio was switched off what its neighbours count on: the numbers of MPDUs. Its
+    /// packets are lost.
+    pub fn succeed(&mut self, before: Self) {
+        self.own.aggregation = before.own.aggregation.map(|mut aggregation| {
+            aggregation.batch.give_up();
+            aggregation.batch.finished.clear();
+            aggregation.batch.end();
+            aggregation.receivers.drop_held();
+            aggregation
+        });
+    }
+
+    /// The packets in service.
+    pub fn in_service(&self) -> impl Iterator<Item = &Outgoing> {
+        let aggregated = self.batch().map_or(&[][..], |aggregation| aggregation.batch.packets());
+        let only = self.own.service.as_ref().filter(|_| self.batch().is_none());
+        aggregated.iter().map(|packed| &packed.out).chain(only.map(|service| &service.out))
+    }
+
+    /// The aggregation, if packets that can be aggregated are in service.
+    pub(in crate::mac) fn batch(&self) -> Option<&Aggregation> {
+        self.own.aggregation.as_deref().filter(|aggregation| aggregation.batch.is_active())
+    }
+
+    /// Chooses what the next frame takes.
+    pub(in crate::mac) fn compose(&mut self, config: &MacConfig) {
+        let Own { service: Some(service), aggregation: Some(aggregation), queue, .. } = &mut *self.own else {
+            return;
+        };
+        let Some(sizes) = &config.aggregation else { return };
+        let batch = &mut aggregation.batch;
+        batch.compose(queue, Fill::new(sizes, &config.airtime, service.rate));
+        if is_announced(batch.frame().bytes, config) && batch.is_active() {
+            service.announced = Announced::NotYet;
+        }
+    }
+
+    /// Whether a request for a block ACK comes next.
+    pub(in crate::mac) fn requests(&self) -> bool {
+        self.batch().is_some_and(|aggregation| aggregation.batch.frame().is_request)
+    }
+
+    /// How long the data in service takes at its rate, and the answer to it.
+    pub(in crate::mac) fn data_and_answer(
+        &self,
+        service: &Service,
+        config: &MacConfig,
+    ) -> (Duration, Duration) {
+        let (airtime, rate) = (&config.airtime, service.rate);
+        let Some(aggregation) = self.batch() else {
+            return (airtime.data(&service.out, rate), airtime.ack(rate));
+        };
+        let frame = aggregation.batch.frame();
+        let answer = if frame.mpdus > 1 { config.block_ack_time(rate) } else { airtime.ack(rate) };
+        (airtime.frame(rate, frame.bytes), answer)
+    }
+
+    pub(in crate::mac) fn send_batch(&mut self, now: Instant, config: &MacConfig) -> Transmission {
+        let service = self.own.service.as_ref().expect("data is in service");
+        let (length, answer) = self.data_and_answer(service, config);
+        let batch = &self.own.aggregation.as_ref().expect(ACTIVE).batch;
+        let (composed, first) = (batch.frame(), batch.packets()[0]);
+        let rate = service.rate;
+        let frame = Frame {
+            kind: if composed.mpdus > 1 { FrameKind::Aggregate } else { FrameKind::Data },
+            from: self.id,
+            to: service.out.to,
+            nav: config.contention.sifs + whole_micros(answer),
+            sequence: first.sequence,
+            rate,
+            retry: first.transmissions > 0,
+            bytes: composed.bytes,
+            body: PacketHandle::NONE,
+        };
+        self.own.counters.data += composed.mpdus as u64;
+        self.own.counters.aggregates += u64::from(composed.mpdus > 1);
+        if let Some(control) = &mut self.own.rate_control {
+            (0..composed.mpdus).for_each(|_| control.count(rate));
+        }
+        let wait = self.answer_after(length, rate, answer, config);
+        self.transmit(now, frame, Phase::Data, length, wait, config)
+    }
+
+    pub(in crate::mac) fn send_request(&mut self, now: Instant, config: &MacConfig) -> Transmission {
+        let to = self.own.service.as_ref().expect("a service begins with a packet").out.to;
+        let sequence = self.own.aggregation.as_mut().expect(ACTIVE).batch.oldest();
+        let rate = config.airtime.basic_rate();
+        let (length, answer) = (config.airtime.frame(rate, REQUEST_BYTES), config.block_ack_time(rate));
+        let nav = config.contention.sifs + whole_micros(answer);
+        let request = Frame::control(FrameKind::BlockAckRequest, self.id, to, nav, REQUEST_BYTES, rate);
+        self.own.counters.block_ack_requests += 1;
+        let wait = self.answer_after(length, rate, answer, config);
+        self.transmit(now, Frame { sequence, ..request }, Phase::Data, length, wait, config)
+    }
+
+    /// Everything older than the number in the request has been given up.
+    pub(in crate::mac) fn receive_request(&mut self, now: Instant, request: &Frame, config: &MacConfig) {
+        if self.own.aggregation.is_none() || !self.may_acknowledge(now, config) {
+            return;
+        }
+        let aggregation = self.own.aggregation.as_mut().expect("just looked");
+        aggregation.receivers.move_to(request.from, request.sequence);
+        self.report(now, request, config);
+    }
+
+    fn accept(&mut self, frame: &Frame, load: &Load, intact: u64) -> u64 {
+        let Own { aggregation: Some(aggregation), counters, .. } = &mut *self.own else { return 0 };
+        let (mut new, mut handles) = (0, Vec::new());
+        for (bit, mpdu) in load.mpdus.iter().enumerate().filter(|(bit, _)| intact >> bit & 1 == 1) {
+            handles.clear();
+            handles.extend(load.packets_of(mpdu).iter().map(|packed| packed.out.packet));
+            if aggregation.receivers.accept(frame.from, mpdu.sequence, &handles) {
+                new |= 1 << bit;
+            } else {
+                counters.duplicates += 1;
+            }
+        }
+        new
+    }
+
+    /// Answers with a block ACK.
+    fn report(&mut self, now: Instant, asked: &Frame, config: &MacConfig) {
+        let rate = config.airtime.answer_rate(asked.rate);
+        let report =
+            Frame::control(FrameKind::BlockAck, self.id, asked.from, Duration::ZERO, BLOCK_ACK_BYTES, rate);
+        self.own.reply = Some(report);
+        self.go_on(now, config);
+    }
+
+    fn receive_block_ack(&mut self, now: Instant, answer: BlockAck, config: &MacConfig) {
+        let awaited = |batch: &Aggregation| batch.batch.frame().is_request || batch.batch.frame().mpdus > 1;
+        if self.phase == Phase::Data && self.batch().is_some_and(awaited) {
+            self.answered(now, Some(answer), config);
+        }
+    }
+
+    /// The only MPDU of the frame was acknowledged by an ACK.
+    pub(in crate::mac) fn receive_single_ack(&mut self, now: Instant, config: &MacConfig) {
+        let Some(Aggregation { batch, .. }) = self.batch() else { return };
+        if batch.frame().mpdus == 1 && !batch.frame().is_request {
+            let start = batch.packets()[0].sequence;
+            self.answered(now, Some(BlockAck { start, received: 1 }), config);
+        }
+    }
+
+    fn answered(&mut self, now: Instant, answer: Option<BlockAck>, config: &MacConfig) {
+        self.stop_waiting();
+        self.conclude(now, answer, config);
+        self.go_on(now, config);
+    }
+
+    /// The frame was answered, or it was not.
+    pub(in crate::mac) fn conclude(&mut self, now: Instant, answer: Option<BlockAck>, config: &MacConfig) {
+        if self.requests() {
+            self.conclude_request(answer.is_some(), config);
+        } else {
+            self.conclude_data(now, answer, config);
+        }
+        self.draw_backoff(config);
+    }
+
+    fn conclude_request(&mut self, answered: bool, config: &MacConfig) {
+        let Some(aggregation) = &mut self.own.aggregation else { return };
+        let gives_up = aggregation.batch.request_ended(answered, config.params.short_retry);
+        let counters = &mut self.own.counters;
+        counters.data_failures += u64::from(!answered);
+        if gives_up {
+            counters.last_failures += 1;
+            counters.retry_drops += aggregation.batch.give_up();
+        }
+        if answered || gives_up {
+            self.reset_contention_window(config);
+        } else {
+            self.double_contention_window(config);
+        }
+        self.end_batch(config);
+    }
+
+    fn conclude_data(&mut self, now: Instant, answer: Option<BlockAck>, config: &MacConfig) {
+        let Own { service: Some(service), aggregation: Some(aggregation), counters, .. } = &mut *self.own
+        else {
+            return;
+        };
+        let limit = match service.announced {
+            Announced::Never => config.params.short_retry,
+            Announced::NotYet | Announced::Yes => config.params.long_retry,
+        };
+        let outcome = aggregation.batch.resolve(answer, limit);
+        counters.data_failures += u64::from(outcome.mpdus - outcome.delivered.count_ones());
+        counters.retry_drops += outcome.dropped_packets;
+        counters.last_failures += outcome.dropped_mpdus;
+        let (to, rate) = (service.out.to, service.rate);
+        if let (Some(control), Some(rates)) = (&mut self.own.rate_control, &config.rates) {
+            for mpdu in 0..outcome.mpdus {
+                control.report(now, to, rate, outcome.delivered >> mpdu & 1 == 1, rates);
+            }
+        }
+        if answer.is_some() || outcome.dropped_mpdus > 0 {
+            self.reset_contention_window(config);
+        } else {
+            self.double_contention_window(config);
+        }
+        if !self.end_batch(config) {
+            self.choose_rate(now, config);
+        }
+    }
+
+    /// No station answers: gives up all packets in service.
+    pub(in crate::mac) fn give_up_batch(&mut self, config: &MacConfig) {
+        let Some(aggregation) = &mut self.own.aggregation else { return };
+        self.own.counters.last_failures += 1;
+        self.own.counters.retry_drops += aggregation.batch.give_up();
+        self.reset_contention_window(config);
+        self.draw_backoff(config);
+        self.end_batch(config);
+    }
+
+    /// Ends the service if nothing is left to do, or prepares the next frame; true if it ended.
+    fn end_batch(&mut self, config: &MacConfig) -> bool {
+        let Own { service: Some(service), aggregation: Some(aggregation), done, .. } = &mut *self.own else {
+            return true;
+        };
+        let batch = &mut aggregation.batch;
+        *done = done.take().or_else(|| batch.finished.pop_front());
+        service.rts_retry = false;
+        service.announced = Announced::Never;
+        if let Some(&Packed { out, transmissions, .. }) = batch.packets().first() {
+            (service.out, service.transmissions) = (out, transmissions);
+            if is_announced(config.airtime.data_bytes(&out), config) {
+                service.announced = Announced::NotYet;
+            }
+        }
+        let is_over = batch.end();
+        if is_over {
+            self.own.service = None;
+        }
+        is_over
+    }
+}
+
+impl MacConfig {
+    /// Whether stations aggregate.
+    #[inline]
+    pub fn aggregates(&self) -> bool {
+        self.aggregation.is_some()
+    }
+
+    /// The most packets that a station can put into one frame.
+    pub fn most_packets(&self) -> usize {
+        self.aggregation.as_ref().map_or(1, Sizes::most_packets)
+    }
+
+    /// The block ACK that answers a frame at this rate.
+    fn block_ack_time(&self, rate: crate::phy_profile::RateIndex) -> Duration {
+        self.airtime.frame(self.airtime.answer_rate(rate), BLOCK_ACK_BYTES)
+    }
+}
+
+const ACTIVE: &str = "packets that can be aggregated are in service";

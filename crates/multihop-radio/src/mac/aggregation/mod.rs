@@ -1,0 +1,110 @@
+//! Aggregation of 802.11n: several packets in one MPDU (A-MSDU), several MPDUs in one frame (A-MPDU), and the block ACK
+//! that answers it (IEEE 802.11n-2009 §9.7c, §9.7d and §9.10.7).
+//!
+//! The packets in service are all for one neighbour. When the backoff ends, the station chooses which of
+//! them the next frame takes. Those that the answer reports are done, the others stay in service. The neighbour passes
+//! packets on in their order.
+//!
+//! [`Frame`](crate::frame::Frame) has no room for a list of packets: what a frame carries is its [`Load`], which the driver asks for when
+//! the frame begins, and hands to each station that receives it.
+
+mod block_ack;
+mod exchange;
+mod receiver;
+mod sender;
+mod sizes;
+#[cfg(test)]
+mod tests;
+
+pub use self::block_ack::BlockAck;
+pub use self::receiver::Passed;
+use self::receiver::Receivers;
+use self::sender::Batch;
+pub use self::sender::Packed;
+pub(super) use self::sizes::Sizes;
+use self::sizes::{DELIMITER, padded};
+use super::Done;
+use crate::frame::Outgoing;
+
+/// What a frame carries besides its header.
+#[derive(Clone, Debug, Default)]
+pub struct Load {
+    /// The packets, in order.
+    pub packets: Vec<Packed>,
+    /// The MPDUs of these packets.
+    pub mpdus: Vec<Mpdu>,
+    /// What a block ACK reports.
+    pub block_ack: BlockAck,
+}
+
+/// One MPDU of a frame.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Mpdu {
+    /// Its number.
+    pub sequence: u16,
+    /// The retry bit.
+    pub retry: bool,
+    /// The place of its first packet in the load.
+    pub first: usize,
+    /// How many packets it has.
+    pub packets: usize,
+    /// Bytes before it in the frame.
+    pub from: u32,
+    /// Bytes, the delimiter before it included if the frame is an aggregate.
+    pub bytes: u32,
+}
+
+/// The state of a station that aggregates.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Aggregation {
+    batch: Batch,
+    receivers: Receivers,
+}
+
+impl Aggregation {
+    /// Begins to serve a packet.
+    pub(super) fn begin(&mut self, out: Outgoing) {
+        self.batch.begin(out);
+    }
+
+    /// The next packet that is no longer in service.
+    pub(super) fn next_done(&mut self) -> Option<Done> {
+        self.batch.finished.pop_front()
+    }
+}
+
+impl Load {
+    /// The packets of an MPDU.
+    pub fn packets_of(&self, mpdu: &Mpdu) -> &[Packed] {
+        &self.packets[mpdu.first..][..mpdu.packets]
+    }
+
+    /// One bit for each MPDU.
+    pub fn all(&self) -> u64 {
+        u64::MAX.checked_shr(64 - u32::try_from(self.mpdus.len()).expect("at most 64 MPDUs")).unwrap_or(0)
+    }
+
+    /// The MPDUs whose bits are set.
+    pub fn selected(&self, bits: u64) -> impl Iterator<Item = &Mpdu> {
+        self.mpdus.iter().enumerate().filter_map(move |(n, mpdu)| (bits >> n & 1 == 1).then_some(mpdu))
+    }
+
+    fn clear(&mut self) {
+        self.packets.clear();
+        self.mpdus.clear();
+    }
+
+    /// Fills in the packets of a data frame.
+    fn fill(&mut self, packets: &[Packed], sizes: &Sizes, is_aggregate: bool) {
+        self.packets.extend_from_slice(packets);
+        let (mut first, mut from) = (0, 0);
+        for mpdu in packets.chunk_by(|a, b| a.sequence == b.sequence) {
+            let bytes = sizes.mpdu(mpdu) + if is_aggregate { DELIMITER } else { 0 };
+            let Packed { sequence, transmissions, .. } = mpdu[0];
+            let packets = mpdu.len();
+            self.mpdus.push(Mpdu { sequence, retry: transmissions > 0, first, packets, from, bytes });
+            first += packets;
+            from += padded(bytes);
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! What a station has received from each neighbour: reports, and packets that wait for earlier ones.
+
+use std::collections::VecDeque;
+
+use multihop_core::NodeId;
+
+use super::block_ack::{BlockAck, WINDOW, after, ahead, back, is_older};
+use crate::frame::PacketHandle;
+
+/// The state for all neighbours.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Receivers {
+    /// In order of first contact.
+    all: Vec<Receiver>,
+    /// For the layer above.
+    arrived: VecDeque<Passed>,
+}
+
+/// A packet for the layer above.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Passed {
+    /// The neighbour that sent it.
+    pub from: NodeId,
+    /// The packet.
+    pub packet: PacketHandle,
+}
+
+/// The state for one neighbour.
+#[derive(Clone, Debug)]
+struct Receiver {
+    from: NodeId,
+    report: BlockAck,
+    /// Earlier packets have been passed on or will not come.
+    next: u16,
+    /// Packets that are ahead of one that is missing, in order, at most a window of MPDUs.
+    held: Vec<(u16, PacketHandle)>,
+}
+
+impl Receivers {
+    /// An MPDU arrived; true if it is new.
+    pub(super) fn accept(&mut self, from: NodeId, sequence: u16, packets: &[PacketHandle]) -> bool {
+        let (receiver, arrived) = self.find(from);
+        let is_known = receiver.report.contains(sequence) || is_older(sequence, receiver.next);
+        receiver.report.note(sequence);
+        if is_known {
+            return false;
+        }
+        if ahead(receiver.next, sequence) >= WINDOW {
+            receiver.pass_before(back(sequence, WINDOW - 1), arrived);
+        }
+        receiver.hold(sequence, packets);
+        receiver.pass_complete(arrived);
+        true
+    }
+
+    /// The neighbour will not send again what is older than `start`.
+    pub(super) fn move_to(&mut self, from: NodeId, start: u16) {
+        let (receiver, arrived) = self.find(from);
+        if is_older(start, receiver.next) {
+            return;
+        }
+        receiver.pass_before(start, arrived);
+        if !is_older(start, receiver.report.start) {
+            receiver.report.move_to(start);
+        }
+        receiver.pass_complete(arrived);
+    }
+
+    pub(super) fn report(&mut self, from: NodeId) -> BlockAck {
+        self.find(from).0.report
+    }
+
+    pub(super) fn poll(&mut self) -> Option<Passed> {
+        self.arrived.pop_front()
+    }
+
+    /// Packets that wait for earlier ones.
+    pub(super) fn held(&self) -> impl Iterator<Item = PacketHandle> {
+        self.all.iter().flat_map(|receiver| receiver.held.iter().map(|&(_, packet)| packet))
+    }
+
+    /// Forgets the packets that wait. Those that they wait for are still expected.
+    pub(super) fn drop_held(&mut self) {
+        self.all.iter_mut().for_each(|receiver| receiver.held.clear());
+    }
+
+    fn find(&mut self, from: NodeId) -> (&mut Receiver, &mut VecDeque<Passed>) {
+        let known = self.all.iter().position(|receiver| receiver.from == from);
+        let index = known.unwrap_or_else(|| {
+            // Every station counts from 0 for each neighbour.
+            self.all.push(Receiver { from, report: BlockAck::default(), next: 0, held: Vec::new() });
+            self.all.len() - 1
+        });
+        (&mut self.all[index], &mut self.arrived)
+    }
+}
+
+impl Receiver {
+    fn hold(&mut self, sequence: u16, packets: &[PacketHandle]) {
+        let at = self.held.partition_point(|&(held, _)| is_older(held, sequence));
+        self.held.splice(at..at, packets.iter().map(|&packet| (sequence, packet)));
+    }
+
+    /// Passes on what is older than `start`, whatever is missing.
+    fn pass_before(&mut self, start: u16, arrived: &mut VecDeque<Passed>) {
+        let older = self.held.partition_point(|&(held, _)| is_older(held, start));
+        let from = self.from;
+        arrived.extend(self.held.drain(..older).map(|(_, packet)| Passed { from, packet }));
+        self.next = start;
+    }
+
+    /// Passes on what nothing is missing before.
+    fn pass_complete(&mut self, arrived: &mut VecDeque<Passed>) {
+        let mut start = self.next;
+        while self.report.contains(start) {
+            start = after(start);
+        }
+        self.pass_before(start, arrived);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PEER: NodeId = NodeId(1);
+
+    fn accept(receivers: &mut Receivers, sequence: u16) -> (bool, Vec<u32>) {
+        let is_new = receivers.accept(PEER, sequence, &[PacketHandle(u32::from(sequence))]);
+        (is_new, passed(receivers))
+    }
+
+    fn passed(receivers: &mut Receivers) -> Vec<u32> {
+        std::iter::from_fn(|| receivers.poll()).map(|arrival| arrival.packet.0).collect()
+    }
+
+    #[test]
+    fn packets_wait_for_the_missing_one_and_come_once() {
+        let mut r = Receivers::default();
+        assert_eq!(accept(&mut r, 0), (true, vec![0]));
+        assert_eq!(accept(&mut r, 3), (true, vec![]));
+        assert_eq!(accept(&mut r, 2), (true, vec![]));
+        assert_eq!(accept(&mut r, 3), (false, vec![]));
+        assert_eq!(r.held().map(|packet| packet.0).collect::<Vec<_>>(), [2, 3]);
+        assert_eq!(accept(&mut r, 1), (true, vec![1, 2, 3]));
+        assert_eq!(accept(&mut r, 0), (false, vec![]), "its ACK was lost");
+        assert_eq!(r.report(PEER), BlockAck { start: 0, received: 0b1111 });
+    }
+
+    #[test]
+    fn all_packets_of_an_mpdu_come_together() {
+        let mut r = Receivers::default();
+        assert!(r.accept(PEER, 1, &[PacketHandle(10), PacketHandle(11)]));
+        assert!(r.accept(PEER, 0, &[PacketHandle(8), PacketHandle(9)]));
+        assert_eq!(passed(&mut r), [8, 9, 10, 11]);
+    }
+
+    #[test]
+    fn a_packet_beyond_the_window_moves_it_past_what_is_missing() {
+        let mut r = Receivers::default();
+        for sequence in [1, 2, 5] {
+            assert_eq!(accept(&mut r, sequence), (true, vec![]));
+        }
+        // The window ends with 66, so that it begins with 3.
+        assert_eq!(accept(&mut r, 66), (true, vec![1, 2]));
+        assert_eq!(accept(&mut r, 0), (false, vec![]), "too late");
+        assert_eq!(accept(&mut r, 3), (true, vec![3]));
+        assert_eq!(accept(&mut r, 4), (true, vec![4, 5]));
+    }
+
+    #[test]
+    fn a_request_moves_the_window() {
+        let mut r = Receivers::default();
+        for sequence in [1, 2, 4] {
+            accept(&mut r, sequence);
+        }
+        r.move_to(PEER, 1);
+        assert_eq!(passed(&mut r), [1, 2]);
+        assert_eq!(r.report(PEER), BlockAck { start: 1, received: 0b1011 });
+        r.move_to(PEER, 0);
+        assert_eq!(accept(&mut r, 3), (true, vec![3, 4]), "never backwards");
+    }
+
+    #[test]
+    fn numbers_wrap() {
+        let mut r = Receivers::default();
+        r.move_to(PEER, 2000);
+        r.move_to(PEER, 4000);
+        r.move_to(PEER, 4094);
+        assert_eq!(accept(&mut r, 4094), (true, vec![4094]));
+        assert_eq!(accept(&mut r, 1), (true, vec![]));
+        assert_eq!(accept(&mut r, 0), (true, vec![]));
+        assert_eq!(accept(&mut r, 4095), (true, vec![4095, 0, 1]));
+        assert_eq!(accept(&mut r, 4095), (false, vec![]));
+    }
+}

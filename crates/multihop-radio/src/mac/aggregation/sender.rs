@@ -1,0 +1,261 @@
+//! The packets in service for one neighbour, and which of them the next frame takes.
+
+use std::collections::VecDeque;
+
+use multihop_core::NodeId;
+
+use super::block_ack::{BlockAck, WINDOW, after, ahead, is_older};
+use super::sizes::Fill;
+use crate::frame::Outgoing;
+use crate::mac::{Done, Queue};
+
+/// A packet in an MPDU.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Packed {
+    /// The packet.
+    pub out: Outgoing,
+    /// The number of its MPDU. Packets of one MPDU follow each other.
+    pub sequence: u16,
+    /// How often the MPDU was transmitted.
+    pub transmissions: u32,
+}
+
+/// The packets in service. They stay in service until each is acknowledged or given up.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Batch {
+    /// `None`: nothing is in service, or a broadcast.
+    to: Option<NodeId>,
+    packets: Vec<Packed>,
+    /// Whether this is the first frame of the service.
+    is_fresh: bool,
+    /// The frame that is next or on the air.
+    frame: Composed,
+    peers: Vec<Peer>,
+    /// Whether the neighbour holds packets behind one that was given up.
+    holds_others_up: bool,
+    /// How often the request that comes next was transmitted.
+    requests: u32,
+    pub(super) finished: VecDeque<Done>,
+}
+
+/// What a frame is made of.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Composed {
+    /// Whether it only requests a block ACK.
+    pub(super) is_request: bool,
+    /// The first packets in service, as many as this.
+    packets: usize,
+    pub(super) mpdus: usize,
+    pub(super) bytes: u32,
+}
+
+/// What is known of a neighbour.
+#[derive(Clone, Debug)]
+struct Peer {
+    node: NodeId,
+    /// The number of the next MPDU.
+    next: u16,
+    /// The newest MPDU that it has acknowledged.
+    newest: Option<u16>,
+    /// Whether it may still wait for an MPDU that was given up.
+    is_behind: bool,
+}
+
+/// What became of the MPDUs of a frame.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Outcome {
+    pub(super) mpdus: u32,
+    /// Bit n: whether MPDU n was acknowledged.
+    pub(super) delivered: u64,
+    /// MPDUs that were given up, and their packets.
+    pub(super) dropped_mpdus: u64,
+    pub(super) dropped_packets: u64,
+}
+
+impl Batch {
+    pub(super) fn is_active(&self) -> bool {
+        self.to.is_some()
+    }
+
+    /// Begins with a packet.
+    pub(super) fn begin(&mut self, out: Outgoing) {
+        self.to = Some(out.to);
+        self.is_fresh = true;
+        self.holds_others_up = false;
+        self.requests = 0;
+        self.append(out);
+    }
+
+    /// Packets in service.
+    pub(super) fn packets(&self) -> &[Packed] {
+        &self.packets
+    }
+
+    /// The frame that is next or on the air.
+    pub(super) fn frame(&self) -> Composed {
+        self.frame
+    }
+
+    /// Its packets.
+    pub(super) fn transmitted(&self) -> &[Packed] {
+        &self.packets[..self.frame.packets]
+    }
+
+    /// Chooses what the next frame takes: what is in service, and what else waits for the same neighbour unless a
+    /// packet for another one is next.
+    pub(super) fn compose(&mut self, queue: &mut Queue, mut fill: Fill<'_>) {
+        let Some(to) = self.to else { return };
+        if self.peer(to).is_behind {
+            self.frame = Composed { is_request: true, ..Composed::default() };
+            return;
+        }
+        let in_service = self.packets.len();
+        let mut taken = 0;
+        for mpdu in self.packets.chunk_by(|a, b| a.sequence == b.sequence) {
+            if !fill.add(mpdu) {
+                break;
+            }
+            taken += mpdu.len();
+        }
+        let may_take = self.is_fresh || queue.iter().next().is_some_and(|next| next.to == to);
+        if taken == in_service && may_take {
+            let mut has_room = true;
+            queue.take(|out| {
+                has_room = has_room && (out.to != to || self.add(*out, &mut fill));
+                has_room && out.to == to
+            });
+            taken = self.packets.len();
+        }
+        self.is_fresh = false;
+        self.frame = Composed { is_request: false, packets: taken, mpdus: fill.mpdus(), bytes: fill.bytes() };
+    }
+
+    /// Adds a packet to the frame that is being filled, if there is room. The last MPDU can grow if it is new.
+    fn add(&mut self, out: Outgoing, fill: &mut Fill<'_>) -> bool {
+        let &Packed { sequence: last, transmissions, .. } =
+            self.packets.last().expect("a service begins with a packet");
+        if transmissions == 0 {
+            let begins = self.packets.partition_point(|packed| is_older(packed.sequence, last));
+            self.packets.push(Packed { out, sequence: last, transmissions });
+            if fill.extend(&self.packets[begins..]) {
+                return true;
+            }
+            self.packets.pop();
+        }
+        let next = self.peer(out.to).next;
+        if ahead(self.packets[0].sequence, next) >= WINDOW {
+            return false;
+        }
+        let packed = Packed { out, sequence: next, transmissions: 0 };
+        let has_room = fill.add(&[packed]);
+        if has_room {
+            self.append(out);
+        }
+        has_room
+    }
+
+    /// Adds a packet as an MPDU of its own.
+    fn append(&mut self, out: Outgoing) {
+        let peer = self.peer(out.to);
+        let sequence = peer.next;
+        peer.next = after(sequence);
+        self.packets.push(Packed { out, sequence, transmissions: 0 });
+    }
+
+    /// The number up to which the neighbour need not wait for anything.
+    pub(super) fn oldest(&mut self) -> u16 {
+        match (self.packets.first(), self.to) {
+            (Some(first), _) => first.sequence,
+            (None, Some(to)) => self.peer(to).next,
+            (None, None) => 0,
+        }
+    }
+
+    /// The frame was answered, or not. MPDUs that were not received stay in service up to the limit.
+    pub(super) fn resolve(&mut self, answer: Option<BlockAck>, limit: Option<u32>) -> Outcome {
+        let (sent, mut outcome, mut place) = (self.frame.packets, Outcome::default(), 0);
+        let Some(to) = self.to else { return outcome };
+        let (mut mpdu, mut newest, mut oldest_drop) = (None, None, None);
+        let finished = &mut self.finished;
+        self.packets.retain_mut(|packed| {
+            place += 1;
+            if place > sent {
+                return true;
+            }
+            let delivered = answer.is_some_and(|answer| answer.contains(packed.sequence));
+            let is_first = mpdu.replace(packed.sequence) != Some(packed.sequence);
+            if is_first {
+                outcome.delivered |= u64::from(delivered) << outcome.mpdus;
+                outcome.mpdus += 1;
+            }
+            packed.transmissions += 1;
+            let dropped = !delivered && limit.is_some_and(|limit| packed.transmissions >= limit);
+            if delivered {
+                newest = Some(packed.sequence);
+            } else if dropped {
+                outcome.dropped_packets += 1;
+                outcome.dropped_mpdus += u64::from(is_first);
+                oldest_drop.get_or_insert(packed.sequence);
+            }
+            if delivered || dropped {
+                finished.push_back(Done { out: packed.out, delivered });
+            }
+            !delivered && !dropped
+        });
+        self.learn(to, newest, oldest_drop);
+        outcome
+    }
+
+    fn learn(&mut self, to: NodeId, newest: Option<u16>, oldest_drop: Option<u16>) {
+        let peer = self.peer(to);
+        if let Some(newest) = newest
+            && peer.newest.is_none_or(|known| is_older(known, newest))
+        {
+            peer.newest = Some(newest);
+        }
+        let Some(dropped) = oldest_drop else { return };
+        peer.is_behind = true;
+        let holds = peer.newest.is_some_and(|newest| is_older(dropped, newest));
+        self.holds_others_up |= holds;
+    }
+
+    /// The request for a block ACK was answered, or not. Whether to give up.
+    pub(super) fn request_ended(&mut self, answered: bool, limit: Option<u32>) -> bool {
+        let Some(to) = self.to else { return false };
+        self.requests += 1;
+        if answered {
+            self.peer(to).is_behind = false;
+            self.holds_others_up = false;
+            self.requests = 0;
+        }
+        !answered && limit.is_some_and(|limit| self.requests >= limit)
+    }
+
+    /// Gives up all packets in service; returns their number.
+    pub(super) fn give_up(&mut self) -> u64 {
+        let Some(to) = self.to else { return 0 };
+        self.peer(to).is_behind |= !self.packets.is_empty();
+        let dropped = self.packets.len() as u64;
+        self.finished.extend(self.packets.drain(..).map(|packed| Done { out: packed.out, delivered: false }));
+        self.holds_others_up = false;
+        dropped
+    }
+
+    /// Ends the service if nothing is left to do; true if so.
+    pub(super) fn end(&mut self) -> bool {
+        let is_over = self.packets.is_empty() && !self.holds_others_up;
+        if is_over {
+            self.to = None;
+        }
+        is_over
+    }
+
+    fn peer(&mut self, node: NodeId) -> &mut Peer {
+        let known = self.peers.iter().position(|peer| peer.node == node);
+        let index = known.unwrap_or_else(|| {
+            self.peers.push(Peer { node, next: 0, newest: None, is_behind: false });
+            self.peers.len() - 1
+        });
+        &mut self.peers[index]
+    }
+}

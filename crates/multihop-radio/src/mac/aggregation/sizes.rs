@@ -1,0 +1,150 @@
+//! How many bytes aggregates have, and how many they may have (IEEE 802.11n-2009 §7.2.2.2, §7.4a, §9.7c and §9.7d).
+
+use multihop_core::Duration;
+
+use super::sender::Packed;
+use crate::airtime::Airtime;
+use crate::frame::Outgoing;
+use crate::params::MacParams;
+use crate::phy_profile::RateIndex;
+
+/// What the scenario allows, and the sizes that depend on it.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::mac) struct Sizes {
+    /// Most MPDUs of an aggregate.
+    mpdus: usize,
+    /// Most bytes of several packets in one MPDU; 0: one packet.
+    together: u32,
+    /// Header of a QoS data frame, and its checksum.
+    header: u32,
+    /// LLC and SNAP of each packet.
+    snap: u32,
+}
+
+impl Sizes {
+    /// `None`: stations do not aggregate.
+    pub(in crate::mac) fn new(params: &MacParams) -> Option<Self> {
+        if params.ampdu.is_none() && params.amsdu.is_none() {
+            return None;
+        }
+        let header = DATA_HEADER + QOS_CONTROL;
+        let most = if params.ampdu.is_some() { MOST_IN_AGGREGATE - header } else { u32::MAX };
+        Some(Self {
+            mpdus: params.ampdu.map_or(1, |mpdus| mpdus as usize),
+            together: params.amsdu.unwrap_or(0).min(most),
+            header,
+            snap: if params.llc { 8 } else { 0 },
+        })
+    }
+
+    /// The most packets of one frame: as many as MPDUs, or twice as many if an MPDU can have several.
+    pub(super) fn most_packets(&self) -> usize {
+        if self.together > 0 { 2 * self.mpdus.max(4) } else { self.mpdus }
+    }
+
+    /// An MPDU with these packets.
+    pub(super) fn mpdu(&self, packets: &[Packed]) -> u32 {
+        match packets {
+            [only] => self.header + self.snap + only.out.bytes,
+            _ => self.header + self.together(packets.iter().map(|packed| &packed.out)),
+        }
+    }
+
+    /// Several packets in one MPDU: each behind a header of its own, and but for the last padded.
+    fn together<'p>(&self, packets: impl Iterator<Item = &'p Outgoing>) -> u32 {
+        let parts = packets.map(|out| SUBFRAME_HEADER + self.snap + out.bytes);
+        parts.fold(0, |before, part| padded(before) + part)
+    }
+}
+
+/// A transmission that is being filled.
+pub(super) struct Fill<'c> {
+    sizes: &'c Sizes,
+    airtime: &'c Airtime,
+    rate: RateIndex,
+    mpdus: usize,
+    /// Bytes up to the last MPDU.
+    before: u32,
+    /// Bytes of the last MPDU.
+    last: u32,
+}
+
+impl<'c> Fill<'c> {
+    pub(super) fn new(sizes: &'c Sizes, airtime: &'c Airtime, rate: RateIndex) -> Self {
+        Self { sizes, airtime, rate, mpdus: 0, before: 0, last: 0 }
+    }
+
+    /// Adds an MPDU of these packets if there is room. The first one always has room.
+    pub(super) fn add(&mut self, packets: &[Packed]) -> bool {
+        let bytes = self.sizes.mpdu(packets);
+        if self.mpdus > 0 {
+            let before = self.before + padded(DELIMITER + self.last);
+            if self.mpdus == self.sizes.mpdus
+                || self.last.max(bytes) > MOST_IN_AGGREGATE
+                || !self.allows(before + DELIMITER + bytes)
+            {
+                return false;
+            }
+            self.before = before;
+        }
+        self.mpdus += 1;
+        self.last = bytes;
+        true
+    }
+
+    /// Lets the last MPDU have these packets in place of fewer of them, if there is room.
+    pub(super) fn extend(&mut self, packets: &[Packed]) -> bool {
+        let bytes = self.sizes.mpdu(packets);
+        let fits =
+            bytes - self.sizes.header <= self.sizes.together && self.allows(self.before + DELIMITER + bytes);
+        if fits {
+            self.last = bytes;
+        }
+        fits
+    }
+
+    /// Bytes of the frame: an aggregate if there are several MPDUs.
+    pub(super) fn bytes(&self) -> u32 {
+        if self.mpdus > 1 { self.before + DELIMITER + self.last } else { self.last }
+    }
+
+    pub(super) fn mpdus(&self) -> usize {
+        self.mpdus
+    }
+
+    fn allows(&self, bytes: u32) -> bool {
+        bytes <= MOST_BYTES && self.airtime.frame(self.rate, bytes) <= MOST_TIME
+    }
+}
+
+/// A multiple of 4 bytes.
+pub(super) fn padded(bytes: u32) -> u32 {
+    bytes.next_multiple_of(4)
+}
+
+/// Bytes before each MPDU of an aggregate.
+pub(super) const DELIMITER: u32 = 4;
+
+/// A block ACK with 64 bits, checksum included.
+pub(super) const BLOCK_ACK_BYTES: u32 = 32;
+
+/// A request for a block ACK.
+pub(super) const REQUEST_BYTES: u32 = 24;
+
+/// Header of a data frame, and its checksum.
+const DATA_HEADER: u32 = 28;
+
+const QOS_CONTROL: u32 = 2;
+
+/// Two addresses and a length.
+const SUBFRAME_HEADER: u32 = 14;
+
+/// Most bytes of an MPDU in an aggregate: its length has 12 bits.
+const MOST_IN_AGGREGATE: u32 = 4095;
+
+/// Most bytes of an aggregate.
+const MOST_BYTES: u32 = 65_535;
+
+/// Most airtime of a frame with a mixed preamble: what a length of 4095 bytes at 6 Mb/s announces to stations of
+/// 802.11a.
+const MOST_TIME: Duration = Duration::from_micros(5484);

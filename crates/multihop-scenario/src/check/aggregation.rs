@@ -1,0 +1,27 @@
+//! Aggregation: what it needs.
+
+use multihop_radio::params::{Flavour, MacParams, RadioParams, Timing};
+
+use crate::document::Fault;
+use crate::faults::Faults;
+
+/// Refuses aggregation where there is none.
+pub(super) fn check(radio: &RadioParams, mac: &MacParams, faults: &mut Faults<'_>) {
+    let reason = if radio.phy.rates.iter().all(|rate| rate.label.mcs.is_none()) {
+        format!("with phy = {:?}: only 802.11n aggregates", radio.phy.name)
+    } else if mac.flavour == Flavour::Ns2 {
+        "with flavour = \"ns2\", which does not aggregate".to_owned()
+    } else if mac.timing == Timing::Ns2Of1999 {
+        "with timing = \"ns2-1999\", which has no sizes of aggregates".to_owned()
+    } else if mac.edca.is_some() {
+        "with edca".to_owned()
+    } else {
+        return;
+    };
+    for (key, given) in [("ampdu", mac.ampdu), ("amsdu", mac.amsdu)] {
+        if let Some(given) = given {
+            let message = format!("found {given}, allowed: \"off\" {reason}");
+            faults.push(Fault::at_key(format!("mac.{key}"), message));
+        }
+    }
+}

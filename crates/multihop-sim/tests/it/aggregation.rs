@@ -1,0 +1,132 @@
+//! Aggregation of 802.11n in whole runs.
+
+use std::collections::BTreeSet;
+
+use crate::capture::{Capture, NO_ANALYSIS, tshark_is_missing};
+use crate::support::{Event, events, ran, result};
+
+/// A chain with `[radio]` and `[mac]` keys, and one flow.
+fn chain(hops: u32, seconds: f64, radio: &str, mac: &str, flow: &str) -> String {
+    format!(
+        "duration = {seconds:?}\n\
+         [radio]\nphy = \"802.11n-20\"\nrate = \"MCS7\"\n{radio}\n\
+         [mac]\nflavour = \"standard\"\narp = \"oracle\"\nrts_threshold = \"off\"\n{mac}\n\
+         [topology]\nkind = \"chain\"\nhops = {hops}\n[[flow]]\n{flow}\n"
+    )
+}
+
+const GREEDY: &str = "app = \"cbr\"\nrate_kbps = 90000.0\nsize = 1460";
+
+/// Microseconds of DIFS, the mean backoff, a frame of these MPDUs at 65 Mb/s, SIFS and the answer.
+fn cycle(mpdu: u64, mpdus: u64) -> f64 {
+    let one = (4 + mpdu).next_multiple_of(4);
+    let (bytes, answer) = if mpdus > 1 { (one * (mpdus - 1) + 4 + mpdu, 32) } else { (mpdu, 28) };
+    let data = 36 + 4 * (8 * bytes + 22).div_ceil(260);
+    34.0 + 7.5 * 9.0 + data as f64 + 16.0 + f64::from(answer)
+}
+
+#[test]
+fn goodput_over_one_hop_follows_from_the_sizes_of_aggregates() {
+    // 1488 bytes from IP on: 30 of header; two of 14 and their padding in one MPDU. 29 are the most of 5484 us.
+    for (mac, packets, cycle) in [
+        ("ampdu = 64", 29, cycle(1518, 29)),
+        ("ampdu = 8", 8, cycle(1518, 8)),
+        ("amsdu = 3839", 2, cycle(30 + 1504 + 1502, 1)),
+        ("amsdu = 7935", 5, cycle(30 + 4 * 1504 + 1502, 1)),
+        ("ampdu = 4\namsdu = 3839", 8, cycle(30 + 1504 + 1502, 4)),
+    ] {
+        let found = result(&chain(1, 3.0, "", &format!("{mac}\nqueue = 200"), GREEDY)).totals.goodput_kbps;
+        let expected = 8e3 * 1460.0 * f64::from(packets) / cycle;
+        assert!((found / expected - 1.0).abs() < 0.005, "{mac}: {found} kb/s, expected {expected}");
+    }
+}
+
+#[test]
+fn losses_of_mpdus_neither_reorder_nor_lose_nor_repeat_packets() {
+    let flow = "app = \"cbr\"\nrate_kbps = 12000.0\nsize = 1460\nstop = 1.0";
+    for mac in ["ampdu = 64", "ampdu = 64\namsdu = 3839", "amsdu = 7935"] {
+        let ran = ran(&chain(
+            3,
+            2.5,
+            "frame_loss = 0.1",
+            &format!("{mac}\nqueue = 1000\nshort_retry = \"off\""),
+            flow,
+        ));
+        let [flow] = &ran.result.flows[..] else { panic!("one flow") };
+        assert_eq!(flow.segments_sent, flow.segments_delivered, "{mac}");
+        assert_eq!(flow.out_of_order, 0, "{mac}");
+        let arrived = |event: &Event<'_>| event.what == "r" && event.node == 3;
+        let numbers: Vec<u64> =
+            events(&ran.trace).filter(arrived).map(|event| event.number.parse().unwrap()).collect();
+        assert_eq!(numbers.len() as u64, flow.segments_sent, "{mac}");
+        assert!(numbers.is_sorted(), "{mac}");
+        assert!(ran.result.mac.retries > 0, "{mac}");
+    }
+}
+
+/// Sent, delivered, dropped for one reason: of every packet one.
+#[test]
+fn every_packet_ends_once_when_links_fail() {
+    let flow = "app = \"cbr\"\nrate_kbps = 20000.0\nsize = 1460";
+    let text = chain(3, 3.0, "frame_loss = 0.4", "ampdu = 16\nshort_retry = 2", flow);
+    let ran = ran(&text);
+    let uids = |what: &str, node: Option<u32>| -> Vec<u64> {
+        let fits = |event: &Event<'_>| event.what == what && node.is_none_or(|node| event.node == node);
+        events(&ran.trace).filter(fits).map(|event| event.uid).collect()
+    };
+    let (sent, received, dropped) = (uids("s", None), uids("r", Some(3)), uids("D", None));
+    let delivered: BTreeSet<u64> = received.iter().copied().collect();
+    assert_eq!(delivered.len(), received.len(), "nothing is passed on twice");
+    let ended: BTreeSet<u64> = received.iter().chain(&dropped).copied().collect();
+    assert!(sent.iter().all(|uid| ended.contains(uid)), "every packet arrives or is dropped");
+    assert!(ran.result.drops["retry-limit"] > 100, "{:?}", ran.result.drops);
+}
+
+#[test]
+fn tcp_gains_from_aggregation() {
+    let flow = "transport = { kind = \"newreno\", window_max = 64 }";
+    let goodput = |mac| result(&chain(1, 5.0, "", mac, flow)).totals.goodput_kbps;
+    let (without, with) = (goodput(""), goodput("ampdu = 64"));
+    assert!(with > 1.8 * without, "{with} with, {without} without");
+}
+
+#[test]
+fn tshark_reads_aggregates_and_block_acks() {
+    if tshark_is_missing() {
+        return;
+    }
+    let flow = "app = \"cbr\"\nrate_kbps = 60000.0\nsize = 432";
+    let text =
+        chain(1, 0.3, "frame_loss = 0.1", "ampdu = 64\namsdu = 3839\nshort_retry = 1\nllc = true", flow);
+    let capture = Capture::of(ran(&text), "aggregates");
+    let read = |filter: &str, fields: &[&str]| capture.read(filter, NO_ANALYSIS, fields);
+    assert!(read("_ws.malformed || wlan.fcs.status == 0", &["frame.number"]).is_empty());
+    // Compressed block ACKs, 32 bytes behind a header of 22, some with a hole.
+    let fields = ["wlan.ba.control.ba_type", "wlan.fixed.ssc.sequence", "wlan.ba.bm", "frame.len"];
+    let answers = read("wlan.fc.type_subtype == 0x19", &fields);
+    assert!(answers.len() > 10, "{answers:?}");
+    assert!(answers.iter().all(|row| row[3] == "54"), "{answers:?}");
+    let requests = read("wlan.fc.type_subtype == 0x18", &["wlan.fixed.ssc.sequence", "frame.len"]);
+    assert!(requests.iter().all(|row| row[1] == "46") && !requests.is_empty(), "{requests:?}");
+    // QoS data, with the number of its aggregate, several packets in each.
+    let fields = [
+        "radiotap.ampdu.reference",
+        "wlan.qos.amsdupresent",
+        "wlan.seq",
+        "udp.length",
+        "radiotap.ampdu.flags.last",
+    ];
+    let data = read("wlan.fc.type_subtype == 0x28 && frame.interface_id == 0", &fields);
+    let aggregates: BTreeSet<&str> =
+        data.iter().map(|row| row[0].as_str()).filter(|at| !at.is_empty()).collect();
+    assert!(
+        aggregates.len() > 10 && data.len() > 3 * aggregates.len(),
+        "{} of {}",
+        aggregates.len(),
+        data.len()
+    );
+    let several =
+        data.iter().filter(|row| row[3].split(',').count() == 7 && row[3].starts_with("440")).count();
+    assert!(several > 10, "{data:?}");
+    assert!(data.iter().any(|row| row[1] == "1" || row[1] == "True"), "{data:?}");
+}
