@@ -583,7 +583,9 @@ class MacEdca(_MacEdca, total=False):
     """Default: AIFSN 2, a quarter of the smallest window, up to half of it, 1.504 ms (802.11b: 3.264 ms)."""
 
 class MacRateControl(TypedDict, total=False):
-    """How the rate of unicast data is chosen. All but fixed begin with radio.rate, Minstrel-HT with MCS 0. Default: fixed."""
+    """How the rate of unicast data is chosen. All but fixed begin with radio.rate, Minstrel-HT with MCS 0.
+    Default: fixed.
+    """
 
     kind: Literal["fixed", "arf", "aarf", "cara", "minstrel"]
 
@@ -669,7 +671,9 @@ class Mac(TypedDict, total=False):
     """Packets in the interface queue. Default: 50."""
 
     rate_control: Literal["fixed", "arf", "aarf", "cara", "minstrel"] | MacRateControl
-    """How the rate of unicast data is chosen. All but fixed begin with radio.rate, Minstrel-HT with MCS 0. Default: fixed."""
+    """How the rate of unicast data is chosen. All but fixed begin with radio.rate, Minstrel-HT with MCS 0.
+    Default: fixed.
+    """
 
     rts_threshold: Literal["off"] | int
     """Frames of at least this many bytes, as the flavour counts them, are announced by RTS. Default: 0."""
