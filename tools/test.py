@@ -325,8 +325,8 @@ STEPS: dict[str, Callable[[], Counts]] = {
     "licences": script("check_licences"),
 }
 
-BESIDE = ("wheel", "fuzz")
-"""Steps that keep one processor busy for minutes and run, one after the other, beside those before them."""
+BESIDE = ("wheel", "web", "fuzz")
+"""Steps of minutes that run, one after the other, beside those before them; `web` needs `wheel`."""
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))
