@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use nix::cmsg_space;
 use nix::errno::Errno;
 use nix::libc;
-use nix::sys::socket::sockopt::{Ipv4PacketInfo, Ipv4RecvTtl, Ipv6RecvPacketInfo, RcvBufForce};
+use nix::sys::socket::sockopt::{Ipv4PacketInfo, Ipv4RecvTtl, Ipv6RecvPacketInfo, Priority, RcvBufForce};
 use nix::sys::socket::{
     ControlMessage, ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, sendmsg, setsockopt,
 };
@@ -37,7 +37,8 @@ impl PortSocket {
         socket.set_nonblocking(true)?;
         socket.set_reuse_address(true)?;
         socket.bind_device(Some(name.as_bytes()))?;
-        let class = if config.routing.messages_wait() { 0 } else { INTERNETWORK_CONTROL };
+        let (class, priority) =
+            if config.routing.messages_wait() { (0, 0) } else { (INTERNETWORK_CONTROL, TC_PRIO_CONTROL) };
         let any = match address {
             IpAddr::V4(_) => {
                 socket.set_broadcast(true)?;
@@ -56,7 +57,10 @@ impl PortSocket {
                 IpAddr::from(Ipv6Addr::UNSPECIFIED)
             }
         };
-        // Neighbours' messages must not be lost in a flood of others. It takes CAP_NET_ADMIN.
+        // Queues of the kernel look at the priority, which a type of service of IPv4 sets to another one. This and the next
+        // take CAP_NET_ADMIN.
+        setsockopt(&socket, Priority, &priority)?;
+        // Neighbours' messages must not be lost in a flood of others.
         setsockopt(&socket, RcvBufForce, &RECEIVE_BUFFER)?;
         socket.bind(&SocketAddr::new(any, port).into())?;
         Ok(Self { socket, interface, address, port, group })
@@ -145,5 +149,27 @@ impl AsFd for PortSocket {
 
 /// The type of service of routing messages (RFC 2474, class selector 6); with IPv6, their traffic class.
 const INTERNETWORK_CONTROL: u32 = 0xc0;
+/// Of linux/pkt_sched.h: the kernel's usual queue (`pfifo_fast`) sends it first.
+const TC_PRIO_CONTROL: i32 = 7;
 /// Bytes: a second of short messages at full load of a radio.
 const RECEIVE_BUFFER: usize = 4 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_have_the_priority_of_control() {
+        let lo = nix::net::if_::if_nametoindex("lo").unwrap();
+        let opened = PortSocket::open((lo, "lo"), Ipv4Addr::LOCALHOST.into(), &Config::default());
+        match opened {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                println!("skipped: messages_have_the_priority_of_control: CAP_NET_ADMIN is missing");
+            }
+            opened => {
+                let found = nix::sys::socket::getsockopt(&opened.unwrap().socket, Priority).unwrap();
+                assert_eq!(found, TC_PRIO_CONTROL);
+            }
+        }
+    }
+}
