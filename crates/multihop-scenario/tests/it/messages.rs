@@ -39,7 +39,7 @@ fn access_categories_under_the_rules_of_ns2() {
     );
     assert_eq!(
         with("mac", "flavour = \"standard\"\nedca = { voice = { aifsn = 0 } }"),
-        "x.toml:9:27: mac.edca.voice.aifsn: found 0, allowed: a whole number from 1 to 15"
+        "x.toml:9:28: mac.edca.voice.aifsn: found 0, allowed: a whole number from 1 to 15"
     );
 }
 
