@@ -619,8 +619,8 @@ class Mac(TypedDict, total=False):
     """Medium access and the interface queue."""
 
     ampdu: Literal["off"] | int
-    """Most MPDUs of a frame (A-MPDU), answered by a block ACK; off: one. With 802.11n and flavour standard.
-    Default: off.
+    """Most MPDUs of a frame (A-MPDU), answered by a block ACK; off: one. With 802.11n and flavour
+    standard. Default: off.
     """
 
     amsdu: Literal["off"] | int
