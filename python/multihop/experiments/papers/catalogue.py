@@ -13,6 +13,7 @@ from multihop.experiments.papers import (
     tcp_ap_flows,
     tcp_ap_random,
     tcp_ap_rules,
+    today,
     tpa,
     tpa_cross,
     tpa_hold,
@@ -37,4 +38,5 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *apdr.EXPERIMENTS,
     *apdr_settings.EXPERIMENTS,
     *across.EXPERIMENTS,
+    *today.EXPERIMENTS,
 )
