@@ -1,16 +1,24 @@
-//! Messages to and from the interfaces and routing tables of Linux (rtnetlink), of this thread's network namespace.
+//! Messages to and from the interfaces, routing tables and Wi-Fi cards of Linux (rtnetlink and nl80211), of this thread's
+//! network namespace.
 //!
 //! Only the few messages that are needed here: the crates for all of netlink have a thousand types.
 #![cfg(target_os = "linux")]
 
 mod events;
+mod generic;
 mod interfaces;
+mod link_addresses;
 mod message;
 mod news;
+mod queues;
 mod routes;
+mod wifi;
 
 pub use events::Events;
 pub use interfaces::{Address, Interface, interfaces};
+pub use link_addresses::{LinkAddress, link_addresses};
 pub use message::{Message, Request, attributes, family};
 pub use news::{News, RouteChange, failed_neighbour, route_change};
+pub use queues::{Queue, queues};
 pub use routes::{Route, add_route, remove_route, routes};
+pub use wifi::{Channel, Station, Wifi};

@@ -59,14 +59,19 @@ impl Request {
 
     /// Sends the request, which must have the flag `NLM_F_ACK`, and waits for the kernel's verdict.
     pub fn transact(&mut self) -> io::Result<()> {
-        let socket = self.send()?;
+        let socket = self.send(SockProtocol::NetlinkRoute)?;
         let message = read(&socket)?.into_iter().next();
         message.map_or_else(|| Err(cut_off()), |message| verdict(&message.body))
     }
 
     /// Sends the request, which must have the flag `NLM_F_DUMP`, and collects the kernel's list.
     pub fn dump(&mut self) -> io::Result<Vec<Message>> {
-        let socket = self.send()?;
+        self.dump_of(SockProtocol::NetlinkRoute)
+    }
+
+    /// The same for another part of the kernel than interfaces and routes.
+    pub(crate) fn dump_of(&mut self, part: SockProtocol) -> io::Result<Vec<Message>> {
+        let socket = self.send(part)?;
         let mut list = Vec::new();
         loop {
             let part = read(&socket)?;
@@ -83,10 +88,20 @@ impl Request {
         }
     }
 
-    fn send(&mut self) -> io::Result<OwnedFd> {
+    /// Sends the request to a part of the kernel, and waits for the one message that answers it.
+    pub(crate) fn ask(&mut self, part: SockProtocol) -> io::Result<Message> {
+        let socket = self.send(part)?;
+        let answer = read(&socket)?.into_iter().next().ok_or_else(cut_off)?;
+        if i32::from(answer.kind) == libc::NLMSG_ERROR {
+            verdict(&answer.body)?;
+        }
+        Ok(answer)
+    }
+
+    fn send(&mut self, part: SockProtocol) -> io::Result<OwnedFd> {
         let length = u32::try_from(self.0.len()).expect("messages are short");
         self.0[..4].copy_from_slice(&length.to_ne_bytes());
-        let socket = open(SockFlag::SOCK_CLOEXEC)?;
+        let socket = socket(AddressFamily::Netlink, SockType::Raw, SockFlag::SOCK_CLOEXEC, part)?;
         send(socket.as_raw_fd(), &self.0, MsgFlags::empty())?;
         Ok(socket)
     }
@@ -124,6 +139,11 @@ pub fn attributes(bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
         rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
         Some((u16::from_ne_bytes([c, d]), content))
     })
+}
+
+/// The content of the first attribute of this type.
+pub(crate) fn attribute(bytes: &[u8], wanted: u16) -> Option<&[u8]> {
+    attributes(bytes).find(|(kind, _)| kind & NLA_TYPE_MASK == wanted).map(|(_, content)| content)
 }
 
 /// A number in the byte order of this machine.
@@ -170,12 +190,21 @@ fn cut_off() -> io::Error {
 const HEADER: usize = 16;
 /// struct rtattr.
 const ATTRIBUTE_HEADER: usize = 4;
+/// Of linux/netlink.h: the bits of a type besides its flags.
+const NLA_TYPE_MASK: u16 = 0x3fff;
 /// What the kernel fills at most when it lists something.
 const LARGEST: usize = 32_768;
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+
+    /// What is appended to a request, without its header.
+    pub(crate) fn content(append: impl FnOnce(&mut Request) -> &mut Request) -> Vec<u8> {
+        let mut request = Request::new(0, 0);
+        append(&mut request);
+        request.0.split_off(HEADER)
+    }
 
     #[test]
     fn messages_and_attributes_that_are_cut_off_end_the_list() {

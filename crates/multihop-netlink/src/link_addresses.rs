@@ -1,0 +1,56 @@
+//! The link addresses of neighbours, as far as the kernel knows them.
+
+use std::io;
+use std::net::IpAddr;
+
+use nix::libc;
+
+use crate::message::{Message, Request, address, attribute, number};
+
+/// A neighbour's address on the link.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct LinkAddress {
+    /// The number of this host's interface.
+    pub interface: u32,
+    /// The neighbour's IP address.
+    pub address: IpAddr,
+    /// Its address on the link.
+    pub link: [u8; 6],
+}
+
+/// Those of all neighbours of this thread's network namespace.
+pub fn link_addresses() -> io::Result<Vec<LinkAddress>> {
+    // struct ndmsg: family (any), padding, interface (any), state, flags, type.
+    let list = Request::new(libc::RTM_GETNEIGH, libc::NLM_F_DUMP).bytes(&[0; 12]).dump()?;
+    Ok(list.iter().filter_map(link_address).collect())
+}
+
+fn link_address(message: &Message) -> Option<LinkAddress> {
+    if message.kind != libc::RTM_NEWNEIGH {
+        return None;
+    }
+    let (interface, rest) = (number(message.body.get(4..8)?)?, message.body.get(12..)?);
+    let address = address(attribute(rest, libc::NDA_DST)?)?;
+    Some(LinkAddress { interface, address, link: attribute(rest, libc::NDA_LLADDR)?.try_into().ok()? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::tests::content;
+
+    #[test]
+    fn link_addresses_are_read() {
+        let link = [2, 0, 0, 0, 0, 5];
+        let body = content(|request| {
+            request.u32(2).u32(7).u32(2);
+            request.attribute(libc::NDA_DST, &[10, 0, 0, 2]).attribute(libc::NDA_LLADDR, &link)
+        });
+        let read = |body: &[u8]| link_address(&Message { kind: libc::RTM_NEWNEIGH, body: body.to_vec() });
+        assert_eq!(read(&body), Some(LinkAddress { interface: 7, address: [10, 0, 0, 2].into(), link }));
+        let padding = 2;
+        for cut in 0..body.len() - padding {
+            assert_eq!(read(&body[..cut]), None, "{cut} bytes");
+        }
+    }
+}
