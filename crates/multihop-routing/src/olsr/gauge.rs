@@ -18,6 +18,8 @@ pub(super) struct Gauge {
     average: Option<u64>,
     /// The neighbour's measurement of the opposite direction.
     pub(super) reported: Option<u32>,
+    /// What packets to the neighbour cost besides, as this node's host knows.
+    pub(super) besides: u32,
 }
 
 impl Gauge {

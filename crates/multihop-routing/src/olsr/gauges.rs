@@ -50,7 +50,25 @@ impl Gauges {
 
     /// The cost of the link to a neighbour; [`ASSUMED`] if it was not measured.
     pub(super) fn cost(&self, to: Ipv4Addr, metric: &Metric) -> u32 {
-        self.get(to).and_then(|gauge| metric.kind.cost_of(gauge)).unwrap_or(ASSUMED)
+        let besides = self.get(to).map_or(0, |gauge| gauge.besides);
+        self.measured(to, metric).unwrap_or(ASSUMED).saturating_add(besides)
+    }
+
+    /// The cost of the link to a neighbour that HELLOs have measured.
+    pub(super) fn measured(&self, to: Ipv4Addr, metric: &Metric) -> Option<u32> {
+        self.get(to).and_then(|gauge| metric.kind.cost_of(gauge))
+    }
+
+    /// What packets to neighbours cost besides, by the interface address of the neighbour; others cost nothing besides.
+    /// Whether that has changed anything.
+    pub(super) fn set_besides(&mut self, costs: &[(Ipv4Addr, u32)]) -> bool {
+        let mut has_changed = false;
+        for (to, gauge) in self.iter_mut() {
+            let now = costs.iter().find(|(of, _)| *of == to).map_or(0, |&(_, cost)| cost);
+            has_changed |= now != gauge.besides;
+            gauge.besides = now;
+        }
+        has_changed
     }
 
     /// The content of the next HELLO.

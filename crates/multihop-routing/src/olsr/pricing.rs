@@ -121,6 +121,20 @@ impl Agent {
         self.known().cost_of(path, self.pricing.as_ref()?.priced())
     }
 
+    /// What packets to neighbours cost besides what HELLOs measure, as the host of this node knows: by the interface address
+    /// of the neighbour, in the unit of the metric. Others cost nothing besides.
+    pub fn set_besides(&mut self, costs: &[(Ipv4Addr, u32)]) {
+        if let Some(pricing) = &mut self.pricing {
+            self.stale.routes |= pricing.gauges.set_besides(costs);
+        }
+    }
+
+    /// What HELLOs have measured of the link to a neighbour's interface, in the unit of the metric.
+    pub fn measured(&self, to: Ipv4Addr) -> Option<u32> {
+        let Pricing { gauges, metric, .. } = &**self.pricing.as_ref()?;
+        gauges.measured(to, metric)
+    }
+
     /// The interface address of a neighbour.
     pub(crate) fn interface_of(&self, neighbour: Ipv4Addr) -> Option<Ipv4Addr> {
         self.neighbours.get(neighbour)?.via

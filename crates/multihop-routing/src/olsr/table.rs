@@ -37,6 +37,11 @@ impl<K: Copy + Ord, V> Table<K, V> {
         &self.values
     }
 
+    /// Keys and values, in the order of keys.
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (K, &mut V)> {
+        self.keys.iter().copied().zip(&mut self.values)
+    }
+
     /// In the order of keys.
     pub(super) fn expiries(&self) -> &[Instant] {
         &self.expiries
