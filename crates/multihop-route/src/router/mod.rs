@@ -4,24 +4,22 @@ mod hello;
 mod names;
 mod neighbours;
 mod on_demand;
+mod proactive;
 mod signing;
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::sync::Arc;
+use std::net::{IpAddr, Ipv4Addr};
 
 use multihop_core::{Duration, Instant, Machine, Rng};
-use multihop_routing::agent::{Input, Output};
-use multihop_routing::message::Message as RoutingMessage;
 use multihop_routing::{aodv, olsr};
-use multihop_wire::olsr::{Body, Message, Packet};
 use serde::Serialize;
 
 use crate::config::{Config, Routing};
-use crate::prefix::{Family, Prefix, is_of_link};
-use names::{Names, OfFamily};
+use crate::prefix::Prefix;
+use names::Names;
 use neighbours::Neighbours;
 use on_demand::OnDemand;
+use proactive::Found;
 
 pub use neighbours::Heard;
 pub use on_demand::{Fate, OnDemandCounts};
@@ -295,47 +293,6 @@ impl Router {
         }
     }
 
-    fn receive_olsr<A: OfFamily>(&mut self, now: Instant, interface: u32, from: A, bytes: &[u8]) {
-        let Some(port) = self.ports.iter().find(|port| port.index == interface) else { return };
-        let Some(mut packet) = parse(from, bytes) else {
-            self.counters.malformed += 1;
-            return;
-        };
-        let stamp = match &self.config.key {
-            None => None,
-            Some(key) => {
-                let last = self.names.find(from.into()).and_then(|name| self.neighbours.stamp(name));
-                let stamp = key.verify(&mut packet, from, bytes);
-                let stamp = stamp.filter(|stamp| signing::is_fresh(*stamp, last, self.clock(now)));
-                if stamp.is_none() {
-                    self.counters.unsigned += 1;
-                    return;
-                }
-                stamp
-            }
-        };
-        let main = packet.messages.iter().find(|message| matches!(message.body, Body::Hello(_)));
-        let main = main.and_then(|message| self.names.mention(now, message.originator.into(), now));
-        let Some(from) = self.names.mention(now, from.into(), now) else { return };
-        let known = self.neighbours.hear(now, interface, from, main, Some(packet.sequence), stamp);
-        if let Some(counter) = known.counter(&mut self.counters) {
-            *counter += 1;
-            return;
-        }
-        let Some(Agent { main, protocol: Protocol::Olsr(olsr), .. }) = &mut self.agent else { return };
-        let own = hello::Own { main: *main, port: port.name, ports: &self.ports };
-        let named = packet.messages.iter().filter_map(|message| self.names.named(now, message));
-        let mut packet = Packet { sequence: packet.sequence, messages: named.collect() };
-        for message in &mut packet.messages {
-            if let Body::Hello(hello) = &mut message.body {
-                own.translate(hello);
-            }
-        }
-        self.counters.received += 1;
-        let message = RoutingMessage::Olsr(Arc::new(packet));
-        olsr.handle(now, Input::Message { from, ttl: 1, message });
-    }
-
     /// Does what is due.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.neighbours.expire(now);
@@ -363,30 +320,6 @@ impl Router {
         };
         self.counters.sent += datagrams.len() as u64;
         self.counters.bytes_sent += datagrams.iter().map(|datagram| datagram.bytes.len() as u64).sum::<u64>();
-        datagrams
-    }
-
-    fn take_olsr(&mut self, now: Instant) -> Vec<Datagram> {
-        let mut datagrams = Vec::new();
-        self.stamp = self.stamp.max(self.clock(now));
-        let Some(Agent { main, protocol: Protocol::Olsr(olsr), .. }) = &mut self.agent else {
-            return datagrams;
-        };
-        while let Some(output) = olsr.poll_output(now) {
-            let Output::Message { message: RoutingMessage::Olsr(packet), .. } = output else { continue };
-            for port in &mut self.ports {
-                let packet = packet_of(&packet, port, &self.neighbours);
-                port.sequence = port.sequence.wrapping_add(1);
-                self.stamp += 1;
-                let mut seal =
-                    Seal { now, names: &mut self.names, key: self.config.key.as_ref(), stamp: self.stamp };
-                let bytes = match self.config.family {
-                    Family::Ipv4 => seal.bytes::<Ipv4Addr>(&packet, port, *main),
-                    Family::Ipv6 => seal.bytes::<Ipv6Addr>(&packet, port, *main),
-                };
-                datagrams.push(Datagram { interface: port.index, to: None, ttl: 1, bytes });
-            }
-        }
         datagrams
     }
 
@@ -549,118 +482,8 @@ impl Router {
     }
 }
 
-/// Makes datagrams of packets.
-struct Seal<'a> {
-    now: Instant,
-    names: &'a mut Names,
-    key: Option<&'a Key>,
-    stamp: u64,
-}
-
-impl Seal<'_> {
-    fn bytes<A: OfFamily>(&mut self, packet: &Packet, port: &Port, main: Ipv4Addr) -> Vec<u8> {
-        let messages = packet.messages.iter().filter_map(|message| self.names.addressed(self.now, message));
-        let mut packet = Packet::<A> { sequence: packet.sequence, messages: messages.collect() };
-        let main = self.names.address(self.now, main).and_then(A::of);
-        if let (Some(key), Some(from), Some(main)) = (self.key, A::of(port.address), main) {
-            return key.sign(&mut packet, from, main, self.stamp);
-        }
-        let mut bytes = Vec::with_capacity(packet.len());
-        packet.emit(&mut bytes);
-        bytes
-    }
-}
-
-/// What an agent of OLSR has found.
-struct Found<'a> {
-    now: Instant,
-    agent: &'a mut olsr::Agent,
-    neighbours: &'a Neighbours,
-    names: &'a mut Names,
-}
-
-impl Found<'_> {
-    /// Nodes, then their further addresses, then networks behind gateways: what comes later replaces what came before. So
-    /// a node's own announcement of an address is overridden by the claim of another node to be that address.
-    fn all(mut self, announced: &[Prefix]) -> Vec<(Prefix, Path)> {
-        let paths = self.paths();
-        let aliases = self.agent.aliases().filter_map(|(alias, main)| Some((alias, *paths.get(&main)?)));
-        let mains = paths.iter().map(|(main, path)| (*main, *path));
-        let hosts: Vec<_> = aliases.chain(mains).collect();
-        let host = |(name, path)| Some((Prefix::host(self.names.address(self.now, name)?), path));
-        let mut all: Vec<_> = hosts.into_iter().filter_map(host).collect();
-        all.extend(self.gateways(&paths, announced));
-        all
-    }
-
-    /// To the main addresses of the nearest nodes.
-    fn paths(&mut self) -> BTreeMap<Ipv4Addr, Path> {
-        let mut hosts = self.agent.routes().to_vec();
-        hosts.sort_by_key(|route| route.hops);
-        let mut paths = BTreeMap::new();
-        for route in hosts.into_iter().take(MOST_ROUTES) {
-            let next_hop = self.agent.choose_next_hop(self.now, route.destination).unwrap_or(route.next_hop);
-            let via = self.names.address(self.now, next_hop);
-            if let Some((interface, via)) = self.neighbours.interface(next_hop).zip(via) {
-                let (cost, hops) = (self.agent.cost(route.destination), route.hops);
-                let path = Path { via: Some(via), interface, hops, cost, source: None };
-                paths.insert(route.destination, path);
-            }
-        }
-        paths
-    }
-
-    /// The nearest gateway of each network that this host does not announce itself.
-    fn gateways(&mut self, paths: &BTreeMap<Ipv4Addr, Path>, own: &[Prefix]) -> BTreeMap<Prefix, Path> {
-        let mut nearest: BTreeMap<Prefix, Path> = BTreeMap::new();
-        for network in self.agent.networks() {
-            let Some(path) = paths.get(&network.gateway) else { continue };
-            let [address, mask] =
-                [network.address, network.mask].map(|name| self.names.address(self.now, name));
-            let to = address.zip(mask).and_then(|(address, mask)| Prefix::with_mask(address, mask));
-            let Some(to) = to.filter(|to| !own.contains(to)) else { continue };
-            let best = nearest.entry(to).or_insert(*path);
-            if (path.cost, path.hops) < (best.cost, best.hops) {
-                *best = *path;
-            }
-        }
-        nearest
-    }
-}
-
-fn parse<A: OfFamily>(from: A, bytes: &[u8]) -> Option<Packet<A>> {
-    let packet = Packet::<A>::parse(bytes).ok()?;
-    let listed = |message: &Message<A>| match &message.body {
-        Body::Hello(hello) => hello.links.len(),
-        Body::Tc(tc) => tc.neighbours.len(),
-        Body::Mid(mid) => mid.interfaces.len(),
-        Body::Hna(hna) => hna.networks.len(),
-        Body::Costs(costs) => costs.costs.len(),
-        Body::Opaque(_) => 0,
-    };
-    let is_host = |address: A| Prefix::host(address).is_routable();
-    // Some daemons send from the address that an interface has on its link only, and name it in their HELLOs.
-    let is_neighbour = is_host(from) || is_of_link(from.into());
-    let sound = |message: &Message<A>| listed(message) <= MOST_LISTED && is_host(message.originator);
-    (is_neighbour && packet.messages.iter().all(sound)).then_some(packet)
-}
-
-/// What leaves over one interface of what the agent sends.
-fn packet_of(packet: &Packet, port: &Port, neighbours: &Neighbours) -> Packet {
-    let message = |message: &Message| match &message.body {
-        Body::Hello(hello) => {
-            let body = Body::Hello(hello::of_port(hello, port.index, neighbours));
-            Message { body, ..message.clone() }
-        }
-        _ => message.clone(),
-    };
-    Packet { sequence: port.sequence, messages: packet.messages.iter().map(message).collect() }
-}
-
 /// Routes to nodes; those to their further interfaces and to networks may be as many again.
 const MOST_ROUTES: usize = 8_192;
-/// Addresses in one message. A node with more neighbours than this would need several HELLOs.
-const MOST_LISTED: usize = 512;
 
 #[cfg(test)]
 mod on_demand_tests;

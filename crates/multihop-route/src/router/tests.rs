@@ -1,8 +1,14 @@
 //! Routers on links, in virtual time.
 
-use multihop_wire::olsr::{Hello, Hna, Link, LinkCode, Mid, Opaque, Tc, TimeCode, Willingness};
+use std::sync::Arc;
 
+use multihop_wire::olsr::{
+    Body, Hello, Hna, Link, LinkCode, Message, Mid, Opaque, Packet, Tc, TimeCode, Willingness,
+};
+
+use super::names::OfFamily as _;
 use super::*;
+use crate::prefix::Family;
 use net::{Net, ports};
 
 mod ipv6;

@@ -1,5 +1,7 @@
 //! Routers whose addresses are those of IPv6. What does not depend on the length of addresses is tested with IPv4.
 
+use std::net::Ipv6Addr;
+
 use super::*;
 
 fn six(network: u16, host: u16) -> Ipv6Addr {

@@ -1,5 +1,7 @@
 //! Routers on links.
 
+use multihop_wire::olsr::Packet;
+
 use super::super::*;
 
 /// Routers, and links between their interfaces. Router and interface count from zero.
