@@ -33,8 +33,8 @@ fuzz_target!(|data: &[u8]| {
         rest = left;
         now += Duration::from_millis(u64::from(*pause) * 20);
         let (interface, to_all) = (1 + u32::from(sender & 1), sender & 2 == 0);
-        let from = address(1, *sender);
-        router.receive(now, Arrival { interface, from, to_all, ttl: *length }, datagram);
+        let (from, ago) = (address(1, *sender), Duration::from_millis(u64::from(*length)));
+        router.receive(now, Arrival { interface, from, to_all, ttl: *length, ago }, datagram);
         router.catch(now, datagram);
         if router.poll_timeout().is_some_and(|at| at <= now) {
             router.handle_timeout(now);

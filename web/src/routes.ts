@@ -2,7 +2,7 @@
 
 import { get, make, table } from "./dom";
 import { WEAK, mesh } from "./mesh";
-import { type Neighbour, type Route, type Status, changes, hostOf, named } from "./status";
+import { type Delay, type Interface, type Neighbour, type Route, type Status, changes, hostOf, named } from "./status";
 
 /** Beside the page on its server. */
 const STATUS = "status";
@@ -50,7 +50,8 @@ function show(status: Status): void {
   put("mesh", mesh(status));
   put("neighbours", neighbours(status.neighbours));
   put("routes", routes(status.routes));
-  put("interfaces", table(["Name", "Address"], status.interfaces.map(({ name, address }) => [name, address ?? "down or missing"])));
+  const rows = status.interfaces.map((one) => [lines(one.name, load(one)), one.address ?? "down or missing"]);
+  put("interfaces", table(["Name", "Address"], rows));
   put("counters", counters(status));
 }
 
@@ -74,8 +75,25 @@ function neighbours(list: Neighbour[]): HTMLElement {
   if (list.length === 0) {
     return make("p", { class: "muted" }, "Nobody was heard in the last minute.");
   }
-  const rows = list.map((one) => [lines(one.address, one.interface), lines(...link(one)), meter(one.received), `${one.heard_ago.toFixed(1)} s`]);
-  return table(["Address", "Link", "Received", "Heard before"], rows);
+  const hasDelay = list.some(({ delay }) => delay !== null);
+  const rows = list.map((one) => {
+    const cells = [lines(one.address, one.interface), lines(...link(one)), meter(one.received), `${one.heard_ago.toFixed(1)} s`];
+    return hasDelay ? [...cells, one.delay === null ? "" : lines(...parts(one.delay))] : cells;
+  });
+  return table(["Address", "Link", "Received", "Heard before", ...(hasDelay ? ["Delay"] : [])], rows);
+}
+
+/** The delay of a link, and what it consists of. */
+function parts(delay: Delay): [string, string] {
+  const known = Object.entries(delay).flatMap(([part, seconds]) => (seconds === null ? [] : [[part, 1000 * seconds] as const]));
+  const sum = known.reduce((total, [, millis]) => total + millis, 0);
+  return known.length === 0 ? ["not known", ""] : [`${sum.toFixed(1)} ms`, known.map(([part, millis]) => `${part} ${millis.toFixed(1)}`).join(", ")];
+}
+
+/** The queue and the channel of an interface. */
+function load({ queue, channel_busy }: Interface): string {
+  const waits = queue === null ? [] : [`${queue.kind} with ${queue.bytes} bytes`];
+  return [...waits, ...(channel_busy === null ? [] : [`channel busy for ${(100 * channel_busy).toFixed(0)}%`])].join(", ");
 }
 
 function link({ symmetric, relay, selector, address, main_address }: Neighbour): [string, string] {

@@ -4,13 +4,23 @@ export interface Status {
   protocol: string;
   main_address: string | null;
   seconds: number;
-  interfaces: { name: string; address: string | null }[];
+  interfaces: Interface[];
   neighbours: Neighbour[];
   routes: Record<string, Route>;
   datagrams: Record<string, number>;
   messages: Record<string, number>;
   [counter: string]: unknown;
 }
+
+export interface Interface {
+  name: string;
+  address: string | null;
+  queue: { kind: string; bytes: number; wait: number | null } | null;
+  channel_busy: number | null;
+}
+
+/** Seconds; `null` where nothing measures a part. */
+export type Delay = Record<"hellos" | "queue" | "transmission", number | null>;
 
 export interface Neighbour {
   address: string;
@@ -22,6 +32,8 @@ export interface Neighbour {
   symmetric: boolean;
   relay: boolean;
   selector: boolean;
+  /** `null` if routes are not chosen by delay. */
+  delay: Delay | null;
 }
 
 export interface Route {

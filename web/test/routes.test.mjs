@@ -10,13 +10,14 @@ import { bundled } from "./common.mjs";
 withBrowser();
 
 const PAGE = readFileSync(new URL("../dist/routes.html", import.meta.url));
-const neighbour = (address, more = {}) => ({ address, main_address: address, interface: "wlan0", heard_ago: 0.7, received: 1, symmetric: true, relay: false, selector: false, ...more });
+const neighbour = (address, more = {}) => ({ address, main_address: address, interface: "wlan0", heard_ago: 0.7, received: 1, symmetric: true, relay: false, selector: false, delay: null, ...more });
+const port = (name, address, more = {}) => ({ name, address, queue: null, channel_busy: null, ...more });
 const route = (via, hops, cost = null) => ({ via, interface: "wlan0", hops, cost });
 const BEFORE = {
   protocol: "olsr",
   main_address: "10.0.1.1",
   seconds: 3725.4,
-  interfaces: [{ name: "wlan0", address: "10.0.1.1" }, { name: "eth7", address: null }],
+  interfaces: [port("wlan0", "10.0.1.1"), port("eth7", null)],
   neighbours: [neighbour("10.0.1.2", { relay: true }), neighbour("10.0.1.3", { received: 0.5 }), neighbour("10.0.1.9", { symmetric: false })],
   routes: {
     "10.0.1.2/32": route(null, 1),
@@ -76,6 +77,20 @@ test("the page shows the state, what changes, and that nobody answers", async ()
   server.state = AFTER;
   await shows(page, "now");
   assert.deepEqual([...new Set(server.asked)].filter((one) => one !== "GET /favicon.ico").sort(), ["GET /", "GET /status"], "it changes nothing");
+  server.end();
+  await close();
+});
+
+test("the parts of delays are shown where routes are chosen by delay", async () => {
+  const near = neighbour("10.0.1.2", { delay: { hellos: 0.002, queue: 0.0105, transmission: null } });
+  const busy = port("wlan0", "10.0.1.1", { queue: { kind: "fq_codel", packets: 3, bytes: 4500, wait: 0.0105, hellos_wait: false }, channel_busy: 0.25 });
+  const server = await served({ ...BEFORE, interfaces: [busy], neighbours: [near, neighbour("10.0.1.3", { delay: { hellos: null, queue: null, transmission: null } })] });
+  const { page, complaints, close } = await openAddress(server.address);
+  await shows(page, "12.5 ms");
+  await shows(page, "hellos 2.0, queue 10.5");
+  await shows(page, "not known");
+  await shows(page, "fq_codel with 4500 bytes, channel busy for 25%");
+  assert.deepEqual(complaints, []);
   server.end();
   await close();
 });

@@ -16,7 +16,7 @@ mod wifi;
 
 pub use events::Events;
 pub use interfaces::{Address, Interface, interfaces};
-pub use link_addresses::{LinkAddress, link_addresses};
+pub use link_addresses::{LinkAddress, find_link_address, link_addresses};
 pub use message::{Message, Request, attributes, family};
 pub use news::{News, RouteChange, failed_neighbour, route_change};
 pub use queues::{Queue, queues};

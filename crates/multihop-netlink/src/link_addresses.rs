@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use nix::libc;
 
-use crate::message::{Message, Request, address, attribute, number};
+use crate::message::{Message, Request, address, attribute, family, number};
 
 /// A neighbour's address on the link.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -25,6 +25,14 @@ pub fn link_addresses() -> io::Result<Vec<LinkAddress>> {
     Ok(list.iter().filter_map(link_address).collect())
 }
 
+/// Makes the kernel look for a neighbour's address on the link, as a packet for it would. It takes CAP_NET_ADMIN.
+pub fn find_link_address(interface: u32, neighbour: IpAddr) -> io::Result<()> {
+    let mut request = Request::new(libc::RTM_NEWNEIGH, libc::NLM_F_CREATE | libc::NLM_F_ACK);
+    // struct ndmsg: family, padding, interface, state (none yet), flags, type.
+    request.bytes(&[family(neighbour), 0, 0, 0]).u32(interface).bytes(&[0, 0, NTF_USE, 0]);
+    request.address(libc::NDA_DST, neighbour).transact()
+}
+
 fn link_address(message: &Message) -> Option<LinkAddress> {
     if message.kind != libc::RTM_NEWNEIGH {
         return None;
@@ -33,6 +41,9 @@ fn link_address(message: &Message) -> Option<LinkAddress> {
     let address = address(attribute(rest, libc::NDA_DST)?)?;
     Some(LinkAddress { interface, address, link: attribute(rest, libc::NDA_LLADDR)?.try_into().ok()? })
 }
+
+/// Of linux/neighbour.h.
+const NTF_USE: u8 = 1;
 
 #[cfg(test)]
 mod tests {

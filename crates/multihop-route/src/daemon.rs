@@ -21,13 +21,15 @@ use thiserror::Error;
 use crate::catcher::Catcher;
 use crate::config::Config;
 use crate::kernel::{Installed, flush};
+use crate::links::Links;
 use crate::parameters::Parameters;
 use crate::prefix::{Family, Prefix, is_of_link};
 use crate::privileges;
-use crate::router::{Datagram, Fate, Port, Router};
+use crate::router::{Datagram, Fate, Heard, Port, Router};
 use crate::socket::PortSocket;
 use crate::status::{
-    InterfaceStatus, MessageCounts, Messages, NeighbourStatus, OnDemandStatus, Reporter, RouteStatus, Status,
+    DelayStatus, InterfaceStatus, MessageCounts, Messages, NeighbourStatus, OnDemandStatus, Reporter,
+    RouteStatus, Status,
 };
 
 /// Why a daemon cannot start or go on.
@@ -131,6 +133,8 @@ struct Daemon {
     installed: Installed,
     /// What AODV needs besides.
     catcher: Option<Catcher>,
+    /// What routes by delay need besides.
+    links: Option<Links>,
     parameters: Parameters,
     buffer: Vec<u8>,
     /// When the kernel's routes are next made those of the router.
@@ -167,6 +171,7 @@ impl Daemon {
         let catcher = config.routing.is_on_demand().then(Catcher::open).transpose();
         let catcher =
             catcher.tried("catch packets without a route (it takes CAP_NET_ADMIN and CAP_NET_RAW)")?;
+        let links = Links::new(Instant::ZERO, &config.routing);
         let mut daemon = Self {
             router: Router::new(config, seed, epoch.as_secs()),
             began: std::time::Instant::now(),
@@ -175,6 +180,7 @@ impl Daemon {
             sockets: Vec::new(),
             installed: Installed::default(),
             catcher,
+            links,
             parameters,
             buffer: vec![0; LARGEST],
             update_at: None,
@@ -214,7 +220,9 @@ impl Daemon {
             catcher.handle_timeout(now).tried("watch packets")?;
         }
         self.release(now);
-        for datagram in self.router.take_datagrams(now) {
+        self.look_at_links(now);
+        // HELLOs are stamped with the time at which they leave.
+        for datagram in self.router.take_datagrams(self.now()) {
             self.send(&datagram);
         }
         if is_due(self.retry_at) {
@@ -256,6 +264,21 @@ impl Daemon {
         }
     }
 
+    /// Adds what the kernel tells of queues and radios to the costs of links, when it is due.
+    fn look_at_links(&mut self, now: Instant) {
+        let Some(links) = self.links.as_mut().filter(|links| links.due() <= now) else { return };
+        let interfaces: Vec<_> = self.sockets.iter().map(|open| open.port.index).collect();
+        let mut neighbours: Vec<_> = self.router.heard(now).collect();
+        // Those that answer.
+        neighbours.retain(|one| self.router.measured(one).is_some());
+        let neighbours: Vec<_> = neighbours.iter().map(|one| (one.interface, one.address)).collect();
+        if !links.look(now, &interfaces, &neighbours) {
+            return;
+        }
+        self.router.set_besides(now, |of| links.besides(of.interface, of.address).micros());
+        self.update_soon(now);
+    }
+
     fn update_soon(&mut self, now: Instant) {
         self.update_at.get_or_insert(now + UPDATE_AFTER);
     }
@@ -273,6 +296,7 @@ impl Daemon {
         let due = earliest(self.router.poll_timeout(), self.update_at);
         let due = earliest(due, earliest(self.retry_at, self.keep_until));
         let due = earliest(due, self.catcher.as_ref().and_then(Catcher::deadline));
+        let due = earliest(due, self.links.as_ref().map(Links::due));
         let left = due.map(|at| std::time::Duration::from(at.saturating_since(now)).into());
         let fixed: [_; FIXED] = [stop.0.bell.as_fd(), self.events.as_fd(), self.reporter.as_fd()];
         let catcher = self.catcher.iter().flat_map(Catcher::descriptors);
@@ -414,6 +438,7 @@ impl Daemon {
             Ok(config) => {
                 if config.routing != self.router.config().routing {
                     self.keep_until = Some(now + config.routing.hold());
+                    self.links = Links::new(now, &config.routing);
                 }
                 self.router.configure(now, config);
                 self.look(now)
@@ -425,6 +450,27 @@ impl Daemon {
         }
     }
 
+    /// The state of an interface of the configuration.
+    fn interface(&self, name: &str) -> InterfaceStatus {
+        let port = self.sockets.iter().find(|open| open.name == name).map(|open| &open.port);
+        let of_port = self.links.as_ref().zip(port);
+        InterfaceStatus {
+            name: name.to_owned(),
+            address: port.map(|port| port.address),
+            queue: of_port.and_then(|(links, port)| links.queue(port.index)),
+            channel_busy: of_port.and_then(|(links, port)| links.busy(port.index)),
+        }
+    }
+
+    /// The parts of the delay of a link.
+    fn delay(&self, to: &Heard) -> Option<DelayStatus> {
+        let besides = self.links.as_ref()?.besides(to.interface, to.address);
+        let hellos = self.router.measured(to).map(|micros| f64::from(micros) / 1e6);
+        let seconds = |part: Option<Duration>| part.map(Duration::as_secs_f64);
+        let (queue, transmission) = (seconds(besides.queue), seconds(besides.transmission));
+        Some(DelayStatus { hellos, queue, transmission })
+    }
+
     fn status(&mut self, now: Instant) -> Status {
         let names: BTreeMap<_, _> =
             self.sockets.iter().map(|open| (open.port.index, open.name.clone())).collect();
@@ -434,11 +480,7 @@ impl Daemon {
             let (via, hops, cost) = (path.via, path.hops, path.cost);
             (to.to_string(), RouteStatus { via, interface: name(path.interface), hops, cost })
         });
-        let open =
-            |name: &String| self.sockets.iter().find(|open| open.name == *name).map(|open| open.port.address);
-        let interfaces = self.router.config().interfaces.iter();
-        let interfaces =
-            interfaces.map(|name| InterfaceStatus { name: name.clone(), address: open(name) }).collect();
+        let interfaces = self.router.config().interfaces.iter().map(|name| self.interface(name)).collect();
         let routes: BTreeMap<_, _> = routes.collect();
         let heard: Vec<_> = self.router.heard(now).collect();
         let (datagrams, main_address) = (self.router.counters(), self.router.main());
@@ -474,6 +516,8 @@ impl Daemon {
             symmetric: symmetric.contains(&heard.name) || is_reached(heard.address),
             relay: relays.contains(&heard.name),
             selector: selectors.contains(&heard.name),
+            delay: self.delay(&heard),
+            radio: self.links.as_ref().and_then(|links| links.radio(heard.interface, heard.address)),
         });
         let neighbours: Vec<_> = heard.collect();
         let Installed { changes, refused: not_changed, .. } = self.installed;

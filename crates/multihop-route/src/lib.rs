@@ -7,7 +7,9 @@
 mod catcher;
 mod config;
 mod daemon;
+mod delay;
 mod kernel;
+mod links;
 mod parameters;
 mod prefix;
 mod privileges;
@@ -18,10 +20,12 @@ mod usage;
 
 pub use config::{Config, Routing};
 pub use daemon::{Reload, RouteError, Stop, run};
+pub use delay::Radio;
 pub use kernel::{PROTOCOL, flush};
+pub use links::QueueStatus;
 pub use prefix::{Family, Prefix};
 pub use router::{Arrival, Counters, Datagram, Fate, Heard, Key, OnDemandCounts, Path, Port, Router};
 pub use status::{
-    InterfaceStatus, MessageCounts, Messages, NeighbourStatus, OnDemandStatus, RouteStatus, Status, control,
-    status,
+    DelayStatus, InterfaceStatus, MessageCounts, Messages, NeighbourStatus, OnDemandStatus, RouteStatus,
+    Status, control, status,
 };

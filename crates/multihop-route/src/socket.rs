@@ -3,14 +3,19 @@
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::time::{SystemTime, UNIX_EPOCH};
 
+use multihop_core::Duration;
 use nix::cmsg_space;
 use nix::errno::Errno;
 use nix::libc;
-use nix::sys::socket::sockopt::{Ipv4PacketInfo, Ipv4RecvTtl, Ipv6RecvPacketInfo, Priority, RcvBufForce};
+use nix::sys::socket::sockopt::{
+    Ipv4PacketInfo, Ipv4RecvTtl, Ipv6RecvPacketInfo, Priority, RcvBufForce, ReceiveTimestampns,
+};
 use nix::sys::socket::{
     ControlMessage, ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, sendmsg, setsockopt,
 };
+use nix::sys::time::TimeSpec;
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::config::Config;
@@ -57,6 +62,7 @@ impl PortSocket {
                 IpAddr::from(Ipv6Addr::UNSPECIFIED)
             }
         };
+        setsockopt(&socket, ReceiveTimestampns, &true)?;
         // Queues of the kernel look at the priority, which a type of service of IPv4 sets to another one. This and the next
         // take CAP_NET_ADMIN.
         setsockopt(&socket, Priority, &priority)?;
@@ -97,7 +103,7 @@ impl PortSocket {
     /// The next datagram that has come over the interface; `None` if there is none now.
     pub(crate) fn receive<'a>(&self, buffer: &'a mut [u8]) -> io::Result<Option<(Arrival, &'a [u8])>> {
         loop {
-            let mut control = cmsg_space!(libc::in6_pktinfo, i32);
+            let mut control = cmsg_space!(libc::in6_pktinfo, i32, libc::timespec);
             let mut parts = [IoSliceMut::new(buffer)];
             let flags = MsgFlags::MSG_DONTWAIT;
             let received =
@@ -108,7 +114,7 @@ impl PortSocket {
                 Err(Errno::EINTR) => continue,
                 Err(error) => return Err(error.into()),
             };
-            let (mut to_all, mut ttl) = (false, 0);
+            let (mut to_all, mut ttl, mut ago) = (false, 0, Duration::ZERO);
             for message in received.cmsgs()? {
                 match message {
                     ControlMessageOwned::Ipv4PacketInfo(info) => {
@@ -118,13 +124,14 @@ impl PortSocket {
                         to_all = info.ipi6_addr.s6_addr == self.group.octets();
                     }
                     ControlMessageOwned::Ipv4Ttl(given) => ttl = u8::try_from(given).unwrap_or(0),
+                    ControlMessageOwned::ScmTimestampns(at) => ago = since(at),
                     _ => {}
                 }
             }
             let whole = !received.flags.contains(MsgFlags::MSG_TRUNC);
             if let Some(from) = received.address.as_ref().filter(|_| whole).and_then(address) {
                 let (interface, length) = (self.interface, received.bytes);
-                return Ok(Some((Arrival { interface, from, to_all, ttl }, &buffer[..length])));
+                return Ok(Some((Arrival { interface, from, to_all, ttl, ago }, &buffer[..length])));
             }
         }
     }
@@ -134,6 +141,12 @@ fn address(of: &SockaddrStorage) -> Option<IpAddr> {
     let four = || of.as_sockaddr_in().map(|address| address.ip().into());
     let six = || of.as_sockaddr_in6().map(|address| address.ip().into());
     four().or_else(six)
+}
+
+/// How long ago the kernel took a datagram. Its clock may have been set since: what is implausible counts as now.
+fn since(stamp: TimeSpec) -> Duration {
+    let ago = SystemTime::now().duration_since(UNIX_EPOCH + stamp.into()).unwrap_or_default();
+    Some(Duration::from(ago)).filter(|ago| *ago < LATEST).unwrap_or(Duration::ZERO)
 }
 
 /// Of the network or of this link. The kernel delivers no broadcasts of other networks.
@@ -151,11 +164,18 @@ impl AsFd for PortSocket {
 const INTERNETWORK_CONTROL: u32 = 0xc0;
 /// Of linux/pkt_sched.h: the kernel's usual queue (`pfifo_fast`) sends it first.
 const TC_PRIO_CONTROL: i32 = 7;
+/// A host that is later than this does not keep neighbours.
+const LATEST: Duration = Duration::from_secs(5);
 /// Bytes: a second of short messages at full load of a radio.
 const RECEIVE_BUFFER: usize = 4 << 20;
 
 #[cfg(test)]
 mod tests {
+    use std::thread;
+
+    use multihop_netns::Namespace;
+    use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
     use super::*;
 
     #[test]
@@ -170,6 +190,43 @@ mod tests {
                 let found = nix::sys::socket::getsockopt(&opened.unwrap().socket, Priority).unwrap();
                 assert_eq!(found, TC_PRIO_CONTROL);
             }
+        }
+    }
+    fn open(namespace: &Namespace, name: &str, address: IpAddr) -> PortSocket {
+        let open = || {
+            let index = nix::net::if_::if_nametoindex(name).unwrap();
+            PortSocket::open((index, name), address, &Config::default()).unwrap()
+        };
+        namespace.run(open).unwrap()
+    }
+
+    #[test]
+    fn a_datagram_has_arrived_when_the_kernel_took_it() {
+        let new = || Namespace::new().and_then(|made| made.ip("link show lo").map(|()| made));
+        let (Ok(left), Ok(right)) = (new(), new()) else {
+            println!("skipped: network namespaces need root and the command ip");
+            return;
+        };
+        left.join(("veth-a", "10.0.1.1/24"), &right, ("veth-b", "10.0.1.2/24")).unwrap();
+        left.ip("addr add fd00::1/64 dev veth-a nodad").unwrap();
+        right.ip("addr add fd00::2/64 dev veth-b nodad").unwrap();
+        let four = [[10, 0, 1, 1], [10, 0, 1, 2]].map(IpAddr::from);
+        let six = [1, 2].map(|host| Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, host).into());
+        for [from, to] in [four, six] {
+            let (sender, receiver) = (open(&left, "veth-a", from), open(&right, "veth-b", to));
+            // A link that has just come up may lose the first ones.
+            let arrived = (0..100).any(|_| {
+                sender.send(None, 1, b"hello").unwrap();
+                let mut ready = [PollFd::new(receiver.as_fd(), PollFlags::POLLIN)];
+                poll(&mut ready, PollTimeout::from(100_u8)).unwrap() > 0
+            });
+            assert!(arrived, "nothing arrives at {to}");
+            let late = std::time::Duration::from_millis(30);
+            thread::sleep(late);
+            let mut buffer = [0; 16];
+            let (arrival, bytes) = receiver.receive(&mut buffer).unwrap().unwrap();
+            assert_eq!((arrival.from, arrival.to_all, bytes), (from, true, &b"hello"[..]));
+            assert!(arrival.ago >= late.into(), "{:?}", arrival.ago);
         }
     }
 }

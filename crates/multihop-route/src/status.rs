@@ -15,6 +15,8 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::delay::Radio;
+use crate::links::QueueStatus;
 use crate::prefix::Family;
 use crate::router::{Counters, OnDemandCounts};
 
@@ -84,6 +86,10 @@ pub struct InterfaceStatus {
     pub name: String,
     /// Its address; `None` while it is down or missing.
     pub address: Option<IpAddr>,
+    /// Its queue, if it has one and routes are chosen by delay.
+    pub queue: Option<QueueStatus>,
+    /// The share of time for which the channel is busy, if a Wi-Fi card tells and routes are chosen by delay.
+    pub channel_busy: Option<f64>,
 }
 
 /// A neighbour's interface.
@@ -105,6 +111,22 @@ pub struct NeighbourStatus {
     pub relay: bool,
     /// Whether this host is a multipoint relay of it.
     pub selector: bool,
+    /// The delay of the link to it; `None` if routes are not chosen by delay.
+    pub delay: Option<DelayStatus>,
+    /// How a Wi-Fi card transmits to it, if routes are chosen by delay.
+    pub radio: Option<Radio>,
+}
+
+/// The parts of the delay of a link, s. A part is `None` if nothing measures it: its share of the cost is zero, and that of
+/// HELLOs 10 ms.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct DelayStatus {
+    /// Half of the round trip of HELLOs, averaged.
+    pub hellos: Option<f64>,
+    /// The wait in queues of this host in which HELLOs do not wait.
+    pub queue: Option<f64>,
+    /// The transmissions of a packet by a Wi-Fi card.
+    pub transmission: Option<f64>,
 }
 
 /// A route.

@@ -2,6 +2,7 @@
 
 use std::net::Ipv4Addr;
 
+use multihop_core::Duration;
 use multihop_wire::olsr::{Hello, Link, LinkCode, NeighbourType};
 
 use super::Port;
@@ -46,6 +47,14 @@ impl Own<'_> {
 
     fn is_own(&self, address: Ipv4Addr) -> bool {
         self.ports.iter().any(|port| port.name == address)
+    }
+}
+
+/// Lets a HELLO count as one that came earlier. The delays computed from its stamp and from its echo, by this host and by the
+/// neighbour, are those of an arrival at that time if the stamp is later by as much.
+pub(super) fn came_before(hello: &mut Hello, ago: Duration) {
+    if let (Some(report), Ok(ago)) = (&mut hello.report, u32::try_from(ago.as_micros())) {
+        report.stamp = report.stamp.wrapping_add(ago);
     }
 }
 

@@ -1,5 +1,6 @@
 //! The part of the daemon without sockets: datagrams, interfaces and time in, datagrams and routes out.
 
+mod delays;
 mod hello;
 mod names;
 mod neighbours;
@@ -75,6 +76,8 @@ pub struct Arrival {
     pub to_all: bool,
     /// The IP TTL with which it came.
     pub ttl: u8,
+    /// How long ago it came, as the kernel's time stamp says.
+    pub ago: Duration,
 }
 
 /// An interface over which the daemon talks to neighbours.
@@ -262,8 +265,8 @@ impl Router {
         match self.config.routing {
             Routing::Olsr(_) if !arrival.to_all => {}
             Routing::Olsr(_) => match from {
-                IpAddr::V4(from) => self.receive_olsr(now, arrival.interface, from, bytes),
-                IpAddr::V6(from) => self.receive_olsr(now, arrival.interface, from, bytes),
+                IpAddr::V4(from) => self.receive_olsr(now, arrival, from, bytes),
+                IpAddr::V6(from) => self.receive_olsr(now, arrival, from, bytes),
             },
             Routing::Aodv(_) => self.receive_aodv(now, arrival, bytes),
         }
@@ -485,6 +488,8 @@ impl Router {
 /// Routes to nodes; those to their further interfaces and to networks may be as many again.
 const MOST_ROUTES: usize = 8_192;
 
+#[cfg(test)]
+mod delay_tests;
 #[cfg(test)]
 mod on_demand_tests;
 #[cfg(test)]

@@ -69,6 +69,8 @@ pub struct Heard {
     pub main: IpAddr,
     /// The agent's name for the neighbour.
     pub name: Ipv4Addr,
+    /// The agent's name for this interface of it.
+    pub link: Ipv4Addr,
     /// When it was last heard.
     pub at: Instant,
     /// The share of its last packets, at most 32, that arrived; `None` if they have no sequence numbers.
@@ -162,6 +164,7 @@ impl Neighbours {
                 interface: known.interface,
                 main: address(known.main)?,
                 name: known.main,
+                link: *name,
                 at: known.heard,
                 received: known.received.map(Received::share),
             })

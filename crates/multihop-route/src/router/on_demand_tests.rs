@@ -75,7 +75,7 @@ impl Net {
             let Some(there) = there.filter(|_| works) else { continue };
             if datagram.to.is_none_or(|to| to == address(self, there)) {
                 let (to_all, ttl) = (datagram.to.is_none(), datagram.ttl);
-                let arrival = Arrival { interface: there.1, from: source, to_all, ttl };
+                let arrival = Arrival { interface: there.1, from: source, to_all, ttl, ago: Duration::ZERO };
                 self.routers[there.0].receive(self.now, arrival, &datagram.bytes);
             }
         }
@@ -268,7 +268,8 @@ fn a_message_for_one_host_counts_from_neighbours_only() {
     let mut bytes = Vec::new();
     AodvMessage::Reply(reply).emit(&mut bytes);
     let now = net.now;
-    let stranger = Arrival { interface: 0, from: address(7, 7).into(), to_all: false, ttl: 60 };
+    let stranger =
+        Arrival { interface: 0, from: address(7, 7).into(), to_all: false, ttl: 60, ago: Duration::ZERO };
     net.routers[0].receive(now, stranger, &bytes);
     assert_eq!((net.via(0, address(9, 9)), net.routers[0].counters().strangers), (None, 1));
     net.routers[0].receive(now, Arrival { from: address(1, 2).into(), ..stranger }, &bytes);
@@ -312,7 +313,8 @@ fn a_flood_of_requests_fills_neither_memory_nor_tables() {
         AodvMessage::Request(request).emit(&mut bytes);
         bytes
     };
-    let arrival = Arrival { interface: 0, from: address(1, 2).into(), to_all: true, ttl: 9 };
+    let arrival =
+        Arrival { interface: 0, from: address(1, 2).into(), to_all: true, ttl: 9, ago: Duration::ZERO };
     let mut sent = 0;
     for _ in 0..50 {
         for _ in 0..1_000 {

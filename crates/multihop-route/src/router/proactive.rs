@@ -13,12 +13,19 @@ use multihop_wire::olsr::{Body, Message, Packet};
 use super::names::{Names, OfFamily};
 use super::neighbours::Neighbours;
 use super::signing::Key;
-use super::{Agent, Datagram, MOST_ROUTES, Path, Port, Protocol, Router, hello, signing};
+use super::{Agent, Arrival, Datagram, MOST_ROUTES, Path, Port, Protocol, Router, hello, signing};
 use crate::prefix::{Family, Prefix, is_of_link};
 
 impl Router {
     /// A datagram for all neighbours has arrived.
-    pub(super) fn receive_olsr<A: OfFamily>(&mut self, now: Instant, interface: u32, from: A, bytes: &[u8]) {
+    pub(super) fn receive_olsr<A: OfFamily>(
+        &mut self,
+        now: Instant,
+        arrival: Arrival,
+        from: A,
+        bytes: &[u8],
+    ) {
+        let Arrival { interface, ago, .. } = arrival;
         let Some(port) = self.ports.iter().find(|port| port.index == interface) else { return };
         let Some(mut packet) = parse(from, bytes) else {
             self.counters.malformed += 1;
@@ -52,6 +59,7 @@ impl Router {
         for message in &mut packet.messages {
             if let Body::Hello(hello) = &mut message.body {
                 own.translate(hello);
+                hello::came_before(hello, ago);
             }
         }
         self.counters.received += 1;

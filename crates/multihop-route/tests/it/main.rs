@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
 mod daemons;
+mod delays;
 mod ipv6;
 mod network;
 mod on_demand;

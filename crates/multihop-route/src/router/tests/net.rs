@@ -97,7 +97,8 @@ impl Net {
 impl Router {
     /// A datagram for all neighbours has arrived.
     pub(super) fn hear(&mut self, now: Instant, interface: u32, from: impl Into<IpAddr>, bytes: &[u8]) {
-        self.receive(now, Arrival { interface, from: from.into(), to_all: true, ttl: 1 }, bytes);
+        let arrival = Arrival { interface, from: from.into(), to_all: true, ttl: 1, ago: Duration::ZERO };
+        self.receive(now, arrival, bytes);
     }
 }
 

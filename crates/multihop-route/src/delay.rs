@@ -1,0 +1,243 @@
+//! What data to a neighbour waits and takes besides what HELLOs measure: pure functions of what the kernel counts.
+//!
+//! HELLOs are short broadcasts at a basic rate, each sent once, which many queues let overtake data. Half of their round
+//! trip is the delay of the medium and of the queues in which they do wait; the rest is computed here.
+
+use multihop_core::{Duration, Instant};
+use serde::Serialize;
+
+/// What is known of the link to a neighbour besides its HELLOs.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(crate) struct Known {
+    /// How long a packet would wait in the queue of the interface; `None` if HELLOs wait there, too.
+    pub(crate) queue: Option<Duration>,
+    /// The same for the queue of the Wi-Fi card for this neighbour, in which no broadcast waits.
+    pub(crate) card: Option<Duration>,
+    /// What the card tells of its transmissions.
+    pub(crate) radio: Option<Radio>,
+}
+
+/// How a Wi-Fi card transmits to a neighbour.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
+pub struct Radio {
+    /// The rate of transmissions, bit/s.
+    pub rate: Option<u64>,
+    /// Transmissions for each packet, in thousandths.
+    pub transmissions: Option<u64>,
+    /// What the card expects to get through, bit/s: rate and transmissions in one number.
+    pub throughput: Option<u64>,
+    /// Strength of the last signal from it, dBm.
+    pub signal: Option<i8>,
+}
+
+/// The parts of what data waits and takes besides.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(crate) struct Besides {
+    /// In queues of this host; `None` if nothing tells.
+    pub(crate) queue: Option<Duration>,
+    /// On the medium; `None` if nothing tells.
+    pub(crate) transmission: Option<Duration>,
+}
+
+impl Known {
+    /// The parts, as far as something tells.
+    pub(crate) fn besides(self) -> Besides {
+        let queue = match (self.queue, self.card) {
+            (Some(queue), Some(card)) => Some(Duration::from_nanos(queue.as_nanos() + card.as_nanos())),
+            (queue, card) => queue.or(card),
+        };
+        Besides { queue, transmission: self.radio.and_then(Radio::transmission) }
+    }
+}
+
+impl Radio {
+    /// The expected time of the transmissions of a packet of data (ETT: Draves, Padhye and Zill, MobiCom 2004).
+    fn transmission(self) -> Option<Duration> {
+        let once = |rate: u64| DATA * 8 * 1_000_000_000 / rate.max(1);
+        let nanos = match (self.throughput.filter(|rate| *rate > 0), self.rate) {
+            (Some(throughput), _) => once(throughput),
+            (None, Some(rate)) => once(rate) * self.transmissions.unwrap_or(1_000) / 1_000,
+            (None, None) => return None,
+        };
+        Some(Duration::from_nanos(nanos).min(LONGEST))
+    }
+}
+
+impl Besides {
+    /// The sum, microseconds.
+    pub(crate) fn micros(self) -> u32 {
+        let micros = |part: Option<Duration>| part.unwrap_or_default().as_micros();
+        u32::try_from(micros(self.queue) + micros(self.transmission)).unwrap_or(u32::MAX)
+    }
+}
+
+/// The counts of a queue at an instant.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Look {
+    pub(crate) at: Instant,
+    /// Bytes that wait.
+    pub(crate) waiting: u64,
+    /// Bytes that have left.
+    pub(crate) sent: u64,
+}
+
+/// The mean wait in a queue: what waits there on average, at the rate at which the queue empties while it is not empty.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct QueueGauge {
+    last: Option<Look>,
+    /// Since the last mean: looks, and the sum of the bytes that waited.
+    looks: u64,
+    waiting: u64,
+    /// The same: how long the queue was not empty, and the bytes that left it meanwhile.
+    busy: Duration,
+    left: u64,
+    /// Nanoseconds for some bytes, of the last interval in which the queue was not empty.
+    service: Option<(u64, u64)>,
+    average: Option<Duration>,
+}
+
+impl QueueGauge {
+    /// Takes the counts of an instant.
+    pub(crate) fn look(&mut self, look: Look) {
+        if let Some(last) = self.last.filter(|last| last.waiting > 0 && look.waiting > 0)
+            && let Some(left) = look.sent.checked_sub(last.sent)
+        {
+            self.busy = Duration::from_nanos(
+                self.busy.as_nanos().saturating_add(look.at.saturating_since(last.at).as_nanos()),
+            );
+            self.left = self.left.saturating_add(left);
+        }
+        self.looks += 1;
+        self.waiting = self.waiting.saturating_add(look.waiting);
+        self.last = Some(look);
+    }
+
+    /// Ends an interval: its mean enters the moving average with a weight in millionths.
+    pub(crate) fn average(&mut self, weight: u32) {
+        let Some(mean) = self.waiting.checked_div(self.looks) else { return };
+        if self.busy > Duration::ZERO {
+            // If nothing has left, one packet would have needed longer than this.
+            self.service = Some((self.busy.as_nanos(), self.left.max(DATA)));
+        }
+        // A queue that was never seen twice with packets empties faster than one looks.
+        let wait =
+            self.service.map_or(0, |(nanos, bytes)| u128::from(mean) * u128::from(nanos) / u128::from(bytes));
+        let wait = Duration::from_nanos(u64::try_from(wait).unwrap_or(u64::MAX)).min(LONGEST);
+        self.average = Some(self.average.map_or(wait, |average| mix(wait, average, weight)));
+        (self.looks, self.waiting, self.busy, self.left) = (0, 0, Duration::ZERO, 0);
+    }
+
+    /// The mean wait so far; `None` before the end of the first interval.
+    pub(crate) const fn wait(&self) -> Option<Duration> {
+        self.average
+    }
+}
+
+/// The report's average: `weight` millionths of the latest value, the rest of the average before.
+fn mix(latest: Duration, before: Duration, weight: u32) -> Duration {
+    let weight = u64::from(weight.min(MILLION));
+    let sum = weight * latest.as_nanos() + (u64::from(MILLION) - weight) * before.as_nanos();
+    Duration::from_nanos(sum / u64::from(MILLION))
+}
+
+/// Transmissions for each packet, in thousandths, from the growth of a card's counters.
+pub(crate) fn transmissions(packets: u64, retries: u64) -> Option<u64> {
+    Some(1_000 + retries.saturating_mul(1_000).checked_div(packets)?)
+}
+
+/// Bytes of a packet of data.
+const DATA: u64 = 1_500;
+/// A queue that does not move, or a rate of nearly nothing.
+const LONGEST: Duration = Duration::from_secs(10);
+const MILLION: u32 = 1_000_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WEIGHT: u32 = 200_000;
+
+    fn ms(millis: u64) -> Option<Duration> {
+        Some(Duration::from_millis(millis))
+    }
+
+    fn gauge(looks: &[(u64, u64, u64)]) -> QueueGauge {
+        let mut gauge = QueueGauge::default();
+        for &(millis, waiting, sent) in looks {
+            gauge.look(Look { at: Instant::ZERO + Duration::from_millis(millis), waiting, sent });
+        }
+        gauge.average(WEIGHT);
+        gauge
+    }
+
+    #[test]
+    fn a_queue_waits_for_its_bytes_at_the_rate_at_which_it_empties() {
+        // 10 kB in 100 ms, and 5 kB wait.
+        let looks = [(0, 5_000, 0), (100, 6_000, 10_000), (200, 4_000, 20_000)];
+        assert_eq!(gauge(&looks).wait(), ms(50));
+        assert_eq!(gauge(&[]).wait(), None, "nobody has looked");
+        assert_eq!(
+            gauge(&[(0, 0, 0), (100, 0, 90_000)]).wait(),
+            ms(0),
+            "an empty queue is no delay at any rate"
+        );
+        assert_eq!(gauge(&[(0, 0, 0), (100, 500, 90_000), (200, 0, 99_000)]).wait(), ms(0), "a short burst");
+        assert_eq!(
+            gauge(&[(0, 100, 50_000), (100, 100, 0)]).wait(),
+            ms(0),
+            "another queue, which counts anew"
+        );
+    }
+
+    #[test]
+    fn a_queue_that_stands_still_is_a_long_delay_but_a_bounded_one() {
+        assert_eq!(gauge(&[(0, 1_500, 7), (2_000, 1_500, 7)]).wait(), ms(2_000));
+        assert_eq!(gauge(&[(0, 90_000, 7), (2_000, 90_000, 7)]).wait(), ms(10_000));
+        let extreme = [(0, u64::MAX, 0), (u64::MAX / 1_000_000, u64::MAX, 1)];
+        assert_eq!(gauge(&extreme).wait(), ms(10_000));
+    }
+
+    #[test]
+    fn waits_are_averaged_as_delays_of_hellos_are() {
+        let mut gauge = gauge(&[(0, 5_000, 0), (100, 5_000, 10_000)]);
+        gauge.look(Look { at: Instant::ZERO + Duration::from_millis(200), waiting: 0, sent: 15_000 });
+        gauge.average(WEIGHT);
+        assert_eq!(gauge.wait(), ms(40), "0.8 of 50 ms and 0.2 of none");
+        gauge.look(Look { at: Instant::ZERO + Duration::from_millis(300), waiting: 10_000, sent: 15_000 });
+        gauge.average(WEIGHT);
+        assert_eq!(gauge.wait(), ms(52), "100 ms at the rate of before");
+    }
+
+    #[test]
+    fn parts_without_a_signal_count_nothing() {
+        assert_eq!(Known::default().besides(), Besides::default());
+        assert_eq!(Known::default().besides().micros(), 0);
+        let queue = Known { queue: ms(3), ..Known::default() };
+        assert_eq!(queue.besides(), Besides { queue: ms(3), transmission: None });
+        let both = Known { card: ms(4), ..queue };
+        assert_eq!((both.besides().queue, both.besides().micros()), (ms(7), 7_000));
+        let endless = Known { queue: Some(Duration::from_secs(100_000)), ..Known::default() };
+        assert_eq!(endless.besides().micros(), u32::MAX);
+    }
+
+    #[test]
+    fn a_slow_or_lossy_radio_is_a_delay() {
+        let part = |radio: Radio| Known { radio: Some(radio), ..Known::default() }.besides().transmission;
+        let slow = Radio { rate: Some(1_000_000), ..Radio::default() };
+        assert_eq!(part(slow), ms(12));
+        assert_eq!(part(Radio { transmissions: transmissions(1_000, 250), ..slow }), ms(15));
+        assert_eq!(
+            part(Radio { throughput: Some(2_000_000), ..slow }),
+            ms(6),
+            "what the card expects comes first"
+        );
+        assert_eq!(
+            part(Radio { throughput: Some(0), ..slow }),
+            ms(12),
+            "a card that expects nothing does not know"
+        );
+        assert_eq!(part(Radio { rate: Some(0), ..slow }), ms(10_000));
+        assert_eq!(part(Radio { signal: Some(-60), ..Radio::default() }), None);
+        assert_eq!((transmissions(0, 7), transmissions(4, 4)), (None, Some(2_000)));
+    }
+}
