@@ -1,0 +1,106 @@
+//! What a daemon tells of its state.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use multihop_core::{Duration, Instant};
+use multihop_routing::agent::{RouteChanges, RoutingAgent as _};
+
+use super::Daemon;
+use crate::kernel::Installed;
+use crate::prefix::Prefix;
+use crate::router::Heard;
+use crate::status::{
+    DelayStatus, InterfaceStatus, MessageCounts, Messages, NeighbourStatus, OnDemandStatus, RouteStatus,
+    Status,
+};
+
+impl Daemon {
+    /// The state of an interface of the configuration.
+    fn interface(&self, name: &str) -> InterfaceStatus {
+        let port = self.sockets.iter().find(|open| open.name == name).map(|open| &open.port);
+        let of_port = self.links.as_ref().zip(port);
+        InterfaceStatus {
+            name: name.to_owned(),
+            address: port.map(|port| port.address),
+            queue: of_port.and_then(|(links, port)| links.queue(port.index)),
+            channel_busy: of_port.and_then(|(links, port)| links.busy(port.index)),
+        }
+    }
+
+    /// The parts of the delay of a link.
+    fn delay(&self, to: &Heard) -> Option<DelayStatus> {
+        let besides = self.links.as_ref()?.besides(to.interface, to.address);
+        let hellos = self.router.measured(to).map(|micros| f64::from(micros) / 1e6);
+        let seconds = |part: Option<Duration>| part.map(Duration::as_secs_f64);
+        let (queue, transmission) = (seconds(besides.queue), seconds(besides.transmission));
+        Some(DelayStatus { hellos, queue, transmission })
+    }
+
+    pub(super) fn status(&mut self, now: Instant) -> Status {
+        let names: BTreeMap<_, _> =
+            self.sockets.iter().map(|open| (open.port.index, open.name.clone())).collect();
+        let name = |index: u32| names.get(&index).cloned().unwrap_or_default();
+        let routes = self.router.routes(now);
+        let routes = routes.into_iter().map(|(to, path)| {
+            let (via, hops, cost) = (path.via, path.hops, path.cost);
+            (to.to_string(), RouteStatus { via, interface: name(path.interface), hops, cost })
+        });
+        let interfaces = self.router.config().interfaces.iter().map(|name| self.interface(name)).collect();
+        let routes: BTreeMap<_, _> = routes.collect();
+        let heard: Vec<_> = self.router.heard(now).collect();
+        let (datagrams, main_address) = (self.router.counters(), self.router.main());
+        let (protocol, seconds) = (self.router.config().protocol, self.router.age(now).as_secs_f64());
+        let on_demand = self.router.on_demand();
+        let mut messages = match on_demand {
+            Some((counts, waiting)) => Messages::Aodv(OnDemandStatus { counts, waiting }),
+            None => Messages::Olsr(MessageCounts::default()),
+        };
+        let (mut refused, mut turns) = (self.router.refused(), RouteChanges::default());
+        let (mut symmetric, mut relays, mut selectors) = (Vec::new(), Vec::new(), Vec::new());
+        if let Some(agent) = self.router.olsr_mut() {
+            (symmetric, relays) = (agent.neighbours().collect(), agent.mprs().to_vec());
+            selectors = agent.selectors().collect();
+            let counters = agent.counters();
+            let (hellos, tcs, forwarded) = (counters.hellos, counters.tcs, counters.forwarded);
+            let (duplicates, strangers) = (counters.duplicates, counters.strangers);
+            messages = Messages::Olsr(MessageCounts { hellos, tcs, forwarded, duplicates, strangers });
+            refused += agent.refused();
+            turns = agent.route_changes().unwrap_or_default();
+        }
+        // AODV has a route to a neighbour that hears this host.
+        let is_reached = |address: IpAddr| {
+            let route: Option<&RouteStatus> = routes.get(&Prefix::host(address).to_string());
+            on_demand.is_some() && route.is_some_and(|route| route.via.is_none())
+        };
+        let heard = heard.into_iter().map(|heard| NeighbourStatus {
+            address: heard.address,
+            main_address: heard.main,
+            interface: name(heard.interface),
+            heard_ago: now.saturating_since(heard.at).as_secs_f64(),
+            received: heard.received,
+            symmetric: symmetric.contains(&heard.name) || is_reached(heard.address),
+            relay: relays.contains(&heard.name),
+            selector: selectors.contains(&heard.name),
+            delay: self.delay(&heard),
+            radio: self.links.as_ref().and_then(|links| links.radio(heard.interface, heard.address)),
+        });
+        let neighbours: Vec<_> = heard.collect();
+        let Installed { changes, refused: not_changed, .. } = self.installed;
+        Status {
+            protocol,
+            main_address,
+            seconds,
+            interfaces,
+            neighbours,
+            routes,
+            installed: self.installed.len(),
+            kernel_changes: [changes, not_changed],
+            refused,
+            route_changes: turns.changes,
+            oscillations: turns.oscillations,
+            datagrams,
+            messages,
+        }
+    }
+}
