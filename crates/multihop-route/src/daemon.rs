@@ -370,12 +370,11 @@ impl Daemon {
         let all = interfaces().tried("list the interfaces")?;
         let wanted: Vec<_> =
             self.router.config().interfaces.iter().filter_map(|name| usable(&all, name, family)).collect();
-        let group = self.router.config().group;
         self.sockets.retain(|open| {
             let stays = |&(index, name, address): &_| {
                 (open.port.index, &open.name, open.port.address) == (index, name, address)
             };
-            open.socket.group == group && wanted.iter().any(stays)
+            open.socket.suits(self.router.config()) && wanted.iter().any(stays)
         });
         let udp = self.router.config().routing.port();
         for (index, name, address) in wanted {

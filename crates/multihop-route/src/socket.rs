@@ -30,20 +30,21 @@ pub(crate) struct PortSocket {
     address: IpAddr,
     port: u16,
     /// The neighbours, with IPv6.
-    pub(crate) group: Ipv6Addr,
+    group: Ipv6Addr,
+    /// Whether messages wait behind data.
+    waits: bool,
 }
 
 impl PortSocket {
     /// On an interface, with its number and name.
     pub(crate) fn open((interface, name): (u32, &str), address: IpAddr, config: &Config) -> io::Result<Self> {
-        let (port, group) = (config.routing.port(), config.group);
+        let (port, group, waits) = (config.routing.port(), config.group, config.routing.messages_wait());
         let domain = if address.is_ipv4() { Domain::IPV4 } else { Domain::IPV6 };
         let socket = Socket::new(domain, Type::DGRAM, Some(Protocol::UDP))?;
         socket.set_nonblocking(true)?;
         socket.set_reuse_address(true)?;
         socket.bind_device(Some(name.as_bytes()))?;
-        let (class, priority) =
-            if config.routing.messages_wait() { (0, 0) } else { (INTERNETWORK_CONTROL, TC_PRIO_CONTROL) };
+        let (class, priority) = if waits { (0, 0) } else { (INTERNETWORK_CONTROL, TC_PRIO_CONTROL) };
         let any = match address {
             IpAddr::V4(_) => {
                 socket.set_broadcast(true)?;
@@ -69,7 +70,12 @@ impl PortSocket {
         // Neighbours' messages must not be lost in a flood of others.
         setsockopt(&socket, RcvBufForce, &RECEIVE_BUFFER)?;
         socket.bind(&SocketAddr::new(any, port).into())?;
-        Ok(Self { socket, interface, address, port, group })
+        Ok(Self { socket, interface, address, port, group, waits })
+    }
+
+    /// Whether another one, opened with this configuration, would be the same.
+    pub(crate) fn suits(&self, config: &Config) -> bool {
+        (self.group, self.waits) == (config.group, config.routing.messages_wait())
     }
 
     /// Sends a datagram to a neighbour, or to all, with this TTL.

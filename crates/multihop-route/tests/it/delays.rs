@@ -1,12 +1,15 @@
 //! Routes of least delay over links with queues.
 
+use std::io::Read as _;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 use std::process::Command;
+use std::time::Duration;
 
 use multihop_netlink::{LinkAddress, find_link_address, link_addresses};
 use multihop_route::{Config, Routing};
 use multihop_routing::olsr;
 use serde_json::Value;
+use socket2::{Domain, Protocol, Socket, Type};
 
 use super::network::{Host, eventually, hosts, quick};
 
@@ -23,6 +26,10 @@ fn by_delay(interfaces: &[&str]) -> Config {
         weight: 500_000,
         ..olsr::Metric::default()
     };
+    with_metric(interfaces, metric)
+}
+
+fn with_metric(interfaces: &[&str], metric: olsr::Metric) -> Config {
     let Config { routing: Routing::Olsr(olsr), .. } = quick(interfaces) else {
         panic!("OLSR is the default")
     };
@@ -87,6 +94,27 @@ fn a_queue_that_hellos_overtake_is_left_for_another_path() {
     });
     assert_eq!(told(&left, "veth-e").0["queue"], Value::Null, "a cable without a queue");
     eventually("the queue is empty", || told(&left, "veth-a").0["queue"].as_f64() < Some(0.01));
+}
+
+#[test]
+fn messages_begin_to_wait_when_a_reloaded_configuration_says_so() {
+    let Some([mut left, right]) = hosts() else { return };
+    left.join(("veth-a", "10.0.1.1/24"), &right, ("veth-b", "10.0.1.2/24"));
+    let hears = || Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::UDP)).unwrap();
+    let mut hears = right.namespace.run(hears).unwrap();
+    hears.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    // Of the next packet; it is the second byte of the header.
+    let mut type_of_service = || {
+        let mut packet = [0; 2000];
+        let length = hears.read(&mut packet).expect("a packet within a minute");
+        packet[..length][1]
+    };
+    let waiting = olsr::Metric { clocks: olsr::Clocks::Echoed, ..olsr::Metric::default() };
+    let stop = left.start_with(quick(&["veth-a"]), vec![with_metric(&["veth-a"], waiting)]);
+    assert_eq!(type_of_service(), 0xc0);
+    stop.reload();
+    // What was sent before comes first.
+    assert!((0..100).any(|_| type_of_service() == 0));
 }
 
 #[test]
