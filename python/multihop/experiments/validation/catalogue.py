@@ -21,6 +21,7 @@ from multihop.experiments.validation import (
     placements,
     propagation,
     rates,
+    rates_ofdm,
     stationarity,
 )
 
@@ -30,6 +31,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *ofdm.EXPERIMENTS,
     *edca.EXPERIMENTS,
     *rates.EXPERIMENTS,
+    *rates_ofdm.EXPERIMENTS,
     *chain.EXPERIMENTS,
     *ns2_table.EXPERIMENTS,
     *propagation.EXPERIMENTS,

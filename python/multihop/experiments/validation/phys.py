@@ -78,12 +78,16 @@ class Phy:
         data = rate.frame(payload + UDP_IP_BYTES + DATA_HEADER_BYTES)
         return self.control(RTS_BYTES, 24), self.control(CTS_BYTES, 24), data, self.control(ACK_BYTES, rate.answer)
 
-    def udp_kbps(self, rate: Rate, payload: int, *, rts: bool) -> float:
-        """Goodput over one hop from a greedy source of datagrams, in the standard's flavour."""
+    def exchange(self, rate: Rate, payload: int, *, rts: bool) -> float:
+        """From a datagram's DIFS to the end of its ACK, with the mean backoff of the standard's flavour."""
         request, clear, data, ack = self.parts(rate, payload)
         announced = request + clear + 2 * (self.sifs + PROPAGATION) if rts else 0.0
         backoff = self.slot * self.cw_min / 2
-        return 8000 * payload / (self.difs + backoff + announced + data + self.sifs + ack + 2 * PROPAGATION)
+        return self.difs + backoff + announced + data + self.sifs + ack + 2 * PROPAGATION
+
+    def udp_kbps(self, rate: Rate, payload: int, *, rts: bool) -> float:
+        """Goodput over one hop from a greedy source of datagrams."""
+        return 8000 * payload / self.exchange(rate, payload, rts=rts)
 
 
 def mpdus(packet: int, packets: int, amsdu: int) -> list[int]:
