@@ -667,6 +667,11 @@ class Mac(TypedDict, total=False):
     mark_above: float
     """CoDel: how long packets of prague may wait before they are marked, s. Default: 0.001."""
 
+    protection: Literal["off", "cts-to-self"]
+    """What stations of 802.11b hear before unicast data at a rate of OFDM without RTS: nothing, or a CTS
+    that a station sends to itself. With 802.11g and flavour standard. Default: off.
+    """
+
     queue: int
     """Packets in the interface queue. Default: 50."""
 

@@ -6,7 +6,7 @@ use multihop_core::settings::{Given, Settings, Table, Value, Visitor};
 
 use crate::params::{
     Burst, CategoryParams, CodelParams, Discipline, EdcaParams, ErrorModel, Flavour, MacParams, Model,
-    RadioParams, Sinr, Threshold, Timing, WindowReset,
+    Protection, RadioParams, Sinr, Threshold, Timing, WindowReset,
 };
 use crate::phy_profile::{PROFILES, PhyProfile, RateIndex};
 use crate::propagation::keys::{antennas, fading, path_loss};
@@ -175,6 +175,10 @@ impl Settings for MacParams {
         keys.about(about).word("timing", &mut self.timing, &timings);
         let about = "Frames of at least this many bytes, as the flavour counts them, are announced by RTS.";
         keys.about(about).whole_or_off("rts_threshold", &mut self.rts_threshold, 0..=100_000);
+        let protections = [("off", Protection::Off), ("cts-to-self", Protection::CtsToSelf)];
+        let about = "What stations of 802.11b hear before unicast data at a rate of OFDM without RTS: nothing, or a CTS that a \
+                     station sends to itself. With 802.11g and flavour standard.";
+        keys.about(about).word("protection", &mut self.protection, &protections);
         let about = "Whether a station that heard an error waits longer (EIFS).";
         keys.about(about).switch("eifs", &mut self.eifs);
         keys.about("Whether every data frame carries 8 bytes of LLC/SNAP.").switch("llc", &mut self.llc);

@@ -110,6 +110,8 @@ pub struct MacParams {
     pub timing: Timing,
     /// Frames of at least this many bytes (as the flavour counts them) use RTS; `None`: no frame does.
     pub rts_threshold: Option<u32>,
+    /// What precedes unicast data at a rate of OFDM that no RTS announces.
+    pub protection: Protection,
     /// Whether a station waits longer after a reception error (EIFS).
     pub eifs: bool,
     /// Whether every data frame has 8 bytes of LLC/SNAP.
@@ -137,6 +139,15 @@ pub struct MacParams {
     /// Four access categories; `None`: DCF.
     // DEVIATION edca-2: frames keep the format of DCF.
     pub edca: Option<EdcaParams>,
+}
+
+/// How stations of 802.11b, which do not hear OFDM, learn of data at a rate of it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Protection {
+    /// Not at all.
+    Off,
+    /// By a CTS to the station itself, at the basic rate.
+    CtsToSelf,
 }
 
 /// Which answer resets the contention window.
@@ -278,6 +289,7 @@ impl Default for MacParams {
             flavour: Flavour::Ns2,
             timing: Timing::Standard,
             rts_threshold: Some(0),
+            protection: Protection::Off,
             eifs: true,
             llc: false,
             queue: 50,

@@ -73,7 +73,7 @@ impl Mac {
         if self.phase != Phase::Data || self.own.service.is_none_or(|s| s.out.to == BROADCAST) {
             return;
         }
-        if self.own.service.is_some_and(|s| s.announced == Announced::Never) {
+        if self.own.service.is_some_and(|s| matches!(s.announced, Announced::Never | Announced::BySelf)) {
             self.own.short_count = 0;
         } else {
             self.own.long_count = 0;
@@ -159,8 +159,9 @@ impl Mac {
     /// Starts the next step after an exchange or a part of it.
     pub(super) fn go_on(&mut self, now: Instant, config: &MacConfig) {
         self.phase = Phase::Idle;
-        let cts_received = self.own.service.is_some_and(|s| s.announced == Announced::Yes);
-        if self.own.reply.is_some() || cts_received {
+        let is_clear =
+            self.own.service.is_some_and(|s| matches!(s.announced, Announced::Yes | Announced::BySelf));
+        if self.own.reply.is_some() || is_clear {
             self.sifs_ends = now + config.contention.sifs;
         } else if self.own.service.is_some() && self.backoff.is_idle() {
             self.draw_backoff(config);
@@ -200,10 +201,11 @@ impl Mac {
                 return Some(self.send_request(now, config));
             }
         }
-        Some(if self.own.service.as_ref().is_some_and(|service| service.announced == Announced::NotYet) {
-            self.send_rts(now, config)
-        } else {
-            self.send_data(now, config)
+        let announced = self.own.service.as_ref().map(|service| service.announced);
+        Some(match announced {
+            Some(Announced::NotYet) => self.send_rts(now, config),
+            Some(Announced::Never) if self.protects(config) => self.send_cts_to_self(now, config),
+            _ => self.send_data(now, config),
         })
     }
 
@@ -231,6 +233,19 @@ impl Mac {
         self.own.counters.rts += 1;
         let wait = self.answer_after(airtime.rts, rate, airtime.cts, config);
         self.transmit(now, rts, Phase::Rts, airtime.rts, wait, config)
+    }
+
+    /// IEEE 802.11-2007 §9.2.11: the data follows after SIFS.
+    fn send_cts_to_self(&mut self, now: Instant, config: &MacConfig) -> Transmission {
+        let service = self.own.service.as_mut().expect("a CTS announces the packet in service");
+        service.announced = Announced::BySelf;
+        let (airtime, rate) = (&config.airtime, service.rate);
+        let (data, answer) = (airtime.data(&service.out, rate), airtime.ack(rate));
+        let nav = config.contention.sifs * 2 + whole_micros(data) + whole_micros(answer);
+        let (bytes, rate) = (airtime.cts_bytes(), airtime.basic_rate());
+        let cts = Frame::control(FrameKind::Cts, self.id, self.id, nav, bytes, rate);
+        self.own.counters.cts += 1;
+        self.transmit(now, cts, Phase::Cts, airtime.cts, airtime.cts, config)
     }
 
     fn send_data(&mut self, now: Instant, config: &MacConfig) -> Transmission {

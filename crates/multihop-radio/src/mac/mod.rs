@@ -28,7 +28,7 @@ use self::edca::Edca;
 pub use self::queue::Queue;
 use crate::airtime::Airtime;
 use crate::frame::{BROADCAST, Category, Frame, FrameKind, Outgoing};
-use crate::params::{Flavour, MacParams, RadioParams};
+use crate::params::{Flavour, MacParams, Protection, RadioParams};
 use crate::phy_profile::{PhyProfile, RateIndex};
 use crate::rate_control::{Attempt, RateControl, Rates};
 
@@ -142,6 +142,8 @@ struct Service {
 enum Announced {
     /// No RTS: the packet is short or broadcast.
     Never,
+    /// No RTS, but a CTS to the station itself, which has been transmitted.
+    BySelf,
     /// An RTS must be answered first.
     NotYet,
     /// The CTS has arrived.
@@ -154,7 +156,7 @@ enum Phase {
     Idle,
     /// RTS sent, CTS expected.
     Rts,
-    /// CTS sent; in the ns2 flavour also: data expected.
+    /// CTS sent; in the ns2 flavour also: data expected. Or one to the station itself, which data follows.
     Cts,
     /// Data sent, ACK expected (none after a broadcast).
     Data,
@@ -440,6 +442,12 @@ impl Mac {
         let Own { service: Some(service), rate_control: Some(control), .. } = &mut *self.own else { return };
         service.transmissions += 1;
         control.report(now, service.out.to, service.rate, delivered, rates);
+    }
+
+    /// Whether the packet in service, which has no RTS, needs a CTS to the station itself.
+    fn protects(&self, config: &MacConfig) -> bool {
+        config.params.protection == Protection::CtsToSelf
+            && self.own.service.is_some_and(|service| config.airtime.phy().is_ofdm(service.rate))
     }
 
     /// Whether a packet needs an RTS.

@@ -71,7 +71,7 @@ impl Mac {
         self.report_rate(now, false, config);
         let service = self.own.service.as_ref().expect("it is still in service");
         let (count, limit) = match service.announced {
-            Announced::Never => (&mut self.own.short_count, config.params.short_retry),
+            Announced::Never | Announced::BySelf => (&mut self.own.short_count, config.params.short_retry),
             Announced::NotYet | Announced::Yes => (&mut self.own.long_count, config.params.long_retry),
         };
         *count += 1;
@@ -110,6 +110,8 @@ impl Mac {
         let followed = config.is_edca() && is_announced(config.airtime.data_bytes(&service.out), config);
         if service.announced == Announced::Yes || followed {
             service.announced = Announced::NotYet;
+        } else if service.announced == Announced::BySelf {
+            service.announced = Announced::Never;
         }
         self.double_contention_window(config);
         self.draw_backoff(config);

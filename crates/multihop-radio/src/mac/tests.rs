@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::frame::{Category, PacketHandle};
-use crate::params::{CategoryParams, EdcaParams, RadioParams, WindowReset};
+use crate::params::{CategoryParams, EdcaParams, Protection, RadioParams, WindowReset};
 use crate::phy_profile::{DOT11A, DOT11B, DOT11G};
 use crate::rate_control::{LadderParams, RateControlParams};
 
@@ -401,6 +401,64 @@ fn the_rts_threshold_includes_the_plcp_header_only_in_ns2() {
         let b = bench(flavour, Some(threshold));
         assert_eq!(b.mac.announces(&tcp_ack, &b.config), announced, "{flavour:?} at {threshold}");
     }
+}
+
+/// The standard flavour of 802.11g with protection.
+fn protected(rate: &str, rts_threshold: Option<u32>) -> Bench {
+    let radio = RadioParams {
+        rate: DOT11G.rate_named(rate).expect("a rate of 802.11g"),
+        ..RadioParams::new(&DOT11G)
+    };
+    let protection = Protection::CtsToSelf;
+    let params = MacParams { flavour: Flavour::Standard, rts_threshold, protection, ..MacParams::default() };
+    let config = MacConfig::new(&radio, &params);
+    let [backoff, rates] = ["test", "rates"].map(|purpose| Rng::stream(1, purpose, 0));
+    Bench { mac: Mac::new(ME, &config, backoff, rates), config }
+}
+
+/// 1528 bytes at 54 Mb/s take 254 us, their ACK at 24 Mb/s 34 us, a CTS at 1 Mb/s 304 us.
+#[test]
+fn a_cts_to_the_station_itself_reserves_the_medium_for_data_and_ack() {
+    let mut b = protected("54M", None);
+    b.sends(us(1000), packet(7));
+    let (cts_at, cts) = b.next_frame();
+    assert_eq!(cts_at, us(1000), "an idle medium");
+    assert_eq!((cts.kind, cts.to, cts.bytes, cts.rate), (FrameKind::Cts, ME, 14, RateIndex(0)));
+    assert_eq!(cts.nav, Duration::from_micros(10 + 254 + 10 + 34));
+    let (data_at, data) = b.next_frame();
+    assert_eq!(data_at, cts_at + Duration::from_micros(304 + 10));
+    assert_eq!((data.kind, data.to, data.nav), (FrameKind::Data, PEER, Duration::from_micros(10 + 34)));
+
+    let ack_end = data_at + Duration::from_micros(254 + 10 + 34);
+    let ack = b.to_me(FrameKind::Ack, 0);
+    b.hears(ack_end - Duration::from_micros(34), ack_end, &ack);
+    assert_eq!(b.mac.poll_done(), Some(Done { out: packet(7), delivered: true }));
+    // The next packet has a CTS of its own, and a backoff.
+    b.sends(ack_end, packet(8));
+    let (next_at, next) = b.next_frame();
+    assert_eq!(next.kind, FrameKind::Cts);
+    assert!(Bench::slots(next_at, ack_end, DIFS) <= 15);
+}
+
+#[test]
+fn each_retry_has_a_cts_of_its_own_and_the_limit_is_that_of_data_without_rts() {
+    let mut b = protected("54M", None);
+    b.sends(us(1000), packet(1));
+    let kinds: Vec<_> = unanswered(&mut b).iter().map(|&(kind, ..)| kind).collect();
+    assert_eq!(kinds, [FrameKind::Cts, FrameKind::Data].repeat(7));
+    assert_eq!(b.mac.counters().cts, 7);
+}
+
+#[test]
+fn what_stations_of_802_11b_hear_needs_no_protection() {
+    let first = |mut b: Bench, out| {
+        b.sends(us(1000), out);
+        b.next_frame().1.kind
+    };
+    assert_eq!(first(protected("11M", None), packet(1)), FrameKind::Data);
+    assert_eq!(first(protected("54M", Some(0)), packet(1)), FrameKind::Rts);
+    let broadcast = Outgoing { to: BROADCAST, ..packet(1) };
+    assert_eq!(first(protected("54M", None), broadcast), FrameKind::Data);
 }
 
 /// What one packet without an answer transmits: kind, rate, airtime and, of an RTS, the announced duration, us.

@@ -187,6 +187,12 @@ impl PhyProfile {
         self.rate_indices().find(|&index| self.rate(index).name == name)
     }
 
+    /// Whether stations that know no OFDM hear nothing of a frame at this rate.
+    #[inline]
+    pub fn is_ofdm(&self, rate: RateIndex) -> bool {
+        matches!(self.rate(rate).body, Body::Symbols(_))
+    }
+
     /// The preamble of this name.
     pub fn preamble_named(&self, name: &str) -> Option<&'static Preamble> {
         self.preambles.iter().find(|preamble| preamble.name == name)

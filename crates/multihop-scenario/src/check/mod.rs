@@ -7,6 +7,7 @@ mod hosts;
 mod mobility;
 mod power;
 mod programs;
+mod protection;
 mod routing;
 mod surroundings;
 mod topology;
@@ -46,6 +47,7 @@ pub(super) fn scenario(
     }
     let radio = &table.radio.0;
     aggregation::check(radio, &table.mac.0.mac, faults);
+    protection::check(radio, &table.mac.0.mac, faults);
     let plane = run.origin.map(|[latitude, longitude]| Plane::new(latitude, longitude));
     let ground = Ground { plane: plane.as_ref(), source };
     let (topology, mobility) = nodes_and_movement(run, table, radio.decode_range(), ground, faults).unzip();

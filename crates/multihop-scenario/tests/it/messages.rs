@@ -77,6 +77,24 @@ fn aggregation_without_802_11n_or_the_rules_of_the_standard() {
 }
 
 #[test]
+fn protection_without_stations_that_need_it() {
+    let at = "x.toml:8:14: mac.protection: found \"cts-to-self\", allowed: \"off\"";
+    for (more, reason) in [
+        ("", "with phy = \"802.11b\": only 802.11g needs it"),
+        ("[radio]\nphy = \"802.11n-20\"", "with phy = \"802.11n-20\": only 802.11g needs it"),
+        ("[radio]\nphy = \"802.11g\"", "with flavour = \"ns2\", which has none"),
+        (
+            "flavour = \"standard\"\n[radio]\nphy = \"802.11g\"\nbasic_rate = \"6M\"",
+            "with basic_rate = \"6M\", which 802.11b does not hear",
+        ),
+        ("flavour = \"standard\"\nedca = true\n[radio]\nphy = \"802.11g\"", "with edca"),
+    ] {
+        let found = with("mac", &format!("protection = \"cts-to-self\"\n{more}"));
+        assert_eq!(found, format!("{at} {reason}"));
+    }
+}
+
+#[test]
 fn a_number_out_of_bounds() {
     assert_eq!(
         with("radio", "frame_loss = 1.5"),

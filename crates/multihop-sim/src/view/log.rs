@@ -137,7 +137,9 @@ impl View {
         }
         let flags = u32::from(frame.retry) | u32::from(frame.sequence) << 1 | u32::from(frame.rate.0) << 13;
         let (airtime, nav) = (nanos(sent.transmission.airtime), nanos(frame.nav));
-        let values = [frame.to.0, kind(frame), airtime, frame.bytes, uid, nav, flags, packet.map_or(0, flow)];
+        // A CTS to the station itself is for all who hear it.
+        let to = if frame.to == node { BROADCAST } else { frame.to };
+        let values = [to.0, kind(frame), airtime, frame.bytes, uid, nav, flags, packet.map_or(0, flow)];
         self.record(Kind::Frame, now, node.0, values);
         if let Some(packet) = packet.filter(|packet| packet.flow().is_some() && frame.to != BROADCAST) {
             self.note_route(now, node, packet.destination, frame.to);

@@ -251,7 +251,7 @@ impl Mac {
             return;
         };
         let limit = match service.announced {
-            Announced::Never => config.params.short_retry,
+            Announced::Never | Announced::BySelf => config.params.short_retry,
             Announced::NotYet | Announced::Yes => config.params.long_retry,
         };
         let outcome = aggregation.batch.resolve(answer, limit);

@@ -1,0 +1,27 @@
+//! Protection of OFDM: what it needs.
+
+use multihop_radio::params::{Flavour, MacParams, Protection, RadioParams};
+
+use crate::document::Fault;
+use crate::faults::Faults;
+
+/// Refuses protection where there is none.
+pub(super) fn check(radio: &RadioParams, mac: &MacParams, faults: &mut Faults<'_>) {
+    let phy = radio.phy;
+    let is_mixed = [true, false].map(|ofdm| phy.rate_indices().any(|rate| phy.is_ofdm(rate) == ofdm));
+    let reason = if is_mixed != [true, true] {
+        format!("with phy = {:?}: only 802.11g needs it", phy.name)
+    } else if mac.flavour == Flavour::Ns2 {
+        "with flavour = \"ns2\", which has none".to_owned()
+    } else if phy.is_ofdm(radio.basic_rate) {
+        format!("with basic_rate = {:?}, which 802.11b does not hear", phy.rate(radio.basic_rate).name)
+    } else if mac.edca.is_some() {
+        "with edca".to_owned()
+    } else {
+        return;
+    };
+    if mac.protection == Protection::CtsToSelf {
+        let message = format!("found \"cts-to-self\", allowed: \"off\" {reason}");
+        faults.push(Fault::at_key("mac.protection", message));
+    }
+}
