@@ -15,6 +15,8 @@ pub struct Control {
     gain: f64,
     correction: f64,
     every: f64,
+    /// Segments that travel together: more than one where radios aggregate.
+    batch: f64,
     most: f64,
     stage: Stage,
     /// Round trip with empty queues.
@@ -94,6 +96,7 @@ impl Control {
             gain: config.gain,
             correction: config.correction,
             every: f64::from(config.ack_every),
+            batch: 1.0,
             most,
             stage: Stage::Start { window: FIRST_WINDOW.min(most) },
             base: Lowest::new(MEMORY),
@@ -124,6 +127,19 @@ impl Control {
 
     pub(super) const fn is_starting(&self) -> bool {
         matches!(self.stage, Stage::Start { .. })
+    }
+
+    /// Segments for which one ACK is enough, on paths with few segments in a round trip.
+    pub(super) fn every(&self) -> f64 {
+        self.every * self.batch
+    }
+
+    /// An ACK arrived, together with the one before or alone: what arrives together could have been one.
+    pub(super) fn note_spacing(&mut self, together: bool) {
+        self.batch = match together {
+            true => (self.batch + 1.0).min(MOST_TOGETHER),
+            false => self.batch - (self.batch - 1.0) * FORGOTTEN,
+        };
     }
 
     /// The shortest round trip.
@@ -172,7 +188,7 @@ impl Control {
             }
             Stage::Start { window } => Stage::Steady { rate: window / round, error: 0.0, spare: 0.0 },
             Stage::Steady { rate, spare, .. } => {
-                let interval = self.every + rate * base.as_secs_f64();
+                let interval = self.every() + rate * base.as_secs_f64();
                 let target = self.target(rate);
                 let backlog = rate * self.queueing.as_secs_f64();
                 if rate * new < target * ALMOST_EMPTY {
@@ -202,7 +218,7 @@ impl Control {
 
     /// Segments in queues at which the rate rests.
     fn target(&self, rate: f64) -> f64 {
-        self.backlog + rate * self.allowed.as_secs_f64()
+        self.backlog * self.batch + rate * self.allowed.as_secs_f64()
     }
 
     /// No rate is far above that of arrivals, or needs a window beyond its bounds.
@@ -251,6 +267,10 @@ const LEAST_WINDOW: f64 = 0.25;
 const REUSE_HOPS: f64 = 4.0;
 /// Segments in a shortest round trip up to which a flow may grow at once if it sees no queue.
 const SPARSE: f64 = 0.5;
+/// Bound on the segments that are taken to travel together.
+const MOST_TOGETHER: f64 = 8.0;
+/// Share of what is above one that an ACK alone takes away.
+const FORGOTTEN: f64 = 1.0 / 64.0;
 /// Share of that backlog that counts as none.
 const ALMOST_EMPTY: f64 = 0.25;
 /// How many times that backlog a pause makes room for.
@@ -273,3 +293,22 @@ const DRAIN_EVERY: Duration = Duration::from_secs(5);
 const LONGEST: Duration = Duration::from_secs(60);
 /// A round trip that takes no time would make the rate infinite, s.
 const SHORTEST: f64 = 1e-9;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn acks_that_arrive_together_let_one_cover_more() {
+        let mut control = Control::new(&Config::default());
+        (0..100).for_each(|_| control.note_spacing(false));
+        assert_eq!(control.every().to_bits(), 8.0_f64.to_bits(), "nothing changes where none do");
+        control.note_spacing(true);
+        assert!((control.every() - 16.0).abs() < 1e-9);
+        (0..100).for_each(|_| control.note_spacing(true));
+        assert!((control.every() - 64.0).abs() < 1e-9);
+        assert!((control.target(0.0) - 3.2).abs() < 1e-9, "eight times the backlog");
+        (0..400).for_each(|_| control.note_spacing(false));
+        assert!(control.every() < 8.2);
+    }
+}

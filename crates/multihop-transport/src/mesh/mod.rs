@@ -45,6 +45,8 @@ pub struct End {
     recv: Receiver,
     control: Control,
     rtt: RttEstimator,
+    /// When the newest ACK arrived.
+    heard: Instant,
     /// When the next segment may leave.
     pace: Instant,
     /// Only probes leave until a transmission from this one on is acknowledged.
@@ -90,6 +92,7 @@ impl End {
             recv: Receiver::new(&config, Share::of(pool)),
             control: Control::new(&config),
             rtt: RttEstimator::new(config.rto()),
+            heard: Instant::ZERO,
             pace: Instant::ZERO,
             frozen: None,
             probe_due: false,
@@ -288,6 +291,10 @@ impl End {
         if answered || self.send.is_empty() {
             self.frozen = None;
         }
+        if !self.control.is_starting() {
+            self.control.note_spacing(now.saturating_since(self.heard) <= AT_ONCE);
+        }
+        self.heard = now;
         let queueing = Duration::from_micros(ack.delay.into());
         self.control.on_ack(now, Report { arrived: news.arrived, queueing, is_limited });
         if news.freed > 0 {
@@ -406,7 +413,14 @@ impl End {
             return 1;
         }
         let quarter = u8::try_from(self.whole_window() / 4).unwrap_or(u8::MAX);
-        quarter.clamp(self.config.ack_every, MOST_PER_ACK.max(self.config.ack_every))
+        let most = MOST_PER_ACK.max(self.config.ack_every);
+        quarter.clamp(self.least_per_ack().min(most), most)
+    }
+
+    /// The same on paths with few segments in a round trip.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "as saturates")]
+    fn least_per_ack(&self) -> u8 {
+        self.control.every() as u8
     }
 
     /// The shortest wait for the pace: several segments that are due within it leave together.
@@ -457,5 +471,7 @@ const LEAST_TOGETHER: u64 = 4;
 const QUEUED_ROUNDS: f64 = 8.0;
 /// Time without a transmission that may be made up for.
 const BURST: Duration = Duration::from_millis(1);
+/// ACKs that arrive within this time came in one frame: the shortest exchange of a frame and its ACK takes longer.
+const AT_ONCE: Duration = Duration::from_micros(100);
 /// Segments in an ACK, at most.
 const MOST_PER_ACK: u8 = 64;
