@@ -81,7 +81,7 @@ def attack(
     time.sleep(1)
     after = {name: vias(name, genuine[name]) for name in hosts}
     alive = all(daemon.poll() is None for daemon in daemons)
-    status = json.loads(in_namespace(middle, str(options.multihop), "route", "status"))
+    status = json.loads(in_namespace(middle, str(options.multihop), "route", "status", "--json"))
     memory = peak_memory(daemons[1].pid)
     print(f"{options.datagrams} datagrams in {seconds:.1f} s; daemons alive: {alive}")
     kept = "the same" if after == before else "others"

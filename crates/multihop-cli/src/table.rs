@@ -86,6 +86,17 @@ pub(crate) fn compared(heading: &[String], rows: &[Vec<String>], width: Option<u
     format!("{table}\n{hidden}")
 }
 
+#[cfg(target_os = "linux")]
+/// Rows of words. The columns at the right are the first to be hidden for want of width.
+pub(crate) fn of_words(heading: &[String], rows: &[Vec<String>], width: Option<usize>) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::ASCII_MARKDOWN);
+    table.set_header(heading).add_rows(rows);
+    let least_first: Vec<_> = (1..heading.len()).rev().collect();
+    let hidden = fit(&mut table, &least_first, width);
+    format!("{table}\n{hidden}")
+}
+
 /// Hides columns, in the given order, until the table fits; returns a line that says so.
 fn fit(table: &mut Table, least_first: &[usize], width: Option<usize>) -> String {
     let Some(width) = width else { return String::new() };

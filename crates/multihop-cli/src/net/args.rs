@@ -431,10 +431,19 @@ pub(crate) struct RouteArgs {
 /// What `multihop route` can be asked.
 #[derive(Clone, Copy, Subcommand)]
 pub(crate) enum RouteQuestion {
-    /// Print the state of the running daemon as one JSON document, or show it in a page.
+    /// Print the state of the running daemon, or show it in a page.
     Status {
+        /// Print one JSON document.
+        #[arg(long)]
+        json: bool,
         /// Serve a page with the state, which changes while one looks, at this address.
-        #[arg(long, value_name = "ADDRESS:PORT", num_args = 0..=1, default_missing_value = "127.0.0.1:8698")]
+        #[arg(
+            long,
+            value_name = "ADDRESS:PORT",
+            num_args = 0..=1,
+            default_missing_value = "127.0.0.1:8698",
+            conflicts_with = "json"
+        )]
         page: Option<SocketAddr>,
     },
     /// Remove the routes that a killed daemon has left.

@@ -10,6 +10,8 @@ mod recv;
 mod route;
 #[cfg(target_os = "linux")]
 mod route_page;
+#[cfg(target_os = "linux")]
+mod route_status;
 mod send;
 mod settings;
 mod tunnel;

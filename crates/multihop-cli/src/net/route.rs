@@ -8,21 +8,18 @@ use multihop_route::{Config, Family, Key, RouteError, Routing, Stop, flush, run,
 use multihop_scenario::{RouterProtocol, RouterSettings, Source};
 
 use super::args::{RouteArgs, RouteQuestion};
-use super::{log, route_page};
-use crate::terminal::{Verbosity, note};
+use super::{log, route_page, route_status};
+use crate::terminal::{self, Verbosity, note};
 use crate::{CommandError, output};
 
 /// Runs the daemon until a signal ends it, or asks it something.
 pub(crate) fn route(args: &RouteArgs, verbosity: Verbosity) -> Result<(), CommandError> {
     let family = family(args.ipv6);
     match args.question {
-        Some(RouteQuestion::Status { page: Some(address) }) => {
+        Some(RouteQuestion::Status { page: Some(address), .. }) => {
             return Ok(route_page::serve(address, family)?);
         }
-        Some(RouteQuestion::Status { page: None }) => {
-            let text = status(family).with_context(|| no_daemon(family))?;
-            return Ok(output::line(format_args!("{}", text.trim_end()))?);
-        }
+        Some(RouteQuestion::Status { page: None, json }) => return Ok(show_status(family, json)?),
         Some(RouteQuestion::Flush) => {
             let removed = flush(family).context("cannot remove the routes")?;
             return Ok(output::line(format_args!("removed {removed} routes"))?);
@@ -46,6 +43,15 @@ pub(crate) fn route(args: &RouteArgs, verbosity: Verbosity) -> Result<(), Comman
         // A signal is how a daemon ends.
         result => Ok(result.map_err(anyhow::Error::from)?),
     }
+}
+
+fn show_status(family: Family, json: bool) -> anyhow::Result<()> {
+    let document = status(family).with_context(|| no_daemon(family))?;
+    if json {
+        return output::line(format_args!("{}", document.trim_end()));
+    }
+    let state = serde_json::from_str(&document).context("the daemon's answer is not JSON")?;
+    output::line(format_args!("{}", route_status::text(&state, terminal::width_of_output())))
 }
 
 /// The configuration: the file, and the options on top of it.

@@ -33,7 +33,7 @@ fn start_in(namespace: &Namespace, args: &[&str]) -> Child {
 }
 
 fn status(namespace: &Namespace) -> Option<Value> {
-    let output = multihop_in(namespace, &["route", "status"]);
+    let output = multihop_in(namespace, &["route", "status", "--json"]);
     (code(&output) == 0).then(|| serde_json::from_str(stdout(&output)).unwrap())
 }
 
@@ -79,6 +79,8 @@ fn routes_of_a_killed_daemon_go_with_the_next_start_or_by_command() {
     let shown = status(&left).unwrap();
     assert_eq!(shown["main_address"], "10.0.1.1");
     assert_eq!(shown["routes"]["192.168.7.0/24"]["via"], "10.0.1.2");
+    let text = multihop_in(&left, &["route", "status"]);
+    assert!(stdout(&text).contains("| 192.168.7.0/24 | 10.0.1.2 | veth-a |"), "{}", stdout(&text));
 
     killed.kill().unwrap();
     killed.wait().unwrap();
@@ -114,7 +116,7 @@ fn a_daemon_of_ipv6_is_asked_and_its_routes_are_flushed_by_an_option() {
         stdout(&left.run(list).unwrap().unwrap()).to_owned()
     };
     eventually("a route", || six().contains("fd00::2 dev veth-a"));
-    let shown = multihop_in(&left, &["route", "status", "--ipv6"]);
+    let shown = multihop_in(&left, &["route", "status", "--json", "--ipv6"]);
     let shown: Value = serde_json::from_str(stdout(&shown)).unwrap();
     assert_eq!(
         (&shown["main_address"], &shown["routes"]["fd00::2/128"]["hops"]),
