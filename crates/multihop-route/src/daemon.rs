@@ -2,6 +2,7 @@
 
 mod report;
 
+use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -127,6 +128,8 @@ struct Daemon {
     events: Events,
     reporter: Reporter,
     sockets: Vec<Open>,
+    /// Interfaces of the configuration that cannot be used, and why.
+    waiting: BTreeMap<String, String>,
     installed: Installed,
     /// What AODV needs besides.
     catcher: Option<Catcher>,
@@ -175,6 +178,7 @@ impl Daemon {
             events: Events::watch().tried("watch the interfaces")?,
             reporter,
             sockets: Vec::new(),
+            waiting: BTreeMap::new(),
             installed: Installed::default(),
             catcher,
             links,
@@ -368,8 +372,19 @@ impl Daemon {
         self.retry_at = None;
         let family = self.router.config().family;
         let all = interfaces().tried("list the interfaces")?;
-        let wanted: Vec<_> =
-            self.router.config().interfaces.iter().filter_map(|name| usable(&all, name, family)).collect();
+        let (mut wanted, mut waiting) = (Vec::new(), BTreeMap::new());
+        for name in &self.router.config().interfaces {
+            match usable(&all, name, family) {
+                Ok(found) => wanted.push(found),
+                Err(reason) => drop(waiting.insert(name.clone(), reason)),
+            }
+        }
+        for (name, reason) in &waiting {
+            if self.waiting.get(name) != Some(reason) {
+                tracing::warn!("waiting for {name}: {reason}");
+            }
+        }
+        self.waiting = waiting;
         self.sockets.retain(|open| {
             let stays = |&(index, name, address): &_| {
                 (open.port.index, &open.name, open.port.address) == (index, name, address)
@@ -447,13 +462,24 @@ impl Daemon {
     }
 }
 
-/// Number, name and first address of an interface that is up. One that is known on its link only is not an address to
-/// which others have routes.
-fn usable<'a>(all: &[Interface], name: &'a String, family: Family) -> Option<(u32, &'a String, IpAddr)> {
-    let interface = all.iter().find(|interface| interface.name == *name && interface.is_up)?;
+/// Number, name and first address of an interface that is up, or what it lacks. An address that is known on its link only
+/// is not one to which others have routes.
+fn usable<'a>(
+    all: &[Interface],
+    name: &'a String,
+    family: Family,
+) -> Result<(u32, &'a String, IpAddr), String> {
+    let Some(interface) = all.iter().find(|interface| interface.name == *name) else {
+        return Err("there is no such interface".to_owned());
+    };
+    if !interface.is_up {
+        return Err("it is down".to_owned());
+    }
     let mut addresses = interface.addresses.iter().map(|one| one.address);
-    let counts = |address: &IpAddr| Family::of(*address) == family && !is_of_link(*address);
-    Some((interface.index, name, addresses.find(counts)?))
+    match addresses.find(|address| Family::of(*address) == family && !is_of_link(*address)) {
+        None => Err(format!("it has no address of {family}")),
+        Some(address) => Ok((interface.index, name, address)),
+    }
 }
 
 trait Tried<T> {

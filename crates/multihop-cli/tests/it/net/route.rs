@@ -2,7 +2,7 @@
 #![cfg(target_os = "linux")]
 
 use std::io::ErrorKind;
-use std::process::{Child, Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -138,7 +138,9 @@ fn a_signal_ends_a_daemon_without_a_trace_and_rights_are_given_up() {
     let (Some(left), Some(right)) = (host(), host()) else { return };
     left.join(("veth-a", "10.0.1.1/24"), &right, ("veth-b", "10.0.1.2/24")).unwrap();
     let mut other = start_in(&right, &daemon(&["veth-b"]));
-    let mut ended = start_in(&left, &daemon(&["veth-a", "--set", "user=nobody"]));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_multihop"));
+    command.args(daemon(&["veth-a", "veth-x", "--set", "user=nobody"])).stderr(Stdio::piped());
+    let ended = left.spawn(&mut command).unwrap();
     eventually("a route", || routes(&left).contains("10.0.1.2"));
     let proc = std::fs::read_to_string(format!("/proc/{}/status", ended.id())).unwrap();
     let field = |name: &str| proc.lines().find_map(|line| line.strip_prefix(name)).unwrap().trim().to_owned();
@@ -149,7 +151,10 @@ fn a_signal_ends_a_daemon_without_a_trace_and_rights_are_given_up() {
     assert_ne!(field("Uid:").split('\t').next(), Some("0"));
     let pid = ended.id().to_string();
     Command::new("kill").args(["-TERM", &pid]).status().unwrap();
-    assert_eq!(ended.wait().unwrap().code(), Some(0));
+    let ended = ended.wait_with_output().unwrap();
+    assert_eq!(code(&ended), 0);
+    let said = stderr(&ended);
+    assert_eq!(said.matches("waiting for veth-x: there is no such interface").count(), 1, "{said}");
     assert_eq!(routes(&left), "");
     other.kill().unwrap();
     other.wait().unwrap();
