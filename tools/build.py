@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-VENV = ROOT / ".venv"
+VENV = Path(os.environ.get("MULTIHOP_VENV", ROOT / ".venv"))
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 WEB = ROOT / "web"
 WASM = "wasm32-unknown-unknown"
@@ -52,7 +52,7 @@ def venv() -> None:
     if stamp.is_file() and stamp.read_text() == digest:
         return
     make_venv()
-    print("installing the Python tools into .venv", flush=True)
+    print(f"installing the Python tools into {shown(VENV)}", flush=True)
     pip("install", "--quiet", "--only-binary", ":all:", *wanted)
     stamp.write_text(digest)
 
@@ -69,7 +69,7 @@ def package() -> None:
     need_cargo()
     web_if_possible()
     venv()
-    wheels = TARGET / "wheels"
+    wheels = VENV / "wheels"
     shutil.rmtree(wheels, ignore_errors=True)
     pip("wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", wheels, ROOT)
     (wheel,) = wheels.glob("multihop-*.whl")
@@ -101,7 +101,7 @@ def install_docs() -> None:
     venv()
     stamp, wanted = VENV / "installed-docs", optional("docs")
     if not stamp.is_file() or stamp.read_text() != "\n".join(wanted):
-        print("installing the tools of the documentation site into .venv", flush=True)
+        print(f"installing the tools of the documentation site into {shown(VENV)}", flush=True)
         pip("install", "--quiet", "--only-binary", ":all:", *wanted)
         stamp.write_text("\n".join(wanted))
 
@@ -184,6 +184,11 @@ def need_cargo() -> None:
     """Raise an error that says where to get Rust if cargo is missing."""
     if shutil.which("cargo") is None:
         raise MissingError("cargo was not found; install Rust from https://rustup.rs")
+
+
+def shown(path: Path) -> str:
+    """A path as it is shown: from the project's folder if it is in it."""
+    return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
 
 
 def bin_dir() -> Path:

@@ -9,10 +9,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from email.parser import HeaderParser
-from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
+import build
+
+ROOT = build.ROOT
 LOCK = ROOT / "web/package-lock.json"
 
 ALLOWED = {
@@ -90,8 +91,8 @@ def is_linked(dependency: dict[str, Any]) -> bool:
 
 
 def wheels() -> Iterator[tuple[str, str]]:
-    """Name and licence of every wheel in .venv."""
-    for file in sorted(ROOT.glob(".venv/lib/python3*/site-packages/*.dist-info/METADATA")):
+    """Name and licence of every wheel in the virtual environment."""
+    for file in sorted(build.VENV.glob("lib/python3*/site-packages/*.dist-info/METADATA")):
         metadata = HeaderParser().parsestr(file.read_text(encoding="utf-8"))
         yield f"{metadata['Name']} {metadata['Version']}", wheel_licence(metadata)
 

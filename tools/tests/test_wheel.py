@@ -17,7 +17,7 @@ SHELLS = ("zsh/site-functions/_multihop", "fish/vendor_completions.d/multihop.fi
 
 @pytest.fixture
 def wheel() -> Path:
-    found = list((build.TARGET / "wheels").glob("multihop-*.whl"))
+    found = list((build.VENV / "wheels").glob("multihop-*.whl"))
     if not found:
         pytest.skip("no wheel; python3 tools/build.py package builds it")
     return found[0]
