@@ -34,7 +34,7 @@ pub(crate) enum Family {
     Moving,
 }
 
-/// 802.11 at 2 Mb/s, RTS before every frame, ranges of 250 and 550 m, ARP as in ns-2. TCP is NewReno with a window of 20
+/// 802.11 at 2 Mb/s unless stated otherwise, RTS before every frame, ranges of 250 and 550 m, ARP as in ns-2. TCP is NewReno with a window of 20
 /// segments of 1460 bytes and an ACK for each. Mobile nodes move by random waypoint in its steady state, at 1 to 20 m/s
 /// without pauses.
 pub(crate) const CASES: &[Case] = &[
@@ -56,6 +56,12 @@ pub(crate) const CASES: &[Case] = &[
     large("mobile-100", 100, 10, 25.0, Family::Moving),
     large("mobile-1000", 1000, 1, 15.0, Family::Moving),
     large("mobile-10000", 10_000, 1, 6.0, Family::Moving),
+    // The same with the radio of 802.11a at 6 Mb/s and the standard's rules.
+    Case {
+        family: None,
+        text: networks::moving_ofdm,
+        ..large("mobile-10000-ofdm", 10_000, 1, 6.0, Family::Moving)
+    },
 ];
 
 const fn small(name: &'static str, nodes: u32, text: fn(Size) -> anyhow::Result<String>) -> Case {

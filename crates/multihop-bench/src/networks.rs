@@ -61,6 +61,12 @@ pub(crate) fn moving(size: Size) -> anyhow::Result<String> {
     with_datagrams(&format!("{}{MOVEMENT}{aodv}", place(size, "")))
 }
 
+/// The same with the radio of 802.11a at 6 Mb/s, and the standard's rules in place of ns-2's.
+pub(crate) fn moving_ofdm(size: Size) -> anyhow::Result<String> {
+    let radio = "radio = { phy = \"802.11a\", rate = \"6M\" }\nmac = { flavour = \"standard\" }\n";
+    Ok(format!("{radio}{}", moving(size)?))
+}
+
 /// Mobile nodes with AODV as in ns-2; one TCP flow for every ten nodes, between arbitrary nodes.
 pub(crate) fn mobile_aodv(size: Size) -> anyhow::Result<String> {
     mobile(size, "protocol = \"aodv\", preset = \"ns2\", link_failure = \"mac\"")

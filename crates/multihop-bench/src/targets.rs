@@ -47,6 +47,7 @@ impl TargetResult {
 pub(crate) fn verdicts(Report { rows, scaling, .. }: &Report) -> Vec<TargetResult> {
     let mut verdicts: Vec<_> = rows.iter().filter_map(against_ns3).collect();
     verdicts.extend(rows.iter().filter_map(events_per_second));
+    verdicts.extend(rows.iter().filter_map(real_time));
     verdicts.extend(growth(rows));
     verdicts.extend(rows.iter().filter_map(memory));
     verdicts.extend(rows.iter().filter_map(memory_over_time));
@@ -71,6 +72,17 @@ fn events_per_second(row: &Row) -> Option<TargetResult> {
     let events = row.events_per_sim_second() / row.seconds_per_sim_second();
     let what = "million events per second of CPU time";
     Some(TargetResult::new(row.scenario, what, events * 1e-6, Bound::AtLeast(5.0)))
+}
+
+/// Networks that must not take longer than the time that they simulate.
+const REAL_TIME: [&str; 2] = ["mobile-10000", "mobile-10000-ofdm"];
+
+fn real_time(row: &Row) -> Option<TargetResult> {
+    let seconds = row.seconds_per_sim_second();
+    let what = "s of CPU time for a simulated second";
+    REAL_TIME
+        .contains(&row.scenario)
+        .then(|| TargetResult::new(row.scenario, what, seconds, Bound::AtMost(1.0)))
 }
 
 /// Costs in a larger network relative to those in the smallest one of its family.
@@ -206,6 +218,15 @@ mod tests {
         assert!(texts[1].ends_with("(target: at least 50, MISSED)"), "{}", texts[1]);
         assert!(texts[2].starts_with("mobile-50-aodv  250.00 million events per second"), "{}", texts[2]);
         assert!(NS3.iter().all(|(name, _)| CASES.iter().any(|case| case.name == *name)));
+    }
+
+    #[test]
+    fn ten_thousand_moving_nodes_must_keep_up_with_real_time() {
+        let texts = texts(vec![row("mobile-1000", 9.0, COST), row("mobile-10000-ofdm", 4.8, COST)]);
+        let real_time: Vec<_> = texts.iter().filter(|text| text.contains("simulated second")).collect();
+        let expected =
+            "mobile-10000-ofdm   1.20 s of CPU time for a simulated second (target: at most 1, MISSED)";
+        assert_eq!(real_time, [expected]);
     }
 
     #[test]
