@@ -74,23 +74,32 @@ fn a_queue_that_hellos_overtake_is_left_for_another_path() {
     }
     left.start(by_delay(&["veth-a", "veth-e"]));
     upper.start(by_delay(&["veth-b", "veth-c"]));
-    lower.start(by_delay(&["veth-f", "veth-g"]));
     right.start(by_delay(&["veth-d", "veth-h"]));
     let [to, above, below] = [[10, 0, 2, 4], [10, 0, 1, 2], [10, 0, 3, 3]].map(IpAddr::from);
-    eventually("routes by both sides", || {
-        left.via(to).is_some() && told(&left, "veth-a").0["hellos"].is_f64()
+    eventually("a route by the upper side", || {
+        left.via(to) == Some(above) && told(&left, "veth-a").0["hellos"].is_f64()
     });
     // To the upper neighbour itself: what waits at the left host does not depend on its route to the right one.
     let sender = left.namespace.run(|| UdpSocket::bind((Ipv4Addr::new(10, 0, 1, 1), 0)).unwrap()).unwrap();
     left.namespace.ip(&format!("route add {above} dev veth-a metric 1")).unwrap();
     sender.set_nonblocking(true).unwrap();
-    eventually("the path without a queue", || {
+    let fill = || {
         for _ in 0..10 {
             let _ = sender.send_to(&[0; 1400], (above, 9));
         }
+    };
+    eventually("a queue that is part of the cost", || {
+        fill();
         let (delay, queue) = told(&left, "veth-a");
         let waits = delay["queue"].as_f64() > Some(0.1) && delay["hellos"].as_f64() < Some(0.1);
-        left.via(to) == Some(below) && waits && queue["kind"] == "tbf" && queue["hellos_wait"] == false
+        // Microseconds.
+        let cost = left.status().unwrap()["routes"]["10.0.2.4/32"]["cost"].as_u64();
+        waits && cost > Some(100_000) && queue["kind"] == "tbf" && queue["hellos_wait"] == false
+    });
+    lower.start(by_delay(&["veth-f", "veth-g"]));
+    eventually("the path without a queue", || {
+        fill();
+        left.via(to) == Some(below)
     });
     assert_eq!(told(&left, "veth-e").0["queue"], Value::Null, "a cable without a queue");
     eventually("the queue is empty", || told(&left, "veth-a").0["queue"].as_f64() < Some(0.01));
