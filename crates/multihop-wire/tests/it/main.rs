@@ -5,6 +5,7 @@ mod babel;
 mod batman;
 mod dsr;
 mod olsr;
+mod olsrv2;
 #[path = "../../../multihop-sim/src/trace/pcapng.rs"]
 mod pcapng;
 mod tshark;
