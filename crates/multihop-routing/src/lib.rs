@@ -7,16 +7,21 @@
 
 extern crate alloc;
 
+mod addresses;
 pub mod agent;
 pub mod aodv;
 pub mod apdr;
 pub mod babel;
 pub mod batman;
 pub mod dsr;
+mod duplicates;
 pub mod message;
 pub mod network;
 pub mod olsr;
 pub mod protocol;
+mod relays;
+mod search;
 mod settings;
+mod table;
 mod usage;
 mod watch;

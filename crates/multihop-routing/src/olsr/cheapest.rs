@@ -1,17 +1,16 @@
-//! Routes of least cost, by Dijkstra's algorithm.
+//! Routes of least cost.
 
-use alloc::collections::BinaryHeap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::cmp::Reverse;
 use core::net::Ipv4Addr;
 
 use multihop_wire::olsr::{Costs, Tc, Willingness};
 
 use super::config::Metric;
 use super::gauges::{ASSUMED, Gauges};
-use super::routes::{Addresses, Detail, Known, Route, Routes};
-use super::table::{self, Table};
+use super::routes::{Detail, Known, Route, Routes};
+use crate::search::{self, Graph, Search};
+use crate::table::{self, Table};
 
 /// The link costs that belong to each node's last TC, by originator.
 pub(super) type Prices = Table<Ipv4Addr, Arc<Costs>>;
@@ -51,38 +50,17 @@ pub(super) struct Priced<'a> {
     pub(super) own_load: &'a [([Ipv4Addr; 2], u32)],
 }
 
-/// A search, with storage that the next one reuses.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Search {
-    places: Addresses<u16>,
-    nodes: Vec<Node>,
-    open: BinaryHeap<Reverse<(Rank, u16)>>,
-}
-
-/// A node that has been reached.
-#[derive(Clone, Copy, Debug)]
-struct Node {
-    address: Ipv4Addr,
-    rank: Rank,
-    last: Ipv4Addr,
-    /// Whether it forwards packets.
-    relays: bool,
-}
-
-/// The lower rank wins: by cost, then by hops, then by the address of the first hop.
-type Rank = (u64, u8, Ipv4Addr);
-
 impl Routes {
     /// Recomputes the routes of least cost.
     pub(super) fn find_cheapest(&mut self, known: &Known<'_>, priced: Priced<'_>, search: &mut Search) {
-        search.run(known, priced);
-        search.nodes.sort_unstable_by_key(|node| node.address);
+        let nodes = search.run(&Links { known, priced });
         self.list.clear();
         self.details.clear();
-        table::make_room(&mut self.list, search.nodes.len());
-        for &Node { address: destination, rank: (cost, hops, next_hop), last, .. } in &search.nodes {
+        table::make_room(&mut self.list, nodes.len());
+        for node in nodes {
+            let (destination, next_hop, hops) = (node.address, node.next_hop(), node.hops());
             self.list.push(Route { destination, next_hop, hops });
-            self.details.push(Detail { cost, last });
+            self.details.push(Detail { cost: node.cost(), last: node.last });
         }
     }
 
@@ -107,50 +85,29 @@ impl Routes {
     }
 }
 
-impl Search {
-    fn run(&mut self, known: &Known<'_>, priced: Priced<'_>) {
-        self.places.clear();
-        self.nodes.clear();
-        self.open.clear();
-        for neighbour in known.neighbours.list() {
+/// The information sets with the costs of links.
+struct Links<'a> {
+    known: &'a Known<'a>,
+    priced: Priced<'a>,
+}
+
+impl Graph for Links<'_> {
+    fn own(&self) -> Ipv4Addr {
+        self.known.own
+    }
+
+    fn each_neighbour(&self, mut each: impl FnMut(search::Neighbour)) {
+        for neighbour in self.known.neighbours.list() {
             if let Some(via) = neighbour.via {
-                let cost = priced.neighbour(known.own, neighbour.main, via);
+                let cost = self.priced.neighbour(self.known.own, neighbour.main, via);
                 let relays = neighbour.willingness > Willingness::NEVER;
-                self.reach(neighbour.main, (cost, 1, via), known.own, relays);
+                each(search::Neighbour { address: neighbour.main, via, cost, relays });
             }
-        }
-        while let Some(Reverse((rank, at))) = self.open.pop() {
-            let node = self.nodes[usize::from(at)];
-            // A better path to the node has been found since.
-            if node.rank != rank || !node.relays {
-                continue;
-            }
-            let (cost, hops, next_hop) = rank;
-            let Some(hops) = hops.checked_add(1) else { continue };
-            known.each_link(priced, node.address, |to, price| {
-                if to != known.own {
-                    self.reach(to, (cost + price, hops, next_hop), node.address, true);
-                }
-            });
         }
     }
 
-    fn reach(&mut self, address: Ipv4Addr, rank: Rank, last: Ipv4Addr, relays: bool) {
-        let Ok(new) = u16::try_from(self.nodes.len()) else { return };
-        if address.is_unspecified() {
-            return;
-        }
-        let at = self.places.at_or(address, new);
-        if at == new {
-            self.nodes.push(Node { address, rank, last, relays });
-        } else {
-            let node = &mut self.nodes[usize::from(at)];
-            if rank >= node.rank {
-                return;
-            }
-            (node.rank, node.last) = (rank, last);
-        }
-        self.open.push(Reverse((rank, at)));
+    fn each_link(&self, from: Ipv4Addr, each: impl FnMut(Ipv4Addr, u64)) {
+        self.known.each_link(self.priced, from, each);
     }
 }
 

@@ -167,7 +167,7 @@ impl Settings for Config {
             None => self.hops_keys(keys),
             Some(metric) => {
                 metric.keys(keys);
-                self.hysteresis_key("link_hysteresis", keys);
+                hysteresis_key("link_hysteresis", &mut self.hysteresis, keys);
             }
         }
     }
@@ -250,19 +250,9 @@ impl Config {
         if keys.about(about).whole("tc_redundancy", &mut redundancy, 0..=2) {
             self.advertised = LISTS[redundancy];
         }
-        self.hysteresis_key("hysteresis", keys);
+        hysteresis_key("hysteresis", &mut self.hysteresis, keys);
         keys.about("Whether changes of routes in use are counted.")
             .switch("count_changes", &mut self.count_changes);
-    }
-
-    /// Link hysteresis, under the name that it has among the keys of a protocol.
-    fn hysteresis_key(&mut self, name: &'static str, keys: &mut dyn Visitor) {
-        let mut inner = self.hysteresis.unwrap_or_default();
-        let about = "Whether links are used only while most packets arrive, judged by a moving average of packets that \
-                     arrive (1) and do not (0); or a table of its parameters.";
-        if let Some(on) = keys.switch_or_table(name, self.hysteresis.is_some(), &mut inner, about) {
-            self.hysteresis = on.then_some(inner);
-        }
     }
 
     /// When routes of least cost change.
@@ -306,8 +296,28 @@ impl Settings for Hysteresis {
     }
 }
 
+/// Link hysteresis, under the name that it has among the keys of a protocol.
+pub(crate) fn hysteresis_key(
+    name: &'static str,
+    hysteresis: &mut Option<Hysteresis>,
+    keys: &mut dyn Visitor,
+) {
+    let mut inner = hysteresis.unwrap_or_default();
+    let about = "Whether links are used only while most packets arrive, judged by a moving average of packets that \
+                 arrive (1) and do not (0); or a table of its parameters.";
+    if let Some(on) = keys.switch_or_table(name, hysteresis.is_some(), &mut inner, about) {
+        *hysteresis = on.then_some(inner);
+    }
+}
+
 /// Refuses a hold time that is not longer than the interval.
-fn longer(name: &'static str, hold: Duration, than: &str, interval: Duration, keys: &mut dyn Visitor) {
+pub(crate) fn longer(
+    name: &'static str,
+    hold: Duration,
+    than: &str,
+    interval: Duration,
+    keys: &mut dyn Visitor,
+) {
     if hold <= interval {
         let (found, least) = (hold.as_secs_f64(), interval.as_secs_f64());
         keys.refuse(name, format!("found {found}, allowed: more than {than}, {least}"));
@@ -343,6 +353,6 @@ impl Default for Hysteresis {
 }
 
 /// Bounds of the time between messages, s.
-const INTERVAL: RangeInclusive<f64> = 0.1..=1000.0;
+pub(crate) const INTERVAL: RangeInclusive<f64> = 0.1..=1000.0;
 /// Bounds of a validity time, s; the largest is that of the message format (RFC 3626, section 3.3.2).
-const VALIDITY: RangeInclusive<f64> = 0.1..=3968.0;
+pub(crate) const VALIDITY: RangeInclusive<f64> = 0.1..=3968.0;

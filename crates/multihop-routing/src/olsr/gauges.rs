@@ -8,7 +8,7 @@ use multihop_wire::olsr::{Echo, Report};
 
 use super::config::{Clocks, Metric};
 use super::gauge::{Gauge, micros};
-use super::table::Table;
+use crate::table::Table;
 
 /// Measurements by the interface address of the neighbour.
 pub(super) type Gauges = Table<Ipv4Addr, Gauge>;

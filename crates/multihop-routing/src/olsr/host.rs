@@ -12,9 +12,9 @@ use multihop_core::Instant;
 use multihop_wire::olsr::{Body, Hna, Message, Mid};
 
 use super::Agent;
-use super::forwarding::Duplicates;
-use super::table::Table;
 use crate::agent::{NO_FLOW, Routable, Ticket};
+use crate::duplicates::Duplicates;
+use crate::table::Table;
 
 /// What a host announces besides its links.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -153,7 +153,7 @@ impl Agent {
             // DEVIATION olsr-6: whether a message came again over the same interface does not matter.
             Some(host) if !host.announced.interfaces.is_empty() => {
                 host.forwarded.expire(now);
-                host.forwarded.admit(message, now + self.config.duplicate_hold)
+                host.forwarded.admit(message.originator, message.sequence, now + self.config.duplicate_hold)
             }
             _ => is_new,
         }

@@ -6,24 +6,24 @@ use super::config::Hysteresis;
 
 /// The quality of a link.
 #[derive(Clone, Debug)]
-pub(super) struct Quality {
+pub(crate) struct Quality {
     /// In millionths.
     value: u32,
     /// Too many losses to be used (`L_link_pending`).
-    pub(super) pending: bool,
+    pub(crate) pending: bool,
     /// Sequence number of the last packet.
     sequence: u16,
     /// The neighbour's HELLO interval.
     interval: Duration,
     /// When the next packet is considered lost.
-    pub(super) silent_at: Instant,
+    pub(crate) silent_at: Instant,
     /// Packets considered lost since the last one arrived.
     presumed_lost: u16,
 }
 
 impl Quality {
     /// The state after the first packet.
-    pub(super) fn new(hysteresis: Hysteresis, sequence: u16) -> Self {
+    pub(crate) fn new(hysteresis: Hysteresis, sequence: u16) -> Self {
         Self {
             value: hysteresis.scaling,
             pending: true,
@@ -35,7 +35,7 @@ impl Quality {
     }
 
     /// A packet arrived; the missing ones before it, except those already counted, were lost.
-    pub(super) fn packet(&mut self, now: Instant, hysteresis: Hysteresis, sequence: u16, slack: Duration) {
+    pub(crate) fn packet(&mut self, now: Instant, hysteresis: Hysteresis, sequence: u16, slack: Duration) {
         let missing = match sequence.wrapping_sub(self.sequence) {
             // A duplicate, or the neighbour has restarted.
             0 | 0x8000.. => 0,
@@ -54,13 +54,13 @@ impl Quality {
     }
 
     /// A HELLO announced the interval to the next one.
-    pub(super) fn hello(&mut self, now: Instant, interval: Duration, slack: Duration) {
+    pub(crate) fn hello(&mut self, now: Instant, interval: Duration, slack: Duration) {
         self.interval = interval;
         self.listen(now, slack);
     }
 
     /// No packet arrived in time.
-    pub(super) fn silence(&mut self, hysteresis: Hysteresis) {
+    pub(crate) fn silence(&mut self, hysteresis: Hysteresis) {
         self.miss(hysteresis);
         self.presumed_lost = self.presumed_lost.saturating_add(1);
         self.silent_at += self.interval;

@@ -9,7 +9,7 @@ use multihop_wire::olsr::LinkCode;
 
 use super::config::{Config, Hysteresis};
 use super::hysteresis::Quality;
-use super::table;
+use crate::table;
 
 /// Links to neighbours, sorted by address.
 #[derive(Clone, Debug)]

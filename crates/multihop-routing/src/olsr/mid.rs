@@ -5,7 +5,7 @@ use core::net::Ipv4Addr;
 use multihop_core::Instant;
 use multihop_wire::olsr::Mid;
 
-use super::table::Table;
+use crate::table::Table;
 
 // DEVIATION olsr-1: a node of a simulation has one interface, and so declares no others; a host does.
 /// Main addresses by interface address.

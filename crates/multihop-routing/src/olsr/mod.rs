@@ -14,12 +14,13 @@ use multihop_core::{DropReason, Duration, Instant, Machine, Rng, Timers, earlies
 use multihop_wire::olsr::{Body, Message, Packet, TimeCode};
 
 use crate::agent::{Input, Output, Routable, RouteChanges, RoutingAgent};
+use crate::duplicates::Duplicates;
 use crate::message::Message as RoutingMessage;
 use crate::network::{AgentConfig, AgentTable, Network, STREAM};
 use crate::usage::{Turn, Usage};
 use crate::watch::{Reach, Watch};
 
-use forwarding::{Duplicates, Outbox};
+use forwarding::Outbox;
 use gauge::micros;
 use links::Links;
 use mid::Interfaces;
@@ -32,14 +33,14 @@ use topology::{News, Topology};
 use two_hops::TwoHops;
 
 mod cheapest;
-mod config;
+pub(crate) mod config;
 mod forwarding;
 mod gauge;
 mod gauges;
 mod held;
 mod hello;
 mod host;
-mod hysteresis;
+pub(crate) mod hysteresis;
 mod links;
 mod metric;
 mod mid;
@@ -47,7 +48,6 @@ mod mpr;
 mod neighbours;
 mod pricing;
 mod routes;
-mod table;
 mod tc;
 mod timers;
 mod topology;
@@ -256,7 +256,8 @@ impl Agent {
         if !self.has_room(message) {
             return;
         }
-        let is_new = self.duplicates.admit(message, now + self.config.duplicate_hold);
+        let is_new =
+            self.duplicates.admit(message.originator, message.sequence, now + self.config.duplicate_hold);
         if is_new {
             self.learn(now, message);
         } else {

@@ -6,7 +6,7 @@ use core::net::Ipv4Addr;
 use multihop_wire::olsr::Willingness;
 
 use super::links::Links;
-use super::table::{self, Table};
+use crate::table::{self, Table};
 
 /// Neighbours, sorted by main address.
 #[derive(Clone, Debug, Default)]

@@ -8,12 +8,13 @@ use multihop_core::{Duration, Instant};
 use multihop_wire::olsr::{Body, Costs, Message, Report, Tc};
 
 use super::Agent;
-use super::cheapest::{Order, Orders, Priced, Prices, Search};
+use super::cheapest::{Order, Orders, Priced, Prices};
 use super::config::Metric;
 use super::gauges::Gauges;
 use super::held::Held;
 use super::routes::{Known, Routes};
 use crate::agent::Routable;
+use crate::search::Search;
 
 /// The state of a node that chooses routes by cost.
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@ use core::net::Ipv4Addr;
 use multihop_core::Instant;
 use multihop_wire::olsr::Tc;
 
-use super::table::Table;
+use crate::table::Table;
 
 /// The links that TCs announce, by originator.
 ///

@@ -7,7 +7,7 @@ use core::ops::Range;
 use multihop_core::Instant;
 use multihop_wire::olsr::NeighbourType;
 
-use super::table;
+use crate::table;
 
 /// Symmetric neighbours of symmetric neighbours.
 ///

@@ -9,7 +9,7 @@ use multihop_core::Instant;
 ///
 /// Stored by columns: searches read only keys.
 #[derive(Clone, Debug)]
-pub(super) struct Table<K, V = ()> {
+pub(crate) struct Table<K, V = ()> {
     keys: Vec<K>,
     values: Vec<V>,
     expiries: Vec<Instant>,
@@ -19,47 +19,47 @@ pub(super) struct Table<K, V = ()> {
 }
 
 impl<K: Copy + Ord, V> Table<K, V> {
-    pub(super) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self { keys: Vec::new(), values: Vec::new(), expiries: Vec::new(), due: Instant::FAR_FUTURE }
     }
 
     /// When [`expire`](Self::expire) may have something to remove.
-    pub(super) fn due(&self) -> Option<Instant> {
+    pub(crate) fn due(&self) -> Option<Instant> {
         (!self.keys.is_empty()).then_some(self.due)
     }
 
-    pub(super) fn keys(&self) -> &[K] {
+    pub(crate) fn keys(&self) -> &[K] {
         &self.keys
     }
 
     /// In the order of keys.
-    pub(super) fn values(&self) -> &[V] {
+    pub(crate) fn values(&self) -> &[V] {
         &self.values
     }
 
     /// Keys and values, in the order of keys.
-    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (K, &mut V)> {
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (K, &mut V)> {
         self.keys.iter().copied().zip(&mut self.values)
     }
 
     /// In the order of keys.
-    pub(super) fn expiries(&self) -> &[Instant] {
+    pub(crate) fn expiries(&self) -> &[Instant] {
         &self.expiries
     }
 
-    pub(super) fn get(&self, key: K) -> Option<&V> {
+    pub(crate) fn get(&self, key: K) -> Option<&V> {
         self.keys.binary_search(&key).ok().map(|at| &self.values[at])
     }
 
     /// The indices of the tuples with a key, assumed to be few.
-    pub(super) fn range_of(&self, key: K) -> Range<usize> {
+    pub(crate) fn range_of(&self, key: K) -> Range<usize> {
         let from = self.keys.partition_point(|&other| other < key);
         let len = self.keys[from..].iter().take_while(|&&other| other == key).count();
         from..from + len
     }
 
     /// Adds or replaces the tuple with a key; returns whether it was added.
-    pub(super) fn put(&mut self, key: K, value: V, expires: Instant) -> bool {
+    pub(crate) fn put(&mut self, key: K, value: V, expires: Instant) -> bool {
         self.due = self.due.min(expires);
         match self.keys.binary_search(&key) {
             Ok(at) => {
@@ -75,7 +75,7 @@ impl<K: Copy + Ord, V> Table<K, V> {
     }
 
     /// Adds a tuple after those with the same key.
-    pub(super) fn add(&mut self, key: K, value: V, expires: Instant) {
+    pub(crate) fn add(&mut self, key: K, value: V, expires: Instant) {
         self.due = self.due.min(expires);
         let at = self.keys.partition_point(|&other| other <= key);
         self.insert(at, key, value, expires);
@@ -88,7 +88,7 @@ impl<K: Copy + Ord, V> Table<K, V> {
     }
 
     /// Removes the tuple with a key; returns whether there was one.
-    pub(super) fn remove(&mut self, key: K) -> bool {
+    pub(crate) fn remove(&mut self, key: K) -> bool {
         match self.keys.binary_search(&key) {
             Ok(at) => self.keep_in(at..at + 1, |_, _| false),
             Err(_) => false,
@@ -96,7 +96,7 @@ impl<K: Copy + Ord, V> Table<K, V> {
     }
 
     /// Removes the tuples in a range that `keep` rejects; returns whether there were any.
-    pub(super) fn keep_in(&mut self, range: Range<usize>, keep: impl Fn(&V, Instant) -> bool) -> bool {
+    pub(crate) fn keep_in(&mut self, range: Range<usize>, keep: impl Fn(&V, Instant) -> bool) -> bool {
         let mut kept = range.start;
         for at in range.clone() {
             if keep(&self.values[at], self.expiries[at]) {
@@ -117,7 +117,7 @@ impl<K: Copy + Ord, V> Table<K, V> {
     }
 
     /// Removes expired tuples; returns whether there were any.
-    pub(super) fn expire(&mut self, now: Instant) -> bool {
+    pub(crate) fn expire(&mut self, now: Instant) -> bool {
         if now < self.due {
             return false;
         }
@@ -127,18 +127,18 @@ impl<K: Copy + Ord, V> Table<K, V> {
     }
 }
 
-pub(super) fn insert<T>(column: &mut Vec<T>, at: usize, item: T) {
+pub(crate) fn insert<T>(column: &mut Vec<T>, at: usize, item: T) {
     make_room(column, column.len() + 1);
     column.insert(at, item);
 }
 
-pub(super) fn push<T>(column: &mut Vec<T>, item: T) {
+pub(crate) fn push<T>(column: &mut Vec<T>, item: T) {
     make_room(column, column.len() + 1);
     column.push(item);
 }
 
 /// Replaces a range of items.
-pub(super) fn replace<T>(
+pub(crate) fn replace<T>(
     column: &mut Vec<T>,
     range: Range<usize>,
     items: impl IntoIterator<Item = T, IntoIter: ExactSizeIterator>,
@@ -149,7 +149,7 @@ pub(super) fn replace<T>(
 }
 
 /// Ensures a capacity of at least `len`.
-pub(super) fn make_room<T>(column: &mut Vec<T>, len: usize) {
+pub(crate) fn make_room<T>(column: &mut Vec<T>, len: usize) {
     if len > column.capacity() {
         resize(column, room_for::<T>(len));
     }
@@ -157,7 +157,7 @@ pub(super) fn make_room<T>(column: &mut Vec<T>, len: usize) {
 
 /// Frees most of the memory of a column that has become much shorter: each node has many neighbours
 /// at some time, but not all nodes at the same time.
-pub(super) fn shrink<T>(column: &mut Vec<T>) {
+pub(crate) fn shrink<T>(column: &mut Vec<T>) {
     let room = room_for::<T>(column.len() + 1);
     if column.capacity() > room_for::<T>(room + 1) {
         resize(column, room);
