@@ -1047,20 +1047,6 @@ class RoutingHysteresis(TypedDict, total=False):
     scaling: float
     """Weight of the latest packet. Default: 0.5."""
 
-class RoutingLinkHysteresis(TypedDict, total=False):
-    """Whether links are used only while most packets arrive, judged by a moving average of packets that
-    arrive (1) and do not (0); or a table of its parameters. Default: False.
-    """
-
-    high: float
-    """Above this quality a link is used again. Default: 0.8."""
-
-    low: float
-    """Below this quality a link is no longer used. Default: 0.3."""
-
-    scaling: float
-    """Weight of the latest packet. Default: 0.5."""
-
 class RoutingRtt(TypedDict, total=False):
     """Whether the cost of a link grows with its round-trip time (RFC 9616); or a table of its parameters.
     Default: False.
@@ -1088,7 +1074,7 @@ class Routing(TypedDict, total=False):
     Default: 0.
     """
 
-    protocol: Literal["static", "aodv", "dsr", "olsr", "apdr", "apdr-pr", "babel", "batman"]
+    protocol: Literal["static", "aodv", "dsr", "olsr", "olsrv2", "apdr", "apdr-pr", "babel", "batman"]
     """Default: static."""
 
     next_hops: Sequence[Sequence[int | str]]
@@ -1300,6 +1286,17 @@ class Routing(TypedDict, total=False):
     willingness: int
     """Willingness of nodes to carry traffic for others: 0 never, 3 default, 7 always. Default: 3."""
 
+    flooding_willingness: int
+    """Willingness of nodes to forward flooded messages: 0 never, 7 default, 15 always. Default: 7."""
+
+    metric: Literal["airtime", "hops", "delay", "etx"]
+    """What a link costs: airtime is the time that a bit takes on it, by its bit rate and the share of
+    packets that arrive (RFC 7779); hops is the same for all links. Default: airtime.
+    """
+
+    routing_willingness: int
+    """Willingness of nodes to forward data of others: 0 never, 7 default, 15 always. Default: 7."""
+
     clocks: Literal["synchronised", "echoed"]
     """How delays are measured: by the stamps of HELLOs, which needs clocks that agree, or by stamps that
     neighbours echo, which does not. Default: synchronised.
@@ -1313,14 +1310,9 @@ class Routing(TypedDict, total=False):
     hold: float
     """A path in use that exists is not replaced within this time after it was chosen, s. Default: 0.0."""
 
-    link_hysteresis: bool | RoutingLinkHysteresis
+    link_hysteresis: bool | RoutingHysteresis
     """Whether links are used only while most packets arrive, judged by a moving average of packets that
     arrive (1) and do not (0); or a table of its parameters. Default: False.
-    """
-
-    metric: Literal["delay", "etx"]
-    """What a link costs: the average delay of HELLOs, or the expected number of transmissions (ETX).
-    Default: delay.
     """
 
     own_load: bool

@@ -4,7 +4,7 @@ use alloc::sync::Arc;
 use core::iter::Sum;
 use core::net::Ipv4Addr;
 
-use multihop_core::{DropReason, Instant, Machine, Notice};
+use multihop_core::{BitRate, DropReason, Instant, Machine, Notice};
 use multihop_wire::Quoted;
 use multihop_wire::dsr::SourceRoute;
 
@@ -36,6 +36,15 @@ pub trait RoutingAgent: Machine<Input = Input, Output = Output> {
         self.handle(now, Input::Overheard { id, packet: packet.clone() });
         true
     }
+
+    /// Whether the driver is to report the bit rates of links.
+    fn wants_rates(&self) -> bool {
+        false
+    }
+
+    /// The bit rate of data from a neighbour, reported before each message from it. Only if the agent
+    /// [wants it](Self::wants_rates).
+    fn note_rate(&mut self, _from: Ipv4Addr, _rate: BitRate) {}
 
     /// Bytes of the IP packet that carries a message, as a simulation accounts for them.
     fn accounted_len(&self, message: &Message) -> usize {

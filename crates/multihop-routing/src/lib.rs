@@ -18,6 +18,7 @@ mod duplicates;
 pub mod message;
 pub mod network;
 pub mod olsr;
+pub mod olsrv2;
 pub mod protocol;
 mod relays;
 mod search;

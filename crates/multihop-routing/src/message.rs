@@ -4,7 +4,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
-use multihop_wire::{aodv, babel, batman, dsr, olsr, udp};
+use multihop_wire::{aodv, babel, batman, dsr, olsr, olsrv2, udp};
 
 /// A message of a routing protocol.
 ///
@@ -15,6 +15,8 @@ pub enum Message {
     Aodv(aodv::Message),
     /// RFC 3626.
     Olsr(Arc<olsr::Packet>),
+    /// RFC 7181.
+    Olsrv2(Arc<olsrv2::Packet>),
     /// RFC 8966.
     Babel(Arc<babel::Packet>),
     /// B.A.T.M.A.N. IV.
@@ -67,6 +69,10 @@ impl Message {
             Self::Dsr(message) if message.header.request.is_some() => "rreq",
             Self::Dsr(message) if !message.header.replies.is_empty() => "rrep",
             Self::Dsr(_) => "rerr",
+            Self::Olsrv2(packet) => {
+                let floods = packet.messages.iter().any(|message| matches!(message, olsrv2::Message::Tc(_)));
+                if floods { "tc" } else { "hello" }
+            }
             Self::Babel(packet) => babel_kind(packet),
             Self::Batman(_) => "ogm",
             Self::Custom { kind, .. } => kind,
@@ -78,7 +84,12 @@ impl Message {
     pub fn endpoints(&self) -> Option<(Ipv4Addr, Ipv4Addr)> {
         match self {
             Self::Dsr(message) => Some((message.source, message.destination)),
-            Self::Aodv(_) | Self::Olsr(_) | Self::Babel(_) | Self::Batman(_) | Self::Custom { .. } => None,
+            Self::Aodv(_)
+            | Self::Olsr(_)
+            | Self::Olsrv2(_)
+            | Self::Babel(_)
+            | Self::Batman(_)
+            | Self::Custom { .. } => None,
         }
     }
 
@@ -87,6 +98,7 @@ impl Message {
         match self {
             Self::Aodv(message) => IP_AND_UDP + message.wire_len(),
             Self::Olsr(packet) => IP_AND_UDP + packet.len(),
+            Self::Olsrv2(packet) => IP_AND_UDP + packet.wire_len(),
             Self::Babel(packet) => IP_AND_UDP + packet.wire_len(),
             Self::Batman(packet) => IP_AND_UDP + packet.wire_len(),
             Self::Dsr(message) => IP + message.header.accounted_len(),
@@ -109,6 +121,10 @@ impl Message {
             Self::Olsr(packet) => {
                 packet.emit(&mut bytes);
                 olsr::PORT
+            }
+            Self::Olsrv2(packet) => {
+                packet.emit(&mut bytes);
+                olsrv2::PORT
             }
             Self::Babel(packet) => {
                 packet.emit(&mut bytes);

@@ -6,7 +6,7 @@
 use alloc::boxed::Box;
 
 use crate::network::AgentConfig;
-use crate::{aodv, apdr, babel, batman, dsr, olsr};
+use crate::{aodv, apdr, babel, batman, dsr, olsr, olsrv2};
 
 /// The built-in protocols.
 pub static PROTOCOLS: &[Protocol] = &[
@@ -24,6 +24,11 @@ pub static PROTOCOLS: &[Protocol] = &[
         name: "olsr",
         help: "Optimised link state routing (RFC 3626).",
         config: || Box::new(olsr::Config::default()),
+    },
+    Protocol {
+        name: "olsrv2",
+        help: "OLSR version 2 (RFC 7181), with routes of least airtime (RFC 7779).",
+        config: || Box::new(olsrv2::Config::default()),
     },
     Protocol {
         name: "apdr",

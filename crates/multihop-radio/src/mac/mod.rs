@@ -16,7 +16,7 @@ mod retry;
 #[cfg(test)]
 mod tests;
 
-use multihop_core::{Duration, Instant, NodeId, Rng};
+use multihop_core::{BitRate, Duration, Instant, NodeId, Rng};
 
 pub use self::access::{Access, Waiting};
 use self::aggregation::{Aggregation, Sizes};
@@ -379,6 +379,15 @@ impl Mac {
     /// Unicast data frames sent at each rate; `None` if it is fixed.
     pub fn frames_by_rate(&self) -> Option<impl Iterator<Item = (RateIndex, u64)>> {
         self.own.rate_control.as_ref().map(|control| control.sent())
+    }
+
+    /// The bit rate of data to a neighbour: that of the scenario, or the one that rate control uses at present.
+    pub fn bit_rate(&self, to: NodeId, config: &MacConfig) -> BitRate {
+        let rate = match (&config.rates, &self.own.rate_control) {
+            (Some(rates), Some(control)) => control.usual(to, rates),
+            _ => config.airtime.rate(),
+        };
+        config.airtime.phy().rate(rate).bit_rate
     }
 
     /// Whether a category takes a packet that a queue in front of the MAC holds back: none waits, and none is in service

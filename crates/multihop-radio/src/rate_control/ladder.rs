@@ -25,6 +25,10 @@ impl Ladder {
         Self { rate, successes: 0, failures: 0, transmissions: 0, needed, on_trial: false }
     }
 
+    pub(super) const fn rate(&self) -> usize {
+        self.rate
+    }
+
     /// The rate, and whether an RTS must precede the frame.
     pub(super) fn choose(&self, params: &LadderParams) -> (usize, bool) {
         (self.rate, params.rts_after.is_some_and(|failures| self.failures >= failures))

@@ -61,6 +61,11 @@ impl Minstrel {
         }
     }
 
+    /// The rate with the highest throughput.
+    pub(super) const fn fastest(&self) -> usize {
+        self.best.fastest
+    }
+
     /// The rate of a transmission.
     pub(super) fn choose(
         &mut self,

@@ -217,6 +217,17 @@ impl RateControl {
         Choice { rate: rates.list[index], announces }
     }
 
+    /// The rate of packets to a neighbour that try no other. Asking for it changes nothing.
+    pub(crate) fn usual(&self, to: NodeId, rates: &Rates) -> RateIndex {
+        let known = self.neighbours.iter().find(|neighbour| neighbour.node == to);
+        let index = match known.map(|neighbour| &neighbour.state) {
+            None => rates.first,
+            Some(State::Ladder(ladder)) => ladder.rate(),
+            Some(State::Minstrel(minstrel)) => minstrel.fastest(),
+        };
+        rates.list[index]
+    }
+
     /// The outcome of a transmission at the rate that was chosen last.
     pub(crate) fn report(
         &mut self,

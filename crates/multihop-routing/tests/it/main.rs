@@ -6,3 +6,4 @@ mod batman;
 mod dsr;
 mod keys;
 mod olsr;
+mod olsrv2;

@@ -56,7 +56,7 @@ fn the_defaults_are_those_of_the_simulators() {
     assert_eq!(aodv(""), aodv::Config::new(aodv::Preset::Ns2, aodv::LinkFailure::Mac));
     assert_eq!(dsr(""), dsr::Config::default());
     assert_eq!(olsr(""), olsr::Config::um_olsr());
-    for protocol in ["static", "aodv", "dsr", "olsr", "apdr", "apdr-pr", "babel"] {
+    for protocol in ["static", "aodv", "dsr", "olsr", "olsrv2", "apdr", "apdr-pr", "babel", "batman"] {
         let routing = routing(&format!("protocol = \"{protocol}\"\nip_extra = 20"));
         assert_eq!((routing.protocol.name(), routing.ip_extra), (protocol, 20));
     }
@@ -237,7 +237,7 @@ fn keys_of_another_protocol() {
     );
     assert_eq!(
         refused("dsr", "hello_interval = 1"),
-        "x.toml:9:1: routing.hello_interval: is not a key here, allowed with protocol = \"aodv\", \"olsr\", \"apdr\", \"apdr-pr\", \"babel\""
+        "x.toml:9:1: routing.hello_interval: is not a key here, allowed with protocol = \"aodv\", \"olsr\", \"olsrv2\", \"apdr\", \"apdr-pr\", \"babel\""
     );
     assert_eq!(
         refused("olsr", "next_hops = []"),

@@ -1,6 +1,6 @@
 //! The stations, and the effect of signals on them.
 
-use multihop_core::{DropReason, Duration, Instant, NodeId, Rng};
+use multihop_core::{BitRate, DropReason, Duration, Instant, NodeId, Rng};
 use multihop_radio::channel_error::ChannelError;
 use multihop_radio::frame::{BROADCAST, Category, FrameKind, Outgoing, PacketHandle};
 use multihop_radio::mac::{Mac, MacConfig, Passed, Transmission};
@@ -197,6 +197,11 @@ impl Air {
                 context.observer.dropped(context.now, id, packet, DropReason::End);
             }
         }
+    }
+
+    /// The bit rate of data from one node to another.
+    pub(super) fn bit_rate(&self, from: NodeId, to: NodeId) -> BitRate {
+        self.stations[from.index()].mac.bit_rate(to, &self.config)
     }
 
     pub(super) fn queue_len(&self, node: NodeId) -> usize {

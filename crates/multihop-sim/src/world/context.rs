@@ -33,6 +33,8 @@ pub(super) struct Context<'a> {
     pub(super) has_border: bool,
     /// Whether every lost packet must be reported.
     pub(super) reports_losses: bool,
+    /// Whether the agents are told the bit rates of links.
+    pub(super) reports_rates: bool,
     next_uid: u64,
 }
 
@@ -51,6 +53,7 @@ impl<'a> Context<'a> {
             ordered: 0,
             has_border: !scenario.emulation.simulated.is_empty(),
             reports_losses: false,
+            reports_rates: false,
             next_uid: 0,
         }
     }

@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use multihop_core::{DropReason, Instant, NodeId, Notice};
+use multihop_core::{BitRate, DropReason, Instant, NodeId, Notice};
 use multihop_radio::frame::{BROADCAST, Outgoing, PacketHandle};
 use multihop_routing::agent::{Input, NO_FLOW, Output, Overheard, Routable, RouteChanges, Ticket};
 use multihop_routing::message::Message;
@@ -51,6 +51,18 @@ impl Ip {
     /// Whether the routing protocol uses overheard frames.
     pub(super) fn wants_overheard(&self) -> bool {
         self.router.wants_overheard()
+    }
+
+    /// Whether the routing protocol uses the bit rates of links.
+    pub(super) fn wants_rates(&self) -> bool {
+        self.router.wants_rates()
+    }
+
+    /// Tells a node's agent the bit rate of data from a neighbour.
+    pub(super) fn note_rate(&mut self, node: NodeId, from: NodeId, rate: BitRate) {
+        if let Some(agent) = self.router.agent_mut(node) {
+            agent.note_rate(from.addr(), rate);
+        }
     }
 
     /// Sends a packet that originates at this node.

@@ -85,6 +85,7 @@ impl<'a> World<'a> {
             power,
         };
         world.context.reports_losses = world.ends.losses.is_some();
+        world.context.reports_rates = world.ip.wants_rates();
         world.air.reorders = world.air.may_reorder(&world.context);
         world.start();
         world
@@ -230,7 +231,12 @@ impl<'a> World<'a> {
             }
             Direction::Up { from } => match context.packets.get(packet).body {
                 Body::Arp(arp) => ip.receive_arp(context, node, from, arp, packet),
-                Body::Routing { .. } => ip.receive_message(context, node, from, packet),
+                Body::Routing { .. } => {
+                    if context.reports_rates {
+                        ip.note_rate(node, from, air.bit_rate(from, node));
+                    }
+                    ip.receive_message(context, node, from, packet);
+                }
                 Body::Real(_) => ip.receive_real(context, node, from, packet),
                 Body::Ethernet(_) => context.receive_ethernet(node, packet),
                 _ => ip.receive(context, node, from, packet),

@@ -23,13 +23,15 @@ impl Air {
     /// The effect of a signal on a station must not reach other stations before all signals that are passing now have
     /// passed. This holds if SIFS, the earliest response, and the link delay to the layers above are long enough; in the
     /// standard flavour, which may drop a packet at the end of a signal, it does not hold. Nothing may depend on the order
-    /// either: no output that is written line by line, and no monitor of all nodes.
+    /// either: no output that is written line by line, no monitor of all nodes, and no agent that learns another station's
+    /// bit rate.
     pub(super) fn may_reorder(&self, context: &Context<'_>) -> bool {
         let pass = self.medium.longest_delay();
         let mac = &self.config.params;
         let settled_first =
             self.config.contention.sifs > pass && mac.link_delay > pass && mac.flavour == Flavour::Ns2;
-        settled_first && !self.taps && !context.reports_losses && !context.observer.writes()
+        let is_watched = self.taps || context.reports_losses || context.reports_rates;
+        settled_first && !is_watched && !context.observer.writes()
     }
 
     /// Starts a transmission.

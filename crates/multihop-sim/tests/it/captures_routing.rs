@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
 use multihop_core::{NodeId, Notice};
-use multihop_wire::{aodv, dot11, dsr, ipv4, olsr, radiotap, udp};
+use multihop_wire::{aodv, dot11, dsr, ipv4, olsr, olsrv2, radiotap, udp};
 
 use crate::capture::{Capture, tshark_is_missing};
 use crate::notices;
@@ -291,6 +291,85 @@ fn tshark_reads_olsr_as_we_do() {
             text.split(',').filter(|s| !s.is_empty()).map(|s| s.parse().unwrap()).collect()
         };
         assert_eq!([seconds(&row[10]), seconds(&row[11])], olsr_times(packet), "{row:?}");
+    }
+}
+
+fn olsrv2_kind(packet: &olsrv2::Packet) -> &'static str {
+    let floods = packet.messages.iter().any(|message| matches!(message, olsrv2::Message::Tc(_)));
+    if floods { "tc" } else { "hello" }
+}
+
+const OLSRV2: [&str; 11] = [
+    "packetbb.seqnr",
+    "packetbb.msg.type",
+    "packetbb.msg.origaddr4",
+    "packetbb.tlv.validitytime",
+    "packetbb.msg.hoplimit",
+    "packetbb.msg.hopcount",
+    "packetbb.msg.seqnum",
+    "packetbb.tlv.contseqnum",
+    "packetbb.tlv.mprwillingnessflooding",
+    "packetbb.tlv.mprwillingnessrouting",
+    "packetbb.msg.addr.value4",
+];
+
+/// The values of the fields above, by our parser.
+fn olsrv2_row(packet: &olsrv2::Packet) -> Vec<String> {
+    let hello = |message: &olsrv2::Message| match message {
+        olsrv2::Message::Hello(hello) => Some(hello.clone()),
+        olsrv2::Message::Tc(_) => None,
+    };
+    let tc = |message: &olsrv2::Message| match message {
+        olsrv2::Message::Tc(tc) => Some(tc.clone()),
+        olsrv2::Message::Hello(_) => None,
+    };
+    let hellos: Vec<_> = packet.messages.iter().filter_map(hello).collect();
+    let tcs: Vec<_> = packet.messages.iter().filter_map(tc).collect();
+    let heads = packet.messages.iter().map(|message| match message {
+        olsrv2::Message::Hello(hello) => (0, hello.originator, hello.validity),
+        olsrv2::Message::Tc(tc) => (1, tc.originator, tc.validity),
+    });
+    let addresses = packet.messages.iter().flat_map(|message| match message {
+        olsrv2::Message::Hello(hello) => {
+            let neighbours = hello.neighbours.iter().map(|neighbour| neighbour.address);
+            hello.addresses.iter().copied().chain(neighbours).collect::<Vec<_>>()
+        }
+        olsrv2::Message::Tc(tc) => tc.advertised.links.iter().map(|&(to, _)| to).collect(),
+    });
+    vec![
+        list(packet.sequence),
+        list(heads.clone().map(|(kind, ..)| kind)),
+        list(heads.clone().map(|(_, originator, _)| originator)),
+        list(heads.map(|(.., validity)| format!("0x{:02x}", validity.0))),
+        list(tcs.iter().map(|tc| tc.hop_limit)),
+        list(tcs.iter().map(|tc| tc.hop_count)),
+        list(tcs.iter().map(|tc| tc.sequence)),
+        list(tcs.iter().map(|tc| format!("0x{:04x}", tc.advertised.sequence))),
+        list(hellos.iter().map(|hello| hello.willingness.flooding)),
+        list(hellos.iter().map(|hello| hello.willingness.routing)),
+        list(addresses),
+    ]
+}
+
+#[test]
+fn tshark_reads_olsrv2_as_we_do() {
+    let ran = broken_chain("{ protocol = \"olsrv2\" }");
+    let messages: Vec<_> = ip_packets(&ran)
+        .into_iter()
+        .filter_map(|packet| Some((packet.datagram(olsrv2::PORT)?, packet)))
+        .map(|(bytes, packet)| (packet, olsrv2::Packet::parse(&bytes).unwrap()))
+        .collect();
+    assert_eq!(count(&ran, &messages, olsrv2_kind), ran.result.routing.packets);
+    assert_eq!(ran.result.routing.packets.keys().collect::<Vec<_>>(), ["hello", "tc"]);
+    if tshark_is_missing() {
+        return;
+    }
+    let capture = Capture::of(ran, "olsrv2");
+    assert_no_fault(&capture, "packetbb");
+    let rows = capture.read("packetbb", &[], &OLSRV2);
+    assert_eq!(rows.len(), messages.len());
+    for (row, (_, packet)) in rows.iter().zip(&messages) {
+        assert_eq!(*row, olsrv2_row(packet), "{OLSRV2:?}");
     }
 }
 

@@ -59,6 +59,11 @@ impl Router {
         matches!(self, Self::Agents { agents, .. } if agents.agent(0).wants_overheard())
     }
 
+    /// Whether agents use the bit rates of links.
+    pub(super) fn wants_rates(&self) -> bool {
+        matches!(self, Self::Agents { agents, .. } if agents.agent(0).wants_rates())
+    }
+
     /// Changes of routes in use, if the agents count them.
     pub(super) fn route_changes(&self) -> Option<RouteChanges> {
         let Self::Agents { agents, .. } = self else { return None };

@@ -1,0 +1,278 @@
+//! The links of a node with one interface (RFC 6130, sections 7 and 12), and what OLSRv2 remembers of neighbours.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::net::Ipv4Addr;
+
+use multihop_core::{BitRate, Duration, Instant};
+use multihop_wire::olsrv2::{Hello, LinkStatus, MOST_ADDRESSES, Metric, Metrics, Neighbour, Willingness};
+
+use super::airtime::Meter;
+use super::config::{Config, LinkMetric};
+use crate::olsr::Hysteresis;
+use crate::olsr::hysteresis::Quality;
+
+/// Links to neighbours, sorted by address.
+#[derive(Clone, Debug)]
+pub(super) struct Links {
+    list: Vec<Link>,
+    /// No link changes earlier.
+    due: Instant,
+    hold: Duration,
+    slack: Duration,
+    hysteresis: Option<Hysteresis>,
+    metric: LinkMetric,
+}
+
+/// The link to a neighbour.
+#[derive(Clone, Debug)]
+pub(super) struct Link {
+    pub(super) address: Ipv4Addr,
+    /// Whether it was symmetric at the last check.
+    pub(super) symmetric: bool,
+    heard_until: Instant,
+    symmetric_until: Instant,
+    lost_until: Instant,
+    expires: Instant,
+    /// `None` without hysteresis.
+    quality: Option<Box<Quality>>,
+    /// Whether the quality was ever sufficient.
+    accepted: bool,
+    /// `None` if hops are counted.
+    meter: Option<Box<Meter>>,
+    /// What it costs in both directions.
+    pub(super) metrics: Metrics,
+    /// The neighbour's.
+    pub(super) willingness: Willingness,
+    /// Whether the neighbour has chosen this node to forward its messages.
+    pub(super) floods: bool,
+    /// Whether the neighbour has chosen this node to announce it.
+    pub(super) routes: bool,
+}
+
+/// What has changed.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(super) struct Changes {
+    /// What the choice of relays depends on.
+    pub(super) relays: bool,
+    /// What routes depend on.
+    pub(super) routes: bool,
+}
+
+impl Changes {
+    pub(super) const ALL: Self = Self { relays: true, routes: true };
+
+    pub(super) fn add(&mut self, other: Self) {
+        self.relays |= other.relays;
+        self.routes |= other.routes;
+    }
+}
+
+impl Links {
+    pub(super) const fn new(config: &Config) -> Self {
+        Self {
+            list: Vec::new(),
+            due: Instant::FAR_FUTURE,
+            hold: config.neighbour_hold,
+            slack: config.max_jitter,
+            hysteresis: config.hysteresis,
+            metric: config.metric,
+        }
+    }
+
+    pub(super) fn due(&self) -> Option<Instant> {
+        (!self.list.is_empty()).then_some(self.due)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Link> {
+        self.list.iter()
+    }
+
+    pub(super) fn symmetric(&self) -> impl Iterator<Item = &Link> {
+        self.iter().filter(|link| link.symmetric)
+    }
+
+    pub(super) fn get(&self, address: Ipv4Addr) -> Option<&Link> {
+        self.place(address).ok().map(|at| &self.list[at])
+    }
+
+    /// Counts a packet of a known neighbour.
+    pub(super) fn packet(&mut self, now: Instant, from: Ipv4Addr, sequence: u16) {
+        let Ok(at) = self.place(from) else { return };
+        let link = &mut self.list[at];
+        if let Some(meter) = &mut link.meter {
+            meter.packet(sequence);
+        }
+        if let (Some(hysteresis), Some(quality)) = (self.hysteresis, &mut link.quality) {
+            quality.packet(now, hysteresis, sequence, self.slack);
+            self.due = self.due.min(now);
+        }
+    }
+
+    /// The bit rate of data from a neighbour.
+    pub(super) fn set_rate(&mut self, from: Ipv4Addr, rate: BitRate) {
+        if let Ok(at) = self.place(from)
+            && let Some(meter) = &mut self.list[at].meter
+        {
+            meter.set_rate(rate);
+        }
+    }
+
+    /// Handles a HELLO, and what it says of this node. `sequence` is that of its packet.
+    pub(super) fn hello(
+        &mut self,
+        now: Instant,
+        hello: &Hello,
+        said: Option<&Neighbour>,
+        sequence: Option<u16>,
+    ) -> Changes {
+        let Some(at) = self.entry(now, hello.originator, sequence) else { return Changes::default() };
+        let link = &mut self.list[at];
+        let until = now + hello.validity.time();
+        match said.and_then(|said| said.link) {
+            Some(LinkStatus::Lost) => link.symmetric_until = now,
+            Some(LinkStatus::Symmetric | LinkStatus::Heard) => link.symmetric_until = until,
+            None => {}
+        }
+        link.heard_until = until.max(link.symmetric_until);
+        link.expires = link.expires.max(link.heard_until + self.hold);
+        let interval = hello.interval.map(|interval| interval.time());
+        if let Some(meter) = &mut link.meter {
+            meter.hello(now, interval);
+        }
+        if let (Some(quality), Some(interval)) = (&mut link.quality, interval) {
+            quality.hello(now, interval, self.slack);
+        }
+        self.due = self.due.min(now);
+        link.learn(hello, said)
+    }
+
+    /// The MAC reports a link failure.
+    pub(super) fn fail(&mut self, now: Instant, address: Ipv4Addr) {
+        let Ok(at) = self.place(address) else { return };
+        self.list[at].lost_until = now + self.hold;
+        self.due = self.due.min(now);
+    }
+
+    /// Updates all links; returns whether any has become symmetric, or no longer is.
+    pub(super) fn review(&mut self, now: Instant) -> bool {
+        if now < self.due {
+            return false;
+        }
+        let mut changed = false;
+        for link in &mut self.list {
+            if let (Some(hysteresis), Some(quality)) = (self.hysteresis, &mut link.quality) {
+                while quality.silent_at <= now {
+                    quality.silence(hysteresis);
+                }
+                link.accepted |= !quality.pending;
+            }
+            let symmetric = link.status(now) == Some(LinkStatus::Symmetric);
+            changed |= core::mem::replace(&mut link.symmetric, symmetric) != symmetric;
+            if !symmetric {
+                (link.floods, link.routes) = (false, false);
+            }
+        }
+        self.list.retain(|link| now < link.expires);
+        self.due = self.list.iter().map(|link| link.next_change(now)).min().unwrap_or(Instant::FAR_FUTURE);
+        changed
+    }
+
+    /// Measures all links; returns whether a cost has changed.
+    pub(super) fn refresh(&mut self, now: Instant) -> bool {
+        let mut changed = false;
+        for link in &mut self.list {
+            if let Some(meter) = &mut link.meter {
+                let metric = meter.refresh(now);
+                changed |= core::mem::replace(&mut link.metrics.incoming, metric) != metric;
+            }
+        }
+        changed
+    }
+
+    /// The place of a link, which may be a new one with its first packet.
+    fn entry(&mut self, now: Instant, address: Ipv4Addr, sequence: Option<u16>) -> Option<usize> {
+        match self.place(address) {
+            Ok(at) => Some(at),
+            Err(_) if self.list.len() >= MOST => None,
+            Err(at) => {
+                let first = sequence.unwrap_or_default();
+                let quality = self.hysteresis.map(|hysteresis| Box::new(Quality::new(hysteresis, first)));
+                let mut meter = (self.metric == LinkMetric::Airtime).then(|| Box::new(Meter::new()));
+                if let (Some(meter), Some(sequence)) = (&mut meter, sequence) {
+                    meter.packet(sequence);
+                }
+                self.list.insert(at, Link::new(now, address, quality, meter));
+                Some(at)
+            }
+        }
+    }
+
+    fn place(&self, address: Ipv4Addr) -> Result<usize, usize> {
+        self.list.binary_search_by_key(&address, |link| link.address)
+    }
+}
+
+impl Link {
+    fn new(
+        now: Instant,
+        address: Ipv4Addr,
+        quality: Option<Box<Quality>>,
+        meter: Option<Box<Meter>>,
+    ) -> Self {
+        Self {
+            address,
+            symmetric: false,
+            heard_until: now,
+            symmetric_until: now,
+            lost_until: now,
+            expires: now,
+            accepted: quality.is_none(),
+            quality,
+            metrics: Metrics { incoming: meter.is_none().then_some(Metric::MIN), outgoing: None },
+            meter,
+            willingness: Willingness::default(),
+            floods: false,
+            routes: false,
+        }
+    }
+
+    /// Its state; `None` while its quality has not been sufficient yet, so that HELLOs do not list it.
+    pub(super) fn status(&self, now: Instant) -> Option<LinkStatus> {
+        if !self.accepted {
+            return None;
+        }
+        let pending = self.quality.as_ref().is_some_and(|quality| quality.pending);
+        Some(if pending || now < self.lost_until {
+            LinkStatus::Lost
+        } else if now < self.symmetric_until {
+            LinkStatus::Symmetric
+        } else if now < self.heard_until {
+            LinkStatus::Heard
+        } else {
+            LinkStatus::Lost
+        })
+    }
+
+    /// The first instant after now at which its state may change.
+    fn next_change(&self, now: Instant) -> Instant {
+        let silent = self.quality.as_ref().map(|quality| quality.silent_at);
+        let times = [self.lost_until, self.symmetric_until, self.heard_until, self.expires];
+        let times = times.into_iter().chain(silent).filter(|&at| at > now);
+        times.min().unwrap_or(Instant::FAR_FUTURE)
+    }
+
+    /// What a HELLO says of the neighbour, and of this node (RFC 7181, section 15.3).
+    fn learn(&mut self, hello: &Hello, said: Option<&Neighbour>) -> Changes {
+        let outgoing = said.map_or(self.metrics.outgoing, |said| said.link_metrics.incoming);
+        let routes = core::mem::replace(&mut self.metrics.outgoing, outgoing) != outgoing;
+        let willing = core::mem::replace(&mut self.willingness, hello.willingness) != hello.willingness;
+        if let Some(said) = said.filter(|said| said.link == Some(LinkStatus::Symmetric)) {
+            (self.floods, self.routes) = (said.floods, said.routes);
+        }
+        Changes { relays: routes || willing, routes: routes || willing }
+    }
+}
+
+/// Most links: a HELLO lists them all, and the node itself.
+const MOST: usize = MOST_ADDRESSES - 1;
