@@ -15,6 +15,7 @@ from multihop.experiments.validation import (
     mobile,
     ns2_table,
     ofdm,
+    olsrv2,
     one_hop,
     pacing,
     pacing_options,
@@ -45,4 +46,5 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *apdr_networks.EXPERIMENTS,
     *apdr_long.EXPERIMENTS,
     *babel.EXPERIMENTS,
+    *olsrv2.EXPERIMENTS,
 )
