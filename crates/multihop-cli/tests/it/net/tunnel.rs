@@ -175,10 +175,13 @@ fn a_key_stroke_is_echoed_soon() {
         })
         .collect();
     times.sort_unstable();
-    let (median, ninety) = (times[50], times[90]);
-    println!("round trip of a key over a path of 20 ms: median {median:.1?}, 90% {ninety:.1?}");
+    let (tenth, median, ninety) = (times[10], times[50], times[90]);
+    println!(
+        "round trip of a key over a path of 20 ms: 10% {tenth:.1?}, median {median:.1?}, 90% {ninety:.1?}"
+    );
     assert!(median >= Duration::from_millis(20));
-    assert!(median < Duration::from_millis(50), "{times:.1?}");
+    // A key that waits for more data or for an ACK would always wait; on a busy machine only some do.
+    assert!(tenth < Duration::from_millis(50), "{times:.1?}");
 }
 
 #[test]
