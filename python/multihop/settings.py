@@ -1074,7 +1074,7 @@ class Routing(TypedDict, total=False):
     Default: 0.
     """
 
-    protocol: Literal["static", "aodv", "dsr", "olsr", "olsrv2", "apdr", "apdr-pr", "babel", "batman"]
+    protocol: Literal["static", "aodv", "dsr", "olsr", "olsrv2", "apdr", "apdr-pr", "babel", "batman", "hwmp"]
     """Default: static."""
 
     next_hops: Sequence[Sequence[int | str]]
@@ -1352,6 +1352,35 @@ class Routing(TypedDict, total=False):
 
     timeout: float
     """A node that was not heard of for this long is forgotten, s. Default: 200.0."""
+
+    active_path_timeout: float
+    """How long a path is valid after the request or reply that set it, s. Default: 5.12."""
+
+    element_ttl: int
+    """Links that a message may cross. Default: 31."""
+
+    max_preq_retries: int
+    """Further requests for a target that does not reply. Default: 3."""
+
+    net_diameter_traversal_time: float
+    """Time that a message needs to cross the network, s; a request is repeated after twice as long.
+    Default: 0.512.
+    """
+
+    overhead: float
+    """What a frame takes besides its bits, for the airtime metric, s. Default: 0.00018."""
+
+    path_refresh_time: float
+    """A source looks for a path again when it uses it this long before its end, s. Default: 1.0."""
+
+    perr_min_interval: float
+    """Least time between two path errors of a node, s. Default: 0.1024."""
+
+    preq_min_interval: float
+    """Least time between two path requests of a node's own, s. Default: 0.1024."""
+
+    target_only: bool
+    """Whether only targets may reply to requests, or all nodes that know a path. Default: True."""
 
 _Sleep = TypedDict("_Sleep", {"from": "float"}, total=False)
 

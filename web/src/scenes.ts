@@ -24,7 +24,7 @@ export interface Scene {
   set: string;
 }
 
-export const ROUTINGS = ["static", "aodv", "dsr", "olsr", "olsrv2", "apdr", "babel", "batman"];
+export const ROUTINGS = ["static", "aodv", "dsr", "olsr", "olsrv2", "apdr", "babel", "batman", "hwmp"];
 export const TRANSPORTS = ["newreno", "tcp-2", "tcp-3", "cubic", "vegas", "westwood", "tcp-ap", "tcp-cwl", "elfn", "adtcp", "tpa-2", "tpa*-3", "tpa-ap-2", "udp"];
 
 /** What a scene may have, so that a link cannot keep a browser busy. */

@@ -42,9 +42,9 @@ pub trait RoutingAgent: Machine<Input = Input, Output = Output> {
         false
     }
 
-    /// The bit rate of data from a neighbour, reported before each message from it. Only if the agent
-    /// [wants it](Self::wants_rates).
-    fn note_rate(&mut self, _from: Ipv4Addr, _rate: BitRate) {}
+    /// The bit rates of the link to a neighbour, reported before each message from it. Only if the agent
+    /// [wants them](Self::wants_rates).
+    fn note_rates(&mut self, _from: Ipv4Addr, _rates: LinkRates) {}
 
     /// Bytes of the IP packet that carries a message, as a simulation accounts for them.
     fn accounted_len(&self, message: &Message) -> usize {
@@ -60,6 +60,15 @@ pub trait RoutingAgent: Machine<Input = Input, Output = Output> {
     fn route_changes(&self) -> Option<RouteChanges> {
         None
     }
+}
+
+/// The bit rates of data on a link.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct LinkRates {
+    /// From the neighbour.
+    pub incoming: BitRate,
+    /// To it.
+    pub outgoing: BitRate,
 }
 
 /// A data packet that needs a next hop.

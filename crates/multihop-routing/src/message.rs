@@ -4,7 +4,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
-use multihop_wire::{aodv, babel, batman, dsr, olsr, olsrv2, udp};
+use multihop_wire::{aodv, babel, batman, dsr, hwmp, olsr, olsrv2, udp};
 
 /// A message of a routing protocol.
 ///
@@ -21,6 +21,8 @@ pub enum Message {
     Babel(Arc<babel::Packet>),
     /// B.A.T.M.A.N. IV.
     Batman(Arc<batman::Packet>),
+    /// IEEE 802.11-2020, 14.10.
+    Hwmp(Arc<hwmp::Message>),
     /// RFC 4728.
     Dsr(Arc<DsrMessage>),
     /// Any other protocol.
@@ -75,6 +77,11 @@ impl Message {
             }
             Self::Babel(packet) => babel_kind(packet),
             Self::Batman(_) => "ogm",
+            Self::Hwmp(message) => match **message {
+                hwmp::Message::Request(_) => "preq",
+                hwmp::Message::Reply(_) => "prep",
+                hwmp::Message::Error(_) => "perr",
+            },
             Self::Custom { kind, .. } => kind,
         }
     }
@@ -89,6 +96,7 @@ impl Message {
             | Self::Olsrv2(_)
             | Self::Babel(_)
             | Self::Batman(_)
+            | Self::Hwmp(_)
             | Self::Custom { .. } => None,
         }
     }
@@ -101,6 +109,7 @@ impl Message {
             Self::Olsrv2(packet) => IP_AND_UDP + packet.wire_len(),
             Self::Babel(packet) => IP_AND_UDP + packet.wire_len(),
             Self::Batman(packet) => IP_AND_UDP + packet.wire_len(),
+            Self::Hwmp(message) => IP_AND_UDP + message.wire_len(),
             Self::Dsr(message) => IP + message.header.accounted_len(),
             Self::Custom { bytes, .. } => IP_AND_UDP + bytes.len(),
         }
@@ -133,6 +142,10 @@ impl Message {
             Self::Batman(packet) => {
                 packet.emit(&mut bytes);
                 batman::PORT
+            }
+            Self::Hwmp(message) => {
+                message.emit(&mut bytes);
+                hwmp::PORT
             }
             Self::Custom { bytes: payload, .. } => {
                 bytes.extend_from_slice(payload);

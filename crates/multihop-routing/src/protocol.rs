@@ -6,7 +6,7 @@
 use alloc::boxed::Box;
 
 use crate::network::AgentConfig;
-use crate::{aodv, apdr, babel, batman, dsr, olsr, olsrv2};
+use crate::{aodv, apdr, babel, batman, dsr, hwmp, olsr, olsrv2};
 
 /// The built-in protocols.
 pub static PROTOCOLS: &[Protocol] = &[
@@ -49,6 +49,11 @@ pub static PROTOCOLS: &[Protocol] = &[
         name: "batman",
         help: "B.A.T.M.A.N. IV: each node knows only the best neighbour towards every other node.",
         config: || Box::new(batman::Config::default()),
+    },
+    Protocol {
+        name: "hwmp",
+        help: "HWMP, the path selection of mesh stations (IEEE 802.11s), on demand, with paths of least airtime.",
+        config: || Box::new(hwmp::Config::default()),
     },
 ];
 

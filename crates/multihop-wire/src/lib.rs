@@ -23,6 +23,7 @@ pub mod batman;
 pub mod checksum;
 pub mod dot11;
 pub mod dsr;
+pub mod hwmp;
 pub mod icmp;
 pub mod ipv4;
 pub mod mesh;

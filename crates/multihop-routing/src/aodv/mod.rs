@@ -35,7 +35,6 @@ use self::buffer::Buffer;
 use self::discovery::{Discovery, Latencies};
 use self::limit::RateLimit;
 use self::neighbours::Neighbours;
-use self::notices::Peers;
 use self::repair::Repair;
 use self::seen::Seen;
 use self::table::Table;
@@ -43,6 +42,7 @@ use self::timers::Delayed;
 use crate::agent::{Input, Output, RoutingAgent};
 use crate::message::Message as RoutingMessage;
 use crate::network::{AgentConfig, AgentTable, Network, STREAM};
+use crate::peers::Peers;
 
 /// An AODV agent.
 ///

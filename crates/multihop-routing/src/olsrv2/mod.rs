@@ -9,10 +9,10 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
-use multihop_core::{BitRate, DropReason, Duration, Instant, Machine, Rng, Timers, earliest};
+use multihop_core::{DropReason, Duration, Instant, Machine, Rng, Timers, earliest};
 use multihop_wire::olsrv2::{Message, Packet, Tc};
 
-use crate::agent::{Input, Output, Routable, RouteChanges, RoutingAgent};
+use crate::agent::{Input, LinkRates, Output, Routable, RouteChanges, RoutingAgent};
 use crate::duplicates::Duplicates;
 use crate::message::Message as RoutingMessage;
 use crate::network::{AgentConfig, AgentTable, Network, STREAM};
@@ -382,8 +382,8 @@ impl RoutingAgent for Agent {
         self.config.metric == LinkMetric::Airtime
     }
 
-    fn note_rate(&mut self, from: Ipv4Addr, rate: BitRate) {
-        self.links.set_rate(from, rate);
+    fn note_rates(&mut self, from: Ipv4Addr, rates: LinkRates) {
+        self.links.set_rate(from, rates.incoming);
     }
 
     fn route_changes(&self) -> Option<RouteChanges> {

@@ -2,7 +2,7 @@
 
 use alloc::vec;
 
-use multihop_core::Notice;
+use multihop_core::{BitRate, Notice};
 use multihop_wire::olsrv2::{
     Advertised, Hello, LinkStatus, Metric, Metrics, Neighbour, TimeCode, Willingness,
 };
@@ -86,7 +86,8 @@ impl Bench {
 
     /// The bit rate of data from a neighbour.
     fn rate(&mut self, from: u8, bits_per_second: u32) -> &mut Self {
-        self.agent.note_rate(node(from), BitRate(bits_per_second));
+        let incoming = BitRate(bits_per_second);
+        self.agent.note_rates(node(from), LinkRates { incoming, outgoing: BitRate(1) });
         self
     }
 

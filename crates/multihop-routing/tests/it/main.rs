@@ -4,6 +4,7 @@ mod aodv;
 mod babel;
 mod batman;
 mod dsr;
+mod hwmp;
 mod keys;
 mod olsr;
 mod olsrv2;

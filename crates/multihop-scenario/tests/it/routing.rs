@@ -56,7 +56,8 @@ fn the_defaults_are_those_of_the_simulators() {
     assert_eq!(aodv(""), aodv::Config::new(aodv::Preset::Ns2, aodv::LinkFailure::Mac));
     assert_eq!(dsr(""), dsr::Config::default());
     assert_eq!(olsr(""), olsr::Config::um_olsr());
-    for protocol in ["static", "aodv", "dsr", "olsr", "olsrv2", "apdr", "apdr-pr", "babel", "batman"] {
+    for protocol in ["static", "aodv", "dsr", "olsr", "olsrv2", "apdr", "apdr-pr", "babel", "batman", "hwmp"]
+    {
         let routing = routing(&format!("protocol = \"{protocol}\"\nip_extra = 20"));
         assert_eq!((routing.protocol.name(), routing.ip_extra), (protocol, 20));
     }

@@ -2,9 +2,9 @@
 
 use std::net::Ipv4Addr;
 
-use multihop_core::{BitRate, DropReason, Instant, NodeId, Notice};
+use multihop_core::{DropReason, Instant, NodeId, Notice};
 use multihop_radio::frame::{BROADCAST, Outgoing, PacketHandle};
-use multihop_routing::agent::{Input, NO_FLOW, Output, Overheard, Routable, RouteChanges, Ticket};
+use multihop_routing::agent::{Input, LinkRates, NO_FLOW, Output, Overheard, Routable, RouteChanges, Ticket};
 use multihop_routing::message::Message;
 
 use super::action::Action;
@@ -58,10 +58,10 @@ impl Ip {
         self.router.wants_rates()
     }
 
-    /// Tells a node's agent the bit rate of data from a neighbour.
-    pub(super) fn note_rate(&mut self, node: NodeId, from: NodeId, rate: BitRate) {
+    /// Tells a node's agent the bit rates of the link to a neighbour.
+    pub(super) fn note_rates(&mut self, node: NodeId, from: NodeId, rates: LinkRates) {
         if let Some(agent) = self.router.agent_mut(node) {
-            agent.note_rate(from.addr(), rate);
+            agent.note_rates(from.addr(), rates);
         }
     }
 

@@ -30,6 +30,7 @@ mod wires;
 
 use multihop_core::{DropReason, Instant, NodeId, earliest};
 use multihop_radio::frame::PacketHandle;
+use multihop_routing::agent::LinkRates;
 
 use self::action::Action;
 use self::agenda::{Agenda, Direction, Owner};
@@ -233,7 +234,8 @@ impl<'a> World<'a> {
                 Body::Arp(arp) => ip.receive_arp(context, node, from, arp, packet),
                 Body::Routing { .. } => {
                     if context.reports_rates {
-                        ip.note_rate(node, from, air.bit_rate(from, node));
+                        let (incoming, outgoing) = (air.bit_rate(from, node), air.bit_rate(node, from));
+                        ip.note_rates(node, from, LinkRates { incoming, outgoing });
                     }
                     ip.receive_message(context, node, from, packet);
                 }

@@ -4,6 +4,7 @@ mod aodv;
 mod babel;
 mod batman;
 mod dsr;
+mod hwmp;
 mod olsr;
 mod olsrv2;
 #[path = "../../../multihop-sim/src/trace/pcapng.rs"]

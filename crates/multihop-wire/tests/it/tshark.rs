@@ -32,19 +32,32 @@ impl Capture {
 
     /// Adds a frame with a radiotap header: frame n at n ms, with a short preamble at 11 Mb/s.
     fn frame(&mut self, frame: &Frame) {
-        let tsft = self.frames.len() as u64 * 1_000;
         let mut bytes = Vec::new();
-        let rate = radiotap::Rate::Legacy(22);
+        self.radiotap().emit(&mut bytes);
+        frame.emit(&mut bytes);
+        self.frames.push(bytes);
+    }
+
+    fn radiotap(&self) -> radiotap::Header {
         radiotap::Header {
-            tsft,
+            tsft: self.frames.len() as u64 * 1_000,
             short_preamble: true,
-            rate,
+            rate: radiotap::Rate::Legacy(22),
             channel_mhz: 2412,
             channel_flags: 0x00a0,
             aggregate: None,
         }
-        .emit(&mut bytes);
-        frame.emit(&mut bytes);
+    }
+
+    /// Adds an action frame from A to B with this body.
+    pub(crate) fn action(&mut self, body: &[u8]) {
+        let mut bytes = Vec::new();
+        self.radiotap().emit(&mut bytes);
+        let control_and_duration = [0xd0, 0, 0, 0];
+        let header = [&control_and_duration[..], &B.mac(), &A.mac(), &A.mac(), &[0, 0]].concat();
+        let frame = [&header, body].concat();
+        bytes.extend(&frame);
+        bytes.extend(crc32fast::hash(&frame).to_le_bytes());
         self.frames.push(bytes);
     }
 

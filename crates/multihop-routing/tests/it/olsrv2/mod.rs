@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use multihop_core::{BitRate, Duration, Instant, NodeId, Rng};
-use multihop_routing::agent::{Input, Output, RoutingAgent};
+use multihop_routing::agent::{Input, LinkRates, Output, RoutingAgent};
 use multihop_routing::message::Message;
 use multihop_routing::olsrv2::{Agent, Config, LinkMetric};
 use multihop_testkit::{Action, Adapter, Mesh, MeshLink};
@@ -81,7 +81,8 @@ impl Field {
         let mut rng = Rng::stream(seed, "rates", 0);
         for (&(from, to), cost) in &mut self.costs {
             let rate = [6, 9, 12, 18, 24, 36, 48, 54][rng.below(8) as usize] * 1_000_000;
-            self.mesh.call(to, |agent, _| agent.note_rate(address(from), BitRate(rate)));
+            let rates = LinkRates { incoming: BitRate(rate), outgoing: BitRate(1) };
+            self.mesh.call(to, |agent, _| agent.note_rates(address(from), rates));
             *cost = Metric::at_least((1_u32 << 21).div_ceil(rate / 1000)).value().into();
         }
     }
