@@ -12,6 +12,7 @@ from multihop.experiments.validation import (
     bianchi,
     chain,
     edca,
+    hwmp,
     mobile,
     ns2_table,
     ofdm,
@@ -47,4 +48,5 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *apdr_long.EXPERIMENTS,
     *babel.EXPERIMENTS,
     *olsrv2.EXPERIMENTS,
+    *hwmp.EXPERIMENTS,
 )
