@@ -277,7 +277,8 @@ def site() -> Counts:
 def install_tools() -> None:
     """Install programs without which tests are skipped: readers of captures, programs that use networks."""
     packages = {name: name for name in ("tshark", "nginx", "curl", "babeld", "iperf3", "traceroute")}
-    for name, package in {**packages, "nft": "nftables", "sshd": "openssh-server"}.items():
+    packages |= {"nft": "nftables", "sshd": "openssh-server", "ping": "iputils-ping"}
+    for name, package in packages.items():
         path = os.environ.get("PATH", "") + ":/usr/sbin"
         if shutil.which(name, path=path) is None and not build.apt_install(package):
             print(f"{name} is missing and could not be installed: apt-get install {package}", flush=True)

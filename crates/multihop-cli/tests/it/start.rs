@@ -7,7 +7,7 @@ fn examples_are_listed_printed_and_run_by_name() {
     let folder = Folder::new("example");
     let list = multihop(&folder, &["example"]);
     assert_eq!(code(&list), 0);
-    let line = "chain-4             The usual benchmark: one flow over a chain of four hops, ";
+    let line = "chain-4              The usual benchmark: one flow over a chain of four hops, ";
     assert!(stdout(&list).contains(line), "{}", stdout(&list));
     let chain = multihop(&folder, &["example", "chain-4"]);
     assert_eq!(stdout(&chain), include_str!("../../../../scenarios/chain-4.toml"));
