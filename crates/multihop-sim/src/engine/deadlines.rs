@@ -1,82 +1,42 @@
 //! The event queue: the next deadline of everything that can have one.
 //!
 //! Everything that can have a deadline (a station's MAC, a frame in flight, a connection) owns a *slot* with at most
-//! one deadline, which can be moved or removed. Removal is immediate, so the queue holds no stale entries. The queue is
-//! a 4-ary heap of slots, with the position of each slot in it.
+//! one deadline, which can be moved or removed. Removal is immediate, so the queue holds no stale entries.
+//!
+//! The earliest deadlines are in a short sorted list: most deadlines are set for a moment from now, and come first. All
+//! later ones are in a 4-ary heap of slots, with the position of each slot in it.
 
-use multihop_core::{Duration, Instant, NodeId};
-
-/// The order of simultaneous events.
-///
-/// Two stations whose backoff ends in the same slot must both transmit and collide, so timers come before the starts of
-/// signals. A frame that ends as another starts is not disturbed by it, so ends come first.
-#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub(crate) enum Rank {
-    SignalEnd = 0,
-    Timer = 1,
-    SignalStart = 2,
-    Application = 3,
-}
-
-/// A key in the total order of events: instant, rank, node, time of flight (the longest first), slot.
-///
-/// One number, because the queue mostly compares keys. From the most significant bit: 64 bits of nanoseconds, 2 of
-/// rank, 20 of node, 12 of time of flight, 30 of slot.
-#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub(crate) struct Key(u128);
-
-const SLOT_BITS: u32 = 30;
-const SLOT_MASK: u32 = (1 << SLOT_BITS) - 1;
-/// Times of flight are told apart up to 4095 ns, which is 1.2 km.
-const FLIGHT_BITS: u32 = 12;
-const LONGEST_FLIGHT: u64 = (1 << FLIGHT_BITS) - 1;
-const NODE_SHIFT: u32 = SLOT_BITS + FLIGHT_BITS;
-const NODE_MASK: u32 = (1 << (62 - NODE_SHIFT)) - 1;
-
-impl Key {
-    pub(crate) fn new(at: Instant, rank: Rank, node: NodeId, slot: u32) -> Self {
-        debug_assert!(slot <= SLOT_MASK && node.0 <= NODE_MASK);
-        let order = (rank as u64) << 62 | u64::from(node.0) << NODE_SHIFT | u64::from(slot);
-        Self(u128::from(at.as_nanos()) << 64 | u128::from(order))
-    }
-
-    /// Of two bits that reach a node at one instant, the one that left first comes first.
-    pub(crate) fn of_arrival(at: Instant, rank: Rank, node: NodeId, flight: Duration, slot: u32) -> Self {
-        let remaining = LONGEST_FLIGHT - flight.as_nanos().min(LONGEST_FLIGHT);
-        Self(Self::new(at, rank, node, slot).0 | u128::from(remaining << SLOT_BITS))
-    }
-
-    pub(crate) fn at(self) -> Instant {
-        Instant::from_nanos((self.0 >> 64) as u64)
-    }
-
-    #[expect(clippy::cast_possible_truncation, reason = "the node is in the lowest bits after the shift")]
-    pub(crate) fn node(self) -> NodeId {
-        NodeId((self.0 >> NODE_SHIFT) as u32 & NODE_MASK)
-    }
-
-    #[expect(clippy::cast_possible_truncation, reason = "the slot is in the lowest bits")]
-    pub(crate) fn slot(self) -> u32 {
-        self.0 as u32 & SLOT_MASK
-    }
-}
+use super::Key;
 
 /// Deadlines by slot, earliest first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Deadlines {
-    heap: Vec<Key>,
-    /// Position of each slot's key in the heap.
+    /// The earliest deadlines, the first one last. Empty only if there are none at all.
+    near: Vec<Key>,
+    /// A heap of the others, which are all later.
+    far: Vec<Key>,
+    /// Where the key of each slot is: [`ABSENT`], [`NEAR`], or its position in the heap.
     place: Vec<u32>,
     version: u64,
 }
 
 const ABSENT: u32 = u32::MAX;
+const NEAR: u32 = u32::MAX - 1;
+/// Small networks have no more deadlines than this. Longer lists take more time to search than the heap does.
+const MOST_NEAR: usize = 24;
+/// How many stay near when there are too many, or are fetched when there are none.
+const FEWEST_NEAR: usize = 8;
 const CHILDREN: usize = 4;
 
 impl Deadlines {
     /// A queue without deadlines, with capacity for `slots` slots.
     pub(crate) fn with_slots(slots: usize) -> Self {
-        Self { heap: Vec::with_capacity(slots), place: vec![ABSENT; slots], version: 0 }
+        Self {
+            near: Vec::with_capacity(MOST_NEAR + 1),
+            far: Vec::with_capacity(slots),
+            place: vec![ABSENT; slots],
+            version: 0,
+        }
     }
 
     /// Adds a slot.
@@ -88,45 +48,147 @@ impl Deadlines {
     /// The earliest deadline.
     #[inline]
     pub(crate) fn first(&self) -> Option<Key> {
-        self.heap.first().copied()
+        self.near.last().copied()
     }
 
     /// Sets or moves the deadline of the slot in the key.
     pub(crate) fn set(&mut self, key: Key) {
-        let place = self.place[key.slot() as usize];
-        if place == ABSENT {
-            self.heap.push(key);
-            self.sift_up(self.heap.len() - 1, key);
-            return;
-        }
-        let place = place as usize;
-        let before = self.heap[place];
-        if key == before {
-            return;
-        }
-        if key < before {
-            self.sift_up(place, key);
-        } else {
-            self.sift_down(place, key);
+        match self.place[key.slot() as usize] {
+            ABSENT => self.insert(key),
+            NEAR => self.move_near(key),
+            place if key < self.near[0] => {
+                self.remove_far(place as usize);
+                self.insert(key);
+            }
+            place if key < self.far[place as usize] => self.sift_up(place as usize, key),
+            place => self.sift_down(place as usize, key),
         }
     }
 
     /// Changes whenever the earliest deadline changes.
+    #[inline]
     pub(crate) fn version(&self) -> u64 {
         self.version
     }
 
     /// Removes the deadline of `slot`, if it has one.
     pub(crate) fn clear(&mut self, slot: u32) {
-        let place = std::mem::replace(&mut self.place[slot as usize], ABSENT);
-        if place == ABSENT {
+        match std::mem::replace(&mut self.place[slot as usize], ABSENT) {
+            ABSENT => {}
+            NEAR => {
+                self.take_near(self.place_near(slot));
+            }
+            place => self.remove_far(place as usize),
+        }
+    }
+
+    /// The number of deadlines.
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.near.len() + self.far.len()
+    }
+}
+
+/// The list of near deadlines.
+impl Deadlines {
+    #[inline]
+    fn place_near(&self, slot: u32) -> usize {
+        self.near.iter().rposition(|key| key.slot() == slot).expect("a slot that is marked as near")
+    }
+
+    /// Moves one of them.
+    #[inline]
+    fn move_near(&mut self, key: Key) {
+        let mut place = self.place_near(key.slot());
+        let near = &mut self.near[..];
+        let last = near.len() - 1;
+        let was_first = place == last;
+        while place < last && near[place + 1] > key {
+            near[place] = near[place + 1];
+            place += 1;
+        }
+        while place > 0 && near[place - 1] < key {
+            near[place] = near[place - 1];
+            place -= 1;
+        }
+        near[place] = key;
+        self.version += u64::from(was_first || place == last);
+        if place == 0 && self.far.first().is_some_and(|&first| first < key) {
+            self.take_near(0);
+            self.insert(key);
+        }
+    }
+
+    /// Removes one of them.
+    #[inline]
+    fn take_near(&mut self, place: usize) {
+        let last = self.near.len() - 1;
+        self.version += u64::from(place == last);
+        for place in place..last {
+            self.near[place] = self.near[place + 1];
+        }
+        self.near.pop();
+        if last == 0 && !self.far.is_empty() {
+            self.fetch();
+        }
+    }
+
+    /// Adds the deadline of a slot that has none.
+    #[inline]
+    fn insert(&mut self, key: Key) {
+        if !self.far.is_empty() && self.near.first().is_some_and(|&last| last < key) {
+            self.insert_far(key);
             return;
         }
-        let last = self.heap.pop().expect("the slot's own key is in the heap");
-        let place = place as usize;
-        self.version += u64::from(place == 0);
-        if place < self.heap.len() {
-            if place > 0 && last < self.heap[(place - 1) / CHILDREN] {
+        self.place[key.slot() as usize] = NEAR;
+        self.near.push(key);
+        let near = &mut self.near[..];
+        let last = near.len() - 1;
+        let mut place = last;
+        while place > 0 && near[place - 1] < key {
+            near[place] = near[place - 1];
+            place -= 1;
+        }
+        near[place] = key;
+        self.version += u64::from(place == last);
+        if last == MOST_NEAR {
+            self.send_away();
+        }
+    }
+
+    /// Moves the later of the near deadlines to the heap.
+    #[inline(never)]
+    fn send_away(&mut self) {
+        for place in 0..self.near.len() - FEWEST_NEAR {
+            self.insert_far(self.near[place]);
+        }
+        self.near.drain(..self.near.len() - FEWEST_NEAR);
+    }
+
+    /// Moves the earliest deadlines from the heap to the list, which is empty.
+    #[inline(never)]
+    fn fetch(&mut self) {
+        for _ in 0..FEWEST_NEAR {
+            let Some(&first) = self.far.first() else { break };
+            self.remove_far(0);
+            self.place[first.slot() as usize] = NEAR;
+            self.near.push(first);
+        }
+        self.near.reverse();
+    }
+}
+
+/// The heap of later deadlines.
+impl Deadlines {
+    fn insert_far(&mut self, key: Key) {
+        self.far.push(key);
+        self.sift_up(self.far.len() - 1, key);
+    }
+
+    fn remove_far(&mut self, place: usize) {
+        let last = self.far.pop().expect("a slot that is in the heap");
+        if place < self.far.len() {
+            if place > 0 && last < self.far[(place - 1) / CHILDREN] {
                 self.sift_up(place, last);
             } else {
                 self.sift_down(place, last);
@@ -134,26 +196,20 @@ impl Deadlines {
         }
     }
 
-    /// The number of deadlines.
-    #[cfg(test)]
-    pub(crate) fn len(&self) -> usize {
-        self.heap.len()
-    }
-
     #[expect(clippy::cast_possible_truncation, reason = "there are no more places than slots")]
+    #[inline]
     fn put(&mut self, place: usize, key: Key) {
-        self.version += u64::from(place == 0);
-        self.heap[place] = key;
+        self.far[place] = key;
         self.place[key.slot() as usize] = place as u32;
     }
 
     fn sift_up(&mut self, mut place: usize, key: Key) {
         while place > 0 {
             let parent = (place - 1) / CHILDREN;
-            if self.heap[parent] <= key {
+            if self.far[parent] <= key {
                 break;
             }
-            self.put(place, self.heap[parent]);
+            self.put(place, self.far[parent]);
             place = parent;
         }
         self.put(place, key);
@@ -173,7 +229,7 @@ impl Deadlines {
     #[inline]
     fn least_child(&self, place: usize) -> Option<(usize, Key)> {
         let first = place * CHILDREN + 1;
-        let children = self.heap.get(first..)?;
+        let children = self.far.get(first..)?;
         if let Some(&[a, b, c, d]) = children.first_chunk::<CHILDREN>() {
             let one = if b < a { (first + 1, b) } else { (first, a) };
             let other = if d < c { (first + 3, d) } else { (first + 2, c) };
@@ -192,10 +248,12 @@ impl Deadlines {
 
 #[cfg(test)]
 mod tests {
-    use multihop_core::Rng;
     use std::collections::BTreeMap;
 
+    use multihop_core::{Instant, NodeId, Rng};
+
     use super::*;
+    use crate::engine::Rank;
 
     fn key(at: u64, rank: Rank, node: u32, slot: u32) -> Key {
         Key::new(Instant::from_nanos(at), rank, NodeId(node), slot)
@@ -224,38 +282,51 @@ mod tests {
     }
 
     #[test]
-    fn of_two_arrivals_at_one_instant_the_one_that_left_first_comes_first() {
-        let arrival = |flight, slot| {
-            let at = Instant::from_nanos(7);
-            Key::of_arrival(at, Rank::SignalStart, NodeId(3), Duration::from_nanos(flight), slot)
-        };
-        assert!(arrival(1334, 9) < arrival(667, 8));
-        assert!(arrival(667, 8) < arrival(667, 9));
-        assert!(arrival(5000, 8) < arrival(6000, 9), "above 1.2 km the slot decides");
-        assert!(arrival(6000, 8) < arrival(5000, 9), "above 1.2 km the slot decides");
-        assert!(key(7, Rank::SignalStart, 2, 0) < arrival(1334, 0));
-        assert_eq!((arrival(1334, 9).node(), arrival(1334, 9).slot()), (NodeId(3), 9));
+    fn agrees_with_a_sorted_map_under_any_operations() {
+        for slots in [10, 30, 200] {
+            let mut rng = Rng::stream(3, "test", 0);
+            let mut d = Deadlines::with_slots(slots as usize);
+            let mut model = BTreeMap::new();
+            for _ in 0..20_000 {
+                let before = (d.version(), d.first());
+                let slot = rng.below(slots);
+                if rng.below(3) == 0 {
+                    d.clear(slot);
+                    model.remove(&slot);
+                } else {
+                    let key = key(u64::from(rng.below(50)), Rank::Timer, rng.below(3), slot);
+                    d.set(key);
+                    model.insert(slot, key);
+                }
+                assert_eq!(d.first(), model.values().min().copied());
+                assert_eq!(d.len(), model.len());
+                assert!(d.version() != before.0 || d.first() == before.1);
+            }
+        }
     }
 
     #[test]
-    fn agrees_with_a_sorted_map_under_any_operations() {
-        let mut rng = Rng::stream(3, "test", 0);
-        let mut d = Deadlines::with_slots(40);
-        let mut model = BTreeMap::new();
+    fn deadlines_come_in_order_as_time_goes_on() {
+        let mut rng = Rng::stream(4, "test", 0);
+        let mut d = Deadlines::with_slots(100);
+        let mut model: BTreeMap<Key, u32> = BTreeMap::new();
+        for slot in 0..100 {
+            let key = key(u64::from(rng.below(1000)), Rank::Timer, 0, slot);
+            d.set(key);
+            model.insert(key, slot);
+        }
+        // Each one that comes is set again, for a moment or for long.
         for _ in 0..20_000 {
-            let before = (d.version(), d.first());
-            let slot = rng.below(40);
-            if rng.below(3) == 0 {
+            let (&first, &slot) = model.first_key_value().unwrap();
+            assert_eq!(d.first(), Some(first));
+            model.remove(&first);
+            let wait = if rng.below(4) == 0 { 1000 } else { 10 };
+            let next = key(first.at().as_nanos() + u64::from(rng.below(wait)), Rank::Timer, 0, slot);
+            if rng.below(2) == 0 {
                 d.clear(slot);
-                model.remove(&slot);
-            } else {
-                let key = key(u64::from(rng.below(50)), Rank::Timer, rng.below(3), slot);
-                d.set(key);
-                model.insert(slot, key);
             }
-            assert_eq!(d.first(), model.values().min().copied());
-            assert_eq!(d.len(), model.len());
-            assert!(d.version() != before.0 || d.first() == before.1);
+            d.set(next);
+            model.insert(next, slot);
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Virtual time: events in a total order.
 
 mod deadlines;
+mod key;
 
-pub(crate) use deadlines::{Deadlines, Key, Rank};
+pub(crate) use deadlines::Deadlines;
+pub(crate) use key::{Key, Rank};

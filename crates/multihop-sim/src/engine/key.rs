@@ -1,0 +1,77 @@
+//! The total order of events.
+
+use multihop_core::{Duration, Instant, NodeId};
+
+/// The order of simultaneous events.
+///
+/// Two stations whose backoff ends in the same slot must both transmit and collide, so timers come before the starts of
+/// signals. A frame that ends as another starts is not disturbed by it, so ends come first.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(crate) enum Rank {
+    SignalEnd = 0,
+    Timer = 1,
+    SignalStart = 2,
+    Application = 3,
+}
+
+/// A key in the total order of events: instant, rank, node, time of flight (the longest first), slot.
+///
+/// One number, because the queue mostly compares keys. From the most significant bit: 64 bits of nanoseconds, 2 of
+/// rank, 20 of node, 12 of time of flight, 30 of slot.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(crate) struct Key(u128);
+
+const SLOT_BITS: u32 = 30;
+const SLOT_MASK: u32 = (1 << SLOT_BITS) - 1;
+/// Times of flight are told apart up to 4095 ns, which is 1.2 km.
+const FLIGHT_BITS: u32 = 12;
+const LONGEST_FLIGHT: u64 = (1 << FLIGHT_BITS) - 1;
+const NODE_SHIFT: u32 = SLOT_BITS + FLIGHT_BITS;
+const NODE_MASK: u32 = (1 << (62 - NODE_SHIFT)) - 1;
+
+impl Key {
+    pub(crate) fn new(at: Instant, rank: Rank, node: NodeId, slot: u32) -> Self {
+        debug_assert!(slot <= SLOT_MASK && node.0 <= NODE_MASK);
+        let order = (rank as u64) << 62 | u64::from(node.0) << NODE_SHIFT | u64::from(slot);
+        Self(u128::from(at.as_nanos()) << 64 | u128::from(order))
+    }
+
+    /// Of two bits that reach a node at one instant, the one that left first comes first.
+    pub(crate) fn of_arrival(at: Instant, rank: Rank, node: NodeId, flight: Duration, slot: u32) -> Self {
+        let remaining = LONGEST_FLIGHT - flight.as_nanos().min(LONGEST_FLIGHT);
+        Self(Self::new(at, rank, node, slot).0 | u128::from(remaining << SLOT_BITS))
+    }
+
+    pub(crate) fn at(self) -> Instant {
+        Instant::from_nanos((self.0 >> 64) as u64)
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "the node is in the lowest bits after the shift")]
+    pub(crate) fn node(self) -> NodeId {
+        NodeId((self.0 >> NODE_SHIFT) as u32 & NODE_MASK)
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "the slot is in the lowest bits")]
+    pub(crate) fn slot(self) -> u32 {
+        self.0 as u32 & SLOT_MASK
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_two_arrivals_at_one_instant_the_one_that_left_first_comes_first() {
+        let arrival = |flight, slot| {
+            let at = Instant::from_nanos(7);
+            Key::of_arrival(at, Rank::SignalStart, NodeId(3), Duration::from_nanos(flight), slot)
+        };
+        assert!(arrival(1334, 9) < arrival(667, 8));
+        assert!(arrival(667, 8) < arrival(667, 9));
+        assert!(arrival(5000, 8) < arrival(6000, 9), "above 1.2 km the slot decides");
+        assert!(arrival(6000, 8) < arrival(5000, 9), "above 1.2 km the slot decides");
+        assert!(Key::new(Instant::from_nanos(7), Rank::SignalStart, NodeId(2), 0) < arrival(1334, 0));
+        assert_eq!((arrival(1334, 9).node(), arrival(1334, 9).slot()), (NodeId(3), 9));
+    }
+}
