@@ -17,6 +17,13 @@ pub(crate) struct Scheme {
 }
 
 impl Scheme {
+    /// A linear SINR above which no mistake is likely enough to be computed.
+    pub(crate) fn safe_above(&self) -> f64 {
+        let word = self.words.iter().map(|&(_, rho)| safe_energy(rho)).fold(0.0, f64::max);
+        let (_, rho) = self.phases;
+        word.max(safe_energy(rho) / 2.0) / self.spreading
+    }
+
     /// Probability that all `bits` are received without error at a linear SINR.
     pub(crate) fn success(&self, sinr: f64, bits: f64) -> f64 {
         libm::pow(1.0 - self.symbol_error(sinr), bits / self.bits)
@@ -57,6 +64,11 @@ fn mistaken(energy: f64, correlation: f64) -> f64 {
         })
         .sum();
     (1.0 - ratio * ratio) * sum / (2.0 * COSINES.len() as f64)
+}
+
+/// Energy / noise density above which [`mistaken`] is 0: `(b - a)^2 = energy (1 - correlation)`.
+fn safe_energy(correlation: f64) -> f64 {
+    2.0 * NEVER / (1.0 - correlation)
 }
 
 /// With this exponent, an error is too unlikely to change the last bit of a success probability.

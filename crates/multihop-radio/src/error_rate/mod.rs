@@ -25,6 +25,18 @@ pub enum ErrorModel {
 }
 
 impl Curve {
+    /// A linear SINR above which every success probability is exactly 1.
+    #[inline]
+    pub(crate) fn safe_above(&self) -> f64 {
+        // Well above what rounding can change.
+        const MARGIN: f64 = 1.0 + 1e-9;
+        MARGIN
+            * match self {
+                Self::Dsss(scheme) => scheme.safe_above(),
+                Self::Ofdm(coded) => coded.safe_above(),
+            }
+    }
+
     /// Probability that all `bits` are received without error at a linear SINR.
     #[inline]
     pub(crate) fn success(&self, model: ErrorModel, sinr: f64, bits: f64) -> f64 {

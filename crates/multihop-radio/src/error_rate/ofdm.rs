@@ -117,6 +117,12 @@ pub(crate) static FIVE_SIXTHS: Code = Code {
 };
 
 impl Coded {
+    /// A linear SINR above which no error is likely enough to be computed.
+    #[inline]
+    pub(crate) fn safe_above(&self) -> f64 {
+        NEVER / self.constellation.exponent(1.0)
+    }
+
     /// Probability that all `bits` are received without error at a linear SINR.
     pub(crate) fn success(&self, model: ErrorModel, sinr: f64, bits: f64) -> f64 {
         if self.constellation.exponent(sinr) > NEVER {

@@ -49,6 +49,8 @@ pub struct SinrReceiver {
     heard: Vec<Heard>,
     /// Sum of the powers in `heard`.
     energy_mw: f64,
+    /// The same without the signal that is being received.
+    interference_mw: f64,
     reception: Option<Reception>,
     /// The interference with an aggregate.
     stretches: Vec<Stretch>,
@@ -71,6 +73,7 @@ impl SinrReceiver {
             capture: from_db(params.capture_db),
             heard: Vec::new(),
             energy_mw: 0.0,
+            interference_mw: 0.0,
             reception: None,
             stretches: Vec::new(),
             transmitting_until: Instant::ZERO,
@@ -79,29 +82,44 @@ impl SinrReceiver {
     }
 
     /// The first bit of a signal arrives.
+    #[inline]
     pub fn signal_starts(&mut self, now: Instant, signal: &Signal) {
         self.judge(now);
         if self.locks_to(now, signal) {
             self.stretches.clear();
-            self.reception = Some(Reception::new(now, signal, self.phy.preamble(signal.rate, self.preamble)));
+            self.reception = Some(Reception::new(now, signal, self.phy, self.preamble));
+            self.interference_mw = self.energy_mw;
+        } else {
+            self.interference_mw += signal.power_mw;
         }
         self.heard.push(Heard { id: signal.id, power_mw: signal.power_mw });
-        self.energy_mw = self.energy_without(None);
+        self.energy_mw += signal.power_mw;
     }
 
     /// The last bit of a signal has arrived.
     ///
     /// An abandoned reception, for a stronger frame or to transmit, counts as ignored.
+    #[inline]
     pub fn signal_ends(&mut self, now: Instant, id: u64) -> Verdict {
-        match self.finish(now, id) {
-            None => Verdict::Ignored,
-            Some(reception) => reception.verdict(self.rng.unit()),
-        }
+        self.judge(now);
+        let verdict = match &self.reception {
+            Some(reception) if reception.signal.id == id => {
+                let verdict = reception.verdict(self.rng.unit());
+                self.reception = None;
+                verdict
+            }
+            _ => Verdict::Ignored,
+        };
+        self.forget(id);
+        verdict
     }
 
     /// The last bit of an aggregate has arrived: bits stand for the MPDUs that were received.
     pub fn aggregate_ends(&mut self, now: Instant, id: u64, mpdus: &[Mpdu]) -> (Verdict, u64) {
-        let Some(reception) = self.finish(now, id) else { return (Verdict::Ignored, 0) };
+        self.judge(now);
+        let finished = self.reception.take_if(|reception| reception.signal.id == id);
+        self.forget(id);
+        let Some(reception) = finished else { return (Verdict::Ignored, 0) };
         let header = reception.verdict(self.rng.unit());
         if header != Verdict::Good {
             return (header, 0);
@@ -117,11 +135,21 @@ impl SinrReceiver {
         (if intact == 0 { failure } else { Verdict::Good }, intact)
     }
 
-    fn finish(&mut self, now: Instant, id: u64) -> Option<Reception> {
-        self.judge(now);
+    /// Powers are summed anew: to subtract one would accumulate rounding errors.
+    #[inline]
+    fn forget(&mut self, id: u64) {
+        (self.energy_mw, self.interference_mw) = (0.0, 0.0);
         self.heard.retain(|heard| heard.id != id);
-        self.energy_mw = self.energy_without(None);
-        self.reception.take_if(|reception| reception.signal.id == id)
+        if self.heard.is_empty() {
+            return;
+        }
+        let received = self.reception.as_ref().map(|reception| reception.signal.id);
+        for heard in &self.heard {
+            self.energy_mw += heard.power_mw;
+            if Some(heard.id) != received {
+                self.interference_mw += heard.power_mw;
+            }
+        }
     }
 
     /// Our own transmission begins; whatever is being received is lost.
@@ -147,20 +175,16 @@ impl SinrReceiver {
     }
 
     /// Judges the interval up to `now`, during which the interference was constant.
+    #[inline]
     fn judge(&mut self, now: Instant) {
-        let Some(id) = self.reception.as_ref().map(|reception| reception.signal.id) else { return };
-        let interference = self.energy_without(Some(id));
-        if let Some(reception) = &mut self.reception {
-            if reception.signal.is_aggregate {
-                self.stretches.push(Stretch { until: now, interference_mw: interference });
-            }
-            reception.judge(now, self.phy, self.error_model, self.noise_mw, interference);
+        let Some(reception) = &mut self.reception else { return };
+        if reception.signal.is_aggregate {
+            self.stretches.push(Stretch { until: now, interference_mw: self.interference_mw });
         }
-    }
-
-    /// Summed anew each time: adding and subtracting would accumulate rounding errors.
-    fn energy_without(&self, id: Option<u64>) -> f64 {
-        self.heard.iter().filter(|heard| Some(heard.id) != id).map(|heard| heard.power_mw).sum()
+        if !reception.is_safe_from(self.noise_mw + self.interference_mw) {
+            reception.judge(now, self.phy, self.error_model, self.noise_mw, self.interference_mw);
+        }
+        reception.judged_to = now;
     }
 }
 
@@ -218,10 +242,13 @@ struct Reception {
     intact: f64,
     /// The same probability without interference.
     intact_alone: f64,
+    /// A ratio to noise and interference above which no bit can be wrong, linear.
+    safe: f64,
 }
 
 impl Reception {
-    fn new(now: Instant, signal: &Signal, preamble: &'static Preamble) -> Self {
+    fn new(now: Instant, signal: &Signal, phy: &PhyProfile, chosen: &'static Preamble) -> Self {
+        let preamble = phy.preamble(signal.rate, chosen);
         let header_begins = now + preamble.header.from;
         Self {
             signal: *signal,
@@ -231,9 +258,17 @@ impl Reception {
             judged_to: now,
             intact: 1.0,
             intact_alone: 1.0,
+            safe: preamble.header.safe_above().max(phy.rate(signal.rate).safe_above()),
         }
     }
 
+    /// Whether noise and interference of this power cannot change a bit.
+    #[inline]
+    fn is_safe_from(&self, disturbance_mw: f64) -> bool {
+        self.signal.power_mw > self.safe * disturbance_mw
+    }
+
+    #[inline(never)]
     fn judge(
         &mut self,
         until: Instant,
@@ -251,12 +286,19 @@ impl Reception {
         }
         let whole = signal.end.saturating_since(signal.preamble_end);
         let body_bits = f64::from(signal.bits) * body.as_nanos() as f64 / whole.as_nanos().max(1) as f64;
-        let sound = |sinr| header.success(model, sinr, in_header) * rate.success(model, sinr, body_bits);
-        let alone = sound(signal.power_mw / noise_mw);
+        let sound = |disturbance_mw| {
+            if self.is_safe_from(disturbance_mw) {
+                return 1.0;
+            }
+            let sinr = signal.power_mw / disturbance_mw;
+            let header =
+                if in_header > Duration::ZERO { header.success(model, sinr, in_header) } else { 1.0 };
+            header * if body > Duration::ZERO { rate.success(model, sinr, body_bits) } else { 1.0 }
+        };
+        let alone = sound(noise_mw);
+        let together = if interference_mw > 0.0 { sound(noise_mw + interference_mw) } else { alone };
         self.intact_alone *= alone;
-        self.intact *=
-            if interference_mw > 0.0 { sound(signal.power_mw / (noise_mw + interference_mw)) } else { alone };
-        self.judged_to = until;
+        self.intact *= together;
     }
 
     fn verdict(&self, draw: f64) -> Verdict {

@@ -239,6 +239,12 @@ impl Rate {
         }
     }
 
+    /// A linear SINR above which every success probability is 1.
+    #[inline]
+    pub(crate) fn safe_above(&self) -> f64 {
+        self.curve.safe_above()
+    }
+
     /// Probability that all `bits` are received without error at a linear SINR.
     #[inline]
     pub fn success(&self, model: ErrorModel, sinr: f64, bits: f64) -> f64 {
@@ -256,6 +262,12 @@ impl Symbols {
 }
 
 impl Header {
+    /// A linear SINR above which every success probability is 1.
+    #[inline]
+    pub(crate) fn safe_above(&self) -> f64 {
+        self.curve.safe_above()
+    }
+
     /// Probability that the part of the header that takes `time` is received without error at a linear SINR.
     pub(crate) fn success(&self, model: ErrorModel, sinr: f64, time: Duration) -> f64 {
         let bits = time.as_nanos() as f64 / (1e9 / f64::from(self.bit_rate.0));
