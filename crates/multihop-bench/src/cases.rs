@@ -36,16 +36,20 @@ pub(crate) enum Family {
 
 /// 802.11 at 2 Mb/s unless stated otherwise, RTS before every frame, ranges of 250 and 550 m, ARP as in ns-2. TCP is NewReno with a window of 20
 /// segments of 1460 bytes and an ACK for each. Mobile nodes move by random waypoint in its steady state, at 1 to 20 m/s
-/// without pauses.
+/// without pauses. `ofdm`: 802.11a at 6 Mb/s, reception by SINR, and no ARP, as in the comparison with ns-3.
 pub(crate) const CASES: &[Case] = &[
     small("chain-1", 2, chain),
     small("chain-4", 5, chain),
     small("chain-8", 9, chain),
+    small("chain-1-ofdm", 2, networks::chain_ofdm),
+    small("chain-4-ofdm", 5, networks::chain_ofdm),
+    small("chain-8-ofdm", 9, networks::chain_ofdm),
     // Ten stations send to the eleventh, more than the channel carries.
     small("saturated-10", 11, cell),
     small("cross", 9, cross),
     // From here on there are 50 nodes per square kilometre, and one TCP flow for every ten nodes.
     mobile("mobile-50-aodv", 50, networks::mobile_aodv),
+    mobile("mobile-50-ofdm", 50, networks::mobile_ofdm),
     mobile("mobile-50-olsr", 50, networks::mobile_olsr),
     mobile("mobile-50-dsr", 50, networks::mobile_dsr),
     mobile("mobile-100-olsr", 100, networks::mobile_olsr),

@@ -28,6 +28,11 @@ pub(crate) fn chain(size: Size) -> anyhow::Result<String> {
     Ok(format!("topology = {{ kind = \"chain\", hops = {} }}\n{TCP}", size.nodes - 1))
 }
 
+/// The same with 802.11a, as it is compared with ns-3.
+pub(crate) fn chain_ofdm(size: Size) -> anyhow::Result<String> {
+    Ok(format!("{OFDM}{}", chain(size)?))
+}
+
 /// Two TCP flows that meet in the middle.
 #[expect(clippy::unnecessary_wraps, reason = "one of several that make a network of some size")]
 pub(crate) fn cross(_: Size) -> anyhow::Result<String> {
@@ -70,6 +75,11 @@ pub(crate) fn moving_ofdm(size: Size) -> anyhow::Result<String> {
 /// Mobile nodes with AODV as in ns-2; one TCP flow for every ten nodes, between arbitrary nodes.
 pub(crate) fn mobile_aodv(size: Size) -> anyhow::Result<String> {
     mobile(size, "protocol = \"aodv\", preset = \"ns2\", link_failure = \"mac\"")
+}
+
+/// The same with 802.11a, as it is compared with ns-3.
+pub(crate) fn mobile_ofdm(size: Size) -> anyhow::Result<String> {
+    Ok(format!("{OFDM}{}", mobile_aodv(size)?))
 }
 
 /// The same under OLSR.
@@ -122,6 +132,12 @@ const AREA_OF_A_NODE: f64 = 20_000.0; // m2
 const HOPS: u32 = 3;
 
 const MOVEMENT: &str = "mobility = { kind = \"random-waypoint\", speed = [1.0, 20.0] }\n";
+
+/// 802.11a at 6 Mb/s with the rules of the standard; reception by SINR.
+const OFDM: &str = "\
+radio = { phy = \"802.11a\", rate = \"6M\", model = \"sinr\", detection_db = 4.0, capture_db = 200.0 }
+mac = { flavour = \"standard\", llc = true, arp = \"oracle\" }
+";
 
 const TCP: &str = "[[flow]]\ntransport = { kind = \"newreno+ack1\", window_max = 20 }\n";
 

@@ -50,7 +50,7 @@ impl Queues {
     }
 
     /// Gives a station's MAC the packets that it may need next.
-    #[inline]
+    #[inline(always)]
     pub(super) fn refill(
         &mut self,
         context: &mut Context<'_>,
@@ -58,9 +58,19 @@ impl Queues {
         mac: &mut Mac,
         config: &MacConfig,
     ) {
-        if self.all.is_empty() {
-            return;
+        if !self.all.is_empty() {
+            self.refill_from_queues(context, node, mac, config);
         }
+    }
+
+    #[inline(never)]
+    fn refill_from_queues(
+        &mut self,
+        context: &mut Context<'_>,
+        node: NodeId,
+        mac: &mut Mac,
+        config: &MacConfig,
+    ) {
         for (&category, queue) in self.categories.iter().zip(self.of_mut(node)) {
             if !mac.needs(category, config) {
                 continue;
