@@ -6,10 +6,10 @@
 
 use multihop_core::Duration;
 
-use super::ofdm::{self, BPSK, QAM16, QAM64, QPSK, Rates};
+use super::ofdm::{self, Rates, SCHEMES};
 use super::{Body, Label, Mcs, PhyProfile, Preamble, Rate, RateIndex, Symbols};
 use crate::error_rate::Curve;
-use crate::error_rate::ofdm::{Code, Coded, Constellation, FIVE_SIXTHS, HALF, THREE_QUARTERS, TWO_THIRDS};
+use crate::error_rate::ofdm::Coded;
 
 /// The profile with channels of 20 MHz.
 pub static DOT11N_20: PhyProfile = profile("802.11n-20", 20e6, &NARROW);
@@ -64,8 +64,7 @@ impl Ht {
     #[expect(clippy::cast_possible_truncation, reason = "there are 32 schemes with up to four streams")]
     const fn mcs(&self, index: usize) -> Rate {
         let (streams, scheme) = (index / 8 + 1, &SCHEMES[index % 8]);
-        // SCHEMES counts the data bits of 12 subcarriers.
-        let bits = self.subcarriers * scheme.bits / 12 * streams as u32;
+        let bits = scheme.bits(self.subcarriers) * streams as u32;
         let nanos: u64 = if self.short_guard { 3_600 } else { 4_000 };
         let time = Duration::from_nanos(nanos);
         // Above 300 Mb/s there are two encoders, each with a tail.
@@ -84,7 +83,7 @@ impl Ht {
                 spread: width * nanos as f64 / self.subcarriers as f64,
             }),
             preamble: Some(&PREAMBLES[streams - 1]),
-            answer: Some(RateIndex(scheme.answer)),
+            answer: Some(RateIndex(ANSWERS[index % 8])),
             label: Label {
                 channel_flags: 0x0140,
                 mcs: Some(Mcs { index: index as u8, wide, short_guard: self.short_guard }),
@@ -93,30 +92,8 @@ impl Ht {
     }
 }
 
-/// A modulation and coding scheme of one stream.
-struct Scheme {
-    /// Data bits in a symbol of 12 subcarriers.
-    bits: u32,
-    constellation: Constellation,
-    code: &'static Code,
-    /// The rate of answers: the highest mandatory one with a constellation and a code that are not above (§9.6).
-    answer: u8,
-}
-
-const fn scheme(bits: u32, constellation: Constellation, code: &'static Code, answer: u8) -> Scheme {
-    Scheme { bits, constellation, code, answer }
-}
-
-const SCHEMES: [Scheme; 8] = [
-    scheme(6, BPSK, &HALF, 0),
-    scheme(12, QPSK, &HALF, 2),
-    scheme(18, QPSK, &THREE_QUARTERS, 2),
-    scheme(24, QAM16, &HALF, 4),
-    scheme(36, QAM16, &THREE_QUARTERS, 4),
-    scheme(48, QAM64, &TWO_THIRDS, 4),
-    scheme(54, QAM64, &THREE_QUARTERS, 4),
-    scheme(60, QAM64, &FIVE_SIXTHS, 4),
-];
+/// The rates of answers to MCS 0 to 7: the highest mandatory one with a constellation and a code that are not above (§9.6).
+const ANSWERS: [u8; 8] = [0, 2, 2, 4, 4, 4, 4, 4];
 
 /// 300 Mb/s with symbols of 3.6 us.
 const MOST_BITS_OF_AN_ENCODER: u32 = 1080;

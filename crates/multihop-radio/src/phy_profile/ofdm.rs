@@ -4,7 +4,7 @@ use multihop_core::{BitRate, Duration};
 
 use super::{Body, Header, Label, Preamble, Rate, RateIndex, Symbols};
 use crate::error_rate::Curve;
-use crate::error_rate::ofdm::{Code, Coded, Constellation, HALF, THREE_QUARTERS, TWO_THIRDS};
+use crate::error_rate::ofdm::{Code, Coded, Constellation, FIVE_SIXTHS, HALF, THREE_QUARTERS, TWO_THIRDS};
 
 /// The eight rates of a channel width.
 pub(super) struct Rates {
@@ -63,6 +63,39 @@ const TABLE: [(u32, Constellation, &Code, usize); 8] = [
     (216, QAM64, &THREE_QUARTERS, 4),
 ];
 
+/// A modulation and coding scheme of 802.11n and later, with one stream.
+pub(super) struct Scheme {
+    /// Data bits in a symbol of 12 subcarriers.
+    bits_of_12: u32,
+    pub(super) constellation: Constellation,
+    pub(super) code: &'static Code,
+}
+
+impl Scheme {
+    const fn new(bits_of_12: u32, constellation: Constellation, code: &'static Code) -> Self {
+        Self { bits_of_12, constellation, code }
+    }
+
+    /// Data bits in a symbol of so many subcarriers with data.
+    pub(super) const fn bits(&self, subcarriers: u32) -> u32 {
+        subcarriers * self.bits_of_12 / 12
+    }
+}
+
+/// MCS 0 to 9 (IEEE 802.11ac-2013 §22.5).
+pub(super) const SCHEMES: [Scheme; 10] = [
+    Scheme::new(6, BPSK, &HALF),
+    Scheme::new(12, QPSK, &HALF),
+    Scheme::new(18, QPSK, &THREE_QUARTERS),
+    Scheme::new(24, QAM16, &HALF),
+    Scheme::new(36, QAM16, &THREE_QUARTERS),
+    Scheme::new(48, QAM64, &TWO_THIRDS),
+    Scheme::new(54, QAM64, &THREE_QUARTERS),
+    Scheme::new(60, QAM64, &FIVE_SIXTHS),
+    Scheme::new(72, QAM256, &THREE_QUARTERS),
+    Scheme::new(80, QAM256, &FIVE_SIXTHS),
+];
+
 /// Training of four symbols' length, and one symbol with rate and length.
 pub(super) const fn preamble(symbol: Duration) -> Preamble {
     let training = Duration::from_nanos(4 * symbol.as_nanos());
@@ -86,10 +119,11 @@ pub(super) const fn bit_rate(bits: u32, symbol: Duration) -> BitRate {
     BitRate((bits as u64 * 1_000_000_000 / symbol.as_nanos()) as u32)
 }
 
-pub(super) const BPSK: Constellation = Constellation::Bpsk;
-pub(super) const QPSK: Constellation = Constellation::Square(4.0);
-pub(super) const QAM16: Constellation = Constellation::Square(16.0);
-pub(super) const QAM64: Constellation = Constellation::Square(64.0);
+const BPSK: Constellation = Constellation::Bpsk;
+const QPSK: Constellation = Constellation::Square(4.0);
+const QAM16: Constellation = Constellation::Square(16.0);
+const QAM64: Constellation = Constellation::Square(64.0);
+const QAM256: Constellation = Constellation::Square(256.0);
 
 /// A symbol of 4 us in 20 MHz, and of 8 us in 10 MHz.
 const SPREAD: f64 = 80.0 / 48.0;
