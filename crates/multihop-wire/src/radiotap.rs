@@ -43,6 +43,8 @@ pub enum Rate {
     Legacy(u8),
     /// A modulation and coding scheme of 802.11n.
     Ht(Mcs),
+    /// A modulation and coding scheme of 802.11ah.
+    S1g(S1g),
 }
 
 /// A modulation and coding scheme of 802.11n.
@@ -51,6 +53,17 @@ pub struct Mcs {
     /// Its index.
     pub index: u8,
     /// Whether it has a channel of 40 MHz.
+    pub wide: bool,
+    /// Whether it has the short guard interval.
+    pub short_guard: bool,
+}
+
+/// A modulation and coding scheme of 802.11ah, with one stream.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct S1g {
+    /// Its index, 0 to 15.
+    pub index: u8,
+    /// Whether it has a channel of 2 MHz.
     pub wide: bool,
     /// Whether it has the short guard interval.
     pub short_guard: bool,
@@ -74,8 +87,9 @@ impl Header {
         let len = usize::from(u16::from_le_bytes(r.array()?));
         let present = u32::from_le_bytes(r.array()?);
         let is_ht = present & UP_TO_MCS == HT_FIELDS;
-        if present & FIELDS != FIELDS && !is_ht {
-            let allowed = "TSFT, flags, channel, and rate (0xf) or MCS (0x8000b) set";
+        let is_s1g = present & !MORE_PRESENT == S1G_FIELDS;
+        if present & FIELDS != FIELDS && !is_ht && !is_s1g {
+            let allowed = "TSFT, flags, channel, and rate (0xf), MCS (0x8000b) or TLV (0x1000000b) set";
             return Err(ParseError::Field { name: "present flags", found: present, allowed });
         }
         let mut fields_at = 8;
@@ -91,7 +105,11 @@ impl Header {
         let (flags, rate) = (r.u8()?, r.u8()?);
         let channel_mhz = u16::from_le_bytes(r.array()?);
         let channel_flags = u16::from_le_bytes(r.array()?);
-        let rate = if is_ht { Rate::Ht(Mcs::parse(r.array()?)) } else { Rate::Legacy(rate) };
+        let rate = match (is_ht, is_s1g) {
+            (true, _) => Rate::Ht(Mcs::parse(r.array()?)),
+            (_, true) => Rate::S1g(S1g::find(&mut r)?),
+            _ => Rate::Legacy(rate),
+        };
         let mut aggregate = None;
         if is_ht && present & AGGREGATE != 0 {
             r.take(MCS_PADDING)?;
@@ -123,6 +141,7 @@ impl Header {
             Rate::Legacy(rate) => (LEN, FIELDS, rate),
             Rate::Ht(_) if self.aggregate.is_some() => (LEN + 14, HT_FIELDS | AGGREGATE, 0),
             Rate::Ht(_) => (LEN + 3, HT_FIELDS, 0),
+            Rate::S1g(_) => (LEN + 14, S1G_FIELDS, 0),
         };
         out.extend_from_slice(&len.to_le_bytes());
         out.extend_from_slice(&fields.to_le_bytes());
@@ -130,6 +149,9 @@ impl Header {
         out.extend_from_slice(&[flags, rate]);
         out.extend_from_slice(&self.channel_mhz.to_le_bytes());
         out.extend_from_slice(&self.channel_flags.to_le_bytes());
+        if let Rate::S1g(scheme) = self.rate {
+            scheme.emit(out);
+        }
         if let Rate::Ht(mcs) = self.rate {
             out.extend_from_slice(&mcs.bytes());
             if let Some(Part { aggregate, is_last }) = self.aggregate {
@@ -155,6 +177,35 @@ impl Mcs {
     }
 }
 
+impl S1g {
+    /// Reads fields with type and length up to the one of 802.11ah.
+    fn find(r: &mut Reader<'_>) -> Result<Self, ParseError> {
+        r.take(2)?;
+        loop {
+            let [kind, length] = [u16::from_le_bytes(r.array()?), u16::from_le_bytes(r.array()?)];
+            if (kind, length) == (S1G, S1G_LEN) {
+                let (_known, scheme, _) = (r.take(2)?, u16::from_le_bytes(r.array()?), r.take(4)?);
+                return Ok(Self {
+                    index: (scheme >> 12) as u8,
+                    wide: scheme & S1G_WIDTH == S1G_WIDE,
+                    short_guard: scheme & S1G_SHORT_GUARD != 0,
+                });
+            }
+            r.take(usize::from(length).next_multiple_of(4))?;
+        }
+    }
+
+    fn emit(self, out: &mut Vec<u8>) {
+        let (width, format) = if self.wide { (S1G_WIDE, S1G_SHORT_PREAMBLE) } else { (0, 0) };
+        let guard = if self.short_guard { S1G_SHORT_GUARD } else { 0 };
+        let scheme = u16::from(self.index) << 12 | width | guard | format;
+        // Padding, the field, its second word, in which nothing is known, and padding.
+        for word in [0, S1G, S1G_LEN, S1G_KNOWN, scheme, 0, 0] {
+            out.extend_from_slice(&word.to_le_bytes());
+        }
+    }
+}
+
 const LEN: u16 = 22;
 /// TSFT, flags, rate, channel: bits 0 to 3.
 const FIELDS: u32 = 0x0f;
@@ -173,6 +224,16 @@ const AGGREGATE: u32 = 1 << 20;
 const MCS_PADDING: usize = 3;
 const LAST_IS_KNOWN: u16 = 0x0004;
 const IS_LAST: u16 = 0x0008;
+/// TSFT, flags, channel, and fields with type and length: bits 0, 1, 3 and 28.
+const S1G_FIELDS: u32 = 0x1000_000b;
+const S1G: u16 = 32;
+const S1G_LEN: u16 = 6;
+/// Format, guard interval, streams, width and index are known.
+const S1G_KNOWN: u16 = 0x3d;
+const S1G_SHORT_PREAMBLE: u16 = 1;
+const S1G_SHORT_GUARD: u16 = 0x0020;
+const S1G_WIDTH: u16 = 0x0f00;
+const S1G_WIDE: u16 = 0x0100;
 const MORE_PRESENT: u32 = 1 << 31;
 const SHORT_PREAMBLE: u8 = 0x02;
 const FCS_AT_END: u8 = 0x10;
@@ -187,7 +248,9 @@ mod tests {
     fn header() -> impl Strategy<Value = Header> {
         let ht = any::<(u8, bool, bool)>()
             .prop_map(|(index, wide, short_guard)| Rate::Ht(Mcs { index, wide, short_guard }));
-        let rate = prop_oneof![any::<u8>().prop_map(Rate::Legacy), ht];
+        let s1g = (0_u8..16, any::<(bool, bool)>())
+            .prop_map(|(index, (wide, short_guard))| Rate::S1g(S1g { index, wide, short_guard }));
+        let rate = prop_oneof![any::<u8>().prop_map(Rate::Legacy), ht, s1g];
         (any::<(u64, bool, u16, u16)>(), rate, any::<Option<(u32, bool)>>()).prop_map(
             |((tsft, short_preamble, channel_mhz, channel_flags), rate, part)| Header {
                 tsft,
@@ -238,6 +301,23 @@ mod tests {
     }
 
     #[test]
+    fn known_bytes_of_802_11ah() {
+        let rate = Rate::S1g(S1g { index: 8, wide: true, short_guard: true });
+        let header =
+            Header { short_preamble: false, rate, channel_mhz: 915, channel_flags: 0x1040, ..EXAMPLE };
+        let mut packet = emitted(&header);
+        let expected = [
+            0, 0, 36, 0, 0x0b, 0, 0, 0x10, 2, 1, 0, 0, 0, 0, 0, 0, 0x10, 0, 0x93, 0x03, 0x40, 0x10, 0, 0, 32,
+            0, 6, 0, 0x3d, 0, 0x21, 0x81, 0, 0, 0, 0,
+        ];
+        assert_eq!(packet, expected);
+        // Another field before it, with padding.
+        packet[2] += 8;
+        packet.splice(24..24, [33, 0, 1, 0, 9, 0, 0, 0]);
+        assert_eq!(Header::parse(&packet), Ok((header, &b""[..])));
+    }
+
+    #[test]
     fn further_fields_are_skipped() {
         let mut packet = emitted(&EXAMPLE);
         packet[2] = 22 + 8 + 1;
@@ -262,7 +342,7 @@ mod tests {
         assert_eq!(with(0, 1), field("version", 1, "0"));
         assert_eq!(with(2, 21), field("length", 21, "no less than the fields"));
         assert_eq!(with(2, 23), ParseError::Truncated { found: 22, needed: 23 });
-        let allowed = "TSFT, flags, channel, and rate (0xf) or MCS (0x8000b) set";
+        let allowed = "TSFT, flags, channel, and rate (0xf), MCS (0x8000b) or TLV (0x1000000b) set";
         assert_eq!(with(4, 7), field("present flags", 7, allowed));
         assert_eq!(with(16, 2), field("flags", 2, "frame check sequence at end (0x10) set"));
     }
