@@ -951,9 +951,9 @@ class RadioPathLoss(TypedDict, total=False):
 class Radio(TypedDict, total=False):
     """Physical layer and channel."""
 
-    basic_rate: Literal["1M", "2M", "5.5M", "11M", "6M", "9M", "12M", "18M", "24M", "36M", "48M", "54M", "3M", "4.5M", "27M"]
+    basic_rate: Literal["1M", "2M", "5.5M", "11M", "6M", "9M", "12M", "18M", "24M", "36M", "48M", "54M", "3M", "4.5M", "27M", "MCS10", "MCS0", "MCS1", "MCS2", "MCS3", "MCS4", "MCS5", "MCS6", "MCS7", "MCS8", "MCS9"]
     """Bit rate of RTS and broadcasts. CTS and ACK have it as well in 802.11b; in OFDM they have the
-    highest mandatory rate up to that of the frame that they answer.
+    highest mandatory rate up to that of the frame that they answer, and in 802.11ah they are preambles.
     """
 
     burst: RadioBurst
@@ -967,14 +967,14 @@ class Radio(TypedDict, total=False):
     loss: float
     """Chance that a data packet is lost on one hop after the MAC has delivered it. Default: 0.0."""
 
-    phy: Literal["802.11b", "802.11a", "802.11g", "802.11g-short-slots", "802.11p", "802.11n-20", "802.11n-20-short-guard", "802.11n-40", "802.11n-40-short-guard"]
+    phy: Literal["802.11b", "802.11a", "802.11g", "802.11g-short-slots", "802.11p", "802.11n-20", "802.11n-20-short-guard", "802.11n-40", "802.11n-40-short-guard", "802.11ah-1", "802.11ah-1-short-guard", "802.11ah-2", "802.11ah-2-short-guard"]
     """Physical layer. Default: 802.11b."""
 
-    preamble: Literal["long", "short", "ofdm"]
+    preamble: Literal["long", "short", "ofdm", "s1g-1m", "s1g-short"]
     """What precedes a frame: for 802.11b, long takes 192 us, short 96 us; OFDM has one of its own."""
 
     rate: Literal["1M", "2M", "5.5M", "11M", "6M", "9M", "12M", "18M", "24M", "36M", "48M", "54M", "3M", "4.5M", "27M", "MCS0", "MCS1", "MCS2", "MCS3", "MCS4", "MCS5", "MCS6", "MCS7", "MCS8", "MCS9", "MCS10", "MCS11", "MCS12", "MCS13", "MCS14", "MCS15", "MCS16", "MCS17", "MCS18", "MCS19", "MCS20", "MCS21", "MCS22", "MCS23", "MCS24", "MCS25", "MCS26", "MCS27", "MCS28", "MCS29", "MCS30", "MCS31"]
-    """Bit rate of unicast data; in OFDM the lowest by default."""
+    """Bit rate of unicast data; in OFDM the lowest by default, or MCS0 where there is one."""
 
     model: Literal["threshold", "sinr"]
     """Default: threshold."""

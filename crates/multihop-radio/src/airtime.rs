@@ -4,7 +4,7 @@ use multihop_core::Duration;
 
 use crate::frame::{BROADCAST, Outgoing};
 use crate::params::{MacParams, RadioParams, Timing};
-use crate::phy_profile::{ACK_BYTES, PhyProfile, RateIndex};
+use crate::phy_profile::{PhyProfile, RateIndex};
 
 /// Frame sizes, rates and precomputed airtimes of one scenario.
 #[derive(Clone, Debug)]
@@ -47,7 +47,8 @@ impl Airtime {
         let phy = radio.phy;
         let (sizes, basic_rate) = match mac.timing {
             Timing::Standard => {
-                (Sizes { rts: 20, cts: 14, ack: ACK_BYTES, data_header: 28 + llc }, radio.basic_rate)
+                let answer = phy.answer_bytes;
+                (Sizes { rts: 20, cts: answer, ack: answer, data_header: 28 + llc }, radio.basic_rate)
             }
             Timing::Ns2Of1999 => (Sizes { rts: 40, cts: 39, ack: 39, data_header: 47 + llc }, radio.rate),
         };
@@ -154,7 +155,7 @@ mod tests {
 
     use super::*;
     use crate::frame::{Category, PacketHandle};
-    use crate::phy_profile::{DOT11A, DOT11B};
+    use crate::phy_profile::{DOT11A, DOT11AH_1, DOT11AH_2, DOT11B};
 
     fn outgoing(bytes: u32) -> Outgoing {
         Outgoing {
@@ -198,6 +199,29 @@ mod tests {
             assert_eq!(airtime.rts, Duration::from_micros(20 + 4 * 8));
             assert_eq!(airtime.cts, Duration::from_micros(44));
             assert_eq!(airtime.ack(radio.rate), Duration::from_micros(ack));
+        }
+    }
+
+    /// IEEE 802.11-2020 §23.4 and §9.9: CTS and ACK are preambles of 560 and 240 us. With 14 more bits an RTS has 174, the
+    /// packets have 12238 and 558.
+    #[test]
+    fn worked_examples_of_802_11ah() {
+        for (phy, rate, preamble, rts, data, tcp_ack) in [
+            (&DOT11AH_1, "MCS0", 560, 15, 1020, 47),
+            (&DOT11AH_1, "MCS7", 560, 15, 102, 5),
+            (&DOT11AH_2, "MCS0", 240, 7, 471, 22),
+            (&DOT11AH_2, "MCS8", 240, 7, 40, 2),
+        ] {
+            let mut radio = RadioParams::new(phy);
+            radio.rate = phy.rate_named(rate).unwrap();
+            let airtime = Airtime::new(&radio, &MacParams::default());
+            let frame = |symbols: u64| Duration::from_micros(preamble + 40 * symbols);
+            assert_eq!(airtime.data(&outgoing(1500), radio.rate), frame(data));
+            assert_eq!(airtime.data(&outgoing(40), radio.rate), frame(tcp_ack));
+            assert_eq!(airtime.rts, frame(rts));
+            assert_eq!(airtime.cts, frame(0));
+            assert_eq!(airtime.ack(radio.rate), frame(0));
+            assert_eq!(airtime.frame(airtime.answer_rate(radio.rate), airtime.ack_bytes()), frame(0));
         }
     }
 

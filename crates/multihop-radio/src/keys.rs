@@ -36,13 +36,10 @@ impl RadioParams {
             *self = Self::new(phy);
         }
         let rates: Vec<_> = self.phy.rate_indices().map(|rate| (self.phy.rate(rate).name, rate)).collect();
-        keys.about("Bit rate of unicast data; in OFDM the lowest by default.").word(
-            "rate",
-            &mut self.rate,
-            &rates,
-        );
+        let about = "Bit rate of unicast data; in OFDM the lowest by default, or MCS0 where there is one.";
+        keys.about(about).word("rate", &mut self.rate, &rates);
         let about = "Bit rate of RTS and broadcasts. CTS and ACK have it as well in 802.11b; in OFDM they have the \
-                     highest mandatory rate up to that of the frame that they answer.";
+                     highest mandatory rate up to that of the frame that they answer, and in 802.11ah they are preambles.";
         let basic: Vec<_> =
             rates.iter().copied().filter(|(_, rate)| self.phy.rate(*rate).label.mcs.is_none()).collect();
         keys.about(about).word("basic_rate", &mut self.basic_rate, &basic);

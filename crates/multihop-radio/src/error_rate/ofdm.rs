@@ -19,8 +19,8 @@ pub(crate) struct Coded {
 /// The points of a subcarrier's symbol.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Constellation {
-    /// 1 bit.
-    Bpsk,
+    /// 1 bit, on so many subcarriers.
+    Bpsk(f64),
     /// A square of 4, 16, 64 or 256 points.
     Square(f64),
 }
@@ -150,7 +150,7 @@ impl Constellation {
     #[inline]
     fn exponent(self, sinr: f64) -> f64 {
         match self {
-            Self::Bpsk => sinr,
+            Self::Bpsk(subcarriers) => subcarriers * sinr,
             Self::Square(points) => 1.5 * sinr / (points - 1.0),
         }
     }

@@ -3,7 +3,7 @@
 use multihop_core::Duration;
 
 use super::ofdm::{self, Rates};
-use super::{Label, PhyProfile, Preamble, RateIndex};
+use super::{ANSWER_BYTES, Label, PhyProfile, Preamble, RateIndex};
 
 /// The 802.11a profile.
 pub static DOT11A: PhyProfile = PhyProfile {
@@ -16,6 +16,7 @@ pub static DOT11A: PhyProfile = PhyProfile {
     rates: &RATES.all(),
     data_rate: RateIndex(0),
     basic_rate: RateIndex(0),
+    answer_bytes: ANSWER_BYTES,
     channel_width: 20e6,
     channel_mhz: 5180, // channel 36
 };
@@ -31,7 +32,7 @@ const RATES: Rates = Rates {
     preamble: &PREAMBLE,
     extension: Duration::ZERO,
     // 5 GHz, OFDM.
-    label: Label { channel_flags: 0x0140, mcs: None },
+    label: Label { channel_flags: 0x0140, mcs: None, s1g: None },
 };
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::f64::consts::FRAC_1_SQRT_2;
 
 use multihop_core::{BitRate, Duration};
 
-use super::{Body, Header, Label, PhyProfile, Preamble, Rate, RateIndex};
+use super::{ANSWER_BYTES, Body, Header, Label, PhyProfile, Preamble, Rate, RateIndex};
 use crate::error_rate::Curve;
 use crate::error_rate::dsss::Scheme;
 
@@ -24,6 +24,7 @@ pub static DOT11B: PhyProfile = PhyProfile {
     ],
     data_rate: RateIndex(1),
     basic_rate: RateIndex(0),
+    answer_bytes: ANSWER_BYTES,
     channel_width: 22e6,
     channel_mhz: 2412, // channel 1
 };
@@ -48,7 +49,7 @@ pub(super) const fn dsss(name: &'static str, bit_rate: u32, scheme: &'static Sch
         preamble: None,
         answer: None,
         // 2.4 GHz, CCK.
-        label: Label { channel_flags: 0x00a0, mcs: None },
+        label: Label { channel_flags: 0x00a0, mcs: None, s1g: None },
     }
 }
 

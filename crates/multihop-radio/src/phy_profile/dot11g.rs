@@ -6,7 +6,7 @@ use multihop_core::Duration;
 
 use super::dot11b::{CCK_5_5, CCK_11, DBPSK, DQPSK, LONG, SHORT, dsss};
 use super::ofdm::{self, Rates};
-use super::{Label, PhyProfile, Preamble, Rate, RateIndex};
+use super::{ANSWER_BYTES, Label, PhyProfile, Preamble, Rate, RateIndex};
 
 /// The 802.11g profile, with the slots that a network without access points has.
 pub static DOT11G: PhyProfile = BASE;
@@ -25,6 +25,7 @@ const BASE: PhyProfile = PhyProfile {
     rates: &RATES,
     data_rate: RateIndex(3),
     basic_rate: RateIndex(0),
+    answer_bytes: ANSWER_BYTES,
     channel_width: 22e6,
     channel_mhz: 2412, // channel 1
 };
@@ -52,7 +53,7 @@ const OFDM: Rates = Rates {
     // The convolutional decoder needs the time that SIFS leaves it at 5 GHz.
     extension: Duration::from_micros(6),
     // 2.4 GHz, OFDM.
-    label: Label { channel_flags: 0x00c0, mcs: None },
+    label: Label { channel_flags: 0x00c0, mcs: None, s1g: None },
 };
 
 const PREAMBLE: Preamble = ofdm::preamble(SYMBOL);

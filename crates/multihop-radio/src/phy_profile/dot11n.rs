@@ -7,7 +7,7 @@
 use multihop_core::Duration;
 
 use super::ofdm::{self, Rates, SCHEMES};
-use super::{Body, Label, Mcs, PhyProfile, Preamble, Rate, RateIndex, Symbols};
+use super::{ANSWER_BYTES, Body, Label, Mcs, PhyProfile, Preamble, Rate, RateIndex, Symbols};
 use crate::error_rate::Curve;
 use crate::error_rate::ofdm::Coded;
 
@@ -31,6 +31,7 @@ const fn profile(name: &'static str, channel_width: f64, rates: &'static [Rate])
         rates,
         data_rate: RateIndex(LEGACY_RATES),
         basic_rate: RateIndex(0),
+        answer_bytes: ANSWER_BYTES,
         channel_width,
         channel_mhz: 5180, // channel 36
     }
@@ -87,6 +88,7 @@ impl Ht {
             label: Label {
                 channel_flags: 0x0140,
                 mcs: Some(Mcs { index: index as u8, wide, short_guard: self.short_guard }),
+                s1g: None,
             },
         }
     }
@@ -107,7 +109,7 @@ const LEGACY: Rates = Rates {
     symbol: LEGACY_SYMBOL,
     preamble: &LEGACY_PREAMBLE,
     extension: Duration::ZERO,
-    label: Label { channel_flags: 0x0140, mcs: None },
+    label: Label { channel_flags: 0x0140, mcs: None, s1g: None },
 };
 
 const LEGACY_SYMBOL: Duration = Duration::from_micros(4);

@@ -4,7 +4,7 @@
 use multihop_core::Duration;
 
 use super::ofdm::{self, Rates};
-use super::{Label, PhyProfile, Preamble, RateIndex};
+use super::{ANSWER_BYTES, Label, PhyProfile, Preamble, RateIndex};
 
 /// The 802.11p profile.
 pub static DOT11P: PhyProfile = PhyProfile {
@@ -17,6 +17,7 @@ pub static DOT11P: PhyProfile = PhyProfile {
     rates: &RATES.all(),
     data_rate: RateIndex(0),
     basic_rate: RateIndex(0),
+    answer_bytes: ANSWER_BYTES,
     channel_width: 10e6,
     channel_mhz: 5890, // channel 178
 };
@@ -32,7 +33,7 @@ const RATES: Rates = Rates {
     preamble: &PREAMBLE,
     extension: Duration::ZERO,
     // 5 GHz, OFDM, channel of half the width.
-    label: Label { channel_flags: 0x4140, mcs: None },
+    label: Label { channel_flags: 0x4140, mcs: None, s1g: None },
 };
 
 #[cfg(test)]

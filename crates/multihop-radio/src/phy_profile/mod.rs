@@ -4,6 +4,7 @@
 //! radiotap fields of captures and the names in scenarios all come from it.
 
 mod dot11a;
+mod dot11ah;
 mod dot11b;
 mod dot11g;
 mod dot11n;
@@ -15,6 +16,7 @@ use core::fmt;
 use multihop_core::{BitRate, Duration};
 
 pub use self::dot11a::DOT11A;
+pub use self::dot11ah::{DOT11AH_1, DOT11AH_1_SHORT_GUARD, DOT11AH_2, DOT11AH_2_SHORT_GUARD};
 pub use self::dot11b::DOT11B;
 #[cfg(test)]
 pub(crate) use self::dot11b::{CCK_5_5, CCK_11};
@@ -24,7 +26,7 @@ pub use self::dot11p::DOT11P;
 use crate::error_rate::{Curve, ErrorModel};
 
 /// The profiles that a scenario can choose, the default first.
-pub static PROFILES: [&PhyProfile; 9] = [
+pub static PROFILES: [&PhyProfile; 13] = [
     &DOT11B,
     &DOT11A,
     &DOT11G,
@@ -34,6 +36,10 @@ pub static PROFILES: [&PhyProfile; 9] = [
     &DOT11N_20_SHORT_GUARD,
     &DOT11N_40,
     &DOT11N_40_SHORT_GUARD,
+    &DOT11AH_1,
+    &DOT11AH_1_SHORT_GUARD,
+    &DOT11AH_2,
+    &DOT11AH_2_SHORT_GUARD,
 ];
 
 /// One physical layer. Profiles are equal if their names are equal.
@@ -56,6 +62,8 @@ pub struct PhyProfile {
     pub data_rate: RateIndex,
     /// The default rate of RTS and broadcasts, and of answers to rates that have no other.
     pub basic_rate: RateIndex,
+    /// Bytes of a CTS or ACK, checksum included; 0: they are null data packets, which end with the header.
+    pub answer_bytes: u32,
     /// Channel width, Hz: the bandwidth of the receiver's noise.
     pub channel_width: f64,
     /// Centre frequency of the channel that captures name, MHz.
@@ -135,6 +143,8 @@ pub struct Label {
     pub channel_flags: u16,
     /// The scheme, if it is one of 802.11n.
     pub mcs: Option<Mcs>,
+    /// The scheme, if it is one of 802.11ah.
+    pub s1g: Option<S1g>,
 }
 
 /// A modulation and coding scheme of 802.11n.
@@ -143,6 +153,17 @@ pub struct Mcs {
     /// Its index.
     pub index: u8,
     /// Whether it has a channel of 40 MHz.
+    pub wide: bool,
+    /// Whether it has the short guard interval.
+    pub short_guard: bool,
+}
+
+/// A modulation and coding scheme of 802.11ah.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct S1g {
+    /// Its index.
+    pub index: u8,
+    /// Whether it has a channel of 2 MHz.
     pub wide: bool,
     /// Whether it has the short guard interval.
     pub short_guard: bool,
@@ -162,8 +183,8 @@ pub struct RateIndex(pub u8);
 /// A link numbers the ranges of the rates with six bits.
 pub const MOST_RATES: usize = 62;
 
-/// Bytes of an ACK, checksum included (IEEE 802.11 §7.2.1.3).
-pub(crate) const ACK_BYTES: u32 = 14;
+/// Bytes of a CTS or ACK, checksum included (IEEE 802.11 §7.2.1.2 and §7.2.1.3).
+const ANSWER_BYTES: u32 = 14;
 
 impl PhyProfile {
     /// The profile of this name.
@@ -212,7 +233,7 @@ impl PhyProfile {
     /// Extended interframe space (IEEE 802.11 §9.2.10): SIFS, DIFS, and an ACK at the lowest rate behind the default
     /// preamble.
     pub fn eifs(&self) -> Duration {
-        let ack = self.preambles[0].time + self.rates[0].body_time(ACK_BYTES);
+        let ack = self.preambles[0].time + self.rates[0].body_time(self.answer_bytes);
         self.sifs + self.difs() + ack
     }
 
@@ -231,7 +252,7 @@ impl PhyProfile {
 }
 
 impl Rate {
-    /// Airtime of a MAC frame of this many bytes after preamble and PLCP header.
+    /// Airtime of a MAC frame of this many bytes after preamble and PLCP header; of OFDM without bytes, none.
     pub fn body_time(&self, bytes: u32) -> Duration {
         match &self.body {
             Body::Bits => self.bit_rate.time_for(bytes),
@@ -254,6 +275,9 @@ impl Rate {
 
 impl Symbols {
     fn time_for(&self, bytes: u32) -> Duration {
+        if bytes == 0 {
+            return Duration::ZERO;
+        }
         let bits = u64::from(self.overhead) + 8 * u64::from(bytes);
         let symbols = bits.div_ceil(u64::from(self.bits));
         let steps = (self.time * symbols).as_nanos().div_ceil(self.step.as_nanos());

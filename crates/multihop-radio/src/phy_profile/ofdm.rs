@@ -119,7 +119,7 @@ pub(super) const fn bit_rate(bits: u32, symbol: Duration) -> BitRate {
     BitRate((bits as u64 * 1_000_000_000 / symbol.as_nanos()) as u32)
 }
 
-const BPSK: Constellation = Constellation::Bpsk;
+const BPSK: Constellation = Constellation::Bpsk(1.0);
 const QPSK: Constellation = Constellation::Square(4.0);
 const QAM16: Constellation = Constellation::Square(16.0);
 const QAM64: Constellation = Constellation::Square(64.0);

@@ -10,7 +10,7 @@ use multihop_core::{Duration, Instant, NodeId};
 use multihop_radio::airtime::Airtime;
 use multihop_radio::frame::{self, Frame, FrameKind, PacketHandle};
 use multihop_radio::mac::{BlockAck, Load, Mpdu, Transmission};
-use multihop_radio::phy_profile::{Mcs, Rate};
+use multihop_radio::phy_profile::{Label, Mcs, Rate, S1g};
 use multihop_wire::{PROTOCOL_EXPERIMENT, Quoted, arp, dot11, dsr, icmp, ipv4, radiotap, tcp, udp};
 
 use super::pcapng::PcapngWriter;
@@ -122,11 +122,14 @@ impl Captures {
 }
 
 fn radiotap_rate(rate: &Rate) -> radiotap::Rate {
-    match rate.label.mcs {
-        Some(Mcs { index, wide, short_guard }) => {
+    match rate.label {
+        Label { mcs: Some(Mcs { index, wide, short_guard }), .. } => {
             radiotap::Rate::Ht(radiotap::Mcs { index, wide, short_guard })
         }
-        None => radiotap::Rate::Legacy(u8::try_from(rate.bit_rate.0 / 500_000).unwrap_or(u8::MAX)),
+        Label { s1g: Some(S1g { index, wide, short_guard }), .. } => {
+            radiotap::Rate::S1g(radiotap::S1g { index, wide, short_guard })
+        }
+        _ => radiotap::Rate::Legacy(u8::try_from(rate.bit_rate.0 / 500_000).unwrap_or(u8::MAX)),
     }
 }
 
@@ -136,6 +139,7 @@ fn dot11_frame(frame: &Frame, packets: &Pool) -> dot11::Frame {
     let duration = micros(frame.nav);
     match frame.kind {
         FrameKind::Rts => dot11::Frame::Rts { duration, receiver, transmitter: mac(frame.from) },
+        // DEVIATION capture-3: also those of 802.11ah, which are null data packets.
         FrameKind::Cts => dot11::Frame::Cts { duration, receiver },
         FrameKind::Ack => dot11::Frame::Ack { duration, receiver },
         FrameKind::Data => dot11::Frame::Data(dot11::Data {
@@ -318,7 +322,7 @@ fn ip(node: NodeId) -> Ipv4Addr {
     if node == frame::BROADCAST { Ipv4Addr::BROADCAST } else { node.addr() }
 }
 
-/// A duration field. Values above 32767 do not exist (a data frame lasts 20 ms at most).
+/// A duration field. Of values above 32767, which only 802.11ah has, the largest that a field can have.
 fn micros(d: Duration) -> u16 {
     u16::try_from(d.as_micros()).map_or(0x7fff, |us| us.min(0x7fff))
 }

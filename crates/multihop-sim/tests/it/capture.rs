@@ -167,6 +167,41 @@ fn tshark_reads_the_rates_of_ofdm_and_their_airtimes() {
     }
 }
 
+/// A radiotap field of its own names the rates of 802.11ah. tshark does not compute their airtimes.
+#[test]
+fn tshark_reads_the_rates_of_802_11ah() {
+    if tshark_is_missing() {
+        return;
+    }
+    // wlan_radio.phy: 10 is 802.11ah. radiotap.s1g.bandwidth: 0 is 1 MHz, 1 is 2 MHz; the format goes with it.
+    for (phy, rate, width, guard, index) in [
+        ("802.11ah-1", "MCS10", "0", "0", "10"),
+        ("802.11ah-1-short-guard", "MCS9", "0", "1", "9"),
+        ("802.11ah-2", "MCS0", "1", "0", "0"),
+        ("802.11ah-2-short-guard", "MCS8", "1", "1", "8"),
+    ] {
+        let radio = format!("[radio]\nphy = \"{phy}\"\nrate = \"{rate}\"\n[mac]\narp = \"oracle\"\n");
+        let flow = "[[flow]]\napp = \"cbr\"\nrate_kbps = 50.0\nsize = 432\n";
+        let scenario = format!("duration = 1.0\n{radio}[topology]\nkind = \"chain\"\nhops = 1\n{flow}");
+        let capture = Capture::of(ran(&scenario), phy);
+        let fields = [
+            "wlan_radio.phy",
+            "wlan_radio.frequency",
+            "radiotap.s1g.s1g_ppdu_format",
+            "radiotap.s1g.bandwidth",
+            "radiotap.s1g.guard_interval",
+            "radiotap.s1g.mcs",
+        ];
+        let rows = capture.read("wlan.fc.type_subtype == 0x20", NO_ANALYSIS, &fields);
+        assert_eq!(rows[0], ["10", "915", width, width, guard, index], "{phy}");
+        let checks = ["frame.protocols", "_ws.malformed", "_ws.expert.message", "wlan.fcs.status"];
+        for row in capture.read("frame", NO_ANALYSIS, &checks) {
+            let payload = if row[0].contains("udp") { ":llc:ip:udp:data" } else { "" };
+            assert_eq!(row, [&format!("radiotap:wlan_radio:wlan{payload}"), "", "", "1"], "{phy}");
+        }
+    }
+}
+
 /// Duration fields of RTS, CTS and data have the remaining time of the exchange: SIFS 10, CTS and ACK 304 us, data 192
 /// us and 4 us per byte at 2 Mb/s.
 #[test]

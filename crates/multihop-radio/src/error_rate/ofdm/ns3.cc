@@ -45,5 +45,14 @@ int main() {
             for (int mcs = 0; mcs < 8; ++mcs)
                 Print(model, "802.11n-" + std::to_string(width) + " MCS" + std::to_string(mcs),
                       Transmission("HtMcs" + std::to_string(mcs), width, 1, WIFI_PREAMBLE_HT_MF));
+        // 802.11ah in 2 MHz is 802.11ac in 20 MHz, ten times slower. In 1 MHz it has other subcarriers; the NIST model does
+        // not count them.
+        for (int mcs = 0; mcs < 9; ++mcs)
+            Print(model, "802.11ah-2 MCS" + std::to_string(mcs),
+                  Transmission("VhtMcs" + std::to_string(mcs), 20, 1, WIFI_PREAMBLE_VHT_SU));
+        if (model == "nist")
+            for (int mcs = 0; mcs < 10; ++mcs)
+                Print(model, "802.11ah-1 MCS" + std::to_string(mcs),
+                      Transmission("VhtMcs" + std::to_string(mcs), 40, 1, WIFI_PREAMBLE_VHT_SU));
     }
 }

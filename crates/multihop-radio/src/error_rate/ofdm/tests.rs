@@ -1,7 +1,7 @@
 use super::*;
 use crate::decibels::from_db;
 use crate::error_rate::Curve;
-use crate::phy_profile::{DOT11A, PROFILES, PhyProfile, Rate};
+use crate::phy_profile::{DOT11A, DOT11AH_1, DOT11AH_2, PROFILES, PhyProfile, Rate};
 
 /// Counts the sequences of the trellis that leave the all-zero one and return to it, by their distance: how many there
 /// are, and how many of their information bits are one. As in the published spectra, they begin and end in the same
@@ -131,6 +131,26 @@ fn ten_percent_of_1024_byte_frames_fail_at_these_ratios() {
             let at = |db: f64| rate.success(model, from_db(db), 8192.0);
             assert!(at(want - 0.01) < 0.9 && at(want + 0.01) > 0.9, "{model:?} {}", rate.name);
         }
+    }
+}
+
+/// IEEE 802.11-2020 §23.3, minimum sensitivity, dBm: where at most 10 % of frames of 256 bytes may be lost. It leaves 10 dB to
+/// the noise figure and 5 dB to imperfections of a receiver.
+#[test]
+fn sensitivities_of_802_11ah_are_those_of_the_standard() {
+    let ratios = [0.45, 3.46, 6.47, 9.33, 12.95, 16.05, 20.79, 22.03, 23.19, 27.87, 29.08];
+    let limits = [-98.0, -95.0, -92.0, -90.0, -87.0, -83.0, -79.0, -78.0, -77.0, -72.0, -70.0];
+    for ((rate, ratio), limit) in DOT11AH_1.rates.iter().zip(ratios).zip(limits) {
+        let at = |db: f64| rate.success(ErrorModel::Nist, from_db(db), 2048.0);
+        assert!(at(ratio - 0.01) < 0.9 && at(ratio + 0.01) > 0.9, "{}", rate.name);
+        let thermal = DOT11AH_1.noise_floor_dbm() - 7.0;
+        assert!((thermal + 15.0 + ratio - limit).abs() < 1.25, "{}", rate.name);
+    }
+    // In 2 MHz 3 dB more noise, and the same curves.
+    for rate in DOT11AH_2.rates {
+        let narrow = DOT11AH_1.rate(DOT11AH_1.rate_named(rate.name).unwrap());
+        let [one, other] = [rate, narrow].map(|rate| rate.success(ErrorModel::Nist, from_db(20.0), 2048.0));
+        assert_eq!(one.to_bits(), other.to_bits(), "{}", rate.name);
     }
 }
 

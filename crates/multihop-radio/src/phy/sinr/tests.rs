@@ -3,7 +3,7 @@ use proptest::prelude::{Strategy, any, prop, prop_assert, prop_assert_eq, prop_o
 
 use super::Verdict::{Collision, Error, Good, Ignored};
 use super::*;
-use crate::phy_profile::{DOT11A, DOT11B};
+use crate::phy_profile::{DOT11A, DOT11AH_1, DOT11B};
 
 fn success(rate: u8, sinr: f64, bits: f64) -> f64 {
     DOT11B.rate(RateIndex(rate)).success(ErrorModel::Nist, sinr, bits)
@@ -178,6 +178,30 @@ fn only_the_header_of_an_ofdm_preamble_can_have_errors() {
         * rate(2, sinr(dbm_to_mw(-86.0)), 200.0);
     let found = receiver.reception.unwrap().intact;
     assert!((0.01..0.99).contains(&intact), "{intact} tests nothing");
+    assert!((found / intact - 1.0).abs() < 1e-9, "{found} {intact}");
+}
+
+/// An ACK of 802.11ah ends with its header: 36 bits at MCS 10, here at 0 dB.
+#[test]
+fn a_null_data_packet_is_judged_by_its_header() {
+    let params = Sinr { noise_floor_dbm: -100.0, sensitivity_dbm: -110.0, ..params() };
+    let mut receiver = SinrReceiver::new(&RadioParams::new(&DOT11AH_1), &params, Rng::stream(1, "test", 0));
+    let end = at(560);
+    let rate = DOT11AH_1.basic_rate;
+    let ack = Signal {
+        id: 1,
+        power_mw: dbm_to_mw(-100.0),
+        rate,
+        preamble_end: end,
+        end,
+        bits: 0,
+        is_aggregate: false,
+    };
+    receiver.signal_starts(at(0), &ack);
+    receiver.signal_starts(end, &Signal { id: 2, ..ack });
+    let intact = DOT11AH_1.rates[0].success(ErrorModel::Nist, 1.0, 36.0);
+    let found = receiver.reception.unwrap().intact;
+    assert!((0.5..0.999).contains(&intact), "{intact} tests nothing");
     assert!((found / intact - 1.0).abs() < 1e-9, "{found} {intact}");
 }
 
