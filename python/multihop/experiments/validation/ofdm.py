@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from typing import Any
 
 from multihop.airtime import DATA_HEADER_BYTES, UDP_IP_BYTES
 from multihop.experiments.declare import GOODPUT, Axis, Claim, Document, Effort, Metric, Plot, Settings
+from multihop.experiments.study import Experiment
 from multihop.experiments.validation import bianchi
 from multihop.experiments.validation.part import Page
-from multihop.experiments.validation.phys import G_SHORT, PHYS, A, G, N, P, Phy, Rate, aggregated_kbps
+from multihop.experiments.validation.phys import AH, G_SHORT, PHYS, A, G, N, P, Phy, Rate, aggregated_kbps
 
 PAYLOAD = 1460
 SPACING = 15.0  # m: 0.05 us
@@ -18,8 +21,12 @@ STATIC: dict[str, Any] = {"routing": {"protocol": "static"}}
 
 def at(phy: Phy, rate: Rate) -> Settings:
     """A profile and a rate, with control frames at the lowest rate of OFDM."""
-    basic = "6M" if phy is not P else "3M"
-    return {"radio.phy": phy.name, "radio.rate": rate.name, "radio.basic_rate": basic}
+    return {"radio.phy": phy.name, "radio.rate": rate.name, "radio.basic_rate": phy.basic}
+
+
+def long_enough(phy: Phy, rate: Rate) -> Settings:
+    """The same, with more time for a slow profile."""
+    return {**at(phy, rate), **({"duration": 101.0} if phy in AH else {})}
 
 
 CASES = {f"{phy.name} {rate.name}": (phy, rate) for phy in PHYS for rate in phy.rates}
@@ -27,10 +34,10 @@ CASES = {f"{phy.name} {rate.name}": (phy, rate) for phy in PHYS for rate in phy.
 ONE_HOP = Page("ofdm", "airtime arithmetic").experiment(
     "ofdm-one-hop",
     "one hop of UDP at every rate of OFDM",
-    "Are frame exchanges right to the microsecond in 802.11a, g, n and p? A sender that always has a packet repeats DIFS, mean backoff "
+    "Are frame exchanges right to the microsecond in 802.11a, g, n, p and ah? A sender that always has a packet repeats DIFS, mean backoff "
     "(7.5 slots), [RTS, SIFS, CTS, SIFS,] data, SIFS, ACK. The arithmetic counts symbols from the tables of the standard "
     f"(validation/phys.py). Two stations {SPACING:g} m apart; {PAYLOAD} bytes of payload; standard flavour; RTS and CTS at 6 Mb/s (3 Mb/s in "
-    "802.11p); 6 s simulated, the first second not counted.",
+    "802.11p; in 802.11ah an RTS at MCS 0, and CTS and ACK are preambles); 6 s simulated (101 s of 802.11ah), the first second not counted.",
     Effort(1),
     full=Effort(3),
     scenario={
@@ -41,7 +48,7 @@ ONE_HOP = Page("ofdm", "airtime arithmetic").experiment(
         "topology": {"kind": "chain", "hops": 1, "spacing": SPACING},
         "flow": [{"app": "cbr", "size": PAYLOAD, "rate_kbps": 60000.0}],
     },
-    axes=[ACCESS, Axis("rate", {name: at(*case) for name, case in CASES.items()})],
+    axes=[ACCESS, Axis("rate", {name: long_enough(*case) for name, case in CASES.items()})],
     metrics=(GOODPUT,),
     reference="arithmetic",
     published={
@@ -97,10 +104,14 @@ AGGREGATES = Page("ofdm", "airtime arithmetic").experiment(
     claims=[Claim("UDP: goodput agrees", "goodput", {}, near=0.005)],
 )
 
-CELLS = {
-    f"{phy.name} {name}": (phy, next(rate for rate in phy.rates if rate.name == name))
-    for phy, name in ((A, "6M"), (A, "54M"), (G, "54M"), (G_SHORT, "54M"), (P, "12M"), (N[0], "MCS7"), (N[3], "MCS31"))
-}
+
+def rates(*chosen: tuple[Phy, str]) -> dict[str, tuple[Phy, Rate]]:
+    """Rates of profiles, by the names of both."""
+    return {f"{phy.name} {name}": (phy, next(rate for rate in phy.rates if rate.name == name)) for phy, name in chosen}
+
+
+CELLS = rates((A, "6M"), (A, "54M"), (G, "54M"), (G_SHORT, "54M"), (P, "12M"), (N[0], "MCS7"), (N[3], "MCS31"))
+SLOW_CELLS = rates((AH[0], "MCS0"), (AH[0], "MCS7"), (AH[2], "MCS0"), (AH[2], "MCS8"))
 DOUBLINGS = 6  # 16 to 1024
 
 
@@ -114,48 +125,61 @@ def saturation_kbps(phy: Phy, rate: Rate, n: int, *, rts: bool) -> float:
     return 8000 * PAYLOAD * bianchi.successes(n, tau, phy.slot, success, collision)
 
 
-CELL = Page("ofdm", "G. Bianchi, IEEE JSAC 18(3), 2000").experiment(
-    "ofdm-cell",
-    "saturation throughput of one cell of OFDM",
-    "Bianchi's fixed point with the numbers of each profile: slot, SIFS, window of 16 to 1024 slots, frame times. Every station of a "
-    f"cell always has a packet to send: {PAYLOAD} bytes over UDP to the next of n stations on a circle with a radius of 20 m. Standard "
-    "flavour, RTS and CTS at the lowest rate of OFDM; no retry limits, no capture; 11 s simulated, the first second not counted.",
-    Effort(2, keep={"stations": (2, 10, 20)}),
-    full=Effort(5),
-    scenario={
-        **STATIC,
-        "duration": 11.0,
-        "warmup": 1.0,
-        "radio": {"capture_db": 200.0},
-        "mac": {"flavour": "standard", "short_retry": "off", "long_retry": "off", "arp": "oracle"},
-        "topology": {"kind": "list"},
-    },
-    axes=[
-        ACCESS,
-        Axis("rate", {name: at(*case) for name, case in CELLS.items()}),
-        Axis("stations", {n: bianchi.cell(n, 60000.0) for n in bianchi.STATIONS}, "stations"),
-    ],
-    metrics=(GOODPUT,),
-    reference="the model",
-    published={
-        "goodput": {
-            (access, name, n): saturation_kbps(phy, rate, n, rts=access == "RTS/CTS")
-            for access in ACCESS.values
-            for name, (phy, rate) in CELLS.items()
-            for n in bianchi.STATIONS
-        }
-    },
-    claims=[Claim("Goodput agrees", "goodput", {}, near=0.03)],
-    plots=(
-        Plot(
-            "line",
-            "goodput",
-            x="stations",
-            by="rate",
-            panel="access",
-            caption="Saturation goodput of one cell, with 95% intervals; diamonds are Bianchi's model.",
+def cell(name: str, title: str, cells: dict[str, tuple[Phy, Rate]], offered: float, setting: str, duration: float) -> Experiment:
+    """Cells of saturated stations beside Bianchi's model."""
+    return Page("ofdm", "G. Bianchi, IEEE JSAC 18(3), 2000").experiment(
+        name,
+        title,
+        "Bianchi's fixed point with the numbers of each profile: slot, SIFS, window of 16 to 1024 slots, frame times. Every station of a "
+        f"cell always has a packet to send: {PAYLOAD} bytes over UDP to the next of n stations on a circle with a radius of 20 m. Standard "
+        f"flavour, {setting}; no retry limits, no capture; {duration:g} s simulated, the first second not counted.",
+        Effort(2, keep={"stations": (2, 10, 20)}),
+        full=Effort(5),
+        scenario={
+            **STATIC,
+            "duration": duration,
+            "warmup": 1.0,
+            "radio": {"capture_db": 200.0},
+            "mac": {"flavour": "standard", "short_retry": "off", "long_retry": "off", "arp": "oracle"},
+            "topology": {"kind": "list"},
+        },
+        axes=[
+            ACCESS,
+            Axis("rate", {name: at(*case) for name, case in cells.items()}),
+            Axis("stations", {n: bianchi.cell(n, offered) for n in bianchi.STATIONS}, "stations"),
+        ],
+        metrics=(GOODPUT,),
+        reference="the model",
+        published={
+            "goodput": {
+                (access, name, n): saturation_kbps(phy, rate, n, rts=access == "RTS/CTS")
+                for access in ACCESS.values
+                for name, (phy, rate) in cells.items()
+                for n in bianchi.STATIONS
+            }
+        },
+        claims=[Claim("Goodput agrees", "goodput", {}, near=0.03)],
+        plots=(
+            Plot(
+                "line",
+                "goodput",
+                x="stations",
+                by="rate",
+                panel="access",
+                caption="Saturation goodput of one cell, with 95% intervals; diamonds are Bianchi's model.",
+            ),
         ),
-    ),
+    )
+
+
+CELL = cell("ofdm-cell", "saturation throughput of one cell of OFDM", CELLS, 60000.0, "RTS and CTS at the lowest rate of OFDM", 11.0)
+CELL_AH = cell(
+    "ofdm-cell-ah",
+    "saturation throughput of one cell of 802.11ah",
+    SLOW_CELLS,
+    8000.0,
+    "RTS at MCS 0, CTS and ACK are preambles",
+    101.0,
 )
 
 
@@ -192,6 +216,18 @@ NS3 = """
 54M 24 0.999335262585
 """
 """Rate, SINR in dB, and the success of 8192 bits in ns-3's NIST model (ns3.csv of multihop-radio)."""
+NS3_AH = """
+802.11ah-1 MCS10 4 0.939483239715
+802.11ah-1 MCS10 5 0.998722681934
+802.11ah-1 MCS9 29 0.587349900144
+802.11ah-1 MCS9 30 0.971338279133
+802.11ah-2 MCS0 4 0.939483239715
+802.11ah-2 MCS0 5 0.998722681934
+802.11ah-2 MCS8 28 0.747042067436
+802.11ah-2 MCS8 29 0.984834677945
+"""
+"""The same of 802.11ac. MCS 10 is MCS 0 with twice the energy: its SINR is counted after the repetition."""
+REPETITION = 10 * math.log10(2)
 PATH_LOSS = 70.0  # dB at 10 m: 40 at 1 m, then 30 a decade
 NOISE = -93.96  # dBm
 
@@ -208,13 +244,24 @@ def link(rate: str, db: float) -> Settings:
     return {"radio.rate": rate, "radio.tx_power_dbm": NOISE + PATH_LOSS + db}
 
 
+def slow_links() -> Iterator[tuple[str, Settings, float]]:
+    """The same of 802.11ah; its header has 36 bits at MCS 10 or 48 at MCS 0."""
+    for line in NS3_AH.strip().splitlines():
+        phy, rate, db, success = line.split()
+        sinr = float(db) - REPETITION * (rate == "MCS10")
+        header = {"802.11ah-1 MCS10": 36, "802.11ah-2 MCS0": 48}.get(f"{phy} {rate}", 0)
+        yield f"{phy} {rate} {sinr:.3g} dB", {"radio.phy": phy, **link(rate, sinr)}, 100 * float(success) ** (1 + header / 8192)
+
+
 POINTS = points()
+LINKS = {name: (link(rate, db), expected) for name, (rate, db, expected) in POINTS.items()}
+LINKS |= {name: (settings, expected) for name, settings, expected in slow_links()}
 ERRORS = Page("ofdm", "ns-3 3.37, NistErrorRateModel").experiment(
     "ofdm-errors",
-    "frame errors of 802.11a",
+    "frame errors of OFDM",
     "How many frames of 1024 bytes arrive over a link without interference? ns-3's numbers are what its error model returns for 8192 bits "
-    "at that SINR, times the success of the 24 bits of the PLCP header. One transmission for each packet, a path loss of 70 dB, noise of "
-    f"{NOISE} dBm; 60 s simulated.",
+    "at that SINR, times the success of the 24 bits of the PLCP header (802.11ah: 36 bits in 1 MHz, 48 in 2 MHz). One transmission for "
+    f"each packet, a path loss of 70 dB, noise of {NOISE} dBm; 60 s simulated.",
     Effort(5),
     scenario={
         **STATIC,
@@ -231,10 +278,10 @@ ERRORS = Page("ofdm", "ns-3 3.37, NistErrorRateModel").experiment(
         "topology": {"kind": "chain", "hops": 1, "spacing": 10.0},
         "flow": [{"app": "cbr", "size": 1024 - DATA_HEADER_BYTES - UDP_IP_BYTES, "rate_kbps": 3000.0}],
     },
-    axes=[Axis("rate and SINR", {name: link(rate, db) for name, (rate, db, _) in POINTS.items()})],
+    axes=[Axis("rate and SINR", {name: settings for name, (settings, _) in LINKS.items()})],
     metrics=(RECEIVED,),
     reference="ns-3",
-    published={"received": {(name,): expected for name, (_, _, expected) in POINTS.items()}},
+    published={"received": {(name,): expected for name, (_, expected) in LINKS.items()}},
     claims=[Claim("As many frames arrive", "received", {}, near=0.03)],
 )
-EXPERIMENTS = (ONE_HOP, AGGREGATES, CELL, ERRORS)
+EXPERIMENTS = (ONE_HOP, AGGREGATES, CELL, CELL_AH, ERRORS)

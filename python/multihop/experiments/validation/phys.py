@@ -13,6 +13,8 @@ LEGACY = {6: 24, 9: 36, 12: 48, 18: 72, 24: 96, 36: 144, 48: 192, 54: 216}
 """Data bits of a symbol by the rate in channels of 20 MHz, Mb/s."""
 HT = ((1, 1, 2), (2, 1, 2), (2, 3, 4), (4, 1, 2), (4, 3, 4), (6, 2, 3), (6, 3, 4), (6, 5, 6))
 """Coded bits of a subcarrier, and the code, of MCS 0 to 7."""
+VHT = (*HT, (8, 3, 4), (8, 5, 6))
+"""The same of MCS 0 to 9."""
 PROPAGATION = 0.05  # us over 15 m
 QOS_HEADER_BYTES = DATA_HEADER_BYTES + 2
 SUBFRAME = 14
@@ -36,10 +38,11 @@ class Rate:
     step: float = 4.0
     tail: int = 6
     extension: float = 0.0
+    service: int = 16
 
     def frame(self, size: int) -> float:
         """A frame of `size` bytes."""
-        symbols = math.ceil((16 + 8 * size + self.tail) / self.bits)
+        symbols = math.ceil((self.service + 8 * size + self.tail) / self.bits)
         return self.preamble + self.step * math.ceil(round(symbols * self.symbol / self.step, 6)) + self.extension
 
 
@@ -57,6 +60,8 @@ class Phy:
     eifs_ack: float | None = None
     """The ACK of EIFS, if it is not one of OFDM."""
     cw_min: int = 15
+    basic: str = "6M"
+    """The lowest rate of OFDM, which an RTS has."""
 
     @property
     def difs(self) -> float:
@@ -88,6 +93,16 @@ class Phy:
     def udp_kbps(self, rate: Rate, payload: int, *, rts: bool) -> float:
         """Goodput over one hop from a greedy source of datagrams."""
         return 8000 * payload / self.exchange(rate, payload, rts=rts)
+
+
+@dataclass(frozen=True)
+class S1g(Phy):
+    """A profile of 802.11ah, in which a CTS or ACK is a preamble."""
+
+    def control(self, size: int, bits: int) -> float:  # noqa: ARG002, the rate of a frame decides nothing here
+        """An RTS at the basic rate, or an answer."""
+        basic = next(rate for rate in self.rates if rate.name == self.basic)
+        return basic.frame(size) if size == RTS_BYTES else basic.preamble
 
 
 def mpdus(packet: int, packets: int, amsdu: int) -> list[int]:
@@ -147,8 +162,22 @@ def high_throughput(subcarriers: int, symbol: float) -> Iterator[Rate]:
         yield Rate(f"MCS{mcs}", bits, 32.0 + 4 * training, answer, symbol, tail=12 if bits / symbol > 300 else 6)
 
 
+def sub_1_ghz(width: int, symbol: float) -> Iterator[Rate]:
+    """MCS 0 to 8 of 802.11ah in 2 MHz; in 1 MHz MCS 0 to 9, and 10, which transmits each bit of MCS 0 twice.
+
+    The first symbol of a frame has the long guard interval.
+    """
+    subcarriers, preamble = {1: (24, 160.0 + 160 + 240), 2: (52, 80.0 + 80 + 80)}[width]
+    schemes = {mcs: divmod(subcarriers * coded * numerator, denominator) for mcs, (coded, numerator, denominator) in enumerate(VHT)}
+    if width == 1:
+        schemes[10] = (schemes[0][0] // 2, 0)
+    for mcs, (bits, rest) in schemes.items():
+        if rest == 0:
+            yield Rate(f"MCS{mcs}", bits, preamble, 0, symbol, symbol, extension=40 - symbol, service=8)
+
+
 A = Phy("802.11a", 9, 16, tuple(legacy(f"{rate}M", bits) for rate, bits in LEGACY.items()))
-P = Phy("802.11p", 13, 32, tuple(legacy(f"{rate / 2:g}M", bits, 2.0) for rate, bits in LEGACY.items()), stretch=2.0)
+P = Phy("802.11p", 13, 32, tuple(legacy(f"{rate / 2:g}M", bits, 2.0) for rate, bits in LEGACY.items()), stretch=2.0, basic="3M")
 ERP = tuple(legacy(f"{rate}M", bits, extension=6.0) for rate, bits in LEGACY.items())
 G = Phy("802.11g", 20, 10, ERP, extension=6.0, eifs_ack=304.0)
 G_SHORT = Phy("802.11g-short-slots", 9, 10, ERP, extension=6.0, eifs_ack=304.0)
@@ -157,4 +186,9 @@ N = tuple(
     for width, subcarriers in ((20, 52), (40, 108))
     for suffix, symbol in (("", 4.0), ("-short-guard", 3.6))
 )
-PHYS = (A, G, G_SHORT, P, *N)
+AH = tuple(
+    S1g(f"802.11ah-{width}{suffix}", 52, 160, tuple(sub_1_ghz(width, symbol)), basic="MCS0")
+    for width in (1, 2)
+    for suffix, symbol in (("", 40.0), ("-short-guard", 36.0))
+)
+PHYS = (A, G, G_SHORT, P, *N, *AH)
