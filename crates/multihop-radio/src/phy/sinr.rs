@@ -139,17 +139,25 @@ impl SinrReceiver {
     #[inline]
     fn forget(&mut self, id: u64) {
         (self.energy_mw, self.interference_mw) = (0.0, 0.0);
-        self.heard.retain(|heard| heard.id != id);
-        if self.heard.is_empty() {
+        if self.heard.len() == 1 {
+            self.heard.clear();
             return;
         }
         let received = self.reception.as_ref().map(|reception| reception.signal.id);
-        for heard in &self.heard {
+        let mut kept = 0;
+        for place in 0..self.heard.len() {
+            let heard = self.heard[place];
+            if heard.id == id {
+                continue;
+            }
+            self.heard[kept] = heard;
+            kept += 1;
             self.energy_mw += heard.power_mw;
             if Some(heard.id) != received {
                 self.interference_mw += heard.power_mw;
             }
         }
+        self.heard.truncate(kept);
     }
 
     /// Our own transmission begins; whatever is being received is lost.
@@ -163,15 +171,14 @@ impl SinrReceiver {
         self.reception.is_some() || self.energy_mw >= self.cca_mw
     }
 
+    #[inline]
     fn locks_to(&self, now: Instant, signal: &Signal) -> bool {
-        let takes_over = self.reception.as_ref().is_none_or(|reception| {
-            let first = &reception.signal;
-            now < first.preamble_end && signal.power_mw >= self.capture * first.power_mw
-        });
-        now >= self.transmitting_until
-            && signal.power_mw >= self.sensitivity_mw
+        let takes_over =
+            |first: &Signal| now < first.preamble_end && signal.power_mw >= self.capture * first.power_mw;
+        signal.power_mw >= self.sensitivity_mw
+            && now >= self.transmitting_until
             && signal.power_mw >= self.detection * (self.noise_mw + self.energy_mw)
-            && takes_over
+            && self.reception.as_ref().is_none_or(|reception| takes_over(&reception.signal))
     }
 
     /// Judges the interval up to `now`, during which the interference was constant.

@@ -338,6 +338,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn above_the_safe_ratio_no_bit_is_wrong() {
+        const BITS: f64 = 100_000.0;
+        for rate in PROFILES.iter().flat_map(|phy| phy.rates) {
+            for model in [ErrorModel::Nist, ErrorModel::Yans] {
+                let success = |share: f64| rate.success(model, share * rate.safe_above(), BITS);
+                assert!(success(1.0) >= 1.0, "{}", rate.name);
+                assert!(success(0.1) < 1.0, "{}", rate.name);
+            }
+        }
+    }
+
+    #[test]
     fn rates_of_a_class_ascend_and_names_are_unique() {
         for phy in PROFILES {
             let schemes = |rate: &&Rate| rate.label.mcs.map(|mcs| mcs.index / 8);

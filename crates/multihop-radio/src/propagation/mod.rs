@@ -18,7 +18,7 @@ use crate::params::Sinr;
 use antenna::Antennas;
 use fading::Fading;
 use obstacles::Obstacles;
-use path_loss::{LIGHT_SPEED, PathLoss};
+use path_loss::{LIGHT_SPEED, PathLoss, TwoRay};
 
 /// Received power between any two nodes; the same in both directions.
 #[derive(Clone, Debug)]
@@ -26,6 +26,8 @@ pub struct Propagation {
     seed: u64,
     transmit_mw: f64,
     path_loss: PathLoss,
+    /// The same if it is two-ray between antennas at one height.
+    two_ray: Option<TwoRay>,
     shadowing_db: f64,
     fading: Fading,
     /// Metres, by node; empty: as the path loss has it.
@@ -50,6 +52,12 @@ impl Propagation {
             seed,
             transmit_mw: dbm_to_mw(params.tx_power_dbm),
             path_loss: params.path_loss,
+            two_ray: match params.path_loss {
+                PathLoss::TwoRay { frequency, height } if params.heights.is_empty() => {
+                    Some(TwoRay::new(frequency, [height; 2]))
+                }
+                _ => None,
+            },
             shadowing_db: params.shadowing_db,
             fading: params.fading,
             heights: params.heights.clone(),
@@ -60,16 +68,25 @@ impl Propagation {
 
     /// Power in mW over `distance` metres after path loss, antennas, obstacles and shadowing: constant while neither node
     /// moves.
+    #[inline]
     pub fn mean_power_mw(&self, a: Site, b: Site, distance: f64) -> f64 {
-        let gain = match self.heights.as_slice() {
-            [] => self.path_loss.gain(distance),
-            heights => self.path_loss.gain_between([a, b].map(|site| heights[site.node.index()]), distance),
+        let gain = match &self.two_ray {
+            Some(law) => law.gain(distance),
+            None => self.gain(a, b, distance),
         };
         let mean = self.transmit_mw * gain * self.shadowing(a.node, b.node);
         if self.antennas.is_none() && self.obstacles.is_none() {
             mean
         } else {
             mean * self.surroundings(a, b)
+        }
+    }
+
+    #[inline(never)]
+    fn gain(&self, a: Site, b: Site, distance: f64) -> f64 {
+        match self.heights.as_slice() {
+            [] => self.path_loss.gain(distance),
+            heights => self.path_loss.gain_between([a, b].map(|site| heights[site.node.index()]), distance),
         }
     }
 
@@ -105,10 +122,13 @@ impl Propagation {
         antennas * obstacles
     }
 
+    #[inline]
     fn shadowing(&self, a: NodeId, b: NodeId) -> f64 {
-        if self.shadowing_db <= 0.0 {
-            return 1.0;
-        }
+        if self.shadowing_db <= 0.0 { 1.0 } else { self.shadow(a, b) }
+    }
+
+    #[inline(never)]
+    fn shadow(&self, a: NodeId, b: NodeId) -> f64 {
         let mut rng = Rng::stream(self.seed, "radio/shadowing", pair(a, b));
         from_db(self.shadowing_db * normals(&mut rng).0)
     }

@@ -56,14 +56,7 @@ impl PathLoss {
     #[inline]
     pub(super) fn gain_between(&self, heights: [f64; 2], distance: f64) -> f64 {
         let gain = match *self {
-            Self::TwoRay { frequency, .. } if distance <= crossover(frequency, heights) => {
-                let ratio = friis(frequency) / distance;
-                ratio * ratio
-            }
-            Self::TwoRay { .. } => {
-                let [a, b] = heights.map(|height| height / distance);
-                (a * a) * (b * b)
-            }
+            Self::TwoRay { frequency, .. } => return TwoRay::new(frequency, heights).gain(distance),
             Self::LogDistance { exponent, reference_db } => log_distance(exponent, reference_db, distance),
             Self::Indoor { building, frequency, storey, .. } => {
                 let [a, b] = heights.map(|height| (height / storey).floor());
@@ -111,6 +104,34 @@ impl PathLoss {
             }
             Self::Street { frequency, .. } => Street::new(frequency, heights).distance(gain),
         }
+    }
+}
+
+/// Two-ray between antennas at these heights: what does not depend on the distance is computed once.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct TwoRay {
+    friis: f64,
+    crossover: f64,
+    heights: [f64; 2],
+}
+
+impl TwoRay {
+    #[inline]
+    pub(super) fn new(frequency: f64, heights: [f64; 2]) -> Self {
+        Self { friis: friis(frequency), crossover: crossover(frequency, heights), heights }
+    }
+
+    /// See [`PathLoss::gain`].
+    #[inline]
+    pub(super) fn gain(&self, distance: f64) -> f64 {
+        let gain = if distance <= self.crossover {
+            let ratio = self.friis / distance;
+            ratio * ratio
+        } else {
+            let [a, b] = self.heights.map(|height| height / distance);
+            (a * a) * (b * b)
+        };
+        gain.min(1.0)
     }
 }
 
