@@ -75,12 +75,13 @@ impl Settings for Burst {
     }
 }
 
-/// ns-2's rules; every rate `in_use` needs a range.
+/// ns-2's rules; every rate `in_use` needs a range, and so do the rates of answers.
 fn threshold(phy: &PhyProfile, in_use: [RateIndex; 2], keys: &mut dyn Visitor) -> Threshold {
     let mut threshold = Threshold::default();
     let ranges = ranges(phy, keys);
+    let answers = in_use.map(|rate| phy.rate(rate).answer);
     for (rate, range) in phy.rate_indices().zip(&ranges) {
-        if range.is_none() && in_use.contains(&rate) {
+        if range.is_none() && (in_use.contains(&rate) || answers.contains(&Some(rate))) {
             keys.refuse("range", format!("has no range for {:?}, a rate in use", phy.rate(rate).name));
         }
     }
@@ -93,7 +94,7 @@ fn threshold(phy: &PhyProfile, in_use: [RateIndex; 2], keys: &mut dyn Visitor) -
     }
     let about = "How much stronger the first frame must be to survive a second, dB.";
     keys.about(about).number("capture_db", &mut threshold.capture_db, DECIBELS);
-    // No frame is sent at a rate without a range.
+    // What rate control tries at other rates nobody decodes.
     threshold.range = ranges.into_iter().map(|range| range.unwrap_or(0.0)).collect();
     threshold
 }

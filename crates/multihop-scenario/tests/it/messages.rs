@@ -241,6 +241,9 @@ fn ranges_that_contradict_each_other() {
         "x.toml:7:1: radio.sense_range: found 550, allowed: at least range, 600\n\
          x.toml:8:9: radio.range: has no range for \"1M\", a rate in use"
     );
+    // Data at 54 Mb/s is acknowledged at 24 Mb/s.
+    let text = with("radio", "phy = \"802.11a\"\nrate = \"54M\"\nrange = { \"54M\" = 250, \"6M\" = 250 }");
+    assert!(text.contains("radio.range: has no range for \"24M\", a rate in use"), "{text}");
     assert_eq!(
         with("radio", "range = { \"1M\" = 1, \"2M\" = 1, \"3M\" = 1 }"),
         "x.toml:8:31: radio.range.3M: is not a key here, allowed: 11M, 1M, 2M, 5.5M"
