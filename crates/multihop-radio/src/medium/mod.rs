@@ -172,6 +172,11 @@ impl Medium {
         propagation::delay(self.reach)
     }
 
+    /// Whether fading changes the power of links.
+    pub fn fades(&self) -> bool {
+        matches!(&self.hearing, Hearing::Sinr { propagation, .. } if propagation.fades())
+    }
+
     /// Received power in mW over `link` at `at`, fading included.
     pub fn power_mw(&self, from: NodeId, link: &Link, at: Instant) -> f64 {
         match &self.hearing {

@@ -28,11 +28,18 @@ impl Receiver {
         }
     }
 
-    /// The last bit of a signal has arrived.
-    pub fn signal_ends(&mut self, now: Instant, id: u64) -> Verdict {
+    /// The last bit of a signal has arrived; also whether that made the medium idle.
+    #[inline]
+    pub fn signal_ends(&mut self, now: Instant, id: u64) -> (Verdict, bool) {
         match self {
-            Self::Threshold(receiver) => receiver.signal_ends(now, id),
-            Self::Sinr(receiver) => receiver.signal_ends(now, id),
+            Self::Threshold(receiver) => {
+                let was_busy = receiver.is_busy();
+                (receiver.signal_ends(now, id), was_busy && !receiver.is_busy())
+            }
+            Self::Sinr(receiver) => {
+                let was_busy = receiver.is_busy();
+                (receiver.signal_ends(now, id), was_busy && !receiver.is_busy())
+            }
         }
     }
 

@@ -90,6 +90,11 @@ impl Propagation {
         }
     }
 
+    /// Whether there is fading.
+    pub fn fades(&self) -> bool {
+        self.fading != Fading::None
+    }
+
     /// The factor by which fading changes the mean power at this time; its mean is 1.
     pub fn fade(&self, a: NodeId, b: NodeId, at: Instant) -> f64 {
         self.fading.factor(self.seed, pair(a, b), at)

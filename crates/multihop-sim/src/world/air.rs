@@ -48,6 +48,16 @@ pub(super) trait Taps {
     fn overhear(&mut self, context: &mut Context<'_>, node: NodeId, packet: PacketHandle);
 }
 
+/// What the first bits of a frame have in common at all stations.
+pub(super) struct Common {
+    /// Where it can be decoded (threshold model).
+    decodable: Zone,
+    /// Preamble and PLCP header.
+    plcp: Duration,
+    /// Whether fading changes its power.
+    fades: bool,
+}
+
 /// One node's radio.
 ///
 /// The layout in memory, a pair of cache lines, is explained at [`Mac`].
@@ -266,12 +276,22 @@ impl Air {
     }
 
     #[inline]
+    pub(super) fn common(&self, flight: &Flight) -> Common {
+        let rate = flight.transmission.frame.rate;
+        Common {
+            decodable: self.medium.farthest(rate),
+            plcp: self.config.airtime.plcp(rate),
+            fades: self.medium.fades(),
+        }
+    }
+
+    #[inline]
     pub(super) fn signal_starts(
         &mut self,
         context: &mut Context<'_>,
         flight: &Flight,
         link: &Link,
-        decodable: Zone,
+        common: &Common,
     ) {
         let now = context.now;
         let Transmission { frame, airtime, .. } = &flight.transmission;
@@ -281,7 +301,7 @@ impl Air {
                 let arrival = Arrival {
                     id: flight.signal,
                     power: link.power_mw,
-                    decodable: link.is_within(decodable),
+                    decodable: link.is_within(common.decodable),
                     end: now + *airtime,
                 };
                 let effect = receiver.signal_starts(now, &arrival, self.capture);
@@ -292,11 +312,13 @@ impl Air {
             }
             Receiver::Sinr(receiver) => {
                 let was_busy = receiver.is_busy();
+                let medium = &self.medium;
+                let faded = || medium.power_mw(frame.from, link, flight.began());
                 let signal = Signal {
                     id: flight.signal,
-                    power_mw: self.medium.power_mw(frame.from, link, flight.began()),
+                    power_mw: if common.fades { faded() } else { link.power_mw },
                     rate: frame.rate,
-                    preamble_end: now + self.config.airtime.plcp(frame.rate),
+                    preamble_end: now + common.plcp,
                     end: now + *airtime,
                     bits: 8 * frame.bytes,
                     is_aggregate: frame.kind == FrameKind::Aggregate,
@@ -327,13 +349,14 @@ impl Air {
         let (now, to) = (context.now, link.to);
         let frame = &flight.transmission.frame;
         let station = &mut self.stations[to.index()];
-        let was_busy = station.receiver.is_busy();
-        let (verdict, intact) = if frame.kind == FrameKind::Aggregate {
-            aggregate_ends(station, &mut self.errors, now, flight, to)
+        let (verdict, turned_idle, intact) = if frame.kind == FrameKind::Aggregate {
+            let was_busy = station.receiver.is_busy();
+            let (verdict, intact) = aggregate_ends(station, &mut self.errors, now, flight, to);
+            (verdict, was_busy && !station.receiver.is_busy(), intact)
         } else {
-            let verdict = station.receiver.signal_ends(now, flight.signal);
+            let (verdict, turned_idle) = station.receiver.signal_ends(now, flight.signal);
             let is_damaged = verdict == Verdict::Good && self.errors.damages_frame(frame.from, to);
-            (if is_damaged { Verdict::Error } else { verdict }, 1)
+            (if is_damaged { Verdict::Error } else { verdict }, turned_idle, 1)
         };
         let mut delivered = false;
         match verdict {
@@ -351,7 +374,7 @@ impl Air {
         }
         let mut settles = verdict == Verdict::Good && frame.to == to;
         let mut waited = false;
-        if was_busy && !station.receiver.is_busy() {
+        if turned_idle {
             settles |= station.mac.gives_up_at_idle();
             waited = station.mac.waits_for_carrier();
             station.receiving += now - station.busy_since;

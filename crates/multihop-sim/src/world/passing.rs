@@ -144,10 +144,10 @@ impl Air {
         flight: &mut Flight,
         others: &mut Others,
     ) -> bool {
-        let (began, farthest) = (flight.wave_began(), self.medium.farthest(flight.transmission.frame.rate));
+        let (began, common) = (flight.wave_began(), self.common(flight));
         let mut next = flight.next;
         loop {
-            self.signal_starts(context, flight, &flight.links[next], farthest);
+            self.signal_starts(context, flight, &flight.links[next], &common);
             next += 1;
             let Some(link) = flight.links.get(next) else { return true };
             if !others.let_pass(context, began + link.delay(), || flight.key_at(next)) {
