@@ -176,6 +176,16 @@ class FlowTransport(TypedDict, total=False):
     ack_delay: float
     """Longest delay of an ACK, s."""
 
+    ack_delay_max: Literal["off"] | float
+    """Longest delay of an ACK where segments arrive seldom, s; ack_delay is then the shortest, and ACKs of
+    duplicates and of what the sender pushes leave at once, as in Linux.
+    """
+
+    all_rtt: bool
+    """Whether what SACK reports is a sample of the round trip as well, and the handshake one of the
+    shortest, as in Linux; only with rack.
+    """
+
     alpha: float
     """Weight of earlier samples in the average time that data needs for reuse_hops hops. Default: 0.7."""
 
@@ -196,6 +206,11 @@ class FlowTransport(TypedDict, total=False):
 
     bins: int
     """Bins of the histogram in which adtcp ranks a sample: a multiple of 4. Default: 8."""
+
+    byte_counting: bool
+    """Whether the window grows by the bytes that ACKs deliver, not by their number (RFC 3465 without its
+    limit).
+    """
 
     clock: Literal["own", "synchronised"]
     """Source of the one-way delay for pacing: half of the round-trip time, or the measurement of a
@@ -286,6 +301,11 @@ class FlowTransport(TypedDict, total=False):
     probe_max: Literal["off"] | int
     """The connection is aborted after this many probes without an answer."""
 
+    prr: bool
+    """Whether the window shrinks segment by segment during fast recovery (PRR, RFC 9937); only with rack,
+    and not under bbr.
+    """
+
     quick_acks: int
     """Segments that are acknowledged at once when a connection begins."""
 
@@ -311,6 +331,9 @@ class FlowTransport(TypedDict, total=False):
     rto_initial: float
     """Retransmission timeout before the first sample, s."""
 
+    rto_margin: float
+    """By how much the timeout exceeds the smoothed round trip at least, s."""
+
     rto_max: float
     """Longest retransmission timeout, s."""
 
@@ -335,6 +358,11 @@ class FlowTransport(TypedDict, total=False):
 
     timestamps: Literal["off"] | float
     """Whether timestamps are offered: the tick of their clock, s."""
+
+    undo: bool
+    """Whether reductions of the window that prove unnecessary are undone: by reports of duplicates (RFC
+    3708), timestamps (RFC 4015), or what arrives after a timeout (RFC 5682); only with rack.
+    """
 
     window_max: int
     """Largest window, segments."""

@@ -13,6 +13,8 @@ pub struct RtoConfig {
     pub max: Duration,
     /// Tick of the clock: samples are read in whole ticks, and the variance term is at least one.
     pub granularity: Duration,
+    /// Lower bound of the variance term, as Linux has it in place of one for the whole timeout.
+    pub margin: Duration,
     /// Largest backoff factor.
     pub backoff_limit: u32,
     /// Once the backoff factor is larger than this, the estimate counts as stale: its value moves
@@ -69,7 +71,7 @@ impl RttEstimator {
             }
         };
         self.srtt = Some(srtt);
-        let spread = self.config.granularity.max(self.rttvar.saturating_mul(4));
+        let spread = self.config.granularity.max(self.config.margin).max(self.rttvar.saturating_mul(4));
         self.base = (srtt + spread).max(self.config.min);
         self.backoff = 1;
     }
@@ -160,6 +162,7 @@ mod tests {
             min: ms(1000),
             max: ms(60_000),
             granularity: ms(1),
+            margin: Duration::ZERO,
             backoff_limit: u32::MAX,
             forget_above: None,
             after_lost_syn: Some(ms(3000)),
@@ -184,6 +187,18 @@ mod tests {
             rtt.sample(ms(104));
         }
         assert_eq!(rtt.rto(), ms(110));
+    }
+
+    #[test]
+    fn a_margin_keeps_the_timeout_above_a_steady_round_trip() {
+        let mut rtt = RttEstimator::new(RtoConfig { min: ms(200), margin: ms(200), ..rfc() });
+        rtt.sample(ms(500));
+        // The deviation of the first sample, 4 * 250 ms, is more.
+        assert_eq!(rtt.rto(), ms(1500));
+        for _ in 0..100 {
+            rtt.sample(ms(500));
+        }
+        assert_eq!(rtt.rto(), ms(700));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use multihop_scenario::{Scenario, Source};
 
-use super::{SMALLEST, load_with, refused, refused_with as with};
+use super::{SMALLEST, load, load_with, refused, refused_with as with};
 
 #[test]
 fn a_word_that_does_not_exist() {
@@ -336,6 +336,30 @@ fn suffixes_that_do_not_go_together() {
             format!("x.toml:6:13: flow.0.transport: found {name:?}, but {reason}")
         );
     }
+}
+
+#[test]
+fn options_of_tcp_that_need_another_one() {
+    let table = |inner: &str| {
+        refused(&SMALLEST.replace("\"newreno\"", &format!("{{ kind = \"newreno\", {inner} }}")))
+    };
+    for key in ["all_rtt", "prr", "undo"] {
+        assert_eq!(
+            table(&format!("{key} = true")),
+            format!(
+                "x.toml:6:{}: flow.0.transport.{key}: found true, allowed only with rack = true",
+                36 + key.len()
+            )
+        );
+    }
+    // By a preset they are on, and without rack they have no effect.
+    let without =
+        SMALLEST.replace("\"newreno\"", "{ kind = \"newreno\", preset = \"linux-6\", rack = false }");
+    load(&without);
+    assert_eq!(
+        table("ack_delay = 0.04, ack_delay_max = 0.03"),
+        "x.toml:6:67: flow.0.transport.ack_delay_max: found less than ack_delay, allowed: no less"
+    );
 }
 
 #[test]

@@ -81,6 +81,7 @@ impl Config {
             min: self.rto_min,
             max: LONGEST_TIMEOUT,
             granularity: Duration::from_nanos(1000),
+            margin: Duration::ZERO,
             backoff_limit: 1 << 16,
             forget_above: None,
             after_lost_syn: None,

@@ -1,6 +1,8 @@
 use multihop_core::{Duration, Instant};
 
+use super::ato::Ato;
 use super::config::{AckRule, Config, DelayedAck};
+use crate::rtt::RttEstimator;
 
 /// When to acknowledge segments that have arrived.
 #[derive(Clone, Debug)]
@@ -9,9 +11,24 @@ pub(super) struct AckState {
     delay: Duration,
     /// Up to this segment, each one is acknowledged.
     quick: u64,
-    /// In-order segments not acknowledged yet.
+    /// In-order segments not acknowledged yet, and their bytes.
     pending: u32,
+    bytes: u64,
+    /// If the delay follows the time between segments.
+    ato: Option<Ato>,
     due: Due,
+}
+
+/// A segment that arrived in order.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct InOrder {
+    /// Its place in the stream, from 1.
+    pub(super) number: u64,
+    pub(super) bytes: u64,
+    /// Bytes of a full segment.
+    pub(super) mss: u32,
+    /// The sender has no more for now, and the application has read it.
+    pub(super) pushed: bool,
 }
 
 /// Whether an ACK must leave.
@@ -31,22 +48,73 @@ impl AckState {
             AckRule::Delayed(DelayedAck::Linux) if config.window_max <= 2 => AckRule::Every,
             rule => rule,
         };
-        Self { rule, delay: config.ack_delay, quick: config.quick_acks.into(), pending: 0, due: Due::No }
+        let most = config.ack_delay_max.filter(|_| matches!(rule, AckRule::Delayed(_)));
+        let ato = most.map(|most| Ato::new(config.ack_delay, most, config.quick_acks.into()));
+        let quick = config.quick_acks.into();
+        Self { rule, delay: config.ack_delay, quick, pending: 0, bytes: 0, ato, due: Due::No }
     }
 
     pub(super) fn due(&self) -> Due {
         self.due
     }
 
-    /// An in-order segment arrived, the `number`-th of the stream from 1. Returns when the ACK must
-    /// leave at the latest if it may wait.
-    pub(super) fn on_in_order(&mut self, now: Instant, number: u64) -> Option<Instant> {
+    /// Data arrived in order, whether its ACK may wait or not.
+    pub(super) fn on_arrival(&mut self, now: Instant, rtt: &RttEstimator) {
+        if let Some(ato) = &mut self.ato {
+            ato.on_segment(now, rtt.rto());
+        }
+    }
+
+    /// An in-order segment arrived whose ACK may wait. Returns when the ACK must leave at the latest if it does.
+    pub(super) fn on_in_order(
+        &mut self,
+        now: Instant,
+        segment: InOrder,
+        rtt: &RttEstimator,
+    ) -> Option<Instant> {
         self.pending += 1;
-        if self.pending >= self.every(number) {
+        self.bytes += segment.bytes;
+        let is_due = match &self.ato {
+            Some(ato) => self.bytes > segment.mss.into() || ato.is_quick(segment.pushed),
+            None => self.pending >= self.every(segment.number),
+        };
+        if is_due {
             self.ask();
             return None;
         }
-        (self.pending == 1).then(|| now + self.delay)
+        let delay = self.ato.as_ref().map_or(self.delay, |ato| ato.delay(rtt));
+        (self.pending == 1).then(|| now + delay)
+    }
+
+    /// Data arrived that had arrived before.
+    pub(super) fn on_duplicate(&mut self) {
+        if let Some(ato) = &mut self.ato {
+            ato.on_duplicate();
+        }
+    }
+
+    /// Data leaves.
+    pub(super) fn on_data_sent(&mut self, now: Instant) {
+        if let Some(ato) = &mut self.ato {
+            ato.on_data_sent(now);
+        }
+    }
+
+    /// The delay is over.
+    pub(super) fn on_expired(&mut self, rtt: &RttEstimator) {
+        if let Some(ato) = &mut self.ato {
+            ato.on_expired(rtt.rto());
+        }
+        self.ask();
+    }
+
+    /// The answer to our SYN arrived. A kernel acknowledges it before the application can send.
+    pub(super) fn on_syn(&mut self) {
+        if self.ato.is_some() {
+            self.ask_bare();
+        } else {
+            self.ask();
+        }
     }
 
     /// Acknowledge at once.
@@ -68,7 +136,12 @@ impl AckState {
 
     /// An ACK has left.
     pub(super) fn on_sent(&mut self) {
-        self.pending = 0;
+        if let Some(ato) = &mut self.ato
+            && (self.pending > 0 || self.due != Due::No)
+        {
+            ato.on_ack_sent();
+        }
+        (self.pending, self.bytes) = (0, 0);
         self.due = Due::No;
     }
 

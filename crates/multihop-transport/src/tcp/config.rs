@@ -34,6 +34,14 @@ pub struct Config {
     pub limited_transmit: bool,
     /// End slow start when round trips grow (HyStart++, RFC 9406).
     pub hystart: bool,
+    /// Let CUBIC grow as Reno once Reno's window would be back at the one before the loss (RFC 9438 §4.3).
+    pub cubic_catches_up: bool,
+    /// Let the window grow by the bytes that ACKs deliver, not by their number (RFC 3465 without its limit).
+    pub byte_counting: bool,
+    /// Reduce the window by proportional rate reduction (RFC 9937); only with `rack`.
+    pub prr: bool,
+    /// Undo reductions that prove unnecessary (RFC 3708, RFC 4015, RFC 5682); only with `rack`.
+    pub undo: bool,
     /// What a loss halves.
     pub halving: Halving,
     /// Fast recovery of NewReno.
@@ -50,6 +58,8 @@ pub struct Config {
     pub quick_acks: u16,
     /// How long a delayed ACK may wait.
     pub ack_delay: Duration,
+    /// How long it may wait where segments arrive seldom, as Linux has it; `None` keeps `ack_delay`.
+    pub ack_delay_max: Option<Duration>,
     /// Pace data segments by the measured round-trip times.
     pub pacing: Option<Pacing>,
     /// Go on stand-by after a notice of a failed link (Holland and Vaidya).
@@ -58,6 +68,9 @@ pub struct Config {
     pub sack: bool,
     /// Find losses by time, and probe for a lost tail (RFC 8985); only with `sack`.
     pub rack: bool,
+    /// Take round trips of what SACK reports as well, and so during recovery, and count the handshake's among the shortest;
+    /// only with `rack`.
+    pub all_rtt: bool,
     /// Offer marks in place of losses (ECN, RFC 3168); a scalable congestion control always does.
     pub ecn: bool,
     /// Offer timestamps (RFC 7323) from a clock with this tick.
@@ -111,6 +124,7 @@ impl Config {
                 min: Duration::from_secs(1),
                 max: Duration::from_secs(60),
                 granularity: Duration::from_millis(1),
+                margin: Duration::ZERO,
                 backoff_limit: u32::MAX,
                 forget_above: None,
                 after_lost_syn: Some(Duration::from_secs(3)),
@@ -118,6 +132,10 @@ impl Config {
             max_retries: Some(15), // well above the 100 s of RFC 9293 §3.8.3
             limited_transmit: true,
             hystart: false,
+            cubic_catches_up: true,
+            byte_counting: false,
+            prr: false,
+            undo: false,
             halving: Halving::Flight,
             newreno: NewRenoConfig { timer: PartialAckTimer::Impatient, deflate: true },
             adtcp: AdtcpConfig::PAPER,
@@ -126,10 +144,12 @@ impl Config {
             ack_rule: AckRule::Delayed(DelayedAck::Ns2),
             quick_acks: 0,
             ack_delay: Duration::from_millis(100),
+            ack_delay_max: None,
             pacing: None,
             elfn: None,
             sack: false,
             rack: false,
+            all_rtt: false,
             ecn: false,
             timestamps: None,
             idle_restart: true,
@@ -151,8 +171,9 @@ impl Config {
                 min: Duration::from_secs(1),            // minrto_ 1.0
                 max: Duration::from_secs(100_000),      // maxrto_ 100000
                 granularity: Duration::from_millis(10), // tcpTick_ 0.01
-                backoff_limit: 64,                      // rtt_backoff()
-                forget_above: Some(8),                  // rtt_backoff()
+                margin: Duration::ZERO,
+                backoff_limit: 64,     // rtt_backoff()
+                forget_above: Some(8), // rtt_backoff()
                 after_lost_syn: None,
             },
             max_retries: None,
@@ -233,15 +254,27 @@ impl Config {
         }
     }
 
-    /// Linux of today: an initial window of 10, losses by time, the first 16 segments acknowledged at once.
+    /// Linux of today: an initial window of 10, losses by time, reductions segment by segment that can be undone, a window
+    /// that grows by bytes, and delays of ACKs that follow the time between segments.
     pub const fn linux_6() -> Self {
-        // DEVIATION tcp-9: no F-RTO, undo of false recoveries or growing receive buffers; recovery is RFC 6675's, not PRR.
+        // DEVIATION tcp-9: no growing receive buffers, and HyStart++ in place of the kernel's HyStart.
         let linux = Self::linux();
         Self {
-            initial_window: 10,                                              // TCP_INIT_CWND
-            rto: RtoConfig { initial: Duration::from_secs(1), ..linux.rto }, // TCP_TIMEOUT_INIT
-            quick_acks: 16,                                                  // TCP_MAX_QUICKACKS
+            initial_window: 10, // TCP_INIT_CWND
+            rto: RtoConfig {
+                initial: Duration::from_secs(1),    // TCP_TIMEOUT_INIT
+                margin: Duration::from_millis(200), // tcp_rto_min() in tcp_rtt_estimator()
+                ..linux.rto
+            },
+            quick_acks: 16,                                  // TCP_MAX_QUICKACKS
+            ack_delay_max: Some(Duration::from_millis(200)), // TCP_DELACK_MAX
             rack: true,
+            all_rtt: true,
+            halving: Halving::Segments,
+            cubic_catches_up: false,
+            byte_counting: true,
+            prr: true,
+            undo: true,
             ..linux
         }
     }
@@ -262,9 +295,15 @@ impl Config {
             window_max: self.window_max,
             initial_window,
             halving: self.halving,
-            exit: self.recovery_exit,
+            exit: if self.prr && self.rack && self.sack {
+                RecoveryExit::Threshold
+            } else {
+                self.recovery_exit
+            },
             newreno: self.newreno,
             hystart: self.hystart,
+            cubic_catches_up: self.cubic_catches_up,
+            byte_counting: self.byte_counting,
         }
     }
 

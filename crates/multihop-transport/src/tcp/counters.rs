@@ -17,6 +17,8 @@ pub struct Counters {
     pub probes: u64,
     /// Fast retransmits.
     pub fast_retransmits: u64,
+    /// Reductions of the window that were undone.
+    pub undone: u64,
     /// Bytes that the peer acknowledged.
     pub bytes_acked: u64,
     /// Duplicate ACKs received.

@@ -75,6 +75,7 @@ impl Endpoint {
             self.marks.answered = self.send.max;
             self.marks.reduced = true;
             let flight = self.flight().min(self.congestion.policy().window());
+            self.undo = None;
             self.congestion.policy_mut().on_congestion(now, flight);
         }
     }

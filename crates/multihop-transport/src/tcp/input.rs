@@ -3,6 +3,7 @@ use core::mem;
 use multihop_core::{Duration, Instant};
 use multihop_wire::tcp::{Segment, SeqNumber};
 
+use super::ack::InOrder;
 use super::recvq::Arrival;
 use super::sender::Sender;
 use super::sequence::position;
@@ -80,7 +81,7 @@ impl Endpoint {
         self.on_syn(&segment);
         if acked.is_some() {
             self.on_syn_acked(now, &segment);
-            self.ack.ask();
+            self.ack.on_syn();
             self.take_data(now, segment, 1);
         } else {
             // Both opened at once: answer with our SYN and an ACK.
@@ -93,9 +94,12 @@ impl Endpoint {
     fn on_syn_acked(&mut self, now: Instant, segment: &Segment) {
         self.send.una = 1;
         self.send.next = 1;
-        self.sample_rtt(now, segment, 1);
+        let round_trip = self.sample_rtt(now, segment, 1);
         self.timed = None;
         self.establish();
+        if let Some(round_trip) = round_trip.filter(|_| self.measures_all()) {
+            self.note_handshake(now, round_trip);
+        }
     }
 
     /// §3.10.7.4: every state in which the peer's sequence number is known.
@@ -149,6 +153,7 @@ impl Endpoint {
             self.counters.data_received += 1;
             self.counters.duplicates += 1;
             self.note_twice(start, segment.payload.len());
+            self.ack.on_duplicate();
             self.measure(now, segment.options.timestamps, false);
         }
         if self.state == State::TimeWait && segment.fin {
@@ -241,6 +246,9 @@ impl Endpoint {
         self.on_ack_in_standby(now, acked > self.send.una);
         let is_new = acked > self.send.una;
         let timed = if is_new { self.sample_rtt(now, segment, acked) } else { None };
+        if !is_new {
+            self.sample_rtt_of_sack();
+        }
         self.feed_pacer(now, is_new, timed);
         self.take_echo(now, segment, acked);
         let mut kind = None;
@@ -250,6 +258,7 @@ impl Endpoint {
         } else if acked == self.send.una && self.is_duplicate(segment, window, sack_news) {
             self.on_dup_ack(now);
         }
+        self.judge_reduction(segment, kind, sack_news);
         self.after_ack(now, kind);
         self.update_window(start, acked, window);
         self.advance_close(now);
@@ -288,8 +297,28 @@ impl Endpoint {
                 .zip(ranges[1])
                 .is_some_and(|(first, second)| second.0 <= first.0 && first.1 <= second.1);
         self.note_deliveries(now, acked, ranges.iter().flatten().copied());
-        if twice {
-            self.note_duplicate();
+        if let Some(range) = ranges[0].filter(|_| twice) {
+            self.note_duplicate(range);
+        }
+    }
+
+    /// Whether round trips are measured wherever that is possible.
+    fn measures_all(&self) -> bool {
+        self.config.all_rtt && self.uses_rack()
+    }
+
+    fn note_handshake(&mut self, now: Instant, round_trip: Duration) {
+        if let Some(sent) = &mut self.transmissions {
+            sent.note_handshake(round_trip);
+        }
+        self.congestion.policy_mut().on_handshake(now, round_trip);
+    }
+
+    /// Gives the round trip of what SACK has just reported to the retransmission timer.
+    fn sample_rtt_of_sack(&mut self) {
+        let sent = self.transmissions.as_ref().filter(|_| self.measures_all());
+        if let Some(round_trip) = sent.and_then(|sent| sent.round_trip()) {
+            self.rtt.sample(round_trip);
         }
     }
 
@@ -362,12 +391,13 @@ impl Endpoint {
         self.counters.data_received += 1;
         self.note_mark(now, &segment);
         let stamps = segment.options.timestamps;
-        let len = segment.payload.len();
+        let (len, pushed) = (segment.payload.len(), segment.psh);
         let is_furthest = start + segment.payload.len() as u64 > self.recv.queue.furthest();
         match self.recv.queue.insert(start, segment.payload) {
             Arrival::Duplicate => {
                 self.counters.duplicates += 1;
                 self.note_twice(start, len);
+                self.ack.on_duplicate();
                 self.ack.ask_bare();
             }
             Arrival::OutOfOrder => {
@@ -380,7 +410,7 @@ impl Endpoint {
                 self.counters.delivered += 1;
                 self.counters.bytes_delivered += bytes;
                 self.emit(Event::Delivered(bytes));
-                self.acknowledge_in_order(now, filled_hole);
+                self.acknowledge_in_order(now, bytes, pushed, filled_hole);
             }
         }
         self.measure(now, stamps, is_furthest);
@@ -393,14 +423,17 @@ impl Endpoint {
         }
     }
 
-    fn acknowledge_in_order(&mut self, now: Instant, filled_hole: bool) {
+    fn acknowledge_in_order(&mut self, now: Instant, bytes: u64, pushed: bool, filled_hole: bool) {
+        self.ack.on_arrival(now, &self.rtt);
         if filled_hole || self.recv.queue.has_holes() {
             // RFC 5681 §4.2: at once when a gap is filled, in part or in whole.
             self.ack.ask();
             return;
         }
         let number = (self.recv.queue.next() - 1).div_ceil(u64::from(self.mss));
-        if let Some(deadline) = self.ack.on_in_order(now, number) {
+        let pushed = pushed && self.recv.queue.unread() == 0;
+        let segment = InOrder { number, bytes, mss: self.mss, pushed };
+        if let Some(deadline) = self.ack.on_in_order(now, segment, &self.rtt) {
             self.timers.set(Timer::DelayedAck, deadline);
         }
     }

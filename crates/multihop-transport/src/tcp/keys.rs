@@ -47,6 +47,8 @@ impl Config {
             "Whether slow start ends when round trips grow, before queues overflow (HyStart++, RFC 9406).",
         )
         .switch("hystart", &mut self.hystart);
+        keys.about("Whether the window grows by the bytes that ACKs deliver, not by their number (RFC 3465 without its limit).")
+            .switch("byte_counting", &mut self.byte_counting);
         let timers =
             [("impatient", PartialAckTimer::Impatient), ("slow-but-steady", PartialAckTimer::SlowButSteady)];
         keys.about(
@@ -67,6 +69,11 @@ impl Config {
         keys.about("Shortest retransmission timeout, s.").seconds("rto_min", &mut self.rto.min, TIMEOUT);
         keys.about("Longest retransmission timeout, s.").seconds("rto_max", &mut self.rto.max, TIMEOUT);
         check_rto(self.rto.min, self.rto.max, keys);
+        keys.about("By how much the timeout exceeds the smoothed round trip at least, s.").seconds(
+            "rto_margin",
+            &mut self.rto.margin,
+            MARGIN,
+        );
         keys.about("Tick of the clock that measures round-trip times, s.").seconds(
             "tick",
             &mut self.rto.granularity,
@@ -99,6 +106,15 @@ impl Config {
             0..=1000,
         );
         keys.about("Longest delay of an ACK, s.").seconds("ack_delay", &mut self.ack_delay, TIMEOUT);
+        let given = keys
+            .about(
+                "Longest delay of an ACK where segments arrive seldom, s; ack_delay is then the shortest, and ACKs of \
+                    duplicates and of what the sender pushes leave at once, as in Linux.",
+            )
+            .seconds_or_off("ack_delay_max", &mut self.ack_delay_max, TIMEOUT);
+        if given && self.ack_delay_max.is_some_and(|most| most < self.ack_delay) {
+            keys.refuse("ack_delay_max", "found less than ack_delay, allowed: no less".to_owned());
+        }
         keys.about("Whether selective acknowledgement is offered.").switch("sack", &mut self.sack);
         keys.about("Whether packets may be marked in place of being dropped (ECN, RFC 3168); prague always allows it.")
             .switch("ecn", &mut self.ecn);
@@ -107,6 +123,7 @@ impl Config {
         if self.rack && !self.sack {
             keys.refuse("rack", "found true, allowed only with sack = true".to_owned());
         }
+        self.repair_keys(keys);
         if self.variant.measures_rates() && !self.sack {
             keys.refuse(
                 "sack",
@@ -123,6 +140,35 @@ impl Config {
                 "timestamps",
                 format!("{:?} measures by timestamps, allowed: the tick of their clock", keys.name()),
             );
+        }
+    }
+
+    fn repair_keys(&mut self, keys: &mut dyn Visitor) {
+        let fields = [
+            (
+                "all_rtt",
+                "Whether what SACK reports is a sample of the round trip as well, and the handshake one of the shortest, \
+                    as in Linux; only with rack.",
+                &mut self.all_rtt,
+            ),
+            (
+                "prr",
+                "Whether the window shrinks segment by segment during fast recovery (PRR, RFC 9937); only with rack, and \
+                    not under bbr.",
+                &mut self.prr,
+            ),
+            (
+                "undo",
+                "Whether reductions of the window that prove unnecessary are undone: by reports of duplicates (RFC 3708), \
+                    timestamps (RFC 4015), or what arrives after a timeout (RFC 5682); only with rack.",
+                &mut self.undo,
+            ),
+        ];
+        for (name, about, field) in fields {
+            // Presets have them on, and without rack they have no effect.
+            if keys.about(about).switch(name, field) && *field && !self.rack {
+                keys.refuse(name, "found true, allowed only with rack = true".to_owned());
+            }
         }
     }
 
@@ -281,5 +327,7 @@ fn pacing_keys(pacing: &mut Pacing, keys: &mut dyn Visitor) {
     .word("clock", &mut pacing.pacer.clock, &clocks);
 }
 
+/// Bounds of a margin of the timeout, s.
+const MARGIN: RangeInclusive<f64> = 0.0..=100.0;
 /// Bounds of a clock's tick, s.
 const TICK: RangeInclusive<f64> = 0.000_001..=10.0;

@@ -1,5 +1,6 @@
 //! Detected losses, and which segments to retransmit.
 
+use super::prr::Prr;
 use super::scoreboard::Scoreboard;
 
 /// Which segments are lost, and which of them to retransmit.
@@ -17,6 +18,8 @@ pub(super) struct Recovery {
     /// Fast recovery ends here; a new one begins beyond it only.
     pub(super) recover: u64,
     pub(super) partial_acks: u32,
+    /// How the window shrinks, if not at once.
+    pub(super) prr: Option<Prr>,
     /// The first unacknowledged byte when the timer last expired.
     pub(super) timeout_at: Option<u64>,
 }
@@ -45,5 +48,6 @@ impl Recovery {
         self.resend = false;
         self.dup_acks = 0;
         self.partial_acks = 0;
+        self.prr = None;
     }
 }

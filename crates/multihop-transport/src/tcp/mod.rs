@@ -12,6 +12,7 @@ use multihop_wire::tcp::{Segment, SeqNumber};
 
 mod ack;
 mod adtcp;
+mod ato;
 mod config;
 mod counters;
 mod ecn;
@@ -24,6 +25,7 @@ mod outage;
 mod output;
 mod pace;
 mod policy;
+mod prr;
 mod rack;
 mod receiver;
 mod recovery;
@@ -38,6 +40,7 @@ mod state;
 mod timer;
 mod timers;
 mod transmissions;
+mod undo;
 
 pub use adtcp::{AdtcpConfig, DensityConfig, Identify, Level, Levels, Values};
 pub use config::{AckRule, Config, DelayedAck, PRESETS, Preset, window_for_hops};
@@ -65,6 +68,7 @@ use scoreboard::Scoreboard;
 use sender::Sender;
 use timer::Timer;
 use transmissions::Transmissions;
+use undo::Undo;
 
 /// One end of a TCP connection.
 #[derive(Debug)]
@@ -105,6 +109,8 @@ pub struct Endpoint {
     /// Only if losses are found by time, or the congestion control measures rates.
     transmissions: Option<Box<Transmissions>>,
     rack: Rack,
+    /// The last reduction of the window, as long as it can be undone.
+    undo: Option<Undo>,
     marks: Marks,
     /// When the next data segment may leave, if the congestion control has a rate.
     departs: Instant,
@@ -159,6 +165,7 @@ impl Endpoint {
             recovery: Recovery::default(),
             transmissions: None,
             rack: Rack::default(),
+            undo: None,
             marks: Marks::new(config.uses_marks()),
             departs: Instant::ZERO,
             waiting: None,
@@ -349,6 +356,7 @@ impl Endpoint {
         self.ack.on_sent();
         self.recovery.board = Scoreboard::default();
         self.transmissions = None;
+        self.undo = None;
         self.send.queue.forget();
         self.recv.queue.forget();
     }

@@ -165,6 +165,9 @@ impl Endpoint {
         if self.recovery.active {
             self.recovery.board.on_resent(to.min(self.send.max));
         }
+        if let Some(prr) = &mut self.recovery.prr {
+            prr.on_sent(len);
+        }
         self.recovery.resend = false;
         self.send.next = self.send.next.max(to);
         self.start_retransmit_timer(now);
@@ -183,6 +186,7 @@ impl Endpoint {
             // RFC 6298 §3, Karn: no sample while a segment is being retransmitted.
             self.timed = None;
             self.note_resent(to);
+            self.count_resent(now);
         } else {
             self.recovery.burst = self.recovery.burst.saturating_add(1);
             self.timed = self.timed.or(Some((to, now)));
@@ -195,6 +199,7 @@ impl Endpoint {
         segment.fin = fin;
         if len > 0 {
             self.last_data = Some(now);
+            self.ack.on_data_sent(now);
             segment.payload = self.send.queue.payload(position, len);
             segment.psh = after == self.send.queue.end();
             if !again {

@@ -6,6 +6,7 @@ use super::Endpoint;
 use super::policy::AckKind;
 use super::timer::Timer;
 use super::transmissions::{Sample, Sent, Transmissions};
+use super::undo::Undo;
 
 /// What decides that a segment is lost.
 #[derive(Clone, Debug, Default)]
@@ -44,7 +45,7 @@ impl Rack {
     fn on_newest(&mut self, now: Instant, sent: &Sent, min_rtt: Option<Duration>) {
         let rtt = now.saturating_since(sent.at);
         // The ACK may be that of the first transmission.
-        if sent.again && min_rtt.is_some_and(|least| rtt < least) {
+        if sent.again && min_rtt.is_none_or(|least| rtt < least) {
             return;
         }
         self.rtt = rtt;
@@ -121,8 +122,11 @@ impl Endpoint {
     }
 
     /// The peer reports that it has received a segment twice.
-    pub(super) fn note_duplicate(&mut self) {
+    pub(super) fn note_duplicate(&mut self, range: (u64, u64)) {
         self.rack.on_duplicate(self.send.una, self.send.next);
+        if let Some(undo) = &mut self.undo {
+            undo.on_duplicate(range, self.mss);
+        }
         if let Some((_, true)) = self.rack.tail {
             // §7.4.2: the last segment had arrived, and the probe as well.
             self.rack.tail = None;
@@ -167,7 +171,11 @@ impl Endpoint {
         if let Some(sent) = &mut self.transmissions {
             sent.begin_ack();
         }
+        let recovered = self.recovery.active;
         self.detect_losses(now);
+        if self.recovery.active && !recovered {
+            self.reduce_by_timer();
+        }
         self.give_sample(now);
     }
 
@@ -184,8 +192,19 @@ impl Endpoint {
     pub(super) fn choose_by_time(&self) -> Option<(u64, u32)> {
         let sent = self.transmissions.as_ref()?;
         let policy = self.congestion.policy();
-        let window = if self.recovery.active { policy.cwnd() } else { policy.window() };
-        let room = u64::from(window).saturating_sub(sent.in_flight());
+        let window = match self.recovery.prr {
+            Some(prr) => prr.window(),
+            None if self.recovery.active => policy.cwnd().into(),
+            None => policy.window().into(),
+        };
+        let room = window.saturating_sub(sent.in_flight());
+        let ahead = (self.send.next - self.send.una).saturating_add(room);
+        let new = || self.choose_next(u32::try_from(ahead).unwrap_or(u32::MAX).min(self.bound()));
+        if self.undo.as_ref().is_some_and(Undo::prefers_new)
+            && let Some(new) = new()
+        {
+            return Some(new);
+        }
         if let Some(lost) = sent.first_lost() {
             let end = lost.end.min(self.send.queue.end());
             let len = self.up_to_mss(end.saturating_sub(lost.start));
@@ -193,13 +212,13 @@ impl Endpoint {
             let fits = self.recovery.resend || u64::from(len) <= room || sent.in_flight() == 0;
             return fits.then_some((lost.start, len));
         }
-        let ahead = (self.send.next - self.send.una).saturating_add(room);
-        self.choose_next(u32::try_from(ahead).unwrap_or(u32::MAX).min(self.bound()))
+        new()
     }
 
     /// After an ACK: losses, and recovery may be over; the probe of the tail is acknowledged, or due later.
     pub(super) fn after_ack(&mut self, now: Instant, kind: Option<AckKind>) {
         self.detect_losses(now);
+        self.reduce_by_ack(kind.is_some());
         self.give_sample(now);
         if !self.uses_rack() {
             return;

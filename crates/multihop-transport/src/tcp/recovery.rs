@@ -44,11 +44,21 @@ impl Endpoint {
         let acked = u32::try_from(acked).unwrap_or(u32::MAX);
         if !(kind == AckKind::Partial && self.sack) {
             let srtt = self.rtt.srtt();
-            let ack = Ack { acked, flight: self.flight(), kind, round_trip, srtt };
+            let counted = self.counted(acked);
+            let ack = Ack { acked, counted, flight: self.flight(), kind, round_trip, srtt };
             self.congestion.policy_mut().on_ack(now, &ack);
         }
         self.rearm_after_ack(now, kind);
         kind
+    }
+
+    /// Of the bytes that an ACK acknowledges, those that count for the growth of the window: where bytes are counted and SACK
+    /// reports them, each once.
+    fn counted(&self, acked: u32) -> u32 {
+        match &self.transmissions {
+            Some(sent) if self.config.byte_counting => u32::try_from(sent.newly().0).unwrap_or(u32::MAX),
+            _ => acked,
+        }
     }
 
     fn ack_kind(&mut self, una: u64) -> AckKind {
@@ -98,6 +108,8 @@ impl Endpoint {
         self.timed = None;
         // RFC 5681 §3.2 step 2: segments sent by limited transmit do not count.
         let flight = self.flight().min(self.congestion.policy().window());
+        self.note_reduction();
+        self.start_reduction(flight);
         self.congestion.policy_mut().on_triple_dup_ack(now, flight);
         self.restart_retransmit_timer(now);
     }

@@ -111,3 +111,68 @@ fn an_adtcp_timeout_without_congestion_starts_standby() {
     assert_eq!((counters.timeouts, counters.standbys, counters.probes), (1, 1, 3));
     assert_eq!(endpoint.rtt().rto(), Duration::from_secs(1));
 }
+
+/// A control that measures rates reduces its window by rules of its own.
+#[test]
+fn bbr_has_no_proportional_reduction() {
+    for (variant, reduces) in [(Variant::NewReno, true), (Variant::Bbr, false), (Variant::Bbr3, false)] {
+        let config = Config { variant, handshake: false, ..Config::linux_6() };
+        let mut endpoint = Endpoint::new(config, Ports { local: 1, remote: 2 }, SeqNumber(0));
+        endpoint.connect();
+        endpoint.start_reduction(10_000);
+        assert_eq!(endpoint.recovery.prr.is_some(), reduces, "{variant:?}");
+    }
+}
+
+/// An endpoint whose SYN was answered after 30 ms.
+fn after_handshake(config: Config) -> (Endpoint, Vec<usize>) {
+    let mut endpoint = Endpoint::new(config, Ports { local: 1, remote: 2 }, SeqNumber(0));
+    endpoint.connect();
+    endpoint.send(Data::Endless).unwrap();
+    segments(&mut endpoint, Instant::ZERO);
+    let now = Instant::ZERO + Duration::from_millis(30);
+    let options = endpoint.config.clone();
+    let mut peer = Endpoint::new(options, Ports { local: 2, remote: 1 }, SeqNumber(0));
+    peer.listen();
+    let mut syn = Endpoint::new(endpoint.config.clone(), Ports { local: 1, remote: 2 }, SeqNumber(0));
+    syn.connect();
+    let Some(Output::Segment(syn)) = syn.poll_output(Instant::ZERO) else { unreachable!() };
+    peer.handle(Instant::ZERO, Input::Segment(syn));
+    let Some(Output::Segment(answer)) = peer.poll_output(Instant::ZERO) else { unreachable!() };
+    endpoint.handle(now, Input::Segment(answer));
+    let lengths = core::iter::from_fn(|| endpoint.poll_output(now)).filter_map(|out| match out {
+        Output::Segment(segment) => Some(segment.payload.len()),
+        Output::Event(_) => None,
+    });
+    let lengths = lengths.collect();
+    (endpoint, lengths)
+}
+
+#[test]
+fn the_handshake_is_the_first_round_trip_of_linux() {
+    for (all_rtt, shortest) in [(false, None), (true, Some(Duration::from_millis(30)))] {
+        for variant in [Variant::NewReno, Variant::Bbr, Variant::Bbr3] {
+            let (endpoint, _) = after_handshake(Config { all_rtt, variant, ..Config::linux_6() });
+            let found = endpoint.transmissions.as_ref().unwrap().min_rtt();
+            assert_eq!(found, shortest, "{variant:?}");
+            let rate = endpoint.congestion.policy().pacing_rate().filter(|_| all_rtt);
+            // Ten segments in 30 ms, times the gain of the start.
+            let expected = match variant {
+                Variant::Bbr => Some(2885 * 10 * 1448 / 30),
+                Variant::Bbr3 => Some(2773 * 10 * 1448 / 30),
+                _ => None,
+            };
+            assert_eq!(rate, expected.filter(|_| all_rtt), "{variant:?}");
+        }
+    }
+}
+
+/// So that the peer's first sample is that of short segments.
+#[test]
+fn linux_acknowledges_the_answer_to_its_syn_before_it_sends_data() {
+    let (_, lengths) = after_handshake(Config::linux());
+    assert_eq!(lengths, [1448; 3]);
+    let (_, lengths) =
+        after_handshake(Config { ack_rule: AckRule::Delayed(DelayedAck::Linux), ..Config::linux_6() });
+    assert_eq!(lengths[..2], [0, 1448]);
+}

@@ -12,7 +12,7 @@ impl Endpoint {
             Timer::Retransmit => self.on_retransmit_timer(now),
             Timer::Persist => self.on_persist_timer(),
             Timer::Probe => self.on_probe_timer(),
-            Timer::DelayedAck => self.ack.ask(),
+            Timer::DelayedAck => self.ack.on_expired(&self.rtt),
             Timer::Pace => self.on_pace_timer(now),
             Timer::TimeWait => self.finish(Event::Closed),
             Timer::Reorder => self.on_reorder_timer(now),
@@ -34,6 +34,7 @@ impl Endpoint {
         }
         self.note_outage();
         let flight = self.flight();
+        let (was_whole, recovered) = (self.send.una >= self.recovery.recover, self.recovery.active);
         let again = self.recovery.on_timeout(self.send.una, self.send.max);
         self.lose_all(now);
         if self.uses_rack() {
@@ -44,6 +45,7 @@ impl Endpoint {
         if let Some(plan) = self.disconnection() {
             return self.stand_by(now, plan, None);
         }
+        self.note_reduction_by_timeout(was_whole, recovered, again);
         // RFC 5681 §3.1: the loss window, before the timer is backed off.
         self.congestion.policy_mut().on_rto(now, flight, again);
         // RFC 6298 §5.4 to §5.6: the segment at `next` is sent, and starts the timer.

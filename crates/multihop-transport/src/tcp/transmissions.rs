@@ -52,6 +52,8 @@ struct Delivery {
     newly_lost: u64,
     prior_in_flight: u64,
     newest: Option<Sent>,
+    /// Where the first of those ends that left only once.
+    original: Option<u64>,
     last_lost: Option<Sent>,
     round_trip: Option<Duration>,
 }
@@ -221,6 +223,9 @@ impl Transmissions {
         self.delivered += sent.len();
         self.delivered_at = now;
         self.ack.newly += sent.len();
+        if !sent.again {
+            self.ack.original = Some(self.ack.original.map_or(sent.end, |end| end.min(sent.end)));
+        }
         if self.ack.newest.is_none_or(|newest| sent.left_after(&newest)) {
             self.ack.newest = Some(*sent);
             self.first_sent = sent.at;
@@ -228,6 +233,11 @@ impl Transmissions {
                 self.note_round_trip(now.saturating_since(sent.at));
             }
         }
+    }
+
+    /// The handshake took this long.
+    pub(super) fn note_handshake(&mut self, round_trip: Duration) {
+        self.min_rtt = Some(round_trip);
     }
 
     fn note_round_trip(&mut self, round_trip: Duration) {
@@ -238,6 +248,29 @@ impl Transmissions {
     /// The round trip that the current ACK ended.
     pub(super) fn round_trip(&self) -> Option<Duration> {
         self.ack.round_trip
+    }
+
+    /// Bytes that the current ACK delivered, and that it showed to be lost.
+    pub(super) fn newly(&self) -> (u64, u64) {
+        (self.ack.newly, self.ack.newly_lost)
+    }
+
+    /// Where the first segment ends that the current ACK delivered and that left only once.
+    pub(super) fn original(&self) -> Option<u64> {
+        self.ack.original
+    }
+
+    /// How many segments have left again and may still arrive.
+    pub(super) fn resent(&self) -> usize {
+        self.segments.iter().filter(|sent| sent.again && sent.flies()).count()
+    }
+
+    /// Nothing is lost after all.
+    pub(super) fn find_all(&mut self) {
+        for sent in self.segments.iter_mut().filter(|sent| sent.lost && !sent.sacked) {
+            sent.lost = false;
+            self.in_flight += sent.len();
+        }
     }
 
     /// The segment that left last among those that the current ACK delivered.

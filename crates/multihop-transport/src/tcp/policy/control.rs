@@ -7,6 +7,9 @@ use crate::tcp::transmissions::Sample;
 
 /// Congestion control of one connection. Everything else belongs to the endpoint.
 pub(in crate::tcp) trait Policy {
+    /// The connection is established after a handshake of this duration.
+    fn on_handshake(&mut self, _now: Instant, _round_trip: Duration) {}
+
     /// New data was acknowledged.
     fn on_ack(&mut self, now: Instant, ack: &Ack);
 
@@ -59,6 +62,12 @@ pub(in crate::tcp) trait Policy {
         None
     }
 
+    /// The last reduction of the window was not necessary: before it the window and the threshold had these values.
+    fn on_undo(&mut self, cwnd: u32, ssthresh: u32) {
+        // DEVIATION tcp-10: the function of CUBIC is not restored.
+        self.base_mut().restore(cwnd, ssthresh);
+    }
+
     /// A notice from the layers below.
     fn on_notice(&mut self, _now: Instant, _notice: &Notice) {}
 
@@ -91,6 +100,8 @@ pub(in crate::tcp) trait Policy {
 pub(in crate::tcp) struct Ack {
     /// Bytes newly acknowledged.
     pub(in crate::tcp) acked: u32,
+    /// Those by which the window may grow: without what SACK has reported before, where bytes are counted.
+    pub(in crate::tcp) counted: u32,
     /// Bytes still outstanding.
     pub(in crate::tcp) flight: u32,
     pub(in crate::tcp) kind: AckKind,

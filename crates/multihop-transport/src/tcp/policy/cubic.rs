@@ -15,6 +15,8 @@ pub(in crate::tcp) struct Cubic {
     /// The window before the last loss (`cwnd_prior`).
     prior: f64,
     epoch: Option<Epoch>,
+    /// Whether it grows as Reno once Reno's window would be back at `prior` (section 4.3).
+    catches_up: bool,
 }
 
 /// One stage of congestion avoidance.
@@ -30,7 +32,8 @@ struct Epoch {
 
 impl Cubic {
     pub(super) fn new(start: &Start) -> Self {
-        Self { newreno: NewReno::new(start), w_max: None, prior: 0.0, epoch: None }
+        let catches_up = start.cubic_catches_up;
+        Self { newreno: NewReno::new(start), w_max: None, prior: 0.0, epoch: None, catches_up }
     }
 
     fn segments(&self) -> f64 {
@@ -42,18 +45,19 @@ impl Cubic {
     fn avoid_congestion(&mut self, now: Instant, ack: &Ack) {
         let cwnd = self.segments();
         let mss = f64::from(self.base().mss());
+        let acks = self.base().acks(ack.counted);
         // Sections 4.8 and 4.10: without an earlier loss, the function is flat here.
         let w_max = *self.w_max.get_or_insert(cwnd);
         let epoch = self.epoch.get_or_insert_with(|| Epoch::new(now, cwnd, w_max));
-        let alpha = if epoch.w_est < self.prior { ALPHA } else { 1.0 };
-        epoch.w_est += alpha * (f64::from(ack.acked) / mss) / cwnd;
+        let alpha = if epoch.w_est < self.prior || !self.catches_up { ALPHA } else { 1.0 };
+        epoch.w_est += alpha * (f64::from(ack.counted) / mss) / cwnd;
         let t = now.saturating_since(epoch.start).as_secs_f64();
         let next = if epoch.at(t) < epoch.w_est {
             epoch.w_est.max(cwnd)
         } else {
             let round_trip = ack.srtt.unwrap_or(Duration::ZERO).as_secs_f64();
             let target = epoch.at(t + round_trip).clamp(cwnd, 1.5 * cwnd);
-            cwnd + (target - cwnd) / cwnd
+            cwnd + (target - cwnd) / cwnd * acks
         };
         self.base_mut().set_cwnd(whole(next * mss));
     }
@@ -226,6 +230,20 @@ mod tests {
         cubic.on_ack(ms(2000), &Ack { srtt: Some(Duration::from_millis(100)), ..ack(1000, 34_000, None) });
         let target = 0.4 * (2.1 - 30_f64.cbrt()).powi(3) + 40.0;
         assert_eq!(cubic.cwnd(), whole((35.0 + (target - 35.0) / 35.0) * 1000.0));
+    }
+
+    /// From 28 segments at the last loss, Reno's window is far above the 20 before it: only RFC 9438 then adds a whole segment.
+    #[test]
+    fn above_the_window_before_the_loss_linux_keeps_its_pace() {
+        let grown = [true, false].map(|catches_up| {
+            let mut cubic = Cubic::new(&Start { cubic_catches_up: catches_up, ..start(200) });
+            cubic.base_mut().set_cwnd(28_000);
+            cubic.base_mut().set_ssthresh(28_000);
+            (cubic.w_max, cubic.prior) = (Some(28.0), 20.0);
+            cubic.on_ack(ms(0), &ack(28_000, 0, None));
+            cubic.epoch.unwrap().w_est
+        });
+        assert!(near(grown[0], 29.0) && near(grown[1], 28.0 + 9.0 / 17.0), "{grown:?}");
     }
 
     #[test]

@@ -29,6 +29,8 @@ impl Policy for Fake {
 
     fn on_idle(&mut self) {}
 
+    fn on_undo(&mut self, _cwnd: u32, _ssthresh: u32) {}
+
     fn on_notice(&mut self, _now: Instant, notice: &Notice) {
         self.notices.push(*notice);
     }

@@ -28,7 +28,7 @@ struct Conservative {
 impl HyStart {
     /// An ACK in slow start (section 4.2).
     pub(super) fn on_ack(&mut self, ack: &Ack, window: &mut Window) {
-        let steps = ack.acked.min(MOST * window.mss());
+        let steps = ack.counted.min(MOST * window.mss());
         let share = if self.conservative.is_some() { GROWTH_DIVISOR } else { 1 };
         window.add(steps / share);
         self.left = self.left.saturating_sub(ack.acked);

@@ -28,7 +28,7 @@ impl Policy for NewReno {
                 Some(hystart) if self.window.cwnd() < self.window.ssthresh() => {
                     hystart.on_ack(ack, &mut self.window)
                 }
-                _ => self.window.grow(ack.acked),
+                _ => self.window.grow(ack.counted),
             },
             AckKind::Partial if self.config.deflate => {
                 // RFC 6582 §3.2 step 5: subtract what was acknowledged, add one segment.

@@ -19,7 +19,7 @@ impl Reno {
 impl Policy for Reno {
     fn on_ack(&mut self, _now: Instant, ack: &Ack) {
         match ack.kind {
-            AckKind::Normal => self.window.grow(ack.acked),
+            AckKind::Normal => self.window.grow(ack.counted),
             AckKind::Partial | AckKind::Full => self.window.leave_recovery(ack.acked, u32::MAX),
         }
     }

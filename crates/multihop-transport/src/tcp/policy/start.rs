@@ -14,6 +14,10 @@ pub(in crate::tcp) struct Start {
     pub(in crate::tcp) newreno: NewRenoConfig,
     /// Whether slow start ends as in RFC 9406.
     pub(in crate::tcp) hystart: bool,
+    /// Whether CUBIC grows as Reno once Reno's window would be back at the one before the loss.
+    pub(in crate::tcp) cubic_catches_up: bool,
+    /// Whether the window grows by bytes, and not by ACKs.
+    pub(in crate::tcp) byte_counting: bool,
 }
 
 /// The slow-start threshold after a loss.
@@ -21,6 +25,8 @@ pub(in crate::tcp) struct Start {
 pub enum Halving {
     /// Half the bytes in flight (RFC 5681 §3.1, equation 4); kept if the same segment times out again.
     Flight,
+    /// The same in whole segments, as Linux does.
+    Segments,
     /// Half the window in whole segments, at every loss, as ns-2 does.
     Window,
 }
@@ -51,4 +57,6 @@ pub enum RecoveryExit {
     Rfc,
     /// ssthresh, and the ACK that ends recovery makes it grow as any other does, as in ns-2.
     Grow,
+    /// ssthresh: the reduction has already brought the flight there (RFC 9937).
+    Threshold,
 }

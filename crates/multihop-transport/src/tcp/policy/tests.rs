@@ -16,5 +16,5 @@ pub(super) fn ms(n: u64) -> Instant {
 /// Outside of recovery. `round_trip` in ms.
 pub(super) fn ack(acked: u32, flight: u32, round_trip: Option<u64>) -> Ack {
     let round_trip = round_trip.map(Duration::from_millis);
-    Ack { acked, flight, kind: AckKind::Normal, round_trip, srtt: None }
+    Ack { acked, counted: acked, flight, kind: AckKind::Normal, round_trip, srtt: None }
 }

@@ -12,6 +12,7 @@ pub(in crate::tcp) struct Window {
     inflation: u32,
     halving: Halving,
     exit: RecoveryExit,
+    byte_counting: bool,
 }
 
 impl Window {
@@ -28,6 +29,7 @@ impl Window {
             inflation: 0,
             halving: start.halving,
             exit: start.exit,
+            byte_counting: start.byte_counting,
         }
     }
 
@@ -57,6 +59,9 @@ impl Window {
 
     /// Slow start or congestion avoidance, by one ACK.
     pub(super) fn grow(&mut self, acked: u32) {
+        if self.byte_counting {
+            return self.grow_by_bytes(acked);
+        }
         let step = if self.cwnd < self.ssthresh {
             // RFC 5681 §3.1, equation 2
             acked.min(self.mss)
@@ -67,6 +72,19 @@ impl Window {
             u32::try_from(square / u64::from(self.cwnd)).unwrap_or(self.mss).max(1)
         };
         self.cwnd = self.cwnd.saturating_add(step).min(self.max);
+    }
+
+    /// RFC 3465 §2 without its limit: up to the threshold all that was delivered, then a segment for each full window.
+    fn grow_by_bytes(&mut self, acked: u32) {
+        let below = acked.min(self.ssthresh.saturating_sub(self.cwnd));
+        self.add(below);
+        let above = u64::from(self.mss) * u64::from(acked - below) / u64::from(self.cwnd);
+        self.add(u32::try_from(above).unwrap_or(u32::MAX));
+    }
+
+    /// For how many ACKs one of `acked` bytes counts, in segments.
+    pub(super) fn acks(&self, acked: u32) -> f64 {
+        if self.byte_counting { f64::from(acked) / f64::from(self.mss) } else { 1.0 }
     }
 
     pub(super) fn add(&mut self, bytes: u32) {
@@ -95,7 +113,7 @@ impl Window {
     /// The same with a share other than half for the threshold.
     pub(super) fn collapse_to(&mut self, flight: u32, again: bool, share: Share) {
         // RFC 5681 §3.1: ssthresh is kept when the same segment times out again.
-        if !(again && self.halving == Halving::Flight) {
+        if !(again && self.halving != Halving::Window) {
             self.ssthresh = self.left(flight, share).ssthresh;
         }
         self.shrink();
@@ -160,7 +178,15 @@ impl Window {
         match self.exit {
             RecoveryExit::Rfc => self.cwnd = self.ssthresh.min(limit),
             RecoveryExit::Grow => self.grow(acked),
+            RecoveryExit::Threshold => self.cwnd = self.ssthresh,
         }
+    }
+
+    /// The last reduction was not necessary: no less than before it.
+    pub(super) fn restore(&mut self, cwnd: u32, ssthresh: u32) {
+        self.cwnd = self.cwnd.max(cwnd).min(self.max);
+        self.ssthresh = self.ssthresh.max(ssthresh).min(self.max);
+        self.inflation = 0;
     }
 
     pub(super) fn mss(&self) -> u32 {
@@ -172,6 +198,11 @@ impl Window {
         match self.halving {
             Halving::Flight => {
                 let left = share.of(flight).max(least);
+                Left { ssthresh: left, cwnd: left }
+            }
+            Halving::Segments => {
+                let left = share.of(flight);
+                let left = (left - left % self.mss).max(least);
                 Left { ssthresh: left, cwnd: left }
             }
             Halving::Window => {
@@ -198,4 +229,55 @@ impl Share {
 struct Left {
     ssthresh: u32,
     cwnd: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::start;
+    use super::*;
+
+    fn window(byte_counting: bool) -> Window {
+        let mut window = Window::new(&Start { byte_counting, ..start(64) });
+        window.set_cwnd(9000);
+        window.set_ssthresh(10_000);
+        window
+    }
+
+    #[test]
+    fn what_is_left_above_the_threshold_adds_a_segment_for_each_window() {
+        let mut window = window(true);
+        window.grow(6000);
+        // One segment up to the threshold, and five of the ten in a window.
+        assert_eq!(window.cwnd(), 10_500);
+        window.grow(10_500);
+        assert_eq!(window.cwnd(), 11_500);
+    }
+
+    #[test]
+    fn an_ack_counts_once_or_for_each_of_its_segments() {
+        let [once, each] = [false, true].map(|by_bytes| window(by_bytes).acks(2500));
+        assert_eq!([once.to_bits(), each.to_bits()], [1.0_f64.to_bits(), 2.5_f64.to_bits()]);
+    }
+
+    #[test]
+    fn linux_keeps_whole_segments() {
+        for (halving, left) in [(Halving::Flight, 3500), (Halving::Segments, 3000)] {
+            let mut window = Window::new(&Start { halving, ..start(64) });
+            window.halve(7000);
+            assert_eq!((window.cwnd(), window.ssthresh()), (left, left));
+            // The same segment again: nothing changes.
+            window.collapse(20_000, true);
+            assert_eq!(window.ssthresh(), left);
+        }
+    }
+
+    #[test]
+    fn undoing_restores_no_less_than_there_was_and_no_more_than_the_clamp() {
+        let mut window = window(false);
+        window.halve(9000);
+        window.restore(9000, 10_000);
+        assert_eq!((window.cwnd(), window.ssthresh(), window.total()), (9000, 10_000, 9000));
+        window.restore(1000, 100_000);
+        assert_eq!((window.cwnd(), window.ssthresh()), (9000, 64_000));
+    }
 }

@@ -1,5 +1,6 @@
 //! When the receiver acknowledges: RFC 5681 §4.2, and the dynamic rule of Altman and Jiménez.
 
+use multihop_core::{Duration, Payload};
 use multihop_transport::connection::Data;
 use multihop_transport::tcp::{AckRule, Config, DelayedAck};
 
@@ -79,4 +80,71 @@ fn data_carries_the_ack() {
     s.at_ms(0).gets([data(1)]).expect([delivered(1)]);
     s.at_ms(10).app(|tcp| tcp.send(Data::Virtual(u64::from(MSS)))).expect([data(1)]);
     s.at_ms(200).expect([]);
+}
+
+/// As Linux does it: ACKs wait for 40 to 200 ms, and the first two do not wait.
+fn adaptive() -> Tcp {
+    established(Config {
+        ack_rule: AckRule::Delayed(DelayedAck::Linux),
+        ack_delay: Duration::from_millis(40),
+        ack_delay_max: Some(Duration::from_millis(200)),
+        quick_acks: 2,
+        ..config()
+    })
+}
+
+#[test]
+fn the_delay_doubles_where_segments_arrive_seldom() {
+    let mut s = adaptive();
+    s.at_ms(0).gets([data(1)]).expect([delivered(1), ack(2)]);
+    s.at_ms(10).gets([data(2)]).expect([delivered(1), ack(3)]);
+    for (n, at, delay) in [(3, 500, 40), (4, 1000, 80), (5, 1500, 160), (6, 2000, 200)] {
+        s.at_ms(at).gets([data(n)]).expect([delivered(1)]);
+        s.at_ms(at + delay - 1).expect([]);
+        s.at_ms(at + delay).expect([ack(n + 1)]);
+    }
+    // Two segments at once bring it back to 40 ms step by step: 320 / 2 + 20, 180 / 2 + 20.
+    s.at_ms(2500).gets([data(7), data(8)]).expect([delivered(1), delivered(1), ack(9)]);
+    s.at_ms(2501).gets([data(9)]).expect([delivered(1)]);
+    s.at_ms(2700).expect([]);
+}
+
+#[test]
+fn more_than_a_full_segment_is_acknowledged_at_once() {
+    let mut s = adaptive();
+    s.at_ms(0).gets([data(1)]).expect([delivered(1), ack(2)]);
+    s.at_ms(10).gets([data(2)]).expect([delivered(1), ack(3)]);
+    let part = |from: u32| {
+        segment(|s| {
+            s.seq = number(3) + from;
+            s.payload = Payload::Virtual(400);
+        })
+    };
+    let bytes = |n| event(multihop_transport::tcp::Event::Delivered(n));
+    s.at_ms(20).gets([part(0), part(400)]).expect([bytes(400), bytes(400)]);
+    let third = segment(|s| {
+        (s.source, s.destination) = (LOCAL, REMOTE);
+        s.ack = Some(number(3) + 1200);
+    });
+    s.gets([part(800)]).expect([bytes(400), third]);
+}
+
+#[test]
+fn what_the_sender_pushes_is_acknowledged_at_once() {
+    let mut s = adaptive();
+    s.at_ms(0).gets([data(1)]).expect([delivered(1), ack(2)]);
+    s.at_ms(10).gets([data(2)]).expect([delivered(1), ack(3)]);
+    let pushed = segment(|s| (s.seq, s.payload, s.psh) = (number(3), Payload::Virtual(MSS), true));
+    s.at_ms(20).gets([pushed]).expect([delivered(1), ack(4)]);
+}
+
+#[test]
+fn after_a_duplicate_acks_leave_at_once_again() {
+    let mut s = adaptive();
+    s.at_ms(0).gets([data(1)]).expect([delivered(1), ack(2)]);
+    s.at_ms(10).gets([data(2)]).expect([delivered(1), ack(3)]);
+    s.at_ms(20).gets([data(2)]).expect([ack(3)]);
+    s.at_ms(30).gets([data(3)]).expect([delivered(1), ack(4)]);
+    s.at_ms(40).gets([data(4)]).expect([delivered(1)]);
+    s.at_ms(80).expect([ack(5)]);
 }

@@ -2,6 +2,7 @@
 
 mod adtcp;
 mod bbr;
+mod byte_counting;
 mod close;
 mod delayed_ack;
 mod ecn;
@@ -15,9 +16,11 @@ mod newreno;
 mod pacing;
 mod policies;
 mod properties;
+mod prr;
 mod rack;
 mod rto;
 mod sack;
 mod templates;
 mod timestamps;
+mod undo;
 mod window_max;

@@ -134,3 +134,17 @@ fn the_receiver_reports_what_arrives_twice() {
     s.gets([data(3)]).expect([report(2, &[(3, 4), (3, 4)])]);
     s.gets([data(2)]).expect([delivered(2), ack(4)]);
 }
+
+/// As Linux: also while something is missing, round trips are measured.
+#[test]
+fn what_sack_reports_is_a_sample() {
+    for (all_rtt, samples) in [(false, 1), (true, 3)] {
+        let mut s = established(Config { initial_window: 5, all_rtt, ..by_time() });
+        s.app(|tcp| tcp.send(Data::Virtual(u64::from(MSS)))).expect([data(1)]);
+        s.at_ms(100).gets([ack(2)]).expect([]);
+        s.app(|tcp| tcp.send(Data::Virtual(u64::from(6 * MSS)))).expect((2..=7).map(data));
+        s.at_ms(200).gets([sack(2, &[(3, 4)])]);
+        s.at_ms(210).gets([sack(2, &[(3, 5)]), sack(2, &[(3, 5)])]).expect([]);
+        s.check(|tcp| tcp.rtt().samples(), samples);
+    }
+}

@@ -284,6 +284,11 @@ impl Bbr {
 impl Policy for Bbr {
     fn on_ack(&mut self, _now: Instant, _ack: &Ack) {}
 
+    fn on_handshake(&mut self, now: Instant, round_trip: Duration) {
+        (self.min_rtt, self.min_rtt_at) = (Some(round_trip), now);
+        self.rate = Some(rate_of(u64::from(self.window.cwnd()), round_trip, HIGH));
+    }
+
     fn on_sample(&mut self, now: Instant, sample: &Sample) {
         self.update_bandwidth(sample);
         self.aggregation.update(now, sample, self.rounds.began, self.bandwidth.get(), self.window.cwnd());
@@ -319,6 +324,11 @@ impl Policy for Bbr {
         self.recovers = true;
         self.full.bandwidth = 0;
         self.window.shrink();
+    }
+
+    /// The window returns by itself when the recovery is over; the bandwidth may still grow.
+    fn on_undo(&mut self, _cwnd: u32, _ssthresh: u32) {
+        (self.full.bandwidth, self.full.rounds) = (0, 0);
     }
 
     /// A model of the path has no use for a smaller window.

@@ -21,6 +21,8 @@ pub(in crate::tcp) struct Bbr3 {
     round_trip: RoundTrip,
     full: Full,
     bounds: Bounds,
+    /// The same before the last recovery.
+    before: Bounds,
     latest: Latest,
     probing: Probing,
     aggregation: Aggregation,
@@ -71,7 +73,7 @@ struct Full {
 }
 
 /// What losses allow.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Bounds {
     /// The most in flight that had no more losses than tolerated (`inflight_hi`).
     long: u64,
@@ -107,6 +109,18 @@ struct Probing {
     up_each: u64,
 }
 
+impl Bounds {
+    const NONE: Self = Self { long: u64::MAX, bandwidth: u64::MAX, short: u64::MAX };
+
+    fn widest(self, other: Self) -> Self {
+        Self {
+            long: self.long.max(other.long),
+            bandwidth: self.bandwidth.max(other.bandwidth),
+            short: self.short.max(other.short),
+        }
+    }
+}
+
 impl Bbr3 {
     pub(in crate::tcp::policy) fn new(start: &Start) -> Self {
         Self {
@@ -117,7 +131,8 @@ impl Bbr3 {
             cycle: 0,
             round_trip: RoundTrip::default(),
             full: Full::default(),
-            bounds: Bounds { long: u64::MAX, bandwidth: u64::MAX, short: u64::MAX },
+            bounds: Bounds::NONE,
+            before: Bounds::NONE,
             latest: Latest::default(),
             probing: Probing {
                 since: Instant::ZERO,
@@ -513,6 +528,13 @@ impl Bbr3 {
 impl Policy for Bbr3 {
     fn on_ack(&mut self, _now: Instant, _ack: &Ack) {}
 
+    fn on_handshake(&mut self, now: Instant, round_trip: Duration) {
+        let trip = &mut self.round_trip;
+        (trip.min, trip.min_at) = (Some(round_trip), now);
+        (trip.recent, trip.recent_at) = (Some(round_trip), now);
+        self.rate = Some(rate_of(u64::from(self.window.cwnd()), round_trip, STARTUP));
+    }
+
     fn on_sample(&mut self, now: Instant, sample: &Sample) {
         self.update_signals(sample);
         self.aggregation.update(now, sample, self.rounds.began, self.bandwidth.get(), self.window.cwnd());
@@ -544,11 +566,13 @@ impl Policy for Bbr3 {
 
     fn on_triple_dup_ack(&mut self, _now: Instant, _flight: u32) {
         self.save_window();
+        self.before = self.bounds;
     }
 
     fn on_rto(&mut self, _now: Instant, _flight: u32, again: bool) {
         if !again {
             self.save_window();
+            self.before = self.bounds;
         }
         self.recovers = true;
         self.window.shrink();
@@ -556,6 +580,12 @@ impl Policy for Bbr3 {
 
     /// A model of the path has no use for a smaller window.
     fn on_congestion(&mut self, _now: Instant, _flight: u32) {}
+
+    /// `BBRHandleSpuriousLossDetection`; the window returns by itself when the recovery is over.
+    fn on_undo(&mut self, _cwnd: u32, _ssthresh: u32) {
+        (self.full.bandwidth, self.full.rounds) = (0, 0);
+        self.bounds = self.bounds.widest(self.before);
+    }
 
     fn on_idle(&mut self) {}
 

@@ -1,0 +1,154 @@
+//! Undoing reductions of the window that prove unnecessary, as Linux does: all that left again is reported as a duplicate
+//! (RFC 3708), an ACK echoes a time before the first retransmission (Eifel, RFC 3522 and 4015), or after a timeout data
+//! arrives that has not left again (F-RTO, RFC 5682).
+
+use multihop_core::Instant;
+use multihop_wire::tcp::Segment;
+
+use super::Endpoint;
+use super::policy::AckKind;
+
+/// What the last reduction changed, and what shows that it was necessary.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Undo {
+    cwnd: u32,
+    ssthresh: u32,
+    /// Duplicates of data before this say nothing (`undo_marker`).
+    from: u64,
+    /// Retransmissions of which no duplicate has been reported; unknown before the first (`undo_retrans`).
+    open: Option<u32>,
+    /// The timestamp of the first retransmission (`retrans_stamp`).
+    first: Option<u32>,
+    /// A timeout is being repaired.
+    by_timeout: bool,
+    probe: Frto,
+}
+
+/// What F-RTO waits for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Frto {
+    /// The timeout was real, or there was none.
+    Off,
+    /// The first segment has left again; the ACK of new data is awaited.
+    Resent,
+    /// Until the next ACK new data leaves, and nothing again.
+    Sends,
+    /// New data has left.
+    Judges,
+}
+
+impl Undo {
+    /// A segment leaves again.
+    pub(super) fn on_resent(&mut self, timestamp: u32) {
+        self.open = Some(self.open.unwrap_or(0) + 1);
+        self.first.get_or_insert(timestamp);
+    }
+
+    /// The peer has this range twice.
+    pub(super) fn on_duplicate(&mut self, (start, end): (u64, u64), mss: u32) {
+        if end > self.from {
+            let segments = u32::try_from((end - start).div_ceil(u64::from(mss))).unwrap_or(u32::MAX);
+            self.open = self.open.map(|open| open.saturating_sub(segments));
+        }
+    }
+
+    /// Whether new data goes before what is lost.
+    pub(super) fn prefers_new(&self) -> bool {
+        self.probe == Frto::Sends
+    }
+
+    fn is_older(&self, echo: Option<u32>) -> bool {
+        self.first.is_none_or(|first| echo.is_some_and(|echo| echo.wrapping_sub(first).cast_signed() < 0))
+    }
+}
+
+impl Endpoint {
+    /// The window is about to be reduced, for losses that were found.
+    pub(super) fn note_reduction(&mut self) {
+        if !self.config.undo || !self.uses_rack() {
+            return;
+        }
+        let policy = self.congestion.policy();
+        let (cwnd, ssthresh) = (policy.cwnd(), policy.ssthresh());
+        let resent = self.transmissions.as_ref().map_or(0, |sent| sent.resent());
+        self.undo = Some(Undo {
+            cwnd,
+            ssthresh: ssthresh.max(cwnd / 4 * 3),
+            from: self.send.una,
+            open: u32::try_from(resent).ok().filter(|&resent| resent > 0),
+            first: None,
+            by_timeout: false,
+            probe: Frto::Off,
+        });
+    }
+
+    /// The same for a timeout, `again` if it is not the first without an ACK in between. `was_whole` if nothing was being
+    /// repaired, and `recovered` if fast recovery was under way.
+    pub(super) fn note_reduction_by_timeout(&mut self, was_whole: bool, recovered: bool, again: bool) {
+        if was_whole || (!recovered && !again) {
+            self.note_reduction();
+        }
+        if let Some(undo) = &mut self.undo {
+            undo.by_timeout = true;
+            undo.probe = if was_whole || again { Frto::Resent } else { Frto::Off };
+        }
+    }
+
+    /// An ACK has arrived: it may show that the last reduction was not necessary. `news` if SACK has reported something.
+    pub(super) fn judge_reduction(&mut self, segment: &Segment, kind: Option<AckKind>, news: bool) {
+        let (Some(undo), Some(sent)) = (self.undo, &self.transmissions) else { return };
+        let is_partial = kind == Some(AckKind::Partial);
+        let repairs = is_partial || kind == Some(AckKind::Full) || undo.by_timeout;
+        let echo = segment.options.timestamps.map(|stamps| stamps.echo);
+        let is_delayed =
+            kind.is_some() && repairs && undo.is_older(echo) && !(is_partial && sent.resent() > 0);
+        let is_original =
+            undo.probe != Frto::Off && sent.original().is_some_and(|end| end <= self.recovery.recover);
+        if undo.open == Some(0) || is_delayed || is_original {
+            return self.undo(&undo, undo.by_timeout || (is_delayed && is_partial));
+        }
+        self.go_on_judging(kind.is_some(), news);
+    }
+
+    fn go_on_judging(&mut self, is_new: bool, news: bool) {
+        let is_whole = self.send.una >= self.recovery.recover;
+        let has_new = self.send.next < self.send.queue.end();
+        let Some(undo) = &mut self.undo else { return };
+        if is_whole {
+            (undo.by_timeout, undo.probe) = (false, Frto::Off);
+        }
+        undo.probe = match undo.probe {
+            // RFC 5682 §3.1, steps 2b and 3a
+            Frto::Resent if is_new => {
+                if has_new {
+                    Frto::Sends
+                } else {
+                    Frto::Off
+                }
+            }
+            Frto::Sends | Frto::Judges if news => Frto::Off,
+            Frto::Sends => Frto::Judges,
+            other => other,
+        };
+    }
+
+    /// `finds` if nothing counts as lost any more.
+    fn undo(&mut self, undo: &Undo, finds: bool) {
+        self.undo = None;
+        self.counters.undone += 1;
+        if finds && let Some(sent) = &mut self.transmissions {
+            sent.find_all();
+        }
+        self.congestion.policy_mut().on_undo(undo.cwnd, undo.ssthresh);
+        self.recovery.leave();
+        self.recovery.recover = self.recovery.recover.min(self.send.una);
+    }
+
+    /// A segment leaves again.
+    pub(super) fn count_resent(&mut self, now: Instant) {
+        let timestamp = self.timestamp(now);
+        if let Some(undo) = &mut self.undo {
+            undo.on_resent(timestamp);
+        }
+    }
+}
