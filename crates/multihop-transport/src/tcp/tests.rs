@@ -176,3 +176,30 @@ fn linux_acknowledges_the_answer_to_its_syn_before_it_sends_data() {
         after_handshake(Config { ack_rule: AckRule::Delayed(DelayedAck::Linux), ..Config::linux_6() });
     assert_eq!(lengths[..2], [0, 1448]);
 }
+
+/// The network has asked for a smaller window, and repeats of earlier segments do not change that.
+#[test]
+fn marks_forbid_undoing() {
+    let mut endpoint = Endpoint::new(
+        Config { ecn: true, handshake: false, ..Config::linux_6() },
+        Ports { local: 1, remote: 2 },
+        SeqNumber(0),
+    );
+    endpoint.connect();
+    endpoint.send(Data::Endless).unwrap();
+    segments(&mut endpoint, Instant::ZERO);
+    endpoint.note_reduction();
+    let ack = |ece, n: u32| Segment {
+        source: 2,
+        destination: 1,
+        seq: SeqNumber(1),
+        ack: Some(SeqNumber(1 + n * 1448)),
+        window: u16::MAX,
+        ece,
+        ..Segment::default()
+    };
+    endpoint.handle(Instant::ZERO, Input::Segment(ack(false, 1)));
+    assert!(endpoint.undo.is_some());
+    endpoint.handle(Instant::ZERO, Input::Segment(ack(true, 2)));
+    assert!(endpoint.undo.is_none());
+}

@@ -64,3 +64,14 @@ fn after_many_losses_the_flight_grows_up_to_the_threshold() {
     s.at_ms(300).gets([sack(3, &[(9, 12)])]).expect([data(3), data(4)]);
     s.at_ms(400).gets([sack(4, &[(9, 14)])]).expect([data(5), data(6), data(7), data(8)]);
 }
+
+/// Losses that a timer shows count as if a segment had arrived with them, as in Linux.
+#[test]
+fn a_timer_that_shows_losses_counts_as_an_arrival() {
+    let mut s = sent(with_prr());
+    s.at_ms(200).gets([sack(2, &[(3, 4)])]).expect([data(12)]);
+    // A quarter of the round trip later 2 is lost.
+    s.at_ms(225).expect([data(2)]);
+    s.at_ms(226).gets([sack(2, &[(3, 5)])]).expect([]);
+    s.gets([sack(2, &[(3, 6)])]).expect([data(13)]);
+}

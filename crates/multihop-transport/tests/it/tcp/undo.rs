@@ -178,3 +178,13 @@ fn without_new_data_the_lost_leaves_again() {
     s.at_ms(1200).gets([ack(4)]).expect([data(4)]);
     s.at_ms(1300).gets([ack(5)]).check(|tcp| tcp.counters().undone, 0);
 }
+
+/// After that, what arrives late changes nothing.
+#[test]
+fn a_confirmed_timeout_is_not_undone_by_late_arrivals() {
+    let mut s = after_timeout();
+    s.at_ms(1100).gets([ack(2)]).expect([data(5), data(6)]);
+    s.at_ms(1200).gets([sack(2, &[(5, 6)])]).expect([data(2)]);
+    s.at_ms(1210).gets([sack(2, &[(4, 7)])]);
+    s.expect([data(3)]).check(|tcp| tcp.counters().undone, 0);
+}

@@ -7,5 +7,8 @@ mod path;
 mod v1;
 mod v3;
 
+#[cfg(test)]
+mod tests;
+
 pub(super) use v1::Bbr;
 pub(super) use v3::Bbr3;

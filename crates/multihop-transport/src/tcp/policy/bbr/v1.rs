@@ -360,3 +360,26 @@ const ROUNDS: u64 = 10;
 const AGGREGATION_ROUNDS: u64 = 10;
 const MIN_RTT_FOR: Duration = Duration::from_secs(10);
 const PROBE_RTT_FOR: Duration = Duration::from_millis(200);
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::tests::{ms, start};
+    use super::super::tests::sample;
+    use super::*;
+
+    #[test]
+    fn after_a_late_handshake_the_shortest_round_trip_is_new() {
+        let mut bbr = Bbr::new(&start(64));
+        bbr.on_handshake(ms(20_000), Duration::from_millis(30));
+        bbr.on_sample(ms(20_400), &sample());
+        assert_eq!((bbr.mode, bbr.min_rtt), (Mode::Startup, Some(Duration::from_millis(30))));
+    }
+
+    #[test]
+    fn after_an_undone_recovery_the_bandwidth_may_grow_again() {
+        let mut bbr = Bbr::new(&start(64));
+        bbr.full = Full { reached: false, bandwidth: 25_000, rounds: 2 };
+        bbr.on_undo(0, 0);
+        assert_eq!((bbr.full.bandwidth, bbr.full.rounds), (0, 0));
+    }
+}

@@ -632,3 +632,30 @@ const MOST_UP_ROUNDS: u32 = 30;
 const MIN_RTT_FOR: Duration = Duration::from_secs(10);
 const PROBE_RTT_EVERY: Duration = Duration::from_secs(5);
 const PROBE_RTT_FOR: Duration = Duration::from_millis(200);
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::tests::{ms, start};
+    use super::super::tests::sample;
+    use super::*;
+
+    #[test]
+    fn after_a_late_handshake_the_shortest_round_trip_is_new() {
+        let mut bbr = Bbr3::new(&start(64));
+        bbr.on_handshake(ms(20_000), Duration::from_millis(30));
+        bbr.on_sample(ms(20_400), &sample());
+        assert_eq!((bbr.mode, bbr.round_trip.min), (Mode::Startup, Some(Duration::from_millis(30))));
+    }
+
+    #[test]
+    fn an_undone_recovery_leaves_the_wider_bounds() {
+        let mut bbr = Bbr3::new(&start(64));
+        bbr.bounds = Bounds { long: 9000, bandwidth: 25_000, short: 8000 };
+        bbr.on_triple_dup_ack(ms(0), 10_000);
+        bbr.bounds = Bounds { long: 7000, bandwidth: 30_000, short: 6000 };
+        bbr.full = Full { bandwidth: 25_000, rounds: 2, ..Full::default() };
+        bbr.on_undo(0, 0);
+        let Bounds { long, bandwidth, short } = bbr.bounds;
+        assert_eq!((long, bandwidth, short, bbr.full.rounds), (9000, 30_000, 8000, 0));
+    }
+}
