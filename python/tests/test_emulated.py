@@ -10,12 +10,13 @@ import pytest
 
 import multihop
 from multihop.experiments.declare import Axis, Effort, Metric
-from multihop.experiments.emulated import chain, kernel, outage, part, probe, programs, routing, world
+from multihop.experiments.emulated import chain, kernel, linux, outage, part, probe, programs, routing, world
 from multihop.experiments.emulated.world import Emulations
 from multihop.experiments.study import Experiment, Study
 from multihop.progress import Progress
 from multihop.runs import Run, Where
 from multihop.scenario import Request
+from multihop.stats import Interval
 
 ECHOES = Metric("echoes", "echoes", lambda document: float(str(document["outputs"][0]).count("time=")))
 SHORT = Experiment(
@@ -244,3 +245,55 @@ def test_an_outage_is_the_silence_in_which_the_route_was_gone() -> None:
     assert outage.resumed(document) == pytest.approx(1.5)
     assert outage.silent(document) == pytest.approx(23.4)
     assert outage.resumed({"outputs": ["", routes, "10:00:01.0 10:00:25.0\n"]}) is None
+
+
+def test_simulated_round_trips_are_smoothed_and_read_in_each_second() -> None:
+    # 100 at first, then 100 + (180 - 100) / 8 = 110 before the second reading, which the third repeats.
+    samples = [(1.1, 100.0), (2.5, 180.0)]
+    assert linux.smoothed(samples, 1.0, 3) == pytest.approx((100 + 110 + 110) / 3)
+
+
+def test_a_simulated_run_is_measured_as_iperf3_measures_it() -> None:
+    (result,) = multihop.run_all([linux.simulated(2, linux.SIMULATED["reno"], 3, 1)])
+    first, flow = result.data["flows"]
+    assert first["segments_delivered"] == 0  # it is over before the other begins
+    trips = result.series.filter(result.series["id"] == 1)["value"]
+    # Between the first round trip, of an empty network, and the longest.
+    assert min(trips) < linux.simulated_trip(result, 3) < max(trips)
+    assert flow["goodput_kbps"] == pytest.approx(650, rel=0.1)
+
+
+def test_each_option_of_the_preset_that_is_left_out_changes_a_run() -> None:
+    runs = [linux.simulated(8, linux.SIMULATED["reno"] | off, 20, 1) for off in linux.WITHOUT.values()]
+    flows = [result.data["flows"] for result in multihop.run_all(runs)]
+    assert [option for option, one in zip(linux.WITHOUT, flows, strict=True) if one == flows[0]] == [
+        "nothing"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "verdict"),
+    [
+        ((103.0, 104.0, 105.0), "held"),
+        ((119.0, 120.0, 121.0), "not held"),
+        ((90.0, 104.0, 118.0), "not decided"),
+        ((104.0,), "not decided"),
+    ],
+)
+def test_an_interval_decides_whether_both_agree(kernel: tuple[float, ...], verdict: str) -> None:
+    found = linux.relative(kernel, (99.0, 100.0, 101.0))
+    assert found.mean == pytest.approx(sum(kernel) / len(kernel) / 100 - 1)
+    assert linux.near(found) == verdict
+
+
+def test_the_worst_number_of_hops_decides_for_a_control(tmp_path: Path) -> None:
+    study = Study(SHORT, SHORT.quick, Emulations(tmp_path))
+    differences = ((-0.03, 0.02), (0.06, 0.05), (0.3, 0.1))
+    held, open_, far = (Interval(mean, half, 3, 0.95) for mean, half in differences)
+    for cells in ({1: held}, {1: held, 2: open_}, {1: held, 2: open_, 4: far}):
+        linux.judge(study, "reno", "goodput", cells)
+    assert [(found.verdict, found.why) for found in study.found] == [
+        ("held", "1 hops: -3.0 ± 2.0%, held"),
+        ("not decided", "2 hops: +6.0 ± 5.0%, not decided"),
+        ("not held", "2 hops: +6.0 ± 5.0%, not decided, 4 hops: +30.0 ± 10.0%, not held"),
+    ]
