@@ -154,6 +154,8 @@ void setDefaults() {
 
     off("ns3::aodv::RoutingProtocol::EnableHello");
     off("ns3::aodv::RoutingProtocol::GratuitousReply");
+    // Otherwise a neighbour that was heard once and then says nothing for 2 s counts as lost, even without HELLOs.
+    whole("ns3::aodv::RoutingProtocol::AllowedHelloLoss", 1000);
 }
 
 // Where the nodes are, or how they move.

@@ -1,0 +1,34 @@
+"""The comparison with ns-3: its networks and its table."""
+
+from pathlib import Path
+
+import beside_ns3
+import multihop
+from beside_ns3 import Row
+
+STANDING = "".join(f"$node_({node}) set X_ {node}.0\n$node_({node}) set Y_ 0.0\n" for node in range(50))
+
+
+def test_every_network_is_a_valid_scenario(tmp_path: Path) -> None:
+    (tmp_path / "movement-1.tcl").write_text(STANDING)
+    for case in beside_ns3.CASES:
+        multihop.check(beside_ns3.scenario(case, 1, 2.0 * case.warmup, tmp_path))
+
+
+def test_there_are_chains_stations_and_moving_nodes_at_three_rates() -> None:
+    assert len(beside_ns3.CASES) == 3 * (4 + 1 + 1)
+    assert [case.name for case in beside_ns3.chosen(["chain-8", "moving-6"])] == [
+        "chain-8-6",
+        "chain-8-24",
+        "chain-8-54",
+        "moving-6",
+    ]
+    assert not beside_ns3.chosen(["chain-9"])
+
+
+def test_times_are_those_of_all_runs_and_differences_those_of_pairs() -> None:
+    first = Row("first", [100.0, 300.0], [110.0, 310.0], [30.0, 50.0], [1.0, 1.0])
+    second = Row("second", [100.0, 100.0], [100.0, 100.0], [20.0, 20.0], [0.5, 0.5])
+    lines = beside_ns3.compared([first, second, second]).splitlines()
+    assert lines[2] == "| first | 200 | 210 | 5.0 ± 0.0 | 40 | 1.00 | 40 |"
+    assert lines[-1] == "Median of all 3: 40 times; least: 40 (first)."
