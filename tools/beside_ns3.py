@@ -78,6 +78,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--only", nargs="+", default=[""], metavar="WORD", help="networks with such names")
     parser.add_argument("--seconds", type=float, default=10.0, help="simulated seconds that count (10)")
     parser.add_argument("--seeds", type=int, default=6, help="runs of each network (6)")
+    parser.add_argument("--movement", type=int, metavar="N", help="the same movement in every run")
     parser.add_argument("--core", type=int, default=0, help="the core for both programs (0)")
     parser.add_argument("--count", action="store_true", help="count frames and messages")
     parser.add_argument("--out", type=Path, metavar="DIR", help="where to write the table and all runs")
@@ -191,7 +192,7 @@ def run_ns3(case: Case, seed: int, options: argparse.Namespace, scratch: Path, r
     command += [f"--duration={duration}", f"--warmup={case.warmup}", f"--count={int(options.count)}"]
     command.append("--flows=" + ":".join(f"{a}-{b}@{start:g}" for a, b, start in case.flows))
     if case.moves:
-        movement = move(seed, duration, scratch)
+        movement = move(options.movement or seed, duration, scratch)
         command += [f"--movement={movement}", f"--nodes={NODES}", "--routing=aodv"]
     else:
         command.append("--positions=" + ":".join(f"{x:g},{y:g}" for x, y in case.places))
@@ -206,7 +207,7 @@ def run_ours(case: Case, seed: int, options: argparse.Namespace, scratch: Path, 
     """Run multihop with one seed and add what it says to the row."""
     seconds = options.seconds * (1 if case.moves else LONGER)
     duration = case.warmup + seconds
-    document = scenario(case, seed, duration, scratch)
+    document = scenario(case, seed, options.movement or seed, duration, scratch)
     file = write(document, scratch / f"{case.name}.json")
     before = processor_seconds()
     command = [str(MULTIHOP), "run", str(file), "--json", *settings(options.set)]
@@ -230,7 +231,7 @@ def processor_seconds() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def scenario(case: Case, seed: int, duration: float, scratch: Path) -> dict[str, Any]:
+def scenario(case: Case, seed: int, movement: int, duration: float, scratch: Path) -> dict[str, Any]:
     """The network as multihop reads it."""
     document = {
         "name": case.name,
@@ -242,8 +243,8 @@ def scenario(case: Case, seed: int, duration: float, scratch: Path) -> dict[str,
         "flow": [{"from": a, "to": b, "start": start, **traffic(case)} for a, b, start in case.flows],
     }
     if case.moves:
-        still = {"topology": {"kind": "mobility"}, "routing": aodv()}
-        return {**document, **still, "mobility": {"kind": "ns2", "file": str(move(seed, duration, scratch))}}
+        document |= {"topology": {"kind": "mobility"}, "routing": aodv()}
+        return {**document, "mobility": {"kind": "ns2", "file": str(move(movement, duration, scratch))}}
     return {**document, "topology": {"kind": "list", "positions": [list(place) for place in case.places]}}
 
 
@@ -294,12 +295,12 @@ def traffic(case: Case) -> dict[str, Any]:
     return {"transport": {**newreno, "rto_initial": 3.0, "max_retries": "off"}}
 
 
-def move(seed: int, duration: float, scratch: Path) -> Path:
+def move(movement: int, duration: float, scratch: Path) -> Path:
     """An ns-2 script of random waypoint, in its steady state from the start."""
-    script = scratch / f"movement-{seed}.tcl"
+    script = scratch / f"movement-{movement}.tcl"
     if not script.is_file():
         document = {
-            "seed": seed,
+            "seed": movement,
             "duration": duration,
             "topology": {"kind": "random", "nodes": NODES, "area": AREA},
             "mobility": {"kind": "random-waypoint", "speed": [1.0, 9.0], "pause": 20.0},

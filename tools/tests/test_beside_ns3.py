@@ -12,7 +12,7 @@ STANDING = "".join(f"$node_({node}) set X_ {node}.0\n$node_({node}) set Y_ 0.0\n
 def test_every_network_is_a_valid_scenario(tmp_path: Path) -> None:
     (tmp_path / "movement-1.tcl").write_text(STANDING)
     for case in beside_ns3.CASES:
-        multihop.check(beside_ns3.scenario(case, 1, 2.0 * case.warmup, tmp_path))
+        multihop.check(beside_ns3.scenario(case, 1, 1, 2.0 * case.warmup, tmp_path))
 
 
 def test_there_are_chains_stations_and_moving_nodes_at_three_rates() -> None:
