@@ -235,7 +235,10 @@ fn the_rights_of_the_unit_suffice_for_olsr() {
 fn the_rights_of_the_unit_suffice_for_aodv() {
     let mode = std::fs::metadata("/dev/net/tun").map_or(0, |device| device.permissions().mode());
     if mode & 0o006 != 0o006 {
-        return println!("skipped: AODV needs /dev/net/tun, which only root may open here (mode {mode:o})");
+        return println!(
+            "skipped: AODV needs /dev/net/tun, which only root may open here (mode {:o})",
+            mode & 0o777
+        );
     }
     the_rights_of_the_unit_suffice("aodv");
 }
