@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measure multihop beside ns-3 3.37 in networks of 802.11a: goodput, and CPU time for a simulated second.
 
-python3 tools/beside_ns3.py                              all networks; about 10 min
+python3 tools/beside_ns3.py                              all networks; about 12 min
 python3 tools/beside_ns3.py --only chain moving          networks whose names contain one of these words
 python3 tools/beside_ns3.py --only chain-4 --seeds 8     more runs of each
 python3 tools/beside_ns3.py --only moving --count        frames and messages in place of times
@@ -22,6 +22,7 @@ import json
 import math
 import os
 import resource
+import shutil
 import statistics
 import subprocess
 import sys
@@ -94,7 +95,7 @@ def arguments() -> argparse.Namespace:
 
 def build() -> str | None:
     """Build both programs; returns what is missing."""
-    if not Path("/usr/include/ns3/wifi-module.h").is_file():
+    if shutil.which("g++") is None or not Path("/usr/include/ns3/wifi-module.h").is_file():
         return "ns-3 is missing: apt-get install g++ libns3-dev"
     cargo = ["cargo", "build", "--release", "--locked", "--quiet", "--package", "multihop-cli"]
     subprocess.run(cargo, cwd=ROOT, check=True)
