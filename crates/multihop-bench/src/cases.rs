@@ -46,6 +46,7 @@ pub(crate) const CASES: &[Case] = &[
     small("chain-8-ofdm", 9, networks::chain_ofdm),
     // Ten stations send to the eleventh, more than the channel carries.
     small("saturated-10", 11, cell),
+    small("saturated-10-ofdm", 11, networks::cell_ofdm),
     small("cross", 9, cross),
     // From here on there are 50 nodes per square kilometre, and one TCP flow for every ten nodes.
     mobile("mobile-50-aodv", 50, networks::mobile_aodv),

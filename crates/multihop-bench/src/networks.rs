@@ -42,12 +42,22 @@ pub(crate) fn cross(_: Size) -> anyhow::Result<String> {
 /// A circle of stations that all send to the one in the middle.
 #[expect(clippy::unnecessary_wraps, reason = "one of several that make a network of some size")]
 pub(crate) fn cell(size: Size) -> anyhow::Result<String> {
+    Ok(cell_of(size, 300.0))
+}
+
+/// The same with 802.11a, as it is compared with ns-3.
+#[expect(clippy::unnecessary_wraps, reason = "one of several that make a network of some size")]
+pub(crate) fn cell_ofdm(size: Size) -> anyhow::Result<String> {
+    Ok(format!("{OFDM}{}", cell_of(size, 800.0)))
+}
+
+fn cell_of(size: Size, kbps: f64) -> String {
     let senders = size.nodes - 1;
     let around = (0..senders).map(|n| (TAU * f64::from(n) / f64::from(senders)).sin_cos());
     let circle: String =
         around.map(|(sin, cos)| format!(", [{:.3}, {:.3}]", 50.0 * cos, 50.0 * sin)).collect();
-    let flows: String = (1..=senders).map(|from| cbr(from, 0, 0.0, 300.0, 1460)).collect();
-    Ok(format!("topology = {{ kind = \"list\", positions = [[0.0, 0.0]{circle}] }}\n{flows}"))
+    let flows: String = (1..=senders).map(|from| cbr(from, 0, 0.0, kbps, 1460)).collect();
+    format!("topology = {{ kind = \"list\", positions = [[0.0, 0.0]{circle}] }}\n{flows}")
 }
 
 /// Nodes at a fixed density; every tenth sends over [`HOPS`] hops.

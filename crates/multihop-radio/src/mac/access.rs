@@ -45,13 +45,13 @@ impl Mac {
     /// Whether [`Mac::deadline`] may change when the medium turns busy or idle.
     #[inline]
     pub fn waits_for_carrier(&self) -> bool {
-        !self.backoff.is_idle()
+        !self.backoff.is_idle() || self.response_due != Instant::FAR_FUTURE
     }
 
-    /// Whether the end of the current reception may end an exchange, so that [`Mac::is_unsettled`] becomes true.
+    /// Whether an exchange ends if the medium turns idle now, so that [`Mac::is_unsettled`] may become true.
     #[inline]
-    pub fn gives_up_at_idle(&self) -> bool {
-        self.response_may_be_arriving
+    pub fn gives_up_at_idle(&self, now: Instant, config: &MacConfig) -> bool {
+        self.response_due <= now && self.response_may_be_arriving(config)
     }
 
     /// The medium around the station turned busy.
@@ -66,10 +66,11 @@ impl Mac {
     /// The medium around the station turned idle.
     #[inline]
     pub fn carrier_idle(&mut self, now: Instant, config: &MacConfig) {
+        let gives_up = self.gives_up_at_idle(now, config);
         self.carrier_busy = false;
         self.idle_since = self.idle_since.max(now);
-        if self.response_may_be_arriving {
-            self.response_overdue(now, config);
+        if gives_up {
+            self.give_up_waiting(now, config);
         }
         self.resume_backoff(now, config);
     }
@@ -135,7 +136,19 @@ impl Mac {
         if config.is_edca() {
             self.pause_backoffs(now, config);
         } else {
+            self.end_backoff(now, config);
             self.backoff.pause(now, config.contention.slot);
+        }
+    }
+
+    /// A backoff may end without a deadline if no packet waits for that.
+    #[inline]
+    pub(super) fn end_backoff(&mut self, now: Instant, config: &MacConfig) {
+        if self.backoff.is_running()
+            && self.own.service.is_none()
+            && self.backoff.expires(config.contention.slot) <= now
+        {
+            self.backoff = Backoff::Idle;
         }
     }
 
@@ -156,7 +169,7 @@ impl Mac {
         }
         let &Contention { difs, eifs, .. } = self.rules(config);
         let from = match config.params.flavour {
-            Flavour::Ns2 => self.nav.max(now) + difs,
+            Flavour::Ns2 => self.nav.max(self.idle_since).max(now) + difs,
             Flavour::Standard => {
                 let space = if self.heard_error { eifs } else { difs };
                 (self.nav.max(self.idle_since) + space).max(now)
@@ -167,7 +180,7 @@ impl Mac {
 
     /// Whether carrier sense and NAV are idle and the station transmits nothing itself.
     pub(super) fn is_idle(&self, now: Instant) -> bool {
-        !self.carrier_busy && self.phase == Phase::Idle && self.nav <= now
+        !self.carrier_busy && self.phase == Phase::Idle && self.nav.max(self.idle_since) <= now
     }
 
     #[inline]

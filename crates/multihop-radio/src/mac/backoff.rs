@@ -22,6 +22,10 @@ impl Backoff {
         matches!(self, Self::Paused { .. })
     }
 
+    pub(super) fn is_running(self) -> bool {
+        matches!(self, Self::Running { .. })
+    }
+
     /// When the backoff ends if nothing interrupts it.
     pub(super) fn expires(self, slot: Duration) -> Instant {
         match self {

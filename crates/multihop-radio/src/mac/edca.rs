@@ -226,7 +226,7 @@ impl Mac {
 
     /// The medium turned idle: every category waits for its interframe space, and the first one comes to the front.
     pub(super) fn resume_backoffs(&mut self, now: Instant, config: &MacConfig) {
-        if matches!(self.phase, Phase::Rts | Phase::Data) || self.sends_data_after_sifs() {
+        if matches!(self.phase, Phase::Rts | Phase::Data | Phase::Broadcast) || self.sends_data_after_sifs() {
             return;
         }
         if !self.carrier_busy && self.phase == Phase::Idle {

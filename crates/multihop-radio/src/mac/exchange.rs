@@ -70,7 +70,7 @@ impl Mac {
     }
 
     fn receive_ack(&mut self, now: Instant, config: &MacConfig) {
-        if self.phase != Phase::Data || self.own.service.is_none_or(|s| s.out.to == BROADCAST) {
+        if self.phase != Phase::Data {
             return;
         }
         if self.own.service.is_some_and(|s| matches!(s.announced, Announced::Never | Announced::BySelf)) {
@@ -245,7 +245,7 @@ impl Mac {
         let (bytes, rate) = (airtime.cts_bytes(), airtime.basic_rate());
         let cts = Frame::control(FrameKind::Cts, self.id, self.id, nav, bytes, rate);
         self.own.counters.cts += 1;
-        self.transmit(now, cts, Phase::Cts, airtime.cts, airtime.cts, config)
+        self.transmit_last(now, cts, config.airtime.cts, config)
     }
 
     fn send_data(&mut self, now: Instant, config: &MacConfig) -> Transmission {
@@ -270,16 +270,15 @@ impl Mac {
             bytes: airtime.data_bytes(&service.out),
             body: service.out.packet,
         };
-        let wait = if broadcast {
+        if broadcast {
             self.own.counters.broadcast += 1;
-            length
-        } else {
-            self.own.counters.data += 1;
-            if let Some(control) = &mut self.own.rate_control {
-                control.count(rate);
-            }
-            self.answer_after(length, rate, airtime.ack(rate), config)
-        };
+            return self.transmit(now, frame, Phase::Broadcast, length, length, config);
+        }
+        self.own.counters.data += 1;
+        if let Some(control) = &mut self.own.rate_control {
+            control.count(rate);
+        }
+        let wait = self.answer_after(length, rate, airtime.ack(rate), config);
         self.transmit(now, frame, Phase::Data, length, wait, config)
     }
 
@@ -299,17 +298,34 @@ impl Mac {
                 if reply.kind == FrameKind::Ack { &mut counters.ack } else { &mut counters.block_acks };
             *count += 1;
             let length = airtime.frame(reply.rate, reply.bytes);
-            return self.transmit(now, reply, Phase::Ack, length, length, config);
+            return self.transmit_last(now, reply, length, config);
         }
         self.own.counters.cts += 1;
-        let wait = match config.params.flavour {
-            // CTS, SIFS and the data that the RTS announced.
-            Flavour::Ns2 => (airtime.cts + MAX_PROPAGATION * 2 + reply.nav)
-                .saturating_sub(config.contention.sifs)
-                .saturating_sub(whole_micros(airtime.ack(airtime.rate()))),
-            Flavour::Standard => airtime.cts,
-        };
-        self.transmit(now, reply, Phase::Cts, airtime.cts, wait, config)
+        match config.params.flavour {
+            Flavour::Ns2 => {
+                // CTS, SIFS and the data that the RTS announced.
+                let wait = (airtime.cts + MAX_PROPAGATION * 2 + reply.nav)
+                    .saturating_sub(config.contention.sifs)
+                    .saturating_sub(whole_micros(airtime.ack(airtime.rate())));
+                self.transmit(now, reply, Phase::Cts, airtime.cts, wait, config)
+            }
+            Flavour::Standard => self.transmit_last(now, reply, airtime.cts, config),
+        }
+    }
+
+    /// Transmits a frame that needs no response: what the station does after it is known from the start.
+    fn transmit_last(
+        &mut self,
+        now: Instant,
+        frame: Frame,
+        airtime: Duration,
+        config: &MacConfig,
+    ) -> Transmission {
+        let transmission = self.transmit(now, frame, Phase::Idle, airtime, airtime, config);
+        self.stop_waiting();
+        self.own.reply = None;
+        self.go_on(now + airtime, config);
+        transmission
     }
 
     /// Time from the start of a frame until its response is overdue.

@@ -83,14 +83,13 @@ pub struct Mac {
     backoff: Backoff,
     /// When the frame that follows another after SIFS is due.
     sifs_ends: Instant,
-    /// When the response to our frame is overdue; if none is expected, when our frame ends.
+    /// When the response to our frame is overdue; for a broadcast, when it ends.
     response_due: Instant,
+    /// In the future: when our frame ends.
     idle_since: Instant,
     /// Other stations have reserved the medium until then.
     nav: Instant,
     phase: Phase,
-    /// The response was overdue during a reception, whose end decides (standard flavour).
-    response_may_be_arriving: bool,
     carrier_busy: bool,
     /// The last reception was an error (standard flavour: EIFS instead of DIFS).
     heard_error: bool,
@@ -156,12 +155,12 @@ enum Phase {
     Idle,
     /// RTS sent, CTS expected.
     Rts,
-    /// CTS sent; in the ns2 flavour also: data expected. Or one to the station itself, which data follows.
+    /// CTS sent, data expected (ns2 flavour).
     Cts,
-    /// Data sent, ACK expected (none after a broadcast).
+    /// Data sent, ACK expected.
     Data,
-    /// Sending an ACK.
-    Ack,
+    /// Sending data to all.
+    Broadcast,
 }
 
 /// The start of a transmission.
@@ -234,7 +233,6 @@ impl Mac {
             backoff: Backoff::Idle,
             sifs_ends: Instant::FAR_FUTURE,
             response_due: Instant::FAR_FUTURE,
-            response_may_be_arriving: false,
             carrier_busy: false,
             idle_since: Instant::ZERO,
             nav: Instant::ZERO,
@@ -271,6 +269,7 @@ impl Mac {
         if config.is_edca() {
             self.serve_categories(now, config);
         } else if self.own.service.is_none() {
+            self.end_backoff(now, config);
             self.serve_front(now, config);
         }
     }
@@ -331,19 +330,32 @@ impl Mac {
     /// When to call [`Mac::handle_timeout`] ([`Instant::FAR_FUTURE`]: never).
     #[inline]
     pub fn deadline(&self, config: &MacConfig) -> Instant {
-        self.sifs_ends.min(self.response_due).min(self.backoff.expires(config.contention.slot))
+        let mut first = self.sifs_ends.min(self.backoff_ends(config));
+        if self.response_due < first && !self.response_may_be_arriving(config) {
+            first = self.response_due;
+        }
+        first
+    }
+
+    /// When the backoff ends, if a packet waits for that.
+    #[inline]
+    fn backoff_ends(&self, config: &MacConfig) -> Instant {
+        if self.backoff.is_running() && (self.own.service.is_some() || config.is_edca()) {
+            self.backoff.expires(config.contention.slot)
+        } else {
+            Instant::FAR_FUTURE
+        }
     }
 
     /// Handles a deadline; may start a transmission.
     pub fn handle_timeout(&mut self, now: Instant, config: &MacConfig) -> Option<Transmission> {
         if self.response_due <= now {
-            self.response_due = Instant::FAR_FUTURE;
-            self.response_overdue(now, config);
+            self.give_up_waiting(now, config);
             None
         } else if self.sifs_ends <= now {
             self.sifs_ends = Instant::FAR_FUTURE;
             self.send_after_sifs(now, config)
-        } else if self.backoff.expires(config.contention.slot) <= now {
+        } else if self.backoff_ends(config) <= now {
             if config.is_edca() {
                 self.end_backoffs(now, config);
                 if self.backoff != Backoff::Idle {

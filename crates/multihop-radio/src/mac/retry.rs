@@ -3,31 +3,28 @@
 use multihop_core::Instant;
 
 use super::{Announced, Done, Mac, MacConfig, Phase, is_announced};
-use crate::frame::BROADCAST;
 use crate::params::Flavour;
 
 impl Mac {
-    /// The response to our frame is overdue, or our frame has ended and none is expected.
-    pub(super) fn response_overdue(&mut self, now: Instant, config: &MacConfig) {
-        let awaits_answer = match self.phase {
-            Phase::Rts => true,
-            Phase::Data => self.own.service.is_some_and(|s| s.out.to != BROADCAST),
-            Phase::Idle | Phase::Cts | Phase::Ack => false,
-        };
-        if awaits_answer && config.params.flavour == Flavour::Standard && self.carrier_busy {
-            self.response_may_be_arriving = true;
-            return;
-        }
-        self.give_up_waiting(now, config);
+    /// Whether the end of the current reception decides if the response is overdue.
+    #[inline]
+    pub(super) fn response_may_be_arriving(&self, config: &MacConfig) -> bool {
+        self.carrier_busy
+            && matches!(self.phase, Phase::Rts | Phase::Data)
+            && config.params.flavour == Flavour::Standard
     }
 
-    /// Ends the wait for a response, or the transmission of a broadcast, CTS or ACK.
+    /// Ends the wait for a response, or the transmission of a broadcast.
     pub(super) fn give_up_waiting(&mut self, now: Instant, config: &MacConfig) {
         self.stop_waiting();
         match self.phase {
             Phase::Rts => self.rts_failed(config),
-            Phase::Data => self.data_over(now, config),
-            Phase::Cts | Phase::Ack => self.own.reply = None,
+            Phase::Data => self.data_failed(now, config),
+            Phase::Broadcast => {
+                self.finish(true, config);
+                self.draw_backoff(config);
+            }
+            Phase::Cts => self.own.reply = None,
             Phase::Idle => {}
         }
         self.go_on(now, config);
@@ -35,7 +32,6 @@ impl Mac {
 
     pub(super) fn stop_waiting(&mut self) {
         self.response_due = Instant::FAR_FUTURE;
-        self.response_may_be_arriving = false;
     }
 
     /// Finishes the packet in service.
@@ -56,20 +52,14 @@ impl Mac {
         }
     }
 
-    fn data_over(&mut self, now: Instant, config: &MacConfig) {
-        let service = self.own.service.as_ref().expect("data was sent for the packet in service");
-        if service.out.to == BROADCAST {
-            self.finish(true, config);
-            self.draw_backoff(config);
-            return;
-        }
+    fn data_failed(&mut self, now: Instant, config: &MacConfig) {
         if self.batch().is_some() {
             self.conclude(now, None, config);
             return;
         }
         self.own.counters.data_failures += 1;
         self.report_rate(now, false, config);
-        let service = self.own.service.as_ref().expect("it is still in service");
+        let service = self.own.service.as_ref().expect("data was sent for the packet in service");
         let (count, limit) = match service.announced {
             Announced::Never | Announced::BySelf => (&mut self.own.short_count, config.params.short_retry),
             Announced::NotYet | Announced::Yes => (&mut self.own.long_count, config.params.long_retry),

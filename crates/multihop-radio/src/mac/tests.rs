@@ -135,7 +135,6 @@ fn a_receiver_responds_after_sifs() {
     let (at, ack) = b.next_frame();
     assert_eq!((at, ack.kind), (end + Duration::from_micros(10), FrameKind::Ack));
     // The same frame again: acknowledged, not delivered.
-    b.step();
     b.hears(us(20_000), us(20_352), &b.to_me(FrameKind::Rts, 6942));
     b.next_frame();
     assert!(!b.hears(us(20_676), us(26_980), &data));
@@ -224,13 +223,58 @@ fn a_cts_resets_the_window_only_in_the_standard_flavour_of_802_11b_or_if_asked()
 #[test]
 fn backoff_pauses_while_the_medium_is_busy_and_keeps_whole_slots() {
     let mut b = bench(Flavour::Ns2, Some(0));
+    b.sends(us(0), packet(1));
     b.mac.backoff = Backoff::Paused { slots: 10 };
-    b.mac.own.service = None;
     b.mac.resume_backoff(us(0), &b.config);
     assert_eq!(b.mac.deadline(&b.config), us(50 + 200));
     let other = Frame::control(FrameKind::Ack, PEER, OTHER, Duration::ZERO, 14, RateIndex(0));
     b.hears(us(50 + 79), us(500), &other);
     assert_eq!(b.mac.deadline(&b.config), us(500 + 50 + 7 * 20));
+}
+
+#[test]
+fn a_backoff_ends_without_a_deadline_if_no_packet_waits() {
+    let fresh = || {
+        let mut b = bench(Flavour::Standard, None);
+        b.mac.backoff = Backoff::Paused { slots: 10 };
+        b.mac.resume_backoff(us(0), &b.config);
+        assert_eq!(b.mac.deadline(&b.config), Instant::FAR_FUTURE);
+        b
+    };
+    let mut b = fresh();
+    b.sends(us(249), packet(1));
+    assert_eq!(b.mac.deadline(&b.config), us(50 + 10 * 20), "it has not ended");
+    let mut b = fresh();
+    b.sends(us(250), packet(1));
+    assert_eq!(b.mac.deadline(&b.config), us(250), "it has ended");
+    // Other frames pause it only before its end.
+    let other = Frame::control(FrameKind::Ack, PEER, OTHER, Duration::ZERO, 14, RateIndex(0));
+    for (begins, left) in [(249, Some(1)), (250, None)] {
+        let mut b = fresh();
+        b.hears(us(begins), us(500), &other);
+        let slots = match b.mac.backoff {
+            Backoff::Running { slots, .. } => Some(slots),
+            _ => None,
+        };
+        assert_eq!(slots, left, "busy from {begins} us on");
+    }
+}
+
+#[test]
+fn a_packet_waits_for_the_end_of_the_ack_that_its_station_is_sending() {
+    for flavour in [Flavour::Ns2, Flavour::Standard] {
+        let mut b = bench(flavour, None);
+        let mut data = b.to_me(FrameKind::Data, 314);
+        data.bytes = 1528;
+        b.hears(us(0), us(6304), &data);
+        let (at, ack) = b.next_frame();
+        assert_eq!((at, ack.kind), (us(6314), FrameKind::Ack));
+        assert_eq!(b.mac.deadline(&b.config), Instant::FAR_FUTURE, "nothing follows");
+        b.sends(us(6400), packet(1));
+        let (at, frame) = b.next_frame();
+        assert_eq!(frame.kind, FrameKind::Data);
+        assert!(Bench::slots(at, us(6314 + 304), DIFS) <= 31, "{flavour:?}");
+    }
 }
 
 #[test]
@@ -349,8 +393,12 @@ fn the_standard_extends_the_timeout_to_the_end_of_a_reception() {
     let end = at + Duration::from_micros(6304 + 10 + 304);
     // SIFS, slot and preamble after the frame: the ACK has begun but not ended.
     assert_eq!(b.mac.deadline(&b.config), at + Duration::from_micros(6304 + 10 + 20 + 192));
+    let due = b.mac.deadline(&b.config);
+    b.mac.carrier_busy(at + Duration::from_micros(6304), &b.config);
+    b.mac.carrier_idle(at + Duration::from_micros(6307), &b.config);
+    assert_eq!(b.mac.deadline(&b.config), due, "what ends before it was no response");
     b.mac.carrier_busy(end - Duration::from_micros(304), &b.config);
-    assert!(b.step().1.is_none());
+    assert_eq!(b.mac.deadline(&b.config), Instant::FAR_FUTURE);
     b.mac.receive(end, &b.to_me(FrameKind::Ack, 0), &b.config);
     b.mac.carrier_idle(end, &b.config);
     assert_eq!(b.mac.poll_done(), Some(Done { out: packet(1), delivered: true }));
@@ -370,7 +418,6 @@ fn a_broadcast_is_sent_once_and_not_answered() {
     );
     let everyones = Frame { kind: FrameKind::Data, to: BROADCAST, from: PEER, ..frame };
     assert!(b.hears(us(30_000), us(31_000), &everyones));
-    b.step();
     assert_eq!(b.mac.deadline(&b.config), Instant::FAR_FUTURE, "nothing to answer");
 }
 

@@ -36,10 +36,7 @@ impl Receiver {
                 let was_busy = receiver.is_busy();
                 (receiver.signal_ends(now, id), was_busy && !receiver.is_busy())
             }
-            Self::Sinr(receiver) => {
-                let was_busy = receiver.is_busy();
-                (receiver.signal_ends(now, id), was_busy && !receiver.is_busy())
-            }
+            Self::Sinr(receiver) => receiver.signal_ends(now, id),
         }
     }
 

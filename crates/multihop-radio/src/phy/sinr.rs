@@ -12,10 +12,8 @@ use crate::phy_profile::{PhyProfile, Preamble, RateIndex};
 /// A transmission as it arrives at one station.
 #[derive(Clone, Copy, Debug)]
 pub struct Signal {
-    /// Number of the transmission.
-    pub id: u64,
-    /// Received power, mW.
-    pub power_mw: f64,
+    /// Which one, and how strong.
+    pub heard: Heard,
     /// Rate of the bits after the PLCP header.
     pub rate: RateIndex,
     /// When the PLCP preamble and header end.
@@ -24,6 +22,8 @@ pub struct Signal {
     pub end: Instant,
     /// Bits after the PLCP header.
     pub bits: u32,
+    /// A linear ratio to noise and interference above which no bit can be wrong.
+    pub safe_above: f64,
     /// Whether these are several MPDUs, each of which is received or not.
     pub is_aggregate: bool,
 }
@@ -81,29 +81,37 @@ impl SinrReceiver {
         }
     }
 
-    /// The first bit of a signal arrives.
+    /// The first bit of a signal arrives; true if that makes the medium busy. Of most signals only the power counts.
     #[inline]
-    pub fn signal_starts(&mut self, now: Instant, signal: &Signal) {
+    pub fn signal_starts(
+        &mut self,
+        now: Instant,
+        heard: Heard,
+        signal: impl FnOnce(Heard) -> Signal,
+    ) -> bool {
+        let was_busy = self.is_busy();
         self.judge(now);
-        if self.locks_to(now, signal) {
+        if self.locks_to(now, heard.power_mw) {
             self.stretches.clear();
-            self.reception = Some(Reception::new(now, signal, self.phy, self.preamble));
+            self.reception = Some(Reception::new(now, signal(heard), self.phy, self.preamble));
             self.interference_mw = self.energy_mw;
         } else {
-            self.interference_mw += signal.power_mw;
+            self.interference_mw += heard.power_mw;
         }
-        self.heard.push(Heard { id: signal.id, power_mw: signal.power_mw });
-        self.energy_mw += signal.power_mw;
+        self.heard.push(heard);
+        self.energy_mw += heard.power_mw;
+        !was_busy && self.is_busy()
     }
 
-    /// The last bit of a signal has arrived.
+    /// The last bit of a signal has arrived; also whether that makes the medium idle.
     ///
     /// An abandoned reception, for a stronger frame or to transmit, counts as ignored.
     #[inline]
-    pub fn signal_ends(&mut self, now: Instant, id: u64) -> Verdict {
+    pub fn signal_ends(&mut self, now: Instant, id: u64) -> (Verdict, bool) {
+        let was_busy = self.is_busy();
         self.judge(now);
         let verdict = match &self.reception {
-            Some(reception) if reception.signal.id == id => {
+            Some(reception) if reception.signal.heard.id == id => {
                 let verdict = reception.verdict(self.rng.unit());
                 self.reception = None;
                 verdict
@@ -111,13 +119,13 @@ impl SinrReceiver {
             _ => Verdict::Ignored,
         };
         self.forget(id);
-        verdict
+        (verdict, was_busy && !self.is_busy())
     }
 
     /// The last bit of an aggregate has arrived: bits stand for the MPDUs that were received.
     pub fn aggregate_ends(&mut self, now: Instant, id: u64, mpdus: &[Mpdu]) -> (Verdict, u64) {
         self.judge(now);
-        let finished = self.reception.take_if(|reception| reception.signal.id == id);
+        let finished = self.reception.take_if(|reception| reception.signal.heard.id == id);
         self.forget(id);
         let Some(reception) = finished else { return (Verdict::Ignored, 0) };
         let header = reception.verdict(self.rng.unit());
@@ -138,26 +146,12 @@ impl SinrReceiver {
     /// Powers are summed anew: to subtract one would accumulate rounding errors.
     #[inline]
     fn forget(&mut self, id: u64) {
-        (self.energy_mw, self.interference_mw) = (0.0, 0.0);
-        if self.heard.len() == 1 {
-            self.heard.clear();
-            return;
-        }
-        let received = self.reception.as_ref().map(|reception| reception.signal.id);
-        let mut kept = 0;
-        for place in 0..self.heard.len() {
-            let heard = self.heard[place];
-            if heard.id == id {
-                continue;
-            }
-            self.heard[kept] = heard;
-            kept += 1;
-            self.energy_mw += heard.power_mw;
-            if Some(heard.id) != received {
-                self.interference_mw += heard.power_mw;
-            }
-        }
-        self.heard.truncate(kept);
+        self.heard.retain(|heard| heard.id != id);
+        self.energy_mw = power_of(&self.heard, |_| true);
+        self.interference_mw = match &self.reception {
+            None => self.energy_mw,
+            Some(reception) => power_of(&self.heard, |heard| heard.id != reception.signal.heard.id),
+        };
     }
 
     /// Our own transmission begins; whatever is being received is lost.
@@ -167,17 +161,18 @@ impl SinrReceiver {
     }
 
     /// Clear channel assessment, apart from our own transmission.
+    #[inline]
     pub fn is_busy(&self) -> bool {
         self.reception.is_some() || self.energy_mw >= self.cca_mw
     }
 
     #[inline]
-    fn locks_to(&self, now: Instant, signal: &Signal) -> bool {
+    fn locks_to(&self, now: Instant, power_mw: f64) -> bool {
         let takes_over =
-            |first: &Signal| now < first.preamble_end && signal.power_mw >= self.capture * first.power_mw;
-        signal.power_mw >= self.sensitivity_mw
+            |first: &Signal| now < first.preamble_end && power_mw >= self.capture * first.heard.power_mw;
+        power_mw >= self.sensitivity_mw
             && now >= self.transmitting_until
-            && signal.power_mw >= self.detection * (self.noise_mw + self.energy_mw)
+            && power_mw >= self.detection * (self.noise_mw + self.energy_mw)
             && self.reception.as_ref().is_none_or(|reception| takes_over(&reception.signal))
     }
 
@@ -212,8 +207,9 @@ impl SinrReceiver {
                 continue;
             }
             let bits = f64::from(signal.bits) * (until - at).as_nanos() as f64 / whole as f64;
-            let sound =
-                |interference| rate.success(self.error_model, signal.power_mw / (noise + interference), bits);
+            let sound = |interference| {
+                rate.success(self.error_model, signal.heard.power_mw / (noise + interference), bits)
+            };
             let undisturbed = sound(0.0);
             alone *= undisturbed;
             intact *=
@@ -231,10 +227,18 @@ struct Stretch {
     interference_mw: f64,
 }
 
+/// A signal on the air.
 #[derive(Clone, Copy, Debug)]
-struct Heard {
-    id: u64,
-    power_mw: f64,
+pub struct Heard {
+    /// Number of the transmission.
+    pub id: u64,
+    /// Received power, mW.
+    pub power_mw: f64,
+}
+
+#[inline]
+fn power_of(heard: &[Heard], which: impl Fn(&Heard) -> bool) -> f64 {
+    heard.iter().filter(|heard| which(heard)).fold(0.0, |sum, heard| sum + heard.power_mw)
 }
 
 /// A frame that the receiver is locked to.
@@ -242,37 +246,24 @@ struct Heard {
 struct Reception {
     signal: Signal,
     preamble: &'static Preamble,
-    header_begins: Instant,
-    header_ends: Instant,
+    began: Instant,
     judged_to: Instant,
     /// Probability that all bits so far are without error.
     intact: f64,
     /// The same probability without interference.
     intact_alone: f64,
-    /// A ratio to noise and interference above which no bit can be wrong, linear.
-    safe: f64,
 }
 
 impl Reception {
-    fn new(now: Instant, signal: &Signal, phy: &PhyProfile, chosen: &'static Preamble) -> Self {
+    fn new(now: Instant, signal: Signal, phy: &PhyProfile, chosen: &'static Preamble) -> Self {
         let preamble = phy.preamble(signal.rate, chosen);
-        let header_begins = now + preamble.header.from;
-        Self {
-            signal: *signal,
-            preamble,
-            header_begins,
-            header_ends: (header_begins + preamble.header.time).min(signal.preamble_end),
-            judged_to: now,
-            intact: 1.0,
-            intact_alone: 1.0,
-            safe: preamble.header.safe_above().max(phy.rate(signal.rate).safe_above()),
-        }
+        Self { signal, preamble, began: now, judged_to: now, intact: 1.0, intact_alone: 1.0 }
     }
 
     /// Whether noise and interference of this power cannot change a bit.
     #[inline]
     fn is_safe_from(&self, disturbance_mw: f64) -> bool {
-        self.signal.power_mw > self.safe * disturbance_mw
+        self.signal.heard.power_mw > self.signal.safe_above * disturbance_mw
     }
 
     #[inline(never)]
@@ -286,7 +277,9 @@ impl Reception {
     ) {
         let (from, signal) = (self.judged_to, &self.signal);
         let (header, rate) = (&self.preamble.header, phy.rate(signal.rate));
-        let in_header = until.min(self.header_ends).saturating_since(from.max(self.header_begins));
+        let header_begins = self.began + header.from;
+        let header_ends = (header_begins + header.time).min(signal.preamble_end);
+        let in_header = until.min(header_ends).saturating_since(from.max(header_begins));
         let mut body = until.min(signal.end).saturating_since(from.max(signal.preamble_end));
         if signal.is_aggregate {
             body = Duration::ZERO;
@@ -297,7 +290,7 @@ impl Reception {
             if self.is_safe_from(disturbance_mw) {
                 return 1.0;
             }
-            let sinr = signal.power_mw / disturbance_mw;
+            let sinr = signal.heard.power_mw / disturbance_mw;
             let header =
                 if in_header > Duration::ZERO { header.success(model, sinr, in_header) } else { 1.0 };
             header * if body > Duration::ZERO { rate.success(model, sinr, body_bits) } else { 1.0 }

@@ -225,6 +225,11 @@ impl PhyProfile {
         self.rate(rate).preamble.unwrap_or(chosen)
     }
 
+    /// A linear ratio to noise and interference above which no bit of a frame at a rate can be wrong.
+    pub fn safe_above(&self, rate: RateIndex, chosen: &'static Preamble) -> f64 {
+        self.preamble(rate, chosen).header.safe_above().max(self.rate(rate).safe_above())
+    }
+
     /// DCF interframe space (IEEE 802.11 §9.2.10).
     pub fn difs(&self) -> Duration {
         self.sifs + self.slot * 2

@@ -30,6 +30,9 @@ const NODE_SHIFT: u32 = SLOT_BITS + FLIGHT_BITS;
 const NODE_MASK: u32 = (1 << (62 - NODE_SHIFT)) - 1;
 
 impl Key {
+    /// After all events.
+    pub(crate) const NEVER: Self = Self(u128::MAX);
+
     pub(crate) fn new(at: Instant, rank: Rank, node: NodeId, slot: u32) -> Self {
         debug_assert!(slot <= SLOT_MASK && node.0 <= NODE_MASK);
         let order = (rank as u64) << 62 | u64::from(node.0) << NODE_SHIFT | u64::from(slot);
@@ -42,6 +45,7 @@ impl Key {
         Self(Self::new(at, rank, node, slot).0 | u128::from(remaining << SLOT_BITS))
     }
 
+    #[inline]
     pub(crate) fn at(self) -> Instant {
         Instant::from_nanos((self.0 >> 64) as u64)
     }

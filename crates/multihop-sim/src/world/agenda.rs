@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use multihop_core::{FlowId, Instant, NodeId, earliest};
+use multihop_core::{FlowId, Instant, NodeId};
 use multihop_radio::frame::PacketHandle;
 
 use super::ids::{EndId, FlightId};
@@ -16,7 +16,9 @@ pub(super) struct Agenda {
     deadlines: Deadlines,
     /// The owner of each slot.
     owners: Vec<Owner>,
-    passages: Passages,
+    passages: VecDeque<Passage>,
+    /// When the next event is due.
+    next_at: Instant,
     nodes: u32,
     flows: u32,
     wires: u32,
@@ -63,13 +65,6 @@ pub(super) enum Direction {
     Down { next_hop: NodeId },
 }
 
-/// A queue, ordered by time. It needs no heap, because all passages take equally long.
-#[derive(Debug, Default)]
-struct Passages {
-    queue: VecDeque<Passage>,
-    version: u64,
-}
-
 impl Agenda {
     /// Slots for everything that exists from the start, by kind, then by number. Slots for flights are added on demand.
     pub(super) fn new(nodes: u32, flows: u32, wires: u32, batteries: bool) -> Self {
@@ -84,19 +79,32 @@ impl Agenda {
         owners.push(Owner::Sleep);
         owners.extend((0..if batteries { nodes } else { 0 }).map(|n| Owner::Battery(NodeId(n))));
         let deadlines = Deadlines::with_slots(owners.len());
-        Self { deadlines, owners, passages: Passages::default(), nodes, flows, wires }
+        Self {
+            deadlines,
+            owners,
+            passages: VecDeque::new(),
+            next_at: Instant::FAR_FUTURE,
+            nodes,
+            flows,
+            wires,
+        }
     }
 
-    /// The next event.
+    /// When the next event is due ([`Instant::FAR_FUTURE`]: never).
     #[inline]
-    pub(super) fn first(&self) -> Option<Key> {
-        earliest(self.deadlines.first(), self.passages.first())
+    pub(super) fn next_at(&self) -> Instant {
+        self.next_at
     }
 
-    /// Changes whenever [`first`](Self::first) may have changed.
+    /// The next event, or [`Key::NEVER`].
     #[inline]
-    pub(super) fn version(&self) -> u64 {
-        self.deadlines.version() + self.passages.version
+    pub(super) fn next(&self) -> Key {
+        self.deadlines.first().min(self.next_passage())
+    }
+
+    #[inline]
+    fn update(&mut self) {
+        self.next_at = self.deadlines.first().at().min(self.next_passage().at());
     }
 
     /// The owner of a key.
@@ -116,41 +124,60 @@ impl Agenda {
             Some(at) => self.deadlines.set(Key::new(at, rank, node, slot)),
             None => self.deadlines.clear(slot),
         }
+        self.update();
     }
 
     /// Sets the deadline of a station's MAC; [`Instant::FAR_FUTURE`]: none.
+    #[inline]
     pub(super) fn arm_mac(&mut self, node: NodeId, at: Instant) {
-        let slot = node.0;
         if at == Instant::FAR_FUTURE {
-            self.deadlines.clear(slot);
+            self.deadlines.clear(node.0);
         } else {
-            self.deadlines.set(Key::new(at, Rank::Timer, node, slot));
+            self.deadlines.set(Key::new(at, Rank::Timer, node, node.0));
         }
+        self.update();
     }
 
     pub(super) fn arm_flight(&mut self, key: Key) {
         self.deadlines.set(key);
+        self.update();
     }
 
     /// Removes the deadline of a flight.
     pub(super) fn clear(&mut self, key: Key) {
         self.deadlines.clear(key.slot());
+        self.update();
     }
 
     /// Schedules the arrival of a packet at a node's IP or MAC.
     pub(super) fn pass(&mut self, at: Instant, node: NodeId, packet: PacketHandle, direction: Direction) {
         let key = Key::new(at, Rank::Timer, node, self.slot(Owner::Link(node)));
-        self.passages.push(Passage { key, packet, direction });
+        self.passages.push_back(Passage { key, packet, direction });
+        // It needs no heap, because all passages take equally long; but overlapping frames do not always deliver in order.
+        let mut place = self.passages.len() - 1;
+        while place > 0 && key < self.passages[place - 1].key {
+            self.passages.swap(place - 1, place);
+            place -= 1;
+        }
+        self.update();
+    }
+
+    /// When the first passage ends.
+    #[inline]
+    fn next_passage(&self) -> Key {
+        self.passages.front().map_or(Key::NEVER, |passage| passage.key)
     }
 
     /// Whether the event at `key` is a passage.
     pub(super) fn is_passage(&self, key: Key) -> bool {
-        self.passages.first() == Some(key)
+        self.next_passage() == key
     }
 
     /// The next packet whose passage ends at `key`.
     pub(super) fn pop_passage(&mut self, key: Key) -> Option<Passage> {
-        self.passages.queue.pop_front_if(|passage| passage.key == key)
+        let passage = self.passages.pop_front_if(|passage| passage.key == key);
+        self.update();
+        passage
     }
 
     /// How many packets are between IP and the MAC of a node, on their way down.
@@ -158,12 +185,12 @@ impl Agenda {
         let is_down = |passage: &&Passage| {
             passage.key.node() == node && matches!(passage.direction, Direction::Down { .. })
         };
-        self.passages.queue.iter().filter(is_down).count()
+        self.passages.iter().filter(is_down).count()
     }
 
     /// Packets between IP and MAC at each node, in the order of nodes.
     pub(super) fn take_passages(&mut self) -> impl Iterator<Item = (NodeId, PacketHandle)> + use<> {
-        let mut queue = std::mem::take(&mut self.passages.queue);
+        let mut queue = std::mem::take(&mut self.passages);
         queue.make_contiguous().sort_by_key(|passage| passage.key.node());
         queue.into_iter().map(|passage| (passage.key.node(), passage.packet))
     }
@@ -181,24 +208,6 @@ impl Agenda {
             Owner::Wire(wire) => 3 * (self.nodes + self.flows) + 1 + wire,
             Owner::Sleep => 3 * (self.nodes + self.flows) + 1 + self.wires,
             Owner::Battery(node) => 3 * (self.nodes + self.flows) + 2 + self.wires + node.0,
-        }
-    }
-}
-
-impl Passages {
-    #[inline]
-    fn first(&self) -> Option<Key> {
-        self.queue.front().map(|passage| passage.key)
-    }
-
-    fn push(&mut self, passage: Passage) {
-        self.version += u64::from(self.first().is_none_or(|first| passage.key < first));
-        self.queue.push_back(passage);
-        // Overlapping frames do not always deliver in order.
-        let mut place = self.queue.len() - 1;
-        while place > 0 && passage.key < self.queue[place - 1].key {
-            self.queue.swap(place - 1, place);
-            place -= 1;
         }
     }
 }

@@ -7,7 +7,7 @@ use multihop_radio::mac::{Mac, MacConfig, Passed, Transmission};
 use multihop_radio::medium::{Link, Medium, Zone};
 use multihop_radio::mobility::Track;
 use multihop_radio::params::Model;
-use multihop_radio::phy::sinr::Signal;
+use multihop_radio::phy::sinr::{Heard, Signal};
 use multihop_radio::phy::threshold::{Arrival, Effect};
 use multihop_radio::phy::{Receiver, Verdict};
 
@@ -29,6 +29,8 @@ pub(super) struct Air {
     queues: Queues,
     pub(super) medium: Medium,
     errors: ChannelError,
+    /// A ratio to noise and interference above which no bit of a frame can be wrong, for each rate.
+    safe_above: Vec<f64>,
     /// The access category of each flow; empty without EDCA.
     categories: Vec<Category>,
     /// Ratio of powers at which a reception survives (threshold model).
@@ -54,6 +56,8 @@ pub(super) struct Common {
     decodable: Zone,
     /// Preamble and PLCP header.
     plcp: Duration,
+    /// A ratio to noise and interference above which no bit can be wrong (SINR model).
+    safe_above: f64,
     /// Whether fading changes its power.
     fades: bool,
 }
@@ -67,7 +71,7 @@ pub(super) struct Station {
     pub(super) busy_since: Instant,
     /// Time spent receiving, with or without success.
     pub(super) receiving: Duration,
-    /// The deadline in the agenda.
+    /// The deadline in the agenda: that of the MAC, or an earlier one while the medium is busy.
     armed: Instant,
     pub(super) mac: Mac,
 }
@@ -81,12 +85,17 @@ impl Air {
             Model::Threshold(threshold) => libm::pow(10.0, threshold.capture_db / 10.0),
             Model::Sinr(_) => 0.0,
         };
+        let phy = scenario.radio.phy;
         let nodes = u32::try_from(tracks.len()).expect("a checked number of nodes");
         Self {
             queues: Queues::new(scenario, nodes, &config),
             stations: (0..nodes).map(|n| Station::new(scenario, &config, NodeId(n))).collect(),
             medium: Medium::new(&scenario.radio, tracks, scenario.seed),
             errors: ChannelError::new(&scenario.radio, scenario.seed),
+            safe_above: phy
+                .rate_indices()
+                .map(|rate| phy.safe_above(rate, scenario.radio.preamble))
+                .collect(),
             categories: categories(scenario),
             capture,
             flights: Flights::new(scenario.mac.flavour),
@@ -227,6 +236,10 @@ impl Air {
 
     pub(super) fn handle_mac_timeout(&mut self, context: &mut Context<'_>, node: NodeId) {
         let station = &mut self.stations[node.index()];
+        if station.mac.deadline(&self.config) > context.now {
+            self.rearm(context, node);
+            return;
+        }
         if let Some(transmission) = station.mac.handle_timeout(context.now, &self.config) {
             station.receiver.transmit(context.now + transmission.airtime);
             self.launch(context, node, transmission);
@@ -264,14 +277,23 @@ impl Air {
         self.settle(context, node);
     }
 
-    /// Updates the deadline after a change of the carrier.
+    /// Updates the deadline in the agenda.
     #[inline]
     fn rearm(&mut self, context: &mut Context<'_>, node: NodeId) {
         let station = &mut self.stations[node.index()];
         let deadline = station.mac.deadline(&self.config);
         if deadline != station.armed {
-            station.armed = deadline;
-            context.agenda.arm_mac(node, deadline);
+            station.arm(context, node, deadline);
+        }
+    }
+
+    /// The same unless the MAC has postponed it, which it often does several times before the deadline comes.
+    #[inline]
+    fn advance_deadline(&mut self, context: &mut Context<'_>, node: NodeId) {
+        let station = &mut self.stations[node.index()];
+        let deadline = station.mac.deadline(&self.config);
+        if deadline < station.armed || station.armed <= context.now {
+            station.arm(context, node, deadline);
         }
     }
 
@@ -281,6 +303,7 @@ impl Air {
         Common {
             decodable: self.medium.farthest(rate),
             plcp: self.config.airtime.plcp(rate),
+            safe_above: self.safe_above[usize::from(rate.0)],
             fades: self.medium.fades(),
         }
     }
@@ -311,28 +334,25 @@ impl Air {
                 effect == Effect::Occupied
             }
             Receiver::Sinr(receiver) => {
-                let was_busy = receiver.is_busy();
                 let medium = &self.medium;
                 let faded = || medium.power_mw(frame.from, link, flight.began());
-                let signal = Signal {
-                    id: flight.signal,
-                    power_mw: if common.fades { faded() } else { link.power_mw },
+                let power_mw = if common.fades { faded() } else { link.power_mw };
+                receiver.signal_starts(now, Heard { id: flight.signal, power_mw }, |heard| Signal {
+                    heard,
                     rate: frame.rate,
                     preamble_end: now + common.plcp,
                     end: now + *airtime,
                     bits: 8 * frame.bytes,
+                    safe_above: common.safe_above,
                     is_aggregate: frame.kind == FrameKind::Aggregate,
-                };
-                receiver.signal_starts(now, &signal);
-                !was_busy && receiver.is_busy()
+                })
             }
         };
         if turned_busy {
             station.busy_since = now;
-            let waited = station.mac.waits_for_carrier();
             station.mac.carrier_busy(now, &self.config);
             context.observer.access(now, link.to, || station.mac.access(&self.config));
-            if waited {
+            if station.armed <= now + *airtime {
                 self.rearm(context, link.to);
             }
         }
@@ -375,7 +395,7 @@ impl Air {
         let mut settles = verdict == Verdict::Good && frame.to == to;
         let mut waited = false;
         if turned_idle {
-            settles |= station.mac.gives_up_at_idle();
+            settles |= station.mac.gives_up_at_idle(now, &self.config);
             waited = station.mac.waits_for_carrier();
             station.receiving += now - station.busy_since;
             station.mac.carrier_idle(now, &self.config);
@@ -388,7 +408,7 @@ impl Air {
         if settles {
             self.settle(context, to);
         } else if waited {
-            self.rearm(context, to);
+            self.advance_deadline(context, to);
         }
         if delivered {
             debug_assert_eq!(frame.kind, FrameKind::Data, "only data frames carry packets");
@@ -487,6 +507,11 @@ impl Station {
     pub(super) fn receiving_until(&self, now: Instant) -> Duration {
         let current = if self.receiver.is_busy() { now - self.busy_since } else { Duration::ZERO };
         self.receiving + current
+    }
+
+    fn arm(&mut self, context: &mut Context<'_>, node: NodeId, deadline: Instant) {
+        self.armed = deadline;
+        context.agenda.arm_mac(node, deadline);
     }
 
     fn new(scenario: &Scenario, config: &MacConfig, node: NodeId) -> Self {

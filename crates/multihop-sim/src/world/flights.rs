@@ -92,8 +92,8 @@ impl Flights {
 
     /// The key of the next arrival among passing frames.
     #[inline]
-    pub(super) fn first(&self) -> Option<Key> {
-        self.passing.last().map(|&(key, _)| key)
+    pub(super) fn first(&self) -> Key {
+        self.passing.last().map_or(Key::NEVER, |&(key, _)| key)
     }
 
     /// Removes that frame from the passing ones.

@@ -5,7 +5,7 @@
 //! frame's stations while it passes cannot affect the stations of the other within that time, see [`Air::may_reorder`].
 //! Frames that may share a hearer, and everything with a deadline, are handled in the order of their keys.
 
-use multihop_core::{Instant, MANY_NODES, NodeId, earliest, prefetch};
+use multihop_core::{Instant, MANY_NODES, NodeId, prefetch};
 use multihop_radio::frame::PacketHandle;
 use multihop_radio::mac::Transmission;
 use multihop_radio::params::Flavour;
@@ -81,13 +81,13 @@ impl Air {
     ) -> bool {
         let mut flight = self.flights.all[id.index()].take().expect(AWAY);
         let near = self.first_pass_near(&flight);
-        let mut others = Others::of(context, near);
+        let others = Others::of(context, near);
         let progress = if resumes && flight.next == flight.links.len() {
             Progress::IsOver
         } else if resumes && !others.let_pass(context, flight.at(), || flight.key()) {
             Progress::Passes
         } else {
-            self.go_on(context, taps, &mut flight, &mut others)
+            self.go_on(context, taps, &mut flight, &others)
         };
         match progress {
             Progress::Waits => context.agenda.arm_flight(flight.key()),
@@ -101,13 +101,13 @@ impl Air {
 
     /// The next event of the passing frames that may share a hearer with this one.
     #[inline]
-    fn first_pass_near(&self, flight: &Flight) -> Option<Key> {
+    fn first_pass_near(&self, flight: &Flight) -> Key {
         let Flights { all, passing, .. } = &self.flights;
         let near = |other: FlightId| {
             let other = all[other.index()].as_ref().expect(AWAY);
             !self.reorders || self.medium.may_share_hearers(flight.origin, other.origin)
         };
-        passing.iter().rfind(|&&(_, other)| near(other)).map(|&(key, _)| key)
+        passing.iter().rfind(|&&(_, other)| near(other)).map_or(Key::NEVER, |&(key, _)| key)
     }
 
     fn go_on(
@@ -115,7 +115,7 @@ impl Air {
         context: &mut Context<'_>,
         taps: &mut impl Taps,
         flight: &mut Flight,
-        others: &mut Others,
+        others: &Others,
     ) -> Progress {
         if flight.next == 0 && self.stations.len() >= MANY_NODES {
             // The processor prefetches the other line of a pair itself.
@@ -138,12 +138,7 @@ impl Air {
 
     /// Moves the first bit from station to station; true if it has reached the last one.
     #[inline]
-    fn first_bits_arrive(
-        &mut self,
-        context: &mut Context<'_>,
-        flight: &mut Flight,
-        others: &mut Others,
-    ) -> bool {
+    fn first_bits_arrive(&mut self, context: &mut Context<'_>, flight: &mut Flight, others: &Others) -> bool {
         let (began, common) = (flight.wave_began(), self.common(flight));
         let mut next = flight.next;
         loop {
@@ -164,7 +159,7 @@ impl Air {
         context: &mut Context<'_>,
         taps: &mut impl Taps,
         flight: &mut Flight,
-        others: &mut Others,
+        others: &Others,
     ) -> Progress {
         let began = flight.wave_began();
         let mut next = flight.next;
@@ -209,27 +204,26 @@ enum Progress {
 /// The next events other than those of the frame that is being advanced.
 struct Others {
     /// The next event of other passing frames.
-    near: Option<Key>,
-    first: Option<Key>,
-    /// No event is earlier.
+    near: Key,
+    /// The same, or the end of the run if that is earlier.
     until: Instant,
-    version: u64,
 }
 
 impl Others {
-    fn of(context: &Context<'_>, near: Option<Key>) -> Self {
-        let first = earliest(context.agenda.first(), near);
-        let until = first.map_or(context.horizon, |key| key.at().min(context.horizon));
-        Self { near, first, until, version: context.agenda.version() }
+    fn of(context: &Context<'_>, near: Key) -> Self {
+        Self { near, until: near.at().min(context.horizon) }
+    }
+
+    /// Whether another event comes first.
+    #[inline(never)]
+    fn are_first(&self, context: &Context<'_>, at: Instant, key: Key) -> bool {
+        at >= context.horizon || self.near.min(context.agenda.next()) < key
     }
 
     /// Whether the event at `at` with this key precedes all others; if so, it is counted as the next event.
     #[inline]
-    fn let_pass(&mut self, context: &mut Context<'_>, at: Instant, key: impl Fn() -> Key) -> bool {
-        if context.agenda.version() != self.version {
-            *self = Self::of(context, self.near);
-        }
-        if at >= self.until && (at >= context.horizon || self.first.is_some_and(|first| first < key())) {
+    fn let_pass(&self, context: &mut Context<'_>, at: Instant, key: impl Fn() -> Key) -> bool {
+        if at >= self.until.min(context.agenda.next_at()) && self.are_first(context, at, key()) {
             return false;
         }
         context.now = at;

@@ -32,8 +32,8 @@ impl World<'_> {
 
     /// When the next event is due.
     pub(crate) fn next_event(&self) -> Option<Instant> {
-        let events = (self.air.flights.first(), self.context.agenda.first());
-        multihop_core::earliest(events.0, events.1).map(|key| key.at())
+        let at = self.air.flights.first().at().min(self.context.agenda.next_at());
+        (at != Instant::FAR_FUTURE).then_some(at)
     }
 
     /// A packet of a program at `node` enters now.

@@ -28,14 +28,22 @@ fn at(us: u64) -> Instant {
 fn signal(id: u64, dbm: f64, start_us: u64) -> Signal {
     let preamble_end = at(start_us) + PREAMBLE;
     Signal {
-        id,
-        power_mw: dbm_to_mw(dbm),
+        heard: Heard { id, power_mw: dbm_to_mw(dbm) },
         rate: RateIndex(1),
         preamble_end,
         end: preamble_end + BODY,
         bits: 8000,
+        safe_above: DOT11B.safe_above(RateIndex(1), &DOT11B.preambles[0]),
         is_aggregate: false,
     }
+}
+
+fn start(receiver: &mut SinrReceiver, now: Instant, signal: &Signal) {
+    receiver.signal_starts(now, signal.heard, |heard| Signal { heard, ..*signal });
+}
+
+fn end(receiver: &mut SinrReceiver, now: Instant, id: u64) -> Verdict {
+    receiver.signal_ends(now, id).0
 }
 
 /// Plays signals (dBm, start in us) that end in the same order, and returns the verdicts by id.
@@ -49,9 +57,9 @@ fn play(params: &Sinr, heard: &[(f64, u64)]) -> Vec<Verdict> {
     let mut verdicts = vec![Ignored; signals.len()];
     for (now, starts, i) in events {
         if starts {
-            receiver.signal_starts(now, &signals[i]);
+            start(&mut receiver, now, &signals[i]);
         } else {
-            verdicts[i] = receiver.signal_ends(now, signals[i].id);
+            verdicts[i] = end(&mut receiver, now, signals[i].heard.id);
         }
     }
     assert!(!receiver.is_busy());
@@ -75,8 +83,8 @@ fn noise_alone_causes_errors_at_the_rate_of_the_error_curve() {
     let mut good = 0;
     for id in 0..n {
         let frame = signal(id, weak, id * 10_000);
-        receiver.signal_starts(frame.preamble_end - PREAMBLE, &frame);
-        match receiver.signal_ends(frame.end, id) {
+        start(&mut receiver, frame.preamble_end - PREAMBLE, &frame);
+        match end(&mut receiver, frame.end, id) {
             Good => good += 1,
             verdict => assert_eq!(verdict, Error),
         }
@@ -109,10 +117,10 @@ fn each_interval_is_judged_at_its_own_sinr() {
     let params = params();
     let mut receiver = receiver(&params);
     let wanted = signal(1, -80.0, 0);
-    receiver.signal_starts(at(0), &wanted);
+    start(&mut receiver, at(0), &wanted);
     // Half of the preamble without interference, then interference until the middle of the body.
-    receiver.signal_starts(at(96), &signal(2, -81.2, 96));
-    receiver.signal_ends(at(2192), 2);
+    start(&mut receiver, at(96), &signal(2, -81.2, 96));
+    end(&mut receiver, at(2192), 2);
     receiver.judge(wanted.end);
     let (wanted_mw, noise, other) = (dbm_to_mw(-80.0), dbm_to_mw(-93.55), dbm_to_mw(-81.2));
     let (alone, together) = (wanted_mw / noise, wanted_mw / (noise + other));
@@ -154,23 +162,24 @@ fn only_the_header_of_an_ofdm_preamble_can_have_errors() {
     let radio = RadioParams::new(&DOT11A);
     let mut receiver = SinrReceiver::new(&radio, &params(), Rng::stream(1, "test", 0));
     let preamble_end = at(20);
+    let rate = DOT11A.rate_named("12M").unwrap();
     let wanted = Signal {
-        id: 1,
-        power_mw: dbm_to_mw(-80.0),
-        rate: DOT11A.rate_named("12M").unwrap(),
+        heard: Heard { id: 1, power_mw: dbm_to_mw(-80.0) },
+        rate,
         preamble_end,
         end: at(60),
         bits: 800,
+        safe_above: DOT11A.safe_above(rate, &DOT11A.preambles[0]),
         is_aggregate: false,
     };
-    receiver.signal_starts(at(0), &wanted);
+    start(&mut receiver, at(0), &wanted);
     // Strong interference until the header begins, then weaker in its second half and in a quarter of the body.
     for (id, dbm, from, to) in [(2, -77.0, 1, 16), (3, -82.0, 18, 20), (4, -86.0, 50, 60)] {
-        receiver.signal_starts(at(from), &Signal { id, power_mw: dbm_to_mw(dbm), ..wanted });
-        receiver.signal_ends(at(to), id);
+        start(&mut receiver, at(from), &Signal { heard: Heard { id, power_mw: dbm_to_mw(dbm) }, ..wanted });
+        end(&mut receiver, at(to), id);
     }
     let noise = dbm_to_mw(params().noise_floor_dbm);
-    let sinr = |other: f64| wanted.power_mw / (noise + other);
+    let sinr = |other: f64| wanted.heard.power_mw / (noise + other);
     let rate = |index: u8, sinr, bits| DOT11A.rate(RateIndex(index)).success(ErrorModel::Nist, sinr, bits);
     let intact = rate(0, sinr(0.0), 12.0)
         * rate(0, sinr(dbm_to_mw(-82.0)), 12.0)
@@ -189,16 +198,16 @@ fn a_null_data_packet_is_judged_by_its_header() {
     let end = at(560);
     let rate = DOT11AH_1.basic_rate;
     let ack = Signal {
-        id: 1,
-        power_mw: dbm_to_mw(-100.0),
+        heard: Heard { id: 1, power_mw: dbm_to_mw(-100.0) },
         rate,
         preamble_end: end,
         end,
         bits: 0,
+        safe_above: DOT11AH_1.safe_above(rate, &DOT11AH_1.preambles[0]),
         is_aggregate: false,
     };
-    receiver.signal_starts(at(0), &ack);
-    receiver.signal_starts(end, &Signal { id: 2, ..ack });
+    start(&mut receiver, at(0), &ack);
+    start(&mut receiver, end, &Signal { heard: Heard { id: 2, ..ack.heard }, ..ack });
     let intact = DOT11AH_1.rates[0].success(ErrorModel::Nist, 1.0, 36.0);
     let found = receiver.reception.unwrap().intact;
     assert!((0.5..0.999).contains(&intact), "{intact} tests nothing");
@@ -209,27 +218,27 @@ fn a_null_data_packet_is_judged_by_its_header() {
 fn a_transmitting_station_receives_nothing() {
     let mut receiver = receiver(&params());
     let (before, during, after) = (signal(1, -60.0, 0), signal(2, -60.0, 5_000), signal(3, -60.0, 10_000));
-    receiver.signal_starts(at(0), &before);
+    start(&mut receiver, at(0), &before);
     receiver.transmit(at(6_000));
-    assert_eq!(receiver.signal_ends(before.end, 1), Ignored);
-    receiver.signal_starts(at(5_000), &during);
+    assert_eq!(end(&mut receiver, before.end, 1), Ignored);
+    start(&mut receiver, at(5_000), &during);
     assert!(receiver.is_busy(), "energy is on the air");
-    assert_eq!(receiver.signal_ends(during.end, 2), Ignored);
-    receiver.signal_starts(at(10_000), &after);
-    assert_eq!(receiver.signal_ends(after.end, 3), Good);
+    assert_eq!(end(&mut receiver, during.end, 2), Ignored);
+    start(&mut receiver, at(10_000), &after);
+    assert_eq!(end(&mut receiver, after.end, 3), Good);
 }
 
 #[test]
 fn the_medium_is_busy_when_locked_or_when_total_power_is_high() {
     let mut receiver = receiver(&params());
-    receiver.signal_starts(at(0), &signal(1, -84.0, 0));
+    start(&mut receiver, at(0), &signal(1, -84.0, 0));
     assert!(receiver.is_busy(), "locked, although below the energy threshold");
-    receiver.signal_ends(signal(1, -84.0, 0).end, 1);
+    end(&mut receiver, signal(1, -84.0, 0).end, 1);
     assert!(!receiver.is_busy());
     // Four signals of -85.5 dBm are -79.5 dBm, six are -77.7 dBm; the threshold is -78.07 dBm.
     for id in 0..6 {
         assert!(!receiver.is_busy(), "{id} signals");
-        receiver.signal_starts(at(10_000 + id), &signal(id, -85.5, 10_000 + id));
+        start(&mut receiver, at(10_000 + id), &signal(id, -85.5, 10_000 + id));
     }
     assert!(receiver.is_busy());
 }
@@ -263,14 +272,14 @@ proptest! {
                 Op::Start { dbm } => {
                     id += 1;
                     on_air.push(id);
-                    receiver.signal_starts(at(now), &signal(id, dbm, now));
+                    start(&mut receiver, at(now), &signal(id, dbm, now));
                 }
                 Op::End { which } if !on_air.is_empty() => {
                     let ended = on_air.remove(which % on_air.len());
-                    let verdict = receiver.signal_ends(at(now), ended);
+                    let verdict = end(&mut receiver, at(now), ended);
                     prop_assert!(now >= quiet_from || verdict == Ignored);
                 }
-                Op::End { which } => prop_assert_eq!(receiver.signal_ends(at(now), which as u64), Ignored),
+                Op::End { which } => prop_assert_eq!(end(&mut receiver, at(now), which as u64), Ignored),
                 Op::Transmit { us } => {
                     quiet_from = now + us;
                     receiver.transmit(at(quiet_from));
@@ -280,7 +289,7 @@ proptest! {
             prop_assert!(!on_air.is_empty() || !receiver.is_busy());
         }
         for id in on_air {
-            receiver.signal_ends(at(now), id);
+            end(&mut receiver, at(now), id);
         }
         prop_assert!(!receiver.is_busy() && receiver.energy_mw <= 0.0, "{} mW", receiver.energy_mw);
     }
@@ -297,10 +306,10 @@ fn each_mpdu_of_an_aggregate_is_judged_by_what_disturbs_its_own_bits() {
     let outcome = |disturbed: &[(f64, u64, u64)]| {
         let mut receiver = receiver(&params());
         let wanted = Signal { is_aggregate: true, ..signal(1, -75.0, 0) };
-        receiver.signal_starts(at(0), &wanted);
+        start(&mut receiver, at(0), &wanted);
         for (id, &(dbm, from, to)) in (2..).zip(disturbed) {
-            receiver.signal_starts(at(from), &signal(id, dbm, from));
-            receiver.signal_ends(at(to), id);
+            start(&mut receiver, at(from), &signal(id, dbm, from));
+            end(&mut receiver, at(to), id);
         }
         receiver.aggregate_ends(wanted.end, 1, &mpdus)
     };
@@ -323,7 +332,7 @@ fn mpdus_near_the_noise_fail_at_the_rate_of_the_error_curve() {
     let (mut frames, mut received) = (0_u32, 0_u32);
     for k in 0..n {
         let wanted = Signal { is_aggregate: true, ..signal(u64::from(k), weak, u64::from(k) * 10_000) };
-        receiver.signal_starts(at(u64::from(k) * 10_000), &wanted);
+        start(&mut receiver, at(u64::from(k) * 10_000), &wanted);
         let (_, intact) = receiver.aggregate_ends(wanted.end, u64::from(k), &[mpdu; 4]);
         frames += u32::from(intact > 0);
         received += intact.count_ones();
