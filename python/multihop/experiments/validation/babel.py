@@ -114,7 +114,7 @@ WALKING = PAGE.experiment(
     "damaged, walks of up to 2 m/s or none, ten NewReno transfers at a time; 600 s (200 s with --quick). OLSR and APDR send HELLOs every 2 s, "
     "Babel every 4 s unless the name says 2 s. An invalid route is a packet sent to a node that is out of reach.",
     Effort(3, {"duration": 200.0}, {"nodes": [30]}),
-    full=Effort(4),
+    full=Effort(16),
     scenario={**NETWORKS, "duration": 600.0},
     axes=[
         Axis("network", {"walking": {}, "standing": {"mobility": {"kind": "static"}}}),
