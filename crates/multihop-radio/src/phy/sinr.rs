@@ -7,7 +7,7 @@ use crate::decibels::{dbm_to_mw, from_db};
 use crate::error_rate::ErrorModel;
 use crate::mac::Mpdu;
 use crate::params::{RadioParams, Sinr};
-use crate::phy_profile::{PhyProfile, Preamble, RateIndex};
+use crate::phy_profile::{Header, PhyProfile, Preamble, Rate, RateIndex};
 
 /// A transmission as it arrives at one station.
 #[derive(Clone, Copy, Debug)]
@@ -93,7 +93,7 @@ impl SinrReceiver {
         self.judge(now);
         if self.locks_to(now, heard.power_mw) {
             self.stretches.clear();
-            self.reception = Some(Reception::new(now, signal(heard), self.phy, self.preamble));
+            self.reception = Some(Reception::new(now, signal(heard)));
             self.interference_mw = self.energy_mw;
         } else {
             self.interference_mw += heard.power_mw;
@@ -184,7 +184,12 @@ impl SinrReceiver {
             self.stretches.push(Stretch { until: now, interference_mw: self.interference_mw });
         }
         if !reception.is_safe_from(self.noise_mw + self.interference_mw) {
-            reception.judge(now, self.phy, self.error_model, self.noise_mw, self.interference_mw);
+            let curves = Curves {
+                header: &self.phy.preamble(reception.signal.rate, self.preamble).header,
+                rate: self.phy.rate(reception.signal.rate),
+                model: self.error_model,
+            };
+            reception.judge(now, &curves, self.noise_mw, self.interference_mw);
         }
         reception.judged_to = now;
     }
@@ -241,11 +246,17 @@ fn power_of(heard: &[Heard], which: impl Fn(&Heard) -> bool) -> f64 {
     heard.iter().filter(|heard| which(heard)).fold(0.0, |sum, heard| sum + heard.power_mw)
 }
 
+/// The error curves of a frame.
+struct Curves {
+    header: &'static Header,
+    rate: &'static Rate,
+    model: ErrorModel,
+}
+
 /// A frame that the receiver is locked to.
 #[derive(Clone, Debug)]
 struct Reception {
     signal: Signal,
-    preamble: &'static Preamble,
     began: Instant,
     judged_to: Instant,
     /// Probability that all bits so far are without error.
@@ -255,9 +266,8 @@ struct Reception {
 }
 
 impl Reception {
-    fn new(now: Instant, signal: Signal, phy: &PhyProfile, chosen: &'static Preamble) -> Self {
-        let preamble = phy.preamble(signal.rate, chosen);
-        Self { signal, preamble, began: now, judged_to: now, intact: 1.0, intact_alone: 1.0 }
+    fn new(now: Instant, signal: Signal) -> Self {
+        Self { signal, began: now, judged_to: now, intact: 1.0, intact_alone: 1.0 }
     }
 
     /// Whether noise and interference of this power cannot change a bit.
@@ -267,16 +277,9 @@ impl Reception {
     }
 
     #[inline(never)]
-    fn judge(
-        &mut self,
-        until: Instant,
-        phy: &PhyProfile,
-        model: ErrorModel,
-        noise_mw: f64,
-        interference_mw: f64,
-    ) {
+    fn judge(&mut self, until: Instant, curves: &Curves, noise_mw: f64, interference_mw: f64) {
         let (from, signal) = (self.judged_to, &self.signal);
-        let (header, rate) = (&self.preamble.header, phy.rate(signal.rate));
+        let &Curves { header, rate, model } = curves;
         let header_begins = self.began + header.from;
         let header_ends = (header_begins + header.time).min(signal.preamble_end);
         let in_header = until.min(header_ends).saturating_since(from.max(header_begins));

@@ -34,8 +34,6 @@ pub(super) enum Action {
     DrainRouter(NodeId),
 
     // Of the ends:
-    /// Receives a packet at its destination.
-    Receive { node: NodeId, packet: PacketHandle },
     /// Delivers a notice to a node's connections with a peer.
     Notify { node: NodeId, peer: NodeId, notice: Notice },
     /// Delivers a notice to one end.

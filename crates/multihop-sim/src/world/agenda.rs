@@ -17,6 +17,8 @@ pub(super) struct Agenda {
     /// The owner of each slot.
     owners: Vec<Owner>,
     passages: VecDeque<Passage>,
+    /// When the first of them ends.
+    next_passage: Key,
     /// When the next event is due.
     next_at: Instant,
     nodes: u32,
@@ -83,6 +85,7 @@ impl Agenda {
             deadlines,
             owners,
             passages: VecDeque::new(),
+            next_passage: Key::NEVER,
             next_at: Instant::FAR_FUTURE,
             nodes,
             flows,
@@ -99,12 +102,12 @@ impl Agenda {
     /// The next event, or [`Key::NEVER`].
     #[inline]
     pub(super) fn next(&self) -> Key {
-        self.deadlines.first().min(self.next_passage())
+        self.deadlines.first().min(self.next_passage)
     }
 
     #[inline]
     fn update(&mut self) {
-        self.next_at = self.deadlines.first().at().min(self.next_passage().at());
+        self.next_at = self.deadlines.first().at().min(self.next_passage.at());
     }
 
     /// The owner of a key.
@@ -159,23 +162,22 @@ impl Agenda {
             self.passages.swap(place - 1, place);
             place -= 1;
         }
+        self.next_passage = self.next_passage.min(key);
         self.update();
-    }
-
-    /// When the first passage ends.
-    #[inline]
-    fn next_passage(&self) -> Key {
-        self.passages.front().map_or(Key::NEVER, |passage| passage.key)
     }
 
     /// Whether the event at `key` is a passage.
     pub(super) fn is_passage(&self, key: Key) -> bool {
-        self.next_passage() == key
+        self.next_passage == key
     }
 
     /// The next packet whose passage ends at `key`.
     pub(super) fn pop_passage(&mut self, key: Key) -> Option<Passage> {
-        let passage = self.passages.pop_front_if(|passage| passage.key == key);
+        if self.next_passage != key {
+            return None;
+        }
+        let passage = self.passages.pop_front();
+        self.next_passage = self.passages.front().map_or(Key::NEVER, |passage| passage.key);
         self.update();
         passage
     }
@@ -190,6 +192,7 @@ impl Agenda {
 
     /// Packets between IP and MAC at each node, in the order of nodes.
     pub(super) fn take_passages(&mut self) -> impl Iterator<Item = (NodeId, PacketHandle)> + use<> {
+        self.next_passage = Key::NEVER;
         let mut queue = std::mem::take(&mut self.passages);
         queue.make_contiguous().sort_by_key(|passage| passage.key.node());
         queue.into_iter().map(|passage| (passage.key.node(), passage.packet))

@@ -236,6 +236,7 @@ impl Air {
 
     pub(super) fn handle_mac_timeout(&mut self, context: &mut Context<'_>, node: NodeId) {
         let station = &mut self.stations[node.index()];
+        // It was postponed after it had been armed.
         if station.mac.deadline(&self.config) > context.now {
             self.rearm(context, node);
             return;
@@ -248,17 +249,29 @@ impl Air {
     }
 
     /// Updates the state after an event at a station's MAC: finished packets, the next packet, the next deadline.
-    #[inline]
+    #[inline(never)]
     fn settle(&mut self, context: &mut Context<'_>, node: NodeId) {
+        let is_settled = !self.queues.exist() && !self.stations[node.index()].mac.is_unsettled();
+        if is_settled || self.move_on(context, node) {
+            let station = &self.stations[node.index()];
+            context.observer.queue(context.now, node, || self.queue_len(node));
+            context.observer.access(context.now, node, || station.mac.access(&self.config));
+            self.rearm(context, node);
+        }
+    }
+
+    /// A station's MAC delivers what it has finished, and takes its next packet. False if it could not deliver a packet: the
+    /// layers above react first.
+    #[inline(never)]
+    fn move_on(&mut self, context: &mut Context<'_>, node: NodeId) -> bool {
         let station = &mut self.stations[node.index()];
         self.queues.refill(context, node, &mut station.mac, &self.config);
         if station.mac.is_unsettled() {
             while let Some(done) = station.mac.poll_done() {
                 if !done.delivered {
-                    // The layers above react before the MAC takes its next packet.
                     context.ask(Action::LinkFailed { node, out: done.out });
                     context.ask(Action::Serve(node));
-                    return;
+                    return false;
                 }
                 context.packets.release(done.out.packet);
             }
@@ -266,10 +279,7 @@ impl Air {
             // A transmission opportunity goes on only with a packet that waits in the MAC.
             self.queues.refill(context, node, &mut station.mac, &self.config);
         }
-        let station = &self.stations[node.index()];
-        context.observer.queue(context.now, node, || self.queue_len(node));
-        context.observer.access(context.now, node, || station.mac.access(&self.config));
-        self.rearm(context, node);
+        true
     }
 
     /// A station's MAC takes its next packet after one that it could not deliver.
@@ -278,7 +288,8 @@ impl Air {
     }
 
     /// Updates the deadline in the agenda.
-    #[inline]
+    // As a function of its own it costs 1% of all instructions on a chain.
+    #[inline(always)]
     fn rearm(&mut self, context: &mut Context<'_>, node: NodeId) {
         let station = &mut self.stations[node.index()];
         let deadline = station.mac.deadline(&self.config);

@@ -83,14 +83,14 @@ impl Ip {
         self.links.pass_down(context, node, neighbour, packet);
     }
 
-    /// Receives a packet from a neighbour, or from the other end of a wire.
+    /// Receives a packet from a neighbour, or from the other end of a wire; returns it if it is for an end at this node.
     pub(super) fn receive(
         &mut self,
         context: &mut Context<'_>,
         node: NodeId,
         from: NodeId,
         packet: PacketHandle,
-    ) {
+    ) -> Option<PacketHandle> {
         let arrived = context.packets.get(packet);
         let hops = arrived.hops.saturating_add(1);
         if arrived.destination == node {
@@ -99,10 +99,9 @@ impl Ip {
                 let action = notice_of(node, lost);
                 context.ask(action);
                 context.packets.release(packet);
-            } else {
-                context.ask(Action::Receive { node, packet });
+                return None;
             }
-            return;
+            return Some(packet);
         }
         let packet = context.packets.claim(packet);
         let arrived = context.packets.get_mut(packet);
@@ -111,10 +110,11 @@ impl Ip {
         if arrived.ttl == 0 {
             // DEVIATION ip-1: no ICMP time exceeded.
             context.drop_packet(node, packet, DropReason::Ttl);
-            return;
+            return None;
         }
         context.observer.forwarded(context.now, node, arrived);
         self.route(context, node, Some(from), packet);
+        None
     }
 
     /// Receives an ARP message from a neighbour.

@@ -209,7 +209,6 @@ impl<'a> World<'a> {
                 context.packets.release(packet);
             }
             Action::DrainRouter(node) => ip.drain_router(context, node),
-            Action::Receive { node, packet } => ends.receive(context, ip, node, packet),
             Action::Notify { node, peer, notice } => ends.notify(context, node, peer, notice),
             Action::NotifyEnd { end, notice } => ends.notify_end(context, ip, end, notice),
             Action::DrainEnd(end) => ends.drain(context, ip, end),
@@ -229,7 +228,7 @@ impl<'a> World<'a> {
     }
 
     fn arrive(&mut self, node: NodeId, packet: PacketHandle, direction: Direction) {
-        let Self { context, air, ip, .. } = self;
+        let Self { context, air, ip, ends, .. } = self;
         match direction {
             Direction::Up { from } if context.has_border && border::crosses(context, node, packet) => {
                 self.cross(node, from, packet);
@@ -245,7 +244,11 @@ impl<'a> World<'a> {
                 }
                 Body::Real(_) => ip.receive_real(context, node, from, packet),
                 Body::Ethernet(_) => context.receive_ethernet(node, packet),
-                _ => ip.receive(context, node, from, packet),
+                _ => {
+                    if let Some(packet) = ip.receive(context, node, from, packet) {
+                        ends.receive(context, ip, node, packet);
+                    }
+                }
             },
             Direction::Down { next_hop } => {
                 let urgent = context.packets.get(packet).is_urgent();

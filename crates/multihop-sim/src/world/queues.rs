@@ -49,22 +49,14 @@ impl Queues {
         self.categories.iter().position(|&known| known == category).expect("one of the station's categories")
     }
 
-    /// Gives a station's MAC the packets that it may need next.
-    #[inline(always)]
-    pub(super) fn refill(
-        &mut self,
-        context: &mut Context<'_>,
-        node: NodeId,
-        mac: &mut Mac,
-        config: &MacConfig,
-    ) {
-        if !self.all.is_empty() {
-            self.refill_from_queues(context, node, mac, config);
-        }
+    /// Whether there are any.
+    #[inline]
+    pub(super) fn exist(&self) -> bool {
+        !self.all.is_empty()
     }
 
-    #[inline(never)]
-    fn refill_from_queues(
+    /// Gives a station's MAC the packets that it may need next.
+    pub(super) fn refill(
         &mut self,
         context: &mut Context<'_>,
         node: NodeId,
