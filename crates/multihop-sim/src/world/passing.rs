@@ -215,7 +215,7 @@ impl Others {
     }
 
     /// Whether another event comes first.
-    #[inline(never)]
+    #[inline]
     fn are_first(&self, context: &Context<'_>, at: Instant, key: Key) -> bool {
         at >= context.horizon || self.near.min(context.agenda.next()) < key
     }
