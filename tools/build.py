@@ -10,6 +10,7 @@ python3 tools/build.py docs       the documentation site, into out/site, with th
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import shutil
@@ -80,12 +81,16 @@ def web() -> None:
     """Build the pages of web/, one of them with the simulator as WebAssembly."""
     need_cargo()
     need_node()
-    install_node_packages()
-    if run_quietly("rustup", "target", "add", WASM):
-        raise MissingError(f"rustup target add {WASM} failed")
-    run("cargo", "build", "--release", "--locked", "--target", WASM, "-p", "multihop-wasm")
-    module = TARGET / WASM / "release" / "multihop_wasm.wasm"
-    subprocess.run(["node", WEB / "build.mjs", module], cwd=ROOT, check=True)
+    TARGET.mkdir(parents=True, exist_ok=True)
+    with (TARGET / "web.lock").open("w") as lock:
+        # Steps of `make test` may want the pages at the same time.
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        install_node_packages()
+        if run_quietly("rustup", "target", "add", WASM):
+            raise MissingError(f"rustup target add {WASM} failed")
+        run("cargo", "build", "--release", "--locked", "--target", WASM, "-p", "multihop-wasm")
+        module = TARGET / WASM / "release" / "multihop_wasm.wasm"
+        subprocess.run(["node", WEB / "build.mjs", module], cwd=ROOT, check=True)
 
 
 def docs() -> None:

@@ -144,6 +144,8 @@ def check(*command: str, env: dict[str, str] | None = None) -> Counts:
 def cargo_test() -> Counts:
     """Run the Rust tests and show their output, so that skips are counted."""
     install_tools()
+    # Tests of the command need its pages.
+    build.web_if_possible()
     command = ["cargo", "test", "--workspace", "--locked", "--no-fail-fast", "--", "--show-output"]
     code, lines = stream(command)
     return count_cargo(lines, code)

@@ -5,7 +5,7 @@
 // every script and style but its own, and every connection but those of its purpose.
 
 import { createHash } from "node:crypto";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { gzipSync } from "node:zlib";
 import { buildSync } from "esbuild";
@@ -43,7 +43,11 @@ function write(name, markup, { styles, script, scripts = "", connections, MODULE
   const POLICY = ["default-src 'none'", ...policy, "base-uri 'none'", "form-action 'none'"].join("; ");
   const parts = { POLICY, STYLE, SCRIPT, MODULE };
   const page = readFileSync(`src/${markup}`, "utf8").replace(/@(POLICY|STYLE|SCRIPT|MODULE)@/g, (_, part) => parts[part]);
-  writeFileSync(`dist/${name}`, page);
+  const file = `dist/${name}`;
+  // What includes an unchanged page need not be built again.
+  if (!existsSync(file) || readFileSync(file, "utf8") !== page) {
+    writeFileSync(file, page);
+  }
   console.log(`dist/${name}: ${page.length} bytes, ${gzipSync(page, { level: 9 }).length} compressed`);
 }
 
