@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measure multihop beside ns-3 3.37 in networks of 802.11a: goodput, and CPU time for a simulated second.
 
-python3 tools/beside_ns3.py                              all networks; about 12 min
+python3 tools/beside_ns3.py                              all networks; about 10 min
 python3 tools/beside_ns3.py --only chain moving          networks whose names contain one of these words
 python3 tools/beside_ns3.py --only chain-4 --seeds 8     more runs of each
 python3 tools/beside_ns3.py --only moving --count        frames and messages in place of times
