@@ -100,8 +100,16 @@ fn perf_measures_mesh_unless_an_end_has_only_tpa() {
 #[test]
 fn the_last_interval_is_never_dropped() {
     let said = measure("perf-last", &["--time", "0.5", "--interval", "0.4"]).1;
-    let rows: Vec<_> = said.lines().take_while(|line| !line.is_empty()).collect();
-    assert_eq!(rows.len(), 2, "{said}");
+    let rows: Vec<Vec<_>> = said
+        .lines()
+        .take_while(|line| !line.is_empty())
+        .map(|row| row.split_whitespace().take(3).collect())
+        .collect();
+    // On a busy machine rows are late, and there may be more of them.
+    assert!(rows.len() >= 2 && rows[0][0] == "0.00", "{said}");
+    assert!(rows.windows(2).all(|two| two[0][2] == two[1][0]), "no gap: {said}");
+    let end: f64 = rows[rows.len() - 1][2].parse().unwrap();
+    assert!(end >= 0.5, "{said}");
     let reverse = document("perf-last-json", &["--bytes", "1M", "--interval", "99", "--reverse"]);
     assert_eq!(bytes(&reverse, "reverse"), 1_000_000, "{reverse}");
     let forward = document("perf-last-json", &["--bytes", "1M", "--interval", "0.01"]);
