@@ -347,9 +347,9 @@ impl Mac {
         }
     }
 
-    /// Handles a deadline; may start a transmission.
+    /// Handles a deadline, unless it has been postponed; may start a transmission.
     pub fn handle_timeout(&mut self, now: Instant, config: &MacConfig) -> Option<Transmission> {
-        if self.response_due <= now {
+        if self.response_due <= now && !self.response_may_be_arriving(config) {
             self.give_up_waiting(now, config);
             None
         } else if self.sifs_ends <= now {

@@ -236,11 +236,6 @@ impl Air {
 
     pub(super) fn handle_mac_timeout(&mut self, context: &mut Context<'_>, node: NodeId) {
         let station = &mut self.stations[node.index()];
-        // It was postponed after it had been armed.
-        if station.mac.deadline(&self.config) > context.now {
-            self.rearm(context, node);
-            return;
-        }
         if let Some(transmission) = station.mac.handle_timeout(context.now, &self.config) {
             station.receiver.transmit(context.now + transmission.airtime);
             self.launch(context, node, transmission);
