@@ -86,6 +86,10 @@ def _bars(axes: Axes, study: Study, plot: Plot, at: dict[str, Any]) -> None:
     longest = max(len(str(value)) for value in x_axis.values)
     if longest * len(x_axis.values) > 50:
         axes.tick_params(axis="x", rotation=90 if len(x_axis.values) > MANY else 30)
+        if len(x_axis.values) <= MANY:
+            # Each ends below its bars, so that long ones do not overlap.
+            for text in axes.get_xticklabels():
+                text.set(horizontalalignment="right", rotation_mode="anchor")
 
 
 def bar(
