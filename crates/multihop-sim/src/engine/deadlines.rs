@@ -271,7 +271,7 @@ mod tests {
 
     #[test]
     fn agrees_with_a_sorted_map_under_any_operations() {
-        for slots in [10, 30, 200] {
+        for slots in [10, 50, 200] {
             let mut rng = Rng::stream(3, "test", 0);
             let mut d = Deadlines::with_slots(slots as usize);
             let mut model = BTreeMap::new();

@@ -102,7 +102,9 @@ impl Agenda {
     /// The next event, or [`Key::NEVER`].
     #[inline]
     pub(super) fn next(&self) -> Key {
-        self.deadlines.first().min(self.next_passage)
+        let next = self.deadlines.first().min(self.next_passage);
+        debug_assert_eq!(next.at(), self.next_at, "updated at every change");
+        next
     }
 
     #[inline]
@@ -192,8 +194,9 @@ impl Agenda {
 
     /// Packets between IP and MAC at each node, in the order of nodes.
     pub(super) fn take_passages(&mut self) -> impl Iterator<Item = (NodeId, PacketHandle)> + use<> {
-        self.next_passage = Key::NEVER;
         let mut queue = std::mem::take(&mut self.passages);
+        self.next_passage = Key::NEVER;
+        self.update();
         queue.make_contiguous().sort_by_key(|passage| passage.key.node());
         queue.into_iter().map(|passage| (passage.key.node(), passage.packet))
     }

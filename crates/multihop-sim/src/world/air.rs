@@ -71,7 +71,7 @@ pub(super) struct Station {
     pub(super) busy_since: Instant,
     /// Time spent receiving, with or without success.
     pub(super) receiving: Duration,
-    /// The deadline in the agenda: that of the MAC, or an earlier one while the medium is busy.
+    /// The deadline in the agenda: that of the MAC, or an earlier one that the MAC has postponed.
     armed: Instant,
     pub(super) mac: Mac,
 }
