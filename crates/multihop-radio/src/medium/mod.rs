@@ -131,7 +131,11 @@ impl Medium {
                 still.links_of(node, links);
                 still.place(node)
             }
-            Nodes::Moving(moving) => moving.links_of(node, now, &self.hearing, links),
+            // Most networks get a loop of their own, without branches for what they do not have.
+            Nodes::Moving(moving) => match self.hearing.by_distance() {
+                Some(link) => moving.links_of(node, now, links, link),
+                None => moving.links_of(node, now, links, |from, to| self.hearing.link(from, to)),
+            },
         };
         Origin { place, at: now }
     }
@@ -207,6 +211,18 @@ impl Hearing {
             Self::Threshold { sense_range, .. } => *sense_range,
             Self::Sinr { propagation, weakest_mw } => propagation.reach(*weakest_mw),
         }
+    }
+
+    /// The same as `link`, if power depends on nothing but distance, by the two-ray law.
+    #[inline]
+    fn by_distance(&self) -> Option<impl Fn(Site, Site) -> Option<Link>> {
+        let Self::Sinr { propagation, weakest_mw } = self else { return None };
+        let power_mw = propagation.two_ray_alone()?;
+        Some(move |from: Site, to: Site| {
+            let distance = from.place.distance(to.place);
+            let power_mw = power_mw(distance);
+            (power_mw >= *weakest_mw).then(|| Link::new(to.node, distance, power_mw, Zone(0)))
+        })
     }
 
     /// The link from `from` to `to`, unless `to` is out of reach.

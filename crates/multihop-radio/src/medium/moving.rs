@@ -5,7 +5,7 @@ use std::mem;
 
 use multihop_core::{Duration, Instant, MANY_NODES, NodeId, prefetch};
 
-use super::{Hearing, Link};
+use super::Link;
 use crate::grid::{Grid, Point};
 use crate::mobility::{Movement, Track};
 use crate::propagation::Site;
@@ -60,13 +60,14 @@ impl Moving {
         }
     }
 
-    /// Fills `links` and says where `from` is.
+    /// Fills `links` and says where `from` is; `link_between` says whether a node hears it.
+    #[inline]
     pub(super) fn links_of(
         &mut self,
         from: NodeId,
         now: Instant,
-        hearing: &Hearing,
         links: &mut Vec<Link>,
+        link_between: impl Fn(Site, Site) -> Option<Link>,
     ) -> Point {
         if now >= self.epoch_ends {
             self.begin_epoch(now);
@@ -90,7 +91,7 @@ impl Moving {
         for index in 0..near.len() - 1 {
             let to = near[index];
             let hears = Site { node: to, place: self.tracks[to.index()].at(now) };
-            let Some(link) = hearing.link(Site { node: from, place }, hears) else { continue };
+            let Some(link) = link_between(Site { node: from, place }, hears) else { continue };
             // Nodes move little between two frames, so the link nearly always belongs at the end.
             if link.order() >= last {
                 last = link.order();

@@ -1,5 +1,7 @@
 //! The SINR receiver, which judges a frame against noise and all other signals.
 
+use std::mem::offset_of;
+
 use multihop_core::{Duration, Instant, Rng};
 
 use super::Verdict;
@@ -10,54 +12,63 @@ use crate::params::{RadioParams, Sinr};
 use crate::phy_profile::{Header, PhyProfile, Preamble, Rate, RateIndex};
 
 /// A transmission as it arrives at one station.
+///
+/// Whether there is one is stored in its first field, which is therefore in the first cache line of the receiver.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub struct Signal {
-    /// Which one, and how strong.
-    pub heard: Heard,
+    /// Whether these are several MPDUs, each of which is received or not.
+    pub is_aggregate: bool,
     /// Rate of the bits after the PLCP header.
     pub rate: RateIndex,
+    /// Bits after the PLCP header.
+    pub bits: u32,
+    /// Which one, and how strong.
+    pub heard: Heard,
+    /// A linear ratio to noise and interference above which no bit can be wrong.
+    pub safe_above: f64,
     /// When the PLCP preamble and header end.
     pub preamble_end: Instant,
     /// When the last bit arrives.
     pub end: Instant,
-    /// Bits after the PLCP header.
-    pub bits: u32,
-    /// A linear ratio to noise and interference above which no bit can be wrong.
-    pub safe_above: f64,
-    /// Whether these are several MPDUs, each of which is received or not.
-    pub is_aggregate: bool,
 }
 
 /// One station's receiver.
 ///
 /// It locks to the first signal that it can decode, and leaves it only for a much stronger one during the preamble,
 /// or to transmit. It judges the frame in pieces: each interval of constant interference by the error rate at its SINR.
+///
+/// Most signals are too weak to be received. All that they concern is in the first cache line, up to the first field of
+/// the reception.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub struct SinrReceiver {
-    phy: &'static PhyProfile,
-    /// That of rates without one of their own.
-    preamble: &'static Preamble,
-    error_model: ErrorModel,
-    noise_mw: f64,
-    cca_mw: f64,
-    sensitivity_mw: f64,
-    /// Smallest ratio of signal to noise and interference at the first bit, linear.
-    detection: f64,
-    /// Ratio of powers, linear.
-    capture: f64,
     /// Signals on the air, in order of arrival.
     heard: Vec<Heard>,
     /// Sum of the powers in `heard`.
     energy_mw: f64,
     /// The same without the signal that is being received.
     interference_mw: f64,
+    cca_mw: f64,
+    sensitivity_mw: f64,
     reception: Option<Reception>,
-    /// The interference with an aggregate.
-    stretches: Vec<Stretch>,
+    noise_mw: f64,
     /// Our own transmission lasts until then.
     transmitting_until: Instant,
+    /// Smallest ratio of signal to noise and interference at the first bit, linear.
+    detection: f64,
+    /// Ratio of powers, linear.
+    capture: f64,
+    phy: &'static PhyProfile,
+    /// That of rates without one of their own.
+    preamble: &'static Preamble,
+    error_model: ErrorModel,
+    /// The interference with an aggregate.
+    stretches: Vec<Stretch>,
     rng: Rng,
 }
+
+const _: () = assert!(offset_of!(SinrReceiver, reception) < 64 && offset_of!(Signal, is_aggregate) == 0);
 
 impl SinrReceiver {
     /// An idle receiver; `rng` decides whether a frame is decoded.
@@ -91,7 +102,8 @@ impl SinrReceiver {
     ) -> bool {
         let was_busy = self.is_busy();
         self.judge(now);
-        if self.locks_to(now, heard.power_mw) {
+        let locks = self.locks_to(now, heard.power_mw);
+        if locks {
             self.stretches.clear();
             self.reception = Some(Reception::new(now, signal(heard)));
             self.interference_mw = self.energy_mw;
@@ -100,7 +112,7 @@ impl SinrReceiver {
         }
         self.heard.push(heard);
         self.energy_mw += heard.power_mw;
-        !was_busy && self.is_busy()
+        !was_busy && (locks || self.energy_mw >= self.cca_mw)
     }
 
     /// The last bit of a signal has arrived; also whether that makes the medium idle.
@@ -146,12 +158,19 @@ impl SinrReceiver {
     /// Powers are summed anew: to subtract one would accumulate rounding errors.
     #[inline]
     fn forget(&mut self, id: u64) {
-        self.heard.retain(|heard| heard.id != id);
-        self.energy_mw = power_of(&self.heard, |_| true);
-        self.interference_mw = match &self.reception {
-            None => self.energy_mw,
-            Some(reception) => power_of(&self.heard, |heard| heard.id != reception.signal.heard.id),
-        };
+        let received = self.reception.as_ref().map_or(id, |reception| reception.signal.heard.id);
+        let (mut energy, mut interference) = (0.0, 0.0);
+        self.heard.retain(|heard| {
+            let stays = heard.id != id;
+            if stays {
+                energy += heard.power_mw;
+                if heard.id != received {
+                    interference += heard.power_mw;
+                }
+            }
+            stays
+        });
+        (self.energy_mw, self.interference_mw) = (energy, interference);
     }
 
     /// Our own transmission begins; whatever is being received is lost.
@@ -241,11 +260,6 @@ pub struct Heard {
     pub power_mw: f64,
 }
 
-#[inline]
-fn power_of(heard: &[Heard], which: impl Fn(&Heard) -> bool) -> f64 {
-    heard.iter().filter(|heard| which(heard)).fold(0.0, |sum, heard| sum + heard.power_mw)
-}
-
 /// The error curves of a frame.
 struct Curves {
     header: &'static Header,
@@ -255,10 +269,11 @@ struct Curves {
 
 /// A frame that the receiver is locked to.
 #[derive(Clone, Debug)]
+#[repr(C)]
 struct Reception {
     signal: Signal,
-    began: Instant,
     judged_to: Instant,
+    began: Instant,
     /// Probability that all bits so far are without error.
     intact: f64,
     /// The same probability without interference.

@@ -82,6 +82,15 @@ impl Propagation {
         }
     }
 
+    /// The same as a function of distance alone, if it is one, by the two-ray law.
+    #[inline]
+    pub fn two_ray_alone(&self) -> Option<impl Fn(f64) -> f64> {
+        let law = self.two_ray?;
+        let alone = self.shadowing_db <= 0.0 && self.antennas.is_none() && self.obstacles.is_none();
+        let transmit_mw = self.transmit_mw;
+        alone.then_some(move |distance| transmit_mw * law.gain(distance))
+    }
+
     #[inline(never)]
     fn gain(&self, a: Site, b: Site, distance: f64) -> f64 {
         match self.heights.as_slice() {

@@ -384,6 +384,10 @@ impl Air {
             let is_damaged = verdict == Verdict::Good && self.errors.damages_frame(frame.from, to);
             (if is_damaged { Verdict::Error } else { verdict }, turned_idle, 1)
         };
+        if verdict == Verdict::Ignored && !turned_idle {
+            // Only the power of the frame counted here, as it does at most stations that hear it.
+            return;
+        }
         let mut delivered = false;
         match verdict {
             Verdict::Ignored | Verdict::Deaf => {}
