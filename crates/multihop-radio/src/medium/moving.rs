@@ -92,13 +92,14 @@ impl Moving {
             let to = near[index];
             let hears = Site { node: to, place: self.tracks[to.index()].at(now) };
             let Some(link) = link_between(Site { node: from, place }, hears) else { continue };
+            let order = link.order();
+            links.push(link);
             // Nodes move little between two frames, so the link nearly always belongs at the end.
-            if link.order() >= last {
-                last = link.order();
-                links.push(link);
+            if order >= last {
+                last = order;
             } else {
                 in_order = false;
-                insert(links, link);
+                put_last_in_order(links);
             }
             if index != kept {
                 near.swap(kept, index);
@@ -125,11 +126,12 @@ impl Moving {
 /// Out of reach of everything.
 const FAR_AWAY: Point = Point { x: 1e12, y: 1e12 };
 
-/// Inserts a link in order.
+/// Moves the last link to where it belongs among the others, which are in order.
 #[cold]
-fn insert(links: &mut Vec<Link>, link: Link) {
-    let before = links.iter().rposition(|other| other.order() < link.order());
-    links.insert(before.map_or(0, |before| before + 1), link);
+fn put_last_in_order(links: &mut [Link]) {
+    let (last, others) = links.split_last().expect("a link was added");
+    let before = others.iter().rposition(|other| other.order() < last.order());
+    links[before.map_or(0, |before| before + 1)..].rotate_right(1);
 }
 
 #[cfg(test)]

@@ -105,6 +105,8 @@ impl Propagation {
     }
 
     /// The factor by which fading changes the mean power at this time; its mean is 1.
+    // Inlined, a part of it would be computed for each frame even where nothing fades.
+    #[inline(never)]
     pub fn fade(&self, a: NodeId, b: NodeId, at: Instant) -> f64 {
         self.fading.factor(self.seed, pair(a, b), at)
     }
