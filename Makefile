@@ -11,6 +11,10 @@ help: ## List the targets
 build: ## Build target/release/multihop, and the Python package with the same command in .venv
 	@$(PYTHON) tools/build.py
 
+.PHONY: fast
+fast: ## The same, faster at run time: compiled with a profile of its own runs (10 minutes more)
+	@$(PYTHON) tools/build.py profile command package
+
 .PHONY: package
 package:
 	@$(PYTHON) tools/build.py package

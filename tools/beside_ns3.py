@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measure multihop beside ns-3 3.37 in networks of 802.11a: goodput, and CPU time for a simulated second.
 
-python3 tools/beside_ns3.py                              all networks; about 10 min
+python3 tools/beside_ns3.py                              all networks; about 10 min, and 10 to build
 python3 tools/beside_ns3.py --only chain moving          networks whose names contain one of these words
 python3 tools/beside_ns3.py --only chain-4 --seeds 8     more runs of each
 python3 tools/beside_ns3.py --only moving --count        frames and messages in place of times
@@ -9,7 +9,8 @@ python3 tools/beside_ns3.py --only moving --count        frames and messages in 
 Chains of 1, 2, 4 and 8 hops (NewReno), ten saturated stations (datagrams), and fifty nodes that move
 under AODV with five TCP flows, each at 6, 24 and 54 Mb/s. Both programs run in turn, one at a time, on
 the same core, with the same places, movements and flows. tools/ns3/ofdm.cc has the settings of ns-3, the
-functions `radio`, `mac`, `aodv` and `traffic` those of multihop.
+functions `radio`, `mac`, `aodv` and `traffic` those of multihop. Ours is what `make fast` builds, ns-3 is
+Debian's library.
 
 The CPU time is that of the events alone: ns-3 measures it itself; from that of multihop, the time of a
 run of one millisecond is subtracted. The folder of --out gets the table (beside-ns3.md) and every run
@@ -55,7 +56,7 @@ LONGER = 10
 def main() -> int:
     """Build both programs, run all pairs and print the table."""
     options = arguments()
-    if problem := build():
+    if problem := build(options.plain):
         print(problem, file=sys.stderr)
         return 1
     # Children inherit it.
@@ -83,6 +84,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--movement", type=int, metavar="N", help="the same movement in every run")
     parser.add_argument("--core", type=int, default=0, help="the core for both programs (0)")
     parser.add_argument("--count", action="store_true", help="count frames and messages")
+    parser.add_argument("--plain", action="store_true", help="build ours as make build, not as make fast")
     parser.add_argument("--out", type=Path, metavar="DIR", help="where to write the table and all runs")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a key of multihop")
     parser.add_argument("--ns3", action="append", default=[], metavar="OPTION", help="an option of ofdm.cc")
@@ -94,12 +96,12 @@ def arguments() -> argparse.Namespace:
     return options
 
 
-def build() -> str | None:
-    """Build both programs; returns what is missing."""
+def build(plain: bool) -> str | None:
+    """Build both programs, ours without a profile if `plain`; returns what is missing."""
     if shutil.which("g++") is None or not Path("/usr/include/ns3/wifi-module.h").is_file():
         return "ns-3 is missing: apt-get install g++ libns3-dev"
-    cargo = ["cargo", "build", "--release", "--locked", "--quiet", "--package", "multihop-cli"]
-    subprocess.run(cargo, cwd=ROOT, check=True)
+    steps = ["command"] if plain else ["profile", "command"]
+    subprocess.run([sys.executable, ROOT / "tools" / "build.py", *steps], check=True)
     source = ROOT / "tools" / "ns3" / "ofdm.cc"
     if not NS3.is_file() or NS3.stat().st_mtime < source.stat().st_mtime:
         NS3.parent.mkdir(parents=True, exist_ok=True)

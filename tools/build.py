@@ -4,6 +4,8 @@
 python3 tools/build.py            target/release/multihop, and .venv with the package
 python3 tools/build.py venv       only .venv with what the package and its tests need
 python3 tools/build.py package    .venv with the package
+python3 tools/build.py profile command package
+                                  the command and the package, faster by a profile of the simulator's own runs
 python3 tools/build.py web        only the pages of multihop view and multihop route, into web/dist
 python3 tools/build.py docs       the documentation site, into out/site, with the package in .venv
 """
@@ -19,6 +21,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import run_profile
+
 ROOT = Path(__file__).resolve().parent.parent
 VENV = Path(os.environ.get("MULTIHOP_VENV", ROOT / ".venv"))
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
@@ -29,7 +33,14 @@ OLDEST_NODE = 20
 
 def main(arguments: list[str]) -> int:
     """Run the named steps, or all of them."""
-    steps = {"venv": venv, "command": command, "package": package, "web": web, "docs": docs}
+    steps = {
+        "venv": venv,
+        "profile": profile,
+        "command": command,
+        "package": package,
+        "web": web,
+        "docs": docs,
+    }
     unknown = [name for name in arguments if name not in steps]
     if unknown:
         print(f"unknown step {unknown[0]}; allowed: {', '.join(steps)}", file=sys.stderr)
@@ -56,6 +67,16 @@ def venv() -> None:
     print(f"installing the Python tools into {shown(VENV)}", flush=True)
     pip("install", "--quiet", "--only-binary", ":all:", *wanted)
     stamp.write_text(digest)
+
+
+def profile() -> None:
+    """Collect a profile of the simulator's runs, with which the following steps compile."""
+    need_cargo()
+    web_if_possible()
+    try:
+        run_profile.use(run_profile.collect(ROOT, TARGET))
+    except FileNotFoundError as problem:
+        raise MissingError(f"without {problem.filename} there is no profile") from None
 
 
 def command() -> None:
