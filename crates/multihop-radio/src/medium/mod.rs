@@ -131,7 +131,7 @@ impl Medium {
                 still.links_of(node, links);
                 still.place(node)
             }
-            // Most networks get a loop of their own, without branches for what they do not have.
+            // The loop for power by distance alone has no branches for shadowing, antennas and obstacles.
             Nodes::Moving(moving) => match self.hearing.by_distance() {
                 Some(link) => moving.links_of(node, now, links, link),
                 None => moving.links_of(node, now, links, |from, to| self.hearing.link(from, to)),
