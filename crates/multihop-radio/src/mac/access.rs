@@ -144,10 +144,7 @@ impl Mac {
     /// A backoff may end without a deadline if no packet waits for that.
     #[inline]
     pub(super) fn end_backoff(&mut self, now: Instant, config: &MacConfig) {
-        if self.backoff.is_running()
-            && self.own.service.is_none()
-            && self.backoff.expires(config.contention.slot) <= now
-        {
+        if self.backoff.is_running() && !self.serves && self.backoff.expires(config.contention.slot) <= now {
             self.backoff = Backoff::Idle;
         }
     }

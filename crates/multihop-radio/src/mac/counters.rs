@@ -31,8 +31,6 @@ pub struct Counters {
     pub block_ack_requests: u64,
     /// Duplicate data frames received.
     pub duplicates: u64,
-    /// Receptions lost to another frame.
-    pub collisions: u64,
     /// Time spent sending.
     pub transmitting: Duration,
 }
@@ -58,7 +56,6 @@ impl Counters {
         self.block_acks += other.block_acks;
         self.block_ack_requests += other.block_ack_requests;
         self.duplicates += other.duplicates;
-        self.collisions += other.collisions;
         self.transmitting += other.transmitting;
     }
 }

@@ -181,6 +181,7 @@ impl Mac {
             swap(&mut other.short_count, &mut own.short_count);
             swap(&mut other.long_count, &mut own.long_count);
         }
+        self.serves = self.own.service.is_some();
         self.edca_mut().front = category;
     }
 

@@ -93,6 +93,8 @@ pub struct Mac {
     carrier_busy: bool,
     /// The last reception was an error (standard flavour: EIFS instead of DIFS).
     heard_error: bool,
+    /// Whether a packet is in service; stations that wait for the medium need no look into the box.
+    serves: bool,
     id: NodeId,
     own: Box<Own>,
 }
@@ -237,6 +239,7 @@ impl Mac {
             idle_since: Instant::ZERO,
             nav: Instant::ZERO,
             heard_error: false,
+            serves: false,
             own: Box::new(Own {
                 done: None,
                 service: None,
@@ -290,6 +293,7 @@ impl Mac {
             data_retry: false,
             rts_retry: false,
         });
+        self.serves = true;
         self.own.next_sequence = (self.own.next_sequence + 1) & 0x0fff;
         if config.params.flavour == Flavour::Standard {
             self.own.short_count = 0;
@@ -340,7 +344,8 @@ impl Mac {
     /// When the backoff ends, if a packet waits for that.
     #[inline]
     fn backoff_ends(&self, config: &MacConfig) -> Instant {
-        if self.backoff.is_running() && (self.own.service.is_some() || config.is_edca()) {
+        debug_assert_eq!(self.serves, self.own.service.is_some(), "updated at every change");
+        if self.backoff.is_running() && (self.serves || config.is_edca()) {
             self.backoff.expires(config.contention.slot)
         } else {
             Instant::FAR_FUTURE
@@ -373,11 +378,6 @@ impl Mac {
     /// Counts so far.
     pub fn counters(&self) -> &Counters {
         &self.own.counters
-    }
-
-    /// Counts so far, for the receiver to add its own.
-    pub fn counters_mut(&mut self) -> &mut Counters {
-        &mut self.own.counters
     }
 
     /// Clears the counts.

@@ -37,6 +37,7 @@ impl Mac {
     /// Finishes the packet in service.
     pub(super) fn finish(&mut self, delivered: bool, config: &MacConfig) {
         let service = self.own.service.take().expect("only a packet in service can be finished");
+        self.serves = false;
         self.own.done = Some(Done { out: service.out, delivered });
         self.reset_contention_window(config);
     }

@@ -14,8 +14,8 @@ use crate::engine::{Deadlines, Key, Rank};
 #[derive(Debug)]
 pub(super) struct Agenda {
     deadlines: Deadlines,
-    /// The owner of each slot.
-    owners: Vec<Owner>,
+    /// The owners of the slots after those of MACs and links.
+    others: Vec<Owner>,
     passages: VecDeque<Passage>,
     /// When the first of them ends.
     next_passage: Key,
@@ -70,20 +70,18 @@ pub(super) enum Direction {
 impl Agenda {
     /// Slots for everything that exists from the start, by kind, then by number. Slots for flights are added on demand.
     pub(super) fn new(nodes: u32, flows: u32, wires: u32, batteries: bool) -> Self {
-        let mut owners = Vec::new();
-        owners.extend((0..nodes).map(|n| Owner::Mac(NodeId(n))));
-        owners.extend((0..nodes).map(|n| Owner::Link(NodeId(n))));
-        owners.extend((0..nodes).map(|n| Owner::Router(NodeId(n))));
-        owners.extend((0..2 * flows).map(|n| Owner::End(EndId(n))));
-        owners.extend((0..flows).map(|n| Owner::Application(FlowId(n))));
-        owners.push(Owner::Recorder);
-        owners.extend((0..wires).map(Owner::Wire));
-        owners.push(Owner::Sleep);
-        owners.extend((0..if batteries { nodes } else { 0 }).map(|n| Owner::Battery(NodeId(n))));
-        let deadlines = Deadlines::with_slots(owners.len());
+        let mut others = Vec::new();
+        others.extend((0..nodes).map(|n| Owner::Router(NodeId(n))));
+        others.extend((0..2 * flows).map(|n| Owner::End(EndId(n))));
+        others.extend((0..flows).map(|n| Owner::Application(FlowId(n))));
+        others.push(Owner::Recorder);
+        others.extend((0..wires).map(Owner::Wire));
+        others.push(Owner::Sleep);
+        others.extend((0..if batteries { nodes } else { 0 }).map(|n| Owner::Battery(NodeId(n))));
+        let deadlines = Deadlines::with_slots(2 * nodes as usize + others.len());
         Self {
             deadlines,
-            owners,
+            others,
             passages: VecDeque::new(),
             next_passage: Key::NEVER,
             next_at: Instant::FAR_FUTURE,
@@ -112,13 +110,21 @@ impl Agenda {
         self.next_at = self.deadlines.first().at().min(self.next_passage.at());
     }
 
-    /// The owner of a key.
+    /// The owner of a key. Those of most events need no table, which with thousands of nodes is not in the cache.
+    #[inline]
     pub(super) fn owner(&self, key: Key) -> Owner {
-        self.owners[key.slot() as usize]
+        let slot = key.slot();
+        if slot < self.nodes {
+            Owner::Mac(NodeId(slot))
+        } else if slot < 2 * self.nodes {
+            Owner::Link(NodeId(slot - self.nodes))
+        } else {
+            self.others[(slot - 2 * self.nodes) as usize]
+        }
     }
 
     pub(super) fn flight_slot(&mut self, id: FlightId) -> u32 {
-        self.owners.push(Owner::Flight(id));
+        self.others.push(Owner::Flight(id));
         self.deadlines.add_slot()
     }
 

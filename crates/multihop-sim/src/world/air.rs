@@ -36,6 +36,8 @@ pub(super) struct Air {
     /// Ratio of powers at which a reception survives (threshold model).
     capture: f64,
     pub(super) flights: Flights,
+    /// Receptions lost to another frame.
+    pub(super) collisions: u64,
     /// Nodes whose radio is asleep or without power; empty if none was ever.
     silent: Vec<bool>,
     /// Whether the routing protocol uses overheard frames.
@@ -99,6 +101,7 @@ impl Air {
             categories: categories(scenario),
             capture,
             flights: Flights::new(scenario.mac.flavour),
+            collisions: 0,
             silent: Vec::new(),
             taps,
             reorders: false,
@@ -108,6 +111,7 @@ impl Air {
 
     /// Restarts the counters at the end of the warm-up.
     pub(super) fn restart(&mut self, now: Instant) {
+        self.collisions = 0;
         for station in &mut self.stations {
             station.mac.clear_counts();
             station.receiving = Duration::ZERO;
@@ -160,7 +164,6 @@ impl Air {
         let queued = self.take_queued(node, |_| true);
         let station = &mut self.stations[node.index()];
         let mut fresh = Station::new(context.scenario, &self.config, node);
-        *fresh.mac.counters_mut() = *station.mac.counters();
         fresh.receiving = station.receiving_until(context.now);
         let old = std::mem::replace(station, fresh);
         let own = old.mac.packets().chain(&queued).map(|out| out.packet);
@@ -397,7 +400,7 @@ impl Air {
             Verdict::Good => delivered = station.mac.receive(now, frame, &self.config),
             Verdict::Error => station.mac.receive_error(now, &self.config),
             Verdict::Collision => {
-                station.mac.counters_mut().collisions += 1;
+                self.collisions += 1;
                 station.mac.receive_error(now, &self.config);
                 context.observer.collided(now, to, frame);
             }

@@ -132,10 +132,6 @@ impl Flights {
 
 /// Inserts an item in order, nearly always at the end.
 fn insert(items: &mut Vec<(Key, FlightId)>, item: (Key, FlightId), in_order: fn(Key, Key) -> bool) {
-    let mut place = items.len();
-    items.push(item);
-    while place > 0 && !in_order(items[place - 1].0, item.0) {
-        items.swap(place - 1, place);
-        place -= 1;
-    }
+    let before = items.iter().rposition(|other| in_order(other.0, item.0));
+    items.insert(before.map_or(0, |before| before + 1), item);
 }

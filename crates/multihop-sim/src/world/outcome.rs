@@ -145,7 +145,7 @@ impl World<'_> {
         MacResult {
             frames: frames.into_iter().map(|(kind, n)| (kind.to_owned(), n)).collect(),
             rates: self.frames_by_rate(),
-            collisions: sum.collisions,
+            collisions: self.air.collisions,
             retries: sum.retries(),
             drops: sum.retry_drops,
             airtime_share: sum.transmitting.as_secs_f64() / self.measured_seconds(),

@@ -118,7 +118,6 @@ impl Air {
         others: &Others,
     ) -> Progress {
         if flight.next == 0 && self.stations.len() >= MANY_NODES {
-            // The processor prefetches the other line of a pair itself.
             flight.links.iter().for_each(|link| prefetch(&self.stations[link.to.index()]));
         }
         if !flight.ending {

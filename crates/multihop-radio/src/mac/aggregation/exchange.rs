@@ -67,9 +67,10 @@ impl Mac {
         self.own.aggregation.iter().flat_map(|aggregation| aggregation.receivers.held())
     }
 
-    /// Takes over from a station whose radio was switched off what its neighbours count on: the numbers of MPDUs. Its
-    /// packets are lost.
+    /// Takes over from a station whose radio was switched off its counts, and what its neighbours count on: the numbers of
+    /// MPDUs. Its packets are lost.
     pub fn succeed(&mut self, before: Self) {
+        self.own.counters = before.own.counters;
         self.own.aggregation = before.own.aggregation.map(|mut aggregation| {
             aggregation.batch.give_up();
             aggregation.batch.finished.clear();
@@ -302,6 +303,7 @@ impl Mac {
         let is_over = batch.end();
         if is_over {
             self.own.service = None;
+            self.serves = false;
         }
         is_over
     }
