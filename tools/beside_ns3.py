@@ -5,6 +5,7 @@ python3 tools/beside_ns3.py                              all networks; about 10 
 python3 tools/beside_ns3.py --only chain moving          networks whose names contain one of these words
 python3 tools/beside_ns3.py --only chain-4 --seeds 8     more runs of each
 python3 tools/beside_ns3.py --only moving --count        frames and messages in place of times
+python3 tools/beside_ns3.py --seconds 1 --instructions   instructions in place of times; needs valgrind
 
 Chains of 1, 2, 4 and 8 hops (NewReno), ten saturated stations (datagrams), and fifty nodes that move
 under AODV with five TCP flows, each at 6, 24 and 54 Mb/s. Both programs run in turn, one at a time, on
@@ -13,8 +14,9 @@ functions `radio`, `mac`, `aodv` and `traffic` those of multihop. Ours is what `
 Debian's library.
 
 The CPU time is that of the events alone: ns-3 measures it itself; from that of multihop, the time of a
-run of one millisecond is subtracted. The folder of --out gets the table (beside-ns3.md) and every run
-(beside-ns3.json). Needs Debian 12's libns3-dev.
+run of one millisecond is subtracted. Instructions are the same every time, whatever else the machine does.
+The folder of --out gets the table (beside-ns3.md) and every run (beside-ns3.json). Needs Debian 12's
+libns3-dev.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ import argparse
 import json
 import math
 import os
+import re
 import resource
 import shutil
 import statistics
@@ -51,6 +54,7 @@ NODES, FLOWS = 50, 5
 AREA = [1000.0, 1000.0]  # m
 LONGER = 10
 """Ours simulates chains and stations for so many times as long; its times would be too short to measure."""
+INSTANT = 0.001  # s; a run of this length has the costs of the start alone
 
 
 def main() -> int:
@@ -63,7 +67,7 @@ def main() -> int:
     os.sched_setaffinity(0, {options.core})
     with tempfile.TemporaryDirectory() as scratch:
         rows = [measured(case, options, Path(scratch)) for case in chosen(options.only)]
-    text = counted(rows) if options.count else compared(rows)
+    text = counted(rows) if options.count else compared(rows, options.instructions)
     print(text)
     if options.out:
         options.out.mkdir(parents=True, exist_ok=True)
@@ -84,6 +88,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--movement", type=int, metavar="N", help="the same movement in every run")
     parser.add_argument("--core", type=int, default=0, help="the core for both programs (0)")
     parser.add_argument("--count", action="store_true", help="count frames and messages")
+    parser.add_argument("--instructions", action="store_true", help="count instructions, under callgrind")
     parser.add_argument("--plain", action="store_true", help="build ours as make build, not as make fast")
     parser.add_argument("--out", type=Path, metavar="DIR", help="where to write the table and all runs")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a key of multihop")
@@ -91,6 +96,8 @@ def arguments() -> argparse.Namespace:
     options = parser.parse_args()
     if not chosen(options.only):
         parser.error(f"no such network; there are: {', '.join(case.name for case in CASES)}")
+    if options.instructions and shutil.which("valgrind") is None:
+        parser.error("valgrind is missing: apt-get install valgrind")
     if options.core not in os.sched_getaffinity(0):
         parser.error(f"core {options.core} is not available")
     return options
@@ -163,26 +170,28 @@ class Row:
     title: str
     ns3_kbps: list[float] = field(default_factory=list)
     ours_kbps: list[float] = field(default_factory=list)
-    ns3_ms: list[float] = field(default_factory=list)  # CPU time for a simulated second
-    ours_ms: list[float] = field(default_factory=list)
+    # For a simulated second: CPU time in ms, or millions of instructions.
+    ns3_cost: list[float] = field(default_factory=list)
+    ours_cost: list[float] = field(default_factory=list)
     ns3_counts: list[dict[str, float]] = field(default_factory=list)  # for each second that counts
     ours_counts: list[dict[str, float]] = field(default_factory=list)
 
     @property
     def times(self) -> float:
-        """How many times faster ours is."""
-        return sum(self.ns3_ms) / sum(self.ours_ms)
+        """How many times cheaper ours is."""
+        return sum(self.ns3_cost) / sum(self.ours_cost)
 
 
 def measured(case: Case, options: argparse.Namespace, scratch: Path) -> Row:
     """Run both programs in turn, for each seed."""
     row = Row(case.title)
+    unit = "million instructions" if options.instructions else "ms"
     for seed in range(1, options.seeds + 1):
         run_ns3(case, seed, options, scratch, row)
         run_ours(case, seed, options, scratch, row)
         print(
-            f"{case.name}, seed {seed}: ns-3 {row.ns3_kbps[-1]:.0f} kb/s, {row.ns3_ms[-1]:.1f} ms a second; "
-            f"ours {row.ours_kbps[-1]:.0f} kb/s, {row.ours_ms[-1]:.2f} ms",
+            f"{case.name}, seed {seed}: ns-3 {row.ns3_kbps[-1]:.0f} kb/s, {row.ns3_cost[-1]:.1f} {unit} a second; "
+            f"ours {row.ours_kbps[-1]:.0f} kb/s, {row.ours_cost[-1]:.2f}",
             file=sys.stderr,
             flush=True,
         )
@@ -193,17 +202,21 @@ def run_ns3(case: Case, seed: int, options: argparse.Namespace, scratch: Path, r
     """Run ns-3 with one seed and add what it says to the row."""
     duration = case.warmup + options.seconds
     command = [str(NS3), f"--rate={case.rate}", f"--seed={seed}", f"--kbps={case.kbps:g}"]
-    command += [f"--duration={duration}", f"--warmup={case.warmup}", f"--count={int(options.count)}"]
     command.append("--flows=" + ":".join(f"{a}-{b}@{start:g}" for a, b, start in case.flows))
+    command.append(f"--count={int(options.count)}")
     if case.moves:
         movement = move(options.movement or seed, duration, scratch)
         command += [f"--movement={movement}", f"--nodes={NODES}", "--routing=aodv"]
     else:
         command.append("--positions=" + ":".join(f"{x:g},{y:g}" for x, y in case.places))
-    done = subprocess.run([*command, *options.ns3], check=True, stdout=subprocess.PIPE, text=True)
-    said = json.loads(done.stdout)
+    command += options.ns3
+    said, cost = run([*command, f"--duration={duration}", f"--warmup={case.warmup}"], options)
+    if options.instructions:
+        cost -= run([*command, f"--duration={INSTANT}", "--warmup=0"], options)[1]
+    else:
+        cost = said["cpu"] * 1e3
     row.ns3_kbps.append(sum(said["kbps"]))
-    row.ns3_ms.append(said["cpu"] / duration * 1e3)
+    row.ns3_cost.append(cost / duration)
     row.ns3_counts.append({name: count / options.seconds for name, count in said["counts"].items()})
 
 
@@ -212,23 +225,30 @@ def run_ours(case: Case, seed: int, options: argparse.Namespace, scratch: Path, 
     seconds = options.seconds * (1 if case.moves else LONGER)
     duration = case.warmup + seconds
     document = scenario(case, seed, options.movement or seed, duration, scratch)
-    said, cpu = timed(document, options, scratch)
+    said, cost = run(ours(document, options, scratch), options)
     flows = [{**flow, "start": 0.0} for flow in document["flow"]]
-    _, start = timed({**document, "duration": 0.001, "warmup": 0.0, "flow": flows}, options, scratch)
+    instant = {**document, "duration": INSTANT, "warmup": 0.0, "flow": flows}
+    cost -= run(ours(instant, options, scratch), options)[1]
     row.ours_kbps.append(said["totals"]["goodput_kbps"])
-    row.ours_ms.append((cpu - start) / duration * 1e3)
+    row.ours_cost.append(cost / duration)
     row.ours_counts.append({name: count / seconds for name, count in counts(said).items()})
 
 
-def timed(
-    document: Mapping[str, Any], options: argparse.Namespace, scratch: Path
-) -> tuple[dict[str, Any], float]:
-    """What a run of multihop says, and its CPU time."""
+def ours(document: Mapping[str, Any], options: argparse.Namespace, scratch: Path) -> list[str]:
+    """The command that runs a scenario."""
     file = write(document, scratch / "scenario.json")
-    command = [str(MULTIHOP), "run", str(file), "--json", *settings(options.set)]
+    return [str(MULTIHOP), "run", str(file), "--json", *settings(options.set)]
+
+
+def run(command: Sequence[str], options: argparse.Namespace) -> tuple[dict[str, Any], float]:
+    """What a program says, and its cost: CPU time in ms, or millions of instructions."""
+    tool = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"] if options.instructions else []
     before = processor_seconds()
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    return json.loads(done.stdout), processor_seconds() - before
+    done = subprocess.run([*tool, *command], check=True, capture_output=True, text=True)
+    cost = (processor_seconds() - before) * 1e3
+    if collected := re.search(r"Collected : (\d+)", done.stderr):
+        cost = int(collected[1]) / 1e6
+    return json.loads(done.stdout), cost
 
 
 def settings(pairs: Sequence[str]) -> Iterator[str]:
@@ -330,9 +350,11 @@ def write(document: Mapping[str, Any], file: Path) -> Path:
     return file
 
 
-def compared(rows: Sequence[Row]) -> str:
-    """Goodput and CPU time side by side."""
-    columns = ["network", "ns-3, kb/s", "ours, kb/s", "difference, %", "ns-3, ms", "ours, ms", "times faster"]
+def compared(rows: Sequence[Row], instructions: bool = False) -> str:
+    """Goodput side by side, and CPU times or instructions."""
+    unit, better = ("million instructions", "fewer") if instructions else ("ms", "faster")
+    columns = ["network", "ns-3, kb/s", "ours, kb/s", "difference, %"]
+    columns += [f"ns-3, {unit}", f"ours, {unit}", f"times {better}"]
     lines = []
     for row in rows:
         kbps = statistics.mean(row.ns3_kbps)
@@ -340,7 +362,7 @@ def compared(rows: Sequence[Row]) -> str:
         pairs = zip(row.ns3_kbps, row.ours_kbps, strict=True)
         difference = mean([100 * (ours - theirs) / kbps for theirs, ours in pairs], 1)
         goodput = [f"{kbps:.0f}", f"{statistics.mean(row.ours_kbps):.0f}", difference]
-        times = [f"{statistics.mean(row.ns3_ms):.0f}", f"{statistics.mean(row.ours_ms):.2f}"]
+        times = [f"{statistics.mean(row.ns3_cost):.0f}", f"{statistics.mean(row.ours_cost):.2f}"]
         lines.append([row.title, *goodput, *times, f"{row.times:.0f}"])
     least = min(rows, key=lambda row: row.times)
     median = statistics.median(row.times for row in rows)
