@@ -72,6 +72,9 @@ def venv() -> None:
 def profile() -> None:
     """Collect a profile of the simulator's runs, with which the following steps compile."""
     need_cargo()
+    if " " in str(TARGET):
+        # Cargo splits the compiler's flags there.
+        raise MissingError(f"a profile needs a path without blanks, not {TARGET}; set CARGO_TARGET_DIR")
     web_if_possible()
     try:
         run_profile.use(run_profile.collect(ROOT, TARGET))
