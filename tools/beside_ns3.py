@@ -190,8 +190,8 @@ def measured(case: Case, options: argparse.Namespace, scratch: Path) -> Row:
         run_ns3(case, seed, options, scratch, row)
         run_ours(case, seed, options, scratch, row)
         print(
-            f"{case.name}, seed {seed}: ns-3 {row.ns3_kbps[-1]:.0f} kb/s, {row.ns3_cost[-1]:.1f} {unit} a second; "
-            f"ours {row.ours_kbps[-1]:.0f} kb/s, {row.ours_cost[-1]:.2f}",
+            f"{case.name}, seed {seed}: ns-3 {row.ns3_kbps[-1]:.0f} kb/s, {row.ns3_cost[-1]:.1f} {unit} "
+            f"a second; ours {row.ours_kbps[-1]:.0f} kb/s, {row.ours_cost[-1]:.2f}",
             file=sys.stderr,
             flush=True,
         )

@@ -32,6 +32,8 @@ def test_times_are_those_of_all_runs_and_differences_those_of_pairs() -> None:
     lines = beside_ns3.compared([first, second, second]).splitlines()
     assert lines[2] == "| first | 200 | 210 | 5.0 ± 0.0 | 40 | 1.00 | 40 |"
     assert lines[-1] == "Median of all 3: 40 times; least: 40 (first)."
-    assert beside_ns3.compared([first], instructions=True).splitlines()[0].endswith(
-        "| ns-3, million instructions | ours, million instructions | times fewer |"
+    assert (
+        beside_ns3.compared([first], instructions=True)
+        .splitlines()[0]
+        .endswith("| ns-3, million instructions | ours, million instructions | times fewer |")
     )
