@@ -244,7 +244,9 @@ def run(command: Sequence[str], options: argparse.Namespace) -> tuple[dict[str, 
     """What a program says, and its cost: CPU time in ms, or millions of instructions."""
     tool = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"] if options.instructions else []
     before = processor_seconds()
-    done = subprocess.run([*tool, *command], check=True, capture_output=True, text=True)
+    done = subprocess.run([*tool, *command], capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(done.stderr)
     cost = (processor_seconds() - before) * 1e3
     if collected := re.search(r"Collected : (\d+)", done.stderr):
         cost = int(collected[1]) / 1e6
