@@ -10,8 +10,9 @@ use self::still::Still;
 use crate::decibels::dbm_to_mw;
 use crate::grid::Point;
 use crate::mobility::Track;
-use crate::params::{Model, PathLoss, RadioParams, Threshold};
+use crate::params::{Model, RadioParams, Threshold};
 use crate::phy_profile::{MOST_RATES, RateIndex};
+use crate::propagation::path_loss::TwoRay;
 use crate::propagation::{self, Propagation, Site};
 
 /// One direction of a pair of stations that can sense each other.
@@ -62,8 +63,16 @@ enum Nodes {
 /// Reception as a function of distance.
 #[derive(Clone, Debug)]
 enum Hearing {
-    Threshold { sense_range: f64, zones: Zones },
+    Threshold(Ranges),
     Sinr { propagation: Propagation, weakest_mw: f64 },
+}
+
+/// Fixed ranges.
+#[derive(Clone, Debug)]
+struct Ranges {
+    /// Beyond this, nothing is sensed, metres.
+    sense: f64,
+    zones: Zones,
 }
 
 /// The ranges of all rates.
@@ -131,10 +140,13 @@ impl Medium {
                 still.links_of(node, links);
                 still.place(node)
             }
-            // The loop for power by distance alone has no branches for shadowing, antennas and obstacles.
-            Nodes::Moving(moving) => match self.hearing.by_distance() {
-                Some(link) => moving.links_of(node, now, links, link),
-                None => moving.links_of(node, now, links, |from, to| self.hearing.link(from, to)),
+            // The loops for power by distance alone have no branches for shadowing, antennas and obstacles.
+            Nodes::Moving(moving) => match (&self.hearing, self.hearing.by_distance()) {
+                (Hearing::Threshold(ranges), _) => {
+                    moving.links_of(node, now, links, |from, to| ranges.link(from, to))
+                }
+                (_, Some(link)) => moving.links_of(node, now, links, link),
+                (_, None) => moving.links_of(node, now, links, |from, to| self.hearing.link(from, to)),
             },
         };
         Origin { place, at: now }
@@ -160,7 +172,7 @@ impl Medium {
     #[inline]
     pub fn farthest(&self, rate: RateIndex) -> Zone {
         match &self.hearing {
-            Hearing::Threshold { zones, .. } => zones.of_rates[usize::from(rate.0)],
+            Hearing::Threshold(ranges) => ranges.zones.of_rates[usize::from(rate.0)],
             Hearing::Sinr { .. } => Zone(0),
         }
     }
@@ -185,7 +197,7 @@ impl Medium {
     pub fn power_mw(&self, from: NodeId, link: &Link, at: Instant) -> f64 {
         match &self.hearing {
             Hearing::Sinr { propagation, .. } => link.power_mw * propagation.fade(from, link.to, at),
-            Hearing::Threshold { .. } => link.power_mw,
+            Hearing::Threshold(_) => link.power_mw,
         }
     }
 }
@@ -194,7 +206,7 @@ impl Hearing {
     fn new(model: &Model, seed: u64) -> Self {
         match model {
             Model::Threshold(threshold) => {
-                Self::Threshold { sense_range: threshold.sense_range, zones: Zones::new(threshold) }
+                Self::Threshold(Ranges { sense: threshold.sense_range, zones: Zones::new(threshold) })
             }
             Model::Sinr(sinr) => Self::Sinr {
                 propagation: Propagation::new(sinr, seed),
@@ -208,7 +220,7 @@ impl Hearing {
     /// Distance beyond which nothing is sensed, metres.
     fn reach(&self) -> f64 {
         match self {
-            Self::Threshold { sense_range, .. } => *sense_range,
+            Self::Threshold(ranges) => ranges.sense,
             Self::Sinr { propagation, weakest_mw } => propagation.reach(*weakest_mw),
         }
     }
@@ -228,25 +240,25 @@ impl Hearing {
     /// The link from `from` to `to`, unless `to` is out of reach.
     #[inline]
     fn link(&self, from: Site, to: Site) -> Option<Link> {
-        let distance = from.place.distance(to.place);
-        let (power_mw, zone) = match self {
-            // Only ratios of powers matter.
-            // DEVIATION threshold-1: 250 and 550 m; ns-2's powers come to 250.01 and 550.02 m.
-            Self::Threshold { sense_range, zones } => {
-                if distance > *sense_range {
-                    return None;
-                }
-                (PathLoss::NS2.gain(distance), zones.at(distance))
-            }
+        match self {
+            Self::Threshold(ranges) => ranges.link(from, to),
             Self::Sinr { propagation, weakest_mw } => {
+                let distance = from.place.distance(to.place);
                 let power_mw = propagation.mean_power_mw(from, to, distance);
-                if power_mw < *weakest_mw {
-                    return None;
-                }
-                (power_mw, Zone(0))
+                (power_mw >= *weakest_mw).then(|| Link::new(to.node, distance, power_mw, Zone(0)))
             }
-        };
-        Some(Link::new(to.node, distance, power_mw, zone))
+        }
+    }
+}
+
+impl Ranges {
+    /// The same with fixed ranges. Only ratios of powers matter.
+    // DEVIATION threshold-1: 250 and 550 m; ns-2's powers come to 250.01 and 550.02 m.
+    #[inline]
+    fn link(&self, from: Site, to: Site) -> Option<Link> {
+        let distance = from.place.distance(to.place);
+        let link = || Link::new(to.node, distance, TwoRay::NS2.gain(distance), self.zones.at(distance));
+        (distance <= self.sense).then(link)
     }
 }
 

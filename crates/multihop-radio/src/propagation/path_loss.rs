@@ -42,7 +42,7 @@ pub enum PathLoss {
 
 impl PathLoss {
     /// ns-2's radio: the 914 MHz `WaveLAN` card, antennas at 1.5 m.
-    pub const NS2: Self = Self::TwoRay { frequency: 914e6, height: 1.5 };
+    pub const NS2: Self = Self::TwoRay { frequency: NS2_FREQUENCY, height: NS2_HEIGHT };
 
     /// Received / transmitted power at a distance in metres, at most 1.
     ///
@@ -109,21 +109,24 @@ impl PathLoss {
 
 /// Two-ray between antennas at these heights: what does not depend on the distance is computed once.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct TwoRay {
+pub(crate) struct TwoRay {
     friis: f64,
     crossover: f64,
     heights: [f64; 2],
 }
 
 impl TwoRay {
+    /// The same as [`PathLoss::NS2`].
+    pub(crate) const NS2: Self = Self::new(NS2_FREQUENCY, [NS2_HEIGHT; 2]);
+
     #[inline]
-    pub(super) fn new(frequency: f64, heights: [f64; 2]) -> Self {
+    pub(super) const fn new(frequency: f64, heights: [f64; 2]) -> Self {
         Self { friis: friis(frequency), crossover: crossover(frequency, heights), heights }
     }
 
     /// See [`PathLoss::gain`].
     #[inline]
-    pub(super) fn gain(&self, distance: f64) -> f64 {
+    pub(crate) fn gain(&self, distance: f64) -> f64 {
         let gain = if distance <= self.crossover {
             let ratio = self.friis / distance;
             ratio * ratio
@@ -169,16 +172,18 @@ impl Street {
 
 /// The distance where free space and d^-4 meet, metres.
 #[inline]
-pub(super) fn crossover(frequency: f64, heights: [f64; 2]) -> f64 {
+pub(super) const fn crossover(frequency: f64, heights: [f64; 2]) -> f64 {
     heights[0] * heights[1] / friis(frequency)
 }
 
 /// The distance at which Friis' formula gives a gain of 1, metres: wavelength / 4 pi.
 #[inline]
-pub(super) fn friis(frequency: f64) -> f64 {
+pub(super) const fn friis(frequency: f64) -> f64 {
     LIGHT_SPEED / frequency / (4.0 * PI)
 }
 
+const NS2_FREQUENCY: f64 = 914e6;
+const NS2_HEIGHT: f64 = 1.5;
 /// Metres per second, rounded as in ns-2.
 pub(crate) const LIGHT_SPEED: f64 = 3e8;
 
