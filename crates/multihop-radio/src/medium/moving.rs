@@ -60,7 +60,7 @@ impl Moving {
         }
     }
 
-    /// Fills `links` and says where `from` is; `link_between` says whether a node hears it.
+    /// Fills `links`, which are empty, and says where `from` is; `link_between` says whether a node hears it.
     #[inline]
     pub(super) fn links_of(
         &mut self,
@@ -73,7 +73,8 @@ impl Moving {
             self.begin_epoch(now);
         }
         let near = &mut self.near[from.index()];
-        if near.is_empty() {
+        let is_first = near.is_empty();
+        if is_first {
             // The node itself is put at the end, so that an examined list is never empty.
             self.grid.within(self.grid.place(from), self.reach + self.slack, near);
             let itself = near.iter().position(|&node| node == from).expect("it is 0 m away");
@@ -84,29 +85,31 @@ impl Moving {
             near.iter().for_each(|to| prefetch(&self.tracks[to.index()]));
         }
         let place = self.tracks[from.index()].at(now);
-        links.reserve(near.len());
-        let mut kept = 0;
         let mut in_order = true;
         let mut last = 0;
-        for index in 0..near.len() - 1 {
-            let to = near[index];
+        let (_, others) = near.split_last_mut().expect("at least the node itself");
+        for index in 0..others.len() {
+            let to = others[index];
             let hears = Site { node: to, place: self.tracks[to.index()].at(now) };
             let Some(link) = link_between(Site { node: from, place }, hears) else { continue };
             let order = link.order();
+            others.swap(links.len(), index);
             links.push(link);
-            // Nodes move little between two frames, so the link nearly always belongs at the end.
+            // Nodes move little between two frames, so the link nearly always belongs at the end. The first list of an
+            // epoch is in no order.
             if order >= last {
                 last = order;
             } else {
                 in_order = false;
-                put_last_in_order(links);
+                if !is_first {
+                    put_last_in_order(links);
+                }
             }
-            if index != kept {
-                near.swap(kept, index);
-            }
-            kept += 1;
         }
         if !in_order {
+            if is_first {
+                links.sort_unstable_by_key(Link::order);
+            }
             for (slot, link) in near.iter_mut().zip(links.iter()) {
                 *slot = link.to;
             }
