@@ -27,6 +27,9 @@ pub(super) struct Moving {
     asleep: BTreeMap<NodeId, Track>,
 }
 
+/// How many nodes ahead tracks are prefetched. All at once are more than a processor fetches at a time.
+const AHEAD: usize = 8;
+
 /// Slack / reach. A larger value makes epochs longer, and also the lists of candidates.
 const SLACK: f64 = 0.1;
 
@@ -81,8 +84,9 @@ impl Moving {
             let last = near.len() - 1;
             near.swap(itself, last);
         }
-        if self.tracks.len() >= MANY_NODES {
-            near.iter().for_each(|to| prefetch(&self.tracks[to.index()]));
+        let is_large = self.tracks.len() >= MANY_NODES;
+        if is_large {
+            near.iter().take(AHEAD).for_each(|to| prefetch(&self.tracks[to.index()]));
         }
         let place = self.tracks[from.index()].at(now);
         let mut in_order = true;
@@ -90,6 +94,9 @@ impl Moving {
         let (_, others) = near.split_last_mut().expect("at least the node itself");
         for index in 0..others.len() {
             let to = others[index];
+            if is_large && let Some(later) = others.get(index + AHEAD) {
+                prefetch(&self.tracks[later.index()]);
+            }
             let hears = Site { node: to, place: self.tracks[to.index()].at(now) };
             let Some(link) = link_between(Site { node: from, place }, hears) else { continue };
             let order = link.order();
