@@ -246,7 +246,7 @@ def run(command: Sequence[str], options: argparse.Namespace) -> tuple[dict[str, 
     before = processor_seconds()
     done = subprocess.run([*tool, *command], capture_output=True, text=True)
     if done.returncode:
-        sys.exit(done.stderr)
+        sys.exit(f"{command[0]}: exit status {done.returncode}\n{done.stderr}")
     cost = (processor_seconds() - before) * 1e3
     if collected := re.search(r"Collected : (\d+)", done.stderr):
         cost = int(collected[1]) / 1e6

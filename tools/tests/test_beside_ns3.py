@@ -1,6 +1,9 @@
 """The comparison with ns-3: its networks and its table."""
 
+from argparse import Namespace
 from pathlib import Path
+
+import pytest
 
 import beside_ns3
 import multihop
@@ -37,3 +40,10 @@ def test_times_are_those_of_all_runs_and_differences_those_of_pairs() -> None:
         .splitlines()[0]
         .endswith("| ns-3, million instructions | ours, million instructions | times fewer |")
     )
+
+
+def test_a_failed_program_is_named_with_what_it_said() -> None:
+    options = Namespace(instructions=False)
+    script = "echo no such scenario >&2; exit 3"
+    with pytest.raises(SystemExit, match=r"^sh: exit status 3\nno such scenario\n$"):
+        beside_ns3.run(["sh", "-c", script], options)

@@ -252,7 +252,7 @@ impl Hearing {
 }
 
 impl Ranges {
-    /// The same with fixed ranges. Only ratios of powers matter.
+    /// The link from `from` to `to`, unless `to` is out of range. Only ratios of powers matter.
     // DEVIATION threshold-1: 250 and 550 m; ns-2's powers come to 250.01 and 550.02 m.
     #[inline]
     fn link(&self, from: Site, to: Site) -> Option<Link> {
