@@ -6,8 +6,9 @@
     python3 tools/test.py --list      their names
 
 A step that runs tests adds their counts to the total, any other step counts as one. A test that
-cannot run here prints one line that begins with `skipped:` and counts as skipped. The last line is
-always `N passed, N failed, N skipped`.
+cannot run here prints one line that begins with `skipped:` and counts as skipped. What failed is
+repeated at the end with the last lines of its output. The last line is always
+`N passed, N failed, N skipped`.
 """
 
 from __future__ import annotations
@@ -54,7 +55,6 @@ def main(arguments: list[str]) -> int:
         print(f"unknown step {unknown[0]}; allowed: {', '.join(STEPS)}", file=sys.stderr)
         return 2
     total = Counts()
-    failed_steps = []
     names = arguments or list(STEPS)
     with ThreadPoolExecutor(1) as pool:
         beside = {
@@ -63,18 +63,24 @@ def main(arguments: list[str]) -> int:
         for name in names:
             counts = beside[name].result() if name in beside else timed(name, STEPS[name])
             total.add(counts)
-            if counts.failed:
-                failed_steps.append(name)
-    summarise(total, failed_steps)
+    summarise(total)
     return 1 if total.failed else 0
 
 
 @dataclass
+class Failure:
+    """A test or a command that failed."""
+
+    name: str
+    output: Sequence[str]
+
+
+@dataclass
 class Counts:
-    """The counts of a step."""
+    """How many checks of a step passed, and which ones did not."""
 
     passed: int = 0
-    failed: int = 0
+    failed: list[Failure] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
 
     def add(self, other: Counts) -> None:
@@ -117,19 +123,20 @@ def timed(name: str, step: Callable[[], Counts]) -> Counts:
         counts = step()
     except (build.MissingError, OSError) as error:
         show(f"{name}: {error}")
-        counts = Counts(failed=1)
+        counts = Counts(failed=[Failure(name, str(error).splitlines())])
     verdict = "FAILED" if counts.failed else "ok"
     show(f"== {name}: {verdict}, {time.monotonic() - start:.1f} s\n")
     return counts
 
 
-def summarise(total: Counts, failed_steps: Sequence[str]) -> None:
+def summarise(total: Counts) -> None:
     """Print what was skipped, what failed, and the closing line."""
     for reason in total.skipped:
         print(f"skipped: {reason}")
-    if failed_steps:
-        print(f"failed steps: {' '.join(failed_steps)}")
-    print(f"{total.passed} passed, {total.failed} failed, {len(total.skipped)} skipped", flush=True)
+    for failure in total.failed:
+        print(f"failed: {failure.name}")
+        print("".join(f"    {line}\n" for line in failure.output[-30:]), end="")
+    print(f"{total.passed} passed, {len(total.failed)} failed, {len(total.skipped)} skipped", flush=True)
 
 
 def check(*command: str, env: dict[str, str] | None = None) -> Counts:
@@ -137,7 +144,7 @@ def check(*command: str, env: dict[str, str] | None = None) -> Counts:
     code, lines = stream(command, env)
     skipped = [reason for line in lines if (reason := skip_reason(line))]
     if code != 0:
-        return Counts(failed=1, skipped=skipped)
+        return Counts(failed=[Failure(" ".join(command), lines)], skipped=skipped)
     return Counts(skipped=skipped) if skipped else Counts(passed=1)
 
 
@@ -156,21 +163,28 @@ def count_cargo(lines: Sequence[str], code: int) -> Counts:
     counts = Counts()
     skips: dict[tuple[int, str], str] = {}
     binary, test = 0, ""
+    outputs: dict[str, list[str]] = {}
     for line in lines:
         if found := re.match(r"test (.+) \.\.\. ignored(?:, (.*))?$", line):
             counts.skipped.append(f"{found[1]}: {found[2] or 'ignored'}")
-        elif found := re.match(r"---- (\S+) stdout ----$", line):
+        elif found := re.match(r"test (.+) \.\.\. FAILED$", line):
+            counts.failed.append(Failure(found[1], outputs.setdefault(found[1], [])))
+        elif found := re.match(r"---- (.+) stdout ----$", line):
             test = found[1]
         elif reason := skip_reason(line):
             skips.setdefault((binary, test), f"{test}: {reason}")
-        elif found := re.match(r"test result: \w+\. (\d+) passed; (\d+) failed;", line):
+        elif found := re.match(r"test result: \w+\. (\d+) passed;", line):
             counts.passed += int(found[1])
-            counts.failed += int(found[2])
-            binary, test = binary + 1, ""
+            binary, test, outputs = binary + 1, "", {}
+        elif line in ("successes:", "failures:"):
+            test = ""
+        elif test in outputs:
+            outputs[test].append(line)
     counts.passed -= len(skips)
     counts.skipped += skips.values()
-    if code != 0 and counts.failed == 0:
-        counts.failed = 1  # compilation failed, or a test process crashed
+    if code != 0 and not counts.failed:
+        # Compilation failed, or a test process crashed.
+        counts.failed.append(Failure("cargo test", lines))
     return counts
 
 
@@ -202,24 +216,28 @@ def pytest() -> Counts:
     with tempfile.TemporaryDirectory() as directory:
         report = Path(directory) / "report.xml"
         # More than processors: emulations wait for the clock most of the time.
-        code, _ = stream([PYTHON, "-m", "pytest", "--quiet", "--numprocesses=4", f"--junitxml={report}"])
-        return count_pytest(report, code)
+        code, lines = stream([PYTHON, "-m", "pytest", "--quiet", "--numprocesses=4", f"--junitxml={report}"])
+        return count_pytest(report, code, lines)
 
 
-def count_pytest(report: Path, code: int) -> Counts:
+def count_pytest(report: Path, code: int, lines: Sequence[str]) -> Counts:
     """Counts from pytest's XML report."""
     counts = Counts()
     cases = ElementTree.parse(report).iter("testcase") if report.is_file() else []
     for case in cases:
         skip = case.find("skipped")
-        if case.find("failure") is not None or case.find("error") is not None:
-            counts.failed += 1
+        failure = case.find("failure")
+        if failure is None:
+            failure = case.find("error")
+        if failure is not None:
+            text = failure.text or failure.get("message") or ""
+            counts.failed.append(Failure(f"{case.get('classname')}.{case.get('name')}", text.splitlines()))
         elif skip is not None:
             counts.skipped.append(f"{case.get('name')}: {skip.get('message')}")
         else:
             counts.passed += 1
-    if code != 0 and counts.failed == 0:
-        counts.failed = 1
+    if code != 0 and not counts.failed:
+        counts.failed.append(Failure("pytest", lines))
     return counts
 
 
