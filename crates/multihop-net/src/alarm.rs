@@ -121,13 +121,13 @@ mod tests {
         for fine in [false, true] {
             let mut alarm = Alarm::new(fine).unwrap();
             let begun = Instant::now();
-            for ms in [500, 30, 70] {
-                alarm.set(Some(begun + Duration::from_millis(ms))).unwrap();
+            let earliest = Duration::from_millis(30);
+            for wait in [Duration::from_secs(1000), earliest, 2 * earliest] {
+                alarm.set(Some(begun + wait)).unwrap();
             }
             alarm.set(None).unwrap();
             alarm.ring().await;
-            let waited = begun.elapsed();
-            assert!((30..250).contains(&waited.as_millis()), "{waited:?}");
+            assert!(begun.elapsed() >= earliest);
             let again = time::timeout(Duration::from_millis(60), alarm.ring()).await;
             assert!(again.is_err(), "it expires again");
             alarm.set(Some(begun)).unwrap();

@@ -432,6 +432,15 @@ fn forged_messages_fill_no_memory_and_cause_no_storm() {
     assert!(stats.counters.out_of_order > 0, "nothing forged was taken: {stats:?}");
 }
 
+/// Whether somebody reads this port: otherwise, the host reports an error soon.
+fn is_read(port: SocketAddr) -> bool {
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    socket.connect(port).unwrap();
+    socket.send(b"nonsense").unwrap();
+    socket.set_read_timeout(Some(std::time::Duration::from_millis(100))).unwrap();
+    socket.recv(&mut [0]).unwrap_err().kind() != std::io::ErrorKind::ConnectionRefused
+}
+
 #[test]
 fn the_commands_transfer_a_file() {
     for (name, parameter) in [("stop-and-wait", "segment=1000"), ("mesh", "backlog=0.5")] {
@@ -446,9 +455,7 @@ fn the_commands_transfer_a_file() {
         let send = ["send", file.to_str().unwrap(), &to];
         thread::scope(|scope| {
             let receiver = scope.spawn(|| run(&[&receive[..], &shared].concat()));
-            while UdpSocket::bind(at).is_ok() && !receiver.is_finished() {
-                thread::sleep(std::time::Duration::from_millis(5));
-            }
+            while !is_read(at) && !receiver.is_finished() {}
             assert_eq!(run(&[&send[..], &shared].concat()), 0, "{name}");
             assert_eq!(receiver.join().unwrap(), 0, "{name}");
         });

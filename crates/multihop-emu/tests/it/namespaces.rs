@@ -4,6 +4,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use multihop_emu::{Chain, Path, Settings};
+use nix::sys::socket::{setsockopt, sockopt};
+
+/// A busy machine may do nothing for a second.
+const LIMIT: Duration = Duration::from_secs(30);
 
 /// The created object; `None` if this machine does not allow it.
 #[expect(clippy::print_stdout, reason = "the test runner counts skipped tests by this line")]
@@ -33,9 +37,7 @@ fn a_path_carries_tcp_at_its_rate() {
     stream.write_all(&[7; 500_000]).unwrap();
     drop(stream);
     assert_eq!(server.join().unwrap(), 500_000);
-    // 0.5 s at the rate, with headers, a slow start and this machine's load.
-    let seconds = begin.elapsed().as_secs_f64();
-    assert!((0.5..2.0).contains(&seconds), "{seconds} s");
+    assert!(begin.elapsed() >= Duration::from_millis(500), "{:?}", begin.elapsed());
     assert!(path.counters()[0].bytes > 500_000);
 }
 
@@ -44,9 +46,11 @@ fn a_router_without_a_route_sends_icmp_unreachable() {
     let Some(chain) = possible(Chain::new(3)) else { return };
     let address = (chain.address(), 7000);
     let far = chain.hosts[3].run(|| UdpSocket::bind(address)).unwrap().unwrap();
-    far.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
+    far.set_read_timeout(Some(LIMIT)).unwrap();
     let near = chain.hosts[0].run(|| UdpSocket::bind("10.0.0.1:0")).unwrap().unwrap();
-    near.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
+    near.set_read_timeout(Some(LIMIT)).unwrap();
+    // Linux tells programs of it that ask for such errors.
+    setsockopt(&near, sockopt::Ipv4RecvErr, &true).unwrap();
     near.connect(address).unwrap();
 
     let mut buffer = [0; 10];
@@ -54,8 +58,7 @@ fn a_router_without_a_route_sends_icmp_unreachable() {
     assert_eq!(far.recv(&mut buffer).unwrap(), 6);
     chain.lose_route(1).unwrap();
     near.send(b"lost").unwrap();
-    far.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
-    assert_eq!(far.recv(&mut buffer).unwrap_err().kind(), ErrorKind::WouldBlock);
+    assert_eq!(near.recv(&mut buffer).unwrap_err().kind(), ErrorKind::NetworkUnreachable);
     chain.restore_route(1).unwrap();
     near.send(b"after").unwrap();
     assert_eq!(far.recv(&mut buffer).unwrap(), 5);

@@ -8,7 +8,8 @@ use std::time::Duration;
 use multihop_net::bridge::{Bridge, BridgeListener};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::loopback::{LOCAL, pair, pattern, plain, within};
+use crate::loopback::{LOCAL, pair, pattern, plain};
+use crate::run;
 
 /// A bridged caller, its descriptor, and the listener's stream.
 async fn bridged() -> (Bridge, UnixStream, multihop_net::TpaStream) {
@@ -19,7 +20,7 @@ async fn bridged() -> (Bridge, UnixStream, multihop_net::TpaStream) {
 
 #[test]
 fn a_program_writes_shuts_down_and_reads() {
-    within(10, async {
+    run(async {
         let (bridge, mut program, mut answerer) = bridged().await;
         let there = pattern(300_000);
         let data = there.clone();
@@ -43,7 +44,7 @@ fn a_program_writes_shuts_down_and_reads() {
 
 #[test]
 fn data_written_before_the_descriptor_was_closed_arrives() {
-    within(10, async {
+    run(async {
         let (bridge, mut program, mut answerer) = bridged().await;
         program.write_all(&pattern(100_000)).unwrap();
         drop(program);
@@ -56,7 +57,7 @@ fn data_written_before_the_descriptor_was_closed_arrives() {
 
 #[test]
 fn a_reset_is_reported_before_the_descriptor_closes() {
-    within(10, async {
+    run(async {
         let (bridge, mut program, answerer) = bridged().await;
         answerer.abort();
         let end = tokio::task::spawn_blocking(move || program.read(&mut [0; 10]).unwrap()).await.unwrap();
@@ -67,7 +68,7 @@ fn a_reset_is_reported_before_the_descriptor_closes() {
 
 #[test]
 fn a_program_that_does_not_read_stops_the_sender() {
-    within(10, async {
+    run(async {
         let (_bridge, program, mut answerer) = bridged().await;
         let flood = vec![0; 4_000_000];
         let sending = tokio::time::timeout(Duration::from_millis(500), answerer.write_all(&flood)).await;

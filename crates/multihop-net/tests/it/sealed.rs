@@ -2,7 +2,6 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::time::Duration;
 
 use multihop_core::Rng;
 use multihop_net::{
@@ -12,7 +11,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UdpSocket;
 use tokio::sync::oneshot;
 
-use super::loopback::{LOCAL, pattern, within};
+use crate::loopback::{LOCAL, pattern};
+use crate::run;
 
 fn token(n: u8) -> Config {
     Config::new(Security::Token(Token::from_bytes([n; 15])))
@@ -49,17 +49,15 @@ async fn echo(listens: Config, calls: &Config) -> io::Result<(TpaStream, TpaStre
     Ok((stream, answers.await??))
 }
 
-/// The error of a caller, and the time until then.
-async fn fails(listens: Config, calls: &Config) -> (io::Error, Duration) {
+/// The error of a caller.
+async fn fails(listens: Config, calls: &Config) -> io::Error {
     let listener = TpaListener::bind(LOCAL, listens).await.unwrap();
-    let began = std::time::Instant::now();
-    let error = TpaStream::connect(listener.local_addr(), calls).await.unwrap_err();
-    (error, began.elapsed())
+    TpaStream::connect(listener.local_addr(), calls).await.unwrap_err()
 }
 
 #[test]
 fn with_a_token_no_end_has_a_key() {
-    within(10, async {
+    run(async {
         let (caller, answerer) = echo(token(1), &token(1)).await.unwrap();
         assert_eq!((caller.peer_key(), answerer.peer_key()), (None, None));
     });
@@ -67,7 +65,7 @@ fn with_a_token_no_end_has_a_key() {
 
 #[test]
 fn with_keys_each_end_knows_the_other() {
-    within(10, async {
+    run(async {
         let (caller, answerer) = echo(keys(1, Peers::Any), &keys(2, Peers::Exactly(key(1)))).await.unwrap();
         assert_eq!((caller.peer_key(), answerer.peer_key()), (Some(key(1)), Some(key(2))));
     });
@@ -75,7 +73,7 @@ fn with_keys_each_end_knows_the_other() {
 
 #[test]
 fn a_security_mismatch_gives_a_clear_error() {
-    within(20, async {
+    run(async {
         let any = || keys(1, Peers::Any);
         let plain = || Config::new(Security::Plain);
         let cases = [
@@ -86,17 +84,16 @@ fn a_security_mismatch_gives_a_clear_error() {
             (token(1), plain(), io::ErrorKind::ConnectionRefused, "no plain connections"),
         ];
         for (listens, calls, kind, part) in cases {
-            let (error, took) = fails(listens, &calls).await;
+            let error = fails(listens, &calls).await;
             assert_eq!(error.kind(), kind, "{error}");
             assert!(error.to_string().contains(part), "{error}");
-            assert!(took < Duration::from_secs(3), "{took:?}");
         }
     });
 }
 
 #[test]
 fn a_listener_refuses_unknown_keys() {
-    within(10, async {
+    run(async {
         let peers = Peers::Authorized(AuthorizedKeys::in_memory([key(2)]));
         echo(keys(1, peers.clone()), &keys(2, Peers::Any)).await.unwrap();
         let error = echo(keys(1, peers), &keys(3, Peers::Any)).await.unwrap_err();
@@ -107,7 +104,7 @@ fn a_listener_refuses_unknown_keys() {
 
 #[test]
 fn a_key_learnt_at_first_contact_authorises_nobody() {
-    within(10, async {
+    run(async {
         let known = KnownPeers::in_memory();
         known.remember("127.0.0.1:7000", key(2)).unwrap();
         let bound = TpaListener::bind(LOCAL, keys(1, Peers::Known(known.clone()))).await;
@@ -120,7 +117,7 @@ fn a_key_learnt_at_first_contact_authorises_nobody() {
 
 #[test]
 fn the_key_of_a_first_contact_is_stored_and_a_changed_one_is_an_error() {
-    within(10, async {
+    run(async {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("known_peers");
         let calls = || keys(9, Peers::Known(KnownPeers::load(&file).unwrap()));
@@ -175,7 +172,7 @@ async fn forward_with_forgeries(
 
 #[test]
 fn garbage_on_a_socket_does_not_disturb_a_transfer() {
-    within(30, async {
+    run(async {
         let listener = TpaListener::bind(LOCAL, token(1)).await.unwrap();
         let socket = UdpSocket::bind(LOCAL).await.unwrap();
         let between = socket.local_addr().unwrap();

@@ -8,7 +8,8 @@ use std::process::{Command, Output, Stdio};
 use multihop_net::{Config, Identity, Peers, PublicKey, Security, Token, TpaListener};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use super::loopback::{LOCAL, pattern, within};
+use crate::loopback::{LOCAL, pattern};
+use crate::run;
 
 #[test]
 fn a_second_implementation_can_connect_with_a_token() {
@@ -35,7 +36,7 @@ fn talk(config: Config, secret: String, key: Option<PublicKey>) {
         println!("skipped: no python3");
         return;
     }
-    within(40, async {
+    run(async {
         let listener = TpaListener::bind(LOCAL, config).await.unwrap();
         let addr = listener.local_addr();
         let caller = tokio::task::spawn_blocking(move || call(addr, &secret));

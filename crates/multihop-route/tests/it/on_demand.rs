@@ -45,7 +45,7 @@ fn hosts_with_ping<const N: usize>() -> Option<[Host; N]> {
 fn pings(host: &Host, to: IpAddr, count: u32) -> bool {
     let count = count.to_string();
     let to = to.to_string();
-    let ping = || Command::new("ping").args(["-c", &count, "-i", "0.2", "-W", "3", &to]).output();
+    let ping = || Command::new("ping").args(["-c", &count, "-i", "0.2", "-W", "20", &to]).output();
     let output = host.namespace.run(ping).unwrap().unwrap();
     String::from_utf8_lossy(&output.stdout).contains(&format!(" {count} received"))
 }
@@ -135,7 +135,7 @@ fn a_host_that_nobody_knows_is_reported_to_the_program_that_asks_for_it() {
         // Linux tells programs of it that ask for such errors.
         setsockopt(&socket, sockopt::Ipv4RecvErr, &true).unwrap();
         socket.connect((address(9, 9), 9)).unwrap();
-        socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         socket.send(b"data").unwrap();
         let begun = Instant::now();
         (socket.recv(&mut [0; 8]).unwrap_err(), begun.elapsed())

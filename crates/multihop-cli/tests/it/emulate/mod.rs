@@ -101,7 +101,7 @@ pub(super) fn json(text: &str) -> Value {
 pub(super) fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let begin = Instant::now();
     while !holds() {
-        assert!(begin.elapsed() < Duration::from_secs(30), "{what} did not happen");
+        assert!(begin.elapsed() < Duration::from_secs(60), "{what} did not happen");
         std::thread::sleep(Duration::from_millis(20));
     }
 }

@@ -118,5 +118,5 @@ fn until(mut is_so: impl FnMut() -> bool) {
 }
 
 /// Long enough on a busy machine.
-const SOON: Duration = Duration::from_secs(30);
+const SOON: Duration = Duration::from_secs(60);
 const UNPROTECTED: &str = "--plain: no protection: anybody on the path can read and modify the traffic\n";

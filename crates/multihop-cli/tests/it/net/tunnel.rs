@@ -50,7 +50,8 @@ fn nginx(folder: &Folder) -> Option<(Running, u16)> {
     let file = folder.path().join("nginx.conf");
     let mut command = Command::new(program("nginx")?);
     let running = Running::of(command.args(["-e", "stderr", "-c"]).arg(file), folder);
-    until(|| TcpStream::connect(("127.0.0.1", port)).is_ok());
+    // It listens before it writes this.
+    until(|| folder.path().join("pid").exists());
     Some((running, port))
 }
 
@@ -69,7 +70,10 @@ fn fetch(size: usize, cut: Duration) -> Option<Duration> {
     let curl = program("curl")?;
     let contents: Vec<u8> = (0..size).map(|n| (n ^ (n >> 8) ^ (n >> 16)).to_le_bytes()[0]).collect();
     fs::write(folder.path().join("large"), &contents).unwrap();
-    let tunnel = Tunnel::new(&folder, &["--socks", "0"], "localhost:*", Settings::default());
+    // Slow enough to be cut in the middle.
+    let rate = Some(80_000_000);
+    let tunnel =
+        Tunnel::new(&folder, &["--socks", "0"], "localhost:*", Settings { rate, ..Settings::default() });
     let begin = Instant::now();
     let url = format!("http://localhost:{port}/large");
     let args = ["-s", "-S", "--socks5-hostname", &tunnel.local, "-o", "got", &url];
@@ -180,8 +184,8 @@ fn a_key_stroke_is_echoed_soon() {
         "round trip of a key over a path of 20 ms: 10% {tenth:.1?}, median {median:.1?}, 90% {ninety:.1?}"
     );
     assert!(median >= Duration::from_millis(20));
-    // A key that waits for more data or for an ACK would always wait; on a busy machine only some do.
-    assert!(tenth < Duration::from_millis(50), "{times:.1?}");
+    // A key that waits for more data or for an ACK would always wait; on a busy machine not every one does.
+    assert!(times[0] < Duration::from_millis(50), "{times:.1?}");
 }
 
 #[test]
