@@ -4,7 +4,6 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::process::ChildStderr;
 
 use multihop_emu::{Relay, Settings};
 
@@ -118,7 +117,7 @@ fn a_patience_shorter_than_a_pause_of_the_input_is_no_failure() {
     let mut sender = send(&folder, "-", &receiver.address());
     let mut input = sender.child.stdin.take().unwrap();
     input.write_all(b"a pause ").unwrap();
-    std::thread::sleep(Duration::from_secs(6));
+    thread::sleep(Duration::from_secs(6));
     input.write_all(b"and the end").unwrap();
     drop(input);
     sender.succeeds();
@@ -184,9 +183,7 @@ fn a_piped_transfer_shows_its_progress_if_it_is_asked_to() {
     let last = said.stderr.lines().last().unwrap();
     assert!(last.starts_with("300 of 300 files, ") && last.contains(" (100%), "), "{said:?}");
     assert!(last.ends_with("/s, 0 s left"), "{said:?}");
-    receiver.interrupt();
-    let said = receiver.end(SOON);
-    assert!(said.stderr.contains("300 of 300 files, "), "{said:?}");
+    receiver.complains("300 of 300 files, ");
 }
 
 #[test]
@@ -286,12 +283,11 @@ fn an_interruption_ends_both_ends_at_once() {
     assert_eq!((said.code, said.stdout.as_str()), (Some(130), ""));
     assert!(said.stderr.ends_with("multihop: interrupted\n"), "{said:?}");
     // The receiver has noticed, and serves the next sender.
+    receiver.complains("connection lost: connection reset by the peer");
     let (part, _) = unfinished(&folder).unwrap();
     until(|| File::open(&part).unwrap().try_lock().is_ok());
     receiver.interrupt();
-    let said = receiver.end(SOON);
-    assert_eq!(said.code, Some(130));
-    assert!(said.stderr.contains("connection lost: connection reset by the peer"), "{said:?}");
+    assert_eq!(receiver.end(SOON).code, Some(130));
 }
 
 /// A large file through a relay that is silent for a while; the output of both ends.
@@ -313,7 +309,7 @@ fn with_silence(name: &str, silence: Duration, patience: &str) -> (Folder, [Said
     let sent = sender.end(SOON + silence);
     if sent.code != Some(0) {
         // It waits for the sender to try again, which does not happen.
-        until(|| File::open(unfinished(&folder).unwrap().0).unwrap().try_lock().is_ok());
+        receiver.complains(": connection lost: ");
         receiver.interrupt();
     }
     let received = receiver.end(SOON);
@@ -407,9 +403,7 @@ fn only_a_peer_with_a_known_key_can_send() {
     fs::write(folder.path().join("seen"), format!("{to} {theirs}\n")).unwrap();
     let said = send("theirs", &["--known-peers", "seen"]);
     assert!(said.stderr.contains(&format!("THE KEY OF {to} HAS CHANGED")), "{said:?}");
-    receiver.interrupt();
-    let said = receiver.end(SOON);
-    assert!(said.stderr.contains(&format!("key={others}")), "{said:?}");
+    receiver.complains(&format!("key={others}"));
 }
 
 #[test]
@@ -442,45 +436,41 @@ fn a_full_disk_is_reported_at_both_ends() {
     assert_eq!(said.code, Some(1));
     let reason = "cannot write 'large': File too large (os error 27)\n";
     assert!(said.stderr.ends_with(&format!("multihop: the peer gave up: {reason}")), "{said:?}");
-    receiver.interrupt();
-    let said = receiver.end(SOON);
-    assert!(said.stderr.contains(reason), "{said:?}");
+    receiver.complains(reason.trim_end());
     assert!(!folder.path().join("inbox/large").exists());
 
-    let mut command = Command::new(env!("CARGO_BIN_EXE_multihop"));
-    command.args(["recv", "--to", "-", "--plain", "--listen", "127.0.0.1:0"]).current_dir(folder.path());
     let full = File::options().write(true).open("/dev/full").unwrap();
-    let mut receiver = command.stdout(full).stderr(Stdio::piped()).spawn().unwrap();
-    let (to, _errors) = told(receiver.stderr.take().unwrap());
+    let (mut receiver, to) = writes_to(full.into(), &folder);
     let said = send(&folder, "large", &to).end(SOON);
     assert!(said.stderr.ends_with("No space left on device (os error 28)\n"), "{said:?}");
     assert_eq!(receiver.wait().unwrap().code(), Some(1));
 }
 
-/// The address of a receiver that writes to standard output, and the rest of its messages.
-fn told(stderr: ChildStderr) -> (String, BufReader<ChildStderr>) {
-    let mut errors = BufReader::new(stderr);
-    let [mut first, mut second] = [String::new(), String::new()];
-    errors.read_line(&mut first).unwrap();
-    errors.read_line(&mut second).unwrap();
-    assert_eq!(first, UNPROTECTED);
-    (second.trim().strip_prefix("listening on ").unwrap().to_owned(), errors)
+/// A receiver that writes to this standard output, and its address.
+fn writes_to(stdout: Stdio, folder: &Folder) -> (Child, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_multihop"));
+    command.args(["recv", "--to", "-", "--plain", "--listen", "127.0.0.1:0", "--quiet"]);
+    command.current_dir(folder.path());
+    let errors = File::create(folder.path().join("errors")).unwrap();
+    let receiver = command.stdout(stdout).stderr(errors).spawn().unwrap();
+    until(|| folder.read("errors").matches('\n').count() == 2);
+    let said = folder.read("errors");
+    let to = said.strip_prefix(UNPROTECTED).unwrap().trim().strip_prefix("listening on ").unwrap();
+    (receiver, to.to_owned())
 }
 
 #[test]
 fn from_a_pipe_into_a_pipe() {
     let folder = Folder::new("pipe");
-    let args = ["recv", "--to", "-", "--plain", "--listen", "127.0.0.1:0", "--quiet"];
-    let mut receiver = Running::new(&folder, &args);
-    let (to, _errors) = told(receiver.child.stderr.take().unwrap());
+    let (mut receiver, to) = writes_to(Stdio::piped(), &folder);
     let mut sender = send(&folder, "-", &to);
     let text = "a line\n".repeat(50_000);
     sender.child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
     let mut arrived = String::new();
-    receiver.stdout.read_to_string(&mut arrived).unwrap();
+    receiver.stdout.take().unwrap().read_to_string(&mut arrived).unwrap();
     assert!(arrived == text);
     sender.succeeds();
-    assert!(receiver.child.wait().unwrap().success());
+    assert!(receiver.wait().unwrap().success());
 }
 
 #[test]

@@ -10,6 +10,8 @@ mod tunnel;
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::Folder;
@@ -18,6 +20,9 @@ use super::Folder;
 struct Running {
     child: Child,
     stdout: BufReader<ChildStdout>,
+    errors: Arc<Mutex<String>>,
+    /// Ends when all of them have been read.
+    errors_end: Option<JoinHandle<()>>,
 }
 
 /// Exit code and output of a command.
@@ -40,7 +45,22 @@ impl Running {
         let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = piped.spawn().unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap());
-        Self { child, stdout }
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
+        let errors = Arc::new(Mutex::new(String::new()));
+        let read = Arc::clone(&errors);
+        let errors_end = Some(thread::spawn(move || {
+            let mut line = String::new();
+            while stderr.read_line(&mut line).unwrap() > 0 {
+                read.lock().unwrap().push_str(&line);
+                line.clear();
+            }
+        }));
+        Self { child, stdout, errors, errors_end }
+    }
+
+    /// Waits for a line in its error output.
+    fn complains(&self, part: &str) {
+        until(|| self.errors.lock().unwrap().lines().any(|line| line.contains(part)));
     }
 
     fn line(&mut self) -> String {
@@ -80,15 +100,16 @@ impl Running {
             match self.child.try_wait().unwrap() {
                 Some(status) => break Some(status),
                 None if begin.elapsed() > limit => break None,
-                None => std::thread::sleep(Duration::from_millis(10)),
+                None => thread::sleep(Duration::from_millis(10)),
             }
         };
         if status.is_none() {
             self.kill();
         }
-        let [mut stdout, mut stderr] = [String::new(), String::new()];
+        let mut stdout = String::new();
         self.stdout.read_to_string(&mut stdout).unwrap();
-        self.child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+        self.errors_end.take().unwrap().join().unwrap();
+        let stderr = self.errors.lock().unwrap().clone();
         assert!(status.is_some(), "still running: {stdout:?} {stderr:?}");
         Said { code: status.and_then(|status| status.code()), stdout, stderr }
     }
@@ -113,7 +134,7 @@ fn until(mut is_so: impl FnMut() -> bool) {
     let begin = Instant::now();
     while !is_so() {
         assert!(begin.elapsed() < SOON, "the condition does not hold in time");
-        std::thread::sleep(Duration::from_millis(5));
+        thread::sleep(Duration::from_millis(5));
     }
 }
 
