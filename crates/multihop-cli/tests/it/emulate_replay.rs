@@ -4,7 +4,7 @@
 use super::emulate::{folder, is_possible, json, ran};
 use super::{code, multihop, stderr, stdout};
 
-/// The receiver walks out of reach after two seconds.
+/// The receiver walks out of reach after four seconds.
 const WALKS_AWAY: &str = "\
 name = \"walks-away\"
 duration = 20.0
@@ -13,7 +13,7 @@ kind = \"chain\"
 hops = 1
 [mobility]
 kind = \"waypoints\"
-waypoints = [[], [[2.0, 200.0, 0.0], [2.1, 900.0, 0.0]]]
+waypoints = [[], [[4.0, 200.0, 0.0], [4.1, 900.0, 0.0]]]
 [mac]
 arp = \"queueing\"
 [[program]]
@@ -37,7 +37,7 @@ while True:
         break
     except OSError: time.sleep(0.1)
 s.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 16384)
-s.settimeout(3)
+s.settimeout(10)
 try: s.sendall(bytes(4_000_000))
 except TimeoutError: raise SystemExit(\"the transfer failed\")
 ";
@@ -72,8 +72,8 @@ fn a_recorded_transfer_that_failed_fails_again_in_the_simulator() {
     let arrived: Vec<_> = found.iter().filter(data).collect();
     let bytes: u64 = arrived.iter().map(|packet| packet.3).sum();
     assert!((1..4_000_000).contains(&bytes), "{bytes} bytes arrived");
-    assert!(arrived.iter().all(|packet| packet.1 < 2.1), "data arrived after the walk");
-    let later = found.iter().filter(|packet| packet.0 == "s" && packet.2 == "0" && packet.1 > 2.1).count();
+    assert!(arrived.iter().all(|packet| packet.1 < 4.1), "data arrived after the walk");
+    let later = found.iter().filter(|packet| packet.0 == "s" && packet.2 == "0" && packet.1 > 4.1).count();
     assert!(later > 0, "the sender tried no more");
     let result = json(stdout(&again));
     assert!(result["mac"]["drops"].as_u64().unwrap() > 0, "the reason: the MAC reached nobody: {result}");
