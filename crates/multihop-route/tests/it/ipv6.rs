@@ -53,10 +53,12 @@ fn hosts_in_a_line_reach_each_other_until_their_daemons_end() {
     });
     assert_eq!(line[1].parameter("ipv6/conf/all/forwarding"), "1");
     assert!(line[0].routes().iter().all(|route| route.destination.0.is_ipv6()));
-    let status = line[0].status_of(Family::Ipv6).unwrap();
-    assert_eq!(status["main_address"], "fd00:0:0:1::1");
-    assert_eq!(status["routes"]["fd00:0:0:2::3/128"]["via"], "fd00:0:0:1::2");
-    assert_eq!(status["neighbours"][0]["symmetric"], true);
+    eventually("the status", || {
+        let status = line[0].status_of(Family::Ipv6).unwrap();
+        status["main_address"] == "fd00:0:0:1::1"
+            && status["routes"]["fd00:0:0:2::3/128"]["via"] == "fd00:0:0:1::2"
+            && status["neighbours"][0]["symmetric"] == true
+    });
     assert!(line[0].status().is_none(), "there is no daemon of IPv4");
     for host in &mut line {
         host.end().unwrap();

@@ -42,8 +42,9 @@ pub(crate) fn quick(interfaces: &[&str]) -> Config {
     let olsr = olsr::Config {
         hello_interval,
         tc_interval: Time::from_millis(300),
-        neighbour_hold: Time::from_millis(800),
-        topology_hold: Time::from_millis(1200),
+        // A busy machine may do nothing for a second.
+        neighbour_hold: Time::from_millis(2400),
+        topology_hold: Time::from_millis(3600),
         max_jitter: Time::from_millis(50),
         ..olsr::Config::rfc()
     };
