@@ -455,7 +455,9 @@ fn the_commands_transfer_a_file() {
         let send = ["send", file.to_str().unwrap(), &to];
         thread::scope(|scope| {
             let receiver = scope.spawn(|| run(&[&receive[..], &shared].concat()));
-            while !is_read(at) && !receiver.is_finished() {}
+            while !is_read(at) && !receiver.is_finished() {
+                thread::sleep(std::time::Duration::from_millis(5));
+            }
             assert_eq!(run(&[&send[..], &shared].concat()), 0, "{name}");
             assert_eq!(receiver.join().unwrap(), 0, "{name}");
         });

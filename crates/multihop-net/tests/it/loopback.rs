@@ -184,11 +184,13 @@ fn a_taken_port_is_addr_in_use() {
 /// The host reports the closed port by ICMP, so there is no timeout.
 #[test]
 #[cfg(target_os = "linux")]
-fn a_closed_port_is_connection_refused() {
+fn a_closed_port_is_connection_refused_at_once() {
     run(async {
+        let mut config = plain();
+        config.transport.syn_wait = multihop_core::Duration::from_secs(1000);
         for local in [LOCAL, LOCAL_6] {
             let closed = std::net::UdpSocket::bind(local).unwrap().local_addr().unwrap();
-            let error = TpaStream::connect(closed, &plain()).await.unwrap_err();
+            let error = TpaStream::connect(closed, &config).await.unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused, "{error}");
         }
     });
@@ -267,7 +269,7 @@ fn a_peer_that_is_gone_is_an_error_in_seconds_and_costs_no_time_until_then() {
         let (elapsed, spent) = (begun.elapsed(), thread_seconds() - cpu);
         assert!(elapsed > Duration::from_secs(2), "{elapsed:?} is too soon");
         assert!(stream.stats().notices > 1);
-        assert!(spent < elapsed.as_secs_f64() / 2.0, "{spent} s of CPU time in {elapsed:?}");
+        assert!(spent < 0.3, "{spent} s of CPU time in {elapsed:?}");
     };
     // A driver that is never idle blocks its thread, including time limits.
     let (done, ended) = std::sync::mpsc::channel();

@@ -335,11 +335,9 @@ fn a_transfer_survives_a_path_failure_of_a_minute() {
 
 #[test]
 fn a_longer_path_failure_ends_both_ends_in_time() {
-    // Much shorter than the failure.
-    let limit = Duration::from_secs(1000);
     let begin = Instant::now();
-    let (folder, [sent, received]) = with_silence("long-silence", limit, "2");
-    assert!(begin.elapsed() < limit / 2);
+    let (folder, [sent, received]) = with_silence("long-silence", Duration::from_secs(1000), "2");
+    assert!(begin.elapsed() < SOON);
     assert_eq!(sent.code, Some(1));
     assert!(sent.stderr.starts_with("multihop: connection lost: "), "{sent:?}");
     assert!(received.stderr.contains(": connection lost: "), "{received:?}");

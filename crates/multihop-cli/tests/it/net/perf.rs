@@ -156,9 +156,9 @@ fn udp_has_a_rate_losses_and_jitter() {
         assert!(found["jitter_ms"].as_f64().unwrap() >= 0.0);
         assert_eq!(bytes(&document, way), 60 * 1400);
     }
-    let said = measure("perf-udp-lines", &["-u", "-P", "2", "--time", "0.2", "--reverse"]).1;
-    // 18 of each at 1 Mb/s, fewer if the last ones would be late.
-    let sent = said.split_once("lost: 0 of ").unwrap().1.split(' ').next().unwrap();
-    assert!((2..=36).contains(&sent.parse().unwrap()), "{said}");
+    // 18 of each at 1 Mb/s; on a busy machine the last ones would sometimes be late, and are not sent.
+    let measured = || measure("perf-udp-lines", &["-u", "-P", "2", "--time", "0.2", "--reverse"]).1;
+    let is_whole = |said: &String| said.contains("lost: 0 of 36 datagrams (0.00%); ");
+    let said = (0..10).map(|_| measured()).find(is_whole).expect("all of them once in ten times");
     assert!(said.lines().any(|line| line.starts_with("[SUM]") && line.contains("jitter")), "{said}");
 }

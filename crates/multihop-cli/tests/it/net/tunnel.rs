@@ -184,8 +184,8 @@ fn a_key_stroke_is_echoed_soon() {
         "round trip of a key over a path of 20 ms: 10% {tenth:.1?}, median {median:.1?}, 90% {ninety:.1?}"
     );
     assert!(median >= Duration::from_millis(20));
-    // A key that waits for more data or for an ACK would always wait; on a busy machine not every one does.
-    assert!(times[0] < Duration::from_millis(50), "{times:.1?}");
+    // A key that waits for more data or for an ACK would always wait; on a busy machine only some do.
+    assert!(tenth < Duration::from_millis(50), "{times:.1?}");
 }
 
 #[test]
