@@ -8,6 +8,7 @@ python3 tools/build.py profile command package
                                   the command and the package, faster by a profile of the simulator's own runs
 python3 tools/build.py web        only the pages of multihop view and multihop route, into web/dist
 python3 tools/build.py docs       the documentation site, into out/site, with the package in .venv
+python3 tools/build.py lock       renew tools/locks: the newest wheels that pyproject.toml allows, with hashes
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = Path(os.environ.get("MULTIHOP_VENV", ROOT / ".venv"))
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 WEB = ROOT / "web"
+LOCK, LOCK_DOCS = LOCKS = (ROOT / "tools/locks/dev.txt", ROOT / "tools/locks/docs.txt")
+"""Wheels with their hashes, for every platform: of the package and its tests; of the documentation site."""
 WASM = "wasm32-unknown-unknown"
 OLDEST_NODE = 20
 
@@ -40,6 +43,7 @@ def main(arguments: list[str]) -> int:
         "package": package,
         "web": web,
         "docs": docs,
+        "lock": lock,
     }
     unknown = [name for name in arguments if name not in steps]
     if unknown:
@@ -59,14 +63,34 @@ def main(arguments: list[str]) -> int:
 def venv() -> None:
     """Make .venv with everything that building and testing the package needs."""
     stamp = VENV / "installed"
-    wanted = requirements()
-    digest = hashlib.sha256("\n".join([sys.version, *wanted]).encode()).hexdigest()
+    digest = hashlib.sha256(sys.version.encode() + LOCK.read_bytes()).hexdigest()
     if stamp.is_file() and stamp.read_text() == digest:
         return
     make_venv()
     print(f"installing the Python tools into {shown(VENV)}", flush=True)
-    pip("install", "--quiet", "--only-binary", ":all:", *wanted)
+    install_locked(LOCK)
     stamp.write_text(digest)
+
+
+def install_locked(lock: Path) -> None:
+    """Install the wheels of a lock file; pip refuses any whose hash is not in it."""
+    pip("install", "--quiet", "--only-binary", ":all:", "--require-hashes", "--requirement", lock)
+
+
+def lock() -> None:
+    """Renew the lock files: one resolution for every platform and Python that the package supports."""
+    if not bin_dir().is_dir():
+        make_venv()
+    tool = VENV / "lock"
+    pip("install", "--quiet", "--only-binary", ":all:", "--upgrade", "--target", tool, "uv")
+    python = pyproject()["project"]["requires-python"].removeprefix(">=")
+    options = ["--universal", "--python-version", python, "--generate-hashes", "--no-annotate", "--no-header"]
+    options += ["--only-binary", ":all:", "--upgrade", "--quiet"]
+    for file, wanted in zip(LOCKS, (requirements(), optional("docs")), strict=True):
+        # Both are installed into one environment.
+        constraints = ["--constraint", LOCK] if file != LOCK else []
+        words = [tool / "bin/uv", "pip", "compile", *options, *constraints, "--output-file", file, "-"]
+        subprocess.run(words, input="\n".join(wanted), text=True, check=True)
 
 
 def profile() -> None:
@@ -128,11 +152,11 @@ def docs() -> None:
 def install_docs() -> None:
     """Install what the documentation site needs into .venv."""
     venv()
-    stamp, wanted = VENV / "installed-docs", optional("docs")
-    if not stamp.is_file() or stamp.read_text() != "\n".join(wanted):
+    stamp, wanted = VENV / "installed-docs", LOCK_DOCS.read_text()
+    if not stamp.is_file() or stamp.read_text() != wanted:
         print(f"installing the tools of the documentation site into {shown(VENV)}", flush=True)
-        pip("install", "--quiet", "--only-binary", ":all:", *wanted)
-        stamp.write_text("\n".join(wanted))
+        install_locked(LOCK_DOCS)
+        stamp.write_text(wanted)
 
 
 def web_if_possible() -> None:

@@ -356,7 +356,8 @@ STEPS: dict[str, Callable[[], Counts]] = {
     "pytest": pytest,
     "web": web,
     "site": site,
-    "licences": script("check_licences"),
+    "supply": script("check_supply"),
+    "advisories": lambda: check(sys.executable, "tools/check_supply.py", "advisories"),
 }
 
 BESIDE = ("fuzz", "wheel", "web")

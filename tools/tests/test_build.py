@@ -1,8 +1,10 @@
 """The steps of the build."""
 
+import re
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 import build
 
@@ -15,3 +17,29 @@ def test_a_folder_with_a_blank_is_refused_before_anything_is_built(
     assert build.main(["profile"]) == 1
     assert "a path without blanks" in capsys.readouterr().err
     assert not (tmp_path / "my folder").exists()
+
+
+@pytest.mark.parametrize("lock", build.LOCKS, ids=lambda lock: lock.stem)
+def test_the_lock_has_a_hashed_wheel_for_every_requirement(lock: Path) -> None:
+    wanted = build.requirements() if lock == build.LOCK else build.optional("docs")
+    locked = [Requirement(line.rstrip("\\")) for line in lock.read_text().splitlines() if line[:1].isalnum()]
+    for requirement in map(Requirement, wanted):
+        versions = [str(one.specifier).removeprefix("==") for one in locked if one.name == requirement.name]
+        assert versions, f"{requirement} is not locked: python3 tools/build.py lock"
+        assert all(version in requirement.specifier for version in versions), (
+            f"{requirement}: locked {versions}"
+        )
+    entries = re.split(r"\n(?=\w)", lock.read_text())
+    assert len(entries) == len(locked)
+    assert all("--hash=sha256:" in entry for entry in entries)
+
+
+def test_both_locks_agree() -> None:
+    """Both are installed into one environment."""
+    first, second = (
+        {line.rstrip("\\ ") for line in lock.read_text().splitlines() if "==" in line and ";" not in line}
+        for lock in build.LOCKS
+    )
+    names = {line.split("==")[0] for line in first} & {line.split("==")[0] for line in second}
+    assert names
+    assert {line for line in first if line.split("==")[0] in names} <= second

