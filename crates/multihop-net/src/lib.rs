@@ -28,6 +28,7 @@ pub mod files;
 pub mod fuzzing;
 pub mod hub;
 pub mod keys;
+pub mod own;
 pub mod perf;
 pub mod text;
 pub mod tunnel;

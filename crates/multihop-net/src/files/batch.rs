@@ -114,14 +114,12 @@ pub(super) fn sync_names(unsynced: &Unsynced) -> Result<(), String> {
 }
 
 fn write(root: &Root, entry: &FileEntry, arrived: Arrived) -> io::Result<Partial> {
-    Ok(match arrived {
-        Arrived::Memory(contents) => {
-            let partial = Partial::store(root, entry, &contents)?;
-            partial.complete(contents.len() as u64)?;
-            partial
-        }
+    let partial = match arrived {
+        Arrived::Memory(contents) => Partial::store(root, entry, &contents)?,
         Arrived::Disk(partial) => partial,
-    })
+    };
+    partial.complete()?;
+    Ok(partial)
 }
 
 /// For each file system one of the folders. A folder below the receiver's may be a mount point.

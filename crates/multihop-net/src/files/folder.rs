@@ -17,6 +17,7 @@ use nix::sys::time::TimeSpec;
 use nix::unistd::{UnlinkatFlags, symlinkat, unlinkat};
 
 use super::message::Modified;
+use crate::own::{self, Identity};
 
 /// An open folder, which remains the same when its path is renamed or replaced.
 #[derive(Debug)]
@@ -29,6 +30,20 @@ pub(super) enum Found {
     File { size: u64 },
     Folder,
     Other,
+}
+
+/// An incomplete file of an earlier transfer.
+#[derive(Debug)]
+pub(super) enum OwnFile {
+    Nothing,
+    /// It has a mode that its owner cannot open.
+    Closed,
+    Open {
+        file: File,
+        size: u64,
+        /// No other user can have opened it.
+        is_private: bool,
+    },
 }
 
 impl Folder {
@@ -93,17 +108,31 @@ impl Folder {
         if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("is not a file")) }
     }
 
-    /// Opens a file for reading and writing; creates it if missing, for its owner only.
-    pub(super) fn make_file(&self, name: &OsStr) -> io::Result<File> {
-        let flags = OFlag::O_RDWR | OFlag::O_CREAT | FILE;
-        let file = File::from(openat(&self.0, name, flags, Mode::S_IRUSR | Mode::S_IWUSR)?);
+    /// Opens an incomplete file of an earlier transfer for reading and writing. Other users may have prepared the name:
+    /// it must be a regular file of this user, without other names.
+    pub(super) fn open_own(&self, name: &OsStr) -> io::Result<OwnFile> {
+        let flags = OFlag::O_RDWR | FILE;
+        let file = match openat(&self.0, name, flags, Mode::empty()) {
+            Ok(file) => File::from(file),
+            Err(Errno::ENOENT) => return Ok(OwnFile::Nothing),
+            Err(Errno::EACCES) => {
+                let found = fstatat(&self.0, name, AtFlags::AT_SYMLINK_NOFOLLOW)?;
+                own::check(name, Identity::from(&found))?;
+                return Ok(OwnFile::Closed);
+            }
+            Err(Errno::ELOOP | Errno::ENXIO | Errno::EISDIR) => return Err(own::not_regular(name)),
+            Err(other) => return Err(other.into()),
+        };
         let found = file.metadata()?;
-        // Another program may have replaced it by a pipe, a device or a hard link.
-        if found.is_file() && found.nlink() <= 1 {
-            Ok(file)
-        } else {
-            Err(io::Error::other("the name exists and is not a regular file"))
-        }
+        own::check(name, Identity::from(&found))?;
+        let is_private = found.mode() & 0o077 == 0;
+        Ok(OwnFile::Open { file, size: found.len(), is_private })
+    }
+
+    /// Creates a file for reading and writing, for its owner only. The name must be free.
+    pub(super) fn create(&self, name: &OsStr) -> io::Result<File> {
+        let flags = OFlag::O_RDWR | OFlag::O_CREAT | OFlag::O_EXCL | FILE;
+        Ok(File::from(openat(&self.0, name, flags, PRIVATE)?))
     }
 
     /// Whether a file still has this name.
@@ -188,6 +217,11 @@ impl Folder {
     }
 }
 
+/// Takes all rights to an open file from other users.
+pub(super) fn set_private(file: impl AsFd) -> io::Result<()> {
+    Ok(fchmod(file, PRIVATE)?)
+}
+
 /// Sets the mode of an open file, less this process's umask.
 pub(super) fn set_mode(file: impl AsFd, mode: u16) -> io::Result<()> {
     Ok(fchmod(file, Mode::from_bits_truncate(mode.into()) & !usual_umask())?)
@@ -216,5 +250,7 @@ fn usual_umask() -> Mode {
     })
 }
 
+/// The mode of incomplete files.
+const PRIVATE: Mode = Mode::S_IRUSR.union(Mode::S_IWUSR);
 /// A pipe must not block.
 const FILE: OFlag = OFlag::O_NOFOLLOW.union(OFlag::O_CLOEXEC).union(OFlag::O_NONBLOCK);

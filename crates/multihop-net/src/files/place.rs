@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::folder::{self, Folder, Found};
+use super::folder::{self, Folder, Found, OwnFile};
 use super::message::{EntryKind, FileEntry, Hash, Have, MODE_MAX};
 use super::names::{LinkTarget, Name, partial};
 
@@ -63,9 +63,11 @@ fn look(root: &Root, entry: &FileEntry, overwrite: bool) -> io::Result<Option<(u
         (EntryKind::File, Found::File { .. }) if !overwrite => return Err(exists()),
         (EntryKind::File, Found::File { .. } | Found::Nothing) => {}
     }
-    match (place.folder.find(&place.partial)?, entry.size) {
-        (Found::File { size }, Some(whole)) if (1..=whole).contains(&size) => {
-            let mut file = place.folder.open_file(&place.partial)?;
+    match (place.folder.open_own(&place.partial)?, entry.size) {
+        // What others may have opened is of use only if nothing will be added.
+        (OwnFile::Open { mut file, size, is_private }, Some(whole))
+            if (1..=whole).contains(&size) && (is_private || size == whole) =>
+        {
             Ok(Some((size, hash_prefix(&mut file, size)?.finalize().into(), false)))
         }
         _ => Ok(None),
@@ -133,7 +135,7 @@ impl Partial {
         offset: u64,
         expected: Option<Hash>,
     ) -> io::Result<(Self, blake3::Hasher)> {
-        let (place, mut file) = open(root, &entry.name)?;
+        let (place, mut file) = open(root, &entry.name, entry.size != Some(offset) || offset == 0)?;
         let hasher = hash_prefix(&mut file, offset)?;
         if offset > 0 && expected != Some(hasher.finalize().into()) {
             return Err(io::Error::other("another program changed it"));
@@ -162,9 +164,9 @@ impl Partial {
         &self.place.folder
     }
 
-    /// All contents are written: sets length, mode and time.
-    pub(super) fn complete(&self, size: u64) -> io::Result<()> {
-        self.file.set_len(size)?;
+    /// All contents are written, and it will soon have its final name: sets mode and time. Until then it is for its owner
+    /// only.
+    pub(super) fn complete(&self) -> io::Result<()> {
         folder::set_mode(&self.file, self.mode)?;
         self.modified.map_or(Ok(()), |time| folder::set_modified(&self.file, time))
     }
@@ -201,14 +203,44 @@ impl Drop for Partial {
     }
 }
 
-/// Opens an incomplete file that no other transfer is writing.
-fn open(root: &Root, name: &Name) -> io::Result<(Place, File)> {
+/// Opens or creates an incomplete file that no other transfer is writing. If data will be added, no other user can read it.
+fn open(root: &Root, name: &Name, adds_data: bool) -> io::Result<(Place, File)> {
     let place = root.make(name)?;
-    let file = place.folder.make_file(&place.partial)?;
+    let file = match place.folder.open_own(&place.partial)? {
+        OwnFile::Open { file, is_private, .. } => {
+            lock(&place, &file)?;
+            if is_private || !adds_data {
+                file
+            } else {
+                // Whoever has opened it would read what is added, whatever mode it gets now.
+                place.folder.remove(&place.partial)?;
+                create(&place)?
+            }
+        }
+        OwnFile::Closed => {
+            place.folder.remove(&place.partial)?;
+            create(&place)?
+        }
+        OwnFile::Nothing => create(&place)?,
+    };
+    if adds_data {
+        folder::set_private(&file)?;
+    }
+    Ok((place, file))
+}
+
+fn create(place: &Place) -> io::Result<File> {
+    let file = place.folder.create(&place.partial)?;
+    lock(place, &file)?;
+    Ok(file)
+}
+
+/// Keeps other transfers from writing an incomplete file.
+fn lock(place: &Place, file: &File) -> io::Result<()> {
     let begin = Instant::now();
     loop {
         match file.try_lock() {
-            Ok(()) if place.folder.is(&place.partial, &file)? => return Ok((place, file)),
+            Ok(()) if place.folder.is(&place.partial, file)? => return Ok(()),
             Ok(()) => return Err(busy()),
             // A transfer that has just ended may still be writing a block.
             Err(TryLockError::WouldBlock) if begin.elapsed() < LAST_WRITE => {

@@ -375,7 +375,6 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> FileReceiver<'_, R, W> {
                 self.outgoing.meanwhile(file.flush()).await?.map_err(bad)?;
                 drop(file);
                 if whole {
-                    partial.complete(at).map_err(bad)?;
                     self.batch.add_partial(entry.clone(), partial);
                 } else {
                     partial.discard().map_err(bad)?;

@@ -1,14 +1,16 @@
 //! Files with one entry per line, which users edit too. Empty lines and lines that begin with `#` are ignored.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 use super::identity::{in_file, invalid};
+use crate::own;
 
 /// The entries of a file; `parse` gets the number of the line, from 1. A missing file counts as empty.
 pub(super) fn load<T>(path: &Path, parse: fn(usize, &str) -> Result<T, String>) -> io::Result<Vec<T>> {
-    let text = match fs::read_to_string(path) {
+    let text = match read(path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
         Err(error) => return Err(in_file(path, &error)),
@@ -22,12 +24,25 @@ pub(super) fn load<T>(path: &Path, parse: fn(usize, &str) -> Result<T, String>) 
     entries.map(read).collect()
 }
 
+/// Reads a file to which not everybody can write: its lines decide who is trusted.
+fn read(path: &Path) -> io::Result<String> {
+    let mut file = File::open(path)?;
+    if file.metadata()?.mode() & 0o002 != 0 {
+        let name = path.display();
+        let text = format!("all users can write to this file; check its lines, then run chmod o-w {name}");
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
+    }
+    let mut text = String::new();
+    file.read_to_string(&mut text)?;
+    Ok(text)
+}
+
 /// Adds a line to the file, which only its owner can read; returns the number of the line.
 pub(super) fn append(path: &Path, line: &str) -> io::Result<usize> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         fs::create_dir_all(folder)?;
     }
-    let mut file = private(OpenOptions::new().append(true).create(true)).open(path)?;
+    let mut file = OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
     let before = fs::read_to_string(path)?;
     // An editor may have left the last line without a line break.
     let gap = if before.is_empty() || before.ends_with('\n') { "" } else { "\n" };
@@ -38,30 +53,53 @@ pub(super) fn append(path: &Path, line: &str) -> io::Result<usize> {
 
 /// Removes the lines with these numbers. The file is replaced at once: a crash leaves the old or the new one.
 pub(super) fn remove(path: &Path, numbers: &[usize]) -> io::Result<()> {
-    let text = fs::read_to_string(path)?;
+    let path = path.canonicalize()?;
+    let text = fs::read_to_string(&path)?;
     let numbered = text.lines().enumerate().map(|(n, line)| (n + 1, line));
     let kept = numbered.filter(|(number, _)| !numbers.contains(number));
     let kept: String = kept.flat_map(|(_, line)| [line, "\n"]).collect();
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".new");
     let new = path.with_file_name(name);
-    let mut file: File = private(OpenOptions::new().write(true).create(true).truncate(true)).open(&new)?;
+    let mut file = own::create(&new, 0o600)?;
     file.write_all(kept.as_bytes())?;
     file.sync_all()?;
     fs::rename(new, path)
 }
 
-fn private(options: &mut OpenOptions) -> &mut OpenOptions {
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
-    options
-}
-
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn a_file_that_all_users_can_write_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        fs::write(&path, "a line\n").unwrap();
+        let lines = || load(&path, |_, line| Ok(line.to_owned()));
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
+        assert_eq!(lines().unwrap_err().kind(), io::ErrorKind::PermissionDenied);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        assert_eq!(lines().unwrap(), ["a line"]);
+    }
+
+    #[test]
+    fn a_removal_writes_into_no_file_that_others_have_prepared() {
+        let folder = tempfile::tempdir().unwrap();
+        let [path, new, precious] = ["file", "file.new", "precious"].map(|name| folder.path().join(name));
+        fs::write(&path, "one\ntwo\n").unwrap();
+        fs::write(&precious, "precious").unwrap();
+        symlink(&precious, &new).unwrap();
+        remove(&path, &[1]).unwrap_err();
+        assert_eq!(fs::read(&precious).unwrap(), b"precious");
+        fs::remove_file(&new).unwrap();
+        remove(&path, &[1]).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"two\n");
+    }
 
     proptest! {
         #[test]

@@ -1,6 +1,7 @@
 //! Transfers over streams of every kind.
 
 mod bad_peers;
+mod shared_folders;
 mod transfers;
 
 use std::collections::BTreeMap;
