@@ -27,9 +27,14 @@ pub(super) struct Folder(OwnedFd);
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Found {
     Nothing,
-    File { size: u64 },
+    File {
+        size: u64,
+    },
     Folder,
-    Other,
+    /// A symbolic link, whatever it points to.
+    Link,
+    /// A pipe, a socket or a device.
+    Special,
 }
 
 /// An incomplete file of an earlier transfer.
@@ -89,7 +94,7 @@ impl Folder {
         Ok(fstat(&self.0)?.st_dev)
     }
 
-    /// What this name refers to; a link is `Other`.
+    /// What this name refers to; links are not followed.
     pub(super) fn find(&self, name: &OsStr) -> io::Result<Found> {
         let found = match fstatat(&self.0, name, AtFlags::AT_SYMLINK_NOFOLLOW) {
             Err(Errno::ENOENT) => return Ok(Found::Nothing),
@@ -98,7 +103,8 @@ impl Folder {
         Ok(match SFlag::from_bits_truncate(found.st_mode) & SFlag::S_IFMT {
             SFlag::S_IFREG => Found::File { size: found.st_size.try_into().unwrap_or(0) },
             SFlag::S_IFDIR => Found::Folder,
-            _ => Found::Other,
+            SFlag::S_IFLNK => Found::Link,
+            _ => Found::Special,
         })
     }
 
@@ -144,12 +150,18 @@ impl Folder {
         }
     }
 
-    /// Renames a file to its final name.
+    /// Renames a file or link to its final name. `overwrite` replaces files and links, nothing else.
     pub(super) fn rename(&self, from: &OsStr, to: &OsStr, overwrite: bool) -> io::Result<()> {
-        if overwrite {
-            Ok(nix::fcntl::renameat(&self.0, from, &self.0, to)?)
-        } else {
-            self.rename_new(from, to)
+        if !overwrite {
+            return self.rename_new(from, to);
+        }
+        match self.find(to)? {
+            Found::Nothing | Found::File { .. } | Found::Link => {
+                Ok(nix::fcntl::renameat(&self.0, from, &self.0, to)?)
+            }
+            Found::Folder | Found::Special => {
+                Err(io::Error::other("it exists and is neither a file nor a link"))
+            }
         }
     }
 

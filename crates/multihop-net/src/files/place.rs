@@ -53,15 +53,18 @@ fn look(root: &Root, entry: &FileEntry, overwrite: bool) -> io::Result<Option<(u
         (EntryKind::Folder, Found::Nothing | Found::Folder) => return Ok(None),
         (EntryKind::Folder, _) => return Err(io::Error::other("it exists and is not a folder")),
         (EntryKind::Link(target), found) => return place.check_link(target, found, overwrite).map(|()| None),
-        (EntryKind::File, Found::Folder | Found::Other) => {
+        (EntryKind::File, Found::Folder | Found::Special) => {
             return Err(io::Error::other("it exists and is not a file"));
+        }
+        (EntryKind::File, Found::Link) if !overwrite => {
+            return Err(io::Error::other("it exists and is a link; recv --overwrite replaces the link"));
         }
         (EntryKind::File, Found::File { size }) if entry.size == Some(size) => {
             let mut file = place.folder.open_file(&place.name)?;
             return Ok(Some((size, hash_prefix(&mut file, size)?.finalize().into(), true)));
         }
         (EntryKind::File, Found::File { .. }) if !overwrite => return Err(exists()),
-        (EntryKind::File, Found::File { .. } | Found::Nothing) => {}
+        (EntryKind::File, Found::File { .. } | Found::Link | Found::Nothing) => {}
     }
     match (place.folder.open_own(&place.partial)?, entry.size) {
         // What others may have opened is of use only if nothing will be added.
@@ -311,15 +314,28 @@ impl Place {
     fn check_link(&self, target: &LinkTarget, found: Found, overwrite: bool) -> io::Result<()> {
         match found {
             Found::Nothing => Ok(()),
-            Found::Folder => Err(io::Error::other("it exists and is not a link")),
-            Found::File { .. } | Found::Other if overwrite || self.has_link(target)? => Ok(()),
-            Found::File { .. } | Found::Other => Err(exists()),
+            Found::Folder | Found::Special => {
+                Err(io::Error::other("it exists and is neither a file nor a link"))
+            }
+            Found::File { .. } | Found::Link if overwrite || self.has_link(target)? => Ok(()),
+            Found::File { .. } | Found::Link => Err(exists()),
         }
     }
 
     fn has_link(&self, target: &LinkTarget) -> io::Result<bool> {
         let found = self.folder.read_link(&self.name)?;
         Ok(found.is_some_and(|found| found.as_bytes() == target.as_bytes()))
+    }
+
+    /// Deletes what an interrupted transfer has left under the temporary name.
+    fn free_partial(&self) -> io::Result<()> {
+        match self.folder.find(&self.partial)? {
+            Found::Link => self.folder.remove(&self.partial),
+            _ => match self.folder.open_own(&self.partial)? {
+                OwnFile::Nothing => Ok(()),
+                OwnFile::Closed | OwnFile::Open { .. } => self.folder.remove(&self.partial),
+            },
+        }
     }
 
     fn make_link(&self, entry: &FileEntry, target: &LinkTarget, overwrite: bool) -> io::Result<()> {
@@ -331,6 +347,7 @@ impl Place {
             Err(why) if why.kind() != io::ErrorKind::AlreadyExists => return Err(why),
             Err(_) if !overwrite => return Err(exists()),
             Err(_) => {
+                self.free_partial()?;
                 self.folder.make_link(&self.partial, target)?;
                 self.folder.rename(&self.partial, &self.name, true)?;
             }

@@ -1,6 +1,7 @@
 //! Transfers over streams of every kind.
 
 mod bad_peers;
+mod existing;
 mod shared_folders;
 mod transfers;
 
