@@ -1,9 +1,11 @@
 //! For tests and benchmarks only: packet scripts for one state machine, pairs of state machines joined by lossy links,
-//! meshes with changing links, and a counting allocator.
+//! meshes with changing links, a counting allocator, and states of a disk after a loss of power.
 //!
 //! Everything is generic over [`Machine`](multihop_core::Machine), so this crate depends on no protocol.
 
 mod allocations;
+#[cfg(unix)]
+pub mod disk;
 mod link;
 mod mesh;
 mod pair;
