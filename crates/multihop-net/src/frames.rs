@@ -47,14 +47,17 @@ pub(crate) struct FrameReader<R> {
     inner: BufReader<R>,
     patience: Duration,
     pulse: Arc<Pulse>,
+    head: [u8; HEAD],
     body: Vec<u8>,
+    /// Bytes of the next message that have been read.
+    got: usize,
 }
 
 impl<R: AsyncRead + Unpin> FrameReader<R> {
     /// Fails when nothing has moved for `patience`.
     pub(crate) fn new(inner: R, patience: Duration) -> Self {
         let inner = BufReader::with_capacity(BODY_MAX, inner);
-        Self { inner, patience, pulse: Arc::new(Pulse::new()), body: Vec::new() }
+        Self { inner, patience, pulse: Arc::new(Pulse::new()), head: [0; HEAD], body: Vec::new(), got: 0 }
     }
 
     /// When the peer was last heard.
@@ -62,25 +65,32 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
         &self.pulse
     }
 
-    /// Reads the next message and returns its kind, see [`body`](Self::body); `None` if the stream ends before it.
+    /// Reads the next message and returns its kind, see [`body`](Self::body); `None` if the stream ends before it. A call
+    /// that is dropped loses nothing: the next one goes on with the same message.
     pub(crate) async fn next(&mut self) -> io::Result<Option<u8>> {
-        let mut head = [0; HEAD];
-        match self.fill(&mut head).await? {
-            0 => return Ok(None),
-            HEAD => {}
-            _ => return Err(cut_off()),
+        while self.got < HEAD {
+            match read(&mut self.inner, &self.pulse, self.patience, &mut self.head[self.got..]).await? {
+                0 if self.got == 0 => return Ok(None),
+                0 => return Err(cut_off()),
+                n => self.got += n,
+            }
         }
-        let [kind, length @ ..] = head;
+        let [kind, length @ ..] = self.head;
         let length = u32::from_be_bytes(length) as usize;
         if length > BODY_MAX {
             let text = format!("received a message of {length} bytes, allowed: {BODY_MAX}");
             return Err(io::Error::new(io::ErrorKind::InvalidData, text));
         }
-        let mut body = std::mem::take(&mut self.body);
-        body.resize(length, 0);
-        let got = self.fill(&mut body).await?;
-        self.body = body;
-        if got < length { Err(cut_off()) } else { Ok(Some(kind)) }
+        self.body.resize(length, 0);
+        while self.got < HEAD + length {
+            let rest = &mut self.body[self.got - HEAD..];
+            match read(&mut self.inner, &self.pulse, self.patience, rest).await? {
+                0 => return Err(cut_off()),
+                n => self.got += n,
+            }
+        }
+        self.got = 0;
+        Ok(Some(kind))
     }
 
     /// Waits for the first byte of the next message, or for the end of the stream.
@@ -119,24 +129,22 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
     /// Reads and discards until the peer has closed its side.
     pub(crate) async fn drain(&mut self) -> io::Result<()> {
         let mut scrap = [0; 4096];
-        while self.fill(&mut scrap).await? == scrap.len() {}
+        while read(&mut self.inner, &self.pulse, self.patience, &mut scrap).await? > 0 {}
         Ok(())
     }
+}
 
-    /// Fills the buffer; returns the bytes read, fewer only at the end of the stream.
-    async fn fill(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let mut filled = 0;
-        while filled < buffer.len() {
-            self.pulse.set(true);
-            let read = timeout(self.patience, self.inner.read(&mut buffer[filled..])).await;
-            self.pulse.set(false);
-            match read.unwrap_or_else(|_| Err(silent(self.patience)))? {
-                0 => break,
-                n => filled += n,
-            }
-        }
-        Ok(filled)
-    }
+/// Reads some bytes; 0 only at the end of the stream.
+async fn read<R: AsyncRead + Unpin>(
+    inner: &mut BufReader<R>,
+    pulse: &Pulse,
+    patience: Duration,
+    buffer: &mut [u8],
+) -> io::Result<usize> {
+    pulse.set(true);
+    let read = timeout(patience, inner.read(buffer)).await;
+    pulse.set(false);
+    read.unwrap_or_else(|_| Err(silent(patience)))
 }
 
 /// Writes messages.
@@ -215,14 +223,19 @@ impl<W: AsyncWrite + Unpin> FrameWriter<W> {
         patiently(self.patience, self.pulse.as_deref(), self.inner.shutdown()).await
     }
 
-    /// Waits for `work`; meanwhile keepalive messages of this kind go to the peer.
-    pub(crate) async fn meanwhile<T>(&mut self, kind: u8, work: impl Future<Output = T>) -> io::Result<T> {
+    /// Waits for `work`; meanwhile keepalive messages of this kind and with this body go to the peer.
+    pub(crate) async fn meanwhile<T>(
+        &mut self,
+        kind: u8,
+        body: &[u8],
+        work: impl Future<Output = T>,
+    ) -> io::Result<T> {
         let mut work = std::pin::pin!(work);
         loop {
             tokio::select! {
                 biased;
                 () = sleep_until(self.last + self.keepalive) => {
-                    self.send(kind, &[]).await?;
+                    self.send(kind, body).await?;
                     self.flush().await?;
                 }
                 done = &mut work => return Ok(done),
@@ -265,3 +278,31 @@ const HEAD: usize = 5;
 const KEEPALIVE: Duration = Duration::from_secs(1);
 /// Limits the keepalives that a peer can ask for.
 const KEEPALIVE_MIN: Duration = Duration::from_millis(20);
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::task::{Context, Waker};
+
+    use tokio::io::duplex;
+    use tokio::runtime::Builder;
+
+    use super::*;
+
+    #[test]
+    fn a_reader_that_is_interrupted_loses_nothing() {
+        let runtime = Builder::new_current_thread().enable_time().build().unwrap();
+        runtime.block_on(async {
+            let (mut near, far) = duplex(64);
+            let mut reader = FrameReader::new(far, Duration::from_secs(1000));
+            for byte in [7, 0, 0, 0, 2, b'h', b'i'] {
+                assert!(pin!(reader.next()).poll(&mut Context::from_waker(Waker::noop())).is_pending());
+                near.write_all(&[byte]).await.unwrap();
+            }
+            assert_eq!(reader.next().await.unwrap(), Some(7));
+            assert_eq!(reader.body(), b"hi");
+            drop(near);
+            assert_eq!(reader.next().await.unwrap(), None);
+        });
+    }
+}

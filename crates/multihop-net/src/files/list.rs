@@ -230,6 +230,10 @@ impl Stamp {
     pub(super) fn of(found: &Metadata) -> Self {
         Self { size: found.len(), seconds: found.mtime(), nanoseconds: found.mtime_nsec() }
     }
+
+    pub(super) fn size(&self) -> u64 {
+        self.size
+    }
 }
 
 /// Bytes of all files, if every size is known.

@@ -247,6 +247,8 @@ fn emit_milliseconds(time: Duration) -> [u8; 4] {
 pub(super) const VERSION: u8 = 2;
 /// The kind of keepalive messages.
 pub(super) const WAIT: u8 = 12;
+/// The body of a WAIT of a receiver that serves other senders first.
+pub(super) const QUEUED: &[u8] = &[1];
 const HELLO: u8 = 1;
 const ENTRY: u8 = 2;
 const LISTED: u8 = 3;

@@ -13,10 +13,12 @@ mod list;
 mod message;
 mod names;
 mod place;
+mod reading;
 mod receive;
 mod send;
 mod serve;
 mod talk;
+mod turns;
 mod zeros;
 
 #[cfg(fuzzing)]

@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, TryLockError};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use super::folder::{self, Folder, Found, OwnFile};
 use super::message::{EntryKind, FileEntry, Hash, Have, MODE_MAX};
 use super::names::{LinkTarget, Name, partial};
+use super::reading::Reading;
 
 /// The part of a file that is present before the transfer.
 #[derive(Clone, Copy, Debug)]
@@ -28,10 +29,15 @@ pub(super) struct Survey {
 
 /// Finds which parts of the announced files exist, and creates the folders; the error is the reason why they cannot
 /// be stored.
-pub(super) fn survey(root: &Root, entries: &[FileEntry], overwrite: bool) -> Result<Survey, String> {
+pub(super) fn survey(
+    root: &Root,
+    entries: &[FileEntry],
+    overwrite: bool,
+    reading: &Reading,
+) -> Result<Survey, String> {
     let mut present = Vec::new();
     for (index, entry) in (0..).zip(entries) {
-        let found = look(root, entry, overwrite).map_err(|why| cannot_write(&entry.name, &why))?;
+        let found = look(root, entry, overwrite, reading).map_err(|why| cannot_write(&entry.name, &why))?;
         if let Some((offset, hash, finished)) = found {
             present.push(Present { have: Have { index, offset, hash }, finished });
         }
@@ -47,7 +53,12 @@ pub(super) fn survey(root: &Root, entries: &[FileEntry], overwrite: bool) -> Res
 }
 
 /// Size and hash of the part of a file that exists, and whether it is complete.
-fn look(root: &Root, entry: &FileEntry, overwrite: bool) -> io::Result<Option<(u64, Hash, bool)>> {
+fn look(
+    root: &Root,
+    entry: &FileEntry,
+    overwrite: bool,
+    reading: &Reading,
+) -> io::Result<Option<(u64, Hash, bool)>> {
     let Some(place) = root.find(&entry.name)? else { return Ok(None) };
     match (&entry.kind, place.folder.find(&place.name)?) {
         (EntryKind::Folder, Found::Nothing | Found::Folder) => return Ok(None),
@@ -61,7 +72,7 @@ fn look(root: &Root, entry: &FileEntry, overwrite: bool) -> io::Result<Option<(u
         }
         (EntryKind::File, Found::File { size }) if entry.size == Some(size) => {
             let mut file = place.folder.open_file(&place.name)?;
-            return Ok(Some((size, hash_prefix(&mut file, size)?.finalize().into(), true)));
+            return Ok(Some((size, reading.hash(&mut file, size)?.finalize().into(), true)));
         }
         (EntryKind::File, Found::File { .. }) if !overwrite => return Err(exists()),
         (EntryKind::File, Found::File { .. } | Found::Link | Found::Nothing) => {}
@@ -71,7 +82,7 @@ fn look(root: &Root, entry: &FileEntry, overwrite: bool) -> io::Result<Option<(u
         (OwnFile::Open { mut file, size, is_private }, Some(whole))
             if (1..=whole).contains(&size) && (is_private || size == whole) =>
         {
-            Ok(Some((size, hash_prefix(&mut file, size)?.finalize().into(), false)))
+            Ok(Some((size, reading.hash(&mut file, size)?.finalize().into(), false)))
         }
         _ => Ok(None),
     }
@@ -137,22 +148,29 @@ impl Partial {
         entry: &FileEntry,
         offset: u64,
         expected: Option<Hash>,
+        reading: &Reading,
     ) -> io::Result<(Self, blake3::Hasher)> {
-        let (place, mut file) = open(root, &entry.name, entry.size != Some(offset) || offset == 0)?;
-        let hasher = hash_prefix(&mut file, offset)?;
+        let mut partial = Self::open(root, entry, offset)?;
+        let hasher = reading.hash(&mut partial.file, offset)?;
         if offset > 0 && expected != Some(hasher.finalize().into()) {
             return Err(io::Error::other("another program changed it"));
         }
-        file.set_len(offset)?;
-        file.seek(SeekFrom::Start(offset))?;
+        partial.file.set_len(offset)?;
+        partial.file.seek(SeekFrom::Start(offset))?;
+        Ok((partial, hasher))
+    }
+
+    fn open(root: &Root, entry: &FileEntry, offset: u64) -> io::Result<Self> {
+        let (place, file) = open(root, &entry.name, entry.size != Some(offset) || offset == 0)?;
         let (mode, modified) = (entry.mode, entry.modified);
         // Without a size it cannot be compared with the sender's next stream.
-        Ok((Self { place, file, mode, modified, is_temporary: entry.size.is_none() }, hasher))
+        Ok(Self { place, file, mode, modified, is_temporary: entry.size.is_none() })
     }
 
     /// Writes a whole file.
     pub(super) fn store(root: &Root, entry: &FileEntry, contents: &[u8]) -> io::Result<Self> {
-        let (mut partial, _) = Self::begin(root, entry, 0, None)?;
+        let mut partial = Self::open(root, entry, 0)?;
+        partial.file.set_len(0)?;
         partial.file.write_all(contents)?;
         Ok(partial)
     }
@@ -354,27 +372,6 @@ impl Place {
             Ok(()) => {}
         }
         entry.modified.map_or(Ok(()), |time| self.folder.set_link_modified(&self.name, time))
-    }
-}
-
-/// The hash of the first `length` bytes; leaves the position after them.
-pub(super) fn hash_prefix(file: &mut File, length: u64) -> io::Result<blake3::Hasher> {
-    let mut hasher = blake3::Hasher::new();
-    if length == 0 {
-        return Ok(hasher);
-    }
-    let mut buffer = vec![0; 1 << 16];
-    let mut prefix = file.take(length);
-    let mut hashed = 0;
-    loop {
-        match prefix.read(&mut buffer)? {
-            0 if hashed < length => return Err(io::ErrorKind::UnexpectedEof.into()),
-            0 => return Ok(hasher),
-            n => {
-                hasher.update(&buffer[..n]);
-                hashed += n as u64;
-            }
-        }
     }
 }
 

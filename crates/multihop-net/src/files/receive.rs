@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 use std::fmt::{self, Debug, Formatter};
 use std::io::SeekFrom;
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncSeekExt, AsyncWrite, AsyncWriteExt};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use super::batch::{Batch, Unsynced, sync_names};
@@ -17,7 +18,9 @@ use super::list::{NAMES_MAX, bound, total};
 use super::message::{EntryKind, FileEntry, Hash, TransferMessage, VERSION};
 use super::names::Name;
 use super::place::{self, Partial, Present, Root, cannot_write, finish_folders, survey};
+use super::reading::Reader;
 use super::talk::{FIRST, MessageReader, MessageWriter, meet, part};
+use super::turns::{Peer, Turn, Turns};
 use super::zeros::{ZEROS, hash_hole};
 use super::{Error, Options, Progress, Report, Summary};
 use crate::frames::BODY_MAX;
@@ -49,16 +52,20 @@ pub async fn receive<S>(
 where
     S: AsyncRead + AsyncWrite,
 {
-    let alone = Visit { sender: Sender::Token, claims: Arc::default(), slots: Arc::new(Semaphore::new(1)) };
+    let (sender, claims, reader) = (Sender::Token, Arc::default(), Reader::of_one_peer());
+    let peer = Peer::new(None, Ipv4Addr::UNSPECIFIED.into());
+    let alone = Visit { sender, peer, claims, reader, slots: Turns::new(1) };
     receive_visit(stream, target, options, report, &alone).await
 }
 
 /// A transfer among those of one receiver.
 pub(super) struct Visit {
     pub(super) sender: Sender,
+    pub(super) peer: Peer,
     pub(super) claims: Arc<Claims>,
-    /// One for each transfer at a time; others wait.
-    pub(super) slots: Arc<Semaphore>,
+    pub(super) reader: Reader,
+    /// One for each transfer that is not idle; others wait.
+    pub(super) slots: Arc<Turns>,
 }
 
 /// Receives everything that the sender sends, beside other transfers.
@@ -86,12 +93,15 @@ where
             outgoing: &mut outgoing,
             options,
             claim,
+            visit,
+            slot: None,
+            root: None,
             batch: Batch::default(),
             unsynced: Unsynced::new(),
             report: &mut report,
         };
         tokio::select! {
-            done = receiver.converse(target, &visit.slots) => done,
+            done = receiver.converse(target) => done,
             () = taken => Err(Error::Here("the same sender has begun a new transfer".to_owned())),
         }
     };
@@ -104,6 +114,10 @@ struct FileReceiver<'a, R, W> {
     outgoing: &'a mut MessageWriter<W>,
     options: Options,
     claim: Claim,
+    visit: &'a Visit,
+    slot: Option<Turn>,
+    /// The folder, once it is known that it is one.
+    root: Option<Arc<Root>>,
     /// Complete files without their final names.
     batch: Batch,
     unsynced: Unsynced,
@@ -121,10 +135,8 @@ enum Sink<'a> {
 }
 
 impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> FileReceiver<'_, R, W> {
-    async fn converse(&mut self, target: Target, slots: &Arc<Semaphore>) -> Result<u32, Error> {
+    async fn converse(&mut self, target: Target) -> Result<u32, Error> {
         self.hello().await?;
-        let _slot: Option<OwnedSemaphorePermit> =
-            self.outgoing.meanwhile(Arc::clone(slots).acquire_owned()).await?.ok();
         let entries: Arc<[FileEntry]> = self.list().await?.into();
         let files = entries.iter().filter(|entry| entry.is_file()).count();
         let files = u32::try_from(files).expect("the list is bounded");
@@ -157,12 +169,20 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> FileReceiver<'_, R, W> {
         Ok(())
     }
 
-    /// Reads the sender's list, and checks it.
+    /// Reads the sender's list, and checks it. A sender of a short list needs no slot before its end.
     async fn list(&mut self) -> Result<Vec<FileEntry>, Error> {
         let mut entries = Vec::new();
         let mut names = 0;
+        let patience = self.options.patience;
         loop {
-            match self.next().await? {
+            if names >= SHORT_LIST || entries.len() >= SHORT_LIST / size_of::<FileEntry>() {
+                self.take_slot().await?;
+            }
+            let Ok(next) = timeout(patience, self.next()).await else {
+                let text = format!("the list did not go on within {} s", patience.as_secs_f64());
+                return Err(Error::Here(text));
+            };
+            match next? {
                 TransferMessage::FileEntry(Ok(entry)) => {
                     names += entry.name.as_bytes().len();
                     entries.push(entry);
@@ -173,10 +193,19 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> FileReceiver<'_, R, W> {
                 _ => return Err(out_of_order()),
             }
         }
+        self.take_slot().await?;
         match conflict(&entries) {
             Some(reason) => Err(Error::Here(format!("refused: {reason}"))),
             None => Ok(entries),
         }
+    }
+
+    /// Waits until it is this transfer's turn to use the disk and memory of this host.
+    async fn take_slot(&mut self) -> Result<(), Error> {
+        if self.slot.is_none() {
+            self.slot = Some(self.outgoing.queued(self.visit.slots.take(self.visit.peer)).await?);
+        }
+        Ok(())
     }
 
     async fn fill_folder(&mut self, path: &Path, entries: &Arc<[FileEntry]>) -> Result<(), Error> {
@@ -185,9 +214,12 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> FileReceiver<'_, R, W> {
         // The message does not reveal our path to the sender.
         let root = Folder::open(path).map_err(|why| Error::Here(format!("no folder to write to: {why}")))?;
         let root = Arc::new(Root::new(root));
+        self.root = Some(Arc::clone(&root));
         let survey = {
             let (root, entries, overwrite) = (root.clone(), entries.clone(), self.options.overwrite);
-            let found = self.outgoing.blocking(move || survey(&root, &entries, overwrite)).await?;
+            let reader = self.visit.reader.clone();
+            let survey = move |stop| survey(&root, &entries, overwrite, &reader.until(stop));
+            let found = self.outgoing.stoppable(survey).await?;
             found.map_err(Error::Here)?
         };
         for present in &survey.present {
@@ -196,7 +228,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> FileReceiver<'_, R, W> {
         self.ready().await?;
         let filled = self.fill(&root, entries, survey.present).await;
         // What has arrived stays, whatever comes after it.
-        let kept = self.commit(&root).await;
+        let kept = self.commit().await;
         filled.and(kept)?;
         let (entries, overwrite) = (entries.clone(), self.options.overwrite);
         let unsynced = std::mem::take(&mut self.unsynced);
@@ -223,20 +255,18 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> FileReceiver<'_, R, W> {
             self.contents(entry, sink, offset, hasher).await?;
             (self.report)(Progress::Complete);
             if self.batch.is_due() {
-                self.commit(root).await?;
+                self.commit().await?;
             }
         }
         self.done().await
     }
 
     /// Gives all complete files their final names.
-    async fn commit(&mut self, root: &Arc<Root>) -> Result<(), Error> {
+    async fn commit(&mut self) -> Result<(), Error> {
         let batch = std::mem::take(&mut self.batch);
-        if batch.is_empty() {
-            return Ok(());
-        }
+        let Some(root) = self.root.clone().filter(|_| !batch.is_empty()) else { return Ok(()) };
         let names: Vec<Name> = batch.names().cloned().collect();
-        let (root, overwrite) = (Arc::clone(root), self.options.overwrite);
+        let overwrite = self.options.overwrite;
         let mut unsynced = std::mem::take(&mut self.unsynced);
         let commit = move || (batch.commit(&root, overwrite, &mut unsynced), unsynced);
         let (committed, unsynced) = self.outgoing.blocking(commit).await?;
@@ -310,9 +340,9 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> FileReceiver<'_, R, W> {
             return Ok((Sink::Memory(Vec::new()), blake3::Hasher::new()));
         }
         let (root, copy) = (root.clone(), entry.clone());
-        let hash = held.map(|held| held.have.hash);
-        let begun = self.outgoing.blocking(move || {
-            let (partial, hasher) = Partial::begin(&root, &copy, offset, hash)?;
+        let (hash, reader) = (held.map(|held| held.have.hash), self.visit.reader.clone());
+        let begun = self.outgoing.stoppable(move |stop| {
+            let (partial, hasher) = Partial::begin(&root, &copy, offset, hash, &reader.until(stop))?;
             let file = partial.file()?;
             Ok((partial, file, hasher))
         });
@@ -330,7 +360,8 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> FileReceiver<'_, R, W> {
     ) -> Result<(), Error> {
         let bad = |why: std::io::Error| Error::Here(cannot_write(&entry.name, &why));
         let told: Hash = loop {
-            let (data, hole) = match self.outgoing.meanwhile(self.incoming.next()).await?? {
+            let kind = self.advance().await?;
+            let (data, hole) = match self.incoming.message(kind)? {
                 TransferMessage::Data(data) => (data, 0),
                 TransferMessage::Hole(length) => (&[][..], length),
                 TransferMessage::End { hash } => break hash,
@@ -359,7 +390,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> FileReceiver<'_, R, W> {
                 }
             }
             if hole > 0 {
-                hasher = hash_hole(self.outgoing, hasher, hole).await?;
+                hasher = hash_hole(self.outgoing, &self.visit.reader, hasher, hole).await?;
             }
             (self.report)(if hole > 0 { Progress::Hole(length) } else { Progress::Moved(length) });
         };
@@ -389,7 +420,25 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> FileReceiver<'_, R, W> {
     }
 
     async fn next(&mut self) -> Result<TransferMessage<'_>, Error> {
-        self.outgoing.meanwhile(self.incoming.next()).await?
+        let kind = self.advance().await?;
+        self.incoming.message(kind)
+    }
+
+    /// Waits for the next message. A sender that pauses gives its slot to others, and waits for a new one afterwards.
+    async fn advance(&mut self) -> Result<u8, Error> {
+        if let Ok(kind) = self.outgoing.meanwhile(timeout(IDLE, self.incoming.advance())).await? {
+            return kind;
+        }
+        let had_slot = self.slot.is_some();
+        if had_slot {
+            self.commit().await?;
+            self.slot = None;
+        }
+        let kind = self.outgoing.meanwhile(self.incoming.advance()).await??;
+        if had_slot {
+            self.take_slot().await?;
+        }
+        Ok(kind)
     }
 }
 
@@ -436,3 +485,8 @@ fn conflict(entries: &[FileEntry]) -> Option<String> {
 fn out_of_order() -> Error {
     Error::Protocol("message out of order".to_owned())
 }
+
+/// A sender that has sent nothing but keepalives for this time pauses.
+const IDLE: Duration = Duration::from_secs(5);
+/// Bytes of a list that is read without a slot.
+const SHORT_LIST: usize = 64 * 1024;

@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use super::list::{Origin, Source, Sources, Stamp, open};
 use super::message::{FileEntry, HOLE_MAX, Hash, Have, TransferMessage};
-use super::place::hash_prefix;
+use super::reading::{Reader, Reading};
 use super::talk::{FAREWELL, MessageReader, MessageWriter, meet, part};
 use super::zeros::{Extent, hash_hole, next_extent};
 use super::{Error, Options, Progress, Report, Summary};
@@ -90,7 +90,7 @@ where
 {
     let mut haves = BTreeMap::new();
     let patience = loop {
-        match incoming.next().await? {
+        match incoming.next().await.map_err(until_ready)? {
             TransferMessage::Have(have) if haves.len() < entries => haves.insert(have.index, have),
             TransferMessage::Ready { patience } => break patience,
             _ => return Err(out_of_order()),
@@ -101,6 +101,16 @@ where
     match incoming.next().await? {
         TransferMessage::Verdict { files } => Ok(files),
         _ => Err(out_of_order()),
+    }
+}
+
+/// Says what a sender has waited for in vain.
+fn until_ready(error: Error) -> Error {
+    match error {
+        Error::Stream(error) if error.kind() == io::ErrorKind::TimedOut => {
+            Error::Stream(io::Error::new(error.kind(), format!("{error}, before it was ready to receive")))
+        }
+        other => other,
     }
 }
 
@@ -163,11 +173,13 @@ where
     if sources.is_empty() {
         return Ok(());
     }
-    let read = move || -> Vec<_> {
-        let read = |(index, source, have)| (index, whole(&source, have), source.entry);
+    let reader = Reader::of_one_peer();
+    let read = move |stop| -> Vec<_> {
+        let reading = reader.until(stop);
+        let read = |(index, source, have)| (index, whole(&source, have, &reading), source.entry);
         sources.into_iter().map(read).collect()
     };
-    for (index, contents, entry) in outgoing.blocking(read).await? {
+    for (index, contents, entry) in outgoing.stoppable(read).await? {
         report(Progress::File(entry.name.to_string()));
         let Whole { offset, rest, hash } = contents?;
         outgoing.say_later(&TransferMessage::File { index, offset }).await?;
@@ -190,11 +202,11 @@ struct Whole {
     hash: Hash,
 }
 
-fn whole(source: &Source, have: Option<Have>) -> Result<Whole, Error> {
+fn whole(source: &Source, have: Option<Have>, reading: &Reading) -> Result<Whole, Error> {
     let (Origin::File(path), Some(size)) = (&source.origin, source.entry.size) else {
         unreachable!("a small file has a path and a size");
     };
-    let mut start = begin(path, size, have)?;
+    let mut start = begin(path, size, have, reading)?;
     let mut rest = Vec::new();
     let read = (&mut start.file).take(size - start.offset).read_to_end(&mut rest);
     let now = read.and_then(|_| start.file.metadata()).map_err(|why| cannot_read(path, &why))?;
@@ -215,15 +227,16 @@ where
     W: AsyncWrite + Unpin,
 {
     let Source { entry, origin } = source;
+    let reader = Reader::of_one_peer();
     let hasher = match (origin, entry.size) {
         (Origin::File(path), Some(size)) => {
             let start = {
-                let path = path.clone();
-                outgoing.blocking(move || begin(&path, size, have)).await??
+                let (path, reader) = (path.clone(), reader.clone());
+                outgoing.stoppable(move |stop| begin(&path, size, have, &reader.until(stop))).await??
             };
             outgoing.say(&TransferMessage::File { index, offset: start.offset }).await?;
             report(Progress::Had(start.offset));
-            extents(outgoing, &entry, &path, size, start, report).await?
+            extents(outgoing, &entry, &path, &reader, start, report).await?
         }
         (Origin::Stream(Some(stream)), _) => {
             outgoing.say(&TransferMessage::File { index, offset: 0 }).await?;
@@ -241,7 +254,7 @@ async fn extents<W>(
     outgoing: &mut MessageWriter<W>,
     entry: &FileEntry,
     path: &Path,
-    size: u64,
+    reader: &Reader,
     start: Start,
     report: Report<'_>,
 ) -> Result<blake3::Hasher, Error>
@@ -250,6 +263,7 @@ where
 {
     let bad = |why: io::Error| cannot_read(path, &why);
     let Start { file, stamp, offset: mut at, mut hasher } = start;
+    let size = stamp.size();
     while at < size {
         let other = file.try_clone().map_err(bad)?;
         let found = outgoing.blocking(move || Ok((next_extent(&other, at, size)?, other))).await?;
@@ -258,7 +272,7 @@ where
         while left > 0 {
             let part = u32::try_from(left).unwrap_or(u32::MAX).min(HOLE_MAX);
             outgoing.say(&TransferMessage::Hole(part)).await?;
-            hasher = hash_hole(outgoing, hasher, part).await?;
+            hasher = hash_hole(outgoing, reader, hasher, part).await?;
             report(Progress::Hole(part.into()));
             left -= u64::from(part);
         }
@@ -291,11 +305,11 @@ impl Start {
 }
 
 /// Skips what the receiver has, if its hash agrees.
-fn begin(path: &Path, size: u64, have: Option<Have>) -> Result<Start, Error> {
+fn begin(path: &Path, size: u64, have: Option<Have>, reading: &Reading) -> Result<Start, Error> {
     let (mut file, stamp) = open(path, size)?;
     let bad = |why: io::Error| cannot_read(path, &why);
     if let Some(have) = have.filter(|have| (1..=size).contains(&have.offset)) {
-        let hasher = hash_prefix(&mut file, have.offset).map_err(bad)?;
+        let hasher = reading.hash(&mut file, have.offset).map_err(bad)?;
         if hasher.finalize() == have.hash {
             return Ok(Start { file, stamp, offset: have.offset, hasher });
         }

@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use super::claims::{Claims, Sender};
+use super::reading::{Hashes, Reader};
 use super::receive::{Visit, receive_visit};
+use super::turns::{Peer, Turns};
 use super::{Error, Options, Progress, Summary, Target};
 use crate::listener::TpaListener;
 use crate::stream::TpaStream;
@@ -40,7 +41,8 @@ pub async fn serve(
     mut end: impl FnMut(Served) -> ControlFlow<()>,
 ) -> io::Result<()> {
     let folder: PathBuf = folder.to_owned();
-    let (claims, slots) = (Arc::new(Claims::default()), Arc::new(Semaphore::new(TRANSFERS)));
+    let (claims, slots) = (Arc::new(Claims::default()), Turns::new(TRANSFERS));
+    let hashes = Arc::<Hashes>::default();
     let mut transfers = JoinSet::new();
     loop {
         tokio::select! {
@@ -49,7 +51,10 @@ pub async fn serve(
                 let from = stream.peer_addr();
                 let (target, mut watcher) = (Target::Folder(folder.clone()), begin(from));
                 let sender = sender(listener, &stream);
-                let visit = Visit { sender, claims: Arc::clone(&claims), slots: Arc::clone(&slots) };
+                let peer = Peer::new(stream.peer_key(), from.ip());
+                let reader = Reader::new(Arc::clone(&hashes), peer);
+                let (claims, slots) = (Arc::clone(&claims), Arc::clone(&slots));
+                let visit = Visit { sender, peer, claims, reader, slots };
                 transfers.spawn(async move {
                     let begin = Instant::now();
                     let result = receive_visit(stream, target, options, &mut watcher, &visit).await;
@@ -74,5 +79,5 @@ fn sender(listener: &TpaListener, stream: &TpaStream) -> Sender {
     }
 }
 
-/// Transfers at a time. Others wait with their request; connections without a request do not count.
+/// Transfers at a time. Others wait with their list; connections that pause do not count.
 const TRANSFERS: usize = 16;

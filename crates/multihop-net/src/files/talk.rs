@@ -5,14 +5,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadHalf, WriteHalf, split};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::Error;
-use super::message::{TransferMessage, WAIT};
+use super::message::{QUEUED, TransferMessage, WAIT};
+use super::reading::{Stop, StopOnDrop};
 use crate::frames::{FrameReader, FrameWriter, Pulse};
 
 /// Messages from the peer.
-pub(super) struct MessageReader<R>(FrameReader<R>);
+pub(super) struct MessageReader<R> {
+    reader: FrameReader<R>,
+    patience: Duration,
+    /// Since when the peer has been serving others first.
+    queued: Option<Instant>,
+}
 
 /// Messages to the peer.
 pub(super) struct MessageWriter<W> {
@@ -23,19 +29,39 @@ pub(super) struct MessageWriter<W> {
 impl<R: AsyncRead + Unpin> MessageReader<R> {
     /// When the peer was last heard.
     pub(super) fn pulse(&self) -> Arc<Pulse> {
-        Arc::clone(self.0.pulse())
+        Arc::clone(self.reader.pulse())
     }
 
     /// The next message other than a keepalive; an error if the peer gave up.
     pub(super) async fn next(&mut self) -> Result<TransferMessage<'_>, Error> {
-        let kind = loop {
-            match self.0.next().await? {
-                Some(WAIT) => {}
-                Some(kind) => break kind,
+        let kind = self.advance().await?;
+        self.message(kind)
+    }
+
+    /// Reads the next message other than a keepalive, and returns its kind. A call that is dropped loses nothing.
+    pub(super) async fn advance(&mut self) -> Result<u8, Error> {
+        loop {
+            match self.reader.next().await? {
+                Some(WAIT) if self.reader.body() == QUEUED => {
+                    let since = *self.queued.get_or_insert_with(Instant::now);
+                    if since.elapsed() >= self.patience {
+                        return Err(Error::Here(served_others(self.patience)));
+                    }
+                }
+                Some(kind) => {
+                    self.queued = None;
+                    if kind != WAIT {
+                        return Ok(kind);
+                    }
+                }
                 None => return Err(too_soon()),
             }
-        };
-        match TransferMessage::parse(kind, self.0.body()) {
+        }
+    }
+
+    /// The message that [`advance`](Self::advance) has read.
+    pub(super) fn message(&self, kind: u8) -> Result<TransferMessage<'_>, Error> {
+        match TransferMessage::parse(kind, self.reader.body()) {
             Some(TransferMessage::Failed(reason)) => Err(Error::There(reason)),
             Some(message) => Ok(message),
             None => Err(Error::Protocol(format!("invalid message of kind {kind}"))),
@@ -66,10 +92,26 @@ impl<W: AsyncWrite + Unpin> MessageWriter<W> {
 
     /// Waits for `work`, with keepalives to the peer.
     pub(super) async fn meanwhile<T>(&mut self, work: impl Future<Output = T>) -> io::Result<T> {
-        self.writer.meanwhile(WAIT, work).await
+        self.writer.meanwhile(WAIT, &[], work).await
     }
 
-    /// The same for blocking work.
+    /// Waits for a turn, and tells the peer so.
+    pub(super) async fn queued<T>(&mut self, turn: impl Future<Output = T>) -> io::Result<T> {
+        self.writer.meanwhile(WAIT, QUEUED, turn).await
+    }
+
+    /// Does blocking work that stops soon after the connection ends, which drops this future.
+    pub(super) async fn stoppable<T, F>(&mut self, work: F) -> Result<T, Error>
+    where
+        T: Send + 'static,
+        F: FnOnce(Stop) -> T + Send + 'static,
+    {
+        let stop = Stop::default();
+        let _stop = StopOnDrop(stop.clone());
+        self.blocking(move || work(stop)).await
+    }
+
+    /// Waits for blocking work, with keepalives to the peer.
     pub(super) async fn blocking<T, F>(&mut self, work: F) -> Result<T, Error>
     where
         T: Send + 'static,
@@ -91,7 +133,7 @@ where
     let (reader, writer) = split(stream);
     let reader = FrameReader::new(reader, patience);
     let writer = FrameWriter::beside(&reader, writer);
-    (MessageReader(reader), MessageWriter { writer, scratch: Vec::new() })
+    (MessageReader { reader, patience, queued: None }, MessageWriter { writer, scratch: Vec::new() })
 }
 
 /// Ends the protocol: sends our error, if any, and waits until the peer has it.
@@ -113,9 +155,13 @@ pub(super) async fn part<R, W, T>(
             Ok(_) | Err(Error::There(_)) => {}
         }
         outgoing.writer.finish().await?;
-        incoming.0.drain().await
+        incoming.reader.drain().await
     })
     .await;
+}
+
+fn served_others(patience: Duration) -> String {
+    format!("the receiver has been serving other senders for {} s", patience.as_secs_f64())
 }
 
 fn too_soon() -> Error {

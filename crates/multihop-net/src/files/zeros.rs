@@ -6,6 +6,7 @@ use std::io;
 use tokio::io::AsyncWrite;
 
 use super::Error;
+use super::reading::Reader;
 use super::talk::MessageWriter;
 
 /// The next part of a file.
@@ -53,19 +54,14 @@ fn whole(file: &File, at: u64, size: u64) -> io::Result<Extent> {
 /// Hashes a hole.
 pub(super) async fn hash_hole<W: AsyncWrite + Unpin>(
     outgoing: &mut MessageWriter<W>,
+    reader: &Reader,
     mut hasher: blake3::Hasher,
     length: u32,
 ) -> Result<blake3::Hasher, Error> {
-    let hash = move || {
-        let mut left = length as usize;
-        while left > 0 {
-            let part = left.min(ZEROS.len());
-            hasher.update(&ZEROS[..part]);
-            left -= part;
-        }
-        hasher
-    };
-    outgoing.blocking(hash).await
+    let reader = reader.clone();
+    let hash = move |stop| reader.until(stop).hash_zeros(&mut hasher, length.into()).map(|()| hasher);
+    let hashed = outgoing.stoppable(hash).await?;
+    hashed.map_err(|error| Error::Here(error.to_string()))
 }
 
 pub(super) static ZEROS: [u8; 1 << 16] = [0; 1 << 16];

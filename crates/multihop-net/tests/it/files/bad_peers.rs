@@ -7,16 +7,16 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use super::*;
 
 /// A frame as specified in the documentation.
-fn frame(kind: u8, body: &[&[u8]]) -> Vec<u8> {
+pub(super) fn frame(kind: u8, body: &[&[u8]]) -> Vec<u8> {
     let body = body.concat();
     [&[kind][..], &u32::try_from(body.len()).unwrap().to_be_bytes(), &body].concat()
 }
 
-fn hello() -> Vec<u8> {
+pub(super) fn hello() -> Vec<u8> {
     frame(1, &[b"multihop files\x02", &20_000_u32.to_be_bytes()])
 }
 
-fn entry(kind: u8, size: u64, name: &[u8]) -> Vec<u8> {
+pub(super) fn entry(kind: u8, size: u64, name: &[u8]) -> Vec<u8> {
     let length = u16::try_from(name.len()).unwrap();
     let (no_time, size) = ([0, u32::MAX.into()].map(u64::to_be_bytes), size.to_be_bytes());
     let mode = 0o640_u16.to_be_bytes();
@@ -36,15 +36,15 @@ fn ready() -> Vec<u8> {
     frame(5, &[&20_000_u32.to_be_bytes()])
 }
 
-fn listed(entries: u32) -> Vec<u8> {
+pub(super) fn listed(entries: u32) -> Vec<u8> {
     frame(3, &[&entries.to_be_bytes()])
 }
 
-fn file(index: u32, offset: u64) -> Vec<u8> {
+pub(super) fn file(index: u32, offset: u64) -> Vec<u8> {
     frame(6, &[&index.to_be_bytes(), &offset.to_be_bytes()])
 }
 
-fn data(data: &[u8]) -> Vec<u8> {
+pub(super) fn data(data: &[u8]) -> Vec<u8> {
     frame(7, &[data])
 }
 
@@ -192,7 +192,7 @@ fn a_transfer_with_a_silent_peer_fails() {
     run(async {
         let (near, _far) = duplex(BUFFER);
         let error = send(near, pair.sources(&["a"]), options, &mut |_| ()).await.unwrap_err();
-        assert_eq!(error.to_string(), reason);
+        assert_eq!(error.to_string(), format!("{reason}, before it was ready to receive"));
         let (mut near, far) = duplex(BUFFER);
         near.write_all(&hello()).await.unwrap();
         let error = receive(far, pair.target(), options, &mut |_| ()).await.unwrap_err();

@@ -3,6 +3,7 @@
 mod bad_peers;
 mod existing;
 mod shared_folders;
+mod sharing;
 mod transfers;
 
 use std::collections::BTreeMap;

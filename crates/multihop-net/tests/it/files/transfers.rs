@@ -448,35 +448,3 @@ fn the_incomplete_file_of_a_stream_is_deleted_when_the_transfer_fails() {
     });
     assert!(tree(pair.to.path()).is_empty(), "{:?}", tree(pair.to.path()));
 }
-
-#[test]
-fn callers_without_a_request_keep_no_sender_waiting() {
-    use multihop_net::files::serve;
-    use multihop_net::{Config, Security, Token, TpaListener, TpaStream};
-    let pair = Pair::new();
-    pair.write("a", "text");
-    let to = pair.to.path().to_owned();
-    run(async {
-        let config = Config::new(Security::Token(Token::generate().unwrap()));
-        let listener = TpaListener::bind("127.0.0.1:0".parse().unwrap(), config.clone()).await.unwrap();
-        let addr = listener.local_addr();
-        let options = Options { patience: Duration::from_secs(1000), ..QUICK };
-        tokio::spawn(async move {
-            let (begin, end) = (
-                |_| -> multihop_net::files::Watcher { Box::new(|_| ()) },
-                |_| std::ops::ControlFlow::Continue(()),
-            );
-            serve(&listener, &to, options, begin, end).await
-        });
-        let mut silent = Vec::new();
-        for _ in 0..17 {
-            silent.push(TpaStream::connect(addr, &config).await.unwrap());
-        }
-        let stream = TpaStream::connect(addr, &config).await.unwrap();
-        send(stream, pair.sources(&["a"]), options, &mut |_| ()).await.unwrap();
-        // They are dropped long before the patience ends: either result is an end.
-        for mut stream in silent {
-            let _ = stream.read_to_end(&mut Vec::new()).await;
-        }
-    });
-}
