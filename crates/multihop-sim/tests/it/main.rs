@@ -21,6 +21,7 @@ mod mobile;
 mod notices;
 mod oracle;
 mod pacing;
+mod pinned;
 mod power;
 mod queues;
 mod rates;
