@@ -43,6 +43,38 @@ fn a_wire_has_a_queue_limit_and_a_rate() {
     assert!((longest - (6.0 * 80.0 + 10.0)).abs() < 15.0, "{longest}");
 }
 
+/// Goodput over a wire of 10 Mb/s and 100 ms with this queue, kb/s.
+fn over_a_long_wire(queue: u32, transport: &str) -> f64 {
+    let text = format!(
+        "duration = 120.0\n[topology]\nkind = \"chain\"\nhops = 1\n\
+         [[host]]\ngateway = 0\nname = \"a\"\nrate_kbps = 100000.0\ndelay = 0.0001\nqueue = 1000\n\
+         [[host]]\ngateway = 0\nname = \"b\"\nrate_kbps = 10000.0\ndelay = 0.0499\nqueue = {queue}\n{}",
+        flow("\"a\"", "\"b\"", &format!("transport = {{ {transport}, window_max = 400 }}"))
+    );
+    result(&text).flows[0].goodput_kbps
+}
+
+#[test]
+fn no_way_of_recovering_from_losses_costs_goodput_on_a_wire_that_loses_only_at_its_queue() {
+    for queue in [5, 84] {
+        // A queue shorter than the bandwidth-delay product leaves the wire idle after each halving.
+        let least = if queue == 5 { 7200.0 } else { 9000.0 };
+        for kind in ["newreno", "reno", "westwood"] {
+            for options in
+                ["sack = false", "sack = true", "preset = \"rfc\"", "preset = \"rfc\", sack = true"]
+            {
+                let transport = format!("kind = \"{kind}\", {options}");
+                let goodput = over_a_long_wire(queue, &transport);
+                assert!(goodput > least, "{transport}, queue of {queue}: {goodput}");
+            }
+        }
+        for options in ["sack = true", "preset = \"rfc\", sack = true", "preset = \"linux-6\""] {
+            let goodput = over_a_long_wire(queue, &format!("kind = \"cubic\", {options}"));
+            assert!(goodput > least, "cubic, {options}, queue of {queue}: {goodput}");
+        }
+    }
+}
+
 #[test]
 fn hosts_send_and_receive_under_every_routing_protocol() {
     for routing in ["static", "aodv", "dsr", "olsr", "apdr", "apdr-pr"] {

@@ -18,6 +18,8 @@ pub(super) struct Recovery {
     /// Fast recovery ends here; a new one begins beyond it only.
     pub(super) recover: u64,
     pub(super) partial_acks: u32,
+    /// Whether this recovery has used its rescue retransmission (RFC 6675 §4, `RescueRxt`).
+    pub(super) rescued: bool,
     /// How the window shrinks, if not at once.
     pub(super) prr: Option<Prr>,
     /// The first unacknowledged byte when the timer last expired.
@@ -35,6 +37,11 @@ impl Recovery {
         again
     }
 
+    /// Notes a retransmission of the bytes `from..to` during fast recovery.
+    pub(super) fn on_resent(&mut self, from: u64, to: u64) {
+        self.rescued |= self.board.on_resent(from, to);
+    }
+
     /// The path is back: what was sent up to `max` is repaired as in fast recovery.
     pub(super) fn resume(&mut self, max: u64) {
         self.leave();
@@ -48,6 +55,7 @@ impl Recovery {
         self.resend = false;
         self.dup_acks = 0;
         self.partial_acks = 0;
+        self.rescued = false;
         self.prr = None;
     }
 }

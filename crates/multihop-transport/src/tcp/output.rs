@@ -99,6 +99,18 @@ impl Endpoint {
         let lost = self.recovery.board.next_lost(una, self.mss).map(hole);
         lost.or_else(|| self.choose_next(self.bound()))
             .or_else(|| self.recovery.board.next_hole(una).map(hole))
+            .or_else(|| self.choose_rescue())
+    }
+
+    /// The last outstanding segment that SACK has not reported, once in a recovery (RFC 6675 §4, `NextSeg` rule 4).
+    fn choose_rescue(&self) -> Option<(u64, u32)> {
+        if self.recovery.rescued {
+            return None;
+        }
+        let (from, to) =
+            self.recovery.board.last_hole(self.send.una, self.send.max.min(self.send.queue.end()))?;
+        let len = self.up_to_mss(to - from);
+        Some((to - u64::from(len), len))
     }
 
     /// The window, with what limited transmit adds.
@@ -160,10 +172,11 @@ impl Endpoint {
 
     /// A segment that the window allows, and for which the retransmission timer runs.
     fn data(&mut self, now: Instant, position: u64, len: u32) -> Segment {
+        let is_retransmission = position < self.send.max;
         let segment = self.transmit(now, position, len);
         let to = position + u64::from(len) + u64::from(segment.fin);
-        if self.recovery.active {
-            self.recovery.board.on_resent(to.min(self.send.max));
+        if self.recovery.active && is_retransmission {
+            self.recovery.on_resent(position, to);
         }
         if let Some(prr) = &mut self.recovery.prr {
             prr.on_sent(len);

@@ -95,7 +95,8 @@ impl Endpoint {
 
     pub(super) fn enter_recovery(&mut self, now: Instant) {
         // RFC 6582 §3.2 step 2: not for segments that the last recovery or timeout has already retransmitted.
-        if self.send.una <= self.recovery.recover && !self.uses_rack() {
+        let repaired = self.recovery.recover;
+        if !self.uses_rack() && (self.send.una < repaired || (self.send.una == repaired && !self.sack)) {
             return;
         }
         self.recovery.recover = self.send.max;

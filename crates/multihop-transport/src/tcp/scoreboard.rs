@@ -45,8 +45,23 @@ impl Scoreboard {
         self.resent = una;
     }
 
-    pub(super) fn on_resent(&mut self, to: u64) {
-        self.resent = self.resent.max(to);
+    /// Notes a retransmission of the bytes `from..to`. Returns whether it was a rescue (RFC 6675 §4, `NextSeg` rule 4): a repetition,
+    /// or a segment above everything that SACK has reported. A rescue does not count as progress (`HighRxt`).
+    pub(super) fn on_resent(&mut self, from: u64, to: u64) -> bool {
+        let is_rescue = from < self.resent || (from > self.resent && from >= self.highest());
+        if !is_rescue {
+            self.resent = self.resent.max(to);
+        }
+        is_rescue
+    }
+
+    /// The last bytes below `end` that SACK has not reported, from `una` on.
+    pub(super) fn last_hole(&self, una: u64, end: u64) -> Option<(u64, u64)> {
+        let above = self.highest().max(una);
+        if above < end {
+            return Some((above, end));
+        }
+        self.holes(una).last().map(|(from, to, _)| (from, to))
     }
 
     /// Whether the data at `position` counts as lost (RFC 6675 §4, `IsLost`).
@@ -156,10 +171,26 @@ mod tests {
         board.start_recovery(10);
         assert_eq!(board.pipe(10, 100, 10), 30);
         assert_eq!(board.next_lost(10, 10), Some((10, 20)));
-        board.on_resent(20);
+        board.on_resent(10, 20);
         assert_eq!(board.pipe(10, 100, 10), 40);
         assert_eq!(board.next_lost(10, 10), Some((30, 40)));
-        board.on_resent(40);
+        board.on_resent(30, 40);
         assert_eq!((board.pipe(10, 100, 10), board.next_lost(10, 10)), (50, None));
+    }
+
+    #[test]
+    fn a_rescue_leaves_the_holes_below_it_to_be_retransmitted() {
+        let mut board = board(&[(20, 50)]);
+        board.start_recovery(10);
+        assert!(!board.on_resent(10, 20));
+        assert_eq!(board.last_hole(10, 100), Some((50, 100)));
+        assert!(board.on_resent(90, 100));
+        board.add(60, 90);
+        assert_eq!(board.next_lost(10, 10), Some((50, 60)));
+        assert!(!board.on_resent(50, 60));
+        // Everything is either reported or retransmitted: a repetition is a rescue, too.
+        board.add(90, 100);
+        assert_eq!(board.last_hole(10, 100), Some((50, 60)));
+        assert!(board.on_resent(50, 60));
     }
 }

@@ -33,7 +33,7 @@ impl Endpoint {
             return;
         }
         self.note_outage();
-        let flight = self.flight();
+        let flight = self.flight_at_timeout();
         let (was_whole, recovered) = (self.send.una >= self.recovery.recover, self.recovery.active);
         let again = self.recovery.on_timeout(self.send.una, self.send.max);
         self.lose_all(now);
@@ -52,6 +52,12 @@ impl Endpoint {
         if self.on_timeout_of_pace() {
             self.rtt.back_off();
         }
+    }
+
+    /// Bytes in flight for the threshold after a timeout. During fast recovery the bytes after the cumulative ACK include those
+    /// that have left the network: duplicate ACKs or SACK have reported them. The window without their share remains.
+    fn flight_at_timeout(&self) -> u32 {
+        if self.recovery.active { self.flight().min(self.cwnd()) } else { self.flight() }
     }
 
     fn on_persist_timer(&mut self) {

@@ -112,6 +112,8 @@ impl Window {
 
     /// The same with a share other than half for the threshold.
     pub(super) fn collapse_to(&mut self, flight: u32, again: bool, share: Share) {
+        // The threshold is a share of the window without what duplicate ACKs have added, as in ns-2.
+        self.inflation = 0;
         // RFC 5681 §3.1: ssthresh is kept when the same segment times out again.
         if !(again && self.halving != Halving::Window) {
             self.ssthresh = self.left(flight, share).ssthresh;
@@ -269,6 +271,18 @@ mod tests {
             window.collapse(20_000, true);
             assert_eq!(window.ssthresh(), left);
         }
+    }
+
+    #[test]
+    fn a_timeout_in_fast_recovery_halves_the_window_that_is_not_inflated() {
+        let mut window = Window::new(&Start { halving: Halving::Window, ..start(64) });
+        window.set_cwnd(16_000);
+        window.halve(16_000);
+        for _ in 0..20 {
+            window.inflate();
+        }
+        window.collapse(31_000, false);
+        assert_eq!((window.ssthresh(), window.total()), (4000, 1000));
     }
 
     #[test]

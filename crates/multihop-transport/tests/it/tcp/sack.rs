@@ -47,6 +47,47 @@ fn two_losses_are_repaired_in_one_round_trip() {
 }
 
 #[test]
+fn a_hole_that_is_found_after_new_data_is_retransmitted_in_the_same_recovery() {
+    let mut s = established(Config { initial_window: 8, ..with_sack() });
+    s.app(|tcp| tcp.send(Data::Endless)).expect((1..=8).map(data));
+    // 1 and 7 are lost.
+    s.at_ms(100).gets([sack(1, &[(2, 3)]), sack(1, &[(2, 4)])]).expect([]);
+    s.gets([sack(1, &[(2, 5)])]).expect([data(1)]);
+    s.gets([sack(1, &[(2, 6)])]).expect([]);
+    s.gets([sack(1, &[(2, 7)])]).expect([data(9)]);
+    s.gets([sack(1, &[(8, 9), (2, 7)])]).expect([data(10)]);
+    s.at_ms(180).gets([sack(1, &[(8, 10), (2, 7)])]).expect([data(11)]);
+    // More than two segments above 7: lost.
+    s.gets([sack(1, &[(8, 11), (2, 7)])]).expect([data(7), data(12)]);
+    s.check(|tcp| (tcp.phase(), tcp.counters().retransmitted), (Phase::FastRecovery, 2));
+}
+
+#[test]
+fn a_loss_right_behind_the_recovery_point_starts_another_recovery() {
+    let mut s = established(Config { initial_window: 8, ..with_sack() });
+    s.app(|tcp| tcp.send(Data::Endless)).expect((1..=8).map(data));
+    s.at_ms(100).gets([sack(1, &[(2, 5)])]).expect([data(1)]);
+    s.gets([sack(1, &[(2, 9)])]).expect([data(9), data(10), data(11)]);
+    // 9 is lost.
+    s.at_ms(200).gets([ack(9)]).expect([data(12)]);
+    s.gets([sack(9, &[(10, 11)]), sack(9, &[(10, 12)])]).expect([]);
+    s.gets([sack(9, &[(10, 13)])]).expect([data(9), data(13)]);
+    s.check(|tcp| (tcp.counters().fast_retransmits, tcp.counters().timeouts), (2, 0));
+}
+
+#[test]
+fn the_end_of_the_data_is_rescued_once_in_a_recovery() {
+    let mut s = established(Config { initial_window: 8, ..with_sack() });
+    s.app(|tcp| tcp.send(Data::Virtual(8 * u64::from(MSS)))).expect((1..=8).map(data));
+    // 1, 7 and 8 are lost: nothing new is left to show that 7 and 8 are.
+    s.at_ms(100).gets([sack(1, &[(2, 5)])]).expect([data(1)]);
+    s.gets([sack(1, &[(2, 7)])]).expect([data(8)]);
+    s.at_ms(200).gets([sack(7, &[(8, 9)])]).expect([data(7)]);
+    s.at_ms(300).gets([ack(9)]).expect([]).check(|tcp| tcp.flight(), 0);
+    s.check(|tcp| (tcp.counters().retransmitted, tcp.counters().timeouts), (3, 0));
+}
+
+#[test]
 fn after_a_timeout_only_holes_are_retransmitted() {
     let mut s = established(Config { initial_window: 4, ..with_sack() });
     s.app(|tcp| tcp.send(Data::Virtual(4 * u64::from(MSS)))).expect((1..=4).map(data));
