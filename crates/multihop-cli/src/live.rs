@@ -143,7 +143,7 @@ impl Scratch {
     pub(crate) fn new() -> anyhow::Result<(Self, Box<dyn Write + Send>)> {
         let path = std::env::temp_dir().join(format!("multihop-{}.rec", Token::generate()?));
         let cannot = || format!("cannot create {}", path.display());
-        let file = File::options().write(true).create_new(true).open(&path).with_context(cannot)?;
+        let file = multihop_net::own::create(&path, 0o600).with_context(cannot)?;
         Ok((Self(path), Box::new(BufWriter::new(file))))
     }
 

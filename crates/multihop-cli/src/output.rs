@@ -60,7 +60,10 @@ pub(crate) fn file(path: &Path) -> anyhow::Result<(BufWriter<File>, NewFile)> {
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let is_special = path.metadata().is_ok_and(|found| !found.is_file());
     let part = (!is_special).then(|| with_end(&path, ".part"));
-    let opened = File::create(part.as_ref().unwrap_or(&path));
+    let opened = match &part {
+        Some(part) => multihop_net::own::create(part, 0o666),
+        None => File::options().write(true).open(&path),
+    };
     let file = opened.with_context(|| format!("cannot create {}", path.display()))?;
     Ok((BufWriter::new(file), NewFile { path, part }))
 }
@@ -95,4 +98,33 @@ fn with_end(path: &Path, end: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(end);
     name.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn a_file_that_others_have_prepared_is_not_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let [path, part, precious] =
+            ["result.json", "result.json.part", "precious"].map(|name| folder.path().join(name));
+        fs::write(&precious, "precious").unwrap();
+        symlink(&precious, &part).unwrap();
+        let error = json_file(&path, &1).unwrap_err();
+        assert!(
+            format!("{error:#}").contains("result.json.part exists and is not a regular file"),
+            "{error:#}"
+        );
+        assert_eq!(fs::read(&precious).unwrap(), b"precious");
+        fs::remove_file(&part).unwrap();
+        // A killed program has left it.
+        fs::write(&part, "half a line").unwrap();
+        json_file(&path, &1).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"1\n");
+        assert!(!part.exists());
+    }
 }

@@ -51,8 +51,7 @@ impl Entry {
         sandbox: &Sandbox,
     ) -> Result<Self, EmulateError> {
         let write = || format!("write into {}", folder.display());
-        // Of this user alone.
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).tried(write)?;
+        make_own(folder).tried(write)?;
         for path in files(folder) {
             if running(&path).is_none() {
                 let _ = fs::remove_file(readers::socket(&path));
@@ -154,11 +153,24 @@ fn running(path: &Path) -> Option<Description> {
     }
 }
 
+/// Creates the folder for this user alone. Another user may have created it before, to redirect what is written there.
+fn make_own(folder: &Path) -> io::Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    if is_own(folder) {
+        Ok(())
+    } else {
+        Err(io::Error::other("the folder belongs to another user, is a link, or others have access to it"))
+    }
+}
+
+fn is_own(folder: &Path) -> bool {
+    fs::symlink_metadata(folder)
+        .is_ok_and(|found| found.is_dir() && found.uid() == geteuid().as_raw() && found.mode() & 0o077 == 0)
+}
+
 /// The files in the folder, unless another user may have written them.
 fn files(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
-    let is_ours = fs::symlink_metadata(folder)
-        .is_ok_and(|found| found.is_dir() && found.uid() == geteuid().as_raw() && found.mode() & 0o077 == 0);
-    let entries = is_ours.then(|| fs::read_dir(folder).ok()).flatten().into_iter().flatten().flatten();
+    let entries = is_own(folder).then(|| fs::read_dir(folder).ok()).flatten().into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|end| end == "json"))
 }
 
@@ -167,5 +179,26 @@ pub(crate) fn folder() -> PathBuf {
     match env::var_os("XDG_RUNTIME_DIR") {
         Some(folder) => Path::new(&folder).join("multihop"),
         None => env::temp_dir().join(format!("multihop-{}", geteuid())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    #[test]
+    fn a_folder_that_others_may_have_prepared_is_refused() {
+        let above = tempfile::tempdir().unwrap();
+        let [own, open, link] = ["a/own", "open", "link"].map(|name| above.path().join(name));
+        make_own(&own).unwrap();
+        make_own(&own).unwrap();
+        assert_eq!(fs::metadata(&own).unwrap().mode() & 0o777, 0o700);
+        fs::create_dir(&open).unwrap();
+        fs::set_permissions(&open, fs::Permissions::from_mode(0o755)).unwrap();
+        assert!(make_own(&open).is_err());
+        symlink(&own, &link).unwrap();
+        assert!(make_own(&link).is_err());
     }
 }
