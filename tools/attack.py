@@ -4,19 +4,24 @@
     python3 tools/attack.py flood       a million hostile datagrams beside a transfer
     python3 tools/attack.py kill        kill -9 of either end at random moments
     python3 tools/attack.py half-open   handshakes from 256 addresses that never end, at recv and at a tunnel
+    python3 tools/attack.py stop        1000 connections at recv that stop after HELLO, or later
+    python3 tools/attack.py hash        connections at recv that ask for the hash of 1 TiB, and leave
 
-Needs `make build`. Linux, because it uses all of 127.0.0.0/8.
+Needs `make build`; `stop` and `hash` also `cargo build --release -p multihop-capi`. Linux, because it uses
+all of 127.0.0.0/8.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import ctypes
 import hashlib
 import os
 import random
 import shutil
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -28,23 +33,29 @@ from pathlib import Path
 from real_programs import LOOPBACK, MULTIHOP, free_port, running, said, tree, write_noise
 
 HELLO_KEYS = bytes([1, 10, 255, 255])  # docs/wire.md
+TPA_LEVEL, TPA_TOKEN, TPA_IDENTITY, TPA_PEER, TPA_LINGER = 253, 2, 3, 4, 7  # tpa.h
+PATIENCE = 120  # seconds: the default of send and recv
 SHORTEST_HELLO = 160
 
 
 def main() -> int:
     """Run one attack."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("attack", choices=["flood", "kill", "half-open"])
+    parser.add_argument("attack", choices=["flood", "kill", "half-open", "stop", "hash"])
     parser.add_argument("--multihop", type=Path, default=MULTIHOP, help="the command to attack")
     parser.add_argument("--datagrams", type=int, default=10**6, help="of flood")
     parser.add_argument("--kills", type=int, default=50, help="of kill")
     parser.add_argument("--addresses", type=int, default=256, help="of half-open")
     parser.add_argument("--calls", type=int, default=10, help="genuine calls during half-open")
+    parser.add_argument("--connections", type=int, default=1000, help="of stop")
+    parser.add_argument("--wait", type=float, default=300, help="of stop: seconds for the genuine sender")
+    parser.add_argument("--step", choices=STEPS, default="hello", help="of stop: the last message")
+    parser.add_argument("--libtpa", type=Path, default=MULTIHOP.parent / "libtpa.so", help="of stop and hash")
     parser.add_argument("--transport", help="of both ends, tpa for example; mesh if it is not given")
     options = parser.parse_args()
     options.both = ["--transport", options.transport] if options.transport else []
     with tempfile.TemporaryDirectory() as scratch:
-        attacks = {"flood": flood, "kill": kill, "half-open": half_open}
+        attacks = {"flood": flood, "kill": kill, "half-open": half_open, "stop": stop, "hash": ask_for_hashes}
         return attacks[options.attack](options, Path(scratch))
 
 
@@ -149,8 +160,7 @@ def half_open(options: argparse.Namespace, folder: Path) -> int:
     """Handshakes that never end; returns 1 if a genuine caller waits for 2 s or more."""
     public = {}
     for name in ("listener", "caller"):
-        keygen = [options.multihop, "keygen", folder / name]
-        public[name] = subprocess.run(keygen, check=True, capture_output=True, text=True).stdout.split()[-1]
+        public[name] = make_key(options, folder / name)
     authorized = folder / "authorized"
     authorized.write_text(f"{public['caller']}\n")
     keys: list[object] = ["--key", folder / "listener", "--authorized-keys", authorized, *options.both]
@@ -247,6 +257,131 @@ def cookie(udp: socket.socket, to: tuple[str, int]) -> tuple[bytes, bytes]:
             reply = udp.recv(200)
             return reply[8:24], reply[24:56]
     raise TimeoutError("the listener gives no cookie")
+
+
+def frame(kind: int, *body: bytes) -> bytes:
+    """A message of a file transfer (docs/net-programs.md)."""
+    whole = b"".join(body)
+    return struct.pack(">BI", kind, len(whole)) + whole
+
+
+def listing(name: bytes, size: int) -> bytes:
+    """The list of a sender with one file, all of it a hole."""
+    entry = struct.pack(">BHqIQQH", 1, 0o644, 0, 0xFFFFFFFF, size, 0, len(name))
+    return frame(2, entry, name) + frame(3, struct.pack(">I", 1))
+
+
+HELLO = frame(1, b"multihop files\x02", struct.pack(">I", 1000 * PATIENCE))
+STEPS = {
+    "hello": lambda _: HELLO,
+    "list": lambda number: HELLO + listing(b"file%d" % number, 10**6),
+    "file": lambda number: (
+        HELLO + listing(b"file%d" % number, 10**6) + frame(6, bytes(12)) + frame(7, b"data")
+    ),
+}
+"""What a connection of `stop` says before it stops."""
+
+
+class Tpa:
+    """Connections of libtpa."""
+
+    def __init__(self, path: Path, address: str, security: dict[int, str]) -> None:
+        self.library, self.security = ctypes.CDLL(str(path), use_errno=True), security
+        host, port = endpoint(address)
+        self.address = struct.pack("=H", socket.AF_INET) + struct.pack(">H", port)
+        self.address += socket.inet_aton(host) + bytes(8)
+
+    def connect(self, said: bytes) -> int:
+        """A connection on which this has been said."""
+        number = self.library.tpa_socket(socket.AF_INET, socket.SOCK_STREAM, 0)
+        for option, value in self.security.items():
+            text = value.encode()
+            self.check(self.library.tpa_setsockopt(number, TPA_LEVEL, option, text, len(text)))
+        linger = ctypes.byref(ctypes.c_int(0))
+        self.check(self.library.tpa_setsockopt(number, TPA_LEVEL, TPA_LINGER, linger, 4))
+        self.check(self.library.tpa_connect(number, self.address, len(self.address)))
+        self.check(self.library.tpa_send(number, said, len(said), 0))
+        return int(number)
+
+    def close(self, number: int) -> None:
+        """End a connection at once."""
+        self.library.tpa_close(number)
+
+    @staticmethod
+    def check(result: int) -> None:
+        """Raise the error of a call."""
+        if result < 0:
+            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+
+
+def make_key(options: argparse.Namespace, key: Path) -> str:
+    """Create a private key; the public one."""
+    words = [options.multihop, "keygen", key]
+    return subprocess.run(words, check=True, capture_output=True, text=True).stdout.split()[-1]
+
+
+def stop(options: argparse.Namespace, folder: Path) -> int:
+    """Connections that stop in the middle; returns 1 if a genuine sender waits for 20 s or more."""
+    worst = 0.0
+    keys = [folder / name for name in ("listener", "caller", "attacker")]
+    public = [make_key(options, key) for key in keys]
+    authorized = folder / "authorized"
+    authorized.write_text("\n".join(public[1:]) + "\n")
+    words = [options.multihop, "recv", "--listen", f"{LOOPBACK}:0", "--to", folder / "into"]
+    words += ["--key", keys[0], "--authorized-keys", authorized, *options.both]
+    caller = ["--key", keys[1], "--peer", public[0], *options.both]
+    for connections in (0, options.connections):
+        with running(words) as program:
+            address = said(program, "listening on ")
+            tpa = Tpa(options.libtpa, address, {TPA_IDENTITY: str(keys[2]), TPA_PEER: public[0]})
+            opened = [tpa.connect(STEPS[options.step](number)) for number in range(connections)]
+            source = folder / f"note{connections}"
+            source.write_text("a line\n")
+            send_words = [options.multihop, "send", "-q", source, address, *caller]
+            begin = time.monotonic()
+            ended = "has ended with an error"
+            try:
+                if subprocess.run(send_words, check=False, timeout=options.wait).returncode == 0:
+                    ended = "is served"
+            except subprocess.TimeoutExpired:
+                ended = "still waits"
+            worst = time.monotonic() - begin
+            print(f"{connections} connections, last message {options.step}: a genuine sender", end=" ")
+            print(f"{ended} after {worst:.1f} s", flush=True)
+            for number in opened:
+                tpa.close(number)
+    return 0 if ended == "is served" and worst < 20 else 1
+
+
+def ask_for_hashes(options: argparse.Namespace, folder: Path) -> int:
+    """Connections that ask for the hash of a huge file, and leave; returns 1 if the receiver goes on."""
+    into = folder / "into"
+    into.mkdir()
+    huge = 1 << 40
+    with (into / "huge").open("wb") as file:
+        file.truncate(huge)
+    with receiver(options, into) as (program, address, token):
+        tpa = Tpa(options.libtpa, address, {TPA_TOKEN: token})
+        for _ in range(8):
+            number = tpa.connect(HELLO + listing(b"huge", huge))
+            time.sleep(0.5)
+            tpa.close(number)
+        used = []
+        for _ in range(4):
+            before = processor_time(program.pid)
+            time.sleep(5)
+            used.append(processor_time(program.pid) - before)
+        print(
+            "processor time of the receiver in each 5 s after they have left: "
+            + ", ".join(f"{one:.2f} s" for one in used)
+        )
+    return 0 if used[-1] < 0.5 else 1
+
+
+def processor_time(process: int) -> float:
+    """Seconds of the processor that a process has used."""
+    fields = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 @contextlib.contextmanager
