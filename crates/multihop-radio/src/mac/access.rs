@@ -87,6 +87,17 @@ impl Mac {
         }
     }
 
+    /// A frame ended that the station missed, because it transmitted when the frame began.
+    ///
+    /// EIFS follows a reception with an error (IEEE 802.11-2020 §10.3.2.3.7), and here was no reception. ns-2 takes the frame for
+    /// an error.
+    #[inline]
+    pub fn miss_frame(&mut self, now: Instant, config: &MacConfig) {
+        if config.params.flavour == Flavour::Ns2 {
+            self.receive_error(now, config);
+        }
+    }
+
     /// A frame of `airtime` began that is too weak to disturb the one being received.
     ///
     /// ns-2 sets its NAV from it; the standard has no such rule.

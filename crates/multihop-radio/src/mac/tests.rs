@@ -362,6 +362,18 @@ fn an_error_is_followed_by_eifs_and_in_ns2_also_difs() {
 }
 
 #[test]
+fn a_frame_that_the_station_missed_is_an_error_only_in_ns2() {
+    for (flavour, space) in [(Flavour::Ns2, 364 + 50), (Flavour::Standard, 50)] {
+        let mut b = bench(flavour, Some(0));
+        b.mac.carrier_busy(us(0), &b.config);
+        b.sends(us(10), packet(1));
+        b.mac.miss_frame(us(100), &b.config);
+        b.mac.carrier_idle(us(100), &b.config);
+        Bench::slots(b.mac.deadline(&b.config), us(100), Duration::from_micros(space));
+    }
+}
+
+#[test]
 fn the_standard_transmits_immediately_on_an_idle_medium() {
     let mut b = bench(Flavour::Standard, None);
     b.sends(us(1000), packet(1));

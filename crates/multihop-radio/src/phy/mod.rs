@@ -74,7 +74,9 @@ pub enum Verdict {
     Deaf,
     /// Received.
     Good,
-    /// Too weak, or interrupted by the station's own transmission.
+    /// The station transmitted when the signal began, or while it was received.
+    Missed,
+    /// Received with errors, or too weak to decode.
     Error,
     /// Lost to another signal.
     Collision,

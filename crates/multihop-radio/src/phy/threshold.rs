@@ -24,8 +24,10 @@ struct Current {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum State {
     Good,
-    /// Too weak to decode, or interrupted by our own transmission.
-    Spoiled,
+    /// Too weak to decode.
+    Weak,
+    /// The station transmitted when it began, or while it was received.
+    Missed,
     /// Another frame was too strong.
     Collided,
 }
@@ -59,13 +61,12 @@ impl ThresholdReceiver {
     /// received survives.
     pub fn signal_starts(&mut self, now: Instant, arrival: &Arrival, capture: f64) -> Effect {
         let Some(current) = &mut self.current else {
-            let good = arrival.decodable && now >= self.transmitting_until;
-            self.current = Some(Current {
-                id: arrival.id,
-                power: arrival.power,
-                end: arrival.end,
-                state: if good { State::Good } else { State::Spoiled },
-            });
+            let state = match (now < self.transmitting_until, arrival.decodable) {
+                (true, _) => State::Missed,
+                (false, true) => State::Good,
+                (false, false) => State::Weak,
+            };
+            self.current = Some(Current { id: arrival.id, power: arrival.power, end: arrival.end, state });
             return Effect::Occupied;
         };
         if current.power >= capture * arrival.power {
@@ -89,7 +90,8 @@ impl ThresholdReceiver {
         }
         match current.state {
             State::Good => Verdict::Good,
-            State::Spoiled => Verdict::Error,
+            State::Weak => Verdict::Error,
+            State::Missed => Verdict::Missed,
             State::Collided => Verdict::Collision,
         }
     }
@@ -98,9 +100,9 @@ impl ThresholdReceiver {
     pub fn transmit(&mut self, until: Instant) {
         self.transmitting_until = until;
         if let Some(current) = &mut self.current
-            && current.state == State::Good
+            && current.state != State::Collided
         {
-            current.state = State::Spoiled;
+            current.state = State::Missed;
         }
     }
 
@@ -184,10 +186,10 @@ mod tests {
         let mut r = ThresholdReceiver::default();
         r.transmit(at(100));
         r.signal_starts(at(50), &arrival(1, 200.0, 150), CAPTURE);
-        assert_eq!(r.signal_ends(at(150), 1), Verdict::Error, "its start was missed");
+        assert_eq!(r.signal_ends(at(150), 1), Verdict::Missed, "the station transmitted when it began");
         r.signal_starts(at(200), &arrival(2, 200.0, 300), CAPTURE);
         r.transmit(at(250));
-        assert_eq!(r.signal_ends(at(300), 2), Verdict::Error, "overrun");
+        assert_eq!(r.signal_ends(at(300), 2), Verdict::Missed, "the station transmitted meanwhile");
         r.signal_starts(at(400), &arrival(3, 200.0, 500), CAPTURE);
         r.transmit(at(600));
         assert_eq!(r.signal_ends(at(500), 3), Verdict::Deaf, "still sending");

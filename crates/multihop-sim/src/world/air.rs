@@ -398,6 +398,7 @@ impl Air {
                 receive_load(context, station, &self.config, flight, intact);
             }
             Verdict::Good => delivered = station.mac.receive(now, frame, &self.config),
+            Verdict::Missed => station.mac.miss_frame(now, &self.config),
             Verdict::Error => station.mac.receive_error(now, &self.config),
             Verdict::Collision => {
                 self.collisions += 1;
