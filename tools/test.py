@@ -188,23 +188,6 @@ def count_cargo(lines: Sequence[str], code: int) -> Counts:
     return counts
 
 
-def kernel() -> Counts:
-    """Check the congestion controls for the kernel, which the other steps leave out: they link libelf."""
-    for header, package in {"libelf.h": "libelf-dev", "zlib.h": "zlib1g-dev"}.items():
-        if not Path("/usr/include", header).is_file() and not build.apt_install(package):
-            return Counts(
-                skipped=[
-                    f"kernel: {package} is missing and could not be installed: apt-get install {package}"
-                ]
-            )
-    lint = "cargo clippy --package multihop-cli --features tcp --locked --quiet -- -D warnings"
-    counts = check(*lint.split())
-    programs = ["--package", "multihop-ebpf", "--features", "kernel"]
-    code, lines = stream(["cargo", "test", *programs, "--locked", "--no-fail-fast", "--", "--show-output"])
-    counts.add(count_cargo(lines, code))
-    return counts
-
-
 def fuzz() -> Counts:
     """Fuzz each target for a moment. Most of the time is the build, so that optimising would not pay."""
     less = {"CARGO_PROFILE_RELEASE_OPT_LEVEL": "0", "CARGO_PROFILE_RELEASE_DEBUG": "0"}
@@ -345,7 +328,6 @@ STEPS: dict[str, Callable[[], Counts]] = {
     "threats": script("check_threats"),
     "clippy": lambda: check(*CLIPPY.split()),
     "cargo": cargo_test,
-    "kernel": kernel,
     "doc": doc,
     "fuzz": fuzz,
     "ruff": lambda: in_venv("ruff", "check", "."),

@@ -1,6 +1,7 @@
 //! The command `multihop`: arguments in, text out. The work is done by the libraries.
 //!
-//! It is a library so that the Python package can provide the same command.
+//! It is a library so that programs with protocols of their own can provide the same command, and for the page of a run in
+//! the Python package.
 
 mod args;
 mod bars;

@@ -14,7 +14,7 @@ pub enum TcpError {
     NoBtf(PathBuf),
     /// The kernel takes no congestion controls by eBPF.
     #[error(
-        "this kernel takes no congestion controls by eBPF: Linux 6.0 or later with CONFIG_BPF_JIT is needed"
+        "this kernel takes no congestion controls by eBPF: Linux 6.4 or later with CONFIG_BPF_JIT is needed"
     )]
     NoStructOps,
     /// These capabilities are missing.
@@ -36,7 +36,7 @@ pub enum TcpError {
     Kernel {
         /// What was tried.
         step: &'static str,
-        /// What the kernel or libbpf said.
+        /// What the kernel said.
         reason: String,
     },
     /// A file or directory could not be used.

@@ -1,17 +1,17 @@
 //! Congestion controls for multi-hop networks in the TCP of Linux.
 //!
-//! The controls are programs that the kernel runs (eBPF, struct_ops), in `bpf/`. With the feature `kernel` this crate
-//! loads them: for the whole machine (`load`) or for one program (`Run`), and tells what they do (`flows`).
-//! Without it, it has only what they share with their readers.
+//! The controls are programs that the kernel runs (eBPF, struct_ops), in `bpf/`. This crate loads them: for the whole
+//! machine (`load`) or for one program (`Run`), and reports what they do (`flows`). It gives the compiled programs to the
+//! kernel itself, without libbpf and libelf: the kernel fits them to its own structures.
 
 mod control;
 mod error;
-#[cfg(all(target_os = "linux", feature = "kernel"))]
+#[cfg(target_os = "linux")]
 mod kernel;
 mod records;
 
 pub use control::{Control, Settings};
 pub use error::TcpError;
-#[cfg(all(target_os = "linux", feature = "kernel"))]
+#[cfg(target_os = "linux")]
 pub use kernel::{Run, flows, is_loaded, load, terminate, unload};
 pub use records::{Adtcp, Connection, Reports, Sample, state_name};

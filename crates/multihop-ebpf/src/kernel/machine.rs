@@ -10,26 +10,25 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use libbpf_rs::Link;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 
 use super::cgroup::{self, Cgroup};
-use super::programs::{PACKETS, Programs, REPORT, attach, refused, register};
+use super::programs::{Loaded, PACKETS, Programs, REPORT};
 use crate::{Control, Settings, TcpError};
 
 /// Makes the controls known to the kernel. Packets are read for connections of one cgroup, or of all.
 pub fn load(settings: Settings, cgroup: Option<PathBuf>) -> Result<(), TcpError> {
-    let mut programs = Programs::open()?.only(&PROGRAMS, &Control::ALL)?;
+    let mut programs = Programs::open()?.only(&PROGRAMS, &Control::ALL);
     if is_mounted() {
         return Err(TcpError::Loaded);
     }
     let cgroup = cgroup.map_or_else(Cgroup::root, Cgroup::open)?;
     programs.configure(settings, false, "");
-    let mut object = programs.load()?;
+    let loaded = programs.load()?;
     fs::create_dir_all(PLACE).map_err(|error| failed("cannot make", error))?;
     mount(Some("multihop-tcp"), PLACE, Some("bpf"), MsFlags::empty(), None::<&str>)
         .map_err(|error| failed("cannot mount", error.into()))?;
-    let done = keep(&mut object, &cgroup);
+    let done = keep(&loaded, &cgroup);
     if done.is_err() {
         let _ = remove();
     }
@@ -50,18 +49,14 @@ pub fn is_loaded() -> bool {
     Control::ALL.iter().all(|control| Path::new(PLACE).join(control.name()).exists())
 }
 
-fn keep(object: &mut libbpf_rs::Object, cgroup: &Cgroup) -> Result<(), TcpError> {
+fn keep(loaded: &Loaded, cgroup: &Cgroup) -> Result<(), TcpError> {
     for name in PROGRAMS {
-        pin(attach(object, name, cgroup.as_fd())?, name)?;
+        loaded.attach(name, cgroup.as_fd())?.pin(&Path::new(PLACE).join(name))?;
     }
     for control in Control::ALL {
-        pin(register(object, control)?, control.name())?;
+        loaded.register(control)?.pin(&Path::new(PLACE).join(control.name()))?;
     }
     Ok(())
-}
-
-fn pin(mut link: Link, name: &str) -> Result<(), TcpError> {
-    link.pin(Path::new(PLACE).join(name)).map_err(|error| refused("cannot keep a control", &error))
 }
 
 fn remove() -> Result<(), TcpError> {

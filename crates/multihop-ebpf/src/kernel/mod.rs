@@ -1,11 +1,15 @@
 //! Loads the programs into the kernel.
 
+mod btf;
 mod cgroup;
+mod elf;
 mod list;
 mod machine;
 mod programs;
 mod rights;
+mod ring;
 mod run;
+mod syscall;
 
 pub use list::flows;
 pub use machine::{is_loaded, load, unload};

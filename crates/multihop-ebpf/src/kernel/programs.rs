@@ -1,22 +1,18 @@
 //! The compiled programs, and how they are loaded.
 
-use std::os::fd::{AsRawFd, BorrowedFd};
-use std::sync::Mutex;
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::path::Path;
 
-use libbpf_rs::{
-    Link, MapCore, MapMut, Object, ObjectBuilder, OpenObject, PrintLevel, ProgramMut, set_print,
-};
-
+use super::btf::{self, Btf};
+use super::elf::{Elf, Relocation, Symbol};
 use super::rights;
+use super::syscall::{self, MapAttributes, Program, Refusal};
 use crate::{Control, Settings, TcpError};
 
 /// `bpf/multihop_cc.bpf.c`, compiled by `bpf/build.sh`.
-static COMPILED: Aligned<[u8; include_bytes!("../../bpf/multihop_cc.bpf.o").len()]> =
-    Aligned(*include_bytes!("../../bpf/multihop_cc.bpf.o"));
-
-/// The loader reads words of the file in place.
-#[repr(align(8))]
-struct Aligned<T: ?Sized>(T);
+pub(super) static COMPILED: &[u8] = include_bytes!("../../bpf/multihop_cc.bpf.o");
 
 /// The name of the map of connections.
 pub(super) const FLOWS: &str = "multihop_flows";
@@ -30,115 +26,447 @@ pub(super) const CHOOSE: &str = "choose";
 pub(super) const LIST: &str = "list_flows";
 
 /// The programs before they are loaded.
-pub(super) struct Programs(OpenObject);
+pub(super) struct Programs {
+    /// The kernel's descriptions of its types.
+    kernel: Vec<u8>,
+    /// Names of the programs besides those of the controls.
+    programs: Vec<&'static str>,
+    controls: Vec<Structure>,
+    /// `struct config` of `bpf/flow.h`.
+    config: Vec<u8>,
+}
+
+/// A control as the compiled file describes it: a `struct tcp_congestion_ops`.
+struct Structure {
+    control: Control,
+    /// Its members; those that are functions are zero.
+    bytes: Vec<u8>,
+}
 
 impl Programs {
     /// Opens them, if this machine can use them.
     pub(super) fn open() -> Result<Self, TcpError> {
-        rights::check()?;
-        // Earlier messages belong to other attempts.
-        take_messages();
-        set_print(Some((PrintLevel::Warn, keep_message)));
-        let open = ObjectBuilder::default().open_memory(&COMPILED.0);
-        open.map(Self).map_err(|error| refused("cannot read the programs", &error))
+        let kernel = rights::check()?;
+        let config = compiled().section(CONFIG).data.to_vec();
+        Ok(Self { kernel, programs: Vec::new(), controls: Vec::new(), config })
     }
 
-    /// Leaves out all programs but these, and all controls but these.
-    pub(super) fn only(mut self, programs: &[&str], controls: &[Control]) -> Result<Self, TcpError> {
-        for mut program in self.0.progs_mut() {
-            let name = program.name().to_string_lossy().into_owned();
-            // Programs of controls come and go with their controls.
-            if [PACKETS, REPORT, CHOOSE, LIST].contains(&name.as_str()) && !programs.contains(&name.as_str())
-            {
-                program.set_autoload(false);
-            }
-        }
-        for control in Control::ALL.iter().filter(|control| !controls.contains(control)) {
-            let mut map = self.map(control.name());
-            map.set_autocreate(false).map_err(|error| refused("cannot leave out a control", &error))?;
-        }
-        Ok(self)
+    /// Chooses programs and controls; all others are left out.
+    pub(super) fn only(mut self, programs: &[&'static str], controls: &[Control]) -> Self {
+        let elf = compiled();
+        let bytes = |control: &Control| elf.content(elf.symbol(control.name())).to_vec();
+        self.controls = controls.iter().map(|one| Structure { control: *one, bytes: bytes(one) }).collect();
+        self.programs = programs.to_vec();
+        self
     }
 
     /// Renames a control: names are unique in the kernel.
     pub(super) fn rename(&mut self, control: Control, name: &str) {
-        let mut map = self.map(control.name());
-        let structure = map.initial_value_mut().expect("a control has its structure");
-        write_name(&mut structure[..NAME], name);
+        for one in self.controls.iter_mut().filter(|one| one.control == control) {
+            one.bytes[..syscall::NAME].copy_from_slice(&syscall::name(name));
+        }
     }
 
     /// Sets what the programs read, `struct config` of `bpf/flow.h`.
     pub(super) fn configure(&mut self, settings: Settings, is_traced: bool, chosen: &str) {
-        let mut map = self.map(CONFIG);
-        let config = map.initial_value_mut().expect("the settings have initial values");
-        config[..4].copy_from_slice(&settings.kbps.max(1).to_ne_bytes());
-        config[4..8].copy_from_slice(&u32::from(is_traced).to_ne_bytes());
-        write_name(&mut config[8..8 + NAME], chosen);
+        self.config[..4].copy_from_slice(&settings.kbps.max(1).to_ne_bytes());
+        self.config[4..8].copy_from_slice(&u32::from(is_traced).to_ne_bytes());
+        self.config[8..8 + syscall::NAME].copy_from_slice(&syscall::name(chosen));
     }
 
     /// Gives the programs to the kernel, which checks them.
-    pub(super) fn load(self) -> Result<Object, TcpError> {
-        self.0.load().map_err(|error| refused("the kernel does not take the programs", &error))
+    pub(super) fn load(self) -> Result<Loaded, TcpError> {
+        let elf = compiled();
+        let types = Btf::parse(elf.section(".BTF").data).expect("the compiled file describes its types");
+        let described = types.for_the_kernel().expect("the compiled file describes its types");
+        let btf = syscall::load_btf(&described).map_err(explained)?;
+        let kernel = Btf::parse(&self.kernel).ok_or(TcpError::NoStructOps)?;
+        let mut loader = Loader { elf, types, kernel, btf, config: self.config, loaded: Loaded::default() };
+        for name in self.programs {
+            loader.program(name)?;
+        }
+        for one in &self.controls {
+            loader.control(one)?;
+        }
+        Ok(loader.loaded)
+    }
+}
+
+/// What the kernel has taken. Everything ends with this value and the links.
+#[derive(Debug, Default)]
+pub(super) struct Loaded {
+    programs: BTreeMap<String, OwnedFd>,
+    /// Maps of data and of controls.
+    maps: BTreeMap<String, OwnedFd>,
+}
+
+impl Loaded {
+    /// The map with this name.
+    pub(super) fn map(&self, name: &str) -> BorrowedFd<'_> {
+        self.maps[name].as_fd()
     }
 
-    fn map(&mut self, name: &str) -> libbpf_rs::OpenMapMut<'_> {
-        let found = self.0.maps_mut().find(|map| map.name().to_string_lossy().ends_with(name));
-        found.expect("the programs have this map")
+    /// The program with this name.
+    pub(super) fn program(&self, name: &str) -> BorrowedFd<'_> {
+        self.programs[name].as_fd()
+    }
+
+    /// Makes a control known to the kernel.
+    pub(super) fn register(&self, control: Control) -> Result<Link, TcpError> {
+        let link = syscall::register(self.map(control.name()));
+        link.map(Link).map_err(|error| refused("cannot register a control", &error))
+    }
+
+    /// Runs a program for the connections of a cgroup.
+    pub(super) fn attach(&self, name: &str, cgroup: BorrowedFd<'_>) -> Result<Link, TcpError> {
+        let place = Place::of(compiled().home(name));
+        let link = syscall::attach(self.program(name), cgroup, place.attach_kind);
+        link.map(Link).map_err(|error| refused("cannot attach a program to the cgroup", &error))
     }
 }
 
-/// The map of loaded programs with this name.
-pub(super) fn map<'a>(object: &'a mut Object, name: &str) -> MapMut<'a> {
-    object.maps_mut().find(|map| map.name() == name).expect("the programs have this map")
+/// What keeps a program or a control in use.
+#[derive(Debug)]
+pub(super) struct Link(OwnedFd);
+
+impl Link {
+    /// Keeps the link in a file of bpffs.
+    pub(super) fn pin(&self, path: &Path) -> Result<(), TcpError> {
+        syscall::pin(self.0.as_fd(), path).map_err(|error| refused("cannot keep a control", &error))
+    }
 }
 
-/// Makes a control known to the kernel.
-pub(super) fn register(object: &mut Object, control: Control) -> Result<Link, TcpError> {
-    let mut map = map(object, control.name());
-    map.attach_struct_ops().map_err(|error| refused("cannot register a control", &error))
+/// Loads programs and the maps that they use.
+struct Loader<'a> {
+    elf: Elf<'a>,
+    types: Btf<'a>,
+    kernel: Btf<'a>,
+    /// The types of the programs, in the kernel.
+    btf: OwnedFd,
+    config: Vec<u8>,
+    loaded: Loaded,
 }
 
-/// Runs a program for the connections of a cgroup.
-pub(super) fn attach(object: &Object, name: &str, cgroup: BorrowedFd<'_>) -> Result<Link, TcpError> {
-    let link = program(object, name).attach_cgroup(cgroup.as_raw_fd());
-    link.map_err(|error| refused("cannot attach a program to the cgroup", &error))
+/// A program as the kernel wants it: the function and those that it calls, one after the other.
+#[derive(Default)]
+struct Code {
+    instructions: Vec<u8>,
+    functions: Vec<u8>,
+    accesses: Vec<u8>,
+    /// Where each function begins.
+    starts: BTreeMap<String, usize>,
 }
 
-/// The loaded program with this name.
-pub(super) fn program<'a>(object: &'a Object, name: &str) -> ProgramMut<'a> {
-    object.progs_mut().find(|program| program.name() == name).expect("the object has this program")
+impl Loader<'_> {
+    /// Loads a program that is attached to cgroups or maps.
+    fn program(&mut self, name: &str) -> Result<(), TcpError> {
+        let place = Place::of(self.elf.home(name));
+        let attach_to = match place.kernel_function {
+            Some(function) => self.kernel.find(btf::FUNCTION, function).ok_or(TcpError::NoStructOps)?,
+            None => 0,
+        };
+        self.load(name, place.kind, place.attach_kind, attach_to)
+    }
+
+    fn load(&mut self, name: &str, kind: u32, attach_kind: u32, attach_type: u32) -> Result<(), TcpError> {
+        let mut code = Code::default();
+        self.append(&mut code, name)?;
+        let program = Program {
+            name,
+            kind,
+            attach_kind,
+            attach_type,
+            instructions: &code.instructions,
+            btf: self.btf.as_fd(),
+            functions: &code.functions,
+            accesses: &code.accesses,
+        };
+        let licence = self.elf.section("license").data;
+        let program = syscall::load_program(&program, licence).map_err(explained)?;
+        self.loaded.programs.insert(name.to_owned(), program);
+        Ok(())
+    }
+
+    /// Appends a function to a program, and after it the functions that it calls.
+    fn append(&mut self, code: &mut Code, name: &str) -> Result<(), TcpError> {
+        let start = code.instructions.len();
+        code.starts.insert(name.to_owned(), start);
+        let function = self.elf.symbol(name);
+        let (home, offset, size) = (function.section, function.offset, function.size);
+        code.instructions.extend_from_slice(self.elf.content(function));
+        self.describe(code, home, offset..offset + size, start);
+        let relocations: Vec<_> = self.elf.sections[home].relocations_in(offset, size).collect();
+        for relocation in relocations {
+            let at = start + relocation.offset;
+            self.relocate(code, at, relocation)?;
+        }
+        Ok(())
+    }
+
+    /// Appends the records about a function.
+    fn describe(&self, code: &mut Code, home: usize, range: std::ops::Range<usize>, start: usize) {
+        let ext = self.elf.section(".BTF.ext").data;
+        let of = |part| {
+            let section = self.elf.sections[home].name;
+            let records = btf::records(ext, part, &self.types, section);
+            let records = records.expect("the compiled file describes its functions").into_iter();
+            // Each begins with the place of an instruction.
+            records.filter_map(|record| {
+                let at = btf::word(record, 0).filter(|at| range.contains(at))?;
+                Some((u32::try_from(start + at - range.start).expect("programs are small"), &record[4..]))
+            })
+        };
+        for (at, rest) in of(btf::FUNCTIONS) {
+            code.functions.extend((at / 8).to_ne_bytes().iter().chain(&rest[..4]));
+        }
+        for (at, rest) in of(btf::ACCESSES) {
+            code.accesses.extend(at.to_ne_bytes().iter().chain(&rest[..12]));
+        }
+    }
+
+    /// Completes an instruction that refers to a map, to a function of the kernel or to another function.
+    fn relocate(&mut self, code: &mut Code, at: usize, relocation: Relocation) -> Result<(), TcpError> {
+        let symbol = &self.elf.symbols[relocation.symbol];
+        let (name, home, offset) = (symbol.name.to_owned(), symbol.section, symbol.offset);
+        let value = read(&code.instructions, at + 4);
+        if code.instructions[at] != CALL {
+            let is_value = self.elf.sections[home].name == CONFIG;
+            let map = self.data_map(&name)?;
+            set_source(&mut code.instructions, at, if is_value { MAP_VALUE } else { MAP });
+            write(&mut code.instructions, at + 4, map);
+            if is_value {
+                write(&mut code.instructions, at + 12, i32::try_from(offset).expect("a small map") + value);
+            }
+        } else if home == 0 {
+            let function = self.kernel.find(btf::FUNCTION, &name).ok_or(TcpError::NoStructOps)?;
+            set_source(&mut code.instructions, at, KERNEL_FUNCTION);
+            write(&mut code.instructions, at + 4, i32::try_from(function).expect("identifiers are small"));
+        } else {
+            // The place of the callee in its section, in instructions.
+            let callee = usize::try_from(value + 1).expect("calls refer to functions") * 8 + offset;
+            let callee = self.elf.function_at(home, callee).name.to_owned();
+            if !code.starts.contains_key(&callee) {
+                self.append(code, &callee)?;
+            }
+            // Counted from the instruction after the call; negative for a function that stands before the call.
+            let place = |at: usize| i32::try_from(at / 8).expect("programs are small");
+            set_source(&mut code.instructions, at, FUNCTION);
+            write(&mut code.instructions, at + 4, place(code.starts[&callee]) - place(at) - 1);
+        }
+        Ok(())
+    }
+
+    /// The number of a map of data, which is made at its first use.
+    fn data_map(&mut self, name: &str) -> Result<i32, TcpError> {
+        if !self.loaded.maps.contains_key(name) {
+            let made = if self.elf.sections[self.elf.symbol(name).section].name == CONFIG {
+                self.make_config()
+            } else {
+                self.make_map(name)
+            };
+            let map = made.map_err(|error| refused("cannot make a map", &error))?;
+            self.loaded.maps.insert(name.to_owned(), map);
+        }
+        Ok(self.loaded.maps[name].as_raw_fd())
+    }
+
+    /// Makes the map of settings, which nobody can change afterwards.
+    fn make_config(&self) -> io::Result<OwnedFd> {
+        let map = syscall::create_map(MapAttributes {
+            kind: MAP_ARRAY,
+            key_size: 4,
+            value_size: length(self.config.len()),
+            max_entries: 1,
+            flags: READ_ONLY_FOR_PROGRAMS,
+            name: syscall::name("config"),
+            ..Default::default()
+        })?;
+        syscall::update(map.as_fd(), &self.config)?;
+        syscall::freeze(map.as_fd())?;
+        Ok(map)
+    }
+
+    /// Makes a map by its definition: pointers to arrays with as many elements as a number says, and to types.
+    fn make_map(&self, name: &str) -> io::Result<OwnedFd> {
+        let definition = self.types.find(btf::VARIABLE, name).and_then(|one| self.types.target(one));
+        let members = definition.and_then(|one| self.types.members(one)).expect("a map has a definition");
+        let mut map = MapAttributes { name: syscall::name(name), ..Default::default() };
+        for member in members {
+            let of = self.types.target(member.of).expect("members of a definition are pointers");
+            let number = || self.types.elements(of).expect("numbers are arrays");
+            let size = || length(self.types.size(of).expect("keys and values have sizes"));
+            match member.name {
+                "type" => map.kind = number(),
+                "map_flags" => map.flags = number(),
+                "max_entries" => map.max_entries = number(),
+                "key" => (map.key_type, map.key_size) = (of, size()),
+                "value" => (map.value_type, map.value_size) = (of, size()),
+                other => unreachable!("definitions of maps have no {other}"),
+            }
+        }
+        if map.value_type != 0 {
+            map.btf = descriptor(&self.btf);
+        }
+        syscall::create_map(map)
+    }
+
+    /// Loads the programs of a control, and the map from which the kernel takes it.
+    fn control(&mut self, one: &Structure) -> Result<(), TcpError> {
+        let kernel_type = |name| self.kernel.find(btf::STRUCT, name).ok_or(TcpError::NoStructOps);
+        let (operations, value) = (kernel_type(OPERATIONS)?, kernel_type(rights::STRUCT_OPS)?);
+        let known = self.kernel.members(operations).ok_or(TcpError::NoStructOps)?;
+        let data = self.kernel.members(value).and_then(|all| all.into_iter().find(|one| one.name == "data"));
+        let start = data.ok_or(TcpError::NoStructOps)?.offset;
+        let mut bytes = vec![0; self.kernel.size(value).ok_or(TcpError::NoStructOps)?];
+
+        let symbol = self.elf.symbol(one.control.name());
+        let relocations: Vec<_> =
+            self.elf.sections[symbol.section].relocations_in(symbol.offset, symbol.size).collect();
+        let ours = self.types.find(btf::STRUCT, OPERATIONS).and_then(|ours| self.types.members(ours));
+        for member in ours.expect("the compiled file describes its controls") {
+            let found = known.iter().position(|one| one.name == member.name);
+            let index = found.ok_or_else(|| missing(member.name))?;
+            let to = start + known[index].offset;
+            if let Some(function) = relocations.iter().find(|one| one.offset == member.offset) {
+                let name = self.elf.symbols[function.symbol].name.to_owned();
+                if !self.loaded.programs.contains_key(&name) {
+                    self.load(&name, PROGRAM_STRUCT_OPS, length(index), operations)?;
+                }
+                bytes[to..to + 4].copy_from_slice(&descriptor(&self.loaded.programs[&name]).to_ne_bytes());
+            } else {
+                let size = self.types.size(member.of).expect("members have sizes");
+                if self.kernel.size(known[index].of) != Some(size) {
+                    return Err(missing(member.name));
+                }
+                bytes[to..to + size].copy_from_slice(&one.bytes[member.offset..member.offset + size]);
+            }
+        }
+        let map = self.make_control(one.control, value, &bytes);
+        let map = map.map_err(|error| refused("cannot make a control", &error))?;
+        self.loaded.maps.insert(one.control.name().to_owned(), map);
+        Ok(())
+    }
+
+    fn make_control(&self, control: Control, value: u32, bytes: &[u8]) -> io::Result<OwnedFd> {
+        let map = syscall::create_map(MapAttributes {
+            kind: MAP_STRUCT_OPS,
+            key_size: 4,
+            value_size: length(bytes.len()),
+            max_entries: 1,
+            flags: WITH_LINK,
+            name: syscall::name(control.name()),
+            btf: descriptor(&self.btf),
+            kernel_value_type: value,
+            ..Default::default()
+        })?;
+        syscall::update(map.as_fd(), bytes)?;
+        Ok(map)
+    }
 }
 
-/// The error of a step, with the last that libbpf said.
-pub(super) fn refused(step: &'static str, error: &libbpf_rs::Error) -> TcpError {
-    let said = take_messages();
-    let last = said.lines().rev().find(|line| !line.trim().is_empty());
-    let reason = match last {
-        Some(last) => format!("{error} ({})", last.trim()),
-        None => error.to_string(),
+impl<'a> Elf<'a> {
+    /// The bytes of a symbol.
+    fn content(&self, symbol: &Symbol<'_>) -> &'a [u8] {
+        &self.sections[symbol.section].data[symbol.offset..symbol.offset + symbol.size]
+    }
+
+    /// The name of the section of a program.
+    fn home(&self, program: &str) -> &'a str {
+        self.sections[self.symbol(program).section].name
+    }
+
+    fn function_at(&self, section: usize, offset: usize) -> &Symbol<'a> {
+        let found = self
+            .symbols
+            .iter()
+            .find(|symbol| symbol.is_function && symbol.section == section && symbol.offset == offset);
+        found.expect("calls refer to functions")
+    }
+}
+
+/// How programs of a section are loaded and attached.
+struct Place {
+    kind: u32,
+    attach_kind: u32,
+    kernel_function: Option<&'static str>,
+}
+
+impl Place {
+    fn of(section: &str) -> Self {
+        let (kind, attach_kind, kernel_function) = match section {
+            "cgroup_skb/ingress" => (PROGRAM_CGROUP_SKB, ATTACH_INGRESS, None),
+            "sockops" => (PROGRAM_SOCK_OPS, ATTACH_SOCK_OPS, None),
+            "iter/bpf_sk_storage_map" => {
+                (PROGRAM_TRACING, syscall::ATTACH_ITERATOR, Some("bpf_iter_bpf_sk_storage_map"))
+            }
+            other => unreachable!("programs of {other} are loaded with their control"),
+        };
+        Self { kind, attach_kind, kernel_function }
+    }
+}
+
+fn compiled() -> Elf<'static> {
+    Elf::parse(COMPILED)
+}
+
+/// The error of a step.
+pub(super) fn refused(step: &'static str, error: &io::Error) -> TcpError {
+    TcpError::Kernel { step, reason: error.to_string() }
+}
+
+fn explained(refusal: Refusal) -> TcpError {
+    let reason = match refusal.explanation.as_str() {
+        "" => refusal.error.to_string(),
+        explanation => format!("{} ({explanation})", refusal.error),
     };
-    TcpError::Kernel { step, reason }
+    TcpError::Kernel { step: "the kernel does not take the programs", reason }
 }
 
-/// Fills a field for a name of the kernel, which ends with a zero.
-fn write_name(field: &mut [u8], name: &str) {
-    let length = name.len().min(NAME - 1);
-    field.fill(0);
-    field[..length].copy_from_slice(&name.as_bytes()[..length]);
+fn missing(member: &str) -> TcpError {
+    let reason = format!("its congestion controls have no {member} as the programs have it");
+    TcpError::Kernel { step: "the kernel does not take the programs", reason }
 }
 
-fn keep_message(_: PrintLevel, message: String) {
-    if let Ok(mut messages) = MESSAGES.lock() {
-        messages.push_str(&message);
-    }
+fn set_source(instructions: &mut [u8], at: usize, source: u8) {
+    instructions[at + 1] = instructions[at + 1] & 0x0f | source << 4;
 }
 
-fn take_messages() -> String {
-    MESSAGES.lock().map(|mut messages| std::mem::take(&mut *messages)).unwrap_or_default()
+fn read(instructions: &[u8], at: usize) -> i32 {
+    i32::from_ne_bytes(instructions[at..at + 4].try_into().expect("four bytes"))
 }
 
-/// What libbpf said since the programs were opened; it calls a function without state.
-static MESSAGES: Mutex<String> = Mutex::new(String::new());
-/// Bytes of a name, with its zero.
-const NAME: usize = 16;
+fn write(instructions: &mut [u8], at: usize, value: i32) {
+    instructions[at..at + 4].copy_from_slice(&value.to_ne_bytes());
+}
+
+fn descriptor(of: &OwnedFd) -> u32 {
+    u32::try_from(of.as_raw_fd()).expect("open files have numbers from 0 on")
+}
+
+fn length(number: usize) -> u32 {
+    u32::try_from(number).expect("programs are small")
+}
+
 const CONFIG: &str = ".rodata.config";
+const OPERATIONS: &str = "tcp_congestion_ops";
+
+/// The instruction that calls a function.
+const CALL: u8 = 0x85;
+/// What an instruction refers to, in place of a source register.
+const MAP: u8 = 1;
+const MAP_VALUE: u8 = 2;
+const FUNCTION: u8 = 1;
+const KERNEL_FUNCTION: u8 = 2;
+
+const PROGRAM_CGROUP_SKB: u32 = 8;
+const PROGRAM_SOCK_OPS: u32 = 13;
+const PROGRAM_TRACING: u32 = 26;
+const PROGRAM_STRUCT_OPS: u32 = 27;
+const ATTACH_INGRESS: u32 = 0;
+const ATTACH_SOCK_OPS: u32 = 3;
+const MAP_ARRAY: u32 = 2;
+const MAP_STRUCT_OPS: u32 = 26;
+/// A map of sockets' storage.
+pub(super) const MAP_SK_STORAGE: u32 = 24;
+const READ_ONLY_FOR_PROGRAMS: u32 = 1 << 7;
+const WITH_LINK: u32 = 1 << 13;

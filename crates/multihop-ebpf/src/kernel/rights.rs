@@ -3,20 +3,21 @@
 use std::fs;
 use std::path::Path;
 
-use libbpf_rs::btf::{Btf, types::Struct};
-
+use super::btf::{Btf, STRUCT};
 use crate::TcpError;
 
-/// Finds out whether the programs can be loaded at all.
-pub(super) fn check() -> Result<(), TcpError> {
-    check_types(Path::new("/sys/kernel/btf/vmlinux"))?;
+/// Finds out whether the programs can be loaded at all; returns the kernel's descriptions of its types.
+pub(super) fn check() -> Result<Vec<u8>, TcpError> {
+    let file = Path::new("/sys/kernel/btf/vmlinux");
+    check_types(file)?;
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     check_capabilities(&status)?;
-    let types = Btf::from_vmlinux().map_err(|_| TcpError::NoStructOps)?;
-    match types.type_by_name::<Struct<'_>>(STRUCT_OPS) {
-        Some(_) => Ok(()),
-        None => Err(TcpError::NoStructOps),
-    }
+    let bytes = fs::read(file);
+    let bytes =
+        bytes.map_err(|error| TcpError::File { what: format!("cannot read {}", file.display()), error })?;
+    let types = Btf::parse(&bytes).ok_or(TcpError::NoStructOps)?;
+    types.find(STRUCT, STRUCT_OPS).ok_or(TcpError::NoStructOps)?;
+    Ok(bytes)
 }
 
 fn check_types(file: &Path) -> Result<(), TcpError> {
@@ -36,7 +37,7 @@ fn check_capabilities(status: &str) -> Result<(), TcpError> {
 }
 
 /// What the kernel has if it takes congestion controls by struct_ops.
-const STRUCT_OPS: &str = "bpf_struct_ops_tcp_congestion_ops";
+pub(super) const STRUCT_OPS: &str = "bpf_struct_ops_tcp_congestion_ops";
 /// Programs and maps; what they may do with sockets; reading connections; finding maps, and the mount of `load`.
 const CAPABILITIES: [(&str, u32); 4] =
     [("CAP_BPF", 39), ("CAP_NET_ADMIN", 12), ("CAP_PERFMON", 38), ("CAP_SYS_ADMIN", 21)];

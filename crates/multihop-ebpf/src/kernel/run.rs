@@ -2,21 +2,20 @@
 
 use std::os::fd::AsFd;
 use std::process::{self, Child, Command, ExitStatus};
-use std::time::Duration;
 
-use libbpf_rs::{Link, Object, RingBufferBuilder};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::cgroup::{self, Scratch};
-use super::programs::{CHOOSE, PACKETS, Programs, REPORT, attach, map, refused, register};
+use super::programs::{CHOOSE, Link, Loaded, PACKETS, Programs, REPORT, refused};
+use super::ring::Ring;
 use crate::{Control, Sample, Settings, TcpError};
 
 /// A control that ends with this value, also if this process is killed. It has a name of its own, so that there can be
 /// many at once.
 pub struct Run {
     name: String,
-    object: Object,
+    loaded: Loaded,
     // The links end before the cgroup.
     _links: Vec<Link>,
     cgroup: Scratch,
@@ -25,17 +24,17 @@ pub struct Run {
 impl Run {
     /// Loads a control; with `is_traced` [`wait`](Self::wait) gets its samples.
     pub fn new(control: Control, settings: Settings, is_traced: bool) -> Result<Self, TcpError> {
-        let mut programs = Programs::open()?.only(&PROGRAMS, &[control])?;
+        let mut programs = Programs::open()?.only(&PROGRAMS, &[control]);
         let name = format!("{control}_{:x}", number()?);
         programs.rename(control, &name);
         programs.configure(settings, is_traced, &name);
-        let mut object = programs.load()?;
+        let loaded = programs.load()?;
         let cgroup = Scratch::new()?;
-        let mut links = vec![register(&mut object, control)?];
+        let mut links = vec![loaded.register(control)?];
         for name in PROGRAMS {
-            links.push(attach(&object, name, cgroup.as_fd())?);
+            links.push(loaded.attach(name, cgroup.as_fd())?);
         }
-        Ok(Self { name, _links: links, object, cgroup })
+        Ok(Self { name, _links: links, loaded, cgroup })
     }
 
     /// The name of the control, as `ss -ti` shows it.
@@ -52,25 +51,23 @@ impl Run {
 
     /// Waits for the end of a program, and passes the samples of its connections on.
     pub fn wait(&mut self, child: &mut Child, mut take: impl FnMut(&Sample)) -> Result<ExitStatus, TcpError> {
-        let samples = map(&mut self.object, SAMPLES);
-        let mut builder = RingBufferBuilder::new();
-        let added = builder.add(&samples, |bytes: &[u8]| {
-            if let Some(sample) = Sample::parse(bytes) {
-                take(&sample);
-            }
-            0
-        });
-        added.map_err(|error| refused("cannot read samples", &error))?;
-        let ring = builder.build().map_err(|error| refused("cannot read samples", &error))?;
+        let ring = Ring::open(self.loaded.map(SAMPLES), SAMPLES_SIZE);
+        let mut ring = ring.map_err(|error| refused("cannot read samples", &error))?;
+        let mut read = |ring: &mut Ring<'_>| {
+            ring.read(|bytes| {
+                if let Some(sample) = Sample::parse(bytes) {
+                    take(&sample);
+                }
+            });
+        };
         loop {
             let ended = child.try_wait();
             let ended = ended.map_err(|error| TcpError::File { what: "cannot wait".to_owned(), error })?;
+            read(&mut ring);
             if let Some(status) = ended {
-                let _ = ring.consume();
                 return Ok(status);
             }
-            // A signal may interrupt it.
-            let _ = ring.poll(POLL);
+            ring.wait(POLL);
         }
     }
 }
@@ -91,7 +88,9 @@ pub fn terminate(id: u32) {
 /// Those for the connections of the program.
 const PROGRAMS: [&str; 3] = [PACKETS, REPORT, CHOOSE];
 const SAMPLES: &str = "samples";
+/// Bytes of the ring of samples in `bpf/multihop_cc.bpf.c`.
+const SAMPLES_SIZE: usize = 1 << 18;
 /// Six digits.
 const MOST: u32 = 0xff_ffff;
-/// How long the end of the program may go unnoticed.
-const POLL: Duration = Duration::from_millis(20);
+/// How long the end of the program may go unnoticed, ms.
+const POLL: u8 = 20;

@@ -23,7 +23,7 @@ const RECEIVER: &str = "10.0.0.2";
 /// Set for a process of these tests that is to be killed.
 const VICTIM: &str = "MULTIHOP_TEST_VICTIM";
 
-/// Controls and cgroups belong to the machine, and messages of libbpf to the process.
+/// Controls and cgroups belong to the machine: one test at a time uses them.
 fn alone() -> MutexGuard<'static, ()> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     ONE_AT_A_TIME.lock().unwrap_or_else(|failed| failed.into_inner())

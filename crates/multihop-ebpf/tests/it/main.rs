@@ -4,11 +4,11 @@
 mod adtcp;
 mod compiled;
 mod host;
-#[cfg(all(target_os = "linux", feature = "kernel"))]
+#[cfg(target_os = "linux")]
 mod kernel;
 mod math;
 mod mesh;
-#[cfg(all(target_os = "linux", feature = "kernel"))]
+#[cfg(target_os = "linux")]
 mod path;
 
 /// Says that this machine lacks what a test needs.
