@@ -3,14 +3,17 @@
 #
 #   tools/fuzz.sh                 all targets, 5 s each
 #   tools/fuzz.sh 60 tcp udp      these, 60 s each
+#   tools/fuzz.sh seeds tcp udp   add the smallest inputs of their corpus that reach further code to their seeds
 #
-# The corpus is kept in fuzz/corpus, crashing inputs in fuzz/artifacts.
+# Seeds are messages of simulated networks (multihop run --pcap), small files and sequences of operations.
+# Every run begins with all seeds of the target, fuzz/seeds, and with its corpus, which is kept in fuzz/corpus. Crashing
+# inputs are kept in fuzz/artifacts.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 main() {
     local seconds=${1:-5}
-    [[ $seconds =~ ^[1-9][0-9]*$ ]] || fail "'$seconds' seconds for each target, allowed: 1 or more"
+    [[ $seconds =~ ^([1-9][0-9]*|seeds)$ ]] || fail "'$seconds' seconds for each target, allowed: 1 or more, or seeds"
     local all
     all=$(cd fuzz/targets && basename -s .rs -- *.rs)
     local targets=("${@:2}")
@@ -23,10 +26,12 @@ main() {
         return
     fi
     build "${targets[@]}"
-    export -f run
+    export -f run merge
     export TRIPLE
+    local step=(run {} "$seconds")
+    [[ $seconds == seeds ]] && step=(merge {})
     # Each on a processor of its own.
-    printf '%s\n' "${targets[@]}" | xargs -P "$(nproc)" -I{} bash -c 'run "$@"' run {} "$seconds"
+    printf '%s\n' "${targets[@]}" | xargs -P "$(nproc)" -I{} bash -c '"$@"' bash "${step[@]}"
 }
 
 # As cargo-fuzz does, but without nightly: coverage comes from LLVM's own pass. With --target, the flags do not apply to
@@ -50,13 +55,15 @@ run() {
     local program="${CARGO_TARGET_DIR:-fuzz/target}/$TRIPLE/release/$target"
     local artifacts="fuzz/artifacts/$target/" corpus="fuzz/corpus/$target"
     mkdir -p "$artifacts" "$corpus"
-    local seeds=()
-    [[ $target == scenario ]] && seeds=(scenarios)
-    [[ -d fuzz/seeds/$target ]] && seeds=("fuzz/seeds/$target")
+    local seeds=("fuzz/seeds/$target")
+    [[ $target == scenario ]] && seeds+=(scenarios)
     local log
     if log=$(RUST_BACKTRACE=0 "$program" -max_total_time="$seconds" -timeout=10 -print_final_stats=1 \
         -artifact_prefix="$artifacts" "$corpus" "${seeds[@]}" 2>&1); then
-        echo "$target: $(sed -n 's/^stat::number_of_executed_units: *//p' <<<"$log") inputs, no crash"
+        local inputs read
+        inputs=$(sed -n 's/^stat::number_of_executed_units: *//p' <<<"$log")
+        read=$(sed -n 's/^INFO: seed corpus: files: \([0-9]*\).*/\1/p' <<<"$log")
+        echo "$target: $inputs inputs, $read of them from seeds and corpus, no crash"
         return
     fi
     local input
@@ -69,6 +76,14 @@ run() {
         echo "reproduce with: $program $input"
     fi
     return 1
+}
+
+merge() {
+    local target=$1
+    mkdir -p "fuzz/seeds/$target"
+    # Further code, not further counts of loops: a few kilobytes for each target.
+    "${CARGO_TARGET_DIR:-fuzz/target}/$TRIPLE/release/$target" -merge=1 -use_counters=0 -max_len=1024 \
+        "fuzz/seeds/$target" "fuzz/corpus/$target" 2>&1 | sed -n "s/^MERGE-OUTER: \([0-9]* new files\).*/$target: \1/p"
 }
 
 fail() {
