@@ -110,7 +110,9 @@ def command() -> None:
     """Build the command."""
     need_cargo()
     web_if_possible()
-    run("cargo", "build", "--release", "--locked", "-p", "multihop-cli")
+    # Selected together with the extension module, both share what they are compiled from.
+    packages = ["-p", "multihop-cli", "-p", "multihop-py"]
+    run("cargo", "build", "--release", "--locked", *packages, "--bin", "multihop")
 
 
 def package() -> None:

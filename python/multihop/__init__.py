@@ -14,13 +14,17 @@ True
 
 from __future__ import annotations
 
-from multihop._core import RunError, ScenarioError, build_profile, version
-from multihop.results import Result, read_series, read_trace
-from multihop.running import check, run, run_all, schema
-from multihop.stats import Interval, batch_means, interval
-from multihop.sweeping import Sweep, sweep
+from importlib import import_module
 
-__version__ = version()
+TYPE_CHECKING = False  # as in `typing`, which need not be imported
+if TYPE_CHECKING:
+    from multihop._core import RunError, ScenarioError, build_profile
+    from multihop.results import Result, read_series, read_trace
+    from multihop.running import check, run, run_all, schema
+    from multihop.stats import Interval, batch_means, interval
+    from multihop.sweeping import Sweep, sweep
+
+    __version__: str
 
 __all__ = [
     "Interval",
@@ -40,3 +44,39 @@ __all__ = [
     "schema",
     "sweep",
 ]
+
+_MODULES = {
+    "Interval": "stats",
+    "Result": "results",
+    "RunError": "_core",
+    "ScenarioError": "_core",
+    "Sweep": "sweeping",
+    "batch_means": "stats",
+    "build_profile": "_core",
+    "check": "running",
+    "interval": "stats",
+    "read_series": "results",
+    "read_trace": "results",
+    "run": "running",
+    "run_all": "running",
+    "schema": "running",
+    "sweep": "sweeping",
+}
+"""The module of each public name, which is imported at its first use: the command starts without NumPy."""
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+if not TYPE_CHECKING:  # type checkers report names that do not exist
+
+    def __getattr__(name: str) -> object:
+        if name == "__version__":
+            value = import_module("multihop._core").version()
+        elif name in _MODULES:
+            value = getattr(import_module(f"multihop.{_MODULES[name]}"), name)
+        else:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        globals()[name] = value
+        return value

@@ -1,12 +1,17 @@
-"""The command `multihop` of the Python package: the Rust command with subcommands in Python."""
+"""The command `multihop` of the Python package: the Rust command, with subcommands in Python."""
 
 from __future__ import annotations
 
-import signal
+import os
 import sys
 from itertools import takewhile
 
-import multihop._core as _core
+TYPE_CHECKING = False  # importing `typing` and `pathlib` would take most of the time until the command starts
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+COMMAND = os.path.join(os.path.dirname(__file__), "bin", "multihop")  # noqa: PTH118, PTH120
+"""The Rust command, which is part of the wheel."""
 
 
 def main() -> int:
@@ -22,6 +27,12 @@ def main() -> int:
             from multihop.cluster_command import main as sweep
 
             return sweep([*rest, *general])
-    # Python's handler would wait until the Rust command has ended.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    return _core.main(["multihop", *words])
+    return become(words)
+
+
+def become(words: list[str]) -> NoReturn:
+    """Replace this process by the Rust command: its memory and threads are those of the command alone."""
+    try:
+        os.execv(COMMAND, ["multihop", *words])
+    except OSError as error:
+        sys.exit(f"multihop: cannot run {COMMAND}, which is part of the package: {error.strerror}")

@@ -1,6 +1,8 @@
 """The command and the demonstration, as a user starts them."""
 
 import json
+import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,13 +13,70 @@ import pytest
 from scenarios import CHAIN_TOML
 
 import multihop
-from multihop import demo
+from multihop import _cli, demo
 
 COMMAND = Path(sys.executable).with_name("multihop")
 
 
 def multihop_command(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run([COMMAND, *arguments], capture_output=True, text=True, check=False)
+
+
+def test_the_command_starts_without_the_libraries_of_the_package() -> None:
+    code = f"import sys, multihop._cli; print([name for name in {LIBRARIES} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_every_public_name_is_found_and_no_other() -> None:
+    assert set(multihop.__all__) <= set(dir(multihop))
+    for name in multihop.__all__:
+        assert getattr(multihop, name) is not None
+    with pytest.raises(AttributeError, match="has no attribute 'runs_all'"):
+        _ = multihop.runs_all  # type: ignore[attr-defined]
+
+
+def test_a_network_command_is_a_process_without_python() -> None:
+    if os.geteuid() != 0 or shutil.which("unshare") is None or shutil.which("ip") is None:
+        pytest.skip("a network namespace needs root, unshare (util-linux) and ip (iproute2)")
+    words = ["unshare", "--net", "sh", "-c", ROUTE, str(COMMAND)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        assert process.stdout is not None
+        said = process.stdout.readline()
+        try:
+            assert said == "olsr over radio\n"
+            folder = Path("/proc") / str(process.pid)
+            assert (folder / "exe").resolve() == Path(_cli.COMMAND).resolve()
+            mapped = (folder / "maps").read_text()
+            assert not [name for name in ("python", *LIBRARIES) if f"{name}." in mapped]
+            (resident,) = (
+                line for line in (folder / "status").read_text().splitlines() if line.startswith("VmRSS")
+            )
+            if multihop.build_profile() == "release":
+                assert int(resident.split()[1]) < 12_000, resident
+        finally:
+            process.terminate()
+            process.communicate(timeout=60)
+
+
+def test_a_station_of_an_emulation_can_be_entered(tmp_path: Path) -> None:
+    file = tmp_path / "two.toml"
+    file.write_text('duration = 600.0\n[topology]\nkind = "chain"\nhops = 1\n[mac]\narp = "queueing"\n')
+    words: list[str | Path] = [COMMAND, "emulate", file, "--", "sh", "-c", "echo ready; exec sleep 600"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        said = process.stdout.readline()
+        try:
+            if said != "ready\n":
+                process.terminate()
+                pytest.skip(f"this machine allows no emulation: {process.communicate()[1].strip()}")
+            done = multihop_command("enter", "1", "--pid", str(process.pid), "--", "ip", "-brief", "address")
+            assert done.returncode == 0, done.stderr
+            assert "radio0" in done.stdout
+            assert "10.0.0.2/" in done.stdout
+        finally:
+            process.terminate()
+            process.communicate(timeout=60)
 
 
 def test_run_prints_one_json_document(tmp_path: Path) -> None:
@@ -120,3 +179,12 @@ def test_an_example_is_run_by_its_name() -> None:
     assert multihop.run("chain-4", duration=30).scenario == "chain-4"
     with pytest.raises(FileNotFoundError):
         multihop.run("chain-5")
+
+
+LIBRARIES = ["matplotlib", "numpy", "polars", "rich", "tqdm", "multihop._core"]
+"""What the package needs, and network commands do not."""
+ROUTE = """
+ip link add radio type veth peer name other && ip address add 10.9.0.1/24 dev radio || exit 1
+ip link set radio up && ip link set other up && exec "$0" route radio
+"""
+"""Runs the routing daemon in a new network namespace."""

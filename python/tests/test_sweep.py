@@ -1,4 +1,5 @@
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ from scenarios import CHAIN_TOML, chain
 
 import multihop
 from multihop import _core
+from multihop._cli import COMMAND
 from multihop.journal import Journal, Shard
 from multihop.scenario import Run, request
 
@@ -17,6 +19,10 @@ FILES = ("results.jsonl", "results.parquet", "flows.parquet")
 
 def results(folder: Path) -> list[bytes]:
     return [(folder / name).read_bytes() for name in FILES]
+
+
+def sweep_with_the_command(*arguments: str) -> None:
+    subprocess.run([COMMAND, "sweep", *arguments], check=True, stdout=subprocess.DEVNULL)
 
 
 def test_a_tidy_table_of_runs_and_of_flows() -> None:
@@ -47,7 +53,9 @@ def test_the_same_files_for_any_number_of_jobs_and_from_the_rust_command(tmp_pat
     for jobs in (1, 2):
         multihop.sweep(file, jobs=jobs, out=tmp_path / f"jobs-{jobs}")
     assert results(tmp_path / "jobs-1") == results(tmp_path / "jobs-2")
-    assert _core.main(["multihop", "sweep", str(file), "--out", str(tmp_path / "rust")]) == 0
+    subprocess.run(
+        [COMMAND, "sweep", str(file), "--out", str(tmp_path / "rust")], check=True, stdout=subprocess.DEVNULL
+    )
     assert (tmp_path / "rust" / "results.jsonl").read_bytes() == results(tmp_path / "jobs-1")[0]
 
 
@@ -93,13 +101,17 @@ def test_the_command_and_the_package_resume_each_other(tmp_path: Path) -> None:
     record = '\n[record]\nevery = 1.0\nwhat = ["goodput"]\n'
     file.write_text(CHAIN_TOML + record + "\n[sweep]\nseeds = 2\n")
     out = tmp_path / "out"
-    assert _core.main(["multihop", "sweep", str(file), "--out", str(out), "--shard", "1/2"]) == 0
+    subprocess.run(
+        [COMMAND, "sweep", str(file), "--out", str(out), "--shard", "1/2"],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
     swept = multihop.sweep(file, out=out)
     assert swept.runs.height == 2
     assert (out / "runs.jsonl").read_text().count("\n") == 1
     assert "goodput_kbps" in Journal(out).result(swept.runs["key"][0]).series["series"]
     before = (out / "results.jsonl").read_bytes()
-    assert _core.main(["multihop", "sweep", str(file), "--out", str(out)]) == 0
+    sweep_with_the_command(str(file), "--out", str(out))
     assert (out / "results.jsonl").read_bytes() == before
 
 

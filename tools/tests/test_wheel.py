@@ -11,6 +11,8 @@ import pytest
 
 import build
 
+multihop_backend = pytest.importorskip("multihop_backend", exc_type=ImportError)
+
 SHARE = ("man/man1/multihop.1", "man/man1/multihop-run.1", "bash-completion/completions/multihop")
 SHELLS = ("zsh/site-functions/_multihop", "fish/vendor_completions.d/multihop.fish")
 
@@ -51,15 +53,30 @@ def test_the_list_of_files_is_complete_and_correct(wheel: Path) -> None:
                 assert (digest, size) == (f"sha256={found}", str(len(content)))
 
 
-def test_the_wheel_has_every_scenario(wheel: Path, tmp_path: Path) -> None:
+def test_the_command_of_the_wheel_is_executable_and_has_every_scenario(wheel: Path, tmp_path: Path) -> None:
+    name = multihop_backend.COMMAND
     with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(tmp_path, [name for name in archive.namelist() if name.endswith(".so")])
-    code = "import sys; sys.path[:0] = ['backend']; import multihop_backend as b, pathlib; "
-    code += "sys.stdout.buffer.write(b.command(pathlib.Path(sys.argv[1]), 'example'))"
-    words = [sys.executable, "-c", code, str(tmp_path / "multihop/_core.abi3.so")]
-    done = subprocess.run(words, cwd=build.ROOT / "tools", capture_output=True, text=True, check=True)
+        mode = archive.getinfo(name).external_attr >> 16
+        command = Path(archive.extract(name, tmp_path))
+    assert mode == 0o100755
+    command.chmod(0o755)
+    done = subprocess.run([command, "example"], capture_output=True, text=True, check=True)
     files = [path.stem for path in (build.ROOT / "scenarios").glob("*.toml")]
     assert sorted(line.split()[0] for line in done.stdout.splitlines()) == sorted(files)
+
+
+def test_a_command_that_needs_a_newer_c_library_than_the_wheel_is_refused() -> None:
+    command = b"...GLIBC_2.4\0GLIBC_2.34\0GLIBC_PRIVATE..."
+    multihop_backend.check_compatibility("multihop-1-cp311-abi3-manylinux_2_34_x86_64.whl", command)
+    older = "multihop-1-cp311-abi3-manylinux_2_17_x86_64.manylinux2014_x86_64.whl"
+    with pytest.raises(RuntimeError, match=r"needs glibc 2\.34, and .* promises 2\.17"):
+        multihop_backend.check_compatibility(older, command)
+
+
+@pytest.mark.parametrize("words", [["--profile", "dev"], ["--strip", "--profile=dev"]])
+def test_the_command_is_built_in_the_profile_of_the_module(words: list[str]) -> None:
+    assert multihop_backend.option("--profile", words) == "dev"
+    assert multihop_backend.option("--target", words) is None
 
 
 def test_the_source_archive_has_the_page_of_view(tmp_path: Path) -> None:

@@ -20,7 +20,6 @@ create_exception!(multihop, RunError, PyRuntimeError, "A run that failed.");
 /// The extension module.
 #[pyo3::pymodule(gil_used = false)]
 mod _core {
-    use std::ffi::OsString;
     use std::fs::File;
     use std::io::{BufWriter, Write};
     use std::path::{Path, PathBuf};
@@ -114,12 +113,6 @@ mod _core {
             PageError::Scenario(message) => ScenarioError::new_err(message),
             PageError::Other(message) => RunError::new_err(message),
         })
-    }
-
-    /// Runs the `multihop` command; returns its exit code.
-    #[pyfunction]
-    fn main(py: Python<'_>, argv: Vec<OsString>) -> i32 {
-        py.detach(|| multihop_cli::main(argv))
     }
 
     /// `release` or `debug`, so that benchmarks can refuse a debug build.

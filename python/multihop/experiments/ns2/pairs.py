@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from multihop import _core
+from multihop._cli import COMMAND
 from multihop.experiments.declare import Metric
 from multihop.experiments.ns2 import program
 from multihop.experiments.ns2.script import SENSE_RANGE, Flow, Network
@@ -128,7 +129,7 @@ def movement(study: Study, cell: Values, seed: int) -> str:
         scenario, out = Path(folder) / "scenario.json", Path(folder) / "movement.tcl"
         scenario.write_text(request.text)
         settings = [word for key, value in request.overrides for word in ("--set", f"{key}={value}")]
-        arguments = ["multihop", "motion", str(scenario), "--format", "ns2", "--out", str(out), *settings]
-        if _core.main(arguments):
+        arguments: list[str | Path] = ["motion", scenario, "--format", "ns2", "--out", out, *settings]
+        if subprocess.run([COMMAND, *arguments], check=False).returncode:
             raise RuntimeError(f"{study.experiment.id}: no movement of {cell}")
         return out.read_text()
