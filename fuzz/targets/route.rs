@@ -5,10 +5,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use libfuzzer_sys::fuzz_target;
 use multihop_core::{Duration, Instant};
-use multihop_route::{Arrival, Config, Family, Port, Router, Routing};
+use multihop_route::{Arrival, Config, Family, Key, Port, Router, Routing};
 use multihop_routing::aodv;
 
-// The protocol and family; then each datagram: its length, the sender and how it was sent, and how long after the previous one it
+// The protocol, family, and whether packets are signed, whose tags are not checked here; then each datagram: its length, the sender and how it was sent, and how long after the previous one it
 // arrives. Under AODV each is a packet without a route as well.
 fuzz_target!(|data: &[u8]| {
     let [protocol, rest @ ..] = data else { return };
@@ -18,6 +18,9 @@ fuzz_target!(|data: &[u8]| {
     }
     if protocol & 3 == 2 {
         config.family = Family::Ipv6;
+    }
+    if protocol & 5 == 4 {
+        config.key = Some(Key::new([7; 32]));
     }
     let address = |network: u8, host: u8| match config.family {
         Family::Ipv4 => IpAddr::from(Ipv4Addr::new(10, 0, network, host)),

@@ -166,7 +166,7 @@ impl Daemon {
             parameters.forward(family);
         }
         let epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let seed = u64::from(epoch.subsec_nanos()) << 32 | u64::from(std::process::id());
+        let seed = getrandom::u64().map_err(io::Error::from).tried("get random bits")?;
         let user = config.user.clone();
         let catcher = config.routing.is_on_demand().then(Catcher::open).transpose();
         let catcher =

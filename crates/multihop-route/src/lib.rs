@@ -24,8 +24,10 @@ pub use delay::Radio;
 pub use kernel::{PROTOCOL, flush};
 pub use links::QueueStatus;
 pub use prefix::{Family, Prefix};
-pub use router::{Arrival, Counters, Datagram, Fate, Heard, Key, OnDemandCounts, Path, Port, Router};
+pub use router::{
+    Arrival, Counters, Datagram, Fate, Heard, Key, OnDemandCounts, Path, Port, Reason, Refusal, Router,
+};
 pub use status::{
-    DelayStatus, InterfaceStatus, MessageCounts, Messages, NeighbourStatus, OnDemandStatus, RouteStatus,
-    Status, control, status,
+    DelayStatus, InterfaceStatus, MessageCounts, Messages, NeighbourStatus, OnDemandStatus, RefusalStatus,
+    RouteStatus, Status, control, status,
 };

@@ -18,7 +18,7 @@ use serde::Serialize;
 use crate::delay::Radio;
 use crate::links::QueueStatus;
 use crate::prefix::Family;
-use crate::router::{Counters, OnDemandCounts};
+use crate::router::{Counters, OnDemandCounts, Reason};
 
 /// The abstract name of the socket.
 pub const fn control(family: Family) -> &'static str {
@@ -55,6 +55,8 @@ pub struct Status {
     pub oscillations: u64,
     /// Datagrams.
     pub datagrams: Counters,
+    /// Whose datagrams were not used, and why: the last of them.
+    pub refusals: Vec<RefusalStatus>,
     /// Messages; under AODV also packets that had no route.
     pub messages: Messages,
 }
@@ -127,6 +129,19 @@ pub struct DelayStatus {
     pub queue: Option<f64>,
     /// The transmissions of a packet by a Wi-Fi card.
     pub transmission: Option<f64>,
+}
+
+/// Datagrams of one sender that were not used for the same reason.
+#[derive(Clone, Debug, Serialize)]
+pub struct RefusalStatus {
+    /// The sender's address.
+    pub address: IpAddr,
+    /// Why they were not used.
+    pub reason: Reason,
+    /// How many there were.
+    pub count: u64,
+    /// Since the last one, s.
+    pub last_ago: f64,
 }
 
 /// A route.

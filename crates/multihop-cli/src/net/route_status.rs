@@ -30,6 +30,11 @@ pub(super) fn text(status: &Value, width: Option<usize>) -> String {
     if !unused.is_empty() {
         let _ = write!(text, "\ndatagrams that were not used: {}\n", unused.join(", "));
     }
+    let (heading, rows) = refusals(status);
+    if !rows.is_empty() {
+        let heading: Vec<_> = ["refused"].into_iter().chain(heading).map(str::to_owned).collect();
+        let _ = write!(text, "\n{}\n", table::of_words(&heading, &rows, width).trim_end());
+    }
     text.trim_end().to_owned()
 }
 
@@ -91,6 +96,32 @@ fn unused(status: &Value) -> Vec<String> {
     reasons.map(|(name, count)| format!("{} {count}", name.replace('_', " "))).collect()
 }
 
+/// Senders whose datagrams were not used, the latest first.
+fn refusals(status: &Value) -> Shown {
+    let mut list: Vec<_> = status["refusals"].as_array().into_iter().flatten().collect();
+    list.sort_by(|a, b| {
+        a["last_ago"].as_f64().unwrap_or(0.0).total_cmp(&b["last_ago"].as_f64().unwrap_or(0.0))
+    });
+    let row = |one: &&Value| {
+        let last = format!("{} s ago", table::number(one["last_ago"].as_f64(), 1));
+        vec![word(&one["address"]), explained(&one["reason"]), one["count"].to_string(), last]
+    };
+    (vec!["because", "datagrams", "last"], list.iter().map(row).collect())
+}
+
+/// What a reason means to a person.
+fn explained(reason: &Value) -> String {
+    match reason.as_str() {
+        Some("unsigned") => "no signature".to_owned(),
+        Some("other_version") => "signature of another release".to_owned(),
+        Some("wrong_key") => "wrong key".to_owned(),
+        Some("replayed") => "replayed".to_owned(),
+        Some("unproven") => "not yet proved to be new".to_owned(),
+        Some("too_many") => "too many neighbours".to_owned(),
+        _ => word(reason).replace('_', " "),
+    }
+}
+
 fn rows(list: &Value, row: impl Fn(&Value) -> Vec<String>) -> Vec<Vec<String>> {
     list.as_array().into_iter().flatten().map(row).collect()
 }
@@ -131,6 +162,10 @@ mod tests {
             "neighbours": [neighbour],
             "routes": {"10.0.1.2/32": {"via": null, "interface": "wlan0", "hops": 1, "cost": 12500}},
             "datagrams": {"received": 9, "sent": 8, "bytes_sent": 7, "malformed": 3, "not_allowed": 0},
+            "refusals": [
+                {"address": "10.0.1.7", "reason": "malformed", "count": 3, "last_ago": 70.0},
+                {"address": "10.0.1.3", "reason": "wrong_key", "count": 12, "last_ago": 1.25},
+            ],
         });
         let wanted = "\
 apdr for 62 s; main address: 10.0.1.1; routes in the kernel's tables: 1
@@ -148,7 +183,12 @@ apdr for 62 s; main address: 10.0.1.1; routes in the kernel's tables: 1
 |-------------|---------|-------|------|-------|
 | 10.0.1.2/32 | direct  | wlan0 | 1    | 12500 |
 
-datagrams that were not used: malformed 3";
+datagrams that were not used: malformed 3
+
+| refused  | because   | datagrams | last       |
+|----------|-----------|-----------|------------|
+| 10.0.1.3 | wrong key | 12        | 1.2 s ago  |
+| 10.0.1.7 | malformed | 3         | 70.0 s ago |";
         assert_eq!(text(&status, None), wanted);
     }
 

@@ -11,8 +11,8 @@ use crate::kernel::Installed;
 use crate::prefix::Prefix;
 use crate::router::Heard;
 use crate::status::{
-    DelayStatus, InterfaceStatus, MessageCounts, Messages, NeighbourStatus, OnDemandStatus, RouteStatus,
-    Status,
+    DelayStatus, InterfaceStatus, MessageCounts, Messages, NeighbourStatus, OnDemandStatus, RefusalStatus,
+    RouteStatus, Status,
 };
 
 impl Daemon {
@@ -86,6 +86,13 @@ impl Daemon {
             radio: self.links.as_ref().and_then(|links| links.radio(heard.interface, heard.address)),
         });
         let neighbours: Vec<_> = heard.collect();
+        let refusals = self.router.refusals().map(|one| RefusalStatus {
+            address: one.from,
+            reason: one.reason,
+            count: one.count,
+            last_ago: now.saturating_since(one.last).as_secs_f64(),
+        });
+        let refusals = refusals.collect();
         let Installed { changes, refused: not_changed, .. } = self.installed;
         Status {
             protocol,
@@ -100,6 +107,7 @@ impl Daemon {
             route_changes: turns.changes,
             oscillations: turns.oscillations,
             datagrams,
+            refusals,
             messages,
         }
     }

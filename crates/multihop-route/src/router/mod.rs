@@ -6,25 +6,30 @@ mod names;
 mod neighbours;
 mod on_demand;
 mod proactive;
+mod refusals;
+mod signature;
 mod signing;
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 
-use multihop_core::{Duration, Instant, Machine, Rng};
+use multihop_core::{Duration, Instant, Machine, Rng, earliest};
 use multihop_routing::{aodv, olsr};
 use serde::Serialize;
 
 use crate::config::{Config, Routing};
 use crate::prefix::Prefix;
 use names::Names;
-use neighbours::Neighbours;
+use neighbours::{Known, Neighbours};
 use on_demand::OnDemand;
 use proactive::Found;
+use refusals::Refusals;
+use signing::Signing;
 
 pub use neighbours::Heard;
 pub use on_demand::{Fate, OnDemandCounts};
-pub use signing::Key;
+pub use refusals::{Reason, Refusal};
+pub use signature::Key;
 
 /// A routing agent behind several interfaces, and the routes that it has found.
 ///
@@ -45,9 +50,10 @@ pub struct Router {
     rng: Rng,
     /// Seconds of a clock that goes on between two starts, at the zero of the driver's clock.
     epoch: u64,
-    /// Time stamp of the last packet that was signed.
-    stamp: u64,
+    /// Signs and checks packets, with a key.
+    signing: Option<Signing>,
     counters: Counters,
+    refusals: Refusals,
 }
 
 #[derive(Debug)]
@@ -134,8 +140,16 @@ pub struct Counters {
     pub malformed: u64,
     /// From an address that is not in the list of neighbours.
     pub not_allowed: u64,
-    /// Without a signature of the key, or one that was used before.
+    /// Without a signature.
     pub unsigned: u64,
+    /// With a signature of another version.
+    pub other_version: u64,
+    /// With a signature of another key, or of another packet.
+    pub wrong_key: u64,
+    /// With a counter that is not greater than that of an earlier packet.
+    pub replayed: u64,
+    /// From a sender that has not answered a challenge yet.
+    pub unproven: u64,
     /// From an address that was heard over another interface a moment ago.
     pub elsewhere: u64,
     /// From one neighbour more than the daemon remembers.
@@ -154,9 +168,12 @@ impl Port {
 }
 
 impl Router {
-    /// A router without interfaces. `epoch`: seconds of a clock that goes on between two starts.
+    /// A router without interfaces. `seed`: random, so that each start has another one. `epoch`: seconds of a clock that goes on
+    /// between two starts.
     pub fn new(config: Config, seed: u64, epoch: u64) -> Self {
+        let mut rng = Rng::stream(seed, "routing", 0);
         Self {
+            signing: config.key.clone().map(|key| Signing::new(key, rng.next_u64())),
             names: Names::new(config.family),
             config,
             agent: None,
@@ -164,10 +181,10 @@ impl Router {
             own: Vec::new(),
             aliases: Vec::new(),
             neighbours: Neighbours::default(),
-            rng: Rng::stream(seed, "routing", 0),
+            rng,
             epoch,
-            stamp: 0,
             counters: Counters::default(),
+            refusals: Refusals::default(),
         }
     }
 
@@ -180,6 +197,9 @@ impl Router {
     pub fn configure(&mut self, now: Instant, config: Config) {
         if config.routing != self.config.routing {
             self.agent = None;
+        }
+        if config.key != self.config.key {
+            self.signing = config.key.clone().map(|key| Signing::new(key, self.rng.next_u64()));
         }
         self.config = Config { family: self.config.family, ..config };
         self.begin(now);
@@ -197,7 +217,11 @@ impl Router {
                 self.ports.push(Port { name, sequence: sequence(port), ..*port });
             }
         }
-        self.neighbours.keep(|index| ports.iter().any(|port| port.index == index));
+        let counts = |index| ports.iter().any(|port| port.index == index);
+        self.neighbours.keep(counts);
+        if let Some(signing) = &mut self.signing {
+            signing.keep(counts);
+        }
         let lost = |agent: &Agent| !self.ports.iter().any(|port| port.name == agent.main);
         if self.agent.as_ref().is_some_and(lost) {
             self.agent = None;
@@ -259,8 +283,7 @@ impl Router {
             return;
         }
         if !self.config.neighbors.is_empty() && !self.config.neighbors.contains(&from) {
-            self.counters.not_allowed += 1;
-            return;
+            return self.refuse(now, from, Reason::NotAllowed);
         }
         match self.config.routing {
             Routing::Olsr(_) if !arrival.to_all => {}
@@ -272,22 +295,43 @@ impl Router {
         }
     }
 
+    /// Whether a datagram is used, by what the neighbours say of its sender; counts those that are not.
+    fn is_used(&mut self, now: Instant, known: Known, from: IpAddr) -> bool {
+        match known {
+            Known::Yes => {}
+            Known::Elsewhere => self.counters.elsewhere += 1,
+            Known::TooMany => self.refuse(now, from, Reason::TooMany),
+        }
+        known == Known::Yes
+    }
+
+    /// Counts a datagram that is not used.
+    fn refuse(&mut self, now: Instant, from: IpAddr, reason: Reason) {
+        *reason.counter(&mut self.counters) += 1;
+        self.refusals.note(now, from, reason);
+        let limit = MAX_REFUSAL_LINES;
+        if reason == Reason::Unproven {
+            // Each new neighbour begins so.
+            tracing::info!(limit, address = %from, reason = reason.name(), "peer refused");
+        } else {
+            tracing::warn!(limit, address = %from, reason = reason.name(), "peer refused");
+        }
+    }
+
     fn receive_aodv(&mut self, now: Instant, arrival: Arrival, bytes: &[u8]) {
         let Arrival { interface, to_all, ttl, .. } = arrival;
         let Some(from) = self.names.find(arrival.from) else { return };
         let sound = on_demand::parse(bytes).filter(|_| Prefix::host(from).is_routable());
         let Some(message) = sound else {
-            self.counters.malformed += 1;
-            return;
+            return self.refuse(now, arrival.from, Reason::Malformed);
         };
         // Routers forward what is sent to one host.
         if !to_all && self.neighbours.interface(from) != Some(interface) {
             self.counters.strangers += 1;
             return;
         }
-        let known = self.neighbours.hear(now, interface, from, None, None, None);
-        if let Some(counter) = known.counter(&mut self.counters) {
-            *counter += 1;
+        let known = self.neighbours.hear(now, interface, from, None, None);
+        if !self.is_used(now, known, arrival.from) {
             return;
         }
         self.counters.received += 1;
@@ -299,6 +343,9 @@ impl Router {
     /// Does what is due.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.neighbours.expire(now);
+        if let Some(signing) = &mut self.signing {
+            signing.expire(now);
+        }
         match self.agent.as_mut().map(|agent| &mut agent.protocol) {
             None => {}
             Some(Protocol::Olsr(olsr)) => olsr.handle_timeout(now),
@@ -309,7 +356,9 @@ impl Router {
     /// When there is something to do.
     pub fn poll_timeout(&self) -> Option<Instant> {
         match &self.agent.as_ref()?.protocol {
-            Protocol::Olsr(olsr) => olsr.poll_timeout(),
+            Protocol::Olsr(olsr) => {
+                earliest(olsr.poll_timeout(), self.signing.as_ref().and_then(Signing::poll_timeout))
+            }
             Protocol::Aodv(aodv) => aodv.agent.poll_timeout(),
         }
     }
@@ -406,11 +455,6 @@ impl Router {
         to.is_routable() && (within.is_empty() || within.iter().any(|network| network.contains(to)))
     }
 
-    /// Microseconds of a clock that goes on between two starts.
-    fn clock(&self, now: Instant) -> u64 {
-        self.epoch * 1_000_000 + now.as_nanos() / 1_000
-    }
-
     /// All routes.
     pub fn routes(&mut self, now: Instant) -> BTreeMap<Prefix, Path> {
         let found = match self.agent.as_mut().map(|agent| &mut agent.protocol) {
@@ -479,6 +523,11 @@ impl Router {
         self.names.refused()
     }
 
+    /// Whose datagrams were not used, and why.
+    pub fn refusals(&self) -> impl Iterator<Item = Refusal> {
+        self.refusals.iter()
+    }
+
     /// The counters so far.
     pub const fn counters(&self) -> Counters {
         self.counters
@@ -487,6 +536,8 @@ impl Router {
 
 /// Routes to nodes; those to their further interfaces and to networks may be as many again.
 const MOST_ROUTES: usize = 8_192;
+/// Lines in the log per minute for each reason of refusals.
+const MAX_REFUSAL_LINES: u64 = 10;
 
 #[cfg(test)]
 mod delay_tests;

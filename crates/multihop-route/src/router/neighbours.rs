@@ -5,8 +5,6 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use multihop_core::{Duration, Instant};
 
-use super::Counters;
-
 /// Interface addresses of neighbours, by the agent's names for them.
 #[derive(Debug, Default)]
 pub(super) struct Neighbours(BTreeMap<Ipv4Addr, Neighbour>);
@@ -18,8 +16,6 @@ struct Neighbour {
     /// The neighbour's main address, by its name.
     main: Ipv4Addr,
     heard: Instant,
-    /// The time stamp of its last packet, if packets are signed.
-    stamp: Option<u64>,
     /// `None` if its packets have no sequence numbers.
     received: Option<Received>,
 }
@@ -87,17 +83,6 @@ pub(super) enum Known {
     TooMany,
 }
 
-impl Known {
-    /// Which counter counts it; `None` if it is used.
-    pub(super) fn counter(self, counters: &mut Counters) -> Option<&mut u64> {
-        match self {
-            Self::Yes => None,
-            Self::Elsewhere => Some(&mut counters.elsewhere),
-            Self::TooMany => Some(&mut counters.too_many),
-        }
-    }
-}
-
 impl Neighbours {
     /// A packet has arrived; `main` is what its HELLO says, if it has one.
     pub(super) fn hear(
@@ -107,7 +92,6 @@ impl Neighbours {
         from: Ipv4Addr,
         main: Option<Ipv4Addr>,
         sequence: Option<u16>,
-        stamp: Option<u64>,
     ) -> Known {
         let is_full = self.0.len() >= MOST;
         match self.0.get_mut(&from) {
@@ -120,13 +104,13 @@ impl Neighbours {
                     Some(before) => before.take(sequence),
                     None => Received::first(sequence),
                 });
-                *known = Neighbour { interface, main, heard: now, stamp, received };
+                *known = Neighbour { interface, main, heard: now, received };
                 Known::Yes
             }
             None if is_full => Known::TooMany,
             None => {
                 let (main, received) = (main.unwrap_or(from), sequence.map(Received::first));
-                self.0.insert(from, Neighbour { interface, main, heard: now, stamp, received });
+                self.0.insert(from, Neighbour { interface, main, heard: now, received });
                 Known::Yes
             }
         }
@@ -138,11 +122,6 @@ impl Neighbours {
 
     pub(super) fn main(&self, of: Ipv4Addr) -> Option<Ipv4Addr> {
         self.0.get(&of).map(|neighbour| neighbour.main)
-    }
-
-    /// The time stamp of a neighbour's last packet.
-    pub(super) fn stamp(&self, of: Ipv4Addr) -> Option<u64> {
-        self.0.get(&of).and_then(|neighbour| neighbour.stamp)
     }
 
     /// Forgets neighbours of interfaces that no longer count.

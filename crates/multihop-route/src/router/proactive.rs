@@ -1,7 +1,7 @@
 //! A router with a proactive protocol: packets of OLSR and APDR, and the routes that they lead to.
 
 use std::collections::BTreeMap;
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use multihop_core::{Instant, Machine};
@@ -12,9 +12,9 @@ use multihop_wire::olsr::{Body, Message, Packet};
 
 use super::names::{Names, OfFamily};
 use super::neighbours::Neighbours;
-use super::signing::Key;
-use super::{Agent, Arrival, Datagram, MOST_ROUTES, Path, Port, Protocol, Router, hello, signing};
-use crate::prefix::{Family, Prefix, is_of_link};
+use super::signing::Signing;
+use super::{Agent, Arrival, Datagram, MOST_ROUTES, Path, Port, Protocol, Reason, Router, hello};
+use crate::prefix::{Prefix, is_of_link};
 
 impl Router {
     /// A datagram for all neighbours has arrived.
@@ -27,33 +27,24 @@ impl Router {
     ) {
         let Arrival { interface, ago, .. } = arrival;
         let Some(port) = self.ports.iter().find(|port| port.index == interface) else { return };
-        let Some(mut packet) = parse(from, bytes) else {
-            self.counters.malformed += 1;
-            return;
+        let (own, port_name) = (A::of(port.address), port.name);
+        let Some((mut packet, own)) = parse(from, bytes).zip(own) else {
+            return self.refuse(now, from.into(), Reason::Malformed);
         };
-        let stamp = match &self.config.key {
-            None => None,
-            Some(key) => {
-                let last = self.names.find(from.into()).and_then(|name| self.neighbours.stamp(name));
-                let stamp = key.verify(&mut packet, from, bytes);
-                let stamp = stamp.filter(|stamp| signing::is_fresh(*stamp, last, self.clock(now)));
-                if stamp.is_none() {
-                    self.counters.unsigned += 1;
-                    return;
-                }
-                stamp
-            }
-        };
+        if let Some(signing) = &mut self.signing
+            && let Err(reason) = signing.check(now, (interface, own), from, &mut packet, bytes)
+        {
+            return self.refuse(now, from.into(), reason);
+        }
         let main = packet.messages.iter().find(|message| matches!(message.body, Body::Hello(_)));
         let main = main.and_then(|message| self.names.mention(now, message.originator.into(), now));
         let Some(from) = self.names.mention(now, from.into(), now) else { return };
-        let known = self.neighbours.hear(now, interface, from, main, Some(packet.sequence), stamp);
-        if let Some(counter) = known.counter(&mut self.counters) {
-            *counter += 1;
+        let known = self.neighbours.hear(now, interface, from, main, Some(packet.sequence));
+        if !self.is_used(now, known, arrival.from) {
             return;
         }
         let Some(Agent { main, protocol: Protocol::Olsr(olsr), .. }) = &mut self.agent else { return };
-        let own = hello::Own { main: *main, port: port.name, ports: &self.ports };
+        let own = hello::Own { main: *main, port: port_name, ports: &self.ports };
         let named = packet.messages.iter().filter_map(|message| self.names.named(now, message));
         let mut packet = Packet { sequence: packet.sequence, messages: named.collect() };
         for message in &mut packet.messages {
@@ -70,23 +61,20 @@ impl Router {
     /// The datagrams to send.
     pub(super) fn take_olsr(&mut self, now: Instant) -> Vec<Datagram> {
         let mut datagrams = Vec::new();
-        self.stamp = self.stamp.max(self.clock(now));
         let Some(Agent { main, protocol: Protocol::Olsr(olsr), .. }) = &mut self.agent else {
             return datagrams;
         };
+        let mut seal = Seal { now, names: &mut self.names, signing: self.signing.as_mut(), main: *main };
         while let Some(output) = olsr.poll_output(now) {
             let Output::Message { message: RoutingMessage::Olsr(packet), .. } = output else { continue };
             for port in &mut self.ports {
                 let packet = packet_of(&packet, port, &self.neighbours);
-                port.sequence = port.sequence.wrapping_add(1);
-                self.stamp += 1;
-                let mut seal =
-                    Seal { now, names: &mut self.names, key: self.config.key.as_ref(), stamp: self.stamp };
-                let bytes = match self.config.family {
-                    Family::Ipv4 => seal.bytes::<Ipv4Addr>(&packet, port, *main),
-                    Family::Ipv6 => seal.bytes::<Ipv6Addr>(&packet, port, *main),
-                };
-                datagrams.push(Datagram { interface: port.index, to: None, ttl: 1, bytes });
+                datagrams.push(seal.datagram(packet, port));
+            }
+        }
+        for port in &mut self.ports {
+            if seal.signing.as_mut().is_some_and(|signing| signing.takes_turn(now, port.index)) {
+                datagrams.push(seal.datagram(Packet::default(), port));
             }
         }
         datagrams
@@ -97,17 +85,29 @@ impl Router {
 struct Seal<'a> {
     now: Instant,
     names: &'a mut Names,
-    key: Option<&'a Key>,
-    stamp: u64,
+    signing: Option<&'a mut Signing>,
+    /// The agent's name for the main address.
+    main: Ipv4Addr,
 }
 
 impl Seal<'_> {
-    fn bytes<A: OfFamily>(&mut self, packet: &Packet, port: &Port, main: Ipv4Addr) -> Vec<u8> {
+    /// The datagram with these messages, as the next packet of an interface.
+    fn datagram(&mut self, mut packet: Packet, port: &mut Port) -> Datagram {
+        packet.sequence = port.sequence;
+        port.sequence = port.sequence.wrapping_add(1);
+        let bytes = match port.address {
+            IpAddr::V4(from) => self.bytes(&packet, port.index, from),
+            IpAddr::V6(from) => self.bytes(&packet, port.index, from),
+        };
+        Datagram { interface: port.index, to: None, ttl: 1, bytes }
+    }
+
+    fn bytes<A: OfFamily>(&mut self, packet: &Packet, interface: u32, from: A) -> Vec<u8> {
         let messages = packet.messages.iter().filter_map(|message| self.names.addressed(self.now, message));
         let mut packet = Packet::<A> { sequence: packet.sequence, messages: messages.collect() };
-        let main = self.names.address(self.now, main).and_then(A::of);
-        if let (Some(key), Some(from), Some(main)) = (self.key, A::of(port.address), main) {
-            return key.sign(&mut packet, from, main, self.stamp);
+        let main = self.names.address(self.now, self.main).and_then(A::of);
+        if let (Some(signing), Some(main)) = (&mut self.signing, main) {
+            return signing.sign(self.now, (interface, from), main, &mut packet);
         }
         let mut bytes = Vec::with_capacity(packet.len());
         packet.emit(&mut bytes);
@@ -198,7 +198,7 @@ fn packet_of(packet: &Packet, port: &Port, neighbours: &Neighbours) -> Packet {
         }
         _ => message.clone(),
     };
-    Packet { sequence: port.sequence, messages: packet.messages.iter().map(message).collect() }
+    Packet { sequence: packet.sequence, messages: packet.messages.iter().map(message).collect() }
 }
 
 /// Addresses in one message. A node with more neighbours than this would need several HELLOs.

@@ -1,93 +1,257 @@
-//! Packets that only hosts with a common key can send: the last message of each is a signature, which other nodes of
-//! OLSR ignore.
+//! Which signed packets are new: index, counter and challenges, as in RFC 8967 (MAC Authentication for Babel).
 //!
-//! HMAC-SHA256 over the sender's address and the packet, as RFC 7182 §12 does for the packets of later protocols, and a
-//! time stamp against replays. Each hop signs what it forwards.
+//! A host numbers its packets with a counter under a random index, which it draws at its start, so that it needs no clock
+//! and no memory of an earlier start. Of a neighbour that has proved its index, packets count whose counter is greater than the
+//! last. Any other neighbour gets a challenge: a nonce, which it must return in a packet with its index.
 
-use std::fmt;
+use std::collections::BTreeMap;
+use std::net::IpAddr;
 
-use hmac::{Hmac, Mac};
-use multihop_wire::olsr::{Address, Body, Message, Opaque, Packet, TimeCode};
-use sha2::Sha256;
+use multihop_core::{Duration, Instant};
+use multihop_wire::olsr::Packet;
 
-/// A key that all hosts of a network have.
-#[derive(Clone, Eq, PartialEq)]
-pub struct Key([u8; 32]);
+use super::names::OfFamily;
+use super::refusals::Reason;
+use super::signature::{Key, MAX_NONCES, Nonce, Signature};
 
-impl Key {
-    /// A key of these bytes, which must be random and secret.
-    pub const fn new(bytes: [u8; 32]) -> Self {
-        Self(bytes)
+/// Signs the packets of this host, and remembers which packets of neighbours were new.
+#[derive(Debug)]
+pub(super) struct Signing {
+    key: Key,
+    /// Separates the numbers drawn by this value from those drawn by others with the same key.
+    salt: u64,
+    /// Numbers drawn so far.
+    drawn: u64,
+    index: u64,
+    /// The counter of the last packet that was signed.
+    counter: u64,
+    /// Senders of packets with a valid tag, by the number of this host's interface and their address.
+    senders: BTreeMap<(u32, IpAddr), Sender>,
+    /// Answers to send: interface, neighbour, nonce. The oldest come first.
+    answers: Vec<(u32, IpAddr, u64)>,
+    /// When packets without other messages leave, by the number of the interface.
+    turns: BTreeMap<u32, Turn>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Sender {
+    /// Index and counter of the last new packet; `None` if the sender has not answered a challenge.
+    proved: Option<(u64, u64)>,
+    /// When the last new packet came, or the first one of a sender without a proof.
+    heard: Instant,
+    challenge: Option<Challenge>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Challenge {
+    nonce: u64,
+    made: Instant,
+    /// Whether the next packet carries it.
+    is_due: bool,
+}
+
+/// Packets without other messages over one interface.
+#[derive(Clone, Copy, Debug, Default)]
+struct Turn {
+    due: Option<Instant>,
+    last: Option<Instant>,
+}
+
+impl Signing {
+    /// `salt` must differ from that of every earlier value with this key.
+    pub(super) fn new(key: Key, salt: u64) -> Self {
+        let mut signing = Self {
+            key,
+            salt,
+            drawn: 0,
+            index: 0,
+            counter: 0,
+            senders: BTreeMap::new(),
+            answers: Vec::new(),
+            turns: BTreeMap::new(),
+        };
+        signing.index = signing.draw();
+        signing
     }
 
-    /// Appends the signature of a packet that leaves from an address; `stamp` grows from packet to packet.
-    pub(super) fn sign<A: Address>(
-        &self,
-        packet: &mut Packet<A>,
+    fn draw(&mut self) -> u64 {
+        self.drawn += 1;
+        self.key.draw(self.salt, self.drawn)
+    }
+
+    /// Removes the signature from a packet that has arrived at an interface with this number and address. The error says why the
+    /// packet is not used.
+    pub(super) fn check<A: OfFamily>(
+        &mut self,
+        now: Instant,
+        (interface, own): (u32, A),
         from: A,
-        originator: A,
-        stamp: u64,
-    ) -> Vec<u8> {
-        let mut body = stamp.to_be_bytes().to_vec();
-        body.resize(STAMP + TAG, 0);
-        let body = Body::Opaque(Opaque::new(SIGNATURE, body).expect("not a type of RFC 3626"));
-        let sequence = packet.sequence;
-        let validity = TimeCode(0);
-        packet.messages.push(Message { validity, originator, ttl: 1, hop_count: 0, sequence, body });
-        let mut bytes = Vec::with_capacity(packet.len());
-        packet.emit(&mut bytes);
-        let signed = bytes.len() - TAG;
-        let tag = self.mac(from, &bytes[..signed]).finalize().into_bytes();
-        bytes[signed..].copy_from_slice(&tag[..TAG]);
-        bytes
-    }
-
-    /// The time stamp of a packet whose last message is its signature, which is removed; `None` if it is not genuine.
-    pub(super) fn verify<A: Address>(&self, packet: &mut Packet<A>, from: A, bytes: &[u8]) -> Option<u64> {
-        // Bytes after the packet are not signed.
-        let [a, b, ..] = *bytes else { return None };
-        let bytes = bytes.get(..usize::from(u16::from_be_bytes([a, b])))?;
-        let last = packet.messages.pop()?;
-        let Body::Opaque(opaque) = last.body else { return None };
-        if opaque.kind() != SIGNATURE || opaque.bytes().len() != STAMP + TAG {
-            return None;
+        packet: &mut Packet<A>,
+        bytes: &[u8],
+    ) -> Result<(), Reason> {
+        let signature = self.key.verify(packet, from, bytes)?;
+        let place = (interface, from.into());
+        let known = self.senders.get(&place).and_then(|sender| sender.proved);
+        let is_same = known.is_some_and(|(index, _)| index == signature.index);
+        if is_same && known.is_some_and(|(_, counter)| signature.counter <= counter) {
+            return Err(Reason::Replayed);
         }
-        let (stamp, tag) = opaque.bytes().split_first_chunk::<STAMP>()?;
-        let signed = bytes.len().checked_sub(TAG)?;
-        self.mac(from, &bytes[..signed]).verify_truncated_left(tag).ok()?;
-        Some(u64::from_be_bytes(*stamp))
+        let to_this = |nonces: &[Nonce<A>]| {
+            nonces.iter().filter(|nonce| nonce.to == own).map(|nonce| nonce.value).collect::<Vec<_>>()
+        };
+        // A neighbour that this host does not know yet must be able to learn this host's index.
+        for nonce in to_this(&signature.challenges) {
+            self.answer_later(now, place, nonce);
+        }
+        let has_answered = self.has_answered(now, place, &to_this(&signature.answers));
+        if is_same || has_answered {
+            let proved = Some((signature.index, signature.counter));
+            let challenge =
+                self.senders.get(&place).and_then(|sender| sender.challenge).filter(|_| !has_answered);
+            self.senders.insert(place, Sender { proved, heard: now, challenge });
+            return Ok(());
+        }
+        self.challenge_later(now, place);
+        Err(Reason::Unproven)
     }
 
-    fn mac<A: Address>(&self, from: A, bytes: &[u8]) -> Hmac<Sha256> {
-        let mut address = Vec::with_capacity(A::LEN);
-        from.emit(&mut address);
-        let mac = Hmac::<Sha256>::new_from_slice(&self.0).expect("keys of HMAC have any length");
-        mac.chain_update(LABEL).chain_update(address).chain_update(bytes)
+    fn has_answered(&self, now: Instant, place: (u32, IpAddr), answers: &[u64]) -> bool {
+        let challenge = self.senders.get(&place).and_then(|sender| sender.challenge);
+        challenge.is_some_and(|challenge| challenge.is_valid(now) && answers.contains(&challenge.nonce))
+    }
+
+    fn answer_later(&mut self, now: Instant, (interface, to): (u32, IpAddr), nonce: u64) {
+        let answer = (interface, to, nonce);
+        if self.answers.len() < MAX_ANSWERS && !self.answers.contains(&answer) {
+            self.answers.push(answer);
+        }
+        self.send_soon(now, interface);
+    }
+
+    /// A challenge that is not answered keeps its nonce for a while: replayed packets must not invalidate the genuine answer.
+    fn challenge_later(&mut self, now: Instant, place: (u32, IpAddr)) {
+        if !self.senders.contains_key(&place) && !self.make_room() {
+            return;
+        }
+        let open = self.senders.get(&place).and_then(|sender| sender.challenge);
+        let open = open.filter(|challenge| challenge.is_valid(now));
+        let (nonce, made) = open.map_or_else(|| (self.draw(), now), |open| (open.nonce, open.made));
+        let new = Sender { proved: None, heard: now, challenge: None };
+        self.senders.entry(place).or_insert(new).challenge = Some(Challenge { nonce, made, is_due: true });
+        self.send_soon(now, place.0);
+    }
+
+    /// Makes room for one more sender; the one without a proof that came first is forgotten.
+    fn make_room(&mut self) -> bool {
+        if self.senders.len() < MAX_SENDERS {
+            return true;
+        }
+        let unproved = self.senders.iter().filter(|(_, sender)| sender.proved.is_none());
+        let oldest = unproved.min_by_key(|(_, sender)| sender.heard).map(|(place, _)| *place);
+        oldest.is_some_and(|oldest| self.senders.remove(&oldest).is_some())
+    }
+
+    fn send_soon(&mut self, now: Instant, interface: u32) {
+        if self.turns.get(&interface).is_some_and(|turn| turn.due.is_some()) {
+            return;
+        }
+        // Neighbours that hear the same HELLO must not answer at the same instant.
+        let soon = now + Duration::from_nanos(self.draw() % MAX_JITTER.as_nanos());
+        let turn = self.turns.entry(interface).or_default();
+        turn.due = Some(turn.last.map_or(soon, |last| soon.max(last + PACKET_INTERVAL)));
+    }
+
+    /// When a packet without other messages leaves over some interface.
+    pub(super) fn poll_timeout(&self) -> Option<Instant> {
+        self.turns.values().filter_map(|turn| turn.due).min()
+    }
+
+    /// Whether a packet without other messages must leave over an interface now: a challenge or an answer has waited for
+    /// another packet long enough.
+    pub(super) fn takes_turn(&mut self, now: Instant, interface: u32) -> bool {
+        let Some(turn) = self.turns.get_mut(&interface) else { return false };
+        let is_due = turn.due.is_some_and(|due| due <= now);
+        if is_due {
+            turn.last = Some(now);
+        }
+        is_due
+    }
+
+    /// Signs a packet that leaves over an interface with this number and address, with the challenges and answers that wait.
+    pub(super) fn sign<A: OfFamily>(
+        &mut self,
+        now: Instant,
+        (interface, own): (u32, A),
+        originator: A,
+        packet: &mut Packet<A>,
+    ) -> Vec<u8> {
+        self.counter += 1;
+        let challenges = self.take_challenges(now, interface);
+        let answers = self.take_answers(interface);
+        let has_more =
+            self.answers.iter().any(|(over, ..)| *over == interface) || challenges.len() == MAX_NONCES;
+        if let Some(turn) = self.turns.get_mut(&interface) {
+            turn.due = has_more.then_some(now + PACKET_INTERVAL);
+        }
+        let signature = Signature { index: self.index, counter: self.counter, challenges, answers };
+        self.key.sign(packet, own, originator, &signature)
+    }
+
+    fn take_challenges<A: OfFamily>(&mut self, now: Instant, interface: u32) -> Vec<Nonce<A>> {
+        let here = self.senders.iter_mut().filter(|((over, _), _)| *over == interface);
+        let due = here.filter_map(|((_, to), sender)| {
+            let challenge = sender.challenge.as_mut().filter(|one| one.is_due && one.is_valid(now))?;
+            let to = A::of(*to)?;
+            challenge.is_due = false;
+            Some(Nonce { to, value: challenge.nonce })
+        });
+        due.take(MAX_NONCES).collect()
+    }
+
+    fn take_answers<A: OfFamily>(&mut self, interface: u32) -> Vec<Nonce<A>> {
+        let taken = self.answers.extract_if(.., |(over, ..)| *over == interface).take(MAX_NONCES);
+        taken.filter_map(|(_, to, value)| Some(Nonce { to: A::of(to)?, value })).collect()
+    }
+
+    /// Forgets senders that are silent: they prove their index again.
+    pub(super) fn expire(&mut self, now: Instant) {
+        self.senders.retain(|_, sender| now < sender.heard + MEMORY);
+    }
+
+    /// Forgets what belongs to interfaces that no longer count.
+    pub(super) fn keep(&mut self, counts: impl Fn(u32) -> bool) {
+        self.senders.retain(|(interface, _), _| counts(*interface));
+        self.answers.retain(|(interface, ..)| counts(*interface));
+        self.turns.retain(|interface, _| counts(*interface));
+    }
+
+    #[cfg(test)]
+    pub(super) fn index(&self) -> u64 {
+        self.index
+    }
+
+    /// Senders that are remembered, and answers that wait.
+    #[cfg(test)]
+    pub(super) fn sizes(&self) -> (usize, usize) {
+        (self.senders.len(), self.answers.len())
     }
 }
 
-impl fmt::Debug for Key {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Key")
+impl Challenge {
+    fn is_valid(&self, now: Instant) -> bool {
+        now < self.made + NONCE_LIFETIME
     }
 }
 
-/// Whether a stamp is newer than the last of its sender, or, of a sender that is not known, near this host's clock.
-/// Stamps are microseconds since 1970.
-pub(super) fn is_fresh(stamp: u64, last: Option<u64>, clock: u64) -> bool {
-    match last {
-        Some(last) => stamp > last,
-        None => stamp.abs_diff(clock) <= WINDOW,
-    }
-}
-
-/// Message type for private use (RFC 3626 §18.4).
-const SIGNATURE: u8 = 146;
-/// Bytes of the time stamp.
-const STAMP: usize = 8;
-/// Bytes of the signature.
-const TAG: usize = 16;
-/// Separates these signatures from other uses of the key.
-const LABEL: &[u8] = b"multihop route 1";
-/// A minute.
-const WINDOW: u64 = 60_000_000;
+/// Senders that are remembered, on all interfaces: as many as neighbours.
+pub(super) const MAX_SENDERS: usize = 256;
+/// Answers that wait; further challenges are ignored until some have left.
+pub(super) const MAX_ANSWERS: usize = 64;
+/// As long as neighbours are remembered.
+const MEMORY: Duration = Duration::from_secs(60);
+/// How long an answer to a challenge counts (RFC 8967 §4.3.1.1).
+const NONCE_LIFETIME: Duration = Duration::from_secs(30);
+/// Least time between two packets over one interface that carry challenges and answers only.
+pub(super) const PACKET_INTERVAL: Duration = Duration::from_millis(500);
+/// How long challenges and answers wait at most, by chance, for a packet with other messages.
+const MAX_JITTER: Duration = Duration::from_millis(250);

@@ -13,6 +13,7 @@ use net::{Net, ports};
 
 mod ipv6;
 mod net;
+mod signed;
 
 const fn address(network: u8, host: u8) -> Ipv4Addr {
     Ipv4Addr::new(10, 0, network, host)
@@ -405,64 +406,4 @@ fn a_route_by_cost_changes_only_if_the_options_let_it() {
 
 fn keyed(byte: u8) -> Config {
     Config { key: Some(Key::new([byte; 32])), ..Config::default() }
-}
-
-#[test]
-fn hosts_with_the_same_key_find_routes_and_hear_nobody_else() {
-    let mut net = line();
-    for router in [0, 1, 2] {
-        net.routers[router].configure(net.now, keyed(1));
-    }
-    net.routers[3].configure(net.now, keyed(2));
-    net.run(40);
-    assert_eq!(net.via(0, address(3, 3)), Some(address(1, 2)));
-    assert_eq!(net.via(2, address(3, 4)), None, "another key");
-    assert!(net.routers[2].counters().unsigned > 0 && net.routers[3].counters().unsigned > 0);
-    net.routers[3].configure(net.now, Config::default());
-    net.run(40);
-    assert_eq!(net.via(2, address(3, 4)), None, "no key");
-    net.routers[3].configure(net.now, keyed(1));
-    net.run(40);
-    assert_eq!(net.via(2, address(3, 4)), Some(address(3, 4)));
-}
-
-#[test]
-fn a_signed_packet_counts_once_from_its_sender_unchanged_and_soon() {
-    let host = |own: Ipv4Addr, epoch: u64| {
-        let mut router = Router::new(keyed(1), 1, epoch);
-        router.set_ports(Instant::ZERO, &ports(&[own]));
-        router
-    };
-    let at = |seconds: u64| Instant::ZERO + Duration::from_secs(seconds);
-    let mut sender = host(address(1, 2), 1_000);
-    sender.handle_timeout(at(2));
-    let datagram = sender.take_datagrams(at(2)).remove(0).bytes;
-    let from = address(1, 2);
-    let is_used = |router: &mut Router, now: Instant, from: Ipv4Addr, bytes: &[u8]| {
-        let before = router.counters();
-        router.hear(now, 0, from, bytes);
-        router.counters().received > before.received
-    };
-    for at_byte in 0..datagram.len() {
-        for bit in 0..8 {
-            let mut changed = datagram.clone();
-            changed[at_byte] ^= 1 << bit;
-            assert!(
-                !is_used(&mut host(address(1, 1), 1_000), at(2), from, &changed),
-                "byte {at_byte}, bit {bit}"
-            );
-        }
-    }
-    let mut receiver = host(address(1, 1), 1_000);
-    assert!(!is_used(&mut receiver, at(2), address(1, 3), &datagram), "another sender");
-    assert!(is_used(&mut receiver, at(2), from, &datagram));
-    assert!(!is_used(&mut receiver, at(3), from, &datagram), "a replay");
-    assert!(
-        !is_used(&mut host(address(1, 1), 1_100), at(2), from, &datagram),
-        "a replay at a host that did not hear it"
-    );
-    assert!(
-        is_used(&mut host(address(1, 1), 1_050), at(2), from, &datagram),
-        "clocks that differ by less than a minute"
-    );
 }
