@@ -64,7 +64,7 @@ pub(crate) enum Command {
     Extcap(ExtcapArgs),
     /// Run every combination of a scenario's `[sweep]` table.
     Sweep(SweepArgs),
-    /// Check scenario files; show each problem in its line.
+    /// Check scenario files, networks for multihop emulate, and configurations of multihop route; show each problem in its line.
     Check(CheckArgs),
     /// Print the JSON Schema of scenario files.
     Schema,
@@ -126,7 +126,7 @@ pub(crate) enum Command {
 /// `multihop check`.
 #[derive(Parser)]
 pub(crate) struct CheckArgs {
-    /// Scenario files or examples; - is standard input.
+    /// Files or examples; - is standard input.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 }

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use multihop_scenario::{Extensions, Problems, Scenario};
+use multihop_scenario::{Contents, Extensions, Scenario, Source};
 
 use crate::args::CheckArgs;
-use crate::terminal::Verbosity;
-use crate::{CommandError, diagnostics, input, output};
+use crate::terminal::{Verbosity, note};
+use crate::{CommandError, diagnostics, input, net, output};
 
-/// Checks scenarios and every combination of their sweeps.
+/// Checks scenarios with every combination of their sweeps, networks of emulations, and configurations of routing daemons.
 pub(crate) fn check(
     args: &CheckArgs,
     verbosity: Verbosity,
@@ -22,8 +22,13 @@ pub(crate) fn check(
                 output::line(format_args!("{}: no problems: {contents}", file.display()))?;
             }
             Ok(_) => output::line(format_args!("{}: no problems", file.display()))?,
-            Err(problems) => {
-                diagnostics::print(&problems);
+            Err(error) => {
+                match error {
+                    CommandError::Input(problems) => diagnostics::print(&problems),
+                    CommandError::Usage(problem) => note(format_args!("{}: {problem}", file.display())),
+                    CommandError::Other(error) => note(format_args!("{}: {error:#}", file.display())),
+                    other => return Err(other),
+                }
                 checked = Err(CommandError::Reported);
             }
         }
@@ -32,12 +37,23 @@ pub(crate) fn check(
 }
 
 /// What the file contains, if it has no problems.
-fn check_one(file: &Path, extensions: &Extensions) -> Result<String, Problems> {
+fn check_one(file: &Path, extensions: &Extensions) -> Result<String, CommandError> {
     let source = input::source(file)?;
-    let scenario = Scenario::load_with(&source, &[], extensions)?;
+    match source.contents() {
+        Contents::Router => net::check_route(&source),
+        Contents::Network => {
+            let network = Scenario::load_network(&source, &[], extensions)?;
+            Ok(format!("{}; traffic comes from multihop emulate FILE -- COMMAND", contents(&network)))
+        }
+        Contents::Scenario => scenario(&source, extensions),
+    }
+}
+
+fn scenario(source: &Source, extensions: &Extensions) -> Result<String, CommandError> {
+    let scenario = Scenario::load_with(source, &[], extensions)?;
     let mut contents = contents(&scenario);
     if scenario.sweep.is_some() {
-        let plan = multihop_sim::sweep::Plan::new_with(&source, &[], extensions)?;
+        let plan = multihop_sim::sweep::Plan::new_with(source, &[], extensions)?;
         contents += &format!(", {}", counted(plan.runs(), "run"));
     }
     Ok(contents)

@@ -33,7 +33,7 @@ use multihop_transport::tpa;
 use faults::Faults;
 
 pub use canonical::{canonical, files};
-pub use document::Source;
+pub use document::{Contents, Source};
 pub use examples::{EXAMPLES, Example};
 pub use extension::{CustomTransport, Extension, Extensions, TransportConfig};
 pub use model::{

@@ -24,6 +24,8 @@ use multihop_net::text::printable;
 use multihop_net::tunnel::Address;
 use multihop_net::{Token, TpaListener, reachable_at};
 use multihop_scenario::Extensions;
+#[cfg(not(target_os = "linux"))]
+use multihop_scenario::{RouterSettings, Source};
 use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::field::MakeExt;
@@ -36,12 +38,18 @@ pub(crate) use keys::keys;
 pub(crate) use perf::perf;
 pub(crate) use recv::recv;
 #[cfg(target_os = "linux")]
-pub(crate) use route::route;
+pub(crate) use route::{check as check_route, route};
 pub(crate) use send::send;
 pub(crate) use tunnel::tunnel;
 
 use crate::terminal::Verbosity;
 use crate::{CommandError, output};
+
+/// Checks the configuration of a routing daemon; returns what it describes.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn check_route(source: &Source) -> Result<String, CommandError> {
+    Ok(RouterSettings::load(source, &[]).map(|settings| settings.protocol.to_owned())?)
+}
 
 /// Runs a command until it ends or a signal interrupts it.
 fn run(

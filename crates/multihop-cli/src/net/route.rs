@@ -71,7 +71,16 @@ fn config(args: &RouteArgs) -> Result<Config, CommandError> {
     let key = args.key.iter().map(|path| ("key".to_owned(), format!("{path:?}")));
     let ipv6 = args.ipv6.then(|| ("ipv6".to_owned(), "true".to_owned()));
     let overrides: Vec<_> = args.set.iter().cloned().chain(lists).chain(key).chain(ipv6).collect();
-    let settings = RouterSettings::load(&source, &overrides)?;
+    of_settings(RouterSettings::load(&source, &overrides)?)
+}
+
+/// Checks a configuration as the daemon does at its start; returns what it describes.
+pub(crate) fn check(source: &Source) -> Result<String, CommandError> {
+    let config = of_settings(RouterSettings::load(source, &[])?)?;
+    Ok(format!("{} of {} over {}", config.protocol, config.family, config.interfaces.join(", ")))
+}
+
+fn of_settings(settings: RouterSettings) -> Result<Config, CommandError> {
     let key = settings.key.as_ref().map(|path| SharedKey::load(path.as_ref())).transpose();
     let key = key.context("cannot read the key (multihop keygen --shared creates one)")?;
     let family = family(settings.ipv6);

@@ -54,6 +54,47 @@ fn many_files_and_standard_input() {
 }
 
 #[test]
+fn a_network_for_an_emulation_needs_no_traffic() {
+    let network = "duration = 10\n[topology]\nkind = \"chain\"\nhops = 2\n[emulation]\ninterface = \"tap\"\n";
+    let folder =
+        Folder::new("network").with("a.toml", network).with("b.toml", &network.replace("tap", "tan"));
+    let output = multihop(&folder, &["check", "-v", "a.toml"]);
+    let said =
+        "a.toml: no problems: 3 nodes, 0 flows, 10 s; traffic comes from multihop emulate FILE -- COMMAND\n";
+    assert_eq!((code(&output), stdout(&output), stderr(&output)), (0, said, ""));
+    let output = multihop(&folder, &["check", "b.toml"]);
+    assert_eq!((code(&output), stdout(&output)), (2, ""));
+    assert!(stderr(&output).contains("found \"tan\", allowed: "), "{}", stderr(&output));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_configuration_of_a_routing_daemon_is_checked_as_the_daemon_does() {
+    let good =
+        "interfaces = [\"wlan0\", \"eth1\"]\nannounce = [\"default\"]\n[routing]\nprotocol = \"apdr\"\n";
+    let folder = Folder::new("check-route")
+        .with("good.toml", good)
+        .with("network.toml", "interfaces = [\"wlan0\"]\nannounce = [\"10.0.0.1/8\"]\n")
+        .with("interval.toml", "interfaces = [\"wlan0\"]\n[routing]\nhello_interval = 0\n")
+        .with("key.toml", "interfaces = [\"wlan0\"]\nkey = \"none.key\"\n");
+    let output = multihop(&folder, &["check", "-v", "good.toml"]);
+    let said = "good.toml: no problems: apdr of IPv4 over wlan0, eth1\n";
+    assert_eq!((code(&output), stdout(&output), stderr(&output)), (0, said, ""));
+    for (file, part) in [
+        ("network.toml", "network.toml: announce: found \"10.0.0.1/8\", allowed: ADDRESS/BITS"),
+        (
+            "interval.toml",
+            "interval.toml:3:18: routing.hello_interval: found 0, allowed: a number from 0.1 to 1000",
+        ),
+        ("key.toml", "key.toml: cannot read the key (multihop keygen --shared creates one): "),
+    ] {
+        let output = multihop(&folder, &["check", file]);
+        assert_eq!((code(&output), stdout(&output)), (2, ""), "{file}");
+        assert!(stderr(&output).starts_with(part), "{}", stderr(&output));
+    }
+}
+
+#[test]
 fn a_bad_value_in_the_sweep() {
     let folder = Folder::new("axes").with("a.toml", &format!("{SHORT}[sweep]\n\"mac.queue\" = [5, 0]\n"));
     let output = multihop(&folder, &["check", "a.toml"]);

@@ -31,6 +31,17 @@ pub enum Source {
     },
 }
 
+/// What a document describes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Contents {
+    /// A scenario with its traffic.
+    Scenario,
+    /// A network for an emulation, whose traffic comes from elsewhere.
+    Network,
+    /// The configuration of a routing daemon.
+    Router,
+}
+
 impl Source {
     /// Reads a scenario file: JSON if its name ends in `.json`, TOML otherwise.
     pub fn from_file(path: &Path) -> Result<Self, Problems> {
@@ -53,6 +64,19 @@ impl Source {
     pub fn name(&self) -> &str {
         match self {
             Self::Toml { name, .. } | Self::Json { name, .. } => name,
+        }
+    }
+
+    /// What the document describes, by its keys; a document with syntax errors counts as a scenario.
+    pub fn contents(&self) -> Contents {
+        let Ok(Node { value: Value::Table(root), .. }) = self.parse() else { return Contents::Scenario };
+        let has = |keys: &[&str]| keys.iter().any(|key| root.contains_key(*key));
+        if !has(&["topology", "duration"]) && has(&ROUTER_KEYS) {
+            Contents::Router
+        } else if has(&["emulation"]) && !has(&["flow", "program", "traffic"]) {
+            Contents::Network
+        } else {
+            Contents::Scenario
         }
     }
 
@@ -248,3 +272,18 @@ pub(super) fn shorten(text: &str) -> String {
 
 /// Longest document, bytes. 100 000 positions take 2 MB.
 const LONGEST: usize = 16 << 20;
+/// Keys that configurations of routing daemons have, and scenarios do not.
+const ROUTER_KEYS: [&str; 12] = [
+    "interfaces",
+    "ipv6",
+    "group",
+    "announce",
+    "neighbors",
+    "within",
+    "key",
+    "table",
+    "priority",
+    "forward",
+    "user",
+    "on_demand",
+];
