@@ -27,10 +27,14 @@ pub(crate) fn send(
     verbosity: Verbosity,
     extensions: &Extensions,
 ) -> Result<(), CommandError> {
-    if !settings::has_security(&args.net) {
-        return with_code(args, verbosity, extensions);
-    }
     let (to, paths) = args.arguments.split_last().expect("clap requires an argument");
+    let is_path = is_input(to) || to.exists();
+    match settings::mode(&args.net) {
+        settings::Mode::Missing => return with_code(args, verbosity, extensions),
+        // The token in the environment says nothing about this transfer.
+        settings::Mode::Inherited if is_path => return with_code(args, verbosity, extensions),
+        settings::Mode::Inherited | settings::Mode::Given => {}
+    }
     let to = receiver(to).map_err(CommandError::Usage)?;
     if paths.is_empty() {
         return Err(CommandError::Usage(format!("nothing to send: pass PATH before the host {to}")));
@@ -132,7 +136,7 @@ fn show(args: &SendArgs, verbosity: Verbosity, offer: &Offer) -> anyhow::Result<
 
 fn receiver(argument: &Path) -> Result<Address, String> {
     let text = argument.to_str().ok_or_else(|| "HOST[:PORT]: not a text".to_owned())?;
-    files_at(text).map_err(|problem| format!("HOST[:PORT]: {problem}"))
+    files_at(text).map_err(|problem| format!("'{text}' is no file or folder, and no HOST[:PORT]: {problem}"))
 }
 
 /// Connects within the patience.

@@ -47,9 +47,26 @@ pub(super) fn with_code(
     config(args, usual, extensions, Security::Plain)
 }
 
-/// Whether the arguments or the environment have a security mode.
-pub(super) fn has_security(args: &NetArgs) -> bool {
-    args.plain || args.key.is_some() || token(args).is_some()
+/// Where a command has found its security mode.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Mode {
+    /// In its arguments.
+    Given,
+    /// In the environment: a token.
+    Inherited,
+    /// Nowhere.
+    Missing,
+}
+
+/// Where the security mode comes from.
+pub(super) fn mode(args: &NetArgs) -> Mode {
+    if args.plain || args.key.is_some() || args.token.is_some() {
+        Mode::Given
+    } else if token(args).is_some() {
+        Mode::Inherited
+    } else {
+        Mode::Missing
+    }
 }
 
 fn token(args: &NetArgs) -> Option<String> {

@@ -49,6 +49,34 @@ fn four_words_transfer_a_folder_once() {
     assert!(again.stderr.contains("the peer's port is closed"), "{again:?}");
 }
 
+/// A command with a token in its environment.
+fn with_token(folder: &Folder, token: &str, args: &[&str]) -> Running {
+    let mut command = Command::new("env");
+    command.arg(format!("MULTIHOP_TOKEN={token}")).arg(env!("CARGO_BIN_EXE_multihop")).args(args);
+    Running::of(&mut command, folder)
+}
+
+#[test]
+fn with_a_token_in_the_environment_a_path_is_a_path_and_a_host_is_a_host() {
+    let folder = Folder::new("inherited").with("note", "hello\n");
+    fs::create_dir_all(folder.path().join("src/many")).unwrap();
+    let token = "yb7ct-dg6nw-ktjew-np8cf-ar7yk";
+    for paths in [&["src/many"][..], &["note", "src/many"], &["note"]] {
+        let mut sender = with_token(&folder, token, &[&["send", "--listen", "127.0.0.1:0"], paths].concat());
+        assert!(sender.line().starts_with("code: "), "{paths:?}");
+        sender.interrupt();
+        sender.end(SOON);
+    }
+    let args = ["recv", "--to", "inbox", "--listen", "127.0.0.1:0", "--once"];
+    let mut receiver = with_token(&folder, token, &args);
+    let to = receiver.address();
+    with_token(&folder, token, &["send", "note", &to]).succeeds();
+    receiver.succeeds();
+    let said = with_token(&folder, token, &["send", "note", "src/none"]).end(SOON);
+    assert_eq!(said.code, Some(2));
+    assert!(said.stderr.contains("'src/none' is no file or folder, and no HOST[:PORT]: "), "{said:?}");
+}
+
 #[test]
 fn three_wrong_guesses_end_a_code() {
     let folder = Folder::new("guesses").with("note", "hello\n");
