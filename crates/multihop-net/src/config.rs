@@ -59,6 +59,19 @@ pub enum Peers {
     Exactly(PublicKey),
 }
 
+impl Peers {
+    /// Whether a listener accepts a caller with this key.
+    pub(crate) fn accept_caller(&self, key: PublicKey) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Exactly(wanted) => *wanted == key,
+            Self::Authorized(keys) => keys.contains(key),
+            // A key learnt at first contact gives no right to connect.
+            Self::Known(_) => false,
+        }
+    }
+}
+
 /// Limits of one socket. Peers beyond a limit get no answer.
 #[derive(Clone, Debug)]
 pub struct Limits {
@@ -133,6 +146,14 @@ impl Security {
                 Err(io::Error::new(io::ErrorKind::InvalidInput, text))
             }
             _ => Ok(()),
+        }
+    }
+
+    /// Whether a listener accepts a caller with this key.
+    pub(crate) fn accepts(&self, key: PublicKey) -> bool {
+        match self {
+            Self::Keys { peers, .. } => peers.accept_caller(key),
+            Self::Plain | Self::Token(_) => false,
         }
     }
 

@@ -120,6 +120,11 @@ impl HubState {
         }
     }
 
+    /// Wakes all tasks that wait for a connection.
+    pub(crate) fn wake_all(&mut self) {
+        self.waiting.iter_mut().for_each(Waiters::wake);
+    }
+
     fn wake(&mut self, id: Id) {
         if let Some(waiting) = self.waiting.get_mut(id.index()) {
             waiting.wake();
@@ -272,9 +277,7 @@ impl Drop for Driver {
     fn drop(&mut self) {
         let mut state = self.shared.lock();
         state.is_dead = true;
-        for waiting in &mut state.waiting {
-            waiting.wake();
-        }
+        state.wake_all();
         self.shared.incoming.notify_waiters();
     }
 }

@@ -58,7 +58,26 @@ impl TpaListener {
         }
     }
 
-    /// The public key of this end, with keys.
+    /// Replaces the keys: this end's own, a shared one, and those of the callers that may connect. Connections of callers whose
+    /// key is no longer accepted are aborted; returns how many there were. The security mode, the transport and the limits
+    /// stay as they are.
+    pub fn set_keys(&self, config: &Config) -> io::Result<usize> {
+        config.security.check_listener()?;
+        if config.security.key().is_none() || self.key.is_none() {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "only a listener with keys gets other keys",
+            ));
+        }
+        let mut state = self.shared.lock();
+        let revoked = state.hub.set_security(config);
+        state.wake_all();
+        drop(state);
+        self.shared.kick();
+        Ok(revoked)
+    }
+
+    /// The public key of this end when it began to listen, with keys.
     pub fn key(&self) -> Option<PublicKey> {
         self.key
     }

@@ -249,6 +249,24 @@ impl Hub {
         }
     }
 
+    /// Replaces who may connect, with the security mode that the socket has. Connections to peers whose key is no longer accepted
+    /// are aborted; returns how many there were.
+    pub fn set_security(&mut self, config: &Config) -> usize {
+        self.acceptor = protection::acceptor(config, &mut self.entropy);
+        let is_revoked = |connection: &Connection| {
+            connection.protection.peer_key().is_some_and(|key| !config.security.accepts(key))
+        };
+        let revoked: Vec<Id> = self
+            .connections
+            .iter_mut()
+            .filter_map(|(id, connection)| is_revoked(connection).then_some(id))
+            .collect();
+        for id in &revoked {
+            self.abort(*id);
+        }
+        revoked.len()
+    }
+
     /// The application releases a connection, which then closes in the background.
     pub fn release(&mut self, now: Instant, id: Id) {
         if let Some(connection) = self.connections.get_mut(id) {

@@ -37,17 +37,6 @@ impl Credentials {
             Peers::Authorized(_) => ListenerKey::OneOf(vec![]),
         }
     }
-
-    /// Whether a listener accepts this key of an initiator.
-    pub(super) fn accepts_initiator(&self, key: PublicKey) -> bool {
-        match &self.peers {
-            Peers::Any => true,
-            Peers::Exactly(wanted) => *wanted == key,
-            Peers::Authorized(keys) => keys.contains(key),
-            // A key learnt at first contact gives no right to connect.
-            Peers::Known(_) => false,
-        }
-    }
 }
 
 impl ListenerKey {

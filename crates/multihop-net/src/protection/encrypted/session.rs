@@ -113,7 +113,7 @@ impl Session {
         let mut handshake = NoiseHandshake::respond(&credentials.proof, ticket, ephemeral);
         let payload = handshake.read(noise).ok_or(Rejection::Unreadable)?;
         let key = handshake.peer_key();
-        if let Some(key) = key.filter(|key| !credentials.accepts_initiator(*key)) {
+        if let Some(key) = key.filter(|key| !credentials.peers.accept_caller(*key)) {
             return Err(Rejection::UnknownKey(key));
         }
         let syn = parse(&payload, (hello.from.port(), port)).ok_or(Rejection::Unreadable)?;
