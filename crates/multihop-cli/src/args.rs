@@ -15,9 +15,14 @@ use crate::tcp::args::TcpArgs;
 use crate::terminal::Verbosity;
 use crate::values::{from_one, from_zero, key_value, positive_seconds};
 
+/// Exit codes, at the end of help texts.
+pub(crate) const EXIT_CODES: &str = "\
+Exit codes: 0 success, also of a service that SIGTERM ends; 1 failure; 2 wrong arguments or files; 3 send has left something out; \
+4 another multihop route runs here; 128 + the number of the signal that ended unfinished work.";
+
 /// Reliable transport over wireless multi-hop networks, simulated and real.
 #[derive(Parser)]
-#[command(name = "multihop", version)]
+#[command(name = "multihop", version, after_help = EXIT_CODES)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,

@@ -67,6 +67,10 @@ pub fn main_with(args: Vec<OsString>, extensions: &Extensions) -> i32 {
             note(format_args!("multihop: {problem}"));
             2
         }
+        Err(CommandError::Taken(problem)) => {
+            note(format_args!("multihop: {problem}"));
+            4
+        }
         Err(CommandError::Interrupted { signal, kept }) => {
             eprintln!("multihop: interrupted{kept}");
             128 + signal // the convention of shells
@@ -89,7 +93,7 @@ pub fn page(request: Request, result: RunResult) -> Result<String, PageError> {
     let page = Shown::of(request).page_of(&result.timeless(), &Extensions::default());
     page.map_err(|error| match error {
         CommandError::Input(problems) => PageError::Scenario(problems.to_string()),
-        CommandError::Usage(message) => PageError::Scenario(message),
+        CommandError::Usage(message) | CommandError::Taken(message) => PageError::Scenario(message),
         CommandError::Other(error) => PageError::Other(format!("{error:#}")),
         CommandError::Reported | CommandError::LeftOut(_) | CommandError::Interrupted { .. } => {
             unreachable!("making a page neither reports nor waits")
@@ -117,6 +121,8 @@ enum CommandError {
     Reported,
     /// The arguments are wrong in a way that clap cannot check: exit code 2.
     Usage(String),
+    /// Another program of this kind has what this one needs: exit code 4.
+    Taken(String),
     /// Everything was sent except for this many entries: exit code 3.
     LeftOut(usize),
     /// A signal with this number arrived; what is kept of the work, with punctuation before it.

@@ -1,6 +1,7 @@
 //! The loop that drives a router with the sockets, interfaces and routes of this host.
 
 mod report;
+mod watch;
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -29,6 +30,7 @@ use crate::privileges;
 use crate::router::{Datagram, Fate, Port, Router};
 use crate::socket::PortSocket;
 use crate::status::Reporter;
+use watch::Watched;
 
 /// Why a daemon cannot start or go on.
 #[derive(Debug, Error)]
@@ -117,7 +119,9 @@ pub type Reload<'a> = &'a mut dyn FnMut() -> Result<Config, String>;
 pub fn run(config: Config, stop: &Stop, reload: Reload<'_>) -> Result<(), RouteError> {
     let family = config.family;
     let mut daemon = Daemon::start(config)?;
+    tracing::info!(protocol = daemon.router.config().protocol, %family, "daemon started");
     let done = daemon.serve(stop, reload);
+    tracing::info!(signal = stop.signal(), "daemon ended");
     let cleaned = flush(family).tried("remove the routes");
     done.and(cleaned.map(drop))
 }
@@ -143,6 +147,8 @@ struct Daemon {
     retry_at: Option<Instant>,
     /// Routes of an agent that has begun anew remain until then.
     keep_until: Option<Instant>,
+    /// Neighbours and routes that the log has told of.
+    watched: Watched,
 }
 
 /// An interface with its socket.
@@ -187,6 +193,7 @@ impl Daemon {
             update_at: None,
             retry_at: None,
             keep_until: None,
+            watched: Watched::default(),
         };
         daemon.look(Instant::ZERO)?;
         privileges::drop_others(user.as_deref()).tried("drop privileges")?;
@@ -242,6 +249,7 @@ impl Daemon {
     fn update(&mut self, now: Instant) {
         self.update_at = None;
         let routes = self.router.routes(now);
+        self.watch(now, &routes);
         if self.installed.update(&routes, self.router.config(), self.keep_until.is_some()) {
             self.update_soon(now);
         }
@@ -389,7 +397,11 @@ impl Daemon {
             let stays = |&(index, name, address): &_| {
                 (open.port.index, &open.name, open.port.address) == (index, name, address)
             };
-            open.socket.suits(self.router.config()) && wanted.iter().any(stays)
+            let is_kept = open.socket.suits(self.router.config()) && wanted.iter().any(stays);
+            if !is_kept {
+                tracing::info!(interface = open.name, "interface closed");
+            }
+            is_kept
         });
         let udp = self.router.config().routing.port();
         for (index, name, address) in wanted {
@@ -404,6 +416,7 @@ impl Daemon {
                     if self.catcher.is_some() {
                         self.parameters.accept_from_anywhere(name);
                     }
+                    tracing::info!(interface = name, %address, "interface opened");
                     let name = name.clone();
                     self.sockets.push(Open { name, port: Port::new(index, address), socket });
                 }
@@ -437,13 +450,11 @@ impl Daemon {
         let now = self.now();
         match reload() {
             Ok(config) if config.family != self.router.config().family => {
-                tracing::warn!(
-                    "the configuration stays as it was: the family is for the daemon's whole life"
-                );
+                not_reloaded("the family is for the daemon's whole life");
                 Ok(())
             }
             Ok(config) if config.routing.is_on_demand() != self.catcher.is_some() => {
-                tracing::warn!("the configuration stays as it was: AODV begins and ends with the daemon");
+                not_reloaded("AODV begins and ends with the daemon");
                 Ok(())
             }
             Ok(config) => {
@@ -452,14 +463,19 @@ impl Daemon {
                     self.links = Links::new(now, &config.routing);
                 }
                 self.router.configure(now, config);
+                tracing::info!("configuration reloaded");
                 self.look(now)
             }
             Err(problem) => {
-                tracing::warn!("the configuration stays as it was: {problem}");
+                not_reloaded(&problem);
                 Ok(())
             }
         }
     }
+}
+
+fn not_reloaded(problem: &str) {
+    tracing::warn!(error = problem, "configuration not reloaded: it stays as it was");
 }
 
 /// Number, name and first address of an interface that is up, or what it lacks. An address that is known on its link only

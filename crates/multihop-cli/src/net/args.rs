@@ -9,11 +9,12 @@ use multihop_net::PublicKey;
 use multihop_net::files::Links;
 use multihop_net::tunnel::{self, Address, Entrance, Host, Net, Rule};
 
+use crate::args::EXIT_CODES;
 use crate::values::key_value;
 
 /// `multihop send`.
 #[derive(Parser)]
-#[command(override_usage = "multihop send [OPTIONS] PATH...\n       \
+#[command(after_help = EXIT_CODES, override_usage = "multihop send [OPTIONS] PATH...\n       \
     multihop send [OPTIONS] PATH... HOST[:PORT] <--token WORD | --key FILE | --plain>")]
 pub(crate) struct SendArgs {
     /// Files and folders; - is standard input. Without a host, a code of four words is printed, which the other host
@@ -62,6 +63,7 @@ impl From<LinksArg> for Links {
 
 /// `multihop recv`.
 #[derive(Parser)]
+#[command(after_help = EXIT_CODES)]
 pub(crate) struct RecvArgs {
     /// The code that multihop send printed: four words. Fetches its files, and ends.
     #[arg(value_name = "WORDS", conflicts_with_all = ["listen", "once", "security", "silent"])]
@@ -112,7 +114,7 @@ pub(crate) struct TransferArgs {
 
 /// `multihop perf`.
 #[derive(Parser)]
-#[command(group(ArgGroup::new("end").args(["server", "listen"]).required(true)))]
+#[command(after_help = EXIT_CODES, group(ArgGroup::new("end").args(["server", "listen"]).required(true)))]
 pub(crate) struct PerfArgs {
     /// Host of the listening end; its port is 7451 unless given.
     #[arg(value_name = "HOST[:PORT]", value_parser = perf_at)]
@@ -162,6 +164,7 @@ pub(crate) struct PerfArgs {
 /// `multihop tunnel`.
 #[derive(Parser)]
 #[command(
+    after_help = EXIT_CODES,
     group(ArgGroup::new("end").args(["gateways", "to_targets", "listen"]).required(true)),
     group(ArgGroup::new("entrances").multiple(true)),
     group(ArgGroup::new("permits").multiple(true))
@@ -297,6 +300,14 @@ pub(crate) enum RemoveKey {
     },
 }
 
+/// The event log.
+#[derive(Args)]
+pub(crate) struct LogArgs {
+    /// Write events to standard error as lines of JSON.
+    #[arg(long)]
+    pub(crate) log_json: bool,
+}
+
 /// Security and transport: the same for all commands.
 #[derive(Args)]
 pub(crate) struct NetArgs {
@@ -340,6 +351,8 @@ pub(crate) struct NetArgs {
     /// --transport it is one of TPA, which is then used.
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
     pub(crate) set: Vec<(String, String)>,
+    #[command(flatten)]
+    pub(crate) log: LogArgs,
 }
 
 /// The host that receives files.
@@ -397,7 +410,7 @@ pub(crate) const TUNNEL: u16 = 7452;
 
 /// `multihop route`.
 #[derive(Parser)]
-#[command(args_conflicts_with_subcommands = true)]
+#[command(args_conflicts_with_subcommands = true, after_help = EXIT_CODES)]
 pub(crate) struct RouteArgs {
     #[command(subcommand)]
     pub(crate) question: Option<RouteQuestion>,
@@ -426,6 +439,8 @@ pub(crate) struct RouteArgs {
     /// Make routes only to destinations in this network. Can be repeated.
     #[arg(long, value_name = "NETWORK")]
     pub(crate) within: Vec<String>,
+    #[command(flatten)]
+    pub(crate) log: LogArgs,
 }
 
 /// What `multihop route` can be asked.

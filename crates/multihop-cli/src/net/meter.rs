@@ -198,6 +198,12 @@ pub(super) fn event(name: &str, peer: &str, members: Value) {
     let _ = output::json(&event, false);
 }
 
+/// Logs the end of a transfer.
+pub(super) fn ended(peer: &impl Display, summary: &Summary, time: Duration) {
+    let Summary { files, moved, had } = *summary;
+    tracing::info!(%peer, files, moved, had, seconds = time.as_secs_f64(), "transfer ended");
+}
+
 /// Reports a failure as an event, if events are wanted.
 pub(super) fn failed(args: &TransferArgs, peer: &str, error: &impl Display) {
     if args.json {

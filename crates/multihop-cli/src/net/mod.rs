@@ -3,6 +3,7 @@
 pub(crate) mod args;
 mod keygen;
 mod keys;
+mod log;
 mod meter;
 mod perf;
 mod recv;
@@ -14,25 +15,22 @@ mod route_page;
 mod route_status;
 mod send;
 mod settings;
+mod signals;
 mod tunnel;
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use anyhow::Context;
-use multihop_net::text::printable;
 use multihop_net::tunnel::Address;
 use multihop_net::{Token, TpaListener, reachable_at};
 use multihop_scenario::Extensions;
 #[cfg(not(target_os = "linux"))]
 use multihop_scenario::{RouterSettings, Source};
+use signal_hook::consts::SIGTERM;
 use tokio::runtime::Builder;
-use tokio::signal::unix::{SignalKind, signal};
-use tracing_subscriber::field::MakeExt;
-use tracing_subscriber::fmt::MakeWriter;
-use tracing_subscriber::fmt::format::debug_fn;
 
-use args::NetArgs;
+use args::{LogArgs, NetArgs};
 pub(crate) use keygen::keygen;
 pub(crate) use keys::keys;
 pub(crate) use perf::perf;
@@ -51,19 +49,33 @@ pub(crate) fn check_route(source: &Source) -> Result<String, CommandError> {
     Ok(RouterSettings::load(source, &[]).map(|settings| settings.protocol.to_owned())?)
 }
 
-/// Runs a command until it ends or a signal interrupts it.
+/// How a command ends by SIGTERM.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Kind {
+    /// Unfinished work: exit code 143.
+    Task,
+    /// In order, because it has no end of its own: exit code 0.
+    Service,
+}
+
+/// Runs a command until it ends or a signal ends it.
 fn run(
+    kind: Kind,
     verbosity: Verbosity,
+    args: &LogArgs,
     work: impl Future<Output = Result<(), CommandError>>,
 ) -> Result<(), CommandError> {
-    log(verbosity.verbose);
+    log::log(verbosity, args);
     let runtime = Builder::new_multi_thread().worker_threads(WORKERS).enable_all().build();
     let runtime = runtime.context("cannot start the runtime")?;
     let result = runtime.block_on(async {
-        let interrupted = interrupted()?;
+        let ended = signals::ending()?;
         tokio::select! {
             result = work => result,
-            signal = interrupted => Err(CommandError::Interrupted { signal, kept: String::new() }),
+            signal = ended => match kind {
+                Kind::Service if signal == SIGTERM => Ok(()),
+                _ => Err(CommandError::Interrupted { signal, kept: String::new() }),
+            },
         }
     });
     // The last resets and ACKs must leave. Standard input is not waited for.
@@ -72,16 +84,16 @@ fn run(
     result
 }
 
-/// Resolves to the number of the signal that ends the program.
-fn interrupted() -> anyhow::Result<impl Future<Output = i32>> {
-    let listen = |kind| signal(kind).context("cannot handle signals");
-    let (mut interrupt, mut terminate) = (listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?);
-    Ok(async move {
-        tokio::select! {
-            _ = interrupt.recv() => SignalKind::interrupt().as_raw_value(),
-            _ = terminate.recv() => SignalKind::terminate().as_raw_value(),
+/// What was wrong with the input of a command, in one line.
+fn problem(error: CommandError) -> String {
+    match error {
+        CommandError::Input(problems) => problems.to_string(),
+        CommandError::Usage(problem) | CommandError::Taken(problem) => problem,
+        CommandError::Other(error) => format!("{error:#}"),
+        CommandError::Reported | CommandError::LeftOut(_) | CommandError::Interrupted { .. } => {
+            unreachable!("reading input neither reports nor waits")
         }
-    })
+    }
 }
 
 /// Opens the listener and prints what the peer needs; returns the token that it has made, if any.
@@ -167,72 +179,7 @@ fn host(address: IpAddr, port: u16, usual: u16) -> String {
     }
 }
 
-/// Writes the log to standard error: warnings, and more with `--verbose`.
-fn log(verbose: u8) {
-    let level = match verbose {
-        0 => tracing::Level::WARN,
-        1 => tracing::Level::INFO,
-        _ => tracing::Level::DEBUG,
-    };
-    // The embedding program may have installed its own.
-    let _ = tracing::subscriber::set_global_default(lines(level, std::io::stderr));
-}
-
-/// One line for each event. What peers have sent cannot control the terminal, or look like another line.
-fn lines(
-    level: tracing::Level,
-    writer: impl for<'a> MakeWriter<'a> + Send + Sync + 'static,
-) -> impl tracing::Subscriber + Send + Sync {
-    let fields = debug_fn(|writer, field, value| {
-        let value = printable(&format!("{value:?}"));
-        if field.name() == "message" { write!(writer, "{value}") } else { write!(writer, "{field}={value}") }
-    });
-    tracing_subscriber::fmt()
-        .fmt_fields(fields.delimited(" "))
-        .with_max_level(level)
-        .with_writer(writer)
-        .with_target(false)
-        .without_time()
-        .finish()
-}
-
 /// One for the socket, one for files.
 const WORKERS: usize = 2;
 /// For the last datagrams to leave: a few times the delay of a delayed ACK.
 const FAREWELL: Duration = Duration::from_millis(100);
-
-#[cfg(test)]
-mod tests {
-    use std::io::{self, Write};
-    use std::sync::{Arc, Mutex};
-
-    use super::*;
-
-    #[derive(Clone, Default)]
-    struct Lines(Arc<Mutex<Vec<u8>>>);
-
-    impl Write for Lines {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().unwrap().extend_from_slice(bytes);
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-
-    #[test]
-    fn control_characters_do_not_reach_the_log() {
-        let written = Lines::default();
-        let to = written.clone();
-        let evil = "a\u{1b}[2J\r\n\u{7f}\u{9b}31m\u{85}\u{2028}\u{202e}\u{2066}z";
-        tracing::subscriber::with_default(lines(tracing::Level::WARN, move || to.clone()), || {
-            tracing::warn!(wanted = %evil, quoted = evil, "{evil}");
-        });
-        let text = String::from_utf8(written.0.lock().unwrap().clone()).unwrap();
-        let line = text.strip_suffix('\n').unwrap();
-        assert!(!line.contains(multihop_net::text::is_unprintable), "{line:?}");
-        assert!(line.contains("wanted=a\\u{1b}[2J") && line.ends_with("z\""), "{line}");
-    }
-}

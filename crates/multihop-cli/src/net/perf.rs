@@ -11,8 +11,8 @@ use multihop_scenario::Extensions;
 use serde_json::{Value, json};
 
 use super::args::{PERF, PerfArgs};
-use super::{advise, commands, listen, print, run, settings};
-use crate::terminal::{Verbosity, note};
+use super::{Kind, advise, commands, listen, print, run, settings, signals};
+use crate::terminal::Verbosity;
 use crate::{CommandError, output};
 
 /// Measures the goodput to a listening end, or is that end.
@@ -22,18 +22,21 @@ pub(crate) fn perf(
     extensions: &Extensions,
 ) -> Result<(), CommandError> {
     match (&args.listen, &args.server) {
-        (Some(address), _) => run(verbosity, async {
+        (Some(address), _) => run(Kind::Service, verbosity, &args.net.log, async {
             let (listener, token) = listen(address, &args.net, &[], extensions).await?;
             if !verbosity.quiet {
                 let perf = |host: &str, secret: &str| format!("multihop perf {host} {secret}");
                 advise(commands((listener.local_addr(), PERF), &args.net, token.as_ref(), perf), print)?;
             }
-            Ok(perf::serve(&listener, served).await.context("cannot accept connections any more")?)
+            let work = async {
+                Ok(perf::serve(&listener, served).await.context("cannot accept connections any more")?)
+            };
+            signals::serving(&listener, &args.net, &[], extensions, work).await
         }),
         (None, Some(server)) => {
             let config = settings::connecting(&args.net, &[], extensions)?;
             let plan = plan(args);
-            run(verbosity, async {
+            run(Kind::Task, verbosity, &args.net.log, async {
                 let mut streams = Vec::new();
                 for _ in plan.connections() {
                     let stream = dial(server, &config).await;
@@ -95,10 +98,12 @@ fn served(from: SocketAddr, result: io::Result<EndTotals>) {
             let rate = mbps(8.0 * tally.bytes as f64 / tally.time.as_secs_f64().max(1e-9));
             let line =
                 format!("{from}: {} bytes in {:.2} s, {rate} Mb/s", tally.bytes, tally.time.as_secs_f64());
+            let (bytes, seconds) = (tally.bytes, tally.time.as_secs_f64());
+            tracing::info!(peer = %from, bytes, seconds, "measurement ended");
             // A measurement is valid even if its line cannot be printed.
             let _ = output::line(format_args!("{line}"));
         }
-        Err(error) => note(format_args!("multihop: from {from}: {error}")),
+        Err(error) => tracing::error!(peer = %from, %error, "measurement failed"),
     }
 }
 

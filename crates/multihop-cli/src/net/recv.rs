@@ -4,6 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::time::Instant;
 
 use anyhow::Context;
 use multihop_net::code::{Code, redeem};
@@ -13,10 +14,10 @@ use multihop_scenario::Extensions;
 use serde_json::json;
 
 use super::args::{FILES, RecvArgs};
-use super::meter::{Form, Meter, event, failed, members, sentence};
-use super::{advise, announce, commands, open, print, run, settings};
+use super::meter::{Form, Meter, ended, event, failed, members, sentence};
+use super::{Kind, advise, announce, commands, open, print, run, settings, signals};
 use crate::bars::bars;
-use crate::terminal::{Verbosity, note};
+use crate::terminal::Verbosity;
 use crate::{CommandError, output};
 
 /// Receives files and folders: from every sender that connects, or from the one that has this code.
@@ -40,7 +41,8 @@ pub(crate) fn recv(
     }
     // Files of a batch are open at the same time.
     multihop_net::tunnel::raise_limit_of_descriptors();
-    run(verbosity, async {
+    let kind = if code.is_none() && !args.once && !into_stream { Kind::Service } else { Kind::Task };
+    run(kind, verbosity, &args.net.log, async {
         let say = |line: String| {
             if into_stream {
                 eprintln!("{line}");
@@ -68,10 +70,14 @@ pub(crate) fn recv(
                 advise(commands, say)?;
             }
         }
-        if !into_stream {
-            return folder(args, verbosity, &listener).await;
-        }
-        one(args, verbosity, listener.accept().await.context("cannot accept connections any more")?).await
+        let work = async {
+            if into_stream {
+                let stream = listener.accept().await.context("cannot accept connections any more")?;
+                return one(args, verbosity, stream).await;
+            }
+            folder(args, verbosity, &listener).await
+        };
+        signals::serving(&listener, &args.net, &args.transfer.usual(), extensions, work).await
     })
 }
 
@@ -80,11 +86,13 @@ async fn folder(args: &RecvArgs, verbosity: Verbosity, listener: &TpaListener) -
     let form = Form::of(&args.transfer, verbosity);
     let begin = |from: SocketAddr| -> Watcher {
         let mut meter = Meter::new(&bars, form, from.to_string());
+        tracing::info!(peer = %from, "transfer began");
         Box::new(move |progress| meter.show(progress))
     };
     let mut broken = Ok(());
     let mut end = |Served { from, time, result }| match result {
         Ok(summary) => {
+            ended(&from, &summary, time);
             if form == Form::Json {
                 event("end", &from.to_string(), members(&summary, time));
             } else if !verbosity.quiet {
@@ -94,7 +102,7 @@ async fn folder(args: &RecvArgs, verbosity: Verbosity, listener: &TpaListener) -
         }
         Err(error) => {
             failed(&args.transfer, &from.to_string(), &error);
-            note(format_args!("multihop: from {from}: {error}"));
+            tracing::error!(peer = %from, %error, "transfer failed");
             ControlFlow::Continue(())
         }
     };
@@ -108,6 +116,8 @@ async fn folder(args: &RecvArgs, verbosity: Verbosity, listener: &TpaListener) -
 async fn one(args: &RecvArgs, verbosity: Verbosity, stream: TpaStream) -> Result<(), CommandError> {
     let (form, from) = (Form::of(&args.transfer, verbosity), stream.peer_addr().to_string());
     let mut meter = Meter::new(&bars(), form, from.clone());
+    tracing::info!(peer = %from, "transfer began");
+    let begin = Instant::now();
     let into_stream = args.to == Path::new("-");
     let target = if into_stream {
         Target::Stream(Box::new(tokio::io::stdout()))
@@ -116,7 +126,9 @@ async fn one(args: &RecvArgs, verbosity: Verbosity, stream: TpaStream) -> Result
     };
     let received = files::receive(stream, target, options(args), &mut |progress| meter.show(progress)).await;
     let received = received.inspect_err(|error| failed(&args.transfer, &from, error));
-    match meter.end(&received.map_err(anyhow::Error::from)?) {
+    let summary = received.map_err(anyhow::Error::from)?;
+    ended(&from, &summary, begin.elapsed());
+    match meter.end(&summary) {
         Some(sentence) if into_stream && !verbosity.quiet => eprintln!("received {sentence}"),
         Some(sentence) if !verbosity.quiet => output::line(format_args!("received {sentence} from {from}"))?,
         _ => {}

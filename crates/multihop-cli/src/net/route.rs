@@ -8,7 +8,7 @@ use multihop_route::{Config, Family, Key, RouteError, Routing, Stop, flush, run,
 use multihop_scenario::{RouterProtocol, RouterSettings, Source};
 
 use super::args::{RouteArgs, RouteQuestion};
-use super::{log, route_page, route_status};
+use super::{log, problem, route_page, route_status};
 use crate::terminal::{self, Verbosity, note};
 use crate::{CommandError, output};
 
@@ -32,14 +32,14 @@ pub(crate) fn route(args: &RouteArgs, verbosity: Verbosity) -> Result<(), Comman
             "no interface: name at least one, such as wlan0, or give a configuration with interfaces";
         return Err(CommandError::Usage(problem.to_owned()));
     }
-    log(verbosity.verbose);
+    log::log(verbosity, &args.log);
     let stop = Stop::by_signals().context("cannot handle signals")?;
     if !verbosity.quiet {
         note(format_args!("{} over {}", config.protocol, config.interfaces.join(", ")));
     }
     let mut reload = || self::config(args).map_err(problem);
     match run(config, &stop, &mut reload) {
-        Err(error @ RouteError::Runs(_)) => Err(CommandError::Usage(error.to_string())),
+        Err(error @ RouteError::Runs(_)) => Err(CommandError::Taken(error.to_string())),
         // A signal is how a daemon ends.
         result => Ok(result.map_err(anyhow::Error::from)?),
     }
@@ -125,17 +125,6 @@ fn parsed<T>(
         read(text).map_err(|problem| CommandError::Usage(format!("{key}: found {text:?}, {problem}")))
     };
     texts.iter().map(read).collect()
-}
-
-fn problem(error: CommandError) -> String {
-    match error {
-        CommandError::Input(problems) => problems.to_string(),
-        CommandError::Usage(problem) => problem,
-        CommandError::Other(error) => format!("{error:#}"),
-        CommandError::Reported | CommandError::LeftOut(_) | CommandError::Interrupted { .. } => {
-            unreachable!("reading a configuration neither reports nor waits")
-        }
-    }
 }
 
 pub(super) fn no_daemon(family: Family) -> String {

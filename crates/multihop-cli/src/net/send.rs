@@ -3,7 +3,7 @@
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use multihop_net::code::{Ended, Offer};
@@ -15,8 +15,8 @@ use serde_json::json;
 use tokio::time::timeout;
 
 use super::args::{CODES, SendArgs, files_at};
-use super::meter::{Form, Meter, event, failed};
-use super::{first, host, run, settings};
+use super::meter::{Form, Meter, ended, event, failed};
+use super::{Kind, first, host, run, settings};
 use crate::bars::bars;
 use crate::terminal::{Verbosity, note};
 use crate::{CommandError, output};
@@ -40,7 +40,7 @@ pub(crate) fn send(
         return Err(CommandError::Usage(format!("nothing to send: pass PATH before the host {to}")));
     }
     let config = settings::connecting(&args.net, &args.transfer.usual(), extensions)?;
-    run(verbosity, async {
+    run(Kind::Task, verbosity, &args.net.log, async {
         let sources = sources(args, paths).map_err(anyhow::Error::from)?;
         let left_out = sources.left_out();
         let stream = connect(args, &to, &config).await;
@@ -63,7 +63,7 @@ fn with_code(args: &SendArgs, verbosity: Verbosity, extensions: &Extensions) -> 
         return Err(CommandError::Usage(text));
     }
     let config = settings::with_code(&args.net, &args.transfer.usual(), extensions)?;
-    run(verbosity, async {
+    run(Kind::Task, verbosity, &args.net.log, async {
         let first = sources(args, paths).map_err(anyhow::Error::from)?;
         let (left_out, mut first) = (first.left_out(), Some(first));
         let offer = open(args, config).await?;
@@ -158,11 +158,15 @@ async fn transfer(
     let (form, peer) = (Form::of(&args.transfer, verbosity), stream.peer_addr().to_string());
     let options = Options { patience: args.transfer.patience, ..Options::default() };
     let mut meter = Meter::new(&bars(), form, peer.clone());
+    tracing::info!(peer, "transfer began");
+    let begin = Instant::now();
     let mut stream = AbortUnlessDone { stream, is_done: false };
     let sent = files::send(&mut stream.stream, sources, options, &mut |progress| meter.show(progress)).await;
     stream.is_done = sent.is_ok();
     let sent = sent.inspect_err(|error| failed(&args.transfer, &peer, error));
-    Ok(meter.end(&sent?).filter(|_| !verbosity.quiet))
+    let summary = sent?;
+    ended(&peer, &summary, begin.elapsed());
+    Ok(meter.end(&summary).filter(|_| !verbosity.quiet))
 }
 
 /// Prints the result.

@@ -12,7 +12,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 use super::args::{TUNNEL, TunnelArgs};
-use super::{advise, commands, first, listen, print, run, settings};
+use super::{Kind, advise, commands, first, listen, print, run, settings, signals};
 use crate::terminal::{Verbosity, note};
 use crate::{CommandError, output};
 
@@ -23,7 +23,7 @@ pub(crate) fn tunnel(
     extensions: &Extensions,
 ) -> Result<(), CommandError> {
     let Some(address) = &args.listen else { return near(args, verbosity, extensions) };
-    run(verbosity, async {
+    run(Kind::Service, verbosity, &args.net.log, async {
         let (listener, token) = listen(address, &args.net, &usual(), extensions).await?;
         let at = (listener.local_addr(), TUNNEL);
         let near = |host: &str, secret: &str| near_end(args, host, secret);
@@ -33,14 +33,17 @@ pub(crate) fn tunnel(
         if !verbosity.quiet {
             advise(commands, print)?;
         }
-        let served = tunnel::gateway(&listener, args.allow.clone(), interface).await;
-        Ok(served.context("cannot accept connections any more")?)
+        let served = async {
+            let served = tunnel::gateway(&listener, args.allow.clone(), interface).await;
+            Ok(served.context("cannot accept connections any more")?)
+        };
+        signals::serving(&listener, &args.net, &usual(), extensions, served).await
     })
 }
 
 fn near(args: &TunnelArgs, verbosity: Verbosity, extensions: &Extensions) -> Result<(), CommandError> {
     let config = settings::connecting(&args.net, &usual(), extensions)?;
-    run(verbosity, async {
+    run(Kind::Service, verbosity, &args.net.log, async {
         let (gateways, via) = far_ends(args).await?;
         if args.fallback_tcp {
             note(format_args!("--fallback-tcp: connections are unprotected if {via} does not answer"));

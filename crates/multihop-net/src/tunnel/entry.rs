@@ -290,8 +290,8 @@ where
         let work = serve(stream);
         connections.spawn(async move {
             match work.await {
-                Ok((up, down)) => tracing::info!(%from, up, down, "connection ended"),
-                Err(error) => tracing::warn!(%from, "{error}"),
+                Ok((up, down)) => tracing::info!(peer = %from, up, down, "connection ended"),
+                Err(error) => tracing::warn!(limit = 60_u64, peer = %from, %error, "connection failed"),
             }
             drop(place);
         });

@@ -40,8 +40,8 @@ pub async fn gateway(
         let (gate, from) = (gate.clone(), stream.peer_addr());
         connections.spawn(async move {
             match serve(stream, &gate, number).await {
-                Ok((wanted, up, down)) => tracing::info!(%from, %wanted, up, down, "connection ended"),
-                Err(error) => tracing::warn!(%from, "{error}"),
+                Ok((wanted, up, down)) => tracing::info!(peer = %from, %wanted, up, down, "connection ended"),
+                Err(error) => tracing::warn!(limit = 60_u64, peer = %from, %error, "connection failed"),
             }
         });
         while connections.try_join_next().is_some() {}

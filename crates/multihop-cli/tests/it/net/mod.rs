@@ -6,6 +6,7 @@ mod keys;
 mod perf;
 mod route;
 mod route_page;
+mod signals;
 mod tunnel;
 
 use std::io::{BufRead, BufReader, Read};

@@ -162,6 +162,70 @@ fn a_signal_ends_a_daemon_without_a_trace_and_rights_are_given_up() {
 }
 
 #[test]
+fn a_neighbour_with_another_key_is_shown_and_logged_until_the_key_is_mended() {
+    let (Some(left), Some(right)) = (host(), host()) else { return };
+    left.join(("veth-a", "10.0.1.1/24"), &right, ("veth-b", "10.0.1.2/24")).unwrap();
+    let folder = Folder::new("route-log");
+    for key in ["a.key", "b.key"] {
+        assert_eq!(code(&multihop(&folder, &["keygen", "--shared", key])), 0);
+    }
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let mut other = start_in(&right, &daemon(&["veth-b", "--key", &path("b.key")]));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_multihop"));
+    command.args(["-v"]).args(daemon(&["veth-a", "--log-json", "--key", &path("a.key")]));
+    let log = std::fs::File::create(folder.path().join("log")).unwrap();
+    let mut logging = left.spawn(command.stderr(log)).unwrap();
+    let events = |message: &str| {
+        let text = folder.read("log");
+        let objects = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        objects.filter(|event| event["message"] == message).collect::<Vec<_>>()
+    };
+    eventually("a refusal", || !events("peer refused").is_empty());
+    let refused = &events("peer refused")[0];
+    assert_eq!(
+        (&refused["level"], &refused["address"], &refused["reason"]),
+        (&"warn".into(), &"10.0.1.2".into(), &"wrong_key".into())
+    );
+    let shown = status(&left).unwrap();
+    let refusal = &shown["refusals"][0];
+    assert_eq!((&refusal["address"], &refusal["reason"]), (&"10.0.1.2".into(), &"wrong_key".into()));
+    assert!(refusal["count"].as_u64() > Some(0) && refusal["last_ago"].as_f64() < Some(60.0), "{refusal}");
+    let text = multihop_in(&left, &["route", "status"]);
+    assert!(stdout(&text).contains("| 10.0.1.2 | wrong key |"), "{}", stdout(&text));
+
+    let hang_up = || Command::new("kill").args(["-HUP", &logging.id().to_string()]).status().unwrap();
+    std::fs::rename(folder.path().join("a.key"), folder.path().join("old.key")).unwrap();
+    hang_up();
+    eventually("a failed reload", || !events("configuration not reloaded: it stays as it was").is_empty());
+    std::fs::copy(folder.path().join("b.key"), folder.path().join("a.key")).unwrap();
+    hang_up();
+    eventually("a neighbour", || events("neighbour up").iter().any(|one| one["address"] == "10.0.1.2"));
+    assert_eq!(events("configuration reloaded").len(), 1);
+    eventually("a route", || events("route added").iter().any(|one| one["to"] == "10.0.1.2/32"));
+    other.kill().unwrap();
+    other.wait().unwrap();
+    eventually("its end", || events("neighbour down").iter().any(|one| one["address"] == "10.0.1.2"));
+    Command::new("kill").arg(logging.id().to_string()).status().unwrap();
+    assert_eq!(logging.wait().unwrap().code(), Some(0));
+    assert_eq!(events("daemon ended").len(), 1);
+}
+
+#[test]
+fn a_second_daemon_has_an_exit_code_of_its_own() {
+    let (Some(left), Some(right)) = (host(), host()) else { return };
+    left.join(("veth-a", "10.0.1.1/24"), &right, ("veth-b", "10.0.1.2/24")).unwrap();
+    let mut first = start_in(&left, &daemon(&["veth-a"]));
+    eventually("a daemon", || status(&left).is_some());
+    let second = multihop_in(&left, &daemon(&["veth-a"]));
+    assert_eq!(code(&second), 4);
+    let said = "multihop: another multihop route of IPv4 runs in this network namespace\n";
+    assert!(stderr(&second).ends_with(said), "{}", stderr(&second));
+    assert_eq!(first.try_wait().unwrap(), None);
+    first.kill().unwrap();
+    first.wait().unwrap();
+}
+
+#[test]
 fn what_is_wrong_with_a_configuration_is_said() {
     let toml = "interfaces = [\"wlan0\"]\nannounce = [\"10.0.0.1/8\"]\n[routing]\nhello_interval = 0\n";
     let folder = Folder::new("route").with("route.toml", toml);

@@ -182,6 +182,7 @@ impl Acceptor for EncryptedAcceptor {
             return Err(None);
         };
         if let Some(reason) = self.wrong_pattern(pattern) {
+            log_refusal(from, reason);
             return Err(Some(refusal(sender, reason)).filter(|_| !self.is_silent));
         }
         let (index, ephemeral) = draw(entropy);
@@ -190,14 +191,19 @@ impl Acceptor for EncryptedAcceptor {
         let session = session.map_err(|rejection| {
             let reply = match rejection {
                 Rejection::UnknownKey(key) => {
-                    tracing::info!(%from, %key, "connection refused: the key is not authorised");
+                    let reason = Reason::UnknownKey.name();
+                    tracing::info!(limit = MAX_REFUSAL_LINES, peer = %from, reason, %key, "peer refused");
                     refusal(sender, Reason::UnknownKey)
                 }
-                Rejection::Unreadable => match pattern {
-                    Pattern::Token => refusal(sender, Reason::WrongToken),
-                    Pattern::KeysShared => refusal(sender, Reason::WrongShared),
-                    Pattern::Keys => return None,
-                },
+                Rejection::Unreadable => {
+                    let reason = match pattern {
+                        Pattern::Token => Reason::WrongToken,
+                        Pattern::KeysShared => Reason::WrongShared,
+                        Pattern::Keys => return None,
+                    };
+                    log_refusal(from, reason);
+                    refusal(sender, reason)
+                }
                 // The initiator expects another key of ours.
                 Rejection::Unsealed => self.make_cookie(now, from, sender),
             };
@@ -206,6 +212,13 @@ impl Acceptor for EncryptedAcceptor {
         session.map(|(session, syn)| (Protection::Encrypted(Box::new(session)), syn))
     }
 }
+
+fn log_refusal(from: SocketAddr, reason: Reason) {
+    tracing::info!(limit = MAX_REFUSAL_LINES, peer = %from, reason = reason.name(), "peer refused");
+}
+
+/// Lines in the log per minute for each reason of refusals.
+const MAX_REFUSAL_LINES: u64 = 10;
 
 /// The datagram that tells an initiator why it is refused.
 pub(crate) fn refusal(receiver: u32, reason: Reason) -> Vec<u8> {

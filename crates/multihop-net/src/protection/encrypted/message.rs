@@ -105,6 +105,23 @@ pub enum Reason {
     WrongShared,
 }
 
+impl Reason {
+    /// The name of this reason in logs.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::WantsToken => "wants_token",
+            Self::WantsKeys => "wants_keys",
+            Self::WrongToken => "wrong_token",
+            Self::WantsPlain => "wants_plain",
+            Self::UnknownKey => "unknown_key",
+            Self::OtherVersion => "other_version",
+            Self::WantsShared => "wants_shared_key",
+            Self::WantsNoShared => "wants_no_shared_key",
+            Self::WrongShared => "wrong_shared_key",
+        }
+    }
+}
+
 impl<'a> SecureDatagram<'a> {
     /// Reads a datagram; `None` if it is not one of the encrypted protocol.
     pub(crate) fn parse(bytes: &'a [u8]) -> Option<Self> {

@@ -1,0 +1,66 @@
+//! What the log tells of neighbours and routes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+use multihop_core::Instant;
+
+use super::Daemon;
+use crate::prefix::Prefix;
+use crate::router::Path;
+
+/// The state of which the log has told.
+#[derive(Debug, Default)]
+pub(super) struct Watched {
+    /// Neighbours that hear this host, with the number of the interface.
+    neighbours: BTreeSet<(IpAddr, u32)>,
+    routes: BTreeMap<Prefix, Path>,
+}
+
+impl Daemon {
+    /// Tells the log what has changed.
+    pub(super) fn watch(&mut self, now: Instant, routes: &BTreeMap<Prefix, Path>) {
+        if !tracing::enabled!(tracing::Level::INFO) {
+            return;
+        }
+        let symmetric: BTreeSet<_> =
+            self.router.olsr_mut().map(|agent| agent.neighbours().collect()).unwrap_or_default();
+        let is_up = |name, address| {
+            // AODV has a route to a neighbour that hears this host.
+            symmetric.contains(&name)
+                || routes.get(&Prefix::host(address)).is_some_and(|path| path.via.is_none())
+        };
+        let heard = self.router.heard(now);
+        let up = heard.filter(|one| is_up(one.name, one.address)).map(|one| (one.address, one.interface));
+        let up: BTreeSet<_> = up.collect();
+        let name = |index: u32| {
+            let open = self.sockets.iter().find(|open| open.port.index == index);
+            open.map_or_else(|| index.to_string(), |open| open.name.clone())
+        };
+        let limit = MAX_LINES;
+        for (address, interface) in up.difference(&self.watched.neighbours) {
+            tracing::info!(limit, %address, interface = name(*interface), "neighbour up");
+        }
+        for (address, interface) in self.watched.neighbours.difference(&up) {
+            tracing::info!(limit, %address, interface = name(*interface), "neighbour down");
+        }
+        for (to, path) in routes {
+            let (via, interface, hops) =
+                (path.via.map(tracing::field::display), name(path.interface), path.hops);
+            match self.watched.routes.get(to) {
+                None => tracing::info!(limit, %to, via, interface, hops, "route added"),
+                Some(old) if (old.via, old.interface) != (path.via, path.interface) => {
+                    tracing::info!(limit, %to, via, interface, hops, "route changed");
+                }
+                Some(_) => {}
+            }
+        }
+        for to in self.watched.routes.keys().filter(|to| !routes.contains_key(to)) {
+            tracing::info!(limit, %to, "route removed");
+        }
+        self.watched = Watched { neighbours: up, routes: routes.clone() };
+    }
+}
+
+/// Lines in the log per minute for each kind of change.
+const MAX_LINES: u64 = 60;
