@@ -33,6 +33,8 @@ pub(super) struct Initiating {
     payloads: [Vec<u8>; 2],
     /// The hello with the current cookie and key.
     attempt: Option<Attempt>,
+    /// The hello with the cookie before: the listener may answer it although a newer cookie has arrived.
+    previous: Option<Attempt>,
     /// A key that came with the current cookie, and is not the expected one.
     unexpected: Option<PublicKey>,
     refusal: Option<Error>,
@@ -55,6 +57,7 @@ impl Initiating {
             cookies: 0,
             payloads: [vec![], vec![]],
             attempt: None,
+            previous: None,
             unexpected: None,
             refusal: None,
         }
@@ -116,7 +119,8 @@ impl Initiating {
             return Unprotected::Ignored;
         }
         (self.cookie, self.listener, self.cookies) = (cookie, listener, self.cookies + 1);
-        self.attempt = None;
+        // A hello without a cookie gets no answer.
+        self.previous = self.attempt.take().filter(|_| self.cookies > 1);
         self.unexpected = key.filter(|key| !self.expected.accepts(*key));
         // The listener has answered: the refusal was forged, or is obsolete.
         self.refusal = None;
@@ -130,8 +134,12 @@ impl Initiating {
 
     /// The listener's answer: the handshake, which is complete, and the payload.
     pub(super) fn on_answer(&mut self, noise: &[u8]) -> Option<(NoiseHandshake, Vec<u8>)> {
-        let payload = self.attempt.as_mut()?.handshake.read(noise)?;
-        Some((self.attempt.take()?.handshake, payload))
+        for attempt in [&mut self.attempt, &mut self.previous] {
+            if let Some(payload) = attempt.as_mut().and_then(|attempt| attempt.handshake.read(noise)) {
+                return Some((attempt.take()?.handshake, payload));
+            }
+        }
+        None
     }
 }
 

@@ -180,6 +180,16 @@ fn a_retransmitted_hello_has_the_same_bytes_also_after_forged_cookies() {
     }
 }
 
+#[test]
+fn an_answer_to_the_hello_with_the_cookie_before_counts() {
+    for (one, two) in both() {
+        let (mut initiator, _, answer) = answered(&one, &two);
+        assert_eq!(initiator.deliver(at_ms(1), &cookie(8, initiator_key(&one))), Unprotected::NewCookie);
+        initiator.transmit(at_ms(1), &syn());
+        assert_eq!(initiator.deliver(at_ms(2), &answer), Unprotected::Answer(syn_ack(), TransportName::TPA));
+    }
+}
+
 /// The key of the listener, which comes with its cookies.
 fn initiator_key(credentials: &Credentials) -> Option<PublicKey> {
     matches!(credentials.proof, Proof::Keys(..)).then(|| key(2))
