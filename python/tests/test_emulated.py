@@ -10,7 +10,18 @@ import pytest
 
 import multihop
 from multihop.experiments.declare import Axis, Effort, Metric
-from multihop.experiments.emulated import chain, kernel, linux, outage, part, probe, programs, routing, world
+from multihop.experiments.emulated import (
+    chain,
+    kernel,
+    linux,
+    outage,
+    part,
+    probe,
+    programs,
+    recovery,
+    routing,
+    world,
+)
 from multihop.experiments.emulated.world import Emulations
 from multihop.experiments.study import Experiment, Study
 from multihop.progress import Progress
@@ -245,6 +256,23 @@ def test_an_outage_is_the_silence_in_which_the_route_was_gone() -> None:
     assert outage.resumed(document) == pytest.approx(1.5)
     assert outage.silent(document) == pytest.approx(23.4)
     assert outage.resumed({"outputs": ["", routes, "10:00:01.0 10:00:25.0\n"]}) is None
+
+
+def test_silence_counts_from_an_event_on_and_within_its_window() -> None:
+    silences = "99.000-112.500\n130.500-133.000\n150.000-180.000\n"
+    starts = [f"start={100 + n}.0\n" for n in range(5)]
+    document = {"outputs": [*starts, "kill=131.0\nup=152.0\n", silences]}
+    assert recovery.converged(document) == pytest.approx(8.5), "from the last start to the first answer"
+    assert recovery.silent("kill")(document) == pytest.approx(2.0 + 4.0)
+    assert recovery.silent("up")(document) == pytest.approx(recovery.WINDOW)
+    assert recovery.silent("back")(document) is None
+    assert recovery.converged({"outputs": [*starts[1:], silences]}) is None, "a daemon has not started"
+
+
+def test_a_killed_daemon_is_started_again_by_the_same_words() -> None:
+    script = recovery.relay("prepare {node}; run {node}", 2)
+    assert script.count("prepare 2; exec run 2") == 2
+    assert script.index("kill -9") < script.rindex("exec run 2") < script.index("radio0 down")
 
 
 def test_simulated_round_trips_are_smoothed_and_read_in_each_second() -> None:

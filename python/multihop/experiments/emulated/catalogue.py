@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from multihop.experiments.emulated import chain, kernel, lateness, linux, networks, outage, routing
+from multihop.experiments.emulated import chain, kernel, lateness, linux, networks, outage, recovery, routing
 from multihop.experiments.study import Experiment
 
 EXPERIMENTS: tuple[Experiment, ...] = (
@@ -11,6 +11,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *kernel.EXPERIMENTS,
     *linux.EXPERIMENTS,
     *routing.EXPERIMENTS,
+    *recovery.EXPERIMENTS,
     *outage.EXPERIMENTS,
     *lateness.EXPERIMENTS,
 )

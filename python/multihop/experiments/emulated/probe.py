@@ -2,6 +2,7 @@
 
 probe.py answer               send every datagram back
 probe.py ask ADDRESS SECONDS  print the numbers of the questions that were answered, as ranges
+probe.py silences ADDRESS SECONDS  print from when to when no answer came, as times of day in seconds
 probe.py arrivals INTERFACE SECONDS  print when no data arrived at an interface for a second or longer
 """
 
@@ -12,6 +13,7 @@ import select
 import socket
 import sys
 import time
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
@@ -24,6 +26,8 @@ LOOK, DATA = 0.02, 500
 """Seconds between looks at an interface, and bytes that are more than messages of routing."""
 SILENT = 1.0
 """Seconds without data that are printed."""
+GAP = 0.35
+"""Seconds without an answer that are printed."""
 
 
 def answer() -> None:
@@ -36,8 +40,24 @@ def answer() -> None:
 
 
 def ask(address: str, seconds: float) -> None:
-    """Ask, whatever errors the network reports."""
-    answered = set()
+    """Print which questions are answered."""
+    answered = {number for number, _ in answers(address, seconds)}
+    print(" ".join(f"{first}-{last}" for first, last in ranges(sorted(answered))))
+
+
+def silences(address: str, seconds: float) -> None:
+    """Print when answers were missing; the first silence begins with the first question, the last ends with the last."""
+    last, end = time.time(), time.time() + seconds
+    for _, now in answers(address, seconds):
+        if now - last >= GAP:
+            print(f"{last:.3f}-{now:.3f}", flush=True)
+        last = now
+    if end - last >= GAP:
+        print(f"{last:.3f}-{end:.3f}", flush=True)
+
+
+def answers(address: str, seconds: float) -> Iterator[tuple[int, float]]:
+    """Ask, whatever errors the network reports; the numbers of questions that are answered, and when."""
     begin = time.monotonic()
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
         udp.setblocking(False)
@@ -48,10 +68,13 @@ def ask(address: str, seconds: float) -> None:
                     udp.sendto(number.to_bytes(4, "big"), (address, PORT))
                 number += 1
             wait = max(0.0, EVERY * number - now) if now < seconds else PATIENCE
-            if select.select([udp], [], [], wait)[0]:
-                with contextlib.suppress(OSError):
-                    answered.add(int.from_bytes(udp.recv(100), "big"))
-    print(" ".join(f"{first}-{last}" for first, last in ranges(sorted(answered))))
+            if not select.select([udp], [], [], wait)[0]:
+                continue
+            try:
+                answer_to = int.from_bytes(udp.recv(100), "big")
+            except OSError:
+                continue
+            yield answer_to, time.time()
 
 
 def arrivals(interface: str, seconds: float) -> None:
@@ -90,5 +113,7 @@ if __name__ == "__main__":
         answer()
     elif sys.argv[1] == "arrivals":
         arrivals(sys.argv[2], float(sys.argv[3]))
+    elif sys.argv[1] == "silences":
+        silences(sys.argv[2], float(sys.argv[3]))
     else:
         ask(sys.argv[2], float(sys.argv[3]))

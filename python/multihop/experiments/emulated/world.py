@@ -154,7 +154,7 @@ def _once(run: Run, stop: Event) -> tuple[dict[str, Any], float]:
         # This package, from whichever folder.
         path = os.pathsep.join([str(PACKAGE.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
         programs = {
-            "MULTIHOP": f"{sys.executable} -m multihop",
+            "MULTIHOP": os.environ.get("MULTIHOP", f"{sys.executable} -m multihop"),
             "QUIC": quic() or QUIC,
             "PROBE": f"{sys.executable} {PROBE}",
             "PYTHONPATH": path,
