@@ -1075,6 +1075,21 @@ class RoutingHysteresis(TypedDict, total=False):
     scaling: float
     """Weight of the latest packet. Default: 0.5."""
 
+class RoutingTriggered(TypedDict, total=False):
+    """Whether HELLOs and TCs also leave early, after changes; or a table that bounds their rate. Default:
+    False.
+    """
+
+    burst: int
+    """Early messages of one kind that may follow each other this closely; from then on one more may leave
+    in each regular interval. Default: 8.
+    """
+
+    min_interval: float
+    """Shortest time between an early message and the previous one of its kind, s; if not given, a tenth of
+    hello_interval. Default: 0.2.
+    """
+
 class RoutingRtt(TypedDict, total=False):
     """Whether the cost of a link grows with its round-trip time (RFC 9616); or a table of its parameters.
     Default: False.
@@ -1310,6 +1325,11 @@ class Routing(TypedDict, total=False):
 
     topology_hold: float
     """How long the information of a TC is valid, s; if not given, three times tc_interval. Default: 15.0."""
+
+    triggered: bool | RoutingTriggered
+    """Whether HELLOs and TCs also leave early, after changes; or a table that bounds their rate. Default:
+    False.
+    """
 
     willingness: int
     """Willingness of nodes to carry traffic for others: 0 never, 3 default, 7 always. Default: 3."""

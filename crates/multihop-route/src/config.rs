@@ -49,7 +49,7 @@ impl Default for Config {
             family: Family::Ipv4,
             group: multihop_wire::olsr::GROUP,
             protocol: "olsr",
-            routing: Routing::Olsr(olsr::Config::rfc()),
+            routing: Routing::Olsr(olsr::Config::for_hosts()),
             on_demand: None,
             announce: Vec::new(),
             key: None,

@@ -122,6 +122,8 @@ pub fn run(config: Config, stop: &Stop, reload: Reload<'_>) -> Result<(), RouteE
     tracing::info!(protocol = daemon.router.config().protocol, %family, "daemon started");
     let done = daemon.serve(stop, reload);
     tracing::info!(signal = stop.signal(), "daemon ended");
+    let now = daemon.now();
+    end_links(&mut daemon.router, now, &daemon.sockets);
     let cleaned = flush(family).tried("remove the routes");
     done.and(cleaned.map(drop))
 }
@@ -381,7 +383,8 @@ impl Daemon {
         let family = self.router.config().family;
         let all = interfaces().tried("list the interfaces")?;
         let (mut wanted, mut waiting) = (Vec::new(), BTreeMap::new());
-        for name in &self.router.config().interfaces {
+        let names = self.router.config().interfaces.clone();
+        for name in &names {
             match usable(&all, name, family) {
                 Ok(found) => wanted.push(found),
                 Err(reason) => drop(waiting.insert(name.clone(), reason)),
@@ -393,16 +396,16 @@ impl Daemon {
             }
         }
         self.waiting = waiting;
-        self.sockets.retain(|open| {
-            let stays = |&(index, name, address): &_| {
-                (open.port.index, &open.name, open.port.address) == (index, name, address)
-            };
-            let is_kept = open.socket.suits(self.router.config()) && wanted.iter().any(stays);
-            if !is_kept {
-                tracing::info!(interface = open.name, "interface closed");
-            }
-            is_kept
-        });
+        let is_wanted = |open: &Open| wanted.contains(&(open.port.index, &open.name, open.port.address));
+        let (stay, left): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.sockets).into_iter().partition(is_wanted);
+        end_links(&mut self.router, now, &left);
+        let (stay, closed): (Vec<_>, Vec<_>) =
+            stay.into_iter().partition(|open| open.socket.suits(self.router.config()));
+        for open in left.iter().chain(&closed) {
+            tracing::info!(interface = open.name, "interface closed");
+        }
+        self.sockets = stay;
         let udp = self.router.config().routing.port();
         for (index, name, address) in wanted {
             if self.sockets.iter().any(|open| open.port.index == index) {
@@ -431,7 +434,6 @@ impl Daemon {
             let counting = all.iter().filter(|one| counts(one)).flat_map(|one| &one.addresses);
             counting.map(|one| one.address).collect::<Vec<_>>()
         };
-        let names = &self.router.config().interfaces;
         let aliases = addresses(&|one| names.contains(&one.name));
         self.router.set_own(addresses(&|_| true), aliases);
         self.router.set_ports(now, &ports);
@@ -476,6 +478,16 @@ impl Daemon {
 
 fn not_reloaded(problem: &str) {
     tracing::warn!(error = problem, "configuration not reloaded: it stays as it was");
+}
+
+/// Ends the links over interfaces that the daemon leaves: neighbours need not wait until HELLOs are missing.
+fn end_links(router: &mut Router, now: Instant, left: &[Open]) {
+    for open in left {
+        let Some(datagram) = router.farewell(now, open.port.index) else { continue };
+        if let Err(error) = open.socket.send_last(&datagram.bytes) {
+            tracing::debug!("cannot end the links over {}: {error}", open.name);
+        }
+    }
 }
 
 /// Number, name and first address of an interface that is up, or what it lacks. An address that is known on its link only

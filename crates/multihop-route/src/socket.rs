@@ -10,7 +10,7 @@ use nix::cmsg_space;
 use nix::errno::Errno;
 use nix::libc;
 use nix::sys::socket::sockopt::{
-    Ipv4PacketInfo, Ipv4RecvTtl, Ipv6RecvPacketInfo, Priority, RcvBufForce, ReceiveTimestampns,
+    IpTransparent, Ipv4PacketInfo, Ipv4RecvTtl, Ipv6RecvPacketInfo, Priority, RcvBufForce, ReceiveTimestampns,
 };
 use nix::sys::socket::{
     ControlMessage, ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, sendmsg, setsockopt,
@@ -97,6 +97,13 @@ impl PortSocket {
                 self.transmit(to, &ControlMessage::Ipv6PacketInfo(&info), bytes)
             }
         }
+    }
+
+    /// Sends a last datagram to all neighbours, even if the interface's address has gone: it leaves from that address.
+    pub(crate) fn send_last(&self, bytes: &[u8]) -> io::Result<()> {
+        // It takes CAP_NET_ADMIN.
+        setsockopt(&self.socket, IpTransparent, &true)?;
+        self.send(None, 1, bytes)
     }
 
     fn transmit(&self, to: IpAddr, source: &ControlMessage<'_>, bytes: &[u8]) -> io::Result<()> {

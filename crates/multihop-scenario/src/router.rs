@@ -117,7 +117,7 @@ impl Default for RouterSettings {
             forward: true,
             user: None,
             protocol: "olsr",
-            routing: RouterProtocol::Olsr(olsr::Config::rfc()),
+            routing: RouterProtocol::Olsr(olsr::Config::for_hosts()),
             on_demand: None,
         }
     }
@@ -217,14 +217,14 @@ static PROTOCOLS: &[Protocol] = &[
     Protocol {
         name: "olsr",
         help: "Optimised link state routing (RFC 3626), with the values that it suggests.",
-        read: |keys| read_olsr(olsr::Config::rfc(), keys),
+        read: |keys| read_olsr(olsr::Config::for_hosts(), keys),
     },
     Protocol {
         name: "apdr",
         help: "OLSR with routes of least average delay; clocks need not agree.",
         read: |keys| {
             let metric = olsr::Metric { clocks: olsr::Clocks::Echoed, ..olsr::Metric::default() };
-            read_olsr(olsr::Config::rfc().with_metric(metric), keys)
+            read_olsr(olsr::Config::for_hosts().with_metric(metric), keys)
         },
     },
     Protocol {

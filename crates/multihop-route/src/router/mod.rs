@@ -226,6 +226,9 @@ impl Router {
         if self.agent.as_ref().is_some_and(lost) {
             self.agent = None;
         }
+        if let Some(Agent { protocol: Protocol::Olsr(olsr), .. }) = &mut self.agent {
+            olsr.keep_links(now, |link| self.neighbours.interface(link).is_some());
+        }
         self.begin(now);
     }
 
@@ -262,7 +265,7 @@ impl Router {
                     .announce
                     .iter()
                     .filter_map(|network| Some((name(network.parts().0)?, name(network.mask())?)));
-                olsr.announce(olsr::Announced { interfaces: others, networks: networks.collect() });
+                olsr.announce(now, olsr::Announced { interfaces: others, networks: networks.collect() });
             }
             Protocol::Aodv(aodv) => {
                 let aliases = self.aliases.iter().filter_map(|address| self.names.find(*address));

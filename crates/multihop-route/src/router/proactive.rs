@@ -79,6 +79,15 @@ impl Router {
         }
         datagrams
     }
+
+    /// What ends the links over an interface that is given up, or has lost its address. It leaves from that address.
+    pub(crate) fn farewell(&mut self, now: Instant, interface: u32) -> Option<Datagram> {
+        let Some(Agent { main, protocol: Protocol::Olsr(olsr), .. }) = &mut self.agent else { return None };
+        let port = self.ports.iter_mut().find(|port| port.index == interface)?;
+        let packet = packet_of(&*olsr.farewell(now)?, port, &self.neighbours);
+        let mut seal = Seal { now, names: &mut self.names, signing: self.signing.as_mut(), main: *main };
+        Some(seal.datagram(packet, port))
+    }
 }
 
 /// Makes datagrams of packets.

@@ -11,6 +11,7 @@ use super::*;
 use crate::prefix::Family;
 use net::{Net, ports};
 
+mod early;
 mod ipv6;
 mod net;
 mod signed;

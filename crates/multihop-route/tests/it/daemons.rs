@@ -2,8 +2,10 @@
 
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 
+use multihop_core::Duration as Time;
 use multihop_netlink::{Route, add_route};
-use multihop_route::{Family, PROTOCOL, RouteError, Routing, Stop, run};
+use multihop_route::{Config, Family, PROTOCOL, RouteError, Routing, Stop, run};
+use multihop_routing::olsr;
 
 use super::network::{Host, eventually, hosts, quick};
 
@@ -77,6 +79,31 @@ fn a_link_that_breaks_is_routed_around_until_it_is_back() {
 }
 
 #[test]
+fn neighbours_hear_at_once_of_an_address_that_is_replaced_and_of_a_daemon_that_ends() {
+    let Some([mut left, mut middle, mut right]) = hosts() else { return };
+    left.join(("one", "10.0.1.1/24"), &middle, ("two", "10.0.1.2/24"));
+    middle.join(("three", "10.0.2.2/24"), &right, ("four", "10.0.2.3/24"));
+    // Missing HELLOs end no link while the test runs.
+    let patient = |interfaces: &[&str]| {
+        let config = quick(interfaces);
+        let Routing::Olsr(olsr) = config.routing else { unreachable!("quick is OLSR") };
+        let olsr = olsr::Config { neighbour_hold: Time::from_secs(600), ..olsr };
+        Config { routing: Routing::Olsr(olsr), ..config }
+    };
+    left.start(patient(&["one"]));
+    middle.start(patient(&["two", "three"]));
+    right.start(patient(&["four"]));
+    eventually("a route over two hops", || left.reaches(&right, address(2, 3)));
+    right.namespace.ip("addr del 10.0.2.3/24 dev four").unwrap();
+    right.namespace.ip("addr add 10.0.2.9/24 dev four").unwrap();
+    eventually("a route to the new address", || left.reaches(&right, address(2, 9)));
+    eventually("no route to the old address", || middle.via(address(2, 3)).is_none());
+    assert!(middle.via(address(2, 9)).is_some());
+    right.end().unwrap();
+    eventually("no route to a host without a daemon", || middle.via(address(2, 9)).is_none());
+}
+
+#[test]
 fn networks_behind_a_gateway_are_reached_through_it() {
     let Some(mut line) = line() else { return };
     line[2].namespace.ip("addr add 192.168.7.1/32 dev lo").unwrap();
@@ -84,7 +111,7 @@ fn networks_behind_a_gateway_are_reached_through_it() {
     line[0].start(quick(&["veth-a"]));
     line[1].start(quick(&["veth-b", "veth-c"]));
     let announce = vec!["192.168.7.0/24".parse().unwrap(), "0.0.0.0/0".parse().unwrap()];
-    line[2].start(multihop_route::Config { announce, ..quick(&["veth-d"]) });
+    line[2].start(Config { announce, ..quick(&["veth-d"]) });
     for to in [[192, 168, 7, 1], [8, 8, 8, 8]] {
         eventually("an address behind the gateway", || line[0].reaches(&line[2], to.into()));
     }

@@ -49,6 +49,18 @@ pub struct Config {
     pub metric: Option<Metric>,
     /// Whether changes of routes in use are counted; with a metric they always are.
     pub count_changes: bool,
+    /// HELLOs and TCs also leave early, after changes.
+    pub triggered: Option<Triggered>,
+}
+
+/// The rate of HELLOs and TCs that leave early because something has changed.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Triggered {
+    /// Shortest time between an early message and the previous one of its kind. Early messages are delayed at random by
+    /// up to half of it, and messages of others wait at most this long.
+    pub min_interval: Duration,
+    /// Early messages that may follow each other this closely. From then on one more may leave in each regular interval.
+    pub burst: u8,
 }
 
 /// The cost of links and how it is measured. Routes have the least cost.
@@ -134,7 +146,13 @@ impl Config {
             tell_source: true,
             metric: None,
             count_changes: false,
+            triggered: None,
         }
+    }
+
+    /// RFC 3626 on real hosts, whose users wait for routes: HELLOs and TCs leave early after changes.
+    pub const fn for_hosts() -> Self {
+        Self { triggered: Some(Triggered::new()), ..Self::rfc() }
     }
 
     /// UM-OLSR, the agent of most published ns-2 simulations.
@@ -194,6 +212,9 @@ impl Config {
         {
             self.neighbour_hold = self.hello_interval * 3;
             self.max_jitter = self.hello_interval / 4;
+            if let Some(triggered) = &mut self.triggered {
+                triggered.min_interval = self.hello_interval / 10;
+            }
         }
         if keys.about("Time between TCs, s.").seconds("tc_interval", &mut self.tc_interval, INTERVAL) {
             self.topology_hold = self.tc_interval * 3;
@@ -220,6 +241,13 @@ impl Config {
             &mut self.messages_per_packet,
             1..=64,
         );
+        let min_interval = self.hello_interval / 10;
+        let mut triggered = self.triggered.unwrap_or(Triggered { min_interval, ..Triggered::new() });
+        let about =
+            "Whether HELLOs and TCs also leave early, after changes; or a table that bounds their rate.";
+        if let Some(on) = keys.switch_or_table("triggered", self.triggered.is_some(), &mut triggered, about) {
+            self.triggered = on.then_some(triggered);
+        }
     }
 
     fn relay_keys(&mut self, keys: &mut dyn Visitor) {
@@ -296,6 +324,17 @@ impl Settings for Hysteresis {
     }
 }
 
+impl Settings for Triggered {
+    fn keys(&mut self, keys: &mut dyn Visitor) {
+        let about = "Shortest time between an early message and the previous one of its kind, s; if not given, a tenth of \
+                     hello_interval.";
+        keys.about(about).seconds("min_interval", &mut self.min_interval, MIN_INTERVAL);
+        let about = "Early messages of one kind that may follow each other this closely; from then on one more may leave in \
+                     each regular interval.";
+        keys.about(about).whole("burst", &mut self.burst, 1..=100);
+    }
+}
+
 /// Link hysteresis, under the name that it has among the keys of a protocol.
 pub(crate) fn hysteresis_key(
     name: &'static str,
@@ -346,6 +385,19 @@ impl Default for Metric {
     }
 }
 
+impl Triggered {
+    const fn new() -> Self {
+        Self { min_interval: Duration::from_millis(200), burst: 8 }
+    }
+}
+
+impl Default for Triggered {
+    /// The values for the intervals of RFC 3626.
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Default for Hysteresis {
     fn default() -> Self {
         Self { scaling: 500_000, high: 800_000, low: 300_000 }
@@ -354,5 +406,7 @@ impl Default for Hysteresis {
 
 /// Bounds of the time between messages, s.
 pub(crate) const INTERVAL: RangeInclusive<f64> = 0.1..=1000.0;
+/// Bounds of the shortest time between early messages, s.
+const MIN_INTERVAL: RangeInclusive<f64> = 0.01..=1000.0;
 /// Bounds of a validity time, s; the largest is that of the message format (RFC 3626, section 3.3.2).
 pub(crate) const VALIDITY: RangeInclusive<f64> = 0.1..=3968.0;

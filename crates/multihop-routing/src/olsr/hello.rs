@@ -17,10 +17,14 @@ impl Agent {
         if self.stale.routes {
             self.routes.forget();
         }
+        let links = self.declared_links(now);
+        if let Some(early) = &mut self.early {
+            early.on_hello(now, &links, &mut self.rng);
+        }
         let hello = Hello {
             interval: TimeCode::at_least(self.config.hello_interval),
             willingness: self.config.willingness,
-            links: self.declared_links(now),
+            links,
             report: self.pricing.as_mut().map(|pricing| Box::new(pricing.report())),
         };
         self.counters.hellos += 1;
@@ -32,7 +36,7 @@ impl Agent {
     /// Links grouped by code.
     // DEVIATION olsr-1: with one interface every neighbour has a declared link, so that no
     // neighbour is listed without one.
-    fn declared_links(&self, now: Instant) -> Vec<Link> {
+    pub(super) fn declared_links(&self, now: Instant) -> Vec<Link> {
         let declared = self.links.iter().filter_map(|link| {
             let neighbour = self.neighbour_type(link.main);
             let code = match link.state(now) {
@@ -64,7 +68,7 @@ impl Agent {
         let validity = message.validity.time();
         let reported = hello.links.iter().find(|link| link.address == self.address).map(|link| link.code);
         let before = self.links.get(arrival.from).map(|link| link.main);
-        self.links.hello(
+        let is_unheard = self.links.hello(
             now,
             &Heard {
                 from: arrival.from,
@@ -75,13 +79,16 @@ impl Agent {
                 sequence: arrival.sequence,
             },
         );
+        if is_unheard {
+            self.hasten_hello(now);
+        }
         if let Some(report) = &hello.report {
             self.hear_report(now, arrival.from, report, validity);
         }
         self.review_links(now);
-        self.review_neighbour(main);
+        self.review_neighbour(now, main);
         if let Some(other) = before.filter(|&before| before != main) {
-            self.review_neighbour(other);
+            self.review_neighbour(now, other);
         }
         if self.neighbours.set_willingness(main, hello.willingness) {
             self.stale.mprs = true;
@@ -91,7 +98,7 @@ impl Agent {
             self.learn_two_hops(main, hello, now + validity);
         }
         if reported.is_some_and(|code| code.neighbour() == NeighbourType::Mpr) {
-            self.selectors.put(main, (), now + validity);
+            self.stale.tc |= self.selectors.put(main, (), now + validity);
         }
     }
 

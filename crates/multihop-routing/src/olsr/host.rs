@@ -5,13 +5,15 @@
 //! all of them; see [`Agent::on_host`].
 
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
 use multihop_core::Instant;
-use multihop_wire::olsr::{Body, Hna, Message, Mid};
+use multihop_wire::olsr::{Body, Hello, Hna, Link, LinkCode, Message, Mid, NeighbourType, Packet, TimeCode};
 
 use super::Agent;
+use super::gauge::micros;
 use crate::agent::{NO_FLOW, Routable, Ticket};
 use crate::duplicates::Duplicates;
 use crate::table::Table;
@@ -55,9 +57,9 @@ impl Agent {
     pub fn on_host(mut self, seconds: u64) -> Self {
         let [.., a, b] = seconds.to_be_bytes();
         let seconds = u16::from_be_bytes([a, b]);
-        self.advertisement.begin(seconds);
-        // A node sends fewer messages than this in a second.
-        self.message_sequence = seconds.wrapping_mul(4);
+        // A node sends fewer TCs and messages than this in a second.
+        self.advertisement.begin(seconds.wrapping_mul(8));
+        self.message_sequence = seconds.wrapping_mul(32);
         self.host = Some(Box::new(Host {
             announced: Announced::default(),
             networks: Table::new(),
@@ -68,10 +70,47 @@ impl Agent {
     }
 
     /// Announces these interfaces and networks with every TC interval from now on. Only for hosts.
-    pub fn announce(&mut self, announced: Announced) {
-        if let Some(host) = &mut self.host {
+    pub fn announce(&mut self, now: Instant, announced: Announced) {
+        if let Some(host) = &mut self.host
+            && host.announced != announced
+        {
             host.announced = announced;
+            self.hasten_tc(now);
         }
+    }
+
+    /// Ends the links to all interfaces of neighbours but these, because an interface of this host has gone.
+    pub fn keep_links(&mut self, now: Instant, counts: impl Fn(Ipv4Addr) -> bool) {
+        self.links.keep(now, counts);
+        self.review_links(now);
+        self.schedule_early(now);
+    }
+
+    /// A packet that ends all links of this host, for neighbours over an interface that it gives up: its HELLO declares them
+    /// lost. `None` if there are no links.
+    pub fn farewell(&mut self, now: Instant) -> Option<Arc<Packet>> {
+        let lost = |link: &super::links::Link| Link {
+            code: LinkCode::Lost(NeighbourType::Not),
+            address: link.address,
+        };
+        let links: Vec<_> = self.links.iter().map(lost).collect();
+        if links.is_empty() {
+            return None;
+        }
+        let hello = Hello {
+            interval: TimeCode::at_least(self.config.hello_interval),
+            willingness: self.config.willingness,
+            links,
+            report: None,
+        };
+        self.flush(now);
+        self.put_own(Body::Hello(hello), 1, self.config.neighbour_hold);
+        self.outbox.take(1, micros(now))
+    }
+
+    /// Whether this host announces interfaces or networks.
+    pub(super) fn announces_outside(&self) -> bool {
+        self.host.as_ref().is_some_and(|host| host.announced != Announced::default())
     }
 
     /// The next hop of packets to a destination from now on, as the options of the metric keep it, for those who forward

@@ -30,6 +30,8 @@ pub(super) struct Link {
     pub(super) main: Ipv4Addr,
     /// Whether it was symmetric at the last check.
     pub(super) symmetric: bool,
+    /// Whether the neighbour's last HELLO listed this node.
+    is_listed: bool,
     symmetric_until: Instant,
     heard_until: Instant,
     lost_until: Instant,
@@ -103,13 +105,15 @@ impl Links {
         self.due = self.due.min(now);
     }
 
-    /// Handles the link information of a HELLO.
-    pub(super) fn hello(&mut self, now: Instant, heard: &Heard) {
+    /// Handles the link information of a HELLO. Returns whether the neighbour has not heard this node, although it is
+    /// new or had heard it before.
+    pub(super) fn hello(&mut self, now: Instant, heard: &Heard) -> bool {
         let at = self.place(heard.from).unwrap_or_else(|at| {
             table::insert(&mut self.list, at, Link::new(now, heard));
             at
         });
         let link = &mut self.list[at];
+        let was_listed = core::mem::replace(&mut link.is_listed, heard.reported.is_some());
         link.main = heard.main;
         link.heard_until = now + heard.validity;
         match heard.reported {
@@ -127,6 +131,7 @@ impl Links {
             quality.hello(now, heard.interval, self.slack);
         }
         self.due = self.due.min(now);
+        was_listed && heard.reported.is_none()
     }
 
     /// The MAC reports a link failure (RFC 3626 §13).
@@ -135,6 +140,14 @@ impl Links {
         let link = &mut self.list[at];
         link.lost_until = now + self.hold;
         self.due = self.due.min(now);
+    }
+
+    /// Ends the links that no longer count.
+    pub(super) fn keep(&mut self, now: Instant, counts: impl Fn(Ipv4Addr) -> bool) {
+        for link in self.list.iter_mut().filter(|link| !counts(link.address)) {
+            link.expires = now;
+            self.due = self.due.min(now);
+        }
     }
 
     /// Updates one link. Returns the neighbour if the link has become symmetric, is no longer
@@ -172,6 +185,8 @@ impl Link {
             address: heard.from,
             main: heard.main,
             symmetric: false,
+            // A new neighbour counts as one that has just forgotten this node.
+            is_listed: true,
             symmetric_until: now,
             heard_until: now,
             lost_until: Instant::ZERO,

@@ -20,6 +20,7 @@ use crate::network::{AgentConfig, AgentTable, Network, STREAM};
 use crate::usage::{Turn, Usage};
 use crate::watch::{Reach, Watch};
 
+use early::Early;
 use forwarding::Outbox;
 use gauge::micros;
 use links::Links;
@@ -34,6 +35,7 @@ use two_hops::TwoHops;
 
 mod cheapest;
 pub(crate) mod config;
+mod early;
 mod forwarding;
 mod gauge;
 mod gauges;
@@ -53,7 +55,7 @@ mod timers;
 mod topology;
 mod two_hops;
 
-pub use config::{Advertised, Clocks, Config, Hysteresis, LinkFailure, Metric};
+pub use config::{Advertised, Clocks, Config, Hysteresis, LinkFailure, Metric, Triggered};
 pub use host::{Announced, Network as BehindGateway};
 pub use metric::{DELAY, ETX, LinkMetric, METRICS};
 pub use routes::Route;
@@ -86,6 +88,8 @@ pub struct Agent {
     outbox: Outbox,
     /// `None` in simulations.
     host: Option<Box<host::Host>>,
+    /// `None` if messages leave at their intervals only.
+    early: Option<Box<Early>>,
     watch: Watch,
     timers: Timers<Timer, 3>,
     outputs: VecDeque<Output>,
@@ -99,6 +103,8 @@ pub struct Counters {
     pub hellos: u64,
     /// TCs originated.
     pub tcs: u64,
+    /// Of these HELLOs and TCs, those that left early.
+    pub early: u64,
     /// Messages of other nodes forwarded.
     pub forwarded: u64,
     /// Packets sent.
@@ -126,6 +132,10 @@ pub struct Counters {
 struct Stale {
     mprs: bool,
     routes: bool,
+    /// Links have changed since the last HELLO.
+    hello: bool,
+    /// Neighbours or selectors have changed since the last TC.
+    tc: bool,
 }
 
 /// Where a message came from.
@@ -154,6 +164,7 @@ impl Agent {
             let wait = if config.own_messages_wait { Duration::ZERO } else { config.max_jitter };
             timers.set(timer, now + rng.duration_below(wait));
         }
+        let early = config.triggered.map(|settings| Box::new(Early::new(now, &config, settings, &mut rng)));
         Self {
             links: Links::new(&config),
             pricing: config.metric.map(|metric| Box::new(Pricing::new(metric))),
@@ -174,6 +185,7 @@ impl Agent {
             message_sequence: 0,
             outbox: Outbox::default(),
             host: None,
+            early,
             watch: Watch::default(),
             timers,
             outputs: VecDeque::new(),
@@ -273,6 +285,7 @@ impl Agent {
                 News::Outdated => self.counters.outdated += 1,
                 news => {
                     self.stale.routes |= news == News::Changed;
+                    self.welcome(now, message.originator, tc);
                     self.learn_order(message.originator, tc, until);
                 }
             },
@@ -313,7 +326,11 @@ impl Agent {
 
     /// All queued messages leave together when the first one has waited long enough.
     fn flush_later(&mut self, now: Instant) {
-        let at = now + self.rng.duration_below(self.config.max_jitter);
+        let max_jitter = match self.config.triggered {
+            None => self.config.max_jitter,
+            Some(triggered) => self.config.max_jitter.min(triggered.min_interval),
+        };
+        let at = now + self.rng.duration_below(max_jitter);
         self.timers.set(Timer::Flush, self.timers.at(Timer::Flush).map_or(at, |before| before.min(at)));
     }
 
@@ -395,7 +412,7 @@ impl Agent {
             self.stale.mprs = true;
             self.stale.routes = true;
         }
-        self.selectors.expire(now);
+        self.stale.tc |= self.selectors.expire(now);
         self.stale.routes |= self.topology.expire(now);
         self.stale.routes |= self.interfaces.expire(now);
         self.stale.routes |= self.pricing.as_mut().is_some_and(|pricing| pricing.expire(now));
@@ -404,20 +421,23 @@ impl Agent {
 
     fn review_links(&mut self, now: Instant) {
         while let Some(main) = self.links.next_change(now) {
-            self.review_neighbour(main);
+            self.stale.hello = true;
+            self.review_neighbour(now, main);
         }
     }
 
     /// RFC 3626 §8.5.
-    fn review_neighbour(&mut self, main: Ipv4Addr) {
+    fn review_neighbour(&mut self, now: Instant, main: Ipv4Addr) {
         match self.neighbours.review(main, &self.links) {
             Change::None => return,
+            Change::Gained if self.announces_outside() => self.hasten_tc(now),
             Change::Gained => {}
             Change::Lost => {
                 self.two_hops.forget(main);
                 self.selectors.remove(main);
             }
         }
+        self.stale.tc = true;
         self.stale.mprs = true;
         self.stale.routes = true;
     }
@@ -473,6 +493,7 @@ impl Machine for Agent {
             Input::MessageLost { .. } | Input::MessagePurged { .. } => {}
             Input::Message { .. } | Input::Overheard { .. } => {}
         }
+        self.schedule_early(now);
         self.settle(now, false);
     }
 
@@ -481,10 +502,12 @@ impl Machine for Agent {
         while let Some(timer) = self.timers.pop_expired(now) {
             match timer {
                 Timer::Hello => self.send_hello(now),
-                Timer::Tc => self.send_tc(now),
+                Timer::Tc => self.send_tc(now, false),
                 Timer::Flush => self.flush(now),
             }
         }
+        self.schedule_early(now);
+        self.send_early(now);
         self.settle(now, false);
     }
 
@@ -506,6 +529,7 @@ impl Machine for Agent {
             self.interfaces.due(),
             self.pricing.as_ref().and_then(|pricing| pricing.due()),
             self.host_due(),
+            self.early.as_ref().and_then(|early| early.due()),
         ];
         earliest(self.timers.next(), sets.into_iter().flatten().min())
     }

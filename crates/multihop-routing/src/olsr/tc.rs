@@ -25,23 +25,32 @@ impl Advertisement {
     pub(super) fn begin(&mut self, sequence: u16) {
         self.tc = Arc::new(Tc { sequence, neighbours: Vec::new() });
     }
+
+    /// The neighbours that the last TC listed, sorted by address.
+    pub(super) fn neighbours(&self) -> &[Ipv4Addr] {
+        &self.tc.neighbours
+    }
 }
 
 impl Agent {
     /// Sends a TC unless there is nothing to announce, and what a host announces besides.
-    // DEVIATION olsr-3: no early TC after a link failure.
-    pub(super) fn send_tc(&mut self, now: Instant) {
+    // DEVIATION olsr-3: no early TC after a link failure, unless messages are triggered.
+    pub(super) fn send_tc(&mut self, now: Instant, may_be_empty: bool) {
         self.repeat(now, Timer::Tc, self.config.tc_interval);
         let announced = self.put_announced();
-        if self.put_tc(now) || announced {
+        if self.put_tc(now, may_be_empty) || announced {
             self.send_own(now);
+            if let Some(early) = &mut self.early {
+                early.on_tc(now);
+            }
         }
     }
 
     /// Queues a TC; returns whether there is something to announce.
-    fn put_tc(&mut self, now: Instant) -> bool {
+    fn put_tc(&mut self, now: Instant, may_be_empty: bool) -> bool {
         let neighbours = self.advertised();
-        if neighbours.is_empty() && !(self.config.empty_tcs && now < self.advertisement.forgotten_at) {
+        let may_be_empty = may_be_empty || (self.config.empty_tcs && now < self.advertisement.forgotten_at);
+        if neighbours.is_empty() && !may_be_empty {
             return false;
         }
         if !neighbours.is_empty() {
@@ -60,7 +69,7 @@ impl Agent {
         true
     }
 
-    fn advertised(&mut self) -> Vec<Ipv4Addr> {
+    pub(super) fn advertised(&mut self) -> Vec<Ipv4Addr> {
         match self.config.advertised {
             Advertised::Selectors => self.selectors.keys().to_vec(),
             Advertised::SelectorsAndMprs => {

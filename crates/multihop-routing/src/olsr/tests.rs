@@ -9,6 +9,7 @@ use super::*;
 use crate::agent::{NO_FLOW, Ticket};
 
 mod costs;
+mod early;
 mod expiry;
 mod flooding;
 mod links;

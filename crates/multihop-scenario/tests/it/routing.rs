@@ -162,7 +162,8 @@ fn every_key_of_olsr() {
     let keys = "hello_interval = 1\ntc_interval = 4\nneighbour_hold = 7\ntopology_hold = 16\n\
         duplicate_hold = 31\nmax_jitter = 0.125\nown_messages_wait = false\nmessages_per_packet = 5\n\
         willingness = 7\ntc_redundancy = 2\nmpr_coverage = 3\nempty_tcs = true\n\
-        hysteresis = { scaling = 0.25, high = 0.9 }\nlink_failure = \"mac\"\ntell_source = false\ncount_changes = true";
+        hysteresis = { scaling = 0.25, high = 0.9 }\nlink_failure = \"mac\"\ntell_source = false\ncount_changes = true\n\
+        triggered = { min_interval = 0.5, burst = 3 }";
     let expected = olsr::Config {
         hello_interval: s(1),
         tc_interval: s(4),
@@ -181,12 +182,17 @@ fn every_key_of_olsr() {
         tell_source: false,
         metric: None,
         count_changes: true,
+        triggered: Some(olsr::Triggered { min_interval: ms(500), burst: 3 }),
     };
     assert_eq!(olsr(keys), expected);
     assert_eq!(olsr("tc_redundancy = 1").advertised, olsr::Advertised::SelectorsAndMprs);
     assert_eq!(olsr("hysteresis = true").hysteresis, Some(olsr::Hysteresis::default()));
     assert_eq!(olsr("hysteresis = {}").hysteresis, Some(olsr::Hysteresis::default()));
     assert_eq!(olsr("hysteresis = false").hysteresis, None);
+    assert_eq!(olsr("triggered = true").triggered, Some(olsr::Triggered::default()));
+    let min_interval = |keys| olsr(keys).triggered.unwrap().min_interval;
+    assert_eq!(min_interval("hello_interval = 1\ntriggered = { burst = 3 }"), ms(100));
+    assert_eq!([olsr(""), olsr("preset = \"rfc\"")].map(|config| config.triggered), [None; 2]);
 }
 
 #[test]

@@ -40,7 +40,7 @@ impl Net {
         self
     }
 
-    fn address(&self, (router, interface): (usize, u32)) -> IpAddr {
+    pub(super) fn address(&self, (router, interface): (usize, u32)) -> IpAddr {
         let port = self.routers[router].ports.iter().find(|port| port.index == interface);
         port.expect("a link joins interfaces").address
     }
@@ -70,7 +70,7 @@ impl Net {
         }
     }
 
-    fn deliver(&mut self, from: usize, datagram: &Datagram) {
+    pub(super) fn deliver(&mut self, from: usize, datagram: &Datagram) {
         let here = (from, datagram.interface);
         let source = self.address(here);
         if source.is_ipv4() {

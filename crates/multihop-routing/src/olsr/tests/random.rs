@@ -96,7 +96,7 @@ fn run(b: &mut Bench, op: Op) {
 /// Cached results must follow from the sets, and no tuple may outlive its expiry time.
 fn check(b: &mut Bench) {
     let mut anew = b.agent.clone();
-    anew.stale = Stale { mprs: true, routes: true };
+    anew.stale = Stale { mprs: true, routes: true, ..anew.stale };
     assert_eq!(b.agent.routes(), anew.routes());
     assert_eq!(b.agent.mprs(), anew.mprs());
     let now = b.now;
