@@ -3,9 +3,10 @@
 use std::fmt::{self, Arguments};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Context;
+use multihop_net::durable;
 
 /// Prints one line on standard output.
 pub(crate) fn line(text: Arguments<'_>) -> anyhow::Result<()> {
@@ -44,61 +45,40 @@ pub(crate) fn json_file(path: &Path, document: &impl serde::Serialize) -> anyhow
 
 /// Creates a folder and its parents.
 pub(crate) fn folder(path: &Path) -> anyhow::Result<()> {
-    std::fs::create_dir_all(path).with_context(|| format!("cannot create {}", path.display()))
+    durable::create_folders(path).with_context(|| format!("cannot create {}", path.display()))
 }
 
 /// A file under a temporary name, which it loses when it is complete. It is deleted when it is dropped before.
-pub(crate) struct NewFile {
-    path: PathBuf,
-    /// `None` for a device or a pipe, which is written directly.
-    part: Option<PathBuf>,
-}
+pub(crate) struct NewFile(durable::NewFile);
 
 /// Creates a file. A failure leaves the file that had the name before.
 pub(crate) fn file(path: &Path) -> anyhow::Result<(BufWriter<File>, NewFile)> {
-    // A link is followed.
-    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let is_special = path.metadata().is_ok_and(|found| !found.is_file());
-    let part = (!is_special).then(|| with_end(&path, ".part"));
-    let opened = match &part {
-        Some(part) => multihop_net::own::create(part, 0o666),
-        None => File::options().write(true).open(&path),
-    };
-    let file = opened.with_context(|| format!("cannot create {}", path.display()))?;
-    Ok((BufWriter::new(file), NewFile { path, part }))
+    let (file, new) = durable::NewFile::create(path, USUAL_MODE)
+        .with_context(|| format!("cannot create {}", path.display()))?;
+    Ok((BufWriter::new(file), NewFile(new)))
 }
 
 impl NewFile {
     /// Where it is until then.
     pub(crate) fn place(&self) -> &Path {
-        self.part.as_deref().unwrap_or(&self.path)
+        self.0.place()
     }
 
-    /// Gives the file its name: everything has been written and flushed.
-    pub(crate) fn keep(mut self) -> anyhow::Result<()> {
-        let Some(part) = &self.part else { return Ok(()) };
-        let kept = File::open(part).and_then(|file| file.sync_all());
-        let kept = kept.and_then(|()| std::fs::rename(part, &self.path));
-        kept.with_context(|| format!("cannot write {}", self.path.display()))?;
-        self.part = None;
-        Ok(())
+    /// Gives the file its name: everything has been written and flushed. Afterwards it survives a loss of power.
+    pub(crate) fn keep(self) -> anyhow::Result<()> {
+        let path = self.0.path().to_owned();
+        self.0.keep().with_context(|| format!("cannot write {}", path.display()))
     }
-}
 
-impl Drop for NewFile {
-    fn drop(&mut self) {
-        if let Some(part) = &self.part {
-            // The reason why it is incomplete is the error to report.
-            let _ = std::fs::remove_file(part);
-        }
+    /// [`keep`](Self::keep), unless a file with this name exists.
+    pub(crate) fn keep_new(self) -> anyhow::Result<()> {
+        let path = self.0.path().to_owned();
+        self.0.keep_new().with_context(|| format!("cannot write {}", path.display()))
     }
 }
 
-fn with_end(path: &Path, end: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(end);
-    name.into()
-}
+/// The mode of a file, less the umask.
+const USUAL_MODE: u32 = 0o666;
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,5 @@
 //! What to start from: `multihop example` and `multihop init`.
 
-use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
@@ -36,8 +35,10 @@ pub(crate) fn init(file: &Path, verbosity: Verbosity) -> Result<(), CommandError
     if file.exists() {
         return Err(anyhow!("{shown} exists already; name another file: multihop init FILE").into());
     }
-    let written = File::create_new(file).and_then(|mut file| file.write_all(TEMPLATE.as_bytes()));
+    let (mut out, new) = output::file(file)?;
+    let written = out.write_all(TEMPLATE.as_bytes()).and_then(|()| out.flush());
     written.with_context(|| format!("cannot write {shown}"))?;
+    new.keep_new()?;
     if !verbosity.quiet {
         output::line(format_args!("wrote {shown}; next: multihop run {shown}"))?;
     }

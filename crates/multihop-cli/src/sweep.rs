@@ -50,6 +50,9 @@ pub(crate) fn sweep(
         },
     );
     drop(progress);
+    if let Some(journal) = &journal {
+        lock(journal).sync().context("cannot write the journal of runs")?;
+    }
     outcome
         .map_err(|error| interrupt.explain(error, || kept(&plan, journal.as_ref(), args.out.as_deref())))?;
     if let Some(folder) = &args.out {

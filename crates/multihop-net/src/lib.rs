@@ -23,6 +23,7 @@ mod transport;
 #[cfg(unix)]
 pub mod bridge;
 pub mod code;
+pub mod durable;
 pub mod files;
 #[cfg(fuzzing)]
 pub mod fuzzing;

@@ -142,8 +142,7 @@ fn options(args: &RecvArgs) -> Options {
 
 /// Creates the folder but not its parents, so that a mistyped path makes no tree.
 fn make(folder: &Path) -> io::Result<()> {
-    match std::fs::create_dir(folder) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => Ok(()),
+    match multihop_net::durable::create_folder(folder) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             Err(io::Error::other("the name exists and is not a folder"))
         }

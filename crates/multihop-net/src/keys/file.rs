@@ -1,12 +1,12 @@
 //! Files with one entry per line, which users edit too. Empty lines and lines that begin with `#` are ignored.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use super::identity::{in_file, invalid};
-use crate::own;
+use crate::durable;
 
 /// The entries of a file; `parse` gets the number of the line, from 1. A missing file counts as empty.
 pub(super) fn load<T>(path: &Path, parse: fn(usize, &str) -> Result<T, String>) -> io::Result<Vec<T>> {
@@ -37,38 +37,34 @@ fn read(path: &Path) -> io::Result<String> {
     Ok(text)
 }
 
-/// Adds a line to the file, which only its owner can read; returns the number of the line.
+/// Adds a line to the file, which only its owner can read; returns the number of the line. A loss of power leaves the old
+/// or the new file.
 pub(super) fn append(path: &Path, line: &str) -> io::Result<usize> {
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        fs::create_dir_all(folder)?;
+    if let Some(folder) = path.parent() {
+        durable::create_folders(folder)?;
     }
-    let mut file = OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
-    let before = fs::read_to_string(path)?;
-    // An editor may have left the last line without a line break.
-    let gap = if before.is_empty() || before.ends_with('\n') { "" } else { "\n" };
-    file.write_all(format!("{gap}{line}").as_bytes())?;
-    file.sync_all()?;
-    Ok(before.lines().count() + 1)
+    let mut number = 0;
+    durable::edit_private(path, |before| {
+        number = before.lines().count() + 1;
+        // An editor may have left the last line without a line break.
+        let gap = if before.is_empty() || before.ends_with('\n') { "" } else { "\n" };
+        format!("{before}{gap}{line}")
+    })?;
+    Ok(number)
 }
 
-/// Removes the lines with these numbers. The file is replaced at once: a crash leaves the old or the new one.
+/// Removes the lines with these numbers. A loss of power leaves the old or the new file.
 pub(super) fn remove(path: &Path, numbers: &[usize]) -> io::Result<()> {
-    let path = path.canonicalize()?;
-    let text = fs::read_to_string(&path)?;
-    let numbered = text.lines().enumerate().map(|(n, line)| (n + 1, line));
-    let kept = numbered.filter(|(number, _)| !numbers.contains(number));
-    let kept: String = kept.flat_map(|(_, line)| [line, "\n"]).collect();
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".new");
-    let new = path.with_file_name(name);
-    let mut file = own::create(&new, 0o600)?;
-    file.write_all(kept.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(new, path)
+    durable::edit_private(path, |before| {
+        let numbered = before.lines().enumerate().map(|(n, line)| (n + 1, line));
+        let kept = numbered.filter(|(number, _)| !numbers.contains(number));
+        kept.flat_map(|(_, line)| [line, "\n"]).collect()
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     use proptest::prelude::*;
@@ -90,7 +86,7 @@ mod tests {
     #[test]
     fn a_removal_writes_into_no_file_that_others_have_prepared() {
         let folder = tempfile::tempdir().unwrap();
-        let [path, new, precious] = ["file", "file.new", "precious"].map(|name| folder.path().join(name));
+        let [path, new, precious] = ["file", "file.part", "precious"].map(|name| folder.path().join(name));
         fs::write(&path, "one\ntwo\n").unwrap();
         fs::write(&precious, "precious").unwrap();
         symlink(&precious, &new).unwrap();

@@ -1,15 +1,15 @@
 //! Key pairs, their files and their text form.
 
 use std::fmt;
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::Path;
 use std::str::FromStr;
 
 use zeroize::Zeroizing;
 
 use super::text::{self, TextError};
-use crate::primitives;
+use crate::{durable, primitives};
 
 /// The key pair of this host. `Debug` shows only the public key.
 #[derive(Clone)]
@@ -104,13 +104,8 @@ fn load(path: &Path, prefix: &'static str, what: &str) -> io::Result<Zeroizing<[
 }
 
 fn save(path: &Path, note: &str, secret: &Zeroizing<String>) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let text = Zeroizing::new(format!("# Keep this private. {note}\n{}\n", **secret));
-    let mut file = options.open(path).map_err(|error| in_file(path, &error))?;
-    file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(|error| in_file(path, &error))
+    durable::write_new_private(path, text.as_bytes()).map_err(|error| in_file(path, &error))
 }
 
 impl PublicKey {
@@ -261,12 +256,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("id");
         assert!(Identity::load(&path).unwrap_err().to_string().contains("id: "));
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let public = Identity::generate().unwrap().public();
-        options.open(&path).unwrap().write_all(public.to_string().as_bytes()).unwrap();
+        durable::write_new_private(&path, public.to_string().as_bytes()).unwrap();
         let error = Identity::load(&path).unwrap_err();
         assert!(
             error.to_string().ends_with("not a private key: it does not begin with 'tpa-secret-'"),
