@@ -2,7 +2,6 @@
 //! many small ones, so a batch is synced at once, and only then renamed: a crash leaves no incomplete file with its
 //! final name.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,6 +10,7 @@ use super::folder::Folder;
 use super::message::FileEntry;
 use super::names::Name;
 use super::place::{Partial, Root, cannot_write};
+use super::unsynced::{FileSystems, sync_file_systems, syncs_file_systems};
 
 /// Files that have arrived.
 #[derive(Default)]
@@ -28,9 +28,6 @@ enum Arrived {
     /// Written under its temporary name.
     Disk(Partial),
 }
-
-/// Names that are not yet on the disk: for each file system one of the folders.
-pub(super) type Unsynced = BTreeMap<u64, Arc<Folder>>;
 
 impl Batch {
     /// Adds a file that is in memory.
@@ -65,8 +62,9 @@ impl Batch {
         self.files.iter().map(|(entry, _)| &entry.name)
     }
 
-    /// Writes everything to the disk and gives each file its final name, up to the first that cannot be written.
-    pub(super) fn commit(self, root: &Root, overwrite: bool, unsynced: &mut Unsynced) -> Result<(), String> {
+    /// Writes everything to the disk and gives each file its final name, up to the first that cannot be written. The
+    /// names are not on the disk yet.
+    pub(super) fn commit(self, root: &Root, overwrite: bool) -> Result<(), String> {
         let mut ready = Vec::with_capacity(self.files.len());
         let mut written = Ok(());
         for (entry, arrived) in self.files {
@@ -78,7 +76,7 @@ impl Batch {
                 }
             }
         }
-        publish(ready, overwrite, unsynced, sync_all).and(written)
+        publish(ready, overwrite, sync_file_systems).and(written)
     }
 }
 
@@ -86,31 +84,21 @@ impl Batch {
 fn publish(
     ready: Vec<(Name, Partial)>,
     overwrite: bool,
-    unsynced: &mut Unsynced,
-    sync_all: impl Fn(&Unsynced) -> io::Result<()>,
+    sync_file_systems: impl Fn(&FileSystems) -> io::Result<()>,
 ) -> Result<(), String> {
     let Some((first, _)) = ready.first() else { return Ok(()) };
-    let few = ready.len() <= FEW || !cfg!(target_os = "linux");
-    if few {
+    if syncs_file_systems(ready.len()) {
+        let synced = by_device(&ready).and_then(|folders| sync_file_systems(&folders));
+        synced.map_err(|why| cannot_write(first, &why))?;
+    } else {
         for (name, partial) in &ready {
             partial.sync().map_err(|why| cannot_write(name, &why))?;
         }
-    } else {
-        let folders = by_device(&ready).and_then(|folders| sync_all(&folders).map(|()| folders));
-        unsynced.extend(folders.map_err(|why| cannot_write(first, &why))?);
     }
     for (name, partial) in ready {
-        let folder = Arc::clone(partial.folder());
-        let done = partial.publish(overwrite);
-        let done = done.and_then(|()| if few { folder.sync() } else { Ok(()) });
-        done.map_err(|why| cannot_write(&name, &why))?;
+        partial.publish(overwrite).map_err(|why| cannot_write(&name, &why))?;
     }
     Ok(())
-}
-
-/// Makes sure that all names are on the disk.
-pub(super) fn sync_names(unsynced: &Unsynced) -> Result<(), String> {
-    sync_all(unsynced).map_err(|why| format!("cannot write to the disk: {why}"))
 }
 
 fn write(root: &Root, entry: &FileEntry, arrived: Arrived) -> io::Result<Partial> {
@@ -122,9 +110,9 @@ fn write(root: &Root, entry: &FileEntry, arrived: Arrived) -> io::Result<Partial
     Ok(partial)
 }
 
-/// For each file system one of the folders. A folder below the receiver's may be a mount point.
-fn by_device(ready: &[(Name, Partial)]) -> io::Result<Unsynced> {
-    let mut found = Unsynced::new();
+/// The file systems of these files.
+fn by_device(ready: &[(Name, Partial)]) -> io::Result<FileSystems> {
+    let mut found = FileSystems::new();
     let mut last: Option<&Arc<Folder>> = None;
     for folder in ready.iter().map(|(_, partial)| partial.folder()) {
         if last.is_none_or(|last| !Arc::ptr_eq(last, folder)) {
@@ -135,23 +123,11 @@ fn by_device(ready: &[(Name, Partial)]) -> io::Result<Unsynced> {
     Ok(found)
 }
 
-#[cfg(target_os = "linux")]
-fn sync_all(folders: &Unsynced) -> io::Result<()> {
-    folders.values().try_for_each(|folder| folder.sync_all())
-}
-
-#[cfg(not(target_os = "linux"))]
-fn sync_all(folders: &Unsynced) -> io::Result<()> {
-    folders.values().try_for_each(|folder| folder.sync())
-}
-
 /// Each of them is open until the end of the commit; many transfers at a time need a raised limit of descriptors.
 const FILES_MAX: usize = 256;
 const BYTES_MAX: usize = 4 << 20;
 /// Over a slow path, files appear about as they arrive.
 const AGE_MAX: Duration = Duration::from_secs(1);
-/// Syncing a few files takes less time than syncing a file system that other programs use.
-const FEW: usize = 4;
 
 #[cfg(test)]
 mod tests {
@@ -183,7 +159,7 @@ mod tests {
             names
         };
         let syncs = Cell::new(0);
-        let sync = |folders: &Unsynced| {
+        let sync = |folders: &FileSystems| {
             syncs.set(syncs.get() + 1);
             assert_eq!((folders.len(), names().len()), (1, 100));
             for name in names() {
@@ -192,9 +168,8 @@ mod tests {
             }
             Ok(())
         };
-        let mut unsynced = Unsynced::new();
-        publish((0..100).map(store).collect(), false, &mut unsynced, sync).unwrap();
-        assert_eq!((syncs.get(), unsynced.len()), (1, 1));
+        publish((0..100).map(store).collect(), false, sync).unwrap();
+        assert_eq!(syncs.get(), 1);
         assert_eq!(names().len(), 100);
         assert!(names().iter().all(|name| {
             fs::read(folder.path().join("sub").join(name)).unwrap()

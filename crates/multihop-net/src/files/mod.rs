@@ -19,6 +19,7 @@ mod send;
 mod serve;
 mod talk;
 mod turns;
+mod unsynced;
 mod zeros;
 
 #[cfg(fuzzing)]

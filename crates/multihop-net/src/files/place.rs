@@ -103,20 +103,19 @@ fn make_folders(root: &Root, entries: &[FileEntry]) -> Result<Vec<u32>, String> 
     Ok(created)
 }
 
-/// Creates the symbolic links, then gives the folders their modes and times, which everything before changes. A
-/// folder that existed keeps its mode.
-pub(super) fn finish_folders(
-    root: &Root,
-    entries: &[FileEntry],
-    created: &[u32],
-    overwrite: bool,
-) -> Result<(), String> {
+/// Creates the symbolic links.
+pub(super) fn make_links(root: &Root, entries: &[FileEntry], overwrite: bool) -> Result<(), String> {
     for entry in entries {
         if let EntryKind::Link(target) = &entry.kind {
             let made = root.make(&entry.name).and_then(|place| place.make_link(entry, target, overwrite));
             made.map_err(|why| cannot_write(&entry.name, &why))?;
         }
     }
+    Ok(())
+}
+
+/// Gives the folders their modes and times, which everything before changes. A folder that existed keeps its mode.
+pub(super) fn finish_folders(root: &Root, entries: &[FileEntry], created: &[u32]) -> Result<(), String> {
     // Contents before their folder.
     let folders = entries.iter().enumerate().rev().filter(|(_, entry)| entry.kind == EntryKind::Folder);
     for (index, entry) in folders {
@@ -306,6 +305,22 @@ impl Root {
     /// Creates the parent folders.
     fn make(&self, name: &Name) -> io::Result<Place> {
         self.place(name, |folder, name| folder.make(name, MODE_MAX))
+    }
+
+    /// The folder of an entry.
+    pub(super) fn folder_of(&self, entry: &FileEntry) -> io::Result<Arc<Folder>> {
+        Ok(self.place(&entry.name, |_, _| Ok(false))?.folder)
+    }
+
+    /// The receiver's folder and all folders on the way to an entry, and the entry itself if it is a folder.
+    pub(super) fn folders_of(&self, entry: &FileEntry) -> io::Result<Vec<Arc<Folder>>> {
+        let mut found = vec![Arc::clone(&self.folder)];
+        let (parents, last) = entry.name.split();
+        for name in parents.chain((entry.kind == EntryKind::Folder).then_some(last)) {
+            let inner = found[found.len() - 1].enter(name)?;
+            found.push(Arc::new(inner));
+        }
+        Ok(found)
     }
 
     fn place(&self, name: &Name, before: impl Fn(&Folder, &OsStr) -> io::Result<bool>) -> io::Result<Place> {

@@ -11,16 +11,17 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncSeekExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::timeout;
 
-use super::batch::{Batch, Unsynced, sync_names};
+use super::batch::Batch;
 use super::claims::{Claim, Claims, Sender};
 use super::folder::Folder;
 use super::list::{NAMES_MAX, bound, total};
 use super::message::{EntryKind, FileEntry, Hash, TransferMessage, VERSION};
 use super::names::Name;
-use super::place::{self, Partial, Present, Root, cannot_write, finish_folders, survey};
+use super::place::{self, Partial, Present, Root, cannot_write, finish_folders, make_links, survey};
 use super::reading::Reader;
 use super::talk::{FIRST, MessageReader, MessageWriter, meet, part};
 use super::turns::{Peer, Turn, Turns};
+use super::unsynced::Unsynced;
 use super::zeros::{ZEROS, hash_hole};
 use super::{Error, Options, Progress, Report, Summary};
 use crate::frames::BODY_MAX;
@@ -97,7 +98,6 @@ where
             slot: None,
             root: None,
             batch: Batch::default(),
-            unsynced: Unsynced::new(),
             report: &mut report,
         };
         tokio::select! {
@@ -120,7 +120,6 @@ struct FileReceiver<'a, R, W> {
     root: Option<Arc<Root>>,
     /// Complete files without their final names.
     batch: Batch,
-    unsynced: Unsynced,
     report: Report<'a>,
 }
 
@@ -226,14 +225,22 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> FileReceiver<'_, R, W> {
             self.outgoing.say_later(&TransferMessage::Have(present.have)).await?;
         }
         self.ready().await?;
+        let present: Vec<u32> = survey
+            .present
+            .iter()
+            .filter(|present| present.finished)
+            .map(|present| present.have.index)
+            .collect();
         let filled = self.fill(&root, entries, survey.present).await;
         // What has arrived stays, whatever comes after it.
         let kept = self.commit().await;
         filled.and(kept)?;
         let (entries, overwrite) = (entries.clone(), self.options.overwrite);
-        let unsynced = std::mem::take(&mut self.unsynced);
         let finish = move || {
-            finish_folders(&root, &entries, &survey.created, overwrite).and_then(|()| sync_names(&unsynced))
+            make_links(&root, &entries, overwrite)?;
+            let unsynced = Unsynced::of(&root, &entries, &present)?;
+            finish_folders(&root, &entries, &survey.created)?;
+            unsynced.sync()
         };
         self.outgoing.blocking(finish).await?.map_err(Error::Here)
     }
@@ -267,10 +274,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> FileReceiver<'_, R, W> {
         let Some(root) = self.root.clone().filter(|_| !batch.is_empty()) else { return Ok(()) };
         let names: Vec<Name> = batch.names().cloned().collect();
         let overwrite = self.options.overwrite;
-        let mut unsynced = std::mem::take(&mut self.unsynced);
-        let commit = move || (batch.commit(&root, overwrite, &mut unsynced), unsynced);
-        let (committed, unsynced) = self.outgoing.blocking(commit).await?;
-        self.unsynced = unsynced;
+        let committed = self.outgoing.blocking(move || batch.commit(&root, overwrite)).await?;
         names.iter().for_each(|name| self.claim.remove(name));
         committed.map_err(Error::Here)
     }
