@@ -7,6 +7,7 @@ from pathlib import Path
 
 import multihop._core as _core
 from multihop._core import Shard
+from multihop.files import make_folder
 from multihop.results import Result
 
 __all__ = ["Journal", "Shard"]
@@ -17,7 +18,7 @@ class Journal:
 
     def __init__(self, folder: Path | None = None, shard: Shard | None = None) -> None:
         if folder is not None:
-            folder.mkdir(parents=True, exist_ok=True)
+            make_folder(folder)
         self.core = _core.Journal(folder, shard)
 
     def __contains__(self, key: str) -> bool:
@@ -29,6 +30,10 @@ class Journal:
     def append(self, line: str) -> None:
         """Add a run: the line that performing it returned."""
         self.core.append(line)
+
+    def sync(self) -> None:
+        """Write all runs to the disk; a loss of power then takes none of them."""
+        self.core.sync()
 
     def result(self, key: str) -> Result:
         """The result of a run; raises `KeyError` if it has not finished."""

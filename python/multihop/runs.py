@@ -33,9 +33,12 @@ def complete(runs: Sequence[Run], journal: Journal, where: Where, progress: Prog
     missing = list({run.key: run for run in mine if run.key not in journal}.values())
     progress = progress or Progress("")
     progress.begin(len(missing))
-    for line in _performed(missing, where):
-        journal.append(line)
-        progress.step()
+    try:
+        for line in _performed(missing, where):
+            journal.append(line)
+            progress.step()
+    finally:
+        journal.sync()
     progress.end()
     return sum(run.key not in journal for run in runs)
 

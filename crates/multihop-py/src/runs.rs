@@ -83,6 +83,11 @@ impl Journal {
         Ok(self.with(|journal| journal.append(&entry))?)
     }
 
+    /// Writes all runs to the disk.
+    fn sync(&self) -> PyResult<()> {
+        Ok(self.with(journal::Journal::sync)?)
+    }
+
     /// The result of a run as JSON, and its series as CSV, which may be empty.
     fn result(&self, key: &str) -> PyResult<(String, String)> {
         let Entry { result, series, .. } = self.entry(key)?;

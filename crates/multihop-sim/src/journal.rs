@@ -125,6 +125,8 @@ pub struct Journal {
     file: Option<File>,
     /// Lines by their keys.
     lines: BTreeMap<String, String>,
+    /// Costs of the entries that a loss of power would take, s.
+    unsynced: f64,
 }
 
 impl Journal {
@@ -134,7 +136,7 @@ impl Journal {
             Some(Shard { number, of }) => format!("runs-{number}-of-{of}.jsonl"),
             None => "runs.jsonl".to_owned(),
         };
-        Ok(Self { path: Some(folder.join(name)), file: None, lines: lines(folder)? })
+        Ok(Self { path: Some(folder.join(name)), lines: lines(folder)?, ..Self::default() })
     }
 
     /// A journal without a file.
@@ -162,7 +164,22 @@ impl Journal {
         Entry::from_line(self.lines.get(key)?).ok()
     }
 
-    /// Adds a finished run.
+    /// Writes all entries to the disk. Call it before a list of runs is reported as finished.
+    pub fn sync(&mut self) -> io::Result<()> {
+        if let Some(path) = &self.path {
+            // Also entries of a process that was killed.
+            match OpenOptions::new().append(true).open(path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                file => file?.sync_all()?,
+            }
+            sync_name(path)?;
+        }
+        self.unsynced = 0.0;
+        Ok(())
+    }
+
+    /// Adds a finished run. It is written to the disk at once if it took a second; shorter runs wait until they have
+    /// taken a second together, or until [`sync`](Self::sync).
     pub fn append(&mut self, entry: &Entry) -> io::Result<()> {
         let line = entry.to_line();
         if let (None, Some(path)) = (&self.file, &self.path) {
@@ -174,11 +191,30 @@ impl Journal {
                 self.file = None; // the next line begins after what was written of this one
                 return Err(error);
             }
+            self.unsynced += entry.cost.or(entry.result.wall_seconds).unwrap_or(f64::INFINITY);
+            if self.unsynced >= MAX_UNSYNCED {
+                self.sync()?;
+            }
         }
         self.lines.insert(entry.key.clone(), line);
         Ok(())
     }
 }
+
+/// Writes the name of a new file to the disk.
+#[cfg(unix)]
+fn sync_name(path: &Path) -> io::Result<()> {
+    File::open(path.parent().expect("a file in a folder"))?.sync_all()
+}
+
+/// Only Unix can sync a folder.
+#[cfg(not(unix))]
+fn sync_name(_: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+/// CPU time of the runs that a loss of power may take, s.
+const MAX_UNSYNCED: f64 = 1.0;
 
 /// The lines in the journals of a folder, by their keys.
 fn lines(folder: &Path) -> io::Result<BTreeMap<String, String>> {
