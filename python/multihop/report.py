@@ -22,7 +22,7 @@ from matplotlib.figure import Figure
 
 import multihop._core as _core
 from multihop.charts import HEIGHT, Chart, read
-from multihop.files import complete_file
+from multihop.files import make_folder, write_text
 from multihop.stats import Interval
 from multihop.theme import DARK, NAMES, PAGE, STYLE_SHEET, Style, style
 
@@ -103,9 +103,8 @@ class Report:
     def write(self, path: str | PathLike[str]) -> Path:
         """Write the page and return its path."""
         target = Path(path)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with complete_file(target) as part:
-            part.write_text(self.html(), "utf-8")
+        make_folder(target.parent)
+        write_text(target, self.html())
         return target
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import polars as pl
 
 import multihop._core as _core
-from multihop.files import complete_file
+from multihop.files import complete_file, write_text
 from multihop.journal import Journal, Shard
 from multihop.progress import Progress
 from multihop.results import Result, flattened
@@ -125,8 +125,7 @@ def perform(asked: Request, where: Where, out: Path | None, progress: Progress) 
 
 def write(found: Sweep, lines: Sequence[str], out: Path) -> None:
     """Write the files of a complete sweep."""
-    with complete_file(out / "results.jsonl") as path:
-        path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    write_text(out / "results.jsonl", "".join(f"{line}\n" for line in lines))
     with complete_file(out / "results.parquet") as path:
         found.runs.write_parquet(path)
     with complete_file(out / "flows.parquet") as path:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 
-from multihop.files import complete_file
+from multihop.files import make_folder, write_text
 
 __all__ = ["Page", "in_notebook"]
 
@@ -26,9 +26,8 @@ class Page:
     def write(self, path: str | PathLike[str]) -> Path:
         """Write the page and return its path."""
         target = Path(path)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with complete_file(target) as part:
-            part.write_text(self.text, "utf-8")
+        make_folder(target.parent)
+        write_text(target, self.text)
         return target
 
     def open(self) -> Path:

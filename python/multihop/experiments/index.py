@@ -13,6 +13,7 @@ from multihop.experiments.comparison import gains, numbers
 from multihop.experiments.silence import silences
 from multihop.experiments.study import Study
 from multihop.experiments.verdicts import HELD, NOT_DECIDED, NOT_HELD, NOT_RUN
+from multihop.files import make_folder, write_text
 from multihop.progress import duration
 
 NAME = "index.json"
@@ -97,8 +98,8 @@ def merged(folder: Path, written: Sequence[Record], order: Sequence[str]) -> lis
     found = [*(one for one in before if one.id in order and one.id not in new), *written]
     places = {name: place for place, name in enumerate(order)}
     found.sort(key=lambda one: places.get(one.id, len(places)))
-    folder.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps([asdict(one) for one in found], indent=1) + "\n", "utf-8")
+    make_folder(folder)
+    write_text(path, json.dumps([asdict(one) for one in found], indent=1) + "\n")
     return found
 
 

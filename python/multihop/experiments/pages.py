@@ -19,6 +19,7 @@ from multihop.experiments.reasons import MEANING
 from multihop.experiments.silence import silences, warning
 from multihop.experiments.study import Experiment, Study, Values
 from multihop.experiments.verdicts import NOT_HELD, Verdict
+from multihop.files import make_folder, write_text
 from multihop.progress import duration
 from multihop.report import NO_LINKS, Report, drawing
 from multihop.stats import format_mean
@@ -100,7 +101,7 @@ class Markdown:
 
     def write(self, folder: Path, order: Sequence[str] = ()) -> Path:
         """Write the page and its figures; sections of `order` that it does not have stay as they were."""
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         with drawing():
             for name, figure in self.figures.items():
                 figure.savefig(folder / name, metadata={"Date": None})
@@ -108,7 +109,7 @@ class Markdown:
         text = "\n\n".join(self.parts) + "\n"
         if order:
             text = _joined(text, path.read_text("utf-8") if path.is_file() else "", order)
-        path.write_text(text, "utf-8")
+        write_text(path, text)
         return path
 
 

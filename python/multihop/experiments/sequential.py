@@ -16,6 +16,7 @@ from pathlib import Path
 from multihop.experiments import claims
 from multihop.experiments.study import Study
 from multihop.experiments.verdicts import NOT_DECIDED
+from multihop.files import write_text
 from multihop.progress import Progress
 from multihop.runs import Where
 
@@ -82,7 +83,7 @@ def _open(count: int) -> str:
 def save(study: Study, folder: Path) -> None:
     """Write down how far a complete study went, for reports."""
     path = folder / NAME
-    path.write_text(json.dumps({"seeds": study.seeds, "looks": study.looks, "stopped": study.stopped}))
+    write_text(path, json.dumps({"seeds": study.seeds, "looks": study.looks, "stopped": study.stopped}))
 
 
 def restore(study: Study, folder: Path) -> None:

@@ -16,6 +16,7 @@ from multihop.experiments.declare import EMULATED, VALIDATION
 from multihop.experiments.emulated.world import Emulations
 from multihop.experiments.sequential import Limits
 from multihop.experiments.study import Experiment, Study
+from multihop.files import write_text
 from multihop.journal import Journal, Shard
 from multihop.progress import Progress
 from multihop.runs import Where
@@ -83,7 +84,7 @@ class Suite:
         chain = replace(self, where=where, limits=FIXED).study(find(CHAIN))
         cells = chain.select({"EIFS": "on"})
         means = {str(cell[0]): found.mean for cell in cells if (found := chain.mean("acked", cell))}
-        path.write_text(json.dumps(means))
+        write_text(path, json.dumps(means))
         return path
 
 
@@ -97,7 +98,7 @@ def waited(folder: Path, more: float) -> float:
     path = folder / "wall.json"
     before = json.loads(path.read_text()) if path.is_file() else 0.0
     if more:
-        path.write_text(json.dumps(before + more))
+        write_text(path, json.dumps(before + more))
     return float(before + more)
 
 

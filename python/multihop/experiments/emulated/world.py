@@ -21,6 +21,7 @@ from threading import Event
 from typing import Any
 
 import multihop._core as _core
+from multihop.files import append_line, json_lines, make_folder
 from multihop.progress import Progress
 from multihop.results import Result
 from multihop.runs import Where
@@ -47,13 +48,9 @@ class Emulations:
     """Finished emulations in a folder; the counterpart of `Journal`, whose lines have no place for programs."""
 
     def __init__(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         self.path = folder / "emulations.jsonl"
-        lines = self.path.read_text("utf-8").splitlines() if self.path.is_file() else []
-        self.documents: dict[str, dict[str, Any]] = {}
-        for line in lines:
-            one = json.loads(line)
-            self.documents[one["key"]] = one
+        self.documents: dict[str, dict[str, Any]] = {one["key"]: one for one in json_lines(self.path)}
 
     def __contains__(self, key: str) -> bool:
         return key in self.documents
@@ -65,8 +62,7 @@ class Emulations:
         """Add a run: the line that performing it returned."""
         one = json.loads(line)
         self.documents[one["key"]] = one
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(line + "\n")
+        append_line(self.path, line)
 
     def result(self, key: str) -> Result:
         """The result of a run; raises `KeyError` if it has not finished."""

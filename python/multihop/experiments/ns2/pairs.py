@@ -18,6 +18,7 @@ from multihop.experiments.declare import Metric
 from multihop.experiments.ns2 import program
 from multihop.experiments.ns2.script import SENSE_RANGE, Flow, Network
 from multihop.experiments.study import Samples, Study, Values, pick
+from multihop.files import append_line, json_lines
 from multihop.progress import Progress
 
 FILE = "ns2.jsonl"
@@ -62,9 +63,8 @@ class Pairs:
         """How many seeds of each cell have been asked for."""
         self.path = study.folder / FILE if study.folder is not None else None
         self.found: dict[str, dict[str, Any]] = {}
-        if self.path is not None and self.path.is_file():
-            lines = self.path.read_text().splitlines()
-            self.found = {one["key"]: one["result"] for one in map(json.loads, lines)}
+        if self.path is not None:
+            self.found = {one["key"]: one["result"] for one in json_lines(self.path)}
 
     def run(self, cells: Iterable[Values], seeds: int, jobs: int | None = None) -> int:
         """Run what is missing of some cells, if ns-2 is installed; returns how many are still missing."""
@@ -114,8 +114,7 @@ class Pairs:
     def _keep(self, key: str, result: dict[str, Any]) -> None:
         self.found[key] = result
         if self.path is not None:
-            with self.path.open("a") as lines:
-                lines.write(json.dumps({"key": key, "result": result}) + "\n")
+            append_line(self.path, json.dumps({"key": key, "result": result}))
 
 
 RULES = "1"
