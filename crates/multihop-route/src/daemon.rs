@@ -1,5 +1,6 @@
 //! The loop that drives a router with the sockets, interfaces and routes of this host.
 
+mod load;
 mod report;
 mod watch;
 
@@ -22,6 +23,7 @@ use thiserror::Error;
 
 use crate::catcher::Catcher;
 use crate::config::Config;
+use crate::inbox::Waiting;
 use crate::kernel::{Installed, flush};
 use crate::links::Links;
 use crate::parameters::Parameters;
@@ -30,6 +32,7 @@ use crate::privileges;
 use crate::router::{Datagram, Fate, Port, Router};
 use crate::socket::PortSocket;
 use crate::status::Reporter;
+use load::Load;
 use watch::Watched;
 
 /// Why a daemon cannot start or go on.
@@ -142,6 +145,7 @@ struct Daemon {
     /// What routes by delay need besides.
     links: Option<Links>,
     parameters: Parameters,
+    load: Load,
     buffer: Vec<u8>,
     /// When the kernel's routes are next made those of the router.
     update_at: Option<Instant>,
@@ -191,6 +195,7 @@ impl Daemon {
             catcher,
             links,
             parameters,
+            load: Load::new(),
             buffer: vec![0; LARGEST],
             update_at: None,
             retry_at: None,
@@ -222,8 +227,11 @@ impl Daemon {
     /// Does what is due.
     fn work(&mut self, now: Instant) -> Result<(), RouteError> {
         let is_due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
-        if is_due(self.router.poll_timeout()) {
+        self.load.measure();
+        if is_due(self.router.poll_timeout()) && self.load.timers.is_ready(now) {
             self.router.handle_timeout(now);
+            let cost = self.load.measure();
+            self.load.timers.spend(now, cost);
             self.update_soon(now);
         }
         if let Some(catcher) = &mut self.catcher {
@@ -250,9 +258,13 @@ impl Daemon {
 
     fn update(&mut self, now: Instant) {
         self.update_at = None;
+        self.load.measure();
         let routes = self.router.routes(now);
         self.watch(now, &routes);
-        if self.installed.update(&routes, self.router.config(), self.keep_until.is_some()) {
+        let is_part = self.installed.update(&routes, self.router.config(), self.keep_until.is_some());
+        let cost = self.load.measure();
+        self.load.routes.spend(now, cost);
+        if is_part {
             self.update_soon(now);
         }
     }
@@ -290,8 +302,9 @@ impl Daemon {
         self.update_soon(now);
     }
 
+    /// Changes that come close together are one update; after a costly one the next is later.
     fn update_soon(&mut self, now: Instant) {
-        self.update_at.get_or_insert(now + UPDATE_AFTER);
+        self.update_at.get_or_insert((now + UPDATE_AFTER).max(self.load.routes.ready_at()));
     }
 
     fn send(&self, datagram: &Datagram) {
@@ -304,27 +317,34 @@ impl Daemon {
 
     /// Waits until something is due or arrives, and takes what has arrived.
     fn wait(&mut self, now: Instant, stop: &Stop) -> Result<(), RouteError> {
-        let due = earliest(self.router.poll_timeout(), self.update_at);
+        let timer = self.router.poll_timeout().map(|at| at.max(self.load.timers.ready_at()));
+        let is_reading = self.load.reading.is_ready(now);
+        let due = earliest(timer, self.update_at);
+        let due = earliest(due, self.load.inbox.ready_at());
+        let due = earliest(due, (!is_reading).then(|| self.load.reading.ready_at()));
         let due = earliest(due, earliest(self.retry_at, self.keep_until));
         let due = earliest(due, self.catcher.as_ref().and_then(Catcher::deadline));
         let due = earliest(due, self.links.as_ref().map(Links::due));
         let left = due.map(|at| std::time::Duration::from(at.saturating_since(now)).into());
         let fixed: [_; FIXED] = [stop.0.bell.as_fd(), self.events.as_fd(), self.reporter.as_fd()];
         let catcher = self.catcher.iter().flat_map(Catcher::descriptors);
-        let sockets = self.sockets.iter().map(|open| open.socket.as_fd());
+        let sockets = self.sockets.iter().filter(|_| is_reading).map(|open| open.socket.as_fd());
         let descriptors: Vec<BorrowedFd<'_>> = fixed.into_iter().chain(sockets).chain(catcher).collect();
         let mut ready: Vec<_> = descriptors.iter().map(|fd| PollFd::new(*fd, PollFlags::POLLIN)).collect();
         match ppoll(&mut ready, left, None) {
-            Ok(0) | Err(Errno::EINTR) => return Ok(()),
+            Err(Errno::EINTR) => return Ok(()),
             Ok(_) => {}
             Err(error) => return Err(error).tried("wait"),
         }
         let ready: Vec<_> = ready.iter().map(|fd| fd.any().unwrap_or(false)).collect();
         let now = self.now();
-        let sockets = self.sockets.len();
+        let sockets = if is_reading { self.sockets.len() } else { 0 };
         for socket in (0..sockets).filter(|n| ready[FIXED + n]) {
             self.receive(now, socket);
         }
+        let cost = self.load.measure();
+        self.load.reading.spend(now, cost);
+        self.process();
         if let Some(&[packets, used, neighbours]) = ready[FIXED + sockets..].as_array() {
             self.catch(now, packets, used, neighbours)?;
         }
@@ -335,6 +355,7 @@ impl Daemon {
             let status = self.status(now);
             self.reporter.answer(|| status);
         }
+        self.load.measure();
         Ok(())
     }
 
@@ -367,14 +388,34 @@ impl Daemon {
         for _ in 0..TURN {
             match socket.receive(&mut self.buffer) {
                 Ok(None) => break,
-                Ok(Some((arrival, bytes))) => self.router.receive(now, arrival, bytes),
+                Ok(Some((arrival, bytes))) => {
+                    if self.router.admits(now, arrival, bytes) {
+                        let is_neighbour = self.router.is_neighbour(arrival.interface, arrival.from);
+                        self.load.inbox.put(now, arrival, is_neighbour, bytes);
+                    }
+                }
                 Err(error) => {
                     tracing::debug!("cannot receive over {name}: {error}");
                     break;
                 }
             }
         }
-        self.update_soon(now);
+    }
+
+    /// Processes what has been received, as far as there is time for it.
+    fn process(&mut self) {
+        let mut now = self.now();
+        let mut has_changed = false;
+        while let Some(Waiting { arrival, bytes, .. }) = self.load.inbox.take(now) {
+            self.router.process(now, arrival, &bytes);
+            let cost = self.load.measure();
+            now = self.now();
+            self.load.inbox.spend(now, cost);
+            has_changed = true;
+        }
+        if has_changed {
+            self.update_soon(now);
+        }
     }
 
     /// Opens the interfaces of the configuration that are up, and closes others.

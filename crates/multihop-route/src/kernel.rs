@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::net::IpAddr;
 
 use multihop_netlink::{Route, add_route, remove_route, routes};
 
+use crate::budget::take_turns;
 use crate::config::Config;
 use crate::prefix::{Family, Prefix};
 use crate::router::Path;
@@ -27,7 +29,8 @@ pub(crate) struct Installed {
 
 impl Installed {
     /// Makes the kernel's routes these, those of the nearest nodes first. Routes that are no longer wanted remain if
-    /// `keep`. Whether something is left to do: a flood of claims must not keep the daemon from its neighbours for long.
+    /// `keep`. Returns whether something is left to do: a flood of claims must not keep the daemon from its neighbours for
+    /// long. If there are many changes, additions and removals have half of each round, and neighbours take turns.
     pub(crate) fn update(&mut self, wanted: &BTreeMap<Prefix, Path>, config: &Config, keep: bool) -> bool {
         // A replaced route has the same table and priority as before; others are removed.
         let place = (config.table, config.priority);
@@ -35,13 +38,7 @@ impl Installed {
             None => !keep,
             Some(_) => (route.table, route.priority) != place,
         };
-        let mut left = MOST_AT_ONCE;
         let refused = self.refused;
-        let gone: Vec<_> = self.routes.extract_if(.., |to, route| goes(to, route)).take(left).collect();
-        left -= gone.len();
-        for (_, route) in gone {
-            self.count(remove_route(&route, PROTOCOL), "remove", &route, refused);
-        }
         let of = |(to, path): (&Prefix, &Path)| {
             let (via, interface) = (path.via, path.interface);
             let (destination, source) = (to.parts(), path.source);
@@ -53,8 +50,24 @@ impl Installed {
         };
         let mut new: Vec<_> = wanted.iter().map(of).filter(is_new).collect();
         new.sort_unstable_by_key(|(hops, ..)| *hops);
-        let is_part = new.len() > left;
-        for (_, to, route) in new.into_iter().take(left) {
+        let mut gone: Vec<_> = self.routes.iter().filter(|(to, route)| goes(to, route)).collect();
+        let left = gone.len() + new.len();
+        if left > MAX_AT_ONCE {
+            take_turns(&mut new, |(.., route)| neighbour(route));
+            take_turns(&mut gone, |(_, route)| neighbour(route));
+        }
+        let gone_at_once = (MAX_AT_ONCE / 2).max(MAX_AT_ONCE.saturating_sub(new.len()));
+        let gone: Vec<_> = gone.into_iter().take(gone_at_once).map(|(to, route)| (*to, *route)).collect();
+        let new_at_once = MAX_AT_ONCE - gone.len();
+        for (to, route) in gone {
+            self.routes.remove(&to);
+            self.count(remove_route(&route, PROTOCOL), "remove", &route, refused);
+        }
+        for (_, to, route) in new.into_iter().take(new_at_once) {
+            // One whose place has changed is removed first.
+            if self.routes.get(&to).is_some_and(|old| (old.table, old.priority) != place) {
+                continue;
+            }
             if self.count(add_route(&route, PROTOCOL), "add", &route, refused) {
                 self.routes.insert(to, route);
             } else {
@@ -64,7 +77,7 @@ impl Installed {
                 self.impossible.insert(route);
             }
         }
-        is_part || left == 0
+        left > MAX_AT_ONCE
     }
 
     /// Whether a change was made. Of those that are refused since there were `before`, the first is logged: neighbours
@@ -95,6 +108,11 @@ impl Installed {
     }
 }
 
+/// The neighbour over which a route leads.
+fn neighbour(route: &Route) -> IpAddr {
+    route.via.unwrap_or(route.destination.0)
+}
+
 /// Removes all routes of a family with this daemon's protocol number; returns how many there were.
 pub fn flush(family: Family) -> io::Result<usize> {
     let mut left = routes(PROTOCOL)?;
@@ -103,8 +121,8 @@ pub fn flush(family: Family) -> io::Result<usize> {
     Ok(left.len())
 }
 
-/// Changes in one go: a few milliseconds.
-const MOST_AT_ONCE: usize = 256;
+/// Changes in one round: a few milliseconds.
+const MAX_AT_ONCE: usize = 256;
 const MOST_IMPOSSIBLE: usize = 16_384;
 
 #[cfg(test)]

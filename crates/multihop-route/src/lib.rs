@@ -4,10 +4,12 @@
 //! interface. [`run`] drives it.
 #![cfg(target_os = "linux")]
 
+mod budget;
 mod catcher;
 mod config;
 mod daemon;
 mod delay;
+mod inbox;
 mod kernel;
 mod links;
 mod parameters;

@@ -1,5 +1,6 @@
 //! The UDP socket of one interface.
 
+use std::cell::Cell;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -33,6 +34,8 @@ pub(crate) struct PortSocket {
     group: Ipv6Addr,
     /// Whether messages wait behind data.
     waits: bool,
+    /// When the socket had no datagram left: those that are read later have arrived later.
+    drained: Cell<std::time::Instant>,
 }
 
 impl PortSocket {
@@ -70,7 +73,8 @@ impl PortSocket {
         // Neighbours' messages must not be lost in a flood of others.
         setsockopt(&socket, RcvBufForce, &RECEIVE_BUFFER)?;
         socket.bind(&SocketAddr::new(any, port).into())?;
-        Ok(Self { socket, interface, address, port, group, waits })
+        let drained = Cell::new(std::time::Instant::now());
+        Ok(Self { socket, interface, address, port, group, waits, drained })
     }
 
     /// Whether another one, opened with this configuration, would be the same.
@@ -123,7 +127,10 @@ impl PortSocket {
                 recvmsg::<SockaddrStorage>(self.socket.as_raw_fd(), &mut parts, Some(&mut control), flags);
             let received = match received {
                 Ok(received) => received,
-                Err(Errno::EAGAIN) => return Ok(None),
+                Err(Errno::EAGAIN) => {
+                    self.drained.set(std::time::Instant::now());
+                    return Ok(None);
+                }
                 Err(Errno::EINTR) => continue,
                 Err(error) => return Err(error.into()),
             };
@@ -137,7 +144,9 @@ impl PortSocket {
                         to_all = info.ipi6_addr.s6_addr == self.group.octets();
                     }
                     ControlMessageOwned::Ipv4Ttl(given) => ttl = u8::try_from(given).unwrap_or(0),
-                    ControlMessageOwned::ScmTimestampns(at) => ago = since(at),
+                    ControlMessageOwned::ScmTimestampns(at) => {
+                        ago = since(at).min(self.drained.get().elapsed().into());
+                    }
                     _ => {}
                 }
             }
@@ -156,10 +165,9 @@ fn address(of: &SockaddrStorage) -> Option<IpAddr> {
     four().or_else(six)
 }
 
-/// How long ago the kernel took a datagram. Its clock may have been set since: what is implausible counts as now.
+/// How long ago the kernel received a datagram, by the clock that people set.
 fn since(stamp: TimeSpec) -> Duration {
-    let ago = SystemTime::now().duration_since(UNIX_EPOCH + stamp.into()).unwrap_or_default();
-    Some(Duration::from(ago)).filter(|ago| *ago < LATEST).unwrap_or(Duration::ZERO)
+    SystemTime::now().duration_since(UNIX_EPOCH + stamp.into()).unwrap_or_default().into()
 }
 
 /// Of the network or of this link. The kernel delivers no broadcasts of other networks.
@@ -177,10 +185,11 @@ impl AsFd for PortSocket {
 const INTERNETWORK_CONTROL: u32 = 0xc0;
 /// Of linux/pkt_sched.h: the kernel's usual queue (`pfifo_fast`) sends it first.
 const TC_PRIO_CONTROL: i32 = 7;
-/// A host that is later than this does not keep neighbours.
-const LATEST: Duration = Duration::from_secs(5);
-/// Bytes: a second of short messages at full load of a radio.
-const RECEIVE_BUFFER: usize = 4 << 20;
+/// Bytes, of which the kernel reserves twice as many and counts 768 or more for each datagram: two datagrams of each of
+/// 256 neighbours, which is what arrives while the host is busy for a second. In a flood, it is what arrives within a few
+/// milliseconds; the daemon reads no more than it can sort into the queues of their senders, and what is left over must
+/// not make the others wait.
+const RECEIVE_BUFFER: usize = 256 << 10;
 
 #[cfg(test)]
 mod tests {

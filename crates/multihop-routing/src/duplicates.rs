@@ -5,7 +5,7 @@ use core::net::Ipv4Addr;
 
 use multihop_core::Instant;
 
-use crate::table;
+use crate::{steps, table};
 
 /// Flooded messages that were received, by originator.
 ///
@@ -72,6 +72,7 @@ impl Duplicates {
     pub(crate) fn expire(&mut self, now: Instant) {
         let seconds = now.as_nanos() / SECOND;
         if seconds >= self.due.into() {
+            steps::count(self.list.len());
             self.list.retain(|seen| seconds < seen.until.into());
             table::shrink(&mut self.list);
             self.due = self.list.iter().map(|seen| seen.until).min().unwrap_or(u32::MAX);

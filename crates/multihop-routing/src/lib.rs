@@ -25,6 +25,8 @@ pub mod protocol;
 mod relays;
 mod search;
 mod settings;
+#[doc(hidden)]
+pub mod steps;
 mod table;
 mod usage;
 mod watch;

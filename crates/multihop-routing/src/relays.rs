@@ -5,6 +5,8 @@ use core::cmp::Reverse;
 use core::net::Ipv4Addr;
 use core::ops::Range;
 
+use crate::steps;
+
 /// A neighbour that is willing to be a relay.
 pub(crate) struct Relay<I> {
     pub(crate) address: Ipv4Addr,
@@ -88,6 +90,7 @@ impl Election {
         addresses.dedup();
         let mut targets = Vec::with_capacity(addresses.len().next_power_of_two());
         targets.resize(addresses.len(), Target::default());
+        steps::count(edges.len());
         for edge in &mut edges {
             let target = addresses.binary_search(edge).expect("every edge ends at a target");
             targets[target].providers += 1;
@@ -112,6 +115,7 @@ impl Election {
     /// The next candidate to select: by willingness, then reachability, then degree, then the
     /// lowest address, which the RFC leaves open. `None` if all targets are covered.
     fn best(&self) -> Option<usize> {
+        steps::count(self.edges.len());
         let open = |target: &Target| target.covered < self.coverage.min(target.providers);
         let rank = |at: usize| {
             let Candidate { willingness, edges, .. } = &self.candidates[at];

@@ -6,6 +6,7 @@ use core::cmp::Reverse;
 use core::net::Ipv4Addr;
 
 use crate::addresses::Addresses;
+use crate::steps;
 
 /// A network as one node knows it.
 pub(crate) trait Graph {
@@ -96,6 +97,7 @@ impl Search {
     }
 
     fn reach(&mut self, address: Ipv4Addr, rank: Rank, last: Ipv4Addr, relays: bool) {
+        steps::count(1);
         let Ok(new) = u16::try_from(self.nodes.len()) else { return };
         if address.is_unspecified() {
             return;

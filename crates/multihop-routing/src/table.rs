@@ -5,6 +5,8 @@ use core::ops::Range;
 
 use multihop_core::Instant;
 
+use crate::steps;
+
 /// Tuples sorted by key, each with an expiry time.
 ///
 /// Stored by columns: searches read only keys.
@@ -55,6 +57,7 @@ impl<K: Copy + Ord, V> Table<K, V> {
     pub(crate) fn range_of(&self, key: K) -> Range<usize> {
         let from = self.keys.partition_point(|&other| other < key);
         let len = self.keys[from..].iter().take_while(|&&other| other == key).count();
+        steps::count(len);
         from..from + len
     }
 
@@ -97,6 +100,7 @@ impl<K: Copy + Ord, V> Table<K, V> {
 
     /// Removes the tuples in a range that `keep` rejects; returns whether there were any.
     pub(crate) fn keep_in(&mut self, range: Range<usize>, keep: impl Fn(&V, Instant) -> bool) -> bool {
+        steps::count(range.len());
         let mut kept = range.start;
         for at in range.clone() {
             if keep(&self.values[at], self.expiries[at]) {
@@ -129,6 +133,7 @@ impl<K: Copy + Ord, V> Table<K, V> {
 
 pub(crate) fn insert<T>(column: &mut Vec<T>, at: usize, item: T) {
     make_room(column, column.len() + 1);
+    steps::count(column.len() + 1 - at);
     column.insert(at, item);
 }
 
@@ -144,6 +149,7 @@ pub(crate) fn replace<T>(
     items: impl IntoIterator<Item = T, IntoIter: ExactSizeIterator>,
 ) {
     let items = items.into_iter();
+    steps::count(column.len() - range.start + items.len());
     make_room(column, column.len() - range.len() + items.len());
     column.splice(range, items);
 }

@@ -1,19 +1,22 @@
 //! Changes of the routes in use.
 
-use alloc::vec::Vec;
+use alloc::collections::BTreeMap;
 use core::net::Ipv4Addr;
 
 use multihop_core::{Duration, Instant};
 
+use crate::steps;
+
 /// Recently used destinations.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Usage {
-    list: Vec<Use>,
+    list: BTreeMap<Ipv4Addr, Use>,
+    /// Destinations that are no longer in use are looked for no earlier.
+    sweep_at: Instant,
 }
 
 #[derive(Clone, Debug)]
 struct Use {
-    destination: Ipv4Addr,
     next_hop: Ipv4Addr,
     used: Instant,
     /// The previous next hop, and when it was last used.
@@ -34,26 +37,18 @@ pub(crate) enum Turn {
 impl Usage {
     /// Records a packet to a destination.
     pub(crate) fn note(&mut self, now: Instant, destination: Ipv4Addr, next_hop: Ipv4Addr) -> Turn {
-        let at = match self.list.binary_search_by_key(&destination, |usage| usage.destination) {
-            Ok(at) => at,
-            Err(_) => {
-                self.list.retain(|usage| now.saturating_since(usage.used) < LATELY);
-                let at = self.list.partition_point(|usage| usage.destination < destination);
-                self.list.insert(at, Use { destination, next_hop, used: now, before: None });
-                at
-            }
-        };
-        let usage = &mut self.list[at];
+        self.sweep(now);
+        let new = Use { next_hop, used: now, before: None };
+        let usage = self.list.entry(destination).or_insert_with(|| new.clone());
         let idle = now.saturating_since(usage.used) >= LATELY;
+        if idle {
+            *usage = new;
+        }
         usage.used = now;
         if usage.next_hop == next_hop {
             return Turn::Same;
         }
         let left = core::mem::replace(&mut usage.next_hop, next_hop);
-        if idle {
-            usage.before = None;
-            return Turn::Same;
-        }
         match usage.before.replace((left, now)) {
             Some((before, since)) if before == next_hop && now.saturating_since(since) <= LATELY => {
                 Turn::Back
@@ -61,10 +56,20 @@ impl Usage {
             _ => Turn::Other,
         }
     }
+
+    /// Forgets destinations that are no longer in use, now and then.
+    fn sweep(&mut self, now: Instant) {
+        if now >= self.sweep_at {
+            steps::count(self.list.len());
+            self.list.retain(|_, usage| now.saturating_since(usage.used) < LATELY);
+            self.sweep_at = now + SWEEP_INTERVAL;
+        }
+    }
 }
 
 /// Within this time A-B-A is an oscillation. After it, a route is no longer in use.
 pub(crate) const LATELY: Duration = Duration::from_secs(10);
+const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 
 #[cfg(test)]
 mod tests {

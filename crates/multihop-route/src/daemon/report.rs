@@ -49,7 +49,8 @@ impl Daemon {
         let interfaces = self.router.config().interfaces.iter().map(|name| self.interface(name)).collect();
         let routes: BTreeMap<_, _> = routes.collect();
         let heard: Vec<_> = self.router.heard(now).collect();
-        let (datagrams, main_address) = (self.router.counters(), self.router.main());
+        let (mut datagrams, main_address) = (self.router.counters(), self.router.main());
+        datagrams.too_frequent = self.load.inbox.dropped();
         let (protocol, seconds) = (self.router.config().protocol, self.router.age(now).as_secs_f64());
         let on_demand = self.router.on_demand();
         let mut messages = match on_demand {

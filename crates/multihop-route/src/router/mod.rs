@@ -17,6 +17,7 @@ use multihop_core::{Duration, Instant, Machine, Rng, earliest};
 use multihop_routing::{aodv, olsr};
 use serde::Serialize;
 
+use crate::budget::before;
 use crate::config::{Config, Routing};
 use crate::prefix::Prefix;
 use names::Names;
@@ -156,6 +157,10 @@ pub struct Counters {
     pub too_many: u64,
     /// For this host alone, from an address from which nothing has come for all neighbours.
     pub strangers: u64,
+    /// From a neighbour that sent more than there was time for.
+    pub too_frequent: u64,
+    /// With messages that were no longer valid when there was time for them.
+    pub outdated: u64,
     /// Routes that were left out because they lead outside of the allowed networks, or to no host.
     pub left_out: u64,
 }
@@ -281,21 +286,43 @@ impl Router {
 
     /// A datagram has arrived.
     pub fn receive(&mut self, now: Instant, arrival: Arrival, bytes: &[u8]) {
+        if self.admits(now, arrival, bytes) {
+            self.process(now, arrival, bytes);
+        }
+    }
+
+    /// Whether a datagram is worth any time: it comes from a host that may be a neighbour and, if packets are signed, has a
+    /// signature of the key that was not used before. Costs little, whatever the datagram says.
+    pub fn admits(&mut self, now: Instant, arrival: Arrival, bytes: &[u8]) -> bool {
         let from = arrival.from;
         if self.ports.iter().any(|port| port.address == from) {
-            return;
+            return false;
         }
         if !self.config.neighbors.is_empty() && !self.config.neighbors.contains(&from) {
-            return self.refuse(now, from, Reason::NotAllowed);
+            self.refuse(now, from, Reason::NotAllowed);
+            return false;
         }
-        match self.config.routing {
-            Routing::Olsr(_) if !arrival.to_all => {}
-            Routing::Olsr(_) => match from {
-                IpAddr::V4(from) => self.receive_olsr(now, arrival, from, bytes),
-                IpAddr::V6(from) => self.receive_olsr(now, arrival, from, bytes),
-            },
-            Routing::Aodv(_) => self.receive_aodv(now, arrival, bytes),
+        match (&self.config.routing, from) {
+            (Routing::Olsr(_), _) if !arrival.to_all => false,
+            (Routing::Olsr(_), IpAddr::V4(from)) => self.is_genuine(now, arrival.interface, from, bytes),
+            (Routing::Olsr(_), IpAddr::V6(from)) => self.is_genuine(now, arrival.interface, from, bytes),
+            (Routing::Aodv(_), _) => true,
         }
+    }
+
+    /// Processes a datagram that [is admitted](Self::admits). What it says is valid from its arrival on.
+    pub fn process(&mut self, now: Instant, arrival: Arrival, bytes: &[u8]) {
+        match (&self.config.routing, arrival.from) {
+            (Routing::Olsr(_), IpAddr::V4(from)) => self.receive_olsr(now, arrival, from, bytes),
+            (Routing::Olsr(_), IpAddr::V6(from)) => self.receive_olsr(now, arrival, from, bytes),
+            (Routing::Aodv(_), _) => self.receive_aodv(now, arrival, bytes),
+        }
+    }
+
+    /// Whether an address belongs to a neighbour that was heard over this interface.
+    pub fn is_neighbour(&self, interface: u32, address: IpAddr) -> bool {
+        let name = self.names.find(address);
+        name.is_some_and(|name| self.neighbours.interface(name) == Some(interface))
     }
 
     /// Whether a datagram is used, by what the neighbours say of its sender; counts those that are not.
@@ -322,7 +349,8 @@ impl Router {
     }
 
     fn receive_aodv(&mut self, now: Instant, arrival: Arrival, bytes: &[u8]) {
-        let Arrival { interface, to_all, ttl, .. } = arrival;
+        let Arrival { interface, to_all, ttl, ago, .. } = arrival;
+        let arrived = before(now, ago);
         let Some(from) = self.names.find(arrival.from) else { return };
         let sound = on_demand::parse(bytes).filter(|_| Prefix::host(from).is_routable());
         let Some(message) = sound else {
@@ -333,13 +361,17 @@ impl Router {
             self.counters.strangers += 1;
             return;
         }
-        let known = self.neighbours.hear(now, interface, from, None, None);
+        if self.aodv().is_some_and(|aodv| aodv.agent.validity(&message) <= ago) {
+            self.counters.outdated += 1;
+            return;
+        }
+        let known = self.neighbours.hear(arrived, interface, from, None, None);
         if !self.is_used(now, known, arrival.from) {
             return;
         }
         self.counters.received += 1;
         if let Some(aodv) = self.aodv() {
-            aodv.receive(now, from, ttl, message);
+            aodv.receive(now, arrived, from, ttl, &message);
         }
     }
 
@@ -548,3 +580,5 @@ mod delay_tests;
 mod on_demand_tests;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod work_tests;

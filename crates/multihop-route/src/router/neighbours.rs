@@ -104,7 +104,7 @@ impl Neighbours {
                     Some(before) => before.take(sequence),
                     None => Received::first(sequence),
                 });
-                *known = Neighbour { interface, main, heard: now, received };
+                *known = Neighbour { interface, main, heard: now.max(known.heard), received };
                 Known::Yes
             }
             None if is_full => Known::TooMany,

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
-use multihop_core::{Duration, Instant, Machine as _};
+use multihop_core::{Instant, Machine as _};
 use multihop_routing::agent::{Input, NO_FLOW, Output, Routable, Ticket};
 use multihop_routing::aodv::{Agent, RouteState};
 use multihop_routing::message::Message as RoutingMessage;
@@ -52,8 +52,6 @@ pub struct OnDemandCounts {
     pub dropped: u64,
     /// Neighbours that the kernel reported as unreachable.
     pub failed_neighbours: u64,
-    /// Messages from neighbours that sent too many.
-    pub too_frequent: u64,
 }
 
 /// An AODV agent, and the packets that it was asked about.
@@ -66,7 +64,6 @@ pub(super) struct OnDemand {
     /// What happened to packets: the next hop of those that leave.
     ends: Vec<(Option<Ipv4Addr>, Vec<u8>)>,
     messages: Vec<Outgoing>,
-    rates: Rates,
 }
 
 /// A message that leaves.
@@ -87,23 +84,19 @@ impl OnDemand {
             next_ticket: 0,
             ends: Vec::new(),
             messages: Vec::new(),
-            rates: Rates::default(),
         }
     }
 
-    /// A neighbour's message. Refused if there is no room for what it tells.
-    pub(super) fn receive(&mut self, now: Instant, from: Ipv4Addr, ttl: u8, message: Message) {
-        if !self.rates.allow(now, from) {
-            self.counts.too_frequent += 1;
-            return;
-        }
-        if self.agent.destinations() >= MOST_DESTINATIONS {
-            self.agent.forget();
-        }
-        if self.agent.destinations() >= MOST_DESTINATIONS && !matches!(message, Message::Error(_)) {
-            return;
-        }
-        self.agent.handle(now, Input::Message { from, ttl, message: RoutingMessage::Aodv(message) });
+    /// A neighbour's message, which arrived at `arrived`.
+    pub(super) fn receive(
+        &mut self,
+        now: Instant,
+        arrived: Instant,
+        from: Ipv4Addr,
+        ttl: u8,
+        message: &Message,
+    ) {
+        self.agent.receive_late(now, arrived, from, ttl, message);
         self.drain(now);
     }
 
@@ -251,37 +244,6 @@ pub(super) fn ends(packet: &[u8]) -> Option<Ends> {
     (version == 4 && Prefix::host(destination).is_routable()).then_some((source, destination))
 }
 
-/// How many messages each neighbour has sent in this second. The agent remembers each request for some seconds, and
-/// looks through all that it remembers.
-#[derive(Debug, Default)]
-struct Rates {
-    second: u64,
-    counts: BTreeMap<Ipv4Addr, u32>,
-    all: u32,
-}
-
-impl Rates {
-    fn allow(&mut self, now: Instant, from: Ipv4Addr) -> bool {
-        let second = now.as_nanos() / Duration::from_secs(1).as_nanos();
-        if second != self.second {
-            *self = Self { second, ..Self::default() };
-        }
-        let count = self.counts.entry(from).or_default();
-        let allowed = *count < MOST_OF_ONE && self.all < MOST_OF_ALL;
-        if allowed {
-            *count += 1;
-            self.all += 1;
-        }
-        allowed
-    }
-}
-
-/// Messages in a second from one neighbour: ten times what a node sends by the RFC's limits.
-const MOST_OF_ONE: u32 = 200;
-/// The same from all neighbours.
-const MOST_OF_ALL: u32 = 2_000;
-/// Destinations that the agent remembers.
-const MOST_DESTINATIONS: usize = 8_192;
 /// Packets that wait for routes; each search has one at least.
 const MOST_HELD: usize = 256;
 /// A day, ms.

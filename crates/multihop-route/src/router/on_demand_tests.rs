@@ -316,20 +316,23 @@ fn a_flood_of_requests_fills_neither_memory_nor_tables() {
     let arrival =
         Arrival { interface: 0, from: address(1, 2).into(), to_all: true, ttl: 9, ago: Duration::ZERO };
     let mut sent = 0;
-    for _ in 0..50 {
-        for _ in 0..1_000 {
+    for second in 0..20 {
+        for _ in 0..500 {
             sent += 1;
             let now = net.now;
             net.routers[0].receive(now, arrival, &request(sent));
         }
+        assert!(net.routers[0].aodv().unwrap().agent.destinations() <= 8_192, "in second {second}");
         net.now += Duration::from_secs(1);
         net.settle(0);
     }
-    assert!(net.counts(0).too_frequent > 35_000, "{:?}", net.counts(0));
     let now = net.now;
-    assert!(net.routers[0].routes(now).len() < 2_500, "what 200 requests a second leave for 5.6 s");
-    assert!(net.routers[0].aodv().unwrap().agent.destinations() <= 8_192);
-    net.run(3_000);
+    assert!(
+        net.routers[0].routes(now).len() <= 4_096,
+        "one neighbour leads to half of the destinations at most"
+    );
+    // Routes that have expired are remembered for 15 s.
+    net.run(21_000);
     net.catch(0, address(1, 1), address(3, 4));
     net.run(2_000);
     assert_eq!(net.via(0, address(3, 4)), Some(address(1, 2)), "it still finds routes");

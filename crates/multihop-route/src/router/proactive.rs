@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
-use std::sync::Arc;
 
 use multihop_core::{Instant, Machine};
-use multihop_routing::agent::{Input, Output};
+use multihop_routing::agent::Output;
 use multihop_routing::message::Message as RoutingMessage;
 use multihop_routing::olsr;
 use multihop_wire::olsr::{Body, Message, Packet};
@@ -14,6 +13,7 @@ use super::names::{Names, OfFamily};
 use super::neighbours::Neighbours;
 use super::signing::Signing;
 use super::{Agent, Arrival, Datagram, MOST_ROUTES, Path, Port, Protocol, Reason, Router, hello};
+use crate::budget::{before, take_turns};
 use crate::prefix::{Prefix, is_of_link};
 
 impl Router {
@@ -36,10 +36,17 @@ impl Router {
         {
             return self.refuse(now, from.into(), reason);
         }
+        let count = packet.messages.len();
+        packet.messages.retain(|message| message.validity.time() > ago);
+        if packet.messages.is_empty() && count > 0 {
+            self.counters.outdated += 1;
+            return;
+        }
         let main = packet.messages.iter().find(|message| matches!(message.body, Body::Hello(_)));
         let main = main.and_then(|message| self.names.mention(now, message.originator.into(), now));
         let Some(from) = self.names.mention(now, from.into(), now) else { return };
-        let known = self.neighbours.hear(now, interface, from, main, Some(packet.sequence));
+        let arrived = before(now, ago);
+        let known = self.neighbours.hear(arrived, interface, from, main, Some(packet.sequence));
         if !self.is_used(now, known, arrival.from) {
             return;
         }
@@ -54,8 +61,26 @@ impl Router {
             }
         }
         self.counters.received += 1;
-        let message = RoutingMessage::Olsr(Arc::new(packet));
-        olsr.handle(now, Input::Message { from, ttl: 1, message });
+        olsr.receive_late(now, arrived, from, &packet);
+    }
+
+    /// Whether a datagram has a signature of the key that was not used before, or needs none.
+    pub(super) fn is_genuine<A: OfFamily>(
+        &mut self,
+        now: Instant,
+        interface: u32,
+        from: A,
+        bytes: &[u8],
+    ) -> bool {
+        let Some(signing) = &self.signing else { return true };
+        let checked = match parse(from, bytes) {
+            Some(mut packet) => signing.admits(interface, from, &mut packet, bytes),
+            None => Err(Reason::Malformed),
+        };
+        if let Err(reason) = checked {
+            self.refuse(now, from.into(), reason);
+        }
+        checked.is_ok()
     }
 
     /// The datagrams to send.
@@ -146,10 +171,14 @@ impl Found<'_> {
         all
     }
 
-    /// To the main addresses of the nearest nodes.
+    /// To the main addresses of the nearest nodes. If they are too many, each neighbour leads to as many as the others, as
+    /// far as it leads to so many.
     fn paths(&mut self) -> BTreeMap<Ipv4Addr, Path> {
         let mut hosts = self.agent.routes().to_vec();
         hosts.sort_by_key(|route| route.hops);
+        if hosts.len() > MOST_ROUTES {
+            take_turns(&mut hosts, |route| route.next_hop);
+        }
         let mut paths = BTreeMap::new();
         for route in hosts.into_iter().take(MOST_ROUTES) {
             let next_hop = self.agent.choose_next_hop(self.now, route.destination).unwrap_or(route.next_hop);

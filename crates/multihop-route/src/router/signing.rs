@@ -115,6 +115,21 @@ impl Signing {
         Err(Reason::Unproven)
     }
 
+    /// Whether a packet that has arrived at an interface has a signature of the key that was not used before. Nothing is
+    /// remembered of it until it is [checked](Self::check).
+    pub(super) fn admits<A: OfFamily>(
+        &self,
+        interface: u32,
+        from: A,
+        packet: &mut Packet<A>,
+        bytes: &[u8],
+    ) -> Result<(), Reason> {
+        let signature = self.key.verify(packet, from, bytes)?;
+        let known = self.senders.get(&(interface, from.into())).and_then(|sender| sender.proved);
+        let is_used = |(index, counter)| index == signature.index && signature.counter <= counter;
+        if known.is_some_and(is_used) { Err(Reason::Replayed) } else { Ok(()) }
+    }
+
     fn has_answered(&self, now: Instant, place: (u32, IpAddr), answers: &[u64]) -> bool {
         let challenge = self.senders.get(&place).and_then(|sender| sender.challenge);
         challenge.is_some_and(|challenge| challenge.is_valid(now) && answers.contains(&challenge.nonce))

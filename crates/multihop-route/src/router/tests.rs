@@ -9,7 +9,8 @@ use multihop_wire::olsr::{
 use super::names::OfFamily as _;
 use super::*;
 use crate::prefix::Family;
-use net::{Net, ports};
+use net::Net;
+pub(super) use net::ports;
 
 mod early;
 mod ipv6;

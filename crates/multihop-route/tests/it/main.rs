@@ -4,6 +4,7 @@
 
 mod daemons;
 mod delays;
+mod floods;
 mod ipv6;
 mod network;
 mod on_demand;

@@ -196,7 +196,14 @@ impl Agent {
     }
 
     /// Returns false if the request is ignored: a duplicate, or this node's own.
-    pub(super) fn on_request(&mut self, now: Instant, from: Ipv4Addr, ttl: u8, request: Request) -> bool {
+    pub(super) fn on_request(
+        &mut self,
+        now: Instant,
+        at: Instant,
+        from: Ipv4Addr,
+        ttl: u8,
+        request: Request,
+    ) -> bool {
         let until = now + self.config.request_id_life;
         if request.originator == self.address
             || request.hop_count == u8::MAX
@@ -205,7 +212,7 @@ impl Agent {
             return false;
         }
         let request = Request { hop_count: request.hop_count + 1, ..request };
-        self.learn_reverse_route(now, from, &request);
+        self.learn_reverse_route(now, at, from, &request);
         if self.has(request.destination) {
             self.reply_as_destination(now, &request);
         } else if self.can_reply(&request) {
@@ -221,10 +228,10 @@ impl Agent {
         true
     }
 
-    fn learn_reverse_route(&mut self, now: Instant, from: Ipv4Addr, request: &Request) {
+    fn learn_reverse_route(&mut self, now: Instant, at: Instant, from: Ipv4Addr, request: &Request) {
         let hops = request.hop_count;
         let spent = self.config.reverse_life_per_hop.saturating_mul(hops.into());
-        let expires = now + self.config.reverse_route_life.saturating_sub(spent);
+        let expires = at + self.config.reverse_route_life.saturating_sub(spent);
         let sequence = request.originator_sequence;
         // RFC 3561 §6.5: a request does not shorten the lifetime of a route.
         let expires =

@@ -9,6 +9,7 @@ use multihop_wire::aodv::{Error, Message, Sequence, Unreachable};
 use super::table::Broken;
 use super::{Agent, Outgoing, Preset};
 use crate::agent::{Output, Routable};
+use crate::steps;
 
 /// Which node detected a link failure.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -45,6 +46,7 @@ impl Agent {
 
     /// Returns false if the error affects no route of this node.
     pub(super) fn on_error(&mut self, now: Instant, from: Ipv4Addr, error: &Error) -> bool {
+        steps::count(error.unreachable.len());
         let mut broken = Vec::new();
         for entry in &error.unreachable {
             if self.is_affected(from, entry) {

@@ -3,10 +3,11 @@
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
-use multihop_core::Instant;
-use multihop_wire::aodv::Sequence;
+use multihop_core::{Duration, Instant};
+use multihop_wire::aodv::{Message, Sequence};
 
 use super::Agent;
+use super::table::Table;
 
 impl Agent {
     /// Lets numbers begin where a clock says that goes on between two starts, so that other nodes do not take the
@@ -38,15 +39,62 @@ impl Agent {
         }
     }
 
+    /// Processes a message that arrived before now, such as one that waited until the host had time. Does nothing if there
+    /// is no room for the destinations that it names.
+    pub fn receive_late(
+        &mut self,
+        now: Instant,
+        arrived: Instant,
+        from: Ipv4Addr,
+        ttl: u8,
+        message: &Message,
+    ) {
+        if self.has_room(from, message) {
+            self.hear(now, arrived.min(now), from, ttl, message);
+        }
+    }
+
+    /// How long after its arrival a message still says something.
+    pub fn validity(&self, message: &Message) -> Duration {
+        match message {
+            Message::Request(_) => self.config.reverse_route_life,
+            Message::Reply(reply) if reply.originator == reply.destination => self.config.neighbour_life,
+            Message::Reply(reply) => Duration::from_millis(reply.lifetime_ms.into()),
+            Message::Error(_) | Message::ReplyAck => self.config.active_route_timeout,
+        }
+    }
+
     /// How many destinations it remembers.
     pub fn destinations(&self) -> usize {
         self.table.len()
     }
 
+    /// Whether there is room for the destinations that a message from a neighbour names. One neighbour is the next hop to
+    /// no more than half of all, and destinations that are known always have room.
+    fn has_room(&mut self, from: Ipv4Addr, message: &Message) -> bool {
+        let named = match message {
+            Message::Request(request) => request.originator,
+            Message::Reply(reply) => reply.destination,
+            Message::Error(_) | Message::ReplyAck => from,
+        };
+        let is_new = |of: Ipv4Addr| usize::from(self.table.get(of).is_none());
+        let new = is_new(from) + if named == from { 0 } else { is_new(named) };
+        if new == 0 || self.table.len() + new <= MAX_DESTINATIONS / 2 {
+            return true;
+        }
+        let has_room = |table: &Table| {
+            table.len() + new <= MAX_DESTINATIONS && table.over(from) + new <= MAX_DESTINATIONS / 2
+        };
+        if !has_room(&self.table) {
+            self.forget();
+        }
+        has_room(&self.table)
+    }
+
     /// Forgets destinations of which only the number was left, and all that it has reported.
     ///
     /// RFC 3561 forgets the numbers, too; see deviation aodv-1 for what that can cost.
-    pub fn forget(&mut self) {
+    fn forget(&mut self) {
         self.table.forget();
         self.peers = super::Peers::default();
     }
@@ -57,5 +105,7 @@ impl Agent {
     }
 }
 
+/// Destinations that a host remembers.
+const MAX_DESTINATIONS: usize = 8_192;
 /// More than a node uses in the long run; the range of 2^31 then lasts for four years.
 const NUMBERS_PER_SECOND: u64 = 16;

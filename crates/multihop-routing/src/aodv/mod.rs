@@ -116,24 +116,25 @@ impl Agent {
         self.table.iter()
     }
 
+    /// Processes a message that arrived at `at`, which is not later than `now`: routes and neighbours live from then on.
     /// Returns false if nothing has changed, as after most requests: they are duplicates.
-    fn hear(&mut self, now: Instant, from: Ipv4Addr, ttl: u8, message: &Message) -> bool {
+    fn hear(&mut self, now: Instant, at: Instant, from: Ipv4Addr, ttl: u8, message: &Message) -> bool {
         if let Message::Reply(hello) = message
             && ttl == 1
             && hello.hop_count == 0
             && hello.destination == from
         {
-            self.on_hello(now, from, hello.destination_sequence);
+            self.on_hello(now, at, from, hello.destination_sequence);
             return true;
         }
         let shows_neighbour = self.config.preset == Preset::Uu;
         if shows_neighbour {
-            self.on_neighbour(now, from);
+            self.on_neighbour(now, at, from);
         }
         let concerns_us = match message {
-            Message::Request(request) => self.on_request(now, from, ttl, *request),
+            Message::Request(request) => self.on_request(now, at, from, ttl, *request),
             Message::Reply(reply) => {
-                self.on_reply(now, from, ttl, *reply);
+                self.on_reply(now, at, from, ttl, *reply);
                 true
             }
             Message::Error(error) => self.on_error(now, from, error),
@@ -203,7 +204,7 @@ impl Machine for Agent {
 impl RoutingAgent for Agent {
     fn receive(&mut self, now: Instant, from: Ipv4Addr, ttl: u8, message: &RoutingMessage) -> bool {
         let RoutingMessage::Aodv(message) = message else { return false };
-        self.hear(now, from, ttl, message)
+        self.hear(now, now, from, ttl, message)
     }
 
     fn accounted_len(&self, message: &RoutingMessage) -> usize {

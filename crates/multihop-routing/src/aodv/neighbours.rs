@@ -43,28 +43,28 @@ impl Neighbours {
 }
 
 impl Agent {
-    pub(super) fn on_hello(&mut self, now: Instant, from: Ipv4Addr, sequence: Sequence) {
+    pub(super) fn on_hello(&mut self, now: Instant, at: Instant, from: Ipv4Addr, sequence: Sequence) {
         if self.neighbours.next_hello.is_some() {
-            self.neighbours.lost_at.insert(from, now + self.config.neighbour_life);
+            self.neighbours.lost_at.insert(from, at + self.config.neighbour_life);
         }
         // In ns-2 a HELLO creates no route.
         if self.config.preset == Preset::Uu
-            && self.table.meet(from, Some(sequence), true, now + HELLO_ROUTE_LIFE)
+            && self.table.meet(from, Some(sequence), true, at + HELLO_ROUTE_LIFE)
         {
             self.on_route(now, from);
         }
     }
 
     /// AODV-UU: any message shows that its sender is a neighbour.
-    pub(super) fn on_neighbour(&mut self, now: Instant, from: Ipv4Addr) {
+    pub(super) fn on_neighbour(&mut self, now: Instant, at: Instant, from: Ipv4Addr) {
         if let Some(lost_at) = self.neighbours.lost_at.get_mut(&from) {
-            *lost_at = now + self.config.neighbour_life;
+            *lost_at = at + self.config.neighbour_life;
         }
         // DEVIATION aodv-5: in AODV-UU the number remains incremented until a HELLO sets it.
         // Without HELLOs it would exceed the neighbour's own number, and the neighbour's requests
         // would be refused.
         let take_back = self.config.link_failure == LinkFailure::Mac;
-        if self.table.meet(from, None, take_back, now + self.config.active_route_timeout) {
+        if self.table.meet(from, None, take_back, at + self.config.active_route_timeout) {
             self.on_route(now, from);
         }
     }

@@ -50,7 +50,7 @@ impl Agent {
         }
     }
 
-    pub(super) fn on_reply(&mut self, now: Instant, from: Ipv4Addr, ttl: u8, reply: Reply) {
+    pub(super) fn on_reply(&mut self, now: Instant, at: Instant, from: Ipv4Addr, ttl: u8, reply: Reply) {
         if reply.ack_required {
             let message = Message::ReplyAck;
             self.send(now, Outgoing { to: Some(from), ttl: 1, message, forwarded: false });
@@ -59,7 +59,7 @@ impl Agent {
             return;
         }
         let hops = reply.hop_count + 1;
-        let expires = now + Duration::from_millis(reply.lifetime_ms.into());
+        let expires = at + Duration::from_millis(reply.lifetime_ms.into());
         let offer = Offer { next_hop: from, hops, sequence: reply.destination_sequence, expires };
         if !self.table.offer(reply.destination, offer) {
             return;

@@ -7,6 +7,8 @@ use core::net::Ipv4Addr;
 
 use multihop_core::Instant;
 
+use crate::steps;
+
 /// Recent requests by originator and id.
 ///
 /// Most duplicates arrive before the next new request. The search starts with the latest entry, and
@@ -37,6 +39,7 @@ impl Seen {
         let latest_first = iter::once(&self.latest).chain(self.earlier.iter().rev());
         if latest_first
             .take_while(|heard| heard.until > now)
+            .inspect(|_| steps::count(1))
             .any(|heard| heard.originator == originator && heard.id == id)
         {
             return false;

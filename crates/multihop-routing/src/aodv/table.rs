@@ -14,6 +14,8 @@ use core::net::Ipv4Addr;
 use multihop_core::{Duration, Instant};
 use multihop_wire::aodv::Sequence;
 
+use crate::steps;
+
 /// What is known about a destination.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Route {
@@ -88,8 +90,15 @@ impl Table {
         self.routes.len()
     }
 
+    /// How many entries a neighbour is the next hop of.
+    pub(super) fn over(&self, neighbour: Ipv4Addr) -> usize {
+        steps::count(self.routes.len());
+        self.routes.values().filter(|route| route.next_hop == neighbour).count()
+    }
+
     /// Removes entries of which only the number is left.
     pub(super) fn forget(&mut self) {
+        steps::count(self.routes.len());
         self.routes.retain(|_, route| route.state != RouteState::Forgotten);
     }
 
@@ -238,11 +247,13 @@ impl Table {
 
     /// Whether a standing route has the next hop `neighbour`.
     pub(super) fn uses(&self, neighbour: Ipv4Addr) -> bool {
+        steps::count(self.routes.len());
         self.routes.values().any(|route| self.leads_over(route, neighbour))
     }
 
     /// Invalidates all routes through `neighbour`.
     pub(super) fn break_link(&mut self, now: Instant, neighbour: Ipv4Addr) -> Vec<Broken> {
+        steps::count(self.routes.len());
         let over: Vec<Ipv4Addr> =
             self.iter().filter(|(_, route)| self.leads_over(route, neighbour)).map(|(to, _)| to).collect();
         over.into_iter().filter_map(|destination| self.invalidate(now, destination, None)).collect()
@@ -258,6 +269,7 @@ impl Table {
     /// Forgets old invalid routes; returns the destinations of the valid routes that have expired.
     pub(super) fn expire(&mut self, due: impl Fn(Instant) -> bool) -> Vec<Ipv4Addr> {
         let mut expired = Vec::new();
+        steps::count(self.routes.len());
         for (&destination, route) in &mut self.routes {
             if due(route.expires) {
                 match route.state {
@@ -282,6 +294,7 @@ impl Table {
     }
 
     pub(super) fn find_next_expiry(&mut self) {
+        steps::count(self.routes.len());
         let earliest = self.routes.values().map(|route| route.expires).min();
         self.next_expiry = earliest.unwrap_or(Instant::FAR_FUTURE);
     }

@@ -67,9 +67,10 @@ impl Agent {
         let main = message.originator;
         let validity = message.validity.time();
         let reported = hello.links.iter().find(|link| link.address == self.address).map(|link| link.code);
+        let until = arrival.at + validity;
         let before = self.links.get(arrival.from).map(|link| link.main);
         let is_unheard = self.links.hello(
-            now,
+            arrival.at,
             &Heard {
                 from: arrival.from,
                 main,
@@ -83,7 +84,7 @@ impl Agent {
             self.hasten_hello(now);
         }
         if let Some(report) = &hello.report {
-            self.hear_report(now, arrival.from, report, validity);
+            self.hear_report(now, arrival.from, report, until);
         }
         self.review_links(now);
         self.review_neighbour(now, main);
@@ -95,10 +96,10 @@ impl Agent {
             self.stale.routes = true;
         }
         if self.links.get(arrival.from).is_some_and(|link| link.symmetric) {
-            self.learn_two_hops(main, hello, now + validity);
+            self.learn_two_hops(main, hello, until);
         }
         if reported.is_some_and(|code| code.neighbour() == NeighbourType::Mpr) {
-            self.stale.tc |= self.selectors.put(main, (), now + validity);
+            self.stale.tc |= self.selectors.put(main, (), until);
         }
     }
 
@@ -106,9 +107,17 @@ impl Agent {
         let Self { two_hops, interfaces, address, .. } = self;
         let links = hello.links.iter().map(|link| (interfaces.main(link.address), link.code.neighbour()));
         let changed = two_hops.learn(neighbour, links.filter(|(of, _)| of != address), until);
+        if self.host.is_some() {
+            self.two_hops.limit(neighbour, MAX_NODES_OF_NEIGHBOUR, MAX_HELLOS_OF_NEIGHBOUR);
+        }
         if changed {
             self.stale.mprs = true;
             self.stale.routes = true;
         }
     }
 }
+
+/// 2-hop neighbours that a host knows through one neighbour: twice as many as one HELLO lists.
+const MAX_NODES_OF_NEIGHBOUR: usize = 1_024;
+/// HELLOs of one neighbour with different lists that a host remembers. Six are valid with the RFC's values.
+const MAX_HELLOS_OF_NEIGHBOUR: usize = 16;

@@ -14,6 +14,7 @@ use multihop_wire::olsr::{Body, Hello, Hna, Link, LinkCode, Message, Mid, Neighb
 
 use super::Agent;
 use super::gauge::micros;
+use super::room::Senders;
 use crate::agent::{NO_FLOW, Routable, Ticket};
 use crate::duplicates::Duplicates;
 use crate::table::Table;
@@ -42,12 +43,13 @@ pub struct Network {
 #[derive(Clone, Debug)]
 pub(super) struct Host {
     announced: Announced,
-    networks: Table<Network>,
+    pub(super) networks: Table<Network>,
+    pub(super) senders: Senders,
     /// Messages that were forwarded. With several interfaces, a message that came over one from a node that is not a
     /// selector is forwarded when it comes over another from one that is (RFC 3626 §3.4.1).
     forwarded: Duplicates,
-    /// Messages that there was no room for.
-    refused: u64,
+    /// Flooded messages for which there was no room.
+    pub(super) refused: u64,
 }
 
 impl Agent {
@@ -63,10 +65,20 @@ impl Agent {
         self.host = Some(Box::new(Host {
             announced: Announced::default(),
             networks: Table::new(),
+            senders: Table::new(),
             forwarded: Duplicates::default(),
             refused: 0,
         }));
         self
+    }
+
+    /// Processes a packet that arrived before now, such as one that waited until the host had time. What its messages say
+    /// is valid from the arrival on. Messages that are no longer valid are left out by the driver.
+    pub fn receive_late(&mut self, now: Instant, arrived: Instant, from: Ipv4Addr, packet: &Packet) {
+        self.expire(now);
+        self.hear(now, arrived.min(now), from, packet);
+        self.schedule_early(now);
+        self.settle(now, false);
     }
 
     /// Announces these interfaces and networks with every TC interval from now on. Only for hosts.
@@ -166,26 +178,6 @@ impl Agent {
         }
     }
 
-    /// Whether there is room for what a flooded message says.
-    pub(super) fn has_room(&mut self, message: &Message) -> bool {
-        let Some(host) = &self.host else { return true };
-        let room = match &message.body {
-            Body::Tc(tc) => {
-                let links = self.topology.values().iter().map(|tc| tc.neighbours.len());
-                links.sum::<usize>() + tc.neighbours.len() <= MOST_LINKS
-            }
-            Body::Mid(mid) => self.interfaces.keys().len() + mid.interfaces.len() <= MOST_OUTSIDE,
-            Body::Hna(hna) => host.networks.keys().len() + hna.networks.len() <= MOST_OUTSIDE,
-            Body::Costs(costs) => self.priced_links() + costs.costs.len() <= MOST_LINKS,
-            Body::Hello(_) | Body::Opaque(_) => true,
-        };
-        let room = room && self.duplicates.has_room(message.originator, MOST_NODES);
-        if let Some(host) = &mut self.host {
-            host.refused += u64::from(!room);
-        }
-        room
-    }
-
     /// Whether a message is to be forwarded as far as earlier ones decide; `is_new` if it has not come before.
     pub(super) fn may_forward(&mut self, now: Instant, message: &Message, is_new: bool) -> bool {
         match &mut self.host {
@@ -210,10 +202,3 @@ impl Agent {
         self.host.as_ref().and_then(|host| host.networks.due())
     }
 }
-
-/// Links in TCs that a host remembers, and costs of links.
-const MOST_LINKS: usize = 65_536;
-/// Interfaces in MIDs, and networks in HNA messages.
-const MOST_OUTSIDE: usize = 4_096;
-/// Originators of flooded messages that a host knows at a time.
-const MOST_NODES: usize = 8_192;

@@ -9,7 +9,7 @@ use multihop_wire::olsr::LinkCode;
 
 use super::config::{Config, Hysteresis};
 use super::hysteresis::Quality;
-use crate::table;
+use crate::{steps, table};
 
 /// Links to neighbours, sorted by address.
 #[derive(Clone, Debug)]
@@ -156,6 +156,7 @@ impl Links {
         if now < self.due {
             return None;
         }
+        steps::count(self.list.len());
         for at in 0..self.list.len() {
             let link = &mut self.list[at];
             if now >= link.expires {

@@ -49,6 +49,7 @@ mod mid;
 mod mpr;
 mod neighbours;
 mod pricing;
+mod room;
 mod routes;
 mod tc;
 mod timers;
@@ -145,6 +146,8 @@ struct Arrival {
     from: Ipv4Addr,
     /// Sequence number of the packet.
     sequence: u16,
+    /// When the packet arrived: now in a simulation, earlier at a host that was busy.
+    at: Instant,
 }
 
 impl Agent {
@@ -243,9 +246,10 @@ impl Agent {
         self.counters
     }
 
-    fn hear(&mut self, now: Instant, from: Ipv4Addr, packet: &Packet) {
-        let arrival = Arrival { from, sequence: packet.sequence };
-        self.links.packet(now, from, packet.sequence);
+    /// Processes a packet that arrived at `at`, which is not later than `now`. What it says is valid from then on.
+    fn hear(&mut self, now: Instant, at: Instant, from: Ipv4Addr, packet: &Packet) {
+        let arrival = Arrival { from, sequence: packet.sequence, at };
+        self.links.packet(at, from, packet.sequence);
         self.review_links(now);
         for message in &packet.messages {
             if message.ttl == 0 || message.originator == self.address {
@@ -253,33 +257,34 @@ impl Agent {
             }
             match &message.body {
                 Body::Hello(hello) => self.hear_hello(now, arrival, message, hello),
-                _ => self.hear_flooded(now, from, message),
+                _ => self.hear_flooded(now, arrival, message),
             }
         }
     }
 
     /// RFC 3626 §3.4: only messages from symmetric neighbours are processed or forwarded.
-    fn hear_flooded(&mut self, now: Instant, from: Ipv4Addr, message: &Message) {
-        let Some(sender) = self.links.get(from).filter(|link| link.symmetric).map(|link| link.main) else {
+    fn hear_flooded(&mut self, now: Instant, arrival: Arrival, message: &Message) {
+        let Some(sender) = self.links.get(arrival.from).filter(|link| link.symmetric).map(|link| link.main)
+        else {
             self.counters.strangers += 1;
             return;
         };
         self.duplicates.expire(now);
-        if !self.has_room(message) {
+        if !self.has_room(now, sender, message) {
             return;
         }
         let is_new =
             self.duplicates.admit(message.originator, message.sequence, now + self.config.duplicate_hold);
         if is_new {
-            self.learn(now, message);
+            self.learn(now, arrival.at, message);
         } else {
             self.counters.duplicates += 1;
         }
         self.forward(now, sender, message, is_new);
     }
 
-    fn learn(&mut self, now: Instant, message: &Message) {
-        let until = now + message.validity.time();
+    fn learn(&mut self, now: Instant, at: Instant, message: &Message) {
+        let until = at + message.validity.time();
         match &message.body {
             Body::Tc(tc) => match self.topology.learn(message.originator, tc, until) {
                 News::Outdated => self.counters.outdated += 1,
@@ -484,7 +489,7 @@ impl Machine for Agent {
         match input {
             Input::Packet(packet) => self.route_packet(now, &packet),
             Input::Message { from, message: RoutingMessage::Olsr(message), .. } => {
-                self.hear(now, from, &message);
+                self.hear(now, now, from, &message);
             }
             Input::LinkFailed { next_hop, packet, .. } | Input::Purged { next_hop, packet } => {
                 self.link_failed(now, next_hop, &packet);

@@ -6,6 +6,7 @@ use core::net::Ipv4Addr;
 use multihop_wire::olsr::Willingness;
 
 use super::links::Links;
+use crate::steps;
 use crate::table::{self, Table};
 
 /// Neighbours, sorted by main address.
@@ -54,6 +55,7 @@ impl Neighbours {
 
     /// Updates a neighbour from the state of its links (RFC 3626 §8.1 and §8.5).
     pub(super) fn review(&mut self, main: Ipv4Addr, links: &Links) -> Change {
+        steps::count(links.len());
         let mut to_it = links.iter().filter(|link| link.main == main).peekable();
         let linked = to_it.peek().is_some();
         let via = to_it.find(|link| link.symmetric).map(|link| link.address);

@@ -4,7 +4,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
-use multihop_core::{Duration, Instant};
+use multihop_core::Instant;
 use multihop_wire::olsr::{Body, Costs, Message, Report, Tc};
 
 use super::Agent;
@@ -165,11 +165,11 @@ impl Agent {
         Known { own: *own, neighbours, two_hops, topology }
     }
 
-    pub(super) fn hear_report(&mut self, now: Instant, from: Ipv4Addr, report: &Report, validity: Duration) {
+    pub(super) fn hear_report(&mut self, now: Instant, from: Ipv4Addr, report: &Report, until: Instant) {
         let own = self.address;
         if let Some(pricing) = &mut self.pricing {
             let Pricing { metric, gauges, .. } = &mut **pricing;
-            self.stale.routes |= gauges.hear(now, [from, own], report, metric, now + validity);
+            self.stale.routes |= gauges.hear(now, [from, own], report, metric, until);
         }
     }
 
@@ -195,10 +195,12 @@ impl Agent {
         }
     }
 
-    /// Links with a cost that other nodes announce.
-    pub(super) fn priced_links(&self) -> usize {
-        let prices = self.pricing.as_ref().map_or(&[][..], |pricing| pricing.prices.values());
-        prices.iter().map(|costs| costs.costs.len()).sum()
+    /// Nodes that announce costs of their links, with the number of these links.
+    pub(super) fn priced(&self) -> impl Iterator<Item = (Ipv4Addr, usize)> {
+        let prices = self.pricing.iter().map(|pricing| &pricing.prices);
+        prices.flat_map(|prices| {
+            prices.keys().iter().zip(prices.values()).map(|(of, costs)| (*of, costs.costs.len()))
+        })
     }
 
     /// The costs of the links in this node's TC.

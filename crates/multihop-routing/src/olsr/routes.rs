@@ -12,7 +12,7 @@ use super::neighbours::{Neighbour, Neighbours};
 use super::topology::Topology;
 use super::two_hops::TwoHops;
 use crate::addresses::Addresses;
-use crate::table;
+use crate::{steps, table};
 
 /// The route to a node.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -117,6 +117,7 @@ impl Found<'_> {
 
     /// Adds a route unless the destination has one already.
     fn add(&mut self, destination: Ipv4Addr, next_hop: Ipv4Addr, hops: u8) {
+        steps::count(1);
         if self.reached.insert(destination) {
             table::push(self.list, Route { destination, next_hop, hops });
         }

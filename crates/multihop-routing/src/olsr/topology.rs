@@ -7,6 +7,7 @@ use core::net::Ipv4Addr;
 use multihop_core::Instant;
 use multihop_wire::olsr::Tc;
 
+use crate::steps;
 use crate::table::Table;
 
 /// The links that TCs announce, by originator.
@@ -41,6 +42,7 @@ impl Topology {
     /// Processes a TC.
     pub(super) fn learn(&mut self, originator: Ipv4Addr, tc: &Arc<Tc>, until: Instant) -> News {
         let known = self.of(originator);
+        steps::count(known.len() + tc.neighbours.len());
         if known.iter().any(|before| newer(before.sequence, tc.sequence)) {
             return News::Outdated;
         }
@@ -74,6 +76,7 @@ impl Topology {
 
     fn sorted_ends(&self, last: Ipv4Addr) -> Vec<Ipv4Addr> {
         let mut ends: Vec<_> = self.ends(last).collect();
+        steps::count(ends.len());
         ends.sort_unstable();
         ends
     }

@@ -7,7 +7,7 @@ use core::ops::Range;
 use multihop_core::Instant;
 use multihop_wire::olsr::NeighbourType;
 
-use crate::table;
+use crate::{steps, table};
 
 /// Symmetric neighbours of symmetric neighbours.
 ///
@@ -71,6 +71,7 @@ impl TwoHops {
         // The listed nodes, at the end for now.
         let start = self.nodes.len();
         for (of, kind) in links.clone() {
+            steps::count(1);
             match (kind, self.nodes[start..].binary_search(&of)) {
                 (NeighbourType::Symmetric | NeighbourType::Mpr, Err(at)) => {
                     table::insert(&mut self.nodes, start + at, of);
@@ -98,23 +99,56 @@ impl TwoHops {
         range: Range<usize>,
         neighbour: Ipv4Addr,
         listed: &[Ipv4Addr],
-        named: impl Iterator<Item = Ipv4Addr> + Clone,
+        named: impl Iterator<Item = Ipv4Addr>,
         until: Instant,
     ) -> bool {
-        let before = self.sorted(neighbour);
-        for at in range.clone().rev() {
-            let rest = self.nodes[self.span(at..at + 1)].iter().copied();
-            let rest: Vec<_> = rest.filter(|of| !named.clone().any(|named| named == *of)).collect();
-            self.put(at..at + 1, neighbour, &rest, self.groups[at].until);
+        let mut named: Vec<_> = named.collect();
+        steps::count(named.len() + range.len() + self.span(range.clone()).len());
+        named.sort_unstable();
+        let mut groups = Vec::with_capacity(range.len() + 1);
+        let mut nodes = Vec::with_capacity(self.span(range.clone()).len() + listed.len());
+        let put = |groups: &mut Vec<Group>, nodes: &[Ipv4Addr], until| {
+            if groups.last().map_or(0, |group| group.end as usize) < nodes.len() {
+                groups.push(Group { neighbour, end: index(nodes.len()), until });
+            }
+        };
+        nodes.extend_from_slice(listed);
+        put(&mut groups, &nodes, until);
+        let mut confirmed = 0;
+        let mut lost = false;
+        for at in range.clone() {
+            for &of in &self.nodes[self.span(at..at + 1)] {
+                if named.binary_search(&of).is_err() {
+                    nodes.push(of);
+                } else if listed.binary_search(&of).is_ok() {
+                    confirmed += 1;
+                } else {
+                    lost = true;
+                }
+            }
+            put(&mut groups, &nodes, self.groups[at].until);
         }
-        self.put(range.start..range.start, neighbour, listed, until);
-        self.sorted(neighbour) != before
+        self.replace(range, groups, &nodes);
+        lost || confirmed < listed.len()
     }
 
     /// Removes a neighbour.
     pub(super) fn forget(&mut self, neighbour: Ipv4Addr) {
-        self.put(self.range_of(neighbour), neighbour, &[], Instant::ZERO);
+        self.replace(self.range_of(neighbour), Vec::new(), &[]);
         self.shrink();
+    }
+
+    /// Removes the oldest groups of a neighbour until it has no more than this many nodes, in no more than this many
+    /// groups.
+    pub(super) fn limit(&mut self, neighbour: Ipv4Addr, max_nodes: usize, max_groups: usize) {
+        let range = self.range_of(neighbour);
+        let start = self.span(range.start..range.start).start;
+        steps::count(range.len());
+        let fits = |at: &usize| self.groups[*at].end as usize - start <= max_nodes;
+        let kept = range.clone().take(max_groups).take_while(fits).count();
+        if kept < range.len() {
+            self.replace(range.start + kept..range.end, Vec::new(), &[]);
+        }
     }
 
     /// Removes expired groups; returns whether there were any.
@@ -123,26 +157,38 @@ impl TwoHops {
             return false;
         }
         let before = self.groups.len();
-        for at in (0..before).rev() {
-            let Group { neighbour, until, .. } = self.groups[at];
-            if until <= now {
-                self.put(at..at + 1, neighbour, &[], until);
+        steps::count(before + self.nodes.len());
+        let (mut kept, mut start, mut due) = (0, 0, Instant::FAR_FUTURE);
+        for at in 0..before {
+            let Group { end, until, .. } = self.groups[at];
+            let span = core::mem::replace(&mut start, end as usize)..end as usize;
+            if until > now {
+                let to = self.groups[..kept].last().map_or(0, |group| group.end as usize);
+                self.nodes.copy_within(span.clone(), to);
+                self.groups.swap(kept, at);
+                self.groups[kept].end = index(to + span.len());
+                kept += 1;
+                due = due.min(until);
             }
         }
+        self.groups.truncate(kept);
+        self.nodes.truncate(self.groups.last().map_or(0, |group| group.end as usize));
         self.shrink();
-        self.due = self.groups.iter().map(|group| group.until).min().unwrap_or(Instant::FAR_FUTURE);
-        self.groups.len() < before
+        self.due = due;
+        kept < before
     }
 
-    /// Replaces groups by one of these nodes, if there are any.
-    fn put(&mut self, range: Range<usize>, neighbour: Ipv4Addr, nodes: &[Ipv4Addr], until: Instant) {
+    /// Replaces groups by others, whose ends count from the first of these nodes.
+    fn replace(&mut self, range: Range<usize>, mut groups: Vec<Group>, nodes: &[Ipv4Addr]) {
         let span = self.span(range.clone());
-        let end = |end: usize| u32::try_from(end).expect("a HELLO has at most 16,384 of 2^32 addresses");
+        steps::count(self.groups.len() - range.end);
         for group in &mut self.groups[range.end..] {
-            group.end = end(group.end as usize - span.len() + nodes.len());
+            group.end = index(group.end as usize - span.len() + nodes.len());
         }
-        let group = Group { neighbour, end: end(span.start + nodes.len()), until };
-        table::replace(&mut self.groups, range, (!nodes.is_empty()).then_some(group));
+        for group in &mut groups {
+            group.end = index(span.start + group.end as usize);
+        }
+        table::replace(&mut self.groups, range, groups);
         table::replace(&mut self.nodes, span, nodes.iter().copied());
     }
 
@@ -151,15 +197,10 @@ impl TwoHops {
         table::shrink(&mut self.nodes);
     }
 
-    fn sorted(&self, neighbour: Ipv4Addr) -> Vec<Ipv4Addr> {
-        let mut all: Vec<_> = self.of(neighbour).collect();
-        all.sort_unstable();
-        all
-    }
-
     fn range_of(&self, neighbour: Ipv4Addr) -> Range<usize> {
         let from = self.groups.partition_point(|group| group.neighbour < neighbour);
         let len = self.groups[from..].iter().take_while(|group| group.neighbour == neighbour).count();
+        steps::count(len);
         from..from + len
     }
 
@@ -168,6 +209,11 @@ impl TwoHops {
         let begin = |at: usize| at.checked_sub(1).map_or(0, |before| self.groups[before].end as usize);
         begin(range.start)..begin(range.end)
     }
+}
+
+/// An index in the list of nodes.
+fn index(at: usize) -> u32 {
+    u32::try_from(at).expect("fewer pairs than addresses")
 }
 
 #[cfg(test)]
@@ -181,6 +227,36 @@ mod tests {
 
     fn node(n: u8) -> Ipv4Addr {
         Ipv4Addr::new(10, 0, 0, n)
+    }
+
+    fn sorted(two_hops: &TwoHops, neighbour: Ipv4Addr) -> Vec<Ipv4Addr> {
+        let mut all: Vec<_> = two_hops.of(neighbour).collect();
+        all.sort_unstable();
+        all
+    }
+
+    #[test]
+    fn a_neighbour_has_its_latest_nodes_up_to_the_limit() {
+        let mut two_hops = TwoHops::new();
+        let until = Instant::from_nanos(9);
+        let learn = |two_hops: &mut TwoHops, neighbour, nodes: &[u8]| {
+            let nodes = nodes.iter().map(|&n| (node(n), NeighbourType::Symmetric));
+            two_hops.learn(node(neighbour), nodes, until);
+        };
+        for neighbour in [1, 2, 3] {
+            for nodes in [[10, 11], [12, 13], [14, 15]] {
+                learn(&mut two_hops, neighbour, &nodes);
+            }
+        }
+        two_hops.limit(node(2), 5, 9);
+        assert_eq!(sorted(&two_hops, node(2)), [12, 13, 14, 15].map(node));
+        two_hops.limit(node(2), 9, 1);
+        assert_eq!(sorted(&two_hops, node(2)), [14, 15].map(node));
+        two_hops.limit(node(2), 9, 9);
+        for neighbour in [1, 3] {
+            assert_eq!(sorted(&two_hops, node(neighbour)).len(), 6, "others keep theirs");
+        }
+        assert_eq!(two_hops.len(), 14);
     }
 
     proptest! {
@@ -209,7 +285,7 @@ mod tests {
                 prop_assert_eq!(changed, !tuples.keys().copied().eq(before));
                 for neighbour in [1, 2].map(node) {
                     let of = tuples.keys().filter(|pair| pair.0 == neighbour).map(|pair| pair.1);
-                    prop_assert!(two_hops.sorted(neighbour).into_iter().eq(of));
+                    prop_assert_eq!(sorted(&two_hops, neighbour), of.collect::<Vec<_>>());
                 }
                 let first = tuples.values().min();
                 prop_assert!(two_hops.due() <= first.copied(), "every tuple expires on time");

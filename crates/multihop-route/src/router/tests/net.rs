@@ -96,12 +96,18 @@ impl Net {
 
 impl Router {
     /// A datagram for all neighbours has arrived.
-    pub(super) fn hear(&mut self, now: Instant, interface: u32, from: impl Into<IpAddr>, bytes: &[u8]) {
+    pub(in super::super) fn hear(
+        &mut self,
+        now: Instant,
+        interface: u32,
+        from: impl Into<IpAddr>,
+        bytes: &[u8],
+    ) {
         let arrival = Arrival { interface, from: from.into(), to_all: true, ttl: 1, ago: Duration::ZERO };
         self.receive(now, arrival, bytes);
     }
 }
 
-pub(super) fn ports<A: Into<IpAddr> + Copy>(addresses: &[A]) -> Vec<Port> {
+pub(in super::super) fn ports<A: Into<IpAddr> + Copy>(addresses: &[A]) -> Vec<Port> {
     (0..).zip(addresses).map(|(index, address)| Port::new(index, *address)).collect()
 }

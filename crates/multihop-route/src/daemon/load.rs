@@ -1,0 +1,50 @@
+//! What the daemon spends its time on, measured on the processor's clock of its thread.
+
+use multihop_core::Duration;
+use nix::time::{ClockId, clock_gettime};
+
+use crate::budget::Allowance;
+use crate::inbox::Inbox;
+
+/// The kinds of work, each with its share of the processor: together less than a third of it.
+#[derive(Debug)]
+pub(super) struct Load {
+    /// Datagrams that wait to be processed.
+    pub(super) inbox: Inbox,
+    /// Reading datagrams from the kernel, and what they need before they are queued.
+    pub(super) reading: Allowance,
+    /// What the agent does when it is due: its own messages, and what has expired.
+    pub(super) timers: Allowance,
+    /// Computing routes and changing those of the kernel.
+    pub(super) routes: Allowance,
+    /// The clock at the last measurement.
+    last: Duration,
+}
+
+impl Load {
+    pub(super) fn new() -> Self {
+        Self {
+            inbox: Inbox::default(),
+            reading: Allowance::one_in(10, MAX_SAVED),
+            timers: Allowance::one_in(20, MAX_SAVED),
+            routes: Allowance::one_in(20, MAX_SAVED),
+            last: clock(),
+        }
+    }
+
+    /// Processor time since the last measurement.
+    pub(super) fn measure(&mut self) -> Duration {
+        let now = clock();
+        let last = std::mem::replace(&mut self.last, now);
+        now.saturating_sub(last)
+    }
+}
+
+/// The processor time of this thread.
+fn clock() -> Duration {
+    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID)
+        .map_or(Duration::ZERO, |time| std::time::Duration::from(time).into())
+}
+
+/// Unused time of a share is saved this long.
+const MAX_SAVED: Duration = Duration::from_millis(200);
