@@ -5,7 +5,7 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use multihop_scenario::{Request, Scenario};
 use multihop_sim::live::{Recording, identity};
 use serde_json::json;
 
-use crate::http::{self, Asked, Connections, head};
+use crate::http::{self, Clients, Limits, Reply, Request as HttpRequest};
 use crate::page;
 
 /// A server that has an address and does not answer yet.
@@ -40,7 +40,7 @@ struct Shared {
     /// The first part of every path; who does not know it is refused.
     token: String,
     is_over: AtomicBool,
-    connections: Connections,
+    clients: Arc<Clients>,
     /// Connections that have asked for the recording.
     readers: AtomicUsize,
 }
@@ -54,8 +54,9 @@ impl LivePage {
         // The page of a file connects to nothing; this one reads the recording.
         let page = page.replacen("worker-src blob:", "worker-src blob:; connect-src 'self'", 1);
         let token = Token::generate().context("cannot make a token")?.to_string();
-        let (is_over, connections, readers) = Default::default();
-        let shared = Shared { page, recording, address, token, is_over, connections, readers };
+        let clients = Arc::new(Clients::new(Limits::default()));
+        let (is_over, readers) = Default::default();
+        let shared = Shared { page, recording, address, token, is_over, clients, readers };
         Ok(Self { listener, shared: Arc::new(shared) })
     }
 
@@ -69,8 +70,8 @@ impl LivePage {
         let Self { listener, shared } = self;
         let serving = Serving(Arc::clone(&shared));
         std::thread::spawn(move || {
-            let connections = shared.connections.clone();
-            http::serve(&listener, &connections, move |asked, stream| shared.answer(asked, stream));
+            let clients = Arc::clone(&shared.clients);
+            http::serve(&listener, &clients, move |request, reply| shared.answer(request, reply));
         });
         serving
     }
@@ -88,7 +89,7 @@ impl Serving {
     pub(crate) fn finish(self) {
         self.0.is_over.store(true, Ordering::Release);
         for _ in 0..LAST_STEPS {
-            if self.0.connections.are_over() {
+            if self.0.clients.is_empty() {
                 break;
             }
             sleep(STEP);
@@ -97,24 +98,25 @@ impl Serving {
 }
 
 impl Shared {
-    fn answer(&self, asked: &Asked, stream: &mut TcpStream) -> io::Result<()> {
-        let path = asked.path.as_deref();
+    fn answer(&self, request: &HttpRequest, reply: &mut Reply<'_>) -> io::Result<()> {
+        let path = request.path.as_deref();
         let name = path.and_then(|path| path.strip_prefix('/')?.strip_prefix(self.token.as_str()));
         match name {
             Some("/") => {
-                head(stream, "200 OK", "text/html; charset=utf-8")?;
-                stream.write_all(self.page.as_bytes())
+                reply.begin("200 OK", "text/html; charset=utf-8")?;
+                reply.write_all(self.page.as_bytes())
             }
             Some("/recording") => {
-                head(stream, "200 OK", "application/octet-stream")?;
-                self.stream(stream)
+                reply.begin("200 OK", "application/octet-stream")?;
+                self.stream(reply)
             }
-            _ => head(stream, "404 Not Found", "text/plain"),
+            _ => reply.begin("404 Not Found", "text/plain"),
         }
     }
 
     /// Sends the recording as it grows.
-    fn stream(&self, stream: &mut TcpStream) -> io::Result<()> {
+    fn stream(&self, reply: &mut Reply<'_>) -> io::Result<()> {
+        reply.set_endless();
         let mut file = File::open(&self.recording)?;
         self.readers.fetch_add(1, Ordering::AcqRel);
         let mut buffer = vec![0; 1 << 16];
@@ -124,7 +126,7 @@ impl Shared {
             match file.read(&mut buffer)? {
                 0 if is_over => return Ok(()),
                 0 => sleep(STEP),
-                length => stream.write_all(&buffer[..length])?,
+                length => reply.write_all(&buffer[..length])?,
             }
         }
     }

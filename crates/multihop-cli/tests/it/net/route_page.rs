@@ -1,7 +1,6 @@
 //! `multihop route status --page` in a network namespace. How the page works is tested in `web/test`.
 #![cfg(target_os = "linux")]
 
-use std::io::ErrorKind::ConnectionReset;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
@@ -81,21 +80,9 @@ fn the_page_of_a_daemon_shows_its_state_and_changes_nothing() {
     let (status, text) = answer(&host, address, "GET /status HTTP/1.1\r\nHost: evil.example\r\n\r\n");
     assert_eq!((&*status, &*text), ("HTTP/1.1 403 Forbidden", "open this page by its address"));
 
-    // Those who say nothing keep others out only while they are connected.
+    // Clients that send nothing are many more than the server has places for.
     let silent: Vec<_> =
-        (0..16).map(|_| host.run(|| TcpStream::connect(address)).unwrap().unwrap()).collect();
-    let mut late = host.run(|| TcpStream::connect(address)).unwrap().unwrap();
-    late.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-    let closed = late
-        .read(&mut [0; 1])
-        .or_else(|error| if error.kind() == ConnectionReset { Ok(0) } else { Err(error) });
-    assert_eq!(closed.unwrap(), 0, "closed without an answer");
+        (0..200).map(|_| host.run(|| TcpStream::connect(address)).unwrap().unwrap()).collect();
+    assert_eq!(get("/").0, "HTTP/1.1 200 OK");
     drop(silent);
-    let begun = Instant::now();
-    while host.run(|| TcpStream::connect(address)).unwrap().is_ok_and(|mut stream| {
-        let asked = write!(stream, "GET / HTTP/1.1\r\nHost: {address}\r\n\r\n");
-        asked.is_err() || !matches!(stream.read(&mut [0; 1]), Ok(1))
-    }) {
-        assert!(begun.elapsed() < Duration::from_secs(60), "never: an answer");
-    }
 }
