@@ -16,12 +16,14 @@ use std::time::Duration as WallTime;
 use anyhow::Context;
 use multihop_core::{Duration, Instant};
 use multihop_net::Token;
+use multihop_sandbox::{Needs, Sandbox};
 use multihop_scenario::{Request, Scenario};
 use multihop_sim::live::{Recording, identity};
 use serde_json::json;
 
 use crate::http::{self, Clients, Limits, Reply, Request as HttpRequest};
 use crate::page;
+use crate::terminal::note;
 
 /// A server that has an address and does not answer yet.
 pub(crate) struct LivePage {
@@ -69,10 +71,18 @@ impl LivePage {
     pub(crate) fn serve(self) -> Serving {
         let Self { listener, shared } = self;
         let serving = Serving(Arc::clone(&shared));
-        std::thread::spawn(move || {
+        let work = move || {
+            // This thread and those of its connections read the recording and nothing else.
+            let needs = Needs { read: vec![shared.recording.clone()], ..Needs::default() };
+            if let Err(error) = Sandbox::prepare(needs).and_then(|sandbox| sandbox.enter()) {
+                note(format_args!("the server of the live page keeps its rights: {error}"));
+            }
             let clients = Arc::clone(&shared.clients);
             http::serve(&listener, &clients, move |request, reply| shared.answer(request, reply));
-        });
+        };
+        if let Err(error) = std::thread::Builder::new().name(THREAD.to_owned()).spawn(work) {
+            note(format_args!("cannot serve the live page: {error}"));
+        }
         serving
     }
 }
@@ -132,6 +142,8 @@ impl Shared {
     }
 }
 
+/// The name of the thread that accepts connections.
+const THREAD: &str = "live page";
 /// Between looks at a file or flag.
 const STEP: WallTime = WallTime::from_millis(50);
 /// How many of them a page has to read the end of the recording.
@@ -205,4 +217,40 @@ impl Followed {
 /// Says where the page is.
 pub(crate) fn invite(page: &LivePage) {
     eprintln!("open {} in a browser: the run begins then", page.address());
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::fs;
+    use std::net::TcpStream;
+
+    use super::*;
+
+    #[test]
+    fn the_server_of_a_recording_reads_it_without_any_right() {
+        let (file, mut out) = Scratch::new().unwrap();
+        out.write_all(b"what has happened").unwrap();
+        out.flush().unwrap();
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let address = listener.local_addr().unwrap();
+        let clients = Arc::new(Clients::new(Limits::default()));
+        let (is_over, readers) = (AtomicBool::new(true), AtomicUsize::new(0));
+        let (page, recording, token) = (String::new(), file.path(), "token".to_owned());
+        let shared = Arc::new(Shared { page, recording, address, token, is_over, clients, readers });
+        let _serving = LivePage { listener, shared }.serve();
+        let mut stream = TcpStream::connect(address).unwrap();
+        write!(stream, "GET /token/recording HTTP/1.1\r\nHost: {address}\r\n\r\n").unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        assert!(text.ends_with("\r\n\r\nwhat has happened"), "{text}");
+        let tasks = fs::read_dir("/proc/self/task").unwrap().map(|task| task.unwrap().path());
+        let name = |task: &PathBuf| fs::read_to_string(task.join("comm")).unwrap_or_default();
+        let server = { tasks }.find(|task| name(task).trim() == THREAD).unwrap();
+        let status = fs::read_to_string(server.join("status")).unwrap();
+        for line in
+            ["CapEff:\t0000000000000000", "CapPrm:\t0000000000000000", "NoNewPrivs:\t1", "Seccomp:\t2"]
+        {
+            assert!(status.lines().any(|found| found == line), "{line}: {status}");
+        }
+    }
 }

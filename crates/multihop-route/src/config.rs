@@ -1,6 +1,7 @@
 //! What a daemon is told.
 
 use std::net::{IpAddr, Ipv6Addr};
+use std::path::PathBuf;
 
 use multihop_core::Duration;
 use multihop_routing::{aodv, olsr};
@@ -40,6 +41,10 @@ pub struct Config {
     pub forward: bool,
     /// The user as whom it goes on after its start.
     pub user: Option<String>,
+    /// Whether the daemon's thread gives up other rights, files and system calls after its start.
+    pub is_confined: bool,
+    /// Files and folders that a reload reads, if the daemon is confined. Only those of the first configuration count.
+    pub reload_from: Vec<PathBuf>,
 }
 
 impl Default for Config {
@@ -59,6 +64,8 @@ impl Default for Config {
             priority: 698,
             forward: true,
             user: None,
+            is_confined: true,
+            reload_from: Vec::new(),
         }
     }
 }

@@ -15,6 +15,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use multihop_core::{Duration, Instant, earliest};
 use multihop_netlink::{Events, Interface, interfaces};
+use multihop_sandbox::{Needs, Right, Sandbox};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -28,7 +29,6 @@ use crate::kernel::{Installed, flush};
 use crate::links::Links;
 use crate::parameters::Parameters;
 use crate::prefix::{Family, is_of_link};
-use crate::privileges;
 use crate::router::{Datagram, Fate, Port, Router};
 use crate::socket::PortSocket;
 use crate::status::Reporter;
@@ -118,7 +118,8 @@ pub type Reload<'a> = &'a mut dyn FnMut() -> Result<Config, String>;
 
 /// Finds routes, and keeps the kernel's tables as they say, until it is asked to end. Then it removes them.
 ///
-/// Works in the network namespace of this thread, and gives up the thread's other privileges.
+/// Works in the network namespace of this thread. The thread enters a sandbox ([`multihop_sandbox`]) in which it keeps
+/// CAP_NET_ADMIN, CAP_NET_BIND_SERVICE and what the daemon needs, unless the configuration says otherwise.
 pub fn run(config: Config, stop: &Stop, reload: Reload<'_>) -> Result<(), RouteError> {
     let family = config.family;
     let mut daemon = Daemon::start(config)?;
@@ -179,7 +180,8 @@ impl Daemon {
         }
         let epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let seed = getrandom::u64().map_err(io::Error::from).tried("get random bits")?;
-        let user = config.user.clone();
+        let sandbox = config.is_confined.then(|| Sandbox::prepare(needs(&config))).transpose();
+        let sandbox = sandbox.tried("prepare the sandbox")?;
         let catcher = config.routing.is_on_demand().then(Catcher::open).transpose();
         let catcher =
             catcher.tried("catch packets without a route (it takes CAP_NET_ADMIN and CAP_NET_RAW)")?;
@@ -203,7 +205,9 @@ impl Daemon {
             watched: Watched::default(),
         };
         daemon.look(Instant::ZERO)?;
-        privileges::drop_others(user.as_deref()).tried("drop privileges")?;
+        if let Some(sandbox) = sandbox {
+            sandbox.enter().tried("give up rights")?;
+        }
         Ok(daemon)
     }
 
@@ -528,6 +532,18 @@ fn end_links(router: &mut Router, now: Instant, left: &[Open]) {
         if let Err(error) = open.socket.send_last(&datagram.bytes) {
             tracing::debug!("cannot end the links over {}: {error}", open.name);
         }
+    }
+}
+
+/// What a daemon needs after its start.
+fn needs(config: &Config) -> Needs {
+    Needs {
+        rights: vec![Right::NetAdmin, Right::NetBindService],
+        user: config.user.clone(),
+        read: config.reload_from.clone(),
+        internet: true,
+        interfaces: true,
+        ..Needs::default()
     }
 }
 

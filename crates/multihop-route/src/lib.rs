@@ -14,7 +14,6 @@ mod kernel;
 mod links;
 mod parameters;
 mod prefix;
-mod privileges;
 mod router;
 mod socket;
 mod status;

@@ -95,6 +95,17 @@ pub(crate) struct RecvArgs {
     pub(crate) transfer: TransferArgs,
     #[command(flatten)]
     pub(crate) net: NetArgs,
+    #[command(flatten)]
+    pub(crate) sandbox: SandboxArgs,
+}
+
+/// Whether a command that goes on for long is confined.
+#[derive(Args, Clone, Copy)]
+pub(crate) struct SandboxArgs {
+    /// Keep all rights, files and system calls after the start: for debugging, and for transports and name services
+    /// that need more than multihop.
+    #[arg(long)]
+    pub(crate) no_sandbox: bool,
 }
 
 /// Options of both ends of a transfer.
@@ -159,6 +170,8 @@ pub(crate) struct PerfArgs {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) net: NetArgs,
+    #[command(flatten)]
+    pub(crate) sandbox: SandboxArgs,
 }
 
 /// `multihop tunnel`.
@@ -210,6 +223,8 @@ pub(crate) struct TunnelArgs {
     pub(crate) fallback_tcp: bool,
     #[command(flatten)]
     pub(crate) net: NetArgs,
+    #[command(flatten)]
+    pub(crate) sandbox: SandboxArgs,
 }
 
 impl TransferArgs {
@@ -441,6 +456,8 @@ pub(crate) struct RouteArgs {
     pub(crate) within: Vec<String>,
     #[command(flatten)]
     pub(crate) log: LogArgs,
+    #[command(flatten)]
+    pub(crate) sandbox: SandboxArgs,
 }
 
 /// What `multihop route` can be asked.

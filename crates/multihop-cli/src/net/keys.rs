@@ -20,13 +20,23 @@ pub(crate) fn keys(args: &KeysArgs) -> Result<(), CommandError> {
 impl KeyFiles {
     /// The known listeners, and their file.
     pub(super) fn known(&self) -> Result<(KnownPeers, PathBuf), CommandError> {
-        let path = path_of(self.known_peers.as_deref(), "known_peers", "--known-peers")?;
+        let path = self.known_path()?;
         Ok((KnownPeers::load(&path).map_err(anyhow::Error::from)?, path))
+    }
+
+    /// The file of the known listeners.
+    pub(super) fn known_path(&self) -> anyhow::Result<PathBuf> {
+        path_of(self.known_peers.as_deref(), "known_peers", "--known-peers")
+    }
+
+    /// The file of the callers that may connect.
+    pub(super) fn authorized_path(&self) -> anyhow::Result<PathBuf> {
+        path_of(self.authorized_keys.as_deref(), "authorized_keys", "--authorized-keys")
     }
 
     /// The callers that may connect, and their file.
     pub(super) fn authorized(&self) -> Result<(AuthorizedKeys, PathBuf), CommandError> {
-        let path = path_of(self.authorized_keys.as_deref(), "authorized_keys", "--authorized-keys")?;
+        let path = self.authorized_path()?;
         Ok((AuthorizedKeys::load(&path).map_err(anyhow::Error::from)?, path))
     }
 }

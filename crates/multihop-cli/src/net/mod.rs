@@ -1,6 +1,7 @@
 //! The commands for real networks.
 
 pub(crate) mod args;
+mod confinement;
 mod keygen;
 mod keys;
 mod log;
@@ -31,6 +32,7 @@ use signal_hook::consts::SIGTERM;
 use tokio::runtime::Builder;
 
 use args::{LogArgs, NetArgs};
+use confinement::Confinement;
 pub(crate) use keygen::keygen;
 pub(crate) use keys::keys;
 pub(crate) use perf::perf;
@@ -61,12 +63,15 @@ enum Kind {
 /// Runs a command until it ends or a signal ends it.
 fn run(
     kind: Kind,
+    confinement: &Confinement,
     verbosity: Verbosity,
     args: &LogArgs,
     work: impl Future<Output = Result<(), CommandError>>,
 ) -> Result<(), CommandError> {
     log::log(verbosity, args);
-    let runtime = Builder::new_multi_thread().worker_threads(WORKERS).enable_all().build();
+    let mut runtime = Builder::new_multi_thread();
+    confinement.confine_threads(&mut runtime);
+    let runtime = runtime.worker_threads(WORKERS).enable_all().build();
     let runtime = runtime.context("cannot start the runtime")?;
     let result = runtime.block_on(async {
         let ended = signals::ending()?;

@@ -7,10 +7,12 @@ use std::time::Duration;
 use anyhow::Context;
 use multihop_net::perf::{self, Amount, Direction, EndTotals, FlowOutcome, FlowSample, Plan, Sample};
 use multihop_net::{Config, Security, TpaStream, dial};
+use multihop_sandbox::Needs;
 use multihop_scenario::Extensions;
 use serde_json::{Value, json};
 
 use super::args::{PERF, PerfArgs};
+use super::confinement::{Confinement, folders_of_keys};
 use super::{Kind, advise, commands, listen, print, run, settings, signals};
 use crate::terminal::Verbosity;
 use crate::{CommandError, output};
@@ -22,21 +24,26 @@ pub(crate) fn perf(
     extensions: &Extensions,
 ) -> Result<(), CommandError> {
     match (&args.listen, &args.server) {
-        (Some(address), _) => run(Kind::Service, verbosity, &args.net.log, async {
-            let (listener, token) = listen(address, &args.net, &[], extensions).await?;
-            if !verbosity.quiet {
-                let perf = |host: &str, secret: &str| format!("multihop perf {host} {secret}");
-                advise(commands((listener.local_addr(), PERF), &args.net, token.as_ref(), perf), print)?;
-            }
-            let work = async {
-                Ok(perf::serve(&listener, served).await.context("cannot accept connections any more")?)
-            };
-            signals::serving(&listener, &args.net, &[], extensions, work).await
-        }),
+        (Some(address), _) => {
+            let needs = Needs { internet: true, read: folders_of_keys(&args.net), ..Needs::default() };
+            let confinement = Confinement::new(args.sandbox, needs)?;
+            run(Kind::Service, &confinement, verbosity, &args.net.log, async {
+                let (listener, token) = listen(address, &args.net, &[], extensions).await?;
+                confinement.enter()?;
+                if !verbosity.quiet {
+                    let perf = |host: &str, secret: &str| format!("multihop perf {host} {secret}");
+                    advise(commands((listener.local_addr(), PERF), &args.net, token.as_ref(), perf), print)?;
+                }
+                let work = async {
+                    Ok(perf::serve(&listener, served).await.context("cannot accept connections any more")?)
+                };
+                signals::serving(&listener, &args.net, &[], extensions, work).await
+            })
+        }
         (None, Some(server)) => {
             let config = settings::connecting(&args.net, &[], extensions)?;
             let plan = plan(args);
-            run(Kind::Task, verbosity, &args.net.log, async {
+            run(Kind::Task, &Confinement::none(), verbosity, &args.net.log, async {
                 let mut streams = Vec::new();
                 for _ in plan.connections() {
                     let stream = dial(server, &config).await;

@@ -10,10 +10,12 @@ use anyhow::Context;
 use multihop_net::code::{Code, redeem};
 use multihop_net::files::{self, Options, Served, Target, Watcher};
 use multihop_net::{TpaListener, TpaStream};
+use multihop_sandbox::Needs;
 use multihop_scenario::Extensions;
 use serde_json::json;
 
 use super::args::{FILES, RecvArgs};
+use super::confinement::{Confinement, folders_of_keys};
 use super::meter::{Form, Meter, ended, event, failed, members, sentence};
 use super::{Kind, advise, announce, commands, open, print, run, settings, signals};
 use crate::bars::bars;
@@ -42,7 +44,8 @@ pub(crate) fn recv(
     // Files of a batch are open at the same time.
     multihop_net::tunnel::raise_limit_of_descriptors();
     let kind = if code.is_none() && !args.once && !into_stream { Kind::Service } else { Kind::Task };
-    run(kind, verbosity, &args.net.log, async {
+    let confinement = Confinement::new(args.sandbox, needs(args, into_stream, code.is_some()))?;
+    run(kind, &confinement, verbosity, &args.net.log, async {
         let say = |line: String| {
             if into_stream {
                 eprintln!("{line}");
@@ -51,12 +54,14 @@ pub(crate) fn recv(
             print(line)
         };
         if let Some(code) = code {
+            confinement.enter()?;
             let config = settings::with_code(&args.net, &args.transfer.usual(), extensions)?;
             let stream = redeem(&code, args.at.as_ref(), config).await.context("cannot fetch by this code");
             let stream = stream.inspect_err(|error| failed(&args.transfer, "", error))?;
             return one(args, verbosity, stream).await;
         }
         let (listener, token) = open(&args.listen, &args.net, &args.transfer.usual(), extensions).await?;
+        confinement.enter()?;
         let at = (listener.local_addr(), FILES);
         let send = |host: &str, secret: &str| format!("multihop send PATH... {host} {secret}");
         let commands = commands(at, &args.net, token.as_ref(), send);
@@ -79,6 +84,17 @@ pub(crate) fn recv(
         };
         signals::serving(&listener, &args.net, &args.transfer.usual(), extensions, work).await
     })
+}
+
+/// What a receiver needs once it listens; one with a code also looks for the sender.
+fn needs(args: &RecvArgs, into_stream: bool, has_code: bool) -> Needs {
+    Needs {
+        internet: true,
+        read: folders_of_keys(&args.net),
+        write: if into_stream { Vec::new() } else { vec![args.to.clone()] },
+        names: has_code,
+        ..Needs::default()
+    }
 }
 
 async fn folder(args: &RecvArgs, verbosity: Verbosity, listener: &TpaListener) -> Result<(), CommandError> {

@@ -8,6 +8,7 @@ use multihop_route::{Config, Family, Key, RouteError, Routing, Stop, flush, run,
 use multihop_scenario::{RouterProtocol, RouterSettings, Source};
 
 use super::args::{RouteArgs, RouteQuestion};
+use super::confinement::folder_of;
 use super::{log, problem, route_page, route_status};
 use crate::terminal::{self, Verbosity, note};
 use crate::{CommandError, output};
@@ -26,7 +27,8 @@ pub(crate) fn route(args: &RouteArgs, verbosity: Verbosity) -> Result<(), Comman
         }
         None => {}
     }
-    let config = config(args)?;
+    let mut config = config(args)?;
+    config.is_confined = !args.sandbox.no_sandbox;
     if config.interfaces.is_empty() {
         let problem =
             "no interface: name at least one, such as wlan0, or give a configuration with interfaces";
@@ -71,7 +73,9 @@ fn config(args: &RouteArgs) -> Result<Config, CommandError> {
     let key = args.key.iter().map(|path| ("key".to_owned(), format!("{path:?}")));
     let ipv6 = args.ipv6.then(|| ("ipv6".to_owned(), "true".to_owned()));
     let overrides: Vec<_> = args.set.iter().cloned().chain(lists).chain(key).chain(ipv6).collect();
-    of_settings(RouterSettings::load(&source, &overrides)?)
+    let mut config = of_settings(RouterSettings::load(&source, &overrides)?)?;
+    config.reload_from.extend(args.config.as_deref().map(folder_of));
+    Ok(config)
 }
 
 /// Checks a configuration as the daemon does at its start; returns what it describes.
@@ -81,6 +85,7 @@ pub(crate) fn check(source: &Source) -> Result<String, CommandError> {
 }
 
 fn of_settings(settings: RouterSettings) -> Result<Config, CommandError> {
+    let reload_from = settings.key.iter().map(|path| folder_of(path.as_ref())).collect();
     let key = settings.key.as_ref().map(|path| SharedKey::load(path.as_ref())).transpose();
     let key = key.context("cannot read the key (multihop keygen --shared creates one)")?;
     let family = family(settings.ipv6);
@@ -104,6 +109,8 @@ fn of_settings(settings: RouterSettings) -> Result<Config, CommandError> {
         priority: settings.priority,
         forward: settings.forward,
         user: settings.user,
+        is_confined: true,
+        reload_from,
     })
 }
 

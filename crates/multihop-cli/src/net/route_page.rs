@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use multihop_route::{Family, status};
+use multihop_sandbox::{Needs, Sandbox};
 
 use super::route::no_daemon;
 use crate::http::{self, Clients, Limits, Reply, Request};
@@ -26,6 +27,8 @@ pub(crate) fn serve(address: SocketAddr, family: Family) -> anyhow::Result<()> {
         TcpListener::bind(address).with_context(|| format!("cannot serve the page at {address}"))?;
     let address = listener.local_addr().with_context(|| format!("cannot serve the page at {address}"))?;
     output::line(format_args!("open http://{address}/ in a browser; Ctrl-C ends the page"))?;
+    let sandbox = Sandbox::prepare(Needs { abstract_sockets: true, ..Needs::default() });
+    sandbox.and_then(|sandbox| sandbox.enter()).context("cannot give up rights")?;
     let clients = Arc::new(Clients::new(Limits::default()));
     http::serve(&listener, &clients, move |request, reply| answer(request, reply, family));
     Ok(())

@@ -15,6 +15,7 @@ use serde_json::json;
 use tokio::time::timeout;
 
 use super::args::{CODES, SendArgs, files_at};
+use super::confinement::Confinement;
 use super::meter::{Form, Meter, ended, event, failed};
 use super::{Kind, first, host, run, settings};
 use crate::bars::bars;
@@ -40,7 +41,7 @@ pub(crate) fn send(
         return Err(CommandError::Usage(format!("nothing to send: pass PATH before the host {to}")));
     }
     let config = settings::connecting(&args.net, &args.transfer.usual(), extensions)?;
-    run(Kind::Task, verbosity, &args.net.log, async {
+    run(Kind::Task, &Confinement::none(), verbosity, &args.net.log, async {
         let sources = sources(args, paths).map_err(anyhow::Error::from)?;
         let left_out = sources.left_out();
         let stream = connect(args, &to, &config).await;
@@ -63,7 +64,7 @@ fn with_code(args: &SendArgs, verbosity: Verbosity, extensions: &Extensions) -> 
         return Err(CommandError::Usage(text));
     }
     let config = settings::with_code(&args.net, &args.transfer.usual(), extensions)?;
-    run(Kind::Task, verbosity, &args.net.log, async {
+    run(Kind::Task, &Confinement::none(), verbosity, &args.net.log, async {
         let first = sources(args, paths).map_err(anyhow::Error::from)?;
         let (left_out, mut first) = (first.left_out(), Some(first));
         let offer = open(args, config).await?;

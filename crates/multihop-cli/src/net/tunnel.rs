@@ -1,17 +1,22 @@
 //! `multihop tunnel`.
 
 use std::fmt::Arguments;
+use std::fs::File;
 use std::io;
 use std::net::SocketAddr;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context;
 use multihop_net::tunnel::{self, Dialer, Gateway, Gateways, Interface};
+use multihop_sandbox::{Needs, Right};
 use multihop_scenario::Extensions;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use super::args::{TUNNEL, TunnelArgs};
+use super::args::{KeyFiles, NetArgs, TUNNEL, TunnelArgs};
+use super::confinement::{Confinement, folder_of, folders_of_keys};
 use super::{Kind, advise, commands, first, listen, print, run, settings, signals};
 use crate::terminal::{Verbosity, note};
 use crate::{CommandError, output};
@@ -23,13 +28,18 @@ pub(crate) fn tunnel(
     extensions: &Extensions,
 ) -> Result<(), CommandError> {
     let Some(address) = &args.listen else { return near(args, verbosity, extensions) };
-    run(Kind::Service, verbosity, &args.net.log, async {
+    // A connection to a target is marked, so that the firewall does not redirect it once more.
+    let rights = vec![Right::Marks];
+    let needs = Needs { rights, read: folders_of_keys(&args.net), ..needs() };
+    let confinement = Confinement::new(args.sandbox, needs)?;
+    run(Kind::Service, &confinement, verbosity, &args.net.log, async {
         let (listener, token) = listen(address, &args.net, &usual(), extensions).await?;
         let at = (listener.local_addr(), TUNNEL);
         let near = |host: &str, secret: &str| near_end(args, host, secret);
         // Before there is an interface, whose address cannot be the gateway's.
         let commands = commands(at, &args.net, token.as_ref(), near);
         let interface = interface(args, verbosity, "this gateway")?;
+        confinement.enter()?;
         if !verbosity.quiet {
             advise(commands, print)?;
         }
@@ -43,15 +53,38 @@ pub(crate) fn tunnel(
 
 fn near(args: &TunnelArgs, verbosity: Verbosity, extensions: &Extensions) -> Result<(), CommandError> {
     let config = settings::connecting(&args.net, &usual(), extensions)?;
-    run(Kind::Service, verbosity, &args.net.log, async {
+    let rights = if args.fallback_tcp { vec![Right::Marks] } else { Vec::new() };
+    let needs = Needs { rights, write: written_keys(args), ..needs() };
+    let confinement = Confinement::new(args.sandbox, needs)?;
+    run(Kind::Service, &confinement, verbosity, &args.net.log, async {
         let (gateways, via) = far_ends(args).await?;
         if args.fallback_tcp {
             note(format_args!("--fallback-tcp: connections are unprotected if {via} does not answer"));
         }
         tunnel::raise_limit_of_descriptors();
         let dialer = Dialer::new(gateways, config, args.fallback_tcp);
-        Ok(enter(args, verbosity, dialer, &via).await?)
+        Ok(enter(args, verbosity, dialer, &via, &confinement).await?)
     })
+}
+
+/// What both ends of a tunnel need.
+fn needs() -> Needs {
+    Needs { internet: true, tcp: true, names: true, ..Needs::default() }
+}
+
+/// The file of known listeners, to which the near end adds a gateway at first contact. A sandbox can only name a file that
+/// exists.
+fn written_keys(args: &TunnelArgs) -> Vec<PathBuf> {
+    let NetArgs { known_peers, strict, .. } = &args.net;
+    if args.net.key.is_none() || args.net.peer.is_some() || *strict {
+        return Vec::new();
+    }
+    let files = KeyFiles { known_peers: known_peers.clone(), authorized_keys: None };
+    let Ok(path) = files.known_path() else { return Vec::new() };
+    // If that fails, the first contact fails with the reason.
+    let _ = std::fs::create_dir_all(folder_of(&path));
+    let _ = File::options().create(true).append(true).mode(0o600).open(&path);
+    vec![path]
 }
 
 /// The gateways, and how they are called in messages.
@@ -95,6 +128,7 @@ async fn enter(
     verbosity: Verbosity,
     dialer: Arc<Dialer>,
     via: &str,
+    confinement: &Confinement,
 ) -> anyhow::Result<()> {
     let mut entrances: JoinSet<io::Result<()>> = JoinSet::new();
     for entrance in &args.forward {
@@ -116,6 +150,7 @@ async fn enter(
     if let Some(interface) = interface(args, verbosity, via)? {
         entrances.spawn(tunnel::packets(interface, dialer));
     }
+    confinement.enter()?;
     while let Some(ended) = entrances.join_next().await {
         ended.context("a local port stopped")?.context("the tunnel ended")?;
     }

@@ -6,6 +6,8 @@ mod keys;
 mod perf;
 mod route;
 mod route_page;
+#[cfg(target_os = "linux")]
+mod sandbox;
 mod signals;
 mod tunnel;
 

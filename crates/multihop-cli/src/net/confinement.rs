@@ -1,0 +1,67 @@
+//! The sandbox of a command that goes on for long.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::Context;
+use multihop_sandbox::{Needs, Sandbox};
+use tokio::runtime::Builder;
+
+use super::args::{KeyFiles, NetArgs, SandboxArgs};
+
+/// The sandbox of a command. Threads of the runtime enter it at their start, and the main thread when all sockets and
+/// interfaces are open: only the main thread opens what takes rights.
+#[derive(Clone)]
+pub(super) struct Confinement(Option<Arc<Sandbox>>);
+
+impl Confinement {
+    /// For a command that keeps everything.
+    pub(super) const fn none() -> Self {
+        Self(None)
+    }
+
+    /// For a command with these needs.
+    pub(super) fn new(args: SandboxArgs, needs: Needs) -> anyhow::Result<Self> {
+        if args.no_sandbox {
+            return Ok(Self::none());
+        }
+        let sandbox = Sandbox::prepare(needs).context(FAILED)?;
+        Ok(Self(Some(Arc::new(sandbox))))
+    }
+
+    /// Makes all threads of a runtime enter the sandbox. A thread cannot tell whether the one that started it was inside,
+    /// so each enters, if need be once more.
+    pub(super) fn confine_threads(&self, runtime: &mut Builder) {
+        let Some(sandbox) = self.0.clone() else { return };
+        runtime.on_thread_start(move || {
+            if let Err(error) = sandbox.enter() {
+                // The main thread fails in the same way, and the command ends.
+                tracing::debug!("a thread cannot give up rights: {error}");
+            }
+        });
+    }
+
+    /// The main thread enters the sandbox.
+    pub(super) fn enter(&self) -> anyhow::Result<()> {
+        self.0.as_ref().map_or(Ok(()), |sandbox| sandbox.enter()).context(FAILED)
+    }
+}
+
+/// The folders of all keys that a listener reads, which a reload reads again. An editor replaces files, so that the
+/// folders are needed.
+pub(super) fn folders_of_keys(args: &NetArgs) -> Vec<PathBuf> {
+    let files = KeyFiles { known_peers: None, authorized_keys: args.authorized_keys.clone() };
+    let authorized = args.key.is_some().then(|| files.authorized_path().ok()).flatten();
+    let given = [&args.key, &args.shared_key].into_iter().flatten().cloned();
+    given.chain(authorized).map(|path| folder_of(&path)).collect()
+}
+
+/// The folder of a file.
+pub(super) fn folder_of(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(folder) if folder != Path::new("") => folder.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}
+
+const FAILED: &str = "cannot give up rights (--no-sandbox keeps them)";

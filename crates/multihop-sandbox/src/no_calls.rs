@@ -1,0 +1,20 @@
+//! System calls on processors for which there is no compiler of filters.
+
+use std::io;
+
+use crate::Needs;
+
+/// A filter; there is none.
+#[derive(Debug)]
+pub(crate) enum Program {}
+
+/// Returns no filters.
+pub(crate) const fn filters(_: &Needs) -> io::Result<Vec<Program>> {
+    Ok(Vec::new())
+}
+
+/// Denies nothing.
+pub(crate) fn deny(_: &[Program]) -> io::Result<()> {
+    tracing::debug!("no filter for system calls on this processor ({})", std::env::consts::ARCH);
+    Ok(())
+}
