@@ -10,6 +10,7 @@ mod route_page;
 mod sandbox;
 mod signals;
 mod tunnel;
+mod unit;
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStdout, Command, Stdio};
