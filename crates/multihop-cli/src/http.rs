@@ -163,8 +163,10 @@ mod tests {
         let answer = |request: &Request, reply: &mut Reply<'_>| {
             let path = request.path.as_deref().unwrap_or("no GET");
             reply.begin("200 OK", if path == "/page" { "text/html; charset=utf-8" } else { "text/plain" })?;
-            while path == "/long" {
-                reply.write_all(&[b'x'; 1 << 16])?;
+            if path == "/long" {
+                loop {
+                    reply.write_all(&[b'x'; 1 << 16])?;
+                }
             }
             reply.write_all(path.as_bytes())
         };

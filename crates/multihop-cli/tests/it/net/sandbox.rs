@@ -57,17 +57,13 @@ fn keeps_only(rights: u64, command: &Running) {
 fn is_root() -> bool {
     let all = Thread::of(&fs::read_to_string("/proc/self/status").unwrap()).sets;
     // CAP_SETPCAP, which drops the bounding set.
-    let is_root = all[2] & (1 << 8) != 0;
-    if !is_root {
-        println!("skipped: only root has rights to give up");
-    }
-    is_root
+    all[2] & (1 << 8) != 0
 }
 
 #[test]
 fn every_thread_of_a_listener_gives_up_all_rights() {
     if !is_root() {
-        return;
+        return println!("skipped: only root has rights to give up");
     }
     let folder = Folder::new("sandbox-listeners");
     let listen = |first: &[&str]| {
@@ -84,7 +80,7 @@ fn every_thread_of_a_listener_gives_up_all_rights() {
 #[test]
 fn every_thread_of_a_near_end_gives_up_all_rights() {
     if !is_root() {
-        return;
+        return println!("skipped: only root has rights to give up");
     }
     let folder = Folder::new("sandbox-near");
     let near = |more: &[&str]| {
@@ -100,7 +96,7 @@ fn every_thread_of_a_near_end_gives_up_all_rights() {
 #[test]
 fn a_port_below_1024_needs_no_right_afterwards() {
     if !is_root() {
-        return;
+        return println!("skipped: only root has rights to give up");
     }
     let Ok(host) = Namespace::new() else { return println!("skipped: network namespaces need root") };
     let folder = Folder::new("sandbox-port");
@@ -114,7 +110,7 @@ fn a_port_below_1024_needs_no_right_afterwards() {
 #[test]
 fn the_routing_daemon_keeps_two_rights_and_its_page_none() {
     if !is_root() {
-        return;
+        return println!("skipped: only root has rights to give up");
     }
     let Ok(host) = Namespace::new() else { return println!("skipped: network namespaces need root") };
     let folder = Folder::new("sandbox-route");
