@@ -3,8 +3,8 @@
 
     python3 tools/attack_page.py            16 and 200 clients of each kind
 
-Needs `make build` with Node, and no rights. A *silent* client connects and sends nothing; a *dripping* one sends a
-byte of its request every second; a *deaf* one asks for the page and never reads it.
+Needs `make build` with Node, and no rights. A *silent* client connects and sends nothing. A *dripping* client
+sends one byte of its request every second. A *deaf* client asks for the page and never reads it.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def server(multihop: Path) -> Iterator[int]:
 
 @contextlib.contextmanager
 def clients(port: int, kind: str, number: int) -> Iterator[None]:
-    """This many slow clients, which are replaced when the server closes them."""
+    """Keep `number` slow clients connected: replace each that the server closes."""
     done = threading.Event()
     threads = [threading.Thread(target=slow, args=(port, KINDS[kind], done)) for _ in range(number)]
     for thread in threads:
