@@ -88,8 +88,10 @@ struct meter {
 	/* One beyond the last byte that has arrived, and the longest segment. */
 	__u32 furthest;
 	__u32 mss;
-	/* Where a hole is free. */
+	/* Where a hole is free, and the hole that a packet adds. Here and not in variables, because Linux 6.1 follows each
+	 * combination of the values that a loop gives to variables, and gives up. */
 	__u32 vacant;
+	struct hole added;
 	__u32 idd_level;
 	__u32 stt_level;
 	__u32 por_level;
@@ -204,30 +206,26 @@ static __always_inline int is_after(__u32 a, __u32 b)
 	return (__s32)(a - b) > 0;
 }
 
-/* Takes the data of a packet out of a hole. Returns what remains behind the data, if it was in the middle. */
-static __always_inline struct hole hole_fill(struct hole *hole, __u32 seq, __u32 end)
+/* Takes the data of a packet out of a hole. If it was in the middle, `rest` becomes the hole behind the data. */
+static __always_inline void hole_fill(struct hole *hole, __u32 seq, __u32 end, struct hole *rest)
 {
-	struct hole rest = { 0 };
-
 	if (!is_after(end, hole->start) || !is_after(hole->end, seq))
-		return rest;
+		return;
 	if (!is_after(seq, hole->start)) {
 		hole->start = is_after(hole->end, end) ? end : hole->end;
-		return rest;
+		return;
 	}
 	if (is_after(hole->end, end)) {
-		rest.start = end;
-		rest.end = hole->end;
+		rest->start = end;
+		rest->end = hole->end;
 	}
 	hole->end = seq;
-	return rest;
 }
 
 /* Notes what has arrived. Returns whether that includes data beyond everything before. */
 static __always_inline int meter_take(struct meter *meter, const struct packet *packet)
 {
 	__u32 seq = packet->seq, end = seq + packet->length, part = packet->length / packet->segments;
-	struct hole added = { 0 };
 	int is_furthest;
 
 	if (!meter->has_last)
@@ -235,21 +233,16 @@ static __always_inline int meter_take(struct meter *meter, const struct packet *
 	if (part > meter->mss)
 		meter->mss = part;
 	is_furthest = is_after(end, meter->furthest);
-	if (is_after(seq, meter->furthest)) {
-		added.start = meter->furthest;
-		added.end = seq;
-	}
+	meter->added.start = is_after(seq, meter->furthest) ? meter->furthest : seq;
+	meter->added.end = seq;
 	meter->vacant = HOLES;
 	for (__u32 i = 0; i < HOLES; i++) {
-		struct hole rest = hole_fill(&meter->holes[i], seq, end);
-
-		if (rest.start != rest.end)
-			added = rest;
+		hole_fill(&meter->holes[i], seq, end, &meter->added);
 		if (meter->holes[i].start == meter->holes[i].end)
 			meter->vacant = i;
 	}
 	if (meter->vacant < HOLES)
-		meter->holes[meter->vacant & (HOLES - 1)] = added;
+		meter->holes[meter->vacant & (HOLES - 1)] = meter->added;
 	if (is_furthest)
 		meter->furthest = end;
 	return is_furthest;

@@ -14,7 +14,7 @@ pub enum TcpError {
     NoBtf(PathBuf),
     /// The kernel takes no congestion controls by eBPF.
     #[error(
-        "this kernel takes no congestion controls by eBPF: Linux 6.4 or later with CONFIG_BPF_JIT is needed"
+        "this kernel takes no congestion controls by eBPF: Linux 6.1 or later with CONFIG_BPF_JIT is needed"
     )]
     NoStructOps,
     /// These capabilities are missing.

@@ -53,7 +53,6 @@ pub(super) struct Scratch(Cgroup);
 
 impl Scratch {
     pub(super) fn new() -> Result<Self, TcpError> {
-        sweep();
         Cgroup::child().map(Self)
     }
 

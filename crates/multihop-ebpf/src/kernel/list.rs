@@ -5,12 +5,12 @@ use std::io::Read;
 use std::os::fd::AsFd;
 
 use super::programs::{FLOWS, LIST, MAP_SK_STORAGE, Programs};
-use super::{cgroup, syscall};
+use super::{sweep, syscall};
 use crate::{Connection, TcpError};
 
 /// Lists the connections of all network namespaces, whoever loaded their control.
 pub fn flows() -> Result<Vec<Connection>, TcpError> {
-    cgroup::sweep();
+    sweep();
     let loaded = Programs::open()?.only(&[LIST], &[]).load()?;
     let mut found = Vec::new();
     let name = syscall::name(FLOWS);

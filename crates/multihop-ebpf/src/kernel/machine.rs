@@ -1,7 +1,8 @@
 //! Controls for all programs of the machine, until they are removed.
 //!
 //! What keeps a control in the kernel is a link in a file system of the kernel's own (bpffs). It has a mount of its own
-//! here: removing the files and the mount removes everything, also after a loader that was killed half-way.
+//! here: removing the files and the mount removes everything, also after a loader that was killed half-way. Kernels without
+//! links of controls keep a control until it is removed by its name.
 
 use std::fs;
 use std::io;
@@ -12,8 +13,10 @@ use std::time::Duration;
 
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 
-use super::cgroup::{self, Cgroup};
-use super::programs::{Loaded, PACKETS, Programs, REPORT};
+use super::cgroup::Cgroup;
+use super::controls::{self, Link};
+use super::programs::{Loaded, PACKETS, Programs, REPORT, refused};
+use super::sweep;
 use crate::{Control, Settings, TcpError};
 
 /// Makes the controls known to the kernel. Packets are read for connections of one cgroup, or of all.
@@ -37,11 +40,12 @@ pub fn load(settings: Settings, cgroup: Option<PathBuf>) -> Result<(), TcpError>
 
 /// Removes the controls. Connections that use one keep it until they end.
 pub fn unload() -> Result<(), TcpError> {
-    cgroup::sweep();
-    if !is_mounted() {
-        return Err(TcpError::NotLoaded);
+    sweep();
+    if is_mounted() {
+        return remove();
     }
-    remove()
+    // Without links, controls stay after their mount, such as that of a container.
+    if controls::remove() { Ok(()) } else { Err(TcpError::NotLoaded) }
 }
 
 /// Whether programs of this machine can choose the controls.
@@ -51,12 +55,16 @@ pub fn is_loaded() -> bool {
 
 fn keep(loaded: &Loaded, cgroup: &Cgroup) -> Result<(), TcpError> {
     for name in PROGRAMS {
-        loaded.attach(name, cgroup.as_fd())?.pin(&Path::new(PLACE).join(name))?;
+        pin(loaded.attach(name, cgroup.as_fd())?, name)?;
     }
     for control in Control::ALL {
-        loaded.register(control)?.pin(&Path::new(PLACE).join(control.name()))?;
+        pin(loaded.register(control)?, control.name())?;
     }
     Ok(())
+}
+
+fn pin(link: Link, name: &str) -> Result<(), TcpError> {
+    link.pin(&Path::new(PLACE).join(name)).map_err(|error| refused("cannot keep a control", &error))
 }
 
 fn remove() -> Result<(), TcpError> {
@@ -69,6 +77,7 @@ fn remove() -> Result<(), TcpError> {
             _ => {}
         }
     }
+    controls::remove();
     umount2(PLACE, MntFlags::empty()).map_err(|error| failed("cannot unmount", error.into()))?;
     fs::remove_dir(PLACE).map_err(|error| failed("cannot remove", error))?;
     wait_for_the_kernel();

@@ -2,6 +2,7 @@
 
 mod btf;
 mod cgroup;
+mod controls;
 mod elf;
 mod list;
 mod machine;
@@ -14,3 +15,9 @@ mod syscall;
 pub use list::flows;
 pub use machine::{is_loaded, load, unload};
 pub use run::{Run, terminate};
+
+/// Removes what killed commands have left: controls and cgroups.
+fn sweep() {
+    controls::sweep();
+    cgroup::sweep();
+}

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::path::Path;
 
 use super::btf::{self, Btf};
+use super::controls::{Checked, Link, MAP_STRUCT_OPS};
 use super::elf::{Elf, Relocation, Symbol};
 use super::rights;
 use super::syscall::{self, MapAttributes, Program, Refusal};
@@ -41,6 +41,13 @@ struct Structure {
     control: Control,
     /// Its members; those that are functions are zero.
     bytes: Vec<u8>,
+}
+
+impl Structure {
+    /// Its name in the kernel.
+    fn name(&self) -> [u8; syscall::NAME] {
+        self.bytes[..syscall::NAME].try_into().expect("the name is the first member")
+    }
 }
 
 impl Programs {
@@ -79,7 +86,7 @@ impl Programs {
         let elf = compiled();
         let types = Btf::parse(elf.section(".BTF").data).expect("the compiled file describes its types");
         let described = types.for_the_kernel().expect("the compiled file describes its types");
-        let btf = syscall::load_btf(&described).map_err(explained)?;
+        let btf = syscall::load_btf(&described).map_err(|refusal| explained("their types", refusal))?;
         let kernel = Btf::parse(&self.kernel).ok_or(TcpError::NoStructOps)?;
         let mut loader = Loader { elf, types, kernel, btf, config: self.config, loaded: Loaded::default() };
         for name in self.programs {
@@ -96,8 +103,9 @@ impl Programs {
 #[derive(Debug, Default)]
 pub(super) struct Loaded {
     programs: BTreeMap<String, OwnedFd>,
-    /// Maps of data and of controls.
+    /// Maps of data.
     maps: BTreeMap<String, OwnedFd>,
+    controls: BTreeMap<&'static str, Checked>,
 }
 
 impl Loaded {
@@ -113,26 +121,15 @@ impl Loaded {
 
     /// Makes a control known to the kernel.
     pub(super) fn register(&self, control: Control) -> Result<Link, TcpError> {
-        let link = syscall::register(self.map(control.name()));
-        link.map(Link).map_err(|error| refused("cannot register a control", &error))
+        let registered = self.controls[control.name()].register();
+        registered.map_err(|error| refused("cannot register a control", &error))
     }
 
     /// Runs a program for the connections of a cgroup.
     pub(super) fn attach(&self, name: &str, cgroup: BorrowedFd<'_>) -> Result<Link, TcpError> {
         let place = Place::of(compiled().home(name));
         let link = syscall::attach(self.program(name), cgroup, place.attach_kind);
-        link.map(Link).map_err(|error| refused("cannot attach a program to the cgroup", &error))
-    }
-}
-
-/// What keeps a program or a control in use.
-#[derive(Debug)]
-pub(super) struct Link(OwnedFd);
-
-impl Link {
-    /// Keeps the link in a file of bpffs.
-    pub(super) fn pin(&self, path: &Path) -> Result<(), TcpError> {
-        syscall::pin(self.0.as_fd(), path).map_err(|error| refused("cannot keep a control", &error))
+        link.map(Link::new).map_err(|error| refused("cannot attach a program to the cgroup", &error))
     }
 }
 
@@ -182,7 +179,7 @@ impl Loader<'_> {
             accesses: &code.accesses,
         };
         let licence = self.elf.section("license").data;
-        let program = syscall::load_program(&program, licence).map_err(explained)?;
+        let program = syscall::load_program(&program, licence).map_err(|refusal| explained(name, refusal))?;
         self.loaded.programs.insert(name.to_owned(), program);
         Ok(())
     }
@@ -341,26 +338,19 @@ impl Loader<'_> {
                 bytes[to..to + size].copy_from_slice(&one.bytes[member.offset..member.offset + size]);
             }
         }
-        let map = self.make_control(one.control, value, &bytes);
-        let map = map.map_err(|error| refused("cannot make a control", &error))?;
-        self.loaded.maps.insert(one.control.name().to_owned(), map);
-        Ok(())
-    }
-
-    fn make_control(&self, control: Control, value: u32, bytes: &[u8]) -> io::Result<OwnedFd> {
-        let map = syscall::create_map(MapAttributes {
+        let map = MapAttributes {
             kind: MAP_STRUCT_OPS,
             key_size: 4,
             value_size: length(bytes.len()),
             max_entries: 1,
-            flags: WITH_LINK,
-            name: syscall::name(control.name()),
+            name: one.name(),
             btf: descriptor(&self.btf),
             kernel_value_type: value,
             ..Default::default()
-        })?;
-        syscall::update(map.as_fd(), bytes)?;
-        Ok(map)
+        };
+        let checked = Checked::new(map, bytes).map_err(|error| refused("cannot make a control", &error))?;
+        self.loaded.controls.insert(one.control.name(), checked);
+        Ok(())
     }
 }
 
@@ -414,10 +404,10 @@ pub(super) fn refused(step: &'static str, error: &io::Error) -> TcpError {
     TcpError::Kernel { step, reason: error.to_string() }
 }
 
-fn explained(refusal: Refusal) -> TcpError {
+fn explained(what: &str, refusal: Refusal) -> TcpError {
     let reason = match refusal.explanation.as_str() {
-        "" => refusal.error.to_string(),
-        explanation => format!("{} ({explanation})", refusal.error),
+        "" => format!("{what}: {}", refusal.error),
+        explanation => format!("{what}: {} ({explanation})", refusal.error),
     };
     TcpError::Kernel { step: "the kernel does not take the programs", reason }
 }
@@ -465,8 +455,6 @@ const PROGRAM_STRUCT_OPS: u32 = 27;
 const ATTACH_INGRESS: u32 = 0;
 const ATTACH_SOCK_OPS: u32 = 3;
 const MAP_ARRAY: u32 = 2;
-const MAP_STRUCT_OPS: u32 = 26;
 /// A map of sockets' storage.
 pub(super) const MAP_SK_STORAGE: u32 = 24;
 const READ_ONLY_FOR_PROGRAMS: u32 = 1 << 7;
-const WITH_LINK: u32 = 1 << 13;

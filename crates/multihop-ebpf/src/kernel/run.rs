@@ -7,8 +7,10 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::cgroup::{self, Scratch};
-use super::programs::{CHOOSE, Link, Loaded, PACKETS, Programs, REPORT, refused};
+use super::controls::Link;
+use super::programs::{CHOOSE, Loaded, PACKETS, Programs, REPORT, refused};
 use super::ring::Ring;
+use super::sweep;
 use crate::{Control, Sample, Settings, TcpError};
 
 /// A control that ends with this value, also if this process is killed. It has a name of its own, so that there can be
@@ -28,6 +30,7 @@ impl Run {
         let name = format!("{control}_{:x}", number()?);
         programs.rename(control, &name);
         programs.configure(settings, is_traced, &name);
+        sweep();
         let loaded = programs.load()?;
         let cgroup = Scratch::new()?;
         let mut links = vec![loaded.register(control)?];

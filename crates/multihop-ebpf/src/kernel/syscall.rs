@@ -202,6 +202,13 @@ pub(super) fn update(map: BorrowedFd<'_>, value: &[u8]) -> io::Result<()> {
     call(MAP_UPDATE_ELEM, &mut attributes).map(drop)
 }
 
+/// Deletes the first value of a map.
+pub(super) fn delete(map: BorrowedFd<'_>) -> io::Result<()> {
+    let key = [0; 4];
+    let mut attributes = ElementAttributes { map: number(map), key: address(&key), ..Default::default() };
+    call(MAP_DELETE_ELEM, &mut attributes).map(drop)
+}
+
 /// Forbids changes of a map.
 pub(super) fn freeze(map: BorrowedFd<'_>) -> io::Result<()> {
     call(MAP_FREEZE, &mut ElementAttributes { map: number(map), ..Default::default() }).map(drop)
@@ -213,7 +220,7 @@ pub(super) fn attach(program: BorrowedFd<'_>, cgroup: BorrowedFd<'_>, kind: u32)
     descriptor(LINK_CREATE, &mut LinkAttributes { from, to, attach_kind: kind, ..Default::default() })
 }
 
-/// Registers what a map of programs describes.
+/// Registers what a map of programs describes, by a link.
 pub(super) fn register(map: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     let from = number(map);
     descriptor(
@@ -331,6 +338,7 @@ const LOG: usize = 1 << 20;
 
 const MAP_CREATE: c_long = 0;
 const MAP_UPDATE_ELEM: c_long = 2;
+const MAP_DELETE_ELEM: c_long = 3;
 const PROG_LOAD: c_long = 5;
 const OBJ_PIN: c_long = 6;
 const MAP_GET_NEXT_ID: c_long = 12;

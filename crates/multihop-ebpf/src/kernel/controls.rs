@@ -1,0 +1,156 @@
+//! Controls that the kernel has checked, and how it registers them.
+//!
+//! Since Linux 6.4 a BPF link registers a control: the kernel removes the control with the last descriptor or file of the link, also
+//! if the process is killed. Older kernels refuse maps for such links (EINVAL). There, an update of the map registers the control,
+//! which then stays until its element is deleted, whatever becomes of the process. Links are used wherever they exist, because only
+//! they need no later command that removes the control of a killed one ([`sweep`]).
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+
+use nix::libc::EINVAL;
+
+use super::syscall::{self, MapAttributes, NAME};
+use crate::Control;
+
+/// A control that can be registered.
+#[derive(Debug)]
+pub(super) struct Checked {
+    map: OwnedFd,
+    /// The value of the map, which refers to programs by their descriptors.
+    bytes: Vec<u8>,
+    /// The name of the map and of the control.
+    name: [u8; NAME],
+    takes_links: bool,
+}
+
+impl Checked {
+    /// Makes the map of a control, whose value is `bytes`.
+    pub(super) fn new(map: MapAttributes, bytes: Vec<u8>) -> io::Result<Self> {
+        let with_links = syscall::create_map(MapAttributes { flags: WITH_LINK, ..map });
+        let (made, takes_links) = match with_links {
+            Err(error) if error.raw_os_error() == Some(EINVAL) => (syscall::create_map(map)?, false),
+            made => (made?, true),
+        };
+        Ok(Self { map: made, bytes, name: map.name, takes_links })
+    }
+
+    /// Makes the control known to the kernel.
+    pub(super) fn register(&self) -> io::Result<Link> {
+        if self.takes_links {
+            syscall::update(self.map.as_fd(), &self.bytes)?;
+            return syscall::register(self.map.as_fd()).map(Link::new);
+        }
+        // The mark exists before the control and after it: the control of a live process is never without one.
+        let element = Element { map: self.map.try_clone()?, _mark: mark(self.name)?, is_kept: false };
+        syscall::update(self.map.as_fd(), &self.bytes)?;
+        Ok(Link(Kept::Element(element)))
+    }
+}
+
+/// Keeps a program or a control in use.
+#[derive(Debug)]
+pub(super) struct Link(Kept);
+
+#[derive(Debug)]
+enum Kept {
+    Link(OwnedFd),
+    Element(Element),
+}
+
+/// A control that has been registered by the update of its map.
+#[derive(Debug)]
+struct Element {
+    map: OwnedFd,
+    _mark: OwnedFd,
+    /// Whether the control stays after this value.
+    is_kept: bool,
+}
+
+impl Link {
+    pub(super) fn new(link: OwnedFd) -> Self {
+        Self(Kept::Link(link))
+    }
+
+    /// Keeps it in a file of bpffs, also after this process. The file of a control without a link only shows that it is loaded:
+    /// [`remove`] removes the control.
+    pub(super) fn pin(self, path: &Path) -> io::Result<()> {
+        match self.0 {
+            Kept::Link(link) => syscall::pin(link.as_fd(), path),
+            Kept::Element(mut element) => {
+                syscall::pin(element.map.as_fd(), path)?;
+                element.is_kept = true;
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Drop for Element {
+    fn drop(&mut self) {
+        if !self.is_kept {
+            delete(self.map.as_fd());
+        }
+    }
+}
+
+/// Removes the controls that `load` has registered without links; returns whether there were any.
+pub(super) fn remove() -> bool {
+    let of_load = checked().filter(|(name, _)| Control::ALL.iter().any(|control| control.name() == name));
+    of_load.fold(false, |any, (_, map)| delete(map.as_fd()) | any)
+}
+
+/// Removes the controls of `run` whose process was killed. Only kernels without links have such.
+pub(super) fn sweep() {
+    let of_runs = checked().filter(|(name, _)| Control::ALL.iter().any(|control| is_of_run(name, *control)));
+    let of_runs: Vec<_> = of_runs.collect();
+    if of_runs.is_empty() {
+        return;
+    }
+    // Listed after the controls: a mark is made before its control.
+    let marks: Vec<_> =
+        syscall::maps().filter(|(info, _)| info.kind == MARK).map(|(info, _)| info.name).collect();
+    for (name, map) in of_runs {
+        if !marks.contains(&syscall::name(&name)) {
+            delete(map.as_fd());
+        }
+    }
+}
+
+/// Whether this is the name of a control of `run`, such as `mh_ap_1f3a`.
+fn is_of_run(name: &str, control: Control) -> bool {
+    name.strip_prefix(control.name()).is_some_and(|rest| rest.starts_with('_'))
+}
+
+/// The names and maps of all controls by eBPF that have been checked.
+fn checked() -> impl Iterator<Item = (String, OwnedFd)> {
+    let controls = syscall::maps().filter(|(info, _)| info.kind == MAP_STRUCT_OPS);
+    controls.map(|(info, map)| {
+        let end = info.name.iter().position(|byte| *byte == 0).unwrap_or(NAME);
+        (String::from_utf8_lossy(&info.name[..end]).into_owned(), map)
+    })
+}
+
+/// Removes a control without a link. The kernel refuses it for the others, and for those that have been removed, which is no success.
+fn delete(map: BorrowedFd<'_>) -> bool {
+    syscall::delete(map).is_ok()
+}
+
+/// A map that has the name of a control and exists as long as the process that holds it.
+fn mark(name: [u8; NAME]) -> io::Result<OwnedFd> {
+    syscall::create_map(MapAttributes {
+        kind: MARK,
+        key_size: 4,
+        value_size: 4,
+        max_entries: 1,
+        name,
+        ..Default::default()
+    })
+}
+
+/// A map of an array.
+const MARK: u32 = 2;
+pub(super) const MAP_STRUCT_OPS: u32 = 26;
+/// A map whose control is registered by a link.
+const WITH_LINK: u32 = 1 << 13;
