@@ -185,11 +185,10 @@ impl AsFd for PortSocket {
 const INTERNETWORK_CONTROL: u32 = 0xc0;
 /// Of linux/pkt_sched.h: the kernel's usual queue (`pfifo_fast`) sends it first.
 const TC_PRIO_CONTROL: i32 = 7;
-/// Bytes, of which the kernel reserves twice as many and counts 768 or more for each datagram: two datagrams of each of
-/// 256 neighbours, which is what arrives while the host is busy for a second. In a flood, it is what arrives within a few
-/// milliseconds; the daemon reads no more than it can sort into the queues of their senders, and what is left over must
-/// not make the others wait.
-const RECEIVE_BUFFER: usize = 256 << 10;
+/// Bytes, of which the kernel reserves twice as many and counts 768 or more for each datagram: 2700 short ones. That is
+/// several seconds of the messages of 256 neighbours, or a tenth of a second of the fastest flood that the daemon has time to
+/// read, 25,000 datagrams a second, while the host does something else. What does not fit would only make others wait.
+const RECEIVE_BUFFER: usize = 1 << 20;
 
 #[cfg(test)]
 mod tests {

@@ -6,12 +6,13 @@ use nix::time::{ClockId, clock_gettime};
 use crate::budget::Allowance;
 use crate::inbox::Inbox;
 
-/// The kinds of work, each with its share of the processor: together less than a third of it.
+/// The kinds of work, each with its share of the processor: together less than half of it.
 #[derive(Debug)]
 pub(super) struct Load {
     /// Datagrams that wait to be processed.
     pub(super) inbox: Inbox,
-    /// Reading datagrams from the kernel, and what they need before they are queued.
+    /// Reading datagrams from the kernel, and what they need before they are queued. The largest share: whatever a flood
+    /// sends must be read to find the messages of others among it.
     pub(super) reading: Allowance,
     /// What the agent does when it is due: its own messages, and what has expired.
     pub(super) timers: Allowance,
@@ -25,7 +26,7 @@ impl Load {
     pub(super) fn new() -> Self {
         Self {
             inbox: Inbox::default(),
-            reading: Allowance::one_in(10, MAX_SAVED),
+            reading: Allowance::one_in(5, MAX_SAVED),
             timers: Allowance::one_in(20, MAX_SAVED),
             routes: Allowance::one_in(20, MAX_SAVED),
             last: clock(),
