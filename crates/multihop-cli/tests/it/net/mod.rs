@@ -13,7 +13,7 @@ mod tunnel;
 mod unit;
 
 use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -97,21 +97,18 @@ impl Running {
         assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
     }
 
-    /// Waits for the end, for this long.
+    /// Waits for the end, for this long. A thread reads the output meanwhile, so that the command never waits for a full pipe.
     fn end(&mut self, limit: Duration) -> Said {
-        let begin = Instant::now();
-        let status = loop {
-            match self.child.try_wait().unwrap() {
-                Some(status) => break Some(status),
-                None if begin.elapsed() > limit => break None,
-                None => thread::sleep(Duration::from_millis(10)),
-            }
-        };
-        if status.is_none() {
-            self.kill();
-        }
         let mut stdout = String::new();
-        self.stdout.read_to_string(&mut stdout).unwrap();
+        let (child, output) = (&mut self.child, &mut self.stdout);
+        let status = thread::scope(|scope| {
+            scope.spawn(|| output.read_to_string(&mut stdout).unwrap());
+            let status = end_within(child, limit);
+            if status.is_none() {
+                child.kill().unwrap();
+            }
+            status
+        });
         self.errors_end.take().unwrap().join().unwrap();
         let stderr = self.errors.lock().unwrap().clone();
         assert!(status.is_some(), "still running: {stdout:?} {stderr:?}");
@@ -130,6 +127,18 @@ impl Drop for Running {
         // It may have ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+/// The exit status of a process, if it ends within this time.
+fn end_within(child: &mut Child, limit: Duration) -> Option<ExitStatus> {
+    let begin = Instant::now();
+    loop {
+        match child.try_wait().unwrap() {
+            Some(status) => return Some(status),
+            None if begin.elapsed() > limit => return None,
+            None => thread::sleep(Duration::from_millis(10)),
+        }
     }
 }
 

@@ -105,8 +105,8 @@ fn the_last_interval_is_never_dropped() {
         .take_while(|line| !line.is_empty())
         .map(|row| row.split_whitespace().take(3).collect())
         .collect();
-    // On a busy machine rows are late, and there may be more of them.
-    assert!(rows.len() >= 2 && rows[0][0] == "0.00", "{said}");
+    // On a busy machine rows are late: there may be more of them, or one for the whole time.
+    assert!(rows.first().is_some_and(|first| first[0] == "0.00"), "{said}");
     assert!(rows.windows(2).all(|two| two[0][2] == two[1][0]), "no gap: {said}");
     let end: f64 = rows[rows.len() - 1][2].parse().unwrap();
     assert!(end >= 0.5, "{said}");
