@@ -272,7 +272,7 @@ def listing(name: bytes, size: int) -> bytes:
 
 
 HELLO = frame(1, b"multihop files\x02", struct.pack(">I", 1000 * PATIENCE))
-STEPS = {
+STEPS: dict[str, Callable[[int], bytes]] = {
     "hello": lambda _: HELLO,
     "list": lambda number: HELLO + listing(b"file%d" % number, 10**6),
     "file": lambda number: (
