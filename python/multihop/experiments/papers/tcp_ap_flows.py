@@ -28,10 +28,10 @@ def lesser_share(document: Document) -> float:
     return min(goodputs(document)) / sum(goodputs(document))
 
 
-def outer_multiple(document: Document) -> float:
-    """What the first and the last flow get as a multiple of what all others get."""
+def outer_multiple(document: Document) -> float | None:
+    """First and last goodput as a multiple of the others' sum; None where the others deliver nothing."""
     first, *others, last = goodputs(document)
-    return (first + last) / sum(others)
+    return (first + last) / sum(others) if sum(others) else None
 
 
 LESSER = Metric("lesser", "share of the lesser flow, %", lesser_share, 100.0)
