@@ -36,7 +36,7 @@ pub enum TcpError {
     Kernel {
         /// What was tried.
         step: &'static str,
-        /// What the kernel said.
+        /// The error that the kernel returned.
         reason: String,
     },
     /// A file or directory could not be used.

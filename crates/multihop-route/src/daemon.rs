@@ -535,7 +535,7 @@ fn end_links(router: &mut Router, now: Instant, left: &[Open]) {
     }
 }
 
-/// What a daemon needs after its start.
+/// Rights and files that a daemon needs after its start.
 fn needs(config: &Config) -> Needs {
     Needs {
         rights: vec![Right::NetAdmin, Right::NetBindService],

@@ -57,7 +57,7 @@ fn existing(paths: &[PathBuf]) -> impl Iterator<Item = &PathBuf> {
 
 /// The version of Landlock with which this module has been tested: that of Linux 6.12, which added scopes.
 const TESTED: ABI = ABI::V6;
-/// What C libraries, Python and the runtime read by themselves: libraries, time zones, the number of processors.
+/// Files that C libraries, Python and the runtime read by themselves: libraries, time zones, the number of processors.
 const SYSTEM: [&str; 8] =
     ["/usr", "/lib", "/lib32", "/lib64", "/proc", "/sys/devices/system", "/sys/fs/cgroup", "/dev/urandom"];
 /// Configuration of name resolution, which other programs replace while this one runs, so that folders are needed.

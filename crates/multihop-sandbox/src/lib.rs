@@ -35,7 +35,7 @@ mod rights;
 use std::io;
 use std::path::PathBuf;
 
-/// What a program needs after its start.
+/// Rights, files and sockets that a program needs after its start.
 #[derive(Clone, Debug, Default)]
 pub struct Needs {
     /// Rights of root that it keeps, as far as it has them.

@@ -40,7 +40,7 @@ pub(crate) fn keep(needs: &Needs) -> io::Result<()> {
     Ok(set_no_new_privs(true)?)
 }
 
-/// What root needs to reach the given files, if they belong to other users.
+/// Rights that root needs to reach the given files, if they belong to other users.
 fn for_files(needs: &Needs, had: CapabilitySets) -> io::Result<CapabilitySet> {
     if had.effective.is_empty() {
         return Ok(CapabilitySet::empty());

@@ -45,7 +45,7 @@ fn subscriber<W: Write>(
     registry().with(Log(Arc::new(lines)).with_filter(level))
 }
 
-/// What a line looks like.
+/// Form of the lines of an event log.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Form {
     /// Level, message and fields.
@@ -98,7 +98,7 @@ struct Count {
     level: Level,
 }
 
-/// What an event contains.
+/// Message and fields of an event.
 #[derive(Default)]
 struct Fields {
     message: String,

@@ -89,7 +89,7 @@ fn run(
     result
 }
 
-/// What was wrong with the input of a command, in one line.
+/// A problem with the input of a command, in one line.
 fn problem(error: CommandError) -> String {
     match error {
         CommandError::Input(problems) => problems.to_string(),

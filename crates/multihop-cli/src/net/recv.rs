@@ -86,7 +86,7 @@ pub(crate) fn recv(
     })
 }
 
-/// What a receiver needs once it listens; one with a code also looks for the sender.
+/// Rights and files that a receiver needs once it listens; a receiver with a code also looks for the sender.
 fn needs(args: &RecvArgs, into_stream: bool, has_code: bool) -> Needs {
     Needs {
         internet: true,

@@ -109,7 +109,7 @@ fn refusals(status: &Value) -> Shown {
     (vec!["because", "datagrams", "last"], list.iter().map(row).collect())
 }
 
-/// What a reason means to a person.
+/// A reason for a refused datagram, in words.
 fn explained(reason: &Value) -> String {
     match reason.as_str() {
         Some("unsigned") => "no signature".to_owned(),

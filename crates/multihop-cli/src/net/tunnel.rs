@@ -67,7 +67,7 @@ fn near(args: &TunnelArgs, verbosity: Verbosity, extensions: &Extensions) -> Res
     })
 }
 
-/// What both ends of a tunnel need.
+/// Rights that both ends of a tunnel need.
 fn needs() -> Needs {
     Needs { internet: true, tcp: true, names: true, ..Needs::default() }
 }

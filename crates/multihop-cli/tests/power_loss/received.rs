@@ -116,7 +116,7 @@ impl Transfer {
         })
     }
 
-    /// The same transfer once more.
+    /// Repeats the transfer of the recording.
     fn again(&self, inbox: &Path) -> Result<(), String> {
         let _ = fs::create_dir(inbox);
         let (near, far) = tokio::io::duplex(1 << 16);

@@ -99,7 +99,7 @@ impl Programs {
     }
 }
 
-/// What the kernel has taken. Everything ends with this value and the links.
+/// Programs and maps in the kernel. They end with this value and the links.
 #[derive(Debug, Default)]
 pub(super) struct Loaded {
     programs: BTreeMap<String, OwnedFd>,
@@ -442,7 +442,7 @@ const OPERATIONS: &str = "tcp_congestion_ops";
 
 /// The instruction that calls a function.
 const CALL: u8 = 0x85;
-/// What an instruction refers to, in place of a source register.
+/// Kind of object that an instruction refers to; it stands in place of a source register.
 const MAP: u8 = 1;
 const MAP_VALUE: u8 = 2;
 const FUNCTION: u8 = 1;

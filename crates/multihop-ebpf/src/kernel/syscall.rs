@@ -10,7 +10,7 @@ use std::ptr;
 
 use nix::libc;
 
-/// What a map is to be.
+/// Parameters of a new map.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct MapAttributes {
@@ -29,7 +29,7 @@ pub(super) struct MapAttributes {
     pub(super) kernel_value_type: u32,
 }
 
-/// What a program is to be.
+/// Parameters of a new program.
 pub(super) struct Program<'a> {
     pub(super) name: &'a str,
     pub(super) kind: u32,
@@ -132,7 +132,7 @@ struct InfoAttributes {
     info: u64,
 }
 
-/// What the kernel says of a map.
+/// Properties of a map in the kernel.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct MapInfo {

@@ -94,7 +94,7 @@ impl Folder {
         Ok(fstat(&self.0)?.st_dev)
     }
 
-    /// What this name refers to; links are not followed.
+    /// Kind of file at this name; links are not followed.
     pub(super) fn find(&self, name: &OsStr) -> io::Result<Found> {
         let found = match fstatat(&self.0, name, AtFlags::AT_SYMLINK_NOFOLLOW) {
             Err(Errno::ENOENT) => return Ok(Found::Nothing),

@@ -78,7 +78,7 @@ fn look(
         (EntryKind::File, Found::File { .. } | Found::Link | Found::Nothing) => {}
     }
     match (place.folder.open_own(&place.partial)?, entry.size) {
-        // What others may have opened is of use only if nothing will be added.
+        // A file that others may have opened is of use only if no data will be added.
         (OwnFile::Open { mut file, size, is_private }, Some(whole))
             if (1..=whole).contains(&size) && (is_private || size == whole) =>
         {

@@ -14,7 +14,7 @@ use std::time::{Duration, SystemTime};
 use super::turns::{Peer, Turns};
 use super::zeros::{Extent, ZEROS, next_extent};
 
-/// What the transfers of one end share.
+/// Hashes of unchanged files, shared by the transfers of one end.
 #[derive(Debug)]
 pub(super) struct Hashes {
     known: Mutex<BTreeMap<FileId, Known>>,
@@ -31,7 +31,7 @@ struct Known {
     hasher: blake3::Hasher,
 }
 
-/// What changes with the contents of a file: size, and times of modification and change.
+/// Version of the contents of a file: size, and times of modification and change.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 struct Version(u64, [(i64, i64); 2]);
 

@@ -14,7 +14,7 @@ pub(super) struct Load {
     /// Reading datagrams from the kernel, and what they need before they are queued. The largest share: whatever a flood
     /// sends must be read to find the messages of others among it.
     pub(super) reading: Allowance,
-    /// What the agent does when it is due: its own messages, and what has expired.
+    /// Timers of the agent: its own messages, and entries that expire.
     pub(super) timers: Allowance,
     /// Computing routes and changing those of the kernel.
     pub(super) routes: Allowance,

@@ -105,7 +105,7 @@ impl Router {
         datagrams
     }
 
-    /// What ends the links over an interface that is given up, or has lost its address. It leaves from that address.
+    /// A message that ends the links over an interface that is given up, or has lost its address. It leaves from that address.
     pub(crate) fn farewell(&mut self, now: Instant, interface: u32) -> Option<Datagram> {
         let Some(Agent { main, protocol: Protocol::Olsr(olsr), .. }) = &mut self.agent else { return None };
         let port = self.ports.iter_mut().find(|port| port.index == interface)?;

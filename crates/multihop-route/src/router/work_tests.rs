@@ -189,7 +189,7 @@ fn flood(router: &mut Router, messages: Flood, seconds: u32) -> (u64, u64) {
     (costliest, timers)
 }
 
-/// What the genuine neighbour says once a second.
+/// The message that the genuine neighbour sends once a second.
 fn genuine(router: &Router, n: u32) -> Vec<u8> {
     let Routing::Olsr(_) = router.config.routing else {
         return if n.is_multiple_of(2) { aodv_hello(GENUINE) } else { reply(FAR, OWN, n, 6_000) };

@@ -14,7 +14,7 @@ use super::Agent;
 use super::config::{Config, Triggered};
 use crate::table::Table;
 
-/// What early messages need to remember.
+/// State of early messages.
 #[derive(Clone, Debug)]
 pub(super) struct Early {
     hello: Pace,

@@ -104,7 +104,7 @@ pub struct Counters {
     pub hellos: u64,
     /// TCs originated.
     pub tcs: u64,
-    /// Of these HELLOs and TCs, those that left early.
+    /// Number of HELLOs and TCs that left early.
     pub early: u64,
     /// Messages of other nodes forwarded.
     pub forwarded: u64,

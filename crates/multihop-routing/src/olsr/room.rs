@@ -17,7 +17,7 @@ pub(super) type Senders = Table<Ipv4Addr, Ipv4Addr>;
 #[derive(Clone, Copy, Default)]
 struct Count {
     all: usize,
-    /// Those of originators whose messages come from one neighbour.
+    /// Entries of originators whose messages come from one neighbour.
     of_sender: usize,
 }
 

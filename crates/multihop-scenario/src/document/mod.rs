@@ -31,7 +31,7 @@ pub enum Source {
     },
 }
 
-/// What a document describes.
+/// Kind of document: a scenario, a network for an emulation, or the configuration of a routing daemon.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Contents {
     /// A scenario with its traffic.
@@ -67,7 +67,7 @@ impl Source {
         }
     }
 
-    /// What the document describes, by its keys; a document with syntax errors counts as a scenario.
+    /// Kind of the document, by its keys; a document with syntax errors counts as a scenario.
     pub fn contents(&self) -> Contents {
         let Ok(Node { value: Value::Table(root), .. }) = self.parse() else { return Contents::Scenario };
         let has = |keys: &[&str]| keys.iter().any(|key| root.contains_key(*key));

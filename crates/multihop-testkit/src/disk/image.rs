@@ -12,12 +12,12 @@ use multihop_core::Rng;
 
 use super::trace::{Event, Kind, Name, NodeId, Trace, shown};
 
-/// What the disk holds of a folder after a loss of power.
+/// Contents of a folder on the disk after a loss of power.
 #[derive(Clone, Debug)]
 pub struct Image {
     files: BTreeMap<PathBuf, Kept>,
     outputs: String,
-    /// What happened before the loss of power, and what of it is lost: for messages.
+    /// Operations before the loss of power, and which of them are lost: for messages.
     story: Vec<String>,
 }
 
@@ -51,7 +51,7 @@ impl Image {
         }
     }
 
-    /// What the programs had printed before the loss of power.
+    /// Output of the programs before the loss of power.
     pub fn outputs(&self) -> &str {
         &self.outputs
     }

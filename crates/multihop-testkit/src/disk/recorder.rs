@@ -39,7 +39,7 @@ impl Recorder {
             .env("MULTIHOP_DISK_TRACE", &self.records)
     }
 
-    /// What the programs have done; they have ended.
+    /// Operations of the programs, which have ended.
     ///
     /// # Panics
     ///

@@ -80,7 +80,7 @@ const HASHED_ONLY: [&str; 22] = [
 /// The pinned values of a case. `null` and absent values are left out.
 pub(super) type Parts = BTreeMap<String, Value>;
 
-/// What is stored of a case.
+/// Stored values of a case.
 pub(super) struct Stored {
     /// FNV-1a of all pinned values.
     hash: String,
@@ -139,7 +139,7 @@ fn text(parts: &Parts) -> String {
     lines.collect::<Vec<_>>().join(",\n")
 }
 
-/// What is stored of the cases of an area; nothing if there is no file.
+/// Stored values of the cases of an area; empty if there is no file.
 pub(super) fn read(area: &str) -> BTreeMap<String, Stored> {
     let path = folder().join(format!("{area}.json"));
     let Ok(text) = fs::read_to_string(&path) else { return BTreeMap::new() };
