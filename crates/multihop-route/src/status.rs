@@ -11,7 +11,7 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
@@ -190,15 +190,20 @@ pub(crate) struct Reporter {
 }
 
 impl Reporter {
-    /// Takes the name; `None` if another daemon has it.
+    /// Takes the name; `None` if another daemon has it. A daemon that was killed holds the name until the kernel has ended it.
     pub(crate) fn open(family: Family) -> io::Result<Option<Self>> {
-        match UnixListener::bind_addr(&SocketAddr::from_abstract_name(control(family))?) {
-            Ok(listener) => {
-                listener.set_nonblocking(true)?;
-                Ok(Some(Self { listener, busy: Arc::default() }))
+        let name = SocketAddr::from_abstract_name(control(family))?;
+        let begin = Instant::now();
+        loop {
+            match UnixListener::bind_addr(&name) {
+                Ok(listener) => {
+                    listener.set_nonblocking(true)?;
+                    return Ok(Some(Self { listener, busy: Arc::default() }));
+                }
+                Err(error) if error.kind() != io::ErrorKind::AddrInUse => return Err(error),
+                Err(_) if begin.elapsed() > MAX_END => return Ok(None),
+                Err(_) => thread::sleep(Duration::from_millis(10)),
             }
-            Err(error) if error.kind() == io::ErrorKind::AddrInUse => Ok(None),
-            Err(error) => Err(error),
         }
     }
 
@@ -227,5 +232,7 @@ impl AsFd for Reporter {
 }
 
 /// Answers that are written at a time.
+/// Time within which the kernel ends a daemon that was killed.
+const MAX_END: Duration = Duration::from_secs(1);
 const MOST_READERS: usize = 8;
 const PATIENCE: Duration = Duration::from_secs(5);

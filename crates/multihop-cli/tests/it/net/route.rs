@@ -221,8 +221,14 @@ fn a_second_daemon_has_an_exit_code_of_its_own() {
     let said = "multihop: another multihop route of IPv4 runs in this network namespace\n";
     assert!(stderr(&second).ends_with(said), "{}", stderr(&second));
     assert_eq!(first.try_wait().unwrap(), None);
+    // Another daemon takes the place of one that was killed, even before the kernel has ended that.
     first.kill().unwrap();
+    let mut third = start_in(&left, &daemon(&["veth-a"]));
     first.wait().unwrap();
+    eventually("a daemon after the one that was killed", || status(&left).is_some());
+    assert_eq!(third.try_wait().unwrap(), None);
+    third.kill().unwrap();
+    third.wait().unwrap();
 }
 
 #[test]
