@@ -17,6 +17,7 @@ import subprocess
 import tempfile
 import zipfile
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -99,7 +100,7 @@ def build_command(maturin_arguments: Sequence[str]) -> Path:
 
 def option(name: str, arguments: Sequence[str]) -> str | None:
     """The value of an option, as `--name value` or `--name=value`."""
-    for argument, following in zip(arguments, [*arguments[1:], None], strict=True):
+    for argument, following in zip_longest(arguments, arguments[1:]):
         if argument == name:
             return following
         if argument.startswith(f"{name}="):

@@ -79,6 +79,10 @@ def test_the_command_is_built_in_the_profile_of_the_module(words: list[str]) -> 
     assert multihop_backend.option("--target", words) is None
 
 
+def test_without_arguments_the_command_is_built_for_release() -> None:
+    assert multihop_backend.option("--profile", []) is None
+
+
 def test_the_source_archive_has_the_page_of_view(tmp_path: Path) -> None:
     pytest.importorskip("maturin")
     page = build.WEB / "dist" / "view.html"
