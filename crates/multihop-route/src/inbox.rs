@@ -34,7 +34,7 @@ pub(crate) struct Inbox {
     allowance: Allowance,
     /// Bytes of all datagrams.
     bytes: usize,
-    /// Whose datagram was taken last.
+    /// Sender of the datagram that was taken last.
     served: Option<(u32, Sender)>,
     dropped: u64,
 }

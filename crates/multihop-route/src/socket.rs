@@ -105,7 +105,7 @@ impl PortSocket {
 
     /// Sends a last datagram to all neighbours, even if the interface's address has gone: it leaves from that address.
     pub(crate) fn send_last(&self, bytes: &[u8]) -> io::Result<()> {
-        // It takes CAP_NET_ADMIN.
+        // IP_TRANSPARENT takes CAP_NET_ADMIN.
         setsockopt(&self.socket, IpTransparent, &true)?;
         self.send(None, 1, bytes)
     }

@@ -55,7 +55,7 @@ pub struct Status {
     pub oscillations: u64,
     /// Datagrams.
     pub datagrams: Counters,
-    /// Whose datagrams were not used, and why: the last of them.
+    /// Senders whose datagrams were refused, with the reason and the time of the last one.
     pub refusals: Vec<RefusalStatus>,
     /// Messages; under AODV also packets that had no route.
     pub messages: Messages,

@@ -106,7 +106,7 @@ fn displace(open: &mut Vec<Client>, address: IpAddr) {
     let of_address = |client: &Client| client.address == address;
     let oldest = open.iter().position(|client| of_address(client) && !client.is_answering);
     if let Some(oldest) = oldest.or_else(|| open.iter().position(of_address)) {
-        // Its thread ends with the next read or write.
+        // The thread of the displaced client ends with its next read or write.
         let _ = open.remove(oldest).stream.shutdown(Shutdown::Both);
     }
 }

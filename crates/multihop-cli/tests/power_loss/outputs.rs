@@ -58,7 +58,7 @@ fn lines_that_the_python_package_has_added_stay_and_a_torn_one_does_not_count() 
                 \x20   files.append_line(pathlib.Path('lines.jsonl'), line)\n\
                 \x20   print('added', flush=True)\n";
     python(&lab, "add.py", text);
-    // It reads the file of each folder that it is told.
+    // The checking program reads the file in each folder that its standard input names.
     let text = "for line in sys.stdin:\n\
                 \x20   path = pathlib.Path(line.strip()) / 'lines.jsonl'\n\
                 \x20   files.append_line(path, json.dumps({'n': 'next'}))\n\

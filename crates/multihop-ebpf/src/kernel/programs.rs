@@ -39,12 +39,12 @@ pub(super) struct Programs {
 /// A control as the compiled file describes it: a `struct tcp_congestion_ops`.
 struct Structure {
     control: Control,
-    /// Its members; those that are functions are zero.
+    /// Members of the structure of a control; members that are functions are zero.
     bytes: Vec<u8>,
 }
 
 impl Structure {
-    /// Its name in the kernel.
+    /// Name of the control in the kernel.
     fn name(&self) -> [u8; syscall::NAME] {
         self.bytes[..syscall::NAME].try_into().expect("the name is the first member")
     }

@@ -38,7 +38,7 @@ pub(super) struct Program<'a> {
     pub(super) attach_type: u32,
     pub(super) instructions: &'a [u8],
     pub(super) btf: BorrowedFd<'a>,
-    /// Which function begins at which instruction.
+    /// First instruction and type of each function.
     pub(super) functions: &'a [u8],
     /// Accesses to members whose places the kernel fills in.
     pub(super) accesses: &'a [u8],

@@ -41,7 +41,7 @@ pub(super) enum Found {
 #[derive(Debug)]
 pub(super) enum OwnFile {
     Nothing,
-    /// It has a mode that its owner cannot open.
+    /// The file has a mode with which its owner cannot open it.
     Closed,
     Open {
         file: File,

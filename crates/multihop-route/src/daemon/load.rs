@@ -1,4 +1,4 @@
-//! What the daemon spends its time on, measured on the processor's clock of its thread.
+//! Processor time of the daemon by kind of work, measured on the clock of its thread.
 
 use multihop_core::Duration;
 use nix::time::{ClockId, clock_gettime};

@@ -1,4 +1,4 @@
-//! What the log tells of neighbours and routes.
+//! Log events about neighbours and routes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;

@@ -558,7 +558,7 @@ impl Router {
         self.names.refused()
     }
 
-    /// Whose datagrams were not used, and why.
+    /// Senders whose datagrams were refused, and the reasons.
     pub fn refusals(&self) -> impl Iterator<Item = Refusal> {
         self.refusals.iter()
     }

@@ -1,4 +1,4 @@
-//! Whose datagrams were not used, and why.
+//! Senders whose datagrams were refused, and the reasons.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -14,19 +14,19 @@ use super::Counters;
 pub enum Reason {
     /// Not a packet of the protocol, or with a list that no node has.
     Malformed,
-    /// Its sender is not in the list of neighbours.
+    /// The sender is not in the list of neighbours.
     NotAllowed,
-    /// It has no signature.
+    /// The datagram has no signature.
     Unsigned,
-    /// Its signature has another version.
+    /// The signature has another version.
     OtherVersion,
-    /// Its signature was made with another key, or for another packet.
+    /// The signature was made with another key, or for another packet.
     WrongKey,
-    /// Its counter is not greater than that of an earlier packet.
+    /// The counter is not greater than that of an earlier packet.
     Replayed,
-    /// Its sender has not answered a challenge yet.
+    /// The sender has not answered a challenge yet.
     Unproven,
-    /// Its sender is one neighbour more than the daemon remembers.
+    /// The sender is one neighbour more than the daemon remembers.
     TooMany,
 }
 

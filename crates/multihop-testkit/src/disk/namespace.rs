@@ -1,4 +1,4 @@
-//! Which changes of names are on the disk.
+//! Changes of names that have reached the disk.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;

@@ -1,4 +1,4 @@
-//! What is on the disk of a file's contents.
+//! Contents of a file that have reached the disk.
 
 use multihop_core::Rng;
 

@@ -235,7 +235,7 @@ fn what_a_real_program_does_is_recorded() {
             let mut command = Command::new("sh");
             let done = recorder.prepare(command.args(["-c", script]).current_dir(&root)).status().unwrap();
             assert!(done.success());
-            // It compares the trace with the folder.
+            // The recorder compares the trace with the folder.
             let trace = recorder.finish();
             let images: Vec<Image> =
                 (0..200).map(|n| trace.cut(trace.events.len(), &mut Rng::stream(n, "real", 0))).collect();

@@ -1,4 +1,4 @@
-//! What commands that go on for long have given up, as the kernel says it.
+//! Rights that long-running commands have given up, as /proc shows them.
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -26,7 +26,7 @@ fn the_unit_of_the_daemon_allows_its_rights_sockets_and_sandbox() {
     }
     assert_eq!(unit["SystemCallErrorNumber"], ["EPERM"]);
     assert_eq!(unit["DeviceAllow"], ["/dev/net/tun", "rw"]);
-    // These would hide /proc/sys/net and /dev/net/tun.
+    // Each of the three settings would hide /proc/sys/net or /dev/net/tun.
     for absent in ["ProtectKernelTunables", "PrivateDevices", "ProcSubset"] {
         assert!(!unit.contains_key(absent), "{absent}");
     }

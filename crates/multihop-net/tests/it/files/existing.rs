@@ -1,4 +1,4 @@
-//! What is at the receiver before the transfer, and what replaces it.
+//! Files that the receiver has before a transfer, and which of them a transfer replaces.
 
 use std::fs::FileType;
 use std::os::unix::fs::{FileTypeExt, symlink};

@@ -1,4 +1,4 @@
-//! What one sender can take from others: slots, patience, time of the processor.
+//! Slots, waiting time and processor time that one sender can take from others.
 
 use std::net::SocketAddr;
 use std::sync::mpsc;
@@ -35,7 +35,7 @@ fn callers_without_a_request_keep_no_sender_waiting() {
         }
         let stream = TpaStream::connect(addr, &config).await.unwrap();
         send(stream, pair.sources(&["a"]), PATIENT, &mut |_| ()).await.unwrap();
-        // They are dropped long before the patience ends: either result is an end.
+        // The receiver drops the connections long before their patience ends: success and error are both an end.
         for mut stream in silent {
             let _ = stream.read_to_end(&mut Vec::new()).await;
         }

@@ -1,4 +1,4 @@
-//! Which values of a result are pinned, and how they are stored and compared.
+//! The pinned values of a result: selection, storage and comparison.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
