@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use multihop_scenario::{Scenario, Source};
 use multihop_sim::sweep::Plan;
 use multihop_sim::{Outputs, run, unattended};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::values::{self, Parts};
 use crate::support::ran_scenario;
@@ -61,8 +61,7 @@ impl Case {
     /// Runs the scenario, or each combination of its `[sweep]`. With a `[record]` table the series, the trace and the
     /// capture are pinned as well.
     pub(super) fn run(&self) -> Parts {
-        let name = folder().join(format!("{}.json", self.name)).display().to_string();
-        let source = Source::Json { text: self.document.to_string(), name };
+        let source = Source::Json { text: self.document.to_string(), name: self.file() };
         if self.document.get("sweep").is_some() {
             return sweep(&Plan::new(&source, &[]).unwrap_or_else(|problems| panic!("{problems}")));
         }
@@ -71,6 +70,23 @@ impl Case {
             return values::with_outputs(&ran_scenario(&scenario));
         }
         values::parts(&run(&scenario, Outputs::default(), &mut unattended).unwrap())
+    }
+
+    /// The result of a run without outputs, and that of a run with all of them and frequent rows of series.
+    pub(super) fn with_and_without_outputs(&self) -> [Value; 2] {
+        let mut document = self.document.clone();
+        document["record"] =
+            json!({ "every": 0.013, "what": ["cwnd", "rtt", "hops", "queue", "goodput", "shortest"] });
+        let source = Source::Json { text: document.to_string(), name: self.file() };
+        let scenario = Scenario::load(&source, &[]).unwrap_or_else(|problems| panic!("{problems}"));
+        let unseen = run(&scenario, Outputs::default(), &mut unattended).unwrap();
+        [unseen, ran_scenario(&scenario).result]
+            .map(|result| serde_json::to_value(result.timeless()).unwrap())
+    }
+
+    /// Name of the scenario's file, in the folder of the files that it names.
+    fn file(&self) -> String {
+        folder().join(format!("{}.json", self.name)).display().to_string()
     }
 }
 

@@ -52,6 +52,16 @@ fn results_of_transports_are_pinned() {
 }
 
 #[test]
+fn outputs_change_no_number_of_a_result() {
+    for area in AREAS {
+        for case in cases::cases(area).iter().step_by(9) {
+            let [unseen, seen] = case.with_and_without_outputs();
+            assert_eq!(unseen, seen, "{area}/{}", case.name);
+        }
+    }
+}
+
+#[test]
 fn every_file_of_cases_is_an_area() {
     let files = fs::read_dir(cases::folder()).unwrap().map(|entry| entry.unwrap().path());
     let toml = files.filter(|path| path.extension().is_some_and(|ending| ending == "toml"));
