@@ -39,7 +39,9 @@ from multihop.experiments.declare import (
     rows,
     transports,
 )
-from multihop.experiments.reasons import left_open, our_model
+from multihop.experiments.explanations import Explained
+from multihop.experiments.reasons import Switch, left_open, not_knowable, our_model
+from multihop.experiments.searches import Target, over, search
 from multihop.experiments.sequential import Limits
 from multihop.experiments.silence import silences
 from multihop.experiments.study import Experiment, Study, batches, merged, pick
@@ -271,17 +273,23 @@ def test_seeds_are_doubled_until_every_claim_is_decided(tmp_path: Path) -> None:
     lossy = {**SHORT.scenario, "radio": {"loss": 0.1}}
     undecided = replace(decided, id="open", metrics=(noise,), claims=[claim], scenario=lossy)
     made = suite.study(undecided)
-    assert (made.seeds, made.stopped) == (8, "1 claim is open after the last look")
+    assert (made.seeds, made.most_seeds) == (2, 8)
+    assert made.stopped == "1 claim is open after the last look"
+    open_cells = {cell for cell in made.accepted() if "tcp-2" in cell}
+    assert set(made.extra) == open_cells, "only the cells of the open claim get more seeds"
+    assert {len(made.samples("goodput", cell)) for cell in open_cells} == {8}
     assert made.deciding == pytest.approx(1 - 0.05 / 3)
     assert suite.study(undecided).performed == 0, "resumed from the journal"
     read = finished(tmp_path, undecided)
     assert read is not None
     assert (read.seeds, read.looks, read.stopped) == (made.seeds, made.looks, made.stopped)
+    assert read.extra == made.extra
     poor = replace(suite, folder=tmp_path / "poor", limits=Limits(looks=3, seconds=0.0)).study(undecided)
     assert poor.seeds == 2
     assert "0 s of CPU time" in poor.stopped
     page = pages.html([made], "command", tmp_path / "report.html").read_text()
-    assert "8 seeds: 1 claim is open after the last look. Claims are decided by 98.33% intervals" in page
+    assert "2 seeds, up to 8 in the cells of open claims: 1 claim is open after the last look." in page
+    assert "Claims are decided by 98.33% intervals" in page
 
 
 @pytest.mark.parametrize("coin", [True, False], ids=["coin flips", "normal"])
@@ -460,10 +468,64 @@ def test_the_summary_fits_a_screen(study: Study) -> None:
     reason = left_open("some text", "short: this", "short: that")
     claim = replace(SHORT.claims[1], reason=reason)
     record = index.record(replace(study, experiment=replace(SHORT, claims=[claim])), "")
+    index.explain_all([record])
     text = summary.screen([record])
     assert max(map(len, text.splitlines())) <= 80
-    assert text.splitlines()[2].split()[-7:] == ["0", "1", "0", "0", "1", "0", "0"]
-    assert summary.reasons(record.verdicts) == " Not held: 1 left open by the paper."
+    assert text.splitlines()[2].split()[-6:] == ["0", "1", "0", "0", "0", "1"]
+    assert summary.explanations(record.verdicts) == " Not held: 1 unexplained."
+
+
+FAST = Claim("one hop carries 2.5 Mb/s", "goodput", {"hops": 1, "transport": "newreno"}, at_least=2500.0)
+
+
+def test_a_search_names_the_setting_under_which_a_claim_holds(tmp_path: Path) -> None:
+    base = replace(SHORT, full=Effort(2), claims=[FAST], published={})
+    ranges = [over("the rate", "cards have these", "radio.rate", ["5.5M", "11M"])]
+    keep: dict[str, list[Any]] = {"hops": [1], "transport": ["newreno"]}
+    asked = search(
+        base, ranges, [Target(FAST, (("short", "another reading"),))], keep=keep, seeds=2, confirm=3
+    )
+    suite = Suite(tmp_path, full=True, where=Where(jobs=1), quiet=True)
+    made = suite.study(asked)
+    assert made.failed == ""
+    assert made.extra == {(1, "newreno", "radio.rate = 11M"): 5}, "other seeds decide than those that choose"
+    assert [(row["claim"], row["setting"]) for row in made.searched] == [
+        (FAST.text, "radio.rate = 11M"),
+        ("another reading", "radio.rate = 11M"),
+    ]
+    records = [index.record(suite.study(base), ""), index.record(made, "")]
+    index.explain_all(records)
+    (row,) = records[0].verdicts
+    assert (row["explanation"], row["by"]) == (Explained.SWITCH, "radio.rate = 11M")
+    slow = replace(
+        ranges[0], values={name: change for name, change in ranges[0].values.items() if "11M" not in name}
+    )
+    none = suite.study(
+        replace(search(base, [slow], [Target(FAST)], keep=keep, seeds=2, confirm=3), id="slow")
+    )
+    assert (none.searched, none.extra) == ([], {})
+    assert "no value reaches the bound" in pages.html([none], "", tmp_path / "page.html").read_text()
+
+
+def test_a_claim_may_hold_in_another_experiment_or_within_the_papers_intervals(study: Study) -> None:
+    one, two = {"hops": 1, "transport": "newreno"}, {"hops": 2, "transport": "newreno"}
+    printed = {(1, "newreno"): (1200.0, 240.0), (2, "newreno"): (450.0, 90.0)}
+    reason = left_open(
+        "some text", "short: this", "short: that", Switch("two windows", "short", "one hop carries more")
+    )
+    grown = Claim("by 300%", "goodput", one, two, at_least=3.0, size=3.0, reason=reason)
+    held = Claim("one hop carries more", "goodput", one, two, at_least=1.0)
+    for more, shown, expected in (
+        ([held], reason, Explained.SWITCH),
+        ([], None, Explained.TEXT),
+        ([], not_knowable("section 2 says so"), Explained.TEXT),
+    ):
+        size = 3.0 if shown else 5 / 3
+        claim = replace(grown, reason=shown, size=size)
+        experiment = replace(SHORT, claims=[claim, *more], published={"goodput": printed})
+        record = index.record(replace(study, experiment=experiment), "")
+        index.explain_all([record])
+        assert record.verdicts[0]["explanation"] == expected
 
 
 def test_parts_of_the_runs_make_the_whole(

@@ -25,7 +25,8 @@ def _reasons() -> list[Reason]:
 def test_reasons_name_what_shows_them() -> None:
     known = {one.id for one in EXPERIMENTS}
     for reason in _reasons():
-        assert bool(reason.shown) == (reason.kind not in (None, Kind.NOT_KNOWN)), reason.text
+        by_text = (None, Kind.NOT_KNOWN, Kind.NOT_KNOWABLE)
+        assert bool(reason.shown) == (reason.kind not in by_text), reason.text
         for shown in reason.shown:
             assert shown.startswith("multihop ") or shown.split(":")[0] in known, shown
 

@@ -40,7 +40,7 @@ def judge(study: Study, claim: Claim) -> Verdict:
 
 
 def _judge_each(study: Study, claim: Claim) -> Verdict:
-    verdicts = [_judge_one(study, one) for one in _each(claim)]
+    verdicts = [_judge_one(study, one) for one in each(claim)]
     for least in (NOT_RUN, NOT_HELD, NOT_DECIDED):
         found = [one for one in verdicts if one.verdict == least]
         if found and (least != NOT_RUN or len(found) == len(verdicts)):
@@ -51,12 +51,18 @@ def _judge_each(study: Study, claim: Claim) -> Verdict:
     return Verdict(claim.text, HELD, "; ".join(one.why for one in decided), by_mean=by_mean)
 
 
+def cells(study: Study, claim: Claim) -> set[Values]:
+    """The cells whose values decide a claim."""
+    wanted = [cell for one in each(claim) for cell in (one.of, one.against) if cell is not None]
+    return {cell for one in wanted for cell in study.select(one)}
+
+
 def ratios(study: Study, claim: Claim) -> Iterator[float]:
     """The metric of the one cell as a multiple of that of the other, at each of the claim's values."""
-    for one in _each(claim):
+    for one in each(claim):
         other = one.than or one.metric
-        of = _best(study, one, one.metric, one.of)
-        against = None if one.against is None else _best(study, one, other, one.against)
+        of = best(study, one, one.metric, one.of)
+        against = None if one.against is None else best(study, one, other, one.against)
         if of is None or against is None:
             continue
         left, right = study.mean(one.metric, of), study.mean(other, against)
@@ -76,7 +82,8 @@ def _judge_near(study: Study, claim: Claim, limit: float) -> Verdict:
     return worst(claim.text, errors, limit)
 
 
-def _each(claim: Claim) -> Iterator[Claim]:
+def each(claim: Claim) -> Iterator[Claim]:
+    """The claim at each of the values at which it must hold."""
     for values in itertools.product(*claim.each.values()):
         at = dict(zip(claim.each, values, strict=True))
         against = None if claim.against is None else {**at, **claim.against}
@@ -84,9 +91,9 @@ def _each(claim: Claim) -> Iterator[Claim]:
 
 
 def _judge_one(study: Study, claim: Claim) -> Verdict:
-    of = _best(study, claim, claim.metric, claim.of)
+    of = best(study, claim, claim.metric, claim.of)
     other = claim.than or claim.metric
-    against = None if claim.against is None else _best(study, claim, other, claim.against)
+    against = None if claim.against is None else best(study, claim, other, claim.against)
     if of is None or (claim.against is not None and against is None):
         return Verdict(claim.text, NOT_RUN, f"{_named(claim.of)}: not run")
     left = study.samples(claim.metric, of)
@@ -115,8 +122,8 @@ def _decided(study: Study, claim: Claim, left: Samples, right: Samples) -> Itera
         yield word(found.mean >= 0) if small else by(found), small
 
 
-def _best(study: Study, claim: Claim, metric: str, wanted: Cell) -> Values | None:
-    """The cell that is meant, the best if there are several."""
+def best(study: Study, claim: Claim, metric: str, wanted: Cell) -> Values | None:
+    """The cell that is meant, the best if there are several; None if none was measured."""
     means = {cell: found.mean for cell in study.select(wanted) if (found := study.mean(metric, cell))}
     if not means:
         return None

@@ -232,7 +232,9 @@ def _records(options: argparse.Namespace) -> list[Record]:
     if options.pages is not None:
         return [one for one in index.read(options.pages) if one.id in {known.id for known in chosen}]
     studies = [study for one in chosen if (study := finished(options.out, one)) is not None]
-    return [index.record(study, _core.build()) for study in studies]
+    records = [index.record(study, _core.build()) for study in studies]
+    index.explain_all(records)
+    return records
 
 
 def _publish(

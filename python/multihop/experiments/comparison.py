@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
 from multihop.experiments import claims
-from multihop.experiments.declare import Cell
+from multihop.experiments.declare import Cell, Claim
 from multihop.experiments.study import Study, Values
 
 WITHIN = (0.05, 0.15, 0.30)
@@ -51,6 +52,45 @@ def gains(study: Study) -> list[Number]:
         if claim.size and not _other(study, claim.of)
         for ratio in claims.ratios(study, claim)
     ]
+
+
+def allowed(study: Study, claim: Claim) -> list[tuple[float, float]]:
+    """The growths that the paper's own intervals of the two means allow, at each of the claim's values.
+
+    Empty where neither the paper's tables nor its text bound the means.
+    """
+    found = []
+    for one in claims.each(claim) if claim.against is not None and claim.near is None else ():
+        left, right = (_printed(study, one, cell) for cell in (one.of, one.against or {}))
+        if left is not None and right is not None:
+            growth, shares = left[0] / right[0], (left[1] / left[0], right[1] / right[0])
+        elif claim.size and claim.uncertain:
+            growth, shares = 0.0, (claim.uncertain, claim.uncertain)
+        else:
+            return []
+        growth, width = (1 + claim.size if claim.size else growth), math.hypot(*shares)
+        found.append((growth * (1 - width) - 1, growth * (1 + width) - 1))
+    return found
+
+
+def allows(study: Study, claim: Claim) -> str:
+    """The growths that the paper's own intervals allow, in words, if ours are among them."""
+    bounds, ours = allowed(study, claim), [one - 1 for one in claims.ratios(study, claim)]
+    if not bounds or len(bounds) != len(ours):
+        return ""
+    both = list(zip(bounds, ours, strict=True))
+    if any(not low <= one <= high for (low, high), one in both):
+        return ""
+    return "; ".join(f"{one:+.1%} is within {low:+.1%} to {high:+.1%}" for (low, high), one in both)
+
+
+def _printed(study: Study, claim: Claim, cell: Cell) -> tuple[float, float] | None:
+    """The best printed mean of some cells with half its interval; None where the paper has none."""
+    values = [study.published(claim.metric, one) for one in study.select(cell)]
+    pairs = [one for one in values if isinstance(one, tuple) and one[0] > 0]
+    if not pairs or len(pairs) != len(values):
+        return None
+    return (min if claim.lowest else max)(pairs)
 
 
 def agreement(found: Sequence[Number]) -> str:

@@ -129,6 +129,8 @@ class Claim:
     """The best of several values is the one with the lowest metric."""
     reason: Reason | None = None
     """Why it does not hold, if it does not."""
+    uncertain: float = 0.0
+    """Half-width of both means as a share of them, as the paper's text bounds it without printing it."""
 
 
 def versus(

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from multihop.experiments import claims
-from multihop.experiments.comparison import gains, numbers
+from multihop.experiments.comparison import allows, gains, numbers
+from multihop.experiments.declare import Claim
+from multihop.experiments.explanations import explain
 from multihop.experiments.silence import silences
 from multihop.experiments.study import Study
-from multihop.experiments.verdicts import HELD, NOT_DECIDED, NOT_HELD, NOT_RUN
+from multihop.experiments.verdicts import HELD, NOT_DECIDED, NOT_HELD, NOT_RUN, Verdict
 from multihop.files import make_folder, write_text
 from multihop.progress import duration
 
@@ -39,6 +41,8 @@ class Record:
     """Relative differences from the numbers of the paper, by what they are."""
     pictures: list[str] = field(default_factory=list)
     """The files of its figures."""
+    searched: list[dict[str, str]] = field(default_factory=list)
+    """Verdicts on claims of another experiment under each value of settings that the paper does not state."""
 
 
 def record(study: Study, version: str, pictures: Sequence[str] = ()) -> Record:
@@ -56,22 +60,43 @@ def record(study: Study, version: str, pictures: Sequence[str] = ()) -> Record:
         verdicts(study),
         [(one.what, one.error) for one in (*numbers(study), *gains(study))],
         list(pictures),
+        list(study.searched),
     )
 
 
 def verdicts(study: Study) -> list[dict[str, str]]:
     """A row for each claim."""
-    name = study.experiment.id
-    return [
-        {
-            "experiment": name,
-            "claim": one.text,
-            "verdict": one.verdict,
-            "reason": one.kind,
-            "ours": one.why,
+    declared = study.experiment.claims
+    found = claims.verdicts(study)
+    return [_row(study, one, declared[n] if n < len(declared) else None) for n, one in enumerate(found)]
+
+
+def _row(study: Study, found: Verdict, claim: Claim | None) -> dict[str, str]:
+    row = {
+        "experiment": study.experiment.id,
+        "claim": found.text,
+        "verdict": found.verdict,
+        "reason": found.kind,
+        "ours": found.why,
+    }
+    if found.verdict != NOT_HELD:
+        return row
+    switch = found.reason.switch if found.reason is not None else None
+    if switch is not None:
+        row |= {
+            "switch": switch.setting,
+            "switch_experiment": switch.experiment,
+            "switch_claim": switch.claim,
         }
-        for one in claims.verdicts(study)
-    ]
+    if claim is not None and (allowed := allows(study, claim)):
+        row["allowed"] = allowed
+    return row
+
+
+def explain_all(records: Sequence[Record]) -> None:
+    """Write into the verdicts of all experiments what explains claims that are not held."""
+    rows = [row for one in records for row in one.verdicts]
+    explain(rows, [row for one in records for row in one.searched])
 
 
 def counted(rows: Sequence[dict[str, str]]) -> str:
@@ -98,6 +123,7 @@ def merged(folder: Path, written: Sequence[Record], order: Sequence[str]) -> lis
     found = [*(one for one in before if one.id in order and one.id not in new), *written]
     places = {name: place for place, name in enumerate(order)}
     found.sort(key=lambda one: places.get(one.id, len(places)))
+    explain_all(found)
     make_folder(folder)
     write_text(path, json.dumps([asdict(one) for one in found], indent=1) + "\n")
     return found
@@ -111,7 +137,7 @@ def _entry(study: Study) -> dict[str, Any]:
         "paper": experiment.paper if experiment.sheet else f"{experiment.paper}, {experiment.place}",
         "how much": "full" if study.effort is experiment.full else "quick",
         "runs": str(study.runs),
-        "seeds": str(study.seeds),
+        "seeds": f"{study.seeds} to {study.most_seeds}" if study.extra else str(study.seeds),
         "CPU time": duration(study.cost),
         "wall-clock time": duration(study.wall),
         "claims": counted(verdicts(study)),

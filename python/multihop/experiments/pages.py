@@ -14,6 +14,7 @@ import multihop._core as _core
 from multihop.experiments import claims, comparison, figures, index
 from multihop.experiments import summary as overview
 from multihop.experiments.declare import VALIDATION, Metric
+from multihop.experiments.explanations import MEANING as EXPLANATIONS
 from multihop.experiments.index import Record
 from multihop.experiments.reasons import MEANING
 from multihop.experiments.silence import silences, warning
@@ -117,6 +118,7 @@ def html(studies: Sequence[Study], command: str, path: Path) -> Path:
     """One file with everything."""
     page = Report(TITLE)
     records = [index.record(study, _core.build()) for study in studies]
+    index.explain_all(records)
     summary(page, records, command, {one.id: f"#{one.id}" for one in records})
     for study in studies:
         section(page, study)
@@ -195,8 +197,8 @@ def summary(page: Page, records: Sequence[Record], command: str, links: Mapping[
     page.table(pl.DataFrame([one.entry for one in records]), "What was run", links)
     rows = [row for one in records for row in one.verdicts]
     page.heading("Verdicts", "verdicts")
-    page.text(f"{index.counted(rows)}.{overview.reasons(rows)}")
-    page.bullets(f"{kind}: {meaning}" for kind, meaning in MEANING.items())
+    page.text(f"{index.counted(rows)}.{overview.explanations(rows)}")
+    page.bullets(f"{kind}: {meaning}" for kind, meaning in (*EXPLANATIONS.items(), *MEANING.items()))
     if rows:
         page.table(overview.every_claim(rows), "Every claim", links)
 
@@ -242,7 +244,8 @@ def _stopped(study: Study) -> str:
     if study.looks == 1:
         return ""
     level = f"{study.deciding:.2%} intervals, for up to {study.looks} looks"
-    return f" {study.seeds} seeds: {study.stopped}. Claims are decided by {level}."
+    more = f", up to {study.most_seeds} in the cells of open claims" if study.extra else ""
+    return f" {study.seeds} seeds{more}: {study.stopped}. Claims are decided by {level}."
 
 
 def _beside(page: Page, study: Study) -> None:
@@ -282,13 +285,14 @@ def method(study: Study) -> str:
     if not study.seeds:
         return "No runs of its own."
     level = f"{study.experiment.level:.0%} Student-t intervals"
-    if study.experiment.batches and study.seeds == 1:
+    if study.experiment.batches and study.most_seeds == 1:
         count = study.experiment.batches - 1
         return f"{level} of {count} batches of one run; the first batch is dropped."
     seeds = study.each_seed()
-    if study.seeds == 1:
+    if study.most_seeds == 1:
         return f"One run, seed {seeds[0]}."
-    return f"Mean and {level} of {study.seeds} runs, seeds {seeds[0]} to {seeds[-1]}."
+    more = f"; up to {study.most_seeds} runs in the cells of open claims" if study.extra else ""
+    return f"Mean and {level} of {study.seeds} runs, seeds {seeds[0]} to {seeds[-1]}{more}."
 
 
 def tables(study: Study) -> list[tuple[pl.DataFrame, str]]:

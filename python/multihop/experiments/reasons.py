@@ -17,6 +17,7 @@ class Kind(StrEnum):
     OUR_MODEL = "our model"
     LEFT_OPEN = "left open"
     NOT_IN_NS2 = "not in ns-2"
+    NOT_KNOWABLE = "not knowable"
     NOT_KNOWN = "not known"
 
 
@@ -24,14 +25,25 @@ MEANING = {
     Kind.OUR_MODEL: "a rule of our model is not the paper's; a variant with that rule brings the claim back",
     Kind.LEFT_OPEN: "the paper does not state what decides it; of two settings one holds and one does not",
     Kind.NOT_IN_NS2: "ns-2 does not show it either",
+    Kind.NOT_KNOWABLE: "the paper's own text shows that the number cannot be known",
     Kind.NOT_KNOWN: "the reason is not known",
 }
 COUNTED = {
     Kind.OUR_MODEL: "by our model",
     Kind.LEFT_OPEN: "left open by the paper",
     Kind.NOT_IN_NS2: "not reproduced by ns-2 either",
+    Kind.NOT_KNOWABLE: "not knowable from the paper's text",
     Kind.NOT_KNOWN: "not known",
 }
+
+
+@dataclass(frozen=True)
+class Switch:
+    """A setting under which a finding of the paper holds, and the claim that shows it."""
+
+    setting: str
+    experiment: str
+    claim: str
 
 
 @dataclass(frozen=True)
@@ -43,6 +55,8 @@ class Reason:
     """None while it is not classified; `test_every_claim_that_is_not_held_has_a_kind` counts these."""
     shown: tuple[str, ...] = ()
     """What shows it: IDs of experiments, each with the cells after a colon, or commands."""
+    switch: Switch | None = None
+    """The same finding under another value of a setting that the paper does not state."""
 
     def of(self, study: Any) -> Reason:
         """The same with the numbers of a study in its text."""
@@ -55,19 +69,24 @@ class Reason:
         return f"({self.kind}{shown}) {self.text}"
 
 
-def our_model(text: Explanation, shown: str) -> Reason:
+def our_model(text: Explanation, shown: str, switch: Switch | None = None) -> Reason:
     """A rule of ours differs; the result of `shown`, which has the other rule, brings the claim back."""
-    return Reason(text, Kind.OUR_MODEL, (shown,))
+    return Reason(text, Kind.OUR_MODEL, (shown,), switch)
 
 
-def left_open(text: Explanation, holds: str, fails: str) -> Reason:
+def left_open(text: Explanation, holds: str, fails: str, switch: Switch | None = None) -> Reason:
     """The paper does not state what decides it: with one setting the claim holds, with the other not."""
-    return Reason(text, Kind.LEFT_OPEN, (holds, fails))
+    return Reason(text, Kind.LEFT_OPEN, (holds, fails), switch)
 
 
 def not_in_ns2(text: Explanation, shown: str) -> Reason:
     """The claim does not survive: ns-2 shows the same as this simulator."""
     return Reason(text, Kind.NOT_IN_NS2, (shown,))
+
+
+def not_knowable(text: Explanation) -> Reason:
+    """The paper's own text shows that the number cannot be known; the text names the sections."""
+    return Reason(text, Kind.NOT_KNOWABLE)
 
 
 def not_known(text: Explanation) -> Reason:

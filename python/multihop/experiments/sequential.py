@@ -1,9 +1,9 @@
 """Add seeds until every claim of an experiment is decided: a group-sequential design.
 
-The number of seeds doubles from one look at the claims to the next. Each of K looks decides at a level of
-alpha / K (Bonferroni's correction), so that the chance of a false decision at any of them is at most alpha,
-wherever it stops. An interval that is narrower than the smallest difference that matters decides by its mean:
-a false decision is then about a difference that does not matter.
+From one look at the claims to the next the number of seeds doubles in the cells of claims that are open.
+Each of K looks decides at a level of alpha / K (Bonferroni's correction), so that the chance of a false
+decision at any of them is at most alpha, wherever it stops. An interval that is narrower than the smallest
+difference that matters decides by its mean: a false decision is then about a difference that does not matter.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from multihop.experiments import claims
-from multihop.experiments.study import Study
+from multihop.experiments.declare import Claim
+from multihop.experiments.study import Study, Values
 from multihop.experiments.verdicts import NOT_DECIDED
 from multihop.files import write_text
 from multihop.progress import Progress
@@ -39,35 +40,63 @@ def schedule(first: int, looks: int) -> list[int]:
 def run(study: Study, where: Where, progress: Progress, limits: Limits) -> None:
     """Run a study with as many seeds as its claims need, within the limits."""
     study.looks = limits.looks if study.experiment.claims else 1
-    last = max(study.effort.most, schedule(study.effort.seeds, study.looks)[-1])
     study.repeat(study.effort.seeds)
     while True:
         study.run(where, progress)
         if study.missing:
             return
-        study.stopped = _reason(study, limits, last)
+        if study.experiment.deepen is not None and not study.extra:
+            study.repeat(study.seeds, study.experiment.deepen(study))
+            study.run(where, progress)
+            return
+        study.stopped = _reason(study, limits)
         if study.stopped:
             return
-        study.repeat(min(2 * study.seeds, last))
+        _add_seeds(study)
 
 
-def _judged(study: Study) -> tuple[int, int]:
-    """How many claims are open, and how many the mean of a narrow interval has decided."""
-    found = [claims.judge(study, claim) for claim in study.experiment.claims]
-    return sum(one.verdict == NOT_DECIDED for one in found), sum(one.by_mean for one in found)
+def _add_seeds(study: Study) -> None:
+    """Double the seeds: of all cells while intervals are wide, then of the cells of open claims."""
+    if _is_wide(study):
+        last = max(study.effort.most, _last(study))
+        study.repeat(min(2 * study.seeds, last), study.extra)
+    else:
+        more = min(2 * study.most_seeds, _last(study))
+        study.repeat(study.seeds, {**study.extra, **dict.fromkeys(_open_cells(study), more)})
 
 
-def _reason(study: Study, limits: Limits, last: int) -> str:
+def _last(study: Study) -> int:
+    """The number of seeds at the last look."""
+    return schedule(study.effort.seeds, study.looks)[-1]
+
+
+def _is_wide(study: Study) -> bool:
+    return study.seeds < study.effort.most and not study.precise()
+
+
+def _judged(study: Study) -> tuple[list[Claim], int]:
+    """The claims that are open, and how many the mean of a narrow interval has decided."""
+    found = [(claim, claims.judge(study, claim)) for claim in study.experiment.claims]
+    still_open = [claim for claim, verdict in found if verdict.verdict == NOT_DECIDED]
+    return still_open, sum(verdict.by_mean for _, verdict in found)
+
+
+def _open_cells(study: Study) -> set[Values]:
+    """The cells of the claims that are open."""
+    return {cell for claim in _judged(study)[0] for cell in claims.cells(study, claim)}
+
+
+def _reason(study: Study, limits: Limits) -> str:
     """Why no seeds are added; empty if more are needed."""
-    wide = study.seeds < study.effort.most and not study.precise()
-    sequential = study.seeds < schedule(study.effort.seeds, study.looks)[-1]
-    still_open, by_mean = _judged(study) if study.looks > 1 else (0, 0)
-    if not wide and not (sequential and still_open):
+    still_open, by_mean = _judged(study) if study.looks > 1 else ([], 0)
+    wide = _is_wide(study)
+    if not wide and not (still_open and study.most_seeds < _last(study)):
         if study.looks == 1:
             return "the intervals are narrow" if study.effort.most else "the number of seeds is fixed"
-        return f"{_open(still_open)} after the last look" if still_open else _decided(by_mean)
-    if study.spent() * min(2.0, last / study.seeds) > limits.seconds:
-        return f"the next look would exceed {limits.seconds:g} s of CPU time; {_open(still_open)}"
+        return f"{_open(len(still_open))} after the last look" if still_open else _decided(by_mean)
+    next_look = study.spent() + (study.spent() if wide else study.spent(_open_cells(study)))
+    if next_look > limits.seconds:
+        return f"the next look would exceed {limits.seconds:g} s of CPU time; {_open(len(still_open))}"
     return ""
 
 
@@ -83,7 +112,9 @@ def _open(count: int) -> str:
 def save(study: Study, folder: Path) -> None:
     """Write down how far a complete study went, for reports."""
     path = folder / NAME
-    write_text(path, json.dumps({"seeds": study.seeds, "looks": study.looks, "stopped": study.stopped}))
+    extra = [[*cell, seeds] for cell, seeds in study.extra.items()]
+    found = {"seeds": study.seeds, "extra": extra, "looks": study.looks, "stopped": study.stopped}
+    write_text(path, json.dumps(found))
 
 
 def restore(study: Study, folder: Path) -> None:
@@ -92,7 +123,8 @@ def restore(study: Study, folder: Path) -> None:
     found = json.loads(path.read_text()) if path.is_file() else {}
     study.looks = found.get("looks", 1)
     study.stopped = found.get("stopped", "")
-    study.repeat(found.get("seeds", study.effort.seeds))
+    extra = {tuple(cell): seeds for *cell, seeds in found.get("extra", [])}
+    study.repeat(found.get("seeds", study.effort.seeds), extra)
     study.run(None, Progress("", quiet=True))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -65,6 +65,8 @@ class Experiment:
     """Combinations of values that mean nothing and are not run."""
     drawn: Callable[[int], Settings] | None = None
     """What else the seed of a run decides."""
+    of_cell: Callable[[Values], Settings] | None = None
+    """Settings that depend on several axes; they are applied last."""
     level: float = 0.95
     batches: int = 0
     """Batch means of one long run; of several, each gives one value. The first batch is dropped."""
@@ -74,6 +76,8 @@ class Experiment:
     claims: Sequence[Claim] = ()
     unstated: Sequence[Unstated] = ()
     plots: Sequence[Plot] = ()
+    deepen: Callable[[Study], Mapping[Values, int]] | None = None
+    """After the first runs: the cells that get more seeds, and how many they then have."""
     more: Callable[[Study], None] | None = None
     """Adds what is not a table of means: traces, single runs, verdicts on them."""
     reference: str = "the paper"
@@ -129,6 +133,10 @@ class Study:
     """The verdicts of `more`."""
     compared: list[tuple[str, float, float] | tuple[str, float, float, bool]] = field(default_factory=list)
     """Numbers of the paper and ours that `more` has found: what, theirs, ours, whether they are growths."""
+    searched: list[dict[str, str]] = field(default_factory=list)
+    """Verdicts on claims of another experiment under values of settings that the paper does not state."""
+    extra: dict[Values, int] = field(default_factory=dict)
+    """The number of seeds of cells that have more than the others, because a claim about them was open."""
     _read: dict[tuple[Values, int], list[dict[str, Any]]] = field(default_factory=dict, repr=False)
 
     @property
@@ -152,6 +160,8 @@ class Study:
             settings |= axis.settings(value, seed)
         if self.experiment.drawn is not None:
             settings |= self.experiment.drawn(seed)
+        if self.experiment.of_cell is not None:
+            settings |= self.experiment.of_cell(cell)
         if self.experiment.expected and self.expected is not None:
             settings["expected.table"] = str(self.expected.absolute())
         settings["seed"] = seed
@@ -173,7 +183,11 @@ class Study:
         self.refused = {
             cell: text for cell in self.cells() if (text := self.problem(cell) or self._missing_tool(cell))
         }
-        runs = [Run(self.key(c, s), self.request(c, s)) for s in self.each_seed() for c in self.accepted()]
+        last = self.effort.first + self.most_seeds
+        order = (
+            (c, s) for s in range(self.effort.first, last) for c in self.accepted() if s in self.seeds_of(c)
+        )
+        runs = [Run(self.key(c, s), self.request(c, s)) for c, s in order]
         before = len(self.journal)
         if where is None:
             self.missing = sum(run.key not in self.journal for run in runs)
@@ -186,19 +200,29 @@ class Study:
             return world.complete(runs, self.journal, where, progress)
         return complete(runs, self.journal, where, progress)
 
-    def repeat(self, seeds: int) -> None:
-        """Set the number of seeds. Samples are read again: only batches of a single run are samples."""
+    def repeat(self, seeds: int, extra: Mapping[Values, int] | None = None) -> None:
+        """Set the number of seeds, and that of cells with more.
+
+        Samples are read again: only batches of a single run are samples.
+        """
         self.seeds = seeds
+        self.extra = dict(extra or {})
         self._read.clear()
+
+    @property
+    def most_seeds(self) -> int:
+        """The number of seeds of the cells that have most."""
+        return max([self.seeds, *self.extra.values()])
 
     @property
     def deciding(self) -> float:
         """The level of the intervals that decide claims: that of the experiment, shared by all looks."""
         return 1 - (1 - self.experiment.level) / self.looks
 
-    def spent(self) -> float:
-        """Processor time of its runs so far, s."""
-        keys = {self.key(cell, seed) for cell in self.accepted() for seed in self.each_seed()}
+    def spent(self, cells: Iterable[Values] | None = None) -> float:
+        """Processor time of its runs so far, or of those in some cells, s."""
+        chosen = self.accepted() if cells is None else cells
+        keys = {self.key(cell, seed) for cell in chosen for seed in self.seeds_of(cell)}
         return sum(self.journal.cost(key) for key in keys if key in self.journal)
 
     def accepted(self) -> list[Values]:
@@ -228,7 +252,7 @@ class Study:
         samples: Samples = {}
         if cell in self.refused:
             return samples
-        for seed in self.each_seed():
+        for seed in self.seeds_of(cell):
             for batch, document in enumerate(self._documents(cell, seed)):
                 value = pick(document, metric)
                 if value is not None:
@@ -274,6 +298,11 @@ class Study:
         first = self.effort.first
         return range(first, first + min(self.seeds, most or self.seeds))
 
+    def seeds_of(self, cell: Values) -> range:
+        """The seeds that were run in a cell."""
+        first = self.effort.first
+        return range(first, first + max(self.seeds, self.extra.get(cell, 0)))
+
     def results(self, cell: Values, most: int | None = None) -> list[Result]:
         """The runs of a cell: all of them, or those of the first seeds."""
         return [self.result(cell, seed) for seed in self.each_seed(most)]
@@ -297,14 +326,14 @@ class Study:
             if key not in self.journal:
                 return []
             result = self.journal.result(key)
-            self._read[cell, seed] = self._samples_of(result)
+            self._read[cell, seed] = self._samples_of(cell, result)
         return self._read[cell, seed]
 
-    def _samples_of(self, result: Result) -> list[dict[str, Any]]:
+    def _samples_of(self, cell: Values, result: Result) -> list[dict[str, Any]]:
         if not self.experiment.batches:
             return [result.data]
         parts = batches(result, self.experiment.batches)
-        return parts if self.seeds == 1 else [merged(parts)]
+        return parts if len(self.seeds_of(cell)) == 1 else [merged(parts)]
 
 
 def file_name(title: str) -> str:

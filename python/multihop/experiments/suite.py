@@ -122,7 +122,7 @@ def keep(study: Study, folder: Path) -> None:
     rows = []
     for cell in study.accepted():
         axes = {axis.name: str(value) for axis, value in zip(study.experiment.axes, cell, strict=True)}
-        for seed in study.each_seed():
+        for seed in study.seeds_of(cell):
             key = study.key(cell, seed)
             if key in study.journal:
                 rows.append((axes, key, study.journal.result(key)))

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import polars as pl
 
 from multihop.experiments import comparison
+from multihop.experiments.explanations import MEANING, Explained
 from multihop.experiments.index import Record, listed
-from multihop.experiments.reasons import COUNTED, Kind
 from multihop.experiments.verdicts import HELD, NOT_DECIDED, NOT_HELD
 
 SHORT = {
@@ -20,15 +20,18 @@ SHORT = {
     HELD: "held",
     NOT_HELD: "not",
     NOT_DECIDED: "open",
-    str(Kind.OUR_MODEL): "model",
-    str(Kind.LEFT_OPEN): "paper",
-    str(Kind.NOT_IN_NS2): "ns-2",
-    str(Kind.NOT_KNOWN): "?",
+    str(Explained.SWITCH): "switch",
+    str(Explained.TEXT): "text",
+    str(Explained.NOT): "?",
 }
 """The columns of a screen, and their short names."""
-HEADS = f"{'':13}{'numbers within':>24}{'claims held':>18}{'not held because of':>24}"
-NOTES = [f"{SHORT[str(kind)]}: {text}" for kind, text in COUNTED.items()]
-UNSORTED = "without a kind of reason"
+HEADS = f"{'':13}{'numbers within':>24}{'claims held':>18}{'not held explained by':>24}"
+NOTES = [f"{SHORT[str(kind)]}: {text}" for kind, text in MEANING.items()]
+COUNTED = {
+    Explained.SWITCH: "explained by a switch",
+    Explained.TEXT: "not knowable by the paper's text",
+    Explained.NOT: "unexplained",
+}
 
 
 def by_paper(records: Sequence[Record]) -> pl.DataFrame:
@@ -57,14 +60,14 @@ def by_experiment(records: Sequence[Record]) -> pl.DataFrame:
 
 def every_claim(rows: Sequence[dict[str, str]]) -> pl.DataFrame:
     """All claims; rows that were written without a column have it empty."""
-    columns = ("experiment", "claim", "verdict", "reason", "ours")
+    columns = ("experiment", "claim", "verdict", "reason", "explanation", "by", "ours")
     return pl.DataFrame([{name: row.get(name, "") for name in columns} for row in rows])
 
 
-def reasons(rows: Sequence[dict[str, str]]) -> str:
-    """How many of the claims that are not held have which kind of reason, in words; empty if all are held."""
-    kinds = [row.get("reason", "") for row in rows if row["verdict"] == NOT_HELD]
-    text = listed({text: kinds.count(kind) for kind, text in COUNTED.items()} | {UNSORTED: kinds.count("")})
+def explanations(rows: Sequence[dict[str, str]]) -> str:
+    """How many of the claims that are not held have which explanation, in words; empty if all hold."""
+    kinds = [row.get("explanation", "") for row in rows if row["verdict"] == NOT_HELD]
+    text = listed({text: kinds.count(str(kind)) for kind, text in COUNTED.items()})
     return f" Not held: {text}." if text else ""
 
 
@@ -79,9 +82,9 @@ def screen(records: Sequence[Record]) -> str:
 
 
 def _counted(rows: Sequence[dict[str, str]]) -> dict[str, str]:
-    """How many claims have which verdict, and how many that are not held which kind of reason."""
+    """How many claims have which verdict, and what explains those that are not held."""
     found = Counter(row["verdict"] for row in rows)
-    kinds = Counter(row.get("reason", "") for row in rows if row["verdict"] == NOT_HELD)
+    kinds = Counter(row.get("explanation", "") for row in rows if row["verdict"] == NOT_HELD)
     return {name: str(found[name]) for name in (HELD, NOT_HELD, NOT_DECIDED)} | {
-        str(kind): str(kinds[kind]) for kind in Kind
+        str(kind): str(kinds[kind]) for kind in Explained
     }

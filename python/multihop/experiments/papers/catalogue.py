@@ -19,6 +19,7 @@ from multihop.experiments.papers import (
     tpa_hold,
     tpa_networks,
     tpa_simulation,
+    unstated,
 )
 from multihop.experiments.study import Experiment
 
@@ -39,4 +40,5 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *apdr_settings.EXPERIMENTS,
     *across.EXPERIMENTS,
     *today.EXPERIMENTS,
+    *unstated.EXPERIMENTS,
 )

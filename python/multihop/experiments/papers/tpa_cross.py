@@ -30,6 +30,7 @@ TCP_IN_NS2 = not_in_ns2(
     "validation-ns2-windows",
 )
 SECONDS, START = 500.0, 20.0
+ORDER, ORDER_WITH_BOTH = "The rows come in the paper's order", "With both rules the rows come in the paper's order"
 FEWER = 5  # seeds
 TOTALS: Mapping[str, Callable[[Any], float]] = {
     "timeouts": lambda one: total(one, "timeouts"),
@@ -63,19 +64,29 @@ def ordered(goodput: Mapping[str, float]) -> list[str]:
     return sorted(goodput, key=lambda row: -goodput[row])
 
 
+def printed_goodput() -> dict[str, float]:
+    """The means of Table 4."""
+    printed = {row: CROSS.published["goodput"][row,] for row in CROSS_ROWS}
+    return {row: value[0] if isinstance(value, tuple) else value for row, value in printed.items()}
+
+
+def in_order_text(text: str) -> str:
+    """The claim that the rows come in the paper's order."""
+    return f"{text}, {' > '.join(ordered(printed_goodput()))}"
+
+
 def in_order(study: Study, text: str, reason: Reason | None = None) -> None:
     """Judge whether the rows come in the paper's order: each pair of neighbours by its interval."""
-    theirs = {row: CROSS.published["goodput"][row,] for row in CROSS_ROWS}
-    printed = ordered({row: v[0] if isinstance(v, tuple) else v for row, v in theirs.items()})
     ours = ordered({row: mean(study, "goodput", (row,)).mean for row in CROSS_ROWS})
-    pairs = [judge(study, versus("", "goodput", more, less)).verdict for more, less in pairwise(printed)]
+    neighbours = pairwise(ordered(printed_goodput()))
+    pairs = [judge(study, versus("", "goodput", more, less)).verdict for more, less in neighbours]
     held = False if NOT_HELD in pairs else None if NOT_DECIDED in pairs else True
-    study.verdict(f"{text}, {' > '.join(printed)}", held, f"found {' > '.join(ours)}", reason)
+    study.verdict(in_order_text(text), held, f"found {' > '.join(ours)}", reason)
 
 
 def explain(study: Study) -> None:
     """Compare the rows, and account for their time."""
-    in_order(study, "The rows come in the paper's order", BLOCK_ENDS.of(study))
+    in_order(study, ORDER, BLOCK_ENDS.of(study))
     judge_fairness(study, "TPA with a window of 3 is fairer over 2 s than every TCP", BLOCK_ENDS.of(study))
     rows = []
     for row in CROSS_ROWS:
@@ -281,7 +292,7 @@ RULED = replace(
 
 def both(study: Study) -> None:
     """Judge the order of the rows with both rules."""
-    in_order(study, "With both rules the rows come in the paper's order", TCP_IN_NS2)
+    in_order(study, ORDER_WITH_BOTH, TCP_IN_NS2)
     judge_fairness(study, "With both rules TPA with a window of 3 is fairer over 2 s than every TCP")
     study.text(
         "With both rules all three rows are the paper's. That does not prove that the program of its authors did so, and "
