@@ -29,9 +29,12 @@ SETTING = "unstated setting"
 
 @dataclass(frozen=True)
 class Change:
-    """One value of a setting: keys of the scenario, of every TCP and of every TPA of the cell's transport."""
+    """One value of a setting: keys of the scenario, of every TCP and of every TPA of the cell's transport.
 
-    settings: Settings = field(default_factory=dict)
+    Keys of the scenario that take long to compute are a function.
+    """
+
+    settings: Settings | Callable[[], Settings] = field(default_factory=dict)
     tcp: Settings = field(default_factory=dict)
     tpa: Settings = field(default_factory=dict)
 
@@ -147,7 +150,8 @@ def _changed(changes: Mapping[str, Change], place: int | None, flows: str, cell:
     change = changes[cell[-1]]
     kind = "" if place is None else str(cell[place])
     own = change.tpa if kind.startswith("tpa") else change.tcp if kind not in ("", "udp", "mesh") else {}
-    return {**change.settings, **{f"flow.{flows}.transport.{key}": value for key, value in own.items()}}
+    settings = change.settings() if callable(change.settings) else change.settings
+    return {**settings, **{f"flow.{flows}.transport.{key}": value for key, value in own.items()}}
 
 
 def _under(claim: Claim, setting: str) -> Claim:

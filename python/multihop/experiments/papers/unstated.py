@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 
 from multihop.experiments.declare import Claim, versus
@@ -304,7 +305,7 @@ PLACEMENTS = 24
 ONE_PLACEMENT = Range(
     "the one placement that the paper has, with its pairs",
     "uniform in the area; pairs as the text describes them: FTP 4 over two hops, the others over more; 24 draws",
-    {f"placement {n}": Change(tcp_ap_random.placement(n)) for n in range(1001, 1001 + PLACEMENTS)},
+    {f"placement {n}": Change(partial(tcp_ap_random.placement, n)) for n in range(1001, 1001 + PLACEMENTS)},
 )
 DESCRIBED = {"pairs": [tcp_ap_random.DESCRIBED]}
 AP_RANDOM = search(
