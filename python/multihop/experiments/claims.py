@@ -70,16 +70,22 @@ def ratios(study: Study, claim: Claim) -> Iterator[float]:
             yield left.mean / right.mean
 
 
-def _judge_near(study: Study, claim: Claim, limit: float) -> Verdict:
-    """Compare the mean of every cell with its published value; the largest difference decides."""
-    errors = {}
+def errors(study: Study, claim: Claim) -> dict[str, float]:
+    """The relative differences of the means of some cells from their published values."""
+    found = {}
     for cell in study.select(claim.of):
         printed, ours = study.published(claim.metric, cell), study.mean(claim.metric, cell)
         if printed is not None and ours is not None:
-            errors[_cell(cell)] = ours.mean / (printed[0] if isinstance(printed, tuple) else printed) - 1
-    if not errors:
+            found[_cell(cell)] = ours.mean / (printed[0] if isinstance(printed, tuple) else printed) - 1
+    return found
+
+
+def _judge_near(study: Study, claim: Claim, limit: float) -> Verdict:
+    """Compare the mean of every cell with its published value; the largest difference decides."""
+    found = errors(study, claim)
+    if not found:
         return Verdict(claim.text, NOT_RUN, f"{_named(claim.of)}: not run")
-    return worst(claim.text, errors, limit)
+    return worst(claim.text, found, limit)
 
 
 def each(claim: Claim) -> Iterator[Claim]:

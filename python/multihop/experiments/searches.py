@@ -167,6 +167,10 @@ def _settings(study: Study) -> list[str]:
 def _margins(study: Study, claim: Claim, setting: str) -> Iterator[float]:
     """By how much the means of a claim exceed each of its bounds, relative to what they are compared with."""
     for one in claims.each(_under(claim, setting)):
+        if one.near is not None:
+            errors = claims.errors(study, one)
+            yield one.near - max(map(abs, errors.values()), default=math.inf)
+            continue
         of, against = claims.best(study, one, one.metric, one.of), None
         if one.against is not None:
             against = claims.best(study, one, one.than or one.metric, one.against)
@@ -221,8 +225,9 @@ def _fresh(study: Study, confirm: int) -> Study:
 
 
 def _number(study: Study, claim: Claim) -> str:
-    """What a claim compares: growths, or the value itself."""
-    found = [f"{one - 1:+.1%}" for one in claims.ratios(study, claim)]
+    """What a claim compares: growths, differences from the paper, or the value itself."""
+    shares = claims.errors(study, claim).values() if claim.near is not None else ()
+    found = [f"{one:+.1%}" for one in (shares or (ratio - 1 for ratio in claims.ratios(study, claim)))]
     return " / ".join(found) or claims.judge(study, claim).why
 
 
