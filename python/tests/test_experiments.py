@@ -504,7 +504,7 @@ def test_a_search_names_the_setting_under_which_a_claim_holds(tmp_path: Path) ->
         replace(search(base, [slow], [Target(FAST)], keep=keep, seeds=2, confirm=3), id="slow")
     )
     assert (none.searched, none.extra) == ([], {})
-    assert "no value reaches the bound" in pages.html([none], "", tmp_path / "page.html").read_text()
+    assert "none reaches the bound" in pages.html([none], "", tmp_path / "page.html").read_text()
 
 
 def test_a_claim_may_hold_in_another_experiment_or_within_the_papers_intervals(study: Study) -> None:
