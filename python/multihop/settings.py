@@ -1455,6 +1455,18 @@ class Topology(TypedDict, total=False):
     gap: float
     """Distance between the chains, m. Default: 400.0."""
 
+    columns: int
+    """Number of columns. The flows after those of the rows take the columns between the first and the
+    last, from the left, each from its lower end to its upper end; of one or two columns all have a
+    flow. Default: 5.
+    """
+
+    rows: int
+    """Number of rows. Without from and to the first flows take the rows between the first and the last,
+    from the top, each from its left end to its right end; of one or two rows all have a flow. Default:
+    5.
+    """
+
     area: Sequence[float]
     """Width and height, m."""
 

@@ -4,6 +4,7 @@ use multihop_core::settings::{Allowed, Settings, Value, Visitor};
 
 use super::mobility::numbers;
 use super::{LONGEST_TEXT, METRES};
+use crate::positions::MOST_NODES;
 use crate::topology::{Layout, layouts};
 
 /// Where the nodes are.
@@ -40,7 +41,7 @@ impl Settings for TopologyTable {
                 2 => Self::Fixed(layouts::cross_testbed(spacing(keys))),
                 3 => Self::Fixed(two_chains(layouts::parallel, keys)),
                 4 => Self::Fixed(two_chains(layouts::asymmetric_parallel, keys)),
-                5 => Self::Fixed(layouts::grid(spacing(keys))),
+                5 => Self::Fixed(grid(keys)),
                 6 => Self::Fixed(layouts::grid_symmetric(spacing(keys))),
                 7 => Self::Fixed(layouts::diamond(spacing(keys))),
                 8 => Self::Roaming(spacing(keys)),
@@ -59,7 +60,10 @@ const KINDS: [(&str, &str); 13] = [
     ("cross-testbed", "Two chains of four nodes that cross between their middle links; nodes N1 to N8."),
     ("parallel", "Two chains of five nodes side by side."),
     ("asymmetric-parallel", "The upper chain is three hops longer at each end."),
-    ("grid", "5 x 5 nodes; three flows run left to right and three bottom to top."),
+    (
+        "grid",
+        "Rows and columns of nodes, numbered row by row; flows run left to right on the inner rows, then bottom to top on the inner columns.",
+    ),
     ("grid-symmetric", "Six crossing flows in symmetric positions: the lines of a hexagram."),
     ("diamond", "Two disjoint routes of four hops from S to D."),
     ("roaming", "Three nodes in a row and a fourth, N4, that walks along them and back, and sends to N1."),
@@ -79,6 +83,23 @@ fn chain(keys: &mut dyn Visitor) -> Layout {
     let mut hops = 1;
     keys.about("Number of links; there is one node more.").required().whole("hops", &mut hops, 1..=99_999);
     layouts::chain(hops, spacing(keys))
+}
+
+fn grid(keys: &mut dyn Visitor) -> Layout {
+    let spacing = spacing(keys);
+    let (mut rows, mut columns) = (5, 5);
+    let about = "Number of rows. Without from and to the first flows take the rows between the first and the last, \
+                 from the top, each from its left end to its right end; of one or two rows all have a flow.";
+    keys.about(about).whole("rows", &mut rows, 1..=MOST_NODES as u64);
+    let about = "Number of columns. The flows after those of the rows take the columns between the first and the last, \
+                 from the left, each from its lower end to its upper end; of one or two columns all have a flow.";
+    keys.about(about).whole("columns", &mut columns, 1..=MOST_NODES as u64);
+    if u64::from(rows) * u64::from(columns) > MOST_NODES as u64 {
+        let message = format!("found {rows} x {columns} nodes, allowed: at most {MOST_NODES}");
+        keys.refuse("rows", message);
+        return Layout::default();
+    }
+    layouts::grid(rows, columns, spacing)
 }
 
 fn two_chains(layout: fn(f64, f64) -> Layout, keys: &mut dyn Visitor) -> Layout {

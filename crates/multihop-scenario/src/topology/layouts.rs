@@ -1,5 +1,7 @@
 //! The layouts that papers draw. Coordinates in metres, y downwards as in the figures.
 
+use core::ops::Range;
+
 use multihop_core::{Instant, NodeId};
 use multihop_radio::grid::Point;
 use multihop_radio::mobility::{self, Movement, Path};
@@ -40,22 +42,31 @@ pub(crate) fn asymmetric_parallel(spacing: f64, gap: f64) -> Layout {
     layout
 }
 
-/// TCP-AP Figure 19: 5 x 5 nodes, numbered row by row from the top left. Flows 1 to 3 run left to
-/// right on rows 1, 2, 3, flows 4 to 6 bottom to top on columns 1, 2, 3 (counted from 0).
-pub(crate) fn grid(spacing: f64) -> Layout {
+/// `rows` times `columns` nodes, numbered row by row from the top left; TCP-AP Figure 19 has 5 x 5.
+///
+/// The first flows run left to right, one on each row between the first and the last, from the top; the others bottom to
+/// top, one on each column between the first and the last, from the left. Of at most two rows each has a flow, and of at
+/// most two columns as well, except that no flow runs along a single node.
+pub(crate) fn grid(rows: u32, columns: u32, spacing: f64) -> Layout {
     let mut layout = Layout::default();
-    for y in 0..5 {
-        for x in 0..5 {
+    for y in 0..rows {
+        for x in 0..columns {
             layout.add([f64::from(x) * spacing, f64::from(y) * spacing], None);
         }
     }
-    for row in 1..=3 {
-        layout.pair(5 * row, 5 * row + 4);
+    let index = |row, column| (row * columns + column) as usize;
+    for row in inner(rows).filter(|_| columns > 1) {
+        layout.pair(index(row, 0), index(row, columns - 1));
     }
-    for column in 1..=3 {
-        layout.pair(20 + column, column);
+    for column in inner(columns).filter(|_| rows > 1) {
+        layout.pair(index(rows - 1, column), index(0, column));
     }
     layout
+}
+
+/// The lines between the first and the last of `count`, or all of at most two.
+fn inner(count: u32) -> Range<u32> {
+    if count > 2 { 1..count - 1 } else { 0..count }
 }
 
 /// TCP-AP 5.1.4, end: six flows of four hops in symmetric positions.

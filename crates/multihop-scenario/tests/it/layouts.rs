@@ -121,6 +121,20 @@ fn grid() {
 }
 
 #[test]
+fn grids_have_any_number_of_rows_and_columns() {
+    let grid = layout("grid", "rows = 3\ncolumns = 4\nspacing = 100");
+    assert_eq!(grid.positions.len(), 12);
+    assert_eq!((grid.positions[3], grid.positions[4]), ([300.0, 0.0], [0.0, 100.0]));
+    // One inner row to the right, then two inner columns to the top.
+    assert_eq!(pairs(&grid), [(4, 7), (9, 1), (10, 2)]);
+    assert_eq!(pairs(&layout("grid", "rows = 3\ncolumns = 3")), [(3, 5), (7, 1)]);
+    assert_eq!(pairs(&layout("grid", "rows = 2\ncolumns = 2")), [(0, 1), (2, 3), (2, 0), (3, 1)]);
+    assert_eq!(pairs(&layout("grid", "rows = 1\ncolumns = 4")), [(0, 3)]);
+    assert_eq!(pairs(&layout("grid", "rows = 4\ncolumns = 1")), [(3, 0)]);
+    assert_eq!(layout("grid", "rows = 5\ncolumns = 5"), layout("grid", ""));
+}
+
+#[test]
 fn every_flow_of_the_symmetric_grid_sees_the_same_network() {
     let layout = layout("grid-symmetric", "");
     assert_eq!((layout.positions.len(), layout.pairs.len()), (24, 6));

@@ -587,3 +587,32 @@ fn a_misspelt_value() {
     let nodes = "duration = 1.0\n[topology]\nkind = \"diamond\"\n[[flow]]\nfrom = \"S\"\nto = \"DD\"\n";
     assert!(refused(nodes).contains("found \"DD\", allowed: 0 to"), "{}", refused(nodes));
 }
+
+#[test]
+fn a_grid_without_nodes_or_with_too_many() {
+    let grid = |keys: &str| {
+        let text = SMALLEST.replace("kind = \"chain\"\nhops = 4\n", &format!("kind = \"grid\"\n{keys}\n"));
+        refused(&text)
+    };
+    assert_eq!(
+        grid("rows = 0"),
+        "x.toml:4:8: topology.rows: found 0, allowed: a whole number from 1 to 100000"
+    );
+    assert_eq!(
+        grid("columns = 2.5"),
+        "x.toml:4:11: topology.columns: found 2.5, allowed: a whole number from 1 to 100000"
+    );
+    assert_eq!(
+        grid("rows = 400\ncolumns = 300"),
+        "x.toml:4:8: topology.rows: found 400 x 300 nodes, allowed: at most 100000"
+    );
+    assert_eq!(
+        grid("rows = 1\ncolumns = 1"),
+        "x.toml:6:1: flow.0: from and to are missing, allowed: without them only the first flows, one for each pair of \
+         the layout (0)"
+    );
+    assert_eq!(
+        refused(&SMALLEST.replace("hops = 4", "hops = 4\nrows = 3")),
+        "x.toml:5:1: topology.rows: is not a key here, allowed with kind = \"grid\""
+    );
+}
