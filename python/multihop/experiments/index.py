@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from multihop.experiments import claims
+from multihop.experiments.catalogue import EXPERIMENTS
 from multihop.experiments.comparison import allows, gains, numbers
 from multihop.experiments.declare import Claim
 from multihop.experiments.explanations import explain
+from multihop.experiments.reasons import Reason
 from multihop.experiments.silence import silences
 from multihop.experiments.study import Study
 from multihop.experiments.verdicts import HELD, NOT_DECIDED, NOT_HELD, NOT_RUN, Verdict
@@ -81,21 +83,40 @@ def _row(study: Study, found: Verdict, claim: Claim | None) -> dict[str, str]:
     }
     if found.verdict != NOT_HELD:
         return row
-    switch = found.reason.switch if found.reason is not None else None
-    if switch is not None:
-        row |= {
-            "switch": switch.setting,
-            "switch_experiment": switch.experiment,
-            "switch_claim": switch.claim,
-        }
+    if found.reason is not None:
+        row |= _switched(found.reason)
     if claim is not None and (allowed := allows(study, claim)):
         row["allowed"] = allowed
     return row
 
 
+def _switched(reason: Reason) -> dict[str, str]:
+    """The claim that holds under another setting, if the reason names one."""
+    one = reason.switch
+    if one is None:
+        return {}
+    return {"switch": one.setting, "switch_experiment": one.experiment, "switch_claim": one.claim}
+
+
+def declared_reasons() -> dict[tuple[str, str], Reason]:
+    """The reasons of all declarations, by experiment and claim."""
+    claimed = {
+        (one.id, claim.text): claim.reason for one in EXPERIMENTS for claim in one.claims if claim.reason
+    }
+    return claimed | {(one.id, text): reason for one in EXPERIMENTS for text, reason in one.reasons.items()}
+
+
 def explain_all(records: Sequence[Record]) -> None:
-    """Write into the verdicts of all experiments what explains claims that are not held."""
+    """Write into the verdicts of all experiments what explains claims that are not held.
+
+    Pages are written less often than declarations, whose reasons come first.
+    """
     rows = [row for one in records for row in one.verdicts]
+    reasons = declared_reasons()
+    for row in rows:
+        reason = reasons.get((row["experiment"], row["claim"]))
+        if row["verdict"] == NOT_HELD and reason is not None and reason.kind is not None:
+            row |= {"reason": str(reason.kind), **_switched(reason)}
     explain(rows, [row for one in records for row in one.searched])
 
 

@@ -82,6 +82,8 @@ class Experiment:
     """Adds what is not a table of means: traces, single runs, verdicts on them."""
     reference: str = "the paper"
     """Where the published numbers come from."""
+    reasons: Mapping[str, Reason] = field(default_factory=dict)
+    """Why verdicts of `more` do not hold, by the text of the claim."""
     spread: str = ""
     """The axis whose values are columns, with a table for each metric; without it one table has all."""
     sheet: str = ""
