@@ -13,7 +13,7 @@ from multihop.experiments.declare import HOPS, INVALID, Axis, Claim, Document, E
 from multihop.experiments.measures import change, difference, frame, total, weighted
 from multihop.experiments.papers import findings
 from multihop.experiments.papers.apdr import COLLIDED, HOURS, OLSR, PAPER, TRAFFIC, WALK, apdr, reserving
-from multihop.experiments.reasons import not_known
+from multihop.experiments.reasons import not_knowable
 from multihop.experiments.study import Experiment, Study, Values
 
 PAGE = "apdr-settings"
@@ -311,7 +311,7 @@ def tested(study: Study) -> None:
     )
 
 
-UNEXPLAINED = not_known(findings.kept_links)
+NO_COLLISIONS = not_knowable(findings.kept_links)
 RESERVED = settings(
     "apdr-static-gain",
     "Figures 11 and 12, Table 3, section 7",
@@ -329,10 +329,10 @@ RESERVED = settings(
             ("reserved paths deliver more than OLSR (mean of transfers)", "goodput", {"at_least": 1.0}),
             ("reserved paths deliver more than OLSR (geometric mean)", "typical", {"at_least": 1.0}),
             ("reserved paths deliver more than OLSR (all transfers)", "total", {"at_least": 1.0}),
-            ("their round trips are shorter", "rtt", {"at_most": 1.0, "reason": UNEXPLAINED}),
-            ("they reorder less", "reordered", {"at_most": 1.0, "reason": UNEXPLAINED}),
+            ("their round trips are shorter", "rtt", {"at_most": 1.0, "reason": NO_COLLISIONS}),
+            ("they reorder less", "reordered", {"at_most": 1.0, "reason": NO_COLLISIONS}),
             ("fewer packets have no valid route", "invalid", {"at_most": 1.0}),
-            ("fewer frames collide", "collided", {"at_most": 1.0, "reason": UNEXPLAINED}),
+            ("fewer frames collide", "collided", {"at_most": 1.0, "reason": NO_COLLISIONS}),
         )
     ],
     more=tested,

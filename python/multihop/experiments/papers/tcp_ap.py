@@ -9,7 +9,7 @@ from multihop.experiments.declare import FAIRNESS, GOODPUT, Axis, Claim, Effort,
 from multihop.experiments.papers import findings
 from multihop.experiments.papers.common import Common
 from multihop.experiments.papers.printed import Gain, in_text
-from multihop.experiments.reasons import Reason, Switch, left_open, not_in_ns2
+from multihop.experiments.reasons import Reason, Switch, left_open, not_knowable
 from multihop.experiments.study import Experiment
 from multihop.experiments.traces import variation
 
@@ -173,14 +173,14 @@ RESPONSE = Experiment(
             "tcp-ap",
             "newreno",
             at_least=2.0,
-            reason=not_in_ns2(findings.one_run, "validation-ns2-layouts: cross, AODV"),
+            reason=not_knowable(findings.one_run),
         ),
         versus(
             "the second flow gets more with TCP-AP than with the optimal window limit",
             "second",
             "tcp-ap",
             "tcp-cwl",
-            reason=not_in_ns2(findings.one_run, "validation-ns2-layouts: cross, AODV"),
+            reason=not_knowable(findings.one_run),
         ),
     ],
     unstated=(BASIC, Unstated("when the run ends", "100 s", "the figures end there or a little later")),
