@@ -9,7 +9,7 @@ from multihop.experiments.declare import FAIRNESS, GOODPUT, Axis, Claim, Effort,
 from multihop.experiments.papers import findings
 from multihop.experiments.papers.common import Common
 from multihop.experiments.papers.printed import Gain, in_text
-from multihop.experiments.reasons import Reason, Switch, left_open, not_knowable
+from multihop.experiments.reasons import Reason, left_open, not_knowable
 from multihop.experiments.study import Experiment
 from multihop.experiments.traces import variation
 
@@ -231,21 +231,7 @@ CHAIN = steady(
             "tcp-ap",
             at_least=gain(0.07),
             each={"hops": [4, 8, 14, 20]},
-            reason=left_open(
-                findings.dynamic_acks,
-                f"ap-chain: {SLOW_TIMER}",
-                "ap-chain: tcp-ap+dyn",
-                Switch("ack_delay = 0.3", "ap-chain", f"{DELAYED_GAIN}, timer of 0.3 s"),
-            ),
-        ),
-        versus(
-            f"{DELAYED_GAIN}, timer of 0.3 s",
-            "goodput",
-            SLOW_TIMER,
-            "tcp-ap",
-            at_least=gain(0.07),
-            each={"hops": [4, 8, 14, 20]},
-            reason=Reason(findings.dynamic_acks),
+            reason=left_open(findings.dynamic_acks, f"ap-chain: {SLOW_TIMER}", "ap-chain: tcp-ap+dyn"),
         ),
     ],
     more=in_text(
@@ -318,21 +304,7 @@ ORACLE = steady(
             "udp",
             at_least=0.80,
             each={"hops": [4, 8, 14, 20]},
-            reason=left_open(
-                findings.bound_of_udp,
-                f"ap-chain-oracle: {SYNC_SLOW_TIMER}",
-                "ap-chain-oracle: tcp-ap-sync+dyn",
-                Switch("ack_delay = 0.3", "ap-chain-oracle", f"{NEAR_UDP}, timer of 0.3 s"),
-            ),
-        ),
-        versus(
-            f"{NEAR_UDP}, timer of 0.3 s",
-            "goodput",
-            SYNC_SLOW_TIMER,
-            "udp",
-            at_least=0.80,
-            each={"hops": [4, 8, 14, 20]},
-            reason=Reason(findings.bound_of_udp),
+            reason=left_open(findings.bound_of_udp, f"ap-chain-oracle: {SYNC_SLOW_TIMER}", "ap-chain-oracle: tcp-ap-sync+dyn"),
         ),
     ],
     more=in_text(

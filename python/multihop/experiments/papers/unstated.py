@@ -114,14 +114,15 @@ OF_OLSR = Range(
 )
 TESTBED = (*LINKS, CARD, *PROTOTYPE, *TCP_OPTIONS)
 CHAINS = {"chain": ["2 hops", "3 hops", "4 hops", "3 hops, CBR"], "radio": ["threshold"]}
+SHORT_CHAINS = {**CHAINS, "chain": ["2 hops", "3 hops"]}
 AODV_CHAIN = search(
     tpa.CHAIN_AODV, TESTBED, both_radios(tpa.CHAIN_AODV), keep=CHAINS, seeds=2, confirm=12, flows="0", settings={"duration": 120.0}
 )
 OLSR_CHAIN = search(
     tpa.CHAIN_OLSR,
     (*TESTBED, OF_OLSR),
-    both_radios(tpa.CHAIN_OLSR),
-    keep=CHAINS,
+    both_radios(tpa.CHAIN_OLSR, "2 hops", "3 hops:"),
+    keep=SHORT_CHAINS,
     seeds=2,
     confirm=20,
     flows="0",
@@ -310,7 +311,7 @@ ONE_PLACEMENT = Range(
 DESCRIBED = {"pairs": [tcp_ap_random.DESCRIBED]}
 AP_RANDOM = search(
     tcp_ap_random.RANDOM,
-    (ONE_PLACEMENT, WINDOWS, TCP_OF_2005, AODV_OF_2005),
+    (ONE_PLACEMENT, WINDOWS),
     of(tcp_ap_random.RANDOM),
     keep={**DESCRIBED, "transport": ["newreno", "tcp-ap"]},
     seeds=1,
@@ -318,11 +319,32 @@ AP_RANDOM = search(
 )
 AP_ONOFF_RANDOM = search(
     tcp_ap_random.ONOFF_RANDOM,
-    (ONE_PLACEMENT, WINDOWS, TCP_OF_2005, AODV_OF_2005),
+    (ONE_PLACEMENT, WINDOWS),
     of(tcp_ap_random.ONOFF_RANDOM, "91%", "58%"),
     keep=DESCRIBED,
+    settings={"duration": 150.0},
     seeds=1,
     confirm=5,
+)
+
+TIMER = "RFC 1122 allows up to 0.5 s; ns-2's receivers have 0.1 s"
+AP_CHAIN = search(
+    tcp_ap.CHAIN,
+    (of_tcp("the receiver's timer for dynamic ACKs", TIMER, "ack_delay", [0.05, 0.2, 0.3, 0.5]),),
+    of(tcp_ap.CHAIN, tcp_ap.DELAYED_GAIN),
+    keep={"hops": [4, 8, 14, 20], "transport": ["tcp-ap", "tcp-ap+dyn"]},
+    seeds=1,
+    confirm=1,
+    settings={"duration": 660.0},
+)
+AP_ORACLE = search(
+    tcp_ap.ORACLE,
+    (of_tcp("the receiver's timer for dynamic ACKs", TIMER, "ack_delay", [0.2, 0.3, 0.5]),),
+    of(tcp_ap.ORACLE, tcp_ap.NEAR_UDP),
+    keep={"hops": [4, 8, 14, 20], "transport": ["udp", "tcp-ap-sync+dyn"]},
+    seeds=1,
+    confirm=1,
+    settings={"duration": 220.0},
 )
 
 # ELFN: ns of 1998.
@@ -502,6 +524,8 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     PARALLEL,
     GRID_AP,
     AP_RESPONSE,
+    AP_CHAIN,
+    AP_ORACLE,
     AP_PARALLEL,
     AP_ASYMMETRIC,
     AP_GRID,
