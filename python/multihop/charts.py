@@ -17,7 +17,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedFormatter, FuncFormatter
 
 from multihop.stats import format_mean
-from multihop.theme import NAMES, OTHERS, known, style
+from multihop.theme import NAMES, known, other, style
 
 HEIGHT = 230
 """Of a panel, px. Its width is that of the window, in thousandths."""
@@ -31,7 +31,22 @@ MOST_ROWS = 400
 """Of a table beside a chart."""
 MOST_MARKERS = 40
 """Of a curve."""
-MARKERS = {"o": "o", "s": "s", "D": "d", "^": "u", "v": "v", "P": "p", "x": "x", "X": "x", ".": "o", "|": "i"}
+MARKERS = {
+    "o": "o",
+    "s": "s",
+    "D": "d",
+    "^": "u",
+    "v": "v",
+    "P": "p",
+    "x": "x",
+    "X": "x",
+    ".": "o",
+    "|": "i",
+    "<": "l",
+    ">": "r",
+    "*": "a",
+    "h": "h",
+}
 """The symbols of the page for markers of matplotlib."""
 DASHES = {"-": "solid", "--": "dashed", "-.": "dashdot", ":": "dotted"}
 
@@ -62,6 +77,8 @@ class Curve:
     width: float = 0.0
     """Of bars, in units of x."""
     steps: bool = False
+    marked: tuple[int, int] = (0, 1)
+    """The first point with a marker, and the number of points from one marker to the next."""
 
 
 @dataclass(frozen=True)
@@ -127,8 +144,10 @@ class Panel:
 
     def marked(self, curve: Curve) -> list[Point]:
         """The points that have a marker."""
-        every = max(1, math.ceil(len(curve.points) / MOST_MARKERS)) if curve.dash else 1
-        return [one for one in curve.points[::every] if self.shows(one)]
+        first, every = curve.marked
+        if curve.dash:
+            every = max(every, math.ceil(len(curve.points) / MOST_MARKERS))
+        return [one for one in curve.points[first::every] if self.shows(one)]
 
     def shows(self, point: Point) -> bool:
         """Whether a point is within the axes."""
@@ -279,7 +298,7 @@ def bars_of(axes: Axes) -> Iterator[Curve]:
 
 def sign(name: str, place: int) -> str:
     """The marker on a bar: that of a transport, or another for each look."""
-    return style(name).marker if known(name) else OTHERS[place % len(OTHERS)].marker
+    return style(name).marker if known(name) else other(place).marker
 
 
 def curve_of(line: Line2D, name: str, halves: Sequence[float]) -> Curve:
@@ -299,7 +318,17 @@ def curve_of(line: Line2D, name: str, halves: Sequence[float]) -> Curve:
         marker=MARKERS.get(marker, ""),
         hollow=to_hex(line.get_markerfacecolor()) == "#ffffff",
         steps=str(line.get_drawstyle()).startswith("steps"),
+        marked=marked_of(line),
     )
+
+
+def marked_of(line: Line2D) -> tuple[int, int]:
+    """The first point with a marker, and the number of points from one marker to the next."""
+    match line.get_markevery():
+        case (int(first), int(every)):
+            return first, every
+        case _:
+            return 0, 1
 
 
 def rows_of(panel: Panel) -> Iterator[Row]:

@@ -184,8 +184,7 @@ def draw(found: Found, layout: str, name: str) -> Figure:
     figure, axes = report.new_figure("", METRICS[name].title)
     for place, transport in enumerate(LABELS):
         value = found[layout, transport, name]
-        colour = theme.style(transport).colour
-        axes.bar(place, value.mean, yerr=value.half, color=colour, capsize=4, width=0.6)
+        report.bar(axes, place, value.mean, value.half, theme.style(transport))
     axes.set_xticks(range(len(LABELS)), LABELS.values())
     return figure
 

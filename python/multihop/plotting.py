@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 from matplotlib.figure import Figure
 
-from multihop.report import Report, curve, new_figure
+from multihop.report import Report, bar, curve, new_figure
 from multihop.stats import format_mean, interval
-from multihop.theme import OTHERS, Style, known, style
+from multihop.theme import Style, distinct, known, other, style
+from multihop.wording import in_words
 
 if TYPE_CHECKING:
     from multihop.sweeping import Sweep
@@ -24,9 +24,11 @@ def over_an_axis(sweep: Sweep, x: str, metric: str, by: str | None) -> Figure:
         raise ValueError(f"the sweep also varies {', '.join(sorted(others))}: filter its runs, or pass `by`")
     if metric not in sweep.runs.columns:
         raise ValueError(f"no metric {metric!r}, allowed: {', '.join(metrics(sweep))}")
-    figure, axes = new_figure(short(along), metric)
+    figure, axes = new_figure(in_words(along), in_words(metric))
     groups = sweep.runs.group_by([among], maintain_order=True) if among else [((metric,), sweep.runs)]
-    for number, ((value,), runs) in enumerate(groups):
+    groups = list(groups)
+    looks = distinct(look(value, number) for number, ((value,), _) in enumerate(groups))
+    for ((value,), runs), own in zip(groups, looks, strict=True):
         points = [
             (place, interval(samples))
             for (place,), group in runs.group_by([along], maintain_order=True)
@@ -37,11 +39,11 @@ def over_an_axis(sweep: Sweep, x: str, metric: str, by: str | None) -> Figure:
             [place for place, _ in points],
             [mean for _, mean in points],
             str(value),
-            look=look(value, number),
+            look=own,
         )
     axes.set_ylim(bottom=0)
     if among:
-        axes.legend(title=short(among))
+        axes.legend(title=in_words(among))
     return figure
 
 
@@ -54,7 +56,7 @@ METRICS_OF_A_REPORT = {
 
 def sweep_report(sweep: Sweep) -> Report:
     """A page of a sweep: a table of means for each metric, and a chart where there are at most two axes."""
-    page = Report(f"Sweep over {', '.join(map(short, sweep.axes)) or 'seeds'}")
+    page = Report(f"Sweep over {', '.join(map(in_words, sweep.axes)) or 'seeds'}")
     page.text(f"{sweep.runs.height} runs. Means with 95% Student-t intervals over the seeds.")
     along = next((one for one in sweep.axes if sweep.runs[one].dtype.is_numeric()), None)
     others = [one for one in sweep.axes if one != along]
@@ -65,30 +67,28 @@ def sweep_report(sweep: Sweep) -> Report:
         if along is not None and len(others) <= 1:
             figure = over_an_axis(sweep, along, metric, others[0] if others else None)
             figure.axes[0].set_ylabel(label)
-            page.figure(figure, f"{label.capitalize()}, over {short(along)}.")
+            page.figure(figure, f"{label.capitalize()}, over {in_words(along)}.")
         elif len(sweep.axes) == 1:
             page.figure(
-                bars(sweep, sweep.axes[0], metric, label), f"{label.capitalize()}, by {short(others[0])}."
+                bars(sweep, sweep.axes[0], metric, label), f"{label.capitalize()}, by {in_words(others[0])}."
             )
         page.table(means(sweep, metric), f"{label.capitalize()}: mean and 95% interval")
+    if sweep.request is not None:
+        page.repeat("sweep", sweep.request)
     return page
 
 
 def bars(sweep: Sweep, among: str, metric: str, label: str) -> Figure:
     """A metric for each value of an axis of names."""
-    figure, axes = new_figure(short(among), label)
+    figure, axes = new_figure(in_words(among), label)
     names = []
-    for place, ((value,), runs) in enumerate(sweep.runs.group_by([among], maintain_order=True)):
+    groups = list(sweep.runs.group_by([among], maintain_order=True))
+    looks = distinct(look(value, place) for place, ((value,), _) in enumerate(groups))
+    for place, ((value,), runs) in enumerate(groups):
         names.append(str(value))
         if len(samples := runs[metric].drop_nulls()) > 0:
             found = interval(samples)
-            axes.bar(
-                place,
-                found.mean,
-                yerr=found.half if math.isfinite(found.half) else 0.0,
-                color=look(value, place).colour,
-                width=0.6,
-            )
+            bar(axes, place, found.mean, found.half, looks[place])
     axes.set_xticks(range(len(names)), names)
     return figure
 
@@ -100,7 +100,8 @@ def means(sweep: Sweep, metric: str) -> pl.DataFrame:
         format_mean(row["mean"], row["high"] - row["mean"]) if row["mean"] is not None else "-"
         for row in found.iter_rows(named=True)
     ]
-    return found.select(sweep.axes or ["scenario"]).with_columns(pl.Series("mean", texts), found["runs"])
+    table = found.select(sweep.axes or ["scenario"]).with_columns(pl.Series("mean", texts), found["runs"])
+    return table.rename({name: in_words(name) for name in sweep.axes})
 
 
 def axis(sweep: Sweep, name: str) -> str:
@@ -124,4 +125,4 @@ def metrics(sweep: Sweep) -> list[str]:
 
 def look(value: Any, number: int) -> Style:
     """The style of a transport, or the next one of other curves."""
-    return style(str(value)) if known(str(value)) else OTHERS[number % len(OTHERS)]
+    return style(str(value)) if known(str(value)) else other(number)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import base64
 import hashlib
 import io
+import json
 import math
 import re
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -18,13 +20,16 @@ import matplotlib.style
 import polars as pl
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 import multihop._core as _core
 from multihop.charts import HEIGHT, Chart, read
 from multihop.files import make_folder, write_text
+from multihop.scenario import Request
 from multihop.stats import Interval
 from multihop.theme import DARK, NAMES, PAGE, STYLE_SHEET, Style, style
+from multihop.wording import in_words
 
 NO_LINKS: Mapping[str, str] = {}
 
@@ -55,6 +60,27 @@ class Report:
     def command(self, command: str) -> None:
         """Add a command that the reader can repeat."""
         self.parts.append({"kind": "command", "text": command})
+
+    def repeat(self, command: str, request: Request) -> None:
+        """Add the scenario, the settings that replace its keys, and the command that runs it again."""
+        # A scenario that Python has made has no file; others are files or examples.
+        path = "scenario.json" if request.name == "scenario" else request.name
+        text = request.text
+        if request.format == "json":
+            text = json.dumps(json.loads(text), indent=2)
+        settings = [f"--set {shlex.quote(f'{key}={value}')}" for key, value in request.overrides]
+        self.heading("Scenario, settings and command")
+        self.text(
+            f"The scenario {path} with these settings gives the results above; multihop {_core.build()}."
+        )
+        self.command(" ".join([f"multihop {command} {shlex.quote(path)}", *settings]))
+        if request.overrides:
+            data = {
+                "key": [key for key, _ in request.overrides],
+                "value": [value for _, value in request.overrides],
+            }
+            self.table(pl.DataFrame(data), "Settings that replace keys of the scenario")
+        self.command(text.strip())
 
     def table(self, table: pl.DataFrame, caption: str, links: Mapping[str, str] = NO_LINKS) -> None:
         """Add a table; entries in its first column may be links."""
@@ -191,6 +217,34 @@ def curve(
     )
 
 
+HATCHES = {"-": "", "--": "//", "-.": "xx", ":": ".."}
+"""Of bars, for the lines of curves."""
+
+
+def bar(
+    axes: Axes,
+    place: float,
+    mean: float,
+    half: float,
+    look: Style,
+    *,
+    width: float = 0.6,
+    label: str | None = None,
+) -> None:
+    """Draw a bar with its interval; members of one family have one colour and differ in hatches."""
+    axes.bar(
+        place,
+        mean,
+        width,
+        yerr=half if math.isfinite(half) else 0.0,
+        capsize=3,
+        label=label,
+        facecolor=[0.5 + 0.5 * part for part in to_rgb(look.colour)],
+        edgecolor=look.colour,
+        hatch=HATCHES.get(look.line, ""),
+    )
+
+
 def reference(axes: Axes, x: Sequence[float], y: Sequence[float], label: str, line: str) -> None:
     """Draw a theoretical curve, in grey and without markers."""
     axes.plot(x, y, color="0.45", linestyle=line, linewidth=1.2, label=label, zorder=1)
@@ -203,6 +257,21 @@ def svg(figure: Figure) -> str:
         figure.savefig(buffer, format="svg", metadata={"Date": None})
     text = buffer.getvalue()
     return text[text.index("<svg") :]
+
+
+def flow_tables(flows: pl.DataFrame) -> list[pl.DataFrame]:
+    """Tables of all metrics that are narrow enough for a page: few flows are columns, many are rows."""
+    known = ["id", *(name for name in flows.columns if name != "id" and flows[name].count() > 0)]
+    words: dict[str, str] = {}
+    for name in known[1:]:
+        text = in_words(name)
+        words[name] = name if text in words.values() else text
+    if flows.height <= FEW_FLOWS:
+        rows = [[words[name], *map(_plain, flows[name])] for name in words]
+        return [pl.DataFrame(rows, schema=["", *(f"flow {number}" for number in flows["id"])], orient="row")]
+    names = list(words)
+    parts = [names[first : first + MOST_COLUMNS] for first in range(0, len(names), MOST_COLUMNS)]
+    return [flows.select("id", *(pl.col(name).alias(words[name]) for name in part)) for part in parts]
 
 
 def names_and_values(table: Mapping[str, Any]) -> pl.DataFrame:
@@ -229,6 +298,10 @@ def _plain(value: object) -> str:
     return str(value)
 
 
+FEW_FLOWS = 8
+"""Flows that are columns of a table."""
+MOST_COLUMNS = 9
+"""Of a table with a row for each flow, so that it fits a page."""
 LONG = 40
 """Characters of a cell that is broken into lines."""
 FILTERED = 12

@@ -88,7 +88,11 @@ class Result:
 
     def report(self, path: str | PathLike[str]) -> Path:
         """Write a self-contained HTML page: goodput, recorded series, and every table of the result."""
-        from multihop.report import Report, names_and_values  # matplotlib takes a second to import
+        from multihop.report import (
+            Report,
+            flow_tables,
+            names_and_values,
+        )  # matplotlib takes a second to import
         from multihop.run_charts import goodput, recorded
 
         report = Report(f"{self.scenario}, seed {self.seed}")
@@ -100,11 +104,14 @@ class Result:
         for figure, caption in recorded(self):
             report.figure(figure, caption)
         report.heading("Tables")
-        report.table(self.flows, "Flows")
+        for part in flow_tables(self.flows):
+            report.table(part, "Flows")
         report.table(names_and_values(self.totals), "Totals")
         for key, title in PARTS_OF_A_REPORT.items():
             if table := self._table(key):
                 report.table(names_and_values(table), title)
+        if self.request is not None:
+            report.repeat("run", self.request)
         return report.write(path)
 
     def view(self, path: str | PathLike[str] | None = None) -> Page:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
 
-from multihop.report import new_figure
-from multihop.theme import OTHERS, style
+from multihop.report import bar, new_figure
+from multihop.theme import distinct, other, style
 
 if TYPE_CHECKING:
     from multihop.results import Result
@@ -25,14 +25,17 @@ SERIES_LABELS = {
 """What recorded series measure."""
 MOST_LINES = 8
 """Flows or nodes in one figure."""
+MARKED = 12
+"""Points of a recorded series that have a marker."""
 
 
 def goodput(result: Result) -> Figure:
     """A bar for each flow, in the colour of its transport."""
     figure, axes = new_figure("flow", "goodput, kb/s")
     names = []
+    looks = distinct(style(transport) for transport in result.flows["transport"])
     for place, flow in enumerate(result.flows.iter_rows(named=True)):
-        axes.bar(place, flow["goodput_kbps"], color=style(flow["transport"]).colour, width=0.6)
+        bar(axes, place, flow["goodput_kbps"], 0.0, looks[place])
         names.append(f"{flow['id']}: {flow['transport']}")
     axes.set_xticks(range(len(names)), names)
     return figure
@@ -46,15 +49,24 @@ def recorded(result: Result) -> Iterator[tuple[Figure, str]]:
         figure, axes = new_figure("time, s", label)
         drawn = sorted(part.group_by("subject", "id", maintain_order=True), key=lambda group: group[0])
         for number, ((subject, place), values) in enumerate(drawn[:MOST_LINES]):
-            look = OTHERS[number % len(OTHERS)]
+            look = other(number)
             axes.plot(
                 values["time"],
                 values["value"],
                 color=look.colour,
                 linestyle=look.line,
+                marker=look.marker,
+                markersize=5,
+                markevery=marks(number, values.height),
                 label=f"{subject} {place}",
             )
         axes.set_ylim(bottom=0)
         left_out = len(drawn) - MOST_LINES
         rest = f"; {left_out} more are not drawn" if left_out > 0 else ""
         yield figure, f"{label[0].upper()}{label[1:]}, over time{rest}."
+
+
+def marks(number: int, points: int) -> tuple[int, int]:
+    """The first point with a marker and the step to the next one; curves have theirs at different places."""
+    every = max(1, points // MARKED)
+    return (number * every // MOST_LINES, every)

@@ -37,6 +37,8 @@ class Sweep:
     """A row for each flow of each run."""
     lines: tuple[str, ...]
     """The same as lines of JSON, one for each run, as `multihop sweep --json` prints them."""
+    request: Request | None = None
+    """The scenario with its `sweep` table."""
 
     def mean(self, metric: str = "totals.goodput_kbps", level: float = 0.95) -> pl.DataFrame:
         """Mean and Student-t interval of a metric for each combination of the axes."""
@@ -117,7 +119,7 @@ def perform(asked: Request, where: Where, out: Path | None, progress: Progress) 
     ]
     axes = tuple(key for key, _ in planned[0]["sweep"])
     lines = tuple(_core.sweep_lines(asked, journal.core, True))
-    found = Sweep(axes, runs_table(rows), flows_table(rows), lines)
+    found = Sweep(axes, runs_table(rows), flows_table(rows), lines, asked)
     if out is not None and len(rows) == len(planned):
         write(found, _core.sweep_lines(asked, journal.core, False), out)
     return found

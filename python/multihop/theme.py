@@ -1,13 +1,15 @@
 """The look of figures and pages: colours, and the marker and line of every transport.
 
 Every colour has a light and a dark variant with a contrast of at least 3 to its background. Colour-blind
-people can tell all eight apart, and no two transports have the same marker, line and colour. Tests check it.
+people can tell all eight apart. No two transports have the same marker and line, so that a print without
+colour tells them apart. Tests check it.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 # Colours are pairs, light and dark; styles are a colour, a marker and a line. The viewer reads it, too.
@@ -41,9 +43,34 @@ def _style(colour: str, marker: str, line: str) -> Style:
 
 # The family chooses the colour, the member marker and line.
 STYLES = {name: _style(*parts) for name, parts in _PALETTE["transports"].items()}
-# Styles for other curves, by index.
+# Styles for other curves; `other` gives those of any number of curves.
 OTHERS = [_style(*parts) for parts in _PALETTE["others"]]
 UNKNOWN = _style(*_PALETTE["unknown"])
+
+
+LINES = ("-", "--", "-.", ":")
+MARKERS = ("o", "s", "D", "^", "v", "P", "x", "<", ">", "*", "h")
+
+
+def other(number: int) -> Style:
+    """The style of a curve that has none of its own, by its number: 28 of them differ in marker or line."""
+    turn, place = divmod(number, len(OTHERS))
+    look = OTHERS[place]
+    return replace(look, line=LINES[(LINES.index(look.line) + turn) % len(LINES)])
+
+
+def distinct(looks: Iterable[Style]) -> list[Style]:
+    """The styles of the curves of one figure, changed so that they differ without colour.
+
+    Curves keep their colours. As long as there are enough, no two have the same marker, and each line is used
+    before one is used again. The first curve keeps all of its style.
+    """
+    found: list[Style] = []
+    for look in looks:
+        markers = sorted((look.marker, *MARKERS), key=[one.marker for one in found].count)
+        lines = sorted((look.line, *LINES), key=[one.line for one in found].count)
+        found.append(replace(look, marker=markers[0], line=lines[0]))
+    return found
 
 
 def known(transport: str) -> bool:
@@ -52,6 +79,6 @@ def known(transport: str) -> bool:
 
 
 def style(transport: str) -> Style:
-    """The style of a transport, the same in every figure."""
+    """The style of a transport; where curves of one figure share it, `distinct` changes markers and lines."""
     name = transport.replace("tpa-star", "tpa*")
     return STYLES.get(name) or STYLES.get(name.split("+")[0]) or UNKNOWN

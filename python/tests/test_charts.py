@@ -10,7 +10,7 @@ import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
-from multihop import charts, report, theme
+from multihop import charts, report, run_charts, theme
 from multihop.stats import Interval
 
 SIGHT = {
@@ -73,9 +73,42 @@ def test_the_style_sheet_has_the_colours_of_the_pages() -> None:
     assert re.findall(r'"(\w{6})"', text) == [look.colour.removeprefix("#") for look in theme.OTHERS]
 
 
-def test_members_of_a_family_differ_in_shape() -> None:
-    for one, other in itertools.combinations(theme.STYLES.values(), 2):
-        assert one.colour != other.colour or (one.marker, one.line) != (other.marker, other.line)
+def shape(look: theme.Style) -> tuple[str, str]:
+    """What a print without colour shows of a curve."""
+    return (charts.MARKERS[look.marker], look.line)
+
+
+def test_transports_differ_without_colour() -> None:
+    shapes = [shape(look) for look in (*theme.STYLES.values(), theme.UNKNOWN)]
+    assert len(set(shapes)) == len(shapes)
+
+
+def test_curves_without_a_style_of_their_own_differ_without_colour() -> None:
+    assert len({shape(theme.other(number)) for number in range(28)}) == 28
+
+
+def test_curves_of_one_figure_differ_without_colour() -> None:
+    looks = [
+        *(theme.style("tpa-99") for _ in range(3)),
+        *map(theme.style, ("newreno", "tcp-ap")),
+        *theme.OTHERS[:3],
+    ]
+    found = theme.distinct(looks)
+    assert len({look.marker for look in found}) == len(looks)
+    assert len({look.line for look in found[:4]}) == len({look.line for look in found[4:]}) == 4
+    assert [look.colour for look in found] == [look.colour for look in looks]
+    assert found[0] == looks[0]
+
+
+def test_recorded_series_have_markers_at_different_places() -> None:
+    figure, axes = report.new_figure("time, s", "queue, packets")
+    for number in range(3):
+        look = theme.other(number)
+        axes.plot(range(120), range(120), marker=look.marker, markevery=run_charts.marks(number, 120))
+    (panel,) = charts.read(figure).panels
+    places = [[point.x for point in panel.marked(curve)] for curve in panel.curves]
+    assert [len(marked) for marked in places] == [12, 12, 12]
+    assert len({place for marked in places for place in marked}) == 36
 
 
 def bars() -> Figure:

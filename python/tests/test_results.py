@@ -62,6 +62,8 @@ def test_a_report_needs_no_other_file(recorded: multihop.Result, tmp_path: Path)
     page = recorded.report(tmp_path / "deep" / "run.html").read_text()
     assert "<title>chain, seed 1</title>" in page
     assert "newreno" in page
+    assert "Scenario, settings and command" in page
+    assert "multihop run scenario.json" in page
     assert "src=" not in page
     assert 'href="' not in page.replace('href="#', "")
 

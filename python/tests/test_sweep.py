@@ -12,6 +12,7 @@ from multihop import _core
 from multihop._cli import COMMAND
 from multihop.journal import Journal, Shard
 from multihop.scenario import Run, request
+from multihop.wording import in_words
 
 AXES: dict[str, Any] = {"flow.*.transport": ["newreno", "tcp-2"], "topology.hops": [1, 2]}
 FILES = ("results.jsonl", "results.parquet", "flows.parquet")
@@ -137,9 +138,10 @@ def test_a_sweep_is_drawn_over_one_axis_and_by_another() -> None:
     # A notebook asks for it; without an answer it shows only a text.
     assert getattr(figure, "_repr_svg_")().startswith("<svg")  # noqa: B009, figures in general have none
     (axes,) = figure.axes
-    assert axes.get_xlabel() == "hops"
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("hops", "goodput, kb/s")
     legend = axes.get_legend()
     assert legend is not None
+    assert legend.get_title().get_text() == "transport"
     assert [text.get_text() for text in legend.get_texts()] == ["newreno", "tcp-2"]
     with pytest.raises(ValueError, match=r"no axis 'speed', allowed: transport, hops"):
         swept.plot("speed")
@@ -167,3 +169,23 @@ def test_a_page_of_a_sweep(axes: dict[str, list[Any]], tmp_path: Path) -> None:
     ]
     assert all(mean in page for mean in means)
     assert page.count("<figcaption>") == (3 if axes else 0)
+    assert all(f'<th scope="col">{in_words(key)}</th>' in page for key in axes)
+    assert "multihop sweep scenario.json --set" in page
+    assert "&#34;hops&#34;: " in page, "the scenario"
+
+
+@pytest.mark.parametrize(
+    ("key", "words"),
+    [
+        ("flow.*.transport", "transport"),
+        ("flow.0.rate_kbps", "rate of the source, kb/s"),
+        ("radio.sensitivity_dbm", "sensitivity, dBm"),
+        ("mobility.speed", "speed, m/s"),
+        ("totals.goodput_kbps", "goodput, kb/s"),
+        ("drops.retry-limit", "drops retry limit"),
+        ("delay_ms.p95", "delay p95, ms"),
+        ("routing.olsr.hello_interval", "olsr hello interval"),
+    ],
+)
+def test_keys_are_shown_in_words(key: str, words: str) -> None:
+    assert in_words(key) == words

@@ -9,14 +9,12 @@ from typing import Any
 
 import polars as pl
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from multihop import report, theme
 from multihop.experiments.declare import Axis, Plot
 from multihop.experiments.study import Study, Values
 from multihop.run_charts import SERIES_LABELS
-from multihop.stats import Interval
 
 WIDEST = 3
 """Panels in a row."""
@@ -79,7 +77,7 @@ def _bars(axes: Axes, study: Study, plot: Plot, at: dict[str, Any]) -> None:
             if found is not None:
                 look = _look(study, plot, value if plot.by else _value(study, cell, plot.x))
                 label = str(value) if plot.by and cell is cells[0] else None
-                bar(axes, place, found, look, width=width * 0.9, label=label)
+                report.bar(axes, place, found.mean, found.half, look, width=width * 0.9, label=label)
         _theirs(axes, study, plot, cells, "", x)
     _label_axes(axes, study, plot, x_axis)
     axes.set_xticks(range(len(x_axis.values)), [str(value) for value in x_axis.values])
@@ -90,23 +88,6 @@ def _bars(axes: Axes, study: Study, plot: Plot, at: dict[str, Any]) -> None:
             # Each ends below its bars, so that long ones do not overlap.
             for text in axes.get_xticklabels():
                 text.set(horizontalalignment="right", rotation_mode="anchor")
-
-
-def bar(
-    axes: Axes, place: float, found: Interval, look: theme.Style, *, width: float, label: str | None = None
-) -> None:
-    """A mean with its interval."""
-    axes.bar(
-        place,
-        found.mean,
-        width,
-        yerr=found.half if math.isfinite(found.half) else 0.0,
-        capsize=3,
-        label=label,
-        facecolor=[0.5 + 0.5 * part for part in to_rgb(look.colour)],
-        edgecolor=look.colour,
-        hatch=HATCHES.get(look.line, ""),
-    )
 
 
 def _series(axes: Axes, study: Study, plot: Plot, at: dict[str, Any]) -> None:
@@ -180,7 +161,16 @@ def _theirs(
 
 
 def _look(study: Study, plot: Plot, value: Any) -> theme.Style:
-    """A transport looks the same everywhere, "elfn, 2 s" has its colour; others go by their place."""
+    """The style of a curve. Curves of one figure differ in marker or line, also without colour."""
+    axis = next((axis for axis in study.axes if axis.name == (plot.by or plot.x)), None)
+    values = list(axis.values) if axis else []
+    if value not in values:
+        return _own_look(study, plot, value)
+    return theme.distinct(_own_look(study, plot, one) for one in values)[values.index(value)]
+
+
+def _own_look(study: Study, plot: Plot, value: Any) -> theme.Style:
+    """A transport has its style, "elfn, 2 s" the colour of ELFN; others go by their place."""
     if theme.known(str(value)):
         return theme.style(str(value))
     axes = [axis for axis in study.axes if axis.name == (plot.by or plot.x)]
@@ -188,7 +178,7 @@ def _look(study: Study, plot: Plot, value: Any) -> theme.Style:
     others = [one for axis in axes for one in axis.values if _family(one) == family]
     # The plain member of a family has the look before those of the others.
     place = others.index(value) + bool(family) if value in others else 0
-    look = theme.OTHERS[place % len(theme.OTHERS)]
+    look = theme.other(place)
     return replace(look, colour=theme.style(family).colour) if family else look
 
 
@@ -250,5 +240,3 @@ def _legend(figure: Figure, panels: Sequence[Axes], reference: str) -> None:
 
 OURS = "ours"
 """The name of a curve that has no other."""
-HATCHES = {"-": "", "--": "//", "-.": "xx", ":": ".."}
-"""Members of one family have one colour."""

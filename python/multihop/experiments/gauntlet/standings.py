@@ -9,7 +9,6 @@ import polars as pl
 
 from multihop import report, theme
 from multihop.experiments.declare import Document
-from multihop.experiments.figures import bar
 from multihop.experiments.gauntlet.networks import CBR, FILES, NEWRENO, OWN, SHARED
 from multihop.experiments.measures import ratio
 from multihop.experiments.study import Study
@@ -61,7 +60,7 @@ def _overall(study: Study) -> None:
     )
     figure, axes = report.new_figure("", "goodput, % of the best")
     for place, name in enumerate(order):
-        bar(axes, place, shares[name][0], theme.style(name), width=0.8)
+        report.bar(axes, place, shares[name][0].mean, shares[name][0].half, theme.style(name), width=0.8)
     axes.set_xticks(range(len(order)), order)
     axes.tick_params(axis="x", rotation=90)
     axes.set_ylim(bottom=0)

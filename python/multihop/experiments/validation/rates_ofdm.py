@@ -87,7 +87,7 @@ def beside_the_best(study: Study, fixed: Sequence[str], rules: Sequence[str]) ->
     snr = study.axes[1]
     figure, axes = report.new_figure(snr.label, "goodput, share of the best fixed rate's")
     levels = list(snr.values)
-    for rule, look in zip(rules, theme.OTHERS, strict=False):
+    for rule, look in zip(rules, map(theme.other, range(len(rules))), strict=True):
         shares = [ratio(study, "goodput", (rule, level), (best(study, fixed, level), level)) for level in levels]
         report.curve(axes, levels, shares, rule, look=look)
     report.reference(axes, [levels[0], levels[-1]], [WITHIN, WITHIN], "95%", "--")
