@@ -724,10 +724,57 @@ class Mac(TypedDict, total=False):
     CTS. Default: ack; with flavour standard and 802.11b cts.
     """
 
+class MobilityNode(TypedDict, total=False):
+    """The table `node`."""
+
+    node: int | str | Sequence[int | str]
+    """The node, or an array of nodes, each by its number or name."""
+
+    kind: Literal["path", "waypoints", "static", "random-waypoint", "random-walk"]
+
+    path: Sequence[Sequence[float]]
+    """Where the node goes: a list of [x, y], m; y grows downwards. It stays at the last place."""
+
+    pause: float
+    """Pause at each place, s. Default: 0.0."""
+
+    repeat: bool
+    """Whether the node goes to the first place of the path again after the last one, and so on. Default:
+    False.
+    """
+
+    speed: float | Sequence[float]
+    """Speed, m/s."""
+
+    start: Literal["stationary", "classic"] | float
+    """When the node leaves its place in the topology, s. Default: 0.0."""
+
+    waypoints: Sequence[Sequence[float]]
+    """A list of [time, x, y], s and m. The node waits at the first, goes straight to each in turn and
+    stays at the last.
+    """
+
+    area: Sequence[float]
+    """Width and height, m; by default those of the topology random."""
+
+    pattern: int
+    """With one number as speed: the movement is drawn from this number instead of the seed, so that runs
+    with different seeds have the same movement.
+    """
+
+    leg_mean: float
+    """Mean time in one direction, s; times are exponential."""
+
+    speed_max: float
+    """Speeds are uniform from 0 to this, m/s."""
+
 class Mobility(TypedDict, total=False):
     """How the nodes move; without this table they do not. The initial positions of moving nodes come from
     this table; the topology gives only their number and names.
     """
+
+    node: Sequence[MobilityNode]
+    """Nodes that move otherwise than the kind of this table says."""
 
     kind: Literal["static", "random-waypoint", "random-walk", "waypoints", "ns2", "bonnmotion", "sumo", "gpx"]
     """Default: static."""

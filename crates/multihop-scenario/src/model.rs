@@ -6,7 +6,7 @@ use std::sync::Arc;
 use multihop_core::{BitRate, Duration, FlowId, Instant, NodeId};
 use multihop_radio::energy::Energy;
 use multihop_radio::frame::Category;
-use multihop_radio::mobility::{Path, RandomWalkParams, RandomWaypointParams};
+use multihop_radio::mobility::{Path, RandomWalkParams, RandomWaypointParams, Walk};
 use multihop_radio::params::{MacParams, QueueKind, RadioParams};
 use multihop_routing::network::AgentConfig;
 use multihop_transport::connection::{ConnectionConfig, UdpConfig};
@@ -36,6 +36,8 @@ pub struct Scenario {
     pub topology: Topology,
     /// How they move.
     pub mobility: Mobility,
+    /// Nodes that move otherwise than `mobility` says.
+    pub single_movements: BTreeMap<NodeId, Mobility>,
     /// Computers behind wires; numbered after the nodes.
     pub hosts: Vec<Host>,
     /// Routing protocol.
@@ -151,6 +153,10 @@ pub enum Mobility {
     RandomWalk(RandomWalkParams),
     /// Along paths given in advance, one for each node.
     Paths(Vec<Path>),
+    /// A single node along a path given in advance.
+    Path(Path),
+    /// A single node at constant speed from its place in the topology to others.
+    Walk(Walk),
 }
 
 /// The routing protocol and how its packets travel.

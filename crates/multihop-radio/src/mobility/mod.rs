@@ -15,6 +15,7 @@ mod random_waypoint;
 mod roaming;
 pub mod sumo;
 mod text;
+mod walk;
 mod xml;
 
 pub use area::Area;
@@ -26,6 +27,7 @@ pub use random_walk::{RandomWalk, RandomWalkParams};
 pub use random_waypoint::{RandomWaypoint, RandomWaypointParams, Start};
 pub use roaming::roaming;
 pub use text::{FARTHEST, LATEST, LONGEST_FILE, MOST_NODES, Problem};
+pub use walk::{Walk, Walking};
 
 #[cfg(test)]
 mod tests;

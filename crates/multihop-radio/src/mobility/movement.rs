@@ -6,6 +6,7 @@ use super::leg::Leg;
 use super::path::{Follow, Path, Waypoint};
 use super::random_walk::RandomWalk;
 use super::random_waypoint::RandomWaypoint;
+use super::walk::Walking;
 use crate::grid::Point;
 
 /// Generates the legs of one node, without end.
@@ -19,6 +20,8 @@ pub enum Movement {
     RandomWalk(RandomWalk),
     /// Follows a given path.
     Path(Follow),
+    /// Goes from one given place to the next.
+    Walk(Walking),
 }
 
 /// The position of a node over time: its current leg, advanced on request. Time must not decrease.
@@ -59,6 +62,7 @@ impl Movement {
             Self::RandomWaypoint(movement) => movement.next_leg(),
             Self::RandomWalk(movement) => movement.next_leg(),
             Self::Path(movement) => movement.next_leg(),
+            Self::Walk(movement) => movement.next_leg(),
         }
     }
 
@@ -72,6 +76,7 @@ impl Movement {
             Self::RandomWaypoint(movement) => movement.speed_limit(),
             Self::RandomWalk(movement) => movement.speed_limit(),
             Self::Path(movement) => movement.speed_limit(),
+            Self::Walk(movement) => movement.speed_limit(),
         }
     }
 }

@@ -1,17 +1,24 @@
 //! `[mobility]`, and where the nodes are once that is known.
 
-use multihop_core::{Duration, Instant};
+use std::collections::BTreeMap;
+
+use multihop_core::{Duration, Instant, NodeId};
 use multihop_radio::grid::Point;
 use multihop_radio::mobility::{
     Area, LONGEST_FILE, MOST_NODES, Path, Plane, Problem, RandomWalkParams, RandomWaypointParams, Start,
-    Waypoint, bonnmotion, gpx, ns2, sumo,
+    Walk, Waypoint, bonnmotion, gpx, ns2, sumo,
 };
 
-use super::{Ground, in_folder};
+use super::{Ground, Nodes, in_folder};
 use crate::document::{Fault, read_text};
 use crate::faults::Faults;
 use crate::model::Mobility;
-use crate::tables::{MobilityTable, RandomWalkTable, RandomWaypointTable, SpeedValue, TopologyTable};
+use crate::read::Both;
+use crate::read::settings::Keyed;
+use crate::tables::{
+    MovementTable, RandomWalkTable, RandomWaypointTable, SingleMovement, SingleNodes, SpeedValue,
+    TopologyTable, WalkTable,
+};
 use crate::topology::{Layout, Topology};
 
 /// How the nodes of a topology move.
@@ -22,33 +29,57 @@ pub(super) struct Mover<'a> {
     pub(super) ground: Ground<'a>,
     /// Duration of the run.
     pub(super) duration: Duration,
+    /// The path of the table that describes the movement.
+    pub(super) path: String,
+    /// How many nodes move in this way; without it all.
+    pub(super) moved: Option<usize>,
 }
 
 impl Mover<'_> {
     /// The movement that `table` describes.
-    pub(super) fn mobility(&self, table: &MobilityTable, faults: &mut Faults<'_>) -> Option<Mobility> {
+    pub(super) fn mobility(&self, table: &MovementTable, faults: &mut Faults<'_>) -> Option<Mobility> {
         match table {
-            MobilityTable::Static => Some(Mobility::Static),
-            MobilityTable::RandomWaypoint(table) => self.random_waypoint(table, faults),
-            MobilityTable::RandomWalk(table) => self.random_walk(table, faults),
-            MobilityTable::Waypoints(paths) => self.waypoints(paths, faults),
-            MobilityTable::Ns2(file) => self.file(file, ns2::read, faults),
-            MobilityTable::Bonnmotion(file) => self.file(file, bonnmotion::read, faults),
-            MobilityTable::Sumo(file, false) => self.file(file, |text| sumo::read(text, None), faults),
-            MobilityTable::Sumo(file, true) => {
-                let plane = self.plane("mobility.degrees", faults)?;
+            MovementTable::Static => Some(Mobility::Static),
+            MovementTable::RandomWaypoint(table) => self.random_waypoint(table, faults),
+            MovementTable::RandomWalk(table) => self.random_walk(table, faults),
+            MovementTable::Waypoints(paths) => self.waypoints(paths, faults),
+            MovementTable::Ns2(file) => self.file(file, ns2::read, faults),
+            MovementTable::Bonnmotion(file) => self.file(file, bonnmotion::read, faults),
+            MovementTable::Sumo(file, false) => self.file(file, |text| sumo::read(text, None), faults),
+            MovementTable::Sumo(file, true) => {
+                let plane = self.plane("degrees", faults)?;
                 self.file(file, |text| sumo::read(text, Some(plane)), faults)
             }
-            MobilityTable::Gpx(file) => {
-                let plane = self.plane("mobility.kind", faults)?;
+            MovementTable::Gpx(file) => {
+                let plane = self.plane("kind", faults)?;
                 self.file(file, |text| gpx::read(text, plane), faults)
             }
+            MovementTable::Walk(table) => self.walk(table, faults),
         }
+    }
+
+    /// The path of a key.
+    fn key(&self, key: &str) -> String {
+        format!("{}.{key}", self.path)
+    }
+
+    fn walk(&self, table: &WalkTable, faults: &mut Faults<'_>) -> Option<Mobility> {
+        if table.path.is_empty() {
+            faults.push(Fault::at_key(self.key("path"), "found no place, allowed: one or more"));
+            return None;
+        }
+        let places = table.path.iter().map(|&[x, y]| Point { x, y }).collect();
+        let WalkTable { speed, start, pause, repeat, .. } = *table;
+        let walk = Walk { places, speed, start, pause, repeat };
+        if repeat {
+            self.limit_legs(walk.legs_per_second(), faults)?;
+        }
+        Some(Mobility::Walk(walk))
     }
 
     fn random_waypoint(&self, table: &RandomWaypointTable, faults: &mut Faults<'_>) -> Option<Mobility> {
         let area = self.area(table.area, faults)?;
-        let params = trips(table, area, faults)?;
+        let params = self.trips(table, area, faults)?;
         // No trip is shorter on average than a third of the diagonal.
         let diagonal = (area.width * area.width + area.height * area.height).sqrt();
         let trip = diagonal / (3.0 * params.max_speed);
@@ -61,7 +92,7 @@ impl Mover<'_> {
         let max_speed = table.speed_max;
         if max_speed < SLOWEST {
             let message = format!("found {max_speed}, allowed: at least {SLOWEST}");
-            faults.push(Fault::at_key("mobility.speed_max", message));
+            faults.push(Fault::at_key(self.key("speed_max"), message));
             return None;
         }
         let reflections = max_speed / area.width + max_speed / area.height;
@@ -73,6 +104,44 @@ impl Mover<'_> {
         }))
     }
 
+    /// Speeds and pauses of random waypoint.
+    fn trips(
+        &self,
+        table: &RandomWaypointTable,
+        area: Area,
+        faults: &mut Faults<'_>,
+    ) -> Option<RandomWaypointParams> {
+        let mut refuse = |key: &str, message: String| {
+            faults.push(Fault::at_key(self.key(key), message));
+            None
+        };
+        let start = table.start;
+        let [min_speed, max_speed] = match table.speed {
+            SpeedValue::Mean(mean) if mean < SLOWEST => {
+                return refuse("speed", format!("found {mean}, allowed: at least {SLOWEST}"));
+            }
+            SpeedValue::Mean(_) if table.pause.is_some() => {
+                let message = "is not a key here, allowed with speed = [slowest, fastest]";
+                return refuse("pause", message.to_owned());
+            }
+            SpeedValue::Mean(mean) => return Some(RandomWaypointParams::pattern(area, mean, start)),
+            SpeedValue::Between(speeds) => speeds,
+        };
+        if table.pattern.is_some() {
+            return refuse("pattern", "is not a key here, allowed with one number as speed".to_owned());
+        }
+        if start == Start::Stationary && min_speed < SLOWEST {
+            let why = "because a stationary start needs a speed above 0";
+            return refuse("speed.0", format!("found {min_speed}, allowed: at least {SLOWEST}, {why}"));
+        }
+        let least = min_speed.max(SLOWEST);
+        if max_speed < least {
+            return refuse("speed.1", format!("found {max_speed}, allowed: at least {least}"));
+        }
+        let pause = table.pause.unwrap_or(Duration::ZERO);
+        Some(RandomWaypointParams { area, min_speed, max_speed, pause, start })
+    }
+
     /// Where nodes move at random.
     fn area(&self, given: Option<[f64; 2]>, faults: &mut Faults<'_>) -> Option<Area> {
         let [width, height] = match (given, self.topology) {
@@ -81,7 +150,7 @@ impl Mover<'_> {
             (None, _) => {
                 let message =
                     "is missing, allowed: [width, height]; only the topology random provides an area";
-                faults.push(Fault::at_key("mobility.area", message));
+                faults.push(Fault::at_key(self.key("area"), message));
                 return None;
             }
         };
@@ -89,7 +158,7 @@ impl Mover<'_> {
         if width.max(height) > NARROWEST * width.min(height) {
             let message =
                 format!("found {width} x {height} m, allowed: one side up to {NARROWEST} times the other");
-            faults.push(Fault::at_key("mobility.area", message));
+            faults.push(Fault::at_key(self.key("area"), message));
             return None;
         }
         Some(Area { width, height })
@@ -97,18 +166,21 @@ impl Mover<'_> {
 
     /// Refuses a number of legs that can only be a mistake: the run would take far too long.
     fn limit_legs(&self, per_second: f64, faults: &mut Faults<'_>) -> Option<()> {
-        let nodes = self.topology?.nodes() as f64;
+        let nodes = self.moved.unwrap_or(self.topology?.nodes()) as f64;
         let legs = nodes * per_second * self.duration.as_secs_f64();
         if legs <= MOST_LEGS {
             return Some(());
         }
         let message = format!("found about {legs:.0e} changes of direction, allowed: {MOST_LEGS:e} in a run");
-        faults.push(Fault::at_key("mobility", message));
+        faults.push(Fault::at_key(self.path.as_str(), message));
         None
     }
 
     fn waypoints(&self, table: &[Vec<[f64; 3]>], faults: &mut Faults<'_>) -> Option<Mobility> {
-        let key = "mobility.waypoints";
+        let key = &self.key("waypoints");
+        if self.moved.is_some() {
+            return path(&table[0], key, faults).map(Mobility::Path);
+        }
         if table.is_empty() || table.len() > MOST_NODES {
             let message = format!("found {} paths, allowed: 1 to {MOST_NODES}", table.len());
             faults.push(Fault::at_key(key, message));
@@ -135,7 +207,7 @@ impl Mover<'_> {
     }
 
     fn plane(&self, key: &str, faults: &mut Faults<'_>) -> Option<&Plane> {
-        self.ground.plane().map_err(|message| faults.push(Fault::at_key(key, message))).ok()
+        self.ground.plane().map_err(|message| faults.push(Fault::at_key(self.key(key), message))).ok()
     }
 
     fn file(
@@ -144,7 +216,7 @@ impl Mover<'_> {
         read: impl Fn(&str) -> Result<Vec<Path>, Problem>,
         faults: &mut Faults<'_>,
     ) -> Option<Mobility> {
-        let key = "mobility.file";
+        let key = &self.key("file");
         let (path, shown) = in_folder(self.ground.source, file);
         let text = read_text(&path, LONGEST_FILE).map_err(|error| format!("{shown}: {error}"));
         let paths = text.and_then(|text| read(&text).map_err(|problem| format!("{shown}:{problem}")));
@@ -171,6 +243,42 @@ impl Mover<'_> {
     }
 }
 
+/// Nodes with movements of their own, each once.
+pub(super) fn single_movements<'a>(
+    table: &SingleNodes,
+    nodes: &Nodes<'_>,
+    mover: impl Fn(String, usize) -> Mover<'a>,
+    faults: &mut Faults<'_>,
+) -> Option<BTreeMap<NodeId, Mobility>> {
+    let mut movements = BTreeMap::new();
+    let before = faults.len();
+    for (number, Both(Keyed(moved), Keyed(SingleMovement(table)))) in table.node.iter().enumerate() {
+        let path = format!("mobility.node.{number}");
+        let key = format!("{path}.node");
+        if moved.nodes.is_empty() {
+            faults.push(Fault::at_key(key.as_str(), "found an empty array, allowed: at least one node"));
+        }
+        let found: Vec<_> = moved.nodes.iter().filter_map(|node| nodes.find(node, &key, faults)).collect();
+        let Some(mobility) = mover(path, found.len()).mobility(table, faults) else { continue };
+        for node in found {
+            if movements.insert(node, mobility.clone()).is_some() {
+                let message = format!("found {node} twice, allowed: one movement for each node");
+                faults.push(Fault::at_key(key.as_str(), message));
+            }
+        }
+    }
+    (faults.len() == before).then_some(movements)
+}
+
+/// Whether every node begins where the topology has it.
+pub(super) fn keeps_places(mobility: Option<&MovementTable>, single: Option<&SingleNodes>) -> bool {
+    let mut single = single.iter().flat_map(|single| &single.node);
+    matches!(mobility, None | Some(MovementTable::Static))
+        && single.all(|Both(_, Keyed(SingleMovement(table)))| {
+            matches!(table, MovementTable::Static | MovementTable::Walk(_))
+        })
+}
+
 /// The topology of a movement that gives the initial positions.
 pub(super) fn topology_of(mobility: &Mobility) -> Option<Topology> {
     let Mobility::Paths(paths) = mobility else { return None };
@@ -185,17 +293,16 @@ pub(super) fn topology_of(mobility: &Mobility) -> Option<Topology> {
 /// Refuses a topology and a movement that both give the positions, or neither.
 pub(super) fn agree(
     topology: &TopologyTable,
-    mobility: Option<&MobilityTable>,
+    mobility: Option<&MovementTable>,
+    single: Option<&SingleNodes>,
     faults: &mut Faults<'_>,
 ) -> Option<()> {
-    use MobilityTable::{RandomWalk, RandomWaypoint, Static};
+    use MovementTable::{RandomWalk, RandomWaypoint, Static};
     let (key, message) = match (topology, mobility) {
         (TopologyTable::Roaming(_), Some(_)) => {
             ("mobility", "the topology roaming defines the movement, allowed: no [mobility]")
         }
-        (TopologyTable::Random { connected: Some(true), .. }, Some(mobility))
-            if !matches!(mobility, Static) =>
-        {
+        (TopologyTable::Random { connected: Some(true), .. }, Some(_)) if !keeps_places(mobility, single) => {
             (
                 "topology.connected",
                 "moving nodes do not start at these positions, allowed: false, or mobility \"static\"",
@@ -209,39 +316,6 @@ pub(super) fn agree(
     };
     faults.push(Fault::at_key(key, message));
     None
-}
-
-/// Speeds and pauses of random waypoint.
-fn trips(table: &RandomWaypointTable, area: Area, faults: &mut Faults<'_>) -> Option<RandomWaypointParams> {
-    let mut refuse = |key: &str, message: String| {
-        faults.push(Fault::at_key(format!("mobility.{key}"), message));
-        None
-    };
-    let start = table.start;
-    let [min_speed, max_speed] = match table.speed {
-        SpeedValue::Mean(mean) if mean < SLOWEST => {
-            return refuse("speed", format!("found {mean}, allowed: at least {SLOWEST}"));
-        }
-        SpeedValue::Mean(_) if table.pause.is_some() => {
-            let message = "is not a key here, allowed with speed = [slowest, fastest]";
-            return refuse("pause", message.to_owned());
-        }
-        SpeedValue::Mean(mean) => return Some(RandomWaypointParams::pattern(area, mean, start)),
-        SpeedValue::Between(speeds) => speeds,
-    };
-    if table.pattern.is_some() {
-        return refuse("pattern", "is not a key here, allowed with one number as speed".to_owned());
-    }
-    if start == Start::Stationary && min_speed < SLOWEST {
-        let why = "because a stationary start needs a speed above 0";
-        return refuse("speed.0", format!("found {min_speed}, allowed: at least {SLOWEST}, {why}"));
-    }
-    let least = min_speed.max(SLOWEST);
-    if max_speed < least {
-        return refuse("speed.1", format!("found {max_speed}, allowed: at least {least}"));
-    }
-    let pause = table.pause.unwrap_or(Duration::ZERO);
-    Some(RandomWaypointParams { area, min_speed, max_speed, pause, start })
 }
 
 fn path(list: &[[f64; 3]], key: &str, faults: &mut Faults<'_>) -> Option<Path> {

@@ -25,9 +25,7 @@ use super::document::Fault;
 use super::model::{App, Flow, Host, Mobility, Protocol, Record, Scenario, Sweep, Transport};
 use super::read::settings::Keyed;
 use super::read::{Both, one_of};
-use super::tables::{
-    FlowTable, HostTable, MobilityTable, NodeRef, Parts, Run, ScenarioTable, SweepTable, TopologyTable,
-};
+use super::tables::{FlowTable, HostTable, NodeRef, Parts, Run, ScenarioTable, SweepTable, TopologyTable};
 use super::topology::{Layout, Topology, layouts};
 use crate::faults::Faults;
 
@@ -52,6 +50,14 @@ pub(super) fn scenario(
     let ground = Ground { plane: plane.as_ref(), source };
     let (topology, mobility) = nodes_and_movement(run, table, radio.decode_range(), ground, faults).unzip();
     let nodes = topology.as_ref().map(Nodes::of);
+    let single_movements = match (&table.mobility, &topology, &nodes) {
+        (Some(Both(single, _)), Some(topology), Some(nodes)) => {
+            let mover =
+                |path, moved| Mover { topology: Some(topology), ground, duration, path, moved: Some(moved) };
+            mobility::single_movements(single, nodes, mover, faults)
+        }
+        _ => Some(BTreeMap::new()),
+    };
     let routing = routing::routing(&table.routing, nodes.as_ref(), faults);
     let queue_kind = routing.as_ref().map(|routing| routing.protocol.queue_kind());
     let hosts = nodes.as_ref().and_then(|nodes| hosts::hosts(&table.host, nodes, faults));
@@ -97,6 +103,7 @@ pub(super) fn scenario(
         arp: table.mac.0.arp,
         topology: topology?,
         mobility: mobility?,
+        single_movements: single_movements?,
         hosts: hosts?,
         routing: routing?,
         flows: flows?,
@@ -135,15 +142,16 @@ fn nodes_and_movement(
     faults: &mut Faults<'_>,
 ) -> Option<(Topology, Mobility)> {
     let topology = &table.topology.0;
-    let movement = table.mobility.as_ref().map(|Keyed(table)| table);
-    mobility::agree(topology, movement, faults)?;
+    let (single, movement) =
+        table.mobility.as_ref().map(|Both(single, Keyed(table))| (single, table)).unzip();
+    mobility::agree(topology, movement, single, faults)?;
     let duration = Duration::from_secs_f64(run.duration);
-    let mover = |topology| Mover { topology, ground, duration };
+    let mover = |topology| Mover { topology, ground, duration, path: "mobility".to_owned(), moved: None };
     if let (TopologyTable::Mobility, Some(table)) = (topology, movement) {
         let mobility = mover(None).mobility(table, faults)?;
         return Some((mobility::topology_of(&mobility)?, mobility));
     }
-    let still = matches!(movement, None | Some(MobilityTable::Static));
+    let still = mobility::keeps_places(movement, single);
     let placed = topology::topology(topology, still, reach, ground, run.seed, faults)?;
     let mobility = match (topology, movement) {
         (TopologyTable::Roaming(spacing), _) => Mobility::Paths(layouts::roaming(*spacing).1),

@@ -249,8 +249,11 @@ fn single(allowed: &Allowed<'_>, node: &Node) -> Option<Value> {
 
 const fn is_of_type(allowed: &Allowed<'_>, found: &Found) -> bool {
     match found {
-        Found::Integer(_) | Found::Float(_) => matches!(allowed, Allowed::Whole(..) | Allowed::Number(..)),
+        Found::Integer(_) | Found::Float(_) => {
+            matches!(allowed, Allowed::Whole(..) | Allowed::Number(..) | Allowed::Node)
+        }
         Found::Array(_) => matches!(allowed, Allowed::List(..)),
+        Found::Text(_) => matches!(allowed, Allowed::Node),
         _ => false,
     }
 }

@@ -6,13 +6,47 @@ use multihop_core::Duration;
 use multihop_core::settings::{Allowed, Settings, Value, Visitor};
 use multihop_radio::mobility::Start;
 
-use super::{LONGEST_TEXT, METRES, SECONDS, TIME_SPAN};
-use crate::read::settings::listed;
+use serde_json::json;
+
+use super::{LONGEST_TEXT, METRES, NodeRef, SECONDS, TIME_SPAN};
+use crate::read::settings::{Keyed, listed};
+use crate::read::{Both, table};
+
+/// `[mobility]`.
+pub(crate) type MobilityTable = Both<SingleNodes, Keyed<MovementTable>>;
+
+/// One of `[[mobility.node]]`.
+pub(crate) type SingleNodeTable = Both<Keyed<MovedNodes>, Keyed<SingleMovement>>;
+
+table! {
+    /// Nodes with a movement of their own.
+    SingleNodes {
+        /// Nodes that move otherwise than the kind of this table says.
+        node: Vec<SingleNodeTable> = json!([]),
+    }
+}
+
+/// Which nodes an entry of `[[mobility.node]]` moves.
+#[derive(Default)]
+pub(crate) struct MovedNodes {
+    pub(crate) nodes: Vec<NodeRef>,
+}
+
+impl Settings for MovedNodes {
+    fn keys(&mut self, keys: &mut dyn Visitor) {
+        let about = "The node, or an array of nodes, each by its number or name.";
+        let allowed = Allowed::Either(&Allowed::Node, &Allowed::List(&Allowed::Node, None));
+        self.nodes = match keys.about(about).required().value("node", allowed, None) {
+            Some(Value::List(nodes)) => nodes.into_iter().map(NodeRef::from).collect(),
+            node => node.map(NodeRef::from).into_iter().collect(),
+        };
+    }
+}
 
 /// How the nodes move. The initial positions of moving nodes come from this table; the topology gives
 /// only their number and names.
 #[derive(Default)]
-pub(crate) enum MobilityTable {
+pub(crate) enum MovementTable {
     #[default]
     Static,
     RandomWaypoint(RandomWaypointTable),
@@ -27,20 +61,16 @@ pub(crate) enum MobilityTable {
     Sumo(String, bool),
     /// The file, relative to the scenario's folder.
     Gpx(String),
+    /// Only for single nodes.
+    Walk(WalkTable),
 }
 
-impl Settings for MobilityTable {
+impl Settings for MovementTable {
     fn keys(&mut self, keys: &mut dyn Visitor) {
         let kinds = [
-            ("static", "The nodes do not move."),
-            (
-                "random-waypoint",
-                "Each node moves straight to a place drawn uniformly, at a speed drawn uniformly, and then to the next.",
-            ),
-            (
-                "random-walk",
-                "Each node moves in one direction drawn uniformly after another, and is reflected at the borders.",
-            ),
+            STATIC,
+            RANDOM_WAYPOINT,
+            RANDOM_WALK,
             ("waypoints", "The nodes follow paths given in the scenario."),
             (
                 "ns2",
@@ -62,6 +92,86 @@ impl Settings for MobilityTable {
                 _ => Self::Gpx(file(keys)),
             }
         });
+    }
+}
+
+const STATIC: (&str, &str) = ("static", "The nodes do not move.");
+const RANDOM_WAYPOINT: (&str, &str) = (
+    "random-waypoint",
+    "Each node moves straight to a place drawn uniformly, at a speed drawn uniformly, and then to the next.",
+);
+const RANDOM_WALK: (&str, &str) = (
+    "random-walk",
+    "Each node moves in one direction drawn uniformly after another, and is reflected at the borders.",
+);
+
+/// How the nodes of an entry of `[[mobility.node]]` move.
+#[derive(Default)]
+pub(crate) struct SingleMovement(pub(crate) MovementTable);
+
+impl Settings for SingleMovement {
+    fn keys(&mut self, keys: &mut dyn Visitor) {
+        let kinds = [
+            (
+                "path",
+                "From its place in the topology the node goes to one place after another, at constant speed.",
+            ),
+            (
+                "waypoints",
+                "The node is at given places at given times, and goes straight from each to the next.",
+            ),
+            STATIC,
+            RANDOM_WAYPOINT,
+            RANDOM_WALK,
+        ];
+        keys.kinds("kind", None, &kinds, &mut |kind, keys| {
+            self.0 = match kind {
+                0 => MovementTable::Walk(listed(keys)),
+                1 => MovementTable::Waypoints(vec![single_waypoints(keys)]),
+                2 => MovementTable::Static,
+                3 => MovementTable::RandomWaypoint(listed(keys)),
+                _ => MovementTable::RandomWalk(listed(keys)),
+            }
+        });
+    }
+}
+
+/// A walk from place to place.
+pub(crate) struct WalkTable {
+    pub(crate) path: Vec<[f64; 2]>,
+    /// m/s.
+    pub(crate) speed: f64,
+    pub(crate) start: Duration,
+    pub(crate) pause: Duration,
+    pub(crate) repeat: bool,
+}
+
+impl Default for WalkTable {
+    fn default() -> Self {
+        let (start, pause) = (Duration::ZERO, Duration::ZERO);
+        Self { path: Vec::new(), speed: 1.0, start, pause, repeat: false }
+    }
+}
+
+impl Settings for WalkTable {
+    fn keys(&mut self, keys: &mut dyn Visitor) {
+        let about =
+            "Where the node goes: a list of [x, y], m; y grows downwards. It stays at the last place.";
+        let coordinate = Allowed::Number(-1e7, 1e7);
+        let place = Allowed::List(&coordinate, Some(2));
+        let given = keys.about(about).required().value("path", Allowed::List(&place, None), None);
+        let places = given.map_or_else(Vec::new, Value::into_list).into_iter();
+        self.path = places.map(|place| numbers(place.into_list())).collect();
+        keys.about("Speed, m/s.").required().number("speed", &mut self.speed, MOVING_SPEED);
+        keys.about("When the node leaves its place in the topology, s.").seconds(
+            "start",
+            &mut self.start,
+            SECONDS,
+        );
+        keys.about("Pause at each place, s.").seconds("pause", &mut self.pause, SECONDS);
+        let about =
+            "Whether the node goes to the first place of the path again after the last one, and so on.";
+        keys.about(about).switch("repeat", &mut self.repeat);
     }
 }
 
@@ -135,6 +245,16 @@ impl Settings for RandomWalkTable {
     }
 }
 
+fn single_waypoints(keys: &mut dyn Visitor) -> Vec<[f64; 3]> {
+    let about = "A list of [time, x, y], s and m. The node waits at the first, goes straight to each in turn and \
+                 stays at the last.";
+    let coordinate = Allowed::Number(-1e7, 1e7);
+    let waypoint = Allowed::List(&coordinate, Some(3));
+    let given = keys.about(about).required().value("waypoints", Allowed::List(&waypoint, None), None);
+    let waypoints = given.map_or_else(Vec::new, Value::into_list).into_iter();
+    waypoints.map(|waypoint| numbers(waypoint.into_list())).collect()
+}
+
 fn waypoints(keys: &mut dyn Visitor) -> Vec<Vec<[f64; 3]>> {
     let about = "For each node its path: a list of [time, x, y], s and m. A node waits at the first, goes \
                  straight to each in turn and stays at the last; one with an empty list stays where the \
@@ -170,3 +290,5 @@ pub(super) fn numbers<const N: usize>(list: Vec<Value>) -> [f64; N] {
 const AREA: &str = "Width and height, m; by default those of the topology random.";
 /// m/s.
 const SPEED: RangeInclusive<f64> = 0.0..=10_000.0;
+/// m/s, of a node that never stands.
+const MOVING_SPEED: RangeInclusive<f64> = 1e-6..=10_000.0;

@@ -23,7 +23,10 @@ use super::read::settings::Keyed;
 use super::read::{Both, table};
 
 pub(super) use emulation::EmulationTable;
-pub(super) use mobility::{MobilityTable, RandomWalkTable, RandomWaypointTable, SpeedValue};
+pub(super) use mobility::{
+    MobilityTable, MovementTable, RandomWalkTable, RandomWaypointTable, SingleMovement, SingleNodes,
+    SpeedValue, WalkTable,
+};
 pub(super) use obstacles::ObstaclesTable;
 pub(super) use program::ProgramTable;
 pub(super) use radio::{MacTable, RadioTable};
@@ -82,7 +85,7 @@ table! {
         topology: Keyed<TopologyTable>,
         /// How the nodes move; without this table they do not. The initial positions of moving nodes come
         /// from this table; the topology gives only their number and names.
-        mobility: Option<Keyed<MobilityTable>>,
+        mobility: Option<MobilityTable>,
         /// Houses and other obstacles, which weaken radio signals that pass through them; with radio.model
         /// sinr.
         obstacles: Option<Keyed<ObstaclesTable>>,

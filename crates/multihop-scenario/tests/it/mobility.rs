@@ -319,3 +319,125 @@ fn impossible_waypoints() {
         "{random}"
     );
 }
+
+const GRID: &str = "[topology]\nkind = \"grid\"\nrows = 3\ncolumns = 3\n";
+
+/// The places of the 3 x 3 nodes that stand, without the node in the middle.
+fn around_the_middle(scenario: &Scenario, seconds: u64) -> Vec<(f64, f64)> {
+    let mut places = places(scenario, seconds);
+    places.remove(4);
+    places
+}
+
+#[test]
+fn one_node_of_a_grid_walks_while_the_others_stand() {
+    let walk = "[[mobility.node]]\nnode = 4\nkind = \"path\"\npath = [[200, 400], [600, 400]]\nspeed = 20\nstart = 10\npause = 5";
+    let scenario = load(&text(GRID, walk));
+    let standing = around_the_middle(&load(&text(GRID, "kind = \"static\"")), 0);
+    for (seconds, x, y) in
+        [(0, 200.0, 200.0), (10, 200.0, 200.0), (15, 200.0, 300.0), (25, 200.0, 400.0), (30, 300.0, 400.0)]
+    {
+        assert_eq!(places(&scenario, seconds)[4], (x, y), "after {seconds} s");
+        assert_eq!(around_the_middle(&scenario, seconds), standing);
+    }
+    assert_eq!(places(&scenario, 90)[4], (600.0, 400.0));
+    let again = load(&text(GRID, &format!("{walk}\nrepeat = true")));
+    // At the last place after 45 s, away from it 5 s later, and back at the first 20 s after that.
+    assert_eq!([60, 70].map(|at| places(&again, at)[4]), [(400.0, 400.0), (200.0, 400.0)]);
+}
+
+#[test]
+fn one_node_of_a_grid_is_at_given_places_at_given_times() {
+    let path =
+        "[[mobility.node]]\nnode = 4\nkind = \"waypoints\"\nwaypoints = [[10, 200, 200], [20, 200, 700]]";
+    let scenario = load(&text(GRID, path));
+    assert_eq!([0, 10, 15, 50].map(|at| places(&scenario, at)[4].1), [200.0, 200.0, 450.0, 700.0]);
+    assert_eq!(around_the_middle(&scenario, 0), around_the_middle(&scenario, 50));
+}
+
+#[test]
+fn single_nodes_move_at_random_while_the_others_stand() {
+    let random =
+        "[[mobility.node]]\nnode = [4, 0]\nkind = \"random-waypoint\"\nspeed = [5, 10]\narea = [400, 400]";
+    let scenario = load(&text(GRID, random));
+    let (begin, end) = (places(&scenario, 0), places(&scenario, 100));
+    let moved: Vec<_> = (0..9).filter(|&node| begin[node] != end[node]).collect();
+    assert_eq!(moved, [0, 4]);
+    // Each node draws from its own stream, as when all nodes move.
+    let all = load(&text(GRID, "kind = \"random-waypoint\"\nspeed = [5, 10]\narea = [400, 400]"));
+    assert_eq!([end[0], end[4]], [0, 4].map(|node| places(&all, 100)[node]));
+}
+
+#[test]
+fn single_nodes_stand_while_the_others_move() {
+    let standing = "kind = \"random-walk\"\narea = [400, 400]\nspeed_max = 5\nleg_mean = 9\n[[mobility.node]]\nnode = \"N2\"\nkind = \"static\"";
+    let scenario = load(&text("[topology]\nkind = \"cross-testbed\"\n", standing));
+    let (begin, end) = (places(&scenario, 0), places(&scenario, 50));
+    let stood: Vec<_> = (0..8).filter(|&node| begin[node] == end[node]).collect();
+    assert_eq!(stood, [1]);
+}
+
+#[test]
+fn a_connected_network_may_have_nodes_that_walk_away() {
+    let walk = "[[mobility.node]]\nnode = 4\nkind = \"path\"\npath = [[200, 400]]\nspeed = 20";
+    for connected in ["", "connected = true\n"] {
+        let scenario = load(&text(&format!("{RANDOM}{connected}"), walk));
+        assert!(matches!(scenario.topology, Topology::Random { connected_at: Some(_), .. }));
+    }
+    let random =
+        walk.replace("\"path\"\npath = [[200, 400]]\nspeed = 20", "\"random-waypoint\"\nspeed = [1, 2]");
+    let scenario = load(&text(RANDOM, &random));
+    assert!(matches!(scenario.topology, Topology::Random { connected_at: None, .. }));
+    assert_eq!(
+        refused(&text(&format!("{RANDOM}connected = true\n"), &random)),
+        "x.toml:6:13: topology.connected: moving nodes do not start at these positions, allowed: false, or mobility \"static\""
+    );
+}
+
+#[test]
+fn problems_of_single_nodes() {
+    let with = |entry: &str| refused(&text(GRID, &format!("[[mobility.node]]\n{entry}")));
+    let walk = "kind = \"path\"\npath = [[1, 2]]\nspeed = 1";
+    assert_eq!(
+        with(&format!("node = 9\n{walk}")),
+        "x.toml:8:8: mobility.node.0.node: found 9, allowed: 0 to 8"
+    );
+    assert_eq!(
+        with(&format!("node = []\n{walk}")),
+        "x.toml:8:8: mobility.node.0.node: found an empty array, allowed: at least one node"
+    );
+    assert_eq!(
+        with(&format!("node = [1, 1]\n{walk}")),
+        "x.toml:8:8: mobility.node.0.node: found 1 twice, allowed: one movement for each node"
+    );
+    assert_eq!(with(walk), "x.toml:7:1: mobility.node.0.node: is missing");
+    assert_eq!(
+        with("node = true\nkind = \"static\""),
+        "x.toml:8:8: mobility.node.0.node: found true, allowed: the number or the name of a node, or an array"
+    );
+    assert_eq!(
+        with("node = 1"),
+        "x.toml:7:1: mobility.node.0.kind: is missing, allowed: \"path\", \"waypoints\", \"static\", \"random-waypoint\", \
+         \"random-walk\""
+    );
+    assert_eq!(
+        with("node = 1\nkind = \"path\"\npath = []\nspeed = 1"),
+        "x.toml:10:8: mobility.node.0.path: found no place, allowed: one or more"
+    );
+    assert_eq!(
+        with("node = 1\nkind = \"path\"\npath = [[1, 2]]\nspeed = 0"),
+        "x.toml:11:9: mobility.node.0.speed: found 0, allowed: a number from 0.000001 to 10000.0"
+    );
+    assert_eq!(
+        with(&format!("node = 1\n{walk}\nrepeat = true")),
+        "x.toml:7:1: mobility.node.0: found about inf changes of direction, allowed: 1e7 in a run"
+    );
+    assert_eq!(
+        with("node = 1\nkind = \"waypoints\"\nwaypoints = [[5, 0, 0], [4, 0, 0]]"),
+        "x.toml:10:25: mobility.node.0.waypoints.1: found 4.000000000s after 5.000000000s, allowed: a later time"
+    );
+    assert_eq!(
+        with("node = 1\nkind = \"random-walk\"\nspeed_max = 1\nleg_mean = 1"),
+        "x.toml:7:1: mobility.node.0.area: is missing, allowed: [width, height]; only the topology random provides an area"
+    );
+}
