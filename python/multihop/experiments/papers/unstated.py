@@ -114,14 +114,14 @@ OF_OLSR = Range(
 )
 TESTBED = (*LINKS, CARD, *PROTOTYPE, *TCP_OPTIONS)
 CHAINS = {"chain": ["2 hops", "3 hops", "4 hops", "3 hops, CBR"], "radio": ["threshold"]}
-SHORT_CHAINS = {**CHAINS, "chain": ["2 hops", "3 hops"]}
+SHORT_CHAINS = {**CHAINS, "chain": ["2 hops"]}
 AODV_CHAIN = search(
     tpa.CHAIN_AODV, TESTBED, both_radios(tpa.CHAIN_AODV), keep=CHAINS, seeds=2, confirm=12, flows="0", settings={"duration": 120.0}
 )
 OLSR_CHAIN = search(
     tpa.CHAIN_OLSR,
     (*TESTBED, OF_OLSR),
-    both_radios(tpa.CHAIN_OLSR, "2 hops", "3 hops:"),
+    both_radios(tpa.CHAIN_OLSR, "2 hops"),
     keep=SHORT_CHAINS,
     seeds=2,
     confirm=20,
@@ -215,8 +215,9 @@ PARALLEL = search(
     (*RULES, NS2_MAC, UU, *NS2_TCP),
     of(tpa_simulation.PARALLEL, "fairer over 2 s"),
     keep={"transport": [*tpa.TCPS, *tpa.TPAS]},
-    seeds=2,
-    confirm=12,
+    seeds=1,
+    confirm=16,
+    settings={"duration": 270.0},
 )
 PACERS = (
     of_tpa(
@@ -240,7 +241,8 @@ GRID_AP = search(
     of(tpa_simulation.GRID_AP, "fair over 2 s", "retransmits"),
     keep={"sense": [550.0], "transport": tpa_simulation.PACED},
     seeds=1,
-    confirm=6,
+    confirm=4,
+    settings={"duration": 220.0},
 )
 
 # TCP-AP: ns-2 of 2005.
@@ -269,11 +271,12 @@ AODV_OF_2005 = Range(
 OF_2005 = (WINDOWS, TCP_OF_2005, AODV_OF_2005, NS2_MAC)
 AP_PARALLEL = search(
     tcp_ap_flows.PARALLEL,
-    OF_2005,
+    (AODV_OF_2005, NS2_MAC),
     of(tcp_ap_flows.PARALLEL, "by a quarter"),
     keep={"transport": ["newreno", "tcp-ap"]},
     seeds=1,
-    confirm=1,
+    confirm=4,
+    settings={"duration": 660.0},
 )
 AP_ASYMMETRIC = search(
     tcp_ap_flows.ASYMMETRIC,
@@ -285,11 +288,12 @@ AP_ASYMMETRIC = search(
 )
 AP_GRID = search(
     tcp_ap_flows.GRID,
-    OF_2005,
+    (AODV_OF_2005, NS2_MAC),
     of(tcp_ap_flows.GRID, "by half"),
     keep={"sense": [550.0], "layout": ["grid"], "transport": ["newreno", "tcp-ap"]},
     seeds=1,
-    confirm=1,
+    confirm=4,
+    settings={"duration": 440.0},
 )
 AP_RESPONSE = search(
     tcp_ap.RESPONSE, OF_2005, of(tcp_ap.RESPONSE, "twice as much"), keep={"transport": ["newreno", "tcp-ap"]}, seeds=10, confirm=60
@@ -316,15 +320,16 @@ AP_RANDOM = search(
     keep={**DESCRIBED, "transport": ["newreno", "tcp-ap"]},
     seeds=1,
     confirm=5,
+    settings={"duration": 100.0},
 )
 AP_ONOFF_RANDOM = search(
     tcp_ap_random.ONOFF_RANDOM,
     (ONE_PLACEMENT, WINDOWS),
     of(tcp_ap_random.ONOFF_RANDOM, "91%", "58%"),
     keep=DESCRIBED,
-    settings={"duration": 150.0},
     seeds=1,
     confirm=5,
+    settings={"duration": 100.0},
 )
 
 TIMER = "RFC 1122 allows up to 0.5 s; ns-2's receivers have 0.1 s"
@@ -344,7 +349,7 @@ AP_ORACLE = search(
     keep={"hops": [4, 8, 14, 20], "transport": ["udp", "tcp-ap-sync+dyn"]},
     seeds=1,
     confirm=1,
-    settings={"duration": 220.0},
+    settings={"duration": 110.0},
 )
 
 # ELFN: ns of 1998.
@@ -402,8 +407,8 @@ ACCURACY = search(
     BINS,
     of(adtcp.ACCURACY_RUNS, "at most 5% are wrong"),
     keep={"streams": ["three"], "speed": [0, 5, 20]},
-    seeds=2,
-    confirm=16,
+    seeds=1,
+    confirm=12,
     flows="0",
 )
 NS_OF_2002 = Range(
@@ -433,8 +438,9 @@ THROUGHPUT = search(
     of(adtcp.THROUGHPUT, "100% more"),
     keep={"speed": [5, 20], "transport": ["newreno", "adtcp"]},
     seeds=1,
-    confirm=6,
+    confirm=4,
     flows="0",
+    settings={"duration": 150.0},
 )
 
 # APDR: OPNET.
@@ -468,9 +474,9 @@ STATIC = search(
     (OPNET_RADIO, TRANSFERS),
     of(apdr.STATIC),
     keep={"nodes": [30, 50]},
-    seeds=2,
-    confirm=12,
-    settings={"duration": 200.0},
+    seeds=1,
+    confirm=8,
+    settings={"duration": 150.0},
 )
 RESERVED_GAIN = search(
     apdr_settings.RESERVED,
