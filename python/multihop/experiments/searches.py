@@ -38,10 +38,10 @@ DELIVERY = ("goodput", "acked")
 class Change:
     """One value of a setting: keys of the scenario, of every TCP and of every TPA of the cell's transport.
 
-    Keys of the scenario that take long to compute are a function.
+    Keys of the scenario that depend on the cell, or take long to compute, are a function of the cell.
     """
 
-    settings: Settings | Callable[[], Settings] = field(default_factory=dict)
+    settings: Settings | Callable[[Values], Settings] = field(default_factory=dict)
     tcp: Settings = field(default_factory=dict)
     tpa: Settings = field(default_factory=dict)
 
@@ -157,7 +157,7 @@ def _changed(changes: Mapping[str, Change], place: int | None, flows: str, cell:
     change = changes[cell[-1]]
     kind = "" if place is None else str(cell[place])
     own = change.tpa if kind.startswith("tpa") else change.tcp if kind not in ("", "udp", "mesh") else {}
-    settings = change.settings() if callable(change.settings) else change.settings
+    settings = change.settings(cell[:-1]) if callable(change.settings) else change.settings
     return {**settings, **{f"flow.{flows}.transport.{key}": value for key, value in own.items()}}
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 
-from multihop.experiments.declare import Claim, versus
+from multihop.experiments.declare import Claim, Settings, versus
 from multihop.experiments.papers import (
     adtcp,
     apdr,
@@ -20,7 +20,7 @@ from multihop.experiments.papers import (
     tpa_simulation,
 )
 from multihop.experiments.searches import Change, Range, Target, of_tcp, of_tpa, over, search
-from multihop.experiments.study import Experiment
+from multihop.experiments.study import Experiment, Values
 
 
 def of(experiment: Experiment, *parts: str) -> list[Target]:
@@ -298,19 +298,39 @@ AP_GRID = search(
 AP_RESPONSE = search(
     tcp_ap.RESPONSE, OF_2005, of(tcp_ap.RESPONSE, "twice as much"), keep={"transport": ["newreno", "tcp-ap"]}, seeds=10, confirm=60
 )
+
+
+def endless(cell: Values) -> Settings:
+    """Files without end instead of files that follow each other at once."""
+    pause, transport = cell
+    return {} if pause else {"flow": [{"transport": {"kind": transport}}] * 2}
+
+
+ENDLESS = Range(
+    "what zero pause times are",
+    "section 5.2.1: the goodput 'corresponds to the results for continuous FTP flows'; on the page files follow each other at once",
+    {"app = ftp where the pause is 0": Change(endless)},
+)
 AP_ONOFF = search(
     tcp_ap_flows.ONOFF,
-    (WINDOWS, TCP_OF_2005, AODV_OF_2005),
+    (ENDLESS, WINDOWS, TCP_OF_2005, AODV_OF_2005),
     of(tcp_ap_flows.ONOFF, "NewReno's goodput stays"),
     keep={"pause": [0.0, 1.0], "transport": ["newreno"]},
     seeds=2,
-    confirm=8,
+    confirm=30,
 )
+
+
+def placed(number: int, _: Values) -> Settings:
+    """One placement with its pairs, whatever the seed."""
+    return tcp_ap_random.placement(number)
+
+
 PLACEMENTS = 24
 ONE_PLACEMENT = Range(
     "the one placement that the paper has, with its pairs",
     "uniform in the area; pairs as the text describes them: FTP 4 over two hops, the others over more; 24 draws",
-    {f"placement {n}": Change(partial(tcp_ap_random.placement, n)) for n in range(1001, 1001 + PLACEMENTS)},
+    {f"placement {n}": Change(partial(placed, n)) for n in range(1001, 1001 + PLACEMENTS)},
 )
 DESCRIBED = {"pairs": [tcp_ap_random.DESCRIBED]}
 AP_RANDOM = search(
