@@ -507,22 +507,22 @@ def test_a_search_names_the_setting_under_which_a_claim_holds(tmp_path: Path) ->
     assert "none reaches the bound" in pages.html([none], "", tmp_path / "page.html").read_text()
 
 
-def test_a_claim_may_hold_in_another_experiment_or_within_the_papers_intervals(study: Study) -> None:
+def test_a_claim_may_hold_in_another_experiment_or_within_the_papers_intervals(
+    study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
     one, two = {"hops": 1, "transport": "newreno"}, {"hops": 2, "transport": "newreno"}
     printed = {(1, "newreno"): (1200.0, 240.0), (2, "newreno"): (450.0, 90.0)}
-    reason = left_open(
-        "some text", "short: this", "short: that", Switch("two windows", "short", "one hop carries more")
-    )
-    grown = Claim("by 300%", "goodput", one, two, at_least=3.0, size=3.0, reason=reason)
+    switch = Switch("two windows", "short", "one hop carries more")
     held = Claim("one hop carries more", "goodput", one, two, at_least=1.0)
-    for more, shown, expected in (
-        ([held], reason, Explained.SWITCH),
-        ([], None, Explained.TEXT),
-        ([], not_knowable("section 2 says so"), Explained.TEXT),
+    for more, reason, size, expected in (
+        ([held], left_open("some text", "short: this", "short: that", switch), 3.0, Explained.SWITCH),
+        ([], left_open("some text", "short: this", "short: that", switch), 3.0, Explained.NOT),
+        ([], None, 5 / 3, Explained.TEXT),
+        ([], not_knowable("section 2 says so"), 3.0, Explained.TEXT),
     ):
-        size = 3.0 if shown else 5 / 3
-        claim = replace(grown, reason=shown, size=size)
+        claim = Claim("by 300%", "goodput", one, two, at_least=3.0, size=size, reason=reason)
         experiment = replace(SHORT, claims=[claim, *more], published={"goodput": printed})
+        monkeypatch.setattr(index, "EXPERIMENTS", [experiment])
         record = index.record(replace(study, experiment=experiment), "")
         index.explain_all([record])
         assert record.verdicts[0]["explanation"] == expected

@@ -73,9 +73,9 @@ def allowed(study: Study, claim: Claim) -> list[tuple[float, float]]:
     return found
 
 
-def allows(study: Study, claim: Claim) -> str:
+def allows(study: Study, claim: Claim, ours: Sequence[float]) -> str:
     """The growths that the paper's own intervals allow, in words, if ours are among them."""
-    bounds, ours = allowed(study, claim), [one - 1 for one in claims.ratios(study, claim)]
+    bounds = allowed(study, claim)
     if not bounds or len(bounds) != len(ours):
         return ""
     both = list(zip(bounds, ours, strict=True))

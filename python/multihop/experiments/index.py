@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -11,16 +12,18 @@ from typing import Any
 from multihop.experiments import claims
 from multihop.experiments.catalogue import EXPERIMENTS
 from multihop.experiments.comparison import allows, gains, numbers
-from multihop.experiments.declare import Claim
 from multihop.experiments.explanations import explain
 from multihop.experiments.reasons import Reason
 from multihop.experiments.silence import silences
-from multihop.experiments.study import Study
-from multihop.experiments.verdicts import HELD, NOT_DECIDED, NOT_HELD, NOT_RUN, Verdict
+from multihop.experiments.study import Experiment, Study
+from multihop.experiments.verdicts import HELD, NOT_DECIDED, NOT_HELD, NOT_RUN
 from multihop.files import make_folder, write_text
+from multihop.journal import Journal
 from multihop.progress import duration
 
 NAME = "index.json"
+GROWTH = re.compile(r"\(([+-][\d.]+)%\)")
+"""A growth in the text of a verdict."""
 VERDICTS = (HELD, NOT_HELD, NOT_DECIDED, NOT_RUN)
 
 
@@ -68,26 +71,16 @@ def record(study: Study, version: str, pictures: Sequence[str] = ()) -> Record:
 
 def verdicts(study: Study) -> list[dict[str, str]]:
     """A row for each claim."""
-    declared = study.experiment.claims
-    found = claims.verdicts(study)
-    return [_row(study, one, declared[n] if n < len(declared) else None) for n, one in enumerate(found)]
-
-
-def _row(study: Study, found: Verdict, claim: Claim | None) -> dict[str, str]:
-    row = {
-        "experiment": study.experiment.id,
-        "claim": found.text,
-        "verdict": found.verdict,
-        "reason": found.kind,
-        "ours": found.why,
-    }
-    if found.verdict != NOT_HELD:
-        return row
-    if found.reason is not None:
-        row |= _switched(found.reason)
-    if claim is not None and (allowed := allows(study, claim)):
-        row["allowed"] = allowed
-    return row
+    return [
+        {
+            "experiment": study.experiment.id,
+            "claim": one.text,
+            "verdict": one.verdict,
+            "reason": one.kind,
+            "ours": one.why,
+        }
+        for one in claims.verdicts(study)
+    ]
 
 
 def _switched(reason: Reason) -> dict[str, str]:
@@ -98,26 +91,31 @@ def _switched(reason: Reason) -> dict[str, str]:
     return {"switch": one.setting, "switch_experiment": one.experiment, "switch_claim": one.claim}
 
 
-def declared_reasons() -> dict[tuple[str, str], Reason]:
-    """The reasons of all declarations, by experiment and claim."""
-    claimed = {
-        (one.id, claim.text): claim.reason for one in EXPERIMENTS for claim in one.claims if claim.reason
-    }
-    return claimed | {(one.id, text): reason for one in EXPERIMENTS for text, reason in one.reasons.items()}
-
-
 def explain_all(records: Sequence[Record]) -> None:
     """Write into the verdicts of all experiments what explains claims that are not held.
 
     Pages are written less often than declarations, whose reasons come first.
     """
     rows = [row for one in records for row in one.verdicts]
-    reasons = declared_reasons()
+    experiments = {one.id: one for one in EXPERIMENTS}
     for row in rows:
-        reason = reasons.get((row["experiment"], row["claim"]))
-        if row["verdict"] == NOT_HELD and reason is not None and reason.kind is not None:
-            row |= {"reason": str(reason.kind), **_switched(reason)}
+        if row["verdict"] == NOT_HELD and row["experiment"] in experiments:
+            row |= declared(experiments[row["experiment"]], row)
     explain(rows, [row for one in records for row in one.searched])
+
+
+def declared(experiment: Experiment, row: Mapping[str, str]) -> dict[str, str]:
+    """What the declaration of an experiment adds to the row of a claim that is not held."""
+    claim = next((one for one in experiment.claims if one.text == row["claim"]), None)
+    reason = experiment.reasons.get(row["claim"]) if claim is None else claim.reason
+    found: dict[str, str] = {}
+    if reason is not None and reason.kind is not None:
+        found |= {"reason": str(reason.kind), **_switched(reason)}
+    if claim is not None:
+        ours = [float(growth) / 100 for growth in GROWTH.findall(row["ours"])]
+        if allowed := allows(Study(experiment, experiment.full, Journal()), claim, ours):
+            found["allowed"] = allowed
+    return found
 
 
 def counted(rows: Sequence[dict[str, str]]) -> str:
