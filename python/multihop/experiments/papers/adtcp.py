@@ -17,7 +17,7 @@ from multihop.experiments.papers import findings
 from multihop.experiments.papers.adtcp_static import STATIC
 from multihop.experiments.papers.adtcp_testbed import TESTBED
 from multihop.experiments.papers.receiver import receiver
-from multihop.experiments.reasons import left_open
+from multihop.experiments.reasons import left_open, not_knowable
 from multihop.experiments.study import Experiment, Study
 
 PAPER = "ADTCP"
@@ -166,7 +166,7 @@ THROUGHPUT = Experiment(
             "newreno",
             at_least=gain(1.0),
             each={"case": ["mobility", "5% error", "5% error, streams"], **MOVING},
-            reason=left_open(findings.little_to_gain, "adtcp-far-20", "adtcp-throughput"),
+            reason=not_knowable(findings.little_to_gain),
         ),
         versus(
             "ADTCP comes within 30% of ELFN",

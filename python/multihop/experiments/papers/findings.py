@@ -386,7 +386,8 @@ def little_to_gain(study: Study) -> str:
         f"Without channel error ADTCP delivers {alone[0]:+.0%} and {alone[1]:+.0%} at 5 and 20 m/s, with 5% {damaged[0]:+.0%} and "
         f"{damaged[1]:+.0%}. In an area of 400 m by 800 m two random nodes are seldom apart for long, and what NewReno loses there it loses to ARP on "
         "stale routes: with known addresses all transports are alike (validation-adtcp-addresses). The paper does not say which nodes its "
-        "flow connects. Between ends that stay at the short edges, four hops or more apart, ADTCP delivers several times as much as NewReno at 20 "
+        "flow connects, nor how many patterns there were; its footnote 7 has nodes that are drawn at random mostly one or two hops apart. So the gain "
+        "cannot be known. Between ends that stay at the short edges, four hops or more apart, ADTCP delivers several times as much as NewReno at 20 "
         "m/s (adtcp-far-20)."
     )
 

@@ -103,15 +103,6 @@ TCP_OPTIONS = (
     of_tcp("whose delayed ACKs", "the text describes Linux's (4.3.1)", "delack", ["ns2"]),
 )
 LINKS = (LOSS, BURSTS, FADING)
-OF_OLSR = Range(
-    "constants of olsrd 0.4.10",
-    "RFC 3626 leaves jitter and the information in TCs open",
-    {
-        "OLSR's preset = rfc": Change({"routing.preset": "rfc"}),
-        "OLSR's max_jitter = 0": Change({"routing.max_jitter": 0.0}),
-        "OLSR's tc_redundancy = 2": Change({"routing.tc_redundancy": 2}),
-    },
-)
 TESTBED = (*LINKS, CARD, *PROTOTYPE, *TCP_OPTIONS)
 CHAINS = {"chain": ["2 hops", "3 hops", "4 hops", "3 hops, CBR"], "radio": ["threshold"]}
 SHORT_CHAINS = {**CHAINS, "chain": ["2 hops"]}
@@ -120,7 +111,7 @@ AODV_CHAIN = search(
 )
 OLSR_CHAIN = search(
     tpa.CHAIN_OLSR,
-    (*TESTBED, OF_OLSR),
+    (LOSS, FADING, CARD, *TCP_OPTIONS),
     both_radios(tpa.CHAIN_OLSR, "2 hops"),
     keep=SHORT_CHAINS,
     seeds=2,
@@ -237,7 +228,7 @@ PACERS = (
 )
 GRID_AP = search(
     tpa_simulation.GRID_AP,
-    (*PACERS, NS2_MAC),
+    PACERS,
     of(tpa_simulation.GRID_AP, "fair over 2 s", "retransmits"),
     keep={"sense": [550.0], "transport": tpa_simulation.PACED},
     seeds=1,
