@@ -323,7 +323,8 @@ def short_routes(study: Study) -> str:
     return (
         f"TCP-AP's goodput beside NewReno's depends on which pairs send: {each}. The sum is what short routes carry, and a pacer that sees its "
         "round trips vary transmits at a fraction of the rate even where the next node is the destination. On long routes TCP-AP is ahead. "
-        "The paper has one placement, which it does not print."
+        "The paper has one placement with its pairs (sections 5.1.5 and 5.2.2), which it does not print, and the change of goodput differs between "
+        "single placements by more than its size (search-ap-random), so that it cannot be known."
     )
 
 
