@@ -176,10 +176,11 @@ RESPONSE = Experiment(
             reason=not_knowable(findings.one_run),
         ),
         versus(
-            "the second flow gets more with TCP-AP than with the optimal window limit",
+            "the second flow gets at least twice as much with TCP-AP as with the optimal window limit",
             "second",
             "tcp-ap",
             "tcp-cwl",
+            at_least=2.0,
             reason=not_knowable(findings.one_run),
         ),
     ],

@@ -287,7 +287,7 @@ AP_GRID = search(
     settings={"duration": 440.0},
 )
 AP_RESPONSE = search(
-    tcp_ap.RESPONSE, OF_2005, of(tcp_ap.RESPONSE, "twice as much"), keep={"transport": ["newreno", "tcp-ap"]}, seeds=10, confirm=60
+    tcp_ap.RESPONSE, OF_2005, of(tcp_ap.RESPONSE, "as with NewReno"), keep={"transport": ["newreno", "tcp-ap"]}, seeds=10, confirm=60
 )
 
 
