@@ -730,7 +730,7 @@ class MobilityNode(TypedDict, total=False):
     node: int | str | Sequence[int | str]
     """The node, or an array of nodes, each by its number or name."""
 
-    kind: Literal["path", "waypoints", "static", "random-waypoint", "random-walk"]
+    kind: Literal["path", "waypoints", "static", "random-waypoint", "random-walk", "gauss-markov", "manhattan", "group"]
 
     path: Sequence[Sequence[float]]
     """Where the node goes: a list of [x, y], m; y grows downwards. It stays at the last place."""
@@ -768,6 +768,40 @@ class MobilityNode(TypedDict, total=False):
     speed_max: float
     """Speeds are uniform from 0 to this, m/s."""
 
+    alpha: float
+    """Memory: the autocorrelation of speed and direction from one interval to the next. 0 forgets them, 1
+    keeps them for ever. Default: 0.75.
+    """
+
+    direction: float
+    """Mean direction, degrees from the x axis to the y axis, which grows downwards. Without it each node
+    has a mean direction of its own, drawn uniformly. It is mirrored where the node meets a border.
+    """
+
+    direction_deviation: float
+    """Standard deviation of the direction, degrees. Default: 30.0."""
+
+    interval: float
+    """Time between two changes of speed and direction, s. Default: 1.0."""
+
+    speed_deviation: float
+    """Standard deviation of the speed, m/s. Speeds are never below 0 or more than four standard deviations
+    above the mean. Default: 1.0.
+    """
+
+    blocks: Sequence[int]
+    """Number of blocks in a row and in a column. Streets run between them and along the borders of the
+    area.
+    """
+
+    turn: float
+    """Probability of turning at a crossing, half of it to each side. Default: 0.5."""
+
+    radius: float
+    """Largest distance of a node from its reference point, m. Reference points stay this far away from the
+    borders of the area.
+    """
+
 class Mobility(TypedDict, total=False):
     """How the nodes move; without this table they do not. The initial positions of moving nodes come from
     this table; the topology gives only their number and names.
@@ -776,7 +810,7 @@ class Mobility(TypedDict, total=False):
     node: Sequence[MobilityNode]
     """Nodes that move otherwise than the kind of this table says."""
 
-    kind: Literal["static", "random-waypoint", "random-walk", "waypoints", "ns2", "bonnmotion", "sumo", "gpx"]
+    kind: Literal["static", "random-waypoint", "random-walk", "waypoints", "ns2", "bonnmotion", "sumo", "gpx", "gauss-markov", "manhattan", "group"]
     """Default: static."""
 
     area: Sequence[float]
@@ -816,6 +850,43 @@ class Mobility(TypedDict, total=False):
 
     degrees: bool
     """Whether x and y are longitude and latitude, as with --fcd-output.geo; needs origin. Default: False."""
+
+    alpha: float
+    """Memory: the autocorrelation of speed and direction from one interval to the next. 0 forgets them, 1
+    keeps them for ever. Default: 0.75.
+    """
+
+    direction: float
+    """Mean direction, degrees from the x axis to the y axis, which grows downwards. Without it each node
+    has a mean direction of its own, drawn uniformly. It is mirrored where the node meets a border.
+    """
+
+    direction_deviation: float
+    """Standard deviation of the direction, degrees. Default: 30.0."""
+
+    interval: float
+    """Time between two changes of speed and direction, s. Default: 1.0."""
+
+    speed_deviation: float
+    """Standard deviation of the speed, m/s. Speeds are never below 0 or more than four standard deviations
+    above the mean. Default: 1.0.
+    """
+
+    blocks: Sequence[int]
+    """Number of blocks in a row and in a column. Streets run between them and along the borders of the
+    area.
+    """
+
+    turn: float
+    """Probability of turning at a crossing, half of it to each side. Default: 0.5."""
+
+    radius: float
+    """Largest distance of a node from its reference point, m. Reference points stay this far away from the
+    borders of the area.
+    """
+
+    size: int
+    """Number of nodes in each group, by successive numbers; the last group may have fewer."""
 
 class Obstacles(TypedDict, total=False):
     """Houses and other obstacles, which weaken radio signals that pass through them; with radio.model

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use multihop_core::{BitRate, Duration, FlowId, Instant, NodeId};
 use multihop_radio::energy::Energy;
 use multihop_radio::frame::Category;
-use multihop_radio::mobility::{Path, RandomWalkParams, RandomWaypointParams, Walk};
+use multihop_radio::mobility::{
+    GaussMarkovParams, GroupParams, ManhattanParams, Path, RandomWalkParams, RandomWaypointParams, Walk,
+};
 use multihop_radio::params::{MacParams, QueueKind, RadioParams};
 use multihop_routing::network::AgentConfig;
 use multihop_transport::connection::{ConnectionConfig, UdpConfig};
@@ -151,12 +153,42 @@ pub enum Mobility {
     },
     /// In a sequence of directions drawn at random.
     RandomWalk(RandomWalkParams),
+    /// With memory of speed and direction.
+    GaussMarkov(GaussMarkovParams),
+    /// Along the streets of a town.
+    Manhattan(ManhattanParams),
+    /// In groups, each around its reference point.
+    Group {
+        /// The movement of the reference points and of the nodes around them.
+        params: GroupParams,
+        /// Which nodes are a group.
+        members: Members,
+    },
     /// Along paths given in advance, one for each node.
     Paths(Vec<Path>),
     /// A single node along a path given in advance.
     Path(Path),
     /// A single node at constant speed from its place in the topology to others.
     Walk(Walk),
+}
+
+/// Which nodes move as a group.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Members {
+    /// This many nodes with successive numbers each.
+    BySize(u32),
+    /// Some single nodes, of which this is the first.
+    Of(NodeId),
+}
+
+impl Members {
+    /// The first node of the group of `node`.
+    pub const fn first(self, node: NodeId) -> NodeId {
+        match self {
+            Self::BySize(size) => NodeId(node.0 / size * size),
+            Self::Of(first) => first,
+        }
+    }
 }
 
 /// The routing protocol and how its packets travel.

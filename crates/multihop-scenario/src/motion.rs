@@ -2,7 +2,9 @@
 
 use multihop_core::NodeId;
 use multihop_radio::grid::Point;
-use multihop_radio::mobility::{Movement, RandomWalk, RandomWaypoint, Track, Walking};
+use multihop_radio::mobility::{
+    GaussMarkov, Group, Manhattan, Movement, RandomWalk, RandomWaypoint, Track, Walking,
+};
 
 use super::{Layout, Mobility, Scenario};
 
@@ -27,6 +29,13 @@ impl Scenario {
                 Movement::RandomWaypoint(RandomWaypoint::new(*params, pattern.unwrap_or(self.seed), node))
             }
             Mobility::RandomWalk(params) => Movement::RandomWalk(RandomWalk::new(*params, self.seed, node)),
+            Mobility::GaussMarkov(params) => {
+                Movement::GaussMarkov(GaussMarkov::new(*params, self.seed, node))
+            }
+            Mobility::Manhattan(params) => Movement::Manhattan(Manhattan::new(*params, self.seed, node)),
+            Mobility::Group { params, members } => {
+                Movement::Group(Group::new(*params, self.seed, members.first(node), node))
+            }
             Mobility::Paths(paths) => Movement::along(paths[node.index()].clone()),
             Mobility::Path(path) => Movement::along(path.clone()),
             Mobility::Walk(walk) => Movement::Walk(Walking::new(walk.clone(), Point { x, y })),

@@ -3,8 +3,11 @@
 
 mod area;
 pub mod bonnmotion;
+mod gauss_markov;
 pub mod gpx;
+mod group;
 mod leg;
+mod manhattan;
 mod movement;
 pub mod netanim;
 pub mod ns2;
@@ -19,7 +22,10 @@ mod walk;
 mod xml;
 
 pub use area::Area;
+pub use gauss_markov::{GaussMarkov, GaussMarkovParams};
+pub use group::{Group, GroupParams};
 pub use leg::{Crossings, Leg, crossings};
+pub use manhattan::{Manhattan, ManhattanParams};
 pub use movement::{Movement, Track};
 pub use path::{BadWaypoint, FASTEST, Follow, Path, Waypoint};
 pub use plane::Plane;

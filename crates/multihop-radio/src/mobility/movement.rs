@@ -2,7 +2,10 @@
 
 use multihop_core::Instant;
 
+use super::gauss_markov::GaussMarkov;
+use super::group::Group;
 use super::leg::Leg;
+use super::manhattan::Manhattan;
 use super::path::{Follow, Path, Waypoint};
 use super::random_walk::RandomWalk;
 use super::random_waypoint::RandomWaypoint;
@@ -18,6 +21,12 @@ pub enum Movement {
     RandomWaypoint(RandomWaypoint),
     /// Travels in random directions, reflected at the borders.
     RandomWalk(RandomWalk),
+    /// Changes speed and direction at intervals, with memory of both.
+    GaussMarkov(GaussMarkov),
+    /// Follows the streets of a town.
+    Manhattan(Manhattan),
+    /// Stays near the reference point of its group.
+    Group(Group),
     /// Follows a given path.
     Path(Follow),
     /// Goes from one given place to the next.
@@ -61,6 +70,9 @@ impl Movement {
             Self::Still(place) => Leg::pause(Instant::ZERO, *place, Instant::FAR_FUTURE),
             Self::RandomWaypoint(movement) => movement.next_leg(),
             Self::RandomWalk(movement) => movement.next_leg(),
+            Self::GaussMarkov(movement) => movement.next_leg(),
+            Self::Manhattan(movement) => movement.next_leg(),
+            Self::Group(movement) => movement.next_leg(),
             Self::Path(movement) => movement.next_leg(),
             Self::Walk(movement) => movement.next_leg(),
         }
@@ -75,6 +87,9 @@ impl Movement {
             Self::Still(_) => 0.0,
             Self::RandomWaypoint(movement) => movement.speed_limit(),
             Self::RandomWalk(movement) => movement.speed_limit(),
+            Self::GaussMarkov(movement) => movement.speed_limit(),
+            Self::Manhattan(movement) => movement.speed_limit(),
+            Self::Group(movement) => movement.speed_limit(),
             Self::Path(movement) => movement.speed_limit(),
             Self::Walk(movement) => movement.speed_limit(),
         }

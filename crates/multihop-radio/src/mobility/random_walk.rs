@@ -22,9 +22,7 @@ pub struct RandomWalk {
     params: RandomWalkParams,
     rng: Rng,
     now: Instant,
-    place: Point,
-    /// m/s.
-    velocity: (f64, f64),
+    node: Reflected,
     /// The current spell ends here.
     turn: Instant,
 }
@@ -40,28 +38,17 @@ impl RandomWalk {
         );
         assert!(params.mean_spell > Duration::ZERO, "spells of no length");
         let mut rng = Rng::stream(seed, "mobility", u64::from(node.0));
-        let place = params.area.draw(&mut rng);
-        Self { params, rng, now: Instant::ZERO, place, velocity: (0.0, 0.0), turn: Instant::ZERO }
+        let node = Reflected { place: params.area.draw(&mut rng), velocity: (0.0, 0.0) };
+        Self { params, rng, now: Instant::ZERO, node, turn: Instant::ZERO }
     }
 
     pub(super) fn next_leg(&mut self) -> Leg {
         if self.now >= self.turn {
             self.begin_spell();
         }
-        let Area { width, height } = self.params.area;
-        self.velocity.0 = inward(self.place.x, self.velocity.0, width);
-        self.velocity.1 = inward(self.place.y, self.velocity.1, height);
-        let rest = (self.turn - self.now).as_secs_f64();
-        let across = time_to_border(self.place.x, self.velocity.0, width);
-        let along = time_to_border(self.place.y, self.velocity.1, height);
-        let time = rest.min(across).min(along);
-        let to = Point {
-            x: advance(self.place.x, self.velocity.0, width, time, across),
-            y: advance(self.place.y, self.velocity.1, height, time, along),
-        };
-        let end = (self.now + at_least_one(time)).min(self.turn);
-        let leg = Leg { start: self.now, from: self.place, end, to };
-        (self.now, self.place) = (end, to);
+        self.node.turn_inward(self.params.area);
+        let leg = self.node.leg(self.params.area, self.now, self.turn);
+        self.now = leg.end;
         leg
     }
 
@@ -72,16 +59,57 @@ impl RandomWalk {
     fn begin_spell(&mut self) {
         let direction = self.rng.range(0.0, core::f64::consts::TAU);
         let speed = self.rng.range(0.0, self.params.max_speed);
-        self.velocity = (speed * libm::cos(direction), speed * libm::sin(direction));
+        self.node.velocity = (speed * libm::cos(direction), speed * libm::sin(direction));
         let mean = self.params.mean_spell.as_secs_f64();
         self.turn = self.now + at_least_one(-mean * libm::log(1.0 - self.rng.unit()));
     }
 }
 
-/// The velocity after reflection, if the node is at a border and on its way out.
-fn inward(place: f64, velocity: f64, border: f64) -> f64 {
-    let leaves = (place <= 0.0 && velocity < 0.0) || (place >= border && velocity > 0.0);
-    if leaves { -velocity } else { velocity }
+/// A place in an area, and a velocity that is reflected at the borders.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reflected {
+    pub(super) place: Point,
+    /// m/s.
+    pub(super) velocity: (f64, f64),
+}
+
+impl Reflected {
+    /// Mirrors the velocity of a node that is at a border and on its way out. Whether its parts along x and y were mirrored.
+    pub(super) fn turn_inward(&mut self, area: Area) -> (bool, bool) {
+        let mirrored = (
+            leaves(self.place.x, self.velocity.0, area.width),
+            leaves(self.place.y, self.velocity.1, area.height),
+        );
+        if mirrored.0 {
+            self.velocity.0 = -self.velocity.0;
+        }
+        if mirrored.1 {
+            self.velocity.1 = -self.velocity.1;
+        }
+        mirrored
+    }
+
+    /// The way from `now` to `turn` or to the border, whichever comes first.
+    pub(super) fn leg(&mut self, area: Area, now: Instant, turn: Instant) -> Leg {
+        let Area { width, height } = area;
+        let rest = (turn - now).as_secs_f64();
+        let across = time_to_border(self.place.x, self.velocity.0, width);
+        let along = time_to_border(self.place.y, self.velocity.1, height);
+        let time = rest.min(across).min(along);
+        let to = Point {
+            x: advance(self.place.x, self.velocity.0, width, time, across),
+            y: advance(self.place.y, self.velocity.1, height, time, along),
+        };
+        let end = (now + at_least_one(time)).min(turn);
+        let leg = Leg { start: now, from: self.place, end, to };
+        self.place = to;
+        leg
+    }
+}
+
+/// Whether a node at a border is on its way out.
+fn leaves(place: f64, velocity: f64, border: f64) -> bool {
+    (place <= 0.0 && velocity < 0.0) || (place >= border && velocity > 0.0)
 }
 
 /// Seconds.
@@ -103,6 +131,6 @@ fn advance(place: f64, velocity: f64, border: f64, time: f64, to_border: f64) ->
     (place + velocity * time).clamp(0.0, border)
 }
 
-fn at_least_one(seconds: f64) -> Duration {
+pub(super) fn at_least_one(seconds: f64) -> Duration {
     Duration::from_secs_f64(seconds).max(Duration::from_nanos(1))
 }

@@ -68,8 +68,12 @@ impl RandomWaypointParams {
 impl RandomWaypoint {
     /// The movement of `node`. Panics on invalid parameters.
     pub fn new(params: RandomWaypointParams, seed: u64, node: NodeId) -> Self {
+        Self::drawn(params, Rng::stream(seed, "mobility", u64::from(node.0)))
+    }
+
+    /// A movement that is drawn from `rng`. Panics on invalid parameters.
+    pub(super) fn drawn(params: RandomWaypointParams, mut rng: Rng) -> Self {
         params.check();
-        let mut rng = Rng::stream(seed, "mobility", u64::from(node.0));
         let (place, next) = match params.start {
             Start::Classic => {
                 let place = params.area.draw(&mut rng);

@@ -34,6 +34,30 @@ fn random_walk(seed: u64, node: u32) -> Movement {
     Movement::RandomWalk(RandomWalk::new(walk(), seed, NodeId(node)))
 }
 
+fn gauss_markov(seed: u64, node: u32) -> Movement {
+    let params = GaussMarkovParams {
+        area: AREA,
+        alpha: 0.75,
+        mean_speed: 10.0,
+        speed_deviation: 3.0,
+        mean_direction: None,
+        direction_deviation: 0.5,
+        interval: Duration::from_secs(2),
+    };
+    Movement::GaussMarkov(GaussMarkov::new(params, seed, NodeId(node)))
+}
+
+fn manhattan(seed: u64, node: u32) -> Movement {
+    let params = ManhattanParams { area: AREA, blocks: [7, 3], min_speed: 5.0, max_speed: 15.0, turn: 0.4 };
+    Movement::Manhattan(Manhattan::new(params, seed, NodeId(node)))
+}
+
+fn group(seed: u64, node: u32) -> Movement {
+    let reference = waypoint(Start::Stationary);
+    let params = GroupParams { reference, radius: 100.0, interval: Duration::from_secs(10) };
+    Movement::Group(Group::new(params, seed, NodeId(node / 3 * 3), NodeId(node)))
+}
+
 fn speed(leg: &Leg) -> f64 {
     let (x, y) = leg.velocity();
     (x * x + y * y).sqrt()
@@ -77,6 +101,9 @@ fn legs_are_contiguous_inside_the_area_and_below_the_speed_limit() {
         random_waypoint(RandomWaypointParams { min_speed: 0.0, ..waypoint(Start::Classic) }, 1, 1),
         random_waypoint(RandomWaypointParams::pattern(AREA, 30.0, Start::Classic), 7, 2),
         random_walk(1, 0),
+        gauss_markov(1, 0),
+        manhattan(1, 0),
+        group(1, 0),
     ] {
         let limit = movement.speed_limit();
         let (mut now, mut place) = (Instant::ZERO, None);
@@ -101,7 +128,8 @@ fn a_movement_depends_only_on_seed_and_node() {
         let mut track = Track::new(movement);
         (0..50_u32).map(|n| track.at(at(f64::from(n) * 20.0))).collect::<Vec<_>>()
     };
-    for model in [random_walk, |seed, node| random_waypoint(waypoint(Start::Stationary), seed, node)] {
+    let waypoints = |seed, node| random_waypoint(waypoint(Start::Stationary), seed, node);
+    for model in [random_walk, gauss_markov, manhattan, group, waypoints] {
         assert_eq!(places(model(1, 0)), places(model(1, 0)));
         assert_ne!(places(model(1, 0)), places(model(2, 0)));
         assert_ne!(places(model(1, 0)), places(model(1, 1)));

@@ -5,19 +5,19 @@ use std::collections::BTreeMap;
 use multihop_core::{Duration, Instant, NodeId};
 use multihop_radio::grid::Point;
 use multihop_radio::mobility::{
-    Area, LONGEST_FILE, MOST_NODES, Path, Plane, Problem, RandomWalkParams, RandomWaypointParams, Start,
-    Walk, Waypoint, bonnmotion, gpx, ns2, sumo,
+    Area, FASTEST, GaussMarkovParams, GroupParams, LONGEST_FILE, MOST_NODES, ManhattanParams, Path, Plane,
+    Problem, RandomWalkParams, RandomWaypointParams, Start, Walk, Waypoint, bonnmotion, gpx, ns2, sumo,
 };
 
 use super::{Ground, Nodes, in_folder};
 use crate::document::{Fault, read_text};
 use crate::faults::Faults;
-use crate::model::Mobility;
+use crate::model::{Members, Mobility};
 use crate::read::Both;
 use crate::read::settings::Keyed;
 use crate::tables::{
-    MovementTable, RandomWalkTable, RandomWaypointTable, SingleMovement, SingleNodes, SpeedValue,
-    TopologyTable, WalkTable,
+    GaussMarkovTable, GroupTable, ManhattanTable, MovementTable, RandomWalkTable, RandomWaypointTable,
+    SingleMovement, SingleNodes, SpeedValue, TopologyTable, WalkTable,
 };
 use crate::topology::{Layout, Topology};
 
@@ -31,8 +31,8 @@ pub(super) struct Mover<'a> {
     pub(super) duration: Duration,
     /// The path of the table that describes the movement.
     pub(super) path: String,
-    /// How many nodes move in this way; without it all.
-    pub(super) moved: Option<usize>,
+    /// The nodes that move in this way; without it all.
+    pub(super) moved: Option<Vec<NodeId>>,
 }
 
 impl Mover<'_> {
@@ -54,6 +54,9 @@ impl Mover<'_> {
                 let plane = self.plane("kind", faults)?;
                 self.file(file, |text| gpx::read(text, plane), faults)
             }
+            MovementTable::GaussMarkov(table) => self.gauss_markov(table, faults),
+            MovementTable::Manhattan(table) => self.manhattan(table, faults),
+            MovementTable::Group(table) => self.group(table, faults),
             MovementTable::Walk(table) => self.walk(table, faults),
         }
     }
@@ -61,6 +64,89 @@ impl Mover<'_> {
     /// The path of a key.
     fn key(&self, key: &str) -> String {
         format!("{}.{key}", self.path)
+    }
+
+    fn gauss_markov(&self, table: &GaussMarkovTable, faults: &mut Faults<'_>) -> Option<Mobility> {
+        let area = self.area(table.area, faults)?;
+        let params = GaussMarkovParams {
+            area,
+            alpha: table.alpha,
+            mean_speed: table.speed,
+            speed_deviation: table.speed_deviation,
+            mean_direction: table.direction.map(f64::to_radians),
+            direction_deviation: table.direction_deviation.to_radians(),
+            interval: table.interval,
+        };
+        let fastest = params.max_speed();
+        if !(SLOWEST..=FASTEST).contains(&fastest) {
+            let message = format!(
+                "found {}, allowed: a mean with which speed + 4 speed_deviation is from {SLOWEST} to {FASTEST}",
+                table.speed
+            );
+            faults.push(Fault::at_key(self.key("speed"), message));
+            return None;
+        }
+        let reflections = fastest / area.width + fastest / area.height;
+        self.limit_legs(1.0 / table.interval.as_secs_f64() + reflections, faults)?;
+        Some(Mobility::GaussMarkov(params))
+    }
+
+    fn manhattan(&self, table: &ManhattanTable, faults: &mut Faults<'_>) -> Option<Mobility> {
+        let area = self.area(table.area, faults)?;
+        let [min_speed, max_speed] = self.speeds(table.speed, SLOWEST, faults)?;
+        let params = ManhattanParams { area, blocks: table.blocks, min_speed, max_speed, turn: table.turn };
+        let [width, height] = params.block();
+        self.limit_legs(max_speed / width.min(height), faults)?;
+        Some(Mobility::Manhattan(params))
+    }
+
+    fn group(&self, table: &GroupTable, faults: &mut Faults<'_>) -> Option<Mobility> {
+        let area = self.area(table.area, faults)?;
+        let least = if table.start == Start::Stationary { SLOWEST } else { 0.0 };
+        let [min_speed, max_speed] = self.speeds(table.speed, least, faults)?;
+        let (pause, start, radius) = (table.pause, table.start, table.radius);
+        let reference = RandomWaypointParams { area, min_speed, max_speed, pause, start };
+        let params = GroupParams { reference, radius, interval: table.interval };
+        let Area { width, height } = params.inner_area();
+        let shorter = width.min(height);
+        if shorter <= 0.0 || width.max(height) > NARROWEST * shorter {
+            let (wide, high) = (area.width, area.height);
+            let message = format!(
+                "found {radius}, allowed: less than half of each side of the area, {wide} x {high} m, by enough that one \
+                 remaining side is up to {NARROWEST} times the other"
+            );
+            faults.push(Fault::at_key(self.key("radius"), message));
+            return None;
+        }
+        if params.max_speed() > FASTEST {
+            let message = format!(
+                "found {}, allowed: a time in which nodes need not be faster than {FASTEST} m/s to cross the circle",
+                table.interval.as_secs_f64()
+            );
+            faults.push(Fault::at_key(self.key("interval"), message));
+            return None;
+        }
+        let trips = 2.0 * max_speed / shorter;
+        self.limit_legs(1.0 / table.interval.as_secs_f64() + trips, faults)?;
+        let first = self.moved.as_ref().and_then(|nodes| nodes.first().copied());
+        let by_size = Members::BySize(table.size.unwrap_or(1));
+        Some(Mobility::Group { params, members: first.map_or(by_size, Members::Of) })
+    }
+
+    /// The slowest and the fastest speed, of which the first is at least `least`.
+    fn speeds(&self, [min, max]: [f64; 2], least: f64, faults: &mut Faults<'_>) -> Option<[f64; 2]> {
+        if min < least {
+            faults
+                .push(Fault::at_key(self.key("speed.0"), format!("found {min}, allowed: at least {least}")));
+            return None;
+        }
+        let least = min.max(SLOWEST);
+        if max < least {
+            faults
+                .push(Fault::at_key(self.key("speed.1"), format!("found {max}, allowed: at least {least}")));
+            return None;
+        }
+        Some([min, max])
     }
 
     fn walk(&self, table: &WalkTable, faults: &mut Faults<'_>) -> Option<Mobility> {
@@ -166,7 +252,7 @@ impl Mover<'_> {
 
     /// Refuses a number of legs that can only be a mistake: the run would take far too long.
     fn limit_legs(&self, per_second: f64, faults: &mut Faults<'_>) -> Option<()> {
-        let nodes = self.moved.unwrap_or(self.topology?.nodes()) as f64;
+        let nodes = self.moved.as_ref().map_or(self.topology?.nodes(), Vec::len) as f64;
         let legs = nodes * per_second * self.duration.as_secs_f64();
         if legs <= MOST_LEGS {
             return Some(());
@@ -247,7 +333,7 @@ impl Mover<'_> {
 pub(super) fn single_movements<'a>(
     table: &SingleNodes,
     nodes: &Nodes<'_>,
-    mover: impl Fn(String, usize) -> Mover<'a>,
+    mover: impl Fn(String, Vec<NodeId>) -> Mover<'a>,
     faults: &mut Faults<'_>,
 ) -> Option<BTreeMap<NodeId, Mobility>> {
     let mut movements = BTreeMap::new();
@@ -259,7 +345,10 @@ pub(super) fn single_movements<'a>(
             faults.push(Fault::at_key(key.as_str(), "found an empty array, allowed: at least one node"));
         }
         let found: Vec<_> = moved.nodes.iter().filter_map(|node| nodes.find(node, &key, faults)).collect();
-        let Some(mobility) = mover(path, found.len()).mobility(table, faults) else { continue };
+        if found.is_empty() {
+            continue;
+        }
+        let Some(mobility) = mover(path, found.clone()).mobility(table, faults) else { continue };
         for node in found {
             if movements.insert(node, mobility.clone()).is_some() {
                 let message = format!("found {node} twice, allowed: one movement for each node");
@@ -297,7 +386,7 @@ pub(super) fn agree(
     single: Option<&SingleNodes>,
     faults: &mut Faults<'_>,
 ) -> Option<()> {
-    use MovementTable::{RandomWalk, RandomWaypoint, Static};
+    use MovementTable::{GaussMarkov, Group, Manhattan, RandomWalk, RandomWaypoint, Static};
     let (key, message) = match (topology, mobility) {
         (TopologyTable::Roaming(_), Some(_)) => {
             ("mobility", "the topology roaming defines the movement, allowed: no [mobility]")
@@ -308,7 +397,11 @@ pub(super) fn agree(
                 "moving nodes do not start at these positions, allowed: false, or mobility \"static\"",
             )
         }
-        (TopologyTable::Mobility, None | Some(Static | RandomWaypoint(_) | RandomWalk(_))) => (
+        (
+            TopologyTable::Mobility,
+            None
+            | Some(Static | RandomWaypoint(_) | RandomWalk(_) | GaussMarkov(_) | Manhattan(_) | Group(_)),
+        ) => (
             "topology.kind",
             "found \"mobility\", allowed with mobility.kind = \"waypoints\" or that of a file",
         ),

@@ -61,6 +61,9 @@ pub(crate) enum MovementTable {
     Sumo(String, bool),
     /// The file, relative to the scenario's folder.
     Gpx(String),
+    GaussMarkov(GaussMarkovTable),
+    Manhattan(ManhattanTable),
+    Group(GroupTable),
     /// Only for single nodes.
     Walk(WalkTable),
 }
@@ -79,6 +82,9 @@ impl Settings for MovementTable {
             ("bonnmotion", "The nodes follow the paths of a file in BonnMotion's native format."),
             ("sumo", "The nodes are the vehicles and persons of SUMO's output of floating car data."),
             ("gpx", "The nodes are the tracks of a GPX file; needs origin."),
+            GAUSS_MARKOV,
+            MANHATTAN,
+            GROUP,
         ];
         keys.kinds("kind", Some(0), &kinds, &mut |kind, keys| {
             *self = match kind {
@@ -89,7 +95,10 @@ impl Settings for MovementTable {
                 4 => Self::Ns2(file(keys)),
                 5 => Self::Bonnmotion(file(keys)),
                 6 => Self::Sumo(file(keys), degrees(keys)),
-                _ => Self::Gpx(file(keys)),
+                7 => Self::Gpx(file(keys)),
+                8 => Self::GaussMarkov(listed(keys)),
+                9 => Self::Manhattan(listed(keys)),
+                _ => Self::Group(groups(keys)),
             }
         });
     }
@@ -103,6 +112,16 @@ const RANDOM_WAYPOINT: (&str, &str) = (
 const RANDOM_WALK: (&str, &str) = (
     "random-walk",
     "Each node moves in one direction drawn uniformly after another, and is reflected at the borders.",
+);
+const GAUSS_MARKOV: (&str, &str) = (
+    "gauss-markov",
+    "Each node changes speed and direction at intervals; new values depend on the previous ones.",
+);
+const MANHATTAN: (&str, &str) =
+    ("manhattan", "Each node follows the streets of a town with rectangular blocks, and turns at crossings.");
+const GROUP: (&str, &str) = (
+    "group",
+    "Reference points move by random waypoint, and the nodes of each group move around their reference point.",
 );
 
 /// How the nodes of an entry of `[[mobility.node]]` move.
@@ -123,6 +142,9 @@ impl Settings for SingleMovement {
             STATIC,
             RANDOM_WAYPOINT,
             RANDOM_WALK,
+            GAUSS_MARKOV,
+            MANHATTAN,
+            GROUP,
         ];
         keys.kinds("kind", None, &kinds, &mut |kind, keys| {
             self.0 = match kind {
@@ -130,10 +152,161 @@ impl Settings for SingleMovement {
                 1 => MovementTable::Waypoints(vec![single_waypoints(keys)]),
                 2 => MovementTable::Static,
                 3 => MovementTable::RandomWaypoint(listed(keys)),
-                _ => MovementTable::RandomWalk(listed(keys)),
+                4 => MovementTable::RandomWalk(listed(keys)),
+                5 => MovementTable::GaussMarkov(listed(keys)),
+                6 => MovementTable::Manhattan(listed(keys)),
+                _ => MovementTable::Group(listed(keys)),
             }
         });
     }
+}
+
+/// Gauss-Markov mobility.
+pub(crate) struct GaussMarkovTable {
+    /// Width and height, m.
+    pub(crate) area: Option<[f64; 2]>,
+    pub(crate) alpha: f64,
+    /// m/s.
+    pub(crate) speed: f64,
+    /// m/s.
+    pub(crate) speed_deviation: f64,
+    /// Degrees.
+    pub(crate) direction: Option<f64>,
+    /// Degrees.
+    pub(crate) direction_deviation: f64,
+    pub(crate) interval: Duration,
+}
+
+impl Default for GaussMarkovTable {
+    fn default() -> Self {
+        let (interval, direction_deviation) = (Duration::from_secs(1), 30.0);
+        Self {
+            area: None,
+            alpha: 0.75,
+            speed: 0.0,
+            speed_deviation: 1.0,
+            direction: None,
+            direction_deviation,
+            interval,
+        }
+    }
+}
+
+impl Settings for GaussMarkovTable {
+    fn keys(&mut self, keys: &mut dyn Visitor) {
+        keys.about(AREA).numbers_if_set("area", &mut self.area, METRES);
+        let about = "Memory: the autocorrelation of speed and direction from one interval to the next. 0 forgets them, \
+                     1 keeps them for ever.";
+        keys.about(about).number("alpha", &mut self.alpha, 0.0..=1.0);
+        keys.about("Mean speed, m/s.").required().number("speed", &mut self.speed, SPEED);
+        let about = "Standard deviation of the speed, m/s. Speeds are never below 0 or more than four standard deviations \
+                     above the mean.";
+        keys.about(about).number("speed_deviation", &mut self.speed_deviation, SPEED);
+        let about = "Mean direction, degrees from the x axis to the y axis, which grows downwards. Without it each node has a \
+                     mean direction of its own, drawn uniformly. It is mirrored where the node meets a border.";
+        keys.about(about).number_if_set("direction", &mut self.direction, -360.0..=360.0);
+        let about = "Standard deviation of the direction, degrees.";
+        keys.about(about).number("direction_deviation", &mut self.direction_deviation, 0.0..=360.0);
+        keys.about("Time between two changes of speed and direction, s.").seconds(
+            "interval",
+            &mut self.interval,
+            TIME_SPAN,
+        );
+    }
+}
+
+/// Streets of a town.
+pub(crate) struct ManhattanTable {
+    /// Width and height, m.
+    pub(crate) area: Option<[f64; 2]>,
+    pub(crate) blocks: [u32; 2],
+    /// Lowest and highest, m/s.
+    pub(crate) speed: [f64; 2],
+    pub(crate) turn: f64,
+}
+
+impl Default for ManhattanTable {
+    fn default() -> Self {
+        Self { area: None, blocks: [1; 2], speed: [1.0; 2], turn: 0.5 }
+    }
+}
+
+impl Settings for ManhattanTable {
+    fn keys(&mut self, keys: &mut dyn Visitor) {
+        keys.about(AREA).numbers_if_set("area", &mut self.area, METRES);
+        let about = "Number of blocks in a row and in a column. Streets run between them and along the borders of the area.";
+        let count = Allowed::Whole(1, 10_000);
+        let blocks = keys.about(about).required().value("blocks", Allowed::List(&count, Some(2)), None);
+        let counts = blocks.map_or_else(Vec::new, Value::into_list).into_iter();
+        for (count, given) in self.blocks.iter_mut().zip(counts) {
+            if let Value::Whole(blocks) = given {
+                *count = u32::try_from(blocks).unwrap_or(u32::MAX);
+            }
+        }
+        let about = "Slowest and fastest, m/s; drawn uniformly at each crossing.";
+        keys.about(about).required().numbers("speed", &mut self.speed, MOVING_SPEED);
+        let about = "Probability of turning at a crossing, half of it to each side.";
+        keys.about(about).number("turn", &mut self.turn, 0.0..=1.0);
+    }
+}
+
+/// Groups of nodes.
+pub(crate) struct GroupTable {
+    /// Width and height, m.
+    pub(crate) area: Option<[f64; 2]>,
+    /// Lowest and highest, m/s.
+    pub(crate) speed: [f64; 2],
+    pub(crate) pause: Duration,
+    pub(crate) start: Start,
+    /// m.
+    pub(crate) radius: f64,
+    pub(crate) interval: Duration,
+    /// Nodes of each group; `None` for an entry of `[[mobility.node]]`, which is one group.
+    pub(crate) size: Option<u32>,
+}
+
+impl Default for GroupTable {
+    fn default() -> Self {
+        let (pause, interval) = (Duration::ZERO, Duration::from_secs(10));
+        Self {
+            area: None,
+            speed: [1.0; 2],
+            pause,
+            start: Start::Stationary,
+            radius: 1.0,
+            interval,
+            size: None,
+        }
+    }
+}
+
+impl Settings for GroupTable {
+    fn keys(&mut self, keys: &mut dyn Visitor) {
+        keys.about(AREA).numbers_if_set("area", &mut self.area, METRES);
+        let about = "Slowest and fastest speed of reference points, m/s; drawn uniformly for each trip.";
+        keys.about(about).required().numbers("speed", &mut self.speed, SPEED);
+        keys.about("Pause of reference points after each trip, s.").seconds(
+            "pause",
+            &mut self.pause,
+            SECONDS,
+        );
+        keys.about(START).word("start", &mut self.start, &STARTS);
+        let about = "Largest distance of a node from its reference point, m. Reference points stay this far away from the \
+                     borders of the area.";
+        keys.about(about).required().number("radius", &mut self.radius, METRES);
+        let about = "Time in which a node moves from one place relative to its reference point to the next, s. Each place is \
+                     drawn uniformly from the circle.";
+        keys.about(about).seconds("interval", &mut self.interval, TIME_SPAN);
+    }
+}
+
+fn groups(keys: &mut dyn Visitor) -> GroupTable {
+    let mut table: GroupTable = listed(keys);
+    let mut size = 1;
+    let about = "Number of nodes in each group, by successive numbers; the last group may have fewer.";
+    keys.about(about).required().whole("size", &mut size, 1..=100_000);
+    table.size = Some(size);
+    table
 }
 
 /// A walk from place to place.
@@ -215,10 +388,7 @@ impl Settings for RandomWaypointTable {
         }
         let about = "Pause after each trip, s; 0 by default.";
         keys.about(about).seconds_if_set("pause", &mut self.pause, SECONDS);
-        let about = "How the movement begins: stationary starts in the steady state, classic as setdest does, \
-                     with uniform places and a pause.";
-        let starts = [("stationary", Start::Stationary), ("classic", Start::Classic)];
-        keys.about(about).word("start", &mut self.start, &starts);
+        keys.about(START).word("start", &mut self.start, &STARTS);
         let about = "With one number as speed: the movement is drawn from this number instead of the seed, so that \
                      runs with different seeds have the same movement.";
         keys.about(about).whole_if_set("pattern", &mut self.pattern, 0..=u64::MAX);
@@ -287,6 +457,9 @@ pub(super) fn numbers<const N: usize>(list: Vec<Value>) -> [f64; N] {
     core::array::from_fn(|_| numbers.next().expect("a list of the allowed length"))
 }
 
+const START: &str = "How the movement begins: stationary starts in the steady state, classic as setdest does, with uniform \
+                     places and a pause.";
+const STARTS: [(&str, Start); 2] = [("stationary", Start::Stationary), ("classic", Start::Classic)];
 const AREA: &str = "Width and height, m; by default those of the topology random.";
 /// m/s.
 const SPEED: RangeInclusive<f64> = 0.0..=10_000.0;

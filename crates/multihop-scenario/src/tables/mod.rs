@@ -24,8 +24,8 @@ use super::read::{Both, table};
 
 pub(super) use emulation::EmulationTable;
 pub(super) use mobility::{
-    MobilityTable, MovementTable, RandomWalkTable, RandomWaypointTable, SingleMovement, SingleNodes,
-    SpeedValue, WalkTable,
+    GaussMarkovTable, GroupTable, ManhattanTable, MobilityTable, MovementTable, RandomWalkTable,
+    RandomWaypointTable, SingleMovement, SingleNodes, SpeedValue, WalkTable,
 };
 pub(super) use obstacles::ObstaclesTable;
 pub(super) use program::ProgramTable;

@@ -212,7 +212,7 @@ fn keys_of_another_movement() {
     assert_eq!(
         refused(&chain("kind = \"random\"")),
         "x.toml:6:8: mobility.kind: found \"random\", allowed: \"static\", \"random-waypoint\", \"random-walk\", \
-         \"waypoints\", \"ns2\", \"bonnmotion\", \"sumo\", \"gpx\""
+         \"waypoints\", \"ns2\", \"bonnmotion\", \"sumo\", \"gpx\", \"gauss-markov\", \"manhattan\", \"group\""
     );
 }
 
@@ -418,7 +418,7 @@ fn problems_of_single_nodes() {
     assert_eq!(
         with("node = 1"),
         "x.toml:7:1: mobility.node.0.kind: is missing, allowed: \"path\", \"waypoints\", \"static\", \"random-waypoint\", \
-         \"random-walk\""
+         \"random-walk\", \"gauss-markov\", \"manhattan\", \"group\""
     );
     assert_eq!(
         with("node = 1\nkind = \"path\"\npath = []\nspeed = 1"),
@@ -440,4 +440,100 @@ fn problems_of_single_nodes() {
         with("node = 1\nkind = \"random-walk\"\nspeed_max = 1\nleg_mean = 1"),
         "x.toml:7:1: mobility.node.0.area: is missing, allowed: [width, height]; only the topology random provides an area"
     );
+}
+
+const GAUSS_MARKOV: &str = "kind = \"gauss-markov\"\narea = [400, 400]\nspeed = 5";
+const MANHATTAN: &str = "kind = \"manhattan\"\narea = [400, 400]\nblocks = [4, 2]\nspeed = [5, 10]";
+const GROUP: &str = "kind = \"group\"\narea = [400, 400]\nspeed = [5, 10]\nradius = 50";
+
+#[test]
+fn random_models_of_all_nodes_and_of_single_ones() {
+    for model in [GAUSS_MARKOV, MANHATTAN, &format!("{GROUP}\nsize = 3")] {
+        let all = load(&text(GRID, model));
+        let inside = |places: &[(f64, f64)]| {
+            places.iter().all(|&(x, y)| (0.0..=400.0).contains(&x) && (0.0..=400.0).contains(&y))
+        };
+        let (begin, end) = (places(&all, 0), places(&all, 60));
+        assert!(inside(&begin) && inside(&end));
+        assert!(begin.iter().zip(&end).all(|(begin, end)| begin != end));
+        assert_ne!(begin, places(&Scenario { seed: 2, ..all.clone() }, 0));
+        let single = model.replace("\nsize = 3", "");
+        let some = load(&text(GRID, &format!("[[mobility.node]]\nnode = [3, 5]\n{single}")));
+        let moved = places(&some, 60);
+        assert_eq!(moved[4], (200.0, 200.0));
+        // Groups that begin with node 3 have the same reference point.
+        assert_eq!([moved[3], moved[5]], [end[3], end[5]], "{model}");
+    }
+}
+
+#[test]
+fn nodes_of_a_group_have_successive_numbers() {
+    let scenario = load(&text(GRID, &format!("{GROUP}\nsize = 4")));
+    for seconds in [0, 50, 100] {
+        let places = places(&scenario, seconds);
+        let apart = |a: usize, b: usize| {
+            let ((ax, ay), (bx, by)) = (places[a], places[b]);
+            (ax - bx).hypot(ay - by)
+        };
+        assert!((1..4).all(|node| apart(0, node) <= 100.0) && (5..8).all(|node| apart(4, node) <= 100.0));
+    }
+}
+
+#[test]
+fn problems_of_random_models() {
+    let with = |model: &str, old: &str, new: &str| refused(&text(GRID, &model.replace(old, new)));
+    assert_eq!(
+        with(GAUSS_MARKOV, "speed = 5", "speed = 5\nalpha = 1.5"),
+        "x.toml:10:9: mobility.alpha: found 1.5, allowed: a number from 0.0 to 1.0"
+    );
+    assert_eq!(
+        with(GAUSS_MARKOV, "speed = 5", "speed = 0\nspeed_deviation = 0"),
+        "x.toml:9:9: mobility.speed: found 0, allowed: a mean with which speed + 4 speed_deviation is from 0.000001 to 10000"
+    );
+    assert_eq!(
+        with(GAUSS_MARKOV, "area = [400, 400]\n", ""),
+        "x.toml:6:1: mobility.area: is missing, allowed: [width, height]; only the topology random provides an area"
+    );
+    assert_eq!(
+        with(GAUSS_MARKOV, "speed = 5", "speed = 5\ninterval = 1e-6"),
+        "x.toml:6:1: mobility: found about 9e8 changes of direction, allowed: 1e7 in a run"
+    );
+    assert_eq!(
+        with(MANHATTAN, "[4, 2]", "[4, 0]"),
+        "x.toml:9:14: mobility.blocks.1: found 0, allowed: a whole number from 1 to 10000"
+    );
+    assert_eq!(
+        with(MANHATTAN, "speed = [5, 10]", "speed = [10, 5]"),
+        "x.toml:10:14: mobility.speed.1: found 5, allowed: at least 10"
+    );
+    assert_eq!(with(MANHATTAN, "blocks = [4, 2]\n", ""), "x.toml:6:1: mobility.blocks: is missing");
+    assert_eq!(
+        with(MANHATTAN, "speed = [5, 10]", "speed = [5, 10]\nturn = -0.5"),
+        "x.toml:11:8: mobility.turn: found -0.5, allowed: a number from 0.0 to 1.0"
+    );
+    let group = format!("{GROUP}\nsize = 3");
+    assert_eq!(
+        with(&group, "radius = 50", "radius = 200"),
+        "x.toml:10:10: mobility.radius: found 200, allowed: less than half of each side of the area, 400 x 400 m, by \
+         enough that one remaining side is up to 10000 times the other"
+    );
+    assert_eq!(
+        with(&group, "speed = [5, 10]", "speed = [0, 10]"),
+        "x.toml:9:10: mobility.speed.0: found 0, allowed: at least 0.000001"
+    );
+    assert_eq!(
+        with(&group, "radius = 50", "radius = 50\ninterval = 0.001"),
+        "x.toml:11:12: mobility.interval: found 0.001, allowed: a time in which nodes need not be faster than 10000 m/s to \
+         cross the circle"
+    );
+    assert_eq!(with(&group, "size = 3", ""), "x.toml:6:1: mobility.size: is missing");
+    assert_eq!(
+        refused(&text(GRID, &format!("[[mobility.node]]\nnode = 1\n{group}"))),
+        "x.toml:13:1: mobility.node.0.size: is not a key here, allowed: area, interval, kind, node, pause, radius, speed, \
+         start"
+    );
+    for model in [GAUSS_MARKOV, MANHATTAN, &group] {
+        let own = refused(&text("[topology]\nkind = \"mobility\"\n", model));
+        assert!(own.contains("topology.kind: found \"mobility\", allowed with mobility.kind"), "{own}");
+    }
 }

@@ -11,6 +11,9 @@ use super::values;
 
 /// Keys, with all below them, and words that no pinned scenario can or need use.
 const EXCEPTIONS: &[(&str, &str)] = &[
+    ("mobility.node[gauss-markov]", "read by the code of mobility"),
+    ("mobility.node[group]", "read by the code of mobility"),
+    ("mobility.node[manhattan]", "read by the code of mobility"),
     ("mobility.node[random-walk]", "read by the code of mobility"),
     ("mobility.node[random-waypoint]", "read by the code of mobility"),
     ("emulation", "only of real programs, which take real time"),
