@@ -285,7 +285,7 @@ class FlowTransport(TypedDict, total=False):
 
     preset: Literal["rfc", "ns2-1999", "ns2-2002", "ns2-2005", "ns2-2.30", "linux", "linux-6"]
     """Set of constants, which other keys can change; by default ns2-2002 for adtcp, linux-6 for bbr, bbr3
-    and prague, ns2-2005 for others.
+    and prague, rfc for cubic, ns2-2005 for others.
     """
 
     probe: Literal["first", "lowest-lost"]
@@ -567,6 +567,12 @@ class Host(TypedDict, total=False):
 
     gateway: int | str
     """The node at the other end of the wire."""
+
+    loss_from_host: float
+    """Chance that a packet from the host is lost on the wire. Default: 0.0."""
+
+    loss_to_host: float
+    """Chance that a packet to the host is lost on the wire. Default: 0.0."""
 
     name: str
     """Name of the host, which flows can use instead of its number."""

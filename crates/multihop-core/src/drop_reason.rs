@@ -13,7 +13,7 @@ pub enum DropReason {
     Arp,
     /// A cached route was out of date.
     Stale,
-    /// Lost to the `loss` channel model after the MAC had delivered it.
+    /// Lost to the `loss` channel model after the MAC had delivered it, or on a wire that loses packets at random.
     ChannelError,
     /// The TTL expired.
     Ttl,

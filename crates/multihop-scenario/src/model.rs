@@ -114,7 +114,7 @@ impl Scenario {
 }
 
 /// A computer without a radio, on a wire to one of the nodes.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Host {
     /// The node at the other end.
     pub gateway: NodeId,
@@ -124,6 +124,10 @@ pub struct Host {
     pub delay: Duration,
     /// Packets that may wait in either direction.
     pub queue: usize,
+    /// Chance that a packet to the host is lost.
+    pub loss_to_host: f64,
+    /// Chance that a packet from the host is lost.
+    pub loss_from_host: f64,
 }
 
 /// How a node finds the MAC address of a neighbour.

@@ -34,6 +34,8 @@ pub(super) fn hosts(
             rate: bit_rate(table.rate_kbps),
             delay: table.delay,
             queue: table.queue,
+            loss_to_host: table.loss_to_host,
+            loss_from_host: table.loss_from_host,
         }));
     }
     checked.into_iter().collect()

@@ -159,12 +159,22 @@ pub(crate) struct HostTable {
     pub(crate) rate_kbps: f64,
     pub(crate) delay: Duration,
     pub(crate) queue: usize,
+    pub(crate) loss_to_host: f64,
+    pub(crate) loss_from_host: f64,
 }
 
 impl Default for HostTable {
     fn default() -> Self {
         let (gateway, delay) = (NodeRef::Number(0), Duration::from_millis(10));
-        Self { gateway, name: None, rate_kbps: 10_000.0, delay, queue: 50 }
+        Self {
+            gateway,
+            name: None,
+            rate_kbps: 10_000.0,
+            delay,
+            queue: 50,
+            loss_to_host: 0.0,
+            loss_from_host: 0.0,
+        }
     }
 }
 
@@ -183,6 +193,16 @@ impl Settings for HostTable {
             "queue",
             &mut self.queue,
             1..=1_000_000,
+        );
+        keys.about("Chance that a packet to the host is lost on the wire.").number(
+            "loss_to_host",
+            &mut self.loss_to_host,
+            0.0..=1.0,
+        );
+        keys.about("Chance that a packet from the host is lost on the wire.").number(
+            "loss_from_host",
+            &mut self.loss_from_host,
+            0.0..=1.0,
         );
     }
 }

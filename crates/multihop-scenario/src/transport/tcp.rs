@@ -40,7 +40,9 @@ pub(super) const NEWRENO: TcpKind = congestion_control(Variant::NewReno);
 
 pub(super) const CLAMPED_BY_HOPS: TcpKind = TcpKind { window: Window::ByHops, ..NEWRENO };
 
-/// ADTCP has the constants of ns-2 when its paper was written; what is of today has those of Linux 6.
+/// ADTCP has the constants of ns-2 when its paper was written; what is of today has those of Linux 6. CUBIC, which no ns-2
+/// of the papers had, has those of the RFCs: the window that ns-2 sets after a recovery lets out bursts, and CUBIC's windows
+/// are large enough for these to overflow the queue again.
 pub(super) const fn congestion_control(variant: Variant) -> TcpKind {
     TcpKind {
         variant,
@@ -50,6 +52,7 @@ pub(super) const fn congestion_control(variant: Variant) -> TcpKind {
         pacing: None,
         preset: match variant {
             Variant::Adtcp => Config::ns2_2002,
+            Variant::Cubic => Config::rfc,
             _ if is_of_today(variant) => Config::linux_6,
             _ => Config::default,
         },
@@ -150,7 +153,7 @@ impl ConnectionConfig for TcpParameters {
 
 impl Settings for TcpParameters {
     fn keys(&mut self, keys: &mut dyn Visitor) {
-        let about = "Set of constants, which other keys can change; by default ns2-2002 for adtcp, linux-6 for bbr, bbr3 and prague, ns2-2005 for others.";
+        let about = "Set of constants, which other keys can change; by default ns2-2002 for adtcp, linux-6 for bbr, bbr3 and prague, rfc for cubic, ns2-2005 for others.";
         if let Some(preset) = keys.about(about).choice("preset", None, PRESETS) {
             self.config = self.kind.config(&preset());
         }

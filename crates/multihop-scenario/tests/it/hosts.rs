@@ -16,7 +16,9 @@ fn a_host_comes_after_the_nodes() {
     let scenario = load(&with_host(RELAY));
     let [host] = scenario.hosts[..] else { panic!("one host") };
     let (rate, delay) = (BitRate(10_000_000), Duration::from_millis(10));
-    assert_eq!(host, Host { gateway: NodeId(4), rate, delay, queue: 50 });
+    let (loss_to_host, loss_from_host) = (0.0, 0.0);
+    let wire = Host { gateway: NodeId(4), rate, delay, queue: 50, loss_to_host, loss_from_host };
+    assert_eq!(host, wire);
     assert_eq!(scenario.flows[1].to, NodeId(5));
     assert!(scenario.is_host(NodeId(5)) && !scenario.is_host(NodeId(4)));
     assert_eq!([4, 5].map(|n| scenario.in_mesh(NodeId(n))), [NodeId(4); 2]);

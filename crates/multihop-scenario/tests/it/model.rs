@@ -178,7 +178,6 @@ fn short_names_of_tcp() {
     for (name, variant, ack_rule, window) in [
         ("reno", Variant::Reno, AckRule::Every, 64),
         ("newreno", Variant::NewReno, AckRule::Every, 64),
-        ("cubic", Variant::Cubic, AckRule::Every, 64),
         ("vegas+da", Variant::Vegas, delayed, 64),
         ("westwood+dyn", Variant::Westwood, AckRule::Dynamic, 64),
         ("tcp-2", Variant::NewReno, delayed, 2),
@@ -193,6 +192,8 @@ fn short_names_of_tcp() {
         assert_eq!(config(&scenario, 0), &expected, "{name}");
         assert_eq!(scenario.flows[0].transport.name, name);
     }
+    let cubic = Config { variant: Variant::Cubic, ack_rule: AckRule::Every, ..Config::rfc() };
+    assert_eq!(config(&load(&SMALLEST.replace("newreno", "cubic")), 0), &cubic);
     for (name, variant) in [("bbr", Variant::Bbr), ("bbr3", Variant::Bbr3), ("prague", Variant::Prague)] {
         let scenario = load(&SMALLEST.replace("newreno", name));
         assert_eq!(config(&scenario, 0), &Config { variant, ..Config::linux_6() }, "{name}");

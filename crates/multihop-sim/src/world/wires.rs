@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use multihop_core::{DropReason, Instant, NodeId};
+use multihop_core::{DropReason, Instant, NodeId, Rng};
 use multihop_radio::frame::PacketHandle;
 
 use super::action::Action;
@@ -25,6 +25,10 @@ struct Wire {
     /// The receiver.
     far: NodeId,
     near: NodeId,
+    /// Chance that a packet is lost in this direction.
+    loss: f64,
+    /// Draws which packets are lost.
+    rng: Rng,
     /// When the last packet so far has been transmitted.
     free: Instant,
     /// In the order of arrival.
@@ -37,19 +41,31 @@ struct OnWire {
     leaves: Instant,
     arrives: Instant,
     packet: PacketHandle,
+    /// Whether the packet is lost instead of arriving.
+    is_lost: bool,
 }
 
 impl Wires {
     /// For each host: the direction towards it, then that from it.
     pub(super) fn new(scenario: &Scenario) -> Self {
-        let wire = |host: &Host, near, far| Wire {
+        let wire = |host: &Host, purpose, id: NodeId| Wire {
             host: *host,
-            near,
-            far,
+            near: host.gateway,
+            far: id,
+            loss: host.loss_to_host,
+            rng: Rng::stream(scenario.seed, purpose, u64::from(id.0)),
             free: Instant::ZERO,
             packets: VecDeque::new(),
         };
-        let both = |(id, host): (NodeId, &Host)| [wire(host, host.gateway, id), wire(host, id, host.gateway)];
+        let both = |(id, host): (NodeId, &Host)| {
+            let back = Wire {
+                near: id,
+                far: host.gateway,
+                loss: host.loss_from_host,
+                ..wire(host, "wire/from-host", id)
+            };
+            [wire(host, "wire/to-host", id), back]
+        };
         Self(scenario.hosts().flat_map(both).collect())
     }
 
@@ -88,7 +104,11 @@ impl Wires {
         let now = context.now;
         let Wire { near, far, packets, .. } = &mut self.0[wire as usize];
         while let Some(sent) = packets.pop_front_if(|sent| sent.arrives <= now) {
-            context.ask(Action::ReceiveIp { node: *far, from: *near, packet: sent.packet });
+            if sent.is_lost {
+                context.drop_packet(*near, sent.packet, DropReason::ChannelError);
+            } else {
+                context.ask(Action::ReceiveIp { node: *far, from: *near, packet: sent.packet });
+            }
         }
         self.arm(context, wire as usize);
     }
@@ -118,7 +138,8 @@ impl Wire {
         }
         let leaves = self.free.max(now);
         self.free = leaves + self.host.rate.time_for(bytes);
-        self.packets.push_back(OnWire { leaves, arrives: self.free + self.host.delay, packet });
+        let is_lost = self.loss > 0.0 && self.rng.chance(self.loss);
+        self.packets.push_back(OnWire { leaves, arrives: self.free + self.host.delay, packet, is_lost });
         true
     }
     fn has_room(&self, now: Instant) -> bool {

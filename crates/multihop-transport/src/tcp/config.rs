@@ -247,6 +247,10 @@ impl Config {
             },
             ack_rule: AckRule::Delayed(DelayedAck::Linux),
             ack_delay: Duration::from_millis(40), // TCP_DELACK_MIN
+            newreno: NewRenoConfig {
+                timer: PartialAckTimer::SlowButSteady, // tcp_rearm_rto() at each ACK of new data
+                deflate: true,
+            },
             sack: true,
             timestamps: Some(Duration::from_millis(1)),
             msl: Duration::from_secs(30), // TCP_TIMEWAIT_LEN is 60 s
