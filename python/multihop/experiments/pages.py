@@ -268,7 +268,8 @@ def _results(page: Page, study: Study) -> None:
         drawn = figures.draw(study, plot)
         if drawn is not None:
             page.figure(drawn, plot.caption or title)
-    for frame, caption in tables(study):
+    # A search shows its own tables: one with every cell is too long to read.
+    for frame, caption in tables(study) if study.experiment.deepen is None else ():
         page.table(frame, f"{caption}{title}")
     for part in study.parts:
         match part:

@@ -264,7 +264,7 @@ def _judged(base: Experiment, targets: Sequence[Target], confirm: int, study: St
     for target, names in zip(targets, _candidates(first, targets), strict=True):
         head = {
             "claim": "; ".join((target.claim.text, *(text for _, text in target.readings))),
-            "the paper": f"{target.claim.size:+.1%}" if target.claim.size else "",
+            "the paper": _wanted(target.claim),
             AS_RUN: _number(first, _under(target.claim, AS_RUN)),
         }
         if not names:
@@ -277,6 +277,16 @@ def _judged(base: Experiment, targets: Sequence[Target], confirm: int, study: St
     study.table(pl.DataFrame(rows), f"Chosen by the first {study.seeds} seeds, judged by {confirm} others. ")
     caption = "Every value, first seeds alone; claims in the order of the table above. "
     study.table(_all_values(first, targets), caption)
+
+
+def _wanted(claim: Claim) -> str:
+    """The growth that the paper gives, and the bounds of the claim."""
+    bounds = [
+        f"at {word} {bound - 1:+.1%}"
+        for word, bound in (("least", claim.at_least), ("most", claim.at_most))
+        if bound
+    ]
+    return f"{claim.size:+.1%} ({', '.join(bounds)})" if claim.size else ""
 
 
 def _explain(base: Experiment, study: Study, target: Target, name: str, verdict: Verdict) -> None:
