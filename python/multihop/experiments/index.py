@@ -22,8 +22,8 @@ from multihop.journal import Journal
 from multihop.progress import duration
 
 NAME = "index.json"
-GROWTH = re.compile(r"\(([+-][\d.]+)%\)")
-"""A growth in the text of a verdict."""
+MEANS = re.compile(r": ([\d.]+) ± [\d.]+, [^;]*?: ([\d.]+) ± [\d.]+ \([+-]")
+"""The two means of a comparison in the text of a verdict."""
 VERDICTS = (HELD, NOT_HELD, NOT_DECIDED, NOT_RUN)
 
 
@@ -112,7 +112,7 @@ def declared(experiment: Experiment, row: Mapping[str, str]) -> dict[str, str]:
     if reason is not None and reason.kind is not None:
         found |= {"reason": str(reason.kind), **_switched(reason)}
     if claim is not None:
-        ours = [float(growth) / 100 for growth in GROWTH.findall(row["ours"])]
+        ours = [float(left) / float(right) - 1 for left, right in MEANS.findall(row["ours"])]
         if allowed := allows(Study(experiment, experiment.full, Journal()), claim, ours):
             found["allowed"] = allowed
     return found
