@@ -291,7 +291,8 @@ def _wanted(claim: Claim) -> str:
 
 def _explain(base: Experiment, study: Study, target: Target, name: str, verdict: Verdict) -> None:
     for experiment, text in ((base.id, target.claim.text), *target.readings):
-        found = {"experiment": experiment, "claim": text, "setting": name}
+        setting = f"{name}, by means" if target.claim.by_mean else name
+        found = {"experiment": experiment, "claim": text, "setting": setting}
         study.searched.append({**found, "verdict": verdict.verdict, "ours": verdict.why})
 
 
