@@ -38,6 +38,7 @@ SECONDS = {
     "apdr-static-gain": 70.0,
     "apdr-walking-settings": 70.0,
     "elfn-zero": 60.0,
+    "search-adtcp-accuracy": 260.0,
     "gauntlet": 32.0,
     "gauntlet-test": 32.0,
     "gauntlet-unseen": 32.0,
