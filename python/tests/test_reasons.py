@@ -4,8 +4,10 @@ import json
 import re
 from pathlib import Path
 
+from multihop.experiments import index
 from multihop.experiments.catalogue import EXPERIMENTS
 from multihop.experiments.declare import VALIDATION
+from multihop.experiments.explanations import Explained
 from multihop.experiments.index import NAME
 from multihop.experiments.papers import findings
 from multihop.experiments.reasons import Kind, Reason
@@ -15,6 +17,7 @@ PAPERS = [one for one in EXPERIMENTS if one.paper != VALIDATION]
 INDEX = Path(__file__).parents[2] / "docs/papers" / NAME
 UNITS = r"%|kb/s|Mb/s|ms\b|s\b|m/s|m\b|kB|segments|packets|times|timeouts|losses|samples"
 MOST_NOT_KNOWN = 5
+MOST_UNEXPLAINED = 6
 MEASURED = re.compile(rf"[\d.,]*\d(?: (?:to|and) [\d.]+)? ?(?:{UNITS})")
 
 
@@ -48,3 +51,15 @@ def test_every_claim_that_is_not_held_has_a_kind() -> None:
             kinds[claim] = row.get("reason", "") if reason is None else reason.kind
     assert [claim for claim, kind in kinds.items() if not kind] == []
     assert list(kinds.values()).count(Kind.NOT_KNOWN) <= MOST_NOT_KNOWN
+
+
+def test_claims_that_are_not_held_are_explained() -> None:
+    records = index.read(INDEX.parent)
+    before = [dict(row) for one in records for row in one.verdicts]
+    index.explain_all(records)
+    after = [row for one in records for row in one.verdicts]
+    assert [row.get("explanation") for row in before] == [row["explanation"] for row in after], (
+        "the pages are old"
+    )
+    unexplained = [(row["experiment"], row["claim"]) for row in after if row["explanation"] == Explained.NOT]
+    assert len(unexplained) <= MOST_UNEXPLAINED, unexplained

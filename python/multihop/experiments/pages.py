@@ -11,7 +11,7 @@ import polars as pl
 from matplotlib.figure import Figure
 
 import multihop._core as _core
-from multihop.experiments import claims, comparison, figures, index
+from multihop.experiments import claims, comparison, figures, index, searches
 from multihop.experiments import summary as overview
 from multihop.experiments.declare import VALIDATION, Metric
 from multihop.experiments.explanations import MEANING as EXPLANATIONS
@@ -131,7 +131,9 @@ def markdown(studies: Sequence[Study], command: str, folder: Path, order: Sequen
     for name in dict.fromkeys(study.experiment.page for study in studies):
         of_page = [study for study in studies if study.experiment.page == name]
         page = Markdown(
-            f"{of_page[0].experiment.paper}: {of_page[0].experiment.sheet or 'experiments'}", name
+            TITLES.get(name)
+            or f"{of_page[0].experiment.paper}: {of_page[0].experiment.sheet or 'experiments'}",
+            name,
         )
         for study in of_page:
             section(page, study)
@@ -359,6 +361,8 @@ def _escaped(text: str) -> str:
 
 
 TITLE = "Experiments, run again"
+TITLES = {searches.PAGE: "Settings that the papers do not state"}
+"""Titles of pages that have experiments of several papers."""
 SECTION = re.compile(r'(?=<a id="[\w-]+"></a>)')
 SECTIONS = re.compile(r'(<a id="([\w-]+)"></a>.*?)(?=<a id="|\Z)', re.DOTALL)
 AGREEMENT = (
