@@ -50,7 +50,7 @@ def errors_gain(study: Study) -> str:
 
 
 TWO_COUNTERS = (
-    "By the paper's text a reduction by 80 to 98% cannot be known. Section 4.1 has TCP's retransmissions counted by tcpdump and tcptrace, "
+    "By the paper's text a reduction by four fifths and more cannot be known. Section 4.1 has TCP's retransmissions counted by tcpdump and tcptrace, "
     "those of TPA by TPA's own program, and does not say what that program counts. In its own simulations one counter serves both, over "
     "AODV with HELLOs: there TPA retransmits slightly more than TCP over the cross (Table 4), a sixth less over parallel chains (Table 7) "
     "and a fifth more on the grid (Table 9), each in its best configuration."
