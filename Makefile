@@ -20,8 +20,8 @@ package:
 	@$(PYTHON) tools/build.py package
 
 .PHONY: demo
-demo: package ## Compare five transports on a chain and a cross: tables here, figures in out/demo.html
-	@.venv/bin/python -m multihop.demo
+demo: ## Compare six transports over four hops: tables within two minutes, figures in out/demo.html
+	@$(PYTHON) tools/build.py demo
 
 .PHONY: docs
 docs: package ## Build the documentation site, with its gallery and executed notebooks: out/site/index.html

@@ -6,6 +6,7 @@ python3 tools/build.py venv       only .venv with what the package and its tests
 python3 tools/build.py package    .venv with the package
 python3 tools/build.py profile command package
                                   the command and the package, faster by a profile of the simulator's own runs
+python3 tools/build.py demo       a first comparison of transports, by a quick build of the simulator alone
 python3 tools/build.py web        only the pages of multihop view and multihop route, into web/dist
 python3 tools/build.py docs       the documentation site, into out/site, with the package in .venv
 python3 tools/build.py lock       renew tools/locks: the newest wheels that pyproject.toml allows, with hashes
@@ -19,6 +20,7 @@ import os
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +30,8 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = Path(os.environ.get("MULTIHOP_VENV", ROOT / ".venv"))
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 WEB = ROOT / "web"
-LOCK, LOCK_DOCS = LOCKS = (ROOT / "tools/locks/dev.txt", ROOT / "tools/locks/docs.txt")
-"""Wheels with their hashes, for every platform: of the package and its tests; of the documentation site."""
+LOCK, LOCK_DOCS, LOCK_RUN = LOCKS = tuple(ROOT / f"tools/locks/{name}.txt" for name in ("dev", "docs", "run"))
+"""Wheels with their hashes, for every platform: of package and tests; of the site; of the package."""
 WASM = "wasm32-unknown-unknown"
 OLDEST_NODE = 20
 
@@ -41,6 +43,7 @@ def main(arguments: list[str]) -> int:
         "profile": profile,
         "command": command,
         "package": package,
+        "demo": demo,
         "web": web,
         "docs": docs,
         "lock": lock,
@@ -72,9 +75,9 @@ def venv() -> None:
     stamp.write_text(digest)
 
 
-def install_locked(lock: Path) -> None:
+def install_locked(lock: Path, *options: str) -> None:
     """Install the wheels of a lock file; pip refuses any whose hash is not in it."""
-    pip("install", "--quiet", "--only-binary", ":all:", "--require-hashes", "--requirement", lock)
+    pip("install", "--quiet", *options, "--only-binary", ":all:", "--require-hashes", "--requirement", lock)
 
 
 def lock() -> None:
@@ -86,7 +89,7 @@ def lock() -> None:
     python = pyproject()["project"]["requires-python"].removeprefix(">=")
     options = ["--universal", "--python-version", python, "--generate-hashes", "--no-annotate", "--no-header"]
     options += ["--only-binary", ":all:", "--upgrade", "--quiet"]
-    for file, wanted in zip(LOCKS, (requirements(), optional("docs")), strict=True):
+    for file, wanted in zip(LOCKS, to_lock(), strict=True):
         # Both are installed into one environment.
         constraints = ["--constraint", LOCK] if file != LOCK else []
         words = [tool / "bin/uv", "pip", "compile", *options, *constraints, "--output-file", file, "-"]
@@ -125,6 +128,57 @@ def package() -> None:
     pip("wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", wheels, ROOT)
     (wheel,) = wheels.glob("multihop-*.whl")
     pip("install", "--quiet", "--no-deps", "--force-reinstall", wheel)
+
+
+def demo() -> None:
+    """Compare transports with a quick build of the simulator alone.
+
+    It is not installed: it is in the folder `target/demo`, and a package in .venv stays what it is.
+    """
+    need_cargo()
+    print("1. Compiling the simulator, and installing NumPy, Polars and Matplotlib", flush=True)
+    with ThreadPoolExecutor(1) as pool:
+        libraries = pool.submit(install_libraries)
+        run("cargo", "build", "--locked", "--profile", "demo", "--no-default-features", *DEMO)
+        libraries.result()
+    package = demo_package(TARGET / "demo")
+    print("2. Comparing transports", flush=True)
+    environment = {**os.environ, "PYTHONPATH": str(package)}
+    words: list[str | Path] = [
+        bin_dir() / "python",
+        "-m",
+        "multihop.demo",
+        "--command",
+        shown(TARGET / "demo/multihop"),
+    ]
+    subprocess.run(words, cwd=ROOT, check=True, env=environment)
+
+
+DEMO = ("-p", "multihop-py", "-p", "multihop-cli")
+"""The crates behind `make demo`."""
+
+
+def install_libraries() -> None:
+    """Make .venv with the libraries that the package imports, unless a larger .venv is there."""
+    stamp = VENV / "installed-libraries"
+    if stamp.is_file() and stamp.read_text() == LOCK_RUN.read_text():
+        return
+    if not (VENV / "installed").is_file():
+        make_venv()
+    # What is compiled when it is imported need not be compiled before.
+    install_locked(LOCK_RUN, "--no-compile")
+    stamp.write_text(LOCK_RUN.read_text())
+
+
+def demo_package(folder: Path) -> Path:
+    """Put the package together from sources and compiled module; returns the folder to import from."""
+    package = folder / "python"
+    shutil.rmtree(package, ignore_errors=True)
+    compiled = shutil.ignore_patterns("bin", "_core.*so", "__pycache__")
+    shutil.copytree(ROOT / "python/multihop", package / "multihop", ignore=compiled)
+    suffix = ".dylib" if sys.platform == "darwin" else ".so"
+    shutil.copy2(folder / f"libmultihop_core_py{suffix}", package / "multihop/_core.abi3.so")
+    return package
 
 
 def web() -> None:
@@ -197,10 +251,19 @@ class MissingError(Exception):
     """A missing program that the user must install."""
 
 
+def to_lock() -> tuple[list[str], ...]:
+    """The requirements behind each of LOCKS."""
+    return requirements(), optional("docs"), dependencies()
+
+
 def requirements() -> list[str]:
     """The requirements in pyproject.toml: to build, to run and to test."""
-    project = pyproject()
-    return [*project["build-system"]["requires"], *project["project"]["dependencies"], *optional("dev")]
+    return [*pyproject()["build-system"]["requires"], *dependencies(), *optional("dev")]
+
+
+def dependencies() -> list[str]:
+    """The requirements in pyproject.toml that the package imports."""
+    return list(pyproject()["project"]["dependencies"])
 
 
 def optional(extra: str) -> list[str]:

@@ -1,10 +1,9 @@
-"""Compare five transports over several hops: a chain of four hops, and a cross.
+"""Compare six transports over four hops: the chain of the papers, and 802.11n with aggregation.
 
     python -m multihop.demo [--out FILE] [--seeds N] [--seconds S]
 
-NewReno increases its window until segments are lost, so that its own frames collide with each other.
-TCP-AP paces its segments. TPA keeps few segments in flight and waits longer before it retransmits one.
-TPA-AP does both.
+NewReno, CUBIC and BBR are the TCPs of the Internet. TCP-AP paces its segments by the time that they need
+to be four hops away. TPA keeps few segments in flight. mesh sets its rate by delivery and delay.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,26 +24,29 @@ from multihop.stats import Interval, interval
 
 LABELS = {
     "newreno": "TCP NewReno",
+    "cubic": "TCP CUBIC",
+    "bbr": "TCP BBR",
     "tcp-ap": "TCP-AP",
-    "tpa-2": "TPA-2",
-    "tpa*-3": "TPA*-3",
-    "tpa-ap-2": "TPA-AP-2",
+    "tpa-2": "TPA",
+    "mesh": "mesh",
 }
+"""Transports in the order of the tables; the first is what the others are compared with."""
+YARDSTICK = next(iter(LABELS))
+WARMUP = 6
+"""The part of a run that does not count is one in this number."""
 
 
 @dataclass(frozen=True)
-class Layout:
-    """A network and its flows."""
+class Network:
+    """A network with one flow."""
 
     title: str
-    topology: dict[str, Any]
-    flows: int
-
-
-LAYOUTS = {
-    "chain": Layout("One flow over a chain of 4 hops", {"kind": "chain", "hops": 4}, 1),
-    "cross": Layout("Two flows of 4 hops that cross", {"kind": "cross"}, 2),
-}
+    about: str
+    settings: Mapping[str, Any]
+    presets: Mapping[str, str]
+    """Presets of the TCPs; the others have their own constants."""
+    share: float = 1.0
+    """Length of a run, relative to that of the papers' chain."""
 
 
 @dataclass(frozen=True)
@@ -52,80 +54,114 @@ class Metric:
     """A metric of a run."""
 
     title: str
+    caption: str
     of: Callable[[Result], float | None]
 
 
-METRICS = {
-    "goodput": Metric("goodput, kb/s", lambda result: result.goodput_kbps),
-    "again": Metric("retransmitted, %", lambda result: percent(result.totals["retransmission_index"])),
-    "fair": Metric("fairness, %", lambda result: percent(result.totals["jain"])),
-    "instant": Metric("fairness over 2 s, %", lambda result: percent(result.totals["jain_instant"])),
+CHAIN = {"topology": {"kind": "chain", "hops": 4}, "routing": {"protocol": "static"}}
+NETWORKS = {
+    "chain": Network(
+        "The papers' chain: 4 hops of 802.11b at 2 Mb/s",
+        "802.11 DCF by the rules of ns-2, 2 Mb/s data and 1 Mb/s control frames, long preamble, RTS/CTS "
+        "before every data frame. NewReno and TCP-AP as in ns-2.30, CUBIC and BBR as in Linux.",
+        CHAIN,
+        {"newreno": "ns2-2.30", "tcp-ap": "ns2-2.30", "cubic": "linux-6", "bbr": "linux-6"},
+    ),
+    "n": Network(
+        "4 hops of 802.11n at 65 Mb/s, with aggregates of up to 64 MPDUs",
+        "802.11n at MCS 7 with 20 MHz and one stream, reception by SINR, no RTS/CTS. TCP as in Linux.",
+        {
+            **CHAIN,
+            "radio": {
+                "model": "sinr",
+                "detection_db": 4.0,
+                "phy": "802.11n-20",
+                "rate": "MCS7",
+                "basic_rate": "6M",
+            },
+            "mac": {"flavour": "standard", "rts_threshold": "off", "ampdu": 64},
+        },
+        dict.fromkeys(["newreno", "tcp-ap", "cubic", "bbr"], "linux-6"),
+        share=1 / 12,
+    ),
 }
-OF_ONE_FLOW = ("goodput", "again")
+METRICS = {
+    "goodput": Metric(
+        "goodput, kb/s", "Application data delivered in order.", lambda result: result.goodput_kbps
+    ),
+    "delay": Metric(
+        "delay (95%), ms",
+        "One-way delay that 95% of the packets do not exceed.",
+        lambda result: result.data["flows"][0]["delay_ms"]["p95"],
+    ),
+    "again": Metric(
+        "retransmitted, %",
+        "Segments retransmitted, as a share of the segments delivered.",
+        lambda result: percent(result.totals["retransmission_index"]),
+    ),
+}
 
-Found = dict[tuple[str, str, str], Interval]
+Found = dict[tuple[str, str], Interval]
+"""The interval of each transport and metric in one network."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the comparison, print its tables, write its page."""
+    """Run the comparison, print each table as soon as it is known, write the page."""
     options = parse(arguments)
     start = time.monotonic()
-    found = measure(options.seeds, options.seconds)
+    found = {}
+    for name, network in NETWORKS.items():
+        found[name] = measure(network, options.seeds, options.seconds * network.share)
+        print_table(found[name], network)
     took = time.monotonic() - start
-    for layout in LAYOUTS:
-        print_table(found, layout)
-    runs = len(LAYOUTS) * len(LABELS) * options.seeds
-    print(f"{runs} runs of {options.seconds:g} s of simulated time took {took:.1f} s.")
+    print(f"{len(NETWORKS) * len(LABELS) * options.seeds} runs took {took:.1f} s.")
     print(f"Pictures: {page_of(found, options).write(options.out)}")
+    print_next(options.command)
     return 0
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(
-        prog="multihop.demo", description="Compare five transports over several hops"
+        prog="multihop.demo", description="Compare six transports over four hops"
     )
     parser.add_argument("--out", type=Path, default=Path("out/demo.html"), help="HTML page to write")
     parser.add_argument("--seeds", type=int, default=10, help="runs per transport and network, at least 2")
-    parser.add_argument("--seconds", type=float, default=180.0, help="simulated time of each run")
+    parser.add_argument(
+        "--seconds", type=float, default=180.0, help="simulated time of each run on the papers' chain"
+    )
+    parser.add_argument("--command", default="", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.seeds < 2:
         parser.error(f"--seeds is {options.seeds}; an interval needs at least 2")
     return options
 
 
-def scenario(layout: str, transport: str, seed: int, seconds: float) -> dict[str, Any]:
-    """One run: ns-2's 802.11 at 2 Mb/s, 200 m per hop, static routes."""
+def scenario(network: Network, transport: str, seed: int, seconds: float) -> dict[str, Any]:
+    """One run."""
     flow: dict[str, Any] = {"transport": transport}
-    if not transport.startswith("tpa"):
-        # The minimum timeout is 0.2 s, like TPA's.
-        flow["transport"] = {"kind": transport, "preset": "ns2-2.30"}
+    if transport in network.presets:
+        flow["transport"] = {"kind": transport, "preset": network.presets[transport]}
     return {
-        "name": f"demo-{layout}-{transport}",
+        "name": f"demo-{transport}",
         "seed": seed,
         "duration": seconds,
-        "warmup": seconds / 6,
-        "topology": LAYOUTS[layout].topology,
-        "routing": {"protocol": "static"},
-        "flow": [flow] * LAYOUTS[layout].flows,
+        "warmup": seconds / WARMUP,
+        "flow": [flow],
+        **network.settings,
     }
 
 
-def measure(seeds: int, seconds: float) -> Found:
-    """Run every transport over every layout with every seed."""
-    keys = [(layout, transport) for layout in LAYOUTS for transport in LABELS]
-    results = run_all(scenario(*key, seed, seconds) for key in keys for seed in range(1, seeds + 1))
-    chunks = (results[i : i + seeds] for i in range(0, len(results), seeds))
+def measure(network: Network, seeds: int, seconds: float) -> Found:
+    """Run every transport with every seed."""
+    runs = [scenario(network, name, seed, seconds) for name in LABELS for seed in range(1, seeds + 1)]
+    results = run_all(runs, progress=True)
+    chunks = {name: results[i * seeds : (i + 1) * seeds] for i, name in enumerate(LABELS)}
     return {
-        (*key, name): interval([value for result in chunk if (value := METRICS[name].of(result)) is not None])
-        for key, chunk in zip(keys, chunks, strict=True)
-        for name in columns(key[0])
+        (name, metric): interval(value for value in map(one.of, chunk) if value is not None)
+        for name, chunk in chunks.items()
+        for metric, one in METRICS.items()
     }
-
-
-def columns(layout: str) -> list[str]:
-    """The metrics that apply to a layout."""
-    return [name for name in METRICS if LAYOUTS[layout].flows > 1 or name in OF_ONE_FLOW]
 
 
 def percent(share: float | None) -> float | None:
@@ -133,67 +169,96 @@ def percent(share: float | None) -> float | None:
     return None if share is None else 100.0 * share
 
 
-def print_table(found: Found, layout: str) -> None:
-    """Show one layout on the terminal."""
-    print(f"{LAYOUTS[layout].title} (mean and 95% interval)\n")
-    tables.show(table(found, layout), numbers=True, elsewhere="; the page has them")
+def conclusion(found: Found) -> str:
+    """Which transports deliver most, how much more than the yardstick, and what delay they have."""
+    best = max(LABELS, key=lambda name: found[name, "goodput"].mean)
+    leading = [name for name in LABELS if found[name, "goodput"].high >= found[best, "goodput"].low]
+    *others, last = (LABELS[name] for name in leading)
+    most = f"{', '.join(others)} and {last} deliver most" if others else f"{last} delivers most"
+    quickest = min(LABELS, key=lambda name: found[name, "delay"].mean)
+    of_delay, of_goodput = (ratio(found, quickest, metric) for metric in ("delay", "goodput"))
+    least = f"{LABELS[quickest]} has the least delay, {of_delay} of {LABELS[YARDSTICK]}'s"
+    if YARDSTICK in leading:
+        return f"{most}. {least}, and delivers {of_goodput} as much."
+    return f"{most}, {ratio(found, best, 'goodput', 1)} more than {LABELS[YARDSTICK]}. {least}."
+
+
+def ratio(found: Found, name: str, metric: str, less: int = 0) -> str:
+    """A metric relative to that of the yardstick, in percent."""
+    return f"{100 * (found[name, metric].mean / found[YARDSTICK, metric].mean - less):.0f}%"
+
+
+def print_table(found: Found, network: Network) -> None:
+    """Show one network on the terminal."""
+    print(f"\n{network.title}\n")
+    tables.sentence(conclusion(found))
+    print()
+    tables.show(table(found), numbers=True, elsewhere="; the page has them")
     print()
 
 
-def page_of(found: Found, options: argparse.Namespace) -> report.Report:
-    """The same with figures and explanations."""
-    page = report.Report("Five transports over several hops")
+def print_next(command: str) -> None:
+    """Say what to try next, with a command that may be of a build that only simulates."""
+    if command:
+        last = ("make build", "everything else: pages of every frame, real networks, emulation (8 minutes)")
+    else:
+        last = ("multihop view cross", "a page on which two flows cross, frame by frame")
+    name = command or "multihop"
+    lines = [
+        (f"{name} run chain-4 --set flow.*.transport=mesh", "one run, its flows and totals"),
+        (f"{name} sweep chain-sweep", "more hops and transports, with intervals"),
+        last,
+    ]
+    print("\nTry next:")
+    width = max(len(words) for words, _ in lines)
+    for words, what in lines:
+        print(f"  {words:{width}}  # {what}")
+
+
+def page_of(found: Mapping[str, Found], options: argparse.Namespace) -> report.Report:
+    """The tables again, with figures and explanations."""
+    page = report.Report("Six transports over four hops")
     page.text(
         "Each station hears its neighbours and must not send while they do, so that the segments of one "
-        "flow compete with each other and with their own ACKs. TCP NewReno does not know: it raises its "
-        "window until frames collide, and takes each collision for congestion. TCP-AP leaves a pause after "
-        "each segment, as long as the segment needs to be four hops away, and longer while round trips "
-        "vary. TPA keeps two or three segments in flight, and sends what was not acknowledged only after "
-        "the rest of its block of twelve; TPA* is acknowledged once for each window. TPA-AP paces TPA."
+        "flow compete with each other and with their own ACKs. NewReno and CUBIC raise their window until "
+        "segments are lost, and take each collision for congestion; BBR sends at the rate that it has "
+        "measured. TCP-AP leaves a pause after each segment, as long as the segment needs to be four hops "
+        "away. TPA keeps two segments in flight, and sends what was not acknowledged only after the rest of "
+        "its block of twelve. mesh, the transport of this project, sets its rate by delivery and delay."
     )
-    for layout, setting in LAYOUTS.items():
-        page.heading(setting.title)
-        for name in columns(layout):
-            if name != "fair":
-                page.figure(draw(found, layout, name), caption(name, options.seeds))
-        page.table(table(found, layout), "Mean and 95% interval")
+    for name, network in NETWORKS.items():
+        page.heading(network.title)
+        page.text(conclusion(found[name]))
+        for metric, one in METRICS.items():
+            note = f"{one.caption} Whiskers are 95% Student-t intervals of {options.seeds} runs."
+            page.figure(draw(found[name], metric), note)
+        page.table(table(found[name]), "Mean and 95% interval")
+        seconds = options.seconds * network.share
+        page.text(
+            f"{network.about} Nodes 200 m apart, routes that never change, segments of 1460 bytes. Seeds 1 "
+            f"to {options.seeds}; {seconds:g} s of simulated time each, of which the first "
+            f"{seconds / WARMUP:g} s do not count."
+        )
     page.heading("How to make this page again")
     page.command(f"python -m multihop.demo --seeds {options.seeds} --seconds {options.seconds:g}")
-    page.text(
-        f"Seeds 1 to {options.seeds}; {options.seconds:g} s of simulated time each, of which the first "
-        f"{options.seconds / 6:g} s do not count. 802.11 DCF by the rules of ns-2, 2 Mb/s data and 1 Mb/s "
-        "control frames, long preamble, RTS/CTS before every data frame, stations 200 m apart, routes that "
-        "never change, segments of 1460 bytes. TCP with the constants of ns-2.30 and an ACK for each "
-        "segment, TPA with those of its paper. Both flows of the cross begin at once."
-    )
     return page
 
 
-def caption(name: str, seeds: int) -> str:
-    """The caption of a figure."""
-    about = {
-        "goodput": "Application data delivered in order, all flows together",
-        "again": "Segments retransmitted, as a share of the segments delivered",
-        "instant": "Jain's index of windows of 2 s, averaged: 100% is alike, 50% is one flow alone",
-    }
-    return f"{about[name]}. Whiskers are 95% Student-t intervals of {seeds} runs."
-
-
-def draw(found: Found, layout: str, name: str) -> Figure:
+def draw(found: Found, metric: str) -> Figure:
     """A bar for each transport."""
-    figure, axes = report.new_figure("", METRICS[name].title)
+    figure, axes = report.new_figure("", METRICS[metric].title)
     for place, transport in enumerate(LABELS):
-        value = found[layout, transport, name]
+        value = found[transport, metric]
         report.bar(axes, place, value.mean, value.half, theme.style(transport))
     axes.set_xticks(range(len(LABELS)), LABELS.values())
     return figure
 
 
-def table(found: Found, layout: str) -> pl.DataFrame:
+def table(found: Found) -> pl.DataFrame:
     """One row for each transport."""
     data: dict[str, list[str]] = {"": list(LABELS.values())}
-    for name in columns(layout):
-        data[METRICS[name].title] = [str(found[layout, transport, name]) for transport in LABELS]
+    for metric, one in METRICS.items():
+        data[one.title] = [str(found[transport, metric]) for transport in LABELS]
     return pl.DataFrame(data)
 
 

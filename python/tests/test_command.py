@@ -14,6 +14,7 @@ from scenarios import CHAIN_TOML
 
 import multihop
 from multihop import _cli, demo
+from multihop.stats import Interval
 
 COMMAND = Path(sys.executable).with_name("multihop")
 
@@ -141,10 +142,32 @@ def test_the_demonstration(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     for label in demo.LABELS.values():
         assert printed.count(f"\n{label} ") == 2, printed
     html = page.read_text()
-    # Goodput and retransmissions over both layouts, fairness over 2 s where there are two flows.
-    assert html.count('role="img"') == 5
+    assert html.count('role="img"') == len(demo.NETWORKS) * len(demo.METRICS)
+    assert printed.count("deliver") >= len(demo.NETWORKS)
+    assert "Try next:" in printed
     assert "--seeds 2 --seconds 30" in html
     assert "src=" not in html
+
+
+def of_transports(goodput: dict[str, float], delay: dict[str, float]) -> demo.Found:
+    """Intervals of every transport; those that are not named have 100 kb/s and 100 ms."""
+    values = {"goodput": goodput, "delay": delay}
+    return {
+        (name, metric): Interval(values.get(metric, {}).get(name, 100.0), 1.0, 2, 0.95)
+        for name in demo.LABELS
+        for metric in demo.METRICS
+    }
+
+
+def test_the_conclusion_names_transports_whose_intervals_overlap() -> None:
+    found = of_transports({"mesh": 130.0, "tpa-2": 129.0}, {"tpa-2": 20.0})
+    assert demo.conclusion(found) == (
+        "TPA and mesh deliver most, 30% more than TCP NewReno. TPA has the least delay, 20% of TCP NewReno's."
+    )
+    found = of_transports({"newreno": 200.0}, {"mesh": 50.0})
+    assert demo.conclusion(found) == (
+        "TCP NewReno delivers most. mesh has the least delay, 50% of TCP NewReno's, and delivers 50% as much."
+    )
 
 
 def test_the_demonstration_wants_an_interval(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,6 +1,7 @@
 """The steps of the build."""
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ def test_a_folder_with_a_blank_is_refused_before_anything_is_built(
 
 @pytest.mark.parametrize("lock", build.LOCKS, ids=lambda lock: lock.stem)
 def test_the_lock_has_a_hashed_wheel_for_every_requirement(lock: Path) -> None:
-    wanted = build.requirements() if lock == build.LOCK else build.optional("docs")
+    wanted = build.to_lock()[build.LOCKS.index(lock)]
     locked = [Requirement(line.rstrip("\\")) for line in lock.read_text().splitlines() if line[:1].isalnum()]
     for requirement in map(Requirement, wanted):
         versions = [str(one.specifier).removeprefix("==") for one in locked if one.name == requirement.name]
@@ -34,12 +35,26 @@ def test_the_lock_has_a_hashed_wheel_for_every_requirement(lock: Path) -> None:
     assert all("--hash=sha256:" in entry for entry in entries)
 
 
-def test_both_locks_agree() -> None:
-    """Both are installed into one environment."""
-    first, second = (
-        {line.rstrip("\\ ") for line in lock.read_text().splitlines() if "==" in line and ";" not in line}
-        for lock in build.LOCKS
+@pytest.mark.parametrize("lock", build.LOCKS[1:], ids=lambda lock: lock.stem)
+def test_a_lock_has_the_versions_of_the_first_one(lock: Path) -> None:
+    """All are installed into one environment."""
+    first, other = (
+        {line.rstrip("\\ ") for line in one.read_text().splitlines() if "==" in line and ";" not in line}
+        for one in (build.LOCK, lock)
     )
-    names = {line.split("==")[0] for line in first} & {line.split("==")[0] for line in second}
+    names = {line.split("==")[0] for line in first} & {line.split("==")[0] for line in other}
     assert names
-    assert {line for line in first if line.split("==")[0] in names} <= second
+    assert {line for line in first if line.split("==")[0] in names} <= other
+
+
+def test_the_package_of_the_demo_is_its_sources_and_the_compiled_module(tmp_path: Path) -> None:
+    module = tmp_path / (
+        "libmultihop_core_py.dylib" if sys.platform == "darwin" else "libmultihop_core_py.so"
+    )
+    for content in (b"old", b"new"):
+        module.write_bytes(content)
+        package = build.demo_package(tmp_path) / "multihop"
+        assert (package / "_core.abi3.so").read_bytes() == content
+        sources = {path.name for path in (build.ROOT / "python/multihop").glob("*.py")}
+        assert {path.name for path in package.glob("*.py")} == sources
+        assert not (package / "bin").exists()

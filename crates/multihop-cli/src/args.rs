@@ -1,5 +1,6 @@
 //! The command line.
 
+#[cfg(not(feature = "network"))]
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -10,8 +11,8 @@ use clap_complete::Shell;
 use multihop_core::Duration;
 use multihop_sim::journal::Shard;
 
-use crate::net::args::{KeygenArgs, KeysArgs, PerfArgs, RecvArgs, RouteArgs, SendArgs, TunnelArgs};
-use crate::tcp::args::TcpArgs;
+#[cfg(feature = "network")]
+use crate::network::NetworkCommand;
 use crate::terminal::Verbosity;
 use crate::values::{from_one, from_zero, key_value, positive_seconds};
 
@@ -39,11 +40,9 @@ impl Args {
             let message = "--every needs --format netanim";
             return Err(Self::command().error(ErrorKind::ArgumentConflict, message));
         }
-        if let Command::Emulate(EmulateArgs { json: true, pcap: Some(pcap), .. }) = &self.command
-            && pcap.as_os_str() == "-"
-        {
-            let message = "--json and --pcap - both need standard output";
-            return Err(Self::command().error(ErrorKind::ArgumentConflict, message));
+        #[cfg(feature = "network")]
+        if let Command::Network(command) = &self.command {
+            command.check().map_err(|message| Self::command().error(ErrorKind::ArgumentConflict, message))?;
         }
         Ok(self)
     }
@@ -51,22 +50,13 @@ impl Args {
 
 /// The subcommands.
 #[derive(Subcommand)]
+#[cfg_attr(
+    feature = "network",
+    expect(clippy::large_enum_variant, reason = "there is one value, and it is moved once")
+)]
 pub(crate) enum Command {
     /// Run one scenario once.
     Run(RunArgs),
-    /// Run a scenario in real time, with real programs as its traffic (Linux).
-    ///
-    /// Each node and host is a network namespace. What a program sends there crosses the simulated network. The
-    /// programs of the scenario's `[[program]]` tables run, and the command after `--`, with whose end the emulation
-    /// ends. $ADDRESS_N is the address of node or host N.
-    Emulate(EmulateArgs),
-    /// Open a shell, or run a program, at a node of an emulation that runs (Linux).
-    Enter(EnterArgs),
-    /// Show running emulations to Wireshark as interfaces, by its extcap protocol (Linux).
-    ///
-    /// Wireshark finds it by an executable file in one of its folders for extcap (Help, About, Folders), with the lines
-    /// `#!/bin/sh` and `exec multihop extcap "$@"`.
-    Extcap(ExtcapArgs),
     /// Run every combination of a scenario's `[sweep]` table.
     Sweep(SweepArgs),
     /// Check scenario files, networks for multihop emulate, and configurations of multihop route; show each problem in its line.
@@ -90,25 +80,13 @@ pub(crate) enum Command {
     Compare(CompareArgs),
     /// Export the movement of a scenario's nodes for other simulators and viewers.
     Motion(MotionArgs),
-    /// Send files and folders: by a code of four words for another person, or to a host that runs multihop recv.
-    Send(SendArgs),
-    /// Receive files and folders from multihop send: by its code, or from everybody with the token or a key.
-    Recv(RecvArgs),
-    /// Measure the goodput to a host that runs multihop perf --listen.
-    Perf(PerfArgs),
-    /// Carry TCP, UDP or all IP to a gateway, by mesh or TPA.
-    Tunnel(TunnelArgs),
-    /// Use congestion controls for multi-hop networks in the kernel's TCP, by eBPF (Linux, as root).
-    Tcp(TcpArgs),
-    /// Find routes with neighbours over this host's interfaces, and tell them to its kernel (Linux).
-    ///
-    /// Routes have the protocol number 77 (`ip route show proto 77`) and are removed at the end. SIGHUP reads the
-    /// configuration again. It takes CAP_NET_ADMIN and CAP_NET_BIND_SERVICE, and gives up other rights.
-    Route(RouteArgs),
-    /// Make a key pair: write the private key to a file, print the public key.
-    Keygen(KeygenArgs),
-    /// List, add and remove the keys of known listeners and of callers that may connect.
-    Keys(KeysArgs),
+    #[cfg(feature = "network")]
+    #[command(flatten)]
+    Network(NetworkCommand),
+    /// A command that only builds with the feature `network` have, or none at all.
+    #[cfg(not(feature = "network"))]
+    #[command(external_subcommand)]
+    Unknown(Vec<OsString>),
     /// Print completions for a shell.
     Completions {
         /// The shell that reads them.
@@ -176,99 +154,6 @@ impl RunArgs {
     pub(crate) fn overrides(&self) -> Vec<(String, String)> {
         overrides(&self.set, self.seed)
     }
-}
-
-/// `multihop emulate`.
-#[derive(Parser)]
-pub(crate) struct EmulateArgs {
-    /// Scenario file or example; - is standard input. With a command, it needs no flows.
-    pub(crate) file: PathBuf,
-    /// Seed of the run, in place of the scenario's.
-    #[arg(long, value_name = "N", value_parser = from_zero, allow_negative_numbers = true)]
-    pub(crate) seed: Option<u64>,
-    /// Set a key of the scenario, for example topology.hops=8.
-    #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
-    pub(crate) set: Vec<(String, String)>,
-    /// Write result.json, the output of the scenario's programs (program-N.txt), and series.csv if the scenario
-    /// has a `[record]` table, into this folder.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) out: Option<PathBuf>,
-    /// Write packets.txt into the folder, one line for each packet event.
-    #[arg(long, requires = "out")]
-    pub(crate) trace: bool,
-    /// Write the frames of all nodes into this capture file (pcapng); - is standard output, for wireshark -k -i -.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) pcap: Option<PathBuf>,
-    /// Record the packets of the programs for multihop run --replay.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) record: Option<PathBuf>,
-    /// Serve a page that follows the emulation; it begins when the page is open.
-    #[arg(long)]
-    pub(crate) live: bool,
-    /// The node or host at which the command runs, by number or name.
-    #[arg(long, value_name = "NODE", default_value = "0")]
-    pub(crate) node: String,
-    /// Fail if more than 1% of the events or packets are later than this, in seconds.
-    #[arg(long, value_name = "S", value_parser = positive_seconds, allow_negative_numbers = true)]
-    pub(crate) late_limit: Option<Duration>,
-    /// Wait for the last moments before each event without sleeping: less late, but it takes a whole processor.
-    #[arg(long)]
-    pub(crate) busy_wait: bool,
-    /// Print the result as one JSON document, and everything else on standard error.
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// A program and its arguments.
-    #[arg(last = true, value_name = "COMMAND")]
-    pub(crate) command: Vec<OsString>,
-}
-
-impl EmulateArgs {
-    /// The keys that override those of the file.
-    pub(crate) fn overrides(&self) -> Vec<(String, String)> {
-        overrides(&self.set, self.seed)
-    }
-}
-
-/// `multihop enter`.
-#[derive(Parser)]
-pub(crate) struct EnterArgs {
-    /// Number or name of the node or host.
-    pub(crate) node: String,
-    /// Process number of the emulation, if several run.
-    #[arg(long)]
-    pub(crate) pid: Option<u32>,
-    /// A program and its arguments, in place of a shell.
-    #[arg(last = true, value_name = "COMMAND")]
-    pub(crate) command: Vec<OsString>,
-}
-
-/// `multihop extcap`, with the arguments that Wireshark gives.
-#[derive(Parser)]
-pub(crate) struct ExtcapArgs {
-    /// List the interfaces: emulations that run.
-    #[arg(long)]
-    pub(crate) extcap_interfaces: bool,
-    /// List the link types of an interface.
-    #[arg(long)]
-    pub(crate) extcap_dlts: bool,
-    /// List what can be configured: nothing.
-    #[arg(long)]
-    pub(crate) extcap_config: bool,
-    /// The interface.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) extcap_interface: Option<String>,
-    /// Write frames to the pipe until it is closed.
-    #[arg(long)]
-    pub(crate) capture: bool,
-    /// The pipe.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) fifo: Option<PathBuf>,
-    /// Not used.
-    #[arg(long, value_name = "FILTER", allow_hyphen_values = true)]
-    pub(crate) extcap_capture_filter: Option<String>,
-    /// Not used.
-    #[arg(long, value_name = "VERSION")]
-    pub(crate) extcap_version: Option<String>,
 }
 
 /// `multihop sweep`.
@@ -389,7 +274,7 @@ impl MotionArgs {
     }
 }
 
-fn overrides(set: &[(String, String)], seed: Option<u64>) -> Vec<(String, String)> {
+pub(crate) fn overrides(set: &[(String, String)], seed: Option<u64>) -> Vec<(String, String)> {
     let seed = seed.map(|seed| ("seed".to_owned(), seed.to_string()));
     set.iter().cloned().chain(seed).collect()
 }

@@ -4,9 +4,11 @@ use std::path::Path;
 
 use multihop_scenario::{Contents, Extensions, Scenario, Source};
 
+#[cfg(not(feature = "network"))]
+use crate::ONLY_SIMULATES;
 use crate::args::CheckArgs;
 use crate::terminal::{Verbosity, note};
-use crate::{CommandError, diagnostics, input, net, output};
+use crate::{CommandError, diagnostics, input, output};
 
 /// Checks scenarios with every combination of their sweeps, networks of emulations, and configurations of routing daemons.
 pub(crate) fn check(
@@ -40,7 +42,12 @@ pub(crate) fn check(
 fn check_one(file: &Path, extensions: &Extensions) -> Result<String, CommandError> {
     let source = input::source(file)?;
     match source.contents() {
-        Contents::Router => net::check_route(&source),
+        #[cfg(feature = "network")]
+        Contents::Router => crate::net::check_route(&source),
+        #[cfg(not(feature = "network"))]
+        Contents::Router => {
+            Err(CommandError::Usage(format!("no configuration of multihop route {ONLY_SIMULATES}")))
+        }
         Contents::Network => {
             let network = Scenario::load_network(&source, &[], extensions)?;
             Ok(format!("{}; traffic comes from multihop emulate FILE -- COMMAND", contents(&network)))

@@ -13,8 +13,8 @@ use multihop_scenario::{Extensions, Request, Scenario};
 use multihop_sim::Outputs;
 use multihop_sim::live::{Recording, identity};
 
-use crate::args::{EmulateArgs, EnterArgs};
 use crate::live::{self, LivePage, Scratch};
+use crate::network::{EmulateArgs, EnterArgs};
 use crate::output::NewFile;
 use crate::page::Shown;
 use crate::terminal::{self, Verbosity};

@@ -2,7 +2,7 @@
 
 use multihop_emulate::{EmulateError, emulations, read_frames};
 
-use crate::args::ExtcapArgs;
+use crate::network::ExtcapArgs;
 use crate::{CommandError, output};
 
 /// Answers one call of Wireshark.

@@ -2,22 +2,28 @@
 //!
 //! It is a library so that programs with protocols of their own can provide the same command, and for the page of a run in
 //! the Python package.
+//!
+//! The feature `network`, a default one, adds the commands that send packets over real networks or run real programs.
+//! Without it the command simulates only, and is built in a third of the time.
 
 mod args;
 mod bars;
 mod check;
 mod compare;
 mod diagnostics;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "network", target_os = "linux"))]
 mod emulate;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "network", target_os = "linux"))]
 mod extcap;
 mod http;
 mod input;
 mod interrupt;
 mod live;
 mod motion;
+#[cfg(feature = "network")]
 mod net;
+#[cfg(feature = "network")]
+mod network;
 mod output;
 mod page;
 mod progress;
@@ -26,6 +32,7 @@ mod shell;
 mod start;
 mod sweep;
 mod table;
+#[cfg(feature = "network")]
 mod tcp;
 mod terminal;
 mod values;
@@ -122,8 +129,10 @@ enum CommandError {
     /// The arguments are wrong in a way that clap cannot check: exit code 2.
     Usage(String),
     /// Another program of this kind has what this one needs: exit code 4.
+    #[cfg_attr(not(feature = "network"), expect(dead_code, reason = "only commands of the network need it"))]
     Taken(String),
     /// Everything was sent except for this many entries: exit code 3.
+    #[cfg_attr(not(feature = "network"), expect(dead_code, reason = "only commands of the network need it"))]
     LeftOut(usize),
     /// A signal with this number arrived; what is kept of the work, with punctuation before it.
     Interrupted { signal: i32, kept: String },
@@ -134,32 +143,17 @@ enum CommandError {
 fn command(command: Command, verbosity: Verbosity, extensions: &Extensions) -> Result<(), CommandError> {
     match command {
         Command::Run(args) => run::run(&args, verbosity, extensions),
-        #[cfg(target_os = "linux")]
-        Command::Emulate(args) => emulate::emulate(&args, verbosity, extensions),
-        #[cfg(target_os = "linux")]
-        Command::Enter(args) => emulate::enter(&args),
-        #[cfg(target_os = "linux")]
-        Command::Extcap(args) => extcap::extcap(&args),
-        #[cfg(not(target_os = "linux"))]
-        Command::Emulate(_) | Command::Enter(_) | Command::Extcap(_) => {
-            Err(anyhow::anyhow!("emulations need Linux").into())
-        }
         Command::Sweep(args) => sweep::sweep(&args, verbosity, extensions),
         Command::Check(args) => check::check(&args, verbosity, extensions),
         Command::View(args) => view::view(&args, verbosity, extensions),
         Command::Compare(args) => compare::compare(&args, verbosity, extensions),
         Command::Motion(args) => motion::motion(&args, verbosity, extensions),
-        Command::Send(args) => net::send(&args, verbosity, extensions),
-        Command::Recv(args) => net::recv(&args, verbosity, extensions),
-        Command::Perf(args) => net::perf(&args, verbosity, extensions),
-        Command::Tunnel(args) => net::tunnel(&args, verbosity, extensions),
-        Command::Tcp(args) => tcp::tcp(&args),
-        #[cfg(target_os = "linux")]
-        Command::Route(args) => net::route(&args, verbosity),
-        #[cfg(not(target_os = "linux"))]
-        Command::Route(_) => Err(anyhow::anyhow!("the routing daemon needs Linux").into()),
-        Command::Keygen(args) => net::keygen(&args),
-        Command::Keys(args) => net::keys(&args),
+        #[cfg(feature = "network")]
+        Command::Network(command) => network::perform(command, verbosity, extensions),
+        #[cfg(not(feature = "network"))]
+        Command::Unknown(words) => {
+            Err(CommandError::Usage(format!("no command {:?} {ONLY_SIMULATES}", words[0])))
+        }
         Command::Papers { .. } => Err(anyhow::anyhow!("papers {IN_PYTHON}").into()),
         Command::Schema => Ok(output::json(&multihop_scenario::schema_with(extensions), true)?),
         Command::Example { name } => start::example(name.as_deref()),
@@ -171,6 +165,10 @@ fn command(command: Command, verbosity: Verbosity, extensions: &Extensions) -> R
 
 /// The end of messages about commands that need the Python package.
 const IN_PYTHON: &str = "needs the Python package, which provides the same command: pip install multihop";
+
+/// The end of messages about commands that need the feature `network`.
+#[cfg(not(feature = "network"))]
+pub(crate) const ONLY_SIMULATES: &str = "in this build, which only simulates (run, sweep, check, compare, ...): make build compiles all of multihop";
 
 impl From<Problems> for CommandError {
     fn from(problems: Problems) -> Self {

@@ -15,7 +15,6 @@ use std::time::Duration as WallTime;
 
 use anyhow::Context;
 use multihop_core::{Duration, Instant};
-use multihop_net::Token;
 use multihop_sandbox::{Needs, Sandbox};
 use multihop_scenario::{Request, Scenario};
 use multihop_sim::live::{Recording, identity};
@@ -55,7 +54,7 @@ impl LivePage {
         let page = page::filled(&json!({ "runs": [{ "request": request }], "live": true }))?;
         // The page of a file connects to nothing; this one reads the recording.
         let page = page.replacen("worker-src blob:", "worker-src blob:; connect-src 'self'", 1);
-        let token = Token::generate().context("cannot make a token")?.to_string();
+        let token = secret().context("cannot make a token")?;
         let clients = Arc::new(Clients::new(Limits::default()));
         let (is_over, readers) = Default::default();
         let shared = Shared { page, recording, address, token, is_over, clients, readers };
@@ -149,15 +148,22 @@ const STEP: WallTime = WallTime::from_millis(50);
 /// How many of them a page has to read the end of the recording.
 const LAST_STEPS: usize = 100;
 
+/// 128 random bits in hexadecimal digits, which nobody guesses.
+fn secret() -> Result<String, getrandom::Error> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes)?;
+    Ok(format!("{:032x}", u128::from_ne_bytes(bytes)))
+}
+
 /// A file for a recording that nobody keeps; deleted when it is dropped.
 pub(crate) struct Scratch(PathBuf);
 
 impl Scratch {
     /// A new file in the folder for temporary files.
     pub(crate) fn new() -> anyhow::Result<(Self, Box<dyn Write + Send>)> {
-        let path = std::env::temp_dir().join(format!("multihop-{}.rec", Token::generate()?));
+        let path = std::env::temp_dir().join(format!("multihop-{}.rec", secret()?));
         let cannot = || format!("cannot create {}", path.display());
-        let file = multihop_net::own::create(&path, 0o600).with_context(cannot)?;
+        let file = multihop_disk::own::create(&path, 0o600).with_context(cannot)?;
         Ok((Self(path), Box::new(BufWriter::new(file))))
     }
 

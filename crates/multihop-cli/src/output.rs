@@ -6,7 +6,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use anyhow::Context;
-use multihop_net::durable;
+use multihop_disk::durable;
 
 /// Prints one line on standard output.
 pub(crate) fn line(text: Arguments<'_>) -> anyhow::Result<()> {
@@ -60,6 +60,7 @@ pub(crate) fn file(path: &Path) -> anyhow::Result<(BufWriter<File>, NewFile)> {
 
 impl NewFile {
     /// Where it is until then.
+    #[cfg_attr(not(feature = "network"), expect(dead_code, reason = "only commands of the network need it"))]
     pub(crate) fn place(&self) -> &Path {
         self.0.place()
     }

@@ -86,7 +86,7 @@ pub(crate) fn compared(heading: &[String], rows: &[Vec<String>], width: Option<u
     format!("{table}\n{hidden}")
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "network", target_os = "linux"))]
 /// Rows of words. The columns at the right are the first to be hidden for want of width.
 pub(crate) fn of_words(heading: &[String], rows: &[Vec<String>], width: Option<usize>) -> String {
     let mut table = Table::new();

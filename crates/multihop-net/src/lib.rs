@@ -23,13 +23,11 @@ mod transport;
 #[cfg(unix)]
 pub mod bridge;
 pub mod code;
-pub mod durable;
 pub mod files;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 pub mod hub;
 pub mod keys;
-pub mod own;
 pub mod perf;
 pub mod text;
 pub mod tunnel;

@@ -1,7 +1,7 @@
 //! The extension module `multihop._core`: conversions only.
 
 mod interrupt;
-#[cfg(unix)]
+#[cfg(all(unix, feature = "network"))]
 mod net;
 mod runs;
 mod statistics;
@@ -34,7 +34,7 @@ mod _core {
 
     #[pymodule_export]
     use super::interrupt::Flag;
-    #[cfg(unix)]
+    #[cfg(all(unix, feature = "network"))]
     #[pymodule_export]
     use super::net::{Connection, Listener, Opening, tpa_connect, tpa_listen, tpa_token};
     #[pymodule_export]

@@ -158,7 +158,7 @@ fn options(args: &RecvArgs) -> Options {
 
 /// Creates the folder but not its parents, so that a mistyped path makes no tree.
 fn make(folder: &Path) -> io::Result<()> {
-    match multihop_net::durable::create_folder(folder) {
+    match multihop_disk::durable::create_folder(folder) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             Err(io::Error::other("the name exists and is not a folder"))
         }

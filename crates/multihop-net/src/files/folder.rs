@@ -17,7 +17,7 @@ use nix::sys::time::TimeSpec;
 use nix::unistd::{UnlinkatFlags, symlinkat, unlinkat};
 
 use super::message::Modified;
-use crate::own::{self, Identity};
+use multihop_disk::own::{self, Identity};
 
 /// An open folder, which remains the same when its path is renamed or replaced.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use super::identity::{in_file, invalid};
-use crate::durable;
+use multihop_disk::durable;
 
 /// The entries of a file; `parse` gets the number of the line, from 1. A missing file counts as empty.
 pub(super) fn load<T>(path: &Path, parse: fn(usize, &str) -> Result<T, String>) -> io::Result<Vec<T>> {

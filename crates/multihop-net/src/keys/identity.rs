@@ -6,10 +6,11 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::str::FromStr;
 
+use multihop_disk::durable;
 use zeroize::Zeroizing;
 
 use super::text::{self, TextError};
-use crate::{durable, primitives};
+use crate::primitives;
 
 /// The key pair of this host. `Debug` shows only the public key.
 #[derive(Clone)]

@@ -69,7 +69,7 @@ impl Drop for NewFile {
 }
 
 /// Writes a new file that only its owner can read. An existing file is the error [`ErrorKind::AlreadyExists`].
-pub(crate) fn write_new_private(path: &Path, contents: &[u8]) -> io::Result<()> {
+pub fn write_new_private(path: &Path, contents: &[u8]) -> io::Result<()> {
     if path.symlink_metadata().is_ok() {
         return Err(ErrorKind::AlreadyExists.into());
     }
@@ -80,7 +80,7 @@ pub(crate) fn write_new_private(path: &Path, contents: &[u8]) -> io::Result<()> 
 
 /// Replaces the text of a file, which only its owner can read, by what `change` makes of it; a missing file has no text.
 /// Changes by several processes happen one after another.
-pub(crate) fn edit_private(path: &Path, change: impl FnOnce(&str) -> String) -> io::Result<()> {
+pub fn edit_private(path: &Path, change: impl FnOnce(&str) -> String) -> io::Result<()> {
     // Without locks, as on some network file systems, the last of two simultaneous changes remains.
     let folder = File::open(parent(path)).ok();
     let _ = folder.as_ref().map(File::lock);

@@ -27,7 +27,7 @@ pub fn create(path: &Path, mode: u32) -> io::Result<File> {
 }
 
 /// Who owns a file, and whether it has other names.
-pub(crate) struct Identity {
+pub struct Identity {
     is_regular: bool,
     owner: u32,
     names: u64,
@@ -48,7 +48,7 @@ impl From<&FileStat> for Identity {
 }
 
 /// Refuses everything but a regular file of this user with one name.
-pub(crate) fn check(name: &OsStr, found: Identity) -> io::Result<()> {
+pub fn check(name: &OsStr, found: Identity) -> io::Result<()> {
     if !found.is_regular || found.names > 1 {
         Err(not_regular(name))
     } else if found.owner != geteuid().as_raw() {
@@ -59,7 +59,7 @@ pub(crate) fn check(name: &OsStr, found: Identity) -> io::Result<()> {
 }
 
 /// The error for a link, a pipe, a device, a folder, or a file with several names.
-pub(crate) fn not_regular(name: &OsStr) -> io::Error {
+pub fn not_regular(name: &OsStr) -> io::Error {
     io::Error::other(format!("{} exists and is not a regular file with one name", name.display()))
 }
 
