@@ -175,12 +175,13 @@ def conclusion(found: Found) -> str:
     leading = [name for name in LABELS if found[name, "goodput"].high >= found[best, "goodput"].low]
     *others, last = (LABELS[name] for name in leading)
     most = f"{', '.join(others)} and {last} deliver most" if others else f"{last} delivers most"
+    if YARDSTICK not in leading:
+        most += f", {ratio(found, best, 'goodput', 1)} more than {LABELS[YARDSTICK]}"
     quickest = min(LABELS, key=lambda name: found[name, "delay"].mean)
-    of_delay, of_goodput = (ratio(found, quickest, metric) for metric in ("delay", "goodput"))
-    least = f"{LABELS[quickest]} has the least delay, {of_delay} of {LABELS[YARDSTICK]}'s"
-    if YARDSTICK in leading:
-        return f"{most}. {least}, and delivers {of_goodput} as much."
-    return f"{most}, {ratio(found, best, 'goodput', 1)} more than {LABELS[YARDSTICK]}. {least}."
+    least = (
+        f"{LABELS[quickest]} has the least delay, {ratio(found, quickest, 'delay')} of {LABELS[YARDSTICK]}'s"
+    )
+    return f"{most}. {least}, and delivers {ratio(found, quickest, 'goodput')} as much."
 
 
 def ratio(found: Found, name: str, metric: str, less: int = 0) -> str:
@@ -190,7 +191,7 @@ def ratio(found: Found, name: str, metric: str, less: int = 0) -> str:
 
 def print_table(found: Found, network: Network) -> None:
     """Show one network on the terminal."""
-    print(f"\n{network.title}\n")
+    print(f"{network.title}\n")
     tables.sentence(conclusion(found))
     print()
     tables.show(table(found), numbers=True, elsewhere="; the page has them")
@@ -205,7 +206,7 @@ def print_next(command: str) -> None:
         last = ("multihop view cross", "a page on which two flows cross, frame by frame")
     name = command or "multihop"
     lines = [
-        (f"{name} run chain-4 --set flow.*.transport=mesh", "one run, its flows and totals"),
+        (f"{name} run chain-4 --set 'flow.*.transport=mesh'", "one run, its flows and totals"),
         (f"{name} sweep chain-sweep", "more hops and transports, with intervals"),
         last,
     ]

@@ -162,7 +162,8 @@ def of_transports(goodput: dict[str, float], delay: dict[str, float]) -> demo.Fo
 def test_the_conclusion_names_transports_whose_intervals_overlap() -> None:
     found = of_transports({"mesh": 130.0, "tpa-2": 129.0}, {"tpa-2": 20.0})
     assert demo.conclusion(found) == (
-        "TPA and mesh deliver most, 30% more than TCP NewReno. TPA has the least delay, 20% of TCP NewReno's."
+        "TPA and mesh deliver most, 30% more than TCP NewReno. "
+        "TPA has the least delay, 20% of TCP NewReno's, and delivers 129% as much."
     )
     found = of_transports({"newreno": 200.0}, {"mesh": 50.0})
     assert demo.conclusion(found) == (
