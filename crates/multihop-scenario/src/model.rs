@@ -316,6 +316,12 @@ pub enum App {
         /// Payload bytes of each datagram.
         size: u32,
     },
+    /// Speech, over UDP.
+    Voice(VoiceParams),
+    /// One web page after another.
+    Web(WebParams),
+    /// A video, fetched in segments.
+    Video(VideoParams),
     /// The data that another flow delivers to this one's sender.
     Relay {
         /// The other one.
@@ -325,7 +331,55 @@ pub enum App {
     },
 }
 
+/// A talker and a listener.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VoiceParams {
+    /// How speech is encoded.
+    pub codec: Codec,
+    /// Speech in each packet.
+    pub packet: Duration,
+    /// From the departure of a packet to the instant at which its speech is played.
+    pub playout_delay: Duration,
+    /// Mean lengths of talk spurts and of the pauses between them; `None`: speech without pauses.
+    pub spurts: Option<(Duration, Duration)>,
+}
+
+/// A speech codec.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Codec {
+    /// ITU-T G.711, 64 kb/s.
+    #[default]
+    G711,
+    /// ITU-T G.729 with annex A, 8 kb/s.
+    G729,
+}
+
+/// A user who reads web pages.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WebParams {
+    /// Mean time from a complete page to the next one.
+    pub reading: Duration,
+}
+
+/// A video and its player.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VideoParams {
+    /// Bits per second of video.
+    pub rate: BitRate,
+    /// Length of a segment.
+    pub segment: Duration,
+    /// Video in the buffer with which playing begins, and goes on after a stall.
+    pub startup: Duration,
+    /// Longest video in the buffer.
+    pub buffer: Duration,
+}
+
 impl App {
+    /// Whether it sends datagrams, which need UDP.
+    pub const fn sends_datagrams(&self) -> bool {
+        matches!(self, Self::Cbr { .. } | Self::Paced { .. } | Self::Voice(_))
+    }
+
     /// The name in scenario files and results.
     pub const fn name(&self) -> &'static str {
         match self {
@@ -334,6 +388,9 @@ impl App {
             Self::Pareto { .. } => "pareto",
             Self::Cbr { .. } => "cbr",
             Self::Paced { .. } => "paced",
+            Self::Voice(_) => "voice",
+            Self::Web(_) => "web",
+            Self::Video(_) => "video",
             Self::Relay { .. } => "relay",
         }
     }

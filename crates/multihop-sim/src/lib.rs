@@ -20,6 +20,7 @@ mod run;
 mod stats;
 pub mod sweep;
 mod trace;
+mod traffic;
 mod view;
 #[cfg(feature = "view")]
 pub mod viewed;

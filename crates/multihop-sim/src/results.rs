@@ -98,6 +98,64 @@ pub struct FlowResult {
     /// Causes of losses, and how they were identified. Only present for ADTCP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub identification: Option<Identification>,
+    /// What the user of the application notices. Only present for `voice`, `web` and `video`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub application: Option<ApplicationResult>,
+}
+
+/// What the user of an application notices.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum ApplicationResult {
+    /// Of `voice`.
+    Voice(VoiceResult),
+    /// Of `web`.
+    Web(WebResult),
+    /// Of `video`.
+    Video(VideoResult),
+}
+
+/// The quality of speech, by the E-model.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct VoiceResult {
+    /// Mean opinion score, from 1 to 4.5; `null` if no packet was sent.
+    pub mos: Option<f64>,
+    /// The rating factor behind it; `null` if no packet was sent.
+    pub r_factor: Option<f64>,
+    /// From the talker's mouth to the listener's ear, ms: packet, look-ahead of the codec, and playout delay.
+    pub mouth_to_ear_ms: f64,
+    /// Packets sent. Those that may still arrive in time at the end do not count.
+    pub packets: u64,
+    /// Of these, packets that arrived after their playout.
+    pub late: u64,
+    /// Fraction of the packets that were late or did not arrive; `null` if none was sent.
+    pub lost: Option<f64>,
+}
+
+/// Web pages.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct WebResult {
+    /// Complete pages.
+    pub pages: u64,
+    /// Pages that were loading at the end.
+    pub unfinished_pages: u64,
+    /// Time to load a page, ms; `null` if none was complete.
+    pub page_load_ms: Option<Summary>,
+}
+
+/// A video.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct VideoResult {
+    /// From the first request to the first picture, s; `null` if no picture was shown.
+    pub startup_seconds: Option<f64>,
+    /// How often the buffer was empty.
+    pub stalls: u64,
+    /// Total time for which the picture stood, s; without the start.
+    pub stalled_seconds: f64,
+    /// Time for which the video was played, s.
+    pub played_seconds: f64,
+    /// Segments that arrived.
+    pub segments: u64,
 }
 
 /// How ADTCP classified the losses of a flow.

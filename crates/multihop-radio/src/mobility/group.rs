@@ -32,7 +32,7 @@ impl GroupParams {
     /// The movement of the reference point of the group whose first node is `group`, from that corner.
     fn reference(&self, seed: u64, group: NodeId) -> RandomWaypoint {
         let inner = RandomWaypointParams { area: self.inner_area(), ..self.reference };
-        RandomWaypoint::drawn(inner, Rng::stream(seed, "mobility-group", u64::from(group.0)))
+        RandomWaypoint::drawn(inner, Rng::stream(seed, "mobility/group", u64::from(group.0)))
     }
 }
 

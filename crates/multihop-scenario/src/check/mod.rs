@@ -334,7 +334,7 @@ fn transport_of(
     faults: &mut Faults<'_>,
 ) -> Option<Transport> {
     let path = format!("{path}.transport");
-    let datagrams = matches!(app, App::Cbr { .. } | App::Paced { .. });
+    let datagrams = app.sends_datagrams();
     let Some(transport) = transport else {
         if datagrams {
             return Some(Transport { name: "udp".to_owned(), protocol: Protocol::Udp });

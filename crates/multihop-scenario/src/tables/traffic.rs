@@ -8,7 +8,7 @@ use multihop_core::{BitRate, Duration, FlowId};
 use multihop_radio::frame::Category;
 
 use super::{KILOBITS_PER_SECOND, NodeRef, SECONDS, TIME_SPAN, bit_rate};
-use crate::model::{App, Transport};
+use crate::model::{App, Codec, Transport, VideoParams, VoiceParams, WebParams};
 use crate::read::settings::Keyed;
 use crate::read::{Both, table};
 
@@ -52,8 +52,8 @@ impl Settings for Ends {
 table! {
     /// How the data of a flow travels.
     FlowTransport {
-        /// How the data travels: a short name, or a table of parameters. Only cbr and paced have a
-        /// default, which is udp.
+        /// How the data travels: a short name, or a table of parameters. Only cbr, paced and
+        /// voice have a default, which is udp.
         transport: Option<Transport>,
     }
 }
@@ -74,6 +74,9 @@ impl Settings for App {
             ("pareto", "Files of Pareto size with exponential pauses between them."),
             ("cbr", "Datagrams at a constant rate."),
             ("paced", "Datagrams at the best constant rate, which the run searches for."),
+            ("voice", "Speech between two people, in datagrams."),
+            ("web", "Web pages, one after another, with time to read each."),
+            ("video", "A video that is fetched in segments and played from a buffer."),
             ("relay", "The data that another flow delivers to this flow's sender."),
         ];
         keys.kinds("app", Some(0), &kinds, &mut |kind, keys| {
@@ -83,6 +86,9 @@ impl Settings for App {
                 2 => pareto(keys),
                 3 => cbr(keys),
                 4 => Self::Paced { size: datagram(1460, keys) },
+                5 => voice(keys),
+                6 => web(keys),
+                7 => video(keys),
                 _ => relay(keys),
             }
         });
@@ -115,6 +121,55 @@ fn datagram(usual: u32, keys: &mut dyn Visitor) -> u32 {
     let mut size = usual;
     keys.about("Payload bytes of each datagram.").whole("size", &mut size, 1..=2200);
     size
+}
+
+fn voice(keys: &mut dyn Visitor) -> App {
+    let (mut codec, mut with_pauses) = (Codec::G711, true);
+    let (mut packet, mut playout_delay) = (Duration::from_millis(20), Duration::from_millis(60));
+    let about = "Codec: G.711 with 64 kb/s, or G.729 with 8 kb/s.";
+    keys.about(about).word("codec", &mut codec, &[("g711", Codec::G711), ("g729", Codec::G729)]);
+    keys.about("Speech in each packet, s.").seconds("packet", &mut packet, 0.01..=0.2);
+    let about = "From the departure of a packet to the instant at which its speech is played, s. Packets that arrive later are \
+                 lost.";
+    keys.about(about).seconds("playout_delay", &mut playout_delay, 0.001..=10.0);
+    let about = "When the talker speaks: talk spurts and pauses of exponential length with the means of ITU-T P.59, 1.004 s and \
+                 1.587 s, or all the time.";
+    keys.about(about).word("speech", &mut with_pauses, &[("spurts", true), ("continuous", false)]);
+    let spurts = with_pauses.then_some((Duration::from_millis(1004), Duration::from_millis(1587)));
+    App::Voice(VoiceParams { codec, packet, playout_delay, spurts })
+}
+
+fn web(keys: &mut dyn Visitor) -> App {
+    let mut reading = Duration::from_secs(30);
+    let about = "Mean time from a complete page to the next one, s; times are exponential.";
+    keys.about(about).seconds("reading", &mut reading, TIME_SPAN);
+    App::Web(WebParams { reading })
+}
+
+fn video(keys: &mut dyn Visitor) -> App {
+    let (mut rate_kbps, [mut segment, mut startup, mut buffer]) = (1.0, [2, 4, 30].map(Duration::from_secs));
+    keys.about("Bit rate of the video, kb/s.").required().number(
+        "rate_kbps",
+        &mut rate_kbps,
+        KILOBITS_PER_SECOND,
+    );
+    keys.about("Length of a segment, s.").seconds("segment", &mut segment, 0.1..=60.0);
+    let about = "Video in the buffer with which playing begins, and goes on after a stall, s.";
+    keys.about(about).seconds("startup", &mut startup, 0.0..=600.0);
+    let about = "Longest video in the buffer, s. No segment is fetched that does not fit.";
+    keys.about(about).seconds("buffer_time", &mut buffer, 0.1..=3600.0);
+    let whole = segment * buffer.whole(segment);
+    if whole == Duration::ZERO {
+        let message =
+            format!("found {}, allowed: at least segment, {}", buffer.as_secs_f64(), segment.as_secs_f64());
+        keys.refuse("buffer_time", message);
+    } else if startup > whole {
+        let (found, most) = (startup.as_secs_f64(), whole.as_secs_f64());
+        let message =
+            format!("found {found}, allowed: at most {most}, the whole segments that fit into the buffer");
+        keys.refuse("startup", message);
+    }
+    App::Video(VideoParams { rate: bit_rate(rate_kbps), segment, startup, buffer })
 }
 
 fn relay(keys: &mut dyn Visitor) -> App {

@@ -616,3 +616,43 @@ fn a_grid_without_nodes_or_with_too_many() {
         "x.toml:5:1: topology.rows: is not a key here, allowed with kind = \"grid\""
     );
 }
+
+#[test]
+fn applications_with_wrong_values() {
+    let flow = |keys: &str| refused(&SMALLEST.replace("transport = \"newreno\"", keys));
+    assert_eq!(
+        flow("app = \"voice\"\ncodec = \"opus\""),
+        "x.toml:7:9: flow.0.codec: found \"opus\", allowed: \"g711\", \"g729\""
+    );
+    assert_eq!(
+        flow("app = \"voice\"\npacket = 1"),
+        "x.toml:7:10: flow.0.packet: found 1, allowed: a number from 0.01 to 0.2"
+    );
+    assert_eq!(
+        flow("app = \"voice\"\nplayout_delay = 0"),
+        "x.toml:7:17: flow.0.playout_delay: found 0, allowed: a number from 0.001 to 10.0"
+    );
+    assert_eq!(
+        flow("app = \"voice\"\nspeech = \"always\""),
+        "x.toml:7:10: flow.0.speech: found \"always\", allowed: \"spurts\", \"continuous\""
+    );
+    assert_eq!(
+        flow("app = \"voice\"\ntransport = \"newreno\""),
+        "x.toml:7:13: flow.0.transport: found \"newreno\" under app \"voice\", allowed: \"udp\""
+    );
+    assert_eq!(
+        flow("app = \"web\"\nreading = 0\ntransport = \"newreno\""),
+        "x.toml:7:11: flow.0.reading: found 0, allowed: a number from 0.000001 to 1e9"
+    );
+    assert_eq!(flow("app = \"web\""), "x.toml:5:1: flow.0.transport: is missing, such as \"newreno\"");
+    let video = |keys: &str| flow(&format!("app = \"video\"\ntransport = \"newreno\"\n{keys}"));
+    assert_eq!(video(""), "x.toml:5:1: flow.0.rate_kbps: is missing");
+    assert_eq!(
+        video("rate_kbps = 100\nsegment = 4\nbuffer_time = 3"),
+        "x.toml:10:15: flow.0.buffer_time: found 3, allowed: at least segment, 4"
+    );
+    assert_eq!(
+        video("rate_kbps = 100\nsegment = 4\nbuffer_time = 11\nstartup = 10"),
+        "x.toml:11:11: flow.0.startup: found 10, allowed: at most 8, the whole segments that fit into the buffer"
+    );
+}

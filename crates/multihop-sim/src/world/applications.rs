@@ -6,7 +6,7 @@ use multihop_transport::connection::Data;
 use super::action::Action;
 use super::agenda::Owner;
 use super::context::Context;
-use super::ends::Ends;
+use super::ends::{Ends, FlowState};
 use super::ids::EndId;
 use super::ip::Ip;
 use super::relay::Relay;
@@ -33,6 +33,9 @@ impl Ends {
         state.stats.activate(now);
         state.running = true;
         state.next = None;
+        if state.application.is_some() {
+            return self.step_interactive(context, ip, id, first);
+        }
         let amount = match app {
             App::Ftp => None,
             App::File { bytes } => Some(bytes),
@@ -49,12 +52,44 @@ impl Ends {
                 return;
             }
             App::Paced { .. } => unreachable!("the search runs constant rates"),
+            App::Voice(_) | App::Web(_) | App::Video(_) => unreachable!("applications of their own"),
         };
         state.unacked = amount.unwrap_or(u64::MAX);
         if first {
             self.ends[EndId::sender(id).index()].connect();
         }
         self.send(context, ip, id, amount.map_or(Data::Endless, Data::Virtual));
+    }
+
+    /// Handles the next step of an application that reacts to what its receiver gets.
+    fn step_interactive(&mut self, context: &mut Context<'_>, ip: &mut Ip, id: FlowId, first: bool) {
+        let FlowState { application: Some(application), rng, next, unacked, .. } =
+            &mut self.flows[id.index()]
+        else {
+            return;
+        };
+        let step = application.step(context.now, rng);
+        // Such an application ends only at its `stop`.
+        (*next, *unacked) = (step.next, u64::MAX);
+        if first {
+            self.ends[EndId::sender(id).index()].connect();
+        }
+        if step.bytes > 0 {
+            self.send(context, ip, id, Data::Virtual(step.bytes));
+        }
+    }
+
+    /// Hands data that has arrived in order to the receiver's application.
+    pub(super) fn received(&mut self, context: &mut Context<'_>, id: FlowId, bytes: u64) {
+        let FlowState { application: Some(application), rng, next, running: true, .. } =
+            &mut self.flows[id.index()]
+        else {
+            return;
+        };
+        if let Some(due) = application.delivered(context.now, bytes, rng) {
+            *next = Some(due);
+            self.arm_application(context, id);
+        }
     }
 
     /// Hands the application's data to its connection; the application ends if the connection accepts no more.

@@ -17,6 +17,7 @@ use super::relay::Relay;
 use crate::engine::Rank;
 use crate::oracle::Oracle;
 use crate::packet::{Body, INITIAL_TTL, Trigger, port_of};
+use crate::traffic::{Application, application};
 use multihop_scenario::{App, Flow, Layout, Scenario};
 
 /// All flows and their ends.
@@ -45,6 +46,8 @@ pub(super) struct FlowState {
     /// Round-trip samples noted so far.
     rtt_samples: u64,
     pub(super) rng: Rng,
+    /// An application that reacts to what its receiver gets.
+    pub(super) application: Option<Box<dyn Application>>,
     /// The newest data.
     newest: Option<Trigger>,
     /// The relay that forwards arriving data, if there is one.
@@ -77,6 +80,7 @@ impl Ends {
                 unacked: 0,
                 rtt_samples: 0,
                 rng: Rng::stream(scenario.seed, "traffic", u64::from(id.0)),
+                application: application(&flow.app),
                 newest: None,
                 relay: None,
             });
@@ -96,7 +100,11 @@ impl Ends {
     pub(super) fn restart(&mut self, now: Instant) {
         for flow in self.ids() {
             let counters = self.counters(flow);
-            self.flows[flow.index()].stats.restart(now, counters);
+            let state = &mut self.flows[flow.index()];
+            state.stats.restart(now, counters);
+            if let Some(application) = &mut state.application {
+                application.restart(now);
+            }
         }
         if let Some(oracle) = &mut self.oracle {
             oracle.restart(now);
@@ -208,6 +216,9 @@ impl Ends {
         if connection.counters().delivered > delivered {
             let shortest = self.oracle.as_mut().and_then(|oracle| oracle.hops(context.now, id));
             self.flows[id.index()].stats.arrived(context.now, arrival, shortest);
+            if let Some(application) = &mut self.flows[id.index()].application {
+                application.arrived(context.now, arrival.created);
+            }
         }
         self.drain(context, ip, end);
     }
@@ -313,6 +324,7 @@ impl Ends {
         self.windows.add(context.now, id.index(), bytes);
         context.observer.delivered(context.now, id, bytes);
         self.relay_arrival(context, id, bytes);
+        self.received(context, id, bytes);
     }
 
     /// Measures new round-trip samples, and records series.

@@ -115,6 +115,7 @@ impl World<'_> {
             stretch: stats.stretch(),
             partitioned: paths.and_then(TimeByHops::partitioned),
             identification: self.ends.losses.as_ref().and_then(|losses| losses.result(id)),
+            application: state.application.as_ref().map(|application| application.result(stop)),
             expected_goodput_kbps: paths.zip(chains).and_then(|(paths, chains)| paths.expected_kbps(chains)),
         }
     }

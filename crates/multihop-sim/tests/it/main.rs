@@ -14,6 +14,7 @@ mod chain;
 mod determinism;
 mod elfn;
 mod extension;
+mod interactive;
 mod live;
 mod mesh;
 mod metrics;

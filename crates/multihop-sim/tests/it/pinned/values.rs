@@ -12,7 +12,7 @@ use crate::support::Ran;
 
 /// Keys of a result that are pinned, by their parts. A key that is added to results later is not pinned before it is
 /// added here. The number of events is no behaviour; names, `from`, `to` and the like only repeat the scenario.
-const FLOW: [&str; 18] = [
+const FLOW: [&str; 19] = [
     "goodput_kbps",
     "acked_kbps",
     "retransmission_index",
@@ -29,6 +29,7 @@ const FLOW: [&str; 18] = [
     "partitioned",
     "expected_goodput_kbps",
     "identification",
+    "application",
     "start",
     "stop",
 ];

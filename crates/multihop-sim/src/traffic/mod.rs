@@ -1,0 +1,52 @@
+//! Applications that a person uses: voice, web pages, video. Each is a state machine that says when to send how much, and
+//! judges what arrives as its user would. It knows neither the transport nor the network.
+
+mod video;
+mod voice;
+mod web;
+
+use std::fmt::Debug;
+
+use multihop_core::{Instant, Rng};
+use multihop_scenario::App;
+
+use crate::results::ApplicationResult;
+
+/// Both ends of an application above one flow.
+pub(crate) trait Application: Debug {
+    /// Its next step is due: what it sends, and when the one after it is due.
+    fn step(&mut self, now: Instant, rng: &mut Rng) -> Step;
+
+    /// The transport delivered bytes in order. When a step is due because of it.
+    fn delivered(&mut self, _now: Instant, _bytes: u64, _rng: &mut Rng) -> Option<Instant> {
+        None
+    }
+
+    /// A datagram that left at `sent` arrived.
+    fn arrived(&mut self, _now: Instant, _sent: Instant) {}
+
+    /// Restarts the measurements at the end of the warm-up.
+    fn restart(&mut self, now: Instant);
+
+    /// What the user noticed since the warm-up, up to `now`.
+    fn result(&self, now: Instant) -> ApplicationResult;
+}
+
+/// What an application does at one instant.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Step {
+    /// Bytes that it sends; 0: none.
+    pub(crate) bytes: u64,
+    /// When its next step is due, if nothing arrives before.
+    pub(crate) next: Option<Instant>,
+}
+
+/// The application of a flow, if it is one of these.
+pub(crate) fn application(app: &App) -> Option<Box<dyn Application>> {
+    match app {
+        App::Voice(params) => Some(Box::new(voice::Voice::new(*params))),
+        App::Web(params) => Some(Box::new(web::Web::new(*params))),
+        App::Video(params) => Some(Box::new(video::Video::new(*params))),
+        _ => None,
+    }
+}
