@@ -53,7 +53,12 @@ SECONDS = {
     "validation-placements": 120.0,
 }
 FEW = {"transport": ["paced", "newreno", "tpa*-3"]}
-KEPT = {"gauntlet": FEW, "gauntlet-test": FEW, "gauntlet-unseen": FEW}
+KEPT: dict[str, dict[str, list[Any]]] = {
+    "gauntlet": FEW,
+    "gauntlet-test": FEW,
+    "gauntlet-unseen": FEW,
+    "validation-wires-options": {"transport": ["cubic, rfc, no SACK", "cubic, rfc, SACK"], "queue": [42]},
+}
 ANALYSED = [one for one in EXPERIMENTS if one.more is not None and one.id not in ELSEWHERE]
 
 

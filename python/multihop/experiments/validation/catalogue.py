@@ -25,6 +25,7 @@ from multihop.experiments.validation import (
     rates,
     rates_ofdm,
     stationarity,
+    wires,
 )
 
 EXPERIMENTS: tuple[Experiment, ...] = (
@@ -38,6 +39,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *ns2_table.EXPERIMENTS,
     *propagation.EXPERIMENTS,
     *stationarity.EXPERIMENTS,
+    *wires.EXPERIMENTS,
     *placements.EXPERIMENTS,
     *mobile.EXPERIMENTS,
     *pacing.EXPERIMENTS,
