@@ -26,6 +26,7 @@ export class Stage {
   async begin(runs: RunData[], live = false): Promise<void> {
     this.attempt += 1;
     const { attempt } = this;
+    showProblem("");
     const module = await this.module;
     if (attempt !== this.attempt) {
       return;
@@ -78,6 +79,7 @@ export class Stage {
   private complain(message: string, workers: Worker[]): void {
     get("progress").textContent = message;
     get("progress").className = "notice";
+    showProblem(message);
     if (this.app === null) {
       get("subtitle").textContent = "";
     }
@@ -89,6 +91,18 @@ export class Stage {
   private end(workers: Worker[]): void {
     for (const worker of workers) {
       worker.terminate();
+    }
+  }
+}
+
+/** Shows what is wrong with a scenario beside the controls that have changed it. Empty text removes it. */
+function showProblem(message: string): void {
+  for (const place of document.querySelectorAll<HTMLElement>(".problem")) {
+    place.textContent = message;
+    place.hidden = message === "";
+    // Of the places only one is displayed. A long page shows another part of it when it opens or a control is used.
+    if (place.offsetParent !== null) {
+      place.scrollIntoView({ block: "nearest" });
     }
   }
 }

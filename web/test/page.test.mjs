@@ -182,6 +182,43 @@ test("a changed scenario is simulated in the page, and its address brings it bac
   await close();
 });
 
+test("a run whose series are recorded has the same result in its page", async () => {
+  const [scenario, out] = [join(folder, "recorded.toml"), join(folder, "recorded")];
+  multihop("init", scenario);
+  multihop("run", scenario, "--out", out, "--view", "--set", "duration=8.0", "--set", "warmup=2.0", "--set", "flow.1.start=3.0");
+  const { page, complaints, close } = await openFile(join(out, "view.html"));
+  await ended(page);
+  assert.equal(await verdict(page), "The page shows what the result counts. The run in this page has the same result as multihop run.");
+  assert.deepEqual(complaints, []);
+  await close();
+});
+
+for (const width of [1400, 390]) {
+  test(`an error of the scenario is in sight after a click on Simulate at ${width} px, and goes with the next run`, async () => {
+    const { page, close } = await open(["chain-4", 10], { width });
+    await page.locator("#simulate").scrollIntoViewIfNeeded();
+    await page.fill("#text", "duration = 8.0\nwarmup = 2.0\n[topology]\nkind = \"chain\"\nhops = 2\n[[flow]]\ntransport = \"tpa-22\"\n");
+    await page.click("#simulate");
+    const problem = page.locator("#scenario-section .problem");
+    await problem.filter({ hasText: "did you mean \"tpa-2\"?" }).waitFor();
+    await settled(page);
+    // In the window, and not covered by the toolbar.
+    const inSight = await problem.evaluate((element) => {
+      const { top, bottom, left, right } = element.getBoundingClientRect();
+      const corners = [[left + 2, top + 2], [right - 2, top + 2], [left + 2, bottom - 2], [right - 2, bottom - 2]];
+      return corners.every(([x, y]) => element.contains(document.elementFromPoint(x, y)));
+    });
+    assert.ok(inSight, JSON.stringify(await problem.boundingBox()));
+    await page.screenshot({ path: join(PICTURES, `problem-${width}.png`) });
+    await page.fill("#text", "duration = 8.0\nwarmup = 2.0\n[topology]\nkind = \"chain\"\nhops = 2\n[[flow]]\ntransport = \"tpa-2\"\n");
+    await page.fill("#set", "");
+    await page.click("#simulate");
+    await page.waitForFunction(() => window.multihop?.()?.result?.sim_seconds === 8, null, { timeout: 20_000 });
+    assert.ok(await problem.isHidden());
+    await close();
+  });
+}
+
 for (const [width, colorScheme] of [[1400, "light"], [1400, "dark"], [390, "light"], [390, "dark"]]) {
   test(`nothing is wrong for axe at ${width} px, ${colorScheme}, and nothing is cut off`, async () => {
     const { page, close } = await open(CROSS, { width, colorScheme, hash: "#t=10.0&w=0.02&flow=0" });

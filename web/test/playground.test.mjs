@@ -111,11 +111,13 @@ test("what is wrong is said, and the network before stays", async () => {
   await page.fill("#other-keys", "radio.rat=11M");
   await page.press("#other-keys", "Tab");
   await page.waitForSelector("#progress.notice:has-text('radio.rat')");
+  await page.waitForSelector("#playground .problem:has-text('radio.rat')");
   assert.ok(await page.evaluate(() => window.multihop().result !== null));
   await after(page, async () => {
     await page.fill("#other-keys", "radio.rate=11M");
     await page.press("#other-keys", "Tab");
   });
+  assert.ok(await page.locator("#playground .problem").isHidden());
   assert.deepEqual(complaints, []);
   await close();
 });
