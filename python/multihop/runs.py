@@ -30,16 +30,17 @@ class Where:
 def complete(runs: Sequence[Run], journal: Journal, where: Where, progress: Progress | None = None) -> int:
     """Perform the runs that are not in the journal; returns how many are still missing."""
     mine = [run for place, run in enumerate(runs) if where.shard is None or where.shard.has(place)]
-    missing = list({run.key: run for run in mine if run.key not in journal}.values())
+    distinct = {run.key: run for run in mine}
+    missing = [run for run in distinct.values() if run.key not in journal]
     progress = progress or Progress("")
-    progress.begin(len(missing))
+    progress.begin(len(distinct), len(distinct) - len(missing))
     try:
         for line in _performed(missing, where):
             journal.append(line)
             progress.step()
     finally:
+        progress.end()
         journal.sync()
-    progress.end()
     return sum(run.key not in journal for run in runs)
 
 

@@ -156,7 +156,7 @@ impl Shown {
     /// Simulates it with a progress display.
     fn watched(&self, scenario: &Scenario, verbosity: Verbosity) -> Result<RunResult, CommandError> {
         let interrupt = Interrupt::catch()?;
-        let mut progress = ProgressDisplay::new(&scenario.name, verbosity);
+        let mut progress = ProgressDisplay::of_run(scenario, verbosity);
         let result = self.simulate(scenario, &mut |share| {
             progress.show(share);
             interrupt.control()

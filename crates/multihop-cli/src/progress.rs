@@ -1,4 +1,4 @@
-//! Progress of a command: a bar on a terminal, plain lines elsewhere, nothing for short work.
+//! Progress of a command: a bar on a terminal, a line from time to time elsewhere, nothing for short work.
 
 use std::io::IsTerminal;
 use std::ops::ControlFlow;
@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use multihop_scenario::Scenario;
 use multihop_sim::Progress;
 
 use crate::bars::bars;
@@ -17,15 +18,34 @@ pub(crate) struct ProgressDisplay {
     begin: Instant,
     bar: Option<ProgressBar>,
     verbosity: Verbosity,
-    /// Tenths that have been printed.
-    tenths: u8,
+    lines: Lines,
+    /// Simulated time of a run, s; `None` if the share of the work is not that of the simulated time.
+    simulated: Option<f64>,
+    /// Share of the work that was done before.
+    stored: f64,
 }
 
 impl ProgressDisplay {
-    /// Starts the clock.
+    /// Starts the clock of any work.
     pub(crate) fn new(what: &str, verbosity: Verbosity) -> Self {
-        let what = what.to_owned();
-        Self { what, begin: Instant::now(), bar: None, verbosity, tenths: 0 }
+        Self {
+            what: what.to_owned(),
+            begin: Instant::now(),
+            bar: None,
+            verbosity,
+            lines: Lines::default(),
+            simulated: None,
+            stored: 0.0,
+        }
+    }
+
+    /// Starts the clock of one run.
+    pub(crate) fn of_run(scenario: &Scenario, verbosity: Verbosity) -> Self {
+        // The rate of a paced flow is found by many runs.
+        let is_searched = scenario.flows.iter().any(|flow| flow.app.name() == "paced");
+        let mut display = Self::new(&scenario.name, verbosity);
+        display.simulated = (!is_searched).then(|| scenario.duration.as_secs_f64());
+        display
     }
 
     /// Prints a line, if the user wants to know more.
@@ -39,24 +59,26 @@ impl ProgressDisplay {
 
     /// Shows that this share of the work is done, from 0 to 1.
     pub(crate) fn show(&mut self, share: f64) {
-        self.show_with(share, "");
+        let note = self.simulated.map(|seconds| simulated(share, seconds));
+        self.show_with(share, note.as_deref());
     }
 
-    /// The same with a note, such as `3 of 12 runs`.
-    pub(crate) fn show_with(&mut self, share: f64, note: &str) {
-        if self.verbosity.quiet || self.begin.elapsed() < PATIENCE {
+    /// Shows the share of the work that is done, with a note such as `3 of 12 runs`.
+    fn show_with(&mut self, share: f64, note: Option<&str>) {
+        if self.verbosity.quiet {
             return;
         }
-        let comma = if note.is_empty() { "" } else { ", " };
+        let elapsed = self.begin.elapsed();
+        let text = || state(note, share, left(elapsed, share - self.stored, 1.0 - share));
         if std::io::stderr().is_terminal() {
-            let bar = self.bar.get_or_insert_with(|| bar(&self.what));
-            bar.set_prefix(format!("{note}{comma}"));
-            bar.set_position(per_mille(share));
-        } else if let Ok(tenths) = u8::try_from(per_mille(share) / 100)
-            && tenths > self.tenths
-        {
-            self.tenths = tenths;
-            eprintln!("{}: {note}{comma}{}0%", self.what, tenths);
+            if elapsed >= PATIENCE {
+                let text = text();
+                let bar = self.bar.get_or_insert_with(|| bar(&self.what));
+                bar.set_prefix(text);
+                bar.set_position(per_mille(share));
+            }
+        } else if self.lines.is_due(elapsed) {
+            eprintln!("{}: {}", self.what, text());
         }
     }
 }
@@ -71,10 +93,57 @@ impl Drop for ProgressDisplay {
 }
 
 fn bar(what: &str) -> ProgressBar {
-    let style = ProgressStyle::with_template("{msg} [{bar:30}] {prefix}{percent}%, {eta} left");
+    let style = ProgressStyle::with_template("{msg} [{bar:30}] {prefix}");
     let bar = bars().add(ProgressBar::new(1000).with_message(what.to_owned()));
     bar.set_style(style.expect("the template is valid").progress_chars("=> "));
     bar
+}
+
+/// When lines are printed where there is no terminal.
+#[derive(Default)]
+struct Lines {
+    /// Time of the last line, from the begin of the work.
+    last: Option<Duration>,
+}
+
+impl Lines {
+    /// Whether a line is printed now.
+    fn is_due(&mut self, elapsed: Duration) -> bool {
+        let due = self.last.map_or(FIRST_LINE, |last| last + BETWEEN_LINES);
+        let is_due = elapsed >= due;
+        if is_due {
+            self.last = Some(elapsed);
+        }
+        is_due
+    }
+}
+
+/// The state of the work: a note, the share, and the remaining time if it is known.
+fn state(note: Option<&str>, share: f64, left: Option<Duration>) -> String {
+    let percent = format!("{}%", per_mille(share) / 10);
+    let left = left.map(|left| format!("{} left", in_words(left)));
+    note.map(str::to_owned).into_iter().chain([percent]).chain(left).collect::<Vec<_>>().join(", ")
+}
+
+fn simulated(share: f64, seconds: f64) -> String {
+    let digits = if seconds < 10.0 { 2 } else { 0 };
+    format!("{:.digits$} of {seconds} simulated s", share * seconds)
+}
+
+/// Remaining time, if `done` has taken `elapsed` and `rest` goes on as fast.
+fn left(elapsed: Duration, done: f64, rest: f64) -> Option<Duration> {
+    let seconds = elapsed.as_secs_f64() * rest.max(0.0) / done;
+    (done > 0.0).then(|| Duration::try_from_secs_f64(seconds).ok()).flatten()
+}
+
+/// A time in a suitable unit.
+fn in_words(time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    match seconds {
+        ..59.5 => format!("{seconds:.0} s"),
+        ..3570.0 => format!("{:.0} min", seconds / 60.0),
+        _ => format!("{:.1} h", seconds / 3600.0),
+    }
 }
 
 /// The progress of a list of runs on several threads.
@@ -99,27 +168,30 @@ impl RunsProgress {
 
     /// Counts a run that an earlier command has finished.
     pub(crate) fn had(&self) {
-        self.grown_by(1.0, true);
+        self.update(|state| state.display.stored += 1.0 / self.runs as f64, 1.0, true);
     }
 
-    /// Follows one run, which goes on as long as `control` says so.
-    pub(crate) fn follow<T>(
+    /// Follows one run, which goes on as long as `control` says so. A run that fails does not count as finished.
+    pub(crate) fn follow<T, E>(
         &self,
         control: impl Fn() -> ControlFlow<()>,
-        run: impl FnOnce(Progress<'_>) -> T,
-    ) -> T {
+        run: impl FnOnce(Progress<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
         let mut before = 0.0;
         let outcome = run(&mut |share| {
-            self.grown_by(share - before, false);
+            self.update(|_| (), share - before, false);
             before = share;
             control()
         });
-        self.grown_by(1.0 - before, true);
+        if outcome.is_ok() {
+            self.update(|_| (), 1.0 - before, true);
+        }
         outcome
     }
 
-    fn grown_by(&self, share: f64, is_over: bool) {
+    fn update(&self, change: impl FnOnce(&mut RunsState), share: f64, is_over: bool) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        change(&mut state);
         state.share += share;
         state.finished += usize::from(is_over);
         let note = format!("{} of {} runs", state.finished, self.runs);
@@ -127,14 +199,76 @@ impl RunsProgress {
             state.display.tell(&note);
         }
         let share = state.share / self.runs as f64;
-        state.display.show_with(share, &note);
+        state.display.show_with(share, Some(&note));
     }
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "float casts saturate")]
 fn per_mille(share: f64) -> u64 {
-    (share * 1000.0) as u64
+    // Sums of shares miss a whole number by their rounding errors.
+    (share * 1000.0 + 1e-6) as u64
 }
 
-/// Work that takes less time shows no progress.
+/// Work that takes less time has no bar.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// Time of the first line where there is no terminal.
+const FIRST_LINE: Duration = Duration::from_secs(10);
+/// Time between two lines.
+const BETWEEN_LINES: Duration = Duration::from_secs(30);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SILENT: Verbosity = Verbosity { quiet: true, verbose: 0 };
+
+    #[test]
+    fn long_work_without_a_terminal_prints_a_line_every_half_minute() {
+        let mut lines = Lines::default();
+        let seconds = (0..3600_u64).filter(|second| lines.is_due(Duration::from_secs(*second)));
+        let seconds: Vec<u64> = seconds.collect();
+        assert_eq!(seconds[..4], [10, 40, 70, 100]);
+        assert_eq!(seconds.len(), 120);
+    }
+
+    #[test]
+    fn the_state_of_a_run_has_simulated_time_share_and_remaining_time() {
+        let note = simulated(0.25, 400.0);
+        let left = left(Duration::from_secs(60), 0.25, 0.75);
+        assert_eq!(state(Some(&note), 0.25, left), "100 of 400 simulated s, 25%, 3 min left");
+        assert_eq!(state(None, 0.0, None), "0%");
+        assert_eq!(simulated(0.5, 2.5), "1.25 of 2.5 simulated s");
+        for (seconds, words) in [(0, "0 s"), (59, "59 s"), (60, "1 min"), (3569, "59 min"), (5400, "1.5 h")] {
+            assert_eq!(in_words(Duration::from_secs(seconds)), words);
+        }
+    }
+
+    #[test]
+    fn stored_runs_count_as_finished_and_take_no_time() {
+        let progress = RunsProgress::new("x", 10, SILENT);
+        (0..8).for_each(|_| progress.had());
+        let one = |progress: Progress<'_>| -> Result<(), ()> {
+            assert!(progress(0.5).is_continue());
+            Ok(())
+        };
+        progress.follow(|| ControlFlow::Continue(()), one).unwrap();
+        let state = progress.state.lock().unwrap();
+        assert_eq!(state.finished, 9);
+        assert_eq!(per_mille(state.share / 10.0), 900);
+        let done = state.share / 10.0 - state.display.stored;
+        // One of two runs has taken ten seconds.
+        let left = left(Duration::from_secs(10), done, 1.0 - state.share / 10.0);
+        assert_eq!(left.map(in_words).as_deref(), Some("10 s"));
+    }
+
+    #[test]
+    fn a_run_that_fails_does_not_count_as_finished() {
+        let progress = RunsProgress::new("x", 2, SILENT);
+        let fails = |progress: Progress<'_>| {
+            let _ = progress(0.5);
+            Err::<(), ()>(())
+        };
+        assert_eq!(progress.follow(|| ControlFlow::Break(()), fails), Err(()));
+        assert_eq!(progress.state.lock().unwrap().finished, 0);
+    }
+}

@@ -37,7 +37,7 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity, extensions: &Extensions)
     }
     let (outputs, files) = outputs(args, &scenario)?;
     let interrupt = Interrupt::catch()?;
-    let mut progress = ProgressDisplay::new(&scenario.name, verbosity);
+    let mut progress = ProgressDisplay::of_run(&scenario, verbosity);
     let mut finished = 0.0;
     let mut followed =
         args.live.then(|| Followed::begin(&shown.request, &scenario, || interrupt.control())).transpose()?;

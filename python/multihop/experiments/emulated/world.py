@@ -86,12 +86,15 @@ def key(request: Request) -> str:
 def complete(runs: Sequence[Run], journal: Emulations, where: Where, progress: Progress) -> int:
     """Perform the runs that are not in the journal, or were late; returns how many are still missing."""
     mine = [run for place, run in enumerate(runs) if where.shard is None or where.shard.has(place)]
-    missing = list({run.key: run for run in mine if not journal.is_good(run.key)}.values())
-    progress.begin(len(missing))
-    for line in _performed(missing, where.jobs or SIDE_BY_SIDE * (os.cpu_count() or 1)):
-        journal.append(line)
-        progress.step()
-    progress.end()
+    distinct = {run.key: run for run in mine}
+    missing = [run for run in distinct.values() if not journal.is_good(run.key)]
+    progress.begin(len(distinct), len(distinct) - len(missing))
+    try:
+        for line in _performed(missing, where.jobs or SIDE_BY_SIDE * (os.cpu_count() or 1)):
+            journal.append(line)
+            progress.step()
+    finally:
+        progress.end()
     return sum(run.key not in journal for run in runs)
 
 

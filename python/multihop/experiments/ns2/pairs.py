@@ -69,17 +69,20 @@ class Pairs:
     def run(self, cells: Iterable[Values], seeds: int, jobs: int | None = None) -> int:
         """Run what is missing of some cells, if ns-2 is installed; returns how many are still missing."""
         self.seeds |= dict.fromkeys(cells, min(seeds, self.study.seeds))
-        missing = [(key, *one) for key, *one in self._all() if key not in self.found]
+        everything = list(self._all())
+        missing = [(key, *one) for key, *one in everything if key not in self.found]
         if not missing or not program.installed():
             return len(missing)
         progress = Progress(f"{self.study.experiment.id}, ns-2")
-        progress.begin(len(missing))
-        with ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
-            runs = pool.map(lambda one: (one[0], self._perform(one[1], one[2])), missing)
-            for key, result in runs:
-                self._keep(key, result)
-                progress.step()
-        progress.end()
+        progress.begin(len(everything), len(everything) - len(missing))
+        try:
+            with ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
+                runs = pool.map(lambda one: (one[0], self._perform(one[1], one[2])), missing)
+                for key, result in runs:
+                    self._keep(key, result)
+                    progress.step()
+        finally:
+            progress.end()
         return 0
 
     def samples(self, metric: Metric, cell: Values) -> Samples:
