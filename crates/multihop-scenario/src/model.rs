@@ -554,13 +554,13 @@ pub struct Sweep {
     pub axes: Vec<Axis>,
 }
 
-/// One thing that a sweep varies.
+/// A key that a sweep varies, or several keys that vary together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
-    /// Dotted path of the key.
-    pub key: String,
-    /// The values it takes.
-    pub values: Vec<AxisValue>,
+    /// Dotted paths of the keys.
+    pub keys: Vec<String>,
+    /// The points of the axis, each with one value for every key.
+    pub points: Vec<Vec<AxisValue>>,
 }
 
 /// One value on an axis.

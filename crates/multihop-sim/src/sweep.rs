@@ -21,7 +21,7 @@ pub struct Plan {
     seeds: u32,
 }
 
-/// One value of each axis.
+/// One point of each axis.
 #[derive(Clone, Debug)]
 struct Combination {
     overrides: Vec<(String, String)>,
@@ -88,7 +88,7 @@ impl Plan {
             let message = "is missing, allowed: a table of axes such as \"topology.hops\" = [1, 2, 4]";
             return Err(Problems::of_file(source.name(), "sweep", message));
         };
-        let count = sweep.axes.iter().map(|axis| axis.values.len()).product();
+        let count = sweep.axes.iter().map(|axis| axis.points.len()).product();
         let mut combinations = Vec::with_capacity(count);
         for number in 0..count {
             let mut own = Vec::new();
@@ -96,10 +96,12 @@ impl Plan {
             // The last axis varies fastest: its digit is the lowest.
             let mut rest = number;
             for axis in sweep.axes.iter().rev() {
-                let value = &axis.values[rest % axis.values.len()];
-                rest /= axis.values.len();
-                own.push((axis.key.clone(), value.text.clone()));
-                values.push(value.json.clone());
+                let point = &axis.points[rest % axis.points.len()];
+                rest /= axis.points.len();
+                for (key, value) in axis.keys.iter().zip(point).rev() {
+                    own.push((key.clone(), value.text.clone()));
+                    values.push(value.json.clone());
+                }
             }
             own.reverse();
             values.reverse();
@@ -110,7 +112,7 @@ impl Plan {
             source: source.clone(),
             overrides: overrides.to_vec(),
             extensions: extensions.clone(),
-            keys: sweep.axes.iter().map(|axis| axis.key.clone()).collect(),
+            keys: sweep.axes.iter().flat_map(|axis| axis.keys.clone()).collect(),
             combinations,
             seeds: sweep.seeds,
         })
@@ -126,12 +128,12 @@ impl Plan {
         self.combinations.len()
     }
 
-    /// The axes.
+    /// The keys that vary.
     pub fn keys(&self) -> &[String] {
         &self.keys
     }
 
-    /// The value of each axis in one combination.
+    /// The value of each key in one combination.
     pub fn values(&self, combination: usize) -> &[serde_json::Value] {
         &self.combinations[combination].values
     }

@@ -371,10 +371,14 @@ fn record(record: &Record, duration: Duration, faults: &mut Faults<'_>) -> Recor
 
 fn sweep(table: &SweepTable, faults: &mut Faults<'_>) -> Sweep {
     let runs = table.axes.iter().try_fold(u64::from(table.seeds), |runs, axis| {
-        runs.checked_mul(axis.values.len() as u64).filter(|runs| *runs <= MOST_RUNS)
+        runs.checked_mul(axis.points.len() as u64).filter(|runs| *runs <= MOST_RUNS)
     });
     if runs.is_none() {
         faults.push(Fault::at_key("sweep", format!("allowed: at most {MOST_RUNS} runs")));
+    }
+    let mut known = std::collections::BTreeSet::new();
+    for key in table.axes.iter().flat_map(|axis| &axis.keys).filter(|key| !known.insert(*key)) {
+        faults.push(Fault::at_key("sweep", format!("found two axes of {key}, allowed: one")));
     }
     Sweep { seeds: table.seeds, axes: table.axes.clone() }
 }

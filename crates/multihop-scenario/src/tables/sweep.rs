@@ -6,7 +6,7 @@ use multihop_core::settings::{Allowed, Value as Number};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::json;
 
-use crate::document::{Entry, Node, Value};
+use crate::document::{Entry, Fault, Node, Value};
 use crate::faults::Faults;
 use crate::model::{Axis, AxisValue};
 use crate::read::{Read, describe, join, settings, wrong};
@@ -28,8 +28,12 @@ impl Read for SweepTable {
         };
         let Some(Number::Whole(seeds)) = seeds else { return None };
         let mut ranked = Vec::new();
-        for (key, entry) in table.iter().filter(|(key, _)| *key != "seeds") {
-            axes(key, entry, path, &mut ranked, faults);
+        for (key, entry) in table {
+            match key.as_str() {
+                "seeds" => {}
+                ZIP => zipped(entry, &join(path, ZIP), &mut ranked, faults),
+                _ => axes(key, entry, path, &mut ranked, faults),
+            }
         }
         ranked.sort_by_key(|(rank, _)| *rank);
         let seeds = u32::try_from(seeds).expect("at most a million");
@@ -41,9 +45,9 @@ impl Read for SweepTable {
 fn axes(key: &str, entry: &Entry, path: &str, ranked: &mut Vec<(usize, Axis)>, faults: &mut Faults<'_>) {
     match &entry.node.value {
         Value::Array(items) if !items.is_empty() => {
-            let value = |item: &Node| AxisValue { text: toml_text(item), json: json_of(item) };
-            ranked
-                .push((entry.rank, Axis { key: key.to_owned(), values: items.iter().map(value).collect() }));
+            let point = |item: &Node| vec![AxisValue { text: toml_text(item), json: json_of(item) }];
+            let points = items.iter().map(point).collect();
+            ranked.push((entry.rank, Axis { keys: vec![key.to_owned()], points }));
         }
         Value::Table(table) if !table.is_empty() => {
             for (below, entry) in table {
@@ -54,6 +58,48 @@ fn axes(key: &str, entry: &Entry, path: &str, ranked: &mut Vec<(usize, Axis)>, f
             let _: Option<()> = wrong(&entry.node, &join(path, key), "an array of values", faults);
         }
     }
+}
+
+/// The axes of several keys each, in an array of tables whose keys vary together.
+fn zipped(entry: &Entry, path: &str, ranked: &mut Vec<(usize, Axis)>, faults: &mut Faults<'_>) {
+    let tables = if let Value::Array(items) = &entry.node.value { &items[..] } else { &[] };
+    if tables.is_empty() {
+        let _: Option<()> = wrong(&entry.node, path, "an array of tables of axes", faults);
+    }
+    for (n, node) in tables.iter().enumerate() {
+        let path = join(path, &n.to_string());
+        let table = match &node.value {
+            Value::Table(table) if !table.is_empty() => table,
+            _ => {
+                let _: Option<()> = wrong(node, &path, "a table of axes", faults);
+                continue;
+            }
+        };
+        let mut parts = Vec::new();
+        for (key, entry) in table {
+            axes(key, entry, &path, &mut parts, faults);
+        }
+        parts.sort_by_key(|(rank, _)| *rank);
+        let parts: Vec<_> = parts.into_iter().map(|(_, axis)| axis).collect();
+        let count = |axis: &Axis| format!("{} of {}", axis.points.len(), axis.keys[0]);
+        if parts.iter().any(|axis| axis.points.len() != parts[0].points.len()) {
+            let counts = parts.iter().map(count).collect::<Vec<_>>().join(", ");
+            let message =
+                format!("found numbers of values that differ: {counts}, allowed: one number for all");
+            faults.push(Fault::at(node.origin, path, message));
+        } else {
+            ranked.extend(together(parts).map(|axis| (entry.rank, axis)));
+        }
+    }
+}
+
+/// Axes with equally many points as one axis.
+fn together(axes: Vec<Axis>) -> Option<Axis> {
+    axes.into_iter().reduce(|mut all, axis| {
+        all.keys.extend(axis.keys);
+        all.points.iter_mut().zip(axis.points).for_each(|(all, point)| all.extend(point));
+        all
+    })
 }
 
 fn toml_text(node: &Node) -> String {
@@ -96,17 +142,23 @@ impl JsonSchema for SweepTable {
         let mut seeds = describe::type_of(&SEEDS);
         seeds["default"] = 1.into();
         seeds["description"] = "Runs of each combination.".into();
+        let axis = json!({ "anyOf": [{ "type": "array", "minItems": 1 }, { "type": "object" }] });
         json_schema!({
             "description": "What `multihop sweep` varies: every combination of the axes, each with the same \
                 seeds. An axis is the dotted path of a key and the values it takes.",
             "type": "object",
-            "properties": { "seeds": seeds },
-            "additionalProperties": {
-                "anyOf": [{ "type": "array", "minItems": 1 }, { "type": "object" }],
-            },
+            "properties": { "seeds": seeds, ZIP: {
+                "description": "Axes of several keys that vary together: the first point of an axis is the first value \
+                    of each of its keys.",
+                "type": "array",
+                "items": { "type": "object", "additionalProperties": axis },
+            } },
+            "additionalProperties": axis,
         })
     }
 }
 
+/// The key of axes of several keys.
+const ZIP: &str = "zip";
 /// Runs of each combination.
 const SEEDS: Allowed<'static> = Allowed::Whole(1, 1_000_000);

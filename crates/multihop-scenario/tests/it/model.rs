@@ -402,16 +402,30 @@ fn axes_keep_the_order_of_the_file() {
          topology.hops = [1, 2]\nradio.loss = [0.0, 1e-3]\n\"duration\" = [5]\n"
     );
     let sweep = load(&text).sweep.unwrap();
-    let keys: Vec<&str> = sweep.axes.iter().map(|axis| axis.key.as_str()).collect();
+    let keys: Vec<&str> = sweep.axes.iter().flat_map(|axis| &axis.keys).map(String::as_str).collect();
     assert_eq!(keys, ["flow.*.transport", "topology.hops", "radio.loss", "duration"]);
     assert_eq!(sweep.seeds, 10);
     for axis in &sweep.axes {
-        for value in &axis.values {
-            load_with(SMALLEST, &[(&axis.key, &value.text)]).unwrap();
+        for point in &axis.points {
+            load_with(SMALLEST, &[(&axis.keys[0], &point[0].text)]).unwrap();
         }
     }
-    assert_eq!(sweep.axes[0].values[1].json, serde_json::json!({ "kind": "reno", "mss": 512 }));
-    assert_eq!(sweep.axes[2].values[1].text, "0.001");
+    assert_eq!(sweep.axes[0].points[1][0].json, serde_json::json!({ "kind": "reno", "mss": 512 }));
+    assert_eq!(sweep.axes[2].points[1][0].text, "0.001");
+}
+
+#[test]
+fn keys_of_a_zipped_axis_vary_together() {
+    let text = format!(
+        "{SMALLEST}[sweep]\n\"topology.hops\" = [1, 2]\n[[sweep.zip]]\nradio.rate = [\"2M\", \"11M\"]\n\
+         \"radio.range\" = [250, 100]\n[[sweep.zip]]\nduration = [5]\n"
+    );
+    let sweep = load(&text).sweep.unwrap();
+    let keys: Vec<&[String]> = sweep.axes.iter().map(|axis| &axis.keys[..]).collect();
+    assert_eq!(keys, [&["topology.hops"][..], &["radio.rate", "radio.range"], &["duration"]]);
+    let texts: Vec<Vec<&str>> =
+        sweep.axes[1].points.iter().map(|point| point.iter().map(|value| &*value.text).collect()).collect();
+    assert_eq!(texts, [["\"2M\"", "250"], ["\"11M\"", "100"]]);
 }
 
 #[test]

@@ -19,8 +19,10 @@ fn every_bundled_scenario_is_valid_and_begins_with_a_comment() {
         let text = std::fs::read_to_string(&path).unwrap();
         assert!(text.starts_with("# "), "{} begins with what it is for", path.display());
         for axis in scenario.sweep.iter().flat_map(|sweep| &sweep.axes) {
-            for value in &axis.values {
-                let overrides = [(axis.key.clone(), value.text.clone())];
+            for point in &axis.points {
+                let values = axis.keys.iter().zip(point);
+                let overrides: Vec<_> =
+                    values.map(|(key, value)| (key.clone(), value.text.clone())).collect();
                 Scenario::load(&Source::from_file(&path).unwrap(), &overrides)
                     .unwrap_or_else(|problems| panic!("{problems}"));
             }

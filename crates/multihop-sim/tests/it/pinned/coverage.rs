@@ -214,8 +214,11 @@ fn note(value: &Value, paths: &[String], used: &mut BTreeSet<String>) {
             let kinds: Vec<_> = KINDS.iter().filter_map(|kind| keys.get(*kind)).collect();
             let inner = [paths, &of_kinds(paths, &kinds)].concat();
             if paths.iter().any(|path| path == "sweep") {
+                let zipped = keys.get("zip").and_then(Value::as_array).into_iter().flatten();
+                let zipped = zipped.filter_map(Value::as_object).flatten();
                 keys.iter()
-                    .filter(|(name, _)| *name != "seeds")
+                    .filter(|(name, _)| !["seeds", "zip"].contains(&name.as_str()))
+                    .chain(zipped)
                     .for_each(|(axis, values)| note_axis(axis, values, used));
             }
             for (name, value) in keys {
