@@ -43,10 +43,28 @@ impl Source {
         let name = path.display().to_string();
         match Example::find(&name) {
             Some(example) => Ok(Self::Toml { text: example.text.to_owned(), name }),
-            None => Self::from_file(path).map_err(|absent| absent.perhaps(Example::nearest(&name))),
+            None => Self::from_file(path).map_err(|absent| {
+                let file = file_like(path);
+                absent.perhaps(file.as_deref().or_else(|| Example::nearest(&name)))
+            }),
         }
     }
 }
+
+/// A file in the same folder whose name resembles that of a missing one.
+fn file_like(missing: &Path) -> Option<String> {
+    let folder = missing.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let entries = std::fs::read_dir(folder.unwrap_or_else(|| Path::new("."))).ok()?;
+    let is_document = |name: &String| name.ends_with(".toml") || name.ends_with(".json");
+    let names =
+        entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).filter(is_document);
+    let names: Vec<_> = names.take(MOST_NAMES).collect();
+    let name = nearest(missing.file_name()?.to_str()?, names.iter().map(String::as_str))?;
+    Some(folder.map_or_else(|| name.to_owned(), |folder| folder.join(name).display().to_string()))
+}
+
+/// Files of a folder whose names are compared with that of a missing one.
+const MOST_NAMES: usize = 1000;
 
 /// All of them, in the order of their names.
 pub const EXAMPLES: &[Example] = include!(concat!(env!("OUT_DIR"), "/examples.rs"));

@@ -2,6 +2,7 @@
 
 use super::document::{Entry, Fault, Node, Origin, Table, Value, shorten};
 use crate::faults::Faults;
+use crate::nearest::nearest;
 
 /// Applies `overrides` in their order.
 pub(crate) fn apply(root: &mut Node, overrides: &[(String, String)], faults: &mut Faults<'_>) {
@@ -9,17 +10,20 @@ pub(crate) fn apply(root: &mut Node, overrides: &[(String, String)], faults: &mu
         let origin = Origin::Override(index);
         let parts: Vec<&str> = key.split('.').collect();
         let outcome = if parts.len() > DEEPEST || parts.iter().any(|part| part.is_empty()) {
-            Err("found no key, allowed: names joined by dots, such as radio.rate".to_owned())
+            Err(("found no key, allowed: names joined by dots, such as radio.rate".to_owned(), None))
         } else {
             set(root, "", &parts, &Node::from_override(value, index), origin)
         };
-        if let Err(message) = outcome {
-            faults.push(Fault::at(origin, shorten(key), message));
+        if let Err((message, suggestion)) = outcome {
+            faults.push(Fault { suggestion, ..Fault::at(origin, shorten(key), message) });
         }
     }
 }
 
-fn set(node: &mut Node, path: &str, parts: &[&str], value: &Node, origin: Origin) -> Result<(), String> {
+/// An error message, and what the user probably meant.
+type Refusal = (String, Option<String>);
+
+fn set(node: &mut Node, path: &str, parts: &[&str], value: &Node, origin: Origin) -> Result<(), Refusal> {
     let Some((&part, rest)) = parts.split_first() else {
         *node = value.clone();
         return Ok(());
@@ -28,7 +32,8 @@ fn set(node: &mut Node, path: &str, parts: &[&str], value: &Node, origin: Origin
     match &mut node.value {
         Value::Table(table) => {
             if !table.contains_key(part) && rest.first().is_some_and(|next| is_index(next)) {
-                return Err(format!("there is no {below}"));
+                let meant = nearest(part, table.keys().map(String::as_str)).map(str::to_owned);
+                return Err((format!("there is no {below}"), meant));
             }
             let rank = table.values().map(|entry| entry.rank + 1).max().unwrap_or(0);
             let entry = table.entry(part.to_owned()).or_insert_with(|| Entry {
@@ -45,10 +50,12 @@ fn set(node: &mut Node, path: &str, parts: &[&str], value: &Node, origin: Origin
             let count = items.len();
             match part.parse::<usize>().ok().and_then(|index| items.get_mut(index)) {
                 Some(item) => set(item, &below, rest, value, origin),
-                None => Err(format!("{path} has {count} entries, allowed: a number below {count}, or *")),
+                None => {
+                    Err((format!("{path} has {count} entries, allowed: a number below {count}, or *"), None))
+                }
             }
         }
-        other => Err(format!("{path} is {other}, which has no key {part:?}")),
+        other => Err((format!("{path} is {other}, which has no key {part:?}"), None)),
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::{Read, join, one_of, wrong, wrong_word};
 use crate::document::{Fault, Node, Origin, Table, Value, shorten};
 use crate::faults::Faults;
+use crate::schema;
 
 /// A table of which some keys have been taken.
 pub(crate) struct Keys<'a> {
@@ -125,8 +126,15 @@ impl<'a> Keys<'a> {
         if let Some(hint) = self.elsewhere(key) {
             return refused(&format!(", {hint}"));
         }
-        let near = refused("").perhaps(key, self.known.iter().copied());
-        if near.suggestion.is_some() { near } else { refused(&format!(", allowed: {}", self.keys())) }
+        let mut near = refused("").perhaps(key, self.known.iter().copied());
+        if near.suggestion.is_none() && self.path.is_empty() {
+            near.suggestion = schema::path_of(key).map(str::to_owned);
+        }
+        // A long list would hide the suggestion.
+        if near.suggestion.is_some() && self.known.len() > MANY {
+            return near;
+        }
+        Fault { suggestion: near.suggestion, ..refused(&format!(", allowed: {}", self.keys())) }
     }
 
     /// A hint: the value of another key with which `key` is allowed.
@@ -154,3 +162,6 @@ impl<'a> Keys<'a> {
 }
 
 static NO_KEYS: Table = Table::new();
+
+/// Keys that a message lists beside a suggestion.
+const MANY: usize = 8;

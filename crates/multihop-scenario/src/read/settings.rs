@@ -143,7 +143,7 @@ impl Visitor for Reader<'_, '_, '_> {
         let mut inner = Describer::default();
         keys(&mut inner);
         let allowed = format!("{key}, or a table such as {}", inner.example(key.value.as_ref()));
-        wrong(node, &path, &allowed, self.faults)
+        wrong_word(node, &path, &allowed, words(&key.allowed).chain(key.or), self.faults)
     }
 
     fn table(&mut self, table: &Table<'_>, keys: &mut dyn FnMut(&mut dyn Visitor)) -> bool {

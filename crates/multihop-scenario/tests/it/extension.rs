@@ -70,7 +70,7 @@ fn messages_know_user_defined_protocols() {
     let found = message("protocol = \"gossip\", fanout = 10");
     assert!(found.ends_with("routing.fanout: found 10, allowed: a whole number from 0 to 9"), "{found}");
     let found = message("protocol = \"gossip\", fannout = 1");
-    assert!(found.ends_with("is not a key here, did you mean \"fanout\"?"), "{found}");
+    assert!(found.ends_with(", did you mean \"fanout\"?"), "{found}");
     let found = message("protocol = \"gossips\"");
     assert!(found.ends_with(", \"gossip\", did you mean \"gossip\"?"), "{found}");
     let found = message("protocol = \"aodv\", fanout = 1");
@@ -95,7 +95,7 @@ fn messages_know_user_defined_transports() {
     let found = message("\"wisper\"");
     assert!(found.contains("\"mesh\", \"whisper\", "), "{found}");
     let found = message("{ kind = \"whisper\", fannout = 1 }");
-    assert!(found.ends_with("is not a key here, did you mean \"fanout\"?"), "{found}");
+    assert!(found.ends_with(", did you mean \"fanout\"?"), "{found}");
     let found = message("{ kind = \"newreno\", fanout = 1 }");
     assert!(found.ends_with("is not a key here, allowed with whisper"), "{found}");
     let found = message("\"whisper+da\"");

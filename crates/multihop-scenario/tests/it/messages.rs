@@ -48,7 +48,7 @@ fn a_rate_control_that_does_not_exist_or_lacks_a_key() {
     assert_eq!(
         with("mac", "rate_control = \"minstral\""),
         "x.toml:8:16: mac.rate_control: found \"minstral\", allowed: \"fixed\", \"arf\", \"aarf\", \"cara\", \
-         \"minstrel\", or a table such as { kind = \"minstrel\" }"
+         \"minstrel\", or a table such as { kind = \"minstrel\" }, did you mean \"minstrel\"?"
     );
     assert_eq!(
         with("mac", "rate_control = { kind = \"arf\", lookaround = 0.1 }"),
@@ -138,10 +138,21 @@ fn a_key_that_does_not_exist() {
         "x.toml:8:1: radio.rtae: is not a key here, did you mean \"rate\"?"
     );
     assert_eq!(
+        with("energy", "recieve = 1"),
+        "x.toml:8:1: energy.recieve: is not a key here, allowed: battery, card, idle, receive, sleep, transmit, \
+         did you mean \"receive\"?"
+    );
+    assert_eq!(
         with("energy", "colour = 1"),
         "x.toml:8:1: energy.colour: is not a key here, allowed: battery, card, idle, receive, sleep, transmit"
     );
     assert_eq!(with("", "sede = 1"), "x.toml:1:1: sede: is not a key here, did you mean \"seed\"?");
+    for (key, meant) in
+        [("hops", "topology.hops"), ("rts_threshold", "mac.rts_threshold"), ("from", "flow.*.from")]
+    {
+        let found = with("", &format!("{key} = 1"));
+        assert!(found.ends_with(&format!(", did you mean {meant:?}?")), "{found}");
+    }
 }
 
 #[test]
@@ -303,8 +314,12 @@ fn a_transport_that_does_not_suit() {
 
 #[test]
 fn a_transport_that_does_not_exist() {
-    let near =
-        [("newren", Some("newreno")), ("newreno+", Some("newreno")), ("+da", None), ("tpa*", Some("tpa"))];
+    let near = [
+        ("newren", Some("newreno")),
+        ("newreno+", Some("newreno+da")),
+        ("+da", None),
+        ("tpa*", Some("tpa*-2")),
+    ];
     for (name, near) in near {
         let found = refused(&SMALLEST.replace("newreno", name));
         let begin = format!(
@@ -454,6 +469,17 @@ fn sweeps() {
         with("sweep", "seeds = 1000000\n\"topology.hops\" = [1, 2]"),
         "x.toml:7:1: sweep: allowed: at most 1000000 runs"
     );
+    assert_eq!(
+        with("sweep", "topology.hops = [1, 2]\n[[sweep.zip]]\ntopology.hops = [1]"),
+        "x.toml:7:1: sweep: found two axes of topology.hops, allowed: one"
+    );
+    assert_eq!(
+        with("[sweep.zip]", "topology.hops = [1, 2]\nduration = [1]"),
+        "x.toml:7:1: sweep.zip.0: found numbers of values that differ: 2 of topology.hops, 1 of duration, allowed: \
+         one number for all"
+    );
+    assert_eq!(with("[sweep.zip]", ""), "x.toml:7:1: sweep.zip.0: found a table, allowed: a table of axes");
+    assert_eq!(with("sweep", "zip = [1]"), "x.toml:8:8: sweep.zip.0: found 1, allowed: a table of axes");
 }
 
 #[test]
@@ -550,6 +576,10 @@ fn problems_of_overrides_name_the_override() {
         "override mac.quue=3: mac.quue: is not a key here, did you mean \"queue\"?"
     );
     assert_eq!(
+        refused("flows.0.start", "3"),
+        "override flows.0.start=3: flows.0.start: there is no flows, did you mean \"flow\"?"
+    );
+    assert_eq!(
         refused("flow.1.start", "3"),
         "override flow.1.start=3: flow.1.start: flow has 1 entries, allowed: a number below 1, or *"
     );
@@ -557,7 +587,10 @@ fn problems_of_overrides_name_the_override() {
         refused("duration.x", "3"),
         "override duration.x=3: duration.x: duration is 10.0, which has no key \"x\""
     );
-    assert_eq!(refused("flows.*.start", "3"), "override flows.*.start=3: flows.*.start: there is no flows");
+    assert_eq!(
+        refused("flows.*.start", "3"),
+        "override flows.*.start=3: flows.*.start: there is no flows, did you mean \"flow\"?"
+    );
     let deep = "a.".repeat(40);
     for key in ["", "a..b", ".", &deep] {
         let found = refused(key, "3");

@@ -212,7 +212,8 @@ fn keys_of_another_movement() {
     assert_eq!(
         refused(&chain("kind = \"random\"")),
         "x.toml:6:8: mobility.kind: found \"random\", allowed: \"static\", \"random-waypoint\", \"random-walk\", \
-         \"waypoints\", \"ns2\", \"bonnmotion\", \"sumo\", \"gpx\", \"gauss-markov\", \"manhattan\", \"group\""
+         \"waypoints\", \"ns2\", \"bonnmotion\", \"sumo\", \"gpx\", \"gauss-markov\", \"manhattan\", \"group\", \
+         did you mean \"random-walk\"?"
     );
 }
 

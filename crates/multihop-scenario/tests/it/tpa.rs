@@ -135,7 +135,7 @@ fn parameters_that_do_not_go_together() {
     );
     assert_eq!(
         table("kind = \"tpa-3\", ack_policy = \"every\""),
-        "x.toml:6:44: flow.0.transport.ack_policy: found \"every\", allowed: \"every-2\", \"every-cwnd\""
+        "x.toml:6:44: flow.0.transport.ack_policy: found \"every\", allowed: \"every-2\", \"every-cwnd\", did you mean \"every-2\"?"
     );
     assert_eq!(
         refused(&SMALLEST.replace("newreno", "tpa-2+da")),

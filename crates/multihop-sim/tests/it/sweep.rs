@@ -52,6 +52,25 @@ fn combinations_share_seeds_and_the_last_axis_varies_fastest() {
 }
 
 #[test]
+fn keys_of_a_zipped_axis_vary_together() {
+    let axis = "[[sweep.zip]]\n\"radio.rate\" = [\"2M\", \"11M\"]\n\"radio.range\" = [250, 210]\n";
+    let plan = plan(&format!("{SWEPT}{axis}"), &[]).unwrap();
+    assert_eq!((plan.runs(), plan.combinations()), (36, 12));
+    assert_eq!(plan.keys(), ["flow.*.transport", "topology.hops", "radio.rate", "radio.range"]);
+    let values: Vec<_> = (0..3).map(|n| serde_json::Value::from(plan.values(n)).to_string()).collect();
+    let expected = [r#"["reno",1,"2M",250]"#, r#"["reno",1,"11M",210]"#, r#"["reno",2,"2M",250]"#];
+    assert_eq!(values, expected);
+    let run = plan.run(3).unwrap();
+    let radio = &run.scenario.radio;
+    assert_eq!((radio.bit_rate().0, radio.decode_range()), (11_000_000, 210.0));
+    let set = run.overrides.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>();
+    assert_eq!(
+        set,
+        ["flow.*.transport=\"reno\"", "topology.hops=1", "radio.rate=\"11M\"", "radio.range=210", "seed=5"]
+    );
+}
+
+#[test]
 fn a_key_depends_on_everything_that_affects_the_result() {
     let keys = |text: &str| {
         let plan = plan(text, &[]).unwrap();
@@ -186,7 +205,7 @@ fn bad_values_are_found_before_the_first_run() {
     let unknown = SWEPT.replace("topology.hops", "topology.hop");
     assert_eq!(
         plan(&unknown, &[]).unwrap_err(),
-        "override topology.hop=1: topology.hop: is not a key here, did you mean \"hops\"?"
+        "override topology.hop=1: topology.hop: is not a key here, allowed: hops, kind, spacing, did you mean \"hops\"?"
     );
     let without = SWEPT.split("[sweep]").next().unwrap();
     assert_eq!(
