@@ -112,6 +112,19 @@ pub(crate) struct CheckArgs {
     /// Files or examples; - is standard input.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
+    /// Seed of the run, in place of the scenario's.
+    #[arg(long, value_name = "N", value_parser = from_zero, allow_negative_numbers = true)]
+    pub(crate) seed: Option<u64>,
+    /// Set a key of every scenario, for example topology.hops=8 or flow.*.transport=tcp-2.
+    #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
+    pub(crate) set: Vec<(String, String)>,
+}
+
+impl CheckArgs {
+    /// The keys that override those of the files.
+    pub(crate) fn overrides(&self) -> Vec<(String, String)> {
+        overrides(&self.set, self.seed)
+    }
 }
 
 /// `multihop run`.

@@ -17,8 +17,9 @@ pub(crate) fn check(
     extensions: &Extensions,
 ) -> Result<(), CommandError> {
     let mut checked = Ok(());
+    let overrides = args.overrides();
     for file in &args.files {
-        match check_one(file, extensions) {
+        match check_one(file, &overrides, extensions) {
             Ok(_) if verbosity.quiet => {}
             Ok(contents) if verbosity.verbose > 0 => {
                 output::line(format_args!("{}: no problems: {contents}", file.display()))?;
@@ -39,28 +40,36 @@ pub(crate) fn check(
 }
 
 /// What the file contains, if it has no problems.
-fn check_one(file: &Path, extensions: &Extensions) -> Result<String, CommandError> {
+fn check_one(
+    file: &Path,
+    overrides: &[(String, String)],
+    extensions: &Extensions,
+) -> Result<String, CommandError> {
     let source = input::source(file)?;
     match source.contents() {
         #[cfg(feature = "network")]
-        Contents::Router => crate::net::check_route(&source),
+        Contents::Router => crate::net::check_route(&source, overrides),
         #[cfg(not(feature = "network"))]
         Contents::Router => {
             Err(CommandError::Usage(format!("no configuration of multihop route {ONLY_SIMULATES}")))
         }
         Contents::Network => {
-            let network = Scenario::load_network(&source, &[], extensions)?;
+            let network = Scenario::load_network(&source, overrides, extensions)?;
             Ok(format!("{}; traffic comes from multihop emulate FILE -- COMMAND", contents(&network)))
         }
-        Contents::Scenario => scenario(&source, extensions),
+        Contents::Scenario => scenario(&source, overrides, extensions),
     }
 }
 
-fn scenario(source: &Source, extensions: &Extensions) -> Result<String, CommandError> {
-    let scenario = Scenario::load_with(source, &[], extensions)?;
+fn scenario(
+    source: &Source,
+    overrides: &[(String, String)],
+    extensions: &Extensions,
+) -> Result<String, CommandError> {
+    let scenario = Scenario::load_with(source, overrides, extensions)?;
     let mut contents = contents(&scenario);
     if scenario.sweep.is_some() {
-        let plan = multihop_sim::sweep::Plan::new_with(source, &[], extensions)?;
+        let plan = multihop_sim::sweep::Plan::new_with(source, overrides, extensions)?;
         contents += &format!(", {}", counted(plan.runs(), "run"));
     }
     Ok(contents)

@@ -47,8 +47,8 @@ use crate::{CommandError, output};
 
 /// Checks the configuration of a routing daemon; returns what it describes.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn check_route(source: &Source) -> Result<String, CommandError> {
-    Ok(RouterSettings::load(source, &[]).map(|settings| settings.protocol.to_owned())?)
+pub(crate) fn check_route(source: &Source, set: &[(String, String)]) -> Result<String, CommandError> {
+    Ok(RouterSettings::load(source, set).map(|settings| settings.protocol.to_owned())?)
 }
 
 /// How a command ends by SIGTERM.

@@ -79,8 +79,8 @@ fn config(args: &RouteArgs) -> Result<Config, CommandError> {
 }
 
 /// Checks a configuration as the daemon does at its start; returns what it describes.
-pub(crate) fn check(source: &Source) -> Result<String, CommandError> {
-    let config = of_settings(RouterSettings::load(source, &[])?)?;
+pub(crate) fn check(source: &Source, set: &[(String, String)]) -> Result<String, CommandError> {
+    let config = of_settings(RouterSettings::load(source, set)?)?;
     Ok(format!("{} of {} over {}", config.protocol, config.family, config.interfaces.join(", ")))
 }
 

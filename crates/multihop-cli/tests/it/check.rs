@@ -80,6 +80,9 @@ fn a_configuration_of_a_routing_daemon_is_checked_as_the_daemon_does() {
     let output = multihop(&folder, &["check", "-v", "good.toml"]);
     let said = "good.toml: no problems: apdr of IPv4 over wlan0, eth1\n";
     assert_eq!((code(&output), stdout(&output), stderr(&output)), (0, said, ""));
+    let output = multihop(&folder, &["check", "good.toml", "--set", "routing.protocol=apdrr"]);
+    assert_eq!((code(&output), stdout(&output)), (2, ""));
+    assert!(stderr(&output).ends_with("did you mean \"apdr\"?\n"), "{}", stderr(&output));
     for (file, part) in [
         ("network.toml", "network.toml: announce: found \"10.0.0.1/8\", allowed: ADDRESS/BITS"),
         (
@@ -91,6 +94,45 @@ fn a_configuration_of_a_routing_daemon_is_checked_as_the_daemon_does() {
         let output = multihop(&folder, &["check", file]);
         assert_eq!((code(&output), stdout(&output)), (2, ""), "{file}");
         assert!(stderr(&output).starts_with(part), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn overrides_of_a_run_are_checked() {
+    let swept = format!("{SHORT}[sweep]\n\"mac.queue\" = [5, 6, 7]\n");
+    let folder = Folder::new("check-set").with("a.toml", SHORT).with("b.toml", &swept);
+    let set = ["--set", "topology.hops=3", "--set", "sweep.seeds=2", "--seed", "7"];
+    let output = multihop(&folder, &[&["check", "-v", "a.toml", "b.toml"], &set[..]].concat());
+    let said = "a.toml: no problems: 4 nodes, 1 flow, 2 s, 2 runs\nb.toml: no problems: 4 nodes, 1 flow, 2 s, 6 runs\n";
+    assert_eq!((code(&output), stdout(&output), stderr(&output)), (0, said, ""));
+    for (set, message) in [
+        (
+            "topology.hop=3",
+            "topology.hop: is not a key here, allowed: hops, kind, spacing, did you mean \"hops\"?",
+        ),
+        ("hops=3", "did you mean \"topology.hops\"?"),
+        ("flow.*.transport=new-reno", "did you mean \"newreno\"?"),
+        ("routing.protocol=oslr", "did you mean \"olsr\"?"),
+        ("radio.phy=802.11n", "did you mean \"802.11n-20\"?"),
+        ("mac.rate_control=minstral", "did you mean \"minstrel\"?"),
+        ("flows.0.transport=newreno", "did you mean \"flow\"?"),
+        ("sweep.\"mac.queue\"=3", "allowed: an array of values"),
+    ] {
+        let output = multihop(&folder, &["check", "a.toml", "--set", set]);
+        assert_eq!((code(&output), stdout(&output)), (2, ""), "{set}");
+        assert!(stderr(&output).contains(message), "{set}: {}", stderr(&output));
+    }
+}
+
+#[test]
+fn a_missing_file_has_a_name_like_another() {
+    let folder = Folder::new("misspelt").with("scenario.toml", SHORT);
+    for (name, meant) in
+        [("scenaro.toml", "scenario.toml"), ("./scenrio.toml", "./scenario.toml"), ("chian-4", "chain-4")]
+    {
+        let output = multihop(&folder, &["run", name]);
+        let message = format!("{name}: No such file or directory (os error 2), did you mean {meant:?}?\n");
+        assert_eq!((code(&output), stdout(&output), stderr(&output)), (2, "", &*message));
     }
 }
 
