@@ -14,10 +14,12 @@ True
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 
 TYPE_CHECKING = False  # as in `typing`, which need not be imported
 if TYPE_CHECKING:
+    from multihop import report, theme
     from multihop._core import RunError, ScenarioError, build_profile
     from multihop.results import Result, read_series, read_trace
     from multihop.running import check, run, run_all, schema
@@ -39,10 +41,12 @@ __all__ = [
     "interval",
     "read_series",
     "read_trace",
+    "report",
     "run",
     "run_all",
     "schema",
     "sweep",
+    "theme",
 ]
 
 _MODULES = {
@@ -64,6 +68,9 @@ _MODULES = {
 }
 """The module of each public name, which is imported at its first use: the command starts without NumPy."""
 
+_SUBMODULES = ("report", "theme")
+"""Public modules, which are also imported at their first use."""
+
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
@@ -76,7 +83,12 @@ if not TYPE_CHECKING:  # type checkers report names that do not exist
             value = import_module("multihop._core").version()
         elif name in _MODULES:
             value = getattr(import_module(f"multihop.{_MODULES[name]}"), name)
+        elif name in _SUBMODULES:
+            value = import_module(f"multihop.{name}")
         else:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            # Python suggests a name of the object that resembles an unknown one.
+            raise AttributeError(
+                f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__]
+            )
         globals()[name] = value
         return value

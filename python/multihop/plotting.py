@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -11,6 +12,7 @@ from multihop.report import Report, bar, curve, new_figure
 from multihop.stats import format_mean, interval
 from multihop.theme import Style, distinct, known, other, style
 from multihop.wording import in_words
+from multihop.words import meant
 
 if TYPE_CHECKING:
     from multihop.sweeping import Sweep
@@ -19,11 +21,14 @@ if TYPE_CHECKING:
 def over_an_axis(sweep: Sweep, x: str, metric: str, by: str | None) -> Figure:
     """A metric over one axis of a sweep, with a curve for each value of another."""
     along, among = axis(sweep, x), axis(sweep, by) if by is not None else None
-    others = set(sweep.axes) - {along, among}
+    shown = [name for name in (along, among) if name is not None]
+    others = {name for name in sweep.axes if varies(sweep, name, shown)}
     if others:
         raise ValueError(f"the sweep also varies {', '.join(sorted(others))}: filter its runs, or pass `by`")
     if metric not in sweep.runs.columns:
         raise ValueError(f"no metric {metric!r}, allowed: {', '.join(metrics(sweep))}")
+    if among is None and not sweep.runs[along].dtype.is_numeric():
+        return bars(sweep, along, metric, in_words(metric))
     figure, axes = new_figure(in_words(along), in_words(metric))
     groups = sweep.runs.group_by([among], maintain_order=True) if among else [((metric,), sweep.runs)]
     groups = list(groups)
@@ -58,8 +63,9 @@ def sweep_report(sweep: Sweep) -> Report:
     """A page of a sweep: a table of means for each metric, and a chart where there are at most two axes."""
     page = Report(f"Sweep over {', '.join(map(in_words, sweep.axes)) or 'seeds'}")
     page.text(f"{sweep.runs.height} runs. Means with 95% Student-t intervals over the seeds.")
-    along = next((one for one in sweep.axes if sweep.runs[one].dtype.is_numeric()), None)
-    others = [one for one in sweep.axes if one != along]
+    independent = independent_axes(sweep)
+    along = next((one for one in independent if sweep.runs[one].dtype.is_numeric()), None)
+    others = [one for one in independent if one != along]
     for metric, label in METRICS_OF_A_REPORT.items():
         if sweep.runs[metric].count() == 0:
             continue
@@ -68,9 +74,10 @@ def sweep_report(sweep: Sweep) -> Report:
             figure = over_an_axis(sweep, along, metric, others[0] if others else None)
             figure.axes[0].set_ylabel(label)
             page.figure(figure, f"{label.capitalize()}, over {in_words(along)}.")
-        elif len(sweep.axes) == 1:
+        elif len(independent) == 1:
             page.figure(
-                bars(sweep, sweep.axes[0], metric, label), f"{label.capitalize()}, by {in_words(others[0])}."
+                bars(sweep, independent[0], metric, label),
+                f"{label.capitalize()}, by {in_words(others[0])}.",
             )
         page.table(means(sweep, metric), f"{label.capitalize()}: mean and 95% interval")
     if sweep.request is not None:
@@ -101,14 +108,34 @@ def means(sweep: Sweep, metric: str) -> pl.DataFrame:
         for row in found.iter_rows(named=True)
     ]
     table = found.select(sweep.axes or ["scenario"]).with_columns(pl.Series("mean", texts), found["runs"])
-    return table.rename({name: in_words(name) for name in sweep.axes})
+    words = {name: in_words(name) for name in sweep.axes}
+    # flow.0.transport and flow.1.transport have the same words.
+    return table.rename(words) if len({*words.values()}) == len(words) else table
+
+
+def varies(sweep: Sweep, name: str, given: Sequence[str]) -> bool:
+    """Whether an axis varies among runs that agree in other axes; one that they determine does not."""
+    if name in given:
+        return False
+    groups = sweep.runs.group_by(given) if given else [((), sweep.runs)]
+    return any(runs[name].n_unique() > 1 for _, runs in groups)
+
+
+def independent_axes(sweep: Sweep) -> list[str]:
+    """The axes without those that the ones before them determine."""
+    found: list[str] = []
+    for name in sweep.axes:
+        if not found or varies(sweep, name, found):
+            found.append(name)
+    return found
 
 
 def axis(sweep: Sweep, name: str) -> str:
     """The axis of this name, which may be the last part of its whole name."""
     found = [one for one in sweep.axes if name in (one, short(one))]
     if len(found) != 1:
-        raise ValueError(f"no axis {name!r}, allowed: {', '.join(map(short, sweep.axes)) or 'none'}")
+        allowed = [short(one) for one in sweep.axes]
+        raise ValueError(f"no axis {name!r}, allowed: {', '.join(allowed) or 'none'}{meant(name, allowed)}")
     return found[0]
 
 

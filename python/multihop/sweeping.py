@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -31,6 +32,7 @@ class Sweep:
     """The results of a sweep, as tidy tables."""
 
     axes: tuple[str, ...]
+    """The keys that vary."""
     runs: pl.DataFrame
     """A row for each run: axes, seed, key, version, and metrics under dotted names."""
     flows: pl.DataFrame
@@ -76,7 +78,7 @@ def sweep(
     source: Source = None,
     /,
     *,
-    axes: Mapping[str, Sequence[Any]] | None = None,
+    axes: Axes | None = None,
     seeds: int | None = None,
     jobs: int | None = None,
     on: str | None = None,
@@ -87,19 +89,71 @@ def sweep(
 ) -> Sweep:
     """Run every combination of a scenario's axes, each with the same seeds.
 
-    Axes and seeds are those of the scenario's `sweep` table, or those given:
-    `sweep("layout.toml", axes={"flow.*.transport": ["newreno", "tcp-2"]}, seeds=10)`. With `out`, a
-    folder, runs are kept as they end, and runs that it already holds are not repeated; the results are
-    `results.jsonl`, `results.parquet` and `flows.parquet`. `on` is the address of a Dask scheduler,
-    `shard` (`"1/4"`) a part of the runs for job arrays. `progress` shows a bar.
+    Axes and seeds are those of the scenario's `sweep` table. `seeds` replaces their number and leaves the
+    axes, `axes` replaces all axes and leaves the seeds:
+    `sweep("layout.toml", axes={"flow.*.transport": ["newreno", "tcp-2"]}, seeds=10)`. A tuple of keys is an
+    axis whose keys vary together: `axes={("radio.rate", "radio.range"): [("2M", 250), ("11M", 100)]}`.
+
+    In the tables of the result, values of an axis are text if one of them is a table or an array, or if
+    they are of several types.
+
+    With `out`, a folder, runs are kept as they end, and runs that it already holds are not repeated;
+    the results are `results.jsonl`, `results.parquet` and `flows.parquet`. `on` is the address of a
+    Dask scheduler, `shard` (`"1/4"`) a part of the runs for job arrays. `progress` shows a bar.
     """
     asked = request(source, settings)
-    if axes is not None or seeds is not None:
-        table = {**({"seeds": seeds} if seeds else {}), **(axes or {})}
-        asked.overrides.append(("sweep", toml_value(table)))
+    asked.overrides.extend(replaced(asked, axes, seeds))
     where = Where(jobs, on, Shard.parse(shard) if shard else None)
     shown = Progress("sweep", quiet=not progress)
     return perform(asked, where, Path(out) if out is not None else None, shown)
+
+
+Axes = Mapping[Any, Iterable[Any]]
+"""The values of each key. A tuple of keys has tuples of values: these keys vary together."""
+
+
+def replaced(asked: Request, axes: Axes | None, seeds: int | None) -> Iterator[tuple[str, str]]:
+    """Overrides that replace the axes or the seeds of a scenario."""
+    if axes is not None:
+        single = {key: listed(values) for key, values in axes.items() if isinstance(key, str)}
+        together = [zipped(keys, values) for keys, values in axes.items() if not isinstance(keys, str)]
+        zips = [*single.pop("zip", []), *together]
+        table = {**single, **({"zip": zips} if zips else {})}
+        kept = {"seeds": declared} if (declared := declared_seeds(asked)) is not None else {}
+        yield "sweep", toml_value({**kept, **table})
+    if seeds is not None:
+        yield "sweep.seeds", toml_value(seeds)
+
+
+def zipped(keys: tuple[str, ...], points: Iterable[Any]) -> dict[str, list[Any]]:
+    """The values of each of several keys that vary together."""
+    rows = [tuple(listed(point)) if not isinstance(point, str) else (point,) for point in points]
+    for row in rows:
+        if len(row) != len(keys):
+            raise ValueError(
+                f"the axis of {', '.join(keys)} has the point {row}, allowed: {len(keys)} values"
+            )
+    return {key: [row[place] for row in rows] for place, key in enumerate(keys)}
+
+
+def listed(values: Any) -> Any:
+    """The values of an iterable in a list. Text and mappings stay, which the simulator refuses as axes."""
+    return (
+        values if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable) else [*values]
+    )
+
+
+def declared_seeds(asked: Request) -> Any:
+    """The number of seeds that a scenario declares; `None` if it does not."""
+    for key, text in reversed(asked.overrides):
+        if key == "sweep.seeds":
+            return tomllib.loads(f"seeds = {text}")["seeds"]
+    try:
+        document = (json if asked.format == "json" else tomllib).loads(asked.text)
+    except ValueError:
+        return None  # the simulator reports the error with its line
+    table = document.get("sweep") if isinstance(document, dict) else None
+    return table.get("seeds") if isinstance(table, dict) else None
 
 
 def perform(asked: Request, where: Where, out: Path | None, progress: Progress) -> Sweep:
@@ -112,12 +166,13 @@ def perform(asked: Request, where: Where, out: Path | None, progress: Progress) 
     complete(runs, journal, where, progress)
     if out is not None:
         journal = Journal(out, where.shard)  # other shards may have finished in the meantime
+    axes = tuple(key for key, _ in planned[0]["sweep"])
+    labels = {key: labelled([dict(run["sweep"])[key] for run in planned]) for key in axes}
     rows = [
-        (dict(run["sweep"]), run["key"], journal.result(run["key"]))
-        for run in planned
+        ({key: labels[key][place] for key in axes}, run["key"], journal.result(run["key"]))
+        for place, run in enumerate(planned)
         if run["key"] in journal
     ]
-    axes = tuple(key for key, _ in planned[0]["sweep"])
     lines = tuple(_core.sweep_lines(asked, journal.core, True))
     found = Sweep(axes, runs_table(rows), flows_table(rows), lines, asked)
     if out is not None and len(rows) == len(planned):
@@ -132,6 +187,21 @@ def write(found: Sweep, lines: Sequence[str], out: Path) -> None:
         found.runs.write_parquet(path)
     with complete_file(out / "flows.parquet") as path:
         found.flows.write_parquet(path)
+
+
+def labelled(values: Sequence[Any]) -> list[Any]:
+    """The values of an axis as a column of a table: text, unless all are numbers or all are bools."""
+    for kinds in ((str,), (bool,), (int, float)):
+        if all(
+            isinstance(value, kinds) and (kinds == (bool,) or type(value) is not bool) for value in values
+        ):
+            return list(values)
+    return [value if isinstance(value, str) else compact(value) for value in values]
+
+
+def compact(value: Any) -> str:
+    """A value as JSON, as `multihop sweep` shows it."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 Row = tuple[Mapping[str, Any], str, Result]

@@ -108,6 +108,16 @@ def test_a_file_that_cannot_be_written_is_a_run_error(tmp_path: Path) -> None:
         multihop.run(chain(), trace=tmp_path / "missing" / "trace.txt")
 
 
+def test_modules_that_the_tutorial_names_need_no_import_of_their_own() -> None:
+    names = "multihop.theme.STYLE_SHEET, multihop.report.Report, multihop.report.curve"
+    subprocess.run([sys.executable, "-c", f"import multihop; {names}"], check=True)
+    assert {"report", "theme"} <= set(dir(multihop))
+    wrong = subprocess.run(
+        [sys.executable, "-c", "import multihop; multihop.them"], capture_output=True, text=True
+    )
+    assert "Did you mean: 'theme'?" in wrong.stderr
+
+
 def test_the_schema_describes_scenarios() -> None:
     assert {"topology", "flow", "mac", "radio"} <= multihop.schema()["properties"].keys()
 

@@ -11,6 +11,8 @@ import multihop
 from multihop import _core
 from multihop._cli import COMMAND
 from multihop.journal import Journal, Shard
+from multihop.progress import Progress
+from multihop.runs import Where, complete
 from multihop.scenario import Run, request
 from multihop.wording import in_words
 
@@ -130,6 +132,59 @@ def test_a_sweep_needs_axes_that_exist() -> None:
         multihop.sweep(chain(), axes={"topology.hop": [1, 2]})
 
 
+def swept_file(folder: Path) -> Path:
+    path = folder / "swept.toml"
+    path.write_text(CHAIN_TOML + '\n[sweep]\nseeds = 3\n"topology.hops" = [1, 2]\n')
+    return path
+
+
+def test_seeds_leave_the_axes_of_the_file_and_axes_its_seeds(tmp_path: Path) -> None:
+    path = swept_file(tmp_path)
+    fewer = multihop.sweep(path, seeds=2)
+    assert (fewer.axes, fewer.runs["topology.hops"].to_list()) == (("topology.hops",), [1, 1, 2, 2])
+    other = multihop.sweep(path, axes={"flow.*.transport": ["newreno", "tcp-2"]})
+    assert (other.axes, other.runs["seed"].to_list()) == (("flow.*.transport",), [1, 2, 3] * 2)
+    both: dict[str, Any] = {"sweep.seeds": 1}
+    assert multihop.sweep(path, axes={"topology.hops": range(1, 4)}, **both).runs.height == 3
+
+
+@pytest.mark.parametrize("seeds", [0, -1, 1.5, True])
+def test_a_number_of_seeds_that_is_not_allowed_is_refused(seeds: Any) -> None:
+    with pytest.raises(multihop.ScenarioError, match=r"seeds: found .*, allowed: a whole number from 1 to"):
+        multihop.sweep(chain(), axes=AXES, seeds=seeds)
+
+
+def test_an_axis_of_names_and_tables_is_a_column_of_text() -> None:
+    clamped = {"kind": "newreno", "window_max": 2}
+    swept = multihop.sweep(
+        chain(), axes={"flow.*.transport": ["newreno", clamped], "radio.loss": [0, 0.1]}, seeds=1
+    )
+    table = '{"kind":"newreno","window_max":2}'
+    assert swept.runs["flow.*.transport"].to_list() == ["newreno", "newreno", table, table]
+    assert swept.runs["radio.loss"].to_list() == [0.0, 0.1] * 2
+    assert swept.flows["flow.*.transport"].to_list() == swept.runs["flow.*.transport"].to_list()
+    assert swept.mean()["flow.*.transport"].to_list() == swept.runs["flow.*.transport"].to_list()
+    legend = swept.plot("loss", by="transport").axes[0].get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["newreno", table]
+
+
+def test_keys_of_an_axis_vary_together(tmp_path: Path) -> None:
+    points = [("2M", 250.0), ("11M", 240.0)]
+    swept = multihop.sweep(
+        chain(), axes={("radio.rate", "radio.range"): points, "topology.hops": [1, 2]}, seeds=2
+    )
+    assert swept.axes == ("topology.hops", "radio.rate", "radio.range")
+    assert swept.runs.select("radio.rate", "radio.range").unique(maintain_order=True).rows() == points
+    assert swept.mean().height == 4
+    legend = swept.plot("hops", by="rate").axes[0].get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["2M", "11M"]
+    assert swept.report(tmp_path / "page.html").read_text("utf-8").count("<figcaption>") == 3
+    with pytest.raises(ValueError, match=r"has the point \('2M',\), allowed: 2 values"):
+        multihop.sweep(chain(), axes={("radio.rate", "radio.range"): ["2M"]})
+
+
 def test_a_sweep_is_drawn_over_one_axis_and_by_another() -> None:
     swept = multihop.sweep(chain(), axes=AXES, seeds=2)
     assert repr(swept) == "<Sweep of 8 runs over flow.*.transport, topology.hops>"
@@ -143,20 +198,65 @@ def test_a_sweep_is_drawn_over_one_axis_and_by_another() -> None:
     assert legend is not None
     assert legend.get_title().get_text() == "transport"
     assert [text.get_text() for text in legend.get_texts()] == ["newreno", "tcp-2"]
+    names = multihop.sweep(chain(), axes={"flow.*.transport": ["newreno", "tcp-2"]}, seeds=2).plot(
+        "transport"
+    )
+    assert [tick.get_text() for tick in names.axes[0].get_xticklabels()] == ["newreno", "tcp-2"]
+    assert len(names.axes[0].patches) == 2
     with pytest.raises(ValueError, match=r"no axis 'speed', allowed: transport, hops"):
         swept.plot("speed")
+    with pytest.raises(ValueError, match=r"no axis 'hop', allowed: transport, hops, did you mean 'hops'\?"):
+        swept.plot("hop")
     with pytest.raises(ValueError, match=r"also varies flow\.\*\.transport"):
         swept.plot("hops")
     with pytest.raises(ValueError, match=r"no metric 'goodput', allowed: .*totals\.goodput_kbps"):
         swept.plot("hops", "goodput", by="transport")
 
 
+def test_a_report_of_two_axes_with_the_same_last_part(tmp_path: Path) -> None:
+    flows = [{"app": "ftp", "transport": "newreno"}, {"from": 2, "to": 0, "transport": "newreno"}]
+    axes = {f"flow.{flow}.transport": ["newreno", "tcp-2"] for flow in (0, 1)}
+    page = multihop.sweep(chain(flow=flows), axes=axes, seeds=1).report(tmp_path / "page.html")
+    assert "flow.1.transport" in page.read_text("utf-8")
+
+
 def test_a_sweep_shows_its_progress_where_it_is_wanted(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    monkeypatch.setattr("multihop.progress.PATIENCE", 0.0)
+    monkeypatch.setattr("multihop.progress.FIRST_LINE", 0.0)
     multihop.sweep(chain(), seeds=2, jobs=1)
     assert capsys.readouterr().err == ""
-    multihop.sweep(chain(), seeds=2, jobs=1, progress=True)
-    assert "sweep: 1 of 2 runs" in capsys.readouterr().err
+    long: dict[str, Any] = {"duration": 1000.0}
+    multihop.sweep(chain(), seeds=2, jobs=1, progress=True, **long)
+    assert "sweep: 0 of 2 runs\n" in capsys.readouterr().err
+
+
+def test_stored_runs_count_as_finished_and_have_no_part_in_the_remaining_time(capsys: Any) -> None:
+    clock = iter([0.0, 10.0, 10.0])
+    shown = Progress("x", verbose=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("multihop.progress.time.monotonic", lambda: next(clock, 10.0))
+        shown.begin(10, 8)
+        shown.step()
+        shown.end()
+    assert capsys.readouterr().err == "x: 9 of 10 runs, 10 s left\n"
+
+
+def test_progress_counts_stored_runs_and_no_failed_ones(tmp_path: Path) -> None:
+    path = swept_file(tmp_path)
+    multihop.sweep(path, out=tmp_path / "out", shard="1/3")
+    planned = json.loads(_core.plan(*request(path, {})))
+    sets = [[(key, value) for key, value in one["overrides"]] for one in planned]
+    good = [
+        Run(one["key"], request(path, {})._replace(overrides=own))
+        for one, own in zip(planned, sets, strict=True)
+    ]
+    shown = Progress("")
+    complete(good, Journal(tmp_path / "out"), Where(jobs=1), shown)
+    assert (shown.total, shown.stored, shown.done) == (6, 2, 6)
+    apart: dict[str, Any] = {"kind": "random", "nodes": 2, "area": [90000.0, 90000.0]}
+    shown = Progress("")
+    with pytest.raises(multihop.ScenarioError):
+        complete([Run("x", request(chain(topology=apart), {}))], Journal(), Where(jobs=1), shown)
+    assert (shown.total, shown.done, shown.ended.is_set()) == (1, 0, True)
 
 
 @pytest.mark.parametrize("axes", [{"flow.*.transport": ["newreno", "tpa-2"]}, {"topology.hops": [1, 2]}, {}])
