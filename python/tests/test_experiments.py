@@ -41,7 +41,7 @@ from multihop.experiments.declare import (
 )
 from multihop.experiments.explanations import Explained
 from multihop.experiments.reasons import Switch, left_open, not_knowable, our_model
-from multihop.experiments.searches import Target, over, search
+from multihop.experiments.searches import Target, of_tcp, over, search
 from multihop.experiments.sequential import Limits
 from multihop.experiments.silence import silences
 from multihop.experiments.study import Experiment, Study, batches, merged, pick
@@ -499,6 +499,18 @@ def test_a_search_names_the_setting_under_which_a_claim_holds(tmp_path: Path) ->
     assert (row["explanation"], row["by"]) == (Explained.SWITCH, "radio.rate = 11M")
     slow = replace(
         ranges[0], values={name: change for name, change in ranges[0].values.items() if "11M" not in name}
+    )
+    plain = replace(
+        SHORT,
+        axes=SHORT.axes[:1],
+        claims=[],
+        published={},
+        scenario={**SHORT.scenario, "flow": [{"transport": {"kind": "newreno"}}]},
+    )
+    window = of_tcp("the window", "of any size", "window_max", [1])
+    one = Study(search(plain, [window], [], keep={}, seeds=1, confirm=1), plain.full, Journal())
+    assert one.key((1, "TCP's window_max = 1"), 1) != one.key((1, "as run"), 1), (
+        "without an axis of transports"
     )
     none = suite.study(
         replace(search(base, [slow], [Target(FAST)], keep=keep, seeds=2, confirm=3), id="slow")

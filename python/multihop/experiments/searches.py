@@ -155,10 +155,19 @@ def _under_each(printed: Mapping[Values, Any], settings: Sequence[str]) -> dict[
 def _changed(changes: Mapping[str, Change], place: int | None, flows: str, cell: Values) -> Settings:
     """The keys that the setting of a cell changes."""
     change = changes[cell[-1]]
-    kind = "" if place is None else str(cell[place])
-    own = change.tpa if kind.startswith("tpa") else change.tcp if kind not in ("", "udp", "mesh") else {}
     settings = change.settings(cell[:-1]) if callable(change.settings) else change.settings
-    return {**settings, **{f"flow.{flows}.transport.{key}": value for key, value in own.items()}}
+    own = {f"flow.{flows}.transport.{key}": value for key, value in _own(change, place, cell).items()}
+    return {**settings, **own}
+
+
+def _own(change: Change, place: int | None, cell: Values) -> Settings:
+    """The keys of the transport of a cell; without an axis of transports there is one kind."""
+    if place is None:
+        return {**change.tcp, **change.tpa}
+    kind = str(cell[place])
+    if kind in ("udp", "mesh"):
+        return {}
+    return change.tpa if kind.startswith("tpa") else change.tcp
 
 
 def _under(claim: Claim, setting: str) -> Claim:
