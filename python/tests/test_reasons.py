@@ -17,7 +17,7 @@ PAPERS = [one for one in EXPERIMENTS if one.paper != VALIDATION]
 INDEX = Path(__file__).parents[2] / "docs/papers" / NAME
 UNITS = r"%|kb/s|Mb/s|ms\b|s\b|m/s|m\b|kB|segments|packets|times|timeouts|losses|samples"
 MOST_NOT_KNOWN = 5
-MOST_UNEXPLAINED = 6
+MOST_UNEXPLAINED = 5
 MEASURED = re.compile(rf"[\d.,]*\d(?: (?:to|and) [\d.]+)? ?(?:{UNITS})")
 
 
