@@ -14,7 +14,7 @@ use multihop_sim::journal::Shard;
 #[cfg(feature = "network")]
 use crate::network::NetworkCommand;
 use crate::terminal::Verbosity;
-use crate::values::{from_one, from_zero, key_value, positive_seconds};
+use crate::values::{from_one, from_zero, key_value, positive_seconds, seconds, snap_length};
 
 /// Exit codes, at the end of help texts.
 pub(crate) const EXIT_CODES: &str = "\
@@ -148,6 +148,8 @@ pub(crate) struct RunArgs {
     /// Write packets.pcapng into the folder, one interface for each node.
     #[arg(long, requires = "out")]
     pub(crate) pcap: bool,
+    #[command(flatten)]
+    pub(crate) capture: CaptureArgs,
     /// Repeat an emulation in virtual time, from the recording that multihop emulate --record has written.
     #[arg(long, value_name = "FILE")]
     pub(crate) replay: Option<PathBuf>,
@@ -167,6 +169,23 @@ impl RunArgs {
     pub(crate) fn overrides(&self) -> Vec<(String, String)> {
         overrides(&self.set, self.seed)
     }
+}
+
+/// The frames of a capture file.
+#[derive(clap::Args)]
+pub(crate) struct CaptureArgs {
+    /// Capture only at this node, by number or name; may be repeated.
+    #[arg(long, value_name = "NODE", requires = "pcap")]
+    pub(crate) pcap_node: Vec<String>,
+    /// Capture from this time on, in seconds.
+    #[arg(long, value_name = "S", value_parser = seconds, allow_negative_numbers = true, requires = "pcap")]
+    pub(crate) pcap_from: Option<Duration>,
+    /// Capture until this time, in seconds.
+    #[arg(long, value_name = "S", value_parser = positive_seconds, allow_negative_numbers = true, requires = "pcap")]
+    pub(crate) pcap_until: Option<Duration>,
+    /// Keep this many bytes of each packet, radiotap header included.
+    #[arg(long, value_name = "BYTES", value_parser = snap_length, allow_negative_numbers = true, requires = "pcap")]
+    pub(crate) pcap_length: Option<u32>,
 }
 
 /// `multihop sweep`.

@@ -18,7 +18,7 @@ use crate::network::{EmulateArgs, EnterArgs};
 use crate::output::NewFile;
 use crate::page::Shown;
 use crate::terminal::{self, Verbosity};
-use crate::{CommandError, input, output, table};
+use crate::{CommandError, capture, input, output, table};
 
 /// Runs a scenario in real time with real programs.
 pub(crate) fn emulate(
@@ -161,6 +161,7 @@ fn outputs(
 ) -> Result<Outputs, CommandError> {
     let mut outputs = Outputs::default();
     if let Some(path) = &args.pcap {
+        outputs.pcap_filter = capture::filter(&args.capture, scenario)?;
         outputs.pcap = Some(if is_stdout(path) { stdout()? } else { write_later(path, files)? });
     }
     if let Some(folder) = &args.out {

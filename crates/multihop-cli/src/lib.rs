@@ -8,6 +8,7 @@
 
 mod args;
 mod bars;
+mod capture;
 mod check;
 mod compare;
 mod diagnostics;

@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 use multihop_core::Duration;
 use multihop_scenario::Extensions;
 
-use crate::args::overrides;
+use crate::args::{CaptureArgs, overrides};
 use crate::net::args::{KeygenArgs, KeysArgs, PerfArgs, RecvArgs, RouteArgs, SendArgs, TunnelArgs};
 use crate::tcp::args::TcpArgs;
 use crate::terminal::Verbosity;
@@ -117,6 +117,8 @@ pub(crate) struct EmulateArgs {
     /// Write the frames of all nodes into this capture file (pcapng); - is standard output, for wireshark -k -i -.
     #[arg(long, value_name = "FILE")]
     pub(crate) pcap: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) capture: CaptureArgs,
     /// Record the packets of the programs for multihop run --replay.
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,

@@ -17,7 +17,7 @@ use crate::output::NewFile;
 use crate::page::{self, RUN_FILE, Shown};
 use crate::progress::ProgressDisplay;
 use crate::terminal::Verbosity;
-use crate::{CommandError, input, output, table, terminal, view};
+use crate::{CommandError, capture, input, output, table, terminal, view};
 
 /// Runs one scenario once.
 pub(crate) fn run(args: &RunArgs, verbosity: Verbosity, extensions: &Extensions) -> Result<(), CommandError> {
@@ -87,9 +87,10 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity, extensions: &Extensions)
 }
 
 /// The output files that the arguments ask for.
-fn outputs(args: &RunArgs, scenario: &Scenario) -> anyhow::Result<(Outputs, Vec<NewFile>)> {
+fn outputs(args: &RunArgs, scenario: &Scenario) -> Result<(Outputs, Vec<NewFile>), CommandError> {
     let mut files = Vec::new();
     let Some(folder) = &args.out else { return Ok((Outputs::default(), files)) };
+    let pcap_filter = capture::filter(&args.capture, scenario)?;
     output::folder(folder)?;
     let mut file = |wanted: bool, name: &str| -> anyhow::Result<Option<Box<dyn Write + Send>>> {
         if !wanted {
@@ -102,6 +103,7 @@ fn outputs(args: &RunArgs, scenario: &Scenario) -> anyhow::Result<(Outputs, Vec<
     let outputs = Outputs {
         trace: file(args.trace, "packets.txt")?,
         pcap: file(args.pcap, "packets.pcapng")?,
+        pcap_filter,
         record: file(scenario.record.is_some(), "series.csv")?,
     };
     Ok((outputs, files))

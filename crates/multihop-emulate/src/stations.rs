@@ -9,7 +9,7 @@ use std::thread;
 use multihop_core::NodeId;
 use multihop_netns::Namespace;
 use multihop_netns::interface::{Link, add_address, add_default_route, set_up};
-use multihop_scenario::{Emulation, Port, Scenario};
+use multihop_scenario::{Emulation, Port, Scenario, find_station};
 use multihop_sim::live::{stations, subnet};
 use multihop_tun::Tun;
 
@@ -156,19 +156,12 @@ fn settings(interface: &str, port: Port, is_own: bool) {
 /// The names of all nodes and hosts: those of the layout, else `node` with the number.
 pub(crate) fn names(scenario: &Scenario) -> Result<Vec<String>, EmulateError> {
     let layout = scenario.topology.place(scenario.seed)?;
-    let name = |n: usize| layout.names.get(n).cloned().flatten().unwrap_or_else(|| format!("node{n}"));
-    Ok((0..stations(scenario)).map(name).collect())
+    Ok((0..stations(scenario)).map(|n| layout.interface_name(n)).collect())
 }
 
 /// The station with this number or name.
 pub(crate) fn find(names: &[String], text: &str) -> Result<usize, EmulateError> {
-    let named = names.iter().position(|name| name == text);
-    let number = text.parse().ok().filter(|n| *n < names.len());
-    named.or(number).ok_or_else(|| {
-        let shown: Vec<_> = names.iter().take(20).map(String::as_str).collect();
-        let (last, shown) = (names.len() - 1, shown.join(", "));
-        EmulateError::NotFound(format!("found node {text:?}, allowed: 0 to {last}, or a name: {shown}"))
-    })
+    find_station(names, text).map_err(EmulateError::NotFound)
 }
 
 /// The environment variables with the addresses of all stations.

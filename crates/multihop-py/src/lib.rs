@@ -70,6 +70,7 @@ mod _core {
                 trace: trace_path.as_deref().map(create).transpose()?,
                 pcap: pcap_path.as_deref().map(create).transpose()?,
                 record: record_path.as_deref().map(create).transpose()?,
+                ..Outputs::default()
             };
             let result = multihop_sim::run(&scenario, outputs, &mut |_| watch.check());
             if let Some(raised) = watch.raised() {

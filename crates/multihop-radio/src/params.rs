@@ -319,11 +319,14 @@ impl Default for Threshold {
     }
 }
 
+/// ns-2's transmit power, dBm.
+pub const NS2_TX_POWER_DBM: f64 = 24.5;
+
 /// ns-2's transmit power. Without interference, it decodes up to 250 m and senses up to 550 m.
 impl Default for Sinr {
     fn default() -> Self {
         Self {
-            tx_power_dbm: 24.5,
+            tx_power_dbm: NS2_TX_POWER_DBM,
             path_loss: PathLoss::NS2,
             shadowing_db: 0.0,
             fading: Fading::None,

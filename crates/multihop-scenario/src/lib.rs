@@ -45,7 +45,7 @@ pub use problem::{Place, Position, Problem, Problems};
 pub use request::Request;
 pub use router::{RouterProtocol, RouterSettings};
 pub use schema::{schema, schema_with};
-pub use topology::{Layout, NotConnected, Topology};
+pub use topology::{Layout, NotConnected, Topology, find_station};
 
 /// Chooses the transport of a real network: `kind` and its keys in `parameters`, with the names, bounds and
 /// messages of scenario files. Keys of TPA, and those in `usual`, change `tpa`. Another transport is returned, with its

@@ -8,11 +8,15 @@ use multihop_core::{DropReason, Duration, FlowId, Instant, NodeId};
 use multihop_radio::airtime::Airtime;
 use multihop_radio::frame::Frame;
 use multihop_radio::mac::{Access, Load, Transmission};
+use multihop_radio::medium::Link;
+use multihop_radio::params::RadioParams;
+use multihop_radio::phy::Verdict;
 use multihop_transport::connection::{Measurements, Progress};
 
 use crate::packet::{Body, Packet, Pool};
 use crate::record::Recorder;
-use crate::trace::{Capture, Captures, Event, TextTrace};
+use crate::signals::Signals;
+use crate::trace::{Capture, CaptureFilter, Captures, Event, TextTrace};
 use crate::view::View;
 
 /// The outputs of a run beside its result.
@@ -20,8 +24,10 @@ use crate::view::View;
 pub struct Outputs {
     /// One line for each packet event.
     pub trace: Option<Box<dyn Write + Send>>,
-    /// A pcapng file with an interface for each node.
+    /// A pcapng file with an interface for each selected node.
     pub pcap: Option<Box<dyn Write + Send>>,
+    /// The frames in that file.
+    pub pcap_filter: CaptureFilter,
     /// The series of the scenario's `[record]` table.
     pub record: Option<Box<dyn Write + Send>>,
 }
@@ -34,6 +40,8 @@ pub(crate) struct Observer {
     recorder: Option<Recorder>,
     counts: Counts,
     view: View,
+    /// The signals on the air, if the output has their powers.
+    signals: Option<Signals>,
     /// The first write error; nothing is written after it.
     failure: Option<io::Error>,
 }
@@ -43,6 +51,8 @@ pub(crate) struct Observer {
 pub(crate) struct Sent<'a> {
     pub(crate) transmission: &'a Transmission,
     pub(crate) load: Option<(&'a Load, u64)>,
+    /// Number of the transmission.
+    pub(crate) signal: u64,
 }
 
 /// Counts of packets.
@@ -126,6 +136,33 @@ impl Observer {
         self.counts.routed += 1;
     }
 
+    /// Whether [`Self::launched`] must be called for each transmission.
+    #[inline]
+    pub(crate) fn needs_powers(&self) -> bool {
+        self.captures.is_some() || self.view.is_detailed()
+    }
+
+    /// A transmission begins; `power` is the power of a link, fading included.
+    #[cold]
+    pub(crate) fn launched(
+        &mut self,
+        now: Instant,
+        signal: u64,
+        transmission: &Transmission,
+        links: &[Link],
+        (radio, power): (&RadioParams, impl Fn(&Link) -> f64),
+    ) {
+        let signals = self.signals.get_or_insert_with(|| Signals::new(radio));
+        signals.launch(now, signal, transmission, links, power);
+    }
+
+    /// A frame has ended at `node`.
+    #[inline]
+    pub(crate) fn ended(&mut self, now: Instant, node: NodeId, signal: u64, frame: &Frame, verdict: Verdict) {
+        let reception = || self.signals.as_ref()?.reception(signal, node);
+        self.view.ended(now, node, frame, verdict, reception);
+    }
+
     /// A frame sent by `node`, or received by it.
     #[inline]
     pub(crate) fn frame(
@@ -138,7 +175,10 @@ impl Observer {
     ) {
         self.view.frame(now, node, sent, packets);
         if let Some(captures) = &mut self.captures {
-            let written = captures.frame(now, node, sent, airtime, packets);
+            let reception = (sent.transmission.frame.from != node)
+                .then(|| self.signals.as_ref()?.reception(sent.signal, node))
+                .flatten();
+            let written = captures.frame(now, node, sent, reception.as_ref(), airtime, packets);
             self.check(written);
         }
     }

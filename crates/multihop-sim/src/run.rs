@@ -9,7 +9,7 @@ use crate::observe::{Observer, Outputs};
 use crate::oracle::ShortestPaths;
 use crate::record::Recorder;
 use crate::results::RunResult;
-use crate::trace::{Capture, TextTrace};
+use crate::trace::{Capture, CaptureFilter, TextTrace};
 use crate::world::World;
 use multihop_scenario::{App, Layout, NotConnected, Scenario, Series};
 
@@ -147,19 +147,19 @@ pub(crate) fn observer(scenario: &Scenario, layout: &Layout, outputs: Outputs) -
         _ => None,
     };
     let trace = outputs.trace.map(TextTrace::new).transpose()?;
-    let capture = outputs.pcap.map(|out| capture(scenario, layout, out)).transpose()?;
+    let capture = outputs.pcap.map(|out| capture(scenario, layout, out, outputs.pcap_filter)).transpose()?;
     Ok(Observer::new(trace, capture, recorder))
 }
 
-/// Begins a capture of the frames of all nodes.
+/// Begins a capture of the frames that a filter selects.
 pub(crate) fn capture(
     scenario: &Scenario,
     layout: &Layout,
     out: Box<dyn io::Write + Send>,
+    filter: CaptureFilter,
 ) -> io::Result<Capture> {
-    let name = |n: usize| layout.names.get(n).cloned().flatten().unwrap_or_else(|| format!("node{n}"));
-    let names: Vec<_> = (0..layout.positions.len()).map(name).collect();
-    Capture::new(out, &names, scenario.radio.preamble.is_short)
+    let names: Vec<_> = (0..layout.positions.len()).map(|n| layout.interface_name(n)).collect();
+    Capture::new(out, names, scenario.radio.preamble.is_short, filter)
 }
 
 /// Wall-clock time since the call. Only `wall_seconds` and `events_per_second` depend on it. A browser's module has no

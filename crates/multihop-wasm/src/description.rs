@@ -1,6 +1,7 @@
 //! What the page must know of a network before its run.
 
 use multihop_core::Instant;
+use multihop_radio::grid::Point;
 use multihop_radio::params::Model;
 use multihop_scenario::Scenario;
 use multihop_sim::viewed::Nodes;
@@ -21,9 +22,19 @@ pub(crate) struct Description {
     /// Metres; absent where a frame is sensed depends on more than distance.
     sense_range: Option<f64>,
     slot_us: f64,
+    rates: Vec<Rate>,
+    /// Outlines of obstacles and of their holes, metres.
+    obstacles: Vec<Vec<Vec<[f64; 2]>>>,
     nodes: Vec<Node>,
     hosts: Vec<Host>,
     flows: Vec<Flow>,
+}
+
+/// A bit rate of the radio.
+#[derive(Serialize)]
+struct Rate {
+    name: String,
+    mbps: f64,
 }
 
 #[derive(Serialize)]
@@ -69,11 +80,29 @@ impl Description {
             decode_range: scenario.decode_range(),
             sense_range,
             slot_us: scenario.radio.phy.slot.as_secs_f64() * 1e6,
+            rates: rates(scenario),
+            obstacles: obstacles(scenario),
             nodes: described(nodes),
             hosts: scenario.hosts().map(|(id, host)| Host { id: id.0, gateway: host.gateway.0 }).collect(),
             flows: scenario.flows.iter().map(flow).collect(),
         }
     }
+}
+
+fn rates(scenario: &Scenario) -> Vec<Rate> {
+    let phy = scenario.radio.phy;
+    let rate = |index| {
+        let rate = phy.rate(index);
+        Rate { name: rate.name.to_owned(), mbps: f64::from(rate.bit_rate.0) * 1e-6 }
+    };
+    phy.rate_indices().map(rate).collect()
+}
+
+fn obstacles(scenario: &Scenario) -> Vec<Vec<Vec<[f64; 2]>>> {
+    let Model::Sinr(sinr) = &scenario.radio.model else { return Vec::new() };
+    let ring = |ring: &Vec<Point>| ring.iter().map(|corner| [corner.x, corner.y]).collect();
+    let all = sinr.obstacles.iter().flat_map(|obstacles| obstacles.all());
+    all.map(|obstacle| obstacle.rings.iter().map(ring).collect()).collect()
 }
 
 fn described(nodes: &Nodes) -> Vec<Node> {

@@ -23,8 +23,19 @@ pub struct Header {
     pub channel_mhz: u16,
     /// Band and modulation: radiotap's channel flags.
     pub channel_flags: u16,
+    /// Received power; `None` at the transmitter.
+    pub power: Option<Power>,
     /// The aggregate (A-MPDU) that the frame is part of, at a rate of 802.11n.
     pub aggregate: Option<Part>,
+}
+
+/// Power at the antenna of a receiver.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Power {
+    /// Power of the frame, dBm.
+    pub signal_dbm: i8,
+    /// Power of noise and interference, dBm, if known.
+    pub noise_dbm: Option<i8>,
 }
 
 /// A part of an aggregate.
@@ -86,8 +97,8 @@ impl Header {
         let _pad = r.u8()?;
         let len = usize::from(u16::from_le_bytes(r.array()?));
         let present = u32::from_le_bytes(r.array()?);
-        let is_ht = present & UP_TO_MCS == HT_FIELDS;
-        let is_s1g = present & !MORE_PRESENT == S1G_FIELDS;
+        let is_ht = present & UP_TO_MCS & !POWERS == HT_FIELDS;
+        let is_s1g = present & !MORE_PRESENT & !POWERS == S1G_FIELDS;
         if present & FIELDS != FIELDS && !is_ht && !is_s1g {
             let allowed = "TSFT, flags, channel, and rate (0xf), MCS (0x8000b) or TLV (0x1000000b) set";
             return Err(ParseError::Field { name: "present flags", found: present, allowed });
@@ -105,14 +116,21 @@ impl Header {
         let (flags, rate) = (r.u8()?, r.u8()?);
         let channel_mhz = u16::from_le_bytes(r.array()?);
         let channel_flags = u16::from_le_bytes(r.array()?);
+        if present & HOPPING != 0 {
+            r.take(2)?;
+        }
+        let power = Power::parse(present, &mut r)?;
         let rate = match (is_ht, is_s1g) {
             (true, _) => Rate::Ht(Mcs::parse(r.array()?)),
-            (_, true) => Rate::S1g(S1g::find(&mut r)?),
+            (_, true) => {
+                r.align(TLV_ALIGNMENT)?;
+                Rate::S1g(S1g::find(&mut r)?)
+            }
             _ => Rate::Legacy(rate),
         };
         let mut aggregate = None;
         if is_ht && present & AGGREGATE != 0 {
-            r.take(MCS_PADDING)?;
+            r.align(AGGREGATE_ALIGNMENT)?;
             let number = u32::from_le_bytes(r.array()?);
             let flags = u16::from_le_bytes(r.array()?);
             r.take(2)?;
@@ -130,38 +148,67 @@ impl Header {
         let mut r = Reader::new(bytes);
         r.take(len)?;
         let short_preamble = flags & SHORT_PREAMBLE != 0;
-        Ok((Self { tsft, short_preamble, rate, channel_mhz, channel_flags, aggregate }, r.rest()))
+        Ok((Self { tsft, short_preamble, rate, channel_mhz, channel_flags, power, aggregate }, r.rest()))
     }
 
     /// Appends the header; the frame with its check sequence follows.
     pub fn emit(&self, out: &mut Vec<u8>) {
         let flags = FCS_AT_END | if self.short_preamble { SHORT_PREAMBLE } else { 0 };
-        out.extend_from_slice(&[0, 0]);
-        let (len, fields, rate) = match self.rate {
-            Rate::Legacy(rate) => (LEN, FIELDS, rate),
-            Rate::Ht(_) if self.aggregate.is_some() => (LEN + 14, HT_FIELDS | AGGREGATE, 0),
-            Rate::Ht(_) => (LEN + 3, HT_FIELDS, 0),
-            Rate::S1g(_) => (LEN + 14, S1G_FIELDS, 0),
+        let start = out.len();
+        out.extend_from_slice(&[0; 4]); // the length follows
+        let (fields, rate) = match self.rate {
+            Rate::Legacy(rate) => (FIELDS, rate),
+            Rate::Ht(_) if self.aggregate.is_some() => (HT_FIELDS | AGGREGATE, 0),
+            Rate::Ht(_) => (HT_FIELDS, 0),
+            Rate::S1g(_) => (S1G_FIELDS, 0),
         };
-        out.extend_from_slice(&len.to_le_bytes());
-        out.extend_from_slice(&fields.to_le_bytes());
+        let powers = self.power.map_or(0, Power::fields);
+        out.extend_from_slice(&(fields | powers).to_le_bytes());
         out.extend_from_slice(&self.tsft.to_le_bytes());
         out.extend_from_slice(&[flags, rate]);
         out.extend_from_slice(&self.channel_mhz.to_le_bytes());
         out.extend_from_slice(&self.channel_flags.to_le_bytes());
+        if let Some(Power { signal_dbm, noise_dbm }) = self.power {
+            out.extend(signal_dbm.to_le_bytes());
+            out.extend(noise_dbm.map(|noise| noise.to_le_bytes()[0]));
+        }
         if let Rate::S1g(scheme) = self.rate {
+            align(out, start, TLV_ALIGNMENT);
             scheme.emit(out);
         }
         if let Rate::Ht(mcs) = self.rate {
             out.extend_from_slice(&mcs.bytes());
             if let Some(Part { aggregate, is_last }) = self.aggregate {
-                out.extend_from_slice(&[0; MCS_PADDING]);
+                align(out, start, AGGREGATE_ALIGNMENT);
                 out.extend_from_slice(&aggregate.to_le_bytes());
                 let flags = LAST_IS_KNOWN | if is_last { IS_LAST } else { 0 };
                 out.extend_from_slice(&flags.to_le_bytes());
                 out.extend_from_slice(&[0, 0]);
             }
         }
+        let len = u16::try_from(out.len() - start).expect("a header has less than 100 bytes");
+        out[start + 2..start + 4].copy_from_slice(&len.to_le_bytes());
+    }
+}
+
+/// Pads a header that begins at `start`.
+fn align(out: &mut Vec<u8>, start: usize, alignment: usize) {
+    let padded = start + (out.len() - start).next_multiple_of(alignment);
+    out.resize(padded, 0);
+}
+
+impl Power {
+    /// The present flags of the fields.
+    fn fields(self) -> u32 {
+        SIGNAL | self.noise_dbm.map_or(0, |_| NOISE)
+    }
+
+    /// Reads the fields that are present. Noise without a signal is skipped.
+    fn parse(present: u32, r: &mut Reader<'_>) -> Result<Option<Self>, ParseError> {
+        let mut dbm =
+            |flag| if present & flag == 0 { Ok(None) } else { r.array().map(i8::from_le_bytes).map(Some) };
+        let (signal_dbm, noise_dbm) = (dbm(SIGNAL)?, dbm(NOISE)?);
+        Ok(signal_dbm.map(|signal_dbm| Self { signal_dbm, noise_dbm }))
     }
 }
 
@@ -180,7 +227,6 @@ impl Mcs {
 impl S1g {
     /// Reads fields with type and length up to the one of 802.11ah.
     fn find(r: &mut Reader<'_>) -> Result<Self, ParseError> {
-        r.take(2)?;
         loop {
             let [kind, length] = [u16::from_le_bytes(r.array()?), u16::from_le_bytes(r.array()?)];
             if (kind, length) == (S1G, S1G_LEN) {
@@ -199,14 +245,13 @@ impl S1g {
         let (width, format) = if self.wide { (S1G_WIDE, S1G_SHORT_PREAMBLE) } else { (0, 0) };
         let guard = if self.short_guard { S1G_SHORT_GUARD } else { 0 };
         let scheme = u16::from(self.index) << 12 | width | guard | format;
-        // Padding, the field, its second word, in which nothing is known, and padding.
-        for word in [0, S1G, S1G_LEN, S1G_KNOWN, scheme, 0, 0] {
+        // The field, its second word, in which nothing is known, and padding.
+        for word in [S1G, S1G_LEN, S1G_KNOWN, scheme, 0, 0] {
             out.extend_from_slice(&word.to_le_bytes());
         }
     }
 }
 
-const LEN: u16 = 22;
 /// TSFT, flags, rate, channel: bits 0 to 3.
 const FIELDS: u32 = 0x0f;
 /// TSFT, flags, channel, MCS: bits 0, 1, 3 and 19.
@@ -220,8 +265,15 @@ const WIDE: u8 = 1;
 const SHORT_GUARD: u8 = 0x04;
 /// A-MPDU status, bit 20: 8 bytes at a multiple of 4.
 const AGGREGATE: u32 = 1 << 20;
-/// Bytes between MCS and A-MPDU status.
-const MCS_PADDING: usize = 3;
+const AGGREGATE_ALIGNMENT: usize = 4;
+/// Fields with type and length begin at a multiple of 4.
+const TLV_ALIGNMENT: usize = 4;
+/// FHSS, bit 4: 2 bytes.
+const HOPPING: u32 = 1 << 4;
+/// Antenna signal and antenna noise in dBm, bits 5 and 6.
+const SIGNAL: u32 = 1 << 5;
+const NOISE: u32 = 1 << 6;
+const POWERS: u32 = SIGNAL | NOISE;
 const LAST_IS_KNOWN: u16 = 0x0004;
 const IS_LAST: u16 = 0x0008;
 /// TSFT, flags, channel, and fields with type and length: bits 0, 1, 3 and 28.
@@ -251,13 +303,17 @@ mod tests {
         let s1g = (0_u8..16, any::<(bool, bool)>())
             .prop_map(|(index, (wide, short_guard))| Rate::S1g(S1g { index, wide, short_guard }));
         let rate = prop_oneof![any::<u8>().prop_map(Rate::Legacy), ht, s1g];
-        (any::<(u64, bool, u16, u16)>(), rate, any::<Option<(u32, bool)>>()).prop_map(
-            |((tsft, short_preamble, channel_mhz, channel_flags), rate, part)| Header {
+        let power = any::<(i8, Option<i8>)>();
+        let power = power.prop_map(|(signal_dbm, noise_dbm)| Power { signal_dbm, noise_dbm });
+        let power = proptest::option::of(power);
+        (any::<(u64, bool, u16, u16)>(), rate, power, any::<Option<(u32, bool)>>()).prop_map(
+            |((tsft, short_preamble, channel_mhz, channel_flags), rate, power, part)| Header {
                 tsft,
                 short_preamble,
                 rate,
                 channel_mhz,
                 channel_flags,
+                power,
                 aggregate: part
                     .filter(|_| matches!(rate, Rate::Ht(_)))
                     .map(|(aggregate, is_last)| Part { aggregate, is_last }),
@@ -277,6 +333,7 @@ mod tests {
         rate: Rate::Legacy(22),
         channel_mhz: 2412,
         channel_flags: 0x00a0,
+        power: None,
         aggregate: None,
     };
 
@@ -284,6 +341,18 @@ mod tests {
     fn known_bytes() {
         let expected = [0, 0, 22, 0, 0x0f, 0, 0, 0, 2, 1, 0, 0, 0, 0, 0, 0, 0x12, 22, 0x6c, 0x09, 0xa0, 0];
         assert_eq!(emitted(&EXAMPLE), expected);
+    }
+
+    #[test]
+    fn known_bytes_of_a_received_frame() {
+        let power = Some(Power { signal_dbm: -60, noise_dbm: Some(-94) });
+        let found = emitted(&Header { power, ..EXAMPLE });
+        let expected =
+            [0, 0, 24, 0, 0x6f, 0, 0, 0, 2, 1, 0, 0, 0, 0, 0, 0, 0x12, 22, 0x6c, 0x09, 0xa0, 0, 0xc4, 0xa2];
+        assert_eq!(found, expected);
+        let power = Some(Power { signal_dbm: -60, noise_dbm: None });
+        let found = emitted(&Header { power, ..EXAMPLE });
+        assert_eq!((found[2], found[4], &found[22..]), (23, 0x2f, &expected[22..23]));
     }
 
     #[test]

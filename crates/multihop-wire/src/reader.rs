@@ -47,6 +47,11 @@ impl<'a> Reader<'a> {
         Ok(Ipv4Addr::from(self.array()?))
     }
 
+    /// Skips padding up to the next multiple of `alignment` bytes from the front.
+    pub(crate) fn align(&mut self, alignment: usize) -> Result<(), ParseError> {
+        self.take(self.at.next_multiple_of(alignment) - self.at).map(drop)
+    }
+
     pub(crate) const fn is_empty(&self) -> bool {
         self.at == self.bytes.len()
     }

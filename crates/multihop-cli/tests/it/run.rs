@@ -92,6 +92,77 @@ fn files_in_a_folder() {
 }
 
 #[test]
+fn captures_contain_the_selected_nodes_times_and_bytes() {
+    let folder = Folder::new("filters").with("a.toml", SHORT);
+    let all = ["run", "a.toml", "--quiet", "--out", "all", "--pcap"];
+    let some = ["--pcap-node", "1", "--pcap-from", "0.5", "--pcap-until", "1.5", "--pcap-length", "64"];
+    let some = [&["run", "a.toml", "--quiet", "--out", "some", "--pcap"][..], &some].concat();
+    for args in [&all[..], &some] {
+        let output = multihop(&folder, args);
+        assert_eq!((code(&output), stderr(&output)), (0, ""));
+    }
+    let whole = Pcapng::read(&folder, "all");
+    let part = Pcapng::read(&folder, "some");
+    assert!(whole.interfaces == 2 && part.interfaces == 1, "{} {}", whole.interfaces, part.interfaces);
+    let selected = |(interface, at, _, _): &&(u32, u64, u32, u32)| {
+        *interface == 1 && (500_000_000..1_500_000_000).contains(at)
+    };
+    let cut = |&(_, at, kept, length): &(u32, u64, u32, u32)| (0, at, kept.min(64), length);
+    let expected: Vec<_> = whole.packets.iter().filter(selected).map(cut).collect();
+    assert!(expected.iter().any(|&(_, _, kept, length)| kept < length), "some packet is longer");
+    assert_eq!(part.packets, expected);
+}
+
+/// The blocks of a capture file.
+struct Pcapng {
+    interfaces: usize,
+    /// Interface, time in ns, kept bytes and original length of each packet.
+    packets: Vec<(u32, u64, u32, u32)>,
+}
+
+impl Pcapng {
+    fn read(folder: &Folder, out: &str) -> Self {
+        let bytes = std::fs::read(folder.path().join(out).join("packets.pcapng")).unwrap();
+        let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+        let (mut at, mut read) = (0, Self { interfaces: 0, packets: Vec::new() });
+        while at < bytes.len() {
+            match word(at) {
+                1 => read.interfaces += 1,
+                6 => {
+                    let time = u64::from(word(at + 12)) << 32 | u64::from(word(at + 16));
+                    read.packets.push((word(at + 8), time, word(at + 20), word(at + 24)));
+                }
+                _ => {}
+            }
+            at += word(at + 4) as usize;
+        }
+        read
+    }
+}
+
+#[test]
+fn wrong_filters_of_captures_name_what_is_allowed() {
+    let folder = Folder::new("wrong-filters").with("a.toml", SHORT);
+    let cases = [
+        (["--pcap-node", "9"], "--pcap-node: found node \"9\", allowed: 0 to 1, or a name: node0, node1"),
+        (["--pcap-from", "-1"], "'-1' for '--pcap-from <S>': allowed: a number from 0"),
+        (["--pcap-until", "0"], "'0' for '--pcap-until <S>': allowed: a number above 0"),
+        (["--pcap-length", "63"], "'63' for '--pcap-length <BYTES>': allowed: a whole number from 64"),
+    ];
+    for (args, message) in cases {
+        let output = multihop(&folder, &[&["run", "a.toml", "--out", "x", "--pcap"][..], &args].concat());
+        assert_eq!((code(&output), stdout(&output)), (2, ""), "{args:?}");
+        assert!(stderr(&output).contains(message), "{}", stderr(&output));
+    }
+    let inverted = ["run", "a.toml", "--out", "x", "--pcap", "--pcap-from", "2", "--pcap-until", "1"];
+    let output = multihop(&folder, &inverted);
+    let message = "multihop: --pcap-until: found 1, allowed: a number above that of --pcap-from, 2\n";
+    assert_eq!((code(&output), stderr(&output)), (2, message));
+    let output = multihop(&folder, &["run", "a.toml", "--out", "x", "--pcap-node", "1"]);
+    assert!(code(&output) == 2 && stderr(&output).contains("--pcap"), "{}", stderr(&output));
+}
+
+#[test]
 fn invalid_numbers_are_rejected() {
     let folder = Folder::new("numbers").with("a.toml", SHORT);
     let cases = [

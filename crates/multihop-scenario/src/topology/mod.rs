@@ -34,6 +34,24 @@ pub struct Layout {
     pub pairs: Vec<(NodeId, NodeId)>,
 }
 
+impl Layout {
+    /// The name of a node's interface: the name of the node, or `node` with its number.
+    pub fn interface_name(&self, number: usize) -> String {
+        self.names.get(number).cloned().flatten().unwrap_or_else(|| format!("node{number}"))
+    }
+}
+
+/// Finds the node or host with this number or name. The error names what is allowed.
+pub fn find_station(names: &[String], text: &str) -> Result<usize, String> {
+    let named = names.iter().position(|name| name == text);
+    let number = text.parse().ok().filter(|n| *n < names.len());
+    named.or(number).ok_or_else(|| {
+        let shown: Vec<_> = names.iter().take(20).map(String::as_str).collect();
+        let (last, shown) = (names.len() - 1, shown.join(", "));
+        format!("found node {text:?}, allowed: 0 to {last}, or a name: {shown}")
+    })
+}
+
 impl Topology {
     /// How many nodes there are.
     pub fn nodes(&self) -> usize {

@@ -17,6 +17,7 @@ use crate::observe::Outputs;
 pub use crate::real::{EthernetFrame, RealPacket};
 use crate::results::RunResult;
 use crate::run::{RunError, capture, observer, wall_clock};
+use crate::trace::CaptureFilter;
 use crate::world::World;
 pub use crate::world::{Exit, subnet};
 
@@ -101,7 +102,7 @@ impl<'a> Live<'a> {
 
     /// Writes a capture of all frames from now on, until `out` refuses one.
     pub fn add_reader(&mut self, out: Box<dyn io::Write + Send>) {
-        if let Ok(reader) = capture(self.scenario, &self.layout, out) {
+        if let Ok(reader) = capture(self.scenario, &self.layout, out, CaptureFilter::default()) {
             self.world.observer_mut().add_reader(reader);
         }
     }

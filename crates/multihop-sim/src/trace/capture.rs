@@ -8,18 +8,24 @@ use std::net::Ipv4Addr;
 
 use multihop_core::{Duration, Instant, NodeId};
 use multihop_radio::airtime::Airtime;
+use multihop_radio::decibels::mw_to_dbm;
 use multihop_radio::frame::{self, Frame, FrameKind, PacketHandle};
 use multihop_radio::mac::{BlockAck, Load, Mpdu, Transmission};
 use multihop_radio::phy_profile::{Label, Mcs, Rate, S1g};
 use multihop_wire::{PROTOCOL_EXPERIMENT, Quoted, arp, dot11, dsr, icmp, ipv4, radiotap, tcp, udp};
 
+use super::filter::CaptureFilter;
 use super::pcapng::PcapngWriter;
 use crate::observe::Sent;
 use crate::packet::{Arp, Body, Packet, Pool, in_udp, port_of};
+use crate::signals::Reception;
 
-/// A capture file with an interface for each node.
+/// A capture file with an interface for each selected node.
 pub(crate) struct Capture {
     file: PcapngWriter<Box<dyn Write + Send>>,
+    filter: CaptureFilter,
+    /// The names of all nodes.
+    names: Vec<String>,
     short_preamble: bool,
     bytes: Vec<u8>,
     /// Aggregates so far.
@@ -29,11 +35,13 @@ pub(crate) struct Capture {
 impl Capture {
     pub(crate) fn new(
         out: Box<dyn Write + Send>,
-        names: &[String],
+        names: Vec<String>,
         short_preamble: bool,
+        filter: CaptureFilter,
     ) -> io::Result<Self> {
-        let file = PcapngWriter::new(out, names.iter().map(String::as_str))?;
-        Ok(Self { file, short_preamble, bytes: Vec::new(), aggregates: 0 })
+        let selected = (0..).map(NodeId).zip(&names).filter(|(node, _)| filter.interface(*node).is_some());
+        let file = PcapngWriter::new(out, selected.map(|(_, name)| name.as_str()), filter.length)?;
+        Ok(Self { file, filter, names, short_preamble, bytes: Vec::new(), aggregates: 0 })
     }
 
     /// Adds a frame that `node` begins to transmit, or has received, at `at`. An aggregate is one entry for each MPDU.
@@ -42,17 +50,22 @@ impl Capture {
         at: Instant,
         node: NodeId,
         sent: &Sent<'_>,
+        reception: Option<&Reception>,
         airtime: &Airtime,
         packets: &Pool,
     ) -> io::Result<()> {
-        let Sent { transmission, load } = *sent;
+        if !self.filter.selects(at, node) {
+            return Ok(());
+        }
+        let Sent { transmission, load, .. } = *sent;
         let frame = &transmission.frame;
+        let place = Place { at, node, transmission, reception, airtime };
         let Some((load, received)) = load else {
-            return self.entry(at, node, transmission, None, &dot11_frame(frame, packets), airtime);
+            return self.entry(&place, None, &dot11_frame(frame, packets));
         };
         if frame.kind == FrameKind::BlockAck {
             let answer = block_ack(frame, load.block_ack);
-            return self.entry(at, node, transmission, None, &answer, airtime);
+            return self.entry(&place, None, &answer);
         }
         self.aggregates = self.aggregates.wrapping_add(1);
         for mpdu in load.selected(received) {
@@ -60,21 +73,19 @@ impl Capture {
             let part = radiotap::Part { aggregate: self.aggregates, is_last };
             let part = (frame.kind == FrameKind::Aggregate).then_some(part);
             let data = dot11::Frame::Data(mpdu_frame(frame, mpdu, load, packets));
-            self.entry(at, node, transmission, part, &data, airtime)?;
+            self.entry(&place, part, &data)?;
         }
         Ok(())
     }
 
     fn entry(
         &mut self,
-        at: Instant,
-        node: NodeId,
-        sent: &Transmission,
+        place: &Place<'_>,
         aggregate: Option<radiotap::Part>,
         frame: &dot11::Frame,
-        airtime: &Airtime,
     ) -> io::Result<()> {
         self.bytes.clear();
+        let &Place { at, node, transmission: sent, reception, airtime } = place;
         // The time stamp of radiotap is that of the first bit after the PLCP header.
         let began = if sent.frame.from == node { at } else { at - sent.airtime };
         let first_bit = began + airtime.plcp(sent.frame.rate);
@@ -86,16 +97,29 @@ impl Capture {
             rate: radiotap_rate(rate),
             channel_mhz: phy.channel_mhz,
             channel_flags: rate.label.channel_flags,
+            power: reception.map(radiotap_power),
             aggregate,
         }
         .emit(&mut self.bytes);
         frame.emit(&mut self.bytes);
-        self.file.packet(node.0, at, &self.bytes, None)
+        let interface = self.filter.interface(node).expect("frames of other nodes are left out");
+        let comment = reception.and_then(|reception| interference(reception, &self.names));
+        self.file.packet(interface, at, &self.bytes, comment.as_deref())
     }
 
     pub(crate) fn finish(self) -> io::Result<()> {
         self.file.finish().map(drop)
     }
+}
+
+/// Where and when a frame is captured, and how it reached the station.
+struct Place<'a> {
+    at: Instant,
+    node: NodeId,
+    transmission: &'a Transmission,
+    /// `None` at the transmitter.
+    reception: Option<&'a Reception>,
+    airtime: &'a Airtime,
 }
 
 /// A capture file, and readers that come and go during the run.
@@ -113,11 +137,42 @@ impl Captures {
         at: Instant,
         node: NodeId,
         sent: &Sent<'_>,
+        reception: Option<&Reception>,
         airtime: &Airtime,
         packets: &Pool,
     ) -> io::Result<()> {
-        self.readers.retain_mut(|reader| reader.frame(at, node, sent, airtime, packets).is_ok());
-        self.file.as_mut().map_or(Ok(()), |file| file.frame(at, node, sent, airtime, packets))
+        self.readers.retain_mut(|reader| reader.frame(at, node, sent, reception, airtime, packets).is_ok());
+        self.file.as_mut().map_or(Ok(()), |file| file.frame(at, node, sent, reception, airtime, packets))
+    }
+}
+
+/// The noise includes interference: the difference between signal and noise is the SINR at the worst moment of the frame.
+fn radiotap_power(reception: &Reception) -> radiotap::Power {
+    let disturbance_mw = Some(reception.disturbance_mw).filter(|power| *power > 0.0);
+    radiotap::Power { signal_dbm: whole_dbm(reception.power_mw), noise_dbm: disturbance_mw.map(whole_dbm) }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "float casts saturate")]
+fn whole_dbm(mw: f64) -> i8 {
+    mw_to_dbm(mw).round() as i8
+}
+
+/// The strongest interference with a received frame, for people.
+fn interference(reception: &Reception, names: &[String]) -> Option<String> {
+    let interferer = reception.interferer?;
+    let (name, kind) = (&names[interferer.node.index()], kind_name(interferer.kind));
+    let (power, sinr) = (mw_to_dbm(interferer.power_mw), mw_to_dbm(reception.sinr()?));
+    Some(format!("strongest interference: {kind} of {name} at {power:.1} dBm, SINR {sinr:.1} dB"))
+}
+
+const fn kind_name(kind: FrameKind) -> &'static str {
+    match kind {
+        FrameKind::Rts => "RTS",
+        FrameKind::Cts => "CTS",
+        FrameKind::Ack => "ACK",
+        FrameKind::Data | FrameKind::Aggregate => "data",
+        FrameKind::BlockAck => "block ACK",
+        FrameKind::BlockAckRequest => "block ACK request",
     }
 }
 

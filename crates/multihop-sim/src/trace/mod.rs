@@ -1,6 +1,7 @@
 //! Packet traces as lines of text, and capture files.
 
 mod capture;
+mod filter;
 mod pcapng;
 
 use std::io::{self, Write};
@@ -9,6 +10,7 @@ use multihop_core::{DropReason, Instant, NodeId};
 use multihop_wire::{mesh, tpa};
 
 pub(crate) use self::capture::{Capture, Captures, packet_bytes};
+pub use self::filter::CaptureFilter;
 use crate::packet::{Arp, Body, Packet};
 
 /// Writes one line for each event, with the columns of Table 1 of Holland and Vaidya (1999) and some more.

@@ -11,14 +11,20 @@ use multihop_core::Instant;
 pub(crate) struct PcapngWriter<W> {
     out: W,
     interfaces: usize,
+    /// Bytes that are kept of a packet; `None` keeps all.
+    snap_length: Option<u32>,
     /// Reused, so that a packet needs no allocation.
     block: Vec<u8>,
 }
 
 impl<W: Write> PcapngWriter<W> {
     /// Writes the head of the file, with one interface for each name.
-    pub(crate) fn new<'a>(out: W, interface_names: impl IntoIterator<Item = &'a str>) -> io::Result<Self> {
-        let mut writer = Self { out, interfaces: 0, block: Vec::new() };
+    pub(crate) fn new<'a>(
+        out: W,
+        interface_names: impl IntoIterator<Item = &'a str>,
+        snap_length: Option<u32>,
+    ) -> io::Result<Self> {
+        let mut writer = Self { out, interfaces: 0, snap_length, block: Vec::new() };
         writer.section_header()?;
         for name in interface_names {
             writer.interface_description(name)?;
@@ -45,9 +51,10 @@ impl<W: Write> PcapngWriter<W> {
         self.u32(interface);
         self.u32(u32::try_from(at >> 32).expect("half of 64 bits"));
         self.u32(u32::try_from(at & 0xffff_ffff).expect("half of 64 bits"));
+        let kept = self.snap_length.unwrap_or(len).min(len);
+        self.u32(kept);
         self.u32(len);
-        self.u32(len);
-        self.padded(bytes);
+        self.padded(&bytes[..kept as usize]);
         if let Some(comment) = comment {
             self.option(COMMENT, comment.as_bytes())?;
             self.u32(END_OF_OPTIONS);
@@ -74,7 +81,7 @@ impl<W: Write> PcapngWriter<W> {
         self.begin(INTERFACE_DESCRIPTION);
         self.u16(LINKTYPE_RADIOTAP);
         self.u16(0);
-        self.u32(NO_SNAP_LENGTH);
+        self.u32(self.snap_length.unwrap_or(NO_SNAP_LENGTH));
         self.option(IF_NAME, name.as_bytes())?;
         self.option(IF_TSRESOL, &[NANOSECONDS])?;
         self.u32(END_OF_OPTIONS);
@@ -141,7 +148,7 @@ mod tests {
     use super::*;
 
     fn capture() -> PcapngWriter<Vec<u8>> {
-        PcapngWriter::new(Vec::new(), ["n0", "node1"]).unwrap()
+        PcapngWriter::new(Vec::new(), ["n0", "node1"], None).unwrap()
     }
 
     #[test]
@@ -173,6 +180,20 @@ mod tests {
             &[8, 8, 8, 8, 1, 0, 8, 0],
             b"no-route",
             &[0, 0, 0, 0, 52, 0, 0, 0],
+        ]
+        .concat();
+        assert_eq!(capture.finish().unwrap()[head..], expected);
+    }
+
+    #[test]
+    fn packets_are_cut_to_the_snap_length() {
+        let mut capture = PcapngWriter::new(Vec::new(), ["n0"], Some(4)).unwrap();
+        assert_eq!(capture.out[40..44], 4_u32.to_le_bytes(), "of the interface");
+        let head = capture.out.len();
+        capture.packet(0, Instant::ZERO, &[7; 5], None).unwrap();
+        let expected = [
+            &[6, 0, 0, 0, 36, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 5, 0, 0, 0][..],
+            &[7, 7, 7, 7, 36, 0, 0, 0],
         ]
         .concat();
         assert_eq!(capture.finish().unwrap()[head..], expected);

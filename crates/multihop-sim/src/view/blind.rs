@@ -3,9 +3,11 @@
 use multihop_core::{FlowId, Instant, NodeId};
 use multihop_radio::frame::Frame;
 use multihop_radio::mac::Access;
+use multihop_radio::phy::Verdict;
 
 use crate::observe::Sent;
 use crate::packet::{Packet, Pool};
+use crate::signals::Reception;
 use crate::trace::Event;
 
 /// What a viewer would be told.
@@ -20,10 +22,26 @@ impl View {
     }
 
     #[inline(always)]
+    pub(crate) fn is_detailed(&self) -> bool {
+        false
+    }
+
+    #[inline(always)]
     pub(crate) fn packet(&mut self, _: Instant, _: NodeId, _: &Packet, _: Event) {}
 
     #[inline(always)]
     pub(crate) fn frame(&mut self, _: Instant, _: NodeId, _: &Sent<'_>, _: &Pool) {}
+
+    #[inline(always)]
+    pub(crate) fn ended(
+        &mut self,
+        _: Instant,
+        _: NodeId,
+        _: &Frame,
+        _: Verdict,
+        _: impl FnOnce() -> Option<Reception>,
+    ) {
+    }
 
     #[inline(always)]
     pub(crate) fn collided(&mut self, _: Instant, _: NodeId, _: &Frame) {}

@@ -6,13 +6,16 @@
 use std::collections::BTreeMap;
 
 use multihop_core::{Duration, FlowId, Instant, NodeId};
+use multihop_radio::decibels::mw_to_dbm;
 use multihop_radio::frame::{BROADCAST, Frame, FrameKind, PacketHandle};
 use multihop_radio::mac::{Access, Waiting};
+use multihop_radio::phy::Verdict;
 use multihop_transport::connection::Progress;
 
 use super::fields::fields;
 use crate::observe::Sent;
 use crate::packet::{Packet, Pool};
+use crate::signals::Reception;
 use crate::trace::{self, Event};
 
 /// Words of a record.
@@ -51,11 +54,17 @@ enum Kind {
     Access,
     Route,
     Timeout,
+    Heard,
 }
 
 impl View {
     pub(crate) fn is_on(&self) -> bool {
         self.on
+    }
+
+    /// Whether the states of stations, the fields of packets and the powers of frames are kept.
+    pub(crate) fn is_detailed(&self) -> bool {
+        self.on && self.detailed
     }
 
     pub(crate) fn turn_on(&mut self) {
@@ -159,6 +168,32 @@ impl View {
         self.record(Kind::Route, now, node.0, [destination.0, hops[0].0, hops[1].0, 0, 0, 0, 0, 0]);
     }
 
+    /// How a frame reached its receiver, or a station that should have heard a broadcast, or one where it collided: from,
+    /// verdict, power in dBm, SINR in dB or NaN, interferer + 1, kind of its frame, and its power in dBm. Powers and the SINR
+    /// are floating-point numbers.
+    pub(crate) fn ended(
+        &mut self,
+        now: Instant,
+        node: NodeId,
+        frame: &Frame,
+        verdict: Verdict,
+        reception: impl FnOnce() -> Option<Reception>,
+    ) {
+        let is_for_all = frame.to == BROADCAST || frame.to == frame.from;
+        let is_heard = is_for_all && verdict != Verdict::Ignored;
+        if !self.is_detailed() || (frame.to != node && !is_heard && verdict != Verdict::Collision) {
+            return;
+        }
+        let Some(reception) = reception() else { return };
+        let sinr = reception.sinr().map_or(f64::NAN, mw_to_dbm);
+        let [other, its_kind, its_power] = reception.interferer.map_or([0, 0, 0], |other| {
+            [other.node.0 + 1, kind_of(other.kind, false), float(mw_to_dbm(other.power_mw))]
+        });
+        let power = float(mw_to_dbm(reception.power_mw));
+        let values = [frame.from.0, code(verdict), power, float(sinr), other, its_kind, its_power, 0];
+        self.record(Kind::Heard, now, node.0, values);
+    }
+
     /// From, kind.
     pub(crate) fn collided(&mut self, now: Instant, node: NodeId, frame: &Frame) {
         if self.on {
@@ -250,12 +285,27 @@ impl View {
 /// RTS, CTS, ACK, data, broadcast. An aggregate is shown as data, a block ACK as an ACK, and a request for one, which asks
 /// for an answer, as an RTS.
 fn kind(frame: &Frame) -> u32 {
-    match frame.kind {
+    kind_of(frame.kind, frame.to == BROADCAST)
+}
+
+fn kind_of(kind: FrameKind, is_broadcast: bool) -> u32 {
+    match kind {
         FrameKind::Rts | FrameKind::BlockAckRequest => 0,
         FrameKind::Cts => 1,
         FrameKind::Ack | FrameKind::BlockAck => 2,
-        FrameKind::Data if frame.to == BROADCAST => 4,
+        FrameKind::Data if is_broadcast => 4,
         FrameKind::Data | FrameKind::Aggregate => 3,
+    }
+}
+
+fn code(verdict: Verdict) -> u32 {
+    match verdict {
+        Verdict::Ignored => 0,
+        Verdict::Deaf => 1,
+        Verdict::Good => 2,
+        Verdict::Missed => 3,
+        Verdict::Error => 4,
+        Verdict::Collision => 5,
     }
 }
 

@@ -387,6 +387,7 @@ impl Air {
             let is_damaged = verdict == Verdict::Good && self.errors.damages_frame(frame.from, to);
             (if is_damaged { Verdict::Error } else { verdict }, turned_idle, 1)
         };
+        context.observer.ended(now, to, flight.signal, frame, verdict);
         if verdict == Verdict::Ignored && !turned_idle {
             // Only the power of the frame counted here, as it does at most stations that hear it.
             return;
@@ -416,7 +417,8 @@ impl Air {
         }
         context.observer.access(now, to, || station.mac.access(&self.config));
         if verdict == Verdict::Good && (frame.to == to || frame.to == BROADCAST) {
-            let sent = Sent { transmission: &flight.transmission, load: flight.load(intact) };
+            let load = flight.load(intact);
+            let sent = Sent { transmission: &flight.transmission, load, signal: flight.signal };
             context.observer.frame(now, to, &sent, &self.config.airtime, &context.packets);
         }
         if settles {

@@ -8,6 +8,7 @@
 use multihop_core::{Instant, MANY_NODES, NodeId, prefetch};
 use multihop_radio::frame::PacketHandle;
 use multihop_radio::mac::Transmission;
+use multihop_radio::medium::Link;
 use multihop_radio::params::Flavour;
 
 use super::air::{Air, Taps};
@@ -46,7 +47,8 @@ impl Air {
             let frame = &transmission.frame;
             flight.has_load = self.stations[node.index()].mac.load(frame, &mut flight.load, &self.config);
         }
-        let sent = Sent { transmission: &transmission, load: flight.load(u64::MAX) };
+        let signal = self.flights.next_signal + 1;
+        let sent = Sent { transmission: &transmission, load: flight.load(u64::MAX), signal };
         context.observer.frame(context.now, node, &sent, &self.config.airtime, &context.packets);
         flight.origin = self.medium.links_of(node, context.now, &mut flight.links);
         if flight.links.is_empty() {
@@ -60,9 +62,14 @@ impl Air {
         if let Some((load, _)) = flight.load(0) {
             load.packets.iter().for_each(|packed| context.packets.hold(packed.out.packet));
         }
-        self.flights.next_signal += 1;
+        self.flights.next_signal = signal;
+        if context.observer.needs_powers() {
+            let power = |link: &Link| self.medium.power_mw(node, link, context.now);
+            let power = (&context.scenario.radio, power);
+            context.observer.launched(context.now, signal, &transmission, &flight.links, power);
+        }
         flight.transmission = transmission;
-        flight.signal = self.flights.next_signal;
+        flight.signal = signal;
         flight.next = 0;
         flight.ending = false;
         let key = flight.key();

@@ -101,13 +101,17 @@ fn tshark_reads_aggregates_and_block_acks() {
     let capture = Capture::of(ran(&text), "aggregates");
     let read = |filter: &str, fields: &[&str]| capture.read(filter, NO_ANALYSIS, fields);
     assert!(read("_ws.malformed || wlan.fcs.status == 0", &["frame.number"]).is_empty());
-    // Compressed block ACKs, 32 bytes behind a header of 22, some with a hole.
-    let fields = ["wlan.ba.control.ba_type", "wlan.fixed.ssc.sequence", "wlan.ba.bm", "frame.len"];
+    let bytes = |row: &[String], [frame, header]: [usize; 2]| {
+        row[frame].parse::<u32>().unwrap() - row[header].parse::<u32>().unwrap()
+    };
+    // Compressed block ACKs of 32 bytes behind the radiotap header.
+    let fields =
+        ["wlan.ba.control.ba_type", "wlan.fixed.ssc.sequence", "wlan.ba.bm", "frame.len", "radiotap.length"];
     let answers = read("wlan.fc.type_subtype == 0x19", &fields);
     assert!(answers.len() > 10, "{answers:?}");
-    assert!(answers.iter().all(|row| row[3] == "54"), "{answers:?}");
-    let requests = read("wlan.fc.type_subtype == 0x18", &["wlan.fixed.ssc.sequence", "frame.len"]);
-    assert!(requests.iter().all(|row| row[1] == "46") && !requests.is_empty(), "{requests:?}");
+    assert!(answers.iter().all(|row| bytes(row, [3, 4]) == 32), "{answers:?}");
+    let requests = read("wlan.fc.type_subtype == 0x18", &["frame.len", "radiotap.length"]);
+    assert!(requests.iter().all(|row| bytes(row, [0, 1]) == 24) && !requests.is_empty(), "{requests:?}");
     // QoS data, with the number of its aggregate, several packets in each.
     let fields = [
         "radiotap.ampdu.reference",

@@ -9,6 +9,7 @@ mod apdr;
 mod behaviour;
 mod bianchi;
 mod capture;
+mod captures_power;
 mod captures_routing;
 mod chain;
 mod determinism;

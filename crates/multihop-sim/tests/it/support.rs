@@ -45,6 +45,7 @@ pub(crate) fn ran_scenario(scenario: &Scenario) -> Ran {
         trace: Some(Box::new(trace.clone())),
         pcap: Some(Box::new(pcap.clone())),
         record: Some(Box::new(record.clone())),
+        ..Outputs::default()
     };
     let result = run(scenario, outputs, &mut unattended).unwrap();
     Ran { result, trace: trace.text(), pcap: pcap.take(), record: record.text() }

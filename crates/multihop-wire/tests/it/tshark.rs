@@ -45,6 +45,7 @@ impl Capture {
             rate: radiotap::Rate::Legacy(22),
             channel_mhz: 2412,
             channel_flags: 0x00a0,
+            power: Some(radiotap::Power { signal_dbm: -61, noise_dbm: Some(-94) }),
             aggregate: None,
         }
     }
@@ -159,7 +160,7 @@ impl Capture {
 
     fn write(&self, path: &Path) {
         let file = File::create(path).expect("the target directory can be written");
-        let mut capture = PcapngWriter::new(file, ["A", "B"]).expect("a new file");
+        let mut capture = PcapngWriter::new(file, ["A", "B"], None).expect("a new file");
         for (n, frame) in self.frames.iter().enumerate() {
             let at = Instant::from_nanos(n as u64 * 1_000_000);
             capture.packet(1, at, frame, (n == 0).then_some("a comment")).expect("a whole file");
@@ -251,14 +252,23 @@ fn radiotap_and_capture_file() {
             "radiotap.datarate",
             "radiotap.channel.freq",
             "radiotap.channel.flags.cck",
+            "radiotap.dbm_antsignal",
+            "radiotap.dbm_antnoise",
+            "wlan_radio.snr",
             "wlan_radio.channel",
             "frame.time_epoch",
             "frame.interface_name",
             "frame.comment",
         ]
     );
-    assert_eq!(rows[0], ["22", "0", "1", "1", "11", "2412", "1", "1", "0.000000000", "B", "a comment"]);
-    assert_eq!(rows[1], ["22", "1000", "1", "1", "11", "2412", "1", "1", "0.001000000", "B", ""]);
+    assert_eq!(
+        rows[0],
+        ["24", "0", "1", "1", "11", "2412", "1", "-61", "-94", "33", "1", "0.000000000", "B", "a comment"]
+    );
+    assert_eq!(
+        rows[1],
+        ["24", "1000", "1", "1", "11", "2412", "1", "-61", "-94", "33", "1", "0.001000000", "B", ""]
+    );
 }
 
 #[test]

@@ -1,0 +1,65 @@
+//! Selects the frames of a capture file.
+
+use multihop_core::{Instant, NodeId};
+
+/// Frames that a capture file contains, and how much of each. The default selects everything.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct CaptureFilter {
+    /// Nodes whose interfaces the file has. An empty list selects every node.
+    pub nodes: Vec<NodeId>,
+    /// The first instant of the capture.
+    pub from: Instant,
+    /// The capture ends before this instant; `None` captures until the end of the run.
+    pub until: Option<Instant>,
+    /// Bytes that are kept of each packet, radiotap header included (the snap length); `None` keeps all.
+    pub length: Option<u32>,
+}
+
+impl CaptureFilter {
+    /// The least snap length: it has room for the longest radiotap header.
+    pub const MIN_LENGTH: u32 = 64;
+
+    /// Whether a frame that a node transmits or receives at this instant is captured.
+    pub(crate) fn selects(&self, at: Instant, node: NodeId) -> bool {
+        at >= self.from && self.until.is_none_or(|until| at < until) && self.interface(node).is_some()
+    }
+
+    /// The number of a node's interface in the file: interfaces have the order of the nodes.
+    pub(crate) fn interface(&self, node: NodeId) -> Option<u32> {
+        if self.nodes.is_empty() {
+            return Some(node.0);
+        }
+        self.nodes.contains(&node).then(|| {
+            let before = self.nodes.iter().filter(|other| **other < node).count();
+            u32::try_from(before).expect("fewer than 2^32 nodes")
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use multihop_core::Duration;
+
+    use super::*;
+
+    fn at(seconds: u64) -> Instant {
+        Instant::ZERO + Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn interfaces_have_the_order_of_the_selected_nodes() {
+        let all = CaptureFilter::default();
+        assert_eq!(all.interface(NodeId(7)), Some(7));
+        let some = CaptureFilter { nodes: vec![NodeId(7), NodeId(3)], ..all };
+        assert_eq!([3, 7, 4].map(|n| some.interface(NodeId(n))), [Some(0), Some(1), None]);
+    }
+
+    #[test]
+    fn the_end_of_the_selected_time_is_left_out() {
+        let filter = CaptureFilter { from: at(2), until: Some(at(4)), ..CaptureFilter::default() };
+        assert_eq!(
+            [1, 2, 3, 4].map(|second| filter.selects(at(second), NodeId(0))),
+            [false, true, true, false]
+        );
+    }
+}
