@@ -1,7 +1,7 @@
 // A stretch of time in full: frames with their outcome, what stations wait for, packets, flows.
 
-import type { Stretch } from "./protocol";
-import { BROADCAST, FRAMES, KIND, PACKET_EVENTS, WORDS, float, timeOf, word } from "./records";
+import type { Network, Stretch } from "./protocol";
+import { BROADCAST, DATA, FRAMES, KIND, PACKET_EVENTS, VERDICTS, WORDS, float, timeOf, word } from "./records";
 
 export interface Frame {
   at: number;
@@ -14,11 +14,28 @@ export interface Frame {
   nav: number;
   retry: boolean;
   sequence: number;
+  /** The number of its bit rate. */
+  rate: number;
   /** The flow of its packet; -1 if it has none. */
   flow: number;
   /** Stations that received it for themselves, and stations where it was lost to another frame. */
   received: number[];
   collided: number[];
+  /** How it reached its receiver, or each station that hears a broadcast. */
+  receptions: Reception[];
+}
+
+/** A frame at a station. */
+export interface Reception {
+  node: number;
+  verdict: (typeof VERDICTS)[number];
+  /** Received power, dBm. */
+  power: number;
+  /** Ratio to noise and interference at the worst moment, dB; NaN without either. */
+  sinr: number;
+  /** The strongest other frame at that moment: its station, kind, and power in dBm. A station interferes with itself if it
+   * transmitted. */
+  interferer: { node: number; kind: number; power: number } | null;
 }
 
 export type Outcome = "received" | "collided" | "not received";
@@ -58,6 +75,10 @@ export interface FlowSteps {
   windows: Step[];
   trips: Step[];
   states: { at: number; state: string }[];
+  /** Bit rates of data frames, Mb/s; one-way delays of packets that arrive, ms; rates of a pacing sender, kb/s. */
+  rates: Step[];
+  delays: Step[];
+  paces: Step[];
 }
 
 export interface Detail {
@@ -73,11 +94,16 @@ export interface Detail {
   routes: { at: number; node: number; destination: number; next: number }[];
 }
 
-export function detail(stretch: Stretch, stations: number, flows: number): Detail {
-  const { words, names, from, to } = stretch;
-  const reader = new Reader(stations, flows, to);
+export function detail(stretch: Stretch, { nodes, flows: { length: flows }, rates }: Network): Detail {
+  const { words, names, from, to, delays } = stretch;
+  const stations = nodes.length;
+  const reader = new Reader(stations, flows, to, rates);
   for (let at = 0; at < words.length; at += WORDS) {
     reader.read(words, at, names);
+  }
+  for (let at = 0; at < delays.length; at += 3) {
+    const [time, flow, delay] = delays.subarray(at, at + 3) as unknown as [number, number, number];
+    reader.delay(time, flow, delay);
   }
   return { from, to, ...reader.finish() };
 }
@@ -91,6 +117,11 @@ export function outcome(frame: Frame): Outcome {
     return "received";
   }
   return frame.collided.includes(frame.to) ? "collided" : "not received";
+}
+
+/** How a frame reached a station, if that is known. */
+export function receptionAt(frame: Frame, node: number): Reception | undefined {
+  return frame.receptions.find((reception) => reception.node === node);
 }
 
 /** The stations on the way from one to another at an instant, as far as data has used it. */
@@ -130,10 +161,15 @@ class Reader {
   private flows: FlowSteps[];
   private lastOf = new Map<number, Frame>();
 
-  constructor(stations: number, flows: number, private readonly to: number) {
+  constructor(
+    stations: number,
+    flows: number,
+    private readonly to: number,
+    private readonly rates: Network["rates"],
+  ) {
     this.waits = Array.from({ length: stations }, () => ({ busy: [], nav: [], backoff: [], paused: [] }));
     this.queues = Array.from({ length: stations }, () => []);
-    this.flows = Array.from({ length: flows }, () => ({ windows: [], trips: [], states: [] }));
+    this.flows = Array.from({ length: flows }, () => ({ windows: [], trips: [], states: [], rates: [], delays: [], paces: [] }));
   }
 
   read(words: Uint32Array, base: number, names: string[]): void {
@@ -147,6 +183,9 @@ class Reader {
       case KIND.received:
         this.lastOf.get(value(0))?.received.push(subject);
         break;
+      case KIND.heard:
+        this.lastOf.get(value(0))?.receptions.push(readReception(words, base));
+        break;
       case KIND.collided:
         this.collided(at, subject, value(0));
         break;
@@ -158,6 +197,8 @@ class Reader {
         flow?.windows.push({ at, value: float(value(0)) });
         flow?.trips.push({ at, value: value(1) > 0 ? value(1) : Number.NaN });
         flow?.states.push({ at, state: names[value(2)] ?? "" });
+        const pace = float(value(3));
+        flow?.paces.push({ at, value: pace > 0 ? pace : Number.NaN });
         break;
       }
       case KIND.queue:
@@ -181,6 +222,15 @@ class Reader {
   private frame(frame: Frame): void {
     this.frames.push(frame);
     this.lastOf.set(frame.node, frame);
+    const rate = this.rates[frame.rate];
+    if (frame.kind === DATA && rate !== undefined) {
+      this.flows[frame.flow]?.rates.push({ at: frame.at, value: rate.mbps });
+    }
+  }
+
+  /** A packet of a flow has arrived. */
+  delay(at: number, flow: number, delay: number): void {
+    this.flows[flow]?.delays.push({ at, value: delay / 1e6 });
   }
 
   private collided(at: number, node: number, from: number): void {
@@ -293,9 +343,23 @@ function readFrame(words: Uint32Array, base: number): Frame {
     nav: value(5),
     retry: (flags & 1) === 1,
     sequence: (flags >> 1) & 0xfff,
+    rate: flags >>> 13,
     flow: value(7) - 1,
     received: [],
     collided: [],
+    receptions: [],
+  };
+}
+
+function readReception(words: Uint32Array, base: number): Reception {
+  const value = (n: number): number => word(words, base + 4 + n);
+  const other = value(4);
+  return {
+    node: word(words, base + 3),
+    verdict: VERDICTS[value(1)] ?? "ignored",
+    power: float(value(2)),
+    sinr: float(value(3)),
+    interferer: other === 0 ? null : { node: other - 1, kind: value(5), power: float(value(6)) },
   };
 }
 

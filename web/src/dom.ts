@@ -19,11 +19,11 @@ export function make(tag: string, attributes: Record<string, string> = {}, ...ch
   return element;
 }
 
-/** A table of rows with a heading; the first cell of each row names it. */
+/** A table of rows with a heading; the first cell of each row names it. Narrow windows show each row as a list. */
 export function table(heading: string[], rows: Child[][]): HTMLElement {
   const head = make("tr", {}, ...heading.map((text) => make("th", { scope: "col" }, text)));
   const body = rows.map(([first, ...rest]) =>
-    make("tr", {}, make("th", { scope: "row" }, first ?? ""), ...rest.map((cell) => make("td", {}, cell))),
+    make("tr", {}, make("th", { scope: "row" }, first ?? ""), ...rest.map((cell, column) => make("td", { "data-head": heading[column + 1] ?? "" }, cell))),
   );
   return make("div", { class: "table", tabindex: "0", role: "group", "aria-label": heading.join(", ") }, make("table", {}, make("thead", {}, head), make("tbody", {}, ...body)));
 }

@@ -8,18 +8,20 @@ export interface Look {
   line: string;
 }
 
-const LINES = ["-", "--", "-.", ":"];
+/** Dashes; the first four are those of the figures, too. */
+const LINES = ["-", "--", "-.", ":", "- -", "-.."];
 
 /**
- * The looks of the flows of all runs on a page. If their transports differ, the colour is that of the transport and
- * the line tells its flows apart. Otherwise the colour is that of the flow's number, and the line that of the run.
+ * The looks of the flows of all runs on a page. If their transports differ, the colour is that of the transport. Otherwise
+ * the colour is that of the flow's number. Lines differ as long as there are enough, so that flows differ without colour.
  */
 export function looks(runs: string[][]): Look[][] {
   if (new Set(runs.flat()).size > 1) {
     return byTransport(runs);
   }
-  const line = (run: number): Partial<Look> => (runs.length > 1 ? { line: nth(LINES, run) } : {});
-  return runs.map((flows, run) => flows.map((_, flow) => ({ ...numbered(flow), ...line(run) })));
+  // Runs side by side: the nth flows of all have one colour.
+  const line = (run: number, flow: number): string => nth(LINES, runs.length > 1 ? flow * runs.length + run : flow);
+  return runs.map((flows, run) => flows.map((_, flow) => ({ ...numbered(flow), line: line(run, flow) })));
 }
 
 /** The look of the nth of lines of one kind. */
@@ -30,11 +32,12 @@ export function numbered(n: number): Look {
 }
 
 function byTransport(runs: string[][]): Look[][] {
-  const taken = new Set<string>();
+  const taken: string[] = [];
+  const uses = (line: string): number => taken.filter((other) => other === line).length;
   const look = (transport: string): Look => {
     const [colour, , own] = styleOf(transport);
-    const line = [own, ...LINES].find((other) => !taken.has(colour + other)) ?? own;
-    taken.add(colour + line);
+    const line = [own, ...LINES].reduce((best, other) => (uses(other) < uses(best) ? other : best));
+    taken.push(line);
     return { colour, line };
   };
   return runs.map((flows) => flows.map(look));

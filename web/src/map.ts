@@ -21,6 +21,8 @@ const MOST_LINKED = 400;
 /** How long trails of moving stations are, ns. */
 const TRAIL = 15e9;
 const TRAIL_PARTS = 6;
+/** Distance between the lines that hatch an obstacle, px. */
+const HATCHING = 8;
 
 export class MapView {
   hovered: number | null = null;
@@ -88,6 +90,7 @@ export class MapView {
       const context = this.ground.getContext("2d") as CanvasRenderingContext2D;
       prepare(context, this.canvas.width / width);
       const ground = { context, width, height };
+      this.obstacles(ground);
       this.links(ground, places);
       if (this.moves) {
         this.trails(ground);
@@ -162,9 +165,11 @@ export class MapView {
   }
 
   private measure(): void {
-    const points = this.model.network.nodes.flatMap((node) => node.path);
-    const xs = points.map(([, x]) => x);
-    const ys = points.map(([, , y]) => y);
+    const { nodes, obstacles } = this.model.network;
+    const corners = obstacles.flat(2);
+    const points = nodes.flatMap((node) => node.path);
+    const xs = [...points.map(([, x]) => x), ...corners.map(([x]) => x)];
+    const ys = [...points.map(([, , y]) => y), ...corners.map(([, y]) => y)];
     const smallest = (values: number[]): number => values.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY);
     const largest = (values: number[]): number => values.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY);
     const [left, top] = [smallest(xs), smallest(ys)];
@@ -192,6 +197,41 @@ export class MapView {
     return this.model.network.nodes.length > 120 ? 4 : this.model.network.nodes.length > 30 ? 8 : 11;
   }
 
+  /** Houses and other obstacles, with holes; hatched, so that they differ from the ground without colour. */
+  private obstacles({ context, width, height }: Surface): void {
+    const { obstacles } = this.model.network;
+    if (obstacles.length === 0) {
+      return;
+    }
+    const [zoom, { left, top, wide, high }] = [this.zoom({ width, height }), this.bounds];
+    context.save();
+    context.beginPath();
+    for (const ring of obstacles.flat()) {
+      ring.forEach(([x, y], corner) => {
+        const place = [width / 2 + (x - left - wide / 2) * zoom, height / 2 + (y - top - high / 2) * zoom] as const;
+        if (corner === 0) {
+          context.moveTo(...place);
+        } else {
+          context.lineTo(...place);
+        }
+      });
+      context.closePath();
+    }
+    context.fillStyle = theme().faint;
+    context.fill("evenodd");
+    context.strokeStyle = theme().muted;
+    context.stroke();
+    context.clip("evenodd");
+    context.globalAlpha = 0.5;
+    context.beginPath();
+    for (let x = -height; x < width; x += HATCHING) {
+      context.moveTo(x, height);
+      context.lineTo(x + height, 0);
+    }
+    context.stroke();
+    context.restore();
+  }
+
   private links({ context, width, height }: Surface, places: [number, number][]): void {
     const reach = this.model.network.decode_range * this.zoom({ width, height });
     context.strokeStyle = theme().line;
@@ -213,21 +253,29 @@ export class MapView {
   private trails(surface: Surface): void {
     const { context } = surface;
     const { cursor } = this.model;
-    context.strokeStyle = theme().muted;
-    context.globalAlpha = 0.45;
-    context.beginPath();
+    context.save();
+    context.strokeStyle = context.fillStyle = theme().trail;
+    context.lineCap = "round";
     for (let back = 0; back < TRAIL_PARTS; back += 1) {
       const [at, before] = [back, back + 1].map((part) => Math.max(0, cursor - (TRAIL * part) / TRAIL_PARTS)) as [number, number];
       const ends = this.project(surface, this.placesAt(at)).map(([x, y]) => [x, y] as const);
+      // Dots that become smaller and paler into the past; links are thin solid lines.
+      context.globalAlpha = 1 - (0.7 * back) / TRAIL_PARTS;
+      context.lineWidth = 4.5 - (2.5 * back) / TRAIL_PARTS;
+      context.setLineDash([0.1, 8]);
+      context.beginPath();
       this.project(surface, this.placesAt(before)).forEach(([x, y], node) => {
-        context.moveTo(...(ends[node] as [number, number]));
-        context.lineTo(x, y);
+        const end = ends[node] as [number, number];
+        if (Math.hypot(end[0] - x, end[1] - y) > 0) {
+          context.moveTo(...end);
+          context.lineTo(x, y);
+        }
       });
+      context.stroke();
     }
     // The places are those of the cursor again.
     this.project(surface, this.placesAt(cursor));
-    context.stroke();
-    context.globalAlpha = 1;
+    context.restore();
   }
 
   private ranges({ context, width, height }: Surface, places: [number, number][], node: number): void {

@@ -74,8 +74,7 @@ export class Model {
       this.overview = message.overview;
       this.result = message.result ?? this.result;
     } else if (message.kind === "stretch") {
-      const { nodes, flows } = this.network;
-      this.detail = detail(message.stretch, nodes.length, flows.length);
+      this.detail = detail(message.stretch, this.network);
       this.asked = null;
       this.reselect();
     } else if (message.kind === "life") {

@@ -2,7 +2,7 @@
 
 import type { Mark, Marks, Network, Overview } from "./protocol";
 import { MARKS } from "./protocol";
-import { DROPPED, FRAMES, KIND, SENT, WORDS, float, timeOf, word } from "./records";
+import { DATA, DROPPED, FRAMES, KIND, RECEIVED, SENT, WORDS, float, timeOf, word } from "./records";
 
 /** Values of one chart of all stations. */
 const MOST_VALUES = 400_000;
@@ -18,6 +18,9 @@ export class Summary {
   private sent = new Float64Array(1024).fill(-1);
   private marks: Record<Mark, Growing>;
   private warmup: number;
+  /** Values in the means of bit rates and of delays, by flow and bin. */
+  private rateCounts: Uint32Array;
+  private delayCounts: Uint32Array;
 
   constructor(private readonly network: Network) {
     const stations = network.nodes.length;
@@ -26,6 +29,8 @@ export class Summary {
     const bins = Math.max(FEWEST_BINS, Math.min(MOST_BINS, room));
     this.warmup = Math.round(network.warmup * 1e9);
     this.marks = byMark(() => new Growing());
+    this.rateCounts = new Uint32Array(flows * bins);
+    this.delayCounts = new Uint32Array(flows * bins);
     this.overview = {
       bins,
       width: (network.duration * 1e9) / bins,
@@ -38,6 +43,9 @@ export class Summary {
       windows: new Float32Array(flows * bins).fill(Number.NaN),
       trips: new Float32Array(flows * bins).fill(Number.NaN),
       states: new Int16Array(flows * bins).fill(-1),
+      rates: new Float32Array(flows * bins).fill(Number.NaN),
+      delays: new Float32Array(flows * bins).fill(Number.NaN),
+      paces: new Float32Array(flows * bins).fill(Number.NaN),
       marks: byMark(() => new Growing().marks()),
       counts: { frames: FRAMES.map(() => 0), collisions: 0, drops: {} },
       names: [],
@@ -78,7 +86,7 @@ export class Summary {
           }
           break;
         case KIND.packet:
-          this.packet(words, at, time, subject, names);
+          this.packet(words, at, time, subject, bin, names);
           break;
         case KIND.progress:
           this.progress(words, at, time, subject, bin, names);
@@ -124,6 +132,11 @@ export class Summary {
     if (time >= this.warmup) {
       counts.frames[kind] = (counts.frames[kind] as number) + 1;
     }
+    const flow = word(words, at + 11) - 1;
+    const rate = this.network.rates[word(words, at + 10) >>> 13];
+    if (kind === DATA && flow >= 0 && rate !== undefined) {
+      addToMean(this.overview.rates, this.rateCounts, flow * bins + bin, rate.mbps);
+    }
     // A frame may reach into later bins.
     let begin = time;
     const end = time + word(words, at + 6);
@@ -135,11 +148,16 @@ export class Summary {
     }
   }
 
-  private packet(words: Uint32Array, at: number, time: number, node: number, names: string[]): void {
+  private packet(words: Uint32Array, at: number, time: number, node: number, bin: number, names: string[]): void {
     const event = word(words, at + 4);
     const uid = word(words, at + 5);
     if (event === SENT) {
       this.noteSent(uid, time);
+    } else if (event === RECEIVED) {
+      const arrival = this.arrival(words, at);
+      if (arrival !== null) {
+        addToMean(this.overview.delays, this.delayCounts, arrival.flow * this.overview.bins + bin, arrival.delay / 1e6);
+      }
     } else if (event === DROPPED) {
       const reason = word(words, at + 10);
       const name = names[reason] ?? "end";
@@ -151,6 +169,15 @@ export class Summary {
         this.marks.drop.add(time, node, reason);
       }
     }
+  }
+
+  /** The flow and the one-way delay (ns) of a packet that arrives at the destination of its flow, else null. */
+  arrival(words: Uint32Array, at: number): { flow: number; delay: number } | null {
+    const flow = word(words, at + 6) - 1;
+    const node = word(words, at + 3);
+    const sent = this.sentAt(word(words, at + 5));
+    const isArrival = this.network.flows[flow]?.to === node && word(words, at + 9) === node && sent >= 0;
+    return isArrival ? { flow, delay: timeOf(words, at) - sent } : null;
   }
 
   private noteSent(uid: number, time: number): void {
@@ -172,11 +199,13 @@ export class Summary {
     bin: number,
     names: string[],
   ): void {
-    const { bins, windows, trips, states } = this.overview;
+    const { bins, windows, trips, states, paces } = this.overview;
     const cell = flow * bins + bin;
     windows[cell] = float(word(words, at + 4));
     const trip = word(words, at + 5);
     trips[cell] = trip > 0 ? trip : Number.NaN;
+    const pace = float(word(words, at + 7));
+    paces[cell] = pace > 0 ? pace : Number.NaN;
     const state = word(words, at + 6);
     if (this.lastStates.get(flow) !== state && FREEZES.has(names[state] ?? "")) {
       this.marks.freeze.add(time, this.network.flows[flow]?.from ?? 0, flow);
@@ -225,6 +254,14 @@ function longer<T extends Float64Array | Uint32Array>(values: T): T {
 
 function byMark<T>(make: (mark: Mark) => T): Record<Mark, T> {
   return Object.fromEntries(MARKS.map((mark) => [mark, make(mark)])) as Record<Mark, T>;
+}
+
+/** Adds a value to the mean in a cell. */
+function addToMean(means: Float32Array, counts: Uint32Array, cell: number, value: number): void {
+  const count = (counts[cell] as number) + 1;
+  const before = count === 1 ? 0 : (means[cell] as number);
+  counts[cell] = count;
+  means[cell] = before + (value - before) / count;
 }
 
 function bump(counts: Uint16Array, at: number): void {

@@ -1,12 +1,13 @@
 // The panels beside the drawings: flows at the cursor, the selection and its life, the run.
 
-import { concerns, detail as read, frameName, outcome, overlapping, valueAt } from "./detail";
-import type { Frame } from "./detail";
+import { concerns, detail as read, frameName, outcome, overlapping, receptionAt, valueAt } from "./detail";
+import type { Frame, Reception } from "./detail";
 import { make, swatch, table } from "./dom";
 import { length, seconds, trim } from "./format";
 import type { Model } from "./model";
 import type { Life, Result } from "./protocol";
-import { BROADCAST, FRAME_KEYS, RTS } from "./records";
+import { BROADCAST, FRAMES, FRAME_KEYS, RTS } from "./records";
+import { goodput } from "./series";
 import { colourOf, frameColour, LETTERS } from "./theme";
 
 export class Panels {
@@ -32,6 +33,7 @@ export class Panels {
       pick.append(swatch(colourOf(this.model.lookOf(id))), `${id}: ${this.name(flow.from)} → ${this.name(flow.to)}`);
       return [
         pick,
+        overview === null ? "…" : trim(valueAt(goodput(overview, id), cursor) ?? 0),
         result === null ? "…" : trim(result.flows[id]?.goodput_kbps ?? 0),
         state ?? overview?.names[known ?? -1] ?? "–",
         window === null || Number.isNaN(window) ? "–" : trim(window),
@@ -39,7 +41,7 @@ export class Panels {
         flow.transport,
       ];
     });
-    return table(["Flow", "Goodput, kb/s", "State", "Window", "RTT, ms", "Transport"], rows);
+    return table(["Flow", "Goodput, kb/s", "Whole run, kb/s", "State", "Window", "RTT, ms", "Transport"], rows);
   }
 
   /** The selected frame, and the packet in it or searched for. */
@@ -81,7 +83,9 @@ export class Panels {
       ...lost.map(({ node, frame }) => {
         const what = `${frameName(frame)} of ${this.name(frame.node)} lost in a collision at ${this.name(node)}`;
         const to = concerns(frame, node) ? "" : `, which only overhears it`;
-        return make("li", {}, what, to, ...(frame.uid > 0 ? ["; ", packet(frame.uid)] : []));
+        const reception = receptionAt(frame, node);
+        const cause = reception === undefined ? "" : this.cause(reception);
+        return make("li", {}, what, to, cause === "" ? "" : `: ${cause}`, ...(frame.uid > 0 ? ["; ", packet(frame.uid)] : []));
       }),
       ...flowsOf("timeout").map((flow) => make("li", {}, `flow ${flow}: retransmission timeout`)),
       ...flowsOf("freeze").map((flow) => make("li", {}, `flow ${flow}: freeze`)),
@@ -95,7 +99,8 @@ export class Panels {
       ["sent", `${seconds(frame.at, 1)} s, lasts ${length(frame.end - frame.at)}`],
       ["from, to", `${this.name(frame.node)} → ${this.name(frame.to)}`],
       ["outcome", this.outcome(frame)],
-      ["bytes", String(frame.bytes)],
+      ["bytes, bit rate", `${frame.bytes} at ${this.rate(frame)}`],
+      ...this.signal(frame),
       ["reserves (NAV)", frame.nav > 0 ? length(frame.nav) : "nothing"],
     ];
     if (frame.uid > 0) {
@@ -110,19 +115,77 @@ export class Panels {
     return make("div", {}, heading, pairs(rows));
   }
 
+  private rate(frame: Frame): string {
+    const rate = this.model.network.rates[frame.rate];
+    if (rate === undefined) {
+      return "an unknown rate";
+    }
+    const mbps = `${trim(rate.mbps)} Mb/s`;
+    return rate.name.startsWith("MCS") ? `${mbps} (${rate.name})` : mbps;
+  }
+
+  /** How strong a frame was at its receiver, or at each station that hears a broadcast, and what disturbed it. */
+  private signal(frame: Frame): [string, string][] {
+    const at = frame.to === BROADCAST ? frame.receptions : frame.receptions.filter(({ node }) => node === frame.to);
+    const several = at.length > 1;
+    const shown = (of: (reception: Reception) => string | null): string =>
+      at
+        .map((reception) => [reception, of(reception)] as const)
+        .filter(([, text]) => text !== null)
+        .map(([{ node }, text]) => (several ? `${this.name(node)}: ${text}` : text))
+        .join("; ");
+    const rows: [string, string][] = [
+      ["received power", shown(({ power }) => dbm(power))],
+      ["SINR", shown(({ sinr }) => (Number.isNaN(sinr) ? null : `${tenths(sinr)} dB`))],
+      ["strongest interference", shown((reception) => this.interference(reception))],
+    ];
+    return rows.filter(([, text]) => text !== "");
+  }
+
+  private interference({ node, interferer }: Reception): string | null {
+    if (interferer === null) {
+      return null;
+    }
+    const name = FRAMES[interferer.kind] ?? "frame";
+    return interferer.node === node ? `its own ${name}` : `${name} of ${this.name(interferer.node)}, ${dbm(interferer.power)}`;
+  }
+
+  /** Why a station did not receive a frame. */
+  private cause(reception: Reception): string {
+    const { node, verdict, interferer } = reception;
+    if (interferer?.node === node) {
+      return `${this.name(node)} transmitted ${FRAMES[interferer.kind]} itself`;
+    }
+    const disturbed = this.interference(reception);
+    switch (verdict) {
+      case "deaf":
+      case "missed":
+        return `${this.name(node)} had just transmitted`;
+      case "damaged":
+        return "too weak for this bit rate, or damaged by the channel";
+      case "ignored":
+        return disturbed === null ? "too weak to be detected" : `the receiver was occupied by ${disturbed}`;
+      default:
+        return disturbed === null ? "" : `destroyed by ${disturbed}`;
+    }
+  }
+
   private outcome(frame: Frame): string {
     const what = outcome(frame);
     if (frame.to === BROADCAST) {
       const lost = frame.collided.length > 0 ? `, lost in a collision at ${frame.collided.map(this.name).join(", ")}` : "";
       return `received by ${frame.received.map(this.name).join(", ") || "nobody"}${lost}`;
     }
-    return what === "collided" ? `lost in a collision at ${this.name(frame.to)}` : what;
+    const text = what === "collided" ? `lost in a collision at ${this.name(frame.to)}` : what;
+    const reception = what === "received" ? undefined : receptionAt(frame, frame.to);
+    const cause = reception === undefined ? "" : this.cause(reception);
+    return cause === "" ? text : `${text}: ${cause}`;
   }
 
   /** Every event of a packet. */
   private life(life: Life): HTMLElement[] {
-    const { nodes, flows } = this.model.network;
-    const { frames, packets } = read({ from: 0, to: this.model.end, words: life.words, names: life.names }, nodes.length, flows.length);
+    const stretch = { from: 0, to: this.model.end, words: life.words, names: life.names, delays: new Float64Array() };
+    const { frames, packets } = read(stretch, this.model.network);
     const events = [
       ...packets.map((packet) => ({
         at: packet.at,
@@ -201,6 +264,14 @@ function sorted(value: unknown): string {
 
 function pairs(rows: [string, string][]): HTMLElement {
   return make("dl", {}, ...rows.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
+}
+
+function dbm(power: number): string {
+  return `${tenths(power)} dBm`;
+}
+
+function tenths(value: number): string {
+  return value.toFixed(1).replace("-", "−");
 }
 
 function hops(count: number): string {

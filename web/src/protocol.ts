@@ -9,6 +9,10 @@ export interface Network {
   decode_range: number;
   sense_range: number | null;
   slot_us: number;
+  /** The bit rates of the radio, by their numbers in frames. */
+  rates: { name: string; mbps: number }[];
+  /** Outlines of obstacles and of their holes, m. */
+  obstacles: [number, number][][][];
   nodes: { name: string; path: [number, number, number][] }[];
   hosts: { id: number; gateway: number }[];
   flows: { from: number; to: number; transport: string; app: string }[];
@@ -59,6 +63,12 @@ export interface Overview {
   windows: Float32Array;
   trips: Float32Array;
   states: Int16Array;
+  /** By flow and bin: the mean bit rate of data frames, Mb/s, and the mean one-way delay of its packets, ms; NaN if there
+   * are none. */
+  rates: Float32Array;
+  delays: Float32Array;
+  /** By flow and bin: the rate at which a pacing sender transmits, kb/s; NaN if it does not pace. */
+  paces: Float32Array;
   marks: Record<Mark, Marks>;
   /** Counted after the warm-up, as the result counts. */
   counts: { frames: number[]; collisions: number; drops: Record<string, number> };
@@ -71,6 +81,8 @@ export interface Stretch {
   to: number;
   words: Uint32Array;
   names: string[];
+  /** For each packet that arrives at the destination of its flow: the time, the flow and the one-way delay in ns. */
+  delays: Float64Array;
 }
 
 export interface Life {

@@ -15,12 +15,16 @@ export const KIND = {
   access: 8,
   route: 9,
   timeout: 10,
+  heard: 11,
 } as const;
 
 export const PACKET_EVENTS = ["sent", "received", "forwarded", "dropped"] as const;
 export const SENT = 0;
 export const RECEIVED = 1;
 export const DROPPED = 3;
+
+/** How a receiver judged a frame. */
+export const VERDICTS = ["ignored", "deaf", "received", "missed", "damaged", "collided"] as const;
 
 export const FRAMES = ["RTS", "CTS", "ACK", "data", "broadcast"] as const;
 export const RTS = 0;

@@ -23,7 +23,10 @@ interface Chart {
   lines: Line[];
 }
 
-const TITLES = ["Goodput, kb/s", "Window, segments", "Round trip, ms", "Queue, packets"];
+const TITLES = ["Goodput, kb/s", "One-way delay, ms", "Bit rate of data frames, Mb/s", "Window, segments", "Pacing rate, kb/s", "Round trip, ms", "Queue, packets"];
+/** Charts that are left out if no flow has a value. */
+const OPTIONAL = new Set(["Pacing rate, kb/s"]);
+const CHART_HEIGHT = 92;
 /** Queues of this many stations are drawn: those with the longest. */
 const MOST_QUEUES = 4;
 
@@ -70,7 +73,9 @@ export class SeriesView {
     const from = this.runs.flatMap(({ model }) => [model.overview, model.flow, model.isDetailed() ? model.detail : null]);
     if (from.some((part, index) => part !== this.cached.from[index])) {
       const ofRuns = this.runs.map((run, index) => this.chartsOf(run, index));
-      const charts = TITLES.map((title, chart) => ({ title, lines: ofRuns.flatMap((lines) => lines[chart] as Line[]) }));
+      const all = TITLES.map((title, chart) => ({ title, lines: ofRuns.flatMap((lines) => lines[chart] as Line[]) }));
+      const charts = all.filter(({ title, lines }) => !OPTIONAL.has(title) || lines.some(({ steps }) => steps.some(({ value }) => !Number.isNaN(value))));
+      this.canvas.style.height = `${AXIS + CHART_HEIGHT * charts.length}px`;
       this.cached = { from, charts };
     }
     return this.cached.charts;
@@ -83,21 +88,23 @@ export class SeriesView {
       return TITLES.map(() => []);
     }
     const detailed = run.model.isDetailed();
-    const kbps = 8e6 / overview.width;
     const flows = network.flows.map((_, flow) => flow).filter((flow) => only === null || only === flow);
     const line = (flow: number, steps: Step[]): Line => ({
       look: run.model.lookOf(flow),
       name: `${run.name} flow ${flow}`.trim(),
       steps,
     });
-    const own = (flow: number, from: "windows" | "trips", scale: number): Line => {
+    const own = (flow: number, from: "windows" | "trips" | "rates" | "delays" | "paces", scale: number): Line => {
       const before = stepsOf(overview, overview[from], flow, scale);
       const exact = detailed ? (detail?.flows[flow]?.[from] ?? []) : [];
       return line(flow, exact.length > 0 && detail !== null ? splice(before, scaled(exact, scale), detail) : before);
     };
     return [
-      flows.map((flow) => line(flow, smooth(stepsOf(overview, overview.delivered, flow, kbps)))),
+      flows.map((flow) => line(flow, goodput(overview, flow))),
+      flows.map((flow) => own(flow, "delays", 1)),
+      flows.map((flow) => own(flow, "rates", 1)),
       flows.map((flow) => own(flow, "windows", 1)),
+      flows.map((flow) => own(flow, "paces", 1)),
       flows.map((flow) => own(flow, "trips", 1e-3)),
       this.queues(run, index, overview, detailed),
     ];
@@ -201,6 +208,11 @@ export class SeriesView {
     }
     return most > 0 ? most * 1.08 : 1;
   }
+}
+
+/** The goodput of a flow, kb/s. */
+export function goodput(overview: Overview, flow: number): Step[] {
+  return smooth(stepsOf(overview, overview.delivered, flow, 8e6 / overview.width));
 }
 
 /** One value for each bin so far. */

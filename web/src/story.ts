@@ -28,6 +28,7 @@ export class Story {
           this.frame(record, kept);
           break;
         case KIND.received:
+        case KIND.heard:
         case KIND.collided:
           this.outcome(record, kept);
           break;

@@ -10,13 +10,23 @@ export interface Theme {
   faint: string;
   surface: string;
   lost: string;
+  trail: string;
 }
 
 /** Lines behind what is drawn, light and dark. */
 const FAINT = ["#e9edf2", "#232b36"];
 /** The colours of frames: RTS, CTS, ACK, data, broadcast. */
 const FRAMES = ["orange", "sky", "green", "blue", "purple"];
-const DASHES: Record<string, number[]> = { "-": [], "--": [6, 3], "-.": [9, 3, 2, 3], ":": [2, 3] };
+/** The colour of the trails of moving stations. */
+const TRAIL = "purple";
+const DASHES: Record<string, number[]> = {
+  "-": [],
+  "--": [6, 3],
+  "-.": [9, 3, 2, 3],
+  ":": [2, 3],
+  "- -": [14, 5],
+  "-..": [9, 3, 2, 3, 2, 3],
+};
 
 /** Letters in the boxes of frames. */
 export const LETTERS = ["R", "C", "A", "D", "B"];
@@ -64,7 +74,7 @@ function ink(colour: string): string {
 function themed(shade: number): Theme {
   const of = (pair: string[]): string => pair[shade] as string;
   const { text, quiet, line, surface, lost } = palette.page;
-  return { text: of(text), muted: of(quiet), line: of(line), faint: of(FAINT), surface: of(surface), lost: of(lost) };
+  return { text: of(text), muted: of(quiet), line: of(line), faint: of(FAINT), surface: of(surface), lost: of(lost), trail: of(palette.colours[TRAIL]) };
 }
 
 /** The light or dark variant of a colour. */

@@ -3,7 +3,7 @@
 import { Engine } from "./engine";
 import { Summary } from "./overview";
 import type { FromWorker, Life, Result, ToWorker } from "./protocol";
-import { BROADCAST, DROPPED, KIND, RECEIVED, WORDS, word } from "./records";
+import { BROADCAST, DROPPED, KIND, RECEIVED, WORDS, timeOf, word } from "./records";
 import { Story } from "./story";
 
 /** Words that one step of the first passage should make. */
@@ -151,7 +151,21 @@ function stretch(from: number, to: number): void {
   engine.advance(to);
   const words = engine.take();
   engine.detailed(false);
-  tell({ kind: "stretch", stretch: { from, to, words, names: engine.names() } }, [words.buffer]);
+  const delays = delaysOf(words);
+  tell({ kind: "stretch", stretch: { from, to, words, names: engine.names(), delays } }, [words.buffer, delays.buffer]);
+}
+
+/** Time, flow and one-way delay of each packet that arrives at the destination of its flow. */
+function delaysOf(words: Uint32Array): Float64Array<ArrayBuffer> {
+  const found: number[] = [];
+  for (let at = 0; at < words.length; at += WORDS) {
+    const isReceived = word(words, at) === KIND.packet && word(words, at + 4) === RECEIVED;
+    const arrival = isReceived ? summary.arrival(words, at) : null;
+    if (arrival !== null) {
+      found.push(timeOf(words, at), arrival.flow, arrival.delay);
+    }
+  }
+  return Float64Array.from(found);
 }
 
 /** Everything that concerns a packet, until it arrives, is dropped, or is lost from sight. */
@@ -160,8 +174,11 @@ function life(uid: number): Life | null {
   if (sent < 0) {
     return null;
   }
-  engine.seek(sent);
+  // Frames that are on the air when the packet is sent may disturb its first frame.
+  engine.seek(Math.max(0, sent - LEAD));
   engine.detailed(true);
+  engine.advance(sent);
+  engine.take();
   const parts: Uint32Array[] = [];
   const story = new Story(uid);
   let fields: [string, string][] = [];

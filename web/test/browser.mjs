@@ -95,3 +95,7 @@ export async function axe(page) {
   const found = await page.evaluate(`${AXE}; axe.run({ resultTypes: ["violations"] })`);
   return found.violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(" ")}`);
 }
+
+/** The tables that are wider than their place. */
+export const cutTables = (page) =>
+  page.$$eval(".table", (all) => all.filter((one) => one.scrollWidth > one.clientWidth + 1).map((one) => one.getAttribute("aria-label")));

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, test } from "node:test";
-import { PICTURES, axe, folder, openFile, settled, withBrowser } from "./browser.mjs";
+import { PICTURES, axe, cutTables, folder, openFile, settled, withBrowser } from "./browser.mjs";
 import { multihop } from "./common.mjs";
 
 withBrowser();
@@ -92,6 +92,7 @@ for (const [width, colorScheme] of [[1400, "light"], [390, "dark"]]) {
     await page.screenshot({ path: join(PICTURES, `compare-${width}-${colorScheme}.png`), fullPage: true });
     const wide = await page.evaluate(() => document.documentElement.scrollWidth);
     assert.ok(wide <= width, `${wide} px wide`);
+    assert.deepEqual(await cutTables(page), []);
     assert.deepEqual(await axe(page), []);
     await close();
   });

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { PICTURES, axe, detailed, folder, once, open, openFile, settled, withBrowser, written } from "./browser.mjs";
+import { PICTURES, axe, cutTables, detailed, folder, once, open, openFile, settled, withBrowser, written } from "./browser.mjs";
 import { multihop } from "./common.mjs";
 
 const CROSS = ["cross", 60];
@@ -75,6 +75,75 @@ test("a collision is found where the trace loses the packet", async () => {
     return { at: model.cursor, known: [...model.overview.marks.collision.at].filter((at) => at <= model.cursor).at(-1) };
   });
   assert.equal(collision.at, collision.known);
+  await close();
+});
+
+test("a frame shows its bit rate, its power and SINR, and which frame destroyed it", async () => {
+  const { page, close } = await open(CROSS, { hash: "#t=35.0&w=0.2" });
+  await detailed(page);
+  const lost = await page.evaluate(() => {
+    const model = window.multihop();
+    // A frame that a station one hop away lost to a frame of another station.
+    const ofCollisions = model.detail.collisions.filter(({ node, frame }) => frame.to === node);
+    const { frame, node } = ofCollisions.find((one) => one.frame.receptions.some((each) => each.node === one.node && each.interferer !== null && each.interferer.node !== one.node));
+    model.select(frame);
+    const { interferer } = frame.receptions.find((each) => each.node === node);
+    return { kind: ["RTS", "CTS", "ACK", "data", "broadcast"][interferer.kind], by: model.network.nodes[interferer.node].name };
+  });
+  await page.waitForSelector("#selection dt:has-text('received power')");
+  const shown = await page.$$eval("#selection dt", (names) => Object.fromEntries(names.map((name) => [name.textContent, name.nextElementSibling.textContent])));
+  assert.match(shown["bytes, bit rate"], /^\d+ at [12] Mb\/s$/);
+  // Two-ray over 200 m at 24.5 dBm, by hand.
+  assert.equal(shown["received power"], "−60.5 dBm");
+  assert.match(shown["SINR"], /^−?\d+\.\d dB$/);
+  assert.ok(shown["strongest interference"].startsWith(`${lost.kind} of ${lost.by}, −`), shown["strongest interference"]);
+  assert.ok(shown["outcome"].includes(`: destroyed by ${lost.kind} of ${lost.by}, −`), shown["outcome"]);
+  await close();
+});
+
+test("the goodput of a flow is that of the cursor, beside that of the whole run", async () => {
+  const { page, close } = await open(CROSS, { hash: "#t=5.0&w=1" });
+  const cells = () => page.$$eval("#flows tbody tr", (rows) => rows.map((row) => [...row.querySelectorAll("td")].slice(0, 2).map((cell) => Number(cell.textContent))));
+  const result = await page.evaluate(() => window.multihop().result.flows.map((flow) => Number(flow.goodput_kbps.toPrecision(4))));
+  await page.waitForFunction(() => document.querySelector("#flows td")?.textContent !== "…");
+  const early = await cells();
+  // The second flow begins at 30 s.
+  assert.equal(early[1][0], 0);
+  assert.ok(early[0][0] > 100, `${early[0][0]} kb/s`);
+  assert.deepEqual(early.map(([, whole]) => whole), result);
+  await page.fill("#query", "50s");
+  await page.click("#search button");
+  await page.waitForFunction(() => Number(document.querySelectorAll("#flows tbody tr")[1].querySelector("td").textContent) > 0);
+  await close();
+});
+
+test("delay and bit rate are series, as the trace and the scenario have them", async () => {
+  const { events } = trace(CROSS);
+  const sent = new Map(events.filter((event) => event.evt === "s" && event.pkt === "tcp").map((event) => [event.uid, Number(event.time)]));
+  const arrivals = events.filter((event) => event.evt === "r" && event.pkt === "tcp" && event.node === "4" && event.to === "4");
+  const { page, close } = await open(CROSS, { hash: "#t=35.0&w=0.5" });
+  await detailed(page);
+  const shown = await page.evaluate(() => {
+    const { detail, from, to } = window.multihop();
+    const inView = ({ at }) => at >= from && at < to;
+    return { from, to, delays: detail.flows[0].delays.filter(inView), rates: detail.flows[0].rates.filter(inView).map(({ value }) => value) };
+  });
+  const inView = arrivals.filter(({ time }) => Number(time) * 1e9 >= shown.from && Number(time) * 1e9 < shown.to);
+  const expected = inView.map(({ uid, time }) => (1e3 * (Number(time) - sent.get(uid))).toFixed(4));
+  assert.ok(expected.length > 3, `${expected.length} arrivals`);
+  assert.deepEqual(shown.delays.map(({ value }) => value.toFixed(4)), expected);
+  assert.deepEqual(new Set(shown.rates), new Set([2]));
+  const titles = await page.$$eval("#values strong", (all) => all.map((one) => one.textContent));
+  assert.ok(titles.includes("One-way delay, ms: ") && titles.includes("Bit rate of data frames, Mb/s: "), titles.join());
+  assert.ok(!titles.includes("Pacing rate, kb/s: "), "no sender paces");
+  await close();
+});
+
+test("houses are on the map", async () => {
+  const { page, close } = await open(["town", 15]);
+  const outlines = await page.evaluate(() => window.multihop().network.obstacles.length);
+  assert.ok(outlines > 3, `${outlines} houses`);
+  await page.screenshot({ path: join(PICTURES, "town.png"), fullPage: true });
   await close();
 });
 
@@ -229,6 +298,7 @@ for (const [width, colorScheme] of [[1400, "light"], [1400, "dark"], [390, "ligh
     await page.screenshot({ path: join(PICTURES, `${width}-${colorScheme}.png`), fullPage: true });
     const wide = await page.evaluate(() => document.documentElement.scrollWidth);
     assert.ok(wide <= width, `${wide} px wide`);
+    assert.deepEqual(await cutTables(page), []);
     const small = await page.evaluate(() => [...document.querySelectorAll("body *")].filter((e) => e.childElementCount === 0 && e.textContent.trim() !== "" && e.tagName !== "SCRIPT" && Number.parseFloat(getComputedStyle(e).fontSize) < 11).length);
     assert.equal(small, 0, "texts below 11 px");
     assert.deepEqual(await axe(page), []);
