@@ -10,6 +10,9 @@ pub struct NodeId(pub u32);
 pub struct FlowId(pub u32);
 
 impl NodeId {
+    /// All nodes: the broadcast address of packets and frames.
+    pub const BROADCAST: Self = Self(u32::MAX);
+
     /// As an index into a table of nodes.
     pub const fn index(self) -> usize {
         self.0 as usize
@@ -77,9 +80,10 @@ impl FlowId {
     }
 }
 
+/// The number, or `all` for the broadcast address ([`NodeId::BROADCAST`]).
 impl fmt::Display for NodeId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        if *self == Self::BROADCAST { f.pad("all") } else { self.0.fmt(f) }
     }
 }
 
@@ -92,6 +96,11 @@ impl fmt::Display for FlowId {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_broadcast_address_is_no_number() {
+        assert_eq!(format!("{} {}", NodeId(7), NodeId::BROADCAST), "7 all");
+    }
 
     #[test]
     fn addresses_count_up_and_map_back_to_nodes() {

@@ -151,6 +151,16 @@ mod tests {
         assert_eq!(text.lines().nth(1), Some("D\t0.191000000\t5\t0\tcbr\tNRTE\t3\t0\t1\t0\t1488"));
     }
 
+    #[test]
+    fn a_broadcast_goes_to_all() {
+        let out = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+        let mut trace = TextTrace::new(Box::new(Shared(out.clone()))).unwrap();
+        let broadcast = Packet { destination: NodeId::BROADCAST, ..packet(3) };
+        trace.line(Instant::ZERO, NodeId(5), &broadcast, Event::Sent).unwrap();
+        let text = String::from_utf8(out.lock().unwrap().clone()).unwrap();
+        assert_eq!(text.lines().nth(1), Some("s\t0.000000000\t5\t0\tcbr\t-\t3\t0\tall\t0\t1488"));
+    }
+
     struct Shared(std::sync::Arc<std::sync::Mutex<Vec<u8>>>);
 
     impl Write for Shared {

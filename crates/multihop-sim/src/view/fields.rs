@@ -2,8 +2,6 @@
 
 use std::fmt::Write;
 
-use multihop_core::NodeId;
-use multihop_radio::frame::BROADCAST;
 use multihop_wire::{mesh, tcp, tpa};
 
 use crate::packet::{Body, Packet};
@@ -14,8 +12,8 @@ type Fields = Vec<(&'static str, String)>;
 /// The fields of the IP header, and of what it carries.
 pub(super) fn fields(packet: &Packet) -> Fields {
     let mut fields = vec![
-        ("source", name(packet.source)),
-        ("destination", name(packet.destination)),
+        ("source", packet.source.to_string()),
+        ("destination", packet.destination.to_string()),
         ("TTL", packet.ttl.to_string()),
         ("IP bytes", packet.bytes().to_string()),
     ];
@@ -90,8 +88,4 @@ fn bytes(len: usize) -> String {
     let mut text = String::new();
     write!(text, "{len} bytes").expect("text grows");
     text
-}
-
-fn name(node: NodeId) -> String {
-    if node == BROADCAST { "all".to_owned() } else { node.to_string() }
 }

@@ -91,6 +91,7 @@ pub(crate) struct Event<'a> {
     pub(crate) reason: &'a str,
     pub(crate) uid: u64,
     pub(crate) from: u32,
+    /// [`NodeId::BROADCAST`] for `all`.
     pub(crate) to: u32,
     pub(crate) hops: u32,
     pub(crate) bytes: u64,
@@ -112,7 +113,7 @@ pub(crate) fn events(trace: &str) -> impl Iterator<Item = Event<'_>> {
             reason,
             uid: uid.parse().unwrap(),
             from: from.parse().unwrap(),
-            to: to.parse().unwrap(),
+            to: if to == "all" { NodeId::BROADCAST.0 } else { to.parse().unwrap() },
             hops: hops.parse().unwrap(),
             bytes: bytes.parse().unwrap(),
         }
