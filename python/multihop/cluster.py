@@ -28,9 +28,11 @@ class Parcel:
 
     run: Run
     files: Mapping[str, bytes]
+    lists: bool = False
+    """Whether the result has nodes, links and queues."""
 
 
-def lines(address: str, runs: Sequence[Run]) -> Iterator[str]:
+def lines(address: str, runs: Sequence[Run], lists: bool = False) -> Iterator[str]:
     """Lines of a journal, in order of completion."""
     try:
         from distributed import Client, as_completed
@@ -46,7 +48,7 @@ def lines(address: str, runs: Sequence[Run]) -> Iterator[str]:
         if others:
             raise ClusterError(f"every worker must have the build {_core.build()}, found: {others}")
         keys = [f"multihop-{run.key}" for run in runs]
-        parcels = [pack(run) for run in runs]
+        parcels = [replace(pack(run), lists=lists) for run in runs]
         futures = client.map(unpack, parcels, key=keys, retries=RETRIES)
         for _, line in as_completed(futures, with_results=True):
             yield line
@@ -71,4 +73,4 @@ def unpack(parcel: Parcel) -> str:
         for name, content in parcel.files.items():
             (Path(scratch) / name).write_bytes(content)
         moved = request._replace(name=str(Path(scratch) / Path(request.name).name))
-        return _core.perform(parcel.run.key, moved)
+        return _core.perform(parcel.run.key, moved, parcel.lists)

@@ -9,6 +9,7 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from multihop.report import Report, bar, curve, new_figure
+from multihop.results import column
 from multihop.stats import format_mean, interval
 from multihop.theme import Style, distinct, known, other, style
 from multihop.wording import in_words
@@ -25,8 +26,7 @@ def over_an_axis(sweep: Sweep, x: str, metric: str, by: str | None) -> Figure:
     others = {name for name in sweep.axes if varies(sweep, name, shown)}
     if others:
         raise ValueError(f"the sweep also varies {', '.join(sorted(others))}: filter its runs, or pass `by`")
-    if metric not in sweep.runs.columns:
-        raise ValueError(f"no metric {metric!r}, allowed: {', '.join(metrics(sweep))}")
+    metric = column(metric, sweep.metrics)
     if among is None and not sweep.runs[along].dtype.is_numeric():
         return bars(sweep, along, metric, in_words(metric))
     figure, axes = new_figure(in_words(along), in_words(metric))
@@ -54,6 +54,10 @@ def over_an_axis(sweep: Sweep, x: str, metric: str, by: str | None) -> Figure:
 
 METRICS_OF_A_REPORT = {
     "totals.goodput_kbps": "goodput, kb/s",
+    "totals.delay_ms.mean": "mean one-way delay, ms",
+    "totals.delay_ms.p95": "95% of one-way delays, ms",
+    "totals.jitter_ms": "jitter, ms",
+    "totals.delivery_ratio": "delivered segments / sent segments",
     "totals.retransmission_index": "retransmitted segments / delivered segments",
     "totals.jain": "fairness",
 }
@@ -67,7 +71,7 @@ def sweep_report(sweep: Sweep) -> Report:
     along = next((one for one in independent if sweep.runs[one].dtype.is_numeric()), None)
     others = [one for one in independent if one != along]
     for metric, label in METRICS_OF_A_REPORT.items():
-        if sweep.runs[metric].count() == 0:
+        if metric not in sweep.runs.columns or sweep.runs[metric].count() == 0:
             continue
         page.heading(label)
         if along is not None and len(others) <= 1:
@@ -142,12 +146,6 @@ def axis(sweep: Sweep, name: str) -> str:
 def short(key: str) -> str:
     """The last part of a dotted key."""
     return key.rpartition(".")[2]
-
-
-def metrics(sweep: Sweep) -> list[str]:
-    """The columns that can be drawn."""
-    runs = sweep.runs.select(pl.selectors.numeric())
-    return [name for name in runs.columns if "." in name and name not in sweep.axes]
 
 
 def look(value: Any, number: int) -> Style:

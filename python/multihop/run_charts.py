@@ -23,6 +23,8 @@ SERIES_LABELS = {
     "queue": "queue, packets",
 }
 """What recorded series measure."""
+SHARES = ("transmit", "receive", "busy", "sleep")
+"""Shares of a node's time that are drawn; the rest is idle."""
 MOST_LINES = 8
 """Flows or nodes in one figure."""
 MARKED = 12
@@ -38,6 +40,20 @@ def goodput(result: Result) -> Figure:
         bar(axes, place, flow["goodput_kbps"], 0.0, looks[place])
         names.append(f"{flow['id']}: {flow['transport']}")
     axes.set_xticks(range(len(names)), names)
+    return figure
+
+
+def airtime(result: Result) -> Figure:
+    """A point for each node and share of its time, apart from the idle time."""
+    figure, axes = new_figure("node", "share of time")
+    nodes = result.nodes
+    for name, look in zip(SHARES, distinct(other(number) for number in range(len(SHARES))), strict=True):
+        shares = nodes[f"airtime.{name}"]
+        axes.plot(
+            nodes["id"], shares, color=look.colour, marker=look.marker, linestyle="", label=f"{name} share"
+        )
+    axes.set_ylim(0, 1)
+    axes.legend()
     return figure
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+import warnings
 from collections.abc import Iterable, Mapping
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import ExitStack
@@ -57,7 +58,13 @@ def _run(
 
         record = Path(part(series) or Path(scratch) / "series.csv")
         text = _core.run(*asked, part(trace), part(pcap), str(record), cancelled)
-        return Result.of(json.loads(text), record.read_text("utf-8") if record.is_file() else "", asked)
+        recorded = record.read_text("utf-8") if record.is_file() else ""
+        if recorded and (missing := _core.missing_series(asked, recorded)):
+            warnings.warn(
+                f"the series {', '.join(missing)} have no rows: no flow or node of the run has them",
+                stacklevel=3,
+            )
+        return Result.of(json.loads(text), recorded, asked)
 
 
 def run_all(

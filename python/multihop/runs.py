@@ -27,15 +27,25 @@ class Where:
     """The part of the list to run; by default all of it."""
 
 
-def complete(runs: Sequence[Run], journal: Journal, where: Where, progress: Progress | None = None) -> int:
-    """Perform the runs that are not in the journal; returns how many are still missing."""
+def complete(
+    runs: Sequence[Run],
+    journal: Journal,
+    where: Where,
+    progress: Progress | None = None,
+    *,
+    lists: bool = False,
+) -> int:
+    """Perform the runs that are not in the journal; returns how many are still missing.
+
+    With `lists`, results have their nodes, links and queues, which are most of the text in large networks.
+    """
     mine = [run for place, run in enumerate(runs) if where.shard is None or where.shard.has(place)]
     distinct = {run.key: run for run in mine}
     missing = [run for run in distinct.values() if run.key not in journal]
     progress = progress or Progress("")
     progress.begin(len(distinct), len(distinct) - len(missing))
     try:
-        for line in _performed(missing, where):
+        for line in _performed(missing, where, lists):
             journal.append(line)
             progress.step()
     finally:
@@ -44,8 +54,8 @@ def complete(runs: Sequence[Run], journal: Journal, where: Where, progress: Prog
     return sum(run.key not in journal for run in runs)
 
 
-def _performed(runs: Sequence[Run], where: Where) -> Iterator[str]:
+def _performed(runs: Sequence[Run], where: Where, lists: bool) -> Iterator[str]:
     """Lines of a journal, in order of completion."""
     if where.on is not None and runs:
-        return lines(where.on, runs)
-    return _core.Batch([(run.key, run.request) for run in runs], processors(where.jobs))
+        return lines(where.on, runs, lists)
+    return _core.Batch([(run.key, run.request) for run in runs], processors(where.jobs), lists)

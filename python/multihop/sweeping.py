@@ -17,7 +17,7 @@ import multihop._core as _core
 from multihop.files import complete_file, write_text
 from multihop.journal import Journal, Shard
 from multihop.progress import Progress
-from multihop.results import Result, flattened
+from multihop.results import Result, column, run_values
 from multihop.runs import Run, Where, complete
 from multihop.scenario import Request, Source, request, toml_value
 from multihop.settings import Settings
@@ -37,13 +37,24 @@ class Sweep:
     """A row for each run: axes, seed, key, version, and metrics under dotted names."""
     flows: pl.DataFrame
     """A row for each flow of each run."""
+    nodes: pl.DataFrame
+    """A row for each node of each run."""
+    links: pl.DataFrame
+    """A row for each link of each run that was used."""
+    queues: pl.DataFrame
+    """A row for each interface queue of each run that a packet entered."""
     lines: tuple[str, ...]
     """The same as lines of JSON, one for each run, as `multihop sweep --json` prints them."""
     request: Request | None = None
     """The scenario with its `sweep` table."""
 
     def mean(self, metric: str = "totals.goodput_kbps", level: float = 0.95) -> pl.DataFrame:
-        """Mean and Student-t interval of a metric for each combination of the axes."""
+        """Mean and Student-t interval of a metric for each combination of the axes.
+
+        A metric is a column of `runs`, such as `totals.goodput_kbps`, or a part of its name: `goodput`,
+        `delay` (the mean over the segments of all flows), `delay.p95`, `jitter`, `delivery_ratio`.
+        """
+        metric = column(metric, self.metrics)
         rows = []
         for values, group in self.runs.group_by(self.axes or ["scenario"], maintain_order=True):
             found = interval(group[metric].drop_nulls(), level) if group[metric].count() else None
@@ -51,6 +62,11 @@ class Sweep:
             names = self.axes or ("scenario",)
             rows.append(dict(zip([*names, "mean", "low", "high", "runs"], [*values, *bounds], strict=True)))
         return pl.DataFrame(rows, infer_schema_length=None)
+
+    @property
+    def metrics(self) -> list[str]:
+        """The columns of `runs` that can be averaged and drawn."""
+        return [name for name in self.runs.columns if "." in name and name not in self.axes]
 
     def plot(self, x: str, y: str = "totals.goodput_kbps", by: str | None = None) -> Figure:
         """A figure of a metric over an axis, with a curve and its intervals for each value of another axis.
@@ -98,8 +114,9 @@ def sweep(
     they are of several types.
 
     With `out`, a folder, runs are kept as they end, and runs that it already holds are not repeated;
-    the results are `results.jsonl`, `results.parquet` and `flows.parquet`. `on` is the address of a
-    Dask scheduler, `shard` (`"1/4"`) a part of the runs for job arrays. `progress` shows a bar.
+    the results are `results.jsonl`, `results.parquet`, and a table of flows, nodes, links and queues each
+    (`flows.parquet`, ...). `on` is the address of a Dask scheduler, `shard` (`"1/4"`) a part of the runs
+    for job arrays. `progress` shows a bar.
     """
     asked = request(source, settings)
     asked.overrides.extend(replaced(asked, axes, seeds))
@@ -163,7 +180,9 @@ def perform(asked: Request, where: Where, out: Path | None, progress: Progress) 
         Run(run["key"], asked._replace(overrides=[(k, v) for k, v in run["overrides"]])) for run in planned
     ]
     journal = Journal(out, where.shard)
-    complete(runs, journal, where, progress)
+    if out is not None:
+        write_text(out / "sweep.json", f"{_core.sweep_request(asked)}\n")
+    complete(runs, journal, where, progress, lists=True)
     if out is not None:
         journal = Journal(out, where.shard)  # other shards may have finished in the meantime
     axes = tuple(key for key, _ in planned[0]["sweep"])
@@ -174,7 +193,8 @@ def perform(asked: Request, where: Where, out: Path | None, progress: Progress) 
         if run["key"] in journal
     ]
     lines = tuple(_core.sweep_lines(asked, journal.core, True))
-    found = Sweep(axes, runs_table(rows), flows_table(rows), lines, asked)
+    lists = {name: rows_of(rows, name) for name in LISTS}
+    found = Sweep(axes=axes, runs=runs_table(rows), lines=lines, request=asked, **lists)
     if out is not None and len(rows) == len(planned):
         write(found, _core.sweep_lines(asked, journal.core, False), out)
     return found
@@ -185,8 +205,9 @@ def write(found: Sweep, lines: Sequence[str], out: Path) -> None:
     write_text(out / "results.jsonl", "".join(f"{line}\n" for line in lines))
     with complete_file(out / "results.parquet") as path:
         found.runs.write_parquet(path)
-    with complete_file(out / "flows.parquet") as path:
-        found.flows.write_parquet(path)
+    for name in LISTS:
+        with complete_file(out / f"{name}.parquet") as path:
+            getattr(found, name).write_parquet(path)
 
 
 def labelled(values: Sequence[Any]) -> list[Any]:
@@ -211,7 +232,6 @@ Row = tuple[Mapping[str, Any], str, Result]
 def runs_table(rows: Iterable[Row]) -> pl.DataFrame:
     """A row for each run, without the columns that depend on the machine."""
     own = ("scenario", "sim_seconds", "events")
-    parts = ("totals", "mac", "routing", "energy", "drops")
     return _table(
         {
             **axes,
@@ -219,18 +239,22 @@ def runs_table(rows: Iterable[Row]) -> pl.DataFrame:
             "key": key,
             "version": _core.build(),
             **{name: result.data[name] for name in own},
-            **{k: v for part in parts for k, v in flattened(result.data[part] or {}, f"{part}.").items()},
+            **run_values(result.data),
         }
         for axes, key, result in rows
     )
 
 
-def flows_table(rows: Iterable[Row]) -> pl.DataFrame:
-    """A row for each flow of each run."""
+LISTS = ("flows", "nodes", "links", "queues")
+"""The lists of a result, each of which has a table in a sweep."""
+
+
+def rows_of(rows: Iterable[Row], name: str) -> pl.DataFrame:
+    """A row for each entry of a list of each run: `flows`, `nodes`, `links` or `queues`."""
     return _table(
-        {**axes, "seed": result.seed, "key": key, **flow}
+        {**axes, "seed": result.seed, "key": key, **entry}
         for axes, key, result in rows
-        for flow in result.flows.iter_rows(named=True)
+        for entry in getattr(result, name).iter_rows(named=True)
     )
 
 

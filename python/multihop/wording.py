@@ -23,6 +23,12 @@ WORDS = {
     "jain": "Jain's fairness index",
     "jain_instant": "Jain's fairness index over 2 s",
     "acked_kbps": "acknowledged data, kb/s",
+    "delivery_ratio": "delivered segments / sent segments",
+    "delay_ms.mean": "mean one-way delay, ms",
+    "delay_ms.p50": "median of one-way delays, ms",
+    "delay_ms.p95": "95% of one-way delays, ms",
+    "delay_ms.p99": "99% of one-way delays, ms",
+    "jitter_ms": "jitter, ms",
     "airtime_share": "share of the airtime",
     "drops.packets": "dropped packets",
 }

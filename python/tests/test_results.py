@@ -111,3 +111,33 @@ def test_a_page_of_what_it_cannot_simulate_is_refused() -> None:
         paced.view()
     with pytest.raises(ValueError, match="does not hold its scenario"):
         multihop.Result.of(paced.data, "").view()
+
+
+def test_nodes_links_and_queues_are_tables(recorded: multihop.Result) -> None:
+    assert recorded.nodes["id"].to_list() == [0, 1, 2]
+    shares = recorded.nodes.select(pl.selectors.starts_with("airtime."))
+    assert shares.sum_horizontal().round(9).to_list() == [1.0] * 3
+    assert set(zip(recorded.links["from"], recorded.links["to"], strict=True)) >= {(0, 1), (1, 2)}
+    assert recorded.links["delay_ms.p99"].null_count() == 0
+    assert recorded.queues["node"].to_list() == [0, 1, 2]
+
+
+def test_metrics_over_all_flows(recorded: multihop.Result) -> None:
+    delay = recorded.delay_ms
+    assert delay is not None
+    assert delay["p50"] <= delay["p95"] <= delay["p99"]
+    assert recorded.mean("delay") == recorded.mean("totals.delay_ms.mean") == delay["mean"]
+    assert recorded.mean("delay.p95") == recorded.mean("delay_ms.p95") == delay["p95"]
+    assert recorded.mean("jitter") == recorded.jitter_ms == recorded.flows["jitter_ms"][0]
+    assert recorded.mean("delivery_ratio") == recorded.delivery_ratio == recorded.flows["delivery_ratio"][0]
+    assert recorded.mean() == recorded.goodput_kbps
+    with pytest.raises(ValueError, match=r"'dealy': no metric has this name, allowed: .*delay"):
+        recorded.mean("dealy")
+
+
+def test_a_broadcast_in_a_trace_has_no_number(tmp_path: Path) -> None:
+    multihop.run(chain(), routing={"protocol": "olsr"}, trace=tmp_path / "t.txt")
+    assert "4294967295" not in (tmp_path / "t.txt").read_text()
+    trace = multihop.read_trace(tmp_path / "t.txt")
+    assert trace["to"].dtype == pl.Int64
+    assert trace.filter(pl.col("pkt") == "hello")["to"].unique().to_list() == [None]

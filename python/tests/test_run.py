@@ -168,3 +168,8 @@ def test_traces_and_series_are_tables(tmp_path: Path) -> None:
     assert {"time", "node", "evt", "pkt", "seq"} <= set(trace.columns)
     assert trace["time"].is_sorted()
     assert multihop.read_series(tmp_path / "s.csv").equals(result.series)
+
+
+def test_a_series_without_rows_is_named() -> None:
+    with pytest.warns(UserWarning, match=r"the series rate_kbps have no rows"):
+        multihop.run(chain(record={"every": 1.0, "what": ["goodput", "rate"]}))

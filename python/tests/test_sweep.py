@@ -17,7 +17,14 @@ from multihop.scenario import Run, request
 from multihop.wording import in_words
 
 AXES: dict[str, Any] = {"flow.*.transport": ["newreno", "tcp-2"], "topology.hops": [1, 2]}
-FILES = ("results.jsonl", "results.parquet", "flows.parquet")
+FILES = (
+    "results.jsonl",
+    "results.parquet",
+    "flows.parquet",
+    "nodes.parquet",
+    "links.parquet",
+    "queues.parquet",
+)
 
 
 def results(folder: Path) -> list[bytes]:
@@ -42,6 +49,17 @@ def test_a_tidy_table_of_runs_and_of_flows() -> None:
     assert means.columns == ["flow.*.transport", "topology.hops", "mean", "low", "high", "runs"]
     values = row_values(swept, "tcp-2", 2)
     assert means.filter(pl.col("flow.*.transport") == "tcp-2")["mean"][1] == multihop.interval(values).mean
+
+
+def test_delay_and_delivery_of_a_sweep(tmp_path: Path) -> None:
+    swept = multihop.sweep(chain(), axes={"topology.hops": [1, 2]}, seeds=2, out=tmp_path)
+    assert swept.mean("delay").equals(swept.mean("totals.delay_ms.mean"))
+    short, long = swept.mean("delay")["mean"]
+    assert 0 < short < long
+    assert all(0.5 < ratio <= 1 for ratio in swept.mean("delivery_ratio")["mean"])
+    assert swept.nodes["topology.hops"].to_list() == [1] * 4 + [2] * 6
+    assert set(swept.links.columns) > {"seed", "key", "from", "to", "delay_ms.p99", "airtime_share"}
+    assert pl.read_parquet(tmp_path / "queues.parquet").equals(swept.queues)
 
 
 def row_values(swept: multihop.Sweep, transport: str, hops: int) -> list[float]:
@@ -91,7 +109,7 @@ def test_parts_of_a_sweep_make_the_whole(tmp_path: Path) -> None:
 def test_a_journal_keeps_the_digits_and_the_series(tmp_path: Path) -> None:
     run = Run.of(request(chain(record={"every": 1.0, "what": ["goodput"]}), {}))
     journal = Journal(tmp_path)
-    journal.append(_core.perform(run.key, run.request))
+    journal.append(_core.perform(run.key, run.request, True))
     assert journal.cost(run.key) > 0
     kept = Journal(tmp_path).result(run.key)
     again = multihop.run(chain(record={"every": 1.0, "what": ["goodput"]}))
@@ -122,7 +140,7 @@ def test_a_run_that_fails_ends_the_list() -> None:
     apart: dict[str, Any] = {"kind": "random", "nodes": 2, "area": [90000.0, 90000.0]}
     requests = [request(chain(topology=apart), {"seed": seed}) for seed in (1, 2)]
     with pytest.raises(multihop.ScenarioError, match="no connected network"):
-        list(_core.Batch([(str(place), one) for place, one in enumerate(requests)], 2))
+        list(_core.Batch([(str(place), one) for place, one in enumerate(requests)], 2, False))
 
 
 def test_a_sweep_needs_axes_that_exist() -> None:
@@ -209,8 +227,11 @@ def test_a_sweep_is_drawn_over_one_axis_and_by_another() -> None:
         swept.plot("hop")
     with pytest.raises(ValueError, match=r"also varies flow\.\*\.transport"):
         swept.plot("hops")
-    with pytest.raises(ValueError, match=r"no metric 'goodput', allowed: .*totals\.goodput_kbps"):
-        swept.plot("hops", "goodput", by="transport")
+    with pytest.raises(
+        ValueError, match=r"'speed': no metric has this name, allowed: .*totals\.goodput_kbps"
+    ):
+        swept.plot("hops", "speed", by="transport")
+    assert swept.plot("hops", "delay.p95", by="transport").axes[0].get_ylabel() == "95% of one-way delays, ms"
 
 
 def test_a_report_of_two_axes_with_the_same_last_part(tmp_path: Path) -> None:

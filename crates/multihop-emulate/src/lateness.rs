@@ -45,9 +45,8 @@ pub(crate) struct Lateness {
 
 impl Lateness {
     pub(crate) fn add(&mut self, late: Duration) {
-        let seconds = late.as_secs_f64();
-        self.values.add(seconds);
-        self.max = self.max.max(seconds);
+        self.values.add(late);
+        self.max = self.max.max(late.as_secs_f64());
     }
 
     pub(crate) fn quantiles_ms(&self) -> Option<Quantiles> {

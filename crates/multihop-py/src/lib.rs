@@ -38,7 +38,9 @@ mod _core {
     #[pymodule_export]
     use super::net::{Connection, Listener, Opening, tpa_connect, tpa_listen, tpa_token};
     #[pymodule_export]
-    use super::runs::{Batch, Journal, Shard, files, key, perform, plan, sweep_lines};
+    use super::runs::{
+        Batch, Journal, Shard, files, key, missing_series, perform, plan, sweep_lines, sweep_request,
+    };
     #[pymodule_export]
     use super::statistics::{batch_means, interval, student_t};
     #[pymodule_export]

@@ -128,11 +128,20 @@ pub(crate) fn files(
     multihop_scenario::files(&source(text, format, name)?, &overrides).map_err(refused)
 }
 
-/// Runs one scenario; returns its line for a journal.
+/// The series of a scenario's `record` table that have no row in `series`, the text of its file.
 #[pyfunction]
-pub(crate) fn perform(py: Python<'_>, key: String, request: Request) -> PyResult<String> {
+pub(crate) fn missing_series(request: Request, series: &str) -> PyResult<Vec<&'static str>> {
+    let (text, format, name, overrides) = request;
+    let scenario = load(&source(text, &format, name)?, &overrides)?;
+    let missing = scenario.record.map(|record| multihop_sim::missing_series(&record, series.as_bytes()));
+    Ok(missing.transpose()?.unwrap_or_default())
+}
+
+/// Runs one scenario; returns its line for a journal, with nodes, links and queues if `lists`.
+#[pyfunction]
+pub(crate) fn perform(py: Python<'_>, key: String, request: Request, lists: bool) -> PyResult<String> {
     let mut watch = Watch::new(Flag::default());
-    let line = py.detach(|| line(&key, request, &mut |_| watch.check()));
+    let line = py.detach(|| line(&key, request, lists, &mut |_| watch.check()));
     watch.raised().map_or(line, Err)
 }
 
@@ -151,16 +160,17 @@ impl Drop for Batch {
 
 #[pymethods]
 impl Batch {
-    /// Starts the runs. Dropping the iterator cancels those that have not finished.
+    /// Starts the runs. Dropping the iterator cancels those that have not finished. Results have nodes, links and queues if
+    /// `lists`.
     #[new]
-    fn new(runs: Vec<Keyed>, jobs: usize) -> Self {
+    fn new(runs: Vec<Keyed>, jobs: usize, lists: bool) -> Self {
         let (lines, inbox) = channel();
         let cancelled = Flag::default();
         let flag = cancelled.clone();
         std::thread::spawn(move || {
             let work = |index: usize| {
                 let (key, request) = runs[index].clone();
-                line(&key, request, &mut |_| flag.control())
+                line(&key, request, lists, &mut |_| flag.control())
             };
             // An error means that the iterator was dropped.
             let _ = batch::as_completed(runs.len(), jobs, work, |_, line| lines.send(line));
@@ -204,6 +214,14 @@ pub(crate) fn plan(
     Ok(serde_json::Value::from(runs?).to_string())
 }
 
+/// The scenario of a sweep as the file sweep.json of its folder has it.
+#[pyfunction]
+pub(crate) fn sweep_request(request: Request) -> PyResult<String> {
+    let (text, format, name, overrides) = request;
+    let request = multihop_scenario::Request::new(&source(text, &format, name)?, &overrides);
+    Ok(serde_json::to_string_pretty(&request).expect("every key of a request is a string"))
+}
+
 /// The finished runs of a scenario's sweep: a line of JSON for each, in the order of the sweep. Without `timed`, values
 /// that depend on the machine are null.
 #[pyfunction]
@@ -231,10 +249,18 @@ pub(crate) fn load(source: &Source, overrides: &[(String, String)]) -> PyResult<
     Scenario::load(source, overrides).map_err(refused)
 }
 
-fn line(key: &str, (text, format, name, overrides): Request, progress: Progress<'_>) -> PyResult<String> {
+fn line(
+    key: &str,
+    (text, format, name, overrides): Request,
+    lists: bool,
+    progress: Progress<'_>,
+) -> PyResult<String> {
     let scenario = load(&source(text, &format, name)?, &overrides)?;
-    let entry =
+    let mut entry =
         batch::perform(key, &scenario, progress).map_err(|error| RunError::new_err(error.to_string()))?;
+    if !lists {
+        entry.result = entry.result.without_lists();
+    }
     Ok(entry.to_line())
 }
 

@@ -151,7 +151,7 @@ pub fn whole_micros(d: Duration) -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use multihop_core::NodeId;
+    use multihop_core::{Instant, NodeId};
 
     use super::*;
     use crate::frame::{Category, PacketHandle};
@@ -164,6 +164,7 @@ mod tests {
             bytes,
             urgent: false,
             category: Category::BestEffort,
+            queued: Instant::ZERO,
         }
     }
 

@@ -1,11 +1,11 @@
 //! Frames, and the packets that the MAC transmits in them.
 
-use multihop_core::{Duration, NodeId};
+use multihop_core::{Duration, Instant, NodeId};
 
 use crate::phy_profile::RateIndex;
 
 /// The broadcast address.
-pub const BROADCAST: NodeId = NodeId(u32::MAX);
+pub const BROADCAST: NodeId = NodeId::BROADCAST;
 
 /// A frame on the air. Its packet is named by a handle; the driver keeps the bytes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -78,6 +78,8 @@ pub struct Outgoing {
     pub urgent: bool,
     /// Its access category, under EDCA.
     pub category: Category,
+    /// When it entered the interface queue.
+    pub queued: Instant,
 }
 
 /// Access categories of EDCA, the most urgent last.
@@ -97,4 +99,14 @@ pub enum Category {
 impl Category {
     /// All, the most urgent last.
     pub const ALL: [Self; 4] = [Self::Background, Self::BestEffort, Self::Video, Self::Voice];
+
+    /// Its name in scenarios and results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Background => "background",
+            Self::BestEffort => "best-effort",
+            Self::Video => "video",
+            Self::Voice => "voice",
+        }
+    }
 }

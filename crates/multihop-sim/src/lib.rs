@@ -20,6 +20,7 @@ mod run;
 mod signals;
 mod stats;
 pub mod sweep;
+pub mod tables;
 mod trace;
 mod traffic;
 mod view;
@@ -29,6 +30,7 @@ mod world;
 
 pub use key::{BUILD, key};
 pub use observe::Outputs;
+pub use record::missing_series;
 pub use run::{Progress, RunError, run, unattended};
 pub use stats::Histogram;
 pub use trace::CaptureFilter;

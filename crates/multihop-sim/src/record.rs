@@ -1,6 +1,6 @@
 //! Series over time, as tidy CSV: one value per row.
 
-use std::io::{self, Write};
+use std::io::{self, BufRead, Write};
 
 use multihop_core::{Duration, FlowId, Instant, NodeId};
 use multihop_transport::connection::{Measurements, Progress};
@@ -90,7 +90,7 @@ impl Recorder {
     pub(crate) fn arrived(&mut self, now: Instant, flow: FlowId, hops: u8) -> io::Result<()> {
         let changed = self.flows[flow.index()].hops.replace(hops) != Some(hops);
         if changed && self.every().is_none() && self.wants(Series::Hops) {
-            self.row(now, "flow", flow.0, "hops", f64::from(hops))?;
+            self.row(now, "flow", flow.0, name(Series::Hops), f64::from(hops))?;
         }
         Ok(())
     }
@@ -108,7 +108,7 @@ impl Recorder {
     pub(crate) fn queue(&mut self, now: Instant, node: NodeId, len: usize) -> io::Result<()> {
         let changed = std::mem::replace(&mut self.queues[node.index()], len) != len;
         if changed && self.every().is_none() && self.wants(Series::Queue) {
-            self.row(now, "node", node.0, "queue", len as f64)?;
+            self.row(now, "node", node.0, name(Series::Queue), len as f64)?;
         }
         Ok(())
     }
@@ -122,7 +122,7 @@ impl Recorder {
         if self.wants(Series::Queue) {
             for node in 0..self.queues.len() {
                 let id = u32::try_from(node).expect("a checked number");
-                self.row(now, "node", id, "queue", self.queues[node] as f64)?;
+                self.row(now, "node", id, name(Series::Queue), self.queues[node] as f64)?;
             }
         }
         Ok(())
@@ -153,7 +153,7 @@ impl Recorder {
         if self.wants(Series::Hops)
             && let Some(hops) = series.hops
         {
-            self.row(now, "flow", flow.0, "hops", f64::from(hops))?;
+            self.row(now, "flow", flow.0, name(Series::Hops), f64::from(hops))?;
         }
         if let Some(hops) =
             self.shortest.as_ref().filter(|paths| flow.index() < paths.len()).map(|paths| paths.hops(flow))
@@ -187,7 +187,7 @@ impl Recorder {
         let kbps = series.delivered as f64 * 8e-3 / seconds;
         series.delivered = 0;
         series.delivered_since = now;
-        self.row(now, "flow", flow.0, "goodput_kbps", kbps)
+        self.row(now, "flow", flow.0, name(Series::Goodput), kbps)
     }
 
     fn wants(&self, series: Series) -> bool {
@@ -212,10 +212,46 @@ impl Recorder {
     }
 }
 
+/// The series of a `[record]` table that have no row in a file of series, by their names in the file. Not every flow has
+/// every series: only transports that pace have a pacing rate.
+pub fn missing_series(record: &Record, file: impl BufRead) -> io::Result<Vec<&'static str>> {
+    let mut missing: Vec<_> = record.what.iter().copied().map(name).collect();
+    for line in file.lines().skip(1) {
+        if missing.is_empty() {
+            break;
+        }
+        let line = line?;
+        let found = line.split(',').nth(3);
+        missing.retain(|name| Some(*name) != found);
+    }
+    Ok(missing)
+}
+
+/// The name of a series in the file.
+const fn name(series: Series) -> &'static str {
+    match series {
+        Series::Cwnd => "cwnd",
+        Series::Rtt => "rtt_ms",
+        Series::State => "state",
+        Series::Rate => "rate_kbps",
+        Series::Cov => "cov",
+        Series::Idd => "idd_ms",
+        Series::Iad => "iad_ms",
+        Series::Stt => "stt",
+        Series::Por => "por",
+        Series::Plr => "plr",
+        Series::Network => "network",
+        Series::Hops => "hops",
+        Series::Shortest => "shortest",
+        Series::Queue => "queue",
+        Series::Goodput => "goodput_kbps",
+    }
+}
+
 /// The value is empty if there is no path.
 fn shortest_row(out: &mut Table, now: Instant, flow: FlowId, hops: Option<u32>) -> io::Result<()> {
     let value = hops.map(|hops| hops.to_string()).unwrap_or_default();
-    write_row(out, now, ["flow", &flow.0.to_string(), "shortest", &value])
+    write_row(out, now, ["flow", &flow.0.to_string(), name(Series::Shortest), &value])
 }
 
 /// Subject, its number, series and value at this time.
@@ -237,27 +273,29 @@ const STATES: [&str; 7] =
 
 /// The name of a series in the file, and its current value.
 fn shown(sender: &Progress, series: Series) -> Option<(&'static str, f64)> {
-    match series {
-        Series::Cwnd => Some(("cwnd", sender.cwnd)),
-        Series::Rtt => Some(("rtt_ms", ms(sender.round_trip?.latest))),
-        Series::State => Some(("state", STATES.iter().position(|name| *name == sender.state)? as f64)),
-        Series::Rate => Some(("rate_kbps", sender.pace?.rate_kbps)),
-        Series::Cov => Some(("cov", sender.pace?.cov)),
-        _ => None,
-    }
+    let value = match series {
+        Series::Cwnd => sender.cwnd,
+        Series::Rtt => ms(sender.round_trip?.latest),
+        Series::State => STATES.iter().position(|name| *name == sender.state)? as f64,
+        Series::Rate => sender.pace?.rate_kbps,
+        Series::Cov => sender.pace?.cov,
+        _ => return None,
+    };
+    Some((name(series), value))
 }
 
 /// The name of a receiver's series in the file, and its current value.
 fn measured(receiver: &Measurements, series: Series) -> (&'static str, f64) {
     let metrics = &receiver.metrics;
-    match series {
-        Series::Idd => ("idd_ms", 1e3 * metrics.idd),
-        Series::Iad => ("iad_ms", 1e3 * metrics.iad),
-        Series::Stt => ("stt", metrics.stt),
-        Series::Por => ("por", metrics.por),
-        Series::Plr => ("plr", metrics.plr),
-        _ => ("network", f64::from(receiver.network.bits())),
-    }
+    let value = match series {
+        Series::Idd => 1e3 * metrics.idd,
+        Series::Iad => 1e3 * metrics.iad,
+        Series::Stt => metrics.stt,
+        Series::Por => metrics.por,
+        Series::Plr => metrics.plr,
+        _ => f64::from(receiver.network.bits()),
+    };
+    (name(series), value)
 }
 
 fn changed(before: &Progress, now: &Progress, series: Series) -> bool {

@@ -35,6 +35,15 @@ pub struct RunResult {
     pub energy: Option<EnergyResult>,
     /// Packets dropped after warm-up, by reason; reasons that never occurred are omitted.
     pub drops: BTreeMap<String, u64>,
+    /// Nodes by number; empty in networks of more than 1000 nodes.
+    #[serde(default)]
+    pub nodes: Vec<NodeResult>,
+    /// Links between which unicast frames were sent, by sender and receiver; empty in networks of more than 1000 nodes.
+    #[serde(default)]
+    pub links: Vec<LinkResult>,
+    /// Interface queues that a packet entered, by node; empty in networks of more than 1000 nodes.
+    #[serde(default)]
+    pub queues: Vec<QueueResult>,
 }
 
 impl RunResult {
@@ -42,6 +51,12 @@ impl RunResult {
     #[must_use]
     pub fn timeless(self) -> Self {
         Self { wall_seconds: None, events_per_second: None, ..self }
+    }
+
+    /// The result without its lists of nodes, links and queues, which are most of its text in large networks.
+    #[must_use]
+    pub fn without_lists(self) -> Self {
+        Self { nodes: Vec::new(), links: Vec::new(), queues: Vec::new(), ..self }
     }
 }
 
@@ -78,8 +93,16 @@ pub struct FlowResult {
     pub out_of_order: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
+    /// Distinct data segments that arrived / distinct data segments sent, at most 1; `null` if none was sent. A segment that
+    /// is still on its way at the end of the run was not delivered.
+    #[serde(default)]
+    pub delivery_ratio: Option<f64>,
     /// One-way delay, ms; `null` if no segment arrived.
     pub delay_ms: Option<Summary>,
+    /// Interarrival jitter of RFC 3550 (section 6.4.1), ms: its estimate at each arrival of new data, averaged; `null` if
+    /// fewer than two segments arrived.
+    #[serde(default)]
+    pub jitter_ms: Option<f64>,
     /// The sender's round-trip samples, ms; `null` if there was none.
     pub rtt_ms: Option<Summary>,
     /// Links that delivered segments crossed; `null` if none arrived.
@@ -158,6 +181,87 @@ pub struct VideoResult {
     pub segments: u64,
 }
 
+/// One node, after warm-up. Counts and delays are those of all its links.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct NodeResult {
+    /// Its number.
+    pub id: u32,
+    /// How its radio spent the time.
+    pub airtime: AirtimeShares,
+    /// See [`LinkResult::delivered`].
+    pub delivered: u64,
+    /// See [`LinkResult::dropped`].
+    pub dropped: u64,
+    /// See [`LinkResult::retries`].
+    pub retries: u64,
+    /// See [`LinkResult::delivery_ratio`].
+    pub delivery_ratio: Option<f64>,
+    /// See [`LinkResult::delay_ms`].
+    pub delay_ms: Option<Summary>,
+    /// Mean of the links' jitter, weighted by packets, ms.
+    pub jitter_ms: Option<f64>,
+}
+
+/// Shares of a radio's time. Their sum is 1.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+pub struct AirtimeShares {
+    /// Transmitting.
+    pub transmit: f64,
+    /// Receiving frames for this node, or broadcasts, without error.
+    pub receive: f64,
+    /// Neither, but its receiver is occupied: by frames for other nodes, by signals too weak to decode, by collisions.
+    pub busy: f64,
+    /// None of these.
+    pub idle: f64,
+    /// Asleep, or without power.
+    pub sleep: f64,
+}
+
+/// The unicast packets from one node to a neighbour, after warm-up: data, routing messages and ARP.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct LinkResult {
+    /// Number of the sending node.
+    pub from: u32,
+    /// Number of the receiving node.
+    pub to: u32,
+    /// Packets that were acknowledged.
+    pub delivered: u64,
+    /// Packets dropped after the last retry.
+    pub dropped: u64,
+    /// Data frames sent, retransmissions included; of an aggregate each MPDU.
+    pub frames: u64,
+    /// Further attempts after the first one of each packet, with an RTS or with data; under aggregation, retransmissions of
+    /// its MPDU.
+    pub retries: u64,
+    /// Packets delivered / (delivered + dropped); `null` if there were none.
+    pub delivery_ratio: Option<f64>,
+    /// Time from the entry into the interface queue to the acknowledgement, ms; `null` if no packet was delivered.
+    pub delay_ms: Option<Summary>,
+    /// Jitter of this delay (see [`FlowResult::jitter_ms`]), ms; `null` with fewer than two packets.
+    pub jitter_ms: Option<f64>,
+    /// Airtime of all frames of its exchanges (RTS, CTS, data, ACK, ...) / simulated time.
+    pub airtime_share: f64,
+}
+
+/// One interface queue, after warm-up. Broadcasts count as well.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct QueueResult {
+    /// Number of its node.
+    pub node: u32,
+    /// Its access category; `null` without EDCA.
+    pub category: Option<String>,
+    /// Packets that entered it, dropped ones included.
+    pub packets: u64,
+    /// Packets dropped because it was full, or by its active queue management.
+    pub dropped: u64,
+    /// Packets not dropped / packets.
+    pub delivery_ratio: Option<f64>,
+    /// Time from the entry to the start of the service, ms, of packets whose service has ended; `null` if there were none.
+    pub delay_ms: Option<Summary>,
+    /// Jitter of this time (see [`FlowResult::jitter_ms`]), ms; `null` with fewer than two packets.
+    pub jitter_ms: Option<f64>,
+}
+
 /// How ADTCP classified the losses of a flow.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Identification {
@@ -196,6 +300,9 @@ pub struct Summary {
     pub p50: f64,
     /// 95th percentile.
     pub p95: f64,
+    /// 99th percentile; `null` only in results of versions that did not measure it.
+    #[serde(default)]
+    pub p99: Option<f64>,
 }
 
 /// Over all flows.
@@ -209,6 +316,15 @@ pub struct Totals {
     pub jain_instant: Option<f64>,
     /// Mean of the flows' indices, weighted by the segments delivered; `null` if none was delivered.
     pub retransmission_index: Option<f64>,
+    /// Distinct data segments that arrived / distinct data segments sent, of all flows, at most 1; `null` if none was sent.
+    #[serde(default)]
+    pub delivery_ratio: Option<f64>,
+    /// One-way delay of the segments of all flows, ms; `null` if none arrived.
+    #[serde(default)]
+    pub delay_ms: Option<Summary>,
+    /// Mean of the flows' jitter, weighted by arrivals, ms; `null` if no flow has one.
+    #[serde(default)]
+    pub jitter_ms: Option<f64>,
     /// Sum of the flows' expected goodput; `null` if no flow has it.
     pub expected_goodput_kbps: Option<f64>,
 }

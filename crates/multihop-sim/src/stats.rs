@@ -1,5 +1,9 @@
 //! Means and quantiles of a stream of values in constant memory.
 
+use std::sync::LazyLock;
+
+use multihop_core::Duration;
+
 use crate::results::Summary;
 
 /// Durations counted in buckets 1% wide, so that the memory for quantiles does not grow with the run.
@@ -20,16 +24,33 @@ const RATIO: f64 = 1.01;
 
 impl Histogram {
     /// Adds a duration.
-    pub fn add(&mut self, seconds: f64) {
+    #[inline]
+    pub fn add(&mut self, duration: Duration) {
         self.count += 1;
-        self.sum += seconds;
-        let bucket = bucket(seconds);
-        self.make_room(bucket);
+        self.sum += duration.as_secs_f64();
+        let bucket = bucket(duration);
+        if bucket.wrapping_sub(self.lowest) >= self.buckets.len() {
+            self.make_room(bucket);
+        }
         let counter = &mut self.buckets[bucket - self.lowest];
         *counter = counter.saturating_add(1);
     }
 
+    /// Adds the durations of another histogram.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        let Some(last) = other.buckets.len().checked_sub(1) else { return };
+        self.count += other.count;
+        self.sum += other.sum;
+        self.make_room(other.lowest);
+        self.make_room(other.lowest + last);
+        let counters = &mut self.buckets[other.lowest - self.lowest..];
+        for (counter, more) in counters.iter_mut().zip(&other.buckets) {
+            *counter = counter.saturating_add(*more);
+        }
+    }
+
     /// Extreme values are few, so the capacity is exact.
+    #[cold]
     fn make_room(&mut self, bucket: usize) {
         if self.buckets.is_empty() {
             self.lowest = bucket;
@@ -47,12 +68,13 @@ impl Histogram {
         }
     }
 
-    /// Mean, median and 95th percentile in ms, the quantiles to within 0.5%; `None` without values.
+    /// Mean, median, 95th and 99th percentile in ms, the quantiles to within 0.5%; `None` without values.
     pub(crate) fn summary_ms(&self) -> Option<Summary> {
         (self.count > 0).then(|| Summary {
             mean: 1e3 * self.sum / self.count as f64,
             p50: 1e3 * self.quantile(0.50),
             p95: 1e3 * self.quantile(0.95),
+            p99: Some(1e3 * self.quantile(0.99)),
         })
     }
 
@@ -89,17 +111,28 @@ impl Default for Times {
 }
 
 impl Times {
-    pub(crate) fn add(&mut self, seconds: f64) {
+    pub(crate) fn add(&mut self, time: Duration) {
         match self {
-            Self::Coming(histogram) => histogram.add(seconds),
+            Self::Coming(histogram) => histogram.add(time),
             // From a packet that was held for minutes.
             Self::Over(_) => {}
         }
     }
 
-    /// Ends the collection.
-    pub(crate) fn close(&mut self) {
-        *self = Self::Over(self.summary_ms());
+    /// Ends the collection. Adds its times to those of other flows, unless it had ended before.
+    pub(crate) fn close(&mut self, all: &mut Histogram) {
+        if let Self::Coming(histogram) = self {
+            all.merge(histogram);
+            *self = Self::Over(histogram.summary_ms());
+        }
+    }
+
+    /// The times that are still collected.
+    pub(crate) fn coming(&self) -> Option<&Histogram> {
+        match self {
+            Self::Coming(histogram) => Some(histogram),
+            Self::Over(_) => None,
+        }
     }
 
     /// Whether times are still collected.
@@ -117,13 +150,136 @@ impl Times {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 3500")]
-fn bucket(seconds: f64) -> usize {
-    if seconds <= SMALLEST {
-        return 0;
+/// Interarrival jitter (RFC 3550 section 6.4.1): a moving average of the difference between the transit times of packets
+/// that arrive one after another, with a weight of 1/16 for the latest.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Jitter {
+    /// Transit time of the latest packet.
+    transit: Option<Duration>,
+    /// The estimate at its arrival, ns.
+    estimate: f64,
+    /// Sum of the estimates at all arrivals after the first, ns.
+    sum: f64,
+    /// Number of these arrivals.
+    count: u64,
+}
+
+impl Jitter {
+    /// A packet has arrived.
+    #[inline]
+    pub(crate) fn add(&mut self, transit: Duration) {
+        if let Some(before) = self.transit.replace(transit) {
+            let difference = transit.as_nanos().abs_diff(before.as_nanos()) as f64;
+            self.estimate += (difference - self.estimate) / 16.0;
+            self.sum += self.estimate;
+            self.count += 1;
+        }
     }
-    // At most 1e9 s, some 3500 buckets.
-    (libm::log(seconds / SMALLEST) / libm::log(RATIO)).ceil().min(3500.0) as usize
+
+    /// Adds the estimates of another series of packets.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.sum += other.sum;
+        self.count += other.count;
+    }
+
+    /// Mean of the estimates at all arrivals, ms; `None` before the second arrival.
+    pub(crate) fn mean_ms(&self) -> Option<f64> {
+        (self.count > 0).then(|| 1e-6 * self.sum / self.count as f64)
+    }
+}
+
+/// Delays of packets that arrive one after another, and their jitter.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Delays {
+    histogram: Histogram,
+    jitter: Jitter,
+}
+
+impl Delays {
+    /// A packet has arrived.
+    #[inline]
+    pub(crate) fn add(&mut self, delay: Duration) {
+        self.histogram.add(delay);
+        self.jitter.add(delay);
+    }
+
+    /// Adds the delays of another series of packets.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.histogram.merge(&other.histogram);
+        self.jitter.merge(&other.jitter);
+    }
+
+    /// See [`Histogram::summary_ms`].
+    pub(crate) fn summary_ms(&self) -> Option<Summary> {
+        self.histogram.summary_ms()
+    }
+
+    /// See [`Jitter::mean_ms`].
+    pub(crate) fn jitter_ms(&self) -> Option<f64> {
+        self.jitter.mean_ms()
+    }
+}
+
+/// The bucket of a duration: the first whose upper bound is not below it.
+#[inline]
+fn bucket(duration: Duration) -> usize {
+    let nanos = duration.as_nanos();
+    let bounds = &*BOUNDS;
+    let mut bucket = usize::from(bounds.first[cell(nanos)]);
+    while bounds.upper[bucket] < nanos {
+        bucket += 1;
+    }
+    bucket
+}
+
+/// Finds buckets without logarithms.
+struct Bounds {
+    /// The largest duration of each bucket, ns.
+    upper: Vec<u64>,
+    /// For each cell, the bucket of its smallest duration. A cell has at most three buckets.
+    first: Vec<u16>,
+}
+
+static BOUNDS: LazyLock<Bounds> = LazyLock::new(Bounds::new);
+
+/// The last bucket holds everything above some 1e9 s.
+const LAST_BUCKET: u16 = 3500;
+/// Cells of one power of two.
+const CELLS: u64 = 64;
+
+/// A cell: `CELLS` of equal width for each power of two.
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "there are fewer than 64 x 64 cells")]
+fn cell(nanos: u64) -> usize {
+    let nanos = nanos.max(CELLS);
+    let power = nanos.ilog2() - CELLS.ilog2();
+    (u64::from(power) * CELLS + (nanos >> power) - CELLS) as usize
+}
+
+impl Bounds {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "float casts saturate")]
+    fn new() -> Self {
+        let mut bound = 1e3; // SMALLEST, ns
+        let mut upper: Vec<u64> = (0..LAST_BUCKET)
+            .map(|_| {
+                let nanos = bound as u64;
+                bound *= RATIO;
+                nanos
+            })
+            .collect();
+        upper.push(u64::MAX);
+        let powers = u64::from(u64::BITS - CELLS.ilog2());
+        let smallest = (0..powers).flat_map(|power| (CELLS..2 * CELLS).map(move |part| part << power));
+        let mut bucket = 0;
+        let first = smallest.map(|nanos| {
+            while upper[usize::from(bucket)] < nanos {
+                bucket += 1;
+            }
+            bucket
+        });
+        let first = first.collect();
+        Self { upper, first }
+    }
 }
 
 /// Jain's fairness index; `None` if every share is zero.
@@ -142,19 +298,66 @@ mod tests {
         let mut h = Histogram::default();
         assert_eq!(h.summary_ms(), None);
         for n in 1..=1000 {
-            h.add(f64::from(n) * 1e-3);
+            h.add(Duration::from_millis(n));
         }
         let s = h.summary_ms().unwrap();
         assert!((s.mean - 500.5).abs() < 1e-9);
         assert!((s.p50 / 500.0 - 1.0).abs() < 0.006, "{s:?}");
         assert!((s.p95 / 950.0 - 1.0).abs() < 0.006, "{s:?}");
+        assert!((s.p99.unwrap() / 990.0 - 1.0).abs() < 0.006, "{s:?}");
+    }
+
+    #[test]
+    fn buckets_are_one_percent_wide() {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 3500")]
+        let by_logarithm = |nanos: u64| {
+            let seconds = Duration::from_nanos(nanos).as_secs_f64();
+            let buckets = (libm::log(seconds / SMALLEST) / libm::log(RATIO)).ceil();
+            if seconds <= SMALLEST { 0 } else { buckets as usize }
+        };
+        let mut nanos = 1_u64;
+        while nanos < 1 << 59 {
+            for n in [nanos, nanos + nanos / 3, nanos + nanos / 200] {
+                assert_eq!(bucket(Duration::from_nanos(n)), by_logarithm(n), "{n} ns");
+            }
+            nanos += nanos / 7 + 1;
+        }
+    }
+
+    #[test]
+    fn a_merged_histogram_has_the_values_of_both() {
+        let of = |range: core::ops::Range<u64>| {
+            let mut h = Histogram::default();
+            range.for_each(|n| h.add(Duration::from_micros(n * n)));
+            h
+        };
+        let mut merged = of(300..900);
+        merged.merge(&of(10..300));
+        merged.merge(&Histogram::default());
+        let (whole, merged) = (of(10..900).summary_ms().unwrap(), merged.summary_ms().unwrap());
+        assert_eq!((whole.p50, whole.p95, whole.p99), (merged.p50, merged.p95, merged.p99));
+        assert!((whole.mean / merged.mean - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn jitter_is_that_of_rfc_3550() {
+        let mut jitter = Jitter::default();
+        assert_eq!(jitter.mean_ms(), None);
+        // Transit times of 10, 26, 26 and 18 ms: |D| = 16, 0, 8. J = 16/16 = 1, then 1 - 1/16 = 0.9375,
+        // then 0.9375 + (8 - 0.9375)/16 = 1.37890625.
+        for (transit, expected) in [(10, 0.0), (26, 1.0), (26, 0.9375), (18, 1.378_906_25)] {
+            jitter.add(Duration::from_millis(transit));
+            assert!((jitter.estimate * 1e-6 - expected).abs() < 1e-12, "{jitter:?}");
+        }
+        let mean = (1.0 + 0.9375 + 1.378_906_25) / 3.0;
+        assert!((jitter.mean_ms().unwrap() - mean).abs() < 1e-12, "{jitter:?}");
     }
 
     #[test]
     fn the_order_of_values_does_not_matter() {
         let summary = |values: &[f64]| {
             let mut h = Histogram::default();
-            values.iter().for_each(|&seconds| h.add(seconds));
+            values.iter().for_each(|&seconds| h.add(Duration::from_secs_f64(seconds)));
             (h.summary_ms().map(|s| (s.p50, s.p95)), h.buckets.len())
         };
         let values = [0.3, 0.002, 0.002, 7.0, 0.3];
@@ -166,9 +369,11 @@ mod tests {
 
     #[test]
     fn extreme_values_have_buckets() {
-        for seconds in [0.0, 1e-12, 1e9, 1e300] {
+        for duration in
+            [Duration::ZERO, Duration::from_nanos(1), Duration::from_secs(1_000_000_000), Duration::MAX]
+        {
             let mut h = Histogram::default();
-            h.add(seconds);
+            h.add(duration);
             assert!(h.summary_ms().unwrap().p95.is_finite());
         }
     }
@@ -176,10 +381,12 @@ mod tests {
     #[test]
     fn closing_keeps_the_summary() {
         let mut times = Times::default();
-        times.add(0.25);
+        times.add(Duration::from_millis(250));
         let before = times.summary_ms();
-        times.close();
+        let mut all = Histogram::default();
+        (0..2).for_each(|_| times.close(&mut all));
         assert_eq!((before.is_some(), times.summary_ms()), (true, before));
+        assert_eq!(all.summary_ms(), before, "closed once");
         assert!(!times.is_coming());
     }
 

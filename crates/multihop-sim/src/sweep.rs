@@ -67,6 +67,12 @@ pub struct CombinationSummary {
     pub goodput_kbps: Option<Estimate>,
     /// Jain's index over whole runs.
     pub jain: Option<Estimate>,
+    /// Distinct segments delivered / distinct segments sent.
+    pub delivery_ratio: Option<Estimate>,
+    /// Mean one-way delay of all segments, ms.
+    pub delay_ms: Option<Estimate>,
+    /// Its 95th percentile, ms.
+    pub delay_p95_ms: Option<Estimate>,
     /// Retransmitted segments / distinct segments delivered.
     pub retransmission_index: Option<Estimate>,
 }
@@ -190,6 +196,9 @@ pub fn summary(results: &[RunResult], level: f64) -> CombinationSummary {
         runs: results.len(),
         goodput_kbps: estimate(|result| Some(result.totals.goodput_kbps)),
         jain: estimate(|result| result.totals.jain),
+        delivery_ratio: estimate(|result| result.totals.delivery_ratio),
+        delay_ms: estimate(|result| Some(result.totals.delay_ms?.mean)),
+        delay_p95_ms: estimate(|result| Some(result.totals.delay_ms?.p95)),
         retransmission_index: estimate(|result| result.totals.retransmission_index),
     }
 }

@@ -130,4 +130,4 @@ def keep(study: Study, folder: Path) -> None:
     study.cost = study.spent()
     if rows:
         sweeping.runs_table(rows).write_parquet(folder / "results.parquet")
-        sweeping.flows_table(rows).write_parquet(folder / "flows.parquet")
+        sweeping.rows_of(rows, "flows").write_parquet(folder / "flows.parquet")

@@ -196,7 +196,7 @@ impl Mac {
             return None;
         }
         if self.batch().is_some() {
-            self.compose(config);
+            self.compose(now, config);
             if self.requests() {
                 return Some(self.send_request(now, config));
             }

@@ -131,6 +131,10 @@ struct Service {
     rate: RateIndex,
     /// How often it was transmitted.
     transmissions: u32,
+    /// Attempts after a failure.
+    retries: u32,
+    /// When it left the queue.
+    began: Instant,
     announced: Announced,
     /// The retry bit of its data frame.
     data_retry: bool,
@@ -181,6 +185,11 @@ pub struct Done {
     pub out: Outgoing,
     /// Whether it was acknowledged (a broadcast counts as such); otherwise the retry limit was reached.
     pub delivered: bool,
+    /// When it left the interface queue.
+    pub began: Instant,
+    /// Further attempts after the first one: those that mac counters call retries. Under aggregation, retransmissions
+    /// of its MPDU.
+    pub retries: u32,
 }
 
 impl MacConfig {
@@ -282,13 +291,15 @@ impl Mac {
         let Some(out) = self.own.queue.pop() else { return };
         let announced = if self.announces(&out, config) { Announced::NotYet } else { Announced::Never };
         if let Some(aggregation) = self.own.aggregation.as_mut().filter(|_| out.to != BROADCAST) {
-            aggregation.begin(out);
+            aggregation.begin(out, now);
         }
         self.own.service = Some(Service {
             out,
             sequence: self.own.next_sequence,
             rate: config.airtime.data_rate(&out),
             transmissions: 0,
+            retries: 0,
+            began: now,
             announced,
             data_retry: false,
             rts_retry: false,

@@ -99,7 +99,7 @@ fn push_back(queue: &mut VecDeque<Outgoing>, limit: usize, out: Outgoing) -> Opt
 
 #[cfg(test)]
 mod tests {
-    use multihop_core::NodeId;
+    use multihop_core::{Instant, NodeId};
 
     use super::*;
     use crate::frame::{Category, PacketHandle};
@@ -111,6 +111,7 @@ mod tests {
             bytes: 100,
             urgent,
             category: Category::BestEffort,
+            queued: Instant::ZERO,
         }
     }
 

@@ -38,7 +38,8 @@ impl Mac {
     pub(super) fn finish(&mut self, delivered: bool, config: &MacConfig) {
         let service = self.own.service.take().expect("only a packet in service can be finished");
         self.serves = false;
-        self.own.done = Some(Done { out: service.out, delivered });
+        self.own.done =
+            Some(Done { out: service.out, delivered, began: service.began, retries: service.retries });
         self.reset_contention_window(config);
     }
 
@@ -92,6 +93,7 @@ impl Mac {
     fn retry(&mut self, config: &MacConfig) {
         let phase = self.phase;
         let service = self.own.service.as_mut().expect("a frame of the packet in service failed");
+        service.retries += 1;
         if phase == Phase::Rts {
             service.rts_retry = true;
         } else {

@@ -37,13 +37,25 @@ fn us(micros: u64) -> Instant {
 }
 
 fn packet(n: u32) -> Outgoing {
-    Outgoing { packet: PacketHandle(n), to: PEER, bytes: 1500, urgent: false, category: Category::BestEffort }
+    Outgoing {
+        packet: PacketHandle(n),
+        to: PEER,
+        bytes: 1500,
+        urgent: false,
+        category: Category::BestEffort,
+        queued: Instant::ZERO,
+    }
 }
 
 impl Bench {
     fn sends(&mut self, now: Instant, out: Outgoing) {
         assert_eq!(self.mac.enqueue(out), None);
         self.mac.serve(now, &self.config);
+    }
+
+    /// The packet that was finished, and whether it was delivered.
+    fn outcome(&mut self) -> Option<(Outgoing, bool)> {
+        self.mac.poll_done().map(|done| (done.out, done.delivered))
     }
 
     /// Runs the next deadline and returns its time.
@@ -113,7 +125,7 @@ fn a_four_way_exchange_is_exact_to_the_microsecond() {
     let ack_end = data_at + Duration::from_micros(6304 + 10 + 304);
     let ack = b.to_me(FrameKind::Ack, 0);
     b.hears(ack_end - Duration::from_micros(304), ack_end, &ack);
-    assert_eq!(b.mac.poll_done(), Some(Done { out: packet(7), delivered: true }));
+    assert_eq!(b.outcome(), Some((packet(7), true)));
 
     // The next packet inherits the post-backoff.
     b.sends(ack_end, packet(8));
@@ -413,7 +425,7 @@ fn the_standard_extends_the_timeout_to_the_end_of_a_reception() {
     assert_eq!(b.mac.deadline(&b.config), Instant::FAR_FUTURE);
     b.mac.receive(end, &b.to_me(FrameKind::Ack, 0), &b.config);
     b.mac.carrier_idle(end, &b.config);
-    assert_eq!(b.mac.poll_done(), Some(Done { out: packet(1), delivered: true }));
+    assert_eq!(b.outcome(), Some((packet(1), true)));
 }
 
 #[test]
@@ -424,10 +436,7 @@ fn a_broadcast_is_sent_once_and_not_answered() {
     assert_eq!((frame.kind, frame.nav), (FrameKind::Data, Duration::ZERO));
     // 1528 bytes at the basic rate.
     assert_eq!(b.step(), (at + Duration::from_micros(192 + 12_224), None));
-    assert_eq!(
-        b.mac.poll_done(),
-        Some(Done { out: Outgoing { to: BROADCAST, ..packet(1) }, delivered: true })
-    );
+    assert_eq!(b.outcome(), Some((Outgoing { to: BROADCAST, ..packet(1) }, true)));
     let everyones = Frame { kind: FrameKind::Data, to: BROADCAST, from: PEER, ..frame };
     assert!(b.hears(us(30_000), us(31_000), &everyones));
     assert_eq!(b.mac.deadline(&b.config), Instant::FAR_FUTURE, "nothing to answer");
@@ -491,7 +500,7 @@ fn a_cts_to_the_station_itself_reserves_the_medium_for_data_and_ack() {
     let ack_end = data_at + Duration::from_micros(254 + 10 + 34);
     let ack = b.to_me(FrameKind::Ack, 0);
     b.hears(ack_end - Duration::from_micros(34), ack_end, &ack);
-    assert_eq!(b.mac.poll_done(), Some(Done { out: packet(7), delivered: true }));
+    assert_eq!(b.outcome(), Some((packet(7), true)));
     // The next packet has a CTS of its own, and a backoff.
     b.sends(ack_end, packet(8));
     let (next_at, next) = b.next_frame();
@@ -773,4 +782,22 @@ fn a_packet_that_arrives_during_an_exchange_of_another_category_waits_for_its_en
     b.sends(at, of(Category::Voice, 5));
     let gone: Vec<u32> = b.mac.remove_if(|out| out.to == PEER).iter().map(|out| out.packet.0).collect();
     assert_eq!(gone, [5, 4], "3 is in service");
+}
+
+#[test]
+fn an_outcome_has_the_attempts_and_the_start_of_the_service() {
+    let mut b = bench(Flavour::Standard, None);
+    b.sends(us(500), Outgoing { queued: us(200), ..packet(1) });
+    for _ in 0..2 {
+        b.next_frame();
+        b.step();
+    }
+    let (at, _) = b.next_frame();
+    let end = at + Duration::from_micros(6304 + 10 + 304);
+    let ack = b.to_me(FrameKind::Ack, 0);
+    b.mac.carrier_busy(end - Duration::from_micros(304), &b.config);
+    b.mac.receive(end, &ack, &b.config);
+    let done = b.mac.poll_done().expect("the packet was acknowledged");
+    assert_eq!((done.delivered, done.retries), (true, 2));
+    assert_eq!((done.out.queued, done.began), (us(200), us(500)));
 }

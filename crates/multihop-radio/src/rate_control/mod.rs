@@ -172,6 +172,7 @@ impl Rates {
             bytes: TYPICAL_BYTES,
             urgent: false,
             category: Category::BestEffort,
+            queued: Instant::ZERO,
         };
         let access = contention.difs + contention.slot * u64::from(contention.cw_min / 2) + contention.sifs;
         let time = |&rate: &RateIndex| access + airtime.data(&packet, rate) + airtime.ack(rate);

@@ -39,12 +39,7 @@ impl Settings for Ends {
         let about = "When the application ends, s; by default at the end of the run.";
         keys.about(about).number_if_set("stop", &mut self.stop, TIME_SPAN);
         let about = "Access category of its packets, if mac.edca is on.";
-        let categories = [
-            ("background", Category::Background),
-            ("best-effort", Category::BestEffort),
-            ("video", Category::Video),
-            ("voice", Category::Voice),
-        ];
+        let categories = Category::ALL.map(|category| (category.name(), category));
         keys.about(about).word("category", &mut self.category, &categories);
     }
 }

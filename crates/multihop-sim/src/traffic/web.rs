@@ -42,7 +42,7 @@ impl Web {
 
     /// The page is complete; the user reads it and opens the next one.
     fn complete(&mut self, now: Instant, rng: &mut Rng) -> Instant {
-        self.load.add((now - self.opened).as_secs_f64());
+        self.load.add(now - self.opened);
         self.phase = Phase::Open;
         now + exponential(rng, self.params.reading)
     }

@@ -9,7 +9,7 @@ use multihop_transport::connection::{self, Connection, Counters, Event, Output};
 use super::action::{Action, Loss};
 use super::agenda::Owner;
 use super::context::Context;
-use super::flow::{Arrival, FlowStats, Windows};
+use super::flow::{Arrival, ClosedFlows, FlowStats, Windows};
 use super::ids::EndId;
 use super::ip::Ip;
 use super::losses::LossMonitor;
@@ -26,6 +26,7 @@ pub(super) struct Ends {
     pub(super) ends: Vec<Box<dyn Connection>>,
     pub(super) flows: Vec<FlowState>,
     pub(super) windows: Windows,
+    pub(super) closed: ClosedFlows,
     /// Flows whose application has ended, in that order, while packets of them may still exist.
     pub(super) ended: VecDeque<FlowId>,
     /// `None` if shortest paths are not computed.
@@ -93,7 +94,7 @@ impl Ends {
         let windows = Windows::new(flows.iter().map(FlowState::ends_here), Instant::ZERO);
         let losses = LossMonitor::new(scenario, layout, &ends);
         let oracle = Oracle::new(scenario, layout);
-        Self { ends, flows, windows, ended: VecDeque::new(), oracle, losses }
+        Self { ends, flows, windows, closed: ClosedFlows::default(), ended: VecDeque::new(), oracle, losses }
     }
 
     /// Restarts the measurements at the end of the warm-up.
@@ -113,6 +114,7 @@ impl Ends {
             losses.restart();
         }
         self.windows = Windows::new(self.flows.iter().map(FlowState::ends_here), now);
+        self.closed = ClosedFlows::default();
     }
 
     pub(super) fn end(&self, id: EndId) -> &dyn Connection {
@@ -145,7 +147,7 @@ impl Ends {
             if ends.any(|end| self.end(end).poll_timeout().is_some()) {
                 self.ended.push_back(flow);
             } else {
-                self.flows[flow.index()].stats.close();
+                self.flows[flow.index()].stats.close(&mut self.closed);
             }
         }
     }
@@ -283,7 +285,7 @@ impl Ends {
             context.observer.measured(context.now, id, || receiver.measurements());
         }
         if self.is_over(id) {
-            self.flows[id.index()].stats.close();
+            self.flows[id.index()].stats.close(&mut self.closed);
         }
         let flow = &context.scenario.flows[id.index()];
         let node = if end.is_sender() { flow.from } else { flow.to };
@@ -333,7 +335,7 @@ impl Ends {
         let state = &mut self.flows[sender.flow().index()];
         if let Some(trip) = end.round_trip().filter(|trip| trip.samples > state.rtt_samples) {
             state.rtt_samples = trip.samples;
-            state.stats.rtt.add(trip.latest.as_secs_f64());
+            state.stats.rtt.add(trip.latest);
         }
         context.observer.progress(context.now, sender.flow(), || end.progress());
         context.observer.timeouts(context.now, sender.flow(), || end.counters().timeouts);

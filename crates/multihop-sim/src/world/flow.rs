@@ -5,7 +5,7 @@ use multihop_transport::connection::Counters;
 use multihop_transport::tcp;
 
 use crate::packet::{Packet, Trigger};
-use crate::stats::{Times, jain};
+use crate::stats::{Histogram, Jitter, Times, jain};
 
 /// One flow's measurements.
 #[derive(Clone, Debug, Default)]
@@ -29,6 +29,7 @@ pub(crate) struct FlowStats {
     /// Total links of the shortest paths at their arrival.
     shortest_hops: u64,
     pub(crate) delay: Times,
+    pub(crate) jitter: Jitter,
     pub(crate) rtt: Times,
     /// The counters of the ends at the end of the warm-up.
     pub(crate) before: Counters,
@@ -48,10 +49,10 @@ impl FlowStats {
         }
     }
 
-    /// Ends the measurement, after both ends have closed.
-    pub(super) fn close(&mut self) {
-        self.delay.close();
-        self.rtt.close();
+    /// Ends the measurement, after both ends have closed; `all`: the measurements of all such flows.
+    pub(super) fn close(&mut self, all: &mut ClosedFlows) {
+        self.delay.close(&mut all.delay);
+        self.rtt.close(&mut all.rtt);
     }
 
     /// Time for which the application was active up to `now`.
@@ -77,7 +78,8 @@ impl FlowStats {
         let hops = arrival.hops;
         self.arrivals += 1;
         self.hops += u64::from(hops);
-        self.delay.add((now - arrival.created).as_secs_f64());
+        self.delay.add(now - arrival.created);
+        self.jitter.add(now - arrival.created);
         if let Some(shortest) = shortest {
             self.hops_while_connected += u64::from(hops);
             self.shortest_hops += u64::from(shortest);
@@ -92,6 +94,13 @@ impl FlowStats {
     pub(super) fn stretch(&self) -> Option<f64> {
         (self.shortest_hops > 0).then(|| self.hops_while_connected as f64 / self.shortest_hops as f64)
     }
+}
+
+/// The times of flows whose measurement has ended.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ClosedFlows {
+    pub(crate) delay: Histogram,
+    rtt: Histogram,
 }
 
 /// The data of a packet that is measured after its contents have been handed over.

@@ -307,7 +307,8 @@ mod tests {
             };
             let handle = self.packets.insert(packet);
             let category = Category::BestEffort;
-            let out = Outgoing { packet: handle, to: NodeId(1), bytes: 1000, urgent: false, category };
+            let out =
+                Outgoing { packet: handle, to: NodeId(1), bytes: 1000, urgent: false, category, queued: now };
             let dropped = self.queue.push(now, out, &self.packets)?;
             Some(self.packets.get(dropped).uid)
         }

@@ -26,6 +26,7 @@ mod queues;
 mod real;
 mod relay;
 mod routing;
+mod traffic;
 mod wires;
 
 use multihop_core::{DropReason, Instant, NodeId};

@@ -6,10 +6,12 @@ use multihop_core::{DropReason, FlowId, Instant, NodeId};
 use multihop_radio::mac::Counters;
 
 use super::World;
+use super::flow::FlowStats;
+use super::traffic::ratio;
 use crate::observe::Observer;
 use crate::oracle::TimeByHops;
 use crate::results::{EnergyResult, FlowResult, MacResult, RoutingResult, RunResult, Totals};
-use crate::stats::jain;
+use crate::stats::{Jitter, jain};
 use multihop_radio::energy::Powers;
 
 impl World<'_> {
@@ -27,6 +29,7 @@ impl World<'_> {
     /// Ends the run. Packets still in transit are dropped with the reason `end`.
     pub(crate) fn finish(mut self, wall: std::time::Duration) -> (RunResult, Observer) {
         self.end_packets();
+        self.air.end_overlaps(self.context.now);
         let paths = self.ends.oracle.take().map(|oracle| oracle.times(self.context.now)).unwrap_or_default();
         let began = self.ends.ids().filter(|&id| self.is_shown(id));
         let flows: Vec<_> = began.map(|id| self.flow_result(id, paths.get(id.index()))).collect();
@@ -54,6 +57,9 @@ impl World<'_> {
                 .iter()
                 .map(|(reason, &n)| (reason.name().to_owned(), n))
                 .collect(),
+            nodes: self.air.traffic.nodes(|node| self.times_without_overlap(node)),
+            links: self.air.traffic.links(self.measured_seconds()),
+            queues: self.air.traffic.queues(),
             flows,
         };
         (result, self.context.observer)
@@ -108,7 +114,9 @@ impl World<'_> {
             segments_delivered: counts.delivered,
             out_of_order: counts.out_of_order,
             timeouts: counts.timeouts,
+            delivery_ratio: ratio(counts.delivered, counts.sent.saturating_sub(counts.retransmitted)),
             delay_ms: stats.delay.summary_ms(),
+            jitter_ms: stats.jitter.mean_ms(),
             rtt_ms: stats.rtt.summary_ms(),
             mean_hops: stats.mean_hops(),
             shortest_hops: paths.and_then(TimeByHops::mean),
@@ -186,6 +194,15 @@ impl World<'_> {
         let ended = || flows.iter().filter(|f| self.ends.flows[f.id as usize].ends_here());
         let delivered: u64 = flows.iter().map(|f| f.segments_delivered).sum();
         let retransmitted: u64 = flows.iter().map(|f| f.segments_retransmitted).sum();
+        let sent: u64 = flows.iter().map(|f| f.segments_sent).sum();
+        let mut delay = self.ends.closed.delay.clone();
+        let mut jitter = Jitter::default();
+        for FlowStats { delay: of_flow, jitter: estimates, .. } in
+            self.ends.flows.iter().map(|flow| &flow.stats)
+        {
+            of_flow.coming().into_iter().for_each(|histogram| delay.merge(histogram));
+            jitter.merge(estimates);
+        }
         Totals {
             // Zero, and not minus zero, without flows.
             goodput_kbps: 0.0 + ended().map(|f| f.goodput_kbps).sum::<f64>(),
@@ -193,6 +210,9 @@ impl World<'_> {
             jain_instant: self.ends.windows.clone().mean(self.context.now),
             // The mean of the flows' indices, weighted by segments delivered, is the ratio of the sums.
             retransmission_index: (delivered > 0).then(|| retransmitted as f64 / delivered as f64),
+            delivery_ratio: ratio(delivered, sent.saturating_sub(retransmitted)),
+            delay_ms: delay.summary_ms(),
+            jitter_ms: jitter.mean_ms(),
             expected_goodput_kbps: flows.iter().filter_map(|f| f.expected_goodput_kbps).reduce(|a, b| a + b),
         }
     }

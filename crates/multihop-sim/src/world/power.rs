@@ -60,6 +60,13 @@ impl Power {
     }
 }
 
+impl Radio {
+    /// How long it has slept since measuring began, its current sleep included.
+    fn slept_until(&self, now: Instant) -> Duration {
+        self.slept + if self.sleeps > 0 { now - self.asleep_since } else { Duration::ZERO }
+    }
+}
+
 impl Switch {
     fn of(sleep: &Sleep) -> impl Iterator<Item = Self> + use<> {
         let falls = Self { at: sleep.from, node: sleep.node, falls_asleep: true };
@@ -119,21 +126,33 @@ impl World<'_> {
         if let Some((_, times)) = radio.and_then(|radio| radio.empty) {
             return times;
         }
-        let current =
-            |radio: &Radio| if radio.sleeps > 0 { now - radio.asleep_since } else { Duration::ZERO };
-        let asleep = radio.map_or(Duration::ZERO, |radio| radio.slept + current(radio));
+        let asleep = radio.map_or(Duration::ZERO, |radio| radio.slept_until(now));
         let transmitting = station.mac.counters().transmitting;
         // DEVIATION energy-1: a busy receiver counts as receiving, even without success; ns-2 charges by frames.
         Times::within(now - self.measured_from, transmitting, station.receiving_until(now), asleep)
     }
 
+    /// As [`Self::times`], but a station that transmits while signals of others occupy its receiver only transmits, and a
+    /// station whose battery is empty sleeps.
+    pub(super) fn times_without_overlap(&self, node: NodeId) -> Times {
+        let (now, station) = (self.context.now, &self.air.stations[node.index()]);
+        let radio = self.power.nodes.get(node.index());
+        let asleep = radio.map_or(Duration::ZERO, |radio| match radio.empty {
+            Some((at, times)) => times.sleep + (now - at.max(self.measured_from)),
+            None => radio.slept_until(now),
+        });
+        let occupied = station.receiving_until(now).saturating_sub(self.air.traffic.overlap(node));
+        let transmitting = station.mac.counters().transmitting;
+        Times::within(now - self.measured_from, transmitting, occupied, asleep)
+    }
+
     /// Measuring begins anew.
     pub(super) fn restart_power(&mut self) {
         let scenario = self.context.scenario;
-        let Some(energy) = &scenario.energy else { return };
         let now = self.context.now;
         for node in (0..).map(NodeId).take(self.power.nodes.len()) {
-            let spent: f64 = energy.powers.joules(&self.times(node)).iter().sum();
+            let joules = |energy: &Energy| energy.powers.joules(&self.times(node)).iter().sum::<f64>();
+            let spent = scenario.energy.as_ref().map_or(0.0, joules);
             let radio = &mut self.power.nodes[node.index()];
             radio.spent_before += spent;
             (radio.slept, radio.asleep_since) = (Duration::ZERO, now);

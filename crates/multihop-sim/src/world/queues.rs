@@ -7,6 +7,7 @@ use multihop_scenario::Scenario;
 
 use super::context::Context;
 use super::fq_codel::{Fate, FqCodel};
+use super::traffic::Traffic;
 
 /// The queues of all stations; none under drop-tail, where packets wait in the MACs.
 pub(super) struct Queues {
@@ -62,6 +63,7 @@ impl Queues {
         node: NodeId,
         mac: &mut Mac,
         config: &MacConfig,
+        traffic: &mut Traffic,
     ) {
         for (&category, queue) in self.categories.iter().zip(self.of_mut(node)) {
             if !mac.needs(category, config) {
@@ -69,7 +71,8 @@ impl Queues {
             }
             // As many as one frame takes.
             for _ in 0..config.most_packets().min(mac.room().max(1)) {
-                let Some(out) = next(context, node, queue) else { break };
+                let dropped = || traffic.drops(node, category);
+                let Some(out) = next(context, node, queue, dropped) else { break };
                 mac.enqueue(out);
             }
         }
@@ -81,11 +84,19 @@ impl Queues {
     }
 }
 
-/// The next packet that is not dropped.
-fn next(context: &mut Context<'_>, node: NodeId, queue: &mut FqCodel) -> Option<Outgoing> {
+/// The next packet that is not dropped; `dropped` is called for each one before it.
+fn next(
+    context: &mut Context<'_>,
+    node: NodeId,
+    queue: &mut FqCodel,
+    mut dropped: impl FnMut(),
+) -> Option<Outgoing> {
     loop {
         match queue.pop(context.now, &mut context.packets)? {
-            Fate::Dropped(packet) => context.drop_packet(node, packet, DropReason::QueueFull),
+            Fate::Dropped(packet) => {
+                dropped();
+                context.drop_packet(node, packet, DropReason::QueueFull);
+            }
             Fate::Served(out) => return Some(out),
         }
     }

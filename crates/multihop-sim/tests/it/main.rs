@@ -29,6 +29,7 @@ mod queues;
 mod rates;
 mod routing;
 mod stale;
+mod stations;
 mod support;
 mod sweep;
 mod timelines;

@@ -93,13 +93,13 @@ impl Mac {
     }
 
     /// Chooses what the next frame takes.
-    pub(in crate::mac) fn compose(&mut self, config: &MacConfig) {
+    pub(in crate::mac) fn compose(&mut self, now: Instant, config: &MacConfig) {
         let Own { service: Some(service), aggregation: Some(aggregation), queue, .. } = &mut *self.own else {
             return;
         };
         let Some(sizes) = &config.aggregation else { return };
         let batch = &mut aggregation.batch;
-        batch.compose(queue, Fill::new(sizes, &config.airtime, service.rate));
+        batch.compose(now, queue, Fill::new(sizes, &config.airtime, service.rate));
         if is_announced(batch.frame().bytes, config) && batch.is_active() {
             service.announced = Announced::NotYet;
         }

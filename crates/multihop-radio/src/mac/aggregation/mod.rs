@@ -16,6 +16,8 @@ mod sizes;
 #[cfg(test)]
 mod tests;
 
+use multihop_core::Instant;
+
 pub use self::block_ack::BlockAck;
 pub use self::receiver::Passed;
 use self::receiver::Receivers;
@@ -63,8 +65,8 @@ pub(super) struct Aggregation {
 
 impl Aggregation {
     /// Begins to serve a packet.
-    pub(super) fn begin(&mut self, out: Outgoing) {
-        self.batch.begin(out);
+    pub(super) fn begin(&mut self, out: Outgoing, now: Instant) {
+        self.batch.begin(out, now);
     }
 
     /// The next packet that is no longer in service.

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use multihop_core::NodeId;
+use multihop_core::{Instant, NodeId};
 
 use super::block_ack::{BlockAck, WINDOW, after, ahead, is_older};
 use super::sizes::Fill;
@@ -18,6 +18,16 @@ pub struct Packed {
     pub sequence: u16,
     /// How often the MPDU was transmitted.
     pub transmissions: u32,
+    /// When the packet left the interface queue.
+    pub began: Instant,
+}
+
+impl Packed {
+    /// The outcome of the packet.
+    fn done(&self, delivered: bool) -> Done {
+        let &Self { out, began, transmissions, .. } = self;
+        Done { out, delivered, began, retries: transmissions.saturating_sub(1) }
+    }
 }
 
 /// The packets in service. They stay in service until each is acknowledged or given up.
@@ -78,12 +88,12 @@ impl Batch {
     }
 
     /// Begins with a packet.
-    pub(super) fn begin(&mut self, out: Outgoing) {
+    pub(super) fn begin(&mut self, out: Outgoing, now: Instant) {
         self.to = Some(out.to);
         self.is_fresh = true;
         self.holds_others_up = false;
         self.requests = 0;
-        self.append(out);
+        self.append(out, now);
     }
 
     /// Packets in service.
@@ -103,7 +113,7 @@ impl Batch {
 
     /// Chooses what the next frame takes: what is in service, and what else waits for the same neighbour unless a
     /// packet for another one is next.
-    pub(super) fn compose(&mut self, queue: &mut Queue, mut fill: Fill<'_>) {
+    pub(super) fn compose(&mut self, now: Instant, queue: &mut Queue, mut fill: Fill<'_>) {
         let Some(to) = self.to else { return };
         if self.peer(to).is_behind {
             self.frame = Composed { is_request: true, ..Composed::default() };
@@ -121,7 +131,7 @@ impl Batch {
         if taken == in_service && may_take {
             let mut has_room = true;
             queue.take(|out| {
-                has_room = has_room && (out.to != to || self.add(*out, &mut fill));
+                has_room = has_room && (out.to != to || self.add(*out, now, &mut fill));
                 has_room && out.to == to
             });
             taken = self.packets.len();
@@ -131,12 +141,12 @@ impl Batch {
     }
 
     /// Adds a packet to the frame that is being filled, if there is room. The last MPDU can grow if it is new.
-    fn add(&mut self, out: Outgoing, fill: &mut Fill<'_>) -> bool {
+    fn add(&mut self, out: Outgoing, now: Instant, fill: &mut Fill<'_>) -> bool {
         let &Packed { sequence: last, transmissions, .. } =
             self.packets.last().expect("a service begins with a packet");
         if transmissions == 0 {
             let begins = self.packets.partition_point(|packed| is_older(packed.sequence, last));
-            self.packets.push(Packed { out, sequence: last, transmissions });
+            self.packets.push(Packed { out, sequence: last, transmissions, began: now });
             if fill.extend(&self.packets[begins..]) {
                 return true;
             }
@@ -146,20 +156,20 @@ impl Batch {
         if ahead(self.packets[0].sequence, next) >= WINDOW {
             return false;
         }
-        let packed = Packed { out, sequence: next, transmissions: 0 };
+        let packed = Packed { out, sequence: next, transmissions: 0, began: now };
         let has_room = fill.add(&[packed]);
         if has_room {
-            self.append(out);
+            self.append(out, now);
         }
         has_room
     }
 
     /// Adds a packet as an MPDU of its own.
-    fn append(&mut self, out: Outgoing) {
+    fn append(&mut self, out: Outgoing, now: Instant) {
         let peer = self.peer(out.to);
         let sequence = peer.next;
         peer.next = after(sequence);
-        self.packets.push(Packed { out, sequence, transmissions: 0 });
+        self.packets.push(Packed { out, sequence, transmissions: 0, began: now });
     }
 
     /// The number up to which the neighbour need not wait for anything.
@@ -198,7 +208,7 @@ impl Batch {
                 oldest_drop.get_or_insert(packed.sequence);
             }
             if delivered || dropped {
-                finished.push_back(Done { out: packed.out, delivered });
+                finished.push_back(packed.done(delivered));
             }
             !delivered && !dropped
         });
@@ -236,7 +246,7 @@ impl Batch {
         let Some(to) = self.to else { return 0 };
         self.peer(to).is_behind |= !self.packets.is_empty();
         let dropped = self.packets.len() as u64;
-        self.finished.extend(self.packets.drain(..).map(|packed| Done { out: packed.out, delivered: false }));
+        self.finished.extend(self.packets.drain(..).map(|packed| packed.done(false)));
         self.holds_others_up = false;
         dropped
     }

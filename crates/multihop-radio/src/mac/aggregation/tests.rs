@@ -45,7 +45,14 @@ fn basic(ampdu: Option<u32>, amsdu: Option<u32>) -> MacParams {
 }
 
 fn packet(n: u32, to: NodeId, bytes: u32) -> Outgoing {
-    Outgoing { packet: PacketHandle(n), to, bytes, urgent: false, category: Category::BestEffort }
+    Outgoing {
+        packet: PacketHandle(n),
+        to,
+        bytes,
+        urgent: false,
+        category: Category::BestEffort,
+        queued: Instant::ZERO,
+    }
 }
 
 impl Pair {

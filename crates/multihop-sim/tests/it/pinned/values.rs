@@ -121,8 +121,22 @@ pub(super) fn brief(result: &RunResult) -> Value {
     json!({ "goodput_kbps": parts["totals"]["goodput_kbps"], "hash": hash(text(&parts).as_bytes()) })
 }
 
+/// A key of summaries that came later than the pinned values, and is not pinned.
+const NOT_PINNED: &str = "p99";
+
+fn unpin(value: &mut Value) {
+    if let Some(table) = value.as_object_mut() {
+        table.remove(NOT_PINNED);
+        table.values_mut().for_each(unpin);
+    }
+}
+
 fn pick(from: &Value, keys: &[&str]) -> Value {
-    let value = |key: &&str| from.get(*key).filter(|value| !value.is_null()).cloned();
+    let value = |key: &&str| {
+        let mut value = from.get(*key).filter(|value| !value.is_null()).cloned()?;
+        unpin(&mut value);
+        Some(value)
+    };
     keys.iter().filter_map(|key| Some(((*key).to_owned(), value(key)?))).collect::<Map<_, _>>().into()
 }
 

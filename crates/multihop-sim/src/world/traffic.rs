@@ -1,0 +1,327 @@
+//! Measurements of each station, its interface queues and its links, after the warm-up.
+
+use multihop_core::{Duration, Instant, NodeId};
+use multihop_radio::frame::{BROADCAST, Category, FrameKind};
+use multihop_radio::mac::{Done, MacConfig, Transmission};
+
+use crate::results::{AirtimeShares, LinkResult, NodeResult, QueueResult};
+use crate::stats::Delays;
+use multihop_radio::energy::Times;
+
+/// The most nodes whose stations, queues and links are measured one by one. Results of larger networks would have many
+/// megabytes.
+pub(super) const MAX_LISTED_NODES: u32 = 1000;
+
+/// The measurements of all stations; empty in networks of more than [`MAX_LISTED_NODES`] nodes.
+pub(super) struct Traffic {
+    stations: Vec<StationTraffic>,
+    links: Vec<LinkTraffic>,
+    has_categories: bool,
+}
+
+/// One station.
+#[derive(Clone, Debug, Default)]
+struct StationTraffic {
+    /// The last of its own frames.
+    transmission: (Instant, Instant),
+    /// Time in which it transmitted while signals of others occupied its receiver.
+    overlap: Duration,
+    /// Until when `overlap` has been computed.
+    overlap_known: Instant,
+    /// Airtime of the frames for this station, or for all, that it received without error.
+    received: Duration,
+    /// One for each access category under EDCA, otherwise one.
+    queues: Vec<QueueTraffic>,
+    /// Receiver and index of each of its links, by receiver.
+    links: Vec<(NodeId, usize)>,
+    /// The link that was used last.
+    last: Option<(NodeId, usize)>,
+}
+
+/// One interface queue.
+#[derive(Clone, Debug, Default)]
+struct QueueTraffic {
+    packets: u64,
+    dropped: u64,
+    waits: Delays,
+}
+
+/// The exchanges of one station with a neighbour to which it sends packets.
+#[derive(Clone, Debug)]
+struct LinkTraffic {
+    from: NodeId,
+    to: NodeId,
+    delivered: u64,
+    dropped: u64,
+    frames: u64,
+    retries: u64,
+    airtime: Duration,
+    delays: Delays,
+}
+
+impl Traffic {
+    pub(super) fn new(nodes: u32, config: &MacConfig) -> Self {
+        let count = if nodes <= MAX_LISTED_NODES { nodes as usize } else { 0 };
+        let categories = config.categories().len();
+        let station =
+            StationTraffic { queues: vec![QueueTraffic::default(); categories], ..StationTraffic::default() };
+        Self { stations: vec![station; count], links: Vec::new(), has_categories: categories > 1 }
+    }
+
+    /// Restarts the measurements at the end of the warm-up.
+    pub(super) fn restart(&mut self, now: Instant) {
+        self.links.clear();
+        for station in &mut self.stations {
+            *station = StationTraffic {
+                transmission: station.transmission,
+                overlap_known: now,
+                queues: vec![QueueTraffic::default(); station.queues.len()],
+                ..StationTraffic::default()
+            };
+        }
+    }
+
+    /// A packet enters an interface queue.
+    #[inline]
+    pub(super) fn enters(&mut self, node: NodeId, category: Category) {
+        if let Some(queue) = self.queue(node, category) {
+            queue.packets += 1;
+        }
+    }
+
+    /// A full queue, or its active queue management, drops a packet.
+    #[cold]
+    pub(super) fn drops(&mut self, node: NodeId, category: Category) {
+        if let Some(queue) = self.queue(node, category) {
+            queue.dropped += 1;
+        }
+    }
+
+    #[inline]
+    fn queue(&mut self, node: NodeId, category: Category) -> Option<&mut QueueTraffic> {
+        let place = if self.has_categories { category as usize } else { 0 };
+        self.stations.get_mut(node.index())?.queues.get_mut(place)
+    }
+
+    /// A station's MAC has finished a packet.
+    #[inline]
+    pub(super) fn finished(&mut self, now: Instant, node: NodeId, done: &Done) {
+        let out = &done.out;
+        let Some(queue) = self.queue(node, out.category) else { return };
+        queue.waits.add(done.began - out.queued);
+        if out.to == BROADCAST {
+            return;
+        }
+        let link = self.link(node, out.to);
+        link.retries += u64::from(done.retries);
+        if done.delivered {
+            link.delivered += 1;
+            link.delays.add(now - out.queued);
+        } else {
+            link.dropped += 1;
+        }
+    }
+
+    /// A station begins to transmit a frame with `mpdus` MPDUs. `served`: the receiver of the packet that a CTS to the station
+    /// itself announces. `busy_since`: since when signals of others occupy the station's receiver, if they do.
+    #[inline]
+    pub(super) fn transmits(
+        &mut self,
+        now: Instant,
+        sent: &Transmission,
+        mpdus: usize,
+        served: impl FnOnce() -> Option<NodeId>,
+        busy_since: Option<Instant>,
+    ) {
+        let Transmission { frame, airtime } = sent;
+        let Some(station) = self.stations.get_mut(frame.from.index()) else { return };
+        if let Some(since) = busy_since {
+            station.overlaps(now, since);
+        }
+        station.transmission = (now, now + *airtime);
+        if frame.to == BROADCAST {
+            return;
+        }
+        let link = match frame.kind {
+            FrameKind::Cts if frame.to == frame.from => match served() {
+                Some(to) if to != BROADCAST => self.link(frame.from, to),
+                _ => return,
+            },
+            FrameKind::Cts | FrameKind::Ack | FrameKind::BlockAck => self.link(frame.to, frame.from),
+            FrameKind::Rts | FrameKind::Data | FrameKind::Aggregate | FrameKind::BlockAckRequest => {
+                self.link(frame.from, frame.to)
+            }
+        };
+        link.airtime += *airtime;
+        if matches!(frame.kind, FrameKind::Data | FrameKind::Aggregate) {
+            link.frames += mpdus as u64;
+        }
+    }
+
+    /// A station received a frame for itself, or for all, without error.
+    #[inline]
+    pub(super) fn receives(&mut self, node: NodeId, airtime: Duration) {
+        if let Some(station) = self.stations.get_mut(node.index()) {
+            station.received += airtime;
+        }
+    }
+
+    /// Signals have occupied a station's receiver from `since` until `now`, and the station may have transmitted in this
+    /// time.
+    #[cold]
+    pub(super) fn overlaps(&mut self, now: Instant, node: NodeId, since: Instant) {
+        if let Some(station) = self.stations.get_mut(node.index()) {
+            station.overlaps(now, since);
+        }
+    }
+
+    #[inline]
+    fn link(&mut self, from: NodeId, to: NodeId) -> &mut LinkTraffic {
+        let station = &mut self.stations[from.index()];
+        let index = match station.last {
+            Some((last, index)) if last == to => index,
+            _ => find_link(station, &mut self.links, from, to),
+        };
+        &mut self.links[index]
+    }
+
+    /// Time that both transmissions and signals of others count.
+    pub(super) fn overlap(&self, node: NodeId) -> Duration {
+        self.stations.get(node.index()).map_or(Duration::ZERO, |station| station.overlap)
+    }
+
+    /// The results of the stations. `times` of a station: how long its radio was in each state, without overlap.
+    pub(super) fn nodes(&self, times: impl Fn(NodeId) -> Times) -> Vec<NodeResult> {
+        let stations = (0..).map(NodeId).zip(&self.stations);
+        stations.map(|(node, station)| self.node(node, station, &times(node))).collect()
+    }
+
+    fn node(&self, node: NodeId, station: &StationTraffic, times: &Times) -> NodeResult {
+        let mut sum = LinkTraffic::new(node, BROADCAST);
+        for &(_, index) in &station.links {
+            sum.add(&self.links[index]);
+        }
+        NodeResult {
+            id: node.0,
+            airtime: shares(times, station.received),
+            delivered: sum.delivered,
+            dropped: sum.dropped,
+            retries: sum.retries,
+            delivery_ratio: ratio(sum.delivered, sum.delivered + sum.dropped),
+            delay_ms: sum.delays.summary_ms(),
+            jitter_ms: sum.delays.jitter_ms(),
+        }
+    }
+
+    /// The results of the links between which frames were sent, by sender and receiver.
+    pub(super) fn links(&self, seconds: f64) -> Vec<LinkResult> {
+        let indices = self.stations.iter().flat_map(|station| &station.links);
+        indices.map(|&(_, index)| self.links[index].result(seconds)).collect()
+    }
+
+    /// The results of the interface queues that a packet entered, by node.
+    pub(super) fn queues(&self) -> Vec<QueueResult> {
+        let stations = (0..).map(NodeId).zip(&self.stations);
+        let all = stations.flat_map(|(node, station)| {
+            let named = Category::ALL.iter().map(|category| self.has_categories.then(|| category.name()));
+            station.queues.iter().zip(named).map(move |(queue, category)| queue.result(node, category))
+        });
+        all.filter(|queue| queue.packets > 0).collect()
+    }
+}
+
+/// Finds a link that was not the last one used, or adds it.
+#[inline(never)]
+fn find_link(station: &mut StationTraffic, links: &mut Vec<LinkTraffic>, from: NodeId, to: NodeId) -> usize {
+    let index = match station.links.binary_search_by_key(&to, |&(known, _)| known) {
+        Ok(place) => station.links[place].1,
+        Err(place) => {
+            links.push(LinkTraffic::new(from, to));
+            station.links.insert(place, (to, links.len() - 1));
+            links.len() - 1
+        }
+    };
+    station.last = Some((to, index));
+    index
+}
+
+impl StationTraffic {
+    fn overlaps(&mut self, now: Instant, since: Instant) {
+        let (begin, end) = self.transmission;
+        let begin = begin.max(since).max(self.overlap_known);
+        self.overlap += end.min(now).saturating_since(begin);
+        self.overlap_known = now;
+    }
+}
+
+impl QueueTraffic {
+    fn result(&self, node: NodeId, category: Option<&str>) -> QueueResult {
+        QueueResult {
+            node: node.0,
+            category: category.map(str::to_owned),
+            packets: self.packets,
+            dropped: self.dropped,
+            delivery_ratio: ratio(self.packets.saturating_sub(self.dropped), self.packets),
+            delay_ms: self.waits.summary_ms(),
+            jitter_ms: self.waits.jitter_ms(),
+        }
+    }
+}
+
+impl LinkTraffic {
+    fn new(from: NodeId, to: NodeId) -> Self {
+        Self {
+            from,
+            to,
+            delivered: 0,
+            dropped: 0,
+            frames: 0,
+            retries: 0,
+            airtime: Duration::ZERO,
+            delays: Delays::default(),
+        }
+    }
+
+    /// Adds the counts and delays of another link.
+    fn add(&mut self, other: &Self) {
+        self.delivered += other.delivered;
+        self.dropped += other.dropped;
+        self.retries += other.retries;
+        self.delays.merge(&other.delays);
+    }
+
+    fn result(&self, seconds: f64) -> LinkResult {
+        LinkResult {
+            from: self.from.0,
+            to: self.to.0,
+            delivered: self.delivered,
+            dropped: self.dropped,
+            frames: self.frames,
+            retries: self.retries,
+            delivery_ratio: ratio(self.delivered, self.delivered + self.dropped),
+            delay_ms: self.delays.summary_ms(),
+            jitter_ms: self.delays.jitter_ms(),
+            airtime_share: self.airtime.as_secs_f64() / seconds,
+        }
+    }
+}
+
+/// `None` if there is nothing of which it could be a part.
+pub(super) fn ratio(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part.min(whole) as f64 / whole as f64)
+}
+
+/// Shares of a station's time. `received`: the part of the time receiving that frames for this station took.
+fn shares(times: &Times, received: Duration) -> AirtimeShares {
+    let Times { transmit, receive, idle, sleep } = *times;
+    let whole = (transmit + receive + idle + sleep).as_secs_f64();
+    let share = |time: Duration| time.as_secs_f64() / whole;
+    let received = received.min(receive);
+    AirtimeShares {
+        transmit: share(transmit),
+        receive: share(received),
+        busy: share(receive - received),
+        idle: share(idle),
+        sleep: share(sleep),
+    }
+}
