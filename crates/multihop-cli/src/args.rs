@@ -162,6 +162,10 @@ pub(crate) struct RunArgs {
     /// Print the result as one JSON document, and everything else on standard error.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Print the flows as CSV, and everything else on standard error; with --out also write flows.csv, nodes.csv, links.csv,
+    /// queues.csv and runs.csv into the folder.
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) csv: bool,
 }
 
 impl RunArgs {
@@ -212,17 +216,21 @@ pub(crate) struct SweepArgs {
     /// Print each result as one line of JSON, and everything else on standard error.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Print a row for each run as CSV, and everything else on standard error; with --out also write runs.csv, flows.csv,
+    /// nodes.csv, links.csv and queues.csv into the folder.
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) csv: bool,
 }
 
 /// `multihop view`.
 #[derive(Parser)]
 pub(crate) struct ViewArgs {
-    /// Scenario file or example, a folder of multihop run --out, or a recording of multihop emulate or the folder with it;
-    /// - is standard input.
+    /// Scenario file or example, a folder of multihop run --out, a run in a folder of multihop sweep --out (--run, or --set and
+    /// --seed, choose it), or a recording of multihop emulate or the folder with it; - is standard input.
     #[arg(required_unless_present = "playground")]
     pub(crate) file: Option<PathBuf>,
     /// Write a page to build networks in, without a run.
-    #[arg(long, conflicts_with_all = ["file", "seed", "set"])]
+    #[arg(long, conflicts_with_all = ["file", "seed", "set", "run"])]
     pub(crate) playground: bool,
     /// Seed of the run, in place of the scenario's.
     #[arg(long, value_name = "N", value_parser = from_zero, allow_negative_numbers = true)]
@@ -233,6 +241,9 @@ pub(crate) struct ViewArgs {
     /// Write the page into this file; by default NAME.html, or view.html in the folder.
     #[arg(long, value_name = "PAGE.html")]
     pub(crate) out: Option<PathBuf>,
+    /// A run of a sweep's folder, by its number in the list that multihop view FOLDER prints.
+    #[arg(long, value_name = "N", value_parser = from_zero, conflicts_with_all = ["seed", "set"], allow_negative_numbers = true)]
+    pub(crate) run: Option<u64>,
 }
 
 impl ViewArgs {

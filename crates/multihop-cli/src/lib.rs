@@ -32,6 +32,7 @@ mod run;
 mod shell;
 mod start;
 mod sweep;
+mod sweep_folder;
 mod table;
 #[cfg(feature = "network")]
 mod tcp;

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use multihop_disk::durable;
+use multihop_sim::tables::Rows;
 
 /// Prints one line on standard output.
 pub(crate) fn line(text: Arguments<'_>) -> anyhow::Result<()> {
@@ -41,6 +42,28 @@ pub(crate) fn json_file(path: &Path, document: &impl serde::Serialize) -> anyhow
     let written = writeln!(out, "{text}").and_then(|()| out.flush());
     written.with_context(|| format!("cannot write {}", path.display()))?;
     file.keep()
+}
+
+/// Writes each table of results into a file of a folder: flows.csv, ...
+pub(crate) fn csv_files(
+    folder: &Path,
+    write: impl Fn(Rows, &mut BufWriter<File>) -> io::Result<()>,
+) -> anyhow::Result<()> {
+    for rows in Rows::ALL {
+        let path = folder.join(format!("{}.csv", rows.name()));
+        let (mut out, file) = file(&path)?;
+        let written = write(rows, &mut out).and_then(|()| out.flush());
+        written.with_context(|| format!("cannot write {}", path.display()))?;
+        file.keep()?;
+    }
+    Ok(())
+}
+
+/// Prints a table of results on standard output.
+pub(crate) fn csv(write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> anyhow::Result<()> {
+    let mut text = Vec::new();
+    write(&mut text).context("cannot write the result as CSV")?;
+    line(format_args!("{}", String::from_utf8_lossy(&text).trim_end_matches('\n')))
 }
 
 /// Creates a folder and its parents.

@@ -5,10 +5,11 @@ use std::io::{BufReader, Write};
 use std::path::Path;
 
 use anyhow::Context;
-use multihop_scenario::{Extensions, Request, Scenario};
+use multihop_scenario::{Extensions, Record, Request, Scenario};
 use multihop_sim::live::{identity, replay as replay_of};
 use multihop_sim::results::RunResult;
-use multihop_sim::{Outputs, Progress};
+use multihop_sim::tables::{self, Rows};
+use multihop_sim::{Outputs, Progress, missing_series};
 
 use crate::args::RunArgs;
 use crate::interrupt::Interrupt;
@@ -64,10 +65,16 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity, extensions: &Extensions)
         interrupt.explain(error, || format!(" at {:.0}%: nothing is kept of the run", 100.0 * finished))
     })?;
     files.into_iter().try_for_each(NewFile::keep)?;
+    if let (Some(record), Some(folder), false) = (&scenario.record, &args.out, verbosity.quiet) {
+        report_missing_series(record, folder)?;
+    }
     if let Some(folder) = &args.out {
         output::json_file(&folder.join("result.json"), &result)?;
         if args.replay.is_none() {
             output::json_file(&folder.join(RUN_FILE), &shown.request)?;
+        }
+        if args.csv {
+            output::csv_files(folder, |rows, out| tables::write_run(rows, &result, out))?;
         }
         if verbosity.verbose > 0 {
             eprintln!("wrote {}", folder.display());
@@ -75,16 +82,21 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity, extensions: &Extensions)
     }
     if args.json {
         output::json(&result, false)?;
+    } else if args.csv {
+        output::csv(|out| tables::write_run(Rows::Flows, &result, out))?;
     } else {
         output::line(format_args!("{}", table::run(&result, terminal::width_of_output())))?;
     }
     if args.view {
         let path = args.out.as_ref().map_or_else(|| page::beside(&args.file), |folder| page::beside(folder));
         page::write(&shown.filled(&result.timeless())?, &path)?;
-        view::say(&path, args.json)?;
+        view::say(&path, args.json || args.csv)?;
     }
     Ok(())
 }
+
+/// The file with the series of the `[record]` table.
+const SERIES_FILE: &str = "series.csv";
 
 /// The output files that the arguments ask for.
 fn outputs(args: &RunArgs, scenario: &Scenario) -> Result<(Outputs, Vec<NewFile>), CommandError> {
@@ -104,9 +116,21 @@ fn outputs(args: &RunArgs, scenario: &Scenario) -> Result<(Outputs, Vec<NewFile>
         trace: file(args.trace, "packets.txt")?,
         pcap: file(args.pcap, "packets.pcapng")?,
         pcap_filter,
-        record: file(scenario.record.is_some(), "series.csv")?,
+        record: file(scenario.record.is_some(), SERIES_FILE)?,
     };
     Ok((outputs, files))
+}
+
+/// Names the series that were asked for and have no rows.
+fn report_missing_series(record: &Record, folder: &Path) -> anyhow::Result<()> {
+    let path = folder.join(SERIES_FILE);
+    let read = File::open(&path).and_then(|file| missing_series(record, BufReader::new(file)));
+    let missing = read.with_context(|| format!("cannot read {}", path.display()))?;
+    if !missing.is_empty() {
+        let names = missing.join(", ");
+        eprintln!("{} has no rows of {names}: no flow or node of the run has this series", path.display());
+    }
+    Ok(())
 }
 
 fn replay(

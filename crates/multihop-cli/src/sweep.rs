@@ -6,15 +6,17 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context, anyhow};
-use multihop_scenario::Extensions;
+use multihop_scenario::{Extensions, Request};
 use multihop_sim::batch::{in_order, perform};
 use multihop_sim::journal::{Journal, Shard};
 use multihop_sim::results::RunResult;
-use multihop_sim::sweep::{Plan, Run};
+use multihop_sim::sweep::{Plan, Run, SweepResult};
+use multihop_sim::tables::{self, Rows};
 
 use crate::args::SweepArgs;
 use crate::interrupt::Interrupt;
 use crate::progress::RunsProgress;
+use crate::sweep_folder::SWEEP_FILE;
 use crate::terminal::Verbosity;
 use crate::{CommandError, IN_PYTHON, input, output, table, terminal};
 
@@ -27,12 +29,17 @@ pub(crate) fn sweep(
     if args.on.is_some() {
         return Err(anyhow!("sweep --on {IN_PYTHON}").into());
     }
-    let plan = Plan::new_with(&input::source(&args.file)?, &args.set, extensions)?;
+    let source = input::source(&args.file)?;
+    let plan = Plan::new_with(&source, &args.set, extensions)?;
     let interrupt = Interrupt::catch()?;
     let jobs = args.jobs.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
     let journal = args.out.as_deref().map(|folder| open(folder, args.shard)).transpose()?;
     let mine: Vec<usize> =
         (0..plan.runs()).filter(|&index| args.shard.is_none_or(|shard| shard.has(index))).collect();
+    if let Some(folder) = &args.out {
+        output::json_file(&folder.join(SWEEP_FILE), &Request::new(&source, &args.set))?;
+    }
+    let mut labelled: Vec<SweepResult> = Vec::new();
     let mut combinations: Vec<Vec<RunResult>> = vec![Vec::new(); plan.combinations()];
     let progress = RunsProgress::new(&args.file.display().to_string(), mine.len(), verbosity);
     let outcome = in_order(
@@ -43,6 +50,8 @@ pub(crate) fn sweep(
             let (run, result) = answer?;
             if args.json {
                 output::json(&plan.label(&run, result), false)?;
+            } else if args.csv {
+                labelled.push(plan.label(&run, result));
             } else {
                 combinations[run.combination].push(result);
             }
@@ -57,9 +66,11 @@ pub(crate) fn sweep(
         .map_err(|error| interrupt.explain(error, || kept(&plan, journal.as_ref(), args.out.as_deref())))?;
     if let Some(folder) = &args.out {
         // Opened once more, for what other shards have written in the meantime.
-        results(&plan, &lock(&open(folder, args.shard)?), folder)?;
+        results(&plan, &lock(&open(folder, args.shard)?), folder, args.csv)?;
     }
-    if !args.json {
+    if args.csv {
+        output::csv(|out| tables::write_sweep(Rows::Runs, plan.keys(), &labelled, out))?;
+    } else if !args.json {
         let table = table::sweep(&plan, &combinations, terminal::width_of_output());
         output::line(format_args!("{table}"))?;
     }
@@ -113,8 +124,8 @@ fn lock(journal: &Mutex<Journal>) -> MutexGuard<'_, Journal> {
     journal.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Writes results.jsonl once all runs have finished; prints how many are missing until then.
-fn results(plan: &Plan, journal: &Journal, folder: &Path) -> anyhow::Result<()> {
+/// Writes results.jsonl, and tables as CSV if wanted, once all runs have finished; prints how many are missing until then.
+fn results(plan: &Plan, journal: &Journal, folder: &Path, csv: bool) -> anyhow::Result<()> {
     let finished = plan.finished(journal)?;
     let missing = plan.runs() - finished.len();
     if missing > 0 {
@@ -123,6 +134,10 @@ fn results(plan: &Plan, journal: &Journal, folder: &Path) -> anyhow::Result<()> 
             plan.runs()
         );
         return Ok(());
+    }
+    if csv {
+        let axes = plan.keys();
+        output::csv_files(folder, |rows, out| tables::write_sweep(rows, axes, &finished, out))?;
     }
     let (mut out, file) = output::file(&folder.join("results.jsonl"))?;
     let mut lines = finished.into_iter().map(|result| result.timeless().to_line());

@@ -16,6 +16,9 @@ pub(crate) fn run(result: &RunResult, width: Option<usize>) -> String {
         "app",
         "transport",
         "goodput kb/s",
+        "delivered",
+        "delay ms",
+        "p95 ms",
         "retransmitted",
         "timeouts",
         "rtt ms",
@@ -29,14 +32,17 @@ pub(crate) fn run(result: &RunResult, width: Option<usize>) -> String {
             flow.app.clone(),
             flow.transport.clone(),
             format!("{:.1}", flow.goodput_kbps),
+            number(flow.delivery_ratio, 4),
+            number(flow.delay_ms.map(|delay| delay.mean), 1),
+            number(flow.delay_ms.map(|delay| delay.p95), 1),
             number(flow.retransmission_index, 4),
             flow.timeouts.to_string(),
             number(flow.rtt_ms.map(|rtt| rtt.mean), 1),
             number(flow.mean_hops, 2),
         ]);
     }
-    right(&mut table, &[0, 1, 2, 5, 6, 7, 8, 9]);
-    let hidden = fit(&mut table, &[3, 9, 8, 7, 6, 2, 1], width);
+    right(&mut table, &[0, 1, 2, 5, 6, 7, 8, 9, 10, 11, 12]);
+    let hidden = fit(&mut table, &[3, 12, 11, 8, 10, 9, 7, 6, 2, 1], width);
     let totals = &result.totals;
     format!(
         "{table}\n{hidden}\n{}, seed {}: {:.1} kb/s in total, fairness {}, {} simulated s in {} s",
@@ -53,24 +59,25 @@ pub(crate) fn run(result: &RunResult, width: Option<usize>) -> String {
 pub(crate) fn sweep(plan: &Plan, combinations: &[Vec<RunResult>], width: Option<usize>) -> String {
     let mut table = Table::new();
     table.load_style(presets::ASCII_MARKDOWN);
-    let measured = ["runs", "goodput kb/s", "fairness", "retransmitted"].map(str::to_owned);
+    let measured = ["runs", "goodput kb/s", "fairness", "delivered", "delay ms", "p95 ms", "retransmitted"]
+        .map(str::to_owned);
     table.set_header(plan.keys().iter().cloned().chain(measured));
     for (n, results) in combinations.iter().enumerate() {
         let summary = sweep::summary(results, LEVEL);
-        let values = plan.values(n).iter().map(|value| match value.as_str() {
-            Some(text) => text.to_owned(),
-            None => value.to_string(),
-        });
+        let values = plan.values(n).iter().map(value);
         table.add_row(values.chain([
             summary.runs.to_string(),
             interval(summary.goodput_kbps, 1),
             interval(summary.jain, 3),
+            interval(summary.delivery_ratio, 4),
+            interval(summary.delay_ms, 1),
+            interval(summary.delay_p95_ms, 1),
             interval(summary.retransmission_index, 4),
         ]));
     }
     let axes = plan.keys().len();
-    right(&mut table, &[axes, axes + 1, axes + 2, axes + 3]);
-    let hidden = fit(&mut table, &[axes, axes + 2, axes + 3], width);
+    right(&mut table, &[0, 1, 2, 3, 4, 5, 6].map(|measured| axes + measured));
+    let hidden = fit(&mut table, &[0, 2, 5, 6, 4, 3].map(|measured| axes + measured), width);
     format!("{table}\n{hidden}\nmean over seeds ± half the {:.0}% confidence interval", LEVEL * 100.0)
 }
 
@@ -129,6 +136,11 @@ fn right(table: &mut Table, columns: &[usize]) {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
+}
+
+/// The value of an axis.
+pub(crate) fn value(value: &serde_json::Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 pub(crate) fn number(value: Option<f64>, digits: usize) -> String {

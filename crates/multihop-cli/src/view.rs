@@ -7,6 +7,7 @@ use serde_json::json;
 
 use crate::args::ViewArgs;
 use crate::page::{self, Shown, beside};
+use crate::sweep_folder::SweepFolder;
 use crate::terminal::Verbosity;
 use crate::{CommandError, output};
 
@@ -16,6 +17,17 @@ pub(crate) fn view(
     verbosity: Verbosity,
     extensions: &Extensions,
 ) -> Result<(), CommandError> {
+    let sweep = args.file.as_deref().map(|name| SweepFolder::open(name, extensions)).transpose()?.flatten();
+    if let Some(sweep) = sweep {
+        let Some(chosen) = sweep.choose(args)? else { return Ok(()) };
+        let path = args.out.as_deref().unwrap_or(&chosen.page);
+        page::write(&chosen.shown.page(extensions, verbosity)?, path)?;
+        return say(path, false);
+    }
+    if args.run.is_some() {
+        let message = "--run chooses a run of a folder that multihop sweep --out has written";
+        return Err(CommandError::Usage(message.to_owned()));
+    }
     let (page, path) = match &args.file {
         Some(name) => (Shown::named(name, &args.overrides())?.page(extensions, verbosity)?, beside(name)),
         None => (page::filled(&json!({ "runs": [] }))?, PathBuf::from("playground.html")),

@@ -1,5 +1,6 @@
 //! `multihop compare`: runs or sweeps side by side, as paired differences with intervals.
 
+mod keys;
 mod runs;
 mod sweeps;
 
@@ -11,6 +12,7 @@ use multihop_sim::interval::{Estimate, estimate};
 use multihop_sim::results::RunResult;
 use serde::Serialize;
 
+use self::keys::Key;
 use crate::args::CompareArgs;
 use crate::terminal::Verbosity;
 use crate::{CommandError, output, page, table, terminal, view};
@@ -23,7 +25,7 @@ pub(crate) fn compare(
 ) -> Result<(), CommandError> {
     let names = names(&args.names);
     let (comparison, runs) = if sweeps::is_sweep(&args.names[0]) {
-        (sweeps::compare(args, names)?, None)
+        (sweeps::compare(args, names, extensions)?, None)
     } else {
         let (comparison, runs) = runs::compare(args, names, verbosity, extensions)?;
         (comparison, Some(runs))
@@ -45,6 +47,9 @@ pub(crate) fn compare(
 struct Comparison {
     /// Of what is compared, in the order of the command line.
     names: Vec<String>,
+    /// The keys in which the scenarios differ; absent if they are not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    keys: Option<Vec<Key>>,
     rows: Vec<Row>,
     /// The first difference between the first two runs; absent for sweeps and recordings.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -121,6 +126,7 @@ impl Comparison {
     fn in_words(&self, width: Option<usize>) -> String {
         let (heading, rows) = self.table();
         let mut lines = vec![table::compared(&heading, &rows, width)];
+        lines.extend(self.keys.iter().flat_map(|keys| told_keys(keys)));
         match &self.first {
             None => {}
             Some(First { at: None, .. }) => lines.push("no packet of the first two runs differs".to_owned()),
@@ -142,6 +148,20 @@ impl Row {
         let of = if self.of.is_empty() { String::new() } else { format!("{}: ", self.of) };
         format!("{of}{}{flow}", self.metric)
     }
+}
+
+/// The keys in which the scenarios differ, in words.
+fn told_keys(keys: &[Key]) -> Vec<String> {
+    if keys.is_empty() {
+        return vec!["the scenarios have the same keys, but perhaps different seeds".to_owned()];
+    }
+    let told = keys.iter().take(MOST_KEYS).map(|Key { key, values }| {
+        let values = values.iter().map(|value| value.as_deref().unwrap_or("not given"));
+        format!("  {key}: {}", values.collect::<Vec<_>>().join(" | "))
+    });
+    let rest = keys.len().saturating_sub(MOST_KEYS);
+    let rest = (rest > 0).then(|| format!("  and {rest} more"));
+    ["the scenarios differ in:".to_owned()].into_iter().chain(told).chain(rest).collect()
 }
 
 /// A line of a packet trace in words.
@@ -170,7 +190,7 @@ fn rows(of: &str, results: &[Vec<&RunResult>]) -> Vec<Row> {
     // A count of one run is whole, a mean of counts is not.
     let of_counts = usize::from(list.len() > 1);
     let flows = first.flows.iter().enumerate().flat_map(|(index, flow)| {
-        let own: [Metric; 3] = [
+        let own: [Metric; 7] = [
             ("goodput, kb/s", 1, Box::new(move |result| Some(result.flows.get(index)?.goodput_kbps))),
             (
                 "retransmission index",
@@ -178,13 +198,21 @@ fn rows(of: &str, results: &[Vec<&RunResult>]) -> Vec<Row> {
                 Box::new(move |result| result.flows.get(index)?.retransmission_index),
             ),
             ("timeouts", of_counts, Box::new(move |result| Some(result.flows.get(index)?.timeouts as f64))),
+            ("delivery ratio", 4, Box::new(move |result| result.flows.get(index)?.delivery_ratio)),
+            ("mean delay, ms", 1, Box::new(move |result| Some(result.flows.get(index)?.delay_ms?.mean))),
+            ("95% of delays, ms", 1, Box::new(move |result| Some(result.flows.get(index)?.delay_ms?.p95))),
+            ("jitter, ms", 2, Box::new(move |result| result.flows.get(index)?.jitter_ms)),
         ];
         own.map(|metric| (Some(flow.id), metric))
     });
-    let totals: [Metric; 5] = [
+    let totals: [Metric; 9] = [
         ("goodput, kb/s", 1, Box::new(|result| Some(result.totals.goodput_kbps))),
         ("fairness", 4, Box::new(|result| result.totals.jain)),
         ("retransmission index", 4, Box::new(|result| result.totals.retransmission_index)),
+        ("delivery ratio", 4, Box::new(|result| result.totals.delivery_ratio)),
+        ("mean delay, ms", 1, Box::new(|result| Some(result.totals.delay_ms?.mean))),
+        ("95% of delays, ms", 1, Box::new(|result| Some(result.totals.delay_ms?.p95))),
+        ("jitter, ms", 2, Box::new(|result| result.totals.jitter_ms)),
         ("collisions", of_counts, Box::new(|result| Some(result.mac.collisions as f64))),
         ("packets dropped by the MAC", of_counts, Box::new(|result| Some(result.mac.drops as f64))),
     ];
@@ -227,6 +255,8 @@ fn names(paths: &[PathBuf]) -> Vec<String> {
 
 /// The level of the confidence intervals.
 const LEVEL: f64 = 0.95;
+/// Keys that are shown.
+const MOST_KEYS: usize = 30;
 /// Of more flows than these, only the totals are shown.
 const MOST_FLOWS: usize = 12;
 

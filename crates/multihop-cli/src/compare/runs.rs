@@ -8,7 +8,8 @@ use multihop_sim::difference::first_difference;
 use multihop_sim::results::RunResult;
 use serde_json::json;
 
-use super::{Comparison, First, NOTHING, rows, told};
+use super::keys::differing;
+use super::{Comparison, First, NOTHING, rows, told, told_keys};
 use crate::CommandError;
 use crate::args::CompareArgs;
 use crate::interrupt::Interrupt;
@@ -45,7 +46,9 @@ pub(super) fn compare(
     } else {
         Some(First::of(first_difference(&a.1, &b.1).map_err(anyhow::Error::from)?))
     };
-    let comparison = Comparison { names, rows: rows("", &lists), first, notes };
+    let requests: Vec<_> = runs.iter().step_by(seeds).map(|(shown, _)| &shown.request).collect();
+    let keys = Some(differing(&requests)?);
+    let comparison = Comparison { names, keys, rows: rows("", &lists), first, notes };
     let first_of_each = runs.into_iter().zip(results).step_by(seeds);
     Ok((comparison, first_of_each.map(|((shown, _), result)| (shown, result)).collect()))
 }
@@ -113,7 +116,8 @@ pub(super) fn page(runs: &[Ended], comparison: &Comparison) -> anyhow::Result<St
         let events = first.events.each_ref().map(|event| event.as_deref().map_or(NOTHING.to_owned(), told));
         Some(json!({ "at": first.at?, "events": events }))
     });
-    let notes = &comparison.notes;
+    let keys = comparison.keys.iter().flat_map(|keys| told_keys(keys));
+    let notes: Vec<_> = keys.chain(comparison.notes.iter().cloned()).collect();
     let comparison = json!({ "heading": heading, "rows": rows, "first": first, "notes": notes });
     page::filled(&json!({ "runs": named.collect::<Vec<_>>(), "comparison": comparison }))
 }

@@ -4,13 +4,16 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Context;
+use multihop_scenario::Extensions;
 use multihop_sim::results::RunResult;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::keys::differing;
 use super::{Comparison, rows};
 use crate::CommandError;
 use crate::args::CompareArgs;
+use crate::sweep_folder::SweepFolder;
 
 const FILE: &str = "results.jsonl";
 
@@ -30,7 +33,11 @@ struct Line {
 /// The axes and the seed of a run.
 type Place = (String, u64);
 
-pub(super) fn compare(args: &CompareArgs, names: Vec<String>) -> Result<Comparison, CommandError> {
+pub(super) fn compare(
+    args: &CompareArgs,
+    names: Vec<String>,
+    extensions: &Extensions,
+) -> Result<Comparison, CommandError> {
     if args.out.is_some() || args.seeds.is_some() || !args.set.is_empty() {
         let message = "sweeps are compared as they are: --out, --seeds and --set are for runs";
         return Err(CommandError::Usage(message.to_owned()));
@@ -57,7 +64,12 @@ pub(super) fn compare(args: &CompareArgs, names: Vec<String>) -> Result<Comparis
     if left_out > 0 {
         notes.push(format!("{left_out} runs without a partner are left out"));
     }
-    Ok(Comparison { names, rows, first: None, notes })
+    let folders = args.names.iter().map(|name| SweepFolder::open(name, extensions));
+    let folders = folders.collect::<Result<Option<Vec<_>>, _>>()?;
+    let requests =
+        |folders: Vec<SweepFolder>| differing(&folders.iter().map(SweepFolder::request).collect::<Vec<_>>());
+    let keys = folders.map(requests).transpose()?;
+    Ok(Comparison { names, keys, rows, first: None, notes })
 }
 
 /// The results of a sweep, by their places.

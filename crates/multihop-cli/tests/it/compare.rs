@@ -114,3 +114,17 @@ fn a_page_holds_both_runs_and_their_comparison() {
             && page.contains(r#""first":{"at":2.5"#)
     );
 }
+
+#[test]
+fn keys_that_differ_are_named() {
+    let folder = folder("compare-keys");
+    let output = multihop(&folder, &["compare", "a.toml", "b.toml"]);
+    let text = stdout(&output);
+    assert!(text.contains("the scenarios differ in:\n  flow.1.transport: newreno | tpa-2\n"), "{text}");
+    let output = multihop(&folder, &["compare", "a.toml", "b.toml", "--json"]);
+    let expected = serde_json::json!([{ "key": "flow.1.transport", "values": ["newreno", "tpa-2"] }]);
+    assert_eq!(json(stdout(&output))["keys"], expected);
+    for metric in ["delivery ratio", "mean delay, ms", "95% of delays, ms", "jitter, ms"] {
+        assert!(text.contains(&format!("| {metric} ")), "{metric} of {text}");
+    }
+}

@@ -22,12 +22,27 @@ fn json_is_one_document_with_the_keys_of_the_contract() {
         "routing",
         "energy",
         "drops",
+        "nodes",
+        "links",
+        "queues",
     ];
     expected.sort_unstable();
     assert_eq!(keys, expected);
     assert_eq!((&result["scenario"], &result["seed"]), (&"a".into(), &1.into()));
     assert!(result["flows"][0]["goodput_kbps"].as_f64().unwrap() > 500.0, "{result}");
-    for key in ["id", "from", "to", "app", "transport", "start", "stop", "rtt_ms", "delay_ms", "mean_hops"] {
+    for key in [
+        "id",
+        "from",
+        "to",
+        "app",
+        "transport",
+        "start",
+        "stop",
+        "rtt_ms",
+        "delay_ms",
+        "jitter_ms",
+        "mean_hops",
+    ] {
         assert!(!result["flows"][0][key].is_null(), "{key}");
     }
 }
@@ -205,4 +220,44 @@ fn a_run_whose_trace_cannot_be_written_ends_at_once_and_leaves_no_file() {
     assert!(stderr(&output).contains("cannot write an output of the run: File too large"), "{output:?}");
     assert_eq!(folder.read("o/packets.txt"), "an earlier trace");
     assert_eq!(std::fs::read_dir(folder.path().join("o")).unwrap().count(), 1);
+}
+
+#[test]
+fn tables_are_printed_and_written_as_csv() {
+    let folder = Folder::new("run-csv").with("a.toml", SHORT);
+    let output = multihop(&folder, &["run", "a.toml", "--csv", "--out", "o"]);
+    assert_eq!((code(&output), stderr(&output)), (0, ""));
+    assert!(
+        stdout(&output).starts_with("id,from,to,app,transport,start,stop,goodput_kbps,"),
+        "{}",
+        stdout(&output)
+    );
+    assert_eq!(stdout(&output).trim_end(), folder.read("o/flows.csv").trim_end());
+    assert!(folder.read("o/nodes.csv").starts_with("id,airtime.transmit,airtime.receive,airtime.busy,"));
+    assert!(
+        folder
+            .read("o/queues.csv")
+            .starts_with("node,category,packets,dropped,delivery_ratio,delay_ms.mean,")
+    );
+    assert_eq!(folder.read("o/runs.csv").lines().count(), 2);
+    let both = multihop(&folder, &["run", "a.toml", "--csv", "--json"]);
+    assert_eq!(code(&both), 2);
+}
+
+#[test]
+fn a_series_without_rows_is_named() {
+    let record = "[record]\nevery = 0.5\nwhat = [\"goodput\", \"rate\"]\n";
+    let folder = Folder::new("no-rows").with("a.toml", &format!("{SHORT}{record}"));
+    let output = multihop(&folder, &["run", "a.toml", "--out", "o"]);
+    let message = "o/series.csv has no rows of rate_kbps: no flow or node of the run has this series\n";
+    assert_eq!((code(&output), stderr(&output)), (0, message));
+}
+
+#[test]
+fn broadcasts_have_no_number_in_traces() {
+    let folder = Folder::new("broadcasts").with("a.toml", SHORT);
+    let args = ["run", "a.toml", "--set", "routing.protocol=olsr", "--trace", "--out", "o"];
+    assert_eq!(code(&multihop(&folder, &args)), 0);
+    let trace = folder.read("o/packets.txt");
+    assert!(trace.contains("\tall\t") && !trace.contains("4294967295"), "{trace}");
 }

@@ -156,3 +156,68 @@ fn a_line_for_each_run_if_asked_and_none_if_quiet() {
     assert_eq!(code(&both), 2);
     assert!(stderr(&both).contains("cannot be used with"), "{}", stderr(&both));
 }
+
+#[test]
+fn tables_are_printed_and_written_as_csv() {
+    let folder = Folder::new("sweep-csv").with("a.toml", &swept());
+    let output = multihop(&folder, &["sweep", "a.toml", "--csv", "--out", "o"]);
+    assert_eq!((code(&output), stderr(&output)), (0, ""));
+    let text = stdout(&output);
+    assert_eq!(text.trim_end(), folder.read("o/runs.csv").trim_end());
+    assert!(text.starts_with("flow.*.transport,topology.hops,seed,key,scenario,"), "{text}");
+    assert_eq!(text.lines().count(), 1 + 8);
+    let columns: Vec<&str> = text.lines().next().unwrap().split(',').collect();
+    for wanted in ["totals.delivery_ratio", "totals.delay_ms.mean", "totals.delay_ms.p99", "totals.jitter_ms"]
+    {
+        assert!(columns.contains(&wanted), "{wanted} of {columns:?}");
+    }
+    // One flow; two or four nodes in half of the runs each.
+    for (name, rows) in [("flows", 8), ("nodes", 4 * 2 + 4 * 4)] {
+        assert_eq!(folder.read(&format!("o/{name}.csv")).lines().count(), 1 + rows, "{name}");
+    }
+    assert!(folder.read("o/links.csv").starts_with("flow.*.transport,topology.hops,seed,key,from,to,"));
+}
+
+#[test]
+fn a_run_of_a_folder_is_chosen_by_its_axes_and_seed() {
+    let folder = Folder::new("sweep-view").with("a.toml", &swept());
+    assert_eq!(code(&multihop(&folder, &["sweep", "a.toml", "--out", "o"])), 0);
+    let list = multihop(&folder, &["view", "o"]);
+    let text = stdout(&list);
+    assert_eq!((code(&list), stderr(&list)), (0, ""));
+    assert!(text.starts_with("| run | flow.*.transport | topology.hops | seed |"), "{text}");
+    assert!(text.contains("| 7   ") || text.contains("|   7 |"), "{text}");
+    assert!(
+        text.ends_with("multihop view o --run N, or with --set flow.*.transport=... --seed N\n"),
+        "{text}"
+    );
+    let some = multihop(&folder, &["view", "o", "--set", "topology.hops=3", "--seed", "2"]);
+    assert_eq!(
+        stdout(&some).lines().filter(|line| line.contains(" newreno |") || line.contains(" tcp-2 |")).count(),
+        2
+    );
+    let refused = |args: &[&str]| {
+        let output = multihop(&folder, &[&["view", "o"], args].concat());
+        assert_eq!((code(&output), stdout(&output)), (2, ""), "{args:?}");
+        stderr(&output).to_owned()
+    };
+    let message = "multihop: --run 8: allowed: 0 to 7, as multihop view o lists them\n";
+    assert_eq!(refused(&["--run", "8"]), message);
+    let message = refused(&["--set", "topology.hops=2"]);
+    assert!(message.contains("--set topology.hops= 1, 3") && message.contains("newreno, tcp-2"), "{message}");
+    let message = refused(&["--set", "duration=2"]);
+    assert!(
+        message.contains("duration is no axis of the sweep in o, allowed: flow.*.transport"),
+        "{message}"
+    );
+    let page = multihop(&folder, &["view", "o", "--run", "7"]);
+    if stderr(&page).contains("built without the page") {
+        println!("skipped: the command was built without the page of multihop view");
+        return;
+    }
+    assert_eq!((code(&page), stdout(&page)), (0, "o/run-7.html: open it in a browser\n"));
+    let by_axes =
+        ["--set", "topology.hops=3", "--set", "flow.*.transport=tcp-2", "--seed", "2", "--out", "b.html"];
+    assert_eq!(code(&multihop(&folder, &[&["view", "o"], &by_axes[..]].concat())), 0);
+    assert_eq!(folder.read("b.html"), folder.read("o/run-7.html"));
+}
