@@ -148,7 +148,7 @@ fn a_key_that_does_not_exist() {
     );
     assert_eq!(with("", "sede = 1"), "x.toml:1:1: sede: is not a key here, did you mean \"seed\"?");
     for (key, meant) in
-        [("hops", "topology.hops"), ("rts_threshold", "mac.rts_threshold"), ("from", "flow.*.from")]
+        [("hops", "topology.hops"), ("rts_threshold", "mac.rts_threshold"), ("category", "flow.*.category")]
     {
         let found = with("", &format!("{key} = 1"));
         assert!(found.ends_with(&format!(", did you mean {meant:?}?")), "{found}");
