@@ -89,7 +89,7 @@ pub struct FlowResult {
     pub segments_retransmitted: u64,
     /// Distinct data segments that arrived.
     pub segments_delivered: u64,
-    /// Arrivals above the expected number.
+    /// Segments of a stream that arrived behind a gap; datagrams that arrived after one with a higher number (RFC 4737).
     pub out_of_order: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,

@@ -204,7 +204,8 @@ pub struct Counters {
     pub timeouts: u64,
     /// Segments or datagrams with new data.
     pub delivered: u64,
-    /// Arrivals with a number above the expected one.
+    /// Segments of a stream that arrived behind a gap. Datagrams count if they arrived after one with a higher number
+    /// (RFC 4737).
     pub out_of_order: u64,
     /// What `mesh` counts besides. TCP and TPA have counters of their own.
     pub mesh: MeshCounters,

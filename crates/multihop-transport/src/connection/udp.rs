@@ -69,7 +69,7 @@ impl Connection for UdpSender {
 /// The receiver of a flow of datagrams.
 #[derive(Debug, Default)]
 pub struct UdpReceiver {
-    /// Serial number of the next datagram if none is lost.
+    /// One more than the highest serial number that has arrived: NextExp of RFC 4737, section 3.3.
     expected: u64,
     /// Bytes that have arrived and are not reported yet.
     arrived: Option<u64>,
@@ -79,7 +79,7 @@ pub struct UdpReceiver {
 impl Connection for UdpReceiver {
     fn receive(&mut self, _now: Instant, segment: Segment, _trip: Option<Trip>) {
         let Segment::Datagram(datagram) = segment else { return };
-        self.counters.out_of_order += u64::from(datagram.serial > self.expected);
+        self.counters.out_of_order += u64::from(datagram.serial < self.expected);
         self.counters.delivered += 1;
         self.expected = self.expected.max(datagram.serial + 1);
         self.arrived = Some(self.arrived.unwrap_or(0) + u64::from(datagram.size));
@@ -99,5 +99,21 @@ impl Connection for UdpReceiver {
 
     fn counters(&self) -> Counters {
         self.counters
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn datagrams_are_out_of_order_if_they_come_after_a_later_one_and_not_behind_a_gap() {
+        let mut receiver = UdpReceiver::default();
+        for serial in [0, 3, 4, 2, 7, 6, 8] {
+            let datagram = Segment::Datagram(Datagram { port: 1, serial, size: 100 });
+            receiver.receive(Instant::ZERO, datagram, None);
+        }
+        let counters = receiver.counters();
+        assert_eq!((counters.delivered, counters.out_of_order), (7, 2), "2 comes after 4, and 6 after 7");
     }
 }
