@@ -21,10 +21,14 @@ pub(crate) fn check(
     for file in &args.files {
         match check_one(file, &overrides, extensions) {
             Ok(_) if verbosity.quiet => {}
-            Ok(contents) if verbosity.verbose > 0 => {
-                output::line(format_args!("{}: no problems: {contents}", file.display()))?;
+            Ok(found) => {
+                let contents = match verbosity.verbose {
+                    0 => String::new(),
+                    _ => format!(": {}", found.contents),
+                };
+                output::line(format_args!("{}: no problems{contents}", file.display()))?;
+                found.notes.iter().for_each(|text| note(format_args!("{}: note: {text}", file.display())));
             }
-            Ok(_) => output::line(format_args!("{}: no problems", file.display()))?,
             Err(error) => {
                 match error {
                     CommandError::Input(problems) => diagnostics::print(&problems),
@@ -39,40 +43,48 @@ pub(crate) fn check(
     checked
 }
 
-/// What the file contains, if it has no problems.
+/// A file without problems.
+struct Found {
+    /// What it contains.
+    contents: String,
+    /// What is allowed, but probably not meant.
+    notes: Vec<String>,
+}
+
 fn check_one(
     file: &Path,
     overrides: &[(String, String)],
     extensions: &Extensions,
-) -> Result<String, CommandError> {
+) -> Result<Found, CommandError> {
     let source = input::source(file)?;
-    match source.contents() {
+    let contents = match source.contents() {
         #[cfg(feature = "network")]
-        Contents::Router => crate::net::check_route(&source, overrides),
+        Contents::Router => crate::net::check_route(&source, overrides)?,
         #[cfg(not(feature = "network"))]
         Contents::Router => {
-            Err(CommandError::Usage(format!("no configuration of multihop route {ONLY_SIMULATES}")))
+            return Err(CommandError::Usage(format!("no configuration of multihop route {ONLY_SIMULATES}")));
         }
         Contents::Network => {
             let network = Scenario::load_network(&source, overrides, extensions)?;
-            Ok(format!("{}; traffic comes from multihop emulate FILE -- COMMAND", contents(&network)))
+            format!("{}; traffic comes from multihop emulate FILE -- COMMAND", contents(&network))
         }
-        Contents::Scenario => scenario(&source, overrides, extensions),
-    }
+        Contents::Scenario => return scenario(&source, overrides, extensions),
+    };
+    Ok(Found { contents, notes: Vec::new() })
 }
 
 fn scenario(
     source: &Source,
     overrides: &[(String, String)],
     extensions: &Extensions,
-) -> Result<String, CommandError> {
+) -> Result<Found, CommandError> {
     let scenario = Scenario::load_with(source, overrides, extensions)?;
     let mut contents = contents(&scenario);
     if scenario.sweep.is_some() {
         let plan = multihop_sim::sweep::Plan::new_with(source, overrides, extensions)?;
         contents += &format!(", {}", counted(plan.runs(), "run"));
     }
-    Ok(contents)
+    Ok(Found { contents, notes: multihop_sim::notes(&scenario) })
 }
 
 /// How large a scenario is.

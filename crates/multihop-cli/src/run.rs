@@ -29,6 +29,9 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity, extensions: &Extensions)
     if scenario.record.is_some() && args.out.is_none() && !verbosity.quiet {
         eprintln!("series of the [record] table are not written: pass --out DIR");
     }
+    if !verbosity.quiet {
+        multihop_sim::notes(&scenario).iter().for_each(|text| terminal::note(format_args!("note: {text}")));
+    }
     let shown = match &args.replay {
         None => Shown::of(Request::new(&source, &overrides)),
         Some(recording) => Shown::named(recording, &[])?,

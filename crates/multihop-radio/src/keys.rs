@@ -194,6 +194,7 @@ impl Settings for MacParams {
         let about = "Most bytes of several packets in one MPDU (A-MSDU), 3839 or 7935 in the standard; off: one packet. With \
                      802.11n and flavour standard.";
         keys.about(about).whole_or_off("amsdu", &mut self.amsdu, 256..=7935);
+        self.window_keys(keys);
         let resets = [("cts", WindowReset::Cts), ("ack", WindowReset::Ack)];
         let about = "Which answer resets the contention window: the ACK, as IEEE 802.11 and ns-2 have it, or already the \
                      CTS. Default: ack; with flavour standard and 802.11b cts.";
@@ -207,6 +208,17 @@ impl Settings for MacParams {
             }
             self.edca = Some(edca);
         }
+    }
+}
+
+impl MacParams {
+    /// The windows, whose bounds depend on each other: the profile's windows are not known here.
+    fn window_keys(&mut self, keys: &mut dyn Visitor) {
+        let about = "Smallest contention window (CWmin), slots; by default that of the physical layer. The windows of edca that \
+                     are not given follow from it.";
+        keys.about(about).whole_if_set("cw_min", &mut self.cw_min, WINDOW);
+        let about = "Largest contention window (CWmax), slots; by default that of the physical layer.";
+        keys.about(about).whole_if_set("cw_max", &mut self.cw_max, WINDOW);
     }
 }
 
@@ -229,8 +241,8 @@ impl Settings for CategoryParams {
     fn keys(&mut self, keys: &mut dyn Visitor) {
         let about = "Slots of the interframe space after SIFS.";
         keys.about(about).whole_if_set("aifsn", &mut self.aifsn, 1..=15);
-        keys.about("Smallest contention window, slots.").whole_if_set("cw_min", &mut self.cw_min, 1..=32_767);
-        keys.about("Largest contention window, slots.").whole_if_set("cw_max", &mut self.cw_max, 1..=32_767);
+        keys.about("Smallest contention window, slots.").whole_if_set("cw_min", &mut self.cw_min, WINDOW);
+        keys.about("Largest contention window, slots.").whole_if_set("cw_max", &mut self.cw_max, WINDOW);
         let about = "Limit of a transmission opportunity, s; 0: one packet.";
         keys.about(about).seconds_if_set("txop", &mut self.txop, 0.0..=0.01);
     }
@@ -255,6 +267,8 @@ impl Settings for CodelParams {
     }
 }
 
+/// Slots of a contention window.
+const WINDOW: RangeInclusive<u64> = 1..=32_767;
 const CHANCE: RangeInclusive<f64> = 0.0..=1.0;
 pub(crate) const METRES: RangeInclusive<f64> = 0.001..=1e7;
 pub(crate) const DECIBELS: RangeInclusive<f64> = 0.0..=200.0;

@@ -1,8 +1,9 @@
 //! The radio and MAC parameters of a scenario. The defaults are ns-2's.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use multihop_core::{BitRate, Duration};
+use multihop_core::{BitRate, Duration, NodeId};
 
 use crate::decibels::from_db;
 use crate::phy_profile::{DOT11B, PhyProfile, Preamble, RateIndex};
@@ -20,8 +21,10 @@ use crate::rate_control::RateControlParams;
 pub struct RadioParams {
     /// The physical layer.
     pub phy: &'static PhyProfile,
-    /// The rate of unicast data.
+    /// The rate of unicast data, where `link_rates` has no other.
     pub rate: RateIndex,
+    /// Rates of unicast data that differ by sender and receiver.
+    pub link_rates: LinkRates,
     /// The rate of RTS and broadcasts, and of answers where the profile has no other.
     pub basic_rate: RateIndex,
     /// The preamble of every frame whose rate has none of its own.
@@ -34,6 +37,39 @@ pub struct RadioParams {
     pub frame_loss: f64,
     /// Bursts of frame errors on each link.
     pub burst: Option<Burst>,
+}
+
+/// Rates of unicast data that differ from the scenario's: of all data of a station, or of its data to one receiver.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LinkRates {
+    /// By sender and receiver; `None` stands for all receivers.
+    list: BTreeMap<(NodeId, Option<NodeId>), RateIndex>,
+}
+
+impl LinkRates {
+    /// Sets the rate from a station to one receiver, or to all without a rate of their own; returns the previous one.
+    pub fn set(&mut self, from: NodeId, to: Option<NodeId>, rate: RateIndex) -> Option<RateIndex> {
+        self.list.insert((from, to), rate)
+    }
+
+    /// The rate from one station to another, if it differs from the scenario's.
+    pub fn of(&self, from: NodeId, to: NodeId) -> Option<RateIndex> {
+        [Some(to), None].into_iter().find_map(|to| self.list.get(&(from, to))).copied()
+    }
+
+    /// Whether all links have the rate of the scenario.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// The rates of one station.
+    pub(crate) fn of_sender(&self, from: NodeId) -> Vec<(Option<NodeId>, RateIndex)> {
+        self.list
+            .range((from, None)..)
+            .take_while(|((id, _), _)| *id == from)
+            .map(|((_, to), rate)| (*to, *rate))
+            .collect()
+    }
 }
 
 /// How reception is decided.
@@ -134,6 +170,10 @@ pub struct MacParams {
     pub ampdu: Option<u32>,
     /// Most bytes of several packets in one MPDU (A-MSDU); `None`: one packet.
     pub amsdu: Option<u32>,
+    /// Smallest contention window, slots; `None`: that of the profile.
+    pub cw_min: Option<u32>,
+    /// Largest contention window, slots; `None`: that of the profile.
+    pub cw_max: Option<u32>,
     /// Which answer resets the contention window; `None`: as flavour and profile have it.
     pub window_reset: Option<WindowReset>,
     /// Four access categories; `None`: DCF.
@@ -250,6 +290,7 @@ impl RadioParams {
         Self {
             phy,
             rate: phy.data_rate,
+            link_rates: LinkRates::default(),
             basic_rate: phy.basic_rate,
             preamble: &phy.preambles[0],
             model: Model::Threshold(Threshold { range, ..Threshold::default() }),
@@ -264,15 +305,65 @@ impl RadioParams {
         self.phy.rate(self.rate).bit_rate
     }
 
-    /// Metres over which a unicast data frame can be decoded: the range of its rate under the threshold model, the
-    /// distance at which the mean signal falls to the sensitivity under the SINR model.
+    /// Metres over which unicast data can be decoded at the scenario's rate.
     pub fn decode_range(&self) -> f64 {
+        self.range_of(self.rate)
+    }
+
+    /// The longest range of all rates, which rate control may use.
+    pub fn longest_range(&self) -> f64 {
+        self.phy.rate_indices().map(|rate| self.range_of(rate)).fold(0.0, f64::max)
+    }
+
+    /// Metres over which a station decodes unicast data of another, if no rate control chooses its rate.
+    pub fn range_between(&self, from: NodeId, to: NodeId) -> f64 {
+        self.range_of(self.link_rates.of(from, to).unwrap_or(self.rate))
+    }
+
+    /// Metres over which a station senses the frames of another without interference: the distance at which the mean signal
+    /// falls to the threshold of the carrier sense under the SINR model.
+    pub fn sense_range(&self) -> f64 {
         match &self.model {
-            Model::Threshold(threshold) => threshold.range[usize::from(self.rate.0)],
-            Model::Sinr(sinr) => sinr.path_loss.distance(from_db(sinr.sensitivity_dbm - sinr.tx_power_dbm)),
+            Model::Threshold(threshold) => threshold.sense_range,
+            Model::Sinr(sinr) => sinr.path_loss.distance(from_db(sinr.cca_dbm - sinr.tx_power_dbm)),
         }
     }
+
+    /// Metres over which a frame of this rate can be decoded without interference. Under the SINR model it is the distance
+    /// at which the mean signal falls to the sensitivity, or to the noise at which half of the frames of a typical length
+    /// have errors.
+    fn range_of(&self, rate: RateIndex) -> f64 {
+        match &self.model {
+            Model::Threshold(threshold) => threshold.range[usize::from(rate.0)],
+            Model::Sinr(sinr) => {
+                let weakest = sinr
+                    .sensitivity_dbm
+                    .max(sinr.noise_floor_dbm + self.needed_snr_db(rate, sinr.error_model));
+                sinr.path_loss.distance(from_db(weakest - sinr.tx_power_dbm))
+            }
+        }
+    }
+
+    /// The ratio of signal to noise at which half of the frames of a typical length are received at this rate, dB.
+    fn needed_snr_db(&self, rate: RateIndex, model: ErrorModel) -> f64 {
+        let rate = self.phy.rate(rate);
+        let (mut low, mut high) = (-30.0, 80.0);
+        for _ in 0..BISECTIONS {
+            let middle = 0.5 * (low + high);
+            if rate.success(model, from_db(middle), TYPICAL_BITS) < 0.5 {
+                low = middle
+            } else {
+                high = middle
+            }
+        }
+        high
+    }
 }
+
+/// Steps of the search for a ratio of signal to noise: enough for less than a millionth of a decibel.
+const BISECTIONS: u32 = 30;
+/// Bits of the frame that decides the range of a rate under the SINR model.
+const TYPICAL_BITS: f64 = 8000.0;
 
 impl MacParams {
     /// Whether a CTS resets the contention window.
@@ -301,6 +392,8 @@ impl Default for MacParams {
             rate_control: RateControlParams::Fixed,
             ampdu: None,
             amsdu: None,
+            cw_min: None,
+            cw_max: None,
             window_reset: None,
             edca: None,
         }

@@ -63,7 +63,7 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// Metres over which a unicast data frame can be decoded without interference.
+    /// Metres over which a unicast data frame can be decoded without interference at the rate of the scenario.
     pub fn decode_range(&self) -> f64 {
         self.radio.decode_range()
     }
@@ -258,7 +258,7 @@ pub struct Flow {
     pub app: App,
     /// How it is sent.
     pub transport: Transport,
-    /// When the application begins; before the end of the run.
+    /// When the application begins, start jitter included; before the end of the run.
     pub start: Duration,
     /// When it ends; after `start`.
     pub stop: Option<Duration>,
@@ -307,6 +307,13 @@ pub enum App {
     /// Datagrams at a constant rate, over UDP.
     Cbr {
         /// Payload bits per second.
+        rate: BitRate,
+        /// Payload bytes of each datagram.
+        size: u32,
+    },
+    /// Datagrams at exponentially distributed intervals, over UDP.
+    Poisson {
+        /// Mean payload bits per second.
         rate: BitRate,
         /// Payload bytes of each datagram.
         size: u32,
@@ -377,7 +384,7 @@ pub struct VideoParams {
 impl App {
     /// Whether it sends datagrams, which need UDP.
     pub const fn sends_datagrams(&self) -> bool {
-        matches!(self, Self::Cbr { .. } | Self::Paced { .. } | Self::Voice(_))
+        matches!(self, Self::Cbr { .. } | Self::Poisson { .. } | Self::Paced { .. } | Self::Voice(_))
     }
 
     /// The name in scenario files and results.
@@ -387,6 +394,7 @@ impl App {
             Self::File { .. } => "file",
             Self::Pareto { .. } => "pareto",
             Self::Cbr { .. } => "cbr",
+            Self::Poisson { .. } => "poisson",
             Self::Paced { .. } => "paced",
             Self::Voice(_) => "voice",
             Self::Web(_) => "web",

@@ -10,6 +10,7 @@ pub mod journal;
 mod key;
 pub mod live;
 pub mod motion;
+mod notes;
 mod observe;
 mod oracle;
 pub mod packet;
@@ -29,6 +30,7 @@ pub mod viewed;
 mod world;
 
 pub use key::{BUILD, key};
+pub use notes::notes;
 pub use observe::Outputs;
 pub use record::missing_series;
 pub use run::{Progress, RunError, run, unattended};

@@ -19,6 +19,31 @@ fn with_verbose_it_says_what_the_file_contains() {
     assert_eq!((code(&output), stdout(&output), stderr(&output)), (0, runs, ""));
 }
 
+/// Two stations beside each other that send at the same instants, and one that nobody reaches.
+const SYNCHRONOUS: &str = "duration = 2\n[topology]\nkind = \"list\"\n\
+    positions = [[0, 0], [100, 0], [100, 100], [5000, 0]]\n\
+    [[flow]]\nfrom = 0\nto = 1\napp = \"cbr\"\nrate_kbps = 50\n\
+    [[flow]]\nfrom = 2\nto = 3\napp = \"cbr\"\nrate_kbps = 50\n";
+
+#[test]
+fn what_is_probably_not_meant_is_noted() {
+    let folder = Folder::new("notes").with("a.toml", SYNCHRONOUS);
+    let notes = [
+        "note: flow 1 has no route: static routes use links up to 250 m, the range of \"2M\", between the first positions of \
+         the nodes",
+        "note: flows 0 and 1 send datagrams every 81.92 ms from 0 s on, at stations that sense each other: their frames may \
+         collide for the whole run; start_jitter sets them apart",
+    ];
+    let output = multihop(&folder, &["check", "a.toml"]);
+    assert_eq!((code(&output), stdout(&output)), (0, "a.toml: no problems\n"));
+    assert_eq!(stderr(&output).lines().collect::<Vec<_>>(), notes.map(|note| format!("a.toml: {note}")));
+    let output = multihop(&folder, &["run", "a.toml", "--json"]);
+    assert_eq!(code(&output), 0);
+    assert_eq!(stderr(&output).lines().take(2).collect::<Vec<_>>(), notes);
+    let output = multihop(&folder, &["run", "a.toml", "--json", "--quiet"]);
+    assert_eq!((code(&output), stderr(&output)), (0, ""));
+}
+
 #[test]
 fn a_bad_file_names_every_place() {
     let text = SHORT.replace("hops = 1", "hops = \"one\"").replace("newreno", "newrenno");

@@ -75,9 +75,8 @@ impl Edca {
 impl Contention {
     /// The intervals and windows of the four categories: the user's, or else those of the standard (IEEE 802.11-2016,
     /// table 9-137).
-    pub(super) fn of_categories(phy: &PhyProfile, params: &EdcaParams) -> [Self; 4] {
-        let dcf = Self::of(phy);
-        let (window, largest) = (phy.cw_min, phy.cw_max);
+    pub(super) fn of_categories(phy: &PhyProfile, dcf: Self, params: &EdcaParams) -> [Self; 4] {
+        let (window, largest) = (dcf.cw_min, dcf.cw_max);
         let (half, quarter) = (window.div_ceil(2) - 1, window.div_ceil(4) - 1);
         let [video, voice] = if *phy == DOT11B { [6016, 3264] } else { [3008, 1504] };
         let usual = [
@@ -323,7 +322,7 @@ impl Mac {
             return None;
         }
         let next = self.own.queue.iter().next().filter(|next| next.to != BROADCAST)?;
-        let rate = self.own.service.map_or(config.airtime.data_rate(next), |service| service.rate);
+        let rate = self.own.service.map_or_else(|| self.fixed_rate(next, config), |service| service.rate);
         let length = config.airtime.data(next, rate) + config.contention.sifs + config.airtime.ack(rate);
         (begins + length <= edca.opportunity_ends).then_some(length)
     }

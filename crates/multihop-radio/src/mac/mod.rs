@@ -28,7 +28,7 @@ use self::edca::Edca;
 pub use self::queue::Queue;
 use crate::airtime::Airtime;
 use crate::frame::{BROADCAST, Category, Frame, FrameKind, Outgoing};
-use crate::params::{Flavour, MacParams, Protection, RadioParams};
+use crate::params::{Flavour, LinkRates, MacParams, Protection, RadioParams};
 use crate::phy_profile::{PhyProfile, RateIndex};
 use crate::rate_control::{Attempt, RateControl, Rates};
 
@@ -45,6 +45,8 @@ pub struct MacConfig {
     categories: Option<[Contention; 4]>,
     /// The rates of unicast data, unless there is only one.
     pub(crate) rates: Option<Rates>,
+    /// Rates of unicast data that differ by sender and receiver.
+    link_rates: LinkRates,
     /// Unicast data frames of at least this many bytes use RTS.
     announced_from: u32,
     /// `None`: stations do not aggregate.
@@ -114,6 +116,8 @@ struct Own {
     rng: Rng,
     /// `None`: the rate is fixed.
     rate_control: Option<Box<RateControl>>,
+    /// Fixed rates that differ from the scenario's: to a receiver, or (`None`) to all others.
+    link_rates: Vec<(Option<NodeId>, RateIndex)>,
     /// `None`: DCF.
     edca: Option<Box<Edca>>,
     /// `None`: the station does not aggregate.
@@ -196,13 +200,17 @@ impl MacConfig {
     /// What all stations of a scenario share.
     pub fn new(radio: &RadioParams, params: &MacParams) -> Self {
         let airtime = Airtime::new(radio, params);
-        let contention = Contention::of(radio.phy);
+        let contention = Contention::new(radio.phy, params);
         Self {
             params: params.clone(),
             rates: Rates::new(&params.rate_control, radio, &airtime, &contention),
             airtime,
             contention,
-            categories: params.edca.as_ref().map(|edca| Contention::of_categories(radio.phy, edca)),
+            categories: params
+                .edca
+                .as_ref()
+                .map(|edca| Contention::of_categories(radio.phy, contention, edca)),
+            link_rates: radio.link_rates.clone(),
             announced_from: announced_from(radio.phy, params),
             aggregation: Sizes::new(params),
             resets_window_at_cts: params.resets_window_at_cts(radio.phy),
@@ -228,8 +236,9 @@ impl MacConfig {
 }
 
 impl Contention {
-    fn of(phy: &PhyProfile) -> Self {
-        let &PhyProfile { slot, sifs, cw_min, cw_max, .. } = phy;
+    fn new(phy: &PhyProfile, params: &MacParams) -> Self {
+        let &PhyProfile { slot, sifs, .. } = phy;
+        let [cw_min, cw_max] = [params.cw_min.unwrap_or(phy.cw_min), params.cw_max.unwrap_or(phy.cw_max)];
         let opportunity = Duration::ZERO;
         Self { slot, sifs, difs: phy.difs(), eifs: phy.eifs(), cw_min, cw_max, opportunity }
     }
@@ -260,6 +269,7 @@ impl Mac {
                 next_sequence: 0,
                 rng,
                 rate_control: config.rates.as_ref().map(|rates| Box::new(RateControl::new(rates, rate_rng))),
+                link_rates: config.link_rates.of_sender(id),
                 edca: config
                     .categories
                     .as_ref()
@@ -296,7 +306,7 @@ impl Mac {
         self.own.service = Some(Service {
             out,
             sequence: self.own.next_sequence,
-            rate: config.airtime.data_rate(&out),
+            rate: self.fixed_rate(&out, config),
             transmissions: 0,
             retries: 0,
             began: now,
@@ -408,9 +418,24 @@ impl Mac {
     pub fn bit_rate(&self, to: NodeId, config: &MacConfig) -> BitRate {
         let rate = match (&config.rates, &self.own.rate_control) {
             (Some(rates), Some(control)) => control.usual(to, rates),
-            _ => config.airtime.rate(),
+            _ => self.link_rate(to).unwrap_or(config.airtime.rate()),
         };
         config.airtime.phy().rate(rate).bit_rate
+    }
+
+    /// The rate of a packet's data frame without rate control.
+    #[inline]
+    fn fixed_rate(&self, out: &Outgoing, config: &MacConfig) -> RateIndex {
+        let own = if out.to == BROADCAST { None } else { self.link_rate(out.to) };
+        own.unwrap_or(config.airtime.data_rate(out))
+    }
+
+    /// The rate of data to a neighbour, if it differs from the scenario's.
+    #[inline]
+    fn link_rate(&self, to: NodeId) -> Option<RateIndex> {
+        let rates = &self.own.link_rates;
+        let of = |wanted: Option<NodeId>| rates.iter().find(|(to, _)| *to == wanted).map(|(_, rate)| *rate);
+        if rates.is_empty() { None } else { of(Some(to)).or_else(|| of(None)) }
     }
 
     /// Whether a category takes a packet that a queue in front of the MAC holds back: none waits, and none is in service

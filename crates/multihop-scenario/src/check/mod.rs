@@ -8,6 +8,7 @@ mod mobility;
 mod power;
 mod programs;
 mod protection;
+mod rates;
 mod routing;
 mod surroundings;
 mod topology;
@@ -16,16 +17,18 @@ mod traffic;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use multihop_core::{Duration, NodeId};
+use multihop_core::{Duration, NodeId, Rng};
 use multihop_radio::mobility::Plane;
-use multihop_radio::params::MacParams;
+use multihop_radio::params::{MacParams, RadioParams};
 
 use self::mobility::Mover;
 use super::document::Fault;
-use super::model::{App, Flow, Host, Mobility, Protocol, Record, Scenario, Sweep, Transport};
+use super::model::{App, Flow, Mobility, Protocol, Record, Scenario, Sweep, Transport};
 use super::read::settings::Keyed;
 use super::read::{Both, one_of};
-use super::tables::{FlowTable, HostTable, NodeRef, Parts, Run, ScenarioTable, SweepTable, TopologyTable};
+use super::tables::{
+    FlowEnds, FlowTable, HostTable, NodeRef, Parts, Run, ScenarioTable, SweepTable, TopologyTable,
+};
 use super::topology::{Layout, Topology, layouts};
 use crate::faults::Faults;
 
@@ -44,8 +47,7 @@ pub(super) fn scenario(
         faults.push(Fault::at_key("warmup", message));
     }
     let radio = &table.radio.0;
-    aggregation::check(radio, &table.mac.0.mac, faults);
-    protection::check(radio, &table.mac.0.mac, faults);
+    link_layer(radio, &table.mac.0.mac, faults);
     let plane = run.origin.map(|[latitude, longitude]| Plane::new(latitude, longitude));
     let ground = Ground { plane: plane.as_ref(), source };
     let (topology, mobility) = nodes_and_movement(run, table, radio.decode_range(), ground, faults).unzip();
@@ -61,21 +63,23 @@ pub(super) fn scenario(
     let routing = routing::routing(&table.routing, nodes.as_ref(), faults);
     let queue_kind = routing.as_ref().map(|routing| routing.protocol.queue_kind());
     let hosts = nodes.as_ref().and_then(|nodes| hosts::hosts(&table.host, nodes, faults));
-    let places =
-        nodes.as_ref().zip(hosts.as_ref()).map(|(nodes, hosts)| nodes.with_hosts(&table.host, hosts));
+    let places = nodes.as_ref().filter(|_| hosts.is_some()).map(|nodes| nodes.with_hosts(&table.host));
     let programs = places.as_ref().and_then(|p| programs::programs(&table.program, p, run.duration, faults));
     let emulation = nodes.as_ref().zip(hosts.as_ref()).zip(routing.as_ref());
     let emulation = emulation.and_then(|((n, hosts), routing)| {
         let has_flows = !table.flow.is_empty() || table.traffic.is_some();
         emulation::emulation(&table.emulation.0, n, hosts, routing, has_flows, faults)
     });
+    let link_rates = nodes
+        .as_ref()
+        .and_then(|nodes| rates::link_rates(&table.data_rate, (radio, &table.mac.0.mac), nodes, faults));
     let obstacles = table.obstacles.as_ref().map(|Keyed(obstacles)| obstacles);
     let radio =
         nodes.as_ref().and_then(|nodes| surroundings::radio(radio, obstacles, nodes.count, ground, faults));
     let count = nodes.as_ref().map_or(0, |nodes| nodes.count);
     let sleeps = nodes.as_ref().and_then(|nodes| power::sleeps(&table.sleep, nodes, faults));
     let fewest = if table.traffic.is_some() || !table.program.is_empty() { 0 } else { fewest };
-    let mut flows = flows(&table.flow, fewest, places.as_ref(), run.duration, faults);
+    let mut flows = flows(&table.flow, fewest, places.as_ref(), run, faults);
     if let Some(flows) = &flows {
         hosts::check_relays(flows, faults);
     }
@@ -98,7 +102,7 @@ pub(super) fn scenario(
         duration,
         warmup,
         seed: run.seed,
-        radio: radio?,
+        radio: RadioParams { link_rates: link_rates?, ..radio? },
         mac: MacParams { queue_kind: queue_kind?, ..table.mac.0.mac.clone() },
         arp: table.mac.0.arp,
         topology: topology?,
@@ -115,6 +119,13 @@ pub(super) fn scenario(
         expected: expected.flatten(),
         sweep,
     })
+}
+
+/// Rules between the keys of radio and MAC.
+fn link_layer(radio: &RadioParams, mac: &MacParams, faults: &mut Faults<'_>) {
+    aggregation::check(radio, mac, faults);
+    protection::check(radio, mac, faults);
+    rates::windows(radio, mac, faults);
 }
 
 /// Where files are, and what degrees in them mean.
@@ -191,9 +202,9 @@ impl<'a> Nodes<'a> {
     }
 
     /// Adds the hosts, which are numbered after the nodes.
-    fn with_hosts(&self, tables: &'a [Keyed<HostTable>], hosts: &[Host]) -> Self {
+    fn with_hosts(&self, tables: &'a [Keyed<HostTable>]) -> Self {
         let mut all = self.clone();
-        for Keyed(table) in tables.iter().take(hosts.len()) {
+        for Keyed(table) in tables {
             let id = NodeId(u32::try_from(all.count).expect("a checked number of nodes"));
             all.count += 1;
             all.names.extend(table.name.as_deref().map(|name| (name, id)));
@@ -229,7 +240,7 @@ fn flows(
     tables: &[FlowTable],
     fewest: usize,
     nodes: Option<&Nodes<'_>>,
-    duration: f64,
+    run: &Run,
     faults: &mut Faults<'_>,
 ) -> Option<Vec<Flow>> {
     if tables.len() < fewest || tables.len() > MOST_FLOWS {
@@ -244,32 +255,58 @@ fn flows(
         .map(|(n, table)| {
             let path = format!("flow.{n}");
             let from_to = nodes.and_then(|nodes| ends(table, nodes, &mut pairs, &path, faults));
-            flow(table, from_to, duration, &path, faults)
+            let times = times(&table.0.0, n, run, &path, faults);
+            flow(table, from_to, times, &path, faults)
         })
         .collect();
     checked.into_iter().collect()
 }
 
+/// When the application of the flow with this number begins, its start jitter included, and when it ends.
+fn times(
+    flow: &FlowEnds,
+    number: usize,
+    run: &Run,
+    path: &str,
+    faults: &mut Faults<'_>,
+) -> (Duration, Option<Duration>) {
+    let &FlowEnds { start, start_jitter: jitter, stop, .. } = flow;
+    let mut refuse =
+        |key: &str, message: String| faults.push(Fault::at_key(format!("{path}.{key}"), message));
+    if start >= run.duration {
+        refuse("start", format!("found {start}, allowed: less than duration, {}", run.duration));
+    } else if start + jitter > run.duration {
+        let most = run.duration - start;
+        refuse("start_jitter", format!("found {jitter}, allowed: at most duration less start, {most}"));
+    }
+    match stop {
+        Some(stop) if stop <= start => {
+            refuse("stop", format!("found {stop}, allowed: more than start, {start}"))
+        }
+        Some(stop) if stop < start + jitter => {
+            let latest = start + jitter;
+            refuse(
+                "stop",
+                format!("found {stop}, allowed: at least start and start_jitter together, {latest}"),
+            );
+        }
+        _ => {}
+    }
+    let mut begin = Duration::from_secs_f64(start);
+    if jitter > 0.0 {
+        begin += Duration::from_secs_f64(Rng::stream(run.seed, "start", number as u64).range(0.0, jitter));
+    }
+    (begin, stop.map(Duration::from_secs_f64))
+}
+
 fn flow(
     table: &FlowTable,
     from_to: Option<(NodeId, NodeId)>,
-    duration: f64,
+    (start, stop): (Duration, Option<Duration>),
     path: &str,
     faults: &mut Faults<'_>,
 ) -> Option<Flow> {
     let Both(Keyed(common), Both(travel, Keyed(app))) = table;
-    if common.start >= duration {
-        let message = format!("found {}, allowed: less than duration, {duration}", common.start);
-        faults.push(Fault::at_key(format!("{path}.start"), message));
-    }
-    let start = Duration::from_secs_f64(common.start);
-    let stop = common.stop.map(Duration::from_secs_f64);
-    if let (Some(found), Some(stop)) = (common.stop, stop)
-        && stop <= start
-    {
-        let message = format!("found {found}, allowed: more than start, {}", common.start);
-        faults.push(Fault::at_key(format!("{path}.stop"), message));
-    }
     let transport = transport_of(travel.transport.as_ref(), app, path, faults);
     let (from, to) = from_to?;
     Some(Flow {

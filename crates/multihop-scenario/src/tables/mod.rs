@@ -1,5 +1,6 @@
 //! The tables of a scenario file: keys, defaults, bounds, descriptions. Their meaning is in `check`.
 
+mod data_rate;
 mod emulation;
 mod mobility;
 mod obstacles;
@@ -22,6 +23,7 @@ use super::model::{Record, Series};
 use super::read::settings::Keyed;
 use super::read::{Both, table};
 
+pub(super) use data_rate::DataRateTable;
 pub(super) use emulation::EmulationTable;
 pub(super) use mobility::{
     GaussMarkovTable, GroupTable, ManhattanTable, MobilityTable, MovementTable, RandomWalkTable,
@@ -34,7 +36,7 @@ pub(super) use routing::{ProtocolTable, RoutingTable, StaticTable};
 pub(super) use sleep::SleepTable;
 pub(super) use sweep::SweepTable;
 pub(super) use topology::TopologyTable;
-pub(super) use traffic::{Bytes, FlowTable, TrafficTable};
+pub(super) use traffic::{Bytes, FlowEnds, FlowTable, TrafficTable};
 
 /// A simulation of a wireless multihop network.
 pub(crate) type ScenarioTable = Both<Keyed<Run>, Parts>;
@@ -81,6 +83,8 @@ table! {
         radio: RadioTable = json!({}),
         /// Medium access and the interface queue.
         mac: MacTable = json!({}),
+        /// Bit rates of unicast data that differ from radio.rate, by sender and receiver; with mac.rate_control fixed.
+        data_rate: Vec<Keyed<DataRateTable>> = json!([]),
         /// Where the nodes are.
         topology: Keyed<TopologyTable>,
         /// How the nodes move; without this table they do not. The initial positions of moving nodes come

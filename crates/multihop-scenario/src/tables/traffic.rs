@@ -13,29 +13,34 @@ use crate::read::settings::Keyed;
 use crate::read::{Both, table};
 
 /// `[[flow]]`.
-pub(crate) type FlowTable = Both<Keyed<Ends>, Both<FlowTransport, Keyed<App>>>;
+pub(crate) type FlowTable = Both<Keyed<FlowEnds>, Both<FlowTransport, Keyed<App>>>;
 
 /// `[traffic]`.
 pub(crate) type TrafficTable = Both<Keyed<Transfers>, TrafficTransport>;
 
 /// What holds for every application.
 #[derive(Default)]
-pub(crate) struct Ends {
+pub(crate) struct FlowEnds {
     pub(crate) from: Option<NodeRef>,
     pub(crate) to: Option<NodeRef>,
     /// s.
     pub(crate) start: f64,
     /// s.
+    pub(crate) start_jitter: f64,
+    /// s.
     pub(crate) stop: Option<f64>,
     pub(crate) category: Category,
 }
 
-impl Settings for Ends {
+impl Settings for FlowEnds {
     fn keys(&mut self, keys: &mut dyn Visitor) {
         let about = "Sender. A flow that gives neither from nor to takes the next pair of the layout.";
         self.from = keys.about(about).value("from", Allowed::Node, None).map(NodeRef::from);
         self.to = keys.about("Receiver.").value("to", Allowed::Node, None).map(NodeRef::from);
         keys.about("When the application begins, s.").number("start", &mut self.start, SECONDS);
+        let about = "The application begins up to this much later than start, s: a time drawn uniformly for each flow and \
+                     seed. It keeps flows of constant rate from transmitting at the same instants for the whole run.";
+        keys.about(about).number("start_jitter", &mut self.start_jitter, SECONDS);
         let about = "When the application ends, s; by default at the end of the run.";
         keys.about(about).number_if_set("stop", &mut self.stop, TIME_SPAN);
         let about = "Access category of its packets, if mac.edca is on.";
@@ -47,7 +52,7 @@ impl Settings for Ends {
 table! {
     /// How the data of a flow travels.
     FlowTransport {
-        /// How the data travels: a short name, or a table of parameters. Only cbr, paced and
+        /// How the data travels: a short name, or a table of parameters. Only cbr, poisson, paced and
         /// voice have a default, which is udp.
         transport: Option<Transport>,
     }
@@ -68,6 +73,10 @@ impl Settings for App {
             ("file", "A fixed amount of data."),
             ("pareto", "Files of Pareto size with exponential pauses between them."),
             ("cbr", "Datagrams at a constant rate."),
+            (
+                "poisson",
+                "Datagrams at random intervals, a Poisson process: the intervals are independent and exponentially distributed.",
+            ),
             ("paced", "Datagrams at the best constant rate, which the run searches for."),
             ("voice", "Speech between two people, in datagrams."),
             ("web", "Web pages, one after another, with time to read each."),
@@ -80,10 +89,11 @@ impl Settings for App {
                 1 => file(keys),
                 2 => pareto(keys),
                 3 => cbr(keys),
-                4 => Self::Paced { size: datagram(1460, keys) },
-                5 => voice(keys),
-                6 => web(keys),
-                7 => video(keys),
+                4 => poisson(keys),
+                5 => Self::Paced { size: datagram(1460, keys) },
+                6 => voice(keys),
+                7 => web(keys),
+                8 => video(keys),
                 _ => relay(keys),
             }
         });
@@ -110,6 +120,13 @@ fn cbr(keys: &mut dyn Visitor) -> App {
     keys.about("Payload, kb/s.").required().number("rate_kbps", &mut rate_kbps, KILOBITS_PER_SECOND);
     let rate: BitRate = bit_rate(rate_kbps);
     App::Cbr { rate, size: datagram(512, keys) }
+}
+
+fn poisson(keys: &mut dyn Visitor) -> App {
+    let mut rate_kbps = 1.0;
+    let about = "Mean payload, kb/s.";
+    keys.about(about).required().number("rate_kbps", &mut rate_kbps, KILOBITS_PER_SECOND);
+    App::Poisson { rate: bit_rate(rate_kbps), size: datagram(512, keys) }
 }
 
 fn datagram(usual: u32, keys: &mut dyn Visitor) -> u32 {

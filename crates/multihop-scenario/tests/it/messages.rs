@@ -242,6 +242,60 @@ fn times_that_contradict_each_other() {
 }
 
 #[test]
+fn start_jitter_that_does_not_fit() {
+    assert_eq!(
+        with("[flow]", "start = 4\nstart_jitter = 6.5"),
+        "x.toml:7:16: flow.0.start_jitter: found 6.5, allowed: at most duration less start, 6"
+    );
+    assert_eq!(
+        with("[flow]", "start = 4\nstart_jitter = 2\nstop = 5"),
+        "x.toml:8:8: flow.0.stop: found 5, allowed: at least start and start_jitter together, 6"
+    );
+}
+
+#[test]
+fn windows_that_contradict_each_other() {
+    assert_eq!(
+        with("mac", "cw_min = 63\ncw_max = 31"),
+        "x.toml:9:10: mac.cw_max: found 31, allowed: at least cw_min, 63"
+    );
+    assert_eq!(
+        with("mac", "cw_min = 2047"),
+        "x.toml:8:10: mac.cw_min: found 2047, allowed: at most 1023, the largest window of \"802.11b\", unless cw_max is larger"
+    );
+    assert_eq!(
+        with("mac", "cw_min = 0"),
+        "x.toml:8:10: mac.cw_min: found 0, allowed: a whole number from 1 to 32767"
+    );
+}
+
+#[test]
+fn rates_of_stations_and_links() {
+    let rate = |rest: &str| with("[data_rate]", rest);
+    assert_eq!(rate("from = 9\nrate = \"2M\""), "x.toml:8:8: data_rate.0.from: found 9, allowed: 0 to 4");
+    assert_eq!(
+        rate("from = 1\nto = 1\nrate = \"2M\""),
+        "x.toml:9:6: data_rate.0.to: found 1, allowed: another node than from"
+    );
+    assert_eq!(
+        rate("from = 1\nrate = \"3M\""),
+        "x.toml:9:8: data_rate.0.rate: found \"3M\", allowed: \"1M\", \"2M\", \"5.5M\", \"11M\""
+    );
+    assert_eq!(
+        rate("from = 1\nrate = \"11M\"\n[[data_rate]]\nfrom = 1\nrate = \"2M\""),
+        "x.toml:10:1: data_rate.1: has the same from and to as an earlier table"
+    );
+    assert_eq!(
+        rate("from = 1\nrate = \"11M\"\n[mac]\nrate_control = \"arf\""),
+        "x.toml:7:1: data_rate: allowed: only with mac.rate_control = \"fixed\""
+    );
+    assert_eq!(
+        rate("from = 1\nrate = \"11M\"\n[radio]\nrange = { \"1M\" = 250, \"2M\" = 250 }"),
+        "x.toml:9:8: data_rate.0.rate: found \"11M\", but radio.range has no range for \"11M\""
+    );
+}
+
+#[test]
 fn ranges_that_contradict_each_other() {
     assert_eq!(
         with("radio", "sense_range = 200"),

@@ -44,6 +44,14 @@ impl Ends {
                 state.next = Some(now + rate.time_for(size));
                 return self.send(context, ip, id, Data::Virtual(size.into()));
             }
+            App::Poisson { rate, size } => {
+                state.next = Some(now + exponential(&mut state.rng, rate.time_for(size)));
+                // The first interval begins at the start of the flow.
+                if !first {
+                    self.send(context, ip, id, Data::Virtual(size.into()));
+                }
+                return;
+            }
             App::Relay { of, .. } => {
                 state.unacked = u64::MAX;
                 self.ends[EndId::sender(id).index()].connect();

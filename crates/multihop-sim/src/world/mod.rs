@@ -45,6 +45,7 @@ use self::losses::LossMonitor;
 use self::power::Power;
 pub use self::real::{Exit, subnet};
 use self::routing::Router;
+pub(crate) use self::routing::routed_from_start;
 use self::wires::Wires;
 use crate::engine::{Key, Rank};
 use crate::observe::Observer;

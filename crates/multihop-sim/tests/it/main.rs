@@ -6,6 +6,7 @@ mod adtcp;
 mod aggregation;
 mod airtime;
 mod apdr;
+mod arrivals;
 mod behaviour;
 mod bianchi;
 mod capture;

@@ -5,10 +5,17 @@ use std::collections::BTreeMap;
 use multihop_core::NodeId;
 use multihop_radio::grid::{Grid, Point};
 
-/// Shortest paths over links within decode range, ties to the lowest number; configured next hops take precedence.
+/// Shortest paths, ties to the lowest number; configured next hops take precedence.
 pub(in crate::world) struct FixedRoutes {
-    neighbours: Neighbours,
     by_hand: BTreeMap<(NodeId, NodeId), NodeId>,
+    nodes: usize,
+    /// In the order in which they are searched for a route.
+    graphs: Vec<Graph>,
+}
+
+/// Links, and the routes over them that were needed so far.
+struct Graph {
+    neighbours: Neighbours,
     /// For each destination needed so far: the next hops of the nodes around it.
     towards: Vec<Option<Around>>,
     /// For a search, where it has each node, or [`NOWHERE`]. Between searches all are [`NOWHERE`].
@@ -18,16 +25,32 @@ pub(in crate::world) struct FixedRoutes {
 const NOWHERE: u32 = u32::MAX;
 
 impl FixedRoutes {
-    pub(super) fn new(range: f64, places: &[Point], by_hand: BTreeMap<(NodeId, NodeId), NodeId>) -> Self {
-        let neighbours = Neighbours::within(range, places);
-        let nodes = neighbours.nodes();
-        Self { neighbours, by_hand, towards: vec![None; nodes], found: vec![NOWHERE; nodes] }
+    /// Routes over no links but those by hand.
+    pub(super) fn new(by_hand: BTreeMap<(NodeId, NodeId), NodeId>) -> Self {
+        Self { by_hand, nodes: 0, graphs: Vec::new() }
+    }
+
+    /// Adds links of at most `range` metres for which `reaches(from, to, metres)` holds. They are used by nodes without a
+    /// route over the links added before.
+    pub(super) fn add_links(
+        &mut self,
+        range: f64,
+        places: &[Point],
+        reaches: impl Fn(NodeId, NodeId, f64) -> bool,
+    ) {
+        let neighbours = Neighbours::within(range, places, reaches);
+        self.nodes = neighbours.nodes();
+        self.graphs.push(Graph {
+            towards: vec![None; self.nodes],
+            found: vec![NOWHERE; self.nodes],
+            neighbours,
+        });
     }
 
     /// Links between two nodes.
     pub(super) fn hops(&mut self, from: NodeId, to: NodeId) -> Option<u32> {
         let mut node = from;
-        let limit = u32::try_from(self.towards.len()).expect("a checked number of nodes");
+        let limit = u32::try_from(self.nodes).expect("a checked number of nodes");
         // Configured next hops may form a loop.
         for hops in 0..limit {
             if node == to {
@@ -45,6 +68,13 @@ impl FixedRoutes {
         {
             return Some(via);
         }
+        // A neighbour with a route over earlier links follows these to the end, so that there are no loops.
+        self.graphs.iter_mut().find_map(|graph| graph.next_hop(node, destination))
+    }
+}
+
+impl Graph {
+    fn next_hop(&mut self, node: NodeId, destination: NodeId) -> Option<NodeId> {
         let around = self.towards.get_mut(destination.index())?;
         if !around.as_ref().is_some_and(|around| around.knows(node)) {
             *around = Some(search(&self.neighbours, destination, node, &mut self.found));
@@ -73,7 +103,7 @@ impl Around {
     }
 }
 
-/// The neighbours of each node.
+/// The neighbours from which each node receives.
 struct Neighbours {
     /// Neighbours of node 0, of node 1, and so on; each list in ascending order.
     all: Vec<NodeId>,
@@ -82,11 +112,12 @@ struct Neighbours {
 }
 
 impl Neighbours {
-    fn within(range: f64, places: &[Point]) -> Self {
+    fn within(range: f64, places: &[Point], reaches: impl Fn(NodeId, NodeId, f64) -> bool) -> Self {
         let grid = Grid::new(range, places);
         let (mut all, mut first, mut near) = (Vec::new(), vec![0], Vec::new());
-        for &place in places {
+        for (&place, node) in places.iter().zip((0..).map(NodeId)) {
             grid.within(place, range, &mut near);
+            near.retain(|&from| reaches(from, node, places[from.index()].distance(place)));
             all.append(&mut near);
             first.push(all.len());
         }
@@ -145,7 +176,9 @@ mod tests {
 
     fn routes(places: &[(f64, f64)], by_hand: BTreeMap<(NodeId, NodeId), NodeId>) -> FixedRoutes {
         let points: Vec<_> = places.iter().map(|&(x, y)| Point { x, y }).collect();
-        FixedRoutes::new(250.0, &points, by_hand)
+        let mut routes = FixedRoutes::new(by_hand);
+        routes.add_links(250.0, &points, |_, _, _| true);
+        routes
     }
 
     #[test]
@@ -162,6 +195,28 @@ mod tests {
         let mut r = routes(&[(0.0, 0.0), (251.0, 0.0)], BTreeMap::new());
         assert_eq!(r.next_hop(NodeId(0), NodeId(1)), None);
         assert_eq!(r.next_hop(NodeId(0), NodeId(9)), None, "no such node");
+    }
+
+    #[test]
+    fn routes_use_links_in_the_direction_in_which_their_rates_reach() {
+        // Node 0 reaches 150 m, the others 250 m.
+        let points: Vec<_> = [0.0, 120.0, 240.0].iter().map(|&x| Point { x, y: 0.0 }).collect();
+        let reaches = |from, _, metres| metres <= if from == NodeId(0) { 150.0 } else { 250.0 };
+        let mut r = FixedRoutes::new(BTreeMap::new());
+        r.add_links(250.0, &points, reaches);
+        assert_eq!(r.next_hop(NodeId(0), NodeId(2)), Some(NodeId(1)));
+        assert_eq!(r.next_hop(NodeId(2), NodeId(0)), Some(NodeId(0)));
+    }
+
+    #[test]
+    fn longer_links_are_used_where_there_is_no_route_over_shorter_ones() {
+        let points: Vec<_> = [0.0, 100.0, 200.0, 400.0].iter().map(|&x| Point { x, y: 0.0 }).collect();
+        let mut r = FixedRoutes::new(BTreeMap::new());
+        r.add_links(120.0, &points, |_, _, _| true);
+        r.add_links(250.0, &points, |_, _, _| true);
+        assert_eq!(r.hops(NodeId(0), NodeId(2)), Some(2), "over short links");
+        assert_eq!(r.next_hop(NodeId(0), NodeId(3)), Some(NodeId(2)));
+        assert_eq!(r.hops(NodeId(3), NodeId(0)), Some(3), "a long link, then two short ones");
     }
 
     #[test]

@@ -2,10 +2,11 @@
 
 mod fixed;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use multihop_core::{Instant, NodeId};
 use multihop_radio::grid::Point;
+use multihop_radio::rate_control::RateControlParams;
 use multihop_routing::agent::{RouteChanges, RoutingAgent};
 use multihop_routing::network::{AgentConfig, AgentTable, Network};
 use multihop_scenario::{Port, RoutingProtocol, Scenario};
@@ -26,7 +27,7 @@ impl Router {
     pub(super) fn new(scenario: &Scenario, positions: &[Point]) -> Self {
         match &scenario.routing.protocol {
             RoutingProtocol::Static { next_hops } => {
-                Self::Fixed(FixedRoutes::new(scenario.decode_range(), positions, next_hops.clone()))
+                Self::Fixed(fixed_routes(scenario, positions, next_hops))
             }
             RoutingProtocol::Agents(protocol) => {
                 let nodes = (0..).map(NodeId).take(positions.len());
@@ -69,6 +70,37 @@ impl Router {
         let Self::Agents { agents, .. } = self else { return None };
         agents.route_changes()
     }
+}
+
+/// Static routes over the links that the rates of data have. Rate control may use slower rates: destinations without a
+/// route at the scenario's rate have routes over links within the longest range.
+fn fixed_routes(
+    scenario: &Scenario,
+    positions: &[Point],
+    next_hops: &BTreeMap<(NodeId, NodeId), NodeId>,
+) -> FixedRoutes {
+    let radio = &scenario.radio;
+    let longest = radio.longest_range();
+    let mut routes = FixedRoutes::new(next_hops.clone());
+    if radio.link_rates.is_empty() {
+        routes.add_links(radio.decode_range(), positions, |_, _, _| true);
+    } else {
+        routes.add_links(longest, positions, |from, to, metres| metres <= radio.range_between(from, to));
+    }
+    if scenario.mac.rate_control != RateControlParams::Fixed && longest > radio.decode_range() {
+        routes.add_links(longest, positions, |_, _, _| true);
+    }
+    routes
+}
+
+/// Whether static routing has a route between each of these pairs of nodes.
+pub(crate) fn routed_from_start(
+    scenario: &Scenario,
+    positions: &[Point],
+    pairs: impl Iterator<Item = (NodeId, NodeId)>,
+) -> Vec<bool> {
+    let mut router = Router::new(scenario, positions);
+    pairs.map(|(from, to)| router.hops(from, to).is_some()).collect()
 }
 
 fn agents(config: &dyn AgentConfig, scenario: &Scenario, positions: &[Point]) -> Box<dyn AgentTable> {

@@ -1,0 +1,110 @@
+//! Notes on a scenario: what is allowed, but probably not meant.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use multihop_core::{Duration, Instant};
+use multihop_radio::grid::Point;
+use multihop_radio::rate_control::RateControlParams;
+use multihop_scenario::{App, Flow, RoutingProtocol, Scenario};
+
+use crate::world::routed_from_start;
+
+/// What is probably not meant in a scenario that has no problems: flows without a route, and flows whose datagrams leave
+/// at the same instants for the whole run. One sentence for each.
+pub fn notes(scenario: &Scenario) -> Vec<String> {
+    // A run reports a placement that fails.
+    let Ok(layout) = scenario.topology.place(scenario.seed) else { return Vec::new() };
+    let mut tracks = scenario.tracks(&layout);
+    let places: Vec<_> = tracks.iter_mut().map(|track| track.at(Instant::ZERO)).collect();
+    let mut notes = Vec::new();
+    notes.extend(unrouted(scenario, &places));
+    notes.extend(synchronous(scenario, &places));
+    notes
+}
+
+/// Flows for which static routing has no route.
+fn unrouted(scenario: &Scenario, places: &[Point]) -> Option<String> {
+    if !matches!(scenario.routing.protocol, RoutingProtocol::Static { .. }) {
+        return None;
+    }
+    let most = (MOST_SEARCHED / places.len().max(1)).max(1);
+    let given = scenario.flows.iter().take_while(|flow| flow.drawn.is_none()).take(most);
+    let ends = given.map(|flow| (scenario.in_mesh(flow.from), scenario.in_mesh(flow.to)));
+    let routed = routed_from_start(scenario, places, ends);
+    let without: Vec<_> = (0..routed.len()).filter(|&flow| !routed[flow]).collect();
+    let rates = match &scenario.mac.rate_control {
+        _ if !scenario.radio.link_rates.is_empty() => "the ranges of the rates of data".to_owned(),
+        RateControlParams::Fixed => {
+            let rate = scenario.radio.phy.rate(scenario.radio.rate).name;
+            format!("{:.0} m, the range of {rate:?}", scenario.decode_range())
+        }
+        _ => format!("{:.0} m, the longest range of all rates", scenario.radio.longest_range()),
+    };
+    (!without.is_empty()).then(|| {
+        format!(
+            "{} no route: static routes use links up to {rates}, between the first positions of the nodes",
+            named(&without, "has", "have")
+        )
+    })
+}
+
+/// Flows of constant rate that begin at one instant with one interval, at different stations that sense each other.
+fn synchronous(scenario: &Scenario, places: &[Point]) -> Option<String> {
+    let mut groups: BTreeMap<(Duration, Duration), Vec<usize>> = BTreeMap::new();
+    for (number, flow) in scenario.flows.iter().enumerate() {
+        let Some(interval) = interval(flow).filter(|_| !scenario.is_host(flow.from)) else { continue };
+        groups.entry((flow.start, interval)).or_default().push(number);
+    }
+    let range = scenario.radio.sense_range();
+    let senses = |a: usize, b: usize| {
+        let [a, b] = [a, b].map(|flow| scenario.flows[flow].from);
+        a != b && places[a.index()].distance(places[b.index()]) <= range
+    };
+    groups.into_iter().find_map(|((start, interval), mut flows)| {
+        let all = flows.clone();
+        flows.truncate(MOST_COMPARED);
+        flows.retain(|&flow| all.iter().take(MOST_COMPARED).any(|&other| senses(flow, other)));
+        (!flows.is_empty()).then(|| {
+            format!(
+                "{} datagrams every {} ms from {} s on, at stations that sense each other: their frames may collide for the \
+                 whole run; start_jitter sets them apart",
+                named(&flows, "sends", "send"),
+                interval.as_secs_f64() * 1e3,
+                start.as_secs_f64(),
+            )
+        })
+    })
+}
+
+/// The interval between the datagrams of a flow of constant rate.
+fn interval(flow: &Flow) -> Option<Duration> {
+    match flow.app {
+        App::Cbr { rate, size } => Some(rate.time_for(size)),
+        _ => None,
+    }
+}
+
+/// `flows 0, 1 and 7 have`, at most [`MOST_NAMED`] of them.
+fn named(flows: &[usize], one: &str, several: &str) -> String {
+    let mut text = if flows.len() == 1 { "flow ".to_owned() } else { "flows ".to_owned() };
+    for (place, flow) in flows.iter().take(MOST_NAMED).enumerate() {
+        let before = match place {
+            0 => "",
+            _ if place + 1 == flows.len() => " and ",
+            _ => ", ",
+        };
+        _ = write!(text, "{before}{flow}");
+    }
+    if flows.len() > MOST_NAMED {
+        _ = write!(text, " and {} more", flows.len() - MOST_NAMED);
+    }
+    text + " " + if flows.len() == 1 { one } else { several }
+}
+
+/// Bounds the nodes that searches for routes visit.
+const MOST_SEARCHED: usize = 10_000_000;
+/// Flows of one start and interval whose stations are compared with each other.
+const MOST_COMPARED: usize = 1000;
+/// Flows that a note names.
+const MOST_NAMED: usize = 5;
