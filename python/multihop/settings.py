@@ -8,6 +8,17 @@ from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any, Literal, TypedDict
 
+_DataRate = TypedDict("_DataRate", {"from": "int | str"}, total=False)
+
+class DataRate(_DataRate, total=False):
+    """The table `data_rate`."""
+
+    rate: str
+    """Bit rate of unicast data from the sender to the receiver: one that radio.rate may have."""
+
+    to: int | str
+    """The receiver; by default all receivers to which the sender has no rate of their own."""
+
 class Emulation(TypedDict, total=False):
     """How `multihop emulate` connects real programs to the network."""
 
@@ -166,8 +177,8 @@ TransportName = Literal[
 ]
 
 class FlowTransport(TypedDict, total=False):
-    """How the data travels: a short name, or a table of parameters. Only cbr, paced and voice have a
-    default, which is udp.
+    """How the data travels: a short name, or a table of parameters. Only cbr, poisson, paced and voice
+    have a default, which is udp.
     """
 
     kind: Literal["reno", "newreno", "cubic", "vegas", "westwood", "bbr", "bbr3", "prague", "adtcp", "tcp-2", "tcp-3", "tcp-uc", "tcp-cwl", "tcp-ap", "tcp-ap-sync", "elfn", "elfn-w", "elfn-rto-w", "reno+da", "reno+dyn", "reno+ack1", "reno+elfn", "reno+ap", "newreno+da", "newreno+dyn", "newreno+ack1", "newreno+elfn", "newreno+ap", "cubic+da", "cubic+dyn", "cubic+ack1", "cubic+elfn", "cubic+ap", "vegas+da", "vegas+dyn", "vegas+ack1", "vegas+elfn", "vegas+ap", "westwood+da", "westwood+dyn", "westwood+ack1", "westwood+elfn", "westwood+ap", "bbr+da", "bbr+dyn", "bbr+ack1", "bbr+elfn", "bbr3+da", "bbr3+dyn", "bbr3+ack1", "bbr3+elfn", "prague+da", "prague+dyn", "prague+ack1", "prague+elfn", "prague+ap", "adtcp+da", "adtcp+dyn", "adtcp+ack1", "adtcp+ap", "tcp-2+da", "tcp-2+dyn", "tcp-2+ack1", "tcp-2+elfn", "tcp-2+ap", "tcp-3+da", "tcp-3+dyn", "tcp-3+ack1", "tcp-3+elfn", "tcp-3+ap", "tcp-uc+da", "tcp-uc+dyn", "tcp-uc+ack1", "tcp-uc+elfn", "tcp-uc+ap", "tcp-cwl+da", "tcp-cwl+dyn", "tcp-cwl+ack1", "tcp-cwl+elfn", "tcp-cwl+ap", "tcp-ap+da", "tcp-ap+dyn", "tcp-ap+ack1", "tcp-ap+elfn", "tcp-ap-sync+da", "tcp-ap-sync+dyn", "tcp-ap-sync+ack1", "tcp-ap-sync+elfn", "elfn+da", "elfn+dyn", "elfn+ack1", "elfn+ap", "elfn-w+da", "elfn-w+dyn", "elfn-w+ack1", "elfn-w+ap", "elfn-rto-w+da", "elfn-rto-w+dyn", "elfn-rto-w+ack1", "elfn-rto-w+ap", "reno+da+elfn", "reno+da+ap", "reno+dyn+elfn", "reno+dyn+ap", "reno+ack1+elfn", "reno+ack1+ap", "reno+elfn+da", "reno+elfn+dyn", "reno+elfn+ack1", "reno+elfn+ap", "reno+ap+da", "reno+ap+dyn", "reno+ap+ack1", "reno+ap+elfn", "newreno+da+elfn", "newreno+da+ap", "newreno+dyn+elfn", "newreno+dyn+ap", "newreno+ack1+elfn", "newreno+ack1+ap", "newreno+elfn+da", "newreno+elfn+dyn", "newreno+elfn+ack1", "newreno+elfn+ap", "newreno+ap+da", "newreno+ap+dyn", "newreno+ap+ack1", "newreno+ap+elfn", "cubic+da+elfn", "cubic+da+ap", "cubic+dyn+elfn", "cubic+dyn+ap", "cubic+ack1+elfn", "cubic+ack1+ap", "cubic+elfn+da", "cubic+elfn+dyn", "cubic+elfn+ack1", "cubic+elfn+ap", "cubic+ap+da", "cubic+ap+dyn", "cubic+ap+ack1", "cubic+ap+elfn", "vegas+da+elfn", "vegas+da+ap", "vegas+dyn+elfn", "vegas+dyn+ap", "vegas+ack1+elfn", "vegas+ack1+ap", "vegas+elfn+da", "vegas+elfn+dyn", "vegas+elfn+ack1", "vegas+elfn+ap", "vegas+ap+da", "vegas+ap+dyn", "vegas+ap+ack1", "vegas+ap+elfn", "westwood+da+elfn", "westwood+da+ap", "westwood+dyn+elfn", "westwood+dyn+ap", "westwood+ack1+elfn", "westwood+ack1+ap", "westwood+elfn+da", "westwood+elfn+dyn", "westwood+elfn+ack1", "westwood+elfn+ap", "westwood+ap+da", "westwood+ap+dyn", "westwood+ap+ack1", "westwood+ap+elfn", "bbr+da+elfn", "bbr+dyn+elfn", "bbr+ack1+elfn", "bbr+elfn+da", "bbr+elfn+dyn", "bbr+elfn+ack1", "bbr3+da+elfn", "bbr3+dyn+elfn", "bbr3+ack1+elfn", "bbr3+elfn+da", "bbr3+elfn+dyn", "bbr3+elfn+ack1", "prague+da+elfn", "prague+da+ap", "prague+dyn+elfn", "prague+dyn+ap", "prague+ack1+elfn", "prague+ack1+ap", "prague+elfn+da", "prague+elfn+dyn", "prague+elfn+ack1", "prague+elfn+ap", "prague+ap+da", "prague+ap+dyn", "prague+ap+ack1", "prague+ap+elfn", "adtcp+da+ap", "adtcp+dyn+ap", "adtcp+ack1+ap", "adtcp+ap+da", "adtcp+ap+dyn", "adtcp+ap+ack1", "tcp-2+da+elfn", "tcp-2+da+ap", "tcp-2+dyn+elfn", "tcp-2+dyn+ap", "tcp-2+ack1+elfn", "tcp-2+ack1+ap", "tcp-2+elfn+da", "tcp-2+elfn+dyn", "tcp-2+elfn+ack1", "tcp-2+elfn+ap", "tcp-2+ap+da", "tcp-2+ap+dyn", "tcp-2+ap+ack1", "tcp-2+ap+elfn", "tcp-3+da+elfn", "tcp-3+da+ap", "tcp-3+dyn+elfn", "tcp-3+dyn+ap", "tcp-3+ack1+elfn", "tcp-3+ack1+ap", "tcp-3+elfn+da", "tcp-3+elfn+dyn", "tcp-3+elfn+ack1", "tcp-3+elfn+ap", "tcp-3+ap+da", "tcp-3+ap+dyn", "tcp-3+ap+ack1", "tcp-3+ap+elfn", "tcp-uc+da+elfn", "tcp-uc+da+ap", "tcp-uc+dyn+elfn", "tcp-uc+dyn+ap", "tcp-uc+ack1+elfn", "tcp-uc+ack1+ap", "tcp-uc+elfn+da", "tcp-uc+elfn+dyn", "tcp-uc+elfn+ack1", "tcp-uc+elfn+ap", "tcp-uc+ap+da", "tcp-uc+ap+dyn", "tcp-uc+ap+ack1", "tcp-uc+ap+elfn", "tcp-cwl+da+elfn", "tcp-cwl+da+ap", "tcp-cwl+dyn+elfn", "tcp-cwl+dyn+ap", "tcp-cwl+ack1+elfn", "tcp-cwl+ack1+ap", "tcp-cwl+elfn+da", "tcp-cwl+elfn+dyn", "tcp-cwl+elfn+ack1", "tcp-cwl+elfn+ap", "tcp-cwl+ap+da", "tcp-cwl+ap+dyn", "tcp-cwl+ap+ack1", "tcp-cwl+ap+elfn", "tcp-ap+da+elfn", "tcp-ap+dyn+elfn", "tcp-ap+ack1+elfn", "tcp-ap+elfn+da", "tcp-ap+elfn+dyn", "tcp-ap+elfn+ack1", "tcp-ap-sync+da+elfn", "tcp-ap-sync+dyn+elfn", "tcp-ap-sync+ack1+elfn", "tcp-ap-sync+elfn+da", "tcp-ap-sync+elfn+dyn", "tcp-ap-sync+elfn+ack1", "elfn+da+ap", "elfn+dyn+ap", "elfn+ack1+ap", "elfn+ap+da", "elfn+ap+dyn", "elfn+ap+ack1", "elfn-w+da+ap", "elfn-w+dyn+ap", "elfn-w+ack1+ap", "elfn-w+ap+da", "elfn-w+ap+dyn", "elfn-w+ap+ack1", "elfn-rto-w+da+ap", "elfn-rto-w+dyn+ap", "elfn-rto-w+ack1+ap", "elfn-rto-w+ap+da", "elfn-rto-w+ap+dyn", "elfn-rto-w+ap+ack1", "reno+da+elfn+ap", "reno+da+ap+elfn", "reno+dyn+elfn+ap", "reno+dyn+ap+elfn", "reno+ack1+elfn+ap", "reno+ack1+ap+elfn", "reno+elfn+da+ap", "reno+elfn+dyn+ap", "reno+elfn+ack1+ap", "reno+elfn+ap+da", "reno+elfn+ap+dyn", "reno+elfn+ap+ack1", "reno+ap+da+elfn", "reno+ap+dyn+elfn", "reno+ap+ack1+elfn", "reno+ap+elfn+da", "reno+ap+elfn+dyn", "reno+ap+elfn+ack1", "newreno+da+elfn+ap", "newreno+da+ap+elfn", "newreno+dyn+elfn+ap", "newreno+dyn+ap+elfn", "newreno+ack1+elfn+ap", "newreno+ack1+ap+elfn", "newreno+elfn+da+ap", "newreno+elfn+dyn+ap", "newreno+elfn+ack1+ap", "newreno+elfn+ap+da", "newreno+elfn+ap+dyn", "newreno+elfn+ap+ack1", "newreno+ap+da+elfn", "newreno+ap+dyn+elfn", "newreno+ap+ack1+elfn", "newreno+ap+elfn+da", "newreno+ap+elfn+dyn", "newreno+ap+elfn+ack1", "cubic+da+elfn+ap", "cubic+da+ap+elfn", "cubic+dyn+elfn+ap", "cubic+dyn+ap+elfn", "cubic+ack1+elfn+ap", "cubic+ack1+ap+elfn", "cubic+elfn+da+ap", "cubic+elfn+dyn+ap", "cubic+elfn+ack1+ap", "cubic+elfn+ap+da", "cubic+elfn+ap+dyn", "cubic+elfn+ap+ack1", "cubic+ap+da+elfn", "cubic+ap+dyn+elfn", "cubic+ap+ack1+elfn", "cubic+ap+elfn+da", "cubic+ap+elfn+dyn", "cubic+ap+elfn+ack1", "vegas+da+elfn+ap", "vegas+da+ap+elfn", "vegas+dyn+elfn+ap", "vegas+dyn+ap+elfn", "vegas+ack1+elfn+ap", "vegas+ack1+ap+elfn", "vegas+elfn+da+ap", "vegas+elfn+dyn+ap", "vegas+elfn+ack1+ap", "vegas+elfn+ap+da", "vegas+elfn+ap+dyn", "vegas+elfn+ap+ack1", "vegas+ap+da+elfn", "vegas+ap+dyn+elfn", "vegas+ap+ack1+elfn", "vegas+ap+elfn+da", "vegas+ap+elfn+dyn", "vegas+ap+elfn+ack1", "westwood+da+elfn+ap", "westwood+da+ap+elfn", "westwood+dyn+elfn+ap", "westwood+dyn+ap+elfn", "westwood+ack1+elfn+ap", "westwood+ack1+ap+elfn", "westwood+elfn+da+ap", "westwood+elfn+dyn+ap", "westwood+elfn+ack1+ap", "westwood+elfn+ap+da", "westwood+elfn+ap+dyn", "westwood+elfn+ap+ack1", "westwood+ap+da+elfn", "westwood+ap+dyn+elfn", "westwood+ap+ack1+elfn", "westwood+ap+elfn+da", "westwood+ap+elfn+dyn", "westwood+ap+elfn+ack1", "prague+da+elfn+ap", "prague+da+ap+elfn", "prague+dyn+elfn+ap", "prague+dyn+ap+elfn", "prague+ack1+elfn+ap", "prague+ack1+ap+elfn", "prague+elfn+da+ap", "prague+elfn+dyn+ap", "prague+elfn+ack1+ap", "prague+elfn+ap+da", "prague+elfn+ap+dyn", "prague+elfn+ap+ack1", "prague+ap+da+elfn", "prague+ap+dyn+elfn", "prague+ap+ack1+elfn", "prague+ap+elfn+da", "prague+ap+elfn+dyn", "prague+ap+elfn+ack1", "tcp-2+da+elfn+ap", "tcp-2+da+ap+elfn", "tcp-2+dyn+elfn+ap", "tcp-2+dyn+ap+elfn", "tcp-2+ack1+elfn+ap", "tcp-2+ack1+ap+elfn", "tcp-2+elfn+da+ap", "tcp-2+elfn+dyn+ap", "tcp-2+elfn+ack1+ap", "tcp-2+elfn+ap+da", "tcp-2+elfn+ap+dyn", "tcp-2+elfn+ap+ack1", "tcp-2+ap+da+elfn", "tcp-2+ap+dyn+elfn", "tcp-2+ap+ack1+elfn", "tcp-2+ap+elfn+da", "tcp-2+ap+elfn+dyn", "tcp-2+ap+elfn+ack1", "tcp-3+da+elfn+ap", "tcp-3+da+ap+elfn", "tcp-3+dyn+elfn+ap", "tcp-3+dyn+ap+elfn", "tcp-3+ack1+elfn+ap", "tcp-3+ack1+ap+elfn", "tcp-3+elfn+da+ap", "tcp-3+elfn+dyn+ap", "tcp-3+elfn+ack1+ap", "tcp-3+elfn+ap+da", "tcp-3+elfn+ap+dyn", "tcp-3+elfn+ap+ack1", "tcp-3+ap+da+elfn", "tcp-3+ap+dyn+elfn", "tcp-3+ap+ack1+elfn", "tcp-3+ap+elfn+da", "tcp-3+ap+elfn+dyn", "tcp-3+ap+elfn+ack1", "tcp-uc+da+elfn+ap", "tcp-uc+da+ap+elfn", "tcp-uc+dyn+elfn+ap", "tcp-uc+dyn+ap+elfn", "tcp-uc+ack1+elfn+ap", "tcp-uc+ack1+ap+elfn", "tcp-uc+elfn+da+ap", "tcp-uc+elfn+dyn+ap", "tcp-uc+elfn+ack1+ap", "tcp-uc+elfn+ap+da", "tcp-uc+elfn+ap+dyn", "tcp-uc+elfn+ap+ack1", "tcp-uc+ap+da+elfn", "tcp-uc+ap+dyn+elfn", "tcp-uc+ap+ack1+elfn", "tcp-uc+ap+elfn+da", "tcp-uc+ap+elfn+dyn", "tcp-uc+ap+elfn+ack1", "tcp-cwl+da+elfn+ap", "tcp-cwl+da+ap+elfn", "tcp-cwl+dyn+elfn+ap", "tcp-cwl+dyn+ap+elfn", "tcp-cwl+ack1+elfn+ap", "tcp-cwl+ack1+ap+elfn", "tcp-cwl+elfn+da+ap", "tcp-cwl+elfn+dyn+ap", "tcp-cwl+elfn+ack1+ap", "tcp-cwl+elfn+ap+da", "tcp-cwl+elfn+ap+dyn", "tcp-cwl+elfn+ap+ack1", "tcp-cwl+ap+da+elfn", "tcp-cwl+ap+dyn+elfn", "tcp-cwl+ap+ack1+elfn", "tcp-cwl+ap+elfn+da", "tcp-cwl+ap+elfn+dyn", "tcp-cwl+ap+elfn+ack1", "tpa", "tpa-2", "tpa-3", "tpa*-2", "tpa*-3", "tpa-ap-2", "tpa-ap-3", "tpa*-ap-3", "tpa+ap", "tpa-2+ap", "tpa-3+ap", "tpa*-2+ap", "tpa*-3+ap", "tpa-star-2", "tpa-star-3", "tpa-star-ap-3", "tpa-star-2+ap", "tpa-star-3+ap", "mesh"]
@@ -517,6 +528,12 @@ class Flow(_Flow, total=False):
     start: float
     """When the application begins, s. Default: 0.0."""
 
+    start_jitter: float
+    """The application begins up to this much later than start, s: a time drawn uniformly for each flow and
+    seed. It keeps flows of constant rate from transmitting at the same instants for the whole run.
+    Default: 0.0.
+    """
+
     stop: float
     """When the application ends, s; by default at the end of the run."""
 
@@ -524,11 +541,11 @@ class Flow(_Flow, total=False):
     """Receiver."""
 
     transport: TransportName | FlowTransport
-    """How the data travels: a short name, or a table of parameters. Only cbr, paced and voice have a
-    default, which is udp.
+    """How the data travels: a short name, or a table of parameters. Only cbr, poisson, paced and voice
+    have a default, which is udp.
     """
 
-    app: Literal["ftp", "file", "pareto", "cbr", "paced", "voice", "web", "video", "relay"]
+    app: Literal["ftp", "file", "pareto", "cbr", "poisson", "paced", "voice", "web", "video", "relay"]
     """Default: ftp."""
 
     bytes: int
@@ -700,6 +717,14 @@ class Mac(TypedDict, total=False):
 
     codel_target: float
     """CoDel: how long packets may wait, s. Default: 0.005."""
+
+    cw_max: int
+    """Largest contention window (CWmax), slots; by default that of the physical layer."""
+
+    cw_min: int
+    """Smallest contention window (CWmin), slots; by default that of the physical layer. The windows of
+    edca that are not given follow from it.
+    """
 
     discipline: Literal["drop-tail", "codel", "fq-codel"]
     """Which packets leave the interface queue: all in their order; CoDel (RFC 8289) drops or marks those
@@ -1682,6 +1707,11 @@ class Traffic(TypedDict, total=False):
 
 class Settings(TypedDict, total=False):
     """The keys of a scenario."""
+
+    data_rate: Sequence[DataRate]
+    """Bit rates of unicast data that differ from radio.rate, by sender and receiver; with mac.rate_control
+    fixed.
+    """
 
     duration: float
     """Simulated time, s."""

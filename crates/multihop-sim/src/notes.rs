@@ -62,6 +62,11 @@ fn synchronous(scenario: &Scenario, places: &[Point]) -> Option<String> {
         a != b && places[a.index()].distance(places[b.index()]) <= range
     };
     groups.into_iter().find_map(|((start, interval), mut flows)| {
+        // Stations whose packets queue up draw backoffs, which set them apart.
+        let datagrams = flows.iter().map(|&flow| airtime(scenario, flow));
+        if datagrams.fold(Duration::ZERO, |sum, one| sum + one) >= interval {
+            return None;
+        }
         let all = flows.clone();
         flows.truncate(MOST_COMPARED);
         flows.retain(|&flow| all.iter().take(MOST_COMPARED).any(|&other| senses(flow, other)));
@@ -75,6 +80,14 @@ fn synchronous(scenario: &Scenario, places: &[Point]) -> Option<String> {
             )
         })
     })
+}
+
+/// How long the bits of a flow's datagram take, without headers.
+fn airtime(scenario: &Scenario, flow: usize) -> Duration {
+    match scenario.flows[flow].app {
+        App::Cbr { size, .. } => scenario.radio.bit_rate().time_for(size),
+        _ => Duration::ZERO,
+    }
 }
 
 /// The interval between the datagrams of a flow of constant rate.

@@ -79,6 +79,8 @@ fn equal_flows_at_stations_that_sense_each_other_are_noted() {
          collide for the whole run; start_jitter sets them apart"
     );
     assert_eq!(notes(&scenario(&pair("start_jitter = 0.1"))), [""; 0]);
+    let saturated = pair("").replace("rate_kbps = 80.0", "rate_kbps = 1000.0");
+    assert_eq!(notes(&scenario(&saturated)), [""; 0], "backoffs set saturated stations apart");
     assert_eq!(
         notes(&scenario(&pair("").replace("[0.0, 50.0], [50.0, 50.0]", "[0.0, 700.0], [50.0, 700.0]"))),
         [""; 0]
