@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { PICTURES, axe, cutTables, detailed, folder, once, open, openFile, settled, withBrowser, written } from "./browser.mjs";
+import { PICTURES, axe, cutTables, detailed, ended, folder, once, open, openFile, settled, withBrowser, written } from "./browser.mjs";
 import { multihop } from "./common.mjs";
 
 const CROSS = ["cross", 60];
