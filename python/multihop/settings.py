@@ -608,7 +608,7 @@ class Host(TypedDict, total=False):
     """The table `host`."""
 
     delay: float
-    """One-way delay of the wire, s. Default: 0.01."""
+    """One-way delay to the host, s. Default: 0.01."""
 
     gateway: int | str
     """The node at the other end of the wire."""
@@ -623,10 +623,15 @@ class Host(TypedDict, total=False):
     """Name of the host, which flows can use instead of its number."""
 
     queue: int
-    """Number of packets that may wait at each end of the wire. Default: 50."""
+    """Number of packets that may wait at each end of the wire; by default 50."""
 
     rate_kbps: float
-    """Bit rate of the wire in each direction, kb/s. Default: 10000.0."""
+    """Bit rate of the wire in each direction, kb/s; by default 10000."""
+
+    wire: int | str
+    """An earlier host of the same gateway whose wire this host shares, with its rate_kbps and queue; by
+    default the host has a wire of its own.
+    """
 
 class MacEdcaBackground(TypedDict, total=False):
     """Default: AIFSN 7, the windows of the profile, one packet."""

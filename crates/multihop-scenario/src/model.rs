@@ -118,11 +118,13 @@ impl Scenario {
 pub struct Host {
     /// The node at the other end.
     pub gateway: NodeId,
-    /// Bit rate of each direction.
+    /// The first host on the same wire, by its place among the hosts: the host itself if the wire is its own.
+    pub wire: usize,
+    /// Bit rate of each direction of the wire.
     pub rate: BitRate,
     /// From the end of a packet's transmission to its arrival.
     pub delay: Duration,
-    /// Packets that may wait in either direction.
+    /// Packets that may wait in either direction of the wire.
     pub queue: usize,
     /// Chance that a packet to the host is lost.
     pub loss_to_host: f64,

@@ -29,16 +29,50 @@ pub(super) fn hosts(
             faults.push(Fault::at_key(format!("host.{n}.name"), "is the name of another node or host"));
         }
         let gateway = nodes.find(&table.gateway, &format!("host.{n}.gateway"), faults);
-        checked.push(gateway.map(|gateway| Host {
+        let mut host = gateway.map(|gateway| Host {
             gateway,
-            rate: bit_rate(table.rate_kbps),
+            wire: n,
+            rate: bit_rate(table.rate_kbps.unwrap_or(10_000.0)),
             delay: table.delay,
-            queue: table.queue,
+            queue: table.queue.unwrap_or(50),
             loss_to_host: table.loss_to_host,
             loss_from_host: table.loss_from_host,
-        }));
+        });
+        if let Some(wire) = &table.wire {
+            let shared = nodes.with_hosts(&tables[..n]).find(wire, &format!("host.{n}.wire"), faults);
+            host = host.zip(shared).and_then(|(host, shared)| {
+                share((n, table), host, shared.index().checked_sub(nodes.count), &checked, faults)
+            });
+        }
+        checked.push(host);
     }
     checked.into_iter().collect()
+}
+
+/// The host with this number, on the wire of the earlier host `shared`; `None` stands for a node.
+fn share(
+    (number, table): (usize, &HostTable),
+    host: Host,
+    shared: Option<usize>,
+    earlier: &[Option<Host>],
+    faults: &mut Faults<'_>,
+) -> Option<Host> {
+    let mut refuse =
+        |key: &str, message: &str| faults.push(Fault::at_key(format!("host.{number}.{key}"), message));
+    let Some(shared) = shared else {
+        refuse("wire", "found a node, allowed: an earlier host");
+        return None;
+    };
+    let first = earlier[shared]?;
+    if first.gateway != host.gateway {
+        refuse("wire", "is a host of another gateway");
+    }
+    for (key, is_given) in [("rate_kbps", table.rate_kbps.is_some()), ("queue", table.queue.is_some())] {
+        if is_given {
+            refuse(key, "is not a key here: a host with wire has that of the wire");
+        }
+    }
+    Some(Host { wire: first.wire, rate: first.rate, queue: first.queue, ..host })
 }
 
 /// A relay begins at the node where the relayed flow ends, and both are streams.

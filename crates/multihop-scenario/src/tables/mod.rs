@@ -160,9 +160,11 @@ const SERIES: [(&str, Series); 15] = [
 pub(crate) struct HostTable {
     pub(crate) gateway: NodeRef,
     pub(crate) name: Option<String>,
-    pub(crate) rate_kbps: f64,
+    /// An earlier host on the same wire.
+    pub(crate) wire: Option<NodeRef>,
+    pub(crate) rate_kbps: Option<f64>,
     pub(crate) delay: Duration,
-    pub(crate) queue: usize,
+    pub(crate) queue: Option<usize>,
     pub(crate) loss_to_host: f64,
     pub(crate) loss_from_host: f64,
 }
@@ -173,9 +175,10 @@ impl Default for HostTable {
         Self {
             gateway,
             name: None,
-            rate_kbps: 10_000.0,
+            wire: None,
+            rate_kbps: None,
             delay,
-            queue: 50,
+            queue: None,
             loss_to_host: 0.0,
             loss_from_host: 0.0,
         }
@@ -190,14 +193,14 @@ impl Settings for HostTable {
         }
         let about = "Name of the host, which flows can use instead of its number.";
         keys.about(about).text_if_set("name", &mut self.name, LONGEST_TEXT);
-        let about = "Bit rate of the wire in each direction, kb/s.";
-        keys.about(about).number("rate_kbps", &mut self.rate_kbps, KILOBITS_PER_SECOND);
-        keys.about("One-way delay of the wire, s.").seconds("delay", &mut self.delay, SECONDS);
-        keys.about("Number of packets that may wait at each end of the wire.").whole(
-            "queue",
-            &mut self.queue,
-            1..=1_000_000,
-        );
+        let about = "An earlier host of the same gateway whose wire this host shares, with its rate_kbps and queue; by default the \
+                     host has a wire of its own.";
+        self.wire = keys.about(about).value("wire", Allowed::Node, None).map(NodeRef::from);
+        let about = "Bit rate of the wire in each direction, kb/s; by default 10000.";
+        keys.about(about).number_if_set("rate_kbps", &mut self.rate_kbps, KILOBITS_PER_SECOND);
+        keys.about("One-way delay to the host, s.").seconds("delay", &mut self.delay, SECONDS);
+        let about = "Number of packets that may wait at each end of the wire; by default 50.";
+        keys.about(about).whole_if_set("queue", &mut self.queue, 1..=1_000_000);
         keys.about("Chance that a packet to the host is lost on the wire.").number(
             "loss_to_host",
             &mut self.loss_to_host,

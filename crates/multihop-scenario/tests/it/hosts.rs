@@ -17,12 +17,37 @@ fn a_host_comes_after_the_nodes() {
     let [host] = scenario.hosts[..] else { panic!("one host") };
     let (rate, delay) = (BitRate(10_000_000), Duration::from_millis(10));
     let (loss_to_host, loss_from_host) = (0.0, 0.0);
-    let wire = Host { gateway: NodeId(4), rate, delay, queue: 50, loss_to_host, loss_from_host };
-    assert_eq!(host, wire);
+    let gateway = NodeId(4);
+    assert_eq!(host, Host { gateway, wire: 0, rate, delay, queue: 50, loss_to_host, loss_from_host });
     assert_eq!(scenario.flows[1].to, NodeId(5));
     assert!(scenario.is_host(NodeId(5)) && !scenario.is_host(NodeId(4)));
     assert_eq!([4, 5].map(|n| scenario.in_mesh(NodeId(n))), [NodeId(4); 2]);
     assert!(matches!(scenario.flows[1].app, App::Relay { buffer: 65_536, .. }));
+}
+
+#[test]
+fn a_host_on_the_wire_of_another_has_its_rate_and_queue() {
+    let wire = "rate_kbps = 500.0\nqueue = 7\n[[host]]\ngateway = 4\nwire = \"server\"\ndelay = 0.2\nloss_to_host = 0.1\n\
+                [[host]]\ngateway = 4\nwire = 6\n";
+    let [first, second, third] = load(&(with_host("") + wire)).hosts[..] else { panic!("three hosts") };
+    assert_eq!(second, Host { delay: Duration::from_millis(200), loss_to_host: 0.1, ..first });
+    assert_eq!((third.wire, third.rate, third.queue), (0, BitRate(500_000), 7));
+}
+
+#[test]
+fn problems_of_a_shared_wire() {
+    let second = |rest: &str| refused(&format!("{}[[host]]\ngateway = 4\n{rest}\n", with_host("")));
+    assert_eq!(
+        second("wire = \"serve\""),
+        "x.toml:12:8: host.1.wire: found \"serve\", allowed: 0 to 5, \"server\", did you mean \"server\"?"
+    );
+    assert_eq!(second("wire = 4"), "x.toml:12:8: host.1.wire: found a node, allowed: an earlier host");
+    assert_eq!(
+        second("wire = 5\nqueue = 9"),
+        "x.toml:13:9: host.1.queue: is not a key here: a host with wire has that of the wire"
+    );
+    let other = with_host("") + "[[host]]\ngateway = 3\nwire = 5\n";
+    assert_eq!(refused(&other), "x.toml:12:8: host.1.wire: is a host of another gateway");
 }
 
 #[test]

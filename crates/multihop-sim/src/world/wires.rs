@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use multihop_core::{DropReason, Instant, NodeId, Rng};
+use multihop_core::{DropReason, Duration, Instant, NodeId, Rng};
 use multihop_radio::frame::PacketHandle;
 
 use super::action::Action;
@@ -16,78 +16,95 @@ use multihop_scenario::{Host, Scenario};
 
 /// All wires of a network.
 #[derive(Debug)]
-pub(super) struct Wires(Vec<Wire>);
+pub(super) struct Wires {
+    /// For each host: the direction towards it, then that from it.
+    ways: Vec<Way>,
+    /// For each host that has a wire of its own: both directions of the wire. Those of other hosts are not used.
+    lines: Vec<Line>,
+}
 
-/// One direction of a wire.
+/// One direction between a gateway and a host.
 #[derive(Debug)]
-struct Wire {
+struct Way {
     host: Host,
     /// The receiver.
     far: NodeId,
     near: NodeId,
+    /// The direction of the wire, by its place among the lines.
+    line: usize,
+    /// In the order of arrival.
+    packets: VecDeque<OnWire>,
     /// Chance that a packet is lost in this direction.
     loss: f64,
     /// Draws which packets are lost.
     rng: Rng,
+}
+
+/// One direction of a wire, which hosts may share.
+#[derive(Debug)]
+struct Line {
     /// When the last packet so far has been transmitted.
     free: Instant,
-    /// In the order of arrival.
-    packets: VecDeque<OnWire>,
+    /// When the transmission of each packet begins that has begun last or waits.
+    begins: VecDeque<Instant>,
 }
 
 /// A packet that is queued, being transmitted, or propagating.
 #[derive(Debug)]
 struct OnWire {
-    leaves: Instant,
     arrives: Instant,
     packet: PacketHandle,
-    /// Whether the packet is lost instead of arriving.
+    /// Whether it is lost behind the wire.
     is_lost: bool,
 }
 
 impl Wires {
-    /// For each host: the direction towards it, then that from it.
     pub(super) fn new(scenario: &Scenario) -> Self {
-        let wire = |host: &Host, purpose, id: NodeId| Wire {
+        let way = |host: &Host, purpose, id: NodeId| Way {
             host: *host,
             near: host.gateway,
             far: id,
+            line: 2 * host.wire,
+            packets: VecDeque::new(),
             loss: host.loss_to_host,
             rng: Rng::stream(scenario.seed, purpose, u64::from(id.0)),
-            free: Instant::ZERO,
-            packets: VecDeque::new(),
         };
         let both = |(id, host): (NodeId, &Host)| {
-            let back = Wire {
+            let back = Way {
                 near: id,
                 far: host.gateway,
+                line: 2 * host.wire + 1,
                 loss: host.loss_from_host,
-                ..wire(host, "wire/from-host", id)
+                ..way(host, "wire/from-host", id)
             };
-            [wire(host, "wire/to-host", id), back]
+            [way(host, "wire/to-host", id), back]
         };
-        Self(scenario.hosts().flat_map(both).collect())
+        let ways: Vec<_> = scenario.hosts().flat_map(both).collect();
+        let line = || Line { free: Instant::ZERO, begins: VecDeque::new() };
+        let lines = (0..ways.len()).map(|_| line()).collect();
+        Self { ways, lines }
     }
 
     pub(super) fn len(&self) -> usize {
-        self.0.len()
+        self.ways.len()
     }
 
     /// Sends a packet over the wire from `node` to its destination, if there is one; true if it was sent.
     pub(super) fn send(&mut self, context: &mut Context<'_>, node: NodeId, packet: PacketHandle) -> bool {
-        if self.0.is_empty() {
+        if self.ways.is_empty() {
             return false;
         }
         // A host has only one link, for all destinations.
         let (destination, is_host) =
             (context.packets.get(packet).destination, context.scenario.is_host(node));
-        let takes = |wire: &Wire| wire.near == node && (wire.far == destination || is_host);
-        let Some(place) = self.0.iter().position(takes) else { return false };
+        let takes = |way: &Way| way.near == node && (way.far == destination || is_host);
+        let Some(place) = self.ways.iter().position(takes) else { return false };
         let going = context.packets.get_mut(packet);
         going.route = None;
         // A second IP header is only used in the mesh.
         let bytes = going.bytes() - going.ip_extra;
-        if !self.0[place].send(context.now, packet, bytes) {
+        let way = &mut self.ways[place];
+        if !way.send(&mut self.lines[way.line], context.now, packet, bytes) {
             context.drop_packet(node, packet, DropReason::QueueFull);
         }
         self.arm(context, place);
@@ -96,13 +113,13 @@ impl Wires {
 
     /// Whether the queue of a host has room for another packet.
     pub(super) fn has_room(&self, now: Instant, host: NodeId) -> bool {
-        self.0.iter().any(|wire| wire.near == host && wire.has_room(now))
+        self.ways.iter().any(|way| way.near == host && self.lines[way.line].has_room(now, way.host.queue))
     }
 
     /// Handles the arrival of packets at the far end of a wire.
     pub(super) fn handle_timeout(&mut self, context: &mut Context<'_>, wire: u32) {
         let now = context.now;
-        let Wire { near, far, packets, .. } = &mut self.0[wire as usize];
+        let Way { near, far, packets, .. } = &mut self.ways[wire as usize];
         while let Some(sent) = packets.pop_front_if(|sent| sent.arrives <= now) {
             if sent.is_lost {
                 context.drop_packet(*near, sent.packet, DropReason::ChannelError);
@@ -115,35 +132,46 @@ impl Wires {
 
     /// Drops the packets on wires at the end of the run.
     pub(super) fn end_packets(&self, context: &mut Context<'_>) {
-        for wire in &self.0 {
-            for sent in &wire.packets {
+        for way in &self.ways {
+            for sent in &way.packets {
                 let packet = context.packets.get(sent.packet);
-                context.observer.dropped(context.now, wire.near, packet, DropReason::End);
+                context.observer.dropped(context.now, way.near, packet, DropReason::End);
             }
         }
     }
 
     fn arm(&self, context: &mut Context<'_>, place: usize) {
-        let Wire { far, ref packets, .. } = self.0[place];
+        let Way { far, ref packets, .. } = self.ways[place];
         let wire = Owner::Wire(u32::try_from(place).expect("a checked number of hosts"));
         context.agenda.arm(wire, Rank::Timer, far, packets.front().map(|sent| sent.arrives));
     }
 }
 
-impl Wire {
-    /// Sends a packet, unless the queue is full.
-    fn send(&mut self, now: Instant, packet: PacketHandle, bytes: u32) -> bool {
-        if !self.has_room(now) {
+impl Way {
+    /// Sends a packet over the wire, unless its queue is full.
+    fn send(&mut self, line: &mut Line, now: Instant, packet: PacketHandle, bytes: u32) -> bool {
+        if !line.has_room(now, self.host.queue) {
             return false;
         }
-        let leaves = self.free.max(now);
-        self.free = leaves + self.host.rate.time_for(bytes);
+        let transmitted = line.transmit(now, self.host.rate.time_for(bytes));
         let is_lost = self.loss > 0.0 && self.rng.chance(self.loss);
-        self.packets.push_back(OnWire { leaves, arrives: self.free + self.host.delay, packet, is_lost });
+        self.packets.push_back(OnWire { arrives: transmitted + self.host.delay, packet, is_lost });
         true
     }
-    fn has_room(&self, now: Instant) -> bool {
-        let waiting = self.packets.len() - self.packets.partition_point(|sent| sent.leaves <= now);
-        waiting < self.host.queue
+}
+
+impl Line {
+    /// Queues a packet; returns when it has been transmitted.
+    fn transmit(&mut self, now: Instant, time: Duration) -> Instant {
+        while self.begins.pop_front_if(|begins| *begins <= now).is_some() {}
+        let begins = self.free.max(now);
+        self.begins.push_back(begins);
+        self.free = begins + time;
+        self.free
+    }
+
+    /// Whether fewer than `limit` packets wait.
+    fn has_room(&self, now: Instant, limit: usize) -> bool {
+        self.begins.len() - self.begins.partition_point(|begins| *begins <= now) < limit
     }
 }

@@ -106,6 +106,42 @@ fn cubic_without_sack_loses_at_most_a_tenth_of_its_goodput_over_a_wire() {
     }
 }
 
+/// Two hosts on one wire of 100 kb/s, the second with a delay and losses of its own.
+fn shared(flows: &str) -> String {
+    let far = "[[host]]\ngateway = 3\nname = \"far\"\nwire = \"server\"\ndelay = 0.5\n\
+               loss_to_host = 0.1\nloss_from_host = 0.1\n";
+    chain("static", &format!("rate_kbps = 100.0\ndelay = 0.0\nqueue = 5\n{far}"), flows)
+}
+
+#[test]
+fn hosts_share_the_rate_and_the_queue_of_a_wire() {
+    let cbr = "app = \"cbr\"\nrate_kbps = 90.0\nsize = 972";
+    let run = result(&shared(
+        &(flow("3", "\"server\"", cbr) + &flow("3", "\"far\"", &format!("{cbr}\nstart = 0.03"))),
+    ));
+    let [near, far] = &run.flows[..] else { panic!("two flows") };
+    // 100 kb/s of packets with headers are 97.2 of data; a tenth of what goes to the second host is lost.
+    let carried = near.goodput_kbps + far.goodput_kbps / 0.9;
+    assert!((carried - 97.2).abs() < 2.5, "{carried}");
+    assert!(run.drops["queue-full"] > 500, "{:?}", run.drops);
+}
+
+#[test]
+fn hosts_on_one_wire_have_delays_and_losses_of_their_own() {
+    let cbr = "app = \"cbr\"\nrate_kbps = 20.0\nsize = 972";
+    for (name, delay, lost) in [("server", 80.0, 0.0), ("far", 580.0, 0.1)] {
+        for (from, to) in [("3", format!("\"{name}\"")), (&*format!("\"{name}\""), "3".to_owned())] {
+            let run = result(&shared(&flow(from, &to, cbr)).replace("duration = 60.0", "duration = 1000.0"));
+            let flow = &run.flows[0];
+            let mean = flow.delay_ms.as_ref().unwrap().mean;
+            assert!((mean - delay).abs() < 0.1, "{from} to {to}: {mean} ms");
+            // 2,572 datagrams: a deviation of 0.6%.
+            let share = 1.0 - flow.segments_delivered as f64 / flow.segments_sent as f64;
+            assert!((share - lost).abs() < 0.02, "{from} to {to}: {share} lost");
+        }
+    }
+}
+
 #[test]
 fn hosts_send_and_receive_under_every_routing_protocol() {
     for routing in ["static", "aodv", "dsr", "olsr", "apdr", "apdr-pr"] {
