@@ -11,6 +11,7 @@ import multihop
 from multihop import _core
 from multihop._cli import COMMAND
 from multihop.journal import Journal, Shard
+from multihop.plotting import METRICS_OF_A_REPORT
 from multihop.progress import Progress
 from multihop.runs import Where, complete
 from multihop.scenario import Run, request
@@ -198,7 +199,9 @@ def test_keys_of_an_axis_vary_together(tmp_path: Path) -> None:
     legend = swept.plot("hops", by="rate").axes[0].get_legend()
     assert legend is not None
     assert [text.get_text() for text in legend.get_texts()] == ["2M", "11M"]
-    assert swept.report(tmp_path / "page.html").read_text("utf-8").count("<figcaption>") == 3
+    assert swept.report(tmp_path / "page.html").read_text("utf-8").count("<figcaption>") == len(
+        METRICS_OF_A_REPORT
+    )
     with pytest.raises(ValueError, match=r"has the point \('2M',\), allowed: 2 values"):
         multihop.sweep(chain(), axes={("radio.rate", "radio.range"): ["2M"]})
 
@@ -289,7 +292,7 @@ def test_a_page_of_a_sweep(axes: dict[str, list[Any]], tmp_path: Path) -> None:
         for _, group in swept.runs.group_by("scenario", *axes)
     ]
     assert all(mean in page for mean in means)
-    assert page.count("<figcaption>") == (3 if axes else 0)
+    assert page.count("<figcaption>") == (len(METRICS_OF_A_REPORT) if axes else 0)
     assert all(f'<th scope="col">{in_words(key)}</th>' in page for key in axes)
     assert "multihop sweep scenario.json --set" in page
     assert "&#34;hops&#34;: " in page, "the scenario"
@@ -304,7 +307,7 @@ def test_a_page_of_a_sweep(axes: dict[str, list[Any]], tmp_path: Path) -> None:
         ("mobility.speed", "speed, m/s"),
         ("totals.goodput_kbps", "goodput, kb/s"),
         ("drops.retry-limit", "drops retry limit"),
-        ("delay_ms.p95", "delay p95, ms"),
+        ("delay_ms.p95", "95% of one-way delays, ms"),
         ("routing.olsr.hello_interval", "olsr hello interval"),
     ],
 )
