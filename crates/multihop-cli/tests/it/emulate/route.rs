@@ -95,13 +95,16 @@ fn routes(name: &str, daemon: impl Fn(usize) -> String) -> Option<(Folder, BTree
 
 /// What tshark says about the packets of OLSR in a capture: how many there are, and complaints.
 fn dissected(folder: &Folder) -> Option<(usize, Vec<String>)> {
-    let args =
-        ["-r", "all.pcapng", "-Y", "olsr", "-T", "fields", "-e", "_ws.malformed", "-e", "_ws.expert.message"];
+    let fields = ["-T", "fields", "-E", "aggregator=|", "-e", "_ws.malformed", "-e", "_ws.expert.message"];
+    let args = ["-r", "all.pcapng", "-Y", "olsr"].into_iter().chain(fields);
     let done = Command::new("tshark").args(args).current_dir(folder.path()).output().ok()?;
     let lines: Vec<_> = stdout(&done).lines().map(str::to_owned).collect();
-    // RFC 3626 wants this TTL, and the reader of IP notes it.
-    let is_complaint = |line: &String| !["", "\"Time To Live\" only 1"].contains(&line.trim());
-    Some((lines.len(), lines.into_iter().filter(is_complaint).collect()))
+    // RFC 3626 wants this TTL, and the reader of IP notes it. Comments of packets are notes, too.
+    let is_complaint = |note: &&str| {
+        !["", "\"Time To Live\" only 1"].contains(note) && !note.starts_with("strongest interference: ")
+    };
+    let notes = lines.iter().flat_map(|line| line.split(['\t', '|'])).map(str::trim);
+    Some((lines.len(), notes.filter(is_complaint).map(str::to_owned).collect()))
 }
 
 /// The routes of a chain of five, in which there is no choice.
