@@ -368,8 +368,10 @@ def batches(result: Result, count: int) -> list[dict[str, Any]]:
     means = (
         goodput.with_columns(number).group_by("batch", "id").agg(pl.col("value").mean()).sort("batch", "id")
     )
-    flows = (means.filter(pl.col("batch") == batch)["value"].to_list() for batch in range(1, count))
-    return [_document(one) for one in flows]
+    flows = [means.filter(pl.col("batch") == batch)["value"].to_list() for batch in range(1, count)]
+    # A part that is shorter than the time between records may have none of some flows.
+    complete = max(map(len, flows))
+    return [_document(one) for one in flows if len(one) == complete]
 
 
 def merged(documents: Sequence[dict[str, Any]]) -> dict[str, Any]:
