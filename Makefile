@@ -58,7 +58,7 @@ papers-full: package ## The same with the papers' run lengths and repetitions (h
 
 .PHONY: lint
 lint: ## Check formatting, clippy, ruff and mypy, without tests
-	@$(PYTHON) tools/test.py fmt clippy ruff mypy
+	@$(PYTHON) tools/test.py fmt clippy clippy-demo ruff mypy
 
 .PHONY: fmt
 fmt: ## Format Rust and Python
