@@ -45,9 +45,9 @@ pub(crate) fn check(
 
 /// A file without problems.
 struct Found {
-    /// What it contains.
+    /// Summary of the contents of the file.
     contents: String,
-    /// What is allowed, but probably not meant.
+    /// Notes on settings that are allowed, but probably not meant.
     notes: Vec<String>,
 }
 

@@ -167,7 +167,7 @@ pub enum Mobility {
     Group {
         /// The movement of the reference points and of the nodes around them.
         params: GroupParams,
-        /// Which nodes are a group.
+        /// The nodes of a group.
         members: Members,
     },
     /// Along paths given in advance, one for each node.
@@ -178,7 +178,7 @@ pub enum Mobility {
     Walk(Walk),
 }
 
-/// Which nodes move as a group.
+/// The nodes that move as a group.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Members {
     /// This many nodes with successive numbers each.
@@ -343,7 +343,7 @@ pub enum App {
 /// A talker and a listener.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VoiceParams {
-    /// How speech is encoded.
+    /// Codec of the speech.
     pub codec: Codec,
     /// Speech in each packet.
     pub packet: Duration,

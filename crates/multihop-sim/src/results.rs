@@ -126,15 +126,15 @@ pub struct FlowResult {
     pub application: Option<ApplicationResult>,
 }
 
-/// What the user of an application notices.
+/// Quality that the user of an application experiences.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum ApplicationResult {
-    /// Of `voice`.
+    /// Quality of a flow with `app = "voice"`.
     Voice(VoiceResult),
-    /// Of `web`.
+    /// Quality of a flow with `app = "web"`.
     Web(WebResult),
-    /// Of `video`.
+    /// Quality of a flow with `app = "video"`.
     Video(VideoResult),
 }
 
@@ -149,7 +149,7 @@ pub struct VoiceResult {
     pub mouth_to_ear_ms: f64,
     /// Packets sent. Those that may still arrive in time at the end do not count.
     pub packets: u64,
-    /// Of these, packets that arrived after their playout.
+    /// Packets that arrived after the instant of their playout.
     pub late: u64,
     /// Fraction of the packets that were late or did not arrive; `null` if none was sent.
     pub lost: Option<f64>,
@@ -171,7 +171,7 @@ pub struct WebResult {
 pub struct VideoResult {
     /// From the first request to the first picture, s; `null` if no picture was shown.
     pub startup_seconds: Option<f64>,
-    /// How often the buffer was empty.
+    /// Number of times that the buffer ran empty during the playout.
     pub stalls: u64,
     /// Total time for which the picture stood, s; without the start.
     pub stalled_seconds: f64,

@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::results::RunResult;
 use crate::sweep::SweepResult;
 
-/// What the rows of a table are.
+/// The kinds of tables, by what a row describes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Rows {
     /// Runs: totals and everything else that is counted over all nodes.

@@ -9,9 +9,9 @@ use serde_json::Value;
 /// A key with different values.
 #[derive(Debug, PartialEq, Serialize)]
 pub(super) struct Key {
-    /// Its dotted path.
+    /// Dotted path of the key.
     pub(super) key: String,
-    /// Its value in each scenario; `null` where it is not given, so that its default holds.
+    /// Value of the key in each scenario; `null` if the scenario leaves it at its default.
     pub(super) values: Vec<Option<String>>,
 }
 

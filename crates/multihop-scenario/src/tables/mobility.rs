@@ -26,7 +26,7 @@ table! {
     }
 }
 
-/// Which nodes an entry of `[[mobility.node]]` moves.
+/// The nodes that an entry of `[[mobility.node]]` moves.
 #[derive(Default)]
 pub(crate) struct MovedNodes {
     pub(crate) nodes: Vec<NodeRef>,

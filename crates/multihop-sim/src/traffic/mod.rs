@@ -14,7 +14,7 @@ use crate::results::ApplicationResult;
 
 /// Both ends of an application above one flow.
 pub(crate) trait Application: Debug {
-    /// Its next step is due: what it sends, and when the one after it is due.
+    /// Performs the step that is due now. Returns what the application sends, and when its next step is due.
     fn step(&mut self, now: Instant, rng: &mut Rng) -> Step;
 
     /// The transport delivered bytes in order. When a step is due because of it.
@@ -28,7 +28,7 @@ pub(crate) trait Application: Debug {
     /// Restarts the measurements at the end of the warm-up.
     fn restart(&mut self, now: Instant);
 
-    /// What the user noticed since the warm-up, up to `now`.
+    /// Quality of the application for its user, from the warm-up until `now`.
     fn result(&self, now: Instant) -> ApplicationResult;
 }
 

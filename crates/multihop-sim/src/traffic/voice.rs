@@ -95,7 +95,7 @@ impl Application for Voice {
     }
 }
 
-/// What the E-model needs of a codec.
+/// Parameters of a codec in the E-model.
 struct CodecModel {
     bits_per_second: f64,
     look_ahead: Duration,
