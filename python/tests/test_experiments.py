@@ -4,6 +4,7 @@ import html
 import json
 import math
 import random
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from multihop.experiments import (
     command,
     comparison,
     figures,
+    freshness,
     index,
     pages,
     sequential,
@@ -31,6 +33,7 @@ from multihop.experiments.declare import (
     VALIDATION,
     Axis,
     Claim,
+    Document,
     Effort,
     Metric,
     Plot,
@@ -265,7 +268,7 @@ PLAIN = Claim("", "goodput", {"transport": "tcp-2"}, {"transport": "newreno"}, a
 
 def test_seeds_are_doubled_until_every_claim_is_decided(tmp_path: Path) -> None:
     decided = replace(SHORT, quick=Effort(2, {}, {"hops": [1]}), claims=[PLAIN], published={}, plots=())
-    suite = Suite(tmp_path, full=False, where=Where(jobs=1), quiet=True, limits=Limits(looks=3))
+    suite = Suite(tmp_path, full=False, where=Where(jobs=1), quiet=True, looks=3)
     made = suite.study(decided)
     assert (made.seeds, made.looks, made.stopped) == (2, 3, "all claims are decided")
     noise = Metric("goodput", "", lambda one: math.sin(1e6 * one["totals"]["goodput_kbps"]))
@@ -284,12 +287,36 @@ def test_seeds_are_doubled_until_every_claim_is_decided(tmp_path: Path) -> None:
     assert read is not None
     assert (read.seeds, read.looks, read.stopped) == (made.seeds, made.looks, made.stopped)
     assert read.extra == made.extra
-    poor = replace(suite, folder=tmp_path / "poor", limits=Limits(looks=3, seconds=0.0)).study(undecided)
+    poor = replace(suite, folder=tmp_path / "poor", seconds=0.0).study(undecided)
     assert poor.seeds == 2
     assert "0 s of CPU time" in poor.stopped
     page = pages.html([made], "command", tmp_path / "report.html").read_text()
     assert "2 seeds, up to 8 in the cells of open claims: 1 claim is open after the last look." in page
     assert "Claims are decided by 98.33% intervals" in page
+    assert "multihop papers run open --quick --looks 3" in page
+    assert re.search(r"as often above zero as below \([^<)]*, 8 seeds\)", page)
+
+
+def test_a_claim_gets_seeds_where_it_is_open_and_as_many_as_its_experiment_declares(tmp_path: Path) -> None:
+    def value(document: Document) -> float:
+        large = 5.0 if document["flows"][0]["mean_hops"] < 1.5 else 0.0
+        return large + math.sin(1e6 * document["totals"]["goodput_kbps"])
+
+    claim = Claim("above zero", "x", {"transport": "tcp-2"}, at_least=0.0, each={"hops": [1, 2]})
+    lossy = {**SHORT.scenario, "radio": {"loss": 0.05}}
+    effort = Effort(3, {}, {"hops": [1, 2]}, looks=2)
+    one = replace(
+        SHORT, metrics=(Metric("x", "", value),), claims=[claim], scenario=lossy, quick=effort, plots=()
+    )
+    one = replace(one, published={})
+    made = Suite(tmp_path, False, Where(jobs=1), quiet=True, looks=None, seconds=None).study(one)
+    assert (made.seeds, made.looks, made.stopped) == (3, 2, "1 claim is open after the last look")
+    assert made.extra == {(2, "tcp-2"): 6}, "one hop is decided"
+    (found,) = claims.verdicts(made)
+    assert found.why.startswith("2 tcp-2: ")
+    assert found.why.endswith(", 6 seeds")
+    page = pages.html([made], "command", tmp_path / "report.html").read_text()
+    assert "multihop papers run short --quick<" in page, "the command declares the looks"
 
 
 @pytest.mark.parametrize("coin", [True, False], ids=["coin flips", "normal"])
@@ -303,6 +330,33 @@ def test_repeated_looks_keep_the_rate_of_false_decisions(coin: bool, first: int)
         intervals = (multihop.interval(samples[:seeds], level) for seeds in schedule)
         false += any(verdicts.decide_at_a_look(one) != verdicts.NOT_DECIDED for one in intervals)
     assert false / trials < 0.05 + 2 * math.sqrt(0.05 * 0.95 / trials)
+
+
+def test_a_change_of_the_simulator_shows_in_the_digest_of_first_runs(tmp_path: Path) -> None:
+    few = replace(SHORT, full=Effort(2, {}, {"hops": [1]}), claims=(), plots=(), published={})
+    suite = Suite(tmp_path / "runs", True, Where(jobs=1), quiet=True)
+    kept = index.record(suite.study(few), "")
+    first = freshness.digest(suite.first_runs(few))
+    assert len(first) == freshness.DIGITS
+    assert freshness.compared(kept.first, first) == freshness.SAME
+    other = replace(few, scenario={**few.scenario, "mac": {"short_retry": 5}, "radio": {"loss": 0.02}})
+    assert freshness.compared(kept.first, freshness.digest(suite.first_runs(other))) == freshness.DIFFERS
+    assert freshness.compared("", first) == freshness.UNKNOWN
+
+
+def test_check_names_experiments_that_have_to_run_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = replace(SHORT, full=Effort(1, {}, {"hops": [1]}), claims=(), plots=(), published={})
+    monkeypatch.setattr(command, "experiments", lambda _: [few])
+    words = ["check", "--quiet", "--jobs", "1", "--out", str(tmp_path / "out"), "--pages", str(tmp_path)]
+    assert command.main(words) == 1
+    assert f"{tmp_path} has no runs" in capsys.readouterr().err
+    made = index.record(Suite(tmp_path / "out", True, Where(jobs=1), quiet=True).study(few), "")
+    for first, status, shown in ((made.first, 0, "same"), ("0" * 16, 1, "differs"), ("", 0, "no digest")):
+        index.merged(tmp_path, [replace(made, first=first)], [few.id])
+        assert command.main(words) == status
+        assert capsys.readouterr().out == f"{shown:10} short\n"
 
 
 def test_a_flow_with_zero_goodput_is_flagged(tmp_path: Path) -> None:

@@ -57,6 +57,12 @@ def cells(study: Study, claim: Claim) -> set[Values]:
     return {cell for one in wanted for cell in study.select(one)}
 
 
+def open_cells(study: Study, claim: Claim) -> set[Values]:
+    """The cells that keep a claim open: those of the values at which it must hold and is not decided."""
+    parts = [one for one in each(claim) if _judge_one(study, one).verdict == NOT_DECIDED]
+    return {cell for part in parts for cell in cells(study, part)}
+
+
 def ratios(study: Study, claim: Claim) -> Iterator[float]:
     """The metric of the one cell as a multiple of that of the other, at each of the claim's values."""
     for one in each(claim):
@@ -109,7 +115,7 @@ def _judge_one(study: Study, claim: Claim) -> Verdict:
         return Verdict(claim.text, NOT_RUN, f"{_named(claim.of)}: nothing measured")
     verdict = next(v for v in (NOT_HELD, NOT_DECIDED, HELD) if v in {one for one, _ in found})
     by_mean = all(narrow for one, narrow in found if one == verdict)
-    why = _why(study, claim, of, against) + (BY_MEAN if by_mean else "")
+    why = _why(study, claim, of, against) + _seeds(study, of, against) + (BY_MEAN if by_mean else "")
     return Verdict(claim.text, verdict, why, by_mean=by_mean)
 
 
@@ -148,6 +154,14 @@ def _why(study: Study, claim: Claim, of: Values, against: Values | None) -> str:
         share = f" ({left.mean / right.mean - 1:+.1%})" if right.mean else ""
         text += f", {_cell(against)}: {right}{share}"
     return text
+
+
+def _seeds(study: Study, of: Values, against: Values | None) -> str:
+    """How many seeds a comparison has, where that is not the same for all."""
+    if not study.extra:
+        return ""
+    count = min(len(study.seeds_of(cell)) for cell in (of, against or of))
+    return f", {count} seed{'' if count == 1 else 's'}"
 
 
 def _cell(cell: Values) -> str:

@@ -1,4 +1,4 @@
-"""`multihop papers list | show | run | report`."""
+"""`multihop papers list | show | run | check | report | summary`."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ from multihop.experiments import index, pages
 from multihop.experiments import summary as overview
 from multihop.experiments.catalogue import EXPERIMENTS, find
 from multihop.experiments.declare import EMULATED, GAUNTLET, VALIDATION
+from multihop.experiments.freshness import DIFFERS, compared, digest
 from multihop.experiments.index import Record
-from multihop.experiments.sequential import Limits
+from multihop.experiments.sequential import BUDGET, BUDGET_FULL, LOOKS
 from multihop.experiments.study import Experiment, Study, file_name
 from multihop.experiments.suite import Suite, finished, folder_of, journal
 from multihop.journal import Shard
@@ -33,6 +34,32 @@ NAMES = (
 
 def main(arguments: Sequence[str]) -> int:
     """Run the command; returns its exit code."""
+    options = _parser().parse_args(arguments)
+    try:
+        status = COMMANDS[options.command](options)
+        sys.stdout.flush()
+        return status
+    except KeyboardInterrupt:
+        print(f"multihop papers: interrupted{_kept(options)}", file=sys.stderr)
+        return 128 + signal.SIGINT
+    except KeyError as error:
+        print(f"multihop papers: {error.args[0]}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        # The reader has seen enough, as `head` does. What is still buffered has nowhere to go.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        print(f"multihop papers: {place}{error.strerror or error}", file=sys.stderr)
+        return 1
+    except ClusterError as error:
+        print(f"multihop papers: {error}", file=sys.stderr)
+        return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    """The options of each command."""
     parser = argparse.ArgumentParser(
         prog="multihop papers", description="Experiments of the papers and of the validation"
     )
@@ -55,25 +82,32 @@ def main(arguments: Sequence[str]) -> int:
     summary.add_argument(
         "--pages", type=Path, metavar="DIR", help="read what the pages in this folder say, not the runs"
     )
+    about_check = "compare one run of each cell with what the pages were made of"
+    check = commands.add_parser("check", help=about_check, description=about_check.capitalize())
+    check.add_argument("id", nargs="*", help=NAMES)
+    check.add_argument(
+        "--pages", type=Path, default=Path("docs/papers"), metavar="DIR", help="the folder of the pages"
+    )
     run.add_argument(
         "--looks",
         type=_positive,
-        default=LOOKS,
         metavar="N",
         help="judge the claims at most N times, each time with twice the seeds, until each is decided by its "
-        f"interval, or by its mean where the interval is narrower than what matters (default: {LOOKS})",
+        "interval, or by its mean where the interval is narrower than what matters (default: what the "
+        f"experiment declares, or {LOOKS})",
     )
     run.add_argument(
         "--budget",
         type=float,
         metavar="SECONDS",
         help="add no seeds if an experiment would need more CPU time than this "
-        f"(default: {BUDGET:g}, with --full {BUDGET_FULL:g})",
+        f"(default: what the experiment declares, or {BUDGET:g}, with --full {BUDGET_FULL:g})",
     )
-    run.add_argument("--jobs", type=_positive, metavar="N", help="number of parallel runs")
+    for one in (run, check):
+        one.add_argument("--jobs", type=_positive, metavar="N", help="number of parallel runs")
     run.add_argument("--on", metavar="ADDRESS", help="run on a cluster: the address of a Dask scheduler")
     run.add_argument("--shard", type=Shard.parse, metavar="I/N", help="run only one of N parts")
-    for one in (run, report, summary):
+    for one in (run, check, report, summary):
         one.add_argument(
             "--out", type=Path, default=Path("out/papers"), metavar="DIR", help="folder for runs and report"
         )
@@ -81,36 +115,15 @@ def main(arguments: Sequence[str]) -> int:
         one.add_argument(
             "--markdown", type=Path, metavar="DIR", help="also write the report as Markdown into this folder"
         )
-    for one in (listed, shown, run, report, summary):
+    for one in (listed, shown, run, check, report, summary):
         one.add_argument("--json", action="store_true", help="print one JSON document on standard output")
-    for one in (listed, shown, run, report, summary):
+    for one in (listed, shown, run, check, report, summary):
         loudness = one.add_mutually_exclusive_group()
         loudness.add_argument("-q", "--quiet", action="store_true", help="print only results and errors")
         loudness.add_argument(
             "-v", "--verbose", action="count", default=0, help="say more of what happens: a line for each run"
         )
-    options = parser.parse_args(arguments)
-    try:
-        status = COMMANDS[options.command](options)
-        sys.stdout.flush()
-        return status
-    except KeyboardInterrupt:
-        print(f"multihop papers: interrupted{_kept(options)}", file=sys.stderr)
-        return 128 + signal.SIGINT
-    except KeyError as error:
-        print(f"multihop papers: {error.args[0]}", file=sys.stderr)
-        return 2
-    except BrokenPipeError:
-        # The reader has seen enough, as `head` does. What is still buffered has nowhere to go.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 128 + signal.SIGPIPE
-    except OSError as error:
-        place = f"{error.filename}: " if error.filename else ""
-        print(f"multihop papers: {place}{error.strerror or error}", file=sys.stderr)
-        return 1
-    except ClusterError as error:
-        print(f"multihop papers: {error}", file=sys.stderr)
-        return 1
+    return parser
 
 
 def _list(options: argparse.Namespace) -> int:
@@ -154,9 +167,9 @@ def _show(options: argparse.Namespace) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     where = Where(options.jobs, options.on, options.shard)
-    budget = options.budget if options.budget is not None else BUDGET_FULL if options.full else BUDGET
-    limits = Limits(options.looks, budget)
-    suite = Suite(options.out, options.full, where, options.quiet, options.verbose > 0, limits)
+    suite = Suite(
+        options.out, options.full, where, options.quiet, options.verbose > 0, options.looks, options.budget
+    )
     studies = []
     chosen = experiments(options.id)
     kept = [] if options.full or options.markdown is None else pages.replaced(chosen, options.markdown)
@@ -224,6 +237,23 @@ def _summary(options: argparse.Namespace) -> int:
     else:
         print(overview.screen(records))
     return 0
+
+
+def _check(options: argparse.Namespace) -> int:
+    records = {one.id: one for one in index.read(options.pages) if one.runs}
+    chosen = [one for one in experiments(options.id) if one.id in records and not one.emulated]
+    if not chosen:
+        print(f"multihop papers: {options.pages} has no runs of these experiments", file=sys.stderr)
+        return 1
+    suite = Suite(options.out, True, Where(options.jobs), options.quiet, options.verbose > 0)
+    found = {}
+    for one in chosen:
+        found[one.id] = compared(records[one.id].first, digest(suite.first_runs(one)))
+        if not options.json:
+            print(f"{found[one.id]:10} {one.id}", flush=True)
+    if options.json:
+        print(json.dumps(found))
+    return 1 if DIFFERS in found.values() else 0
 
 
 def _records(options: argparse.Namespace) -> list[Record]:
@@ -337,10 +367,10 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "list": _list,
     "show": _show,
     "run": _run,
+    "check": _check,
     "report": _report,
     "summary": _summary,
 }
-LOOKS, BUDGET, BUDGET_FULL = 4, 20.0, 600.0
 
 
 def _finite(value: float) -> float | None:

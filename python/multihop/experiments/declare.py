@@ -97,6 +97,10 @@ class Effort:
     """Seeds are added until every interval of the first metric is within 10% of its mean, up to this."""
     first: int = 1
     """The first seed: a claim is tested on other seeds than those that chose its settings."""
+    looks: int = 0
+    """Judgements of the claims at most, if claims near their bounds need more seeds than usual."""
+    seconds: float = 0.0
+    """CPU time that a look may bring the experiment to, if it is not the usual one, s."""
 
 
 @dataclass(frozen=True)

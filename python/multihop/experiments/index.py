@@ -13,6 +13,7 @@ from multihop.experiments import claims
 from multihop.experiments.catalogue import EXPERIMENTS
 from multihop.experiments.comparison import allows, gains, numbers
 from multihop.experiments.explanations import explain
+from multihop.experiments.freshness import digest
 from multihop.experiments.reasons import Reason
 from multihop.experiments.silence import silences
 from multihop.experiments.study import Experiment, Study
@@ -48,6 +49,8 @@ class Record:
     """The files of its figures."""
     searched: list[dict[str, str]] = field(default_factory=list)
     """Verdicts on claims of another experiment under each value of settings that the paper does not state."""
+    first: str = ""
+    """A digest of the first run of each cell; without one the page is older than digests, or has no runs."""
 
 
 def record(study: Study, version: str, pictures: Sequence[str] = ()) -> Record:
@@ -66,6 +69,7 @@ def record(study: Study, version: str, pictures: Sequence[str] = ()) -> Record:
         [(one.what, one.error) for one in (*numbers(study), *gains(study))],
         list(pictures),
         list(study.searched),
+        digest(study),
     )
 
 

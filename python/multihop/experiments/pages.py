@@ -13,10 +13,11 @@ from matplotlib.figure import Figure
 import multihop._core as _core
 from multihop.experiments import claims, comparison, figures, index, searches
 from multihop.experiments import summary as overview
-from multihop.experiments.declare import VALIDATION, Metric
+from multihop.experiments.declare import EMULATED, VALIDATION, Metric
 from multihop.experiments.explanations import MEANING as EXPLANATIONS
 from multihop.experiments.index import Record
 from multihop.experiments.reasons import MEANING
+from multihop.experiments.sequential import Limits
 from multihop.experiments.silence import silences, warning
 from multihop.experiments.study import Experiment, Study, Values
 from multihop.experiments.verdicts import NOT_HELD, Verdict
@@ -233,7 +234,14 @@ def section(page: Page, study: Study) -> None:
         page.text("What the paper does not state:")
         page.bullets(f"{one.what}: {one.chosen}, because {one.why}" for one in experiment.unstated)
     effort = FULL if study.effort is experiment.full else "--quick"
-    page.command(f"multihop papers run {experiment.id} {effort}")
+    page.command(f"multihop papers run {experiment.id} {effort}{_looks(study)}")
+
+
+def _looks(study: Study) -> str:
+    """The option of the command, if the claims were judged more or less often than declared."""
+    planned = Limits.planned(study.effort, study.effort is study.experiment.full).looks
+    sequential = study.experiment.claims and study.experiment.paper not in (VALIDATION, EMULATED)
+    return f" --looks {study.looks}" if sequential and study.looks != planned else ""
 
 
 def _verdict(found: Verdict) -> str:

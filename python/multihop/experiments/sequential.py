@@ -14,12 +14,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from multihop.experiments import claims
-from multihop.experiments.declare import Claim
+from multihop.experiments.declare import Claim, Effort
 from multihop.experiments.study import Study, Values
 from multihop.experiments.verdicts import NOT_DECIDED
 from multihop.files import write_text
 from multihop.progress import Progress
 from multihop.runs import Where
+
+LOOKS, BUDGET, BUDGET_FULL = 4, 20.0, 600.0
+"""Looks, and CPU time of short and of full runs in seconds, of experiments that declare none."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,11 @@ class Limits:
     """How often the claims may be judged; with one look the number of seeds is fixed."""
     seconds: float = math.inf
     """CPU time of an experiment; a look that would probably exceed it is not begun."""
+
+    @staticmethod
+    def planned(effort: Effort, full: bool) -> Limits:
+        """The limits that an effort declares, or the usual ones."""
+        return Limits(effort.looks or LOOKS, effort.seconds or (BUDGET_FULL if full else BUDGET))
 
 
 def schedule(first: int, looks: int) -> list[int]:
@@ -83,7 +91,7 @@ def _judged(study: Study) -> tuple[list[Claim], int]:
 
 def _open_cells(study: Study) -> set[Values]:
     """The cells of the claims that are open."""
-    return {cell for claim in _judged(study)[0] for cell in claims.cells(study, claim)}
+    return {cell for claim in _judged(study)[0] for cell in claims.open_cells(study, claim)}
 
 
 def _reason(study: Study, limits: Limits) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -36,8 +37,10 @@ class Suite:
     """Where runs are performed; without it finished runs are read and nothing is run."""
     quiet: bool = False
     verbose: bool = False
-    limits: Limits = FIXED
-    """How many seeds the experiments of papers may take; those of the validation have a fixed number."""
+    looks: int | None = 1
+    """How often claims of papers may be judged; None for what is declared. The validation has one look."""
+    seconds: float | None = math.inf
+    """CPU time of an experiment at most, s; None for what it declares."""
 
     def run(self, experiments: Sequence[Experiment]) -> list[Study]:
         """Run experiments, one after the other."""
@@ -64,15 +67,31 @@ class Suite:
         study.wall = waited(own, study.seconds if study.performed else 0.0)
         return study
 
+    def first_runs(self, experiment: Experiment) -> Study:
+        """The first run of each cell, without judging anything."""
+        effort = experiment.full if self.full else experiment.quick
+        own = folder_of(self.folder, experiment, self.full)
+        study = Study(experiment, effort, journal(experiment, own), seeds=1)
+        if experiment.expected:
+            study.expected = self.expected(own)
+        study.run(self.where, Progress(experiment.id, quiet=self.quiet, verbose=self.verbose))
+        return study
+
     def _perform(self, study: Study, own: Path) -> None:
         if self.where is None:
             sequential.restore(study, own)
             return
-        limits = FIXED if study.experiment.paper in (VALIDATION, EMULATED) else self.limits
         progress = Progress(study.experiment.id, quiet=self.quiet, verbose=self.verbose)
-        sequential.run(study, self.where, progress, limits)
+        sequential.run(study, self.where, progress, self._limits(study))
         if not study.missing:
             sequential.save(study, own)
+
+    def _limits(self, study: Study) -> Limits:
+        if study.experiment.paper in (VALIDATION, EMULATED):
+            return FIXED
+        planned = Limits.planned(study.effort, self.full)
+        looks = planned.looks if self.looks is None else self.looks
+        return Limits(looks, planned.seconds if self.seconds is None else self.seconds)
 
     def expected(self, own: Path) -> Path:
         """The file of what chains deliver, beside the runs that use it."""
@@ -81,7 +100,7 @@ class Suite:
             return path
         # All runs, not a shard of them.
         where = Where(self.where.jobs, self.where.on) if self.where else None
-        chain = replace(self, where=where, limits=FIXED).study(find(CHAIN))
+        chain = replace(self, where=where, looks=1).study(find(CHAIN))
         cells = chain.select({"EIFS": "on"})
         means = {str(cell[0]): found.mean for cell in cells if (found := chain.mean("acked", cell))}
         write_text(path, json.dumps(means))

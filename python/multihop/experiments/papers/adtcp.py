@@ -93,7 +93,7 @@ ACCURACY_RUNS = Experiment(
     other_readings=(WIDE,),
     metrics=ACCURACY,
     quick=Effort(6, keep={"speed": [0, 5, 20]}),
-    full=Effort(25),
+    full=Effort(25, looks=6, seconds=1000.0),
     published=PRINTED,
     claims=[
         Claim("at most 20% are wrong, alone", "joint", {"streams": "none"}, at_most=20.0, each={"speed": [0, 5, 20]}),

@@ -23,7 +23,7 @@ STATIC = Experiment(
     ],
     metrics=(GOODPUT, RTX),
     quick=Effort(2, {"duration": 120.0}),
-    full=Effort(12),
+    full=Effort(12, looks=6),
     claims=[
         versus(
             "ADTCP delivers at least 95% of what NewReno with timestamps delivers",

@@ -269,7 +269,7 @@ WALKING = settings(
     axes=[SETTING_AXIS, Axis("routing", {**OF_OLSR, **OF_DELAY, **OF_IMPULSE})],
     metrics=METRICS,
     quick=Effort(3, {"duration": 300.0}, OF_WALKING),
-    full=Effort(6, {"duration": 300.0}, OF_WALKING),
+    full=Effort(6, {"duration": 300.0}, OF_WALKING, looks=6, seconds=1200.0),
     claims=[
         *compared("OLSR delivers more than APDR 0.8", "goodput", "olsr", "apdr 0.8", SHORT),
         *compared("round trips are shorter under APDR 0.8", "rtt", "apdr 0.8", "olsr", SHORT, less=True),
@@ -322,7 +322,7 @@ RESERVED = settings(
     axes=[SETTING_AXIS, Axis("routing", {**OF_OLSR, **OF_RESERVED})],
     metrics=METRICS,
     quick=Effort(10, {"duration": 300.0}, ALONE, first=FRESH),
-    full=Effort(40, {"duration": 300.0}, ALONE, first=FRESH),
+    full=Effort(40, {"duration": 300.0}, ALONE, first=FRESH, seconds=1500.0),
     claims=[
         versus(text, metric, f"apdr-pr{STEADY}", f"olsr{STEADY}", axis="routing", at=WITH_LOSSES, **bound)
         for text, metric, bound in (

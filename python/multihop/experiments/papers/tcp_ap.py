@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from multihop.experiments.declare import FAIRNESS, GOODPUT, Axis, Claim, Effort, Metric, Plot, Unstated, axis, gain, versus
@@ -211,6 +212,7 @@ CHAIN = steady(
     ],
     metrics=(GOODPUT,),
     quick=FEW,
+    full=replace(FULL, looks=6, seconds=900.0),
     claims=[
         versus("TCP-AP delivers more than NewReno at every length", "goodput", "tcp-ap", "newreno", each={"hops": [4, 8, 14, 20]}),
         versus(
@@ -280,7 +282,7 @@ ORACLE = steady(
     ],
     metrics=(GOODPUT,),
     quick=Effort(3, {"duration": 66.0}, {"hops": [4, 8, 14, 20]}),
-    full=Effort(1, {"duration": 660.0}),
+    full=Effort(1, {"duration": 660.0}, looks=6, seconds=900.0),
     claims=[
         versus(
             "TCP-AP with synchronised clocks delivers more than NewReno with the optimal limit",

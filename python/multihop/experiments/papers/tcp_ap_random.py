@@ -108,7 +108,7 @@ RANDOM = placed(
     axes=between(FLOWS, VARIANTS),
     metrics=(GOODPUT, FAIRNESS, STARVING, HOPS),
     quick=Effort(6, {"duration": 60.0}),
-    full=Effort(10, {"duration": 300.0}),
+    full=Effort(10, {"duration": 300.0}, looks=6, seconds=1200.0),
     published={"starving": {(DESCRIBED, "newreno"): 5.0}},
     claims=[
         fairer(" by half", 1.5, at={"pairs": DESCRIBED}),

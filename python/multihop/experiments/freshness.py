@@ -1,0 +1,34 @@
+"""Whether the simulator of today computes what a page shows, by one run of each cell.
+
+The index of the pages has a digest of every metric in the first run of each cell. Where it differs the
+experiment has to be run again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+from multihop.experiments.study import Study, Values, batches, pick
+
+SAME, DIFFERS, UNKNOWN = "same", "differs", "no digest"
+"""Of the digests on a page and of today."""
+DIGITS = 16
+"""Hexadecimal digits of a digest."""
+
+
+def digest(study: Study) -> str:
+    """A digest of every metric in the first run of each cell; empty if an experiment has no runs."""
+    lines = [line for cell in study.accepted() if study.done(cell) for line in _lines(study, cell)]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:DIGITS] if lines else ""
+
+
+def compared(before: str, today: str) -> str:
+    """What two digests say."""
+    return UNKNOWN if not before else SAME if before == today else DIFFERS
+
+
+def _lines(study: Study, cell: Values) -> list[str]:
+    result, count = study.result(cell), study.experiment.batches
+    documents = batches(result, count) if count else [result.data]
+    values = [(metric.name, pick(one, metric)) for one in documents for metric in study.experiment.metrics]
+    return [f"{cell} {name} {'-' if value is None else format(value, '.9g')}" for name, value in values]
