@@ -43,6 +43,8 @@ os.environ.update(
 import build  # noqa: E402, it reads the variables above
 
 PYTHON = str(build.bin_dir() / "python")
+TEST_THREADS = 2 * (os.cpu_count() or 2)
+"""More than processors: tests of emulations and connections wait for the clock most of the time."""
 
 
 def main(arguments: list[str]) -> int:
@@ -153,7 +155,8 @@ def cargo_test() -> Counts:
     install_tools()
     # Tests of the command need its pages.
     build.web_if_possible()
-    command = ["cargo", "test", "--workspace", "--locked", "--no-fail-fast", "--", "--show-output"]
+    command = ["cargo", "test", "--workspace", "--locked", "--no-fail-fast"]
+    command += ["--", "--show-output", f"--test-threads={TEST_THREADS}"]
     code, lines = stream(command)
     return count_cargo(lines, code)
 
@@ -198,8 +201,8 @@ def pytest() -> Counts:
     """Run the Python tests against the installed wheel."""
     with tempfile.TemporaryDirectory() as directory:
         report = Path(directory) / "report.xml"
-        # More than processors: emulations wait for the clock most of the time.
-        code, lines = stream([PYTHON, "-m", "pytest", "--quiet", "--numprocesses=4", f"--junitxml={report}"])
+        count = f"--numprocesses={TEST_THREADS}"
+        code, lines = stream([PYTHON, "-m", "pytest", "--quiet", count, f"--junitxml={report}"])
         return count_pytest(report, code, lines)
 
 
@@ -333,22 +336,22 @@ STEPS: dict[str, Callable[[], Counts]] = {
     "clippy": lambda: check(*CLIPPY.split()),
     "clippy-demo": lambda: check(*CLIPPY_DEMO.split()),
     "cargo": cargo_test,
-    "doc": doc,
     "fuzz": fuzz,
     "ruff": lambda: in_venv("ruff", "check", "."),
     "ruff-format": lambda: in_venv("ruff", "format", "--check", "."),
     "wheel": wheel,
-    "mypy": lambda: in_venv("mypy"),
-    "stubtest": lambda: in_venv("mypy.stubtest", "multihop._core"),
     "pytest": pytest,
     "web": web,
+    "doc": doc,
+    "mypy": lambda: in_venv("mypy"),
+    "stubtest": lambda: in_venv("mypy.stubtest", "multihop._core"),
     "site": site,
     "supply": script("check_supply"),
     "advisories": lambda: check(sys.executable, "tools/check_supply.py", "advisories"),
 }
 
-BESIDE = ("fuzz", "wheel", "web")
-"""Steps of minutes that run, one after the other, beside those before them; `web` needs `wheel`."""
+BESIDE = ("fuzz", "wheel", "web", "doc", "mypy", "stubtest")
+"""Steps that run, one after the other, beside the rest; those after `wheel` need the wheel."""
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))
