@@ -16,8 +16,8 @@ use super::agenda::Direction;
 use super::context::Context;
 use super::flights::{Flight, Flights};
 use super::fq_codel::FqCodel;
+use super::mac_stats::MacStats;
 use super::queues::Queues;
-use super::traffic::Traffic;
 use crate::observe::Sent;
 use crate::packet::Packet;
 use multihop_scenario::Scenario;
@@ -39,7 +39,7 @@ pub(super) struct Air {
     pub(super) flights: Flights,
     /// Receptions lost to another frame.
     pub(super) collisions: u64,
-    pub(super) traffic: Traffic,
+    pub(super) stats: MacStats,
     /// Nodes whose radio is asleep or without power; empty if none was ever.
     silent: Vec<bool>,
     /// Whether the routing protocol uses overheard frames.
@@ -104,7 +104,7 @@ impl Air {
             capture,
             flights: Flights::new(scenario.mac.flavour),
             collisions: 0,
-            traffic: Traffic::new(nodes, &config),
+            stats: MacStats::new(nodes, &config),
             silent: Vec::new(),
             taps,
             reorders: false,
@@ -115,7 +115,7 @@ impl Air {
     /// Restarts the counters at the end of the warm-up.
     pub(super) fn restart(&mut self, now: Instant) {
         self.collisions = 0;
-        self.traffic.restart(now);
+        self.stats.restart(now);
         for station in &mut self.stations {
             station.mac.clear_counts();
             station.receiving = Duration::ZERO;
@@ -140,13 +140,13 @@ impl Air {
         let category = self.category(content, urgent);
         let bytes = content.bytes();
         let out = Outgoing { packet, to: next_hop, bytes, urgent, category, queued: context.now };
-        self.traffic.enters(node, category);
+        self.stats.enters(node, category);
         let dropped = match self.queues.get_mut(node, category) {
             Some(queue) if !urgent => queue.push(context.now, out, &context.packets),
             _ => self.stations[node.index()].mac.enqueue(out).map(|refused| refused.packet),
         };
         if let Some(dropped) = dropped {
-            self.traffic.drops(node, category);
+            self.stats.drops(node, category);
             context.drop_packet(node, dropped, DropReason::QueueFull);
         }
         self.settle(context, node);
@@ -232,7 +232,7 @@ impl Air {
     pub(super) fn end_overlaps(&mut self, now: Instant) {
         for (node, station) in (0..).map(NodeId).zip(&self.stations) {
             if station.receiver.is_busy() {
-                self.traffic.overlaps(now, node, station.busy_since);
+                self.stats.overlaps(now, node, station.busy_since);
             }
         }
     }
@@ -279,10 +279,10 @@ impl Air {
     #[inline(never)]
     fn move_on(&mut self, context: &mut Context<'_>, node: NodeId) -> bool {
         let station = &mut self.stations[node.index()];
-        self.queues.refill(context, node, &mut station.mac, &self.config, &mut self.traffic);
+        self.queues.refill(context, node, &mut station.mac, &self.config, &mut self.stats);
         if station.mac.is_unsettled() {
             while let Some(done) = station.mac.poll_done() {
-                self.traffic.finished(context.now, node, &done);
+                self.stats.finished(context.now, node, &done);
                 if !done.delivered {
                     context.ask(Action::LinkFailed { node, out: done.out });
                     context.ask(Action::Serve(node));
@@ -292,7 +292,7 @@ impl Air {
             }
             station.mac.serve(context.now, &self.config);
             // A transmission opportunity goes on only with a packet that waits in the MAC.
-            self.queues.refill(context, node, &mut station.mac, &self.config, &mut self.traffic);
+            self.queues.refill(context, node, &mut station.mac, &self.config, &mut self.stats);
         }
         true
     }
@@ -411,19 +411,19 @@ impl Air {
         }
         let mut delivered = false;
         match verdict {
-            Verdict::Ignored | Verdict::Deaf => self.traffic.overlaps(now, to, station.busy_since),
+            Verdict::Ignored | Verdict::Deaf => self.stats.overlaps(now, to, station.busy_since),
             Verdict::Good if flight.has_load => {
                 receive_load(context, station, &self.config, flight, intact);
             }
             Verdict::Good => delivered = station.mac.receive(now, frame, &self.config),
             Verdict::Missed => {
-                self.traffic.overlaps(now, to, station.busy_since);
+                self.stats.overlaps(now, to, station.busy_since);
                 station.mac.miss_frame(now, &self.config);
             }
             Verdict::Error => station.mac.receive_error(now, &self.config),
             Verdict::Collision => {
                 self.collisions += 1;
-                self.traffic.overlaps(now, to, station.busy_since);
+                self.stats.overlaps(now, to, station.busy_since);
                 station.mac.receive_error(now, &self.config);
                 context.observer.collided(now, to, frame);
             }
@@ -441,7 +441,7 @@ impl Air {
             let load = flight.load(intact);
             let sent = Sent { transmission: &flight.transmission, load, signal: flight.signal };
             context.observer.frame(now, to, &sent, &self.config.airtime, &context.packets);
-            self.traffic.receives(to, flight.transmission.airtime);
+            self.stats.receives(to, flight.transmission.airtime);
         }
         if settles {
             self.settle(context, to);

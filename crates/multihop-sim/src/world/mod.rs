@@ -19,6 +19,7 @@ mod ids;
 mod ip;
 mod link;
 mod losses;
+mod mac_stats;
 mod outcome;
 mod passing;
 mod power;
@@ -26,7 +27,6 @@ mod queues;
 mod real;
 mod relay;
 mod routing;
-mod traffic;
 mod wires;
 
 use multihop_core::{DropReason, Instant, NodeId};

@@ -7,7 +7,7 @@ use multihop_radio::mac::Counters;
 
 use super::World;
 use super::flow::FlowStats;
-use super::traffic::ratio;
+use super::mac_stats::ratio;
 use crate::observe::Observer;
 use crate::oracle::TimeByHops;
 use crate::results::{EnergyResult, FlowResult, MacResult, RoutingResult, RunResult, Totals};
@@ -57,9 +57,9 @@ impl World<'_> {
                 .iter()
                 .map(|(reason, &n)| (reason.name().to_owned(), n))
                 .collect(),
-            nodes: self.air.traffic.nodes(|node| self.times_without_overlap(node)),
-            links: self.air.traffic.links(self.measured_seconds()),
-            queues: self.air.traffic.queues(),
+            nodes: self.air.stats.nodes(|node| self.times_without_overlap(node)),
+            links: self.air.stats.links(self.measured_seconds()),
+            queues: self.air.stats.queues(),
             flows,
         };
         (result, self.context.observer)

@@ -51,7 +51,7 @@ impl Air {
         let mpdus = if flight.has_load { flight.load.mpdus.len() } else { 1 };
         let busy_since = station.receiver.is_busy().then_some(station.busy_since);
         let served = || station.mac.in_service().next().map(|out| out.to);
-        self.traffic.transmits(context.now, &transmission, mpdus, served, busy_since);
+        self.stats.transmits(context.now, &transmission, mpdus, served, busy_since);
         let signal = self.flights.next_signal + 1;
         let sent = Sent { transmission: &transmission, load: flight.load(u64::MAX), signal };
         context.observer.frame(context.now, node, &sent, &self.config.airtime, &context.packets);

@@ -141,7 +141,7 @@ impl World<'_> {
             Some((at, times)) => times.sleep + (now - at.max(self.measured_from)),
             None => radio.slept_until(now),
         });
-        let occupied = station.receiving_until(now).saturating_sub(self.air.traffic.overlap(node));
+        let occupied = station.receiving_until(now).saturating_sub(self.air.stats.overlap(node));
         let transmitting = station.mac.counters().transmitting;
         Times::within(now - self.measured_from, transmitting, occupied, asleep)
     }

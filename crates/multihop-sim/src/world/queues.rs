@@ -7,7 +7,7 @@ use multihop_scenario::Scenario;
 
 use super::context::Context;
 use super::fq_codel::{Fate, FqCodel};
-use super::traffic::Traffic;
+use super::mac_stats::MacStats;
 
 /// The queues of all stations; none under drop-tail, where packets wait in the MACs.
 pub(super) struct Queues {
@@ -63,7 +63,7 @@ impl Queues {
         node: NodeId,
         mac: &mut Mac,
         config: &MacConfig,
-        traffic: &mut Traffic,
+        stats: &mut MacStats,
     ) {
         for (&category, queue) in self.categories.iter().zip(self.of_mut(node)) {
             if !mac.needs(category, config) {
@@ -71,7 +71,7 @@ impl Queues {
             }
             // As many as one frame takes.
             for _ in 0..config.most_packets().min(mac.room().max(1)) {
-                let dropped = || traffic.drops(node, category);
+                let dropped = || stats.drops(node, category);
                 let Some(out) = next(context, node, queue, dropped) else { break };
                 mac.enqueue(out);
             }

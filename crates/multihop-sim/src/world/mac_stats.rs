@@ -13,15 +13,15 @@ use multihop_radio::energy::Times;
 pub(super) const MAX_LISTED_NODES: u32 = 1000;
 
 /// The measurements of all stations; empty in networks of more than [`MAX_LISTED_NODES`] nodes.
-pub(super) struct Traffic {
-    stations: Vec<StationTraffic>,
-    links: Vec<LinkTraffic>,
+pub(super) struct MacStats {
+    stations: Vec<StationStats>,
+    links: Vec<LinkStats>,
     has_categories: bool,
 }
 
-/// One station.
+/// Measurements of one station.
 #[derive(Clone, Debug, Default)]
-struct StationTraffic {
+struct StationStats {
     /// The last of its own frames.
     transmission: (Instant, Instant),
     /// Time in which it transmitted while signals of others occupied its receiver.
@@ -31,24 +31,24 @@ struct StationTraffic {
     /// Airtime of the frames for this station, or for all, that it received without error.
     received: Duration,
     /// One for each access category under EDCA, otherwise one.
-    queues: Vec<QueueTraffic>,
+    queues: Vec<QueueStats>,
     /// Receiver and index of each of its links, by receiver.
     links: Vec<(NodeId, usize)>,
     /// The link that was used last.
     last: Option<(NodeId, usize)>,
 }
 
-/// One interface queue.
+/// Measurements of one interface queue.
 #[derive(Clone, Debug, Default)]
-struct QueueTraffic {
+struct QueueStats {
     packets: u64,
     dropped: u64,
     waits: Delays,
 }
 
-/// The exchanges of one station with a neighbour to which it sends packets.
+/// Measurements of the exchanges of one station with a neighbour to which it sends packets.
 #[derive(Clone, Debug)]
-struct LinkTraffic {
+struct LinkStats {
     from: NodeId,
     to: NodeId,
     delivered: u64,
@@ -59,12 +59,12 @@ struct LinkTraffic {
     delays: Delays,
 }
 
-impl Traffic {
+impl MacStats {
     pub(super) fn new(nodes: u32, config: &MacConfig) -> Self {
         let count = if nodes <= MAX_LISTED_NODES { nodes as usize } else { 0 };
         let categories = config.categories().len();
         let station =
-            StationTraffic { queues: vec![QueueTraffic::default(); categories], ..StationTraffic::default() };
+            StationStats { queues: vec![QueueStats::default(); categories], ..StationStats::default() };
         Self { stations: vec![station; count], links: Vec::new(), has_categories: categories > 1 }
     }
 
@@ -72,11 +72,11 @@ impl Traffic {
     pub(super) fn restart(&mut self, now: Instant) {
         self.links.clear();
         for station in &mut self.stations {
-            *station = StationTraffic {
+            *station = StationStats {
                 transmission: station.transmission,
                 overlap_known: now,
-                queues: vec![QueueTraffic::default(); station.queues.len()],
-                ..StationTraffic::default()
+                queues: vec![QueueStats::default(); station.queues.len()],
+                ..StationStats::default()
             };
         }
     }
@@ -98,7 +98,7 @@ impl Traffic {
     }
 
     #[inline]
-    fn queue(&mut self, node: NodeId, category: Category) -> Option<&mut QueueTraffic> {
+    fn queue(&mut self, node: NodeId, category: Category) -> Option<&mut QueueStats> {
         let place = if self.has_categories { category as usize } else { 0 };
         self.stations.get_mut(node.index())?.queues.get_mut(place)
     }
@@ -176,7 +176,7 @@ impl Traffic {
     }
 
     #[inline]
-    fn link(&mut self, from: NodeId, to: NodeId) -> &mut LinkTraffic {
+    fn link(&mut self, from: NodeId, to: NodeId) -> &mut LinkStats {
         let station = &mut self.stations[from.index()];
         let index = match station.last {
             Some((last, index)) if last == to => index,
@@ -196,8 +196,8 @@ impl Traffic {
         stations.map(|(node, station)| self.node(node, station, &times(node))).collect()
     }
 
-    fn node(&self, node: NodeId, station: &StationTraffic, times: &Times) -> NodeResult {
-        let mut sum = LinkTraffic::new(node, BROADCAST);
+    fn node(&self, node: NodeId, station: &StationStats, times: &Times) -> NodeResult {
+        let mut sum = LinkStats::new(node, BROADCAST);
         for &(_, index) in &station.links {
             sum.add(&self.links[index]);
         }
@@ -232,11 +232,11 @@ impl Traffic {
 
 /// Finds a link that was not the last one used, or adds it.
 #[inline(never)]
-fn find_link(station: &mut StationTraffic, links: &mut Vec<LinkTraffic>, from: NodeId, to: NodeId) -> usize {
+fn find_link(station: &mut StationStats, links: &mut Vec<LinkStats>, from: NodeId, to: NodeId) -> usize {
     let index = match station.links.binary_search_by_key(&to, |&(known, _)| known) {
         Ok(place) => station.links[place].1,
         Err(place) => {
-            links.push(LinkTraffic::new(from, to));
+            links.push(LinkStats::new(from, to));
             station.links.insert(place, (to, links.len() - 1));
             links.len() - 1
         }
@@ -245,7 +245,7 @@ fn find_link(station: &mut StationTraffic, links: &mut Vec<LinkTraffic>, from: N
     index
 }
 
-impl StationTraffic {
+impl StationStats {
     fn overlaps(&mut self, now: Instant, since: Instant) {
         let (begin, end) = self.transmission;
         let begin = begin.max(since).max(self.overlap_known);
@@ -254,7 +254,7 @@ impl StationTraffic {
     }
 }
 
-impl QueueTraffic {
+impl QueueStats {
     fn result(&self, node: NodeId, category: Option<&str>) -> QueueResult {
         QueueResult {
             node: node.0,
@@ -268,7 +268,7 @@ impl QueueTraffic {
     }
 }
 
-impl LinkTraffic {
+impl LinkStats {
     fn new(from: NodeId, to: NodeId) -> Self {
         Self {
             from,
