@@ -15,6 +15,7 @@ import check_paths
 import check_size
 import check_supply
 import check_threats
+import circles
 
 
 def crate(name: str, *linked: str, dev: tuple[str, ...] = ()) -> dict[str, object]:
@@ -36,6 +37,42 @@ def test_layers() -> None:
     assert layer_faults(crate("multihop-core", "libm"))
     assert layer_faults(crate("multihop-sim", "multihop-testkit"))
     assert layer_faults(crate("multihop-new"))
+
+
+def write_crate(folder: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return folder
+
+
+def test_circles_of_modules(tmp_path: Path) -> None:
+    files = {
+        "lib.rs": "mod a;\nmod b;\nmod c;\npub use b::Later;",
+        "a.rs": "// use crate::c::X;\nuse crate::{Later as L, c::{Y, Z}};",
+        "b/mod.rs": "mod inner;\npub use inner::Later;",
+        "b/inner.rs": "fn f() { crate::c::g(); }",
+        "c.rs": "pub struct Y;\n#[cfg(test)]\nmod tests { use crate::a::L; }",
+    }
+    assert circles.circles(write_crate(tmp_path, files)) == []
+    files["c.rs"] = "use super::a;"
+    assert circles.circles(write_crate(tmp_path, files)) == [(".", ("a", "b", "c"))]
+    # A module and its parent may import from each other.
+    files = {"c.rs": "", "b/inner.rs": "use super::Shared;", "b/other.rs": "use super::inner::Later;"}
+    assert circles.circles(write_crate(tmp_path, files)) == []
+    files["b/inner.rs"] = "use crate::b::other::Thing;"
+    assert circles.circles(write_crate(tmp_path, files)) == [("b", ("inner", "other"))]
+
+
+def test_every_circle_has_a_reason_and_every_reason_a_circle() -> None:
+    listed = set(check_layers.CIRCLES)
+    new = ("multihop-core", ".", ("rng", "time"))
+    assert check_layers.check_circles(listed) == []
+    assert check_layers.check_circles(listed | {new}) == [
+        "multihop-core, folder .: rng, time: import from each other"
+    ]
+    (gone,) = check_layers.check_circles(listed - {min(listed)})
+    assert "no circle any more" in gone
 
 
 @pytest.mark.parametrize(
