@@ -359,6 +359,21 @@ def test_check_names_experiments_that_have_to_run_again(
         assert capsys.readouterr().out == f"{shown:10} short\n"
 
 
+def test_pages_say_which_runs_are_older_than_the_simulator(tmp_path: Path, study: Study) -> None:
+    pages.markdown([study], "command", tmp_path, ["short"])
+    before = (tmp_path / "none.md").read_text()
+    for found in (freshness.UNKNOWN, freshness.DIFFERS, freshness.DIFFERS):
+        note = freshness.note(found, "1.0")
+        assert pages.mark(tmp_path, {"short": note}) == [tmp_path / "none.md"]
+        text = (tmp_path / "none.md").read_text()
+        assert f"## short: two windows\n\n{note}\n\nNone, Table 1" in text
+        assert text.count(freshness.OLDER) == 1
+        assert "as their sections say: short." in (tmp_path / "README.md").read_text()
+    pages.mark(tmp_path, {"short": freshness.note(freshness.SAME, "1.0")})
+    assert (tmp_path / "none.md").read_text() == before
+    assert freshness.OLDER not in (tmp_path / "README.md").read_text()
+
+
 def test_a_flow_with_zero_goodput_is_flagged(tmp_path: Path) -> None:
     flow = {"transport": "newreno", "from": 0, "to": 1}
     scenario = {**SHORT.scenario, "flow": [flow, {**flow, "start": 7.999}]}

@@ -19,7 +19,7 @@ from multihop.experiments import index, pages
 from multihop.experiments import summary as overview
 from multihop.experiments.catalogue import EXPERIMENTS, find
 from multihop.experiments.declare import EMULATED, GAUNTLET, VALIDATION
-from multihop.experiments.freshness import DIFFERS, compared, digest
+from multihop.experiments.freshness import DIFFERS, compared, digest, note
 from multihop.experiments.index import Record
 from multihop.experiments.sequential import BUDGET, BUDGET_FULL, LOOKS
 from multihop.experiments.study import Experiment, Study, file_name
@@ -87,6 +87,11 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument("id", nargs="*", help=NAMES)
     check.add_argument(
         "--pages", type=Path, default=Path("docs/papers"), metavar="DIR", help="the folder of the pages"
+    )
+    check.add_argument(
+        "--mark",
+        action="store_true",
+        help="say on the pages which of these runs are older than the simulator",
     )
     run.add_argument(
         "--looks",
@@ -248,11 +253,14 @@ def _check(options: argparse.Namespace) -> int:
     suite = Suite(options.out, True, Where(options.jobs), options.quiet, options.verbose > 0)
     found = {}
     for one in chosen:
-        found[one.id] = compared(records[one.id].first, digest(suite.first_runs(one)))
+        before = records[one.id].first
+        found[one.id] = compared(before, digest(suite.first_runs(one)) if before else "")
         if not options.json:
             print(f"{found[one.id]:10} {one.id}", flush=True)
     if options.json:
         print(json.dumps(found))
+    if options.mark:
+        pages.mark(options.pages, {name: note(said, records[name].version) for name, said in found.items()})
     return 1 if DIFFERS in found.values() else 0
 
 

@@ -12,6 +12,7 @@ from multihop.experiments.study import Study, Values, batches, pick
 
 SAME, DIFFERS, UNKNOWN = "same", "differs", "no digest"
 """Of the digests on a page and of today."""
+OLDER = "Runs of an older simulator,"
 DIGITS = 16
 """Hexadecimal digits of a digest."""
 
@@ -25,6 +26,18 @@ def digest(study: Study) -> str:
 def compared(before: str, today: str) -> str:
     """What two digests say."""
     return UNKNOWN if not before else SAME if before == today else DIFFERS
+
+
+def note(found: str, version: str) -> str:
+    """What a page says of runs whose digest is not that of today; empty if it is."""
+    if found == SAME:
+        return ""
+    why = (
+        "computes other numbers"
+        if found == DIFFERS
+        else "may compute other numbers: there is no digest to compare with"
+    )
+    return f"{OLDER} {version}. The simulator of today {why}."
 
 
 def _lines(study: Study, cell: Values) -> list[str]:

@@ -51,6 +51,8 @@ class Record:
     """Verdicts on claims of another experiment under each value of settings that the paper does not state."""
     first: str = ""
     """A digest of the first run of each cell; without one the page is older than digests, or has no runs."""
+    older: str = ""
+    """What the page says of runs of an older simulator."""
 
 
 def record(study: Study, version: str, pictures: Sequence[str] = ()) -> Record:
@@ -140,7 +142,6 @@ def read(folder: Path) -> list[Record]:
 
 def merged(folder: Path, written: Sequence[Record], order: Sequence[str]) -> list[Record]:
     """The records of the experiments that are written now, and of those that stay."""
-    path = folder / NAME
     before = read(folder)
     new = {one.id for one in written}
     found = [*(one for one in before if one.id in order and one.id not in new), *written]
@@ -148,8 +149,13 @@ def merged(folder: Path, written: Sequence[Record], order: Sequence[str]) -> lis
     found.sort(key=lambda one: places.get(one.id, len(places)))
     explain_all(found)
     make_folder(folder)
-    write_text(path, json.dumps([asdict(one) for one in found], indent=1) + "\n")
+    write(folder, found)
     return found
+
+
+def write(folder: Path, records: Sequence[Record]) -> None:
+    """Write the records of the pages in a folder."""
+    write_text(folder / NAME, json.dumps([asdict(one) for one in records], indent=1) + "\n")
 
 
 def _entry(study: Study) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -15,6 +16,7 @@ from multihop.experiments import claims, comparison, figures, index, searches
 from multihop.experiments import summary as overview
 from multihop.experiments.declare import EMULATED, VALIDATION, Metric
 from multihop.experiments.explanations import MEANING as EXPLANATIONS
+from multihop.experiments.freshness import OLDER
 from multihop.experiments.index import Record
 from multihop.experiments.reasons import MEANING
 from multihop.experiments.sequential import Limits
@@ -140,17 +142,22 @@ def markdown(studies: Sequence[Study], command: str, folder: Path, order: Sequen
             section(page, study)
             records.append(index.record(study, _core.build(), page.pictures(study.experiment.id)))
         page.write(folder, order)
-    records = index.merged(folder, records, order)
-    front = Markdown(TITLE, "README")
+    every = index.merged(folder, records, order)
+    return front(folder, every, command if len(every) == len(records) else f"multihop papers run {FULL}")
+
+
+def front(folder: Path, records: Sequence[Record], command: str) -> Path:
+    """The index of the pages in a folder."""
+    page = Markdown(TITLE, "README")
     links = {one.id: f"{one.page}.md#{one.id}" for one in records}
-    summary(front, records, command, links)
+    summary(page, records, command, links)
     others = other_pages(folder, {f"{one.page}.md" for one in records})
     if others:
-        front.heading("Other pages")
-        front.bullets(others)
-    front.heading("Pictures")
-    front.bullets(_pictures(one, links[one.id]) for one in records if one.pictures)
-    return front.write(folder)
+        page.heading("Other pages")
+        page.bullets(others)
+    page.heading("Pictures")
+    page.bullets(_pictures(one, links[one.id]) for one in records if one.pictures)
+    return page.write(folder)
 
 
 def _pictures(one: Record, link: str) -> str:
@@ -167,6 +174,28 @@ def _joined(new: str, old: str, order: Sequence[str]) -> str:
         *(name for name in here if name not in order),
     ]
     return start + "\n\n".join({**there, **here}[name].strip("\n") for name in names) + "\n"
+
+
+def mark(folder: Path, notes: Mapping[str, str]) -> list[Path]:
+    """Say in sections and on the front page that runs are older than the simulator; returns the pages."""
+    records = [replace(one, older=notes.get(one.id, one.older)) for one in index.read(folder)]
+    paths = sorted({folder / f"{one.page}.md" for one in records if one.id in notes})
+    for path in paths:
+        parts = SECTION.split(path.read_text("utf-8"))
+        write_text(path, "".join(_marked(part, notes) for part in parts))
+    index.write(folder, records)
+    front(folder, records, f"multihop papers run {FULL}")
+    return paths
+
+
+def _marked(section: str, notes: Mapping[str, str]) -> str:
+    """A section with the note about it behind its heading, in place of an earlier one."""
+    found = SECTIONS.match(section)
+    if found is None or found[2] not in notes:
+        return section
+    lines = [line for line in section.split("\n\n") if not line.startswith(OLDER)]
+    note = [notes[found[2]]] if notes[found[2]] else []
+    return "\n\n".join([*lines[:2], *note, *lines[2:]])
 
 
 def other_pages(folder: Path, written: set[str]) -> list[str]:
@@ -190,6 +219,8 @@ def summary(page: Page, records: Sequence[Record], command: str, links: Mapping[
         f"{len(records)} experiments, {runs} runs, {duration(cost)} of CPU time, by {versions}. " + SUMMARY
     )
     page.command(command)
+    if older := [one.id for one in records if one.older]:
+        page.text(f"{OLDER} as their sections say: {', '.join(older)}.")
     page.heading("Summary", "summary")
     page.text(AGREEMENT)
     page.table(overview.by_paper(records), "Numbers that agree, and verdicts on claims")

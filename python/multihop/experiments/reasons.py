@@ -28,13 +28,6 @@ MEANING = {
     Kind.NOT_KNOWABLE: "the paper's own text shows that the number cannot be known",
     Kind.NOT_KNOWN: "the reason is not known",
 }
-COUNTED = {
-    Kind.OUR_MODEL: "by our model",
-    Kind.LEFT_OPEN: "left open by the paper",
-    Kind.NOT_IN_NS2: "not reproduced by ns-2 either",
-    Kind.NOT_KNOWABLE: "not knowable from the paper's text",
-    Kind.NOT_KNOWN: "not known",
-}
 
 
 @dataclass(frozen=True)
