@@ -178,6 +178,20 @@ def test_a_claim_about_means_needs_no_interval(study: Study) -> None:
     assert claims.judge(study, replace(bound, by_mean=True)).verdict == verdicts.NOT_HELD
 
 
+def test_only_configurations_that_may_be_the_best_get_more_seeds(study: Study) -> None:
+    one, two = (study.mean("goodput", (hops, "newreno")) for hops in (1, 2))
+    assert one is not None
+    assert two is not None
+    assert one.low > two.high
+    either = {"hops": [1, 2], "transport": "newreno"}
+    most = Claim("", "goodput", either, at_least=one.mean + one.half / 2)
+    assert claims.open_cells(study, most) == {(1, "newreno")}
+    least = Claim("", "goodput", either, at_least=two.mean + two.half / 2, lowest=True)
+    assert claims.open_cells(study, least) == {(2, "newreno")}
+    decided = replace(most, at_least=one.mean / 2)
+    assert claims.open_cells(study, decided) == set()
+
+
 def test_an_analysis_adds_verdicts(tmp_path: Path) -> None:
     def judge(study: Study) -> None:
         study.verdict("all is well", None, "too few runs")

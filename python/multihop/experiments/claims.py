@@ -58,9 +58,29 @@ def cells(study: Study, claim: Claim) -> set[Values]:
 
 
 def open_cells(study: Study, claim: Claim) -> set[Values]:
-    """The cells that keep a claim open: those of the values at which it must hold and is not decided."""
-    parts = [one for one in each(claim) if _judge_one(study, one).verdict == NOT_DECIDED]
-    return {cell for part in parts for cell in cells(study, part)}
+    """The cells that keep a claim open: those of the values at which it must hold and is not decided.
+
+    Of several configurations those count that may be the best by their intervals.
+    """
+    found = set()
+    for one in each(claim):
+        if _judge_one(study, one).verdict == NOT_DECIDED:
+            found |= _contenders(study, one, one.metric, one.of)
+            if one.against is not None:
+                found |= _contenders(study, one, one.than or one.metric, one.against)
+    return found
+
+
+def _contenders(study: Study, claim: Claim, metric: str, wanted: Cell) -> set[Values]:
+    """The cells whose intervals reach that of the best one."""
+    means = {cell: found for cell in study.select(wanted) if (found := study.mean(metric, cell))}
+    first = best(study, claim, metric, wanted)
+    if first is None:
+        return set()
+    top = means[first]
+    return {
+        cell for cell, one in means.items() if (one.low <= top.high if claim.lowest else one.high >= top.low)
+    }
 
 
 def ratios(study: Study, claim: Claim) -> Iterator[float]:

@@ -370,7 +370,7 @@ ROAMING = Experiment(
     axes=[BOTH, LINKS, transports(["tcp-3", "tpa*-3"], tcp=LINUX, tpa=TPA)],
     metrics=(FIRST, FIRST_RTX, HOPS),
     quick=Effort(3),
-    full=Effort(5, most=40, looks=8),
+    full=Effort(5, most=40, looks=11),
     level=0.90,
     other_readings=("fading",),
     claims=[

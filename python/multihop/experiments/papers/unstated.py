@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -370,11 +371,36 @@ AP_CHAIN = search(
     confirm=1,
     settings={"duration": 660.0},
 )
+
+
+def limited(rounded: Callable[[float], int], cell: Values) -> Settings:
+    """NewReno with a quarter of the hops as its window, rounded otherwise."""
+    hops, transport = cell
+    return {"flow.0.transport": {"kind": "newreno", "window_max": max(1, rounded(hops / 4))}} if transport == "tcp-cwl" else {}
+
+
+def by_authors(cell: Values) -> Settings:
+    """The pacing of the authors' implementation instead of the text's."""
+    return {"flow.0.transport.rules": "authors"} if cell[-1].startswith("tcp-ap") else {}
+
+
+ORACLE_RULES = (
+    Range(
+        "how a quarter of the hops becomes a window",
+        "the text has h/4, a window of one at four hops and less than four up to ten; it is rounded up at halves on the page",
+        {"window = floor(h/4)": Change(partial(limited, math.floor)), "window = ceil(h/4)": Change(partial(limited, math.ceil))},
+    ),
+    Range(
+        "which rules of pacing TCP-AP follows with synchronised clocks",
+        "those of the text, or of its authors' program; the text does not say what else the program changed",
+        {"rules = authors": Change(by_authors)},
+    ),
+)
 AP_ORACLE = search(
     tcp_ap.ORACLE,
-    (of_tcp("the receiver's timer for dynamic ACKs", TIMER, "ack_delay", [0.2, 0.3, 0.5]),),
-    of(tcp_ap.ORACLE, tcp_ap.NEAR_UDP),
-    keep={"hops": [4, 8, 14, 20], "transport": ["udp", "tcp-ap-sync+dyn"]},
+    (of_tcp("the receiver's timer for dynamic ACKs", TIMER, "ack_delay", [0.2, 0.3, 0.5]), *ORACLE_RULES, AODV_OF_2005, NS2_MAC),
+    of(tcp_ap.ORACLE, tcp_ap.NEAR_UDP, "optimal limit"),
+    keep={"hops": [4, 8, 14, 20], "transport": ["udp", "tcp-cwl", "tcp-ap-sync", "tcp-ap-sync+dyn"]},
     seeds=1,
     confirm=1,
     settings={"duration": 110.0},
