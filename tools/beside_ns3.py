@@ -1,22 +1,26 @@
 #!/usr/bin/env python3
-"""Measure multihop beside ns-3 3.37 in networks of 802.11a: goodput, and CPU time for a simulated second.
+"""Measure multihop beside ns-3 3.37: goodput and CPU time in networks of 802.11a, and tables of models.
 
 python3 tools/beside_ns3.py                              all networks; about 10 min, and 10 to build
 python3 tools/beside_ns3.py --only chain moving          networks whose names contain one of these words
 python3 tools/beside_ns3.py --only chain-4 --seeds 8     more runs of each
 python3 tools/beside_ns3.py --only moving --count        frames and messages in place of times
 python3 tools/beside_ns3.py --seconds 1 --instructions   instructions in place of times; needs valgrind
+python3 tools/beside_ns3.py --table aggregation          the table of docs/models/aggregation.md; or dcf, olsr
 
 Chains of 1, 2, 4 and 8 hops (NewReno), ten saturated stations (datagrams), and fifty nodes that move
 under AODV with five TCP flows, each at 6, 24 and 54 Mb/s. Both programs run in turn, one at a time, on
-the same core, with the same places, movements and flows. tools/ns3/ofdm.cc has the settings of ns-3, the
+the same core, with the same places, movements and flows. tools/ns3/network.cc has the settings of ns-3, the
 functions `radio`, `mac`, `aodv` and `traffic` those of multihop. Ours is what `make fast` builds, ns-3 is
 Debian's library.
 
 The CPU time is that of the events alone: ns-3 measures it itself; from that of multihop, the time of a
 run of one millisecond is subtracted. Instructions are the same every time, whatever else the machine does.
 The folder of --out gets the table (beside-ns3.md) and every run (beside-ns3.json). Needs Debian 12's
-libns3-dev.
+libns3-dev, and tshark for the table of OLSR.
+
+Tables of models are declared in tools/ns3_tables.py. They have no times, so that their runs share all cores,
+and ours is the quick build of `make demo`.
 """
 
 from __future__ import annotations
@@ -37,13 +41,14 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import ns3_tables
 from net_study import mean, table
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 MULTIHOP = TARGET / "release" / "multihop"
-NS3 = TARGET / "ns3" / "ofdm"
-MODULES = "aodv applications internet mobility propagation wifi traffic-control network core"
+PROGRAMS = TARGET / "ns3"
+MODULES = "aodv olsr applications internet mobility propagation wifi traffic-control network core"
 RATES = (6, 24, 54)  # Mb/s
 HOPS = (1, 2, 4, 8)
 SPACING = 200.0  # m, in chains
@@ -54,15 +59,24 @@ NODES, FLOWS = 50, 5
 AREA = [1000.0, 1000.0]  # m
 LONGER = 10
 """Ours simulates chains and stations for so many times as long; its times would be too short to measure."""
+SEEDS = 6
 INSTANT = 0.001  # s; a run of this length has the costs of the start alone
 
 
 def main() -> int:
     """Build both programs, run all pairs and print the table."""
     options = arguments()
-    if problem := build(options.plain):
+    if problem := missing(options.table):
         print(problem, file=sys.stderr)
         return 1
+    build_ns3()
+    if options.table:
+        page = ns3_tables.PAGES[options.table]()
+        print(ns3_tables.show(page, options.seeds, PROGRAMS, build_quickly()))
+        return 0
+    options.seeds = options.seeds or SEEDS
+    steps = ["command"] if options.plain else ["profile", "command"]
+    subprocess.run([sys.executable, ROOT / "tools" / "build.py", *steps], check=True)
     # Children inherit it.
     os.sched_setaffinity(0, {options.core})
     with tempfile.TemporaryDirectory() as scratch:
@@ -84,7 +98,9 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--only", nargs="+", default=[""], metavar="WORD", help="networks with such names")
     parser.add_argument("--seconds", type=float, default=10.0, help="simulated seconds that count (10)")
-    parser.add_argument("--seeds", type=int, default=6, help="runs of each network (6)")
+    parser.add_argument(
+        "--seeds", type=int, help=f"runs of each network ({SEEDS}), or of each row of a table"
+    )
     parser.add_argument("--movement", type=int, metavar="N", help="the same movement in every run")
     parser.add_argument("--core", type=int, default=0, help="the core for both programs (0)")
     parser.add_argument("--count", action="store_true", help="count frames and messages")
@@ -92,7 +108,10 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--plain", action="store_true", help="build ours as make build, not as make fast")
     parser.add_argument("--out", type=Path, metavar="DIR", help="where to write the table and all runs")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a key of multihop")
-    parser.add_argument("--ns3", action="append", default=[], metavar="OPTION", help="an option of ofdm.cc")
+    parser.add_argument(
+        "--ns3", action="append", default=[], metavar="OPTION", help="an option of network.cc"
+    )
+    parser.add_argument("--table", choices=ns3_tables.PAGES, help="print this table of a model instead")
     options = parser.parse_args()
     if not chosen(options.only):
         parser.error(f"no such network; there are: {', '.join(case.name for case in CASES)}")
@@ -103,19 +122,33 @@ def arguments() -> argparse.Namespace:
     return options
 
 
-def build(plain: bool) -> str | None:
-    """Build both programs, ours without a profile if `plain`; returns what is missing."""
+def missing(name: str | None) -> str | None:
+    """What the comparison, or the table with this name, needs and the machine lacks."""
     if shutil.which("g++") is None or not Path("/usr/include/ns3/wifi-module.h").is_file():
         return "ns-3 is missing: apt-get install g++ libns3-dev"
-    steps = ["command"] if plain else ["profile", "command"]
-    subprocess.run([sys.executable, ROOT / "tools" / "build.py", *steps], check=True)
-    source = ROOT / "tools" / "ns3" / "ofdm.cc"
-    if not NS3.is_file() or NS3.stat().st_mtime < source.stat().st_mtime:
-        NS3.parent.mkdir(parents=True, exist_ok=True)
-        libraries = [f"-lns3-{module}" for module in MODULES.split()]
-        flags = ["-O2", "-DNDEBUG", "-std=c++17", "-Wall"]
-        subprocess.run(["g++", *flags, str(source), "-o", str(NS3), *libraries], check=True)
+    if name == "olsr" and shutil.which("tshark") is None:
+        return "tshark is missing: apt-get install tshark"
     return None
+
+
+def build_ns3() -> None:
+    """Build the programs of ns-3 whose source has changed."""
+    folder = ROOT / "tools" / "ns3"
+    shared = (folder / "shared.h").stat().st_mtime
+    PROGRAMS.mkdir(parents=True, exist_ok=True)
+    for source in folder.glob("*.cc"):
+        program = PROGRAMS / source.stem
+        if not program.is_file() or program.stat().st_mtime < max(source.stat().st_mtime, shared):
+            libraries = [f"-lns3-{module}" for module in MODULES.split()]
+            flags = ["-O2", "-DNDEBUG", "-std=c++17", "-Wall"]
+            subprocess.run(["g++", *flags, str(source), "-o", str(program), *libraries], check=True)
+
+
+def build_quickly() -> Path:
+    """Build the command as `make demo` does: its runs take longer, and its results are the same."""
+    words = ["cargo", "build", "--locked", "--profile", "demo", "--no-default-features", "-p", "multihop-cli"]
+    subprocess.run(words, cwd=ROOT, check=True)
+    return TARGET / "demo" / "multihop"
 
 
 @dataclass(frozen=True)
@@ -201,7 +234,7 @@ def measured(case: Case, options: argparse.Namespace, scratch: Path) -> Row:
 def run_ns3(case: Case, seed: int, options: argparse.Namespace, scratch: Path, row: Row) -> None:
     """Run ns-3 with one seed and add what it says to the row."""
     duration = case.warmup + options.seconds
-    command = [str(NS3), f"--rate={case.rate}", f"--seed={seed}", f"--kbps={case.kbps:g}"]
+    command = [str(PROGRAMS / "network"), f"--rate={case.rate}", f"--seed={seed}", f"--kbps={case.kbps:g}"]
     command.append("--flows=" + ":".join(f"{a}-{b}@{start:g}" for a, b, start in case.flows))
     command.append(f"--count={int(options.count)}")
     if case.moves:

@@ -1,26 +1,18 @@
-// One network of 802.11a in ns-3 3.37, set as tools/beside_ns3.py sets multihop; prints a line of JSON.
+// One network of 802.11a or 802.11b in ns-3 3.37, set as tools/beside_ns3.py sets multihop; prints a line of JSON.
 //
 // tools/beside_ns3.py builds and runs it. `--help` lists its options; any attribute of ns-3 can be set too, such as
 // `--ns3::aodv::RoutingProtocol::EnableHello=true`.
+#include "shared.h"
+
 #include "ns3/aodv-module.h"
 #include "ns3/applications-module.h"
-#include "ns3/core-module.h"
-#include "ns3/internet-module.h"
-#include "ns3/mobility-module.h"
-#include "ns3/network-module.h"
+#include "ns3/olsr-module.h"
 #include "ns3/traffic-control-module.h"
-#include "ns3/wifi-module.h"
 
 #include <cmath>
 #include <cstdio>
 #include <deque>
-#include <map>
-#include <sstream>
-#include <string>
 #include <sys/resource.h>
-#include <vector>
-
-using namespace ns3;
 
 namespace {
 
@@ -35,16 +27,6 @@ constexpr uint32_t WINDOW = 20;      // segments
 constexpr uint32_t QUEUE = 50;       // packets
 constexpr uint16_t AODV_PORT = 654;
 constexpr char MASK[] = "255.255.0.0";
-
-// The parts of a list; ns-3 cuts a value of the command line off at the first space.
-std::vector<std::istringstream> split(const std::string &list) {
-    std::vector<std::istringstream> parts;
-    std::istringstream all(list);
-    for (std::string part; std::getline(all, part, ':');) {
-        parts.emplace_back(part);
-    }
-    return parts;
-}
 
 // Received power under the two-ray law, dBm; `metres` must be beyond its crossover at 86 m.
 double powerAt(double metres) { return TX_DBM + 40 * std::log10(HEIGHT / metres); }
@@ -88,20 +70,25 @@ struct Flow {
 
 // What the command line says.
 struct Options {
-    std::string rate = "6", positions, movement, flows, routing = "static", errors = "nist";
+    std::string phy = "802.11a", rate = "6", positions, movement, flows, routing = "static", errors = "nist";
     uint32_t nodes = 0, seed = 1;
     double kbps = 0, duration = 20, warmup = 1;
-    bool count = false;
+    bool count = false, apart = false;
+
+    bool isDsss() const { return phy == "802.11b"; }
+    std::string mode(const std::string &mbps) const { return (isDsss() ? "DsssRate" : "OfdmRate") + mbps + "Mbps"; }
 
     void read(int argc, char **argv) {
         CommandLine line(__FILE__);
-        line.AddValue("rate", "bit rate of data: 6, 9, 12, 18, 24, 36, 48, 54 (Mb/s)", rate);
+        line.AddValue("phy", "802.11a or 802.11b", phy);
+        line.AddValue("rate", "bit rate of data: 6, 9, 12, 18, 24, 36, 48, 54, or 1, 2, 5_5, 11 (Mb/s)", rate);
         line.AddValue("positions", "X,Y of each node, separated by colons (m)", positions);
         line.AddValue("movement", "an ns-2 script, in place of positions", movement);
         line.AddValue("nodes", "number of nodes in the script", nodes);
         line.AddValue("flows", "FROM-TO@START of each flow, separated by colons", flows);
         line.AddValue("kbps", "datagrams at this rate for each flow; 0: TCP", kbps);
-        line.AddValue("routing", "static or aodv", routing);
+        line.AddValue("routing", "static, aodv or olsr", routing);
+        line.AddValue("apart", "under OLSR, other emission intervals for each node, with the means of RFC 3626", apart);
         line.AddValue("errors", "error curves: nist, yans, table", errors);
         line.AddValue("duration", "simulated seconds", duration);
         line.AddValue("warmup", "seconds that no goodput counts", warmup);
@@ -133,7 +120,6 @@ void setDefaults() {
 
     whole("ns3::WifiRemoteStationManager::RtsCtsThreshold", 0);
     whole("ns3::WifiRemoteStationManager::MaxSlrc", 4);
-    text("ns3::WifiRemoteStationManager::NonUnicastMode", "OfdmRate6Mbps");
     // The MAC's queue holds the packet in service and the next one, the FIFO above it the others. None expires.
     text("ns3::WifiMacQueue::MaxSize", "2p");
     seconds("ns3::WifiMacQueue::MaxDelay", 1e6);
@@ -158,25 +144,6 @@ void setDefaults() {
     whole("ns3::aodv::RoutingProtocol::AllowedHelloLoss", 1000);
 }
 
-// Where the nodes are, or how they move.
-void place(const NodeContainer &nodes, const Options &options) {
-    if (!options.movement.empty()) {
-        Ns2MobilityHelper(options.movement).Install(nodes.Begin(), nodes.End());
-        return;
-    }
-    auto places = CreateObject<ListPositionAllocator>();
-    for (std::istringstream &one : split(options.positions)) {
-        double x, y;
-        char comma;
-        one >> x >> comma >> y;
-        places->Add(Vector(x, y, 0));
-    }
-    MobilityHelper standing;
-    standing.SetPositionAllocator(places);
-    standing.SetMobilityModel("ns3::ConstantPositionMobilityModel");
-    standing.Install(nodes);
-}
-
 NetDeviceContainer installRadios(const NodeContainer &nodes, const Options &options) {
     YansWifiChannelHelper channel;
     channel.SetPropagationDelay("ns3::ConstantSpeedPropagationDelayModel");
@@ -188,28 +155,12 @@ NetDeviceContainer installRadios(const NodeContainer &nodes, const Options &opti
                                                     {"table", "ns3::TableBasedErrorRateModel"}};
     phy.SetErrorRateModel(curves.at(options.errors));
     WifiHelper wifi;
-    wifi.SetStandard(WIFI_STANDARD_80211a);
-    wifi.SetRemoteStationManager("LimitedRts", "DataMode", StringValue("OfdmRate" + options.rate + "Mbps"),
-                                 "ControlMode", StringValue("OfdmRate6Mbps"));
+    wifi.SetStandard(options.isDsss() ? WIFI_STANDARD_80211b : WIFI_STANDARD_80211a);
+    wifi.SetRemoteStationManager("LimitedRts", "DataMode", StringValue(options.mode(options.rate)), "ControlMode",
+                                 StringValue(options.mode(options.isDsss() ? "1" : "6")));
     WifiMacHelper mac;
     mac.SetType("ns3::AdhocWifiMac");
     return wifi.Install(phy, mac, nodes);
-}
-
-// Every node knows the hardware address of every other. Entries must be permanent: ns-3's AODV does not find those of
-// NeighborCacheHelper, and then never hears of a failed link.
-void fillArp(const NetDeviceContainer &devices, const Ipv4InterfaceContainer &addresses) {
-    for (uint32_t i = 0; i < devices.GetN(); ++i) {
-        auto [ip, interface] = addresses.Get(i);
-        Ptr<ArpCache> cache = ip->GetObject<Ipv4L3Protocol>()->GetInterface(interface)->GetArpCache();
-        for (uint32_t j = 0; j < devices.GetN(); ++j) {
-            if (i != j) {
-                ArpCache::Entry *entry = cache->Add(addresses.GetAddress(j));
-                entry->SetMacAddress(devices.Get(j)->GetAddress());
-                entry->MarkPermanent();
-            }
-        }
-    }
 }
 
 // Routes with the fewest hops between nodes in range, from every node.
@@ -263,9 +214,21 @@ std::vector<Flow> addFlows(const NodeContainer &nodes, const Ipv4InterfaceContai
     return flows;
 }
 
-// Frames and messages of AODV by kind, and packets that the MAC gave up.
+// Gives each node its own emission intervals. Their means are those of RFC 3626, section 18.1, with jitter: the interval
+// minus half of MAXJITTER (a quarter of the interval of HELLOs).
+void spreadIntervals(const NodeContainer &nodes) {
+    auto factor = CreateObject<UniformRandomVariable>();
+    for (auto node = nodes.Begin(); node != nodes.End(); ++node) {
+        auto agent = DynamicCast<olsr::RoutingProtocol>((*node)->GetObject<Ipv4>()->GetRoutingProtocol());
+        const double f = factor->GetValue(0.95, 1.05);
+        agent->SetAttribute("HelloInterval", TimeValue(Seconds(1.75 * f)));
+        agent->SetAttribute("TcInterval", TimeValue(Seconds(4.75 * f)));
+    }
+}
+
+// Frames and messages of AODV and OLSR by kind, and packets that the MAC gave up.
 struct Counters {
-    std::map<std::string, uint64_t> counts;
+    Counts counts;
 
     void observe(const NetDeviceContainer &devices) {
         for (uint32_t i = 0; i < devices.GetN(); ++i) {
@@ -273,16 +236,27 @@ struct Counters {
             device->GetPhy()->TraceConnectWithoutContext("PhyTxPsduBegin", MakeCallback(&Counters::frame, this));
             device->GetMac()->TraceConnectWithoutContext("MacTx", MakeCallback(&Counters::packet, this));
             device->GetMac()->TraceConnectWithoutContext("DroppedMpdu", MakeCallback(&Counters::dropped, this));
+            auto ip = device->GetNode()->GetObject<Ipv4>();
+            if (auto agent = DynamicCast<olsr::RoutingProtocol>(ip->GetRoutingProtocol())) {
+                std::ostringstream address;
+                address << ip->GetAddress(1, 0).GetLocal();
+                agent->TraceConnect("Tx", address.str(), MakeCallback(&Counters::olsr, this));
+            }
         }
     }
 
     void frame(WifiConstPsduMap frames, WifiTxVector, double) {
-        const WifiMacHeader &header = frames.begin()->second->GetHeader(0);
-        ++counts[header.IsRts()                ? "rts"
-                 : header.IsCts()              ? "cts"
-                 : header.IsAck()              ? "ack"
-                 : header.GetAddr1().IsGroup() ? "broadcast"
-                                               : "data"];
+        ++counts[kindOf(frames.begin()->second->GetHeader(0))];
+    }
+
+    // A node sends a packet of OLSR; `address`: its own.
+    void olsr(std::string address, const olsr::PacketHeader &, const olsr::MessageList &messages) {
+        ++counts["packet"];
+        for (const olsr::MessageHeader &message : messages) {
+            const bool isOwn = message.GetOriginatorAddress() == Ipv4Address(address.c_str());
+            const bool isHello = message.GetMessageType() == olsr::MessageHeader::HELLO_MESSAGE;
+            ++counts[isHello ? "hello" : isOwn ? "tc" : "tc-forwarded"];
+        }
     }
 
     void packet(Ptr<const Packet> packet) {
@@ -329,14 +303,22 @@ int main(int argc, char **argv) {
 
     NodeContainer nodes;
     nodes.Create(options.movement.empty() ? split(options.positions).size() : options.nodes);
-    place(nodes, options);
+    if (options.movement.empty()) {
+        place(nodes, options.positions);
+    } else {
+        Ns2MobilityHelper(options.movement).Install(nodes.Begin(), nodes.End());
+    }
     NetDeviceContainer devices = installRadios(nodes, options);
     InternetStackHelper stack;
-    AodvHelper aodv;
     if (options.routing == "aodv") {
-        stack.SetRoutingHelper(aodv);
+        stack.SetRoutingHelper(AodvHelper());
+    } else if (options.routing == "olsr") {
+        stack.SetRoutingHelper(OlsrHelper());
     }
     stack.Install(nodes);
+    if (options.apart) {
+        spreadIntervals(nodes);
+    }
     TrafficControlHelper queues;
     queues.SetRootQueueDisc("ns3::FifoQueueDisc", "MaxSize", StringValue(std::to_string(QUEUE - 2) + "p"));
     queues.Install(devices);
@@ -364,15 +346,12 @@ int main(int argc, char **argv) {
     Simulator::Run();
     const double cpu = processor() - before;
 
-    std::string each, counted;
+    std::string each;
     for (const Flow &flow : flows) {
         const double kbps = (flow.sink->GetTotalRx() - flow.early) * 8e-3 / (options.duration - options.warmup);
         each += (each.empty() ? "" : ", ") + std::to_string(kbps);
     }
-    for (const auto &[name, count] : counters.counts) {
-        counted += (counted.empty() ? "\"" : ", \"") + name + "\": " + std::to_string(count);
-    }
     std::printf("{\"cpu\": %.6f, \"events\": %llu, \"kbps\": [%s], \"counts\": {%s}}\n", cpu,
-                static_cast<unsigned long long>(Simulator::GetEventCount()), each.c_str(), counted.c_str());
+                static_cast<unsigned long long>(Simulator::GetEventCount()), each.c_str(), json(counters.counts).c_str());
     Simulator::Destroy();
 }

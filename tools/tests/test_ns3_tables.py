@@ -1,0 +1,40 @@
+"""The tables that compare models with ns-3: their scenarios, and how values become a table."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import multihop
+import ns3_tables
+from ns3_tables import Multihop, Ns3, Page
+
+
+@pytest.mark.parametrize("name", ns3_tables.PAGES)
+def test_every_scenario_is_valid(name: str) -> None:
+    rows = ns3_tables.PAGES[name]().rows
+    scenarios = [row.scenario for row in rows if isinstance(row, Multihop)]
+    assert scenarios
+    for scenario in scenarios:
+        multihop.check(dict(scenario))
+
+
+def test_a_row_has_the_mean_of_its_seeds(tmp_path: Path) -> None:
+    script = tmp_path / "program"
+    script.write_text('#!/bin/sh\necho "{\\"kbps\\": [${2#--seed=}]}"\n')
+    script.chmod(0o755)
+
+    def read(said: Mapping[str, Any]) -> dict[str, float]:
+        return {"goodput": sum(said["kbps"])}
+
+    rows = [Ns3(title, "program", ["--rate=6"], read) for title in ("first", "second")]
+    upright = ns3_tables.show(Page(rows, 2, {"goodput": 1}), None, tmp_path, script)
+    assert upright.splitlines() == [
+        "|  | goodput |",
+        "| --- | --: |",
+        "| first | 1.5 ± 6.4 |",
+        "| second | 1.5 ± 6.4 |",
+    ]
+    across = ns3_tables.show(Page(rows, 2, {"goodput": 0}, is_transposed=True), 1, tmp_path, script)
+    assert across.splitlines() == ["|  | first | second |", "| --- | --: | --: |", "| goodput | 1 | 1 |"]
