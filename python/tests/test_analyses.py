@@ -57,7 +57,7 @@ KEPT: dict[str, dict[str, list[Any]]] = {
     "gauntlet": FEW,
     "gauntlet-test": FEW,
     "gauntlet-unseen": FEW,
-    "validation-wires-options": {"transport": ["cubic, rfc, no SACK", "cubic, rfc, SACK"], "queue": [42]},
+    "validation-wires-options": {"transport": ["cubic, rfc, no SACK", "cubic, rfc, SACK"], "queue": [84]},
 }
 ANALYSED = [one for one in EXPERIMENTS if one.more is not None and one.id not in ELSEWHERE]
 
