@@ -115,7 +115,8 @@ def model_kbps(name: str, loss: float, rtt: float, *, rounds: bool = False) -> f
     table = TRANSPORTS[name]
     rack = table["preset"] == "linux-6"
     sack = bool(table.get("sack")) or rack
-    model = IndependentLosses(growth(table), loss, rtt, timeout(table, rtt), sack=sack, rack=rack, rounds=rounds)
+    pairs = str(table["kind"]).endswith("+da") and not rounds
+    model = IndependentLosses(growth(table), loss, rtt, timeout(table, rtt), sack=sack, rack=rack, pairs=pairs, rounds=rounds)
     return model.rate(MODEL_LOSSES) * payload(table) / 125
 
 
@@ -215,7 +216,7 @@ LOSING = Page("wires", "J. Padhye, V. Firoiu, D. Towsley, J. Kurose, Modeling TC
     "A wire loses packets independently of each other, towards the receiver only. Goodput is compared with two models, and each comparison is a claim of 5%. "
     "The model of independent losses goes from round trip to round trip at the measured one: a recovery repairs all losses of a window in one round trip with SACK and one "
     "in each without; a lost retransmission and a window without any arrival wait for the timeout (1 s for `rfc`, 0.2 s above the round trip for `linux-6`, which finds lost "
-    "retransmissions by time). PFTK's formula has the inputs that its authors took from their traces: loss indications (fast retransmissions and timeouts) as a share of "
+    "retransmissions by time); with delayed ACKs one segment of an odd window waits for the next round trip. PFTK's formula has the inputs that its authors took from their traces: loss indications (fast retransmissions and timeouts) as a share of "
     "the packets, the mean round trip, the timeout. The table also has the formula with the inputs of the scenario, and (last column) what a simulation of PFTK's own "
     "assumptions delivers relative to the formula: it takes mean windows for their distribution, and leaves out what slow start after a timeout costs. "
     "CUBIC's published response function (RFC 9438, the larger one of its cubic and its Reno-friendly window) is that of periodic losses. "

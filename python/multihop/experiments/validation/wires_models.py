@@ -150,11 +150,22 @@ class IndependentLosses:
     """
 
     def __init__(
-        self, growth: Growth, loss: float, rtt: float, timeout: float, *, sack: bool = False, rack: bool = False, rounds: bool = False
+        self,
+        growth: Growth,
+        loss: float,
+        rtt: float,
+        timeout: float,
+        *,
+        sack: bool = False,
+        rack: bool = False,
+        pairs: bool = False,
+        rounds: bool = False,
     ) -> None:
         self.growth, self.loss, self.rtt, self.timeout = growth, loss, rtt, timeout
         self.sack, self.rack = sack, rack
         """Whether all losses of a window are repaired in one round trip, and lost retransmissions without a timeout."""
+        self.pairs = pairs
+        """Whether every second segment is acknowledged: of an odd window one segment waits for the next round trip."""
         self.rounds = rounds
         """Whether a loss takes with it all that follows in its round trip, as in PFTK."""
         self.window = Window(growth, 1 / math.sqrt(loss))
@@ -171,6 +182,8 @@ class IndependentLosses:
 
     def _round(self) -> None:
         size = int(self.slow_start or self.window.size)
+        if self.pairs:
+            size = max(1, size - size % 2)
         self._pass_round()
         before = self._until_loss()
         if before >= size:
