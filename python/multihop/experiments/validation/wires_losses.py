@@ -222,7 +222,7 @@ LOSING = Page("wires", "J. Padhye, V. Firoiu, D. Towsley, J. Kurose, Modeling TC
     "CUBIC's published response function (RFC 9438, the larger one of its cubic and its Reno-friendly window) is that of periodic losses. "
     "Round trips of 60 ms (200 Mb/s) and 150 ms (100 Mb/s), long queues; each run has about 120 losses or more.",
     Effort(1, keep={"loss": ["0.015, 60 ms", "0.05, 150 ms"]}),
-    full=Effort(8),
+    full=Effort(6),
     scenario={"warmup": WARMUP, **wire(100_000.0, 0.1), "record": {"every": 0.0, "what": ["state"]}},
     axes=[
         transports(TRANSPORTS, 10_000),

@@ -21,7 +21,6 @@ REPAIRS: Mapping[str, Mapping[str, Any]] = {
     "no SACK": NO_SACK,
     "SACK": ONLY_SACK,
     "RACK": {**ONLY_SACK, "rack": True},
-    "RACK, PRR": {**ONLY_SACK, "rack": True, "prr": True},
     "RACK, PRR, undo": {"sack": True, "rack": True, "prr": True, "undo": True, "all_rtt": True},
 }
 PRESETS = ("rfc", "linux-6")
@@ -218,7 +217,7 @@ COSTS = Page("wires", "the best of each congestion control").experiment(
     "wires-options",
     "what options of TCP cost on a wire without losses",
     "Seven congestion controls have each of the recommended presets `rfc` and `linux-6` (Prague and BBR only the second), and each of the ways to repair losses: "
-    "none but NewReno's, SACK, RACK, PRR, and undoing. Each of these bases is run alone, with one other option, and with all of them but the short timeout: delayed "
+    "none but that of NewReno, SACK, RACK, and RACK with PRR and undoing. Each of these bases is run alone, with one other option, and with all of them but the short timeout: delayed "
     "ACKs, timestamps, no limited transmit, growth by bytes, HyStart++, ECN, an initial window of 10, a minimum timeout of 0.2 s. Without SACK the other rule for the "
     "timer is run as well. NewReno and CUBIC also have the presets of old simulators and testbeds. The goodput is compared with the best of its congestion "
     "control behind the same queue. 10 Mb/s, 100 ms; 100 s simulated, the first 40 s not counted.",
