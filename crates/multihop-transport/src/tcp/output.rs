@@ -78,8 +78,8 @@ impl Endpoint {
 
     /// Position and length of the segment to send now.
     fn choose(&self) -> Option<(u64, u32)> {
-        if self.uses_rack() {
-            return self.choose_by_time();
+        if self.marks_losses() {
+            return self.choose_lost_or_new();
         }
         if self.recovery.resend {
             let end = self.send.max.min(self.send.queue.end());

@@ -1,4 +1,5 @@
-//! Losses by time, and a probe for the last segment of a flight (RACK-TLP, RFC 8985).
+//! Losses among the recorded transmissions: by time, with a probe for the last segment of a flight (RACK-TLP, RFC 8985), or by
+//! count, for a control that measures rates without RACK.
 
 use multihop_core::{Duration, Instant};
 
@@ -17,8 +18,6 @@ pub(super) struct Rack {
     rtt: Duration,
     /// The highest position delivered (`RACK.fack`).
     furthest: u64,
-    /// Segments reported by SACK in this flight.
-    sacked: u32,
     reordering_seen: bool,
     /// The window for reordering in quarters of the shortest round trip.
     quarters: u32,
@@ -30,16 +29,19 @@ pub(super) struct Rack {
     tail: Option<(u64, bool)>,
     /// A probe must leave.
     pub(super) tail_due: bool,
+    /// Departures of the three segments that left last among those delivered, the earliest first; only without RACK.
+    departures: [Departure; DUP_THRESHOLD],
 }
 
+/// When a segment left, and where it ends: the order of departures.
+type Departure = (Instant, u64);
+
 impl Rack {
-    /// RFC 8985 §6.2 steps 1 to 3: a segment was delivered.
-    fn on_delivered(&mut self, sent: &Sent) {
-        if sent.end > self.furthest {
-            self.furthest = sent.end;
-        } else if !sent.again {
-            self.reordering_seen = true;
-        }
+    /// RFC 8985 §6.2 steps 1 to 3: a segment was delivered. `before` is the highest position that earlier ACKs have delivered: what
+    /// one ACK delivers has no order, such as a segment whose ACK was delayed and the one behind a loss after it.
+    fn on_delivered(&mut self, sent: &Sent, before: u64) {
+        self.furthest = self.furthest.max(sent.end);
+        self.reordering_seen |= sent.end < before && !sent.again;
     }
 
     fn on_newest(&mut self, now: Instant, sent: &Sent, min_rtt: Option<Duration>) {
@@ -54,12 +56,29 @@ impl Rack {
         }
     }
 
+    /// Remembers when a delivered segment left, unless the ACK may be that of an earlier transmission.
+    fn count_delivered(&mut self, now: Instant, sent: &Sent, min_rtt: Option<Duration>) {
+        let is_ambiguous = sent.again && min_rtt.is_none_or(|least| now.saturating_since(sent.at) < least);
+        let departure = sent.departure();
+        if is_ambiguous || departure <= self.departures[0] {
+            return;
+        }
+        self.departures[0] = departure;
+        self.departures.sort_unstable();
+    }
+
+    /// Considers lost what left earlier than three delivered segments (as in RFC 9002 §6.1.1). Returns the bytes.
+    // DEVIATION tcp-11: RFC 6675 counts segments with higher numbers, and thus never finds a lost retransmission.
+    fn detect_by_count(&self, sent: &mut Transmissions) -> u64 {
+        sent.lose(|old| old.departure() < self.departures[0])
+    }
+
     /// §6.2 step 4
-    fn window(&self, recovers: bool, min_rtt: Option<Duration>, srtt: Option<Duration>) -> Duration {
-        if !self.reordering_seen && (recovers || self.sacked >= DUP_THRESHOLD) {
+    fn window(&self, recovers: bool, sent: &Transmissions, srtt: Option<Duration>) -> Duration {
+        if !self.reordering_seen && (recovers || sent.sacked() >= DUP_THRESHOLD) {
             return Duration::ZERO;
         }
-        let window = min_rtt.unwrap_or(Duration::ZERO) / 4 * u64::from(self.quarters.max(1));
+        let window = sent.min_rtt().unwrap_or(Duration::ZERO) / 4 * u64::from(self.quarters.max(1));
         window.min(srtt.unwrap_or(Duration::ZERO))
     }
 
@@ -96,6 +115,12 @@ impl Endpoint {
         self.transmissions.is_some() && self.config.rack && self.sack
     }
 
+    /// Whether losses are marked in the list of transmissions: by time with RACK, by count where only rates are measured. A control
+    /// that measures rates learns of losses from there.
+    pub(super) fn marks_losses(&self) -> bool {
+        self.transmissions.is_some() && self.sack
+    }
+
     /// The ranges of the peer's SACK option, and of its cumulative ACK, update what is known of each segment.
     pub(super) fn note_deliveries(
         &mut self,
@@ -103,17 +128,21 @@ impl Endpoint {
         una: u64,
         ranges: impl Iterator<Item = (u64, u64)>,
     ) {
+        let by_count = !self.uses_rack();
         let Some(sent) = &mut self.transmissions else { return };
         let rack = &mut self.rack;
+        let (min_rtt, furthest) = (sent.min_rtt(), rack.furthest);
+        let deliver = |rack: &mut Rack, one: &Sent| {
+            rack.on_delivered(one, furthest);
+            if by_count {
+                rack.count_delivered(now, one, min_rtt);
+            }
+        };
         for (start, end) in ranges {
-            sent.on_sack(now, start, end, |one| {
-                rack.on_delivered(one);
-                rack.sacked += 1;
-            });
+            sent.on_sack(now, start, end, |one| deliver(rack, one));
         }
         if una > self.send.una {
-            rack.sacked = 0;
-            sent.on_ack(now, una, |one| rack.on_delivered(one));
+            sent.on_ack(now, una, |one| deliver(rack, one));
         }
         let (newest, min_rtt) = (sent.newest().copied(), sent.min_rtt());
         if let Some(newest) = newest {
@@ -135,21 +164,30 @@ impl Endpoint {
 
     /// Looks for losses, and retransmits them under congestion control.
     pub(super) fn detect_losses(&mut self, now: Instant) {
-        if !self.uses_rack() {
+        if !self.marks_losses() {
             return;
         }
+        let bytes = if self.uses_rack() { self.detect_by_time(now) } else { self.detect_by_count() };
+        if bytes > 0 && !self.recovery.active && self.send.una >= self.recovery.recover {
+            self.enter_recovery(now);
+        }
+    }
+
+    fn detect_by_count(&mut self) -> u64 {
+        self.transmissions.as_mut().map_or(0, |sent| self.rack.detect_by_count(sent))
+    }
+
+    fn detect_by_time(&mut self, now: Instant) -> u64 {
         let srtt = self.rtt.srtt();
-        let Some(sent) = &mut self.transmissions else { return };
         let recovers = self.recovery.active || self.send.una < self.recovery.recover;
-        let window = self.rack.window(recovers, sent.min_rtt(), srtt);
+        let Some(sent) = &mut self.transmissions else { return 0 };
+        let window = self.rack.window(recovers, sent, srtt);
         let (bytes, later) = self.rack.detect(now, window, sent);
         match later {
             Some(at) => self.timers.set(Timer::Reorder, at),
             None => self.timers.stop(Timer::Reorder),
         }
-        if bytes > 0 && !self.recovery.active && self.send.una >= self.recovery.recover {
-            self.enter_recovery(now);
-        }
+        bytes
     }
 
     /// Section 6.3: the retransmission timer expired. Everything that has had its time is lost.
@@ -188,8 +226,8 @@ impl Endpoint {
         }
     }
 
-    /// What leaves next where losses are found by time: what is lost first, then new data.
-    pub(super) fn choose_by_time(&self) -> Option<(u64, u32)> {
+    /// What leaves next where losses are marked in the list of transmissions: what is lost first, then new data.
+    pub(super) fn choose_lost_or_new(&self) -> Option<(u64, u32)> {
         let sent = self.transmissions.as_ref()?;
         let policy = self.congestion.policy();
         let window = match self.recovery.prr {
@@ -243,7 +281,8 @@ impl Endpoint {
     pub(super) fn start_tail_timer(&mut self, now: Instant) {
         let recovers = self.recovery.active || self.send.una < self.recovery.recover;
         let is_idle = self.send.una == self.send.max;
-        if !self.uses_rack() || self.rack.tail.is_some() || recovers || is_idle || self.rack.sacked > 0 {
+        let is_reported = self.transmissions.as_ref().is_some_and(|sent| sent.sacked() > 0);
+        if !self.uses_rack() || self.rack.tail.is_some() || recovers || is_idle || is_reported {
             self.timers.stop(Timer::Tail);
             return;
         }
@@ -277,7 +316,7 @@ impl Endpoint {
 }
 
 /// RFC 5681 §3.2
-const DUP_THRESHOLD: u32 = 3;
+const DUP_THRESHOLD: usize = 3;
 /// RFC 8985 §6.2 step 4: recoveries without a duplicate after which the window is narrow again.
 const PERSISTENCE: u8 = 16;
 /// RFC 8985 §7.2: how long a peer may delay an ACK (RFC 9293 allows 500 ms; Linux delays by 200 ms at most).

@@ -12,8 +12,8 @@ impl Endpoint {
         self.counters.dup_acks += 1;
         self.recovery.dup_acks = self.recovery.dup_acks.saturating_add(1);
         self.recovery.burst = 0;
-        if self.uses_rack() {
-            // Losses are found by time.
+        if self.marks_losses() {
+            // Losses are found in the list of transmissions.
         } else if self.recovery.active {
             if !self.sack {
                 // RFC 5681 §3.2 step 4
@@ -96,7 +96,7 @@ impl Endpoint {
     pub(super) fn enter_recovery(&mut self, now: Instant) {
         // RFC 6582 §3.2 step 2: not for segments that the last recovery or timeout has already retransmitted.
         let repaired = self.recovery.recover;
-        if !self.uses_rack() && (self.send.una < repaired || (self.send.una == repaired && !self.sack)) {
+        if !self.marks_losses() && (self.send.una < repaired || (self.send.una == repaired && !self.sack)) {
             return;
         }
         self.recovery.recover = self.send.max;

@@ -37,7 +37,7 @@ impl Endpoint {
         let (was_whole, recovered) = (self.send.una >= self.recovery.recover, self.recovery.active);
         let again = self.recovery.on_timeout(self.send.una, self.send.max);
         self.lose_all(now);
-        if self.uses_rack() {
+        if self.marks_losses() {
             self.recovery.resend = true;
         } else {
             self.send.next = self.send.una;

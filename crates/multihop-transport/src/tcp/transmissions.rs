@@ -20,6 +20,8 @@ pub(super) struct Transmissions {
     lost: u64,
     /// Bytes neither delivered nor lost.
     in_flight: u64,
+    /// Segments of the list that SACK has reported (RFC 8985 §6.2, `RACK.segs_sacked`).
+    sacked: usize,
     /// The shortest round trip.
     min_rtt: Option<Duration>,
     ack: Delivery,
@@ -95,9 +97,14 @@ impl Sent {
         !self.sacked && !self.lost
     }
 
+    /// The order of departures: when the segment left last, and where it ends.
+    pub(super) fn departure(&self) -> (Instant, u64) {
+        (self.at, self.end)
+    }
+
     /// Whether it left after this one (RFC 8985 §6.2, `RACK_sent_after`).
     pub(super) fn left_after(&self, other: &Self) -> bool {
-        (self.at, self.end) > (other.at, other.end)
+        self.departure() > other.departure()
     }
 }
 
@@ -111,6 +118,7 @@ impl Transmissions {
             limited_until: None,
             lost: 0,
             in_flight: 0,
+            sacked: 0,
             min_rtt: None,
             ack: Delivery::default(),
         }
@@ -118,6 +126,10 @@ impl Transmissions {
 
     pub(super) fn in_flight(&self) -> u64 {
         self.in_flight
+    }
+
+    pub(super) fn sacked(&self) -> usize {
+        self.sacked
     }
 
     pub(super) fn min_rtt(&self) -> Option<Duration> {
@@ -177,6 +189,7 @@ impl Transmissions {
         {
             let tail = Sent { start: position, ..*sent };
             sent.end = position;
+            self.sacked += usize::from(tail.sacked);
             self.segments.insert(at + 1, tail);
             return at + 1;
         }
@@ -199,6 +212,7 @@ impl Transmissions {
             if !sent.sacked {
                 self.deliver(now, &sent);
                 self.segments[at].sacked = true;
+                self.sacked += 1;
                 each(&sent);
             }
         }
@@ -208,7 +222,9 @@ impl Transmissions {
     pub(super) fn on_ack(&mut self, now: Instant, una: u64, mut each: impl FnMut(&Sent)) {
         self.split(una);
         while let Some(sent) = self.segments.pop_front_if(|sent| sent.end <= una) {
-            if !sent.sacked {
+            if sent.sacked {
+                self.sacked -= 1;
+            } else {
                 self.deliver(now, &sent);
                 each(&sent);
             }
@@ -303,6 +319,7 @@ impl Transmissions {
             (sent.sacked, sent.lost) = (false, false);
             self.in_flight += sent.len();
         }
+        self.sacked = 0;
     }
 
     /// The first segment that is lost and has not left again.

@@ -6,7 +6,11 @@ use super::policies::Path;
 use super::templates::{MSS, config};
 
 fn path(variant: Variant) -> Path {
-    let config = Config { variant, sack: true, rack: true, initial_window: 4, window_max: 1000, ..config() };
+    path_by(variant, true)
+}
+
+fn path_by(variant: Variant, rack: bool) -> Path {
+    let config = Config { variant, sack: true, rack, initial_window: 4, window_max: 1000, ..config() };
     Path::of(&config, [10, 90])
 }
 
@@ -72,7 +76,17 @@ fn version_3_fills_the_path_and_not_the_queue() {
 /// More than 2% of losses lower what may be in flight; without losses it grows again.
 #[test]
 fn version_3_sends_less_after_many_losses() {
-    let mut path = path(Variant::Bbr3);
+    sends_less_after_many_losses(true);
+}
+
+/// Without RACK, what SACK reports shows the losses.
+#[test]
+fn version_3_sends_less_after_many_losses_without_rack() {
+    sends_less_after_many_losses(false);
+}
+
+fn sends_less_after_many_losses(rack: bool) {
+    let mut path = path_by(Variant::Bbr3, rack);
     path.run(5);
     let rate = |path: &mut Path| {
         let before = path.ends[1].counters().delivered;
@@ -91,4 +105,22 @@ fn version_3_sends_less_after_many_losses() {
     path.run(8);
     let again = rate(&mut path);
     assert!(again * 100 >= clear * 97, "{again} after {clear}");
+}
+
+/// Three segments that left after a lost retransmission show its loss, with RACK and without.
+#[test]
+fn a_lost_retransmission_is_found_without_a_timeout() {
+    for (variant, rack) in
+        [Variant::Bbr, Variant::Bbr3].into_iter().flat_map(|variant| [(variant, true), (variant, false)])
+    {
+        let mut path = path_by(variant, rack);
+        path.run(5);
+        for _ in 0..4 {
+            (path.loses, path.loses_retransmission) = (true, true);
+            path.run(1);
+        }
+        let sender = path.ends[0].counters();
+        assert_eq!((sender.timeouts, sender.fast_retransmits), (0, 4), "{variant:?}, RACK {rack}");
+        assert_eq!(sender.retransmitted, 8, "{variant:?}, RACK {rack}");
+    }
 }

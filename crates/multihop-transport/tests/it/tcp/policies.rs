@@ -22,6 +22,8 @@ pub(super) struct Path {
     now: Instant,
     /// Whether the next data segment is lost.
     pub(super) loses: bool,
+    /// Whether the next retransmission is lost.
+    pub(super) loses_retransmission: bool,
 }
 
 impl Path {
@@ -39,20 +41,25 @@ impl Path {
         ends[0].send(Data::Endless).expect("it is open");
         let [gap, delay] = [gap, delay].map(Duration::from_millis);
         let (flying, now) = (Default::default(), Instant::ZERO);
-        let mut path = Self { ends, flying, gap, delay, free: now, now, loses: false };
+        let mut path =
+            Self { ends, flying, gap, delay, free: now, now, loses: false, loses_retransmission: false };
         path.take_outputs();
         path
     }
 
     fn take_outputs(&mut self) {
         for from in 0..2 {
-            while let Some(output) = self.ends[from].poll_output(self.now) {
+            loop {
+                let resent = self.ends[from].counters().retransmitted;
+                let Some(output) = self.ends[from].poll_output(self.now) else { break };
                 let Output::Segment(segment) = output else { continue };
+                let is_again = self.ends[from].counters().retransmitted > resent;
                 let is_data = !segment.payload.is_empty();
                 if is_data {
                     self.free = self.free.max(self.now) + self.gap;
                 }
-                if is_data && std::mem::take(&mut self.loses) {
+                let is_lost = is_again && std::mem::take(&mut self.loses_retransmission);
+                if is_lost || (is_data && std::mem::take(&mut self.loses)) {
                     continue;
                 }
                 let left = if is_data { self.free } else { self.now };

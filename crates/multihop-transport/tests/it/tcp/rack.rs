@@ -43,6 +43,14 @@ fn the_third_reported_segment_shows_a_loss_at_once() {
     s.check(|tcp| (tcp.phase(), tcp.counters().retransmitted), (Phase::SlowStart, 1));
 }
 
+/// §6.2 step 3: an ACK that covers a segment whose ACK was delayed, and reports one behind a loss, shows no reordering.
+#[test]
+fn what_one_ack_delivers_has_no_order() {
+    let mut s = sent(6);
+    s.at_ms(200).gets([sack(3, &[(4, 5)]), sack(3, &[(4, 6)])]).expect([]);
+    s.gets([sack(3, &[(4, 7)])]).expect([data(3)]);
+}
+
 /// §6.2 step 5: with fewer than three, a timer does, a quarter of the shortest round trip later.
 #[test]
 fn a_single_report_shows_a_loss_when_the_window_for_reordering_is_over() {
