@@ -12,6 +12,7 @@ import polars as pl
 
 from multihop import report, theme
 from multihop.experiments.declare import GOODPUT, Axis, Effort, Settings
+from multihop.experiments.reasons import Reason, not_known, our_model
 from multihop.experiments.study import Study
 from multihop.experiments.validation.part import Page
 from multihop.experiments.validation.wires_models import IndependentLosses, cubic_window, pftk
@@ -55,7 +56,7 @@ class Case:
         }
 
 
-NEAR = (0.06, 200_000.0)
+NEAR = (0.06, 80_000.0)
 FAR = (0.15, 100_000.0)
 """Round trip, s, and rate, kb/s."""
 CASES = {
@@ -72,6 +73,17 @@ CASES = {
 """Chosen, with the claims and their bound, before any of them was run."""
 BOUND = 0.05
 """Largest relative difference from a model."""
+
+
+FORMULA_IS_AN_APPROXIMATION = our_model(
+    "PFTK takes a loss to lose the rest of its round trip; here losses are independent. The formula is also further than 5% from a simulation of PFTK's own "
+    "assumptions (last column): it takes mean windows for their distribution, which hides 7% where losses are rare (the mean of the distribution is 1.31 over the root "
+    "of p, the formula's 1.22), and it expects a timeout wherever three duplicate ACKs are unlikely, which limited transmit avoids.",
+    "validation-wires-losses: independent losses",
+)
+FEW_SEGMENTS = not_known(
+    "Only losses of 5%, with windows of three to six segments, are further away. The model counts whole round trips; the simulator's recoveries begin and end within them."
+)
 
 
 @dataclass(frozen=True)
@@ -170,18 +182,18 @@ def beside_formulas(study: Study) -> None:
     for kind, drawn in FORMULAS.items():
         draw_responses(study, kind, drawn)
     for name, errors in independent.items():
-        judge(study, f"Goodput agrees with independent losses at the measured round trip, {name},", errors)
+        judge(study, f"Goodput agrees with independent losses at the measured round trip, {name},", errors, FEW_SEGMENTS)
     for name, errors in published.items():
-        judge(study, f"Goodput agrees with PFTK at the measured losses and round trip, {name},", errors)
+        judge(study, f"Goodput agrees with PFTK at the measured losses and round trip, {name},", errors, FORMULA_IS_AN_APPROXIMATION)
     study.table(pl.DataFrame(rows), "Goodput relative to the model of independent losses and to the published formulas")
 
 
-def judge(study: Study, text: str, errors: Mapping[str, float]) -> None:
+def judge(study: Study, text: str, errors: Mapping[str, float], reason: Reason) -> None:
     """Whether all of some relative differences stay within the bound; names those that do not."""
     away = [f"{case}: {error:+.1%}" for case, error in errors.items() if abs(error) > BOUND]
     least, most = min(errors.values()), max(errors.values())
     why = f"{len(errors) - len(away)} of {len(errors)}; {least:+.1%} to {most:+.1%}" + "".join(f"; {one}" for one in away)
-    study.verdict(f"{text} within {BOUND:.0%}", not away, why)
+    study.verdict(f"{text} within {BOUND:.0%}", not away, why, reason)
 
 
 def draw_responses(study: Study, kind: str, formulas: Sequence[str]) -> None:
@@ -220,7 +232,7 @@ LOSING = Page("wires", "J. Padhye, V. Firoiu, D. Towsley, J. Kurose, Modeling TC
     "the packets, the mean round trip, the timeout. The table also has the formula with the inputs of the scenario, and (last column) what a simulation of PFTK's own "
     "assumptions delivers relative to the formula: it takes mean windows for their distribution, and leaves out what slow start after a timeout costs. "
     "CUBIC's published response function (RFC 9438, the larger one of its cubic and its Reno-friendly window) is that of periodic losses. "
-    "Round trips of 60 ms (200 Mb/s) and 150 ms (100 Mb/s), long queues; each run has about 120 losses or more.",
+    "Round trips of 60 ms (80 Mb/s) and 150 ms (100 Mb/s), long queues; each run has about 120 losses or more.",
     Effort(1, keep={"loss": ["0.015, 60 ms", "0.05, 150 ms"]}),
     full=Effort(6),
     scenario={"warmup": WARMUP, **wire(100_000.0, 0.1), "record": {"every": 0.0, "what": ["state"]}},

@@ -40,6 +40,8 @@ OPTIONS: Mapping[str, Mapping[str, Any]] = {
     "initial window of 10": {"initial_window": 10},
     "timeout of 0.2 s": {"rto_min": 0.2},
 }
+AT_THE_START = ("ECN", "initial window of 10")
+"""Options that change only the start of a connection on a wire whose queue does not mark: they are run with all others."""
 KINDS = ("newreno", "cubic", "vegas", "westwood", "prague", "bbr", "bbr3")
 TODAY = ("prague", "bbr", "bbr3")
 """Kinds that exist on hosts of today only; BBR needs SACK."""
@@ -94,7 +96,8 @@ def option_sets(kind: str) -> Iterator[tuple[str, ...]]:
     allowed = [option for option in OPTIONS if option and not (option == "delayed ACKs" and kind in DELAYING)]
     yield ()
     for option in allowed:
-        yield (option,)
+        if option not in AT_THE_START:
+            yield (option,)
     yield tuple(option for option in allowed if option not in ("timestamps", "timeout of 0.2 s"))
 
 
@@ -139,6 +142,14 @@ OF_OLD_SIMULATORS = our_model(
 )
 
 
+OF_VEGAS = our_model(
+    "Vegas with delayed ACKs, timestamps and an initial window of 10 together stays at 61 to 64 of the 84 segments that the wire holds, without any loss (a trace of `rfc` behind "
+    "a queue of 5; without one of the three it fills the wire). The first window leaves as a burst, and delayed ACKs keep segments in pairs: their own wait, and the "
+    "timestamp of the first segment of a pair (RFC 7323, section 4.3), look to Vegas like 1 to 3 segments in a queue, at which it keeps its window.",
+    "validation-wires-options: vegas, rfc, SACK, delayed ACKs",
+)
+
+
 @dataclass(frozen=True)
 class Group:
     """Combinations of which none may deliver less than nine tenths of the best."""
@@ -159,7 +170,7 @@ def times_out_early(one: Combination) -> bool:
 
 
 GROUPS = (
-    Group("with SACK", lambda one: is_of_today(one) and one.has_sack),
+    Group("with SACK", lambda one: is_of_today(one) and one.has_sack, OF_VEGAS),
     Group(
         "without SACK whose timer restarts at every ACK of new data",
         lambda one: is_of_today(one) and not one.has_sack and not one.is_impatient,
@@ -216,9 +227,10 @@ def judge(study: Study, group: Group, shares: Mapping[tuple[Any, ...], float]) -
 COSTS = Page("wires", "the best of each congestion control").experiment(
     "wires-options",
     "what options of TCP cost on a wire without losses",
-    "Seven congestion controls have each of the recommended presets `rfc` and `linux-6` (Prague and BBR only the second), and each of the ways to repair losses: "
+    "With SACK no combination of options costs more than a tenth of the goodput, but one of Vegas; without SACK only CUBIC, Vegas and the presets of old simulators lose "
+    "more, where the timer restarts at the first partial ACK alone. Seven congestion controls have each of the recommended presets `rfc` and `linux-6` (Prague and BBR only the second), and each of the ways to repair losses: "
     "none but that of NewReno, SACK, RACK, and RACK with PRR and undoing. Each of these bases is run alone, with one other option, and with all of them but the short timeout: delayed "
-    "ACKs, timestamps, no limited transmit, growth by bytes, HyStart++, ECN, an initial window of 10, a minimum timeout of 0.2 s. Without SACK the other rule for the "
+    "ACKs, timestamps, no limited transmit, growth by bytes, HyStart++, a minimum timeout of 0.2 s; ECN and an initial window of 10 only with all of them. Without SACK the other rule for the "
     "timer is run as well. NewReno and CUBIC also have the presets of old simulators and testbeds. The goodput is compared with the best of its congestion "
     "control behind the same queue. 10 Mb/s, 100 ms; 100 s simulated, the first 40 s not counted.",
     Effort(1, keep={"queue": [20]}),
