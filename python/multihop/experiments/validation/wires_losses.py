@@ -82,7 +82,7 @@ FORMULA_IS_AN_APPROXIMATION = our_model(
     "validation-wires-losses: independent losses",
 )
 FEW_SEGMENTS = not_known(
-    "Only losses of 5%, with windows of three to six segments, are further away. The model counts whole round trips; the simulator's recoveries begin and end within them."
+    "Only losses of 1.5% and more, with windows of three to ten segments, are further away. The model counts whole round trips; the simulator's recoveries begin and end within them."
 )
 
 
@@ -133,7 +133,7 @@ def model_kbps(name: str, loss: float, rtt: float, *, rounds: bool = False) -> f
 
 
 MODEL_LOSSES = 20_000
-"""Losses over which a model takes its mean: half the interval is about half a percent."""
+"""Losses over which a model takes its mean."""
 
 
 def formula_kbps(name: str, found: Inputs) -> float:
@@ -225,7 +225,8 @@ FORMULAS: Mapping[str, Sequence[str]] = {
 LOSING = Page("wires", "J. Padhye, V. Firoiu, D. Towsley, J. Kurose, Modeling TCP Throughput, SIGCOMM 1998; RFC 9438").experiment(
     "wires-losses",
     "one flow and random losses",
-    "A wire loses packets independently of each other, towards the receiver only. Goodput is compared with two models, and each comparison is a claim of 5%. "
+    "From p = 0.0001 to 0.05 NewReno with SACK, under `rfc` and `linux-6`, delivers within 5% of what a model of independent losses delivers; without SACK, and under CUBIC, this holds up "
+    "to p = 0.006. PFTK's formula is within 6% of `linux-6`, and further away from `rfc`. A wire loses packets independently of each other, towards the receiver only. Goodput is compared with two models, and each comparison is a claim of 5%. "
     "The model of independent losses goes from round trip to round trip at the measured one: a recovery repairs all losses of a window in one round trip with SACK and one "
     "in each without; a lost retransmission and a window without any arrival wait for the timeout (1 s for `rfc`, 0.2 s above the round trip for `linux-6`, which finds lost "
     "retransmissions by time); with delayed ACKs one segment of an odd window waits for the next round trip. PFTK's formula has the inputs that its authors took from their traces: loss indications (fast retransmissions and timeouts) as a share of "
