@@ -144,7 +144,7 @@ BBR = Page(
 ).experiment(
     "wires-bbr",
     "BBR beside flows that fill the queue",
-    "BBR's share hardly depends on the number of other flows, and is 0.72 to 0.95 of that in Ware's model. In the model BBR may have twice in flight what it "
+    "BBR's share hardly depends on the number of other flows, and is 0.71 to 0.96 of that in Ware's model. In the model BBR may have twice in flight what it "
     "takes for bandwidth times shortest round trip. It finds that round trip once in ten seconds, when it leaves the queue to the others. Ware takes what the "
     "others have in the full queue for what BBR then finds there. Here it finds less, for two reasons: the others' window alone must also fill "
     "the wire once BBR's packets have left, which takes a round trip, and the window is on average below that of a full queue. A model with both, in which the "
