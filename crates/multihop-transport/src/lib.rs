@@ -14,6 +14,7 @@ mod sendq;
 mod settings;
 
 pub mod connection;
+pub mod lifecycle;
 pub mod mesh;
 pub mod pacing;
 pub mod rtt;

@@ -7,6 +7,7 @@ use multihop_core::{BitRate, Duration};
 use multihop_wire::tpa::{AckPolicy, Framing};
 
 use super::rtt::{RtoConfig, Weights};
+use crate::lifecycle;
 use crate::pacing::PacingConfig;
 use crate::settings::{TIMEOUT, check_rto};
 
@@ -199,6 +200,18 @@ impl Config {
         self.keepalive = self.keepalive.map(at_least);
         self.user_timeout = self.user_timeout.map(at_least);
         self
+    }
+
+    /// How connections are opened, watched and closed.
+    pub(super) fn lifecycle(&self) -> lifecycle::Config {
+        lifecycle::Config {
+            syn_wait: self.syn_wait,
+            syn_wait_max: self.rto.max,
+            syn_retries: self.syn_retries,
+            keepalive: self.keepalive,
+            user_timeout: self.user_timeout,
+            linger: self.linger,
+        }
     }
 
     /// Bytes that may wait to be read: at least one segment, otherwise the window would never open.

@@ -2,52 +2,30 @@ use multihop_core::{Duration, Instant};
 use multihop_wire::tpa::{Ack, Bitmap, BlockSeq, Body, Options, Segment, VERSION};
 
 use super::refusals::reset_for;
-use super::state::State;
-use super::timers::Timer;
-use super::{Endpoint, Event};
-
-/// Our SYN, not yet answered.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Handshake {
-    /// SYNs sent: the next one's `TxSeq`.
-    tries: u8,
-    /// SYNs that were not answered in time.
-    lost: u8,
-    /// When the newest SYN left.
-    sent: Option<Instant>,
-    /// `TxSeq` of the peer's SYN.
-    peer_try: u8,
-}
+use super::{Endpoint, Event, State};
+use crate::lifecycle::Syn;
 
 impl Endpoint {
     /// Opens the connection.
     pub fn connect(&mut self) {
-        if self.state == State::Closed {
-            self.state = State::SynSent;
-            self.syn_due = true;
-        }
+        self.life.connect();
     }
 
     /// Retransmits the SYN at once, because the protection now has a cookie for it.
     pub fn connect_again(&mut self) {
-        if self.state == State::SynSent {
-            self.syn_due = true;
-        }
+        self.life.connect_again();
     }
 
     /// Waits for the peer to open the connection.
     pub fn listen(&mut self) {
-        if self.state == State::Closed {
-            self.passive = true;
-            self.state = State::Listen;
-        }
+        self.life.listen();
     }
 
     /// Whether `segment` opens a new connection in place of this one, which is only lingering: the
     /// driver then replaces the endpoint.
     pub fn gives_way_to(&self, segment: &Segment) -> bool {
         let opens = matches!(segment.body, Body::Syn(_)) && segment.ack.is_none();
-        self.state == State::Linger && opens && segment.block != self.recv.irs
+        self.state() == State::Linger && opens && segment.block != self.recv.irs
     }
 
     /// What the peer announced in its SYN; before that, the defaults.
@@ -64,12 +42,11 @@ impl Endpoint {
             return;
         }
         self.ports.remote = segment.source;
-        self.state = State::SynReceived;
-        self.syn_due = true;
+        self.life.on_syn(segment.tx_seq);
     }
 
     pub(super) fn in_syn_sent(&mut self, now: Instant, segment: &Segment) {
-        let answers = segment.ack.filter(|ack| ack.block == self.send.iss && self.handshake.sent.is_some());
+        let answers = segment.ack.filter(|ack| ack.block == self.send.iss && self.life.has_sent_syn());
         match segment.body {
             Body::Reset if answers.is_some() => self.finish(Event::Reset),
             Body::Reset => self.counters.dropped += 1,
@@ -83,8 +60,7 @@ impl Endpoint {
                     self.acks.ask(segment.tx_seq);
                 } else {
                     // Both opened at once: answer with our SYN and an ACK.
-                    self.state = State::SynReceived;
-                    self.syn_due = true;
+                    self.life.on_syn(segment.tx_seq);
                 }
             }
             // It belongs to a connection that the peer still considers open.
@@ -107,7 +83,6 @@ impl Endpoint {
             return false;
         }
         self.recv.irs = segment.block;
-        self.handshake.peer_try = segment.tx_seq;
         self.peer = options;
         self.mss = self.mss.min(u32::from(options.mss));
         self.send.window = segment.window;
@@ -117,7 +92,7 @@ impl Endpoint {
     /// Whether a segment ends the handshake that the peer began: an ACK of our SYN, or data, if that
     /// ACK was lost.
     pub(super) fn completes_handshake(&mut self, now: Instant, segment: &Segment) -> bool {
-        let acks = segment.ack.filter(|ack| ack.block == self.send.iss && self.handshake.sent.is_some());
+        let acks = segment.ack.filter(|ack| ack.block == self.send.iss && self.life.has_sent_syn());
         let is_piece = matches!(segment.body, Body::Data { .. } | Body::Fin { .. });
         let first = is_piece && self.config.framing.distance(self.recv.irs, segment.block) == 1;
         if acks.is_none() && (segment.ack.is_some() || !first) {
@@ -129,29 +104,19 @@ impl Endpoint {
     }
 
     fn establish(&mut self, now: Instant, ack: Option<Ack>) {
-        self.state = State::Established;
-        self.syn_due = false;
-        self.timers.stop(Timer::Retransmit);
-        let newest = self.handshake.tries.wrapping_sub(1);
-        if let (Some(ack), Some(sent)) = (ack, self.handshake.sent)
-            && ack.tx_seq == newest
-        {
+        if let Some(round_trip) = self.life.establish(now, ack.map(|ack| ack.tx_seq)) {
             // A pacer needs the round trips of data: a SYN is much shorter.
-            self.rtt.short_sample(now.saturating_since(sent));
+            self.rtt.short_sample(round_trip);
         }
         self.emit(Event::Connected);
-        self.restart_keepalive_timer(now);
         self.update_state(now);
     }
 
     /// A SYN although the peer's SYN has already arrived.
     pub(super) fn on_syn_again(&mut self, now: Instant, segment: &Segment) {
         let same = segment.block == self.recv.irs;
-        match (self.state, segment.ack) {
-            (State::SynReceived, None) if same => {
-                self.handshake.peer_try = segment.tx_seq;
-                self.syn_due = true;
-            }
+        match (self.state(), segment.ack) {
+            (State::SynReceived, None) if same => self.life.on_syn(segment.tx_seq),
             (State::SynReceived, Some(ack)) if same && ack.block == self.send.iss => {
                 self.establish(now, Some(ack));
                 self.acks.ask(segment.tx_seq);
@@ -165,35 +130,15 @@ impl Endpoint {
     }
 
     /// The SYN, with an ACK if the peer's has arrived.
-    pub(super) fn syn(&mut self, now: Instant) -> Segment {
-        self.syn_due = false;
-        let tx_seq = self.handshake.tries;
-        self.handshake.tries = tx_seq.wrapping_add(1);
-        self.handshake.sent = Some(now);
-        if self.timers.at(Timer::Retransmit).is_none() {
-            let factor = 1_u64 << self.handshake.lost.min(MAX_DOUBLINGS);
-            let longest = self.config.rto.max.max(self.config.syn_wait);
-            let wait = self.config.syn_wait.saturating_mul(factor).min(longest);
-            self.timers.set(Timer::Retransmit, now + wait);
-        }
-        let ack = (self.state == State::SynReceived).then_some(Ack {
+    pub(super) fn syn(&mut self, syn: Syn) -> Segment {
+        let ack = syn.answers.map(|tx_seq| Ack {
             block: self.recv.irs,
             bitmap: Bitmap::EMPTY,
-            tx_seq: self.handshake.peer_try,
+            tx_seq,
             held: false,
         });
         let options = self.options();
-        Segment { tx_seq, congested: false, ..self.plain(Body::Syn(options), ack) }
-    }
-
-    /// The SYN was not answered in time.
-    pub(super) fn on_syn_due(&mut self) {
-        self.handshake.lost = self.handshake.lost.saturating_add(1);
-        if self.config.syn_retries.is_some_and(|limit| self.handshake.lost > limit) {
-            self.finish(Event::TimedOut);
-        } else {
-            self.syn_due = true;
-        }
+        Segment { tx_seq: syn.attempt, congested: false, ..self.plain(Body::Syn(options), ack) }
     }
 
     fn options(&self) -> Options {
@@ -251,6 +196,3 @@ impl Endpoint {
 fn delay_of(delay: u8, usual: Duration) -> Duration {
     if delay == 0 { usual.max(Duration::from_micros(1)) } else { Duration::from_millis(u64::from(delay)) }
 }
-
-/// A longer time would exceed the life of any connection.
-const MAX_DOUBLINGS: u8 = 16;

@@ -3,13 +3,13 @@ use multihop_wire::tpa::{Ack, AckPolicy, Body, Segment};
 
 use super::config::HoldIn;
 use super::receiver::{Arrival, Piece};
-use super::state::{Phase, State};
+use super::state::Phase;
 use super::timers::Timer;
-use super::{Endpoint, Event};
+use super::{Endpoint, Event, State};
 
 impl Endpoint {
     pub(super) fn handle_segment(&mut self, now: Instant, segment: Segment) {
-        match self.state {
+        match self.state() {
             State::Closed => self.counters.dropped += 1,
             State::Listen => self.in_listen(&segment),
             State::SynSent => self.in_syn_sent(now, &segment),
@@ -24,7 +24,7 @@ impl Endpoint {
             Body::Syn(_) => return self.on_syn_again(now, &segment),
             _ => {}
         }
-        if self.state == State::SynReceived && !self.completes_handshake(now, &segment) {
+        if self.state() == State::SynReceived && !self.completes_handshake(now, &segment) {
             self.counters.dropped += 1;
             return;
         }
@@ -34,7 +34,7 @@ impl Endpoint {
             self.counters.dropped += 1;
             return;
         }
-        self.restart_keepalive_timer(now);
+        self.life.on_segment(now);
         self.process_body(now, segment);
         self.update_state(now);
     }
@@ -92,7 +92,7 @@ impl Endpoint {
                 return self.finish(Event::Reset);
             }
         }
-        if self.recv.finished && self.state.receives() {
+        if self.recv.finished && self.state().receives() {
             self.emit(Event::PeerClosed);
         }
     }
@@ -140,7 +140,7 @@ impl Endpoint {
     fn on_answer(&mut self, now: Instant) {
         if self.send.asked {
             self.send.asked = false;
-            self.restart_user_timer(now);
+            self.life.on_answer(now);
         }
     }
 
@@ -176,7 +176,7 @@ impl Endpoint {
                 self.emit(Event::Acked(bytes));
             }
             self.on_news();
-            self.restart_user_timer(now);
+            self.life.on_answer(now);
         }
         if let Some((number, _)) = named {
             self.on_named(number);

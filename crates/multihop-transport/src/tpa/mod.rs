@@ -8,7 +8,7 @@
 use alloc::collections::VecDeque;
 use core::mem;
 
-use multihop_core::{Instant, Machine, Notice, Payload, Timers};
+use multihop_core::{Instant, Machine, Notice, Payload, Timers, earliest};
 use multihop_wire::tpa::{Ack, BlockSeq, Body, Options, Segment};
 
 mod acks;
@@ -32,13 +32,14 @@ pub use counters::Counters;
 pub use multihop_wire::tpa::{AckPolicy, Framing};
 pub use refusals::{Refusals, reset_for};
 pub use rtt::{RtoConfig, RttEstimator, Weights};
-pub use state::{Phase, State};
+pub use state::Phase;
 
 pub use crate::event::{Data, Event, Ports, SendError};
+pub use crate::lifecycle::State;
+use crate::lifecycle::{Lifecycle, Shutdown};
 use crate::pacing::Pacer;
 use crate::sendq::SendQueue;
 use acks::Acks;
-use handshake::Handshake;
 use phases::Phases;
 use receiver::Receiver;
 use sender::Sender;
@@ -49,11 +50,7 @@ use timers::Timer;
 pub struct Endpoint {
     config: Config,
     ports: Ports,
-    state: State,
-    /// Whether the connection began by listening.
-    passive: bool,
-    /// Whether the application has closed our side.
-    closing: bool,
+    life: Lifecycle,
     /// Whether the application reads what the peer sends.
     reads: bool,
     /// What the peer announced.
@@ -62,9 +59,6 @@ pub struct Endpoint {
     mss: u32,
     /// The longest payload that fits the path.
     path_mss: u16,
-    handshake: Handshake,
-    /// A SYN must leave.
-    syn_due: bool,
     send: Sender,
     recv: Receiver,
     acks: Acks,
@@ -72,7 +66,7 @@ pub struct Endpoint {
     rtt: RttEstimator,
     pacer: Option<Pacer>,
     refusals: Refusals<()>,
-    timers: Timers<Timer, 9>,
+    timers: Timers<Timer, 6>,
     counters: Counters,
     out: VecDeque<Output>,
 }
@@ -96,15 +90,11 @@ impl Endpoint {
         let iss = config.framing.block_after(iss, 0);
         Self {
             ports,
-            state: State::Closed,
-            passive: false,
-            closing: false,
+            life: Lifecycle::new(config.lifecycle()),
             reads: true,
             peer: Options::default(),
             mss: u32::from(config.mss),
             path_mss: u16::MAX,
-            handshake: Handshake::default(),
-            syn_due: false,
             send: Sender::new(iss),
             recv: Receiver::new(&config),
             acks: Acks::default(),
@@ -141,14 +131,10 @@ impl Endpoint {
     /// Closes our side once everything queued has been sent (an endless source stops here); what the
     /// peer sends can still be read.
     pub fn shutdown(&mut self) {
-        if self.closing {
-            return;
-        }
-        match self.state {
-            State::Closed => {}
-            State::Listen | State::SynSent if self.unacked() == 0 => self.finish(Event::Closed),
-            _ => {
-                self.closing = true;
+        match self.life.shutdown(self.unacked() > 0) {
+            Shutdown::NoEffect => {}
+            Shutdown::Over => self.finish(Event::Closed),
+            Shutdown::Closing => {
                 self.send.queue.finish(self.send.base + self.send.block.bytes);
                 self.update_close();
             }
@@ -168,7 +154,7 @@ impl Endpoint {
 
     /// Ends the connection now and tells the peer.
     pub fn abort(&mut self) {
-        if (self.state.is_synchronised() && self.state != State::Linger) || self.state == State::SynReceived {
+        if self.life.is_known_to_peer() {
             self.send_reset();
         }
         self.forget();
@@ -178,14 +164,14 @@ impl Endpoint {
     /// has its number is fragmented.
     pub fn set_mss(&mut self, mss: u16) {
         self.path_mss = mss;
-        let is_known = !matches!(self.state, State::Closed | State::Listen | State::SynSent);
+        let is_known = !matches!(self.state(), State::Closed | State::Listen | State::SynSent);
         let peer = if is_known { self.peer.mss } else { u16::MAX };
         self.mss = u32::from(mss.min(self.config.mss).min(peer).max(1));
     }
 
     /// The state of the connection.
     pub fn state(&self) -> State {
-        self.state
+        self.life.state()
     }
 
     /// The phase of the sender.
@@ -250,14 +236,14 @@ impl Endpoint {
 
     /// Sends a window update if the peer may be waiting for one.
     fn on_read(&mut self) {
-        if self.recv.advertised == 0 && self.recv.window() > 0 && self.state.receives() {
+        if self.recv.advertised == 0 && self.recv.window() > 0 && self.state().receives() {
             self.acks.ask_anyway();
         }
     }
 
     /// The queue, if the application may still send.
     fn open_queue(&mut self) -> Result<&mut SendQueue, SendError> {
-        let is_open = !self.closing && !matches!(self.state, State::Closed | State::Linger);
+        let is_open = !self.life.is_closing() && !matches!(self.state(), State::Closed | State::Linger);
         self.send.queue.if_open(is_open)
     }
 
@@ -267,32 +253,21 @@ impl Endpoint {
             for timer in Timer::ALL.into_iter().filter(|&timer| timer != Timer::Ack) {
                 self.timers.stop(timer);
             }
-            self.timers.set(Timer::Linger, now + self.config.linger);
+            self.life.start_linger(now);
         }
     }
 
     /// Sets the state from what both sides have closed; returns whether the connection is closed.
     fn update_close(&mut self) -> bool {
-        if !self.state.is_synchronised() || self.state == State::Linger {
-            return false;
-        }
-        self.state = match (self.closing, self.send.fin_acked(), self.recv.finished) {
-            (_, true, true) => State::Linger,
-            (_, true, false) => State::HalfClosed,
-            (true, false, true) => State::LastAck,
-            (true, false, false) => State::FinSent,
-            (false, _, true) => State::PeerClosed,
-            (false, _, false) => State::Established,
-        };
-        self.state == State::Linger
+        self.life.set_finished(self.send.fin_acked(), self.recv.finished)
     }
 
     /// A reset counts if it names our block, or the one before.
     fn on_reset(&mut self, reset: &Segment) {
         let distance = reset.ack.map(|ack| self.config.framing.distance(self.sending(), ack.block));
-        if self.state == State::Linger || !distance.is_some_and(|distance| (-1..=0).contains(&distance)) {
+        if self.state() == State::Linger || !distance.is_some_and(|distance| (-1..=0).contains(&distance)) {
             self.counters.dropped += 1;
-        } else if self.state == State::SynReceived && self.passive {
+        } else if self.state() == State::SynReceived && self.life.is_passive() {
             self.listen_again();
         } else {
             self.finish(Event::Reset);
@@ -307,7 +282,7 @@ impl Endpoint {
         (self.reads, self.pacer) = (old.reads, old.pacer);
         self.set_mss(old.path_mss);
         self.listen();
-        if old.closing {
+        if old.life.is_closing() {
             self.shutdown();
         }
     }
@@ -325,7 +300,7 @@ impl Endpoint {
     }
 
     fn forget(&mut self) {
-        self.state = State::Closed;
+        self.life.end();
         for timer in Timer::ALL {
             self.timers.stop(timer);
         }
@@ -348,8 +323,15 @@ impl Machine for Endpoint {
     }
 
     fn handle_timeout(&mut self, now: Instant) {
-        while let Some(timer) = self.timers.pop_expired(now) {
-            self.on_timer(now, timer);
+        loop {
+            let (ours, lifes) = (self.timers.next(), self.life.poll_timeout());
+            if lifes.is_some_and(|at| at <= now && ours.is_none_or(|ours| at < ours)) {
+                self.on_lifecycle_timeout(now);
+            } else if let Some(timer) = self.timers.pop_expired(now) {
+                self.on_timer(now, timer);
+            } else {
+                return;
+            }
         }
     }
 
@@ -365,7 +347,7 @@ impl Machine for Endpoint {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        self.timers.next()
+        earliest(self.timers.next(), self.life.poll_timeout())
     }
 }
 

@@ -2,23 +2,23 @@ use multihop_core::Instant;
 use multihop_wire::tpa::{Ack, Body, Segment};
 
 use super::sender::Choice;
-use super::state::{Phase, State};
+use super::state::Phase;
 use super::timers::Timer;
 use super::transmissions::Transmission;
-use super::{Endpoint, Output};
+use super::{Endpoint, Output, State};
 
 impl Endpoint {
     /// The next segment to send, if there is one.
     pub(super) fn next_segment(&mut self, now: Instant) -> Option<Segment> {
-        match self.state {
+        match self.state() {
             State::Closed | State::Listen => return None,
-            State::SynSent | State::SynReceived => return self.syn_due.then(|| self.syn(now)),
+            State::SynSent | State::SynReceived => return self.life.poll_syn(now).map(|syn| self.syn(syn)),
             _ => {}
         }
         if let Some(tx_seq) = self.acks.take_again() {
             return Some(self.ack_of_block_before(tx_seq));
         }
-        if self.state.sends()
+        if self.state().sends()
             && let Some(segment) = self.next_data(now)
         {
             return Some(segment);

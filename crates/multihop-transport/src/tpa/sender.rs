@@ -107,7 +107,7 @@ impl Endpoint {
         let (position, mss) = if starts { (0, self.mss) } else { (send.block.count(), send.block.mss) };
         let waiting = send.unassigned();
         if waiting == 0 {
-            let fin_due = self.closing && !send.fin_sent;
+            let fin_due = self.life.is_closing() && !send.fin_sent;
             return fin_due.then_some(Choice::New { len: 0, last: true });
         }
         let len = u32::try_from(waiting).unwrap_or(u32::MAX).min(mss);
@@ -120,7 +120,7 @@ impl Endpoint {
         }
         let is_rest = u64::from(len) == waiting;
         // A block that was not filled in time is sent incomplete; a FIN may follow in it.
-        let cut_short = self.config.fill == Fill::Block && is_rest && !self.closing;
+        let cut_short = self.config.fill == Fill::Block && is_rest && !self.life.is_closing();
         let last = position + 1 == self.config.block_size || len < mss || cut_short;
         Some(Choice::New { len, last })
     }
@@ -138,7 +138,7 @@ impl Endpoint {
     }
 
     fn must_not_wait(&self) -> bool {
-        self.send.flush || self.closing || self.config.block_fill == Duration::ZERO
+        self.send.flush || self.life.is_closing() || self.config.block_fill == Duration::ZERO
     }
 
     fn block_bytes(&self) -> u64 {
@@ -188,6 +188,6 @@ impl Endpoint {
 
     /// Whether the peer owes an answer.
     pub(super) fn awaits_answer(&self) -> bool {
-        self.unacked() > 0 || (self.closing && !self.send.fin_acked()) || self.send.asked
+        self.unacked() > 0 || (self.life.is_closing() && !self.send.fin_acked()) || self.send.asked
     }
 }

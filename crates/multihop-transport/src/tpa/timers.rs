@@ -1,12 +1,12 @@
 use multihop_core::{Duration, Instant};
 
-use super::state::State;
 use super::{Endpoint, Event};
+use crate::lifecycle::Ending;
 
 /// The timers of an endpoint, by purpose.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Timer {
-    /// A segment in flight, or the SYN, has waited one timeout.
+    /// A segment in flight has waited one timeout.
     Retransmit,
     /// A delayed ACK is due.
     Ack,
@@ -16,35 +16,19 @@ pub(super) enum Timer {
     Pace,
     /// A window probe is due.
     Persist,
-    /// A keepalive probe is due.
-    KeepAlive,
     /// Time to probe for a route without any notice about it.
     Silence,
-    /// The peer has not answered for too long.
-    User,
-    /// Late segments are no longer answered.
-    Linger,
 }
 
 impl Timer {
-    pub(super) const ALL: [Self; 9] = [
-        Self::Retransmit,
-        Self::Ack,
-        Self::Fill,
-        Self::Pace,
-        Self::Persist,
-        Self::KeepAlive,
-        Self::Silence,
-        Self::User,
-        Self::Linger,
-    ];
+    pub(super) const ALL: [Self; 6] =
+        [Self::Retransmit, Self::Ack, Self::Fill, Self::Pace, Self::Persist, Self::Silence];
 }
 
 impl Endpoint {
     pub(super) fn on_timer(&mut self, now: Instant, timer: Timer) {
         match timer {
-            Timer::Retransmit if self.state.is_synchronised() => self.on_segments_due(now),
-            Timer::Retransmit => self.on_syn_due(),
+            Timer::Retransmit => self.on_segments_due(now),
             Timer::Ack => self.acks.on_interval(),
             Timer::Fill => self.send.flush = true,
             Timer::Pace => {}
@@ -52,19 +36,13 @@ impl Endpoint {
                 self.send.probe_due = true;
                 self.send.probes = self.send.probes.saturating_add(1);
             }
-            Timer::KeepAlive => {
-                self.send.probe_due = true;
-                self.restart_keepalive_timer(now);
-            }
             Timer::Silence => self.phases.ask = true,
-            Timer::User => self.finish(Event::TimedOut),
-            Timer::Linger => self.finish(Event::Closed),
         }
     }
 
     /// Nothing more can be sent now: sets the timers accordingly.
     pub(super) fn rearm(&mut self, now: Instant) {
-        if !self.state.is_synchronised() || self.state == State::Linger {
+        if !self.state().is_connected() {
             return;
         }
         self.set(Timer::Retransmit, self.send.block.first_due().map(|(due, _)| due));
@@ -79,22 +57,17 @@ impl Endpoint {
             self.timers.stop(Timer::Persist);
             self.send.probes = 0;
         }
-        if !self.awaits_answer() {
-            self.timers.stop(Timer::User);
-        } else if self.timers.at(Timer::User).is_none() {
-            self.restart_user_timer(now);
+        let is_waiting = self.awaits_answer();
+        self.life.set_waiting(now, is_waiting);
+    }
+
+    /// Runs the timer of the lifecycle that is due.
+    pub(super) fn on_lifecycle_timeout(&mut self, now: Instant) {
+        match self.life.handle_timeout(now) {
+            None => self.send.probe_due |= self.life.take_keepalive(),
+            Some(Ending::TimedOut) => self.finish(Event::TimedOut),
+            Some(Ending::Closed) => self.finish(Event::Closed),
         }
-    }
-
-    /// The peer has answered.
-    pub(super) fn restart_user_timer(&mut self, now: Instant) {
-        self.set(Timer::User, self.config.user_timeout.map(|timeout| now + timeout));
-    }
-
-    /// A segment of the peer has arrived, or a keepalive probe was sent.
-    pub(super) fn restart_keepalive_timer(&mut self, now: Instant) {
-        let connected = self.state.is_synchronised() && self.state != State::Linger;
-        self.set(Timer::KeepAlive, self.config.keepalive.filter(|_| connected).map(|wait| now + wait));
     }
 
     fn start_persist_timer(&mut self, now: Instant) {

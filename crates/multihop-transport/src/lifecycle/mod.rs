@@ -1,0 +1,311 @@
+//! Opening, watching and closing of a connection.
+//!
+//! [`Lifecycle`] is a machine without bytes and numbers: a transport has one, checks the numbers of the segments
+//! that arrive, passes on what they mean, and writes the SYNs and keepalives that the lifecycle requests in its own
+//! format. It drains [`poll_syn`](Lifecycle::poll_syn) whenever it looks for the next segment.
+//!
+//! The end of a stream belongs to its data: a transport transmits FIN like data, and reports with
+//! [`set_finished`](Lifecycle::set_finished) which side has finished.
+
+use core::mem;
+
+use multihop_core::{Duration, Instant, Timers};
+
+mod state;
+#[cfg(test)]
+mod tests;
+
+pub use state::State;
+
+/// Times and limits of a lifecycle.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Config {
+    /// Time after which an unanswered SYN is retransmitted; it doubles with each retransmission.
+    pub syn_wait: Duration,
+    /// Upper bound of the doubled time. `syn_wait` itself may be longer.
+    pub syn_wait_max: Duration,
+    /// Retransmissions of a SYN before opening fails; `None` for no limit.
+    pub syn_retries: Option<u8>,
+    /// Silence of the peer after which a keepalive is sent; `None` for no keepalives.
+    pub keepalive: Option<Duration>,
+    /// Time without an answer after which the connection is gone; `None` for no limit.
+    pub user_timeout: Option<Duration>,
+    /// Time for which late segments are answered after both sides have closed.
+    pub linger: Duration,
+}
+
+/// Opening, watching and closing of one end of a connection.
+#[derive(Clone, Debug)]
+pub struct Lifecycle {
+    config: Config,
+    state: State,
+    /// Whether the connection began by listening.
+    is_passive: bool,
+    /// Whether the application has closed this side.
+    is_closing: bool,
+    /// SYNs sent, which is the number of the next attempt.
+    attempts: u8,
+    /// SYNs that were not answered in time.
+    unanswered: u8,
+    /// When the newest SYN left.
+    syn_sent: Option<Instant>,
+    /// The attempt of the peer's newest SYN.
+    peer_attempt: u8,
+    is_syn_due: bool,
+    is_keepalive_due: bool,
+    timers: Timers<Timer, 4>,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Timer {
+    Syn,
+    KeepAlive,
+    User,
+    Linger,
+}
+
+/// A SYN that the transport must send.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Syn {
+    /// Number of the attempt: 0, then one more for each retransmission.
+    pub attempt: u8,
+    /// The attempt of the peer's SYN that this one answers; `None` in the first SYN of a connection.
+    pub answers: Option<u8>,
+}
+
+/// The end of a connection by a timer.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Ending {
+    /// The peer has not answered in time.
+    TimedOut,
+    /// Both sides had closed, and the time for late segments is over.
+    Closed,
+}
+
+/// The effect of [`Lifecycle::shutdown`].
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Shutdown {
+    /// This side was closed before, or there is no connection.
+    NoEffect,
+    /// The connection ends: it was not open yet, and has nothing to send.
+    Over,
+    /// FIN follows the data.
+    Closing,
+}
+
+impl Lifecycle {
+    /// A lifecycle in state [`Closed`](State::Closed).
+    pub fn new(config: Config) -> Self {
+        Self {
+            config,
+            state: State::Closed,
+            is_passive: false,
+            is_closing: false,
+            attempts: 0,
+            unanswered: 0,
+            syn_sent: None,
+            peer_attempt: 0,
+            is_syn_due: false,
+            is_keepalive_due: false,
+            timers: Timers::new([Timer::Syn, Timer::KeepAlive, Timer::User, Timer::Linger]),
+        }
+    }
+
+    /// The state of the connection.
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// Whether the connection began by listening.
+    pub fn is_passive(&self) -> bool {
+        self.is_passive
+    }
+
+    /// Whether the application has closed this side.
+    pub fn is_closing(&self) -> bool {
+        self.is_closing
+    }
+
+    /// Whether a SYN has left, which the peer may answer.
+    pub fn has_sent_syn(&self) -> bool {
+        self.syn_sent.is_some()
+    }
+
+    /// Opens the connection. Only a closed one can be opened.
+    pub fn connect(&mut self) {
+        if self.state == State::Closed {
+            self.state = State::SynSent;
+            self.is_syn_due = true;
+        }
+    }
+
+    /// Retransmits the SYN of [`connect`](Self::connect) at once.
+    pub fn connect_again(&mut self) {
+        if self.state == State::SynSent {
+            self.is_syn_due = true;
+        }
+    }
+
+    /// Waits for the peer to open the connection. Only a closed one can listen.
+    pub fn listen(&mut self) {
+        if self.state == State::Closed {
+            self.is_passive = true;
+            self.state = State::Listen;
+        }
+    }
+
+    /// Closes this side. `has_data` says whether the application has queued data.
+    pub fn shutdown(&mut self, has_data: bool) -> Shutdown {
+        match self.state {
+            State::Closed => return Shutdown::NoEffect,
+            _ if self.is_closing => return Shutdown::NoEffect,
+            State::Listen | State::SynSent if !has_data => return Shutdown::Over,
+            _ => {}
+        }
+        self.is_closing = true;
+        Shutdown::Closing
+    }
+
+    /// Whether the peer must be told when this end aborts the connection.
+    pub fn is_known_to_peer(&self) -> bool {
+        self.state.is_connected() || self.state == State::SynReceived
+    }
+
+    /// Ends the connection without a word to the peer.
+    pub fn end(&mut self) {
+        self.state = State::Closed;
+        self.is_keepalive_due = false;
+        for timer in [Timer::Syn, Timer::KeepAlive, Timer::User, Timer::Linger] {
+            self.timers.stop(timer);
+        }
+    }
+
+    /// A SYN of the peer has arrived that does not answer one of this end, in [`Listen`](State::Listen),
+    /// [`SynSent`](State::SynSent) or [`SynReceived`](State::SynReceived): a SYN that answers it follows.
+    pub fn on_syn(&mut self, attempt: u8) {
+        self.peer_attempt = attempt;
+        self.state = State::SynReceived;
+        self.is_syn_due = true;
+    }
+
+    /// The peer's first segment that shows that both ends know each other's numbers. `answered` is the attempt of
+    /// this end's SYN that it answers, if it names one. Returns the round trip of the newest attempt.
+    pub fn establish(&mut self, now: Instant, answered: Option<u8>) -> Option<Duration> {
+        self.state = State::Established;
+        self.is_syn_due = false;
+        self.timers.stop(Timer::Syn);
+        self.restart_keepalive(now);
+        let newest = self.attempts.wrapping_sub(1);
+        self.syn_sent.filter(|_| answered == Some(newest)).map(|sent| now.saturating_since(sent))
+    }
+
+    /// A valid segment of the peer has arrived.
+    pub fn on_segment(&mut self, now: Instant) {
+        self.restart_keepalive(now);
+    }
+
+    /// The peer has answered something that this end was waiting for.
+    pub fn on_answer(&mut self, now: Instant) {
+        set(&mut self.timers, Timer::User, self.config.user_timeout.map(|timeout| now + timeout));
+    }
+
+    /// Says whether this end waits for an answer of the peer, before it waits for events.
+    pub fn set_waiting(&mut self, now: Instant, is_waiting: bool) {
+        if !self.state.is_connected() {
+            return;
+        }
+        if !is_waiting {
+            self.timers.stop(Timer::User);
+        } else if self.timers.at(Timer::User).is_none() {
+            self.on_answer(now);
+        }
+    }
+
+    /// Says whether the peer has acknowledged this end's FIN, and whether the peer's stream has arrived to its end.
+    /// Returns whether the connection has begun to linger; [`start_linger`](Self::start_linger) must follow.
+    pub fn set_finished(&mut self, is_fin_acked: bool, has_peer_finished: bool) -> bool {
+        if !self.state.is_connected() {
+            return false;
+        }
+        self.state = match (self.is_closing, is_fin_acked, has_peer_finished) {
+            (_, true, true) => State::Linger,
+            (_, true, false) => State::HalfClosed,
+            (true, false, true) => State::LastAck,
+            (true, false, false) => State::FinSent,
+            (false, _, true) => State::PeerClosed,
+            (false, _, false) => State::Established,
+        };
+        self.state == State::Linger
+    }
+
+    /// Answers late segments from now on, for the time of [`Config::linger`].
+    pub fn start_linger(&mut self, now: Instant) {
+        self.timers.stop(Timer::KeepAlive);
+        self.timers.stop(Timer::User);
+        self.timers.set(Timer::Linger, now + self.config.linger);
+    }
+
+    /// The SYN to send now, if there is one.
+    pub fn poll_syn(&mut self, now: Instant) -> Option<Syn> {
+        let is_opening = matches!(self.state, State::SynSent | State::SynReceived);
+        (self.is_syn_due && is_opening).then(|| self.syn(now))
+    }
+
+    /// Whether a keepalive must leave: a segment that the peer answers.
+    pub fn take_keepalive(&mut self) -> bool {
+        mem::take(&mut self.is_keepalive_due)
+    }
+
+    /// Runs one timer that is due; returns whether it ends the connection.
+    pub fn handle_timeout(&mut self, now: Instant) -> Option<Ending> {
+        match self.timers.pop_expired(now)? {
+            Timer::Syn => {
+                self.unanswered = self.unanswered.saturating_add(1);
+                self.is_syn_due = true;
+                let is_over = self.config.syn_retries.is_some_and(|limit| self.unanswered > limit);
+                is_over.then_some(Ending::TimedOut)
+            }
+            Timer::KeepAlive => {
+                self.is_keepalive_due = true;
+                self.restart_keepalive(now);
+                None
+            }
+            Timer::User => Some(Ending::TimedOut),
+            Timer::Linger => Some(Ending::Closed),
+        }
+    }
+
+    /// The next deadline for [`handle_timeout`](Self::handle_timeout).
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        self.timers.next()
+    }
+
+    fn syn(&mut self, now: Instant) -> Syn {
+        self.is_syn_due = false;
+        let attempt = self.attempts;
+        self.attempts = attempt.wrapping_add(1);
+        self.syn_sent = Some(now);
+        if self.timers.at(Timer::Syn).is_none() {
+            let factor = 1_u64 << self.unanswered.min(MAX_DOUBLINGS);
+            let longest = self.config.syn_wait_max.max(self.config.syn_wait);
+            self.timers.set(Timer::Syn, now + self.config.syn_wait.saturating_mul(factor).min(longest));
+        }
+        let answers = (self.state == State::SynReceived).then_some(self.peer_attempt);
+        Syn { attempt, answers }
+    }
+
+    fn restart_keepalive(&mut self, now: Instant) {
+        let wait = self.config.keepalive.filter(|_| self.state.is_connected());
+        set(&mut self.timers, Timer::KeepAlive, wait.map(|wait| now + wait));
+    }
+}
+
+fn set(timers: &mut Timers<Timer, 4>, timer: Timer, at: Option<Instant>) {
+    match at {
+        Some(at) => timers.set(timer, at),
+        None => timers.stop(timer),
+    }
+}
+
+/// A longer time would exceed the life of any connection.
+const MAX_DOUBLINGS: u8 = 16;

@@ -1,0 +1,51 @@
+//! The states of a connection.
+
+use crate::named::named;
+
+named! {
+    /// The state of a connection, as one end sees it.
+    pub enum State {
+        /// No connection.
+        Closed = "closed",
+        /// Waiting for a SYN.
+        Listen = "listen",
+        /// Sent a SYN.
+        SynSent = "syn-sent",
+        /// Sent and received a SYN.
+        SynReceived = "syn-received",
+        /// Both ends know each other's numbers: data flows.
+        Established = "established",
+        /// This end closed; its FIN is not acknowledged yet.
+        FinSent = "fin-sent",
+        /// This end closed, and its FIN is acknowledged.
+        HalfClosed = "half-closed",
+        /// The peer closed.
+        PeerClosed = "peer-closed",
+        /// The peer closed, then this end; its FIN is not acknowledged yet.
+        LastAck = "last-ack",
+        /// Both ends closed; late segments are still answered.
+        Linger = "linger",
+    }
+}
+
+impl State {
+    /// Whether both ends know each other's numbers.
+    pub const fn is_synchronised(self) -> bool {
+        !matches!(self, Self::Closed | Self::Listen | Self::SynSent | Self::SynReceived)
+    }
+
+    /// Whether both ends know each other's numbers and at least one may still send data or FIN.
+    pub const fn is_connected(self) -> bool {
+        self.is_synchronised() && !matches!(self, Self::Linger)
+    }
+
+    /// Whether data from the peer may still come.
+    pub const fn receives(self) -> bool {
+        matches!(self, Self::Established | Self::FinSent | Self::HalfClosed)
+    }
+
+    /// Whether data or FIN of this end may still have to leave.
+    pub const fn sends(self) -> bool {
+        matches!(self, Self::Established | Self::FinSent | Self::PeerClosed | Self::LastAck)
+    }
+}
