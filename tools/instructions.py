@@ -4,6 +4,7 @@
 python3 tools/instructions.py mobile-50-dsr                    simulated seconds 20 to 30
 python3 tools/instructions.py mobile-10000 --from 5 --to 5.3   another stretch of simulated seconds
 python3 tools/instructions.py mobile-10000 --misses            and misses of a cache of 2 MB
+python3 tools/instructions.py chain-4 --lists                  with nodes, links and queues in the result
 
 Counted by callgrind, so that it is the same every time, whatever else the machine does. What is
 inlined counts where it was written. Needs valgrind.
@@ -40,6 +41,7 @@ def main() -> int:
     parser.add_argument("--from", dest="begin", type=float, default=STRETCH[0], metavar="S")
     parser.add_argument("--to", dest="end", type=float, default=STRETCH[1], metavar="S")
     parser.add_argument("--misses", action="store_true", help="also count the misses of a 2 MB cache")
+    parser.add_argument("--lists", action="store_true", help="measure nodes, links and queues as well")
     options = parser.parse_args()
     build = ["cargo", "build", "--quiet", "--profile", "profiling", "--locked", "-p", "multihop-bench"]
     subprocess.run(build, cwd=ROOT, check=True)
@@ -58,6 +60,7 @@ def run(options: argparse.Namespace, found: Path) -> dict[str, float]:
     tool += CACHES if options.misses else ()
     times = ["--from", str(options.begin), "--seconds", str(options.end)]
     command = [*tool, str(BENCH), "--one", options.case, *times, "--counted"]
+    command += ["--lists"] if options.lists else []
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(done.stderr)

@@ -56,6 +56,9 @@ struct Args {
     /// With --one, under callgrind: count instructions only in the measured interval.
     #[arg(long, requires = "one")]
     counted: bool,
+    /// With --one: measure what the lists of a result have (nodes, links, queues).
+    #[arg(long, requires = "one")]
+    lists: bool,
 }
 
 fn main() -> anyhow::Result<()> {
@@ -74,7 +77,7 @@ fn main() -> anyhow::Result<()> {
 
 fn one(args: &Args, case: &Case, seconds: f64) -> anyhow::Result<Sample> {
     let size = Size { nodes: args.nodes.unwrap_or(case.nodes), seed: args.seed };
-    Stretch { case, size, times: [args.from, seconds] }.run(args.counted)
+    Stretch { case, size, times: [args.from, seconds] }.run(args.counted, args.lists)
 }
 
 fn measure(args: &Args) -> anyhow::Result<Report> {

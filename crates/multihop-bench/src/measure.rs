@@ -52,15 +52,16 @@ struct Start {
 }
 
 impl Stretch<'_> {
-    /// Runs it in this process, under callgrind with instructions `counted`.
-    pub(crate) fn run(&self, counted: bool) -> anyhow::Result<Sample> {
+    /// Runs it in this process, under callgrind with instructions `counted`; with the lists of the result if `lists`.
+    pub(crate) fn run(&self, counted: bool, lists: bool) -> anyhow::Result<Sample> {
         let scenario = self.case.scenario(self.size, self.times)?;
         let [from, to] = self.times;
         let mut start = Start::now();
         let mut begun = from == 0.0 && !counted;
         let mut control = Ok(());
         let warm = from / to * (1.0 - 1e-9);
-        let result = run(&scenario, Outputs::default(), &mut |share| {
+        let outputs = Outputs { without_lists: !lists, ..Outputs::default() };
+        let result = run(&scenario, outputs, &mut |share| {
             if !begun && share >= warm {
                 begun = true;
                 if counted {

@@ -70,7 +70,7 @@ fn time(scenarios: &[Scenario], threads: usize) -> anyhow::Result<f64> {
     in_order(
         scenarios.len(),
         threads,
-        |n| run(&scenarios[n], Outputs::default(), &mut unattended),
+        |n| run(&scenarios[n], Outputs { without_lists: true, ..Outputs::default() }, &mut unattended),
         |_, result| result.map(drop),
     )?;
     Ok(begin.elapsed().as_secs_f64())

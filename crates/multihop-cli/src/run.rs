@@ -104,7 +104,11 @@ const SERIES_FILE: &str = "series.csv";
 /// The output files that the arguments ask for.
 fn outputs(args: &RunArgs, scenario: &Scenario) -> Result<(Outputs, Vec<NewFile>), CommandError> {
     let mut files = Vec::new();
-    let Some(folder) = &args.out else { return Ok((Outputs::default(), files)) };
+    let Some(folder) = &args.out else {
+        // The table and the rows of flows have nothing of the lists.
+        let without_lists = !args.json && !args.view;
+        return Ok((Outputs { without_lists, ..Outputs::default() }, files));
+    };
     let pcap_filter = capture::filter(&args.capture, scenario)?;
     output::folder(folder)?;
     let mut file = |wanted: bool, name: &str| -> anyhow::Result<Option<Box<dyn Write + Send>>> {
@@ -120,6 +124,7 @@ fn outputs(args: &RunArgs, scenario: &Scenario) -> Result<(Outputs, Vec<NewFile>
         pcap: file(args.pcap, "packets.pcapng")?,
         pcap_filter,
         record: file(scenario.record.is_some(), SERIES_FILE)?,
+        without_lists: false,
     };
     Ok((outputs, files))
 }

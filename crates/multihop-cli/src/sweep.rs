@@ -41,11 +41,13 @@ pub(crate) fn sweep(
     }
     let mut labelled: Vec<SweepResult> = Vec::new();
     let mut combinations: Vec<Vec<RunResult>> = vec![Vec::new(); plan.combinations()];
+    // The table and the rows of runs have nothing of the lists.
+    let lists = args.json || args.out.is_some();
     let progress = RunsProgress::new(&args.file.display().to_string(), mine.len(), verbosity);
     let outcome = in_order(
         mine.len(),
         jobs,
-        |place| one(&plan, mine[place], journal.as_ref(), &progress, &interrupt),
+        |place| one(&plan, mine[place], lists, journal.as_ref(), &progress, &interrupt),
         |_, answer| -> anyhow::Result<()> {
             let (run, result) = answer?;
             if args.json {
@@ -84,10 +86,11 @@ fn open(folder: &Path, shard: Option<Shard>) -> anyhow::Result<Mutex<Journal>> {
     Ok(Mutex::new(journal))
 }
 
-/// One run, from the journal if it is there.
+/// One run, from the journal if it is there; otherwise its result has lists of nodes, links and queues if `lists`.
 fn one(
     plan: &Plan,
     index: usize,
+    lists: bool,
     journal: Option<&Mutex<Journal>>,
     progress: &RunsProgress,
     interrupt: &Interrupt,
@@ -98,7 +101,7 @@ fn one(
         return Ok((run, entry.result));
     }
     let entry = progress
-        .follow(|| interrupt.control(), |progress| perform(&run.key, &run.scenario, progress))
+        .follow(|| interrupt.control(), |progress| perform(&run.key, &run.scenario, lists, progress))
         .with_context(|| format!("run {index}, seed {}", run.scenario.seed))?;
     if let Some(journal) = journal {
         lock(journal).append(&entry).context("cannot write the journal of runs")?;

@@ -256,12 +256,8 @@ fn line(
     progress: Progress<'_>,
 ) -> PyResult<String> {
     let scenario = load(&source(text, &format, name)?, &overrides)?;
-    let mut entry =
-        batch::perform(key, &scenario, progress).map_err(|error| RunError::new_err(error.to_string()))?;
-    if !lists {
-        entry.result = entry.result.without_lists();
-    }
-    Ok(entry.to_line())
+    let entry = batch::perform(key, &scenario, lists, progress);
+    Ok(entry.map_err(|error| RunError::new_err(error.to_string()))?.to_line())
 }
 
 fn refused(problems: Problems) -> PyErr {

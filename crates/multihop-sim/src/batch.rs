@@ -13,11 +13,16 @@ use crate::key::BUILD;
 use crate::observe::Outputs;
 use crate::run::{Progress, RunError, run};
 
-/// Runs a scenario; `key` identifies it in a journal.
-pub fn perform(key: &str, scenario: &Scenario, progress: Progress<'_>) -> Result<Entry, RunError> {
+/// Runs a scenario; `key` identifies it in a journal. The result has lists of nodes, links and queues if `lists`.
+pub fn perform(
+    key: &str,
+    scenario: &Scenario,
+    lists: bool,
+    progress: Progress<'_>,
+) -> Result<Entry, RunError> {
     let series = Buffer::default();
     let record = scenario.record.is_some().then(|| -> Box<dyn Write + Send> { Box::new(series.clone()) });
-    let outputs = Outputs { record, ..Outputs::default() };
+    let outputs = Outputs { record, without_lists: !lists, ..Outputs::default() };
     let begin = thread_time();
     let result = run(scenario, outputs, progress)?;
     let cost = begin.and_then(|begin| Some(thread_time()?.saturating_sub(begin).as_secs_f64()));

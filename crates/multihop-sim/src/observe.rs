@@ -30,6 +30,8 @@ pub struct Outputs {
     pub pcap_filter: CaptureFilter,
     /// The series of the scenario's `[record]` table.
     pub record: Option<Box<dyn Write + Send>>,
+    /// Leaves out the lists of the result (nodes, links, queues), whose measurement takes time.
+    pub without_lists: bool,
 }
 
 /// Observes a run.
@@ -42,6 +44,8 @@ pub(crate) struct Observer {
     view: View,
     /// The signals on the air, if the output has their powers.
     signals: Option<Signals>,
+    /// Whether the result has no lists of nodes, links and queues.
+    pub(crate) omits_lists: bool,
     /// The first write error; nothing is written after it.
     failure: Option<io::Error>,
 }

@@ -52,12 +52,6 @@ impl RunResult {
     pub fn timeless(self) -> Self {
         Self { wall_seconds: None, events_per_second: None, ..self }
     }
-
-    /// The result without its lists of nodes, links and queues, which are most of its text in large networks.
-    #[must_use]
-    pub fn without_lists(self) -> Self {
-        Self { nodes: Vec::new(), links: Vec::new(), queues: Vec::new(), ..self }
-    }
 }
 
 /// One flow, after warm-up.

@@ -148,7 +148,9 @@ pub(crate) fn observer(scenario: &Scenario, layout: &Layout, outputs: Outputs) -
     };
     let trace = outputs.trace.map(TextTrace::new).transpose()?;
     let capture = outputs.pcap.map(|out| capture(scenario, layout, out, outputs.pcap_filter)).transpose()?;
-    Ok(Observer::new(trace, capture, recorder))
+    let mut observer = Observer::new(trace, capture, recorder);
+    observer.omits_lists = outputs.without_lists;
+    Ok(observer)
 }
 
 /// Begins a capture of the frames that a filter selects.

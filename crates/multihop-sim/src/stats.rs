@@ -1,7 +1,5 @@
 //! Means and quantiles of a stream of values in constant memory.
 
-use std::sync::LazyLock;
-
 use multihop_core::Duration;
 
 use crate::results::Summary;
@@ -11,9 +9,9 @@ use crate::results::Summary;
 pub struct Histogram {
     count: u64,
     sum: f64,
-    /// The lowest bucket with a value. Bucket 0 holds everything up to [`SMALLEST`].
+    /// The bucket of the first count, a multiple of [`CHUNK`]. Bucket 0 holds everything up to [`SMALLEST`].
     lowest: usize,
-    /// Counts from `lowest` to the highest bucket with a value.
+    /// Counts of the buckets from `lowest` on, up to the end of the chunk with the highest value.
     buckets: Vec<u32>,
 }
 
@@ -21,6 +19,9 @@ pub struct Histogram {
 const SMALLEST: f64 = 1e-6;
 /// Ratio of a bucket's upper to its lower bound.
 const RATIO: f64 = 1.01;
+/// Counts of so many buckets are allocated at a time: with each alone, values that drift cost more in allocations than in
+/// counting.
+const CHUNK: usize = 32;
 
 impl Histogram {
     /// Adds a duration.
@@ -52,16 +53,17 @@ impl Histogram {
     /// Extreme values are few, so the capacity is exact.
     #[cold]
     fn make_room(&mut self, bucket: usize) {
+        let first = bucket / CHUNK * CHUNK;
         if self.buckets.is_empty() {
-            self.lowest = bucket;
+            self.lowest = first;
         }
-        if bucket < self.lowest {
-            let more = self.lowest - bucket;
+        if first < self.lowest {
+            let more = self.lowest - first;
             self.buckets.reserve_exact(more);
             self.buckets.splice(..0, std::iter::repeat_n(0, more));
-            self.lowest = bucket;
+            self.lowest = first;
         }
-        let len = bucket - self.lowest + 1;
+        let len = first + CHUNK - self.lowest;
         if len > self.buckets.len() {
             self.buckets.reserve_exact(len - self.buckets.len());
             self.buckets.resize(len, 0);
@@ -89,7 +91,7 @@ impl Histogram {
         let mut seen = 0_u64;
         let bucket = self.buckets.iter().position(|&n| {
             seen += u64::from(n);
-            seen as f64 >= wanted
+            seen > 0 && seen as f64 >= wanted
         });
         // The middle of the bucket, on the logarithmic scale.
         SMALLEST * libm::pow(RATIO, bucket.map_or(0.0, |at| (self.lowest + at) as f64 - 0.5))
@@ -169,7 +171,9 @@ impl Jitter {
     #[inline]
     pub(crate) fn add(&mut self, transit: Duration) {
         if let Some(before) = self.transit.replace(transit) {
-            let difference = transit.as_nanos().abs_diff(before.as_nanos()) as f64;
+            // Signed, because processors convert signed integers at once.
+            let difference = transit.as_nanos().wrapping_sub(before.as_nanos()).cast_signed() as f64;
+            let difference = difference.abs();
             self.estimate += (difference - self.estimate) / 16.0;
             self.sum += self.estimate;
             self.count += 1;
@@ -224,9 +228,8 @@ impl Delays {
 #[inline]
 fn bucket(duration: Duration) -> usize {
     let nanos = duration.as_nanos();
-    let bounds = &*BOUNDS;
-    let mut bucket = usize::from(bounds.first[cell(nanos)]);
-    while bounds.upper[bucket] < nanos {
+    let mut bucket = usize::from(BOUNDS.first[cell(nanos)]);
+    while BOUNDS.upper[bucket] < nanos {
         bucket += 1;
     }
     bucket
@@ -235,49 +238,50 @@ fn bucket(duration: Duration) -> usize {
 /// Finds buckets without logarithms.
 struct Bounds {
     /// The largest duration of each bucket, ns.
-    upper: Vec<u64>,
+    upper: [u64; LAST_BUCKET + 1],
     /// For each cell, the bucket of its smallest duration. A cell has at most three buckets.
-    first: Vec<u16>,
+    first: [u16; ALL_CELLS],
 }
 
-static BOUNDS: LazyLock<Bounds> = LazyLock::new(Bounds::new);
+static BOUNDS: Bounds = Bounds::new();
 
 /// The last bucket holds everything above some 1e9 s.
-const LAST_BUCKET: u16 = 3500;
+const LAST_BUCKET: usize = 3500;
 /// Cells of one power of two.
-const CELLS: u64 = 64;
+const CELLS: usize = 64;
+/// Cells of all powers of two: the first one holds everything up to [`CELLS`] ns.
+const ALL_CELLS: usize = CELLS * (u64::BITS - CELLS.ilog2()) as usize;
 
 /// A cell: `CELLS` of equal width for each power of two.
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "there are fewer than 64 x 64 cells")]
 fn cell(nanos: u64) -> usize {
-    let nanos = nanos.max(CELLS);
+    let nanos = nanos.max(CELLS as u64);
     let power = nanos.ilog2() - CELLS.ilog2();
-    (u64::from(power) * CELLS + (nanos >> power) - CELLS) as usize
+    power as usize * CELLS + (nanos >> power) as usize - CELLS
 }
 
 impl Bounds {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "float casts saturate")]
-    fn new() -> Self {
+    const fn new() -> Self {
+        let mut upper = [u64::MAX; LAST_BUCKET + 1];
         let mut bound = 1e3; // SMALLEST, ns
-        let mut upper: Vec<u64> = (0..LAST_BUCKET)
-            .map(|_| {
-                let nanos = bound as u64;
-                bound *= RATIO;
-                nanos
-            })
-            .collect();
-        upper.push(u64::MAX);
-        let powers = u64::from(u64::BITS - CELLS.ilog2());
-        let smallest = (0..powers).flat_map(|power| (CELLS..2 * CELLS).map(move |part| part << power));
         let mut bucket = 0;
-        let first = smallest.map(|nanos| {
-            while upper[usize::from(bucket)] < nanos {
+        while bucket < LAST_BUCKET {
+            upper[bucket] = bound as u64;
+            bound *= RATIO;
+            bucket += 1;
+        }
+        let mut first = [0; ALL_CELLS];
+        let (mut cell, mut bucket) = (0, 0_u16);
+        while cell < ALL_CELLS {
+            let smallest = ((CELLS + cell % CELLS) as u64) << (cell / CELLS);
+            while upper[bucket as usize] < smallest {
                 bucket += 1;
             }
-            bucket
-        });
-        let first = first.collect();
+            first[cell] = bucket;
+            cell += 1;
+        }
         Self { upper, first }
     }
 }
@@ -358,13 +362,13 @@ mod tests {
         let summary = |values: &[f64]| {
             let mut h = Histogram::default();
             values.iter().for_each(|&seconds| h.add(Duration::from_secs_f64(seconds)));
-            (h.summary_ms().map(|s| (s.p50, s.p95)), h.buckets.len())
+            (h.summary_ms().map(|s| (s.p50, s.p95)), h.quantile_ms(0.0), h.buckets.len())
         };
         let values = [0.3, 0.002, 0.002, 7.0, 0.3];
         let mut ascending = values;
         ascending.sort_by(f64::total_cmp);
         assert_eq!(summary(&values), summary(&ascending));
-        assert_eq!(summary(&[0.5, 0.5]).1, 1);
+        assert_eq!(summary(&[0.5, 0.5]).2, CHUNK);
     }
 
     #[test]

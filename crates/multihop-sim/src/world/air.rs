@@ -83,7 +83,7 @@ pub(super) struct Station {
 const _: () = assert!(size_of::<Station>() == 128, "a pair of cache lines");
 
 impl Air {
-    pub(super) fn new(scenario: &Scenario, tracks: Vec<Track>, taps: bool) -> Self {
+    pub(super) fn new(scenario: &Scenario, tracks: Vec<Track>, taps: bool, has_lists: bool) -> Self {
         let config = MacConfig::new(&scenario.radio, &scenario.mac);
         let capture = match &scenario.radio.model {
             Model::Threshold(threshold) => libm::pow(10.0, threshold.capture_db / 10.0),
@@ -104,7 +104,7 @@ impl Air {
             capture,
             flights: Flights::new(scenario.mac.flavour),
             collisions: 0,
-            stats: MacStats::new(nodes, &config),
+            stats: MacStats::new(nodes, &config, has_lists),
             silent: Vec::new(),
             taps,
             reorders: false,
@@ -279,7 +279,9 @@ impl Air {
     #[inline(never)]
     fn move_on(&mut self, context: &mut Context<'_>, node: NodeId) -> bool {
         let station = &mut self.stations[node.index()];
-        self.queues.refill(context, node, &mut station.mac, &self.config, &mut self.stats);
+        if self.queues.exist() {
+            self.queues.refill(context, node, &mut station.mac, &self.config, &mut self.stats);
+        }
         if station.mac.is_unsettled() {
             while let Some(done) = station.mac.poll_done() {
                 self.stats.finished(context.now, node, &done);
@@ -291,8 +293,10 @@ impl Air {
                 context.packets.release(done.out.packet);
             }
             station.mac.serve(context.now, &self.config);
-            // A transmission opportunity goes on only with a packet that waits in the MAC.
-            self.queues.refill(context, node, &mut station.mac, &self.config, &mut self.stats);
+            if self.queues.exist() {
+                // A transmission opportunity goes on only with a packet that waits in the MAC.
+                self.queues.refill(context, node, &mut station.mac, &self.config, &mut self.stats);
+            }
         }
         true
     }

@@ -12,7 +12,8 @@ use multihop_radio::energy::Times;
 /// megabytes.
 pub(super) const MAX_LISTED_NODES: u32 = 1000;
 
-/// The measurements of all stations; empty in networks of more than [`MAX_LISTED_NODES`] nodes.
+/// The measurements of all stations; empty in networks of more than [`MAX_LISTED_NODES`] nodes, and if the result has no
+/// lists.
 pub(super) struct MacStats {
     stations: Vec<StationStats>,
     links: Vec<LinkStats>,
@@ -20,7 +21,7 @@ pub(super) struct MacStats {
 }
 
 /// Measurements of one station.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct StationStats {
     /// The last of its own frames.
     transmission: (Instant, Instant),
@@ -34,8 +35,8 @@ struct StationStats {
     queues: Vec<QueueStats>,
     /// Receiver and index of each of its links, by receiver.
     links: Vec<(NodeId, usize)>,
-    /// The link that was used last.
-    last: Option<(NodeId, usize)>,
+    /// Receiver and index of the link that was used last; [`BROADCAST`] before the first one.
+    last: (NodeId, usize),
 }
 
 /// Measurements of one interface queue.
@@ -60,11 +61,13 @@ struct LinkStats {
 }
 
 impl MacStats {
-    pub(super) fn new(nodes: u32, config: &MacConfig) -> Self {
-        let count = if nodes <= MAX_LISTED_NODES { nodes as usize } else { 0 };
+    pub(super) fn new(nodes: u32, config: &MacConfig, has_lists: bool) -> Self {
+        let count = if has_lists && nodes <= MAX_LISTED_NODES { nodes as usize } else { 0 };
         let categories = config.categories().len();
-        let station =
-            StationStats { queues: vec![QueueStats::default(); categories], ..StationStats::default() };
+        let station = StationStats {
+            queues: vec![QueueStats::default(); categories],
+            ..StationStats::new(Instant::ZERO)
+        };
         Self { stations: vec![station; count], links: Vec::new(), has_categories: categories > 1 }
     }
 
@@ -74,11 +77,16 @@ impl MacStats {
         for station in &mut self.stations {
             *station = StationStats {
                 transmission: station.transmission,
-                overlap_known: now,
                 queues: vec![QueueStats::default(); station.queues.len()],
-                ..StationStats::default()
+                ..StationStats::new(now)
             };
         }
+    }
+
+    /// Whether stations are measured.
+    #[inline]
+    pub(super) fn are_on(&self) -> bool {
+        !self.stations.is_empty()
     }
 
     /// A packet enters an interface queue.
@@ -99,20 +107,27 @@ impl MacStats {
 
     #[inline]
     fn queue(&mut self, node: NodeId, category: Category) -> Option<&mut QueueStats> {
-        let place = if self.has_categories { category as usize } else { 0 };
+        let place = self.place(category);
         self.stations.get_mut(node.index())?.queues.get_mut(place)
+    }
+
+    /// The index of a category's queue.
+    #[inline]
+    fn place(&self, category: Category) -> usize {
+        if self.has_categories { category as usize } else { 0 }
     }
 
     /// A station's MAC has finished a packet.
     #[inline]
     pub(super) fn finished(&mut self, now: Instant, node: NodeId, done: &Done) {
         let out = &done.out;
-        let Some(queue) = self.queue(node, out.category) else { return };
-        queue.waits.add(done.began - out.queued);
+        let place = self.place(out.category);
+        let Some(station) = self.stations.get_mut(node.index()) else { return };
+        station.queues[place].waits.add(done.began - out.queued);
         if out.to == BROADCAST {
             return;
         }
-        let link = self.link(node, out.to);
+        let link = station.link(&mut self.links, node, out.to);
         link.retries += u64::from(done.retries);
         if done.delivered {
             link.delivered += 1;
@@ -142,16 +157,15 @@ impl MacStats {
         if frame.to == BROADCAST {
             return;
         }
-        let link = match frame.kind {
-            FrameKind::Cts if frame.to == frame.from => match served() {
-                Some(to) if to != BROADCAST => self.link(frame.from, to),
+        let is_response = matches!(frame.kind, FrameKind::Cts | FrameKind::Ack | FrameKind::BlockAck);
+        let (from, mut to) = if is_response { (frame.to, frame.from) } else { (frame.from, frame.to) };
+        if from == to {
+            match served() {
+                Some(receiver) if receiver != BROADCAST => to = receiver,
                 _ => return,
-            },
-            FrameKind::Cts | FrameKind::Ack | FrameKind::BlockAck => self.link(frame.to, frame.from),
-            FrameKind::Rts | FrameKind::Data | FrameKind::Aggregate | FrameKind::BlockAckRequest => {
-                self.link(frame.from, frame.to)
             }
-        };
+        }
+        let link = self.stations[from.index()].link(&mut self.links, from, to);
         link.airtime += *airtime;
         if matches!(frame.kind, FrameKind::Data | FrameKind::Aggregate) {
             link.frames += mpdus as u64;
@@ -173,16 +187,6 @@ impl MacStats {
         if let Some(station) = self.stations.get_mut(node.index()) {
             station.overlaps(now, since);
         }
-    }
-
-    #[inline]
-    fn link(&mut self, from: NodeId, to: NodeId) -> &mut LinkStats {
-        let station = &mut self.stations[from.index()];
-        let index = match station.last {
-            Some((last, index)) if last == to => index,
-            _ => find_link(station, &mut self.links, from, to),
-        };
-        &mut self.links[index]
     }
 
     /// Time that both transmissions and signals of others count.
@@ -241,11 +245,31 @@ fn find_link(station: &mut StationStats, links: &mut Vec<LinkStats>, from: NodeI
             links.len() - 1
         }
     };
-    station.last = Some((to, index));
+    station.last = (to, index);
     index
 }
 
 impl StationStats {
+    fn new(now: Instant) -> Self {
+        Self {
+            transmission: (Instant::ZERO, Instant::ZERO),
+            overlap: Duration::ZERO,
+            overlap_known: now,
+            received: Duration::ZERO,
+            queues: Vec::new(),
+            links: Vec::new(),
+            last: (BROADCAST, 0),
+        }
+    }
+
+    /// The link of this station, whose number is `from`, to another one; `links`: those of all stations.
+    #[inline]
+    fn link<'a>(&mut self, links: &'a mut Vec<LinkStats>, from: NodeId, to: NodeId) -> &'a mut LinkStats {
+        let (last, index) = self.last;
+        let index = if last == to { index } else { find_link(self, links, from, to) };
+        &mut links[index]
+    }
+
     fn overlaps(&mut self, now: Instant, since: Instant) {
         let (begin, end) = self.transmission;
         let begin = begin.max(since).max(self.overlap_known);

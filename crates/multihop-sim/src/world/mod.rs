@@ -79,9 +79,10 @@ impl<'a> World<'a> {
             wires,
         );
         let ends = Ends::new(scenario, layout, |from, to| ip.hops(from, to));
+        let has_lists = !observer.omits_lists;
         let mut world = Self {
             context: Context::new(scenario, agenda, observer),
-            air: Air::new(scenario, tracks, ip.wants_overheard()),
+            air: Air::new(scenario, tracks, ip.wants_overheard(), has_lists),
             ip,
             ends,
             measured_from: Instant::ZERO,

@@ -47,11 +47,13 @@ impl Air {
             let frame = &transmission.frame;
             flight.has_load = self.stations[node.index()].mac.load(frame, &mut flight.load, &self.config);
         }
-        let station = &self.stations[node.index()];
-        let mpdus = if flight.has_load { flight.load.mpdus.len() } else { 1 };
-        let busy_since = station.receiver.is_busy().then_some(station.busy_since);
-        let served = || station.mac.in_service().next().map(|out| out.to);
-        self.stats.transmits(context.now, &transmission, mpdus, served, busy_since);
+        if self.stats.are_on() {
+            let station = &self.stations[node.index()];
+            let mpdus = if flight.has_load { flight.load.mpdus.len() } else { 1 };
+            let busy_since = station.receiver.is_busy().then_some(station.busy_since);
+            let served = || station.mac.in_service().next().map(|out| out.to);
+            self.stats.transmits(context.now, &transmission, mpdus, served, busy_since);
+        }
         let signal = self.flights.next_signal + 1;
         let sent = Sent { transmission: &transmission, load: flight.load(u64::MAX), signal };
         context.observer.frame(context.now, node, &sent, &self.config.airtime, &context.packets);

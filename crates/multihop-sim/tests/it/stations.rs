@@ -1,8 +1,9 @@
 //! Delay, jitter, delivery ratio and airtime of flows, nodes, links and queues, against arithmetic.
 
 use multihop_sim::results::{AirtimeShares, LinkResult, NodeResult, RunResult};
+use multihop_sim::{Outputs, run, unattended};
 
-use crate::support::{ran, result};
+use crate::support::{ran, result, scenario};
 
 /// Airtime of a datagram of 1460 bytes at 2 Mb/s and of its ACK, s: 192 us of preamble and PLCP header, and
 /// 1460 + 28 + 28 or 14 bytes.
@@ -211,4 +212,16 @@ fn outputs_do_not_change_the_measurements() {
 fn very_large_networks_have_no_lists() {
     let result = result(&chain(1000, 10.0, 1.2, ""));
     assert!(result.nodes.is_empty() && result.links.is_empty() && result.queues.is_empty());
+}
+
+#[test]
+fn a_result_without_its_lists_differs_in_nothing_else() {
+    let scenario = scenario(&chain(3, 800.0, 6.0, "[routing]\nprotocol = \"aodv\"\n"));
+    let outcome = |without_lists| {
+        let outputs = Outputs { without_lists, ..Outputs::default() };
+        run(&scenario, outputs, &mut unattended).unwrap().timeless()
+    };
+    let (full, brief) = (outcome(false), outcome(true));
+    assert!(!full.nodes.is_empty() && !full.links.is_empty() && !full.queues.is_empty(), "{full:?}");
+    assert_eq!(brief, RunResult { nodes: Vec::new(), links: Vec::new(), queues: Vec::new(), ..full });
 }

@@ -111,7 +111,7 @@ fn a_journal_reads_the_lines_of_older_versions_and_skips_incomplete_ones() {
     let folder = std::env::temp_dir().join(format!("multihop-journal-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let run = plan(SWEPT, &[]).unwrap().run(0).unwrap();
-    let entry = perform(&run.key, &run.scenario, &mut unattended).unwrap();
+    let entry = perform(&run.key, &run.scenario, true, &mut unattended).unwrap();
     assert!(entry.cost.is_some() && entry.series.is_none());
     let result = serde_json::to_string(&entry.result).unwrap();
     let old = format!("{{\"key\":\"old\",\"version\":\"0.0\",\"result\":{result}}}\n{{\"key\":\"torn");
@@ -130,7 +130,7 @@ fn a_damaged_line_of_a_journal_is_skipped() {
     let folder = std::env::temp_dir().join(format!("multihop-damaged-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let run = plan(SWEPT, &[]).unwrap().run(0).unwrap();
-    let entry = perform(&run.key, &run.scenario, &mut unattended).unwrap();
+    let entry = perform(&run.key, &run.scenario, true, &mut unattended).unwrap();
     let line = entry.to_line();
     let at = line.find("\"seed\":").unwrap() + "\"seed\":".len();
     for digit in b'0'..=b'9' {
