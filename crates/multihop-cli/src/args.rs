@@ -112,19 +112,8 @@ pub(crate) struct CheckArgs {
     /// Files or examples; - is standard input.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// Seed of the run, in place of the scenario's.
-    #[arg(long, value_name = "N", value_parser = from_zero, allow_negative_numbers = true)]
-    pub(crate) seed: Option<u64>,
-    /// Set a key of every scenario, for example topology.hops=8 or flow.*.transport=tcp-2.
-    #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
-    pub(crate) set: Vec<(String, String)>,
-}
-
-impl CheckArgs {
-    /// The keys that override those of the files.
-    pub(crate) fn overrides(&self) -> Vec<(String, String)> {
-        overrides(&self.set, self.seed)
-    }
+    #[command(flatten)]
+    pub(crate) changes: ChangeArgs,
 }
 
 /// `multihop run`.
@@ -132,12 +121,8 @@ impl CheckArgs {
 pub(crate) struct RunArgs {
     /// Scenario file or example; - is standard input.
     pub(crate) file: PathBuf,
-    /// Seed of the run, in place of the scenario's.
-    #[arg(long, value_name = "N", value_parser = from_zero, allow_negative_numbers = true)]
-    pub(crate) seed: Option<u64>,
-    /// Set a key of the scenario, for example topology.hops=8 or flow.*.transport=tcp-2.
-    #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
-    pub(crate) set: Vec<(String, String)>,
+    #[command(flatten)]
+    pub(crate) changes: ChangeArgs,
     /// Write result.json, run.json for multihop view, and series.csv if the scenario has a `[record]` table, into this
     /// folder.
     #[arg(long, value_name = "DIR")]
@@ -166,13 +151,6 @@ pub(crate) struct RunArgs {
     /// queues.csv and runs.csv into the folder.
     #[arg(long, conflicts_with = "json")]
     pub(crate) csv: bool,
-}
-
-impl RunArgs {
-    /// The keys that override those of the file.
-    pub(crate) fn overrides(&self) -> Vec<(String, String)> {
-        overrides(&self.set, self.seed)
-    }
 }
 
 /// The frames of a capture file.
@@ -232,25 +210,14 @@ pub(crate) struct ViewArgs {
     /// Write a page to build networks in, without a run.
     #[arg(long, conflicts_with_all = ["file", "seed", "set", "run"])]
     pub(crate) playground: bool,
-    /// Seed of the run, in place of the scenario's.
-    #[arg(long, value_name = "N", value_parser = from_zero, allow_negative_numbers = true)]
-    pub(crate) seed: Option<u64>,
-    /// Set a key of the scenario, for example topology.hops=8 or flow.*.transport=tcp-2.
-    #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
-    pub(crate) set: Vec<(String, String)>,
+    #[command(flatten)]
+    pub(crate) changes: ChangeArgs,
     /// Write the page into this file; by default NAME.html, or view.html in the folder.
     #[arg(long, value_name = "PAGE.html")]
     pub(crate) out: Option<PathBuf>,
     /// A run of a sweep's folder, by its number in the list that multihop view FOLDER prints.
     #[arg(long, value_name = "N", value_parser = from_zero, conflicts_with_all = ["seed", "set"], allow_negative_numbers = true)]
     pub(crate) run: Option<u64>,
-}
-
-impl ViewArgs {
-    /// The keys that override those of the file.
-    pub(crate) fn overrides(&self) -> Vec<(String, String)> {
-        overrides(&self.set, self.seed)
-    }
 }
 
 /// `multihop compare`.
@@ -282,12 +249,8 @@ pub(crate) struct CompareArgs {
 pub(crate) struct MotionArgs {
     /// Scenario file or example; - is standard input.
     pub(crate) file: PathBuf,
-    /// Seed of the run, in place of the scenario's.
-    #[arg(long, value_name = "N", value_parser = from_zero, allow_negative_numbers = true)]
-    pub(crate) seed: Option<u64>,
-    /// Set a key of the scenario, for example duration=60.
-    #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
-    pub(crate) set: Vec<(String, String)>,
+    #[command(flatten)]
+    pub(crate) changes: ChangeArgs,
     /// Output format.
     #[arg(long)]
     pub(crate) format: MotionFormat,
@@ -310,14 +273,21 @@ pub(crate) enum MotionFormat {
     Netanim,
 }
 
-impl MotionArgs {
-    /// The keys that override those of the file.
-    pub(crate) fn overrides(&self) -> Vec<(String, String)> {
-        overrides(&self.set, self.seed)
-    }
+/// Changes of a scenario's keys.
+#[derive(clap::Args)]
+pub(crate) struct ChangeArgs {
+    /// Seed of the run, in place of the scenario's.
+    #[arg(long, value_name = "N", value_parser = from_zero, allow_negative_numbers = true)]
+    pub(crate) seed: Option<u64>,
+    /// Set a key of the scenario, for example topology.hops=8 or flow.*.transport=tcp-2.
+    #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
+    pub(crate) set: Vec<(String, String)>,
 }
 
-pub(crate) fn overrides(set: &[(String, String)], seed: Option<u64>) -> Vec<(String, String)> {
-    let seed = seed.map(|seed| ("seed".to_owned(), seed.to_string()));
-    set.iter().cloned().chain(seed).collect()
+impl ChangeArgs {
+    /// The keys that override those of the file.
+    pub(crate) fn overrides(&self) -> Vec<(String, String)> {
+        let seed = self.seed.map(|seed| ("seed".to_owned(), seed.to_string()));
+        self.set.iter().cloned().chain(seed).collect()
+    }
 }

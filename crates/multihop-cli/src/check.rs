@@ -17,7 +17,7 @@ pub(crate) fn check(
     extensions: &Extensions,
 ) -> Result<(), CommandError> {
     let mut checked = Ok(());
-    let overrides = args.overrides();
+    let overrides = args.changes.overrides();
     for file in &args.files {
         match check_one(file, &overrides, extensions) {
             Ok(_) if verbosity.quiet => {}

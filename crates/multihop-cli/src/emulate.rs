@@ -27,7 +27,7 @@ pub(crate) fn emulate(
     extensions: &Extensions,
 ) -> Result<(), CommandError> {
     let source = input::source(&args.file)?;
-    let overrides = args.overrides();
+    let overrides = args.changes.overrides();
     let load = if args.command.is_empty() { Scenario::load_with } else { Scenario::load_network };
     let scenario = load(&source, &overrides, extensions)?;
     let mut files = Vec::new();

@@ -19,7 +19,7 @@ pub(crate) fn motion(
     extensions: &Extensions,
 ) -> Result<(), CommandError> {
     let source = input::source(&args.file)?;
-    let scenario = Scenario::load_with(&source, &args.overrides(), extensions)?;
+    let scenario = Scenario::load_with(&source, &args.changes.overrides(), extensions)?;
     if verbosity.verbose > 0 {
         eprintln!("{}: {}", args.file.display(), contents(&scenario));
     }

@@ -7,11 +7,11 @@ use clap::{Parser, Subcommand};
 use multihop_core::Duration;
 use multihop_scenario::Extensions;
 
-use crate::args::{CaptureArgs, overrides};
+use crate::args::{CaptureArgs, ChangeArgs};
 use crate::net::args::{KeygenArgs, KeysArgs, PerfArgs, RecvArgs, RouteArgs, SendArgs, TunnelArgs};
 use crate::tcp::args::TcpArgs;
 use crate::terminal::Verbosity;
-use crate::values::{from_zero, key_value, positive_seconds};
+use crate::values::positive_seconds;
 use crate::{CommandError, net, tcp};
 #[cfg(target_os = "linux")]
 use crate::{emulate, extcap};
@@ -101,12 +101,8 @@ pub(crate) fn perform(
 pub(crate) struct EmulateArgs {
     /// Scenario file or example; - is standard input. With a command, it needs no flows.
     pub(crate) file: PathBuf,
-    /// Seed of the run, in place of the scenario's.
-    #[arg(long, value_name = "N", value_parser = from_zero, allow_negative_numbers = true)]
-    pub(crate) seed: Option<u64>,
-    /// Set a key of the scenario, for example topology.hops=8.
-    #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
-    pub(crate) set: Vec<(String, String)>,
+    #[command(flatten)]
+    pub(crate) changes: ChangeArgs,
     /// Write result.json, the output of the scenario's programs (program-N.txt), and series.csv if the scenario
     /// has a `[record]` table, into this folder.
     #[arg(long, value_name = "DIR")]
@@ -140,13 +136,6 @@ pub(crate) struct EmulateArgs {
     /// A program and its arguments.
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
-}
-
-impl EmulateArgs {
-    /// The keys that override those of the file.
-    pub(crate) fn overrides(&self) -> Vec<(String, String)> {
-        overrides(&self.set, self.seed)
-    }
 }
 
 /// `multihop enter`.

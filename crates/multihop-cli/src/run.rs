@@ -23,7 +23,7 @@ use crate::{CommandError, capture, input, output, table, terminal, view};
 /// Runs one scenario once.
 pub(crate) fn run(args: &RunArgs, verbosity: Verbosity, extensions: &Extensions) -> Result<(), CommandError> {
     let source = input::source(&args.file)?;
-    let overrides = args.overrides();
+    let overrides = args.changes.overrides();
     let load = if args.replay.is_some() { Scenario::load_network } else { Scenario::load_with };
     let scenario = load(&source, &overrides, extensions)?;
     if scenario.record.is_some() && args.out.is_none() && !verbosity.quiet {

@@ -91,14 +91,14 @@ impl SweepFolder {
                 ))
             })
         };
-        let wanted = args.set.iter().map(|(key, value)| Ok((place(key)?, value)));
+        let wanted = args.changes.set.iter().map(|(key, value)| Ok((place(key)?, value)));
         let wanted = wanted.collect::<Result<Vec<_>, CommandError>>()?;
         let mut fitting = Vec::new();
         for index in 0..self.plan.runs() {
             let run = self.plan.run(index)?;
             let values = self.plan.values(run.combination);
             let has_values = wanted.iter().all(|&(place, value)| table::value(&values[place]) == *value);
-            if has_values && args.seed.is_none_or(|seed| seed == run.scenario.seed) {
+            if has_values && args.changes.seed.is_none_or(|seed| seed == run.scenario.seed) {
                 let result = self.journal.entry(&run.key).map(|entry| entry.result);
                 fitting.push((run, result));
             }
@@ -119,7 +119,7 @@ impl SweepFolder {
             }
             lines.push(format!("  --set {axis}= {}", values.join(", ")));
         }
-        if args.seed.is_some() {
+        if args.changes.seed.is_some() {
             let seeds =
                 (0..self.plan.runs()).filter_map(|index| Some(self.plan.run(index).ok()?.scenario.seed));
             let bounds = seeds.fold((u64::MAX, 0), |(low, high), seed| (low.min(seed), high.max(seed)));

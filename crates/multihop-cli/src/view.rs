@@ -29,7 +29,9 @@ pub(crate) fn view(
         return Err(CommandError::Usage(message.to_owned()));
     }
     let (page, path) = match &args.file {
-        Some(name) => (Shown::named(name, &args.overrides())?.page(extensions, verbosity)?, beside(name)),
+        Some(name) => {
+            (Shown::named(name, &args.changes.overrides())?.page(extensions, verbosity)?, beside(name))
+        }
         None => (page::filled(&json!({ "runs": [] }))?, PathBuf::from("playground.html")),
     };
     let path = args.out.as_deref().unwrap_or(&path);
