@@ -9,6 +9,8 @@ use multihop_sim::results::RunResult;
 use multihop_sim::viewed::ViewedRun;
 use multihop_sim::{Outputs, unattended};
 
+use crate::WORDS;
+
 /// Scenarios with every routing protocol and kind of transport, and how many seconds of each.
 const SCENARIOS: [(&str, f64); 10] = [
     ("chain-4", 30.0),
@@ -23,7 +25,6 @@ const SCENARIOS: [(&str, f64); 10] = [
     ("tpa-moving", 40.0),
 ];
 
-const WORDS: usize = 12;
 const FRAME: u32 = 1;
 const COLLIDED: u32 = 3;
 const PACKET: u32 = 4;

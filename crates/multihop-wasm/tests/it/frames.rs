@@ -4,7 +4,8 @@ use multihop_core::{Duration, Instant};
 use multihop_scenario::{Scenario, Source};
 use multihop_sim::viewed::ViewedRun;
 
-const WORDS: usize = 12;
+use crate::WORDS;
+
 const HEARD: u32 = 11;
 const GOOD: u32 = 2;
 const COLLISION: u32 = 5;

@@ -3,3 +3,6 @@
 mod counts;
 mod frames;
 mod module;
+
+/// Numbers in a record of the view.
+const WORDS: usize = 12;
