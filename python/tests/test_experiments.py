@@ -376,8 +376,8 @@ def test_check_names_experiments_that_have_to_run_again(
 def test_pages_say_which_runs_are_older_than_the_simulator(tmp_path: Path, study: Study) -> None:
     pages.markdown([study], "command", tmp_path, ["short"])
     before = (tmp_path / "none.md").read_text()
-    for found in (freshness.UNKNOWN, freshness.DIFFERS, freshness.DIFFERS):
-        note = freshness.note(found, "1.0")
+    for found, version in ((freshness.UNKNOWN, ""), (freshness.DIFFERS, "1.0"), (freshness.DIFFERS, "1.0")):
+        note = freshness.note(found, version)
         assert pages.mark(tmp_path, {"short": note}) == [tmp_path / "none.md"]
         text = (tmp_path / "none.md").read_text()
         assert f"## short: two windows\n\n{note}\n\nNone, Table 1" in text

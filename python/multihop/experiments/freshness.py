@@ -12,7 +12,7 @@ from multihop.experiments.study import Study, Values, batches, pick
 
 SAME, DIFFERS, UNKNOWN = "same", "differs", "no digest"
 """Of the digests on a page and of today."""
-OLDER = "Runs of an older simulator,"
+OLDER = "Runs of an older simulator"
 DIGITS = 16
 """Hexadecimal digits of a digest."""
 
@@ -37,7 +37,7 @@ def note(found: str, version: str) -> str:
         if found == DIFFERS
         else "may compute other numbers: there is no digest to compare with"
     )
-    return f"{OLDER} {version}. The simulator of today {why}."
+    return f"{OLDER}{', ' if version else ''}{version}. The simulator of today {why}."
 
 
 def _lines(study: Study, cell: Values) -> list[str]:

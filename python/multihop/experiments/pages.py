@@ -220,7 +220,7 @@ def summary(page: Page, records: Sequence[Record], command: str, links: Mapping[
     )
     page.command(command)
     if older := [one.id for one in records if one.older]:
-        page.text(f"{OLDER} as their sections say: {', '.join(older)}.")
+        page.text(f"{OLDER}, as their sections say: {', '.join(older)}.")
     page.heading("Summary", "summary")
     page.text(AGREEMENT)
     page.table(overview.by_paper(records), "Numbers that agree, and verdicts on claims")
