@@ -123,14 +123,15 @@ TCP_OPTIONS = (
 LINKS = (LOSS, BURSTS, FADING)
 TESTBED = (*LINKS, CARD, *PROTOTYPE, *TCP_OPTIONS)
 CHAINS = {"chain": ["2 hops", "3 hops", "4 hops", "3 hops, CBR"], "radio": ["threshold"]}
-SHORT_CHAINS = {**CHAINS, "chain": ["2 hops"]}
+SHORT_CHAINS = {**CHAINS, "chain": ["2 hops", "3 hops"]}
+OLSR_GAINS = both_radios(tpa.CHAIN_OLSR, "2 hops: TPA delivers", "3 hops: TPA delivers")
 AODV_CHAIN = search(
     tpa.CHAIN_AODV, TESTBED, both_radios(tpa.CHAIN_AODV), keep=CHAINS, seeds=4, confirm=20, flows="0", settings={"duration": 120.0}
 )
 OLSR_CHAIN = search(
     tpa.CHAIN_OLSR,
     (LOSS, FADING, CARD, *TCP_OPTIONS),
-    (*both_radios(tpa.CHAIN_OLSR, "2 hops"), *within_intervals(tpa.CHAIN_OLSR, both_radios(tpa.CHAIN_OLSR, "2 hops"))),
+    (*OLSR_GAINS, *within_intervals(tpa.CHAIN_OLSR, OLSR_GAINS)),
     keep=SHORT_CHAINS,
     seeds=2,
     confirm=20,
