@@ -399,12 +399,24 @@ ORACLE_RULES = (
 )
 AP_ORACLE = search(
     tcp_ap.ORACLE,
-    (of_tcp("the receiver's timer for dynamic ACKs", TIMER, "ack_delay", [0.2, 0.3, 0.5]), *ORACLE_RULES, AODV_OF_2005, NS2_MAC),
-    of(tcp_ap.ORACLE, tcp_ap.NEAR_UDP, "optimal limit"),
-    keep={"hops": [4, 8, 14, 20], "transport": ["udp", "tcp-cwl", "tcp-ap-sync", "tcp-ap-sync+dyn"]},
+    (of_tcp("the receiver's timer for dynamic ACKs", TIMER, "ack_delay", [0.2, 0.3, 0.5]),),
+    of(tcp_ap.ORACLE, tcp_ap.NEAR_UDP),
+    keep={"hops": [4, 8, 14, 20], "transport": ["udp", "tcp-ap-sync+dyn"]},
     seeds=1,
     confirm=1,
     settings={"duration": 110.0},
+)
+AP_LIMIT = replace(
+    search(
+        tcp_ap.ORACLE,
+        (*ORACLE_RULES, AODV_OF_2005, NS2_MAC),
+        of(tcp_ap.ORACLE, "optimal limit"),
+        keep={"hops": [8, 14, 20], "transport": ["tcp-cwl", "tcp-ap-sync"]},
+        seeds=1,
+        confirm=8,
+        settings={"duration": 110.0},
+    ),
+    id="search-ap-chain-limit",
 )
 
 # ELFN: ns of 1998.
@@ -587,6 +599,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     AP_RESPONSE,
     AP_CHAIN,
     AP_ORACLE,
+    AP_LIMIT,
     AP_PARALLEL,
     AP_ASYMMETRIC,
     AP_GRID,
