@@ -413,7 +413,7 @@ AP_LIMIT = replace(
         of(tcp_ap.ORACLE, "optimal limit"),
         keep={"hops": [8, 14, 20], "transport": ["tcp-cwl", "tcp-ap-sync"]},
         seeds=1,
-        confirm=8,
+        confirm=20,
         settings={"duration": 110.0},
     ),
     id="search-ap-chain-limit",
