@@ -139,6 +139,9 @@ def by_range(experiment: Experiment) -> Experiment:
     )
 
 
+GRID_LOSSES = left_open(findings.grid_losses, "search-tpa-grid-ap: TPA's pacing_k = 3", "tpa-grid-ap: tpa-ap-2")
+
+
 def paced(
     id: str, place: str, title: str, topology: dict[str, Any], flows: int, more: float, less: float, found: str, numbers: str
 ) -> Experiment:
@@ -166,7 +169,7 @@ def paced(
                 ["tcp-ap+da"],
                 PACED_TPAS,
                 less,
-                reason=Reason(findings.grid_losses if flows > 2 else findings.paced_losses),
+                reason=GRID_LOSSES if flows > 2 else Reason(findings.paced_losses),
             ),
             versus(
                 "TPA-AP is fair over 2 s within 5% of TCP-AP",
