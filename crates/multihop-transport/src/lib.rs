@@ -7,6 +7,7 @@
 extern crate alloc;
 
 mod bytes;
+mod congestion;
 mod event;
 mod named;
 mod pool;

@@ -5,7 +5,7 @@ use multihop_core::Duration;
 use super::adtcp::AdtcpConfig;
 use super::outage::Standby;
 use super::pace::Pacing;
-use super::policy::{Halving, NewRenoConfig, PartialAckTimer, RecoveryExit, Start, Variant};
+use crate::congestion::{Halving, NewRenoConfig, PartialAckTimer, RecoveryExit, Start, Variant};
 use crate::rtt::RtoConfig;
 
 /// Everything about a connection that is not fixed by the protocol.
@@ -293,7 +293,7 @@ impl Config {
     }
 
     /// The initial values of a policy; `mss` is the payload of a segment once options are known.
-    pub(super) fn start(&self, mss: u32, initial_window: u16) -> Start {
+    pub(crate) fn start(&self, mss: u32, initial_window: u16) -> Start {
         Start {
             mss,
             window_max: self.window_max,

@@ -5,12 +5,12 @@ use multihop_wire::tcp::{Options, Segment};
 
 use super::adtcp::Meter;
 use super::config::MAX_SCALE;
-use super::policy::Congestion;
 use super::sequence::at;
 use super::state::State;
 use super::timer::Timer;
 use super::transmissions::Transmissions;
 use super::{Endpoint, Event};
+use crate::congestion::Congestion;
 
 impl Endpoint {
     /// Opens the connection.

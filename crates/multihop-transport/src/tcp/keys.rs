@@ -11,7 +11,7 @@ use super::adtcp::{AdtcpConfig, Identify};
 use super::config::{AckRule, Config, DelayedAck};
 use super::outage::{Exit, Probe, ProbeInterval, Restore, Standby};
 use super::pace::{Pacing, RoundTrips};
-use super::policy::{PartialAckTimer, Variant};
+use crate::congestion::{PartialAckTimer, Variant};
 use crate::pacing::{Clock, PacingConfig};
 use crate::settings::{TIMEOUT, check_rto};
 

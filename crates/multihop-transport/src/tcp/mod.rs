@@ -24,7 +24,6 @@ mod losses;
 mod outage;
 mod output;
 mod pace;
-mod policy;
 mod prr;
 mod rack;
 mod receiver;
@@ -42,16 +41,17 @@ mod timers;
 mod transmissions;
 mod undo;
 
+pub use crate::congestion::{Halving, NewRenoConfig, PartialAckTimer, RecoveryExit, Variant};
 pub use adtcp::{AdtcpConfig, DensityConfig, Identify, Level, Levels, Values};
 pub use config::{AckRule, Config, DelayedAck, PRESETS, Preset, window_for_hops};
 pub use counters::Counters;
 pub use outage::{Exit, Probe, ProbeInterval, Restore, Standby};
 pub use pace::{Pacing, RoundTrips, Trip};
-pub use policy::{Halving, NewRenoConfig, PartialAckTimer, RecoveryExit, Variant};
 pub use state::{Phase, State};
 
 pub use crate::event::{Data, Event, Ports, SendError};
 
+use crate::congestion::Congestion;
 use crate::pacing::Pacer;
 use crate::rtt::RttEstimator;
 use crate::sendq::SendQueue;
@@ -61,7 +61,6 @@ use ecn::Marks;
 use losses::Recovery;
 use outage::Waiting;
 use pace::Pace;
-use policy::Congestion;
 use rack::Rack;
 use receiver::Receiver;
 use scoreboard::Scoreboard;

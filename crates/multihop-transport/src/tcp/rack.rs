@@ -4,10 +4,10 @@
 use multihop_core::{Duration, Instant};
 
 use super::Endpoint;
-use super::policy::AckKind;
 use super::timer::Timer;
-use super::transmissions::{Sample, Sent, Transmissions};
+use super::transmissions::{Sent, Transmissions};
 use super::undo::Undo;
+use crate::congestion::{AckKind, Sample};
 
 /// What decides that a segment is lost.
 #[derive(Clone, Debug, Default)]

@@ -2,9 +2,9 @@
 
 use multihop_core::{Duration, Instant};
 
-use super::policy::{Ack, AckKind, PartialAckTimer};
 use super::timer::Timer;
 use super::{Endpoint, Event};
+use crate::congestion::{Ack, AckKind, PartialAckTimer};
 
 impl Endpoint {
     /// A duplicate ACK arrived (RFC 5681 §2).

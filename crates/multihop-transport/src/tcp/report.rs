@@ -6,7 +6,7 @@ use multihop_wire::tcp::{NetworkState, Segment, StateOption, Timestamps};
 use super::Endpoint;
 use super::adtcp::{Levels, Packet, Values};
 use super::outage::Standby;
-use super::policy::Congestion;
+use crate::congestion::Congestion;
 
 impl Endpoint {
     /// The state of the network that ADTCP's receiver infers; `None` unless it measures.

@@ -1,8 +1,8 @@
 use multihop_core::{BitRate, Duration};
 use multihop_wire::tcp::NetworkState;
 
-use super::policy::fake::Fake;
 use super::*;
+use crate::congestion::fake::Fake;
 use crate::pacing::PacingConfig;
 
 /// With a pacer over one hop that has seen one round trip: its gap is half of that.

@@ -5,6 +5,8 @@ use alloc::collections::VecDeque;
 
 use multihop_core::{Duration, Instant};
 
+use crate::congestion::Sample;
+
 /// The segments in flight, oldest position first, without gaps.
 #[derive(Clone, Debug)]
 pub(super) struct Transmissions {
@@ -58,33 +60,6 @@ struct Delivery {
     original: Option<u64>,
     last_lost: Option<Sent>,
     round_trip: Option<Duration>,
-}
-
-/// What one ACK says about the path.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Sample {
-    /// Bytes per second, if they could be measured.
-    pub(super) rate: Option<u64>,
-    /// Bytes delivered in the time over which `rate` was measured.
-    pub(super) over: u64,
-    /// Whether the application had too little to send when this rate was measured.
-    pub(super) limited: bool,
-    /// Bytes delivered since the connection began: now, and when the newest segment delivered by this ACK left.
-    pub(super) delivered: u64,
-    pub(super) prior_delivered: Option<u64>,
-    /// Bytes that this ACK delivered and that it showed to be lost.
-    pub(super) newly: u64,
-    pub(super) newly_lost: u64,
-    /// Of the last segment that this ACK showed to be lost: bytes in flight when it left, and bytes lost since then.
-    pub(super) last_lost: Option<(u64, u64)>,
-    /// Bytes in flight before this ACK, after it, and when the newest segment left.
-    pub(super) prior_in_flight: u64,
-    pub(super) in_flight: u64,
-    pub(super) sent_in_flight: u64,
-    /// The round trip of the newest segment that left only once.
-    pub(super) round_trip: Option<Duration>,
-    /// Whether losses are being repaired.
-    pub(super) recovers: bool,
 }
 
 impl Sent {

@@ -6,7 +6,7 @@ use multihop_core::Instant;
 use multihop_wire::tcp::Segment;
 
 use super::Endpoint;
-use super::policy::AckKind;
+use crate::congestion::AckKind;
 
 /// What the last reduction changed, and what shows that it was necessary.
 #[derive(Clone, Copy, Debug)]

@@ -4,7 +4,7 @@
 //!
 //! Here is the receiver's side. `Meter` measures four metrics, `Density` decides whether a sample
 //! is high or low among those before it, and [`Identify`] derives the state of the network. The
-//! sender's reaction is in `policy::Adtcp`.
+//! sender's reaction is in `congestion::Adtcp`.
 
 mod density;
 mod identify;

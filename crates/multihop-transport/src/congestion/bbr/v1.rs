@@ -2,16 +2,16 @@ use multihop_core::{Duration, Instant};
 
 use super::filter::Largest;
 use super::path::{Aggregation, BELOW, LEAST, ONE, Rounds, SLOW, amount, drawn, rate_of, times};
-use crate::tcp::policy::control::{Ack, Policy};
-use crate::tcp::policy::start::Start;
-use crate::tcp::policy::window::Window;
-use crate::tcp::transmissions::Sample;
+use crate::congestion::control::Sample;
+use crate::congestion::control::{Ack, Policy};
+use crate::congestion::start::Start;
+use crate::congestion::window::Window;
 
 /// BBR version 1, as in Linux since 4.9 (draft-cardwell-iccrg-bbr-congestion-control-00): paced at the bandwidth that was
 /// delivered, with twice what fills the path in flight.
 // DEVIATION bbr-1: no detection of policers, and the phase in the cycle is drawn from the clock.
 #[derive(Clone, Debug)]
-pub(in crate::tcp) struct Bbr {
+pub(crate) struct Bbr {
     window: Window,
     mode: Mode,
     rounds: Rounds,
@@ -62,7 +62,7 @@ struct ProbeRtt {
 }
 
 impl Bbr {
-    pub(in crate::tcp::policy) fn new(start: &Start) -> Self {
+    pub(in crate::congestion) fn new(start: &Start) -> Self {
         Self {
             window: Window::new(start),
             mode: Mode::Startup,

@@ -15,8 +15,8 @@ mod vegas;
 mod westwood;
 mod window;
 
-pub(super) use control::{Ack, AckKind, Policy};
-pub(super) use start::Start;
+pub(crate) use control::{Ack, AckKind, Policy, Sample};
+pub(crate) use start::Start;
 pub use start::{Halving, NewRenoConfig, PartialAckTimer, RecoveryExit};
 
 /// Makes [`Variant`] and [`Congestion`] from rows of: description, variant, type, name in scenarios.
@@ -45,20 +45,20 @@ macro_rules! policies {
 
         /// The policy in use.
         #[derive(Debug)]
-        pub(super) enum Congestion {
+        pub(crate) enum Congestion {
             $($variant($policy),)*
             #[cfg(test)]
             Fake(fake::Fake),
         }
 
         impl Congestion {
-            pub(super) fn new(variant: Variant, start: &Start) -> Self {
+            pub(crate) fn new(variant: Variant, start: &Start) -> Self {
                 match variant {
                     $(Variant::$variant => Self::$variant(<$policy>::new(start)),)*
                 }
             }
 
-            pub(super) fn policy(&self) -> &dyn Policy {
+            pub(crate) fn policy(&self) -> &dyn Policy {
                 match self {
                     $(Self::$variant(policy) => policy,)*
                     #[cfg(test)]
@@ -66,7 +66,7 @@ macro_rules! policies {
                 }
             }
 
-            pub(super) fn policy_mut(&mut self) -> &mut dyn Policy {
+            pub(crate) fn policy_mut(&mut self) -> &mut dyn Policy {
                 match self {
                     $(Self::$variant(policy) => policy,)*
                     #[cfg(test)]
@@ -99,7 +99,7 @@ policies! {
 }
 
 #[cfg(test)]
-pub(super) mod fake;
+pub(crate) mod fake;
 
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@ use super::start::{Halving, RecoveryExit, Start};
 
 /// The congestion window in bytes, and the arithmetic that the Reno family shares.
 #[derive(Clone, Debug)]
-pub(in crate::tcp) struct Window {
+pub(crate) struct Window {
     mss: u32,
     max: u32,
     initial: u32,
@@ -50,7 +50,7 @@ impl Window {
     }
 
     /// The clamp changes. A threshold that only the old clamp determined changes with it.
-    pub(in crate::tcp) fn set_max(&mut self, max: u32) {
+    pub(crate) fn set_max(&mut self, max: u32) {
         self.ssthresh = if self.ssthresh == self.max { max } else { self.ssthresh.min(max) };
         self.max = max;
         self.initial = self.initial.min(max);
@@ -132,7 +132,7 @@ impl Window {
     }
 
     /// Sets the window to one segment, and keeps the threshold.
-    pub(in crate::tcp) fn shrink(&mut self) {
+    pub(crate) fn shrink(&mut self) {
         self.cwnd = self.mss;
         self.inflation = 0;
     }

@@ -8,7 +8,7 @@ use super::window::Window;
 /// Vegas (Brakmo and Peterson, 1995): once per round trip the window is compared with the amount of
 /// data that fills the path without queues. Losses are handled as by NewReno.
 #[derive(Clone, Debug)]
-pub(in crate::tcp) struct Vegas {
+pub(crate) struct Vegas {
     newreno: NewReno,
     /// The shortest round trip (`BaseRTT`).
     base_rtt: Option<Duration>,

@@ -1,6 +1,6 @@
 use multihop_core::Duration;
 
-use crate::tcp::transmissions::Sample;
+use crate::congestion::control::Sample;
 
 /// An ACK of a segment after a round trip of 400 ms.
 pub(super) fn sample() -> Sample {

@@ -6,7 +6,7 @@ use super::window::Window;
 
 /// RFC 5681: the first ACK of new data ends fast recovery.
 #[derive(Clone, Debug)]
-pub(in crate::tcp) struct Reno {
+pub(crate) struct Reno {
     window: Window,
 }
 

@@ -5,9 +5,9 @@ use super::window::Window;
 
 /// A policy for tests: fixed windows, and a record of the notices.
 #[derive(Debug, Default)]
-pub(in crate::tcp) struct Fake {
-    pub(in crate::tcp) window: u32,
-    pub(in crate::tcp) notices: Vec<Notice>,
+pub(crate) struct Fake {
+    pub(crate) window: u32,
+    pub(crate) notices: Vec<Notice>,
 }
 
 impl Policy for Fake {

@@ -7,7 +7,7 @@ use super::window::Window;
 
 /// RFC 6582: a partial ACK shows the next hole, and recovery continues.
 #[derive(Clone, Debug)]
-pub(in crate::tcp) struct NewReno {
+pub(crate) struct NewReno {
     window: Window,
     config: NewRenoConfig,
     hystart: Option<HyStart>,

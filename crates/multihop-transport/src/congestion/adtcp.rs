@@ -9,7 +9,7 @@ use super::window::Window;
 /// The congestion control of ADTCP: NewReno, except for losses that the peer attributes to something
 /// other than congestion (Fu and others, sections 2.1 and 4). Without reports it is NewReno.
 #[derive(Clone, Debug)]
-pub(in crate::tcp) struct Adtcp {
+pub(crate) struct Adtcp {
     newreno: NewReno,
     reported: Option<NetworkState>,
     /// The window at the end of the current recovery, if it is not NewReno's.
@@ -21,11 +21,11 @@ impl Adtcp {
         Self { newreno: NewReno::new(start), reported: None, held: None }
     }
 
-    pub(in crate::tcp) fn on_report(&mut self, state: NetworkState) {
+    pub(crate) fn on_report(&mut self, state: NetworkState) {
         self.reported = Some(state);
     }
 
-    pub(in crate::tcp) fn reported(&self) -> Option<NetworkState> {
+    pub(crate) fn reported(&self) -> Option<NetworkState> {
         self.reported
     }
 

@@ -9,7 +9,7 @@ use super::window::Window;
 /// segments that were marked. Losses are answered as by NewReno.
 // DEVIATION prague-2: neither pacing, nor independence of the round trip, nor detection of queues that mark as RFC 3168 says.
 #[derive(Clone, Debug)]
-pub(in crate::tcp) struct Prague {
+pub(crate) struct Prague {
     newreno: NewReno,
     /// The average share of marked bytes (`DCTCP.Alpha`), in parts of [`WHOLE`].
     alpha: u32,

@@ -3,10 +3,8 @@
 use multihop_core::{Duration, Instant, Notice};
 
 use super::window::Window;
-use crate::tcp::transmissions::Sample;
-
 /// Congestion control of one connection. Everything else belongs to the endpoint.
-pub(in crate::tcp) trait Policy {
+pub(crate) trait Policy {
     /// The connection is established after a handshake of this duration.
     fn on_handshake(&mut self, _now: Instant, _round_trip: Duration) {}
 
@@ -97,28 +95,55 @@ pub(in crate::tcp) trait Policy {
 
 /// An ACK of new data.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::tcp) struct Ack {
+pub(crate) struct Ack {
     /// Bytes newly acknowledged.
-    pub(in crate::tcp) acked: u32,
+    pub(crate) acked: u32,
     /// Those by which the window may grow: without what SACK has reported before, where bytes are counted.
-    pub(in crate::tcp) counted: u32,
+    pub(crate) counted: u32,
     /// Bytes still outstanding.
-    pub(in crate::tcp) flight: u32,
-    pub(in crate::tcp) kind: AckKind,
+    pub(crate) flight: u32,
+    pub(crate) kind: AckKind,
     /// The round-trip time that it ends, if it was measured: one for each round trip, or one for
     /// each ACK with timestamps.
-    pub(in crate::tcp) round_trip: Option<Duration>,
+    pub(crate) round_trip: Option<Duration>,
     /// The smoothed round trip.
-    pub(in crate::tcp) srtt: Option<Duration>,
+    pub(crate) srtt: Option<Duration>,
 }
 
 /// What an ACK of new data means to fast recovery.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(in crate::tcp) enum AckKind {
+pub(crate) enum AckKind {
     /// There is no recovery.
     Normal,
     /// More of what was outstanding at the loss is missing.
     Partial,
     /// Recovery is over.
     Full,
+}
+
+/// What one ACK says about the path.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sample {
+    /// Bytes per second, if they could be measured.
+    pub(crate) rate: Option<u64>,
+    /// Bytes delivered in the time over which `rate` was measured.
+    pub(crate) over: u64,
+    /// Whether the application had too little to send when this rate was measured.
+    pub(crate) limited: bool,
+    /// Bytes delivered since the connection began: now, and when the newest segment delivered by this ACK left.
+    pub(crate) delivered: u64,
+    pub(crate) prior_delivered: Option<u64>,
+    /// Bytes that this ACK delivered and that it showed to be lost.
+    pub(crate) newly: u64,
+    pub(crate) newly_lost: u64,
+    /// Of the last segment that this ACK showed to be lost: bytes in flight when it left, and bytes lost since then.
+    pub(crate) last_lost: Option<(u64, u64)>,
+    /// Bytes in flight before this ACK, after it, and when the newest segment left.
+    pub(crate) prior_in_flight: u64,
+    pub(crate) in_flight: u64,
+    pub(crate) sent_in_flight: u64,
+    /// The round trip of the newest segment that left only once.
+    pub(crate) round_trip: Option<Duration>,
+    /// Whether losses are being repaired.
+    pub(crate) recovers: bool,
 }

@@ -2,16 +2,16 @@ use multihop_core::{Duration, Instant};
 
 use super::filter::Largest;
 use super::path::{Aggregation, BELOW, LEAST, ONE, Rounds, SLOW, amount, drawn, rate_of, times};
-use crate::tcp::policy::control::{Ack, Policy};
-use crate::tcp::policy::start::Start;
-use crate::tcp::policy::window::Window;
-use crate::tcp::transmissions::Sample;
+use crate::congestion::control::Sample;
+use crate::congestion::control::{Ack, Policy};
+use crate::congestion::start::Start;
+use crate::congestion::window::Window;
 
 /// BBR version 3 (draft-ietf-ccwg-bbr): as version 1, but a share of losses above 2% bounds what is in flight, and it probes
 /// for bandwidth in steps, seldom, and with room for others in between.
 // DEVIATION bbr-2: no ECN, and the flight at a loss is that of the last lost segment, not interpolated.
 #[derive(Clone, Debug)]
-pub(in crate::tcp) struct Bbr3 {
+pub(crate) struct Bbr3 {
     window: Window,
     mode: Mode,
     rounds: Rounds,
@@ -122,7 +122,7 @@ impl Bounds {
 }
 
 impl Bbr3 {
-    pub(in crate::tcp::policy) fn new(start: &Start) -> Self {
+    pub(in crate::congestion) fn new(start: &Start) -> Self {
         Self {
             window: Window::new(start),
             mode: Mode::Startup,

@@ -8,7 +8,7 @@ use super::window::Window;
 /// Westwood+ (Mascolo and others, 2001; Grieco and Mascolo, 2004): the rate at which data is
 /// acknowledged determines the window after a loss. Everything else is NewReno.
 #[derive(Clone, Debug)]
-pub(in crate::tcp) struct Westwood {
+pub(crate) struct Westwood {
     newreno: NewReno,
     rate: Rate,
     rtt_min: Option<Duration>,

@@ -2,22 +2,22 @@
 
 /// The initial values of a policy.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::tcp) struct Start {
+pub(crate) struct Start {
     /// Payload bytes of a full segment.
-    pub(in crate::tcp) mss: u32,
+    pub(crate) mss: u32,
     /// The clamp, in segments.
-    pub(in crate::tcp) window_max: u16,
+    pub(crate) window_max: u16,
     /// In segments.
-    pub(in crate::tcp) initial_window: u16,
-    pub(in crate::tcp) halving: Halving,
-    pub(in crate::tcp) exit: RecoveryExit,
-    pub(in crate::tcp) newreno: NewRenoConfig,
+    pub(crate) initial_window: u16,
+    pub(crate) halving: Halving,
+    pub(crate) exit: RecoveryExit,
+    pub(crate) newreno: NewRenoConfig,
     /// Whether slow start ends as in RFC 9406.
-    pub(in crate::tcp) hystart: bool,
+    pub(crate) hystart: bool,
     /// Whether CUBIC grows as Reno once Reno's window would be back at the one before the loss.
-    pub(in crate::tcp) cubic_catches_up: bool,
+    pub(crate) cubic_catches_up: bool,
     /// Whether the window grows by bytes, and not by ACKs.
-    pub(in crate::tcp) byte_counting: bool,
+    pub(crate) byte_counting: bool,
 }
 
 /// The slow-start threshold after a loss.

@@ -8,7 +8,7 @@ use super::window::{Share, Window};
 /// RFC 9438: the window follows a cubic function of the time since the last loss, flat at the
 /// window of that loss. Windows are in segments here, as in the RFC.
 #[derive(Clone, Debug)]
-pub(in crate::tcp) struct Cubic {
+pub(crate) struct Cubic {
     newreno: NewReno,
     /// The window at which the function is flat; unknown before the first loss and after a timeout.
     w_max: Option<f64>,

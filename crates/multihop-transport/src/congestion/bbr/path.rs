@@ -2,7 +2,7 @@
 
 use multihop_core::{Duration, Instant};
 
-use crate::tcp::transmissions::Sample;
+use crate::congestion::control::Sample;
 
 /// Rounds of delivery: a round is over when something is delivered that left after its beginning.
 #[derive(Clone, Debug, Default)]

@@ -3,7 +3,7 @@
 use multihop_core::{Duration, Instant};
 
 use super::{Ack, AckKind, Start};
-use crate::tcp::config::Config;
+use crate::tcp::Config;
 
 pub(super) fn start(window_max: u16) -> Start {
     Config { window_max, ..Config::rfc() }.start(1000, 1)
