@@ -10,6 +10,9 @@
 //!
 //! docs/extending.md explains the parts.
 
+#[path = "fractional_window.rs"]
+mod fractional_window;
+
 #[expect(dead_code, reason = "another program, of which this one uses only the protocol")]
 #[path = "greedy.rs"]
 mod greedy;
@@ -28,5 +31,6 @@ fn main() {
 pub(crate) fn extensions() -> Extensions {
     Extensions::default()
         .transport::<stop_and_wait::StopAndWait>(stop_and_wait::STOP_AND_WAIT)
+        .congestion::<fractional_window::FractionalWindow>(fractional_window::FRACTIONAL_WINDOW)
         .routing::<greedy::GreedyConfig>(greedy::GREEDY)
 }

@@ -7,12 +7,14 @@ use std::sync::Arc;
 
 use multihop_core::settings::Settings;
 use multihop_routing::protocol::{PROTOCOLS, Protocol};
+use multihop_transport::congestion::Algorithm;
 use multihop_transport::connection::ConnectionConfig;
 
 /// The user-defined protocols of a program.
 #[derive(Clone, Debug, Default)]
 pub struct Extensions {
     pub(crate) transports: Vec<Entry<NewTransport>>,
+    pub(crate) controls: Vec<Entry<NewControl>>,
     pub(crate) routing: Vec<RoutingRow>,
 }
 
@@ -49,13 +51,15 @@ impl Extensions {
     }
 }
 
-/// A user-defined transport.
+/// A user-defined transport or congestion control.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry<F> {
     pub(crate) extension: Extension,
     /// A configuration whose keys have their defaults.
     pub(crate) make: F,
 }
+
+pub(crate) type NewControl = fn() -> Algorithm;
 
 pub(crate) type NewTransport = fn() -> Box<dyn TransportConfig>;
 

@@ -22,6 +22,7 @@ mod register;
 mod request;
 mod router;
 mod schema;
+mod schema_with;
 mod tables;
 mod topology;
 mod transport;
@@ -44,7 +45,8 @@ pub use model::{
 pub use problem::{Place, Position, Problem, Problems};
 pub use request::Request;
 pub use router::{RouterProtocol, RouterSettings};
-pub use schema::{schema, schema_with};
+pub use schema::schema;
+pub use schema_with::schema_with;
 pub use topology::{Layout, NotConnected, Topology, find_station};
 
 /// Chooses the transport of a real network: `kind` and its keys in `parameters`, with the names, bounds and

@@ -93,6 +93,7 @@ impl Scenario {
     pub fn extensions(&self) -> Vec<Extension> {
         let transports = self.flows.iter().filter_map(|flow| match &flow.transport.protocol {
             Protocol::Custom(custom) => Some(custom.extension),
+            Protocol::Tcp { control, .. } => *control,
             _ => None,
         });
         let mut used = Vec::new();
@@ -420,8 +421,10 @@ pub struct Transport {
 pub enum Protocol {
     /// Datagrams only.
     Udp,
-    /// TCP in one of its variants.
+    /// TCP with one of its congestion controls.
     Tcp {
+        /// The program's name for the congestion control, if that is user-defined.
+        control: Option<Extension>,
         /// For both ends.
         config: Box<tcp::Config>,
     },
@@ -444,7 +447,7 @@ impl Protocol {
     pub fn connections(&self) -> &dyn ConnectionConfig {
         match self {
             Self::Udp => &UdpConfig,
-            Self::Tcp { config } => config.as_ref(),
+            Self::Tcp { config, .. } => config.as_ref(),
             Self::Tpa { config } => config.as_ref(),
             Self::Mesh { config } => config.as_ref(),
             Self::Custom(custom) => custom.config.as_ref(),

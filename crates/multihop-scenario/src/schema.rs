@@ -4,10 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use schemars::generate::SchemaSettings;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::extension::{Entry, Extensions, NewTransport, RoutingRow};
-use super::read::describe;
 use super::tables::ScenarioTable;
 
 /// The schema, for editors and other programs.
@@ -16,18 +14,6 @@ pub fn schema() -> Value {
     schema.insert("title".into(), "multihop scenario".into());
     schema.insert("description".into(), "A simulation of a wireless multihop network.".into());
     schema.into()
-}
-
-/// The same with user-defined protocols.
-pub fn schema_with(extensions: &Extensions) -> Value {
-    let mut schema = schema();
-    let routing = protocols(&mut schema["properties"]["routing"]).expect("[routing] has protocols");
-    routing.extend(extensions.routing.iter().map(routing_schema));
-    let names = extensions.transports.iter().map(|entry| entry.extension.name.into());
-    alternatives(&mut schema["$defs"]["TransportName"]["enum"]).extend(names);
-    let tables = extensions.transports.iter().map(transport_schema);
-    alternatives(&mut schema["$defs"]["TransportTable"]["anyOf"]).extend(tables);
-    schema
 }
 
 /// The path of a key that is written as a key of the root, if one table has a key of this name.
@@ -63,33 +49,4 @@ fn collect_keys(table: &Value, definitions: &Value, keys: &mut BTreeSet<String>)
     for part in definition.map(|name| &definitions[name]).into_iter().chain(lists) {
         collect_keys(part, definitions, keys);
     }
-}
-
-/// The alternatives of `[routing]`, each with the keys of one protocol.
-fn protocols(schema: &mut Value) -> Option<&mut Vec<Value>> {
-    if schema.get("oneOf").is_some() {
-        return schema["oneOf"].as_array_mut();
-    }
-    schema.get_mut("allOf")?.as_array_mut()?.iter_mut().find_map(protocols)
-}
-
-fn alternatives(list: &mut Value) -> &mut Vec<Value> {
-    list.as_array_mut().expect("the schema of transports lists alternatives")
-}
-
-fn transport_schema(entry: &Entry<NewTransport>) -> Value {
-    let mut schema = Value::from(describe::schema(&mut [&mut *(entry.make)()]));
-    schema["description"] = entry.extension.help.into();
-    schema["properties"]["kind"] = json!({ "const": entry.extension.name });
-    schema["required"] = json!(["kind"]);
-    schema["unevaluatedProperties"] = false.into();
-    schema
-}
-
-fn routing_schema(row: &RoutingRow) -> Value {
-    let mut schema = Value::from(describe::schema_of(|keys| (row.protocol.config)().keys(keys)));
-    schema["description"] = row.protocol.help.into();
-    schema["properties"]["protocol"] = json!({ "const": row.protocol.name });
-    schema["required"] = json!(["protocol"]);
-    schema
 }

@@ -7,13 +7,13 @@
 extern crate alloc;
 
 mod bytes;
-mod congestion;
 mod event;
 mod named;
 mod pool;
 mod sendq;
 mod settings;
 
+pub mod congestion;
 pub mod connection;
 pub mod lifecycle;
 pub mod mesh;

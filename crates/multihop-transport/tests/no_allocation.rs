@@ -2,9 +2,10 @@
 
 use multihop_core::{BitRate, Duration, Instant, Machine, Notice};
 use multihop_testkit::CountingAllocator;
+use multihop_transport::congestion::Variant;
 use multihop_transport::connection::Data;
 use multihop_transport::pacing::PacingConfig;
-use multihop_transport::tcp::{Config, Endpoint, Input, Output, Pacing, Ports, Trip, Variant};
+use multihop_transport::tcp::{Config, Endpoint, Input, Output, Pacing, Ports, Trip};
 use multihop_transport::{mesh, tpa};
 use multihop_wire::tcp::SeqNumber;
 use multihop_wire::tpa::BlockSeq;
@@ -18,15 +19,15 @@ fn a_warm_connection_allocates_nothing() {
     allocates_nothing(&plain);
     allocates_nothing(&Config { pacing: paced, ..plain.clone() });
     for variant in [Variant::Cubic, Variant::Vegas, Variant::Westwood] {
-        allocates_nothing(&Config { variant, ..plain.clone() });
+        allocates_nothing(&Config { congestion: variant.into(), ..plain.clone() });
     }
     let by_time = Config { sack: true, rack: true, ..plain.clone() };
     allocates_nothing(&by_time);
     for variant in [Variant::Bbr, Variant::Bbr3] {
-        allocates_nothing(&Config { variant, ..by_time.clone() });
+        allocates_nothing(&Config { congestion: variant.into(), ..by_time.clone() });
     }
     let timestamps = Some(Duration::from_micros(1));
-    allocates_nothing(&Config { variant: Variant::Adtcp, timestamps, ..plain });
+    allocates_nothing(&Config { congestion: Variant::Adtcp.into(), timestamps, ..plain });
     for profile in [tpa::Config::paper(), tpa::Config::net()] {
         tpa_allocates_nothing(&tpa::Config { cwnd_max: 3, sink: true, ..profile.clone() });
         tpa_allocates_nothing(&tpa::Config { pacing: Some(pacer), sink: true, ..profile });

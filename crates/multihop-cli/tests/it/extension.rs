@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::Folder;
 
 const SCENARIO: &str = include_str!("../../../../examples/my_protocols.toml");
+const CONTROL: &str = include_str!("../../../../examples/fractional_window.toml");
 
 /// The exit code of the program.
 pub(crate) fn run(arguments: &[&str]) -> i32 {
@@ -59,5 +60,92 @@ fn other_commands_know_user_defined_protocols() {
     let schema = schema_with(&my_protocols::extensions()).to_string();
     for help in ["Greedy geographic forwarding.", "One segment in flight at a time."] {
         assert!(schema.contains(help), "{schema}");
+    }
+}
+
+/// The result of a run of examples/fractional_window.toml with this transport, and its series.
+fn run_control(name: &str, transport: &str) -> (Value, String) {
+    let folder = Folder::new(name).with("a.toml", CONTROL);
+    let (file, out) = (folder.path().join("a.toml"), folder.path().join("out"));
+    let set = format!("flow.0.transport={transport}");
+    let arguments =
+        ["run", file.to_str().unwrap(), "--set", &set, "--out", out.to_str().unwrap(), "--pcap", "--trace"];
+    assert_eq!(run(&arguments), 0);
+    assert!(out.join("packets.pcapng").metadata().unwrap().len() > 0);
+    let result = std::fs::read_to_string(out.join("result.json")).unwrap();
+    (serde_json::from_str(&result).unwrap(), std::fs::read_to_string(out.join("series.csv")).unwrap())
+}
+
+/// The last congestion window in a series, in segments.
+fn last_window(series: &str) -> f64 {
+    let row = series.lines().rfind(|row| row.contains(",cwnd,")).expect("windows are recorded");
+    row.rsplit(',').next().unwrap().parse().unwrap()
+}
+
+#[test]
+fn a_user_defined_congestion_control_runs_under_tcp() {
+    let (result, series) = run_control("control-run", "few");
+    let flow = &result["flows"][0];
+    assert_eq!(flow["transport"], "few");
+    assert!(flow["goodput_kbps"].as_f64().unwrap() > 100.0, "{flow}");
+    assert!(series.contains(",rtt_ms,") && series.contains(",state,"), "{series}");
+    let (delayed, _) = run_control("control-suffix", "few+da");
+    assert_eq!(delayed["flows"][0]["transport"], "few+da");
+    let sent = |result: &Value| result["flows"][0]["segments_sent"].as_u64().unwrap();
+    assert_ne!(sent(&result), sent(&delayed), "the suffix delays ACKs");
+}
+
+#[test]
+fn keys_of_tcp_and_of_its_congestion_control_have_an_effect() {
+    let quick = run_control("control-quick", "{ kind = \"few\", growth = 1.0 }").1;
+    let slow = run_control("control-slow", "{ kind = \"few\", growth = 0.001, preset = \"rfc\" }").1;
+    let clamped = run_control("control-clamped", "{ kind = \"few\", window_max = 2 }").1;
+    let windows = [quick, slow, clamped].map(|series| last_window(&series));
+    assert!(windows[0] > windows[1] && windows[2] <= 2.0, "{windows:?}");
+}
+
+#[test]
+fn a_sweep_over_a_key_of_a_congestion_control_is_resumed_and_compared() {
+    let folder = Folder::new("control-sweep").with("a.toml", CONTROL);
+    let file = folder.path().join("a.toml");
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let sweep = |out: &str, set: &str| run(&["sweep", file.to_str().unwrap(), "--set", set, "--out", out]);
+    assert_eq!(sweep(&path("few"), "duration=20.0"), 0);
+    let journal = || std::fs::read_to_string(path("few/runs.jsonl")).unwrap();
+    let first = journal();
+    assert_eq!(first.lines().count(), 4, "two values and two seeds");
+    assert_eq!(sweep(&path("few"), "duration=20.0"), 0);
+    assert_eq!(journal(), first, "finished runs are not repeated");
+    assert_eq!(sweep(&path("clamped"), "flow.0.transport.window_max=3"), 0);
+    assert_eq!(run(&["compare", &path("few"), &path("clamped"), "--json"]), 0);
+}
+
+#[test]
+fn runs_with_a_user_defined_congestion_control_are_compared() {
+    let folder = Folder::new("control-compare").with("few.toml", CONTROL);
+    let built_in = CONTROL.split("[sweep]").next().unwrap();
+    let built_in = built_in.replace("{ kind = \"few\", growth = 0.02 }", "\"newreno\"");
+    let folder = folder.with("newreno.toml", &built_in);
+    let names = ["few.toml", "newreno.toml"].map(|name| folder.path().join(name));
+    let names = names.each_ref().map(|name| name.to_str().unwrap());
+    assert_eq!(run(&["compare", names[0], names[1], "--set", "duration=12.0"]), 0);
+    let unknown = super::multihop(&folder, &["compare", "few.toml", "newreno.toml"]);
+    assert_eq!(super::code(&unknown), 2, "the command alone does not have it");
+}
+
+#[test]
+fn messages_and_the_schema_know_congestion_controls() {
+    let folder = Folder::new("control-check").with("a.toml", CONTROL);
+    let folder = folder.with("b.toml", &CONTROL.replace("growth = 0.02 }", "gorwth = 0.02 }"));
+    assert_eq!(run(&["check", folder.path().join("a.toml").to_str().unwrap()]), 0);
+    assert_eq!(run(&["check", folder.path().join("b.toml").to_str().unwrap()]), 2);
+    let schema = schema_with(&my_protocols::extensions()).to_string();
+    for part in [
+        "NewReno that grows by a fraction of a segment.",
+        "Growth of the window",
+        "\"few+da+elfn\"",
+        "\"few\"",
+    ] {
+        assert!(schema.contains(part), "{part}");
     }
 }

@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use multihop_core::{Duration, Instant, Machine, Payload};
-use multihop_transport::tcp::{Config, Endpoint, Input, Level, Ports, Variant};
+use multihop_transport::congestion::Variant;
+use multihop_transport::tcp::{Config, Endpoint, Input, Level, Ports};
 use multihop_wire::tcp::{Segment, SeqNumber, Timestamps};
 
 use crate::host;
@@ -108,7 +109,7 @@ struct Receiver(Endpoint);
 impl Receiver {
     fn new() -> Self {
         let mut config = Config::rfc();
-        (config.variant, config.timestamps) = (Variant::Adtcp, Some(Duration::from_millis(1)));
+        (config.congestion, config.timestamps) = (Variant::Adtcp.into(), Some(Duration::from_millis(1)));
         (config.mss, config.sink, config.recv_buffer) = (MSS, true, Some(1 << 20));
         let mut receiver = Self(Endpoint::new(config, Ports { local: 1, remote: 2 }, SeqNumber(0)));
         receiver.0.connect();

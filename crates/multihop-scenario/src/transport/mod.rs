@@ -12,17 +12,20 @@ use std::iter;
 use std::mem::discriminant;
 use std::sync::LazyLock;
 
+use multihop_transport::congestion::Variant;
 use multihop_transport::pacing::Clock;
-use multihop_transport::tcp::{Restore, Variant};
+use multihop_transport::tcp::Restore;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-pub(super) use parameters::take;
+pub(super) use parameters::{control_schema, take, tcp_keys};
 
 use super::document::{Fault, Node, Value};
 use super::extension::{Entry, Extensions, NewTransport};
 use super::read::{Read, one_of, wrong_word};
 use crate::faults::Faults;
-use tcp::{Ack, CLAMPED_BY_HOPS, NEWRENO, TcpKind, clamped, congestion_control, delayed, elfn, paced};
+use tcp::{
+    Ack, CLAMPED_BY_HOPS, NEWRENO, TcpKind, clamped, congestion_control, custom_control, delayed, elfn, paced,
+};
 use tpa::{TPA, TpaKind, plain, star};
 
 /// A short name that exists.
@@ -54,7 +57,7 @@ enum Suffix {
 }
 
 /// The names: UDP, the congestion controls of TCP, and everything else.
-static KINDS: LazyLock<Vec<(&str, Kind)>> = LazyLock::new(|| {
+static KINDS: LazyLock<Vec<(&'static str, Kind)>> = LazyLock::new(|| {
     let variants = Variant::ALL.iter().map(|&(name, variant)| (name, Kind::Tcp(congestion_control(variant))));
     iter::once(("udp", Kind::Udp)).chain(variants).chain(OTHERS.iter().cloned()).collect()
 });
@@ -132,8 +135,15 @@ fn find_suffix(word: &str) -> Option<&'static (&'static str, Suffix)> {
 
 fn find_kind(name: &str, extensions: &Extensions) -> Option<Kind> {
     let built_in = KINDS.iter().find(|(known, _)| *known == name).map(|(_, kind)| kind.clone());
-    let custom = || extensions.transports.iter().find(|entry| entry.extension.name == name);
-    built_in.or_else(|| custom().copied().map(Kind::Custom))
+    built_in.or_else(|| user_defined(extensions).find(|(known, _)| *known == name).map(|(_, kind)| kind))
+}
+
+/// The names that a program adds: its transports, and TCP with its congestion controls.
+fn user_defined(extensions: &Extensions) -> impl Iterator<Item = (&'static str, Kind)> {
+    let transports = extensions.transports.iter().map(|&entry| (entry.extension.name, Kind::Custom(entry)));
+    let controls = extensions.controls.iter();
+    let controls = controls.map(|&entry| (entry.extension.name, Kind::Tcp(custom_control(entry))));
+    transports.chain(controls)
 }
 
 /// The names of the built-in transports, without suffixes.
@@ -146,14 +156,20 @@ pub(super) fn is_tpa(name: &str, extensions: &Extensions) -> bool {
     Name::parse(name, extensions).is_ok_and(|name| matches!(name.kind, Kind::Tpa(_)))
 }
 
-/// Every name, with the suffixes that go with it in any order.
-fn names() -> Vec<(String, Kind)> {
-    let mut all: Vec<_> = KINDS.iter().map(|(name, kind)| ((*name).to_owned(), kind.clone())).collect();
+/// Every name of these kinds, with the suffixes that go with it in any order.
+fn with_suffixes(kinds: impl Iterator<Item = (&'static str, Kind)>) -> Vec<(String, Kind)> {
+    let mut all: Vec<_> = kinds.map(|(name, kind)| (name.to_owned(), kind)).collect();
     let mut shortest = 0;
     while let Some(name) = all.get(shortest).cloned() {
         all.extend(SUFFIXES.iter().filter_map(|suffix| extend(&name, suffix).ok()));
         shortest += 1;
     }
+    all
+}
+
+/// Every name of a built-in transport, with the suffixes that go with it in any order.
+fn names() -> Vec<(String, Kind)> {
+    let mut all = with_suffixes(KINDS.iter().cloned());
     let for_shells = |(name, kind): &(String, Kind)| (name.replace(STAR, STAR_FOR_SHELLS), kind.clone());
     let stars: Vec<_> = all.iter().filter(|(name, _)| name.contains(STAR)).map(for_shells).collect();
     all.extend(stars);
@@ -204,15 +220,15 @@ impl Read for Name {
                 None
             }
             Err(Refusal::Unknown) => {
-                let custom = faults.extensions.transports.iter().map(|entry| entry.extension.name);
-                let kinds = one_of(built_in_transports().chain(custom.clone()));
+                let custom: Vec<_> = user_defined(faults.extensions).collect();
+                let kinds = one_of(built_in_transports().chain(custom.iter().map(|(name, _)| *name)));
                 let allowed = format!(
                     "{kinds}, tpa-star for tpa*, after a TCP kind {}, after a TPA kind {}, or a table of parameters",
                     suffixes_after(|kind| matches!(kind, Kind::Tcp(_))),
                     suffixes_after(|kind| matches!(kind, Kind::Tpa(_))),
                 );
-                let all: Vec<_> =
-                    names().into_iter().map(|(name, _)| name).chain(custom.map(str::to_owned)).collect();
+                let all = names().into_iter().chain(with_suffixes(custom.into_iter()));
+                let all: Vec<_> = all.map(|(name, _)| name).collect();
                 wrong_word(node, path, &allowed, all.iter().map(String::as_str), faults)
             }
         }

@@ -8,11 +8,11 @@ use multihop_transport::pacing::Rules;
 use multihop_transport::{mesh, tcp, tpa};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-use super::tcp::{NEWRENO, TcpParameters};
+use super::tcp::{NEWRENO, TcpParameters, custom_control};
 use super::tpa::{TPA, TpaParameters};
-use super::{KINDS, Kind, Name, names};
+use super::{KINDS, Kind, Name, names, with_suffixes};
 use crate::document::{Fault, Node, Value};
-use crate::extension::{CustomTransport, Entry, Extension, NewTransport, TransportConfig};
+use crate::extension::{CustomTransport, Entry, Extension, Extensions, NewControl, TransportConfig};
 use crate::faults::Faults;
 use crate::model::{Protocol, Transport};
 use crate::read::{Keys, Read, describe, settings};
@@ -33,7 +33,9 @@ impl Transport {
     fn new(name: &Name, parameters: Parameters) -> Self {
         let protocol = match parameters {
             Parameters::Udp => Protocol::Udp,
-            Parameters::Tcp(tcp) => Protocol::Tcp { config: Box::new(tcp.config) },
+            Parameters::Tcp(tcp) => {
+                Protocol::Tcp { control: tcp.kind.extension(), config: Box::new(tcp.config) }
+            }
             Parameters::Tpa(tpa) => Protocol::Tpa { config: Box::new(tpa.config) },
             Parameters::Mesh(config) => Protocol::Mesh { config },
             Parameters::Custom(extension, config) => {
@@ -48,8 +50,8 @@ impl Transport {
             keys.forgive();
             return None;
         };
-        let custom = faults.extensions.transports.clone();
-        keys.mention_families(move || families(&custom));
+        let extensions = faults.extensions.clone();
+        keys.mention_families(move || families(&extensions));
         let mut parameters = Parameters::of(&name.kind);
         let Some(list) = parameters.settings() else {
             let message = format!("{:?} has no table form, allowed: transport = {0:?}", name.text);
@@ -93,12 +95,22 @@ impl Parameters {
     }
 }
 
+/// The keys of a table of TCP.
+pub(crate) fn tcp_keys() -> Vec<&'static str> {
+    let mut keys = describe::names(&mut NEWRENO.parameters());
+    keys.push("kind");
+    keys
+}
+
 /// The keys of each family, for hints about a key of another one.
-fn families(custom: &[Entry<NewTransport>]) -> Vec<(&'static str, Vec<&'static str>)> {
+fn families(extensions: &Extensions) -> Vec<(&'static str, Vec<&'static str>)> {
     let tcp = describe::names(&mut NEWRENO.parameters());
     let tpa = describe::names(&mut TPA.parameters(tpa::Config::paper()));
-    let keys_of = |entry: &Entry<NewTransport>| (entry.extension.name, describe::names(&mut *(entry.make)()));
-    let custom = custom.iter().map(keys_of);
+    let transports =
+        extensions.transports.iter().map(|row| (row.extension.name, describe::names(&mut *(row.make)())));
+    let controls =
+        extensions.controls.iter().map(|row| (row.extension.name, describe::names(&mut (row.make)())));
+    let custom = transports.chain(controls);
     let mesh = describe::names(&mut mesh::Config::default());
     [("a TCP kind", tcp), ("a TPA kind", tpa), ("mesh", mesh)].into_iter().chain(custom).collect()
 }
@@ -117,11 +129,23 @@ impl JsonSchema for Transport {
     }
 }
 
+/// The names and the table form of TCP with a user-defined congestion control.
+pub(crate) fn control_schema(entry: Entry<NewControl>) -> (Vec<String>, Schema) {
+    let kind = Kind::Tcp(custom_control(entry));
+    let names = with_suffixes([(entry.extension.name, kind.clone())].into_iter());
+    let names: Vec<_> = names.into_iter().map(|(name, _)| name).collect();
+    let table = table(entry.extension.help, &names, [&kind].into_iter());
+    (names, table)
+}
+
 /// The table form of the kinds that `belongs` picks out.
 fn family(about: &str, belongs: fn(&Kind) -> bool) -> Schema {
     let kinds: Vec<String> =
         names().into_iter().filter(|(_, kind)| belongs(kind)).map(|(name, _)| name).collect();
-    let rows = KINDS.iter().map(|(_, kind)| kind).filter(|kind| belongs(kind));
+    table(about, &kinds, KINDS.iter().map(|(_, kind)| kind).filter(|kind| belongs(kind)))
+}
+
+fn table<'a>(about: &str, kinds: &[String], rows: impl Iterator<Item = &'a Kind>) -> Schema {
     let mut variants: Vec<Parameters> = rows.flat_map(with_every_preset).collect();
     let mut list: Vec<_> = variants.iter_mut().filter_map(Parameters::settings).collect();
     json_schema!({

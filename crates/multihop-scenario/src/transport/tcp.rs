@@ -2,14 +2,17 @@
 
 use multihop_core::settings::{Settings, Visitor};
 use multihop_core::{BitRate, Duration};
+use multihop_transport::congestion::{Algorithm, Signals, Variant};
 use multihop_transport::connection::{Connection, ConnectionConfig, Flow};
 use multihop_transport::pacing::{Clock, PacingConfig, Rules};
-use multihop_transport::tcp::{AckRule, Config, DelayedAck, PRESETS, Pacing, Restore, Standby, Variant};
+use multihop_transport::tcp::{AckRule, Config, DelayedAck, PRESETS, Pacing, Restore, Standby};
+
+use crate::extension::{Entry, Extension, NewControl};
 
 /// One kind of TCP.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TcpKind {
-    pub(super) variant: Variant,
+    pub(super) control: Control,
     pub(super) ack: Ack,
     pub(super) window: Window,
     /// Whether a link failure puts it into stand-by, and what it restores afterwards.
@@ -18,6 +21,31 @@ pub(crate) struct TcpKind {
     pub(super) pacing: Option<Clock>,
     /// The preset if the scenario names none.
     pub(super) preset: fn() -> Config,
+}
+
+/// The congestion control of a kind.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Control {
+    BuiltIn(Variant),
+    /// A user-defined one.
+    Custom(Entry<NewControl>),
+}
+
+impl Control {
+    /// With the default values of its keys.
+    fn algorithm(self) -> Algorithm {
+        match self {
+            Self::BuiltIn(variant) => variant.into(),
+            Self::Custom(entry) => (entry.make)(),
+        }
+    }
+
+    fn signals(self) -> Signals {
+        match self {
+            Self::BuiltIn(variant) => variant.signals(),
+            Self::Custom(entry) => (entry.make)().signals(),
+        }
+    }
 }
 
 /// The ACK rule of a kind; whose delayed ACKs it uses is another key.
@@ -44,24 +72,31 @@ pub(super) const CLAMPED_BY_HOPS: TcpKind = TcpKind { window: Window::ByHops, ..
 /// of the papers had, has those of the RFCs: the window that ns-2 sets after a recovery lets out bursts, and CUBIC's windows
 /// are large enough for these to overflow the queue again.
 pub(super) const fn congestion_control(variant: Variant) -> TcpKind {
-    TcpKind {
-        variant,
-        ack: if is_of_today(variant) { Ack::Delayed } else { Ack::Every },
-        window: Window::OfPreset,
-        elfn: None,
-        pacing: None,
-        preset: match variant {
-            Variant::Adtcp => Config::ns2_2002,
-            Variant::Cubic => Config::rfc,
-            _ if is_of_today(variant) => Config::linux_6,
-            _ => Config::default,
-        },
+    let kind = controlled(Control::BuiltIn(variant), variant.signals());
+    match variant {
+        Variant::Adtcp => TcpKind { preset: Config::ns2_2002, ..kind },
+        Variant::Cubic => TcpKind { preset: Config::rfc, ..kind },
+        _ => kind,
     }
 }
 
-/// Whether it is younger than the networks of the papers.
-const fn is_of_today(variant: Variant) -> bool {
-    variant.measures_rates() || variant.is_scalable()
+/// TCP with a user-defined congestion control.
+pub(super) fn custom_control(entry: Entry<NewControl>) -> TcpKind {
+    let control = Control::Custom(entry);
+    controlled(control, control.signals())
+}
+
+/// A control that needs signals which the networks of the papers did not have has the constants of Linux 6.
+const fn controlled(control: Control, signals: Signals) -> TcpKind {
+    let is_of_today = signals.rates || signals.marks;
+    TcpKind {
+        control,
+        ack: if is_of_today { Ack::Delayed } else { Ack::Every },
+        window: Window::OfPreset,
+        elfn: None,
+        pacing: None,
+        preset: if is_of_today { Config::linux_6 } else { Config::default },
+    }
 }
 
 /// Reno with explicit link failure notification.
@@ -85,11 +120,19 @@ pub(super) const fn clamped(segments: u16) -> TcpKind {
 impl TcpKind {
     /// Whether segments are spaced already.
     pub(super) fn is_paced(&self) -> bool {
-        self.pacing.is_some() || self.variant.measures_rates()
+        self.pacing.is_some() || self.control.signals().rates
     }
 
     pub(super) fn is_adtcp(&self) -> bool {
-        self.variant == Variant::Adtcp
+        matches!(self.control, Control::BuiltIn(Variant::Adtcp))
+    }
+
+    /// The program's name for its congestion control, if that is user-defined.
+    pub(super) fn extension(&self) -> Option<Extension> {
+        match self.control {
+            Control::BuiltIn(_) => None,
+            Control::Custom(entry) => Some(entry.extension),
+        }
     }
 
     /// On top of its preset alone.
@@ -125,12 +168,12 @@ impl TcpKind {
             Window::Fixed(segments) => segments,
         };
         Config {
-            variant: self.variant,
+            congestion: self.control.algorithm(),
             ack_rule,
             window_max,
             window_by_hops: matches!(self.window, Window::ByHops),
             elfn: self.elfn.map(|restore| Standby { restore, ..Standby::elfn() }),
-            sack: preset.sack || self.variant.measures_rates(),
+            sack: preset.sack || self.control.signals().rates,
             timestamps: preset.timestamps.or(self.is_adtcp().then_some(ADTCP_CLOCK)),
             pacing: self.pacing.map(|clock| Pacing::new(pacing(clock))),
             ..preset.clone()
@@ -141,7 +184,7 @@ impl TcpKind {
 /// A kind and its parameters, which a preset replaces.
 #[derive(Debug)]
 pub(super) struct TcpParameters {
-    kind: TcpKind,
+    pub(super) kind: TcpKind,
     pub(super) config: Config,
 }
 

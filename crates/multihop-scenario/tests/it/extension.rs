@@ -3,10 +3,11 @@
 use multihop_core::settings::{Settings, Visitor};
 use multihop_routing::network::{AgentConfig, AgentTable, Network};
 use multihop_scenario::{Extension, Extensions, Protocol, RoutingProtocol, Scenario, Source, schema_with};
+use multihop_transport::congestion::{CongestionConfig, CongestionControl, Signals, Window};
 use multihop_transport::connection::{Connection, ConnectionConfig, Flow};
 
 /// A protocol with one key and no agents.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Gossip {
     fanout: u8,
 }
@@ -29,8 +30,21 @@ impl ConnectionConfig for Gossip {
     }
 }
 
+impl CongestionConfig for Gossip {
+    fn control(&self, _: Window) -> Box<dyn CongestionControl> {
+        unreachable!("no scenario is run")
+    }
+
+    fn signals(&self) -> Signals {
+        Signals { rates: self.fanout > 0, ..Signals::default() }
+    }
+}
+
 fn extensions() -> Extensions {
-    Extensions::default().transport::<Gossip>(extension("whisper")).routing::<Gossip>(extension("gossip"))
+    Extensions::default()
+        .transport::<Gossip>(extension("whisper"))
+        .congestion::<Gossip>(extension("murmur"))
+        .routing::<Gossip>(extension("gossip"))
 }
 
 fn extension(name: &'static str) -> Extension {
@@ -93,13 +107,76 @@ fn a_user_defined_transport_has_a_name_and_a_table_form() {
 fn messages_know_user_defined_transports() {
     let message = |transport| load_flow(transport).unwrap_err();
     let found = message("\"wisper\"");
-    assert!(found.contains("\"mesh\", \"whisper\", "), "{found}");
+    assert!(found.contains("\"mesh\", \"whisper\", \"murmur\", "), "{found}");
     let found = message("{ kind = \"whisper\", fannout = 1 }");
     assert!(found.ends_with(", did you mean \"fanout\"?"), "{found}");
     let found = message("{ kind = \"newreno\", fanout = 1 }");
-    assert!(found.ends_with("is not a key here, allowed with whisper"), "{found}");
+    assert!(found.ends_with("is not a key here, allowed with whisper or murmur"), "{found}");
     let found = message("\"whisper+da\"");
     assert!(found.ends_with("but user-defined transports have no suffixes"), "{found}");
+}
+
+#[test]
+fn a_user_defined_congestion_control_is_a_tcp() {
+    for name in ["murmur", "murmur+da", "murmur+da+elfn", "murmur+ap"] {
+        let scenario = load_flow(&format!("{name:?}")).unwrap();
+        assert_eq!(scenario.flows[0].transport.name, name);
+        assert_eq!(scenario.extensions(), [extension("murmur")], "its version is part of the keys of runs");
+    }
+    let scenario =
+        load_flow("{ kind = \"murmur+da\", preset = \"linux\", fanout = 3, window_max = 7 }").unwrap();
+    let Protocol::Tcp { config, .. } = &scenario.flows[0].transport.protocol else { panic!("not TCP") };
+    assert!(config.congestion.signals().rates, "the control has the value of its key");
+    assert_eq!((config.window_max, config.sack), (7, true));
+}
+
+#[test]
+fn messages_know_user_defined_congestion_controls() {
+    let message = |transport| load_flow(transport).unwrap_err();
+    let found = message("\"murmer+da\"");
+    assert!(found.ends_with("did you mean \"murmur+da\"?"), "{found}");
+    let found = message("{ kind = \"murmur\", fannout = 1 }");
+    assert!(found.ends_with(", did you mean \"fanout\"?"), "{found}");
+    let found = message("{ kind = \"murmur\", fanout = 10 }");
+    assert!(found.ends_with("fanout: found 10, allowed: a whole number from 0 to 9"), "{found}");
+    let found = message("{ kind = \"newreno\", fanout = 1 }");
+    assert!(found.ends_with("is not a key here, allowed with whisper or murmur"), "{found}");
+    let found = message("{ kind = \"murmur\", fanout = 1 }");
+    assert!(found.contains("measures by selective acknowledgements, allowed: true"), "{found}");
+}
+
+/// A control whose key is one of TCP's pacing, which NewReno does not have.
+#[derive(Clone, Debug, Default)]
+struct Ambiguous(u8);
+
+impl Settings for Ambiguous {
+    fn keys(&mut self, keys: &mut dyn Visitor) {
+        keys.about("Weight of the past.").whole("alpha", &mut self.0, 0..=9);
+    }
+}
+
+impl CongestionConfig for Ambiguous {
+    fn control(&self, _: Window) -> Box<dyn CongestionControl> {
+        unreachable!("no scenario is run")
+    }
+}
+
+#[test]
+#[should_panic(expected = "the key \"alpha\" of \"vague\" is a key of TCP")]
+fn a_congestion_control_has_no_key_of_tcp() {
+    let _ = Extensions::default().congestion::<Ambiguous>(extension("vague"));
+}
+
+#[test]
+#[should_panic(expected = "a second protocol named \"whisper\"")]
+fn a_name_is_a_transport_or_a_congestion_control() {
+    let _ = extensions().congestion::<Gossip>(extension("whisper"));
+}
+
+#[test]
+#[should_panic(expected = "a second protocol named \"cubic\"")]
+fn a_name_of_a_built_in_congestion_control_is_refused() {
+    let _ = Extensions::default().congestion::<Gossip>(extension("cubic"));
 }
 
 #[test]

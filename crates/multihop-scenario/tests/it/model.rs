@@ -8,10 +8,11 @@ use multihop_radio::rate_control::{LadderParams, MinstrelParams, RateControlPara
 use multihop_scenario::{
     App, ArpKind, Mobility, Protocol, Record, RoutingProtocol, Scenario, Series, Source, schema,
 };
+use multihop_transport::congestion::Variant;
 use multihop_transport::pacing::{Clock, Cov, KMean, PacingConfig, Rules};
 use multihop_transport::tcp::{
     AckRule, AdtcpConfig, Config, DelayedAck, DensityConfig, Exit, Identify, Pacing, PartialAckTimer, Probe,
-    ProbeInterval, Restore, RoundTrips, Standby, Variant,
+    ProbeInterval, Restore, RoundTrips, Standby,
 };
 
 use super::{SMALLEST, load, load_with};
@@ -188,15 +189,20 @@ fn short_names_of_tcp() {
         ("tcp-3+ack1", Variant::NewReno, AckRule::Every, 3),
     ] {
         let scenario = load(&SMALLEST.replace("newreno", name));
-        let expected = Config { variant, ack_rule, window_max: window, ..Config::default() };
+        let expected =
+            Config { congestion: variant.into(), ack_rule, window_max: window, ..Config::default() };
         assert_eq!(config(&scenario, 0), &expected, "{name}");
         assert_eq!(scenario.flows[0].transport.name, name);
     }
-    let cubic = Config { variant: Variant::Cubic, ack_rule: AckRule::Every, ..Config::rfc() };
+    let cubic = Config { congestion: Variant::Cubic.into(), ack_rule: AckRule::Every, ..Config::rfc() };
     assert_eq!(config(&load(&SMALLEST.replace("newreno", "cubic")), 0), &cubic);
     for (name, variant) in [("bbr", Variant::Bbr), ("bbr3", Variant::Bbr3), ("prague", Variant::Prague)] {
         let scenario = load(&SMALLEST.replace("newreno", name));
-        assert_eq!(config(&scenario, 0), &Config { variant, ..Config::linux_6() }, "{name}");
+        assert_eq!(
+            config(&scenario, 0),
+            &Config { congestion: variant.into(), ..Config::linux_6() },
+            "{name}"
+        );
     }
     let by_hops = |name: &str| {
         let scenario = load(&SMALLEST.replace("newreno", name));
@@ -217,7 +223,11 @@ fn short_names_of_link_failure_notification() {
     ] {
         let scenario = load(&SMALLEST.replace("newreno", name));
         let elfn = Some(Standby { restore, ..Standby::elfn() });
-        assert_eq!(config(&scenario, 0), &Config { variant, ack_rule, elfn, ..Config::default() }, "{name}");
+        assert_eq!(
+            config(&scenario, 0),
+            &Config { congestion: variant.into(), ack_rule, elfn, ..Config::default() },
+            "{name}"
+        );
     }
 }
 
@@ -247,12 +257,15 @@ fn keys_of_standby() {
 fn adtcp_is_of_2002_with_timestamps() {
     let of = |transport: &str| config(&load(&SMALLEST.replace("\"newreno\"", transport)), 0).clone();
     let tick = Some(Duration::from_micros(1));
-    let plain = Config { variant: Variant::Adtcp, timestamps: tick, ..Config::ns2_2002() };
+    let plain = Config { congestion: Variant::Adtcp.into(), timestamps: tick, ..Config::ns2_2002() };
     assert_eq!(of("\"adtcp\""), plain);
     let delayed = AckRule::Delayed(DelayedAck::Ns2);
     assert_eq!(of("\"adtcp+da\""), Config { ack_rule: delayed, ..plain.clone() });
     let linux = of(r#"{ kind = "adtcp", preset = "linux" }"#);
-    assert_eq!(linux, Config { variant: Variant::Adtcp, ack_rule: AckRule::Every, ..Config::linux() });
+    assert_eq!(
+        linux,
+        Config { congestion: Variant::Adtcp.into(), ack_rule: AckRule::Every, ..Config::linux() }
+    );
     let table = r#"{ kind = "adtcp", identify = "idd", samples = 30, option_kind = 254, timestamps = 0.01,
         probe_interval = 4, probe_max = 3, bins = 16, high = 0.2, low = 0.4 }"#;
     let changed = of(&table.replace('\n', " "));
@@ -286,7 +299,7 @@ fn paced_tcp() {
     let pacing = |transport: &str| {
         let scenario = load(&SMALLEST.replace("\"newreno\"", transport));
         let config = config(&scenario, 0);
-        assert_eq!(config.variant, Variant::NewReno);
+        assert_eq!(config.congestion, Variant::NewReno.into());
         (config.pacing, config.ack_rule)
     };
     let paper = PacingConfig::new(BitRate(2_000_000));

@@ -1,16 +1,16 @@
 use multihop_core::Instant;
 use multihop_wire::tcp::NetworkState;
 
-use super::control::{Ack, AckKind, Policy};
-use super::newreno::NewReno;
+use super::control::CongestionControl;
+use super::signals::{Ack, AckKind};
 use super::start::Start;
-use super::window::Window;
+use super::window::{Share, Window};
 
 /// The congestion control of ADTCP: NewReno, except for losses that the peer attributes to something
 /// other than congestion (Fu and others, sections 2.1 and 4). Without reports it is NewReno.
 #[derive(Clone, Debug)]
 pub(crate) struct Adtcp {
-    newreno: NewReno,
+    window: Window,
     reported: Option<NetworkState>,
     /// The window at the end of the current recovery, if it is not NewReno's.
     held: Option<u32>,
@@ -18,7 +18,7 @@ pub(crate) struct Adtcp {
 
 impl Adtcp {
     pub(super) fn new(start: &Start) -> Self {
-        Self { newreno: NewReno::new(start), reported: None, held: None }
+        Self { window: Window::new(start), reported: None, held: None }
     }
 
     pub(crate) fn on_report(&mut self, state: NetworkState) {
@@ -32,7 +32,7 @@ impl Adtcp {
     /// The window after a third duplicate ACK; `None` is NewReno's.
     fn window_after_loss(&mut self) -> Option<u32> {
         let state = self.reported?;
-        let window = self.newreno.base_mut();
+        let window = &mut self.window;
         if state.has(NetworkState::CONGESTION) {
             None
         } else if state.has(NetworkState::ROUTE_CHANGE) || state.has(NetworkState::DISCONNECTION) {
@@ -47,36 +47,31 @@ impl Adtcp {
     }
 }
 
-impl Policy for Adtcp {
-    fn on_ack(&mut self, now: Instant, ack: &Ack) {
+impl CongestionControl for Adtcp {
+    fn on_ack(&mut self, _now: Instant, ack: &Ack) {
         match (ack.kind, self.held) {
-            (AckKind::Full, Some(cwnd)) => self.base_mut().release(cwnd),
-            _ => self.newreno.on_ack(now, ack),
+            (AckKind::Full, Some(cwnd)) => self.window.release(cwnd),
+            _ => self.window.on_ack(ack),
         }
     }
 
-    fn on_triple_dup_ack(&mut self, now: Instant, flight: u32) {
+    fn on_loss(&mut self, _now: Instant, flight: u32) {
         self.held = self.window_after_loss();
         match self.held {
-            Some(cwnd) => self.base_mut().hold(cwnd),
-            None => self.newreno.on_triple_dup_ack(now, flight),
+            Some(cwnd) => self.window.hold(cwnd),
+            None => self.window.reduce(flight, Share::HALF),
         }
     }
 
-    fn on_path_back(&mut self) {
-        self.base_mut().resume();
-        self.held = Some(self.cwnd());
+    fn on_path_restored(&mut self, _now: Instant) {
+        self.held = Some(self.window.cwnd());
     }
 
-    fn base(&self) -> &Window {
-        self.newreno.base()
+    fn window(&self) -> &Window {
+        &self.window
     }
 
-    fn base_mut(&mut self) -> &mut Window {
-        self.newreno.base_mut()
-    }
-
-    fn outlasts_partial_acks(&self) -> bool {
-        self.newreno.outlasts_partial_acks()
+    fn window_mut(&mut self) -> &mut Window {
+        &mut self.window
     }
 }

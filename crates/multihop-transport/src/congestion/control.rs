@@ -1,149 +1,224 @@
-//! The interface of a congestion control, and its inputs.
+//! The port of a congestion control. Its signals are in `signals.rs`.
 
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use core::fmt;
+
+use multihop_core::settings::Settings;
 use multihop_core::{Duration, Instant, Notice};
 
-use super::window::Window;
-/// Congestion control of one connection. Everything else belongs to the endpoint.
-pub(crate) trait Policy {
-    /// The connection is established after a handshake of this duration.
+use super::signals::{Ack, RateSample, Signals};
+use super::window::{Share, Window};
+
+/// Congestion control of one connection: decides how much may be in flight, and how fast it leaves.
+///
+/// A control owns a [`Window`], which holds the congestion window and the slow-start threshold. The endpoint owns everything else:
+/// sequence numbers, round-trip estimation, detection of losses, retransmission and timers. Every method has a default, and the
+/// defaults together are NewReno (RFC 5681, RFC 6582). A control therefore implements [`window`](Self::window),
+/// [`window_mut`](Self::window_mut), and only the signals that it answers differently.
+///
+/// # Who calls what, and when
+///
+/// [`CongestionConfig::control`] makes a control for each end of a connection. Only that end calls it, and `now` never goes
+/// backwards. One ACK leads to these calls, in this order, each at most once:
+///
+/// 1. [`on_congestion`](Self::on_congestion), if the ACK echoes an ECN mark (RFC 3168; at most once per window), or
+///    [`on_marks`](Self::on_marks), for a control that wants [`Signals::marks`];
+/// 2. [`on_ack`](Self::on_ack), if the ACK acknowledges new data, or else [`on_dup_ack`](Self::on_dup_ack), for a duplicate during
+///    fast recovery without SACK, or [`on_loss`](Self::on_loss), if the duplicate begins fast recovery;
+/// 3. [`on_undo`](Self::on_undo), if the ACK shows that the last reduction was unnecessary;
+/// 4. [`on_loss`](Self::on_loss), if losses are found among recorded transmissions and fast recovery begins: with RACK, or for a
+///    control that wants [`Signals::rates`];
+/// 5. [`on_rate_sample`](Self::on_rate_sample), for a control that wants [`Signals::rates`].
+///
+/// Fast recovery begins with `on_loss`. It ends with an ACK of kind [`AckKind::Full`](super::AckKind::Full), with [`on_timeout`](Self::on_timeout), or
+/// with `on_undo`. Between two signals the endpoint sends what the answers permit: bytes in flight are bounded by
+/// [`Window::total`], the clamp `window_max` and the peer's window, and data leaves at the [`pacing_rate`](Self::pacing_rate), if
+/// there is one. With proportional rate reduction (`prr`) the endpoint itself shrinks the flight to [`Window::ssthresh`] during
+/// fast recovery, unless the control wants rates.
+///
+/// # Units
+///
+/// Windows and flights are bytes of payload, rates are bytes per second. `flight` is the number of bytes sent and not acknowledged.
+///
+/// # Example
+///
+/// A control that keeps 0.8 of the window after a loss, and is NewReno otherwise:
+///
+/// ```
+/// use multihop_core::settings::{Settings, Visitor};
+/// use multihop_core::{Duration, Instant};
+/// use multihop_transport::congestion::{
+///     Ack, AckKind, Algorithm, CongestionConfig, CongestionControl, Share, Window,
+/// };
+/// use multihop_transport::tcp::Config;
+///
+/// /// The parameters, with their keys in scenarios.
+/// #[derive(Clone, Debug)]
+/// struct GentleConfig {
+///     kept: u16,
+/// }
+///
+/// impl Settings for GentleConfig {
+///     fn keys(&mut self, keys: &mut dyn Visitor) {
+///         keys.about("Share of the window after a loss.").thousandths("kept", &mut self.kept, 0.1..=0.95);
+///     }
+/// }
+///
+/// impl CongestionConfig for GentleConfig {
+///     fn control(&self, window: Window) -> Box<dyn CongestionControl> {
+///         Box::new(Gentle { window, kept: Share::thousandths(self.kept) })
+///     }
+/// }
+///
+/// #[derive(Debug)]
+/// struct Gentle {
+///     window: Window,
+///     kept: Share,
+/// }
+///
+/// impl CongestionControl for Gentle {
+///     fn window(&self) -> &Window {
+///         &self.window
+///     }
+///
+///     fn window_mut(&mut self) -> &mut Window {
+///         &mut self.window
+///     }
+///
+///     fn on_loss(&mut self, _now: Instant, flight: u32) {
+///         self.window.reduce(flight, self.kept);
+///     }
+/// }
+///
+/// // The window with which a connection of this configuration begins: 4 segments of 1000 bytes.
+/// let tcp = Config { mss: 1000, initial_window: 4, ..Config::rfc() };
+/// let gentle = GentleConfig { kept: 800 };
+/// let mut control = gentle.control(tcp.window());
+/// let now = Instant::ZERO + Duration::from_millis(100);
+/// for _ in 0..6 {
+///     control.on_ack(now, &Ack { flight: 4000, ..Ack::of(1000) });
+/// }
+/// assert_eq!(control.window().cwnd(), 10_000, "slow start");
+/// control.on_loss(now, 10_000);
+/// assert_eq!(control.window().ssthresh(), 8000);
+/// assert_eq!(control.window().total(), 11_000, "three segments have left the network");
+/// control.on_ack(now, &Ack { kind: AckKind::Full, flight: 10_000, ..Ack::of(1000) });
+/// assert_eq!(control.window().total(), 8000);
+///
+/// // A connection that uses it:
+/// let tcp = Config { congestion: Algorithm::custom(gentle), ..tcp };
+/// ```
+pub trait CongestionControl: fmt::Debug + Send {
+    /// The windows.
+    fn window(&self) -> &Window;
+
+    /// The windows, to be changed. The endpoint changes them too: a clamp that follows the number of hops, and one segment after
+    /// stand-by for a lost path (`restore = "window"`).
+    fn window_mut(&mut self) -> &mut Window;
+
+    /// The handshake took `round_trip`. Only with `all_rtt` and `rack`.
     fn on_handshake(&mut self, _now: Instant, _round_trip: Duration) {}
 
-    /// New data was acknowledged.
-    fn on_ack(&mut self, now: Instant, ack: &Ack);
-
-    /// The arithmetic of windows that all variants share.
-    fn base(&self) -> &Window;
-
-    /// See [`base`](Self::base).
-    fn base_mut(&mut self) -> &mut Window;
-
-    /// One more duplicate ACK arrived during fast recovery without SACK.
-    fn on_dup_ack(&mut self) {
-        self.base_mut().inflate();
+    /// An ACK acknowledged new data. With SACK there is no call for [`AckKind::Partial`](super::AckKind::Partial): the scoreboard
+    /// shows what is missing.
+    fn on_ack(&mut self, _now: Instant, ack: &Ack) {
+        self.window_mut().on_ack(ack);
     }
 
-    /// Fast retransmit: the third duplicate ACK arrived with `flight` bytes outstanding.
-    fn on_triple_dup_ack(&mut self, _now: Instant, flight: u32) {
-        self.base_mut().halve(flight);
+    /// One more duplicate ACK arrived during fast recovery without SACK: a segment has left the network.
+    fn on_dup_ack(&mut self, _now: Instant) {
+        self.window_mut().inflate();
     }
 
-    /// The retransmission timer expired with `flight` bytes outstanding; `again` if it did so
-    /// before for the same segment.
-    fn on_rto(&mut self, _now: Instant, flight: u32, again: bool) {
-        self.base_mut().collapse(flight, again);
+    /// Losses were detected and fast recovery begins, with `flight` bytes outstanding. Losses among data sent before this call cause
+    /// no further call.
+    fn on_loss(&mut self, _now: Instant, flight: u32) {
+        self.window_mut().reduce(flight, Share::HALF);
     }
 
-    /// Nothing has been sent for one retransmission timeout.
-    fn on_idle(&mut self) {
-        self.base_mut().restart();
+    /// The retransmission timer expired with `flight` bytes outstanding. `again` if it has already expired for the first of them.
+    fn on_timeout(&mut self, _now: Instant, flight: u32, again: bool) {
+        self.window_mut().collapse(flight, again, Share::HALF);
     }
 
-    /// Congestion without a loss to repair: a probe of the tail has repaired it, or the network has marked packets.
+    /// Congestion without a loss to repair: the peer echoes an ECN mark, or a probe has repaired a lost tail (RFC 8985).
     fn on_congestion(&mut self, now: Instant, flight: u32) {
-        self.on_triple_dup_ack(now, flight);
-        let cwnd = self.cwnd();
-        self.base_mut().release(cwnd);
+        self.on_loss(now, flight);
+        let cwnd = self.window().cwnd();
+        self.window_mut().release(cwnd);
     }
 
-    /// An ACK, whatever it acknowledges, as a measurement of the path; only where transmissions are recorded.
-    fn on_sample(&mut self, _now: Instant, _sample: &Sample) {}
+    /// An ACK of `acked` bytes tells whether they were marked, with `flight` bytes outstanding after it. Only with
+    /// [`Signals::marks`].
+    fn on_marks(&mut self, _now: Instant, _acked: u32, _marked: bool, _flight: u32) {}
 
-    /// An ACK of `acked` bytes says whether they were marked, with `flight` bytes outstanding after it; only of a scalable
-    /// control.
-    fn on_marks(&mut self, _acked: u32, _marked: bool, _flight: u32) {}
+    /// An ACK as a measurement of the path, whatever the ACK acknowledges; or losses that a timer has found. Only where
+    /// transmissions are recorded: with [`Signals::rates`], or with `rack`.
+    fn on_rate_sample(&mut self, _now: Instant, _sample: &RateSample) {}
 
-    /// Data leaves again after a pause of the application.
+    /// Data is about to leave after nothing has left for a retransmission timeout (RFC 5681 §4.1). Only with `idle_restart`.
+    fn on_idle(&mut self, _now: Instant) {
+        self.window_mut().restart();
+    }
+
+    /// Data leaves while nothing is in flight, after a pause of the application. Only where transmissions are recorded.
     fn on_restart(&mut self, _now: Instant) {}
 
-    /// Bytes per second at which data is to leave.
+    /// The last reduction was unnecessary: `cwnd` and `ssthresh` are the values before it. Only with `undo`.
+    fn on_undo(&mut self, _now: Instant, cwnd: u32, ssthresh: u32) {
+        // DEVIATION tcp-10: the function of CUBIC is not restored.
+        self.window_mut().restore(cwnd, ssthresh);
+    }
+
+    /// A notice from the layers below: the path's length, a route lost or restored; and with [`Signals::notices`] or stand-by
+    /// (`+elfn`) a segment lost at a failed link.
+    fn on_notice(&mut self, _now: Instant, _notice: &Notice) {}
+
+    /// Stand-by for a lost path has ended. The windows are those that the scenario's key `restore` asks for.
+    fn on_path_restored(&mut self, _now: Instant) {}
+
+    /// Bytes per second at which data leaves; `None` sends as soon as the window permits. Read when a segment leaves, to determine
+    /// the earliest departure of the next one.
     fn pacing_rate(&self) -> Option<u64> {
         None
     }
 
-    /// The last reduction of the window was not necessary: before it the window and the threshold had these values.
-    fn on_undo(&mut self, cwnd: u32, ssthresh: u32) {
-        // DEVIATION tcp-10: the function of CUBIC is not restored.
-        self.base_mut().restore(cwnd, ssthresh);
+    /// Whether fast recovery without SACK continues after a partial ACK (RFC 6582). If not, the first ACK of new data ends it (RFC
+    /// 5681).
+    fn continues_after_partial_ack(&self) -> bool {
+        true
     }
 
-    /// A notice from the layers below.
-    fn on_notice(&mut self, _now: Instant, _notice: &Notice) {}
-
-    /// Stand-by for a lost path is over.
-    fn on_path_back(&mut self) {
-        self.base_mut().resume();
+    /// The name of the control's state, for the viewer. `None` shows the phase of TCP: slow start, congestion avoidance or fast
+    /// recovery.
+    fn state(&self) -> Option<&'static str> {
+        None
     }
-
-    /// Bytes that may be in flight, without what duplicate ACKs have added.
-    fn cwnd(&self) -> u32 {
-        self.base().cwnd()
-    }
-
-    /// Bytes that may be in flight.
-    fn window(&self) -> u32 {
-        self.base().total()
-    }
-
-    /// Where slow start ends, in bytes.
-    fn ssthresh(&self) -> u32 {
-        self.base().ssthresh()
-    }
-
-    /// Whether fast recovery continues until everything sent before it is acknowledged.
-    fn outlasts_partial_acks(&self) -> bool;
 }
 
-/// An ACK of new data.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Ack {
-    /// Bytes newly acknowledged.
-    pub(crate) acked: u32,
-    /// Those by which the window may grow: without what SACK has reported before, where bytes are counted.
-    pub(crate) counted: u32,
-    /// Bytes still outstanding.
-    pub(crate) flight: u32,
-    pub(crate) kind: AckKind,
-    /// The round-trip time that it ends, if it was measured: one for each round trip, or one for
-    /// each ACK with timestamps.
-    pub(crate) round_trip: Option<Duration>,
-    /// The smoothed round trip.
-    pub(crate) srtt: Option<Duration>,
+/// The parameters of a user-defined congestion control. Makes the control of each connection.
+///
+/// [`Settings`] lists the keys that scenarios can set, beside the keys of TCP.
+pub trait CongestionConfig: CloneConfig + Settings + fmt::Debug + Send + Sync {
+    /// The control of a connection that begins with this window. Called twice for each end: when the end is created, and when the
+    /// handshake has ended, which determines the length of segments.
+    fn control(&self, window: Window) -> Box<dyn CongestionControl>;
+
+    /// The signals that the control needs and that cost something to provide.
+    fn signals(&self) -> Signals {
+        Signals::default()
+    }
 }
 
-/// What an ACK of new data means to fast recovery.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum AckKind {
-    /// There is no recovery.
-    Normal,
-    /// More of what was outstanding at the loss is missing.
-    Partial,
-    /// Recovery is over.
-    Full,
+/// Clones a configuration behind a pointer. Implemented for every [`CongestionConfig`] that is `Clone`.
+pub trait CloneConfig {
+    /// A copy that nobody shares.
+    fn clone_config(&self) -> Arc<dyn CongestionConfig>;
 }
 
-/// What one ACK says about the path.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Sample {
-    /// Bytes per second, if they could be measured.
-    pub(crate) rate: Option<u64>,
-    /// Bytes delivered in the time over which `rate` was measured.
-    pub(crate) over: u64,
-    /// Whether the application had too little to send when this rate was measured.
-    pub(crate) limited: bool,
-    /// Bytes delivered since the connection began: now, and when the newest segment delivered by this ACK left.
-    pub(crate) delivered: u64,
-    pub(crate) prior_delivered: Option<u64>,
-    /// Bytes that this ACK delivered and that it showed to be lost.
-    pub(crate) newly: u64,
-    pub(crate) newly_lost: u64,
-    /// Of the last segment that this ACK showed to be lost: bytes in flight when it left, and bytes lost since then.
-    pub(crate) last_lost: Option<(u64, u64)>,
-    /// Bytes in flight before this ACK, after it, and when the newest segment left.
-    pub(crate) prior_in_flight: u64,
-    pub(crate) in_flight: u64,
-    pub(crate) sent_in_flight: u64,
-    /// The round trip of the newest segment that left only once.
-    pub(crate) round_trip: Option<Duration>,
-    /// Whether losses are being repaired.
-    pub(crate) recovers: bool,
+impl<C: CongestionConfig + Clone + 'static> CloneConfig for C {
+    fn clone_config(&self) -> Arc<dyn CongestionConfig> {
+        Arc::new(self.clone())
+    }
 }

@@ -1,7 +1,7 @@
 use multihop_core::{Duration, Instant};
 
-use super::control::{Ack, AckKind, Policy};
-use super::newreno::NewReno;
+use super::control::CongestionControl;
+use super::signals::{Ack, AckKind};
 use super::start::Start;
 use super::window::{Share, Window};
 
@@ -9,7 +9,7 @@ use super::window::{Share, Window};
 /// window of that loss. Windows are in segments here, as in the RFC.
 #[derive(Clone, Debug)]
 pub(crate) struct Cubic {
-    newreno: NewReno,
+    window: Window,
     /// The window at which the function is flat; unknown before the first loss and after a timeout.
     w_max: Option<f64>,
     /// The window before the last loss (`cwnd_prior`).
@@ -33,19 +33,19 @@ struct Epoch {
 impl Cubic {
     pub(super) fn new(start: &Start) -> Self {
         let catches_up = start.cubic_catches_up;
-        Self { newreno: NewReno::new(start), w_max: None, prior: 0.0, epoch: None, catches_up }
+        Self { window: Window::new(start), w_max: None, prior: 0.0, epoch: None, catches_up }
     }
 
     fn segments(&self) -> f64 {
-        let window = self.base();
+        let window = &self.window;
         f64::from(window.cwnd()) / f64::from(window.mss())
     }
 
     /// Sections 4.2 to 4.5.
     fn avoid_congestion(&mut self, now: Instant, ack: &Ack) {
         let cwnd = self.segments();
-        let mss = f64::from(self.base().mss());
-        let acks = self.base().acks(ack.counted);
+        let mss = f64::from(self.window.mss());
+        let acks = self.window.acks(ack.counted);
         // Sections 4.8 and 4.10: without an earlier loss, the function is flat here.
         let w_max = *self.w_max.get_or_insert(cwnd);
         let epoch = self.epoch.get_or_insert_with(|| Epoch::new(now, cwnd, w_max));
@@ -59,7 +59,7 @@ impl Cubic {
             let target = epoch.at(t + round_trip).clamp(cwnd, 1.5 * cwnd);
             cwnd + (target - cwnd) / cwnd * acks
         };
-        self.base_mut().set_cwnd(whole(next * mss));
+        self.window.set_cwnd(whole(next * mss));
     }
 
     /// Sections 4.6 and 4.7, without the window itself.
@@ -88,45 +88,40 @@ impl Epoch {
     }
 }
 
-impl Policy for Cubic {
+impl CongestionControl for Cubic {
     fn on_ack(&mut self, now: Instant, ack: &Ack) {
-        let window = self.base();
-        if ack.kind == AckKind::Normal && window.cwnd() >= window.ssthresh() {
+        if ack.kind == AckKind::Normal && !self.window.is_slow_start() {
             self.avoid_congestion(now, ack);
         } else {
-            self.newreno.on_ack(now, ack);
+            self.window.on_ack(ack);
         }
     }
 
-    fn on_triple_dup_ack(&mut self, _now: Instant, flight: u32) {
+    fn on_loss(&mut self, _now: Instant, flight: u32) {
         self.remember();
-        self.base_mut().cut(flight, KEPT);
+        self.window.reduce(flight, KEPT);
     }
 
-    fn on_rto(&mut self, _now: Instant, flight: u32, again: bool) {
+    fn on_timeout(&mut self, _now: Instant, flight: u32, again: bool) {
         if !again {
             self.remember();
         }
         self.w_max = None;
-        self.base_mut().collapse_to(flight, again, KEPT);
+        self.window.collapse(flight, again, KEPT);
     }
 
-    fn on_idle(&mut self) {
+    fn on_idle(&mut self, _now: Instant) {
         // DEVIATION tcp-6: only being idle for a timeout stops the clock.
         self.epoch = None;
-        self.base_mut().restart();
+        self.window.restart();
     }
 
-    fn base(&self) -> &Window {
-        self.newreno.base()
+    fn window(&self) -> &Window {
+        &self.window
     }
 
-    fn base_mut(&mut self) -> &mut Window {
-        self.newreno.base_mut()
-    }
-
-    fn outlasts_partial_acks(&self) -> bool {
-        self.newreno.outlasts_partial_acks()
+    fn window_mut(&mut self) -> &mut Window {
+        &mut self.window
     }
 }
 
@@ -154,7 +149,7 @@ fn whole(bytes: f64) -> u32 {
 
 /// RFC 9438 §4.6
 const BETA: f64 = 0.7;
-const KEPT: Share = Share(7);
+const KEPT: Share = Share::thousandths(700);
 /// Segments per second cubed (RFC 9438 §5.1).
 const C: f64 = 0.4;
 /// RFC 9438 §4.3: as fair to Reno with `BETA` as Reno with a half.
@@ -192,44 +187,44 @@ mod tests {
     /// In congestion avoidance with 40 segments, and nothing lost so far.
     fn cubic() -> Cubic {
         let mut cubic = Cubic::new(&start(200));
-        cubic.base_mut().set_cwnd(40_000);
-        cubic.base_mut().set_ssthresh(40_000);
+        cubic.window_mut().set_cwnd(40_000);
+        cubic.window_mut().set_ssthresh(40_000);
         cubic
     }
 
     #[test]
     fn a_loss_leaves_seven_tenths() {
         let mut cubic = cubic();
-        cubic.on_triple_dup_ack(ms(0), 40_000);
-        assert_eq!((cubic.cwnd(), cubic.ssthresh()), (28_000, 28_000));
+        cubic.on_loss(ms(0), 40_000);
+        assert_eq!((cubic.window().cwnd(), cubic.window().ssthresh()), (28_000, 28_000));
         assert_eq!((cubic.w_max, cubic.prior), (Some(40.0), 40.0));
     }
 
     #[test]
     fn a_loss_below_the_last_one_makes_room() {
         let mut cubic = cubic();
-        cubic.on_triple_dup_ack(ms(0), 40_000);
-        cubic.on_triple_dup_ack(ms(100), 28_000);
+        cubic.on_loss(ms(0), 40_000);
+        cubic.on_loss(ms(100), 28_000);
         // 28 * (1 + 0.7) / 2
         assert!(near(cubic.w_max.unwrap(), 23.8), "{:?}", cubic.w_max);
-        assert_eq!(cubic.cwnd(), 19_600);
+        assert_eq!(cubic.window().cwnd(), 19_600);
     }
 
     #[test]
     fn growth_by_one_ack_by_hand() {
         let mut cubic = cubic();
-        cubic.on_triple_dup_ack(ms(0), 40_000);
-        cubic.base_mut().release(28_000);
+        cubic.on_loss(ms(0), 40_000);
+        cubic.window_mut().release(28_000);
         // The time begins with the first ACK in congestion avoidance.
         cubic.on_ack(ms(0), &ack(1000, 27_000, None));
         let w_est = 28.0 + 9.0 / 17.0 / 28.0;
         assert!(near(cubic.epoch.as_ref().unwrap().w_est, w_est));
-        assert_eq!(cubic.cwnd(), whole(w_est * 1000.0));
+        assert_eq!(cubic.window().cwnd(), whole(w_est * 1000.0));
         // At 2 s, with a round trip of 0.1 s: the target is 0.4 * (2.1 - K)^3 + 40 = 39.587..
-        cubic.base_mut().release(35_000);
+        cubic.window_mut().release(35_000);
         cubic.on_ack(ms(2000), &Ack { srtt: Some(Duration::from_millis(100)), ..ack(1000, 34_000, None) });
         let target = 0.4 * (2.1 - 30_f64.cbrt()).powi(3) + 40.0;
-        assert_eq!(cubic.cwnd(), whole((35.0 + (target - 35.0) / 35.0) * 1000.0));
+        assert_eq!(cubic.window().cwnd(), whole((35.0 + (target - 35.0) / 35.0) * 1000.0));
     }
 
     /// From 28 segments at the last loss, Reno's window is far above the 20 before it: only RFC 9438 then adds a whole segment.
@@ -237,8 +232,8 @@ mod tests {
     fn above_the_window_before_the_loss_linux_keeps_its_pace() {
         let grown = [true, false].map(|catches_up| {
             let mut cubic = Cubic::new(&Start { cubic_catches_up: catches_up, ..start(200) });
-            cubic.base_mut().set_cwnd(28_000);
-            cubic.base_mut().set_ssthresh(28_000);
+            cubic.window_mut().set_cwnd(28_000);
+            cubic.window_mut().set_ssthresh(28_000);
             (cubic.w_max, cubic.prior) = (Some(28.0), 20.0);
             cubic.on_ack(ms(0), &ack(28_000, 0, None));
             cubic.epoch.unwrap().w_est
@@ -251,17 +246,21 @@ mod tests {
         let mut cubic = cubic();
         cubic.on_ack(ms(0), &ack(1000, 39_000, None));
         // Long after: the function is far above, the target 1.5 windows, and an ACK adds half a segment.
-        let before = cubic.cwnd();
+        let before = cubic.window().cwnd();
         cubic.on_ack(ms(60_000), &ack(1000, 39_000, None));
-        assert!((499..=500).contains(&(cubic.cwnd() - before)), "{}", cubic.cwnd() - before);
+        assert!(
+            (499..=500).contains(&(cubic.window().cwnd() - before)),
+            "{}",
+            cubic.window().cwnd() - before
+        );
     }
 
     #[test]
     fn after_a_timeout_the_function_starts_flat() {
         let mut cubic = cubic();
-        cubic.on_rto(ms(0), 40_000, false);
-        assert_eq!((cubic.cwnd(), cubic.ssthresh()), (1000, 28_000));
-        cubic.base_mut().set_cwnd(28_000);
+        cubic.on_timeout(ms(0), 40_000, false);
+        assert_eq!((cubic.window().cwnd(), cubic.window().ssthresh()), (1000, 28_000));
+        cubic.window_mut().set_cwnd(28_000);
         cubic.on_ack(ms(500), &ack(1000, 27_000, None));
         let epoch = cubic.epoch.unwrap();
         assert_eq!((epoch.origin, epoch.k), (28.0, 0.0));

@@ -2,8 +2,7 @@
 
 use multihop_core::Duration;
 
-use super::control::Ack;
-use super::window::Window;
+use super::signals::Ack;
 
 /// Slow start, round by round.
 #[derive(Clone, Debug, Default)]
@@ -18,6 +17,15 @@ pub(super) struct HyStart {
     conservative: Option<Conservative>,
 }
 
+/// What one ACK changes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step {
+    /// Bytes by which the window grows.
+    pub(super) growth: u32,
+    /// Slow start ends with the window that results.
+    pub(super) is_over: bool,
+}
+
 #[derive(Clone, Debug)]
 struct Conservative {
     /// The shortest round trip when it began (`cssBaselineMinRtt`).
@@ -26,20 +34,18 @@ struct Conservative {
 }
 
 impl HyStart {
-    /// An ACK in slow start (section 4.2).
-    pub(super) fn on_ack(&mut self, ack: &Ack, window: &mut Window) {
-        let steps = ack.counted.min(MOST * window.mss());
+    /// An ACK in slow start (section 4.2) of a connection with full segments of `mss` bytes.
+    pub(super) fn on_ack(&mut self, ack: &Ack, mss: u32) -> Step {
+        let steps = ack.counted.min(MOST * mss);
         let share = if self.conservative.is_some() { GROWTH_DIVISOR } else { 1 };
-        window.add(steps / share);
         self.left = self.left.saturating_sub(ack.acked);
         if let Some(round_trip) = ack.round_trip {
             self.samples += 1;
             self.current = Some(self.current.map_or(round_trip, |least| least.min(round_trip)));
         }
         self.judge();
-        if self.left == 0 {
-            self.end_round(ack.flight, window);
-        }
+        let is_over = self.left == 0 && self.end_round(ack.flight);
+        Step { growth: steps / share, is_over }
     }
 
     fn judge(&mut self) {
@@ -57,17 +63,18 @@ impl HyStart {
         }
     }
 
-    fn end_round(&mut self, flight: u32, window: &mut Window) {
+    /// Returns whether slow start is over.
+    fn end_round(&mut self, flight: u32) -> bool {
         self.left = flight;
         self.last = self.current.take().or(self.last);
         self.samples = 0;
-        if let Some(one) = &mut self.conservative {
-            one.rounds += 1;
-            if one.rounds >= ROUNDS {
-                window.set_ssthresh(window.cwnd());
-                *self = Self::default();
-            }
+        let Some(one) = &mut self.conservative else { return false };
+        one.rounds += 1;
+        let is_over = one.rounds >= ROUNDS;
+        if is_over {
+            *self = Self::default();
         }
+        is_over
     }
 }
 
@@ -85,65 +92,54 @@ const ROUNDS: u32 = 5;
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{ack, start};
+    use super::super::tests::ack;
     use super::*;
 
-    /// One round of ten ACKs of 1000 bytes with this round trip. Returns by how much the window grew.
-    fn round(hystart: &mut HyStart, window: &mut Window, millis: u64) -> u32 {
-        let before = window.cwnd();
-        hystart.left = 10_000;
-        for _ in 0..10 {
-            hystart.on_ack(&ack(1000, 10_000, Some(millis)), window);
-        }
-        window.cwnd() - before
-    }
+    const MSS: u32 = 1000;
 
-    fn window() -> Window {
-        let mut window = Window::new(&start(1000));
-        window.set_cwnd(10_000);
-        window
+    /// One round of ten ACKs of 1000 bytes with this round trip. Returns by how much the window grows, and whether slow start ends.
+    fn round(hystart: &mut HyStart, millis: u64) -> (u32, bool) {
+        hystart.left = 10_000;
+        let steps = [(); 10].map(|()| hystart.on_ack(&ack(1000, 10_000, Some(millis)), MSS));
+        (steps.iter().map(|step| step.growth).sum(), steps.iter().any(|step| step.is_over))
     }
 
     #[test]
     fn growing_round_trips_end_slow_start_after_five_rounds() {
-        let (mut hystart, mut window) = (HyStart::default(), window());
-        assert_eq!(round(&mut hystart, &mut window, 80), 10_000);
+        let mut hystart = HyStart::default();
+        assert_eq!(round(&mut hystart, 80), (10_000, false));
         // An eighth of 80 ms is 10 ms: 89 ms is not enough, 99 ms is, from the eighth ACK on.
-        assert_eq!(round(&mut hystart, &mut window, 89), 10_000);
-        assert_eq!(round(&mut hystart, &mut window, 101), 8 * 1000 + 2 * 250);
+        assert_eq!(round(&mut hystart, 89), (10_000, false));
+        assert_eq!(round(&mut hystart, 101), (8 * 1000 + 2 * 250, false));
         for _ in 0..3 {
-            assert_eq!(round(&mut hystart, &mut window, 101), 2500);
+            assert_eq!(round(&mut hystart, 101), (2500, false));
         }
-        assert_eq!(window.ssthresh(), 1_000_000);
-        round(&mut hystart, &mut window, 101);
-        assert_eq!(window.ssthresh(), window.cwnd());
+        assert_eq!(round(&mut hystart, 101), (2500, true));
     }
 
     #[test]
     fn round_trips_that_shrink_again_resume_slow_start() {
-        let (mut hystart, mut window) = (HyStart::default(), window());
-        round(&mut hystart, &mut window, 80);
-        round(&mut hystart, &mut window, 100);
+        let mut hystart = HyStart::default();
+        round(&mut hystart, 80);
+        round(&mut hystart, 100);
         assert!(hystart.conservative.is_some());
         // Shorter than when it began, known with the eighth sample.
-        assert_eq!(round(&mut hystart, &mut window, 99), 8 * 250 + 2 * 1000);
+        assert_eq!(round(&mut hystart, 99), (8 * 250 + 2 * 1000, false));
         assert!(hystart.conservative.is_none());
     }
 
     #[test]
     fn the_threshold_lies_between_4_and_16_ms() {
         for (last, current, ends) in [(10, 13, false), (10, 14, true), (400, 415, false), (400, 416, true)] {
-            let (mut hystart, mut window) = (HyStart::default(), window());
-            round(&mut hystart, &mut window, last);
-            round(&mut hystart, &mut window, current);
+            let mut hystart = HyStart::default();
+            round(&mut hystart, last);
+            round(&mut hystart, current);
             assert_eq!(hystart.conservative.is_some(), ends, "{last} then {current} ms");
         }
     }
 
     #[test]
     fn one_ack_adds_eight_segments_at_most() {
-        let (mut hystart, mut window) = (HyStart::default(), window());
-        hystart.on_ack(&ack(20_000, 0, None), &mut window);
-        assert_eq!(window.cwnd(), 18_000);
+        assert_eq!(HyStart::default().on_ack(&ack(20_000, 0, None), MSS).growth, 8000);
     }
 }

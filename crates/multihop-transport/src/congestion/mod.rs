@@ -1,8 +1,16 @@
-//! Congestion control: how much may be in flight.
+//! Congestion control: how much may be in flight, and how fast it leaves.
 //!
-//! A congestion control is a file that implements [`Policy`], and a row of the table below.
+//! [`CongestionControl`] is the port. TCP's built-in controls implement it, and a user-defined control is used in their place:
+//! [`Algorithm`] in [`tcp::Config`](crate::tcp::Config) selects one. A built-in control is a file here and a row of the table below.
+//!
+//! `mesh` has a control of its own (`mesh/control.rs`), with other signals and answers. Its window may be less than one segment, its
+//! main answer is the time between two segments, and it also decides how many segments one ACK covers and when to pause so that
+//! queues run empty. Its main signal is the queueing delay of data, which `mesh`'s receiver measures and reports in each ACK; it
+//! takes no loss as a signal. Under this port it would need a report of one-way queueing delay in [`Ack`], windows as fractions
+//! of a segment, and answers for ACK frequency and pauses, all of which TCP can neither provide nor use.
 
 mod adtcp;
+mod algorithm;
 mod bbr;
 mod control;
 mod cubic;
@@ -10,19 +18,24 @@ mod hystart;
 mod newreno;
 mod prague;
 mod reno;
-mod start;
+mod signals;
+pub(crate) mod start;
 mod vegas;
 mod westwood;
 mod window;
 
-pub(crate) use control::{Ack, AckKind, Policy, Sample};
+use alloc::boxed::Box;
+
+pub use algorithm::{Algorithm, Custom};
+pub use control::{CloneConfig, CongestionConfig, CongestionControl};
+pub use signals::{Ack, AckKind, LostFlight, RateSample, Signals};
 pub(crate) use start::Start;
-pub use start::{Halving, NewRenoConfig, PartialAckTimer, RecoveryExit};
+pub use window::{Share, Window};
 
 /// Makes [`Variant`] and [`Congestion`] from rows of: description, variant, type, name in scenarios.
-macro_rules! policies {
-    ($($(#[$about:meta])* $variant:ident($policy:ty) $name:literal,)*) => {
-        /// Congestion control variants.
+macro_rules! controls {
+    ($($(#[$about:meta])* $variant:ident($control:ty) $name:literal,)*) => {
+        /// The built-in congestion controls.
         #[derive(Clone, Copy, Debug, Eq, PartialEq)]
         pub enum Variant {
             $($(#[$about])* $variant,)*
@@ -31,53 +44,41 @@ macro_rules! policies {
         impl Variant {
             /// All of them, each with its name in scenarios.
             pub const ALL: &[(&'static str, Self)] = &[$(($name, Self::$variant),)*];
-
-            /// Whether it answers each mark a little (RFC 9331), and so needs to know how many there are.
-            pub const fn is_scalable(self) -> bool {
-                matches!(self, Self::Prague)
-            }
-
-            /// Whether it needs to know how fast data is delivered.
-            pub const fn measures_rates(self) -> bool {
-                matches!(self, Self::Bbr | Self::Bbr3)
-            }
         }
 
-        /// The policy in use.
+        /// The congestion control in use.
         #[derive(Debug)]
         pub(crate) enum Congestion {
-            $($variant($policy),)*
-            #[cfg(test)]
-            Fake(fake::Fake),
+            $($variant($control),)*
+            Custom(Box<dyn CongestionControl>),
         }
 
         impl Congestion {
-            pub(crate) fn new(variant: Variant, start: &Start) -> Self {
-                match variant {
-                    $(Variant::$variant => Self::$variant(<$policy>::new(start)),)*
+            pub(crate) fn new(algorithm: &Algorithm, start: &Start) -> Self {
+                match algorithm {
+                    $(Algorithm::BuiltIn(Variant::$variant) => Self::$variant(<$control>::new(start)),)*
+                    Algorithm::Custom(custom) => Self::Custom(custom.config().control(Window::new(start))),
                 }
             }
 
-            pub(crate) fn policy(&self) -> &dyn Policy {
+            pub(crate) fn control(&self) -> &dyn CongestionControl {
                 match self {
-                    $(Self::$variant(policy) => policy,)*
-                    #[cfg(test)]
-                    Self::Fake(policy) => policy,
+                    $(Self::$variant(control) => control,)*
+                    Self::Custom(control) => &**control,
                 }
             }
 
-            pub(crate) fn policy_mut(&mut self) -> &mut dyn Policy {
+            pub(crate) fn control_mut(&mut self) -> &mut dyn CongestionControl {
                 match self {
-                    $(Self::$variant(policy) => policy,)*
-                    #[cfg(test)]
-                    Self::Fake(policy) => policy,
+                    $(Self::$variant(control) => control,)*
+                    Self::Custom(control) => &mut **control,
                 }
             }
         }
     };
 }
 
-policies! {
+controls! {
     /// Fast retransmit and fast recovery of RFC 5681.
     Reno(reno::Reno) "reno",
     /// RFC 6582.
@@ -98,8 +99,16 @@ policies! {
     Adtcp(adtcp::Adtcp) "adtcp",
 }
 
-#[cfg(test)]
-pub(crate) mod fake;
+impl Variant {
+    /// The signals that the control needs and that cost something to provide.
+    pub const fn signals(self) -> Signals {
+        Signals {
+            rates: matches!(self, Self::Bbr | Self::Bbr3),
+            marks: matches!(self, Self::Prague),
+            notices: false,
+        }
+    }
+}
 
 #[cfg(test)]
 mod tests;

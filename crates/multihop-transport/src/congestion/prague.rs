@@ -1,7 +1,7 @@
 use multihop_core::Instant;
 
-use super::control::{Ack, AckKind, Policy};
-use super::newreno::NewReno;
+use super::control::CongestionControl;
+use super::signals::{Ack, AckKind};
 use super::start::Start;
 use super::window::Window;
 
@@ -10,7 +10,7 @@ use super::window::Window;
 // DEVIATION prague-2: neither pacing, nor independence of the round trip, nor detection of queues that mark as RFC 3168 says.
 #[derive(Clone, Debug)]
 pub(crate) struct Prague {
-    newreno: NewReno,
+    window: Window,
     /// The average share of marked bytes (`DCTCP.Alpha`), in parts of [`WHOLE`].
     alpha: u32,
     /// Bytes acknowledged and marked in this round trip, and bytes that end it.
@@ -25,9 +25,16 @@ pub(crate) struct Prague {
 
 impl Prague {
     pub(super) fn new(start: &Start) -> Self {
-        let newreno = NewReno::new(start);
         // RFC 8257 §3.3: the first mark halves the window.
-        Self { newreno, alpha: WHOLE, acked: 0, marked: 0, left: 0, answered: false, holds: false }
+        Self {
+            window: Window::new(start),
+            alpha: WHOLE,
+            acked: 0,
+            marked: 0,
+            left: 0,
+            answered: false,
+            holds: false,
+        }
     }
 
     /// RFC 8257 §3.3, steps 3 to 8
@@ -41,25 +48,25 @@ impl Prague {
     }
 
     fn shrink(&mut self) {
-        let window = self.base_mut();
+        let window = &mut self.window;
         let cwnd = u64::from(window.cwnd());
         let mss = window.mss();
         let less = cwnd * u64::from(self.alpha) / u64::from(2 * WHOLE);
         let cwnd = u32::try_from(cwnd - less).unwrap_or(u32::MAX).max(2 * mss);
-        let window = self.base_mut();
+        let window = &mut self.window;
         window.set_cwnd(cwnd);
         window.set_ssthresh(cwnd);
     }
 }
 
-impl Policy for Prague {
-    fn on_ack(&mut self, now: Instant, ack: &Ack) {
+impl CongestionControl for Prague {
+    fn on_ack(&mut self, _now: Instant, ack: &Ack) {
         if ack.kind != AckKind::Normal || !self.holds {
-            self.newreno.on_ack(now, ack);
+            self.window.on_ack(ack);
         }
     }
 
-    fn on_marks(&mut self, acked: u32, marked: bool, flight: u32) {
+    fn on_marks(&mut self, _now: Instant, acked: u32, marked: bool, flight: u32) {
         self.holds = marked;
         self.acked = self.acked.saturating_add(acked);
         if marked {
@@ -75,16 +82,12 @@ impl Policy for Prague {
         }
     }
 
-    fn base(&self) -> &Window {
-        self.newreno.base()
+    fn window(&self) -> &Window {
+        &self.window
     }
 
-    fn base_mut(&mut self) -> &mut Window {
-        self.newreno.base_mut()
-    }
-
-    fn outlasts_partial_acks(&self) -> bool {
-        self.newreno.outlasts_partial_acks()
+    fn window_mut(&mut self) -> &mut Window {
+        &mut self.window
     }
 }
 
@@ -102,16 +105,16 @@ mod tests {
     fn round(prague: &mut Prague, marked: u32) -> u32 {
         prague.left = 10_000;
         for n in 1..=10 {
-            prague.on_marks(1000, n > 10 - marked, 10_000);
+            prague.on_marks(ms(0), 1000, n > 10 - marked, 10_000);
             prague.on_ack(ms(0), &ack(1000, 10_000, None));
         }
-        prague.cwnd()
+        prague.window().cwnd()
     }
 
     fn prague() -> Prague {
         let mut prague = Prague::new(&start(200));
-        prague.base_mut().set_cwnd(100_000);
-        prague.base_mut().set_ssthresh(100_000);
+        prague.window_mut().set_cwnd(100_000);
+        prague.window_mut().set_ssthresh(100_000);
         prague
     }
 
@@ -130,12 +133,12 @@ mod tests {
         let mut prague = prague();
         // The average falls to what is marked: one in ten.
         for _ in 0..200 {
-            prague.base_mut().set_cwnd(100_000);
+            prague.window_mut().set_cwnd(100_000);
             round(&mut prague, 1);
         }
         let share = f64::from(prague.alpha) / f64::from(WHOLE);
         assert!((0.099..0.101).contains(&share), "{share}");
-        prague.base_mut().set_cwnd(100_000);
+        prague.window_mut().set_cwnd(100_000);
         // Nine ACKs that grow by 10 bytes each, then 5% less.
         let after = round(&mut prague, 1);
         assert!((95_000..95_150).contains(&after), "{after}");

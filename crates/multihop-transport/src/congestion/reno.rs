@@ -1,6 +1,7 @@
 use multihop_core::Instant;
 
-use super::control::{Ack, AckKind, Policy};
+use super::control::CongestionControl;
+use super::signals::{Ack, AckKind};
 use super::start::Start;
 use super::window::Window;
 
@@ -16,7 +17,7 @@ impl Reno {
     }
 }
 
-impl Policy for Reno {
+impl CongestionControl for Reno {
     fn on_ack(&mut self, _now: Instant, ack: &Ack) {
         match ack.kind {
             AckKind::Normal => self.window.grow(ack.counted),
@@ -24,15 +25,15 @@ impl Policy for Reno {
         }
     }
 
-    fn base(&self) -> &Window {
+    fn window(&self) -> &Window {
         &self.window
     }
 
-    fn base_mut(&mut self) -> &mut Window {
+    fn window_mut(&mut self) -> &mut Window {
         &mut self.window
     }
 
-    fn outlasts_partial_acks(&self) -> bool {
+    fn continues_after_partial_ack(&self) -> bool {
         false
     }
 }

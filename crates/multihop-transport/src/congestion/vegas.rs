@@ -1,7 +1,7 @@
 use multihop_core::{Duration, Instant};
 
-use super::control::{Ack, AckKind, Policy};
-use super::newreno::NewReno;
+use super::control::CongestionControl;
+use super::signals::{Ack, AckKind};
 use super::start::Start;
 use super::window::Window;
 
@@ -9,7 +9,7 @@ use super::window::Window;
 /// data that fills the path without queues. Losses are handled as by NewReno.
 #[derive(Clone, Debug)]
 pub(crate) struct Vegas {
-    newreno: NewReno,
+    window: Window,
     /// The shortest round trip (`BaseRTT`).
     base_rtt: Option<Duration>,
     /// Bytes to be acknowledged before the current round trip is over.
@@ -20,11 +20,7 @@ pub(crate) struct Vegas {
 
 impl Vegas {
     pub(super) fn new(start: &Start) -> Self {
-        Self { newreno: NewReno::new(start), base_rtt: None, left: 0, holds: false }
-    }
-
-    fn in_slow_start(&self) -> bool {
-        self.base().cwnd() < self.base().ssthresh()
+        Self { window: Window::new(start), base_rtt: None, left: 0, holds: false }
     }
 
     /// The first timed ACK after everything that was outstanding when the last round trip ended.
@@ -43,14 +39,14 @@ impl Vegas {
         // Sent since the segment that was timed, itself included.
         let sent = u64::from(ack.flight) + u64::from(ack.acked);
         let on_the_way = u128::from(sent) * u128::from(base) / u128::from(round_trip);
-        self.base().cwnd().saturating_sub(u32::try_from(on_the_way).unwrap_or(u32::MAX))
+        self.window.cwnd().saturating_sub(u32::try_from(on_the_way).unwrap_or(u32::MAX))
     }
 
     fn on_round(&mut self, ack: &Ack, round_trip: Duration) {
         let queued = self.queued(ack, round_trip);
-        let slow_start = self.in_slow_start();
+        let slow_start = self.window.is_slow_start();
         let holds = self.holds;
-        let window = self.base_mut();
+        let window = &mut self.window;
         let (mss, cwnd) = (window.mss(), window.cwnd());
         if slow_start {
             if holds && queued > GAMMA * mss {
@@ -67,31 +63,27 @@ impl Vegas {
     }
 }
 
-impl Policy for Vegas {
-    fn on_ack(&mut self, now: Instant, ack: &Ack) {
+impl CongestionControl for Vegas {
+    fn on_ack(&mut self, _now: Instant, ack: &Ack) {
         self.base_rtt = self.base_rtt.into_iter().chain(ack.round_trip).min();
         if ack.kind != AckKind::Normal {
             // DEVIATION tcp-7: no retransmission earlier than NewReno's.
-            return self.newreno.on_ack(now, ack);
+            return self.window.on_ack(ack);
         }
-        if self.in_slow_start() && !self.holds {
-            self.newreno.on_ack(now, ack);
+        if self.window.is_slow_start() && !self.holds {
+            self.window.on_ack(ack);
         }
         if let Some(round_trip) = self.ends_round(ack) {
             self.on_round(ack, round_trip);
         }
     }
 
-    fn base(&self) -> &Window {
-        self.newreno.base()
+    fn window(&self) -> &Window {
+        &self.window
     }
 
-    fn base_mut(&mut self) -> &mut Window {
-        self.newreno.base_mut()
-    }
-
-    fn outlasts_partial_acks(&self) -> bool {
-        self.newreno.outlasts_partial_acks()
+    fn window_mut(&mut self) -> &mut Window {
+        &mut self.window
     }
 }
 
@@ -113,8 +105,8 @@ mod tests {
     fn vegas(segments: u32) -> Vegas {
         let mut vegas = Vegas::new(&start(64));
         vegas.base_rtt = Some(Duration::from_millis(100));
-        vegas.base_mut().set_cwnd(segments * 1000);
-        vegas.base_mut().set_ssthresh(2000);
+        vegas.window_mut().set_cwnd(segments * 1000);
+        vegas.window_mut().set_ssthresh(2000);
         vegas
     }
 
@@ -122,7 +114,7 @@ mod tests {
     fn after(segments: u32, millis: u64) -> u32 {
         let mut vegas = vegas(segments);
         vegas.on_ack(ms(0), &ack(1000, (segments - 1) * 1000, Some(millis)));
-        vegas.cwnd()
+        vegas.window().cwnd()
     }
 
     #[test]
@@ -140,7 +132,7 @@ mod tests {
         let mut vegas = vegas(4);
         let windows = [3000, 4000, 4000, 4000, 4000].map(|flight| {
             vegas.on_ack(ms(0), &ack(1000, flight, Some(100)));
-            vegas.cwnd()
+            vegas.window().cwnd()
         });
         assert_eq!(windows, [5000, 5000, 5000, 6000, 6000]);
     }
@@ -148,17 +140,17 @@ mod tests {
     #[test]
     fn slow_start_doubles_every_other_round_trip() {
         let mut vegas = Vegas::new(&start(64));
-        vegas.base_mut().set_cwnd(1000);
+        vegas.window_mut().set_cwnd(1000);
         let mut windows = [0; 6];
         for window in &mut windows {
-            let cwnd = vegas.cwnd();
+            let cwnd = vegas.window().cwnd();
             for _ in 0..cwnd / 1000 {
                 // Only the last ends the round trip.
                 vegas.on_ack(ms(0), &ack(1000, cwnd - 1000, None));
             }
             vegas.left = 0;
             vegas.on_ack(ms(0), &Ack { acked: 0, ..ack(0, cwnd, Some(100)) });
-            *window = vegas.cwnd();
+            *window = vegas.window().cwnd();
         }
         assert_eq!(windows, [2000, 2000, 4000, 4000, 8000, 8000]);
     }
@@ -166,10 +158,10 @@ mod tests {
     #[test]
     fn slow_start_ends_when_a_held_window_queues() {
         let mut vegas = vegas(8);
-        vegas.base_mut().set_ssthresh(64_000);
+        vegas.window_mut().set_ssthresh(64_000);
         vegas.holds = true;
         // 8 * (1 - 100 / 120) = 1.3
         vegas.on_ack(ms(0), &ack(1000, 7000, Some(120)));
-        assert_eq!((vegas.cwnd(), vegas.ssthresh()), (8000, 8000));
+        assert_eq!((vegas.window().cwnd(), vegas.window().ssthresh()), (8000, 8000));
     }
 }

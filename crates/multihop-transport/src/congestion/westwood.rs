@@ -1,15 +1,15 @@
 use multihop_core::{Duration, Instant};
 
-use super::control::{Ack, Policy};
-use super::newreno::NewReno;
+use super::control::CongestionControl;
+use super::signals::Ack;
 use super::start::Start;
-use super::window::Window;
+use super::window::{Share, Window};
 
 /// Westwood+ (Mascolo and others, 2001; Grieco and Mascolo, 2004): the rate at which data is
 /// acknowledged determines the window after a loss. Everything else is NewReno.
 #[derive(Clone, Debug)]
 pub(crate) struct Westwood {
-    newreno: NewReno,
+    window: Window,
     rate: Rate,
     rtt_min: Option<Duration>,
 }
@@ -54,7 +54,7 @@ impl Rate {
 
 impl Westwood {
     pub(super) fn new(start: &Start) -> Self {
-        Self { newreno: NewReno::new(start), rate: Rate::default(), rtt_min: None }
+        Self { window: Window::new(start), rate: Rate::default(), rtt_min: None }
     }
 
     /// The amount of data that fills the path without queues, once it is known.
@@ -65,41 +65,37 @@ impl Westwood {
     }
 }
 
-impl Policy for Westwood {
+impl CongestionControl for Westwood {
     fn on_ack(&mut self, now: Instant, ack: &Ack) {
         self.rtt_min = self.rtt_min.into_iter().chain(ack.round_trip).min();
         self.rate.on_ack(now, ack);
-        self.newreno.on_ack(now, ack);
+        self.window.on_ack(ack);
     }
 
-    fn on_triple_dup_ack(&mut self, now: Instant, flight: u32) {
+    fn on_loss(&mut self, _now: Instant, flight: u32) {
         let Some(bytes) = self.bandwidth_delay() else {
-            return self.newreno.on_triple_dup_ack(now, flight);
+            return self.window.reduce(flight, Share::HALF);
         };
-        let window = self.base_mut();
+        let window = &mut self.window;
         window.set_ssthresh(bytes);
         window.hold(window.cwnd().min(window.ssthresh()));
     }
 
-    fn on_rto(&mut self, now: Instant, flight: u32, again: bool) {
+    fn on_timeout(&mut self, _now: Instant, flight: u32, again: bool) {
         let Some(bytes) = self.bandwidth_delay() else {
-            return self.newreno.on_rto(now, flight, again);
+            return self.window.collapse(flight, again, Share::HALF);
         };
-        let window = self.base_mut();
+        let window = &mut self.window;
         window.set_ssthresh(bytes);
         window.shrink();
     }
 
-    fn base(&self) -> &Window {
-        self.newreno.base()
+    fn window(&self) -> &Window {
+        &self.window
     }
 
-    fn base_mut(&mut self) -> &mut Window {
-        self.newreno.base_mut()
-    }
-
-    fn outlasts_partial_acks(&self) -> bool {
-        self.newreno.outlasts_partial_acks()
+    fn window_mut(&mut self) -> &mut Window {
+        &mut self.window
     }
 }
 
@@ -145,26 +141,29 @@ mod tests {
     #[test]
     fn a_loss_leaves_rate_times_shortest_round_trip() {
         let mut westwood = westwood();
-        westwood.base_mut().set_cwnd(20_000);
-        westwood.on_triple_dup_ack(ms(2000), 20_000);
-        assert_eq!((westwood.cwnd(), westwood.ssthresh(), westwood.window()), (4000, 4000, 7000));
-        westwood.on_rto(ms(3000), 20_000, false);
-        assert_eq!((westwood.cwnd(), westwood.ssthresh()), (1000, 4000));
+        westwood.window_mut().set_cwnd(20_000);
+        westwood.on_loss(ms(2000), 20_000);
+        assert_eq!(
+            (westwood.window().cwnd(), westwood.window().ssthresh(), westwood.window().total()),
+            (4000, 4000, 7000)
+        );
+        westwood.on_timeout(ms(3000), 20_000, false);
+        assert_eq!((westwood.window().cwnd(), westwood.window().ssthresh()), (1000, 4000));
     }
 
     #[test]
     fn a_window_below_that_stays_as_it_is() {
         let mut westwood = westwood();
-        westwood.base_mut().set_cwnd(3000);
-        westwood.on_triple_dup_ack(ms(2000), 3000);
-        assert_eq!((westwood.cwnd(), westwood.ssthresh()), (3000, 4000));
+        westwood.window_mut().set_cwnd(3000);
+        westwood.on_loss(ms(2000), 3000);
+        assert_eq!((westwood.window().cwnd(), westwood.window().ssthresh()), (3000, 4000));
     }
 
     #[test]
     fn without_a_sample_the_window_is_halved() {
         let mut westwood = Westwood::new(&start(64));
-        westwood.base_mut().set_cwnd(20_000);
-        westwood.on_triple_dup_ack(ms(0), 20_000);
-        assert_eq!(westwood.cwnd(), 10_000);
+        westwood.window_mut().set_cwnd(20_000);
+        westwood.on_loss(ms(0), 20_000);
+        assert_eq!(westwood.window().cwnd(), 10_000);
     }
 }

@@ -1,22 +1,34 @@
+//! The congestion window and the slow-start threshold, and their arithmetic.
+
+use super::hystart::HyStart;
+use super::signals::{Ack, AckKind};
 use super::start::{Halving, RecoveryExit, Start};
 
-/// The congestion window in bytes, and the arithmetic that the Reno family shares.
+/// The congestion window and the slow-start threshold of one connection, in bytes.
+///
+/// The methods are the arithmetic of Reno and NewReno. They keep the congestion window between one segment and the clamp
+/// (`window_max`), and the threshold between two segments and the clamp. The scenario's keys apply: `initial_window`, `hystart`,
+/// `byte_counting`, and what the preset says about halving and the end of fast recovery.
 #[derive(Clone, Debug)]
-pub(crate) struct Window {
+pub struct Window {
     mss: u32,
     max: u32,
     initial: u32,
     cwnd: u32,
     ssthresh: u32,
-    /// What duplicate ACKs have added during fast recovery.
+    /// Bytes that duplicate ACKs have added during fast recovery.
     inflation: u32,
     halving: Halving,
     exit: RecoveryExit,
     byte_counting: bool,
+    /// Whether a partial ACK reduces the window by what it acknowledges (RFC 6582 §3.2 step 5).
+    deflates: bool,
+    /// Slow start as in RFC 9406, if it is on.
+    hystart: Option<HyStart>,
 }
 
 impl Window {
-    pub(super) fn new(start: &Start) -> Self {
+    pub(crate) fn new(start: &Start) -> Self {
         let mss = start.mss;
         let max = u32::from(start.window_max.max(1)).saturating_mul(mss);
         let initial = u32::from(start.initial_window.max(1)).saturating_mul(mss).min(max);
@@ -30,26 +42,42 @@ impl Window {
             halving: start.halving,
             exit: start.exit,
             byte_counting: start.byte_counting,
+            deflates: start.newreno.deflate,
+            hystart: start.hystart.then(HyStart::default),
         }
     }
 
-    pub(super) fn cwnd(&self) -> u32 {
+    /// Payload bytes of a full segment.
+    pub fn mss(&self) -> u32 {
+        self.mss
+    }
+
+    /// The congestion window, without what duplicate ACKs have added.
+    pub fn cwnd(&self) -> u32 {
         self.cwnd
     }
 
-    pub(super) fn initial(&self) -> u32 {
+    /// The congestion window with which the connection began.
+    pub fn initial(&self) -> u32 {
         self.initial
     }
 
-    pub(super) fn ssthresh(&self) -> u32 {
+    /// The slow-start threshold: at first the clamp.
+    pub fn ssthresh(&self) -> u32 {
         self.ssthresh
     }
 
-    pub(super) fn total(&self) -> u32 {
+    /// Whether the congestion window is below the threshold.
+    pub fn is_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+
+    /// Bytes that may be in flight: the congestion window with what duplicate ACKs have added, at most the clamp.
+    pub fn total(&self) -> u32 {
         self.cwnd.saturating_add(self.inflation).min(self.max)
     }
 
-    /// The clamp changes. A threshold that only the old clamp determined changes with it.
+    /// Changes the clamp. A threshold that only the old clamp determined changes with it.
     pub(crate) fn set_max(&mut self, max: u32) {
         self.ssthresh = if self.ssthresh == self.max { max } else { self.ssthresh.min(max) };
         self.max = max;
@@ -57,8 +85,35 @@ impl Window {
         self.cwnd = self.cwnd.min(max);
     }
 
-    /// Slow start or congestion avoidance, by one ACK.
-    pub(super) fn grow(&mut self, acked: u32) {
+    /// The answer of NewReno to an ACK of new data: growth, the next step of fast recovery, or its end (RFC 5681, RFC 6582).
+    pub fn on_ack(&mut self, ack: &Ack) {
+        match ack.kind {
+            AckKind::Normal if self.hystart.is_some() && self.is_slow_start() => self.start_slowly(ack),
+            AckKind::Normal => self.grow(ack.counted),
+            AckKind::Partial if self.deflates => {
+                // RFC 6582 §3.2 step 5: subtract what was acknowledged, add one segment.
+                let back = if ack.acked >= self.mss { self.mss } else { 0 };
+                self.deflate(ack.acked - back);
+            }
+            AckKind::Partial => {}
+            AckKind::Full => {
+                // RFC 6582 §3.2 step 3, option 1
+                let limit = ack.flight.max(self.mss).saturating_add(self.mss);
+                self.leave_recovery(ack.acked, limit);
+            }
+        }
+    }
+
+    fn start_slowly(&mut self, ack: &Ack) {
+        let Some(step) = self.hystart.as_mut().map(|hystart| hystart.on_ack(ack, self.mss)) else { return };
+        self.add(step.growth);
+        if step.is_over {
+            self.set_ssthresh(self.cwnd);
+        }
+    }
+
+    /// Slow start or congestion avoidance, by one ACK of `acked` bytes.
+    pub fn grow(&mut self, acked: u32) {
         if self.byte_counting {
             return self.grow_by_bytes(acked);
         }
@@ -87,17 +142,13 @@ impl Window {
         if self.byte_counting { f64::from(acked) / f64::from(self.mss) } else { 1.0 }
     }
 
-    pub(super) fn add(&mut self, bytes: u32) {
+    /// Enlarges the congestion window, at most to the clamp.
+    pub fn add(&mut self, bytes: u32) {
         self.cwnd = self.cwnd.saturating_add(bytes).min(self.max);
     }
 
-    /// Fast retransmit: half the window, and room for the three segments that have left the network.
-    pub(super) fn halve(&mut self, flight: u32) {
-        self.cut(flight, Share::HALF);
-    }
-
-    /// The same with a share other than half.
-    pub(super) fn cut(&mut self, flight: u32, share: Share) {
+    /// Fast retransmit: this share of the flight remains, with room for the three segments that have left the network.
+    pub fn reduce(&mut self, flight: u32, share: Share) {
         let left = self.left(flight, share);
         self.ssthresh = left.ssthresh;
         self.cwnd = left.cwnd;
@@ -105,13 +156,9 @@ impl Window {
         self.inflation = 3 * self.mss;
     }
 
-    /// Retransmission timeout: back to one segment.
-    pub(super) fn collapse(&mut self, flight: u32, again: bool) {
-        self.collapse_to(flight, again, Share::HALF);
-    }
-
-    /// The same with a share other than half for the threshold.
-    pub(super) fn collapse_to(&mut self, flight: u32, again: bool, share: Share) {
+    /// Retransmission timeout: the threshold is this share of the flight, the congestion window one segment. `again` if the timer
+    /// has already expired for the same segment.
+    pub fn collapse(&mut self, flight: u32, again: bool, share: Share) {
         // The threshold is a share of the window without what duplicate ACKs have added, as in ns-2.
         self.inflation = 0;
         // RFC 5681 §3.1: ssthresh is kept when the same segment times out again.
@@ -122,55 +169,56 @@ impl Window {
     }
 
     /// Sets the threshold, to two segments at least.
-    pub(super) fn set_ssthresh(&mut self, bytes: u32) {
+    pub fn set_ssthresh(&mut self, bytes: u32) {
         self.ssthresh = bytes.min(self.max).max(2 * self.mss);
     }
 
-    /// Sets the window, to one segment at least.
-    pub(super) fn set_cwnd(&mut self, bytes: u32) {
+    /// Sets the congestion window, to one segment at least.
+    pub fn set_cwnd(&mut self, bytes: u32) {
         self.cwnd = bytes.min(self.max).max(self.mss);
     }
 
-    /// Sets the window to one segment, and keeps the threshold.
-    pub(crate) fn shrink(&mut self) {
+    /// Sets the congestion window to one segment, and keeps the threshold.
+    pub fn shrink(&mut self) {
         self.cwnd = self.mss;
         self.inflation = 0;
     }
 
     /// Congestion avoidance from the threshold on. DEVIATION adtcp-4: but not from a larger window
     /// than before; a threshold that no loss has set yet is only the clamp.
-    pub(super) fn resume(&mut self) {
+    pub fn resume(&mut self) {
         self.cwnd = self.cwnd.min(self.ssthresh);
         self.set_ssthresh(self.cwnd);
         self.inflation = 0;
     }
 
-    /// RFC 5681 §4.1
-    pub(super) fn restart(&mut self) {
+    /// The window after a pause: at most the initial one (RFC 5681 §4.1).
+    pub fn restart(&mut self) {
         self.cwnd = self.cwnd.min(self.initial);
     }
 
-    pub(super) fn inflate(&mut self) {
+    /// A duplicate ACK: one more segment has left the network (RFC 5681 §3.2 step 4).
+    pub fn inflate(&mut self) {
         self.inflation = self.inflation.saturating_add(self.mss);
     }
 
     /// Reduces the inflated window by `bytes`, to one segment at least.
-    pub(super) fn deflate(&mut self, bytes: u32) {
+    fn deflate(&mut self, bytes: u32) {
         let from_inflation = bytes.min(self.inflation);
         self.inflation -= from_inflation;
         self.cwnd = self.cwnd.saturating_sub(bytes - from_inflation).max(self.mss);
     }
 
-    /// Fast retransmit without halving: this window, and room for the three segments that have left
-    /// the network.
-    pub(super) fn hold(&mut self, cwnd: u32) {
-        self.cwnd = cwnd.min(self.max);
+    /// Fast retransmit with this congestion window, and room for the three segments that have left the network. The threshold
+    /// stays.
+    pub fn hold(&mut self, cwnd: u32) {
+        self.set_cwnd(cwnd);
         self.inflation = 3 * self.mss;
     }
 
-    /// The recovery after it is over.
-    pub(super) fn release(&mut self, cwnd: u32) {
-        self.cwnd = cwnd.min(self.max);
+    /// The end of fast recovery with this congestion window.
+    pub fn release(&mut self, cwnd: u32) {
+        self.set_cwnd(cwnd);
         self.inflation = 0;
     }
 
@@ -184,15 +232,11 @@ impl Window {
         }
     }
 
-    /// The last reduction was not necessary: no less than before it.
-    pub(super) fn restore(&mut self, cwnd: u32, ssthresh: u32) {
+    /// Undoes a reduction: window and threshold are at least these values, which they had before it.
+    pub fn restore(&mut self, cwnd: u32, ssthresh: u32) {
         self.cwnd = self.cwnd.max(cwnd).min(self.max);
         self.ssthresh = self.ssthresh.max(ssthresh).min(self.max);
         self.inflation = 0;
-    }
-
-    pub(super) fn mss(&self) -> u32 {
-        self.mss
     }
 
     fn left(&self, flight: u32, share: Share) -> Left {
@@ -215,15 +259,21 @@ impl Window {
     }
 }
 
-/// The share of the window that remains after a loss, in tenths.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Share(pub(super) u32);
+/// The share of the window that remains after a loss.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Share(u16);
 
 impl Share {
-    const HALF: Self = Self(5);
+    /// Half, as in Reno.
+    pub const HALF: Self = Self(500);
+
+    /// A number of thousandths, at most 1000.
+    pub const fn thousandths(n: u16) -> Self {
+        Self(if n < 1000 { n } else { 1000 })
+    }
 
     fn of(self, bytes: u32) -> u32 {
-        u32::try_from(u64::from(bytes) * u64::from(self.0) / 10).unwrap_or(u32::MAX)
+        u32::try_from(u64::from(bytes) * u64::from(self.0) / 1000).unwrap_or(u32::MAX)
     }
 }
 
@@ -235,6 +285,8 @@ struct Left {
 
 #[cfg(test)]
 mod tests {
+    use multihop_core::Duration;
+
     use super::super::tests::start;
     use super::*;
 
@@ -256,6 +308,22 @@ mod tests {
     }
 
     #[test]
+    fn hystart_ends_slow_start_with_the_window_that_it_has_reached() {
+        let mut window = Window::new(&Start { hystart: true, ..start(1000) });
+        window.set_cwnd(10_000);
+        let mut grow = |millis| {
+            for _ in 0..400 {
+                window.on_ack(&Ack { flight: 10_000, round_trip: Some(millis), ..Ack::of(1000) });
+            }
+            (window.cwnd(), window.ssthresh(), window.is_slow_start())
+        };
+        let (cwnd, ssthresh, _) = grow(Duration::from_millis(80));
+        assert_eq!((cwnd, ssthresh), (410_000, 1_000_000));
+        let (cwnd, ssthresh, is_slow_start) = grow(Duration::from_millis(200));
+        assert!(ssthresh < cwnd && !is_slow_start, "{cwnd} {ssthresh}");
+    }
+
+    #[test]
     fn an_ack_counts_once_or_for_each_of_its_segments() {
         let [once, each] = [false, true].map(|by_bytes| window(by_bytes).acks(2500));
         assert_eq!([once.to_bits(), each.to_bits()], [1.0_f64.to_bits(), 2.5_f64.to_bits()]);
@@ -265,10 +333,10 @@ mod tests {
     fn linux_keeps_whole_segments() {
         for (halving, left) in [(Halving::Flight, 3500), (Halving::Segments, 3000)] {
             let mut window = Window::new(&Start { halving, ..start(64) });
-            window.halve(7000);
+            window.reduce(7000, Share::HALF);
             assert_eq!((window.cwnd(), window.ssthresh()), (left, left));
             // The same segment again: nothing changes.
-            window.collapse(20_000, true);
+            window.collapse(20_000, true, Share::HALF);
             assert_eq!(window.ssthresh(), left);
         }
     }
@@ -277,18 +345,18 @@ mod tests {
     fn a_timeout_in_fast_recovery_halves_the_window_that_is_not_inflated() {
         let mut window = Window::new(&Start { halving: Halving::Window, ..start(64) });
         window.set_cwnd(16_000);
-        window.halve(16_000);
+        window.reduce(16_000, Share::HALF);
         for _ in 0..20 {
             window.inflate();
         }
-        window.collapse(31_000, false);
+        window.collapse(31_000, false, Share::HALF);
         assert_eq!((window.ssthresh(), window.total()), (4000, 1000));
     }
 
     #[test]
     fn undoing_restores_no_less_than_there_was_and_no_more_than_the_clamp() {
         let mut window = window(false);
-        window.halve(9000);
+        window.reduce(9000, Share::HALF);
         window.restore(9000, 10_000);
         assert_eq!((window.cwnd(), window.ssthresh(), window.total()), (9000, 10_000, 9000));
         window.restore(1000, 100_000);

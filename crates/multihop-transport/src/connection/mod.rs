@@ -290,6 +290,11 @@ fn pace_of(pacer: &Pacer, payload: u32) -> Option<Pace> {
     Some(Pace { rate_kbps, cov: pacer.cov() })
 }
 
+/// Of a congestion control that lets this many bytes leave in a second.
+fn pace_at(bytes: u64) -> Pace {
+    Pace { rate_kbps: bytes as f64 * 8e-3, cov: 0.0 }
+}
+
 /// What an ADTCP receiver measures.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measurements {

@@ -7,7 +7,7 @@ use multihop_wire::tcp::{Segment as TcpSegment, SeqNumber};
 
 use super::{
     Connection, ConnectionConfig, Counters, Data, Flow, Measurements, MeshCounters, Message, Output,
-    Progress, Reactions, RoundTrip, Segment, endpoint::endpoint_calls, pace_of,
+    Progress, Reactions, RoundTrip, Segment, endpoint::endpoint_calls, pace_at, pace_of,
 };
 use crate::event::{Ports, SendError};
 use crate::tcp::{self, Config, Endpoint, State, Trip, window_for_hops};
@@ -68,15 +68,18 @@ impl Connection for Endpoint {
     }
 
     fn wants_notices(&self) -> bool {
-        self.config().elfn.is_some()
+        self.config().elfn.is_some() || self.config().congestion.signals().notices
     }
 
     fn progress(&self) -> Option<Progress> {
         Some(Progress {
             cwnd: f64::from(self.cwnd()) / f64::from(self.mss()),
             round_trip: self.round_trip(),
-            state: self.phase().name(),
-            pace: self.pacer().and_then(|pacer| pace_of(pacer, self.mss())),
+            state: self.state_name(),
+            pace: self
+                .pacer()
+                .and_then(|pacer| pace_of(pacer, self.mss()))
+                .or_else(|| self.pacing_rate().map(pace_at)),
         })
     }
 

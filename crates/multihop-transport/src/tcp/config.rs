@@ -5,7 +5,8 @@ use multihop_core::Duration;
 use super::adtcp::AdtcpConfig;
 use super::outage::Standby;
 use super::pace::Pacing;
-use crate::congestion::{Halving, NewRenoConfig, PartialAckTimer, RecoveryExit, Start, Variant};
+use crate::congestion::start::{Halving, NewRenoConfig, PartialAckTimer, RecoveryExit};
+use crate::congestion::{Algorithm, Start, Variant, Window};
 use crate::rtt::RtoConfig;
 
 /// Everything about a connection that is not fixed by the protocol.
@@ -14,7 +15,7 @@ use crate::rtt::RtoConfig;
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Config {
     /// Congestion control.
-    pub variant: Variant,
+    pub congestion: Algorithm,
     /// Largest payload of a segment in bytes, options not counted.
     pub mss: u16,
     /// The sender's clamp on the window in segments; also the initial slow-start threshold.
@@ -111,9 +112,9 @@ pub enum DelayedAck {
 
 impl Config {
     /// What the RFCs recommend: 9293, 5681, 6582, 6298 and 3042.
-    pub const fn rfc() -> Self {
+    pub fn rfc() -> Self {
         Self {
-            variant: Variant::NewReno,
+            congestion: Algorithm::BuiltIn(Variant::NewReno),
             mss: 1460,
             window_max: 64,
             window_by_hops: false,
@@ -162,7 +163,7 @@ impl Config {
 
     /// ns-2.27, from the time of the TCP-AP paper (2005): minimum timeout 1 s, initial 6 s, tick
     /// 10 ms, initial window 2, impatient NewReno, limited transmit, backoff up to 64 times.
-    pub const fn ns2_2005() -> Self {
+    pub fn ns2_2005() -> Self {
         let rfc = Self::rfc();
         Self {
             initial_window: 2, // windowInit_ 2
@@ -193,7 +194,7 @@ impl Config {
     }
 
     /// ns-2.30, which the TPA paper names: initial timeout 3 s, minimum 0.2 s.
-    pub const fn ns2_2_30() -> Self {
+    pub fn ns2_2_30() -> Self {
         let base = Self::ns2_2005();
         Self {
             rto: RtoConfig {
@@ -207,7 +208,7 @@ impl Config {
 
     /// ns-2.1b9a, from the time of the ADTCP paper (2002): NewReno is slow but steady and does not
     /// deflate.
-    pub const fn ns2_2002() -> Self {
+    pub fn ns2_2002() -> Self {
         let base = Self::ns2_2005();
         Self {
             newreno: NewRenoConfig {
@@ -220,10 +221,10 @@ impl Config {
 
     /// ns-2 at the time of the ELFN paper (1999): Reno, tick 100 ms, no handshake, initial window 1,
     /// no limited transmit.
-    pub const fn ns2_1999() -> Self {
+    pub fn ns2_1999() -> Self {
         let base = Self::ns2_2002();
         Self {
-            variant: Variant::Reno,
+            congestion: Algorithm::BuiltIn(Variant::Reno),
             handshake: false,
             initial_window: 1,
             rto: RtoConfig { granularity: Duration::from_millis(100), ..base.rto },
@@ -234,7 +235,7 @@ impl Config {
 
     /// Linux of the TPA and ADTCP testbeds, as far as it is relevant: timeout from 0.2 to 120 s,
     /// SACK, timestamps, delayed ACKs that a clamp of 2 turns off. Neither F-RTO nor CUBIC.
-    pub const fn linux() -> Self {
+    pub fn linux() -> Self {
         // DEVIATION tcp-2: no F-RTO, CUBIC, quick ACKs or growing receive buffers.
         let rfc = Self::rfc();
         Self {
@@ -260,7 +261,7 @@ impl Config {
 
     /// Linux of today: an initial window of 10, losses by time, reductions segment by segment that can be undone, a window
     /// that grows by bytes, and delays of ACKs that follow the time between segments.
-    pub const fn linux_6() -> Self {
+    pub fn linux_6() -> Self {
         // DEVIATION tcp-9: no growing receive buffers, and HyStart++ in place of the kernel's HyStart.
         let linux = Self::linux();
         Self {
@@ -285,14 +286,19 @@ impl Config {
 
     /// Whether the endpoint reports to its peer and uses the peer's reports.
     pub fn is_adtcp(&self) -> bool {
-        self.variant == Variant::Adtcp
+        self.congestion.is_adtcp()
     }
 
     pub(super) fn uses_marks(&self) -> bool {
-        self.ecn || self.variant.is_scalable()
+        self.ecn || self.congestion.signals().marks
     }
 
-    /// The initial values of a policy; `mss` is the payload of a segment once options are known.
+    /// The window with which a connection of full segments begins.
+    pub fn window(&self) -> Window {
+        Window::new(&self.start(self.mss.max(1).into(), self.initial_window))
+    }
+
+    /// The initial values of a congestion control; `mss` is the payload of a segment once options are known.
     pub(crate) fn start(&self, mss: u32, initial_window: u16) -> Start {
         Start {
             mss,

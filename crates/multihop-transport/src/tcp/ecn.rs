@@ -27,7 +27,7 @@ impl Marks {
 impl Endpoint {
     /// Whether the congestion control needs to know how many segments are marked.
     fn counts_marks(&self) -> bool {
-        self.config.variant.is_scalable()
+        self.config.congestion.signals().marks
     }
 
     /// The fields of a new data segment that concern marks. RFC 3168 §6.1.5: retransmissions are not to be marked.
@@ -65,7 +65,7 @@ impl Endpoint {
         if self.counts_marks() {
             let newly = u32::try_from(acked - self.send.una).unwrap_or(u32::MAX);
             let flight = self.flight().saturating_sub(newly);
-            self.congestion.policy_mut().on_marks(newly, segment.ece, flight);
+            self.congestion.control_mut().on_marks(now, newly, segment.ece, flight);
         } else if segment.ece
             && acked >= self.marks.answered
             && acked >= self.recovery.recover
@@ -74,9 +74,9 @@ impl Endpoint {
             // RFC 3168 §6.1.2: once for each window.
             self.marks.answered = self.send.max;
             self.marks.reduced = true;
-            let flight = self.flight().min(self.congestion.policy().window());
+            let flight = self.flight().min(self.congestion.control().window().total());
             self.undo = None;
-            self.congestion.policy_mut().on_congestion(now, flight);
+            self.congestion.control_mut().on_congestion(now, flight);
         }
     }
 }

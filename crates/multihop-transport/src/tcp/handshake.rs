@@ -76,9 +76,9 @@ impl Endpoint {
         if self.syn_lost {
             self.rtt.syn_was_lost();
         }
-        self.congestion = Congestion::new(self.config.variant, &self.config.start(self.mss, initial));
+        self.congestion = Congestion::new(&self.config.congestion, &self.config.start(self.mss, initial));
         let by_time = self.config.rack && self.sack;
-        let is_measured = by_time || self.config.variant.measures_rates();
+        let is_measured = by_time || self.config.congestion.signals().rates;
         self.transmissions = is_measured.then(|| Box::new(Transmissions::new()));
         self.meter = self.config.timestamps.filter(|_| self.timestamps).and_then(|tick| {
             let density = &self.config.adtcp.density;

@@ -258,7 +258,7 @@ impl Endpoint {
         } else if acked == self.send.una && self.is_duplicate(segment, window, sack_news) {
             self.on_dup_ack(now);
         }
-        self.judge_reduction(segment, kind, sack_news);
+        self.judge_reduction(now, segment, kind, sack_news);
         self.after_ack(now, kind);
         self.update_window(start, acked, window);
         self.advance_close(now);
@@ -311,7 +311,7 @@ impl Endpoint {
         if let Some(sent) = &mut self.transmissions {
             sent.note_handshake(round_trip);
         }
-        self.congestion.policy_mut().on_handshake(now, round_trip);
+        self.congestion.control_mut().on_handshake(now, round_trip);
     }
 
     /// Gives the round trip of what SACK has just reported to the retransmission timer.

@@ -11,12 +11,14 @@ use super::adtcp::{AdtcpConfig, Identify};
 use super::config::{AckRule, Config, DelayedAck};
 use super::outage::{Exit, Probe, ProbeInterval, Restore, Standby};
 use super::pace::{Pacing, RoundTrips};
-use crate::congestion::{PartialAckTimer, Variant};
+use crate::congestion::start::PartialAckTimer;
 use crate::pacing::{Clock, PacingConfig};
 use crate::settings::{TIMEOUT, check_rto};
 
 impl Settings for Config {
     fn keys(&mut self, keys: &mut dyn Visitor) {
+        // First, because they may change which signals the control needs.
+        self.congestion.keys(keys);
         self.window_keys(keys);
         self.timer_keys(keys);
         self.ack_keys(keys);
@@ -124,7 +126,7 @@ impl Config {
             keys.refuse("rack", "found true, allowed only with sack = true".to_owned());
         }
         self.repair_keys(keys);
-        if self.variant.measures_rates() && !self.sack {
+        if self.congestion.signals().rates && !self.sack {
             keys.refuse(
                 "sack",
                 format!("{:?} measures by selective acknowledgements, allowed: true", keys.name()),
@@ -173,12 +175,13 @@ impl Config {
     }
 
     fn standby_keys(&mut self, keys: &mut dyn Visitor) {
+        let is_adtcp = self.is_adtcp();
         match &mut self.elfn {
             Some(standby) => {
                 probing_keys(standby, keys);
                 restoring_keys(standby, keys);
             }
-            None if self.variant == Variant::Adtcp => {
+            None if is_adtcp => {
                 probing_keys(&mut self.adtcp.disconnected, keys);
                 let reason = "does not use notices, allowed with: elfn, or +elfn after another TCP kind";
                 keys.unavailable(reason, &mut |keys| restoring_keys(&mut Standby::elfn(), keys));

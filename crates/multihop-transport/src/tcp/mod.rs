@@ -1,4 +1,4 @@
-//! TCP (RFC 9293) as a state machine, with congestion control as a policy beside it.
+//! TCP (RFC 9293) as a state machine. Congestion control is a port: [`congestion`](crate::congestion).
 //!
 //! [`Endpoint`] is one end of one connection. Its segments are typed values, not bytes. It knows
 //! no addresses; the driver does. Application calls are methods; after each the driver drains
@@ -41,7 +41,7 @@ mod timers;
 mod transmissions;
 mod undo;
 
-pub use crate::congestion::{Halving, NewRenoConfig, PartialAckTimer, RecoveryExit, Variant};
+pub use crate::congestion::start::{Halving, NewRenoConfig, PartialAckTimer, RecoveryExit};
 pub use adtcp::{AdtcpConfig, DensityConfig, Identify, Level, Levels, Values};
 pub use config::{AckRule, Config, DelayedAck, PRESETS, Preset, window_for_hops};
 pub use counters::Counters;
@@ -159,7 +159,7 @@ impl Endpoint {
             timed: None,
             retries: 0,
             last_data: None,
-            congestion: Congestion::new(config.variant, &config.start(mss, config.initial_window)),
+            congestion: Congestion::new(&config.congestion, &config.start(mss, config.initial_window)),
             pace: config.pacing.as_ref().map(Pace::new),
             recovery: Recovery::default(),
             transmissions: None,
@@ -252,12 +252,12 @@ impl Endpoint {
 
     /// The congestion window in bytes, without what duplicate ACKs have added.
     pub fn cwnd(&self) -> u32 {
-        self.congestion.policy().cwnd()
+        self.congestion.control().window().cwnd()
     }
 
     /// The slow-start threshold in bytes.
     pub fn ssthresh(&self) -> u32 {
-        self.congestion.policy().ssthresh()
+        self.congestion.control().window().ssthresh()
     }
 
     /// The state of the congestion control.
@@ -271,6 +271,17 @@ impl Endpoint {
         } else {
             Phase::CongestionAvoidance
         }
+    }
+
+    /// The name of the congestion control's state: its own, or that of the [`phase`](Self::phase).
+    pub fn state_name(&self) -> &'static str {
+        let own = self.congestion.control().state().filter(|_| self.waiting.is_none());
+        own.unwrap_or_else(|| self.phase().name())
+    }
+
+    /// Bytes per second at which the congestion control lets data leave, if it paces.
+    pub fn pacing_rate(&self) -> Option<u64> {
+        self.congestion.control().pacing_rate()
     }
 
     /// Adaptive pacing, if it is on.
@@ -291,7 +302,7 @@ impl Endpoint {
     /// What may be in flight: the least of the congestion window (with what duplicate ACKs have
     /// added), the clamp, and the peer's window.
     pub fn window(&self) -> u32 {
-        self.congestion.policy().window().min(self.bound())
+        self.congestion.control().window().total().min(self.bound())
     }
 
     /// Bytes queued and not acknowledged.
@@ -320,7 +331,7 @@ impl Endpoint {
             Notice::PathInfo { hops } => self.on_path_length(*hops),
             Notice::RouteLost | Notice::RouteRestored => {}
         }
-        self.congestion.policy_mut().on_notice(now, notice);
+        self.congestion.control_mut().on_notice(now, notice);
     }
 
     fn on_path_length(&mut self, hops: u8) {
@@ -330,7 +341,7 @@ impl Endpoint {
         if self.config.window_by_hops {
             self.config.window_max = window_for_hops(u32::from(hops));
             let max = u32::from(self.config.window_max).saturating_mul(self.mss);
-            self.congestion.policy_mut().base_mut().set_max(max);
+            self.congestion.control_mut().window_mut().set_max(max);
         }
     }
 

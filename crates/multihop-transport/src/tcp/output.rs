@@ -66,7 +66,7 @@ impl Endpoint {
     fn note_idleness(&mut self, now: Instant) {
         let idle = self.last_data.is_some_and(|last| now.saturating_since(last) > self.rtt.rto());
         if self.config.idle_restart && idle && self.send.una == self.send.max && self.has_unsent() {
-            self.congestion.policy_mut().on_idle();
+            self.congestion.control_mut().on_idle(now);
         }
     }
 
@@ -115,7 +115,7 @@ impl Endpoint {
 
     /// The window, with what limited transmit adds.
     fn window_now(&self) -> u32 {
-        let mut window = self.congestion.policy().window();
+        let mut window = self.congestion.control().window().total();
         let dup_acks = self.recovery.dup_acks;
         // RFC 3042 §2: new data only, at most two segments above the window.
         if self.config.limited_transmit && !self.recovery.active && self.send.next == self.send.max {

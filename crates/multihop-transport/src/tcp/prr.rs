@@ -57,7 +57,7 @@ impl Prr {
 impl Endpoint {
     /// Fast recovery begins with `flight` bytes outstanding. A control that measures rates reduces by itself.
     pub(super) fn start_reduction(&mut self, flight: u32) {
-        if self.config.prr && self.uses_rack() && !self.config.variant.measures_rates() {
+        if self.config.prr && self.uses_rack() && !self.config.congestion.signals().rates {
             self.recovery.prr = Some(Prr::new(flight));
         }
     }
@@ -77,7 +77,7 @@ impl Endpoint {
     fn reduce(&mut self, delivered: u64, is_safe: bool) {
         if let (Some(prr), Some(sent)) = (&mut self.recovery.prr, &self.transmissions) {
             let step = Step { delivered, in_flight: sent.in_flight(), is_safe };
-            prr.on_ack(&step, self.congestion.policy().ssthresh().into(), self.mss.into());
+            prr.on_ack(&step, self.congestion.control().window().ssthresh().into(), self.mss.into());
         }
     }
 }

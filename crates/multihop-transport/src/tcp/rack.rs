@@ -7,7 +7,7 @@ use super::Endpoint;
 use super::timer::Timer;
 use super::transmissions::{Sent, Transmissions};
 use super::undo::Undo;
-use crate::congestion::{AckKind, Sample};
+use crate::congestion::{AckKind, RateSample};
 
 /// What decides that a segment is lost.
 #[derive(Clone, Debug, Default)]
@@ -219,21 +219,21 @@ impl Endpoint {
 
     /// Gives what an ACK says about the path to the congestion control.
     fn give_sample(&mut self, now: Instant) {
-        let recovers = self.recovery.active || self.send.una < self.recovery.recover;
+        let is_recovering = self.recovery.active || self.send.una < self.recovery.recover;
         if let Some(sent) = &mut self.transmissions {
-            let sample = Sample { recovers, ..sent.sample() };
-            self.congestion.policy_mut().on_sample(now, &sample);
+            let sample = RateSample { is_recovering, ..sent.sample() };
+            self.congestion.control_mut().on_rate_sample(now, &sample);
         }
     }
 
     /// What leaves next where losses are marked in the list of transmissions: what is lost first, then new data.
     pub(super) fn choose_lost_or_new(&self) -> Option<(u64, u32)> {
         let sent = self.transmissions.as_ref()?;
-        let policy = self.congestion.policy();
+        let allowed = self.congestion.control().window();
         let window = match self.recovery.prr {
             Some(prr) => prr.window(),
-            None if self.recovery.active => policy.cwnd().into(),
-            None => policy.window().into(),
+            None if self.recovery.active => allowed.cwnd().into(),
+            None => allowed.total().into(),
         };
         let room = window.saturating_sub(sent.in_flight());
         let ahead = (self.send.next - self.send.una).saturating_add(room);
@@ -271,7 +271,7 @@ impl Endpoint {
             // §7.4.2: the probe repaired a loss that nothing else has shown. Its duplicate would have been reported.
             if again && !self.recovery.active {
                 let flight = self.mss.max(self.flight());
-                self.congestion.policy_mut().on_congestion(now, flight);
+                self.congestion.control_mut().on_congestion(now, flight);
             }
         }
         self.start_tail_timer(now);

@@ -4,7 +4,8 @@ use multihop_core::{Duration, Instant};
 
 use super::timer::Timer;
 use super::{Endpoint, Event};
-use crate::congestion::{Ack, AckKind, PartialAckTimer};
+use crate::congestion::start::PartialAckTimer;
+use crate::congestion::{Ack, AckKind};
 
 impl Endpoint {
     /// A duplicate ACK arrived (RFC 5681 §2).
@@ -17,7 +18,7 @@ impl Endpoint {
         } else if self.recovery.active {
             if !self.sack {
                 // RFC 5681 §3.2 step 4
-                self.congestion.policy_mut().on_dup_ack();
+                self.congestion.control_mut().on_dup_ack(now);
             }
         } else if self.recovery.dup_acks >= DUP_THRESHOLD || self.lost_by_sack() {
             self.enter_recovery(now);
@@ -46,7 +47,7 @@ impl Endpoint {
             let srtt = self.rtt.srtt();
             let counted = self.counted(acked);
             let ack = Ack { acked, counted, flight: self.flight(), kind, round_trip, srtt };
-            self.congestion.policy_mut().on_ack(now, &ack);
+            self.congestion.control_mut().on_ack(now, &ack);
         }
         self.rearm_after_ack(now, kind);
         kind
@@ -65,7 +66,7 @@ impl Endpoint {
         if !self.recovery.active {
             return AckKind::Normal;
         }
-        let goes_on = self.sack || self.congestion.policy().outlasts_partial_acks();
+        let goes_on = self.sack || self.congestion.control().continues_after_partial_ack();
         if goes_on && una < self.recovery.recover {
             self.recovery.partial_acks += 1;
             // RFC 6582 §3.2 step 5. With SACK the scoreboard knows what is missing.
@@ -108,10 +109,10 @@ impl Endpoint {
         // Karn: the timed segment may be acknowledged together with a retransmitted one.
         self.timed = None;
         // RFC 5681 §3.2 step 2: segments sent by limited transmit do not count.
-        let flight = self.flight().min(self.congestion.policy().window());
+        let flight = self.flight().min(self.congestion.control().window().total());
         self.note_reduction();
         self.start_reduction(flight);
-        self.congestion.policy_mut().on_triple_dup_ack(now, flight);
+        self.congestion.control_mut().on_loss(now, flight);
         self.restart_retransmit_timer(now);
     }
 }

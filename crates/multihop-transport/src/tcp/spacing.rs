@@ -79,12 +79,13 @@ impl Endpoint {
 
     /// A segment from `start` to `end` leaves: the list of transmissions and the rate of the congestion control follow.
     pub(super) fn note_departure(&mut self, now: Instant, start: u64, end: u64) {
-        let Some(sent) = &mut self.transmissions else { return };
-        if sent.restarts() {
-            self.congestion.policy_mut().on_restart(now);
+        if let Some(sent) = &mut self.transmissions {
+            if sent.restarts() {
+                self.congestion.control_mut().on_restart(now);
+            }
+            sent.on_sent(now, start, end);
         }
-        sent.on_sent(now, start, end);
-        if let Some(rate) = self.congestion.policy().pacing_rate() {
+        if let Some(rate) = self.congestion.control().pacing_rate() {
             let gap = Duration::from_nanos((end - start).saturating_mul(1_000_000_000) / rate.max(1));
             self.departs = self.departs.max(now) + gap;
         }
@@ -93,7 +94,7 @@ impl Endpoint {
     /// The application has sent everything, and the window has room for more.
     pub(super) fn note_lack_of_data(&mut self) {
         let Some(sent) = &mut self.transmissions else { return };
-        let has_room = sent.in_flight() < u64::from(self.congestion.policy().cwnd());
+        let has_room = sent.in_flight() < u64::from(self.congestion.control().window().cwnd());
         if has_room && self.send.next >= self.send.queue.end() && sent.first_lost().is_none() {
             sent.on_app_limited();
         }

@@ -73,9 +73,10 @@ impl Endpoint {
         self.timers.stop(Timer::Probe);
         match restore {
             Restore::Keep => {}
-            Restore::Window | Restore::RtoWindow => self.congestion.policy_mut().base_mut().shrink(),
+            Restore::Window | Restore::RtoWindow => self.congestion.control_mut().window_mut().shrink(),
             Restore::RouteChange => self.resume(),
         }
+        self.congestion.control_mut().on_path_restored(now);
         if restore == Restore::RtoWindow {
             self.rtt.restart();
         }
@@ -86,7 +87,7 @@ impl Endpoint {
     /// first hole; it goes on where it was, and partial ACKs show what is missing. With SACK the
     /// scoreboard does.
     fn resume(&mut self) {
-        self.congestion.policy_mut().on_path_back();
+        self.congestion.control_mut().window_mut().resume();
         if !self.sack {
             self.send.next = self.send.max;
             self.recovery.resume(self.send.max);

@@ -2,8 +2,48 @@ use multihop_core::{BitRate, Duration};
 use multihop_wire::tcp::NetworkState;
 
 use super::*;
-use crate::congestion::fake::Fake;
+use crate::congestion::{Ack, CongestionControl, Variant, Window};
 use crate::pacing::PacingConfig;
+
+/// A user-defined congestion control for tests: a window of four segments that never changes, and the last notice as its state.
+#[derive(Debug)]
+struct Fixed {
+    window: Window,
+    state: Option<&'static str>,
+}
+
+impl Fixed {
+    fn new() -> Self {
+        let config = Config { initial_window: 4, window_max: 4, ..Config::rfc() };
+        Self { window: config.window(), state: None }
+    }
+}
+
+impl CongestionControl for Fixed {
+    fn window(&self) -> &Window {
+        &self.window
+    }
+
+    fn window_mut(&mut self) -> &mut Window {
+        &mut self.window
+    }
+
+    fn on_ack(&mut self, _now: Instant, _ack: &Ack) {}
+
+    fn on_dup_ack(&mut self, _now: Instant) {}
+
+    fn on_loss(&mut self, _now: Instant, _flight: u32) {}
+
+    fn on_timeout(&mut self, _now: Instant, _flight: u32, _again: bool) {}
+
+    fn on_notice(&mut self, _now: Instant, notice: &Notice) {
+        self.state = (*notice == Notice::RouteLost).then_some("route lost");
+    }
+
+    fn state(&self) -> Option<&'static str> {
+        self.state
+    }
+}
 
 /// With a pacer over one hop that has seen one round trip: its gap is half of that.
 fn endpoint(round_trip: Option<Duration>) -> Endpoint {
@@ -12,8 +52,7 @@ fn endpoint(round_trip: Option<Duration>) -> Endpoint {
     let config = Config { handshake: false, pacing, ..Config::rfc() };
     let mut endpoint = Endpoint::new(config, Ports { local: 1, remote: 2 }, SeqNumber(0));
     endpoint.connect();
-    let fake = Fake { window: 4 * 1460, ..Fake::default() };
-    endpoint.congestion = Congestion::Fake(fake);
+    endpoint.congestion = Congestion::Custom(Box::new(Fixed::new()));
     if let Some((pace, round_trip)) = endpoint.pace.as_mut().zip(round_trip) {
         pace.pacer.set_hops(1);
         pace.pacer.sample(0, round_trip, None);
@@ -65,11 +104,10 @@ fn a_gap_that_shrinks_frees_the_segment_that_waits() {
 }
 
 #[test]
-fn notices_reach_the_policy() {
+fn notices_reach_the_congestion_control() {
     let mut endpoint = endpoint(None);
     endpoint.handle(Instant::ZERO, Input::Notice(Notice::RouteLost));
-    let Congestion::Fake(fake) = &endpoint.congestion else { unreachable!() };
-    assert_eq!(fake.notices, [Notice::RouteLost]);
+    assert_eq!(endpoint.state_name(), "route lost");
 }
 
 /// ADTCP takes a timeout without congestion for a disconnection: eight bytes every two seconds, three
@@ -86,7 +124,7 @@ fn an_adtcp_timeout_without_congestion_starts_standby() {
     };
     let mut endpoint = endpoint(None);
     endpoint.config.adtcp.disconnected = plan;
-    endpoint.congestion = Congestion::new(Variant::Adtcp, &endpoint.config.start(1460, 4));
+    endpoint.congestion = Congestion::new(&Variant::Adtcp.into(), &endpoint.config.start(1460, 4));
     let Congestion::Adtcp(adtcp) = &mut endpoint.congestion else { unreachable!() };
     adtcp.on_report(NetworkState::NORMAL);
     endpoint.send(Data::Endless).unwrap();
@@ -116,7 +154,7 @@ fn an_adtcp_timeout_without_congestion_starts_standby() {
 #[test]
 fn bbr_has_no_proportional_reduction() {
     for (variant, reduces) in [(Variant::NewReno, true), (Variant::Bbr, false), (Variant::Bbr3, false)] {
-        let config = Config { variant, handshake: false, ..Config::linux_6() };
+        let config = Config { congestion: variant.into(), handshake: false, ..Config::linux_6() };
         let mut endpoint = Endpoint::new(config, Ports { local: 1, remote: 2 }, SeqNumber(0));
         endpoint.connect();
         endpoint.start_reduction(10_000);
@@ -152,10 +190,11 @@ fn after_handshake(config: Config) -> (Endpoint, Vec<usize>) {
 fn the_handshake_is_the_first_round_trip_of_linux() {
     for (all_rtt, shortest) in [(false, None), (true, Some(Duration::from_millis(30)))] {
         for variant in [Variant::NewReno, Variant::Bbr, Variant::Bbr3] {
-            let (endpoint, _) = after_handshake(Config { all_rtt, variant, ..Config::linux_6() });
+            let (endpoint, _) =
+                after_handshake(Config { all_rtt, congestion: variant.into(), ..Config::linux_6() });
             let found = endpoint.transmissions.as_ref().unwrap().min_rtt();
             assert_eq!(found, shortest, "{variant:?}");
-            let rate = endpoint.congestion.policy().pacing_rate().filter(|_| all_rtt);
+            let rate = endpoint.congestion.control().pacing_rate().filter(|_| all_rtt);
             // Ten segments in 30 ms, times the gain of the start.
             let expected = match variant {
                 Variant::Bbr => Some(2885 * 10 * 1448 / 30),

@@ -47,7 +47,7 @@ impl Endpoint {
         }
         self.note_reduction_by_timeout(was_whole, recovered, again);
         // RFC 5681 §3.1: the loss window, before the timer is backed off.
-        self.congestion.policy_mut().on_rto(now, flight, again);
+        self.congestion.control_mut().on_timeout(now, flight, again);
         // RFC 6298 §5.4 to §5.6: the segment at `next` is sent, and starts the timer.
         if self.on_timeout_of_pace() {
             self.rtt.back_off();

@@ -5,7 +5,7 @@ use alloc::collections::VecDeque;
 
 use multihop_core::{Duration, Instant};
 
-use crate::congestion::Sample;
+use crate::congestion::{LostFlight, RateSample};
 
 /// The segments in flight, oldest position first, without gaps.
 #[derive(Clone, Debug)]
@@ -312,8 +312,12 @@ impl Transmissions {
         self.in_flight == 0 && self.limited_until.is_some()
     }
 
+    fn lost_with(&self, sent: &Sent) -> LostFlight {
+        LostFlight { in_flight: sent.in_flight, lost: self.lost - sent.lost_before }
+    }
+
     /// §3.3, `GenerateRateSample`
-    pub(super) fn sample(&mut self) -> Sample {
+    pub(super) fn sample(&mut self) -> RateSample {
         if self.limited_until.is_some_and(|until| self.delivered > until) {
             self.limited_until = None;
         }
@@ -327,20 +331,20 @@ impl Transmissions {
             let is_usable = interval > Duration::ZERO && self.min_rtt.is_none_or(|least| interval >= least);
             is_usable.then(|| rate(over, interval))
         });
-        Sample {
+        RateSample {
             rate,
-            over,
-            limited: newest.is_some_and(|sent| sent.limited),
+            interval_delivered: over,
+            is_app_limited: newest.is_some_and(|sent| sent.limited),
             delivered: self.delivered,
             prior_delivered: newest.map(|sent| sent.delivered),
-            newly: self.ack.newly,
+            newly_delivered: self.ack.newly,
             newly_lost: self.ack.newly_lost,
-            last_lost: self.ack.last_lost.map(|sent| (sent.in_flight, self.lost - sent.lost_before)),
+            last_lost: self.ack.last_lost.map(|sent| self.lost_with(&sent)),
             prior_in_flight: self.ack.prior_in_flight,
             in_flight: self.in_flight,
             sent_in_flight: newest.map_or(0, |sent| sent.in_flight),
             round_trip: self.ack.round_trip,
-            recovers: false,
+            is_recovering: false,
         }
     }
 }
@@ -378,14 +382,17 @@ mod tests {
         list.begin_ack();
         list.on_ack(ms(140), 5001, |_| {});
         // The fifth left at 40 ms, before any delivery: 5 segments in 140 ms.
-        assert_eq!((list.sample().rate, list.sample().over), (Some(35_714), 5000));
+        assert_eq!((list.sample().rate, list.sample().interval_delivered), (Some(35_714), 5000));
         assert_eq!((list.in_flight(), list.min_rtt()), (5000, Some(Duration::from_millis(100))));
         // The next one leaves after them, at 140 ms: 6 segments arrive in the 100 ms until its ACK.
         list.on_sent(ms(140), 10_001, 11_001);
         list.begin_ack();
         list.on_ack(ms(240), 11_001, |_| {});
         let sample = list.sample();
-        assert_eq!((sample.rate, sample.over, sample.prior_delivered), (Some(60_000), 6000, Some(5000)));
+        assert_eq!(
+            (sample.rate, sample.interval_delivered, sample.prior_delivered),
+            (Some(60_000), 6000, Some(5000))
+        );
     }
 
     #[test]
@@ -416,7 +423,7 @@ mod tests {
         list.begin_ack();
         list.on_ack(ms(200), 6001, |_| {});
         // 2500 lost bytes arrived after all, and 500 that had left again.
-        assert_eq!((list.in_flight(), list.sample().newly), (4000, 3000));
+        assert_eq!((list.in_flight(), list.sample().newly_delivered), (4000, 3000));
         assert_eq!(list.sample().delivered, 6000);
     }
 
@@ -427,13 +434,13 @@ mod tests {
         list.on_sent(ms(100), 10_001, 11_001);
         list.begin_ack();
         list.on_ack(ms(190), 10_001, |_| {});
-        assert!(!list.sample().limited);
+        assert!(!list.sample().is_app_limited);
         list.begin_ack();
         list.on_ack(ms(200), 11_001, |_| {});
-        assert!(list.sample().limited);
+        assert!(list.sample().is_app_limited);
         list.on_sent(ms(200), 11_001, 12_001);
         list.begin_ack();
         list.on_ack(ms(300), 12_001, |_| {});
-        assert!(!list.sample().limited);
+        assert!(!list.sample().is_app_limited);
     }
 }

@@ -68,8 +68,8 @@ impl Endpoint {
         if !self.config.undo || !self.uses_rack() {
             return;
         }
-        let policy = self.congestion.policy();
-        let (cwnd, ssthresh) = (policy.cwnd(), policy.ssthresh());
+        let window = self.congestion.control().window();
+        let (cwnd, ssthresh) = (window.cwnd(), window.ssthresh());
         let resent = self.transmissions.as_ref().map_or(0, |sent| sent.resent());
         self.undo = Some(Undo {
             cwnd,
@@ -95,7 +95,13 @@ impl Endpoint {
     }
 
     /// An ACK has arrived: it may show that the last reduction was not necessary. `news` if SACK has reported something.
-    pub(super) fn judge_reduction(&mut self, segment: &Segment, kind: Option<AckKind>, news: bool) {
+    pub(super) fn judge_reduction(
+        &mut self,
+        now: Instant,
+        segment: &Segment,
+        kind: Option<AckKind>,
+        news: bool,
+    ) {
         let (Some(undo), Some(sent)) = (self.undo, &self.transmissions) else { return };
         let is_partial = kind == Some(AckKind::Partial);
         let repairs = is_partial || kind == Some(AckKind::Full) || undo.by_timeout;
@@ -105,7 +111,7 @@ impl Endpoint {
         let is_original =
             undo.probe != Frto::Off && sent.original().is_some_and(|end| end <= self.recovery.recover);
         if undo.open == Some(0) || is_delayed || is_original {
-            return self.undo(&undo, undo.by_timeout || (is_delayed && is_partial));
+            return self.undo(now, &undo, undo.by_timeout || (is_delayed && is_partial));
         }
         self.go_on_judging(kind.is_some(), news);
     }
@@ -133,13 +139,13 @@ impl Endpoint {
     }
 
     /// `finds` if nothing counts as lost any more.
-    fn undo(&mut self, undo: &Undo, finds: bool) {
+    fn undo(&mut self, now: Instant, undo: &Undo, finds: bool) {
         self.undo = None;
         self.counters.undone += 1;
         if finds && let Some(sent) = &mut self.transmissions {
             sent.find_all();
         }
-        self.congestion.policy_mut().on_undo(undo.cwnd, undo.ssthresh);
+        self.congestion.control_mut().on_undo(now, undo.cwnd, undo.ssthresh);
         self.recovery.leave();
         self.recovery.recover = self.recovery.recover.min(self.send.una);
     }

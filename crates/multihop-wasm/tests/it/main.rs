@@ -1,6 +1,7 @@
 //! Integration tests of the view: its records are the run.
 
 mod counts;
+mod extension;
 mod frames;
 mod module;
 

@@ -2,7 +2,7 @@
 
 use multihop_core::{Duration, Instant};
 
-use crate::congestion::control::Sample;
+use crate::congestion::signals::RateSample;
 
 /// Rounds of delivery: a round is over when something is delivered that left after its beginning.
 #[derive(Clone, Debug, Default)]
@@ -15,7 +15,7 @@ pub(super) struct Rounds {
 }
 
 impl Rounds {
-    pub(super) fn update(&mut self, sample: &Sample) {
+    pub(super) fn update(&mut self, sample: &RateSample) {
         self.began = sample.prior_delivered.is_some_and(|prior| prior >= self.ends_at);
         if self.began {
             self.count += 1;
@@ -38,16 +38,23 @@ impl Aggregation {
         Self { since: Instant::ZERO, acked: 0, extra: super::filter::Largest::of(rounds), rounds: 0 }
     }
 
-    pub(super) fn update(&mut self, now: Instant, sample: &Sample, began: bool, bandwidth: u64, cwnd: u32) {
+    pub(super) fn update(
+        &mut self,
+        now: Instant,
+        sample: &RateSample,
+        began: bool,
+        bandwidth: u64,
+        cwnd: u32,
+    ) {
         self.rounds += u64::from(began);
-        if sample.newly == 0 {
+        if sample.newly_delivered == 0 {
             return;
         }
         let mut expected = amount(bandwidth, now.saturating_since(self.since), ONE);
         if self.acked <= expected {
             (self.since, self.acked, expected) = (now, 0, 0);
         }
-        self.acked += sample.newly;
+        self.acked += sample.newly_delivered;
         let extra = (self.acked - expected.min(self.acked)).min(u64::from(cwnd));
         self.extra.add(self.rounds, extra);
     }

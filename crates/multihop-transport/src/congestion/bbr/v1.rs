@@ -2,8 +2,9 @@ use multihop_core::{Duration, Instant};
 
 use super::filter::Largest;
 use super::path::{Aggregation, BELOW, LEAST, ONE, Rounds, SLOW, amount, drawn, rate_of, times};
-use crate::congestion::control::Sample;
-use crate::congestion::control::{Ack, Policy};
+use crate::congestion::control::CongestionControl;
+use crate::congestion::signals::Ack;
+use crate::congestion::signals::RateSample;
 use crate::congestion::start::Start;
 use crate::congestion::window::Window;
 
@@ -111,19 +112,19 @@ impl Bbr {
         (segments.next_multiple_of(2) + if probes { 2 } else { 0 }) * mss
     }
 
-    fn update_bandwidth(&mut self, sample: &Sample) {
+    fn update_bandwidth(&mut self, sample: &RateSample) {
         self.rounds.update(sample);
         if self.rounds.began {
             self.conserves = false;
         }
         if let Some(rate) = sample.rate
-            && (!sample.limited || rate >= self.bandwidth.get())
+            && (!sample.is_app_limited || rate >= self.bandwidth.get())
         {
             self.bandwidth.add(self.rounds.count, rate);
         }
     }
 
-    fn update_cycle(&mut self, now: Instant, sample: &Sample) {
+    fn update_cycle(&mut self, now: Instant, sample: &RateSample) {
         if self.mode != Mode::ProbeBandwidth {
             return;
         }
@@ -141,8 +142,8 @@ impl Bbr {
         }
     }
 
-    fn check_full(&mut self, sample: &Sample) {
-        if self.full.reached || !self.rounds.began || sample.limited {
+    fn check_full(&mut self, sample: &RateSample) {
+        if self.full.reached || !self.rounds.began || sample.is_app_limited {
             return;
         }
         let bandwidth = self.bandwidth.get();
@@ -154,7 +155,7 @@ impl Bbr {
         self.full.reached = self.full.rounds >= 3;
     }
 
-    fn check_drain(&mut self, now: Instant, sample: &Sample) {
+    fn check_drain(&mut self, now: Instant, sample: &RateSample) {
         if self.mode == Mode::Startup && self.full.reached {
             self.mode = Mode::Drain;
             let target = u32::try_from(self.in_flight(ONE)).unwrap_or(u32::MAX);
@@ -172,7 +173,7 @@ impl Bbr {
         self.cycle = Cycle { index: (CYCLE.len() - skipped) % CYCLE.len(), since: now };
     }
 
-    fn update_min_rtt(&mut self, now: Instant, sample: &Sample) {
+    fn update_min_rtt(&mut self, now: Instant, sample: &RateSample) {
         let expired = now > self.min_rtt_at + MIN_RTT_FOR;
         if let Some(rtt) = sample.round_trip
             && (expired || self.min_rtt.is_none_or(|least| rtt < least))
@@ -187,12 +188,12 @@ impl Bbr {
         if self.mode == Mode::ProbeRtt {
             self.probe_rtt(now, sample);
         }
-        if sample.newly > 0 {
+        if sample.newly_delivered > 0 {
             self.restarts = false;
         }
     }
 
-    fn probe_rtt(&mut self, now: Instant, sample: &Sample) {
+    fn probe_rtt(&mut self, now: Instant, sample: &RateSample) {
         match self.probe.ends {
             None if sample.in_flight <= LEAST * self.mss() => {
                 self.probe = ProbeRtt { ends: Some(now + PROBE_RTT_FOR), round_over: false };
@@ -218,7 +219,7 @@ impl Bbr {
         }
     }
 
-    fn set_rate(&mut self, sample: &Sample, pacing: u64) {
+    fn set_rate(&mut self, sample: &RateSample, pacing: u64) {
         if self.rate.is_none()
             && let Some(rtt) = sample.round_trip
         {
@@ -233,18 +234,18 @@ impl Bbr {
         }
     }
 
-    fn set_window(&mut self, sample: &Sample, gain: u64) {
+    fn set_window(&mut self, sample: &RateSample, gain: u64) {
         let mut cwnd = u64::from(self.window.cwnd());
-        if sample.newly > 0 && !self.recover_or_restore(sample, &mut cwnd) {
+        if sample.newly_delivered > 0 && !self.recover_or_restore(sample, &mut cwnd) {
             let bdp = self
                 .min_rtt
                 .map_or(u64::from(self.window.initial()), |rtt| amount(self.bandwidth.get(), rtt, gain));
             let extra = if self.full.reached { self.aggregation.extra(self.bandwidth.get()) } else { 0 };
             let target = self.with_groups(bdp + extra);
             if self.full.reached {
-                cwnd = (cwnd + sample.newly).min(target);
+                cwnd = (cwnd + sample.newly_delivered).min(target);
             } else if cwnd < target || sample.delivered < u64::from(self.window.initial()) {
-                cwnd += sample.newly;
+                cwnd += sample.newly_delivered;
             }
             cwnd = cwnd.max(LEAST * self.mss());
         }
@@ -255,21 +256,21 @@ impl Bbr {
     }
 
     /// In recovery: `bbr_set_cwnd_to_recover_or_restore`. Returns whether `cwnd` is final.
-    fn recover_or_restore(&mut self, sample: &Sample, cwnd: &mut u64) -> bool {
+    fn recover_or_restore(&mut self, sample: &RateSample, cwnd: &mut u64) -> bool {
         if sample.newly_lost > 0 {
             *cwnd = cwnd.saturating_sub(sample.newly_lost).max(self.mss());
         }
-        if sample.recovers && !self.recovers {
+        if sample.is_recovering && !self.recovers {
             self.conserves = true;
             self.rounds.ends_at = sample.delivered;
-            *cwnd = sample.in_flight + sample.newly;
-        } else if self.recovers && !sample.recovers {
+            *cwnd = sample.in_flight + sample.newly_delivered;
+        } else if self.recovers && !sample.is_recovering {
             *cwnd = (*cwnd).max(u64::from(self.prior));
             self.conserves = false;
         }
-        self.recovers = sample.recovers;
+        self.recovers = sample.is_recovering;
         if self.conserves {
-            *cwnd = (*cwnd).max(sample.in_flight + sample.newly);
+            *cwnd = (*cwnd).max(sample.in_flight + sample.newly_delivered);
         }
         self.conserves
     }
@@ -281,7 +282,7 @@ impl Bbr {
     }
 }
 
-impl Policy for Bbr {
+impl CongestionControl for Bbr {
     fn on_ack(&mut self, _now: Instant, _ack: &Ack) {}
 
     fn on_handshake(&mut self, now: Instant, round_trip: Duration) {
@@ -289,7 +290,7 @@ impl Policy for Bbr {
         self.rate = Some(rate_of(u64::from(self.window.cwnd()), round_trip, HIGH));
     }
 
-    fn on_sample(&mut self, now: Instant, sample: &Sample) {
+    fn on_rate_sample(&mut self, now: Instant, sample: &RateSample) {
         self.update_bandwidth(sample);
         self.aggregation.update(now, sample, self.rounds.began, self.bandwidth.get(), self.window.cwnd());
         self.update_cycle(now, sample);
@@ -313,11 +314,11 @@ impl Policy for Bbr {
         }
     }
 
-    fn on_triple_dup_ack(&mut self, _now: Instant, _flight: u32) {
+    fn on_loss(&mut self, _now: Instant, _flight: u32) {
         self.save_window();
     }
 
-    fn on_rto(&mut self, _now: Instant, _flight: u32, again: bool) {
+    fn on_timeout(&mut self, _now: Instant, _flight: u32, again: bool) {
         if !again {
             self.save_window();
         }
@@ -327,25 +328,21 @@ impl Policy for Bbr {
     }
 
     /// The window returns by itself when the recovery is over; the bandwidth may still grow.
-    fn on_undo(&mut self, _cwnd: u32, _ssthresh: u32) {
+    fn on_undo(&mut self, _now: Instant, _cwnd: u32, _ssthresh: u32) {
         (self.full.bandwidth, self.full.rounds) = (0, 0);
     }
 
     /// A model of the path has no use for a smaller window.
     fn on_congestion(&mut self, _now: Instant, _flight: u32) {}
 
-    fn on_idle(&mut self) {}
+    fn on_idle(&mut self, _now: Instant) {}
 
-    fn base(&self) -> &Window {
+    fn window(&self) -> &Window {
         &self.window
     }
 
-    fn base_mut(&mut self) -> &mut Window {
+    fn window_mut(&mut self) -> &mut Window {
         &mut self.window
-    }
-
-    fn outlasts_partial_acks(&self) -> bool {
-        true
     }
 }
 
@@ -371,7 +368,7 @@ mod tests {
     fn after_a_late_handshake_the_shortest_round_trip_is_new() {
         let mut bbr = Bbr::new(&start(64));
         bbr.on_handshake(ms(20_000), Duration::from_millis(30));
-        bbr.on_sample(ms(20_400), &sample());
+        bbr.on_rate_sample(ms(20_400), &sample());
         assert_eq!((bbr.mode, bbr.min_rtt), (Mode::Startup, Some(Duration::from_millis(30))));
     }
 
@@ -379,7 +376,7 @@ mod tests {
     fn after_an_undone_recovery_the_bandwidth_may_grow_again() {
         let mut bbr = Bbr::new(&start(64));
         bbr.full = Full { reached: false, bandwidth: 25_000, rounds: 2 };
-        bbr.on_undo(0, 0);
+        bbr.on_undo(ms(0), 0, 0);
         assert_eq!((bbr.full.bandwidth, bbr.full.rounds), (0, 0));
     }
 }

@@ -2,8 +2,9 @@ use multihop_core::{Duration, Instant};
 
 use super::filter::Largest;
 use super::path::{Aggregation, BELOW, LEAST, ONE, Rounds, SLOW, amount, drawn, rate_of, times};
-use crate::congestion::control::Sample;
-use crate::congestion::control::{Ack, Policy};
+use crate::congestion::control::CongestionControl;
+use crate::congestion::signals::Ack;
+use crate::congestion::signals::RateSample;
 use crate::congestion::start::Start;
 use crate::congestion::window::Window;
 
@@ -213,26 +214,26 @@ impl Bbr3 {
         self.bdp(self.usable(), ONE).min(u64::from(self.window.cwnd()))
     }
 
-    fn is_window_limited(&self, sample: &Sample) -> bool {
+    fn is_window_limited(&self, sample: &RateSample) -> bool {
         sample.prior_in_flight + self.mss() > u64::from(self.window.cwnd())
     }
 
-    fn start_round(&mut self, sample: &Sample) {
+    fn start_round(&mut self, sample: &RateSample) {
         self.rounds.ends_at = sample.delivered;
     }
 
     /// §5.5.10.3: the signals of the newest round.
-    fn update_signals(&mut self, sample: &Sample) {
+    fn update_signals(&mut self, sample: &RateSample) {
         self.latest.began = sample.prior_delivered.is_some_and(|prior| prior >= self.latest.ends_at);
         if self.latest.began {
             self.latest.ends_at = sample.delivered;
         }
         self.latest.bandwidth = self.latest.bandwidth.max(sample.rate.unwrap_or(0));
-        self.latest.in_flight = self.latest.in_flight.max(sample.over);
+        self.latest.in_flight = self.latest.in_flight.max(sample.interval_delivered);
         self.rounds.update(sample);
         self.probing.rounds += u64::from(self.rounds.began);
         if let Some(rate) = sample.rate
-            && (!sample.limited || rate >= self.bandwidth.get())
+            && (!sample.is_app_limited || rate >= self.bandwidth.get())
         {
             self.bandwidth.add(self.cycle, rate);
         }
@@ -259,9 +260,9 @@ impl Bbr3 {
     }
 
     /// §5.3.1.3: startup ends in a round with many losses.
-    fn check_startup_losses(&mut self, sample: &Sample) {
+    fn check_startup_losses(&mut self, sample: &RateSample) {
         if self.mode == Mode::Startup
-            && sample.recovers
+            && sample.is_recovering
             && self.latest.losses >= STARTUP_LOSSES
             && is_too_high(sample)
         {
@@ -270,8 +271,8 @@ impl Bbr3 {
         }
     }
 
-    fn check_full(&mut self, sample: &Sample) {
-        if self.full.now || !self.rounds.began || sample.limited {
+    fn check_full(&mut self, sample: &RateSample) {
+        if self.full.now || !self.rounds.began || sample.is_app_limited {
             return;
         }
         let rate = sample.rate.unwrap_or(0);
@@ -288,7 +289,7 @@ impl Bbr3 {
         self.full = Full { reached: self.full.reached, now: false, bandwidth, rounds: 0 };
     }
 
-    fn check_drain(&mut self, now: Instant, sample: &Sample) {
+    fn check_drain(&mut self, now: Instant, sample: &RateSample) {
         if self.mode == Mode::Startup && self.full.reached {
             self.mode = Mode::Drain;
             self.window.set_ssthresh(u32::try_from(self.in_flight(ONE)).unwrap_or(u32::MAX));
@@ -299,7 +300,7 @@ impl Bbr3 {
     }
 
     /// §5.3.3.6, `BBRUpdateProbeBWCyclePhase`
-    fn update_cycle(&mut self, now: Instant, sample: &Sample) {
+    fn update_cycle(&mut self, now: Instant, sample: &RateSample) {
         if !self.full.reached {
             return;
         }
@@ -321,14 +322,14 @@ impl Bbr3 {
         now > self.probing.since + self.probing.wait || self.probing.rounds >= reno
     }
 
-    fn is_time_to_go_down(&mut self, sample: &Sample) -> bool {
+    fn is_time_to_go_down(&mut self, sample: &RateSample) -> bool {
         if self.is_window_limited(sample) && u64::from(self.window.cwnd()) >= self.bounds.long {
             self.restart_full(sample.rate.unwrap_or(0));
         }
         self.full.now
     }
 
-    fn go_down(&mut self, now: Instant, sample: &Sample) {
+    fn go_down(&mut self, now: Instant, sample: &RateSample) {
         (self.latest.lost, self.latest.bandwidth, self.latest.in_flight) = (false, 0, 0);
         self.probing = Probing {
             since: now,
@@ -342,7 +343,7 @@ impl Bbr3 {
         self.mode = Mode::Down;
     }
 
-    fn refill(&mut self, sample: &Sample) {
+    fn refill(&mut self, sample: &RateSample) {
         (self.bounds.bandwidth, self.bounds.short) = (u64::MAX, u64::MAX);
         (self.probing.up_rounds, self.probing.up_acked) = (0, 0);
         self.probing.acks = Acks::Refilling;
@@ -350,7 +351,7 @@ impl Bbr3 {
         self.mode = Mode::Refill;
     }
 
-    fn go_up(&mut self, now: Instant, sample: &Sample) {
+    fn go_up(&mut self, now: Instant, sample: &RateSample) {
         self.probing.judged = true;
         self.probing.acks = Acks::Starting;
         self.probing.since = now;
@@ -369,14 +370,14 @@ impl Bbr3 {
     }
 
     /// `BBRAdaptLongTermModel`
-    fn adapt_long(&mut self, now: Instant, sample: &Sample) {
+    fn adapt_long(&mut self, now: Instant, sample: &RateSample) {
         if self.probing.acks == Acks::Starting && self.rounds.began {
             self.probing.acks = Acks::Feedback;
         }
         if self.probing.acks == Acks::Stopping && self.rounds.began {
             self.probing.judged = false;
             self.probing.acks = Acks::Feedback;
-            if self.cycles() && !sample.limited {
+            if self.cycles() && !sample.is_app_limited {
                 self.cycle += 1;
             }
         }
@@ -392,11 +393,11 @@ impl Bbr3 {
         }
     }
 
-    fn raise_long(&mut self, sample: &Sample) {
+    fn raise_long(&mut self, sample: &RateSample) {
         if !self.is_window_limited(sample) || u64::from(self.window.cwnd()) < self.bounds.long {
             return;
         }
-        self.probing.up_acked += sample.newly;
+        self.probing.up_acked += sample.newly_delivered;
         let steps = self.probing.up_acked / self.probing.up_each;
         self.probing.up_acked -= steps * self.probing.up_each;
         self.bounds.long = self.bounds.long.saturating_add(steps.saturating_mul(self.mss()));
@@ -406,10 +407,10 @@ impl Bbr3 {
     }
 
     /// `BBRHandleInflightTooHigh`
-    fn on_too_high(&mut self, now: Instant, sample: &Sample) {
+    fn on_too_high(&mut self, now: Instant, sample: &RateSample) {
         self.probing.judged = false;
-        if !sample.limited {
-            let in_flight = sample.last_lost.map_or(sample.sent_in_flight, |(in_flight, _)| in_flight);
+        if !sample.is_app_limited {
+            let in_flight = sample.last_lost.map_or(sample.sent_in_flight, |of| of.in_flight);
             self.bounds.long = in_flight.max(times(self.target(), BETA));
         }
         if self.mode == Mode::Up {
@@ -417,7 +418,7 @@ impl Bbr3 {
         }
     }
 
-    fn update_min_rtt(&mut self, now: Instant, sample: &Sample) {
+    fn update_min_rtt(&mut self, now: Instant, sample: &RateSample) {
         let trip = &mut self.round_trip;
         trip.expired = now > trip.recent_at + PROBE_RTT_EVERY;
         if let Some(rtt) = sample.round_trip
@@ -431,7 +432,7 @@ impl Bbr3 {
         }
     }
 
-    fn check_probe_rtt(&mut self, now: Instant, sample: &Sample) {
+    fn check_probe_rtt(&mut self, now: Instant, sample: &RateSample) {
         if self.mode != Mode::ProbeRtt && self.round_trip.expired && !self.restarts {
             self.save_window();
             self.mode = Mode::ProbeRtt;
@@ -455,7 +456,7 @@ impl Bbr3 {
                 }
             }
         }
-        if sample.newly > 0 {
+        if sample.newly_delivered > 0 {
             self.restarts = false;
         }
     }
@@ -464,7 +465,7 @@ impl Bbr3 {
         self.bdp(self.usable(), HALF).max(self.least())
     }
 
-    fn end_probe_rtt(&mut self, now: Instant, sample: &Sample) {
+    fn end_probe_rtt(&mut self, now: Instant, sample: &RateSample) {
         self.round_trip.recent_at = now;
         self.window.set_cwnd(self.window.cwnd().max(self.prior));
         (self.bounds.bandwidth, self.bounds.short) = (u64::MAX, u64::MAX);
@@ -476,7 +477,7 @@ impl Bbr3 {
         }
     }
 
-    fn set_rate(&mut self, sample: &Sample, gain: u64) {
+    fn set_rate(&mut self, sample: &RateSample, gain: u64) {
         if self.rate.is_none()
             && let Some(rtt) = sample.round_trip
         {
@@ -492,18 +493,18 @@ impl Bbr3 {
     }
 
     /// §5.6.4.6, `BBRSetCwnd`
-    fn set_window(&mut self, sample: &Sample, gain: u64) {
+    fn set_window(&mut self, sample: &RateSample, gain: u64) {
         let mut cwnd = u64::from(self.window.cwnd());
-        if self.recovers && !sample.recovers {
+        if self.recovers && !sample.is_recovering {
             cwnd = cwnd.max(u64::from(self.prior));
         }
-        self.recovers = sample.recovers;
+        self.recovers = sample.is_recovering;
         let extra = if self.full.reached { self.aggregation.extra(self.bandwidth.get()) } else { 0 };
         let most = self.with_groups(self.bdp(self.usable(), gain) + extra);
         if self.full.reached {
-            cwnd = (cwnd + sample.newly).min(most);
+            cwnd = (cwnd + sample.newly_delivered).min(most);
         } else if cwnd < most || sample.delivered < u64::from(self.window.initial()) {
-            cwnd += sample.newly;
+            cwnd += sample.newly_delivered;
         }
         cwnd = cwnd.max(self.least());
         if self.mode == Mode::ProbeRtt {
@@ -525,7 +526,7 @@ impl Bbr3 {
     }
 }
 
-impl Policy for Bbr3 {
+impl CongestionControl for Bbr3 {
     fn on_ack(&mut self, _now: Instant, _ack: &Ack) {}
 
     fn on_handshake(&mut self, now: Instant, round_trip: Duration) {
@@ -535,7 +536,7 @@ impl Policy for Bbr3 {
         self.rate = Some(rate_of(u64::from(self.window.cwnd()), round_trip, STARTUP));
     }
 
-    fn on_sample(&mut self, now: Instant, sample: &Sample) {
+    fn on_rate_sample(&mut self, now: Instant, sample: &RateSample) {
         self.update_signals(sample);
         self.aggregation.update(now, sample, self.rounds.began, self.bandwidth.get(), self.window.cwnd());
         self.check_full(sample);
@@ -545,7 +546,7 @@ impl Policy for Bbr3 {
         self.check_probe_rtt(now, sample);
         if self.latest.began {
             self.latest.bandwidth = sample.rate.unwrap_or(0);
-            self.latest.in_flight = sample.over;
+            self.latest.in_flight = sample.interval_delivered;
         }
         let (pacing, window) = self.gains();
         self.set_rate(sample, pacing);
@@ -564,12 +565,12 @@ impl Policy for Bbr3 {
         }
     }
 
-    fn on_triple_dup_ack(&mut self, _now: Instant, _flight: u32) {
+    fn on_loss(&mut self, _now: Instant, _flight: u32) {
         self.save_window();
         self.before = self.bounds;
     }
 
-    fn on_rto(&mut self, _now: Instant, _flight: u32, again: bool) {
+    fn on_timeout(&mut self, _now: Instant, _flight: u32, again: bool) {
         if !again {
             self.save_window();
             self.before = self.bounds;
@@ -582,29 +583,25 @@ impl Policy for Bbr3 {
     fn on_congestion(&mut self, _now: Instant, _flight: u32) {}
 
     /// `BBRHandleSpuriousLossDetection`; the window returns by itself when the recovery is over.
-    fn on_undo(&mut self, _cwnd: u32, _ssthresh: u32) {
+    fn on_undo(&mut self, _now: Instant, _cwnd: u32, _ssthresh: u32) {
         (self.full.bandwidth, self.full.rounds) = (0, 0);
         self.bounds = self.bounds.widest(self.before);
     }
 
-    fn on_idle(&mut self) {}
+    fn on_idle(&mut self, _now: Instant) {}
 
-    fn base(&self) -> &Window {
+    fn window(&self) -> &Window {
         &self.window
     }
 
-    fn base_mut(&mut self) -> &mut Window {
+    fn window_mut(&mut self) -> &mut Window {
         &mut self.window
-    }
-
-    fn outlasts_partial_acks(&self) -> bool {
-        true
     }
 }
 
 /// `IsInflightTooHigh`: of what was in flight with a lost segment, more was lost than is tolerated.
-fn is_too_high(sample: &Sample) -> bool {
-    sample.last_lost.is_some_and(|(in_flight, lost)| lost > times(in_flight, LOSSES))
+fn is_too_high(sample: &RateSample) -> bool {
+    sample.last_lost.is_some_and(|of| of.lost > times(of.in_flight, LOSSES))
 }
 
 /// 4 ln 2
@@ -643,7 +640,7 @@ mod tests {
     fn after_a_late_handshake_the_shortest_round_trip_is_new() {
         let mut bbr = Bbr3::new(&start(64));
         bbr.on_handshake(ms(20_000), Duration::from_millis(30));
-        bbr.on_sample(ms(20_400), &sample());
+        bbr.on_rate_sample(ms(20_400), &sample());
         assert_eq!((bbr.mode, bbr.round_trip.min), (Mode::Startup, Some(Duration::from_millis(30))));
     }
 
@@ -651,10 +648,10 @@ mod tests {
     fn an_undone_recovery_leaves_the_wider_bounds() {
         let mut bbr = Bbr3::new(&start(64));
         bbr.bounds = Bounds { long: 9000, bandwidth: 25_000, short: 8000 };
-        bbr.on_triple_dup_ack(ms(0), 10_000);
+        bbr.on_loss(ms(0), 10_000);
         bbr.bounds = Bounds { long: 7000, bandwidth: 30_000, short: 6000 };
         bbr.full = Full { bandwidth: 25_000, rounds: 2, ..Full::default() };
-        bbr.on_undo(0, 0);
+        bbr.on_undo(ms(0), 0, 0);
         let Bounds { long, bandwidth, short } = bbr.bounds;
         assert_eq!((long, bandwidth, short, bbr.full.rounds), (9000, 30_000, 8000, 0));
     }

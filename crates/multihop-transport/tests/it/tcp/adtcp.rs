@@ -2,8 +2,9 @@
 
 use multihop_core::{Duration, Instant, Machine, Payload};
 use multihop_testkit::{LinkConfig, Pair, Port};
+use multihop_transport::congestion::Variant;
 use multihop_transport::connection::Data;
-use multihop_transport::tcp::{Config, Endpoint, Event, Input, Output, Phase, Ports, Variant};
+use multihop_transport::tcp::{Config, Endpoint, Event, Input, Output, Phase, Ports};
 use multihop_wire::tcp::{NetworkState, Segment, SeqNumber, StateOption, Timestamps};
 
 use super::templates::*;
@@ -16,7 +17,7 @@ const NORMAL: NetworkState = NetworkState::NORMAL;
 
 /// Segments have no options in these scripts, because the peer has sent no data.
 fn adtcp() -> Config {
-    Config { variant: Variant::Adtcp, initial_window: 8, window_max: 10, ..config() }
+    Config { congestion: Variant::Adtcp.into(), initial_window: 8, window_max: 10, ..config() }
 }
 
 fn start(config: Config) -> Tcp {
@@ -137,7 +138,7 @@ fn another_option_kind_is_ignored() {
 
 #[test]
 fn newreno_ignores_reports() {
-    let mut s = start(Config { variant: Variant::NewReno, ..adtcp() });
+    let mut s = start(Config { congestion: Variant::NewReno.into(), ..adtcp() });
     s.at_ms(100).gets(vec![told(1, CHANNEL_ERROR); 3]).expect([data(1)]);
     s.check(|tcp| (tcp.cwnd(), tcp.told_state()), (4000, None));
     s.at_ms(1100).expect([data(1)]).check(|tcp| tcp.cwnd(), MSS);
@@ -222,7 +223,7 @@ type Connection = Pair<Endpoint, Segment>;
 fn transfer(variants: [Variant; 2], loss: f64) -> Connection {
     let tick = Some(Duration::from_micros(1));
     let ends = [(1, 2), (2, 1)].into_iter().zip(variants).map(|((local, remote), variant)| {
-        let mut config = Config { variant, timestamps: tick, mss: 1012, ..config() };
+        let mut config = Config { congestion: variant.into(), timestamps: tick, mss: 1012, ..config() };
         config.adtcp.density.samples = 10;
         Endpoint::new(config, Ports { local, remote }, SeqNumber(0))
     });

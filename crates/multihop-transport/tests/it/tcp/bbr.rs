@@ -1,6 +1,7 @@
 //! BBR over a path with one bottleneck: 100 segments of 1000 bytes per second, round trips of 100 ms without a queue.
 
-use multihop_transport::tcp::{Config, Variant};
+use multihop_transport::congestion::Variant;
+use multihop_transport::tcp::Config;
 
 use super::policies::Path;
 use super::templates::{MSS, config};
@@ -10,7 +11,14 @@ fn path(variant: Variant) -> Path {
 }
 
 fn path_by(variant: Variant, rack: bool) -> Path {
-    let config = Config { variant, sack: true, rack, initial_window: 4, window_max: 1000, ..config() };
+    let config = Config {
+        congestion: variant.into(),
+        sack: true,
+        rack,
+        initial_window: 4,
+        window_max: 1000,
+        ..config()
+    };
     Path::of(&config, [10, 90])
 }
 

@@ -1,8 +1,9 @@
 //! Marks in place of losses: RFC 3168, and the feedback of RFC 8257 for a scalable control.
 
 use multihop_core::Payload;
+use multihop_transport::congestion::Variant;
 use multihop_transport::connection::Data;
-use multihop_transport::tcp::{AckRule, Config, DelayedAck, Event, Phase, Variant};
+use multihop_transport::tcp::{AckRule, Config, DelayedAck, Event, Phase};
 use multihop_wire::tcp::{Ecn, Segment};
 
 use super::templates::*;
@@ -12,7 +13,7 @@ fn classic() -> Config {
 }
 
 fn scalable() -> Config {
-    Config { variant: Variant::Prague, ack_rule: AckRule::Delayed(DelayedAck::Ns2), ..config() }
+    Config { congestion: Variant::Prague.into(), ack_rule: AckRule::Delayed(DelayedAck::Ns2), ..config() }
 }
 
 /// A segment of the endpoint under test.

@@ -1,11 +1,12 @@
 //! Any sequence of operations keeps the invariants and never panics.
 
 use multihop_core::{BitRate, Duration, Instant, Machine, Notice, Payload};
+use multihop_transport::congestion::Variant;
 use multihop_transport::connection::Data;
 use multihop_transport::pacing::PacingConfig;
 use multihop_transport::tcp::{
     AdtcpConfig, Config, DensityConfig, Endpoint, Event, Input, Output, Pacing, Ports, RoundTrips, State,
-    Trip, Variant,
+    Trip,
 };
 use multihop_wire::tcp::{NetworkState, Options, SackBlocks, Segment, SeqNumber, StateOption, Timestamps};
 use proptest::prelude::*;
@@ -250,7 +251,11 @@ fn configs() -> impl Strategy<Value = Config> {
     let other = prop::option::of(prop::sample::select(others.to_vec()));
     (prop::sample::select(presets.to_vec()), other, 1_u16..10, options, pacing, elfn, adtcp).prop_map(
         |(preset, other, window_max, (handshake, sack, stamps), pacing, elfn, adtcp)| Config {
-            variant: if adtcp.is_some() { Variant::Adtcp } else { other.unwrap_or(preset.variant) },
+            congestion: if adtcp.is_some() {
+                Variant::Adtcp.into()
+            } else {
+                other.map_or(preset.congestion, Into::into)
+            },
             adtcp: adtcp.map_or(AdtcpConfig::PAPER, |(disconnected, density)| AdtcpConfig {
                 disconnected,
                 density,

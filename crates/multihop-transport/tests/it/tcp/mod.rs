@@ -4,6 +4,7 @@ mod adtcp;
 mod bbr;
 mod byte_counting;
 mod close;
+mod custom;
 mod delayed_ack;
 mod ecn;
 mod elfn;

@@ -4,7 +4,8 @@ use multihop_transport::connection::Data;
 use std::collections::VecDeque;
 
 use multihop_core::{Duration, Instant, Machine};
-use multihop_transport::tcp::{Config, Endpoint, Input, Output, Ports, Variant};
+use multihop_transport::congestion::Variant;
+use multihop_transport::tcp::{Config, Endpoint, Input, Output, Ports};
 use multihop_wire::tcp::{Segment, SeqNumber};
 
 use super::templates::{MSS, config};
@@ -28,7 +29,7 @@ pub(super) struct Path {
 
 impl Path {
     fn new(variant: Variant, [initial_window, window_max]: [u16; 2], times: [u64; 2]) -> Self {
-        Self::of(&Config { variant, initial_window, window_max, ..config() }, times)
+        Self::of(&Config { congestion: variant.into(), initial_window, window_max, ..config() }, times)
     }
 
     /// A path with these times in ms.

@@ -2,10 +2,10 @@
 
 use multihop_core::{Duration, Instant, Machine, Notice, Payload};
 use multihop_testkit::{LinkConfig, Pair, Port};
+use multihop_transport::congestion::Variant;
 use multihop_transport::connection::Data;
 use multihop_transport::tcp::{
     AckRule, Config, DelayedAck, Endpoint, Event, Input, Output, PartialAckTimer, Ports, Standby, State,
-    Variant,
 };
 use multihop_wire::tcp::{Segment, SeqNumber};
 use proptest::prelude::*;
@@ -61,8 +61,16 @@ fn configs() -> impl Strategy<Value = Config> {
     let variant = prop::sample::select(Variant::ALL).prop_map(|(_, variant)| variant);
     (preset, variant, rule, options, 1_u16..70, 100_u16..1500).prop_map(
         |(preset, variant, ack_rule, (sack, stamps, steady, nagle), window_max, mss)| {
-            let mut config =
-                Config { variant, ack_rule, sack, nagle, window_max, mss, sink: false, ..preset };
+            let mut config = Config {
+                congestion: variant.into(),
+                ack_rule,
+                sack,
+                nagle,
+                window_max,
+                mss,
+                sink: false,
+                ..preset
+            };
             config.timestamps = stamps.then_some(Duration::from_millis(1));
             config.rack &= sack;
             config.max_retries = None;

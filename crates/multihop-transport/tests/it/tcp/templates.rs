@@ -2,9 +2,10 @@
 
 use multihop_core::{Duration, LostSegment, Notice, Payload, SegmentId};
 use multihop_testkit::Script;
+use multihop_transport::congestion::Variant;
 use multihop_transport::tcp::{
     AckRule, Config, Endpoint, Event, Exit, Input, Output, PartialAckTimer, Ports, Probe, ProbeInterval,
-    Restore, Standby, Variant,
+    Restore, Standby,
 };
 use multihop_wire::tcp::{Ecn, Options, SackBlocks, Segment, SeqNumber};
 use proptest::prelude::*;
@@ -112,7 +113,7 @@ pub(super) fn config() -> Config {
 }
 
 pub(super) fn reno() -> Config {
-    Config { variant: Variant::Reno, ..config() }
+    Config { congestion: Variant::Reno.into(), ..config() }
 }
 
 pub(super) fn slow_but_steady() -> Config {

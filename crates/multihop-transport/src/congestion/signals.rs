@@ -1,0 +1,91 @@
+//! The signals of a congestion control: ACKs as it gets them, measurements of the path, and which signals it requests.
+
+use multihop_core::Duration;
+
+/// Signals that are provided on request only.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Signals {
+    /// Rate samples. The endpoint then records each transmission and requires SACK; the control reduces its window by itself,
+    /// without proportional rate reduction.
+    pub rates: bool,
+    /// The ECN mark of each segment, as scalable controls need it (L4S, RFC 9331).
+    pub marks: bool,
+    /// Notices of segments lost at failed links. Simulated nodes then send ICMP errors to the sender.
+    pub notices: bool,
+}
+
+/// An ACK of new data.
+#[derive(Clone, Copy, Debug)]
+pub struct Ack {
+    /// Bytes newly acknowledged.
+    pub acked: u32,
+    /// Bytes by which the window may grow: `acked`, but where bytes are counted (`byte_counting`) without those that SACK reported
+    /// before.
+    pub counted: u32,
+    /// Bytes still outstanding.
+    pub flight: u32,
+    /// Its meaning to fast recovery.
+    pub kind: AckKind,
+    /// The round-trip time that it ends, if it was measured: one per round trip, or one per ACK with timestamps.
+    pub round_trip: Option<Duration>,
+    /// The smoothed round-trip time.
+    pub srtt: Option<Duration>,
+}
+
+impl Ack {
+    /// An ACK of `acked` bytes outside of fast recovery that leaves nothing outstanding and measures no round trip; for tests.
+    pub const fn of(acked: u32) -> Self {
+        Self { acked, counted: acked, flight: 0, kind: AckKind::Normal, round_trip: None, srtt: None }
+    }
+}
+
+/// The meaning of an ACK of new data to fast recovery.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum AckKind {
+    /// No fast recovery is under way.
+    Normal,
+    /// Fast recovery continues: more of what was outstanding at the loss is missing.
+    Partial,
+    /// Fast recovery is over.
+    Full,
+}
+
+/// An ACK as a measurement of the path (draft-cheng-iccrg-delivery-rate-estimation).
+#[derive(Clone, Copy, Debug)]
+pub struct RateSample {
+    /// Delivery rate in bytes per second, if it could be measured.
+    pub rate: Option<u64>,
+    /// Bytes delivered in the interval over which `rate` was measured (`RS.delivered`).
+    pub interval_delivered: u64,
+    /// Whether the application had too little to send when this rate was measured: then the rate is a lower bound.
+    pub is_app_limited: bool,
+    /// Bytes delivered since the connection began (`C.delivered`).
+    pub delivered: u64,
+    /// The value of `delivered` when the newest segment that this ACK delivered left (`RS.prior_delivered`).
+    pub prior_delivered: Option<u64>,
+    /// Bytes that this ACK delivered.
+    pub newly_delivered: u64,
+    /// Bytes that this ACK showed to be lost.
+    pub newly_lost: u64,
+    /// The last segment that this ACK showed to be lost.
+    pub last_lost: Option<LostFlight>,
+    /// Bytes in flight before this ACK.
+    pub prior_in_flight: u64,
+    /// Bytes in flight after this ACK, without those considered lost.
+    pub in_flight: u64,
+    /// Bytes in flight when the newest delivered segment left, itself included (`RS.tx_in_flight`).
+    pub sent_in_flight: u64,
+    /// The round-trip time of the newest segment that left only once.
+    pub round_trip: Option<Duration>,
+    /// Whether losses are being repaired.
+    pub is_recovering: bool,
+}
+
+/// What was in flight together with a segment that is lost.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct LostFlight {
+    /// Bytes in flight when the segment left.
+    pub in_flight: u64,
+    /// Bytes lost since then.
+    pub lost: u64,
+}
