@@ -307,6 +307,7 @@ def test_seeds_are_doubled_until_every_claim_is_decided(tmp_path: Path) -> None:
     page = pages.html([made], "command", tmp_path / "report.html").read_text()
     assert "2 seeds, up to 8 in the cells of open claims: 1 claim is open after the last look." in page
     assert "Claims are decided by 98.33% intervals" in page
+    assert "On its bound, as far as the seeds of all looks tell: as often above zero as below." in page
     assert "multihop papers run open --quick --looks 3" in page
     assert re.search(r"as often above zero as below \([^<)]*, 8 seeds\)", page)
 

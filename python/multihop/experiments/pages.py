@@ -19,10 +19,10 @@ from multihop.experiments.explanations import MEANING as EXPLANATIONS
 from multihop.experiments.freshness import OLDER
 from multihop.experiments.index import Record
 from multihop.experiments.reasons import MEANING
-from multihop.experiments.sequential import Limits
+from multihop.experiments.sequential import LAST_LOOK, Limits
 from multihop.experiments.silence import silences, warning
 from multihop.experiments.study import Experiment, Study, Values
-from multihop.experiments.verdicts import NOT_HELD, Verdict
+from multihop.experiments.verdicts import NOT_DECIDED, NOT_HELD, Verdict
 from multihop.files import make_folder, write_text
 from multihop.progress import duration
 from multihop.report import NO_LINKS, Report, drawing
@@ -258,6 +258,9 @@ def section(page: Page, study: Study) -> None:
     found = claims.verdicts(study)
     if found:
         page.verdicts((_verdict(one), f"{one.text} ({one.why})") for one in found)
+    undecided = [one.text for one in found if one.verdict == NOT_DECIDED]
+    if undecided and study.stopped.endswith(LAST_LOOK):
+        page.text(f"On its bound, as far as the seeds of all looks tell: {'; '.join(undecided)}.")
     not_held = [one for one in found if one.verdict == NOT_HELD]
     for reason in dict.fromkeys(one.reason for one in not_held if one.reason):
         page.text(f"{'; '.join(one.text for one in not_held if one.reason == reason)}: {reason}")

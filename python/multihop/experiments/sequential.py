@@ -24,6 +24,9 @@ from multihop.runs import Where
 LOOKS, BUDGET, BUDGET_FULL = 4, 20.0, 600.0
 """Looks, and CPU time of short and of full runs in seconds, of experiments that declare none."""
 
+LAST_LOOK = "after the last look"
+"""Why no seeds are added to claims that no planned look has decided."""
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -101,7 +104,7 @@ def _reason(study: Study, limits: Limits) -> str:
     if not wide and not (still_open and study.most_seeds < _last(study)):
         if study.looks == 1:
             return "the intervals are narrow" if study.effort.most else "the number of seeds is fixed"
-        return f"{_open(len(still_open))} after the last look" if still_open else _decided(by_mean)
+        return f"{_open(len(still_open))} {LAST_LOOK}" if still_open else _decided(by_mean)
     next_look = study.spent() + (study.spent() if wide else study.spent(_open_cells(study)))
     if next_look > limits.seconds:
         return f"the next look would exceed {limits.seconds:g} s of CPU time; {_open(len(still_open))}"
