@@ -32,7 +32,7 @@ PAIRS = [(0.95, 0.05), (0.05, 0.95), (0.8, 0.5), (0.5, 0.8)]
 """Rates of two flows, as shares of the capacity."""
 SECONDS = 40
 ACKS = 60
-PATIENCE, SPARSE, MOST_GROWTH = 20.0, 0.5, 0.5
+PATIENCE, SPARSE, MAX_GROWTH = 20.0, 0.5, 0.5
 
 Point = tuple[float, float]
 
@@ -79,7 +79,7 @@ class Flow:
         part = min(1.0, self.sent / interval)
         self.spare = self.spare + part if backlog < target else 0.0
         boost = 1 + max(0.0, self.spare - PATIENCE) ** 2
-        self.rate *= 1 + min(MOST_GROWTH, law.gain * self.error * boost) * part
+        self.rate *= 1 + min(MAX_GROWTH, law.gain * self.error * boost) * part
         if backlog < target / 2:
             self.rate = max(self.rate, min(rate + self.sent / SHORTEST, SPARSE / SHORTEST))
         self.acks += 1

@@ -257,7 +257,7 @@ impl Lingers {
     }
 
     fn begin() -> Option<Self> {
-        let more = |n: usize| (n < MOST_LINGERING).then_some(n + 1);
+        let more = |n: usize| (n < MAX_LINGERING).then_some(n + 1);
         LINGERING.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok().map(|_| Self)
     }
 }
@@ -271,7 +271,7 @@ impl Drop for Lingers {
 /// Such drivers in this process.
 static LINGERING: AtomicUsize = AtomicUsize::new(0);
 /// A quarter of the usual limit of descriptors of a process.
-const MOST_LINGERING: usize = 256;
+const MAX_LINGERING: usize = 256;
 
 impl Drop for Driver {
     fn drop(&mut self) {

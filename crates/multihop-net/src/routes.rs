@@ -22,10 +22,10 @@ pub(crate) async fn next_changes(news: &mut Option<RouteNews>) -> Vec<RouteChang
 /// spend its time on them. A lookup takes some microseconds.
 fn pause(lookups: usize) -> Duration {
     let lookups = u32::try_from(lookups).unwrap_or(u32::MAX);
-    LEAST_PAUSE.max(Duration::from_millis(1).saturating_mul(lookups))
+    MIN_PAUSE.max(Duration::from_millis(1).saturating_mul(lookups))
 }
 
-const LEAST_PAUSE: Duration = Duration::from_millis(20);
+const MIN_PAUSE: Duration = Duration::from_millis(20);
 
 #[cfg(target_os = "linux")]
 mod linux {
@@ -77,7 +77,7 @@ mod linux {
                     }
                 });
                 ready.clear_ready();
-                if !complete.unwrap_or(false) || changes.len() > MOST_CHANGES {
+                if !complete.unwrap_or(false) || changes.len() > MAX_CHANGES {
                     changes = any();
                 }
                 if !changes.is_empty() {
@@ -109,7 +109,7 @@ mod linux {
 
     impl Count {
         fn begin() -> Option<Self> {
-            let more = |n: usize| (n < MOST_OPEN).then_some(n + 1);
+            let more = |n: usize| (n < MAX_OPEN).then_some(n + 1);
             OPEN.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok().map(|_| Self)
         }
     }
@@ -121,9 +121,9 @@ mod linux {
     }
 
     static OPEN: AtomicUsize = AtomicUsize::new(0);
-    const MOST_OPEN: usize = 64;
+    const MAX_OPEN: usize = 64;
     /// Compared with each peer.
-    const MOST_CHANGES: usize = 64;
+    const MAX_CHANGES: usize = 64;
 
     #[cfg(test)]
     mod tests {
@@ -168,8 +168,8 @@ mod linux {
 
         #[test]
         fn a_process_has_only_some() {
-            let counts: Vec<_> = (0..MOST_OPEN * 2).map_while(|_| Count::begin()).collect();
-            assert!(counts.len() <= MOST_OPEN && RouteNews::open().is_none());
+            let counts: Vec<_> = (0..MAX_OPEN * 2).map_while(|_| Count::begin()).collect();
+            assert!(counts.len() <= MAX_OPEN && RouteNews::open().is_none());
         }
     }
 }

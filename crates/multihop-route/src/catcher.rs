@@ -219,13 +219,13 @@ impl Refusals {
             *self = Self { second, sent: 0 };
         }
         self.sent += 1;
-        self.sent <= MOST_REFUSALS
+        self.sent <= MAX_REFUSALS
     }
 }
 
 const ECHO_REQUEST: u8 = 8;
 /// In a second.
-const MOST_REFUSALS: u32 = 100;
+const MAX_REFUSALS: u32 = 100;
 /// The priority of a route that is used if there is no other.
 const LAST: u32 = u32::MAX;
 

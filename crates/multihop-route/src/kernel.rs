@@ -71,7 +71,7 @@ impl Installed {
             if self.count(add_route(&route, PROTOCOL), "add", &route, refused) {
                 self.routes.insert(to, route);
             } else {
-                if self.impossible.len() >= MOST_IMPOSSIBLE {
+                if self.impossible.len() >= MAX_IMPOSSIBLE {
                     self.impossible.clear();
                 }
                 self.impossible.insert(route);
@@ -123,7 +123,7 @@ pub fn flush(family: Family) -> io::Result<usize> {
 
 /// Changes in one round: a few milliseconds.
 const MAX_AT_ONCE: usize = 256;
-const MOST_IMPOSSIBLE: usize = 16_384;
+const MAX_IMPOSSIBLE: usize = 16_384;
 
 #[cfg(test)]
 mod tests {

@@ -126,7 +126,7 @@ impl Links {
         let mut found = BTreeMap::new();
         for &index in interfaces {
             let Some(stations) = wifi.stations(index)? else { continue };
-            for station in stations.into_iter().take(MOST_STATIONS) {
+            for station in stations.into_iter().take(MAX_STATIONS) {
                 let mut tracked = self.stations.remove(&(index, station.address)).unwrap_or_default();
                 tracked.take(now, station, self.weight);
                 found.insert((index, station.address), tracked);
@@ -239,7 +239,7 @@ const OVERTAKEN: [&str; 7] = ["fq_codel", "fq", "cake", "fq_pie", "sfq", "hhf", 
 /// The kind of interfaces that have none.
 const NO_QUEUE: &str = "noqueue";
 /// Of one card.
-const MOST_STATIONS: usize = 4_096;
+const MAX_STATIONS: usize = 4_096;
 
 #[cfg(test)]
 mod tests {

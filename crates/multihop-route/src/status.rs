@@ -210,7 +210,7 @@ impl Reporter {
     /// Answers the next one who asks. A reader that is slow keeps only itself waiting.
     pub(crate) fn answer(&self, status: impl FnOnce() -> Status) {
         let Ok((mut stream, _)) = self.listener.accept() else { return };
-        if Arc::strong_count(&self.busy) > MOST_READERS {
+        if Arc::strong_count(&self.busy) > MAX_READERS {
             return;
         }
         let text = serde_json::to_string(&status()).expect("a status is JSON");
@@ -234,5 +234,5 @@ impl AsFd for Reporter {
 /// Answers that are written at a time.
 /// Time within which the kernel ends a daemon that was killed.
 const MAX_END: Duration = Duration::from_secs(1);
-const MOST_READERS: usize = 8;
+const MAX_READERS: usize = 8;
 const PATIENCE: Duration = Duration::from_secs(5);

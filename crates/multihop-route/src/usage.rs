@@ -47,7 +47,7 @@ impl Usage {
     pub(crate) fn take(&mut self, now: Instant) -> io::Result<Vec<Pair>> {
         let mut found = Vec::new();
         self.drain(|pair| {
-            if !found.contains(&pair) && found.len() < MOST_PAIRS {
+            if !found.contains(&pair) && found.len() < MAX_PAIRS {
                 found.push(pair);
             }
         });
@@ -89,7 +89,7 @@ impl Usage {
 
     fn attach(&self) -> io::Result<()> {
         let program =
-            if self.seen.len() < MOST_PAIRS { program(&self.interfaces, &self.seen) } else { vec![NOTHING] };
+            if self.seen.len() < MAX_PAIRS { program(&self.interfaces, &self.seen) } else { vec![NOTHING] };
         self.socket.attach_filter(&program)
     }
 }
@@ -113,7 +113,7 @@ fn program(interfaces: &[u32], seen: &[Pair]) -> Vec<SockFilter> {
     }
     program.push(NOTHING);
     // Groups and broadcasts.
-    program.extend([word(16), SockFilter::new(JUMP_AT_LEAST, 0, 1, 0xe000_0000), NOTHING]);
+    program.extend([word(16), SockFilter::new(MIN_JUMP, 0, 1, 0xe000_0000), NOTHING]);
     // UDP to the port of AODV, behind a header of any length.
     let port = aodv::PORT.into();
     program.extend([
@@ -163,7 +163,7 @@ const BYTE: u16 = 0x10;
 const ABSOLUTE: u16 = 0x20;
 const INDIRECT: u16 = 0x40;
 const JUMP_EQUAL: u16 = 0x15;
-const JUMP_AT_LEAST: u16 = 0x35;
+const MIN_JUMP: u16 = 0x35;
 /// The length of the IP header into the index.
 const LOAD_INDEX_OF_HEADER: u16 = 0xb1;
 const RETURN: u16 = 0x06;
@@ -178,6 +178,6 @@ const KEPT: u32 = 20;
 const HEADER: usize = KEPT as usize;
 const INTERVAL: Duration = Duration::from_millis(100);
 /// Pairs in an interval. What a busy router forwards beyond them is seen in another one.
-const MOST_PAIRS: usize = 64;
+const MAX_PAIRS: usize = 64;
 /// Headers read at once.
 const TURN: usize = 1024;

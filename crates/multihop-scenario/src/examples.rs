@@ -58,13 +58,13 @@ fn file_like(missing: &Path) -> Option<String> {
     let is_document = |name: &String| name.ends_with(".toml") || name.ends_with(".json");
     let names =
         entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).filter(is_document);
-    let names: Vec<_> = names.take(MOST_NAMES).collect();
+    let names: Vec<_> = names.take(MAX_NAMES).collect();
     let name = nearest(missing.file_name()?.to_str()?, names.iter().map(String::as_str))?;
     Some(folder.map_or_else(|| name.to_owned(), |folder| folder.join(name).display().to_string()))
 }
 
 /// Files of a folder whose names are compared with that of a missing one.
-const MOST_NAMES: usize = 1000;
+const MAX_NAMES: usize = 1000;
 
 /// All of them, in the order of their names.
 pub const EXAMPLES: &[Example] = include!(concat!(env!("OUT_DIR"), "/examples.rs"));

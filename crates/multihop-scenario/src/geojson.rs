@@ -70,8 +70,8 @@ impl Reader<'_> {
         if corners.len() < 3 {
             return Err(format!("found an outline of {} corners, allowed: 3 or more", corners.len()));
         }
-        if self.corners > MOST_CORNERS {
-            return Err(format!("found more than {MOST_CORNERS} corners, allowed: up to {MOST_CORNERS}"));
+        if self.corners > MAX_CORNERS {
+            return Err(format!("found more than {MAX_CORNERS} corners, allowed: up to {MAX_CORNERS}"));
         }
         Ok(corners)
     }
@@ -107,7 +107,7 @@ fn losses_of(feature: &Value, losses: Losses) -> Result<Losses, String> {
 /// Metres from the origin.
 const FARTHEST: f64 = 1e7;
 /// Corners of all polygons.
-pub(super) const MOST_CORNERS: usize = 1_000_000;
+pub(super) const MAX_CORNERS: usize = 1_000_000;
 
 #[cfg(test)]
 mod tests {

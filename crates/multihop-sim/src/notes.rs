@@ -28,7 +28,7 @@ fn unrouted(scenario: &Scenario, places: &[Point]) -> Option<String> {
     if !matches!(scenario.routing.protocol, RoutingProtocol::Static { .. }) {
         return None;
     }
-    let most = (MOST_SEARCHED / places.len().max(1)).max(1);
+    let most = (MAX_SEARCHED / places.len().max(1)).max(1);
     let given = scenario.flows.iter().take_while(|flow| flow.drawn.is_none()).take(most);
     let ends = given.map(|flow| (scenario.in_mesh(flow.from), scenario.in_mesh(flow.to)));
     let routed = routed_from_start(scenario, places, ends);
@@ -68,8 +68,8 @@ fn synchronous(scenario: &Scenario, places: &[Point]) -> Option<String> {
             return None;
         }
         let all = flows.clone();
-        flows.truncate(MOST_COMPARED);
-        flows.retain(|&flow| all.iter().take(MOST_COMPARED).any(|&other| senses(flow, other)));
+        flows.truncate(MAX_COMPARED);
+        flows.retain(|&flow| all.iter().take(MAX_COMPARED).any(|&other| senses(flow, other)));
         (!flows.is_empty()).then(|| {
             format!(
                 "{} datagrams every {} ms from {} s on, at stations that sense each other: their frames may collide for the \
@@ -98,10 +98,10 @@ fn interval(flow: &Flow) -> Option<Duration> {
     }
 }
 
-/// `flows 0, 1 and 7 have`, at most [`MOST_NAMED`] of them.
+/// `flows 0, 1 and 7 have`, at most [`MAX_NAMED`] of them.
 fn named(flows: &[usize], one: &str, several: &str) -> String {
     let mut text = if flows.len() == 1 { "flow ".to_owned() } else { "flows ".to_owned() };
-    for (place, flow) in flows.iter().take(MOST_NAMED).enumerate() {
+    for (place, flow) in flows.iter().take(MAX_NAMED).enumerate() {
         let before = match place {
             0 => "",
             _ if place + 1 == flows.len() => " and ",
@@ -109,15 +109,15 @@ fn named(flows: &[usize], one: &str, several: &str) -> String {
         };
         _ = write!(text, "{before}{flow}");
     }
-    if flows.len() > MOST_NAMED {
-        _ = write!(text, " and {} more", flows.len() - MOST_NAMED);
+    if flows.len() > MAX_NAMED {
+        _ = write!(text, " and {} more", flows.len() - MAX_NAMED);
     }
     text + " " + if flows.len() == 1 { one } else { several }
 }
 
 /// Bounds the nodes that searches for routes visit.
-const MOST_SEARCHED: usize = 10_000_000;
+const MAX_SEARCHED: usize = 10_000_000;
 /// Flows of one start and interval whose stations are compared with each other.
-const MOST_COMPARED: usize = 1000;
+const MAX_COMPARED: usize = 1000;
 /// Flows that a note names.
-const MOST_NAMED: usize = 5;
+const MAX_NAMED: usize = 5;

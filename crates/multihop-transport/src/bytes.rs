@@ -121,7 +121,7 @@ impl ByteQueue {
     /// Whether the only chunk, which is empty, is worth keeping.
     fn keeps_memory(&self) -> bool {
         match self.chunks.front() {
-            Some(Chunk::Bytes(bytes)) => self.chunks.len() == 1 && bytes.capacity() <= MOST_KEPT,
+            Some(Chunk::Bytes(bytes)) => self.chunks.len() == 1 && bytes.capacity() <= MAX_KEPT,
             _ => false,
         }
     }
@@ -219,7 +219,7 @@ fn cleared(memory: Option<Vec<u8>>, len: u32) -> Vec<u8> {
 }
 
 /// Memory that an empty queue keeps, bytes.
-const MOST_KEPT: usize = 128 * 1024;
+const MAX_KEPT: usize = 128 * 1024;
 /// Shorter stretches are merged, longer ones are not copied.
 const WORTH_A_CHUNK: usize = 256;
 

@@ -149,7 +149,7 @@ impl Packet {
     ///
     /// # Panics
     ///
-    /// If a message lists more than [`MOST_ADDRESSES`].
+    /// If a message lists more than [`MAX_ADDRESSES`].
     pub fn emit(&self, out: &mut Vec<u8>) {
         let messages = self.messages.iter().map(emit::message).collect();
         rfc5444::Packet { sequence: self.sequence, tlvs: Vec::new(), messages }.emit(out);
@@ -251,7 +251,7 @@ impl TimeCode {
 }
 
 /// Most addresses in a message: more than a radio has neighbours, and a message of them is shorter than 65,536 bytes.
-pub const MOST_ADDRESSES: usize = 1000;
+pub const MAX_ADDRESSES: usize = 1000;
 
 /// Types of messages.
 const HELLO: u8 = 0;

@@ -155,11 +155,11 @@ fn told_keys(keys: &[Key]) -> Vec<String> {
     if keys.is_empty() {
         return vec!["the scenarios have the same keys, but perhaps different seeds".to_owned()];
     }
-    let told = keys.iter().take(MOST_KEYS).map(|Key { key, values }| {
+    let told = keys.iter().take(MAX_KEYS).map(|Key { key, values }| {
         let values = values.iter().map(|value| value.as_deref().unwrap_or("not given"));
         format!("  {key}: {}", values.collect::<Vec<_>>().join(" | "))
     });
-    let rest = keys.len().saturating_sub(MOST_KEYS);
+    let rest = keys.len().saturating_sub(MAX_KEYS);
     let rest = (rest > 0).then(|| format!("  and {rest} more"));
     ["the scenarios differ in:".to_owned()].into_iter().chain(told).chain(rest).collect()
 }
@@ -218,7 +218,7 @@ fn rows(of: &str, results: &[Vec<&RunResult>]) -> Vec<Row> {
     ];
     let totals = totals.map(|metric| (None, metric));
     let flows: Vec<_> =
-        if of.is_empty() && first.flows.len() <= MOST_FLOWS { flows.collect() } else { Vec::new() };
+        if of.is_empty() && first.flows.len() <= MAX_FLOWS { flows.collect() } else { Vec::new() };
     totals.into_iter().chain(flows).map(|(flow, metric)| row(of, flow, metric, results)).collect()
 }
 
@@ -256,9 +256,9 @@ fn names(paths: &[PathBuf]) -> Vec<String> {
 /// The level of the confidence intervals.
 const LEVEL: f64 = 0.95;
 /// Keys that are shown.
-const MOST_KEYS: usize = 30;
+const MAX_KEYS: usize = 30;
 /// Of more flows than these, only the totals are shown.
-const MOST_FLOWS: usize = 12;
+const MAX_FLOWS: usize = 12;
 
 #[cfg(test)]
 mod tests {

@@ -254,7 +254,7 @@ impl Hub {
     /// A datagram was not delivered. Reports that quote nothing sent recently are ignored.
     pub fn on_delivery_failure(&mut self, now: Instant, failure: &DeliveryFailure<'_>) {
         // Routers quote at least eight bytes of the datagram, which a stranger cannot guess. This system needs not.
-        if failure.reporter.is_some() && failure.quoted.len() < LEAST_QUOTED {
+        if failure.reporter.is_some() && failure.quoted.len() < MIN_QUOTED {
             return;
         }
         // The kernel limits such reports, so a search is fast enough.
@@ -275,6 +275,6 @@ impl Hub {
 
 /// Bytes that a router's report quotes at least: what RFC 792 requires. In an encrypted datagram they contain the
 /// index of the connection.
-const LEAST_QUOTED: usize = 8;
+const MIN_QUOTED: usize = 8;
 /// Queued replies to new peers; further ones are dropped.
 const MAX_REPLIES: usize = 4096;

@@ -59,7 +59,7 @@ impl Turns {
     pub(super) fn wait(&mut self, datagram: &IncomingDatagram<'_>) -> bool {
         let &IncomingDatagram { from, local, ttl, bytes } = datagram;
         let [_, _, here] = self.crowd.counts(from);
-        if bytes.len() > LONGEST || here >= MOST_OF_ONE || (here > 0 && self.has(from, bytes)) {
+        if bytes.len() > LONGEST || here >= MAX_WAITING_PER_ADDRESS || (here > 0 && self.has(from, bytes)) {
             return false;
         }
         self.crowd.add(from);
@@ -123,7 +123,7 @@ impl Waiting {
 /// Bytes of a datagram that may wait: more than any genuine one has.
 const LONGEST: usize = 512;
 /// Datagrams of one address that may wait.
-const MOST_OF_ONE: u32 = 8;
+const MAX_WAITING_PER_ADDRESS: u32 = 8;
 /// How many datagrams are compared when one must be displaced.
 const SAMPLE: usize = 16;
 

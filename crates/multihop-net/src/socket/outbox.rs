@@ -60,7 +60,7 @@ impl Parcel {
     fn takes(&self, next: &Transmit) -> bool {
         let same = self.to == next.to && self.source == next.source;
         let whole = self.range.len().is_multiple_of(self.each.max(1));
-        let fits = self.range.len() + next.len <= MOST_BYTES && self.count() < MOST_DATAGRAMS;
+        let fits = self.range.len() + next.len <= MAX_BYTES && self.count() < MAX_DATAGRAMS;
         same && whole && next.len <= self.each && fits
     }
 }
@@ -68,9 +68,9 @@ impl Parcel {
 /// Bytes after which the outbox is sent.
 const ENOUGH: usize = 128 * 1024;
 /// The most bytes that Linux sends in one call: those of the longest datagram.
-const MOST_BYTES: usize = 65_000;
+const MAX_BYTES: usize = 65_000;
 /// The most datagrams (`UDP_MAX_SEGMENTS` of older kernels).
-const MOST_DATAGRAMS: usize = 64;
+const MAX_DATAGRAMS: usize = 64;
 
 #[cfg(test)]
 mod tests {

@@ -11,7 +11,7 @@ use crate::decibels::dbm_to_mw;
 use crate::grid::Point;
 use crate::mobility::Track;
 use crate::params::{Model, RadioParams, Threshold};
-use crate::phy_profile::{MOST_RATES, RateIndex};
+use crate::phy_profile::{MAX_RATES, RateIndex};
 use crate::propagation::path_loss::TwoRay;
 use crate::propagation::{self, Propagation, Site};
 
@@ -29,7 +29,7 @@ pub struct Link {
 }
 
 const ZONE_BITS: usize = 6;
-const _: () = assert!(MOST_RATES < 1 << ZONE_BITS, "a zone for each rate, and one beyond all");
+const _: () = assert!(MAX_RATES < 1 << ZONE_BITS, "a zone for each rate, and one beyond all");
 
 /// A ring around a transmitter within which the same rates are decoded (threshold model), numbered from 0 at the centre.
 /// A rate is decoded in the zone where its range ends and in all nearer ones.

@@ -3,7 +3,7 @@
 use std::io;
 
 use super::path::{Path, Waypoint};
-use super::text::{MOST_NODES, Problem, coordinate, lines, seconds, time};
+use super::text::{MAX_NODES, Problem, coordinate, lines, seconds, time};
 use crate::grid::Point;
 
 /// Reads the path of each node from its line: `0.0 5.0 5.0 12.5 30.0 40.0` starts at (5, 5) and reaches (30, 40) after
@@ -20,8 +20,8 @@ pub fn read(text: &str) -> Result<Vec<Path>, Problem> {
         if content.starts_with('#') {
             continue;
         }
-        if paths.len() == MOST_NODES {
-            return Err(problem(format!("found another node, allowed: up to {MOST_NODES}")));
+        if paths.len() == MAX_NODES {
+            return Err(problem(format!("found another node, allowed: up to {MAX_NODES}")));
         }
         paths.push(path(content).map_err(problem)?);
     }
@@ -115,7 +115,7 @@ mod tests {
             refused("0 0 0 1 20000 0"),
             "1: waypoint 1: found 20000 m in 1.000000000s, allowed: up to 10000 m/s"
         );
-        let many = "0 0 0\n".repeat(MOST_NODES + 1);
+        let many = "0 0 0\n".repeat(MAX_NODES + 1);
         assert_eq!(refused(&many), "100001: found another node, allowed: up to 100000");
     }
 }

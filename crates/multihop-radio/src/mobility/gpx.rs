@@ -6,7 +6,7 @@ use multihop_core::Instant;
 
 use super::path::{Path, Waypoint};
 use super::plane::Plane;
-use super::text::{LATEST, MOST_NODES, Problem, number, shorten};
+use super::text::{LATEST, MAX_NODES, Problem, number, shorten};
 use super::xml::{Element, Piece, Pieces};
 use crate::grid::Point;
 
@@ -40,8 +40,8 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn begins(&mut self, element: &Element<'_>) -> Result<(), String> {
         match element.name().as_str() {
-            "trk" if self.tracks.len() == MOST_NODES => {
-                return Err(format!("found another track, allowed: up to {MOST_NODES}"));
+            "trk" if self.tracks.len() == MAX_NODES => {
+                return Err(format!("found another track, allowed: up to {MAX_NODES}"));
             }
             "trk" => self.tracks.push(Vec::new()),
             "trkpt" => {

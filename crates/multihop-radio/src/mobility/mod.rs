@@ -32,7 +32,7 @@ pub use plane::Plane;
 pub use random_walk::{RandomWalk, RandomWalkParams};
 pub use random_waypoint::{RandomWaypoint, RandomWaypointParams, Start};
 pub use roaming::roaming;
-pub use text::{FARTHEST, LATEST, LONGEST_FILE, MOST_NODES, Problem};
+pub use text::{FARTHEST, LATEST, LONGEST_FILE, MAX_NODES, Problem};
 pub use walk::{Walk, Walking};
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use multihop_core::Instant;
 
 use super::leg::Leg;
 use super::path::{FASTEST, Path, Waypoint};
-use super::text::{MOST_NODES, Problem, coordinate, lines, number, seconds, shorten, time};
+use super::text::{MAX_NODES, Problem, coordinate, lines, number, seconds, shorten, time};
 use crate::grid::Point;
 
 /// Reads the path of each node, from 0.
@@ -157,8 +157,8 @@ fn scheduled(rest: &str, line: usize, nodes: &mut BTreeMap<u32, Node>) -> Result
 /// The number in `$node_(7)`, if it has that form.
 fn node_number(word: &str) -> Option<Result<u32, String>> {
     let digits = word.strip_prefix("$node_(")?.strip_suffix(')')?;
-    let number = digits.parse().ok().filter(|&number: &u32| (number as usize) < MOST_NODES);
-    let found = || format!("found node {:?}, allowed: 0 to {}", shorten(digits), MOST_NODES - 1);
+    let number = digits.parse().ok().filter(|&number: &u32| (number as usize) < MAX_NODES);
+    let found = || format!("found node {:?}, allowed: 0 to {}", shorten(digits), MAX_NODES - 1);
     Some(number.ok_or_else(found))
 }
 

@@ -6,7 +6,7 @@ use multihop_core::Instant;
 
 use super::path::{Path, Waypoint};
 use super::plane::Plane;
-use super::text::{MOST_NODES, Problem, coordinate, shorten, time};
+use super::text::{MAX_NODES, Problem, coordinate, shorten, time};
 use super::xml::{Element, Piece, Pieces};
 use crate::grid::Point;
 
@@ -57,8 +57,8 @@ impl Seen {
         let (x, y) = (coordinate(&element.required("x")?)?, coordinate(&element.required("y")?)?);
         let place = plane.map_or(Ok(Point { x, y }), |plane| plane.point(y, x))?;
         let next = self.tracks.len();
-        if next == MOST_NODES && !self.numbers.contains_key(&id) {
-            return Err(format!("found another vehicle, allowed: up to {MOST_NODES}"));
+        if next == MAX_NODES && !self.numbers.contains_key(&id) {
+            return Err(format!("found another vehicle, allowed: up to {MAX_NODES}"));
         }
         let track = *self.numbers.entry(id.clone()).or_insert(next);
         if track == next {

@@ -66,4 +66,4 @@ pub const LATEST: f64 = 1e9;
 /// Most bytes of a movement file.
 pub const LONGEST_FILE: usize = 64 << 20;
 /// Most nodes of a movement file.
-pub const MOST_NODES: usize = 100_000;
+pub const MAX_NODES: usize = 100_000;

@@ -69,7 +69,7 @@ impl Ht {
         let nanos: u64 = if self.short_guard { 3_600 } else { 4_000 };
         let time = Duration::from_nanos(nanos);
         // Above 300 Mb/s there are two encoders, each with a tail.
-        let tail = if bits > MOST_BITS_OF_AN_ENCODER { 12 } else { 6 };
+        let tail = if bits > MAX_BITS_OF_AN_ENCODER { 12 } else { 6 };
         let wide = self.subcarriers == 108;
         let width = if wide { 40e-3 } else { 20e-3 };
         let symbols =
@@ -98,7 +98,7 @@ impl Ht {
 const ANSWERS: [u8; 8] = [0, 2, 2, 4, 4, 4, 4, 4];
 
 /// 300 Mb/s with symbols of 3.6 us.
-const MOST_BITS_OF_AN_ENCODER: u32 = 1080;
+const MAX_BITS_OF_AN_ENCODER: u32 = 1080;
 
 const LEGACY_RATES: u8 = 8;
 const COUNT: usize = 40;

@@ -56,7 +56,7 @@ pub struct PhyProfile {
     pub cw_max: u32,
     /// The preambles that a scenario can choose, the default first. Rates can have another one of their own.
     pub preambles: &'static [Preamble],
-    /// The rates, at most [`MOST_RATES`]. Those of one modulation class ascend.
+    /// The rates, at most [`MAX_RATES`]. Those of one modulation class ascend.
     pub rates: &'static [Rate],
     /// The default rate of unicast data.
     pub data_rate: RateIndex,
@@ -181,7 +181,7 @@ impl Mcs {
 pub struct RateIndex(pub u8);
 
 /// A link numbers the ranges of the rates with six bits.
-pub const MOST_RATES: usize = 62;
+pub const MAX_RATES: usize = 62;
 
 /// Bytes of a CTS or ACK, checksum included (IEEE 802.11 §7.2.1.2 and §7.2.1.3).
 const ANSWER_BYTES: u32 = 14;
@@ -333,7 +333,7 @@ const NOISE_FIGURE_DB: f64 = 7.0;
 const _: () = {
     let mut row = 0;
     while row < PROFILES.len() {
-        assert!(PROFILES[row].rates.len() <= MOST_RATES, "more rates than a link can number");
+        assert!(PROFILES[row].rates.len() <= MAX_RATES, "more rates than a link can number");
         row += 1;
     }
 };

@@ -51,8 +51,7 @@ impl Obstacles {
         let all = Rectangle::around(boxes.iter().flat_map(|each| [each.low, each.high]));
         let (width, height) = (all.high.x - all.low.x, all.high.y - all.low.y);
         // About as many cells as obstacles, and square.
-        let cell =
-            (width * height / obstacles.len().max(1) as f64).sqrt().max(width.max(height) / MOST_CELLS);
+        let cell = (width * height / obstacles.len().max(1) as f64).sqrt().max(width.max(height) / MAX_CELLS);
         let cell = cell.max(1e-3);
         let mut index = Self {
             columns: whole(width / cell) + 1,
@@ -236,7 +235,7 @@ fn whole(x: f64) -> usize {
 }
 
 /// Along one side.
-const MOST_CELLS: f64 = 1000.0;
+const MAX_CELLS: f64 = 1000.0;
 
 #[cfg(test)]
 mod tests;

@@ -279,7 +279,7 @@ impl RateControl {
     }
 
     fn add(&mut self, neighbour: Neighbour) -> usize {
-        if self.neighbours.len() < MOST_NEIGHBOURS {
+        if self.neighbours.len() < MAX_NEIGHBOURS {
             self.neighbours.push(neighbour);
             return self.neighbours.len() - 1;
         }
@@ -317,7 +317,7 @@ fn in_groups(list: Vec<RateIndex>, phy: &PhyProfile) -> (Vec<RateIndex>, Vec<Ran
 }
 
 /// Neighbours that a station remembers.
-const MOST_NEIGHBOURS: usize = 64;
+const MAX_NEIGHBOURS: usize = 64;
 
 /// The length of the packet whose throughput Minstrel compares, bytes.
 const TYPICAL_BYTES: u32 = 1200;

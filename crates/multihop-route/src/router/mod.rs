@@ -506,7 +506,7 @@ impl Router {
             if self.ports.iter().any(|port| to == Prefix::host(port.address)) {
                 continue;
             }
-            if !self.allows(to) || routes.len() >= 2 * MOST_ROUTES {
+            if !self.allows(to) || routes.len() >= 2 * MAX_ROUTES {
                 left_out += 1;
                 continue;
             }
@@ -525,7 +525,7 @@ impl Router {
             let source = (to != next_hop).then_some((*main).into());
             Some((Prefix::host(to), Path { via: Some(next_hop.into()), interface, hops, cost: None, source }))
         };
-        aodv.routes().into_iter().filter_map(path).take(MOST_ROUTES).collect()
+        aodv.routes().into_iter().filter_map(path).take(MAX_ROUTES).collect()
     }
 
     /// How long the agent has been at work.
@@ -570,7 +570,7 @@ impl Router {
 }
 
 /// Routes to nodes; those to their further interfaces and to networks may be as many again.
-const MOST_ROUTES: usize = 8_192;
+const MAX_ROUTES: usize = 8_192;
 /// Lines in the log per minute for each reason of refusals.
 const MAX_REFUSAL_LINES: u64 = 10;
 

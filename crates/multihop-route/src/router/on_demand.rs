@@ -108,7 +108,7 @@ impl OnDemand {
     /// A packet for which the kernel has no route; `own`: of this host.
     pub(super) fn catch(&mut self, now: Instant, (source, destination): Ends, own: bool, packet: &[u8]) {
         self.counts.caught += 1;
-        if self.held.len() >= MOST_HELD {
+        if self.held.len() >= MAX_HELD {
             return self.end(None, packet.to_vec());
         }
         self.next_ticket = self.next_ticket.wrapping_add(1);
@@ -245,6 +245,6 @@ pub(super) fn ends(packet: &[u8]) -> Option<Ends> {
 }
 
 /// Packets that wait for routes; each search has one at least.
-const MOST_HELD: usize = 256;
+const MAX_HELD: usize = 256;
 /// A day, ms.
 const LONGEST_LIFE: u32 = 86_400_000;

@@ -12,7 +12,7 @@ use multihop_wire::olsr::{Body, Message, Packet};
 use super::names::{Names, OfFamily};
 use super::neighbours::Neighbours;
 use super::signing::Signing;
-use super::{Agent, Arrival, Datagram, MOST_ROUTES, Path, Port, Protocol, Reason, Router, hello};
+use super::{Agent, Arrival, Datagram, MAX_ROUTES, Path, Port, Protocol, Reason, Router, hello};
 use crate::budget::{before, take_turns};
 use crate::prefix::{Prefix, is_of_link};
 
@@ -176,11 +176,11 @@ impl Found<'_> {
     fn paths(&mut self) -> BTreeMap<Ipv4Addr, Path> {
         let mut hosts = self.agent.routes().to_vec();
         hosts.sort_by_key(|route| route.hops);
-        if hosts.len() > MOST_ROUTES {
+        if hosts.len() > MAX_ROUTES {
             take_turns(&mut hosts, |route| route.next_hop);
         }
         let mut paths = BTreeMap::new();
-        for route in hosts.into_iter().take(MOST_ROUTES) {
+        for route in hosts.into_iter().take(MAX_ROUTES) {
             let next_hop = self.agent.choose_next_hop(self.now, route.destination).unwrap_or(route.next_hop);
             let via = self.names.address(self.now, next_hop);
             if let Some((interface, via)) = self.neighbours.interface(next_hop).zip(via) {
@@ -223,7 +223,7 @@ fn parse<A: OfFamily>(from: A, bytes: &[u8]) -> Option<Packet<A>> {
     let is_host = |address: A| Prefix::host(address).is_routable();
     // Some daemons send from the address that an interface has on its link only, and name it in their HELLOs.
     let is_neighbour = is_host(from) || is_of_link(from.into());
-    let sound = |message: &Message<A>| listed(message) <= MOST_LISTED && is_host(message.originator);
+    let sound = |message: &Message<A>| listed(message) <= MAX_LISTED && is_host(message.originator);
     (is_neighbour && packet.messages.iter().all(sound)).then_some(packet)
 }
 
@@ -240,4 +240,4 @@ fn packet_of(packet: &Packet, port: &Port, neighbours: &Neighbours) -> Packet {
 }
 
 /// Addresses in one message. A node with more neighbours than this would need several HELLOs.
-const MOST_LISTED: usize = 512;
+const MAX_LISTED: usize = 512;

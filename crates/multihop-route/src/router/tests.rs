@@ -286,7 +286,7 @@ fn a_neighbour_that_claims_everything_fills_neither_memory_nor_tables() {
     let agent = router.olsr_mut().unwrap();
     assert!(agent.refused() > 0);
     assert!(agent.networks().len() <= 4_096 && agent.aliases().count() <= 4_096);
-    assert!(router.routes(now).len() <= 2 * MOST_ROUTES);
+    assert!(router.routes(now).len() <= 2 * MAX_ROUTES);
     // A list that no node has is not read.
     let malformed = router.counters().malformed;
     let tc = Body::Tc(Arc::new(Tc { sequence: 1, neighbours: vec![address(9, 9); 513] }));

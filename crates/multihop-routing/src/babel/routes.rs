@@ -185,7 +185,7 @@ impl Routes {
                 // DEVIATION babel-2: no request shortly before.
                 if entry.expires <= now {
                     entry.offer(judge, INFINITY, INFINITY);
-                    entry.expires = now + entry.hold.max(LEAST_HOLD);
+                    entry.expires = now + entry.hold.max(MIN_HOLD);
                     has_changed = true;
                 }
                 next = earliest(next, Some(entry.expires));
@@ -317,4 +317,4 @@ impl Entry {
 /// A limit of memory.
 const MOST: usize = 65_536;
 /// A route that ended is remembered at least this long.
-const LEAST_HOLD: Duration = Duration::from_secs(1);
+const MIN_HOLD: Duration = Duration::from_secs(1);

@@ -13,13 +13,13 @@ pub(super) struct Meter {
     sequence: Option<u16>,
     /// When the last HELLO arrived, and the neighbour's interval between them.
     hello: Option<(Instant, Duration)>,
-    /// [`LEAST_RATE`] until the driver reports it.
+    /// [`MIN_RATE`] until the driver reports it.
     rate: BitRate,
 }
 
 impl Meter {
     pub(super) const fn new() -> Self {
-        Self { slots: [(0, 0); SLOTS], at: 0, sequence: None, hello: None, rate: LEAST_RATE }
+        Self { slots: [(0, 0); SLOTS], at: 0, sequence: None, hello: None, rate: MIN_RATE }
     }
 
     /// A packet arrived. Those whose numbers are missing before it were lost.
@@ -63,8 +63,8 @@ impl Meter {
         if received < u128::from(memory) {
             return Some(Metric::MAX);
         }
-        let rate = u128::from((self.rate.0 / LEAST_RATE.0).max(1));
-        let (sent, received) = if sent > received * MOST_LOSS { (MOST_LOSS, 1) } else { (sent, received) };
+        let rate = u128::from((self.rate.0 / MIN_RATE.0).max(1));
+        let (sent, received) = if sent > received * MAX_LOSS { (MAX_LOSS, 1) } else { (sent, received) };
         let cost = (SCALE * sent).div_ceil(received * rate);
         Some(Metric::at_least(u32::try_from(cost).unwrap_or(u32::MAX)))
     }
@@ -85,9 +85,9 @@ const SLOTS: usize = 64;
 /// A larger step of sequence numbers is a restart.
 const RESTART: u16 = 256;
 /// Transmissions for one packet, at most.
-const MOST_LOSS: u128 = 8;
-const LEAST_RATE: BitRate = BitRate(1000);
-/// The metric of a link without losses at the least rate: 2^24 / [`MOST_LOSS`].
+const MAX_LOSS: u128 = 8;
+const MIN_RATE: BitRate = BitRate(1000);
+/// The metric of a link without losses at the least rate: 2^24 / [`MAX_LOSS`].
 const SCALE: u128 = 1 << 21;
 
 #[cfg(test)]

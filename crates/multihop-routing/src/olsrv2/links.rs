@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
 use multihop_core::{BitRate, Duration, Instant};
-use multihop_wire::olsrv2::{Hello, LinkStatus, MOST_ADDRESSES, Metric, Metrics, Neighbour, Willingness};
+use multihop_wire::olsrv2::{Hello, LinkStatus, MAX_ADDRESSES, Metric, Metrics, Neighbour, Willingness};
 
 use super::airtime::Meter;
 use super::config::{Config, LinkMetric};
@@ -275,4 +275,4 @@ impl Link {
 }
 
 /// Most links: a HELLO lists them all, and the node itself.
-const MOST: usize = MOST_ADDRESSES - 1;
+const MOST: usize = MAX_ADDRESSES - 1;

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
 use multihop_core::Instant;
-use multihop_wire::olsrv2::{Advertised, MOST_ADDRESSES, Message, Tc, TimeCode};
+use multihop_wire::olsrv2::{Advertised, MAX_ADDRESSES, Message, Tc, TimeCode};
 
 use super::{Agent, DUPLICATE_HOLD, HOP_LIMIT, Timer, forwarded};
 
@@ -59,7 +59,7 @@ impl Agent {
         };
         let is_relay = sender.floods;
         self.duplicates.expire(now);
-        if !self.duplicates.has_room(tc.originator, MOST_NODES) {
+        if !self.duplicates.has_room(tc.originator, MAX_NODES) {
             self.counters.refused += 1;
             return;
         }
@@ -94,12 +94,12 @@ impl Agent {
 fn merged(known: &Advertised, added: &Advertised) -> Arc<Advertised> {
     let is_listed = |to: Ipv4Addr| added.links.iter().any(|&(listed, _)| listed == to);
     let rest = known.links.iter().copied().filter(|&(to, _)| !is_listed(to));
-    let links = rest.chain(added.links.iter().copied()).take(MOST_ADDRESSES).collect();
+    let links = rest.chain(added.links.iter().copied()).take(MAX_ADDRESSES).collect();
     Arc::new(Advertised { sequence: added.sequence, complete: known.complete, links })
 }
 
 /// Originators that a node knows at a time, no more than a search finds.
-const MOST_NODES: usize = u16::MAX as usize;
+const MAX_NODES: usize = u16::MAX as usize;
 
 /// Comparison with wrap-around (RFC 7181, section 21).
 fn newer(a: u16, b: u16) -> bool {

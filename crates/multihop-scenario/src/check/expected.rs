@@ -32,13 +32,13 @@ fn goodput(value: &serde_json::Value) -> Result<BTreeMap<u32, f64>, String> {
     let entries = entries.ok_or_else(|| format!("found {}, allowed: {FORM}", shorten(&value.to_string())))?;
     let mut goodput = BTreeMap::new();
     for (key, value) in entries {
-        let hops = key.parse().ok().filter(|hops| (1..=MOST_HOPS).contains(hops));
+        let hops = key.parse().ok().filter(|hops| (1..=MAX_HOPS).contains(hops));
         let hops: u32 =
-            hops.ok_or_else(|| format!("found the key {:?}, allowed: 1 to {MOST_HOPS}", shorten(key)))?;
-        let kbps = value.as_f64().filter(|kbps| (0.0..=MOST_KBPS).contains(kbps));
+            hops.ok_or_else(|| format!("found the key {:?}, allowed: 1 to {MAX_HOPS}", shorten(key)))?;
+        let kbps = value.as_f64().filter(|kbps| (0.0..=MAX_KBPS).contains(kbps));
         let kbps = kbps.ok_or_else(|| {
             let found = shorten(&value.to_string());
-            format!("found {found} for {hops} hops, allowed: a number from 0 to {MOST_KBPS:e}")
+            format!("found {found} for {hops} hops, allowed: a number from 0 to {MAX_KBPS:e}")
         })?;
         if goodput.insert(hops, kbps).is_some() {
             return Err(format!("found two entries for {hops} hops, allowed: one"));
@@ -55,5 +55,5 @@ fn goodput(value: &serde_json::Value) -> Result<BTreeMap<u32, f64>, String> {
 const FORM: &str = "hops and kb/s, such as {\"1\": 1460.0, \"2\": 720.5}";
 /// Largest file, bytes.
 const LONGEST: usize = 1 << 20;
-const MOST_HOPS: u32 = 99_999;
-const MOST_KBPS: f64 = 1e6;
+const MAX_HOPS: u32 = 99_999;
+const MAX_KBPS: f64 = 1e6;

@@ -15,8 +15,8 @@ pub(super) fn hosts(
     nodes: &Nodes<'_>,
     faults: &mut Faults<'_>,
 ) -> Option<Vec<Host>> {
-    if tables.len() > MOST_HOSTS {
-        let message = format!("found {} hosts, allowed: at most {MOST_HOSTS}", tables.len());
+    if tables.len() > MAX_HOSTS {
+        let message = format!("found {} hosts, allowed: at most {MAX_HOSTS}", tables.len());
         faults.push(Fault::at_key("host", message));
         return None;
     }
@@ -97,4 +97,4 @@ pub(super) fn check_relays(flows: &[Flow], faults: &mut Faults<'_>) {
     }
 }
 
-const MOST_HOSTS: usize = 1000;
+const MAX_HOSTS: usize = 1000;

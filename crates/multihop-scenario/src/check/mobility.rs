@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use multihop_core::{Duration, Instant, NodeId};
 use multihop_radio::grid::Point;
 use multihop_radio::mobility::{
-    Area, FASTEST, GaussMarkovParams, GroupParams, LONGEST_FILE, MOST_NODES, ManhattanParams, Path, Plane,
+    Area, FASTEST, GaussMarkovParams, GroupParams, LONGEST_FILE, MAX_NODES, ManhattanParams, Path, Plane,
     Problem, RandomWalkParams, RandomWaypointParams, Start, Walk, Waypoint, bonnmotion, gpx, ns2, sumo,
 };
 
@@ -254,10 +254,10 @@ impl Mover<'_> {
     fn limit_legs(&self, per_second: f64, faults: &mut Faults<'_>) -> Option<()> {
         let nodes = self.moved.as_ref().map_or(self.topology?.nodes(), Vec::len) as f64;
         let legs = nodes * per_second * self.duration.as_secs_f64();
-        if legs <= MOST_LEGS {
+        if legs <= MAX_LEGS {
             return Some(());
         }
-        let message = format!("found about {legs:.0e} changes of direction, allowed: {MOST_LEGS:e} in a run");
+        let message = format!("found about {legs:.0e} changes of direction, allowed: {MAX_LEGS:e} in a run");
         faults.push(Fault::at_key(self.path.as_str(), message));
         None
     }
@@ -267,8 +267,8 @@ impl Mover<'_> {
         if self.moved.is_some() {
             return path(&table[0], key, faults).map(Mobility::Path);
         }
-        if table.is_empty() || table.len() > MOST_NODES {
-            let message = format!("found {} paths, allowed: 1 to {MOST_NODES}", table.len());
+        if table.is_empty() || table.len() > MAX_NODES {
+            let message = format!("found {} paths, allowed: 1 to {MAX_NODES}", table.len());
             faults.push(Fault::at_key(key, message));
             return None;
         }
@@ -440,4 +440,4 @@ const SLOWEST: f64 = 1e-6;
 /// Longer side of an area in shorter ones.
 const NARROWEST: f64 = 1e4;
 /// Legs of all nodes in a run.
-const MOST_LEGS: f64 = 1e7;
+const MAX_LEGS: f64 = 1e7;

@@ -243,8 +243,8 @@ fn flows(
     run: &Run,
     faults: &mut Faults<'_>,
 ) -> Option<Vec<Flow>> {
-    if tables.len() < fewest || tables.len() > MOST_FLOWS {
-        let message = format!("found {} flows, allowed: 1 to {MOST_FLOWS}", tables.len());
+    if tables.len() < fewest || tables.len() > MAX_FLOWS {
+        let message = format!("found {} flows, allowed: 1 to {MAX_FLOWS}", tables.len());
         faults.push(Fault::at_key("flow", message));
         return None;
     }
@@ -390,9 +390,9 @@ fn transport_of(
 
 fn record(record: &Record, duration: Duration, faults: &mut Faults<'_>) -> Record {
     let Record { every, what } = record;
-    if *every > Duration::ZERO && duration.whole(*every) > MOST_ROWS {
+    if *every > Duration::ZERO && duration.whole(*every) > MAX_ROWS {
         let found = every.as_secs_f64();
-        let message = format!("found {found}, allowed: 0, or at most {MOST_ROWS} values in a run");
+        let message = format!("found {found}, allowed: 0, or at most {MAX_ROWS} values in a run");
         faults.push(Fault::at_key("record.every", message));
     }
     for (n, series) in what.iter().enumerate() {
@@ -408,10 +408,10 @@ fn record(record: &Record, duration: Duration, faults: &mut Faults<'_>) -> Recor
 
 fn sweep(table: &SweepTable, faults: &mut Faults<'_>) -> Sweep {
     let runs = table.axes.iter().try_fold(u64::from(table.seeds), |runs, axis| {
-        runs.checked_mul(axis.points.len() as u64).filter(|runs| *runs <= MOST_RUNS)
+        runs.checked_mul(axis.points.len() as u64).filter(|runs| *runs <= MAX_RUNS)
     });
     if runs.is_none() {
-        faults.push(Fault::at_key("sweep", format!("allowed: at most {MOST_RUNS} runs")));
+        faults.push(Fault::at_key("sweep", format!("allowed: at most {MAX_RUNS} runs")));
     }
     let mut known = std::collections::BTreeSet::new();
     for key in table.axes.iter().flat_map(|axis| &axis.keys).filter(|key| !known.insert(*key)) {
@@ -422,6 +422,6 @@ fn sweep(table: &SweepTable, faults: &mut Faults<'_>) -> Sweep {
 
 /// Names that a message lists.
 const MANY: usize = 20;
-const MOST_FLOWS: usize = 100_000;
-const MOST_ROWS: u64 = 10_000_000;
-const MOST_RUNS: u64 = 1_000_000;
+const MAX_FLOWS: usize = 100_000;
+const MAX_ROWS: u64 = 10_000_000;
+const MAX_RUNS: u64 = 1_000_000;

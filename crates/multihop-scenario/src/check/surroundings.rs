@@ -9,7 +9,7 @@ use multihop_radio::params::{Antennas, Facing, Model, Obstacle, Obstacles, Radio
 use super::{Ground, in_folder};
 use crate::document::{Fault, read_text};
 use crate::faults::Faults;
-use crate::geojson::{self, Losses, MOST_CORNERS};
+use crate::geojson::{self, Losses, MAX_CORNERS};
 use crate::tables::ObstaclesTable;
 
 /// The radio of `nodes` nodes among obstacles.
@@ -73,8 +73,8 @@ fn read(table: &ObstaclesTable, ground: Ground<'_>, faults: &mut Faults<'_>) -> 
         }
     }
     let corners: usize = table.polygons.iter().map(Vec::len).sum();
-    if corners > MOST_CORNERS || table.polygons.iter().any(|polygon| polygon.len() < 3) {
-        let message = format!("allowed: 3 or more corners in each, up to {MOST_CORNERS} in all");
+    if corners > MAX_CORNERS || table.polygons.iter().any(|polygon| polygon.len() < 3) {
+        let message = format!("allowed: 3 or more corners in each, up to {MAX_CORNERS} in all");
         faults.push(Fault::at_key("obstacles.polygons", message));
         return None;
     }

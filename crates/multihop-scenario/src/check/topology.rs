@@ -31,8 +31,8 @@ pub(super) fn topology(
             };
         }
         TopologyTable::List(list, degrees) => {
-            if list.is_empty() || list.len() > positions::MOST_NODES {
-                let (found, most) = (list.len(), positions::MOST_NODES);
+            if list.is_empty() || list.len() > positions::MAX_NODES {
+                let (found, most) = (list.len(), positions::MAX_NODES);
                 let message = format!("found {found} positions, allowed: 1 to {most}");
                 faults.push(Fault::at_key("topology.positions", message));
                 return None;

@@ -3,7 +3,7 @@
 use multihop_core::{Duration, FlowId, NodeId, Rng};
 use multihop_radio::frame::Category;
 
-use super::{MOST_FLOWS, transport_of};
+use super::{MAX_FLOWS, transport_of};
 use crate::document::Fault;
 use crate::draw::pareto;
 use crate::faults::Faults;
@@ -42,8 +42,8 @@ pub(super) fn draw(
     }
     let (count, pause) = (table.count, table.restart);
     let rounds = usize::try_from((duration - first).whole(pause)).unwrap_or(usize::MAX).saturating_add(1);
-    if rounds.saturating_mul(count).saturating_add(before) > MOST_FLOWS {
-        let message = format!("there may be more than {MOST_FLOWS} transfers before the end");
+    if rounds.saturating_mul(count).saturating_add(before) > MAX_FLOWS {
+        let message = format!("there may be more than {MAX_FLOWS} transfers before the end");
         faults.push(Fault::at_key("traffic.restart", message));
         return None;
     }

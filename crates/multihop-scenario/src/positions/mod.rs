@@ -23,8 +23,8 @@ pub(super) fn from_file(path: &Path, plane: Option<&Plane>) -> Result<Layout, St
 }
 
 fn layout(nodes: Vec<Place>) -> Result<Layout, String> {
-    if nodes.is_empty() || nodes.len() > MOST_NODES {
-        return Err(format!("found {} nodes, allowed: 1 to {MOST_NODES}", nodes.len()));
+    if nodes.is_empty() || nodes.len() > MAX_NODES {
+        return Err(format!("found {} nodes, allowed: 1 to {MAX_NODES}", nodes.len()));
     }
     let mut names: Vec<&str> = nodes.iter().filter_map(|node| node.name.as_deref()).collect();
     names.sort_unstable();
@@ -37,6 +37,6 @@ fn layout(nodes: Vec<Place>) -> Result<Layout, String> {
 }
 
 /// Nodes of a network.
-pub(super) const MOST_NODES: usize = 100_000;
+pub(super) const MAX_NODES: usize = 100_000;
 /// Bytes of a file of positions.
 const LONGEST: usize = 64 << 20;

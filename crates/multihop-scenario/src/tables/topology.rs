@@ -4,7 +4,7 @@ use multihop_core::settings::{Allowed, Settings, Value, Visitor};
 
 use super::mobility::numbers;
 use super::{LONGEST_TEXT, METRES};
-use crate::positions::MOST_NODES;
+use crate::positions::MAX_NODES;
 use crate::topology::{Layout, layouts};
 
 /// Where the nodes are.
@@ -90,12 +90,12 @@ fn grid(keys: &mut dyn Visitor) -> Layout {
     let (mut rows, mut columns) = (5, 5);
     let about = "Number of rows. Without from and to the first flows take the rows between the first and the last, \
                  from the top, each from its left end to its right end; of one or two rows all have a flow.";
-    keys.about(about).whole("rows", &mut rows, 1..=MOST_NODES as u64);
+    keys.about(about).whole("rows", &mut rows, 1..=MAX_NODES as u64);
     let about = "Number of columns. The flows after those of the rows take the columns between the first and the last, \
                  from the left, each from its lower end to its upper end; of one or two columns all have a flow.";
-    keys.about(about).whole("columns", &mut columns, 1..=MOST_NODES as u64);
-    if u64::from(rows) * u64::from(columns) > MOST_NODES as u64 {
-        let message = format!("found {rows} x {columns} nodes, allowed: at most {MOST_NODES}");
+    keys.about(about).whole("columns", &mut columns, 1..=MAX_NODES as u64);
+    if u64::from(rows) * u64::from(columns) > MAX_NODES as u64 {
+        let message = format!("found {rows} x {columns} nodes, allowed: at most {MAX_NODES}");
         keys.refuse("rows", message);
         return Layout::default();
     }

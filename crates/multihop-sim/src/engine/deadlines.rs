@@ -22,7 +22,7 @@ pub(crate) struct Deadlines {
 const ABSENT: u32 = u32::MAX;
 const NEAR: u32 = u32::MAX - 1;
 /// Small networks have no more deadlines than this. Longer lists take more time to search than the heap does.
-const MOST_NEAR: usize = 40;
+const MAX_NEAR: usize = 40;
 /// How many stay near when there are too many, or are fetched when there are none.
 const FEWEST_NEAR: usize = 12;
 const CHILDREN: usize = 4;
@@ -31,7 +31,7 @@ impl Deadlines {
     /// A queue without deadlines, with capacity for `slots` slots.
     pub(crate) fn with_slots(slots: usize) -> Self {
         Self {
-            near: Vec::with_capacity(MOST_NEAR + 1),
+            near: Vec::with_capacity(MAX_NEAR + 1),
             far: Vec::with_capacity(slots),
             place: vec![ABSENT; slots],
         }
@@ -139,7 +139,7 @@ impl Deadlines {
             place -= 1;
         }
         near[place] = key;
-        if last == MOST_NEAR {
+        if last == MAX_NEAR {
             self.send_away();
         }
     }

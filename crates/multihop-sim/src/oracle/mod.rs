@@ -109,14 +109,14 @@ impl Oracle {
 impl ShortestPaths {
     /// The shortest paths of a scenario's flows until the end of the run.
     ///
-    /// `None` if there are more than [`MOST_MOVING`] moving nodes, unless the scenario asks for a metric that needs the
+    /// `None` if there are more than [`MAX_MOVING`] moving nodes, unless the scenario asks for a metric that needs the
     /// paths.
     pub(crate) fn of(scenario: &Scenario, layout: &Layout) -> Option<Self> {
         let mut tracks = scenario.tracks(layout);
         let moving = tracks.iter().any(|track| track.speed_limit() > 0.0);
         let asked = scenario.expected.is_some()
             || scenario.record.as_ref().is_some_and(|record| record.what.contains(&Series::Shortest));
-        if moving && tracks.len() > MOST_MOVING && !asked {
+        if moving && tracks.len() > MAX_MOVING && !asked {
             return None;
         }
         // Randomly drawn transfers come last; there may be thousands in a run.
@@ -272,7 +272,7 @@ impl TimeByHops {
 }
 
 /// With more moving nodes, shortest paths are computed only on request.
-const MOST_MOVING: usize = 1000;
+const MAX_MOVING: usize = 1000;
 
 #[cfg(test)]
 mod tests;

@@ -19,7 +19,7 @@ pub(crate) const PROTOCOLS: [(&str, &str); 6] = [
 ];
 
 /// Protocols whose default metric is not hops.
-const LEAST_HOPS: [(&str, &str); 2] = [
+const MIN_HOPS: [(&str, &str); 2] = [
     ("olsrv2 hops", "{ protocol = \"olsrv2\", metric = \"hops\" }"),
     ("hwmp hops", "{ protocol = \"hwmp\", metric = \"hops\" }"),
 ];
@@ -94,7 +94,7 @@ struct Served {
 fn every_connected_pair_of_fifty_nodes_is_served() {
     let placements = std::env::var("MULTIHOP_PLACEMENTS").map_or(8, |n| n.parse().unwrap());
     println!("protocol         pairs  delivered  shortest  mean stretch  worst");
-    for (name, routing) in PROTOCOLS.into_iter().chain(LEAST_HOPS) {
+    for (name, routing) in PROTOCOLS.into_iter().chain(MIN_HOPS) {
         let mut served = Served::default();
         for seed in 1..=placements {
             let placed = placement(seed, routing);

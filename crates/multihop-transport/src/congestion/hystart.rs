@@ -54,8 +54,7 @@ impl HyStart {
             Some(one) if current < one.baseline => self.conservative = None,
             Some(_) => {}
             None => {
-                let grown =
-                    |last: Duration| current >= last + (last / DIVISOR).clamp(LEAST_GROWTH, MOST_GROWTH);
+                let grown = |last: Duration| current >= last + (last / DIVISOR).clamp(MIN_GROWTH, MAX_GROWTH);
                 if self.last.is_some_and(grown) {
                     self.conservative = Some(Conservative { baseline: current, rounds: 0 });
                 }
@@ -81,8 +80,8 @@ impl HyStart {
 /// L: segments by which the window grows at most for one ACK, where nothing spaces segments.
 const MOST: u32 = 8;
 /// `MIN_RTT_THRESH`, `MAX_RTT_THRESH`, `MIN_RTT_DIVISOR`
-const LEAST_GROWTH: Duration = Duration::from_millis(4);
-const MOST_GROWTH: Duration = Duration::from_millis(16);
+const MIN_GROWTH: Duration = Duration::from_millis(4);
+const MAX_GROWTH: Duration = Duration::from_millis(16);
 const DIVISOR: u64 = 8;
 /// `N_RTT_SAMPLE`
 const SAMPLES: u32 = 8;

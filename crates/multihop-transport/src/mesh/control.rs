@@ -119,7 +119,7 @@ impl Control {
         match (self.stage, self.round()) {
             (Stage::Start { window }, _) => window,
             (Stage::Steady { rate, error, .. }, Some(round)) => {
-                (rate * (1.0 + self.correction * error) * round).max(LEAST_WINDOW).min(self.most)
+                (rate * (1.0 + self.correction * error) * round).max(MIN_WINDOW).min(self.most)
             }
             (Stage::Steady { .. }, None) => FIRST_WINDOW.min(self.most),
         }
@@ -137,7 +137,7 @@ impl Control {
     /// An ACK arrived, together with the one before or alone: what arrives together could have been one.
     pub(super) fn note_spacing(&mut self, together: bool) {
         self.batch = match together {
-            true => (self.batch + 1.0).min(MOST_TOGETHER),
+            true => (self.batch + 1.0).min(MAX_TOGETHER),
             false => self.batch - (self.batch - 1.0) * FORGOTTEN,
         };
     }
@@ -201,7 +201,7 @@ impl Control {
                 // Without enough data nobody knows whether the path carries more.
                 let change = if report.is_limited { error } else { error.min(0.0) };
                 let boost = 1.0 + square((spare - PATIENCE).max(0.0));
-                let change = (self.gain * change * boost).min(MOST_GROWTH) * part;
+                let change = (self.gain * change * boost).min(MAX_GROWTH) * part;
                 let next = self.bounded(rate * (1.0 + change), round);
                 let sees_queue = backlog >= target / 2.0 || !report.is_limited;
                 let next = if sees_queue { next } else { next.max(self.sparse(rate, arrived)) };
@@ -224,7 +224,7 @@ impl Control {
     /// No rate is far above that of arrivals, or needs a window beyond its bounds.
     fn bounded(&self, rate: f64, round: f64) -> f64 {
         let arrives = self.delivery.largest().map_or(f64::INFINITY, |largest| largest * HEADROOM);
-        rate.min(arrives).min(self.most / round).max(LEAST_WINDOW / round)
+        rate.min(arrives).min(self.most / round).max(MIN_WINDOW / round)
     }
 
     /// Nothing was heard for a timeout. If there was no long queue before, the path is broken, not congested.
@@ -262,13 +262,13 @@ fn square(x: f64) -> f64 {
 /// Until the length of the path or a round trip is known.
 const FIRST_WINDOW: f64 = 2.0;
 /// With many flows each has less than one segment in a round trip.
-const LEAST_WINDOW: f64 = 0.25;
+const MIN_WINDOW: f64 = 0.25;
 /// Stations that are four hops apart can transmit at the same time.
 const REUSE_HOPS: f64 = 4.0;
 /// Segments in a shortest round trip up to which a flow may grow at once if it sees no queue.
 const SPARSE: f64 = 0.5;
 /// Bound on the segments that are taken to travel together.
-const MOST_TOGETHER: f64 = 8.0;
+const MAX_TOGETHER: f64 = 8.0;
 /// Share of what is above one that an ACK alone takes away.
 const FORGOTTEN: f64 = 1.0 / 64.0;
 /// Share of that backlog that counts as none.
@@ -280,7 +280,7 @@ const SMOOTHED_OVER: f64 = 8.0;
 /// After this many intervals below the target, growth accelerates. Noise alone seldom keeps one side for so long.
 const PATIENCE: f64 = 20.0;
 /// Share by which the rate grows in an interval, at most.
-const MOST_GROWTH: f64 = 0.5;
+const MAX_GROWTH: f64 = 0.5;
 /// Arrivals in a sample of the delivery rate.
 const SEGMENTS_OF_A_RATE: u64 = 16;
 /// How far above the delivery rate a sender may be.

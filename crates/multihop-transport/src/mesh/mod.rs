@@ -413,7 +413,7 @@ impl End {
             return 1;
         }
         let quarter = u8::try_from(self.whole_window() / 4).unwrap_or(u8::MAX);
-        let most = MOST_PER_ACK.max(self.config.ack_every);
+        let most = MAX_PER_ACK.max(self.config.ack_every);
         quarter.clamp(self.least_per_ack().min(most), most)
     }
 
@@ -425,7 +425,7 @@ impl End {
 
     /// The shortest wait for the pace: several segments that are due within it leave together.
     fn pause(&self) -> Duration {
-        let is_fast = self.control.gap().is_some_and(|gap| gap * LEAST_TOGETHER <= TOGETHER);
+        let is_fast = self.control.gap().is_some_and(|gap| gap * MIN_TOGETHER <= TOGETHER);
         if is_fast { TOGETHER } else { Duration::ZERO }
     }
 
@@ -466,7 +466,7 @@ impl End {
 /// Between two batches of segments, half of what may be made up for.
 const TOGETHER: Duration = Duration::from_micros(500);
 /// Segments of a batch, at least.
-const LEAST_TOGETHER: u64 = 4;
+const MIN_TOGETHER: u64 = 4;
 /// Round trips whose data may be queued.
 const QUEUED_ROUNDS: f64 = 8.0;
 /// Time without a transmission that may be made up for.
@@ -474,4 +474,4 @@ const BURST: Duration = Duration::from_millis(1);
 /// ACKs that arrive within this time came in one frame: the shortest exchange of a frame and its ACK takes longer.
 const AT_ONCE: Duration = Duration::from_micros(100);
 /// Segments in an ACK, at most.
-const MOST_PER_ACK: u8 = 64;
+const MAX_PER_ACK: u8 = 64;

@@ -245,7 +245,7 @@ impl Receiver {
 /// Segments from the first missing one on that an ACK covers if it is no longer than a segment with this payload.
 fn covered_by_acks(mss: u32) -> u64 {
     let room = u64::from(mss + u32::from(Segment::DATA_HEADER)).saturating_sub(Segment::ACK_HEADER.into());
-    1 + (room * 8).clamp(LEAST_COVERED, Bitmap::LEN)
+    1 + (room * 8).clamp(MIN_COVERED, Bitmap::LEN)
 }
 
 /// How long segments are under way, compared with the fastest. The clocks of the ends need not agree.
@@ -282,6 +282,6 @@ impl Delays {
 }
 
 /// An ACK for fewer is shorter than any datagram may be.
-const LEAST_COVERED: u64 = 256;
+const MIN_COVERED: u64 = 256;
 /// The fastest segment is remembered for one to two of these.
 const HALF_MEMORY: Duration = Duration::from_secs(5);

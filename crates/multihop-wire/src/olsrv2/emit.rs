@@ -5,7 +5,7 @@ use core::net::Ipv4Addr;
 
 use super::{
     AGREED, COMPLETE, CONT_SEQ_NUM, FLOODING, HEARD, HELLO, Hello, INCOMING_LINK, INCOMING_NEIGHBOUR,
-    INCOMPLETE, INTERVAL_TIME, LINK_METRIC, LINK_STATUS, LOCAL_IF, LOST, LinkStatus, MOST_ADDRESSES, MPR,
+    INCOMPLETE, INTERVAL_TIME, LINK_METRIC, LINK_STATUS, LOCAL_IF, LOST, LinkStatus, MAX_ADDRESSES, MPR,
     MPR_WILLING, Message, Metric, NBR_ADDR_TYPE, Neighbour, OTHER_NEIGHB, OUTGOING_LINK, OUTGOING_NEIGHBOUR,
     ROUTABLE_ORIGINATOR, ROUTING, SYMMETRIC, TC, THIS_IF, Tc, TimeCode, VALIDITY_TIME,
 };
@@ -19,7 +19,7 @@ pub(super) fn message(message: &Message) -> rfc5444::Message {
 }
 
 fn hello(hello: &Hello) -> rfc5444::Message {
-    assert!(hello.addresses.len() + hello.neighbours.len() <= MOST_ADDRESSES, "a message of 64 KiB");
+    assert!(hello.addresses.len() + hello.neighbours.len() <= MAX_ADDRESSES, "a message of 64 KiB");
     let own = hello.addresses.iter().map(|&address| (true, Neighbour::new(address)));
     let all: Vec<_> = own.chain(hello.neighbours.iter().map(|&neighbour| (false, neighbour))).collect();
     let mut tlvs = times(hello.validity, hello.interval);
@@ -28,7 +28,7 @@ fn hello(hello: &Hello) -> rfc5444::Message {
         kind: HELLO,
         originator: Some(hello.originator),
         tlvs,
-        blocks: all.chunks(MOST_IN_BLOCK).map(neighbours).collect(),
+        blocks: all.chunks(MAX_IN_BLOCK).map(neighbours).collect(),
         ..rfc5444::Message::default()
     }
 }
@@ -90,7 +90,7 @@ fn value(kinds: u8, metric: Metric) -> [u8; 2] {
 
 fn tc(tc: &Tc) -> rfc5444::Message {
     let advertised = &tc.advertised;
-    assert!(advertised.links.len() <= MOST_ADDRESSES, "a message of 64 KiB");
+    assert!(advertised.links.len() <= MAX_ADDRESSES, "a message of 64 KiB");
     let mut tlvs = times(tc.validity, tc.interval);
     tlvs.push(Tlv {
         kind: CONT_SEQ_NUM,
@@ -104,7 +104,7 @@ fn tc(tc: &Tc) -> rfc5444::Message {
         hop_count: Some(tc.hop_count),
         sequence: Some(tc.sequence),
         tlvs,
-        blocks: advertised.links.chunks(MOST_IN_BLOCK).map(links).collect(),
+        blocks: advertised.links.chunks(MAX_IN_BLOCK).map(links).collect(),
     }
 }
 
@@ -126,4 +126,4 @@ fn times(validity: TimeCode, interval: Option<TimeCode>) -> Vec<Tlv> {
     [Some(Tlv::byte(VALIDITY_TIME, validity.0)), interval].into_iter().flatten().collect()
 }
 
-const MOST_IN_BLOCK: usize = 255;
+const MAX_IN_BLOCK: usize = 255;

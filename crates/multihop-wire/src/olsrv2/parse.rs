@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use super::{
     AGREED, Advertised, CONT_SEQ_NUM, FLOODING, HEARD, HELLO, Hello, INCOMING_LINK, INCOMING_NEIGHBOUR,
-    INCOMPLETE, INTERVAL_TIME, LINK_METRIC, LINK_STATUS, LOCAL_IF, LOST, LinkStatus, MOST_ADDRESSES, MPR,
+    INCOMPLETE, INTERVAL_TIME, LINK_METRIC, LINK_STATUS, LOCAL_IF, LOST, LinkStatus, MAX_ADDRESSES, MPR,
     MPR_WILLING, Message, Metric, NBR_ADDR_TYPE, Neighbour, ORIGINATOR, OTHER_NEIGHB, OUTGOING_LINK,
     OUTGOING_NEIGHBOUR, ROUTABLE_ORIGINATOR, ROUTING, SYMMETRIC, TC, THIS_IF, Tc, TimeCode, VALIDITY_TIME,
     Willingness,
@@ -15,7 +15,7 @@ use crate::rfc5444::{self, AddressBlock};
 /// A message of OLSRv2; `None` if it is none, or lacks what is required.
 pub(super) fn message(message: &rfc5444::Message) -> Option<Message> {
     let addresses: usize = message.blocks.iter().map(|block| block.addresses.len()).sum();
-    if addresses > MOST_ADDRESSES {
+    if addresses > MAX_ADDRESSES {
         return None;
     }
     match message.kind {

@@ -182,7 +182,7 @@ fn times_have_eight_bits() {
 fn the_longest_message_can_be_sent() {
     let at = |n: u16| Ipv4Addr::from_bits(0x0a00_0000 + u32::from(n) * 7919);
     // No two neighbours have the same attributes, so that none are shared.
-    let most = u16::try_from(MOST_ADDRESSES).unwrap();
+    let most = u16::try_from(MAX_ADDRESSES).unwrap();
     let neighbours = (0..most).map(|n| {
         let metric = |of| Some(Metric((n * 4 + of) % 0x1000));
         let on = n % 2 == 0;

@@ -94,7 +94,7 @@ impl NoiseHandshake {
 
     /// The next message, around `payload`.
     pub(crate) fn write(&mut self, payload: &[u8]) -> Vec<u8> {
-        let mut message = vec![0; payload.len() + MOST_ADDED];
+        let mut message = vec![0; payload.len() + MAX_ADDED];
         let len = self.0.write_message(payload, &mut message).expect("our turn, and room");
         message.truncate(len);
         message
@@ -200,7 +200,7 @@ impl Random for FixedRandom {
 const PROLOGUE: &[u8] = b"multihop TPA sealed 4";
 const PROLOGUE_REKEY: &[u8] = b"multihop TPA rekey 4";
 /// An ephemeral key, a static one with its tag, and a tag.
-const MOST_ADDED: usize = 32 + 48 + 16;
+const MAX_ADDED: usize = 32 + 48 + 16;
 
 #[cfg(test)]
 mod tests {

@@ -28,7 +28,7 @@ impl Sizes {
             return None;
         }
         let header = DATA_HEADER + QOS_CONTROL;
-        let most = if params.ampdu.is_some() { MOST_IN_AGGREGATE - header } else { u32::MAX };
+        let most = if params.ampdu.is_some() { MAX_IN_AGGREGATE - header } else { u32::MAX };
         Some(Self {
             mpdus: params.ampdu.map_or(1, |mpdus| mpdus as usize),
             together: params.amsdu.unwrap_or(0).min(most),
@@ -80,7 +80,7 @@ impl<'c> Fill<'c> {
         if self.mpdus > 0 {
             let before = self.before + padded(DELIMITER + self.last);
             if self.mpdus == self.sizes.mpdus
-                || self.last.max(bytes) > MOST_IN_AGGREGATE
+                || self.last.max(bytes) > MAX_IN_AGGREGATE
                 || !self.allows(before + DELIMITER + bytes)
             {
                 return false;
@@ -113,7 +113,7 @@ impl<'c> Fill<'c> {
     }
 
     fn allows(&self, bytes: u32) -> bool {
-        bytes <= MOST_BYTES && self.airtime.frame(self.rate, bytes) <= MOST_TIME
+        bytes <= MAX_BYTES && self.airtime.frame(self.rate, bytes) <= MAX_TIME
     }
 }
 
@@ -140,11 +140,11 @@ const QOS_CONTROL: u32 = 2;
 const SUBFRAME_HEADER: u32 = 14;
 
 /// Most bytes of an MPDU in an aggregate: its length has 12 bits.
-const MOST_IN_AGGREGATE: u32 = 4095;
+const MAX_IN_AGGREGATE: u32 = 4095;
 
 /// Most bytes of an aggregate.
-const MOST_BYTES: u32 = 65_535;
+const MAX_BYTES: u32 = 65_535;
 
 /// Most airtime of a frame with a mixed preamble: what a length of 4095 bytes at 6 Mb/s announces to stations of
 /// 802.11a.
-const MOST_TIME: Duration = Duration::from_micros(5484);
+const MAX_TIME: Duration = Duration::from_micros(5484);

@@ -193,7 +193,7 @@ fn a_neighbour_that_claims_everything_fills_neither_memory_nor_tables_and_others
     }
     assert!(net.routers[1].refused() > 0);
     assert!(net.routers[1].names.len() <= 65_536 + 2);
-    assert!(net.routers[1].routes(net.now).len() <= 2 * MOST_ROUTES);
+    assert!(net.routers[1].routes(net.now).len() <= 2 * MAX_ROUTES);
     for _ in 0..20 {
         net.run(1);
         assert_eq!(via(&mut net, 1, six(3, 1)), Some(six(2, 3).into()));

@@ -364,7 +364,7 @@ impl Bbr3 {
     /// `BBRRaiseInflightLongtermSlope`: each round, `long` grows by twice as many segments.
     fn steepen(&mut self) {
         let growth = self.mss() << self.probing.up_rounds;
-        self.probing.up_rounds = (self.probing.up_rounds + 1).min(MOST_UP_ROUNDS);
+        self.probing.up_rounds = (self.probing.up_rounds + 1).min(MAX_UP_ROUNDS);
         let each = u128::from(self.window.cwnd()) * u128::from(self.mss()) / u128::from(growth);
         self.probing.up_each = u64::try_from(each).unwrap_or(u64::MAX).max(1);
     }
@@ -625,7 +625,7 @@ const AGGREGATION_ROUNDS: u64 = 10;
 const STARTUP_LOSSES: u32 = 6;
 /// Rounds between probes at most, so that Reno has had its turn.
 const RENO_ROUNDS: u64 = 63;
-const MOST_UP_ROUNDS: u32 = 30;
+const MAX_UP_ROUNDS: u32 = 30;
 const MIN_RTT_FOR: Duration = Duration::from_secs(10);
 const PROBE_RTT_EVERY: Duration = Duration::from_secs(5);
 const PROBE_RTT_FOR: Duration = Duration::from_millis(200);
