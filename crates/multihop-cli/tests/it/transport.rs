@@ -376,7 +376,9 @@ fn a_report_of_a_lost_route_freezes_a_sender_until_the_peer_answers() {
 #[test]
 fn the_ends_of_tcp_may_differ_in_their_congestion_control() {
     let data = megabyte();
-    for (initiator, listener) in [("adtcp", "adtcp"), ("adtcp", "newreno"), ("cubic", "tcp-uc")] {
+    for (initiator, listener) in
+        [("adtcp", "adtcp"), ("adtcp", "newreno"), ("cubic", "tcp-uc"), ("few", "bbr")]
+    {
         let configs = [listener, initiator].map(|name| config(Security::Plain, name));
         let mut ends = Ends::new(configs, BAD);
         assert!(ends.transfer(&data) == data, "{initiator}, {listener}");
@@ -443,7 +445,9 @@ fn is_read(port: SocketAddr) -> bool {
 
 #[test]
 fn the_commands_transfer_a_file() {
-    for (name, parameter) in [("stop-and-wait", "segment=1000"), ("mesh", "backlog=0.5")] {
+    for (name, parameter) in
+        [("stop-and-wait", "segment=1000"), ("few", "growth=0.5"), ("mesh", "backlog=0.5")]
+    {
         let folder = Folder::new("transport");
         let (file, inbox) = (folder.path().join("megabyte"), folder.path().join("inbox"));
         std::fs::write(&file, megabyte()).unwrap();
