@@ -22,6 +22,7 @@ __all__ = [
     "interval",
     "key",
     "missing_series",
+    "notes",
     "page",
     "perform",
     "plan",
@@ -36,6 +37,7 @@ __all__ = [
     "version",
 ]
 
+_Filter = tuple[list[str], float | None, float | None, int | None]
 _Request = tuple[str, str, str, list[tuple[str, str]]]
 
 class ScenarioError(ValueError): ...
@@ -48,6 +50,7 @@ def run(
     overrides: list[tuple[str, str]],
     trace_path: str | None = None,
     pcap_path: str | None = None,
+    pcap_filter: _Filter | None = None,
     record_path: str | None = None,
     cancelled: Flag | None = None,
 ) -> str: ...
@@ -56,6 +59,7 @@ def key(text: str, format: str, name: str, overrides: list[tuple[str, str]]) -> 
 def plan(text: str, format: str, name: str, overrides: list[tuple[str, str]]) -> str: ...
 def files(text: str, format: str, name: str, overrides: list[tuple[str, str]]) -> list[tuple[str, str]]: ...
 def missing_series(request: _Request, series: str) -> list[str]: ...
+def notes(request: _Request) -> list[str]: ...
 def perform(key: str, request: _Request, lists: bool) -> str: ...
 def sweep_lines(request: _Request, journal: Journal, timed: bool) -> list[str]: ...
 def sweep_request(request: _Request) -> str: ...

@@ -37,6 +37,11 @@ class Result:
         return cls(data, recorded, request)
 
     @property
+    def notes(self) -> list[str]:
+        """What is probably not meant, such as a flow without a route; one sentence for each."""
+        return [] if self.request is None else _core.notes(self.request)
+
+    @property
     def scenario(self) -> str:
         """The scenario's name."""
         return str(self.data["scenario"])

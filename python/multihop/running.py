@@ -6,9 +6,10 @@ import json
 import os
 import tempfile
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import ExitStack
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -31,6 +32,10 @@ def run(
     *,
     trace: File | None = None,
     pcap: File | None = None,
+    pcap_nodes: Sequence[int | str] = (),
+    pcap_from: float | None = None,
+    pcap_until: float | None = None,
+    pcap_length: int | None = None,
     series: File | None = None,
     **settings: Unpack[Settings],
 ) -> Result:
@@ -41,23 +46,49 @@ def run(
     `run("chain-4", seed=3, mac={"llc": True}, topology={"hops": 4})`.
 
     `trace`, `pcap` and `series` name files to write: a line per packet event, a pcapng, and the series
-    of the scenario's `record` table (which are in the result in any case).
+    of the scenario's `record` table (which are in the result in any case). The pcapng has all frames, or
+    those at `pcap_nodes` (numbers or names), from `pcap_from` on and before `pcap_until` (s), and
+    `pcap_length` bytes of each packet, radiotap header included.
 
-    Raises `ScenarioError`, whose text names every problem, or `RunError`.
+    Raises `ScenarioError`, whose text names every problem, or `RunError`; `ValueError` for a wrong filter.
     """
-    return _run(request(source, settings), trace, pcap, series, _core.Flag())
+    outputs = Outputs(trace, pcap, pcap_nodes, pcap_from, pcap_until, pcap_length, series)
+    return _run(request(source, settings), outputs, _core.Flag())
 
 
-def _run(
-    asked: Request, trace: File | None, pcap: File | None, series: File | None, cancelled: _core.Flag
-) -> Result:
+@dataclass(frozen=True)
+class Outputs:
+    """The keywords of `run` that are no keys of scenarios."""
+
+    trace: File | None = None
+    pcap: File | None = None
+    pcap_nodes: Sequence[int | str] = ()
+    pcap_from: float | None = None
+    pcap_until: float | None = None
+    pcap_length: int | None = None
+    series: File | None = None
+
+    def filter(self) -> tuple[list[str], float | None, float | None, int | None] | None:
+        """The frames of the capture file; `None` if there is no file."""
+        values = (self.pcap_from, self.pcap_until, self.pcap_length)
+        if self.pcap is not None:
+            nodes = [self.pcap_nodes] if isinstance(self.pcap_nodes, str) else self.pcap_nodes
+            return [str(node) for node in nodes], *values
+        if self.pcap_nodes or values != (None, None, None):
+            raise ValueError("filters of a capture need a file: pcap")
+        return None
+
+
+def _run(asked: Request, outputs: Outputs, cancelled: _core.Flag) -> Result:
+    wanted = outputs.filter()
     with tempfile.TemporaryDirectory(prefix="multihop-") as scratch, ExitStack() as files:
 
         def part(path: File | None) -> str | None:
             return None if path is None else str(files.enter_context(complete_file(Path(path))))
 
-        record = Path(part(series) or Path(scratch) / "series.csv")
-        text = _core.run(*asked, part(trace), part(pcap), str(record), cancelled)
+        record = Path(part(outputs.series) or Path(scratch) / "series.csv")
+        trace, pcap = part(outputs.trace), part(outputs.pcap)
+        text = _core.run(*asked, trace, pcap, wanted, str(record), cancelled)
         recorded = record.read_text("utf-8") if record.is_file() else ""
         if recorded and (missing := _core.missing_series(asked, recorded)):
             warnings.warn(
@@ -116,5 +147,6 @@ def schema() -> dict[str, Any]:
 
 def _run_one(settings: Mapping[str, Any], cancelled: _core.Flag) -> Result:
     keys = dict(settings)
-    source, trace, pcap, series = (keys.pop(name, None) for name in ("source", "trace", "pcap", "series"))
-    return _run(request(source, keys), trace, pcap, series, cancelled)
+    source = keys.pop("source", None)
+    named = {field.name: keys.pop(field.name) for field in fields(Outputs) if field.name in keys}
+    return _run(request(source, keys), Outputs(**named), cancelled)

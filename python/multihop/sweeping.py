@@ -64,6 +64,11 @@ class Sweep:
         return pl.DataFrame(rows, infer_schema_length=None)
 
     @property
+    def notes(self) -> list[str]:
+        """What is probably not meant in the scenarios, such as a flow without a route; each sentence once."""
+        return [] if self.request is None else _core.notes(self.request)
+
+    @property
     def metrics(self) -> list[str]:
         """The columns of `runs` that can be averaged and drawn."""
         return [name for name in self.runs.columns if "." in name and name not in self.axes]

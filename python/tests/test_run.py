@@ -103,6 +103,54 @@ def test_files_that_a_run_writes(tmp_path: Path) -> None:
     assert pcap.read_bytes()[:4] == b"\x0a\x0d\x0d\x0a"
 
 
+def test_a_capture_has_the_frames_that_its_filter_selects(tmp_path: Path) -> None:
+    sizes = []
+    for filters in (
+        {},
+        {"pcap_until": 1.0},
+        {"pcap_nodes": [0], "pcap_until": 1.0},
+        {"pcap_nodes": ["node0"], "pcap_until": 1.0, "pcap_length": 64},
+        {"pcap_nodes": "node0", "pcap_from": 0.5, "pcap_until": 1.0, "pcap_length": 64},
+    ):
+        pcap = tmp_path / "packets.pcapng"
+        multihop.run_all([{"source": chain(), "pcap": pcap, **filters}])
+        sizes.append(pcap.stat().st_size)
+    assert sizes == sorted(sizes, reverse=True)
+    assert len({*sizes}) == len(sizes)
+
+
+@pytest.mark.parametrize(
+    ("filters", "message"),
+    [
+        ({"pcap_nodes": [7]}, "pcap_nodes: "),
+        ({"pcap_from": -1.0}, "pcap_from: found -1, allowed: a number from 0"),
+        ({"pcap_from": 2.0, "pcap_until": 1.0}, "pcap_until: found 1, allowed: a number above pcap_from, 2"),
+        ({"pcap_length": 10}, "pcap_length: found 10, allowed: a whole number from 64"),
+    ],
+)
+def test_a_filter_that_selects_nothing_is_refused(
+    tmp_path: Path, filters: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        multihop.run(chain(), pcap=tmp_path / "packets.pcapng", **filters)
+    with pytest.raises(ValueError, match="filters of a capture need a file: pcap"):
+        multihop.run(chain(), **filters)
+
+
+def test_notes_name_what_is_probably_not_meant() -> None:
+    apart: Any = {"kind": "list", "positions": [[0, 0], [5000, 0]]}
+    lost = multihop.run(duration=1.0, topology=apart, flow=[{"from": 0, "to": 1, "transport": "newreno"}])
+    assert [note.partition(":")[0] for note in lost.notes] == ["flow 0 has no route"]
+    assert multihop.run(chain()).notes == []
+
+
+def test_a_sweep_has_each_note_once() -> None:
+    apart: Any = {"kind": "list", "positions": [[0, 0], [5000, 0]]}
+    flow: Any = [{"from": 0, "to": 1, "transport": "newreno"}]
+    swept = multihop.sweep(duration=1.0, topology=apart, flow=flow, axes={"mac.queue": [5, 6]}, seeds=2)
+    assert [note.partition(":")[0] for note in swept.notes] == ["flow 0 has no route"]
+
+
 def test_a_file_that_cannot_be_written_is_a_run_error(tmp_path: Path) -> None:
     with pytest.raises(multihop.RunError, match="missing"):
         multihop.run(chain(), trace=tmp_path / "missing" / "trace.txt")

@@ -31,6 +31,9 @@ pub(crate) fn sweep(
     }
     let source = input::source(&args.file)?;
     let plan = Plan::new_with(&source, &args.set, extensions)?;
+    if !verbosity.quiet {
+        plan.notes()?.iter().for_each(|text| terminal::note(format_args!("note: {text}")));
+    }
     let interrupt = Interrupt::catch()?;
     let jobs = args.jobs.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
     let journal = args.out.as_deref().map(|folder| open(folder, args.shard)).transpose()?;

@@ -1,5 +1,6 @@
 //! The extension module `multihop._core`: conversions only.
 
+mod capture;
 mod interrupt;
 #[cfg(all(unix, feature = "network"))]
 mod net;
@@ -29,6 +30,7 @@ mod _core {
     use multihop_sim::Outputs;
     use pyo3::prelude::*;
 
+    use super::capture::{Filter, checked};
     use super::interrupt::Watch;
     use super::runs::{load, source};
 
@@ -39,7 +41,7 @@ mod _core {
     use super::net::{Connection, Listener, Opening, tpa_connect, tpa_listen, tpa_token};
     #[pymodule_export]
     use super::runs::{
-        Batch, Journal, Shard, files, key, missing_series, perform, plan, sweep_lines, sweep_request,
+        Batch, Journal, Shard, files, key, missing_series, notes, perform, plan, sweep_lines, sweep_request,
     };
     #[pymodule_export]
     use super::statistics::{batch_means, interval, student_t};
@@ -49,7 +51,8 @@ mod _core {
     /// Runs a scenario; the result is the JSON document of `multihop run --json`.
     #[pyfunction]
     #[pyo3(signature = (
-        text, format, name, overrides, trace_path=None, pcap_path=None, record_path=None, cancelled=None
+        text, format, name, overrides, trace_path=None, pcap_path=None, pcap_filter=None, record_path=None,
+        cancelled=None
     ))]
     #[expect(clippy::too_many_arguments, reason = "the Python package wraps it with keyword arguments")]
     fn run(
@@ -60,6 +63,7 @@ mod _core {
         overrides: Vec<(String, String)>,
         trace_path: Option<PathBuf>,
         pcap_path: Option<PathBuf>,
+        pcap_filter: Option<Filter>,
         record_path: Option<PathBuf>,
         cancelled: Option<PyRef<'_, Flag>>,
     ) -> PyResult<String> {
@@ -68,9 +72,11 @@ mod _core {
         py.detach(|| {
             let scenario = load(&source, &overrides)?;
             let record_path = record_path.filter(|_| scenario.record.is_some());
+            let pcap_filter = pcap_filter.map(|filter| checked(filter, &scenario)).transpose()?;
             let outputs = Outputs {
                 trace: trace_path.as_deref().map(create).transpose()?,
                 pcap: pcap_path.as_deref().map(create).transpose()?,
+                pcap_filter: pcap_filter.unwrap_or_default(),
                 record: record_path.as_deref().map(create).transpose()?,
                 ..Outputs::default()
             };

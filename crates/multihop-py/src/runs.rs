@@ -137,6 +137,18 @@ pub(crate) fn missing_series(request: Request, series: &str) -> PyResult<Vec<&'s
     Ok(missing.transpose()?.unwrap_or_default())
 }
 
+/// What is probably not meant in a scenario, or in one of the combinations of its `sweep` table; one sentence for each.
+#[pyfunction]
+pub(crate) fn notes(request: Request) -> PyResult<Vec<String>> {
+    let (text, format, name, overrides) = request;
+    let source = source(text, &format, name)?;
+    let scenario = load(&source, &overrides)?;
+    match scenario.sweep {
+        Some(_) => Plan::new(&source, &overrides).and_then(|plan| plan.notes()).map_err(refused),
+        None => Ok(multihop_sim::notes(&scenario)),
+    }
+}
+
 /// Runs one scenario; returns its line for a journal, with nodes, links and queues if `lists`.
 #[pyfunction]
 pub(crate) fn perform(py: Python<'_>, key: String, request: Request, lists: bool) -> PyResult<String> {

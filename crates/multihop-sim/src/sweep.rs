@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::interval::{self, Estimate};
 use crate::journal::Journal;
 use crate::key::{BUILD, key};
+use crate::notes::notes;
 use crate::results::RunResult;
 
 /// The checked runs of a scenario's `[sweep]` table.
@@ -142,6 +143,20 @@ impl Plan {
     /// The value of each key in one combination.
     pub fn values(&self, combination: usize) -> &[serde_json::Value] {
         &self.combinations[combination].values
+    }
+
+    /// The [`notes`] on the first run of each combination, each note once.
+    pub fn notes(&self) -> Result<Vec<String>, Problems> {
+        let mut all = Vec::new();
+        for combination in 0..self.combinations() {
+            let run = self.run(combination * self.seeds as usize)?;
+            for note in notes(&run.scenario) {
+                if !all.contains(&note) {
+                    all.push(note);
+                }
+            }
+        }
+        Ok(all)
     }
 
     /// One run: combinations in order, and the seeds of each in turn.

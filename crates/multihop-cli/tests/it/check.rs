@@ -45,6 +45,20 @@ fn what_is_probably_not_meant_is_noted() {
 }
 
 #[test]
+fn a_sweep_has_each_note_once() {
+    let swept = format!("{SYNCHRONOUS}[sweep]\nseeds = 2\n\"mac.queue\" = [5, 6]\n");
+    let folder = Folder::new("notes-of-sweep").with("a.toml", &swept);
+    let output = multihop(&folder, &["sweep", "a.toml", "--json"]);
+    assert_eq!(code(&output), 0);
+    let said = stderr(&output);
+    let notes: Vec<_> = said.lines().filter(|line| line.starts_with("note: ")).collect();
+    assert_eq!(notes.len(), 2, "{said}");
+    assert!(notes[0].starts_with("note: flow 1 has no route"), "{said}");
+    let output = multihop(&folder, &["sweep", "a.toml", "--json", "--quiet"]);
+    assert_eq!((code(&output), stderr(&output)), (0, ""));
+}
+
+#[test]
 fn a_bad_file_names_every_place() {
     let text = SHORT.replace("hops = 1", "hops = \"one\"").replace("newreno", "newrenno");
     let folder = Folder::new("bad").with("a.toml", &text);

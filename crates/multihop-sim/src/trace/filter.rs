@@ -1,6 +1,7 @@
 //! Selects the frames of a capture file.
 
 use multihop_core::{Instant, NodeId};
+use multihop_scenario::{Scenario, find_station};
 
 /// Frames that a capture file contains, and how much of each. The default selects everything.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -16,6 +17,17 @@ pub struct CaptureFilter {
 }
 
 impl CaptureFilter {
+    /// The nodes with these numbers or names, for [`Self::nodes`]; an error says which one is unknown.
+    pub fn find_nodes(scenario: &Scenario, wanted: &[String]) -> Result<Vec<NodeId>, String> {
+        if wanted.is_empty() {
+            return Ok(Vec::new());
+        }
+        let layout = scenario.topology.place(scenario.seed).map_err(|error| error.to_string())?;
+        let names: Vec<_> = (0..layout.positions.len()).map(|n| layout.interface_name(n)).collect();
+        let numbers = wanted.iter().map(|text| find_station(&names, text));
+        numbers.map(|number| Ok(NodeId(u32::try_from(number?).expect("a checked number of nodes")))).collect()
+    }
+
     /// The least snap length: it has room for the longest radiotap header.
     pub const MIN_LENGTH: u32 = 64;
 
