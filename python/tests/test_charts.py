@@ -11,6 +11,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from multihop import charts, report, run_charts, theme
+from multihop.experiments import figures
 from multihop.stats import Interval
 
 SIGHT = {
@@ -205,3 +206,14 @@ def test_a_page_forbids_everything_but_itself_and_has_no_id_twice(tmp_path: Path
     ids = re.findall(r' id="([^"]+)"', text)
     assert len(ids) == len(set(ids))
     assert text.count("<figcaption>") == 2
+
+
+def test_a_legend_with_long_labels_fits_into_its_figure() -> None:
+    for count, length in [(8, 28), (5, 10), (3, 60)]:
+        figure = Figure(figsize=(7.2, 4.4), layout="constrained")
+        labels = [f"{number} {'x' * length}" for number in range(count)]
+        handles = figure.subplots().plot(np.zeros((2, count)))
+        legend = figures.draw_legend(figure, handles, labels)
+        assert len(figure.legends) == 1
+        assert legend.get_window_extent().width <= figure.bbox.width, (count, length)
+        assert [text.get_text() for text in legend.get_texts()] == labels

@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
 
 from multihop import report, theme
 from multihop.experiments.declare import Axis, Plot
@@ -235,7 +236,18 @@ def _legend(figure: Figure, panels: Sequence[Axes], reference: str) -> None:
     order = sorted(range(len(labels)), key=lambda place: labels[place] == reference)
     handles, labels = [handles[place] for place in order], [labels[place] for place in order]
     if len(labels) > 1 or labels == [reference]:
-        figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 5), fontsize=9)
+        draw_legend(figure, handles, labels)
+
+
+def draw_legend(figure: Figure, handles: Sequence[Any], labels: Sequence[str]) -> Legend:
+    """Draw a legend below the panels, with as many columns as fit into the figure, and at most five."""
+    columns = min(len(labels), 5)
+    while True:
+        legend = figure.legend(handles, labels, loc="outside lower center", ncols=columns, fontsize=9)
+        if columns == 1 or legend.get_window_extent().width <= figure.bbox.width:
+            return legend
+        legend.remove()
+        columns -= 1
 
 
 OURS = "ours"
