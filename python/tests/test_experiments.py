@@ -502,6 +502,17 @@ def test_the_index_keeps_what_it_says_of_pages_that_are_not_written(study: Study
     assert "[short](none.md#short): [1](short-1.svg)" in kept
 
 
+def test_the_command_of_an_index_runs_all_that_it_lists(study: Study, tmp_path: Path) -> None:
+    for paper, shown in [
+        ("None", "multihop papers run none --full"),
+        ("Another", "multihop papers run --full"),
+    ]:
+        folder = tmp_path / paper
+        other = replace(study, experiment=replace(SHORT, id="other", paper=paper))
+        assert "\ncommand\n" in pages.markdown([study, other], "command", folder).read_text()
+        assert f"\n{shown}\n" in pages.markdown([other], "command", folder, ["short", "other"]).read_text()
+
+
 def test_a_page_keeps_the_sections_that_are_not_written(study: Study, tmp_path: Path) -> None:
     other = replace(study, experiment=replace(SHORT, id="other"))
     order = ["other", "short"]

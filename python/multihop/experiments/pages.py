@@ -143,7 +143,13 @@ def markdown(studies: Sequence[Study], command: str, folder: Path, order: Sequen
             records.append(index.record(study, _core.build(), page.pictures(study.experiment.id)))
         page.write(folder, order)
     every = index.merged(folder, records, order)
-    return front(folder, every, command if len(every) == len(records) else f"multihop papers run {FULL}")
+    return front(folder, every, command if len(every) == len(records) else repeat(every))
+
+
+def repeat(records: Sequence[Record]) -> str:
+    """The command that runs all these experiments: by the name of their group if they share one."""
+    groups = {one.paper.lower() for one in records}
+    return " ".join(["multihop papers run", *(groups if len(groups) == 1 else []), FULL])
 
 
 def front(folder: Path, records: Sequence[Record], command: str) -> Path:
@@ -184,7 +190,7 @@ def mark(folder: Path, notes: Mapping[str, str]) -> list[Path]:
         parts = SECTION.split(path.read_text("utf-8"))
         write_text(path, "".join(_marked(part, notes) for part in parts))
     index.write(folder, records)
-    front(folder, records, f"multihop papers run {FULL}")
+    front(folder, records, repeat(records))
     return paths
 
 
