@@ -245,7 +245,7 @@ export class App {
     this.values();
     const share = Math.min(...panes.map(({ model }) => (model.overview?.until ?? 0) / model.end));
     const isDone = panes.every(({ model }) => model.result !== null);
-    // What is wrong with a change stays until the next run.
+    // The error message of a refused change stays until the next run.
     if (get("progress").className !== "notice") {
       setText(get("progress"), isDone ? "" : `Simulating: ${Math.floor(100 * share)} %`);
     }

@@ -137,7 +137,7 @@ pub(crate) fn missing_series(request: Request, series: &str) -> PyResult<Vec<&'s
     Ok(missing.transpose()?.unwrap_or_default())
 }
 
-/// What is probably not meant in a scenario, or in one of the combinations of its `sweep` table; one sentence for each.
+/// Notes on settings of a scenario, or of a combination of its `sweep` table, that are allowed but probably not meant.
 #[pyfunction]
 pub(crate) fn notes(request: Request) -> PyResult<Vec<String>> {
     let (text, format, name, overrides) = request;

@@ -8,7 +8,7 @@ use super::Variant;
 use super::control::CongestionConfig;
 use super::signals::Signals;
 
-/// Which congestion control a connection uses.
+/// The congestion control of a connection: built-in or user-defined.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Algorithm {
     /// A built-in one.

@@ -17,7 +17,7 @@ pub(super) struct HyStart {
     conservative: Option<Conservative>,
 }
 
-/// What one ACK changes.
+/// The effect of one ACK on slow start.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step {
     /// Bytes by which the window grows.

@@ -24,7 +24,7 @@ pub struct Ack {
     pub counted: u32,
     /// Bytes still outstanding.
     pub flight: u32,
-    /// Its meaning to fast recovery.
+    /// The meaning of the ACK to fast recovery.
     pub kind: AckKind,
     /// The round-trip time that it ends, if it was measured: one per round trip, or one per ACK with timestamps.
     pub round_trip: Option<Duration>,
@@ -81,7 +81,7 @@ pub struct RateSample {
     pub is_recovering: bool,
 }
 
-/// What was in flight together with a segment that is lost.
+/// Bytes in flight when a lost segment was transmitted, and bytes lost since then.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct LostFlight {
     /// Bytes in flight when the segment left.

@@ -290,7 +290,7 @@ fn pace_of(pacer: &Pacer, payload: u32) -> Option<Pace> {
     Some(Pace { rate_kbps, cov: pacer.cov() })
 }
 
-/// Of a congestion control that lets this many bytes leave in a second.
+/// The pace of a congestion control whose pacing rate is `bytes` per second.
 fn pace_at(bytes: u64) -> Pace {
     Pace { rate_kbps: bytes as f64 * 8e-3, cov: 0.0 }
 }

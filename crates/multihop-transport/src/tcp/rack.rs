@@ -226,7 +226,7 @@ impl Endpoint {
         }
     }
 
-    /// What leaves next where losses are marked in the list of transmissions: what is lost first, then new data.
+    /// The next segment to transmit where losses are marked in the list of transmissions: lost segments come before new data.
     pub(super) fn choose_lost_or_new(&self) -> Option<(u64, u32)> {
         let sent = self.transmissions.as_ref()?;
         let allowed = self.congestion.control().window();
