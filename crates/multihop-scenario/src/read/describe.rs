@@ -21,8 +21,8 @@ pub(crate) fn schema(variants: &mut [&mut dyn Settings]) -> Schema {
     Schema::try_from(all.schema()).expect("a description is an object")
 }
 
-/// Describes the keys that `list` lists as one group. A default is shown if it is the same under every
-/// combination of the words that other keys, such as presets, can have.
+/// Describes the keys that `list` lists as one group. A default is shown if it is the same under all
+/// [combinations](Combination) of the words that other keys, such as presets, can have.
 pub(crate) fn schema_of(list: impl Fn(&mut dyn Visitor)) -> Schema {
     let mut all = Describer::default();
     all.explore(list);
@@ -59,7 +59,13 @@ struct Kinds {
     list: Vec<(&'static str, String, Describer)>,
 }
 
+/// A default depends on one word, such as a preset, or on two.
+const MAX_OTHERS: usize = 2;
+
 /// A choice for each of several lists, in the order in which they turn up.
+///
+/// At most [`MAX_OTHERS`] choices are not the first of their list: all combinations of the words of `[radio]` alone
+/// would be thousands.
 #[derive(Default)]
 struct Combination {
     /// What is chosen, and the length of the list.
@@ -81,7 +87,8 @@ impl Combination {
     fn advance(&mut self) -> bool {
         self.made = 0;
         while let Some((chosen, length)) = self.choices.pop() {
-            if chosen + 1 < length {
+            let others = self.choices.iter().filter(|(chosen, _)| *chosen > 0).count();
+            if chosen + 1 < length && others < MAX_OTHERS {
                 self.choices.push((chosen + 1, length));
                 return true;
             }
@@ -126,11 +133,15 @@ impl Describer {
         let required: Vec<_> = self.keys.iter().filter(|key| key.required).map(|key| key.name).collect();
         let is_empty = self.keys.is_empty();
         let properties: Map<_, _> = self.keys.into_iter().map(Described::property).collect();
-        let keys = json!({ "type": "object", "properties": properties, "required": required });
+        let keys = object([
+            ("type", "object".into()),
+            ("properties", properties.into()),
+            ("required", required.into()),
+        ]);
         match self.kinds {
             None => keys,
             Some(kinds) if is_empty => kinds.schema(),
-            Some(kinds) => json!({ "allOf": [keys, kinds.schema()] }),
+            Some(kinds) => object([("allOf", vec![keys, kinds.schema()].into())]),
         }
     }
 
@@ -155,12 +166,13 @@ impl Describer {
             schema["description"] = help.into();
         }
         let known = self.keys.iter().position(|key| key.name == name);
-        let at = known.unwrap_or_else(|| {
-            self.keys.push(Described { name, schema: schema.clone(), required, default: None });
-            self.keys.len() - 1
-        });
+        let at = known.unwrap_or(self.keys.len());
+        match self.keys.get_mut(at) {
+            Some(key) if key.schema != schema => unite(&mut key.schema, schema),
+            Some(_) => {}
+            None => self.keys.push(Described { name, schema, required, default: None }),
+        }
         let key = &mut self.keys[at];
-        unite(&mut key.schema, schema);
         if !self.unavailable {
             let all = &mut key.default;
             *all = Some(if all.is_none() || *all == Some(default.clone()) { default } else { None });
@@ -193,7 +205,7 @@ impl Kinds {
             schema
         };
         let list: Vec<_> = list.into_iter().map(alternative).collect();
-        let mut schema = json!({ "type": "object", "oneOf": list });
+        let mut schema = object([("type", "object".into()), ("oneOf", list.into())]);
         if let Some(default) = default {
             schema["properties"] = json!({ name: { "default": default } });
         }
@@ -209,7 +221,7 @@ impl Visitor for Describer {
     fn key(&mut self, key: &Key<'_>) -> Option<Value> {
         let mut schema = type_of(&key.allowed);
         if let Some(word) = key.or {
-            schema = json!({ "anyOf": [schema, { "const": word }] });
+            schema = any_of([schema, json!({ "const": word })]);
         }
         self.add(key.name, key.help, schema, key.required, key.value.as_ref().map(json_of));
         let (Allowed::Words(words), Some(combination)) = (&key.allowed, &mut self.words) else { return None };
@@ -217,7 +229,7 @@ impl Visitor for Describer {
     }
 
     fn key_or_table(&mut self, key: &Key<'_>, keys: &mut dyn FnMut(&mut dyn Visitor)) -> Option<Given> {
-        let schema = json!({ "anyOf": [type_of(&key.allowed), Self::closed(keys)] });
+        let schema = any_of([type_of(&key.allowed), Self::closed(keys)]);
         self.add(key.name, key.help, schema, key.required, key.value.as_ref().map(json_of));
         None
     }
@@ -255,6 +267,15 @@ impl Visitor for Describer {
     }
 
     fn refuse(&mut self, _: &'static str, _: String) {}
+}
+
+/// An object with these members. `json!` would copy the values, at each level of nesting once more.
+fn object<const N: usize>(members: [(&str, Json); N]) -> Json {
+    members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect::<Map<_, _>>().into()
+}
+
+fn any_of(alternatives: [Json; 2]) -> Json {
+    object([("anyOf", Vec::from(alternatives).into())])
 }
 
 pub(crate) fn type_of(allowed: &Allowed<'_>) -> Json {
@@ -308,5 +329,24 @@ pub(super) fn unite(all: &mut Json, other: Json) {
             }
         }
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn combinations_differ_from_the_first_words_in_two_keys_at_most() {
+        let words = [("a", 0), ("b", 1), ("c", 2)];
+        let mut combinations = Vec::new();
+        Describer::default().explore(|keys| {
+            let chosen = ["one", "two", "three"].map(|name| keys.about("").choice(name, None, &words));
+            combinations.push(chosen.map(|word| word.expect("each key gets a word")));
+        });
+        let others = |chosen: &[i32; 3]| chosen.iter().filter(|&&word| word != 0).count();
+        assert_eq!(combinations.iter().map(others).max(), Some(2));
+        // All first words, one other word in one of three keys, two in two of them.
+        assert_eq!(combinations.len(), 1 + 3 * 2 + 3 * 4);
     }
 }
