@@ -49,23 +49,23 @@ CIRCLES: dict[Circle, str] = {
         ".",
         ("enter", "readers"),
     ): "readers of captures join by the description of a station",
+    ("multihop-apps", "files", ("reading", "talk", "zeros")): "reading, holes and messages share one thread",
+    (
+        "multihop-apps",
+        "perf",
+        ("flow", "udp"),
+    ): "measurements over UDP use the clock and turns of those over streams",
+    ("multihop-apps", "tunnel", ("datagrams", "entry", "gateway", "interface", "packets")): (
+        "both ends of a tunnel share how they copy streams, datagrams and packets"
+    ),
     ("multihop-net", ".", ("config", "error", "protection")): ERRORS,
-    ("multihop-net", "files", ("reading", "talk", "zeros")): "reading, holes and messages share one thread",
     (
         "multihop-net",
         "hub",
         ("endpoint", "shim"),
     ): "an end of TPA turns into one that carries another transport",
-    (
-        "multihop-net",
-        "perf",
-        ("flow", "udp"),
-    ): "measurements over UDP use the clock and turns of those over streams",
     ("multihop-net", "protection", ("acceptor", "connection", "encrypted", "outcome", "plain")): (
         "an acceptor makes protections of both kinds, and each kind makes its acceptor"
-    ),
-    ("multihop-net", "tunnel", ("datagrams", "entry", "gateway", "interface", "packets")): (
-        "both ends of a tunnel share how they copy streams, datagrams and packets"
     ),
     ("multihop-radio", ".", ("airtime", "keys", "mac", "params", "propagation", "rate_control")): (
         "one table of settings for radio, MAC and propagation, which use it"

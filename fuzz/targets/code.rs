@@ -2,8 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use multihop_net::code::Code;
-use multihop_net::fuzzing::code;
+use multihop_apps::code::Code;
+use multihop_apps::fuzzing::code;
 
 fuzz_target!(|data: &[u8]| {
     code(data);

@@ -2,6 +2,6 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use multihop_net::fuzzing::files;
+use multihop_apps::fuzzing::files;
 
 fuzz_target!(|data: &[u8]| files(data));

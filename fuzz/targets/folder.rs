@@ -2,6 +2,6 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use multihop_net::fuzzing::folder;
+use multihop_apps::fuzzing::folder;
 
 fuzz_target!(|data: &[u8]| folder(data));

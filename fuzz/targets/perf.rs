@@ -2,6 +2,6 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use multihop_net::fuzzing::perf;
+use multihop_apps::fuzzing::perf;
 
 fuzz_target!(|data: &[u8]| perf(data));

@@ -2,6 +2,6 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use multihop_net::fuzzing::socks;
+use multihop_apps::fuzzing::socks;
 
 fuzz_target!(|data: &[u8]| socks(data));

@@ -2,8 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use multihop_net::fuzzing::tunnel;
-use multihop_net::tunnel::{Address, Entrance, Rule, local};
+use multihop_apps::fuzzing::tunnel;
+use multihop_apps::tunnel::{Address, Entrance, Rule, local};
 
 fuzz_target!(|data: &[u8]| {
     tunnel(data);

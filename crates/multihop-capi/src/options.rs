@@ -2,8 +2,8 @@
 
 use std::io;
 
+use multihop_apps::bridge::SecurityChoice;
 use multihop_net::Config;
-use multihop_net::bridge::SecurityChoice;
 
 /// The options of a socket.
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::Duration;
 
-use multihop_net::bridge::{Bridge, BridgeListener, runtime};
+use multihop_apps::bridge::{Bridge, BridgeListener, runtime};
 use multihop_net::{PublicKey, Stats, TpaStream};
 use nix::libc::{self, ssize_t};
 use nix::sys::socket as bsd;

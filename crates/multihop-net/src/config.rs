@@ -165,8 +165,8 @@ impl Security {
         }
     }
 
-    /// Refuses to connect to the listener with this name before anything is sent.
-    pub(crate) fn check_name(&self, name: &str) -> io::Result<()> {
+    /// Fails if a caller with this security would refuse a listener with this name before anything is sent.
+    pub fn check_name(&self, name: &str) -> io::Result<()> {
         match self {
             Self::Keys { peers: Peers::Known(known), .. } => known.check_name(name),
             _ => Ok(()),

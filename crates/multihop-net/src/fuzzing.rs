@@ -7,13 +7,10 @@ use std::sync::Arc;
 
 use multihop_core::{Duration, Instant};
 use multihop_wire::tpa::{self, Ack, Body, Segment};
-use tokio::io::{join, sink};
-use tokio::runtime::{Builder, Runtime};
 use zeroize::Zeroizing;
 
 use crate::config::Peers;
 use crate::datagram::Entropy;
-use crate::files::{self, Options, Sources, Target, receive, send};
 use crate::keys::{AuthorizedKeys, Identity, KeyCheck, KnownPeers, PublicKey, Token};
 use crate::protection::Path;
 use crate::protection::cookie::CookieKey;
@@ -21,7 +18,6 @@ use crate::protection::encrypted::credentials::{Credentials, ListenerKey};
 use crate::protection::encrypted::session::{Hello, Session};
 use crate::protection::encrypted::{Proof, Rotation, SecureDatagram};
 use crate::transport::Transports;
-use crate::{code, perf, tunnel};
 
 /// A parsed datagram of the encrypted protocol emits the same bytes.
 pub fn message(bytes: &[u8]) {
@@ -45,56 +41,6 @@ pub fn cookie(key: [u8; 32], cookie: [u8; 16], addresses: [SocketAddr; 2], secon
     let [one, other] = addresses.map(|address| (address.ip().to_canonical(), address.port()));
     let age = i64::from(seconds[1] / 60) - i64::from(seconds[0] / 60);
     assert_eq!(cookies.verify(now, addresses[1], &made), one == other && (0..=1).contains(&age));
-}
-
-/// A message of a file transfer, and both ends of a transfer with a peer that sends these bytes.
-pub fn files(bytes: &[u8]) {
-    if let Some((&kind, body)) = bytes.split_first() {
-        files::check(kind, body);
-    }
-    block_on(async {
-        let target = Target::Stream(Box::new(sink()));
-        let received = receive(join(bytes, sink()), target, Options::default(), &mut |_| ()).await;
-        assert!(received.is_err() || bytes.len() > "multihop files".len(), "files without input");
-        let mut sources = Sources::new();
-        sources.add_stream("a", Box::new(&b"text"[..])).expect("a valid name");
-        let sent = send(join(bytes, sink()), sources, Options::default(), &mut |_| ()).await;
-        assert!(sent.is_err() || sent.is_ok_and(|sent| sent.moved == 4));
-    });
-}
-
-/// A message of a measurement.
-pub fn perf(bytes: &[u8]) {
-    perf::check(bytes);
-}
-
-/// The input of both ends of a code.
-pub fn code(bytes: &[u8]) {
-    block_on(code::check(bytes));
-}
-
-/// What a client of SOCKS5 sends.
-pub fn socks(bytes: &[u8]) {
-    block_on(tunnel::check_socks(bytes));
-}
-
-/// A sender that sends these bytes to a receiver with a folder: nothing outside of the folder changes.
-pub fn folder(bytes: &[u8]) {
-    let place = scratch("folder");
-    let inbox = place.join("inbox");
-    fs::create_dir_all(&inbox).expect("room for a folder");
-    fs::write(place.join("canary"), "unchanged").expect("room for a file");
-    block_on(async {
-        let target = Target::Folder(inbox.clone());
-        let received = receive(join(bytes, sink()), target, Options::default(), &mut |_| ()).await;
-        assert!(received.is_err() || bytes.len() > "multihop files".len(), "files without input");
-    });
-    let mut names: Vec<_> =
-        fs::read_dir(&place).expect("it is there").flatten().map(|entry| entry.file_name()).collect();
-    names.sort();
-    assert_eq!(names, ["canary", "inbox"]);
-    assert_eq!(fs::read(place.join("canary")).expect("it is there"), b"unchanged");
-    fs::remove_dir_all(&inbox).expect("it is a folder");
 }
 
 /// The two files of keys with these contents: a new peer is added and removed, and nothing else changes.
@@ -124,20 +70,8 @@ fn scratch(name: &str) -> PathBuf {
     place
 }
 
-/// The input of both ends of a tunnel.
-pub fn tunnel(bytes: &[u8]) {
-    block_on(tunnel::check(bytes));
-}
-
 fn entropy() -> Entropy {
     Box::new(|bytes| bytes.fill(3))
-}
-
-fn block_on(work: impl Future<Output = ()>) {
-    thread_local! {
-        static RUNTIME: Runtime = Builder::new_current_thread().enable_time().build().expect("a runtime");
-    }
-    RUNTIME.with(|runtime| runtime.block_on(work));
 }
 
 /// Both ends of a connection whose datagrams are lost, modified and replayed.

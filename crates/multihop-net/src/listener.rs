@@ -33,7 +33,7 @@ impl TpaListener {
     }
 
     /// Whether peers are not authenticated.
-    pub(crate) fn is_plain(&self) -> bool {
+    pub fn is_plain(&self) -> bool {
         self.is_plain
     }
 

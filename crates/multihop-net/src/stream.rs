@@ -28,16 +28,16 @@ pub struct TpaStream {
     peer: SocketAddr,
 }
 
-/// Reads the statistics of a stream that is used elsewhere.
+/// Reads the statistics of a stream that another task reads and writes.
 #[derive(Clone, Debug)]
-pub(crate) struct Watcher {
+pub struct StatsReader {
     shared: Arc<SharedHub>,
     id: Id,
 }
 
-impl Watcher {
+impl StatsReader {
     /// The statistics; `None` when the stream has been dropped.
-    pub(crate) fn stats(&self) -> Option<Stats> {
+    pub fn stats(&self) -> Option<Stats> {
         self.shared.lock().hub.stats(self.id)
     }
 }
@@ -85,8 +85,9 @@ impl TpaStream {
         self.shared.lock().hub.peer_key(self.id)
     }
 
-    /// What distinguishes an encrypted connection from all others; the same at both ends.
-    pub(crate) fn binding(&self) -> Option<[u8; 32]> {
+    /// The channel binding of an encrypted connection: a value that both ends share, and no other connection has. A protocol
+    /// above the stream proves with it that nobody sits between the ends. `None` for a plain connection.
+    pub fn binding(&self) -> Option<[u8; 32]> {
         self.shared.lock().hub.binding(self.id)
     }
 
@@ -95,9 +96,9 @@ impl TpaStream {
         self.shared.lock().hub.stats(self.id).expect("the hub keeps what a stream holds")
     }
 
-    /// Reads the statistics from elsewhere.
-    pub(crate) fn watcher(&self) -> Watcher {
-        Watcher { shared: Arc::clone(&self.shared), id: self.id }
+    /// A reader of the statistics, for a task that does not own the stream.
+    pub fn stats_reader(&self) -> StatsReader {
+        StatsReader { shared: Arc::clone(&self.shared), id: self.id }
     }
 
     /// Ends the connection now, with a reset to the peer. Reads and writes fail from now on.

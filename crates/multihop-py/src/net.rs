@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use multihop_net::bridge::{Bridge, BridgeListener, SecurityChoice, runtime};
+use multihop_apps::bridge::{Bridge, BridgeListener, SecurityChoice, runtime};
 use multihop_net::{Config, Token, TpaStream};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

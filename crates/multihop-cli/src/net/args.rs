@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
+use multihop_apps::files::Links;
+use multihop_apps::tunnel::{self, Address, Entrance, Host, Net, Rule};
 use multihop_net::PublicKey;
-use multihop_net::files::Links;
-use multihop_net::tunnel::{self, Address, Entrance, Host, Net, Rule};
 
 use crate::args::EXIT_CODES;
 use crate::values::key_value;

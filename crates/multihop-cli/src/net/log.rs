@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use multihop_net::text::printable;
+use multihop_apps::text::printable;
 use serde_json::{Map, Value};
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber};
@@ -321,7 +321,7 @@ mod tests {
                 tracing::warn!(wanted = %EVIL, quoted = EVIL, debug = ?EVIL, "{EVIL}");
             });
             let line = text.strip_suffix('\n').unwrap();
-            assert!(!line.contains(multihop_net::text::is_unprintable), "{line:?}");
+            assert!(!line.contains(multihop_apps::text::is_unprintable), "{line:?}");
             assert!(line.contains("u{1b}[2J") && line.contains("wanted"), "{line}");
         }
     }

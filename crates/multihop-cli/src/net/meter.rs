@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanBytes, MultiProgress, ProgressBar, ProgressStyle};
-use multihop_net::files::{Progress, Summary};
+use multihop_apps::files::{Progress, Summary};
 use serde_json::{Value, json};
 
 use super::args::TransferArgs;

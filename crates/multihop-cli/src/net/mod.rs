@@ -23,8 +23,9 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use anyhow::Context;
-use multihop_net::tunnel::Address;
-use multihop_net::{Token, TpaListener, reachable_at};
+use multihop_apps::reachable_at;
+use multihop_apps::tunnel::Address;
+use multihop_net::{Token, TpaListener};
 use multihop_scenario::Extensions;
 #[cfg(not(target_os = "linux"))]
 use multihop_scenario::{RouterSettings, Source};

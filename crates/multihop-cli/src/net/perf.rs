@@ -5,8 +5,9 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use anyhow::Context;
-use multihop_net::perf::{self, Amount, Direction, EndTotals, FlowOutcome, FlowSample, Plan, Sample};
-use multihop_net::{Config, Security, TpaStream, dial};
+use multihop_apps::dial;
+use multihop_apps::perf::{self, Amount, Direction, EndTotals, FlowOutcome, FlowSample, Plan, Sample};
+use multihop_net::{Config, Security, TpaStream};
 use multihop_sandbox::Needs;
 use multihop_scenario::Extensions;
 use serde_json::{Value, json};

@@ -7,8 +7,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::Context;
-use multihop_net::code::{Code, redeem};
-use multihop_net::files::{self, Options, Served, Target, Watcher};
+use multihop_apps::code::{Code, redeem};
+use multihop_apps::files::{self, Options, Served, Target, Watcher};
 use multihop_net::{TpaListener, TpaStream};
 use multihop_sandbox::Needs;
 use multihop_scenario::Extensions;
@@ -42,7 +42,7 @@ pub(crate) fn recv(
         make(&args.to).with_context(|| format!("cannot create the folder {}", args.to.display()))?;
     }
     // Files of a batch are open at the same time.
-    multihop_net::tunnel::raise_limit_of_descriptors();
+    multihop_apps::tunnel::raise_limit_of_descriptors();
     let kind = if code.is_none() && !args.once && !into_stream { Kind::Service } else { Kind::Task };
     let confinement = Confinement::new(args.sandbox, needs(args, into_stream, code.is_some()))?;
     run(kind, &confinement, verbosity, &args.net.log, async {

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use multihop_net::code::{Ended, Offer};
-use multihop_net::files::{self, Options, Sources};
-use multihop_net::tunnel::{Address, Host};
-use multihop_net::{Config, TpaStream, dial, reachable_at};
+use multihop_apps::code::{Ended, Offer};
+use multihop_apps::files::{self, Options, Sources};
+use multihop_apps::tunnel::{Address, Host};
+use multihop_apps::{dial, reachable_at};
+use multihop_net::{Config, TpaStream};
 use multihop_scenario::Extensions;
 use serde_json::json;
 use tokio::time::timeout;

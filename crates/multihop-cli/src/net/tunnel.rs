@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context;
-use multihop_net::tunnel::{self, Dialer, Gateway, Gateways, Interface};
+use multihop_apps::tunnel::{self, Dialer, Gateway, Gateways, Interface};
 use multihop_sandbox::{Needs, Right};
 use multihop_scenario::Extensions;
 use tokio::net::TcpListener;

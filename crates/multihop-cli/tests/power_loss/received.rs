@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use multihop_net::files::{Links, Options, Sources, Target, receive, send};
+use multihop_apps::files::{Links, Options, Sources, Target, receive, send};
 use multihop_testkit::disk::{Image, Kept, Trace};
 
 use super::{EXIT, Lab, mounted};

@@ -1,17 +1,13 @@
 //! TPA between hubs in virtual time, over real sockets, and the programs on top of it.
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
-mod bridge;
 #[cfg(target_os = "linux")]
 mod chain;
 mod faults;
-mod files;
 mod hubs;
 mod loopback;
-mod perf;
 mod sealed;
 mod second;
-mod tunnel;
 
 use std::time::Duration;
 

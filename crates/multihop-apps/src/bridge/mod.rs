@@ -1,0 +1,180 @@
+//! A stream as a file descriptor, for languages whose programs poll descriptors.
+//!
+//! The program gets one end of a Unix socket pair, with all its features: blocking or not, `poll`, half-close,
+//! timeouts. Two loops copy between the other end and the stream, so that back-pressure works in both
+//! directions.
+
+mod choice;
+mod listener;
+
+use std::future::poll_fn;
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+pub use choice::SecurityChoice;
+pub use listener::BridgeListener;
+use multihop_net::{Config, TpaStream};
+use nix::poll::{PollFd, PollFlags, PollTimeout};
+use nix::sys::signal::{SigSet, Signal};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio::net::unix::{ReadHalf, WriteHalf};
+use tokio::runtime::{self, Runtime};
+use tokio::sync::{Notify, watch};
+
+/// Bytes of the buffer of each loop.
+const CHUNK: usize = 16 * 1024;
+/// How often to check whether a program has closed a descriptor whose sending side it had shut down.
+const HANG_UP_INTERVAL: Duration = Duration::from_millis(200);
+
+/// The library's side of a stream whose descriptor a program has.
+#[derive(Clone, Debug)]
+pub struct Bridge {
+    stream: Arc<Mutex<TpaStream>>,
+    end: watch::Receiver<Option<Ending>>,
+}
+
+/// How a connection ended; several callers may ask for the error.
+type Ending = Result<(), (io::ErrorKind, String)>;
+
+impl Bridge {
+    /// Turns a stream into a descriptor, blocking at first. Must run inside tokio.
+    pub fn new(stream: TpaStream) -> io::Result<(Self, OwnedFd)> {
+        let (program, ours) = UnixStream::pair()?;
+        ours.set_nonblocking(true)?;
+        let ours = tokio::net::UnixStream::from_std(ours)?;
+        let stream = Arc::new(Mutex::new(stream));
+        let (said, end) = watch::channel(None);
+        tokio::spawn(run(Arc::clone(&stream), ours, said));
+        Ok((Self { stream, end }, program.into()))
+    }
+
+    /// Opens a connection; for threads outside of tokio.
+    pub fn connect(addr: SocketAddr, config: &Config) -> io::Result<(Self, OwnedFd)> {
+        runtime()?.block_on(async { Self::new(TpaStream::connect(addr, config).await?) })
+    }
+
+    /// The stream, for its addresses and statistics.
+    pub fn stream(&self) -> MutexGuard<'_, TpaStream> {
+        lock(&self.stream)
+    }
+
+    /// The error of the connection, if any: the descriptor cannot report it.
+    pub fn error(&self) -> Option<io::Error> {
+        self.end.borrow().clone()?.err().map(|(kind, text)| io::Error::new(kind, text))
+    }
+
+    /// Waits until the program has closed its descriptor and the peer has everything that was written.
+    pub async fn closed(&self) -> io::Result<()> {
+        let mut end = self.end.clone();
+        let said = end.wait_for(Option::is_some).await.map_err(io::Error::other)?.clone();
+        said.unwrap_or(Ok(())).map_err(|(kind, text)| io::Error::new(kind, text))
+    }
+}
+
+/// The runtime of a process without tokio: one thread, until the process ends.
+pub fn runtime() -> io::Result<&'static Runtime> {
+    static RUNTIME: OnceLock<Runtime> = OnceLock::new();
+    if let Some(runtime) = RUNTIME.get() {
+        return Ok(runtime);
+    }
+    let made = runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .thread_name("tpa")
+        .on_thread_start(leave_signals_to_the_program)
+        .enable_all()
+        .build()?;
+    Ok(RUNTIME.get_or_init(|| made))
+}
+
+/// A signal for the process must interrupt the program's calls, so its handler must run in one of its threads.
+fn leave_signals_to_the_program() {
+    let mut blocked = SigSet::all();
+    for fault in [Signal::SIGSEGV, Signal::SIGBUS, Signal::SIGFPE, Signal::SIGILL, Signal::SIGABRT] {
+        blocked.remove(fault);
+    }
+    // If it fails, signals may arrive here as well.
+    let _ = blocked.thread_block();
+}
+
+fn lock(stream: &Mutex<TpaStream>) -> MutexGuard<'_, TpaStream> {
+    stream.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Copies, and records the result before the program's descriptor closes.
+async fn run(
+    stream: Arc<Mutex<TpaStream>>,
+    mut program: tokio::net::UnixStream,
+    said: watch::Sender<Option<Ending>>,
+) {
+    let result = carry(&stream, &mut program).await;
+    if result.is_err() {
+        lock(&stream).abort();
+    }
+    said.send_replace(Some(result.map_err(|error| (error.kind(), error.to_string()))));
+}
+
+/// Copies in both directions until both end, or the program is gone and the peer has everything.
+async fn carry(stream: &Mutex<TpaStream>, program: &mut tokio::net::UnixStream) -> io::Result<()> {
+    let descriptor = program.as_fd().try_clone_to_owned()?;
+    let (from_program, to_program) = program.split();
+    let sent = Notify::new();
+    let outbound = send(stream, from_program, &sent);
+    let inbound = async {
+        tokio::select! {
+            done = receive(stream, to_program) => done,
+            () = hung_up(&descriptor, &sent) => Ok(()),
+        }
+    };
+    tokio::try_join!(outbound, inbound).map(drop)
+}
+
+/// From the program to the peer, until the program closes its side.
+async fn send(stream: &Mutex<TpaStream>, mut program: ReadHalf<'_>, sent: &Notify) -> io::Result<()> {
+    let mut buffer = vec![0; CHUNK];
+    loop {
+        let length = program.read(&mut buffer).await?;
+        if length == 0 {
+            sent.notify_one();
+            return poll_fn(|cx| Pin::new(&mut *lock(stream)).poll_shutdown(cx)).await;
+        }
+        let mut rest = &buffer[..length];
+        while !rest.is_empty() {
+            let written = poll_fn(|cx| Pin::new(&mut *lock(stream)).poll_write(cx, rest)).await?;
+            rest = &rest[written..];
+        }
+    }
+}
+
+/// From the peer to the program, until either closes.
+async fn receive(stream: &Mutex<TpaStream>, mut program: WriteHalf<'_>) -> io::Result<()> {
+    let mut buffer = vec![0; CHUNK];
+    loop {
+        let mut read = ReadBuf::new(&mut buffer);
+        poll_fn(|cx| Pin::new(&mut *lock(stream)).poll_read(cx, &mut read)).await?;
+        if read.filled().is_empty() {
+            return program.shutdown().await;
+        }
+        if program.write_all(read.filled()).await.is_err() {
+            return Ok(());
+        }
+    }
+}
+
+/// Waits until the program has closed its descriptor, not only its sending side.
+async fn hung_up(descriptor: &OwnedFd, sent: &Notify) {
+    sent.notified().await;
+    loop {
+        let mut fds = [PollFd::new(descriptor.as_fd(), PollFlags::empty())];
+        let hung_up = nix::poll::poll(&mut fds, PollTimeout::ZERO).is_ok()
+            && fds[0].revents().is_some_and(|events| events.contains(PollFlags::POLLHUP));
+        if hung_up {
+            return;
+        }
+        tokio::time::sleep(HANG_UP_INTERVAL).await;
+    }
+}

@@ -1,0 +1,82 @@
+//! A receiver that serves many transfers.
+
+use std::io;
+use std::net::SocketAddr;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use multihop_net::{TpaListener, TpaStream};
+use tokio::task::JoinSet;
+
+use super::claims::{Claims, Sender};
+use super::reading::{Hashes, Reader};
+use super::receive::{Visit, receive_visit};
+use super::turns::{Peer, Turns};
+use super::{Error, Options, Progress, Summary, Target};
+
+/// Receives the progress of one transfer.
+pub type Watcher = Box<dyn FnMut(Progress) + Send>;
+
+/// The end of a transfer.
+#[derive(Debug)]
+pub struct Served {
+    /// The sender's address.
+    pub from: SocketAddr,
+    /// Its duration.
+    pub time: Duration,
+    /// Its result.
+    pub result: Result<Summary, Error>,
+}
+
+/// Receives transfers into a folder, several at a time. `begin` makes the watcher of a transfer from an address;
+/// `end` gets its result, and decides whether to go on.
+pub async fn serve(
+    listener: &TpaListener,
+    folder: &Path,
+    options: Options,
+    begin: impl Fn(SocketAddr) -> Watcher,
+    mut end: impl FnMut(Served) -> ControlFlow<()>,
+) -> io::Result<()> {
+    let folder: PathBuf = folder.to_owned();
+    let (claims, slots) = (Arc::new(Claims::default()), Turns::new(TRANSFERS));
+    let hashes = Arc::<Hashes>::default();
+    let mut transfers = JoinSet::new();
+    loop {
+        tokio::select! {
+            stream = listener.accept() => {
+                let stream = stream?;
+                let from = stream.peer_addr();
+                let (target, mut watcher) = (Target::Folder(folder.clone()), begin(from));
+                let sender = sender(listener, &stream);
+                let peer = Peer::new(stream.peer_key(), from.ip());
+                let reader = Reader::new(Arc::clone(&hashes), peer);
+                let (claims, slots) = (Arc::clone(&claims), Arc::clone(&slots));
+                let visit = Visit { sender, peer, claims, reader, slots };
+                transfers.spawn(async move {
+                    let begin = Instant::now();
+                    let result = receive_visit(stream, target, options, &mut watcher, &visit).await;
+                    Served { from, time: begin.elapsed(), result }
+                });
+            }
+            Some(done) = transfers.join_next() => {
+                let Ok(done) = done else { continue };
+                if end(done).is_break() {
+                    return Ok(());
+                }
+            }
+        }
+    }
+}
+
+fn sender(listener: &TpaListener, stream: &TpaStream) -> Sender {
+    match stream.peer_key() {
+        Some(key) => Sender::Key(key),
+        None if listener.is_plain() => Sender::Host(stream.peer_addr().ip()),
+        None => Sender::Token,
+    }
+}
+
+/// Transfers at a time. Others wait with their list; connections that pause do not count.
+const TRANSFERS: usize = 16;

@@ -1,0 +1,81 @@
+//! Internals for fuzz targets. Compiled only with `--cfg fuzzing`, which `tools/fuzz.sh` sets.
+
+use std::fs;
+use std::path::PathBuf;
+
+use tokio::io::{join, sink};
+use tokio::runtime::{Builder, Runtime};
+
+use crate::files::{self, Options, Sources, Target, receive, send};
+use crate::{code, perf, tunnel};
+
+/// A message of a file transfer, and both ends of a transfer with a peer that sends these bytes.
+pub fn files(bytes: &[u8]) {
+    if let Some((&kind, body)) = bytes.split_first() {
+        files::check(kind, body);
+    }
+    block_on(async {
+        let target = Target::Stream(Box::new(sink()));
+        let received = receive(join(bytes, sink()), target, Options::default(), &mut |_| ()).await;
+        assert!(received.is_err() || bytes.len() > "multihop files".len(), "files without input");
+        let mut sources = Sources::new();
+        sources.add_stream("a", Box::new(&b"text"[..])).expect("a valid name");
+        let sent = send(join(bytes, sink()), sources, Options::default(), &mut |_| ()).await;
+        assert!(sent.is_err() || sent.is_ok_and(|sent| sent.moved == 4));
+    });
+}
+
+/// A message of a measurement.
+pub fn perf(bytes: &[u8]) {
+    perf::check(bytes);
+}
+
+/// The input of both ends of a code.
+pub fn code(bytes: &[u8]) {
+    block_on(code::check(bytes));
+}
+
+/// What a client of SOCKS5 sends.
+pub fn socks(bytes: &[u8]) {
+    block_on(tunnel::check_socks(bytes));
+}
+
+/// A sender that sends these bytes to a receiver with a folder: nothing outside of the folder changes.
+pub fn folder(bytes: &[u8]) {
+    let place = scratch("folder");
+    let inbox = place.join("inbox");
+    fs::create_dir_all(&inbox).expect("room for a folder");
+    fs::write(place.join("canary"), "unchanged").expect("room for a file");
+    block_on(async {
+        let target = Target::Folder(inbox.clone());
+        let received = receive(join(bytes, sink()), target, Options::default(), &mut |_| ()).await;
+        assert!(received.is_err() || bytes.len() > "multihop files".len(), "files without input");
+    });
+    let mut names: Vec<_> =
+        fs::read_dir(&place).expect("it is there").flatten().map(|entry| entry.file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["canary", "inbox"]);
+    assert_eq!(fs::read(place.join("canary")).expect("it is there"), b"unchanged");
+    fs::remove_dir_all(&inbox).expect("it is a folder");
+}
+
+/// The input of both ends of a tunnel.
+pub fn tunnel(bytes: &[u8]) {
+    block_on(tunnel::check(bytes));
+}
+
+/// A folder of this process, in memory if the system has such a place.
+fn scratch(name: &str) -> PathBuf {
+    let memory = PathBuf::from("/dev/shm");
+    let base = if memory.is_dir() { memory } else { std::env::temp_dir() };
+    let place = base.join(format!("multihop-fuzz-{}-{name}", std::process::id()));
+    fs::create_dir_all(&place).expect("room for a folder");
+    place
+}
+
+fn block_on(work: impl Future<Output = ()>) {
+    thread_local! {
+        static RUNTIME: Runtime = Builder::new_current_thread().enable_time().build().expect("a runtime");
+    }
+    RUNTIME.with(|runtime| runtime.block_on(work));
+}

@@ -1,0 +1,311 @@
+//! Measures goodput: one end sends as fast as TPA allows, or UDP datagrams at a given rate; the other counts. A
+//! measurement has one or more flows, each with its own connection.
+
+use std::io;
+use std::time::Duration;
+
+use multihop_net::{Stats, TpaStream, TransportName};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep_until};
+
+mod flow;
+mod gauge;
+mod message;
+mod serve;
+mod udp;
+
+use flow::{begin, run};
+use gauge::{Counts, Gauge};
+use message::PerfRequest;
+#[cfg(fuzzing)]
+pub(crate) use message::check;
+pub use serve::serve;
+
+/// What to measure.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// Who sends.
+    pub direction: Direction,
+    /// Flows in each direction.
+    pub flows: usize,
+    /// The amount of each flow.
+    pub amount: Amount,
+    /// Time between two samples.
+    pub interval: Duration,
+    /// UDP datagrams with this many bits per second in each flow, instead of TPA.
+    pub udp: Option<u64>,
+}
+
+/// Who sends.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Direction {
+    /// The connecting end.
+    Forward,
+    /// The listening end.
+    Reverse,
+    /// Both at the same time.
+    Both,
+}
+
+/// When a flow is over.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Amount {
+    /// After this time; data in flight then still arrives.
+    Time(Duration),
+    /// After this many bytes.
+    Bytes(u64),
+}
+
+/// The totals of one end of a flow.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct EndTotals {
+    /// Bytes of data sent, or received.
+    pub bytes: u64,
+    /// Time from the first data to the end.
+    pub time: Duration,
+    /// CPU time of this end's process, including its other work.
+    pub cpu: Duration,
+    /// Segments with data sent, retransmissions included.
+    pub data_sent: u64,
+    /// Retransmitted segments with data or FIN.
+    pub retransmitted: u64,
+    /// Segments with new data received.
+    pub delivered: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Freezes of the sender.
+    pub freezes: u64,
+    /// Datagrams sent; with UDP, those of the flow.
+    pub datagrams_sent: u64,
+    /// Datagrams received; with UDP, those of the flow.
+    pub datagrams_received: u64,
+    /// With UDP: datagrams that arrived after a later one.
+    pub out_of_order: u64,
+    /// With UDP: the variation of the transit time (RFC 3550, section 6.4.1).
+    pub jitter: Duration,
+}
+
+/// One interval of a measurement, at the end that asked for it.
+#[derive(Clone, Debug)]
+pub struct Sample {
+    /// Its start, since the measurement began.
+    pub from: Duration,
+    /// Its end.
+    pub to: Duration,
+    /// What each flow did in it.
+    pub flows: Vec<FlowSample>,
+}
+
+/// What one flow did in an interval.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowSample {
+    /// Whether the listening end sends.
+    pub reverse: bool,
+    /// Bytes acknowledged; with `reverse`, received; with UDP to the other end, sent.
+    pub bytes: u64,
+    /// Segments retransmitted; known only at their sender.
+    pub retransmitted: Option<u64>,
+    /// The newest round-trip time; not with UDP.
+    pub rtt: Option<Duration>,
+    /// The congestion window in segments; not with UDP.
+    pub cwnd: Option<u32>,
+    /// Datagrams lost; known only at the receiver of UDP.
+    pub lost: Option<u64>,
+    /// The variation of the transit time so far; known only at the receiver of UDP.
+    pub jitter: Option<Duration>,
+}
+
+/// A complete measurement of one flow.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowOutcome {
+    /// What carried the data, unless it was UDP.
+    pub transport: TransportName,
+    /// Whether the listening end sent.
+    pub reverse: bool,
+    /// The sending end.
+    pub sender: EndTotals,
+    /// The receiving end: its bytes and its time are the result.
+    pub receiver: EndTotals,
+    /// Hops between the ends, if known.
+    pub hops: Option<u8>,
+    /// Payload of a full segment, or of a datagram.
+    pub mss: u32,
+}
+
+impl FlowOutcome {
+    /// Bits per second received.
+    pub fn goodput(&self) -> f64 {
+        8.0 * self.receiver.bytes as f64 / self.receiver.time.as_secs_f64().max(1e-9)
+    }
+
+    /// Segments retransmitted per segment delivered, as in the simulator.
+    pub fn retransmission_index(&self) -> Option<f64> {
+        let delivered = self.receiver.delivered;
+        (delivered > 0).then(|| self.sender.retransmitted as f64 / delivered as f64)
+    }
+
+    /// With UDP: datagrams lost.
+    pub fn lost(&self) -> u64 {
+        self.sender.datagrams_sent.saturating_sub(self.receiver.datagrams_received)
+    }
+
+    /// Several flows of one direction as one: times, CPU time and jitter are the largest, the rest are sums.
+    pub fn sum(flows: &[Self]) -> Option<Self> {
+        let sum = |one: &EndTotals, other: &EndTotals| EndTotals {
+            bytes: one.bytes + other.bytes,
+            time: one.time.max(other.time),
+            cpu: one.cpu.max(other.cpu),
+            data_sent: one.data_sent + other.data_sent,
+            retransmitted: one.retransmitted + other.retransmitted,
+            delivered: one.delivered + other.delivered,
+            timeouts: one.timeouts + other.timeouts,
+            freezes: one.freezes + other.freezes,
+            datagrams_sent: one.datagrams_sent + other.datagrams_sent,
+            datagrams_received: one.datagrams_received + other.datagrams_received,
+            out_of_order: one.out_of_order + other.out_of_order,
+            jitter: one.jitter.max(other.jitter),
+        };
+        flows.iter().copied().reduce(|one, other| Self {
+            sender: sum(&one.sender, &other.sender),
+            receiver: sum(&one.receiver, &other.receiver),
+            ..one
+        })
+    }
+}
+
+impl EndTotals {
+    /// CPU seconds per 10^9 bytes.
+    pub fn cpu_per_gb(&self) -> Option<f64> {
+        (self.bytes > 0).then(|| self.cpu.as_secs_f64() * 1e9 / self.bytes as f64)
+    }
+
+    fn of(stats: &Stats, bytes: u64, time: Duration, cpu: Duration) -> Self {
+        let counters = &stats.counters;
+        Self {
+            bytes,
+            time,
+            cpu,
+            data_sent: counters.data_sent,
+            retransmitted: counters.retransmitted,
+            delivered: counters.delivered,
+            timeouts: counters.timeouts,
+            freezes: counters.freezes,
+            datagrams_sent: stats.datagrams_sent,
+            datagrams_received: stats.datagrams_received,
+            out_of_order: 0,
+            jitter: Duration::ZERO,
+        }
+    }
+}
+
+impl Plan {
+    /// For each connection that the measurement needs: whether the listening end sends.
+    pub fn connections(&self) -> impl Iterator<Item = bool> + use<> {
+        let (flows, direction) = (self.flows, self.direction);
+        let forward = (direction != Direction::Reverse).then_some(false);
+        let reverse = (direction != Direction::Forward).then_some(true);
+        forward.into_iter().chain(reverse).flat_map(move |reverse| (0..flows).map(move |_| reverse))
+    }
+}
+
+/// Measures with a listening end, over as many connections as the plan needs; `sample` gets each interval, the last
+/// and shorter one included.
+pub async fn measure(
+    streams: Vec<TpaStream>,
+    plan: Plan,
+    mut sample: impl FnMut(Sample),
+) -> io::Result<Vec<FlowOutcome>> {
+    let mut group = [0; 8];
+    getrandom::fill(&mut group)?;
+    let group = u64::from_be_bytes(group);
+    let request = |reverse| PerfRequest { reverse, amount: plan.amount, udp: plan.udp, group };
+    let asked = streams.into_iter().zip(plan.connections()).map(|(stream, reverse)| {
+        let request = request(reverse);
+        async move { Ok((begin(stream, request).await?, request)) }
+    });
+    let begun = together(asked).await?;
+    let mut sampler = Sampler { begin: Instant::now(), last: Duration::ZERO, gauges: Vec::new() };
+    let mut flows = JoinSet::new();
+    for (place, (turns, request)) in begun.into_iter().enumerate() {
+        let gauge = Gauge::new(turns.stream(), request.reverse, plan.udp.is_some());
+        sampler.gauges.push((gauge.clone(), Counts::default()));
+        flows.spawn(async move { run(turns, request, gauge).await.map(|done| (place, done)) });
+    }
+    let mut done = Vec::new();
+    let mut next = sampler.begin.checked_add(plan.interval);
+    loop {
+        tokio::select! {
+            biased;
+            ended = flows.join_next() => match ended {
+                Some(ended) => done.push(ended.map_err(io::Error::other)??),
+                None => break,
+            },
+            () = at(next) => {
+                sample(sampler.take());
+                next = next.and_then(|next| next.checked_add(plan.interval));
+            }
+        }
+    }
+    sample(sampler.take());
+    done.sort_by_key(|(place, _)| *place);
+    // The streams were kept for the last interval.
+    Ok(done.into_iter().map(|(_, (outcome, _))| outcome).collect())
+}
+
+/// The results of these futures, which run at the same time.
+async fn together<T: Send + 'static>(
+    futures: impl Iterator<Item = impl Future<Output = io::Result<T>> + Send + 'static>,
+) -> io::Result<Vec<T>> {
+    let mut tasks = JoinSet::new();
+    for (place, future) in futures.enumerate() {
+        tasks.spawn(async move { future.await.map(|result| (place, result)) });
+    }
+    let mut results = Vec::new();
+    while let Some(ended) = tasks.join_next().await {
+        results.push(ended.map_err(io::Error::other)??);
+    }
+    results.sort_by_key(|(place, _)| *place);
+    Ok(results.into_iter().map(|(_, result)| result).collect())
+}
+
+/// Never, if there is no such instant.
+async fn at(instant: Option<Instant>) {
+    match instant {
+        Some(instant) => sleep_until(instant).await,
+        None => std::future::pending().await,
+    }
+}
+
+struct Sampler {
+    begin: Instant,
+    /// The end of the last interval.
+    last: Duration,
+    /// The flows, each with its counts at the end of the last interval.
+    gauges: Vec<(Gauge, Counts)>,
+}
+
+impl Sampler {
+    /// The interval that ends now.
+    fn take(&mut self) -> Sample {
+        let (from, to) = (self.last, self.begin.elapsed());
+        self.last = to;
+        let flows = self.gauges.iter_mut().map(|(gauge, last)| {
+            let now = gauge.counts();
+            let before = std::mem::replace(last, now);
+            gauge.sample(&before, &now)
+        });
+        Sample { from, to, flows: flows.collect() }
+    }
+}
+
+fn nonsense() -> io::Error {
+    io::Error::new(
+        io::ErrorKind::InvalidData,
+        "the peer is not multihop perf of the same version, or has stopped",
+    )
+}
+
+/// Time for the peer to close after the result is known.
+const FAREWELL: Duration = Duration::from_secs(2);
+/// Time for the peer to send something.
+const PATIENCE: Duration = Duration::from_secs(60);
