@@ -48,6 +48,7 @@ pub use router::{RouterProtocol, RouterSettings};
 pub use schema::schema;
 pub use schema_with::schema_with;
 pub use topology::{Layout, NotConnected, Topology, find_station};
+pub use transport::transport_name;
 
 /// Chooses the transport of a real network: `kind` and its keys in `parameters`, with the names, bounds and
 /// messages of scenario files. Keys of TPA, and those in `usual`, change `tpa`. Another transport is returned, with its

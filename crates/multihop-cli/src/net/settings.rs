@@ -2,7 +2,7 @@
 
 use anyhow::Context;
 use multihop_net::{Config, CustomTransport, Identity, Peers, Security, SharedKey, Token, TransportName};
-use multihop_scenario::{Extension, Extensions, set_transport};
+use multihop_scenario::{Extension, Extensions, set_transport, transport_name};
 
 use super::args::{KeyFiles, NetArgs};
 use crate::CommandError;
@@ -88,7 +88,7 @@ fn config(
     }
     // Parameters without a name are those of TPA.
     config.or_tpa = args.transport.is_none() && args.set.is_empty();
-    let name = args.transport.as_deref().or(config.or_tpa.then_some("mesh"));
+    let name = args.transport.as_deref().or(config.or_tpa.then_some(transport_name::MESH));
     let kind = name.map(|name| ("kind".to_owned(), name.to_owned()));
     let parameters: Vec<_> = kind.into_iter().chain(args.set.iter().cloned()).collect();
     set(&mut config, usual, &parameters, extensions)?;

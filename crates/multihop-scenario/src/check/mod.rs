@@ -31,6 +31,7 @@ use super::tables::{
 };
 use super::topology::{Layout, Topology, layouts};
 use crate::faults::Faults;
+use crate::transport_name;
 
 /// The scenario that `table` describes; `source` is its name, whose folder files are relative to. `fewest` is the least
 /// number of flows without programs.
@@ -374,7 +375,7 @@ fn transport_of(
     let datagrams = app.sends_datagrams();
     let Some(transport) = transport else {
         if datagrams {
-            return Some(Transport { name: "udp".to_owned(), protocol: Protocol::Udp });
+            return Some(Transport { name: transport_name::UDP.to_owned(), protocol: Protocol::Udp });
         }
         faults.push(Fault::at_key(path, "is missing, such as \"newreno\""));
         return None;

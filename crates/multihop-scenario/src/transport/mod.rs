@@ -6,6 +6,7 @@
 mod parameters;
 mod tcp;
 mod tpa;
+pub mod transport_name;
 
 use std::borrow::Cow;
 use std::iter;
@@ -59,7 +60,7 @@ enum Suffix {
 /// The names: UDP, the congestion controls of TCP, and everything else.
 static KINDS: LazyLock<Vec<(&'static str, Kind)>> = LazyLock::new(|| {
     let variants = Variant::ALL.iter().map(|&(name, variant)| (name, Kind::Tcp(congestion_control(variant))));
-    iter::once(("udp", Kind::Udp)).chain(variants).chain(OTHERS.iter().cloned()).collect()
+    iter::once((transport_name::UDP, Kind::Udp)).chain(variants).chain(OTHERS.iter().cloned()).collect()
 });
 
 /// `tcp-2`, `tcp-3` and `tcp-uc` are those of the TPA paper, which delays ACKs.
@@ -73,7 +74,7 @@ const OTHERS: &[(&str, Kind)] = &[
     ("elfn", Kind::Tcp(elfn(Restore::Keep))),
     ("elfn-w", Kind::Tcp(elfn(Restore::Window))),
     ("elfn-rto-w", Kind::Tcp(elfn(Restore::RtoWindow))),
-    ("tpa", Kind::Tpa(TPA)),
+    (transport_name::TPA, Kind::Tpa(TPA)),
     ("tpa-2", Kind::Tpa(plain(2))),
     ("tpa-3", Kind::Tpa(plain(3))),
     ("tpa*-2", Kind::Tpa(star(2))),
@@ -81,7 +82,7 @@ const OTHERS: &[(&str, Kind)] = &[
     ("tpa-ap-2", Kind::Tpa(plain(2).paced())),
     ("tpa-ap-3", Kind::Tpa(plain(3).paced())),
     ("tpa*-ap-3", Kind::Tpa(star(3).paced())),
-    ("mesh", Kind::Mesh),
+    (transport_name::MESH, Kind::Mesh),
 ];
 
 /// `tpa*`, and how it is written where a shell would take the star for something else.

@@ -10,7 +10,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::tcp::{NEWRENO, TcpParameters, custom_control};
 use super::tpa::{TPA, TpaParameters};
-use super::{KINDS, Kind, Name, names, with_suffixes};
+use super::{KINDS, Kind, Name, names, transport_name, with_suffixes};
 use crate::document::{Fault, Node, Value};
 use crate::extension::{CustomTransport, Entry, Extension, Extensions, NewControl, TransportConfig};
 use crate::faults::Faults;
@@ -112,7 +112,10 @@ fn families(extensions: &Extensions) -> Vec<(&'static str, Vec<&'static str>)> {
         extensions.controls.iter().map(|row| (row.extension.name, describe::names(&mut (row.make)())));
     let custom = transports.chain(controls);
     let mesh = describe::names(&mut mesh::Config::default());
-    [("a TCP kind", tcp), ("a TPA kind", tpa), ("mesh", mesh)].into_iter().chain(custom).collect()
+    [("a TCP kind", tcp), ("a TPA kind", tpa), (transport_name::MESH, mesh)]
+        .into_iter()
+        .chain(custom)
+        .collect()
 }
 
 impl JsonSchema for Transport {
@@ -174,7 +177,7 @@ fn with_every_preset(kind: &Kind) -> Vec<Parameters> {
 
 /// The transport `mesh` on a real network.
 const MESH: Extension =
-    Extension { name: "mesh", version: "2", help: "Paced by queueing delay, with few ACKs." };
+    Extension { name: transport_name::MESH, version: "2", help: "Paced by queueing delay, with few ACKs." };
 
 /// A TCP inside of UDP: the ends may differ in their congestion control.
 const TCP: Extension = Extension { name: "tcp", version: "1", help: "TCP in user space." };
@@ -184,7 +187,7 @@ pub(crate) fn take(node: &Node, tpa: &mut tpa::Config, faults: &mut Faults<'_>) 
     let mut keys = Keys::open(node, "", faults)?;
     let name = match keys.find("kind").cloned() {
         Some(kind) => Name::read(&kind, "kind", faults)?,
-        None => Name { text: "tpa".to_owned(), kind: Kind::Tpa(TPA) },
+        None => Name { text: transport_name::TPA.to_owned(), kind: Kind::Tpa(TPA) },
     };
     let mut parameters = match &name.kind {
         Kind::Tpa(kind) => Parameters::Tpa(kind.parameters(tpa.clone())),
@@ -194,7 +197,8 @@ pub(crate) fn take(node: &Node, tpa: &mut tpa::Config, faults: &mut Faults<'_>) 
         Kind::Udp => {
             let custom =
                 faults.extensions.transports.iter().map(|entry| format!(", {}", entry.extension.name));
-            let allowed = format!("the kinds of TPA and TCP, mesh{}", custom.collect::<String>());
+            let allowed =
+                format!("the kinds of TPA and TCP, {}{}", transport_name::MESH, custom.collect::<String>());
             faults.push(Fault::at_key("kind", format!("found {:?}, allowed: {allowed}", name.text)));
             return None;
         }

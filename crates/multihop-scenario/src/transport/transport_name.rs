@@ -1,0 +1,8 @@
+//! Short names of transports that code refers to. The others are in the table of kinds alone.
+
+/// UDP.
+pub const UDP: &str = "udp";
+/// TPA with the window of its profile.
+pub const TPA: &str = "tpa";
+/// The transport of this project, the default of real networks.
+pub const MESH: &str = "mesh";
