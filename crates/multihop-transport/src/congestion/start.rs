@@ -18,6 +18,8 @@ pub(crate) struct Start {
     pub(crate) cubic_catches_up: bool,
     /// Whether the window grows by bytes, and not by ACKs.
     pub(crate) byte_counting: bool,
+    /// Whether every ACK of new data measures a round trip: with timestamps, or where transmissions are recorded.
+    pub(crate) times_every_ack: bool,
 }
 
 /// The slow-start threshold after a loss.

@@ -1,3 +1,5 @@
+use core::mem;
+
 use multihop_core::{Duration, Instant};
 
 use super::control::CongestionControl;
@@ -7,28 +9,56 @@ use super::window::Window;
 
 /// Vegas (Brakmo and Peterson, 1995): once per round trip the window is compared with the amount of
 /// data that fills the path without queues. Losses are handled as by NewReno.
+///
+/// Where every ACK measures a round trip, the shortest one of a round decides, as in Linux: a delayed ACK or a burst lengthens
+/// the others. A round with few of them is NewReno's.
 #[derive(Clone, Debug)]
 pub(crate) struct Vegas {
     window: Window,
     /// The shortest round trip (`BaseRTT`).
     base_rtt: Option<Duration>,
-    /// Bytes to be acknowledged before the current round trip is over.
-    left: u32,
+    round: Round,
+    /// Whether every ACK of new data measures a round trip.
+    times_every_ack: bool,
     /// Whether slow start holds its window for this round trip.
     holds: bool,
 }
 
-impl Vegas {
-    pub(super) fn new(start: &Start) -> Self {
-        Self { window: Window::new(start), base_rtt: None, left: 0, holds: false }
+/// The ACKs of one round trip.
+#[derive(Clone, Copy, Debug, Default)]
+struct Round {
+    /// Bytes to be acknowledged before the round trip is over.
+    left: u32,
+    /// The shortest measured round trip.
+    shortest: Option<Duration>,
+    /// Number of measured round trips.
+    samples: u32,
+}
+
+impl Round {
+    /// Takes an ACK. Returns the round if this is the first timed ACK after everything that was outstanding when the round
+    /// began.
+    fn take(&mut self, ack: &Ack) -> Option<Self> {
+        self.left = self.left.saturating_sub(ack.acked);
+        let round_trip = ack.round_trip?;
+        self.shortest = self.shortest.into_iter().chain([round_trip]).min();
+        self.samples = self.samples.saturating_add(1);
+        if self.left > 0 {
+            return None;
+        }
+        Some(mem::replace(self, Self { left: ack.flight, ..Self::default() }))
     }
 
-    /// The first timed ACK after everything that was outstanding when the last round trip ended.
-    fn ends_round(&mut self, ack: &Ack) -> Option<Duration> {
-        self.left = self.left.saturating_sub(ack.acked);
-        let round_trip = ack.round_trip.filter(|_| self.left == 0)?;
-        self.left = ack.flight;
-        Some(round_trip)
+    /// Forgets the measurements: a recovery has emptied queues.
+    fn forget(&mut self) {
+        *self = Self { left: self.left, ..Self::default() };
+    }
+}
+
+impl Vegas {
+    pub(super) fn new(start: &Start) -> Self {
+        let (round, times_every_ack) = (Round::default(), start.times_every_ack);
+        Self { window: Window::new(start), base_rtt: None, round, times_every_ack, holds: false }
     }
 
     /// `Diff`, the expected rate minus the actual one, as the number of bytes in queues.
@@ -42,7 +72,21 @@ impl Vegas {
         self.window.cwnd().saturating_sub(u32::try_from(on_the_way).unwrap_or(u32::MAX))
     }
 
-    fn on_round(&mut self, ack: &Ack, round_trip: Duration) {
+    /// A round trip is over, and `ack` is its last ACK.
+    fn on_round(&mut self, ack: &Ack, round: Round) {
+        let Some(shortest) = round.shortest else { return };
+        if !self.times_every_ack || round.samples >= MIN_SAMPLES {
+            self.compare(ack, shortest);
+            return;
+        }
+        self.holds = false;
+        if !self.window.is_slow_start() {
+            self.window.on_ack(ack);
+        }
+    }
+
+    /// Compares the window with what fills the path.
+    fn compare(&mut self, ack: &Ack, round_trip: Duration) {
         let queued = self.queued(ack, round_trip);
         let slow_start = self.window.is_slow_start();
         let holds = self.holds;
@@ -56,7 +100,7 @@ impl Vegas {
         } else if queued < ALPHA * mss {
             window.set_cwnd(cwnd.saturating_add(mss));
         } else if queued > BETA * mss {
-            let cwnd = (cwnd - mss).max(LEAST * mss);
+            let cwnd = (cwnd - mss).max(MIN_WINDOW * mss);
             window.set_cwnd(cwnd);
             window.set_ssthresh(window.ssthresh().min(cwnd));
         }
@@ -68,13 +112,14 @@ impl CongestionControl for Vegas {
         self.base_rtt = self.base_rtt.into_iter().chain(ack.round_trip).min();
         if ack.kind != AckKind::Normal {
             // DEVIATION tcp-7: no retransmission earlier than NewReno's.
+            self.round.forget();
             return self.window.on_ack(ack);
         }
         if self.window.is_slow_start() && !self.holds {
             self.window.on_ack(ack);
         }
-        if let Some(round_trip) = self.ends_round(ack) {
-            self.on_round(ack, round_trip);
+        if let Some(round) = self.round.take(ack) {
+            self.on_round(ack, round);
         }
     }
 
@@ -93,8 +138,10 @@ const ALPHA: u32 = 1;
 const BETA: u32 = 3;
 /// More than this: slow start is over.
 const GAMMA: u32 = 1;
+/// Fewer round trips than this in a round do not decide where every ACK measures one, as in Linux.
+const MIN_SAMPLES: u32 = 3;
 /// Segments below which it does not shrink, as in ns-2.
-const LEAST: u32 = 2;
+const MIN_WINDOW: u32 = 2;
 
 #[cfg(test)]
 mod tests {
@@ -138,6 +185,59 @@ mod tests {
     }
 
     #[test]
+    fn the_shortest_round_trip_of_a_round_decides() {
+        // The other segments wait for a second one, or behind a burst: 10 * (1 - 100 / 130) = 2.3 segments.
+        let window = |round_trips: [Option<u64>; 4]| {
+            let mut vegas = vegas(10);
+            vegas.round.left = 7000;
+            for round_trip in round_trips {
+                vegas.on_ack(ms(0), &ack(2000, 8000, round_trip));
+            }
+            vegas.window().cwnd()
+        };
+        assert_eq!(window([Some(130), Some(105), Some(130), Some(130)]), 11_000);
+        assert_eq!(window([Some(105), Some(130), Some(130), None]), 10_000, "no timed ACK ends the round");
+        assert_eq!(window([Some(130); 4]), 10_000);
+    }
+
+    #[test]
+    fn a_round_of_fewer_than_three_of_many_samples_is_newreno_s() {
+        let window = |times_every_ack, acks: u32| {
+            let mut vegas = vegas(4);
+            vegas.times_every_ack = times_every_ack;
+            vegas.round.left = 4000;
+            for _ in 0..acks {
+                vegas.on_ack(ms(0), &ack(4000 / acks, 0, Some(1000)));
+            }
+            vegas.window().cwnd()
+        };
+        // 4 * (1 - 100 / 1000) = 3.6 segments in queues; NewReno adds a quarter of a segment for the last ACK of a round.
+        assert_eq!([1, 2, 4].map(|acks| window(true, acks)), [4250, 4250, 3000]);
+        assert_eq!(window(false, 1), 3000);
+    }
+
+    #[test]
+    fn slow_start_never_holds_a_window_with_few_samples() {
+        let mut vegas = Vegas::new(&start(64));
+        vegas.times_every_ack = true;
+        vegas.window_mut().set_cwnd(2000);
+        let windows = [2000, 3000, 4000].map(|acked| {
+            vegas.on_ack(ms(0), &ack(acked, 0, Some(100)));
+            vegas.window().cwnd()
+        });
+        assert_eq!(windows, [3000, 4000, 5000], "one ACK in each round trip");
+    }
+
+    #[test]
+    fn measurements_before_a_loss_do_not_decide_after_it() {
+        let mut vegas = vegas(10);
+        vegas.round.left = 2000;
+        vegas.on_ack(ms(0), &ack(1000, 8000, Some(100)));
+        vegas.on_ack(ms(0), &Ack { kind: AckKind::Partial, ..ack(0, 9000, None) });
+        assert_eq!((vegas.round.left, vegas.round.samples, vegas.round.shortest), (1000, 0, None));
+    }
+
+    #[test]
     fn slow_start_doubles_every_other_round_trip() {
         let mut vegas = Vegas::new(&start(64));
         vegas.window_mut().set_cwnd(1000);
@@ -148,7 +248,7 @@ mod tests {
                 // Only the last ends the round trip.
                 vegas.on_ack(ms(0), &ack(1000, cwnd - 1000, None));
             }
-            vegas.left = 0;
+            vegas.round.left = 0;
             vegas.on_ack(ms(0), &Ack { acked: 0, ..ack(0, cwnd, Some(100)) });
             *window = vegas.window().cwnd();
         }

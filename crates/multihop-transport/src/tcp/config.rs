@@ -314,6 +314,7 @@ impl Config {
             hystart: self.hystart,
             cubic_catches_up: self.cubic_catches_up,
             byte_counting: self.byte_counting,
+            times_every_ack: self.timestamps.is_some() || (self.rack && self.sack),
         }
     }
 

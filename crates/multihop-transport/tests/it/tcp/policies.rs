@@ -33,14 +33,19 @@ impl Path {
     }
 
     /// A path with these times in ms.
-    pub(super) fn of(config: &Config, [gap, delay]: [u64; 2]) -> Self {
+    pub(super) fn of(config: &Config, times: [u64; 2]) -> Self {
+        Self::of_us(config, times.map(|millis| 1000 * millis))
+    }
+
+    /// A path with these times in microseconds.
+    fn of_us(config: &Config, [gap, delay]: [u64; 2]) -> Self {
         let config = Config { handshake: false, ..config.clone() };
         let mut ends = [(1, 2), (2, 1)]
             .map(|(local, remote)| Endpoint::new(config.clone(), Ports { local, remote }, SeqNumber(0)));
         ends[1].listen();
         ends[0].connect();
         ends[0].send(Data::Endless).expect("it is open");
-        let [gap, delay] = [gap, delay].map(Duration::from_millis);
+        let [gap, delay] = [gap, delay].map(Duration::from_micros);
         let (flying, now) = (Default::default(), Instant::ZERO);
         let mut path =
             Self { ends, flying, gap, delay, free: now, now, loses: false, loses_retransmission: false };
@@ -115,6 +120,22 @@ fn vegas_keeps_one_to_three_segments_in_the_queue() {
     let mut newreno = Path::new(Variant::NewReno, [2, 64], TEN);
     newreno.run(10);
     assert_eq!(newreno.ends[0].cwnd(), 64 * MSS);
+}
+
+#[test]
+fn vegas_fills_a_path_whose_receiver_delays_acks() {
+    // 84 segments fill the path. The first window leaves as a burst, and a delayed ACK echoes the timestamp of the first of
+    // its segments.
+    let mut config =
+        Config { congestion: Variant::Vegas.into(), sink: true, nagle: false, ..Config::linux_6() };
+    (config.rack, config.prr, config.undo, config.all_rtt) = (false, false, false, false);
+    (config.mss, config.initial_window, config.window_max) = (1000, 10, 600);
+    let mut path = Path::of_us(&config, [1190, 98_810]);
+    path.run(20);
+    let before = path.ends[1].counters().delivered;
+    path.run(10);
+    let delivered = path.ends[1].counters().delivered - before;
+    assert!(delivered > 8200, "{delivered} of the 8403 that the path carries in 10 s");
 }
 
 #[test]
