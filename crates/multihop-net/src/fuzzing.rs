@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use multihop_core::{Duration, Instant};
-use multihop_wire::tpa::{self, Ack, Body, Segment};
+use multihop_transport::connection::Segment;
+use multihop_wire::tpa::{self, Ack, Body};
 use zeroize::Zeroizing;
 
 use crate::config::Peers;
@@ -27,7 +28,7 @@ pub fn message(bytes: &[u8]) {
         let mut out = Vec::new();
         message.emit(&mut out);
         assert_eq!(out, bytes);
-        assert!(Segment::parse_in_udp(bytes, 1, 2).is_err(), "a plain segment as well");
+        assert!(tpa::Segment::parse_in_udp(bytes, 1, 2).is_err(), "a plain segment as well");
     }
 }
 
@@ -116,7 +117,8 @@ impl SessionPair {
         };
         session.refresh(self.now, &mut entropy());
         let mut out = Vec::new();
-        session.send(self.now, &Segment { body, ack, ..Segment::default() }, Path::Current, &mut out);
+        let segment = tpa::Segment { body, ack, ..tpa::Segment::default() };
+        session.send(self.now, &Segment::Tpa(segment), Path::Current, &mut out);
         let pending = std::iter::from_fn(|| session.pop_pending());
         let all = Some(out).filter(|out| !out.is_empty()).into_iter().chain(pending);
         self.sent[end].extend(all);

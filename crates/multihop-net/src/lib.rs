@@ -12,6 +12,7 @@ mod listener;
 mod primitives;
 mod protection;
 mod routes;
+mod segment;
 mod socket;
 mod stats;
 mod stream;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use multihop_transport::tpa::{Counters, Endpoint};
+use multihop_transport::connection::{Connection, StreamCounters};
 
 use crate::transport::TransportName;
 
@@ -24,9 +24,9 @@ pub struct Stats {
     /// Congestion window in segments.
     pub cwnd: u32,
     /// Segments that may be in flight: the smaller of congestion window and the peer's window.
-    pub window: u8,
+    pub window: u32,
     /// Segments in flight.
-    pub flight: u8,
+    pub flight: u32,
     /// Payload of a full segment of the next block.
     pub mss: u32,
     /// Hops to the peer, from the TTL of received datagrams; `None` if not known.
@@ -51,7 +51,7 @@ pub struct Stats {
     /// How often the keys of what this end sends have been replaced.
     pub key_changes: u64,
     /// The counters of the protocol: notices, retransmissions, timeouts, freezes, ...
-    pub counters: Counters,
+    pub counters: StreamCounters,
 }
 
 /// Socket traffic of one connection.
@@ -64,46 +64,42 @@ pub(crate) struct Traffic {
     pub(crate) notices: u64,
 }
 
-impl Stats {
-    /// The statistics of a TPA endpoint.
-    pub(crate) fn of(endpoint: &Endpoint) -> Self {
-        let rtt = endpoint.rtt();
-        Self {
-            transport: TransportName::TPA,
-            state: endpoint.state().name(),
-            phase: endpoint.phase().name(),
-            rtt: rtt.srtt().map(Into::into),
-            latest_rtt: rtt.latest().map(Into::into),
-            rto: rtt.rto().into(),
-            cwnd: endpoint.cwnd().into(),
-            window: endpoint.window(),
-            flight: endpoint.flight(),
-            mss: endpoint.mss(),
-            hops: None,
-            pacing_gap: endpoint.pacer().and_then(|pacer| pacer.gap()).map(Into::into),
-            unacked: endpoint.unacked(),
-            unread: endpoint.unread(),
-            datagrams_sent: 0,
-            datagrams_received: 0,
-            bytes_sent: 0,
-            bytes_received: 0,
-            notices: 0,
-            key_changes: 0,
-            counters: *endpoint.counters(),
-        }
-    }
+/// The contribution of the hub to the statistics of a connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HubStats {
+    pub(crate) transport: TransportName,
+    pub(crate) traffic: Traffic,
+    pub(crate) hops: Option<u8>,
+    pub(crate) key_changes: u64,
+}
 
-    /// Adds the statistics of the hub.
-    pub(crate) fn with(self, traffic: Traffic, hops: Option<u8>, key_changes: u64) -> Self {
+impl Stats {
+    /// The statistics of a connection whose end is `end`.
+    pub(crate) fn of(end: &dyn Connection, hub: HubStats) -> Self {
+        let summary = end.summary();
+        let HubStats { transport, traffic, hops, key_changes } = hub;
         Self {
-            key_changes,
+            transport,
+            state: end.state().name(),
+            phase: summary.phase,
+            rtt: summary.smoothed_rtt.map(Into::into),
+            latest_rtt: summary.latest_rtt.map(Into::into),
+            rto: summary.rto.into(),
+            cwnd: summary.cwnd,
+            window: summary.window,
+            flight: summary.flight,
+            mss: summary.mss,
             hops,
+            pacing_gap: summary.pacing_gap.map(Into::into),
+            unacked: end.unacked(),
+            unread: end.unread(),
             datagrams_sent: traffic.datagrams_sent,
             datagrams_received: traffic.datagrams_received,
             bytes_sent: traffic.bytes_sent,
             bytes_received: traffic.bytes_received,
             notices: traffic.notices,
-            ..self
+            key_changes,
+            counters: summary.counters,
         }
     }
 }

@@ -18,6 +18,7 @@ pub mod connection;
 pub mod lifecycle;
 pub mod mesh;
 pub mod pacing;
+pub mod refusals;
 pub mod rtt;
 pub mod tcp;
 pub mod tpa;

@@ -4,9 +4,9 @@ use std::mem;
 use std::net::{IpAddr, SocketAddr};
 
 use multihop_core::{Duration, Instant, LostSegment, Notice, SegmentId};
-use multihop_transport::connection::{self as transport, Data, Event, Segment as Carried};
+use multihop_transport::connection::{self as transport, Data, Event, Segment};
 use multihop_transport::tpa::{self, Ports, State};
-use multihop_wire::tpa::{BlockSeq, Body, Segment};
+use multihop_wire::tpa::BlockSeq;
 
 use super::endpoint::Endpoint;
 use super::local::LocalAddress;
@@ -15,7 +15,8 @@ use super::recent::RecentDatagrams;
 use crate::datagram::{DeliveryFailure, FailureCause, IncomingDatagram, LocalAddressTo};
 use crate::error::Error;
 use crate::protection::{Freshness, Protection};
-use crate::stats::{Stats, Traffic};
+use crate::segment::is_opening;
+use crate::stats::{HubStats, Stats, Traffic};
 use crate::transport::TransportName;
 
 #[derive(Debug)]
@@ -168,25 +169,25 @@ impl Connection {
 
     /// Its statistics.
     pub(super) fn stats(&self) -> Stats {
-        let transport = self.transport.unwrap_or_else(|| self.protection.transport());
-        Stats { transport, ..self.endpoint.stats() }.with(
-            self.traffic,
-            self.hops,
-            self.protection.key_changes(),
-        )
+        let hub = HubStats {
+            transport: self.transport.unwrap_or_else(|| self.protection.transport()),
+            traffic: self.traffic,
+            hops: self.hops,
+            key_changes: self.protection.key_changes(),
+        };
+        Stats::of(&*self.endpoint, hub)
     }
 
     pub(super) fn on_segment(&mut self, now: Instant, ttl: Option<u8>, segment: Segment) {
         self.port_closed = None;
-        self.endpoint.receive(now, Carried::Tpa(segment), None);
+        self.endpoint.receive(now, segment, None);
         self.measure_path(now, ttl);
     }
 
     /// Derives the hop count from the TTL of what arrived and the peer's initial TTL, which its SYN carries.
     fn measure_path(&mut self, now: Instant, ttl: Option<u8>) {
-        let knows_peer = !matches!(self.endpoint.state(), State::SynSent | State::Listen | State::Closed);
-        let hops = ttl.filter(|_| knows_peer).and_then(|ttl| {
-            let routers = self.endpoint.peer().initial_ttl.checked_sub(ttl)?;
+        let hops = ttl.and_then(|ttl| {
+            let routers = self.endpoint.peer_ttl()?.checked_sub(ttl)?;
             routers.checked_add(1)
         });
         if let Some(hops) = hops
@@ -209,6 +210,7 @@ impl Connection {
 
     /// The identification of a segment in notices, if it has data or FIN.
     fn named(&self, segment: &Segment) -> Option<LostSegment> {
+        let Segment::Tpa(segment) = segment else { return None };
         let id = Some(self.endpoint.id_of(segment)).filter(|&id| id != SegmentId::Other)?;
         Some(LostSegment { source: segment.source, destination: segment.destination, segment: id })
     }
@@ -307,7 +309,7 @@ impl Connection {
 
     /// Ends the connection if the listener has refused it: before `segment`, a retransmitted SYN.
     pub(super) fn fail_if_refused(&mut self, segment: &Segment) -> bool {
-        let refusal = self.protection.refusal().filter(|_| matches!(segment.body, Body::Syn(_)));
+        let refusal = self.protection.refusal().filter(|_| is_opening(segment));
         if let Some(error) = refusal {
             self.fail(error);
         }

@@ -3,8 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use multihop_core::Instant;
-use multihop_transport::tpa;
-use multihop_wire::tpa::Segment;
+use multihop_transport::connection::Segment;
 
 use super::connection::{Connection, Holder};
 use super::limit::Limit;
@@ -14,6 +13,7 @@ use crate::config::Limits;
 use crate::datagram::{DeliveryFailure, FailureCause, IncomingDatagram};
 use crate::error::Error;
 use crate::protection::{Destination, FirstContact, Freshness, Path, Protection, Unprotected};
+use crate::segment::{emit, reset_of};
 use crate::transport::TransportName;
 
 impl Hub {
@@ -86,7 +86,9 @@ impl Hub {
         }
         connection.fail(Error::WrongTransport { ours: ours.preferred, theirs: name });
         let mut bytes = Vec::new();
-        connection.protection.protect(now, &tpa::reset_for(&answer), Path::Current, &mut bytes);
+        if let Some(reset) = reset_of(&answer) {
+            connection.protection.protect(now, &reset, Path::Current, &mut bytes);
+        }
         self.reply(datagram.from, datagram.local, bytes);
         self.events.push_back(HubEvent::Changed(id));
     }
@@ -238,9 +240,11 @@ impl Hub {
     }
 
     fn reset(&mut self, now: Instant, datagram: &IncomingDatagram<'_>, segment: &Segment) {
-        if let Some(reset) = self.refusals.answer(now, datagram.from, segment) {
+        if let Some(reset) = reset_of(segment)
+            && self.refusals.allow(now, datagram.from)
+        {
             let mut bytes = Vec::new();
-            reset.emit_in_udp(&mut bytes);
+            emit(&reset, &mut bytes);
             self.reply(datagram.from, datagram.local, bytes);
         }
     }

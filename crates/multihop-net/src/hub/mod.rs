@@ -11,7 +11,8 @@ use std::net::{IpAddr, SocketAddr};
 use multihop_core::{BitRate, Instant, Rng, earliest};
 use multihop_transport::Pool;
 use multihop_transport::connection::{self as transport, Flow};
-use multihop_transport::tpa::{self, Ports, Refusals};
+use multihop_transport::refusals::Refusals;
+use multihop_transport::tpa::{self, Ports};
 use multihop_wire::tpa::{BlockSeq, MAX_BLOCK};
 
 mod connection;

@@ -1,14 +1,14 @@
 //! Output: datagrams to send, and the end of connections that have nothing more to send.
 
 use multihop_core::Instant;
-use multihop_transport::connection::{Event, Output, Segment as Carried};
+use multihop_transport::connection::{Event, Output, Segment};
 use multihop_transport::tpa::State;
-use multihop_wire::tpa::{Body, Segment};
 
 use super::connection::Holder;
 use super::{Hub, HubEvent, Id};
 use crate::datagram::Transmit;
 use crate::protection::Path;
+use crate::segment::into_memory;
 
 impl Hub {
     /// Appends the next datagram to send to `out`.
@@ -30,7 +30,7 @@ impl Hub {
                 return Some(self.record_sent(id, None, &out[start..]));
             }
             match connection.endpoint.poll_output(now) {
-                Some(Output::Segment(Carried::Tpa(segment))) => {
+                Some(Output::Segment(segment)) => {
                     if connection.fail_if_refused(&segment) {
                         self.events.push_back(HubEvent::Changed(id));
                         continue;
@@ -41,7 +41,6 @@ impl Hub {
                         return Some(self.record_sent(id, Some(segment), &out[start..]));
                     }
                 }
-                Some(Output::Segment(_)) => debug_assert!(false, "endpoints send segments of TPA"),
                 Some(Output::Event(event)) => self.on_event(id, event),
                 None => {
                     self.ready.pop_front();
@@ -56,9 +55,7 @@ impl Hub {
     fn record_sent(&mut self, id: Id, segment: Option<Segment>, bytes: &[u8]) -> Transmit {
         let connection = self.connections.get_mut(id).expect("it has just produced the datagram");
         connection.on_sent(segment.as_ref(), bytes);
-        if let Some(Segment { body: Body::Data { payload, .. }, .. }) = segment
-            && let Some(memory) = payload.into_buffer()
-        {
+        if let Some(memory) = segment.and_then(into_memory) {
             connection.endpoint.reuse(memory);
         }
         Transmit { to: connection.peer(), source: connection.source, len: bytes.len() }

@@ -1,7 +1,7 @@
 //! The protection of a socket: plain or encrypted.
 
 use multihop_core::Instant;
-use multihop_wire::tpa::Segment;
+use multihop_transport::connection::Segment;
 
 use super::connection::Protection;
 use super::destination::Destination;

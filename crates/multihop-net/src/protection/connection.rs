@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::SocketAddr;
 
 use multihop_core::Instant;
-use multihop_wire::tpa::Segment;
+use multihop_transport::connection::Segment;
 
 use super::destination::Destination;
 use super::encrypted::message::Content;

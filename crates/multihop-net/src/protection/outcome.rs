@@ -1,6 +1,6 @@
 //! How the protection classifies a datagram.
 
-use multihop_wire::tpa::Segment;
+use multihop_transport::connection::Segment;
 
 use super::encrypted::Freshness;
 use crate::transport::TransportName;

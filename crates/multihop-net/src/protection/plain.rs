@@ -1,7 +1,8 @@
 //! The plain protocol, and the cookies in its SYNs.
 
 use multihop_core::Instant;
-use multihop_wire::tpa::{Ack, BlockSeq, Body, Segment};
+use multihop_transport::connection::Segment;
+use multihop_wire::tpa::{self, Ack};
 
 use super::acceptor::Acceptor;
 use super::connection::Protection;
@@ -13,6 +14,7 @@ use super::encrypted::message::Reason;
 use super::outcome::{FirstContact, Unprotected};
 use super::syn;
 use crate::datagram::{Entropy, IncomingDatagram};
+use crate::segment::{Kind, answered, kind, number, parse};
 use crate::transport::{TransportName, Transports};
 
 /// The state of a plain connection.
@@ -23,7 +25,7 @@ pub(crate) struct PlainSession {
     /// What our answer to a SYN says.
     chosen: TransportName,
     /// The number of our SYN, while it is not answered.
-    syn: Option<BlockSeq>,
+    syn: Option<u32>,
     /// The listener's cookie; zeros ask for one.
     cookie: Cookie,
     /// Cookies taken.
@@ -51,8 +53,8 @@ impl PlainSession {
 
     /// Appends the datagram of `segment`.
     pub(super) fn emit(&mut self, segment: &Segment, out: &mut Vec<u8>) {
-        if matches!(segment.body, Body::Syn(_)) && segment.ack.is_none() {
-            self.syn = Some(segment.block);
+        if kind(segment) == Kind::Syn {
+            self.syn = number(segment);
             syn::emit_first(segment, self.ours, out);
             syn::put(syn::COOKIE, &self.cookie, out);
         } else {
@@ -61,12 +63,10 @@ impl PlainSession {
     }
 
     /// Reads a datagram between these ports.
-    pub(super) fn parse(&mut self, bytes: &[u8], (from, to): (u16, u16)) -> Unprotected {
-        let Ok(segment) = Segment::parse_in_udp_into(bytes, from, to, &mut self.memory) else {
-            return Unprotected::Ignored;
-        };
-        let answers = segment.ack.is_some_and(|ack| Some(ack.block) == self.syn);
-        if answers && matches!(segment.body, Body::Syn(_)) {
+    pub(super) fn parse(&mut self, bytes: &[u8], ports: (u16, u16)) -> Unprotected {
+        let Some(segment) = parse(bytes, ports, &mut self.memory) else { return Unprotected::Ignored };
+        let answers = self.syn.is_some() && answered(&segment) == self.syn;
+        if answers && kind(&segment) == Kind::SynAck {
             if let Some(cookie) = find(bytes) {
                 return self.on_cookie(cookie);
             }
@@ -118,10 +118,10 @@ impl Acceptor for PlainAcceptor {
         ports: (u16, u16),
         listening: bool,
     ) -> FirstContact {
-        let Ok(segment) = Segment::parse_in_udp(datagram.bytes, ports.0, ports.1) else {
+        let Some(segment) = parse(datagram.bytes, ports, &mut None) else {
             return refuse_encrypted(datagram.bytes);
         };
-        if !matches!(segment.body, Body::Syn(_)) || segment.ack.is_some() || !listening {
+        if kind(&segment) != Kind::Syn || !listening {
             return FirstContact::Reset(segment);
         }
         let proves =
@@ -133,7 +133,8 @@ impl Acceptor for PlainAcceptor {
         if datagram.bytes.len() < ANSWER_LEN {
             return FirstContact::Ignore;
         }
-        FirstContact::Reply(cookie_reply(&segment, &self.cookies.make(now, datagram.from)))
+        let reply = cookie_reply(&segment, &self.cookies.make(now, datagram.from));
+        reply.map_or(FirstContact::Ignore, FirstContact::Reply)
     }
 
     fn accept(
@@ -143,7 +144,7 @@ impl Acceptor for PlainAcceptor {
         ports: (u16, u16),
         _entropy: &mut Entropy,
     ) -> Result<(Protection, Segment), Option<Vec<u8>>> {
-        let syn = Segment::parse_in_udp(datagram.bytes, ports.0, ports.1).map_err(|_| None)?;
+        let syn = parse(datagram.bytes, ports, &mut None).ok_or(None)?;
         Ok((self.session(syn::choose(self.transports, datagram.bytes)), syn))
     }
 }
@@ -159,14 +160,19 @@ fn refuse_encrypted(bytes: &[u8]) -> FirstContact {
 }
 
 /// A SYN ACK with nothing but a cookie.
-fn cookie_reply(syn: &Segment, cookie: &Cookie) -> Vec<u8> {
+fn cookie_reply(syn: &Segment, cookie: &Cookie) -> Option<Vec<u8>> {
+    let Segment::Tpa(syn) = syn else { return None };
     let ack = Ack { block: syn.block, tx_seq: syn.tx_seq, ..Ack::default() };
     let mut out = Vec::with_capacity(ANSWER_LEN);
-    let bare =
-        Segment { source: syn.destination, destination: syn.source, ack: Some(ack), ..Segment::default() };
+    let bare = tpa::Segment {
+        source: syn.destination,
+        destination: syn.source,
+        ack: Some(ack),
+        ..tpa::Segment::default()
+    };
     syn::emit_header(&bare, &mut out);
     syn::put(syn::COOKIE, cookie, &mut out);
-    out
+    Some(out)
 }
 
 /// The cookie among the options of a SYN.
@@ -181,20 +187,20 @@ const MAX_COOKIES: u8 = 3;
 
 #[cfg(test)]
 mod tests {
-    use multihop_wire::tpa::Options;
+    use multihop_wire::tpa::{BlockSeq, Body, Options};
 
     use super::*;
 
     fn syn(initiator: &mut PlainSession) -> Vec<u8> {
-        let segment = Segment {
+        let segment = tpa::Segment {
             block: BlockSeq(7),
             body: Body::Syn(Options::default()),
             source: 1000,
             destination: 80,
-            ..Segment::default()
+            ..tpa::Segment::default()
         };
         let mut out = Vec::new();
-        initiator.emit(&segment, &mut out);
+        initiator.emit(&Segment::Tpa(segment), &mut out);
         out
     }
 
@@ -241,8 +247,10 @@ mod tests {
     fn a_cookie_for_another_syn_and_a_fourth_cookie_are_ignored() {
         let mut initiator = PlainSession::default();
         let first = syn(&mut initiator);
-        let asked = Segment::parse_in_udp(&first, 1000, 80).unwrap();
-        let other = Segment { block: BlockSeq(8), ..asked.clone() };
+        let asked = tpa::Segment::parse_in_udp(&first, 1000, 80).unwrap();
+        let other = Segment::Tpa(tpa::Segment { block: BlockSeq(8), ..asked.clone() });
+        let asked = Segment::Tpa(asked);
+        let cookie_reply = |syn: &Segment, cookie: &Cookie| cookie_reply(syn, cookie).unwrap();
         assert!(matches!(
             initiator.parse(&cookie_reply(&other, &[9; 16]), (80, 1000)),
             Unprotected::Segment(..)

@@ -1,19 +1,23 @@
 //! SYNs, with the options that this driver adds to them and that endpoints do not see: a cookie, and the names
 //! of other transports than TPA.
 
-use multihop_wire::tpa::{Body, Framing, Options, Segment};
+use multihop_transport::connection::Segment;
+use multihop_wire::tpa::{self, Body, Framing, Options};
 
+use crate::segment;
 use crate::transport::{TransportName, Transports};
 
 /// Appends the datagram of `segment`. A SYN of a user-defined transport names it.
 pub(super) fn emit(segment: &Segment, transport: TransportName, out: &mut Vec<u8>) {
-    match &segment.body {
-        Body::Syn(options) if transport != TransportName::TPA => {
-            emit_header(segment, out);
+    match segment {
+        Segment::Tpa(tpa @ tpa::Segment { body: Body::Syn(options), .. })
+            if transport != TransportName::TPA =>
+        {
+            emit_header(tpa, out);
             emit_options(options, out);
             put(TRANSPORT, transport.as_bytes(), out);
         }
-        _ => segment.emit_in_udp(out),
+        _ => segment::emit(segment, out),
     }
 }
 
@@ -31,9 +35,9 @@ pub(super) fn choose(ours: Transports, syn: &[u8]) -> TransportName {
 }
 
 /// Appends the header of a SYN.
-pub(super) fn emit_header(segment: &Segment, out: &mut Vec<u8>) {
+pub(super) fn emit_header(segment: &tpa::Segment, out: &mut Vec<u8>) {
     let start = out.len();
-    Segment { body: Body::Empty, ..segment.clone() }.emit_in_udp(out);
+    tpa::Segment { body: Body::Empty, ..segment.clone() }.emit_in_udp(out);
     out[start + FLAGS] |= SYN;
 }
 
@@ -98,14 +102,14 @@ mod tests {
     use super::*;
 
     fn syn(options: Options) -> Segment {
-        Segment { block: BlockSeq(7), body: Body::Syn(options), ..Segment::default() }
+        Segment::Tpa(tpa::Segment { block: BlockSeq(7), body: Body::Syn(options), ..tpa::Segment::default() })
     }
 
     #[test]
     fn a_syn_of_tpa_has_no_name() {
         let (mut ours, mut plain) = (Vec::new(), Vec::new());
         emit(&syn(Options::default()), TransportName::TPA, &mut ours);
-        syn(Options::default()).emit_in_udp(&mut plain);
+        segment::emit(&syn(Options::default()), &mut plain);
         assert_eq!(ours, plain);
         assert_eq!(transport(&ours), TransportName::TPA);
     }
@@ -117,7 +121,7 @@ mod tests {
         let mut bytes = Vec::new();
         emit(&syn(Options { cwnd_max: 9, ..options }), name, &mut bytes);
         assert_eq!(transport(&bytes), name);
-        assert_eq!(Segment::parse_in_udp(&bytes, 0, 0), Ok(syn(options)));
+        assert_eq!(segment::parse(&bytes, (0, 0), &mut None), Some(syn(options)));
     }
 
     #[test]
@@ -129,7 +133,8 @@ mod tests {
         emit_first(&syn(Options::default()), ours, &mut offering);
         let (before, offer) = offering.split_at(plain.len());
         assert_eq!((before, offer), (&plain[..], &b"\x0c\x06mine/2"[..]));
-        assert_eq!(Segment::parse_in_udp(&offering, 0, 0), Segment::parse_in_udp(&plain, 0, 0));
+        let read = |bytes| segment::parse(bytes, (0, 0), &mut None);
+        assert_eq!(read(&offering), read(&plain));
         assert_eq!([&plain, &offering].map(|syn| choose(ours, syn)), [TransportName::TPA, name]);
         let mut unreadable = plain.clone();
         put(OFFER, b"\x1b[2J", &mut unreadable);

@@ -5,22 +5,26 @@
 //! the transport.
 
 use alloc::vec::Vec;
+use core::fmt;
 
 use multihop_core::{Duration, Instant, Notice, Payload};
 use multihop_wire::tcp::NetworkState;
 
 pub use crate::event::{Data, Event, SendError};
+pub use crate::lifecycle::State;
 use crate::pacing::Pacer;
 use crate::tcp::{Levels, Trip, Values};
 
 mod endpoint;
 mod flow;
 mod mesh;
+mod summary;
 mod tcp;
 mod tpa;
 mod udp;
 
 pub use flow::{ConnectionConfig, Flow};
+pub use summary::{StreamCounters, Summary};
 pub use udp::{UdpConfig, UdpReceiver, UdpSender};
 
 /// One end of a flow.
@@ -62,8 +66,43 @@ pub trait Connection: Send {
     /// Closes this side once everything queued has been sent (an endless source stops here).
     fn shutdown(&mut self, _now: Instant) {}
 
+    /// Closes this side as [`shutdown`](Self::shutdown) does, and reads no more: data that waits to be read, or arrives
+    /// later, resets the connection.
+    fn close(&mut self, now: Instant) {
+        self.shutdown(now);
+    }
+
     /// Ends the connection now and tells the peer.
     fn abort(&mut self) {}
+
+    /// Retransmits the first SYN at once, because the driver now has a cookie for it.
+    fn connect_again(&mut self) {}
+
+    /// The state of the connection. Ends without set-up are always established.
+    fn state(&self) -> State {
+        State::Established
+    }
+
+    /// The TTL with which the peer's packets leave, once the peer has announced it.
+    fn peer_ttl(&self) -> Option<u8> {
+        None
+    }
+
+    /// Whether `segment` opens a new connection in place of this one, which only lingers: the driver then replaces this
+    /// end.
+    fn gives_way_to(&self, _segment: &Segment) -> bool {
+        false
+    }
+
+    /// Bytes that the application has queued and the peer has not acknowledged.
+    fn unacked(&self) -> u64 {
+        0
+    }
+
+    /// Bytes that have arrived in order and wait to be read.
+    fn unread(&self) -> u64 {
+        0
+    }
 
     /// Takes a segment from the other end. `trip` is the driver's measurement of the round trip that it ends.
     fn receive(&mut self, now: Instant, segment: Segment, trip: Option<Trip>);
@@ -129,6 +168,11 @@ pub trait Connection: Send {
         None
     }
 
+    /// What programs on real networks show of this end.
+    fn summary(&self) -> Summary {
+        Summary::of(&self.counters(), self.progress())
+    }
+
     /// What the recorded series show of an ADTCP receiver.
     fn measurements(&self) -> Option<Measurements> {
         None
@@ -137,6 +181,12 @@ pub trait Connection: Send {
     /// How an ADTCP sender has reacted to losses so far; `None` for other transports.
     fn reactions(&self) -> Option<Reactions> {
         None
+    }
+}
+
+impl fmt::Debug for dyn Connection + '_ {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connection").field("state", &self.state()).finish_non_exhaustive()
     }
 }
 

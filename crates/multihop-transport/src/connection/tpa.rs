@@ -5,9 +5,10 @@ use multihop_wire::tpa::BlockSeq;
 
 use super::{
     Connection, ConnectionConfig, Counters, Data, Flow, MeshCounters, Output, Progress, RoundTrip, Segment,
-    endpoint::endpoint_calls, pace_of,
+    StreamCounters, Summary, endpoint::endpoint_calls, pace_of,
 };
 use crate::event::SendError;
+use crate::pacing::Pacer;
 use crate::tcp::Trip;
 use crate::tpa::{self, Config, Endpoint, State};
 
@@ -46,6 +47,68 @@ impl Connection for Endpoint {
     fn receive(&mut self, now: Instant, segment: Segment, _trip: Option<Trip>) {
         let Segment::Tpa(segment) = segment else { return };
         self.handle(now, tpa::Input::Segment(segment));
+    }
+
+    fn close(&mut self, _now: Instant) {
+        self.close();
+    }
+
+    fn connect_again(&mut self) {
+        self.connect_again();
+    }
+
+    fn state(&self) -> State {
+        self.state()
+    }
+
+    fn peer_ttl(&self) -> Option<u8> {
+        // Before the peer's SYN, its options are defaults.
+        let is_known = !matches!(self.state(), State::Closed | State::Listen | State::SynSent);
+        is_known.then(|| self.peer().initial_ttl)
+    }
+
+    fn gives_way_to(&self, segment: &Segment) -> bool {
+        matches!(segment, Segment::Tpa(segment) if self.gives_way_to(segment))
+    }
+
+    fn unacked(&self) -> u64 {
+        self.unacked()
+    }
+
+    fn unread(&self) -> u64 {
+        self.unread()
+    }
+
+    fn summary(&self) -> Summary {
+        let (rtt, counters) = (self.rtt(), self.counters());
+        Summary {
+            phase: self.phase().name(),
+            smoothed_rtt: rtt.srtt(),
+            latest_rtt: rtt.latest(),
+            rto: rtt.rto(),
+            cwnd: self.cwnd().into(),
+            window: self.window().into(),
+            flight: self.flight().into(),
+            mss: self.mss(),
+            pacing_gap: self.pacer().and_then(Pacer::gap),
+            counters: StreamCounters {
+                segments_sent: counters.segments_sent,
+                data_sent: counters.data_sent,
+                retransmitted: counters.retransmitted,
+                acks_sent: counters.acks_sent,
+                timeouts: counters.timeouts,
+                freezes: counters.freezes,
+                notices: counters.notices,
+                probes: counters.probes,
+                data_received: counters.data_received,
+                delivered: counters.delivered,
+                out_of_order: counters.out_of_order,
+                duplicates: counters.duplicates,
+                dropped: counters.dropped,
+                bytes_acked: counters.bytes_acked,
+                bytes_delivered: counters.bytes_delivered,
+            },
+        }
     }
 
     fn wants_notices(&self) -> bool {

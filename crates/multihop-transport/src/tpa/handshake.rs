@@ -1,7 +1,6 @@
 use multihop_core::{Duration, Instant};
 use multihop_wire::tpa::{Ack, Bitmap, BlockSeq, Body, Options, Segment, VERSION};
 
-use super::refusals::reset_for;
 use super::{Endpoint, Event, State};
 use crate::lifecycle::Syn;
 
@@ -66,9 +65,9 @@ impl Endpoint {
             // It belongs to a connection that the peer still considers open.
             _ => {
                 self.counters.dropped += 1;
-                if let Some(reset) = self.refusals.answer(now, (), segment) {
+                if self.refusals.allow(now, ()) {
                     self.counters.segments_sent += 1;
-                    self.emit_segment(reset);
+                    self.emit_segment(reset_for(segment));
                 }
             }
         }
@@ -189,6 +188,17 @@ impl Endpoint {
     /// The block that we receive, as on the wire.
     pub(super) fn receiving(&self) -> BlockSeq {
         self.config.framing.block_after(self.recv.irs, self.recv.number)
+    }
+}
+
+/// A reset that the sender of `segment` accepts: it names the sender's own block.
+pub fn reset_for(segment: &Segment) -> Segment {
+    Segment {
+        source: segment.destination,
+        destination: segment.source,
+        body: Body::Reset,
+        ack: Some(Ack { block: segment.block, ..Ack::default() }),
+        ..Segment::default()
     }
 }
 

@@ -20,7 +20,6 @@ mod input;
 mod output;
 mod phases;
 mod receiver;
-mod refusals;
 mod rtt;
 mod sender;
 mod state;
@@ -29,8 +28,8 @@ mod transmissions;
 
 pub use config::{Config, Fill, HoldIn, PROFILES, Profile};
 pub use counters::Counters;
+pub use handshake::reset_for;
 pub use multihop_wire::tpa::{AckPolicy, Framing};
-pub use refusals::{Refusals, reset_for};
 pub use rtt::{RtoConfig, RttEstimator, Weights};
 pub use state::Phase;
 
@@ -38,6 +37,7 @@ pub use crate::event::{Data, Event, Ports, SendError};
 pub use crate::lifecycle::State;
 use crate::lifecycle::{Lifecycle, Shutdown};
 use crate::pacing::Pacer;
+use crate::refusals::Refusals;
 use crate::sendq::SendQueue;
 use acks::Acks;
 use phases::Phases;

@@ -9,14 +9,13 @@ use std::{fmt, mem};
 
 use multihop_core::{Instant, Notice, SegmentId, earliest};
 use multihop_transport::connection::{
-    Buffers, Connection, Counters, Data, Event, Message, Output, Segment, SendError,
+    Buffers, Connection, Counters, Data, Event, Message, Output, Segment, SendError, StreamCounters, Summary,
 };
 use multihop_transport::tcp::Trip;
 use multihop_transport::tpa::{self, State};
-use multihop_wire::tpa::{Body, Options, Segment as TpaSegment};
+use multihop_wire::tpa::{Body, Segment as TpaSegment};
 
 use super::endpoint::Endpoint;
-use crate::stats::Stats;
 
 mod envelope;
 
@@ -242,8 +241,41 @@ impl Connection for Shim {
         self.pass_on(now);
     }
 
+    fn close(&mut self, now: Instant) {
+        self.reads = false;
+        if self.unread > 0 {
+            self.abort();
+        } else {
+            self.shutdown(now);
+        }
+    }
+
     fn abort(&mut self) {
         self.fail();
+    }
+
+    fn connect_again(&mut self) {
+        self.control.connect_again();
+    }
+
+    fn state(&self) -> State {
+        self.control.state()
+    }
+
+    fn peer_ttl(&self) -> Option<u8> {
+        self.control.peer_ttl()
+    }
+
+    fn gives_way_to(&self, segment: &Segment) -> bool {
+        Connection::gives_way_to(&self.control, segment)
+    }
+
+    fn unacked(&self) -> u64 {
+        self.unacked
+    }
+
+    fn unread(&self) -> u64 {
+        self.unread
     }
 
     fn receive(&mut self, now: Instant, segment: Segment, trip: Option<Trip>) {
@@ -321,6 +353,21 @@ impl Connection for Shim {
     fn counters(&self) -> Counters {
         self.inner.counters()
     }
+
+    fn summary(&self) -> Summary {
+        let (inner, control) = (self.inner.summary(), self.control.summary());
+        let counters = StreamCounters {
+            segments_sent: control.counters.segments_sent + inner.counters.segments_sent,
+            dropped: control.counters.dropped,
+            bytes_acked: self.bytes_acked,
+            bytes_delivered: self.bytes_delivered,
+            ..inner.counters
+        };
+        // Before the first round trip of data there is that of the handshake.
+        let smoothed_rtt = inner.smoothed_rtt.or(control.smoothed_rtt);
+        let latest_rtt = inner.latest_rtt.or(control.latest_rtt);
+        Summary { smoothed_rtt, latest_rtt, rto: control.rto, mss: control.mss, counters, ..inner }
+    }
 }
 
 impl Endpoint for Shim {
@@ -328,75 +375,10 @@ impl Endpoint for Shim {
         Box::new(Self::new(self.control, inner))
     }
 
-    fn state(&self) -> State {
-        self.control.state()
-    }
-
-    fn peer(&self) -> &Options {
-        self.control.peer()
-    }
-
-    fn connect_again(&mut self) {
-        self.control.connect_again();
-    }
-
-    fn gives_way_to(&self, segment: &TpaSegment) -> bool {
-        self.control.gives_way_to(segment)
-    }
-
-    fn close(&mut self, now: Instant) {
-        self.reads = false;
-        if self.unread > 0 {
-            self.abort();
-        } else {
-            self.shutdown(now);
-        }
-    }
-
-    fn unacked(&self) -> u64 {
-        self.unacked
-    }
-
-    fn unread(&self) -> u64 {
-        self.unread
-    }
-
     fn id_of(&self, segment: &TpaSegment) -> SegmentId {
         match &segment.body {
             Body::Data { payload, .. } => envelope::id(payload),
             _ => segment.id(),
-        }
-    }
-
-    fn stats(&self) -> Stats {
-        let (counters, control) = (self.inner.counters(), Stats::of(&self.control));
-        let progress = self.inner.progress();
-        let latest = self.inner.round_trip().map(|round_trip| round_trip.latest.into());
-        Stats {
-            phase: progress.map_or(control.phase, |progress| progress.state),
-            rtt: latest.or(control.rtt),
-            latest_rtt: latest.or(control.latest_rtt),
-            cwnd: progress.map_or(control.cwnd, |progress| segments(progress.cwnd)),
-            unacked: self.unacked,
-            unread: self.unread,
-            counters: tpa::Counters {
-                segments_sent: control.counters.segments_sent + counters.sent + counters.mesh.acks,
-                acks_sent: counters.mesh.acks,
-                freezes: counters.mesh.freezes,
-                notices: counters.mesh.notices,
-                probes: counters.mesh.probes,
-                duplicates: counters.mesh.unwanted,
-                data_received: counters.delivered + counters.mesh.unwanted,
-                data_sent: counters.sent,
-                retransmitted: counters.retransmitted,
-                timeouts: counters.timeouts,
-                delivered: counters.delivered,
-                out_of_order: counters.out_of_order,
-                bytes_acked: self.bytes_acked,
-                bytes_delivered: self.bytes_delivered,
-                ..control.counters
-            },
-            ..control
         }
     }
 }
@@ -408,10 +390,4 @@ impl fmt::Debug for Shim {
             .field("stage", &self.stage)
             .finish_non_exhaustive()
     }
-}
-
-/// A congestion window as statistics show it.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "as saturates")]
-fn segments(cwnd: f64) -> u32 {
-    cwnd as u32
 }

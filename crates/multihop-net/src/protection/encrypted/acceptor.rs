@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use multihop_core::Instant;
-use multihop_wire::tpa::{Body, Segment};
+use multihop_transport::connection::Segment;
 use zeroize::Zeroizing;
 
 use super::credentials::Credentials;
@@ -21,6 +21,7 @@ use crate::protection::connection::Protection;
 use crate::protection::cookie::CookieKey;
 use crate::protection::destination::Destination;
 use crate::protection::outcome::FirstContact;
+use crate::segment::{Kind, kind, parse};
 use crate::transport::Transports;
 
 /// What all encrypted connections of a socket share.
@@ -117,8 +118,8 @@ impl Acceptor for EncryptedAcceptor {
         }
         let Some(message @ SecureDatagram::Hello { .. }) = message else {
             // A SYN of the plain protocol gets a reset, from which the peer learns that it is refused.
-            let plain = Segment::parse_in_udp(datagram.bytes, ports.0, ports.1);
-            let syn = plain.ok().filter(|plain| matches!(plain.body, Body::Syn(_)) && plain.ack.is_none());
+            let plain = parse(datagram.bytes, ports, &mut None);
+            let syn = plain.filter(|plain| kind(plain) == Kind::Syn);
             return syn.map_or(FirstContact::Ignore, FirstContact::Reset);
         };
         if !listening {

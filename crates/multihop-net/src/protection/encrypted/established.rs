@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::mem;
 
 use multihop_core::Instant;
-use multihop_wire::tpa::{Body, Segment};
+use multihop_transport::connection::Segment;
 
 use super::indices::TakenIndices;
 use super::message::{Content, EncryptedSegment};
@@ -14,6 +14,7 @@ use super::rekey::{Accepting, Offering, Rekey, Terms};
 use super::traffic::{Decryptor, Encryptor, Freshness};
 use crate::datagram::Entropy;
 use crate::protection::outcome::{Challenge, Path, Unprotected};
+use crate::segment::{emit, is_opening, parse};
 
 pub(super) struct Established {
     /// By which we name the connection to the peer.
@@ -104,10 +105,10 @@ impl Established {
     /// Appends the datagram of `segment`.
     pub(super) fn send_segment(&mut self, now: Instant, segment: &Segment, path: Path, out: &mut Vec<u8>) {
         match &self.unconfirmed {
-            Some(Unconfirmed::Responder(answer)) if matches!(segment.body, Body::Syn(_)) => {
+            Some(Unconfirmed::Responder(answer)) if is_opening(segment) => {
                 out.extend_from_slice(answer);
             }
-            _ => self.encrypt(now, Content::Segment, path, |out| segment.emit_in_udp(out), out),
+            _ => self.encrypt(now, Content::Segment, path, |out| emit(segment, out), out),
         }
     }
 
@@ -196,7 +197,7 @@ impl Established {
         &mut self,
         now: Instant,
         Decrypted { content, bytes, freshness }: Decrypted<'_>,
-        Arrival { ports: (from, to), index }: Arrival,
+        Arrival { ports, index }: Arrival,
         entropy: &mut Entropy,
         replies: &mut VecDeque<Vec<u8>>,
     ) -> Unprotected {
@@ -217,7 +218,7 @@ impl Established {
                 self.indices.on_spare(bytes);
                 Unprotected::Processed(freshness)
             }
-            (Content::Segment, _) => Segment::parse_in_udp_into(bytes, from, to, &mut self.memory)
+            (Content::Segment, _) => parse(bytes, ports, &mut self.memory)
                 .map_or(Unprotected::Ignored, |segment| Unprotected::Segment(segment, Some(freshness))),
             (Content::Challenge, Ok(number)) => Unprotected::Challenge(number),
             (Content::Response, Ok(number)) => Unprotected::Response(number, freshness),

@@ -2,7 +2,7 @@
 //! it can.
 
 use blake2::{Blake2s256, Digest};
-use multihop_wire::tpa::Segment;
+use multihop_transport::connection::Segment;
 use zeroize::Zeroizing;
 
 use super::credentials::{Credentials, ListenerKey};

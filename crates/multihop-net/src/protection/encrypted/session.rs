@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use multihop_core::Instant;
-use multihop_wire::tpa::{Body, Segment};
+use multihop_transport::connection::Segment;
 
 use super::credentials::{Credentials, ListenerKey};
 use super::established::{Arrival, Established, InitiatorCopies, Unconfirmed};
@@ -22,6 +22,7 @@ use crate::keys::PublicKey;
 use crate::protection::cookie::Cookie;
 use crate::protection::outcome::{Challenge, IndexChange, Path, Unprotected};
 use crate::protection::syn;
+use crate::segment::{is_opening, parse};
 use crate::transport::TransportName;
 
 /// The protection of one encrypted connection.
@@ -116,7 +117,7 @@ impl Session {
         if let Some(key) = key.filter(|key| !credentials.peers.accept_caller(*key)) {
             return Err(Rejection::UnknownKey(key));
         }
-        let syn = parse(&payload, (hello.from.port(), port)).ok_or(Rejection::Unreadable)?;
+        let syn = parse(&payload, (hello.from.port(), port), &mut None).ok_or(Rejection::Unreadable)?;
         let stage = Stage::Responding(Box::new(Responding { handshake, remote, room: hello.datagram.len() }));
         let session = Self::new(credentials, index, Some((hello.from, remote)), stage);
         let transport = syn::choose(credentials.transports, &payload);
@@ -197,7 +198,7 @@ impl Session {
     /// Appends the datagram that carries `segment`; nothing while the handshake does not allow it.
     pub(crate) fn send(&mut self, now: Instant, segment: &Segment, path: Path, out: &mut Vec<u8>) {
         match &mut self.stage {
-            Stage::Initiating(initiating) if matches!(segment.body, Body::Syn(_)) => {
+            Stage::Initiating(initiating) if is_opening(segment) => {
                 initiating.send_hello(&self.credentials, segment, out);
             }
             Stage::Responding(_) => self.send_answer(segment, out),
@@ -290,7 +291,7 @@ impl Session {
         // From here on the peer has proved its identity.
         self.peer_key = handshake.peer_key();
         self.stage = Stage::Failed;
-        let Some(syn_ack) = parse(&payload, ports) else { return Unprotected::Ignored };
+        let Some(syn_ack) = parse(&payload, ports, &mut None) else { return Unprotected::Ignored };
         let copies = InitiatorCopies { answer: noise.to_vec(), syn_ack: syn_ack.clone() };
         self.establish(handshake, remote, Unconfirmed::Initiator(copies));
         Unprotected::Answer(syn_ack, syn::transport(&payload))
@@ -334,10 +335,6 @@ impl Session {
             Stage::Established(Box::new(Established::new(keys, remote, unconfirmed, terms)))
         });
     }
-}
-
-fn parse(bytes: &[u8], (from, to): (u16, u16)) -> Option<Segment> {
-    Segment::parse_in_udp(bytes, from, to).ok()
 }
 
 #[cfg(test)]

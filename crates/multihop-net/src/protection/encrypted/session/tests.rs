@@ -1,5 +1,5 @@
 use multihop_core::Duration;
-use multihop_wire::tpa::{Ack, BlockSeq, Options};
+use multihop_wire::tpa::{self, Ack, BlockSeq, Body, Options};
 use zeroize::Zeroizing;
 
 use super::super::initiating::MAX_COOKIES;
@@ -43,22 +43,30 @@ fn at_ms(ms: u64) -> Instant {
     Instant::ZERO + Duration::from_millis(ms)
 }
 
+fn tpa_syn() -> tpa::Segment {
+    tpa::Segment { source: 1, destination: 2, body: Body::Syn(Options::default()), ..tpa::Segment::default() }
+}
+
+fn tpa_ack() -> tpa::Segment {
+    let ack = Some(Ack { block: BlockSeq(9), ..Ack::default() });
+    tpa::Segment { source: 1, destination: 2, ack, ..tpa::Segment::default() }
+}
+
 fn syn() -> Segment {
-    Segment { source: 1, destination: 2, body: Body::Syn(Options::default()), ..Segment::default() }
+    Segment::Tpa(tpa_syn())
 }
 
 fn syn_ack() -> Segment {
-    Segment { ack: Some(Ack::default()), ..syn() }
+    Segment::Tpa(tpa::Segment { ack: Some(Ack::default()), ..tpa_syn() })
 }
 
 fn ack() -> Segment {
-    let ack = Some(Ack { block: BlockSeq(9), ..Ack::default() });
-    Segment { source: 1, destination: 2, ack, ..Segment::default() }
+    Segment::Tpa(tpa_ack())
 }
 
 fn data(text: &[u8]) -> Segment {
     let body = Body::Data { position: 0, last: false, payload: text.to_vec().into() };
-    Segment { body, ..ack() }
+    Segment::Tpa(tpa::Segment { body, ..tpa_ack() })
 }
 
 impl Session {
@@ -163,7 +171,7 @@ fn a_retransmitted_hello_has_the_same_bytes_also_after_forged_cookies() {
     for credentials in [token(), keys(1, Peers::Any)] {
         let mut initiator = initiator(&credentials);
         let first = initiator.transmit(at_ms(0), &syn()).remove(0);
-        let again = Segment { tx_seq: 1, ..syn() };
+        let again = Segment::Tpa(tpa::Segment { tx_seq: 1, ..tpa_syn() });
         assert_eq!(initiator.transmit(at_ms(1000), &again), std::slice::from_ref(&first));
         let genuine = cookie(7, initiator_key(&credentials));
         assert_eq!(initiator.deliver(at_ms(1), &genuine), Unprotected::Ignored, "the same cookie again");

@@ -1,0 +1,101 @@
+//! What programs on real networks show of a connection.
+
+use multihop_core::Duration;
+
+use super::{Counters, Progress};
+
+/// The state of one end, as programs on real networks show it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Summary {
+    /// State of the sender, for example `normal` or `freeze`.
+    pub phase: &'static str,
+    /// Smoothed round-trip time; `None` before the first sample.
+    pub smoothed_rtt: Option<Duration>,
+    /// The newest round-trip sample.
+    pub latest_rtt: Option<Duration>,
+    /// Retransmission timeout, backoff included.
+    pub rto: Duration,
+    /// Congestion window, in segments.
+    pub cwnd: u32,
+    /// Segments that may be in flight: the smaller of congestion window and the peer's window.
+    pub window: u32,
+    /// Segments in flight.
+    pub flight: u32,
+    /// Payload of a full segment, bytes.
+    pub mss: u32,
+    /// Gap between two data segments; `None` without pacing or before the first measurement.
+    pub pacing_gap: Option<Duration>,
+    /// Counters of both directions.
+    pub counters: StreamCounters,
+}
+
+/// Counters of both directions of a stream. A counter that a transport does not have is 0.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct StreamCounters {
+    /// Segments of any kind sent.
+    pub segments_sent: u64,
+    /// Segments with data sent, retransmissions included.
+    pub data_sent: u64,
+    /// Retransmitted segments.
+    pub retransmitted: u64,
+    /// Segments sent without data.
+    pub acks_sent: u64,
+    /// Retransmission timers that expired.
+    pub timeouts: u64,
+    /// Times that the sender froze.
+    pub freezes: u64,
+    /// Link-failure notices that concerned a segment in flight.
+    pub notices: u64,
+    /// Probes sent.
+    pub probes: u64,
+    /// Segments with data received.
+    pub data_received: u64,
+    /// Segments with new data received: each counts once, even if it was retransmitted.
+    pub delivered: u64,
+    /// Segments with data that arrived while something before them was missing.
+    pub out_of_order: u64,
+    /// Segments with data that had arrived before.
+    pub duplicates: u64,
+    /// Segments dropped because they were invalid, or because the buffer was full.
+    pub dropped: u64,
+    /// Bytes that the peer acknowledged.
+    pub bytes_acked: u64,
+    /// Bytes received in order.
+    pub bytes_delivered: u64,
+}
+
+impl Summary {
+    /// The summary of an end that has nothing else to show. A driver counts the bytes of both directions.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "as saturates")]
+    pub fn of(counters: &Counters, progress: Option<Progress>) -> Self {
+        let latest = progress.and_then(|progress| progress.round_trip).map(|round_trip| round_trip.latest);
+        Self {
+            phase: progress.map_or("", |progress| progress.state),
+            smoothed_rtt: latest,
+            latest_rtt: latest,
+            cwnd: progress.map_or(0, |progress| progress.cwnd as u32),
+            counters: StreamCounters::of(counters),
+            ..Self::default()
+        }
+    }
+}
+
+impl StreamCounters {
+    fn of(counters: &Counters) -> Self {
+        Self {
+            segments_sent: counters.sent + counters.mesh.acks,
+            data_sent: counters.sent,
+            retransmitted: counters.retransmitted,
+            acks_sent: counters.mesh.acks,
+            timeouts: counters.timeouts,
+            freezes: counters.mesh.freezes,
+            notices: counters.mesh.notices,
+            probes: counters.mesh.probes,
+            data_received: counters.delivered + counters.mesh.unwanted,
+            delivered: counters.delivered,
+            out_of_order: counters.out_of_order,
+            duplicates: counters.mesh.unwanted,
+            ..Self::default()
+        }
+    }
+}
