@@ -21,6 +21,8 @@ pub mod arp;
 pub mod babel;
 pub mod batman;
 pub mod checksum;
+pub mod control;
+pub mod custom;
 pub mod dot11;
 pub mod dsr;
 pub mod hwmp;

@@ -6,31 +6,36 @@ use alloc::vec::Vec;
 use multihop_core::Payload;
 
 use crate::ParseError;
+use crate::control::Control;
 use crate::reader::Reader;
 
 /// A segment of `mesh`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Segment {
-    /// Application data, or a probe if the payload is empty.
+    /// Application data, the end of the stream, or a probe.
     Data(Data),
     /// What has arrived.
     Ack(Ack),
+    /// Opens, watches or resets the connection.
+    Control(Control),
 }
 
-/// A segment with data, or a probe.
+/// A segment with data, the end of the stream, or a probe, which has neither.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Data {
     /// It is acknowledged at once.
     pub ask: bool,
     /// The sender has more data, and the receiver no room for it.
     pub more: bool,
+    /// The sender's stream ends here: the segment has a number, and no payload.
+    pub is_fin: bool,
     /// An ACK is due after this many segments; 0 means 1.
     pub every: u8,
     /// The longest time that its ACK may wait, in units of 100 us.
     pub hold: u16,
-    /// Number of the segment in the stream; a retransmission keeps it.
+    /// Number of the segment in the stream, from the connection number plus one; a retransmission keeps it.
     pub number: u32,
-    /// Number of the transmission.
+    /// Number of the transmission: the first one has the number of the first segment.
     pub transmission: u32,
     /// When it left, by the sender's clock, us.
     pub sent: u32,
@@ -45,7 +50,7 @@ pub struct Ack {
     pub window: u16,
     /// Number of the first segment that has not arrived.
     pub next: u32,
-    /// The largest transmission number that has arrived.
+    /// The largest transmission number that has arrived; before the first one, the peer's connection number.
     pub newest: u32,
     /// `sent` of that transmission.
     pub echo: u32,
@@ -161,12 +166,18 @@ impl Segment {
 
     /// Reads a segment from all of `bytes`.
     pub fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
+        Self::parse_into(bytes, &mut None)
+    }
+
+    /// Reads a segment from all of `bytes`, with the payload in this memory if there is some.
+    pub fn parse_into(bytes: &[u8], memory: &mut Option<Vec<u8>>) -> Result<Self, ParseError> {
         let mut reader = Reader::new(bytes);
         match (reader.u8()?, reader.u8()?) {
-            (kind, every) if kind & !(ASK | MORE) == DATA => {
+            (kind, every) if kind & !(ASK | MORE | FIN) == DATA => {
                 let data = Data {
                     ask: kind & ASK != 0,
                     more: kind & MORE != 0,
+                    is_fin: kind & FIN != 0,
                     every,
                     hold: reader.u16()?,
                     number: reader.u32()?,
@@ -174,13 +185,18 @@ impl Segment {
                     sent: reader.u32()?,
                     payload: Payload::EMPTY,
                 };
-                Ok(Self::Data(Data { payload: reader.payload(), ..data }))
+                let payload = reader.payload_in(memory);
+                if data.is_fin && !payload.is_empty() {
+                    return Err(refusal("FIN", 1, "0 with a payload"));
+                }
+                Ok(Self::Data(Data { payload, ..data }))
             }
             (kind, low) if kind & !LONG == ACK => {
                 let len = usize::from(u16::from_be_bytes([kind & LONG, low]));
                 parse_ack(len, reader).map(Self::Ack)
             }
-            (kind, _) => Err(refusal("kind", kind.into(), "0x10 to 0x13, 0x20 to 0x27")),
+            (kind, _) if Control::has_kind(kind) => Control::parse(bytes).map(Self::Control),
+            (kind, _) => Err(refusal("kind", kind.into(), "0x10 to 0x17, 0x20 to 0x27, 0x30 to 0x33")),
         }
     }
 
@@ -192,8 +208,11 @@ impl Segment {
         }
     }
 
-    /// Appends the bytes of the header: of an ACK, all bytes.
+    /// Appends the bytes of the header: of all segments without payload, all bytes.
     pub fn emit_header(&self, out: &mut Vec<u8>) {
+        if let Self::Control(control) = self {
+            return control.emit(out);
+        }
         out.extend_from_slice(&self.start());
         if let Self::Ack(ack) = self {
             out.extend_from_slice(&ack.held.to_be_bytes());
@@ -202,13 +221,14 @@ impl Segment {
         }
     }
 
-    /// The first bytes of the header, which identify the segment in notices.
+    /// The first bytes of the header, which identify the segment in notices. Zeros follow a header that is shorter.
     pub fn start(&self) -> [u8; 16] {
         let (first, second, words) = match self {
             Self::Data(data) => {
-                let flags = [(data.ask, ASK), (data.more, MORE)].map(|(is_set, bit)| u8::from(is_set) * bit);
+                let flags = [(data.ask, ASK), (data.more, MORE), (data.is_fin, FIN)]
+                    .map(|(is_set, bit)| u8::from(is_set) * bit);
                 (
-                    [DATA | flags[0] | flags[1], data.every],
+                    [DATA | flags[0] | flags[1] | flags[2], data.every],
                     data.hold,
                     [data.number, data.transmission, data.sent],
                 )
@@ -217,6 +237,12 @@ impl Segment {
                 let len = u16::try_from(ack.bitmap.wire_len()).expect("at most 1024 bytes");
                 let [long, low] = len.to_be_bytes();
                 ([ACK | long, low], ack.window, [ack.next, ack.newest, ack.echo])
+            }
+            Self::Control(control) => {
+                let mut bytes = Vec::with_capacity(control.wire_len().max(16));
+                control.emit(&mut bytes);
+                bytes.resize(bytes.len().max(16), 0);
+                return *bytes.first_chunk().expect("16 bytes or more");
             }
         };
         let mut start = [0; 16];
@@ -233,6 +259,7 @@ impl Segment {
         match self {
             Self::Data(_) => usize::from(Self::DATA_HEADER),
             Self::Ack(ack) => usize::from(Self::ACK_HEADER) + ack.bitmap.wire_len(),
+            Self::Control(control) => control.wire_len(),
         }
     }
 
@@ -240,15 +267,15 @@ impl Segment {
     pub fn payload(&self) -> &Payload {
         match self {
             Self::Data(data) => &data.payload,
-            Self::Ack(_) => &Payload::EMPTY,
+            Self::Ack(_) | Self::Control(_) => &Payload::EMPTY,
         }
     }
 
-    /// The same, without the header.
+    /// The application data of the segment, which is consumed.
     pub fn into_payload(self) -> Payload {
         match self {
             Self::Data(data) => data.payload,
-            Self::Ack(_) => Payload::EMPTY,
+            Self::Ack(_) | Self::Control(_) => Payload::EMPTY,
         }
     }
 }
@@ -284,151 +311,10 @@ fn refusal(name: &'static str, found: u32, allowed: &'static str) -> ParseError 
 const DATA: u8 = 0x10;
 const ASK: u8 = 0x01;
 const MORE: u8 = 0x02;
+const FIN: u8 = 0x04;
 /// The other bits of the first two bytes are the length of the bitmap.
 const ACK: u8 = 0x20;
 const LONG: u8 = 0x07;
 
 #[cfg(test)]
-mod tests {
-    use proptest::collection::vec;
-    use proptest::prelude::*;
-
-    use super::*;
-    use crate::testing::{damage, payload};
-
-    fn emitted(segment: &Segment) -> Vec<u8> {
-        let mut out = Vec::new();
-        segment.emit(&mut out);
-        out
-    }
-
-    fn data() -> impl Strategy<Value = Segment> {
-        (any::<(bool, bool, u8, u16)>(), any::<(u32, u32, u32)>(), payload()).prop_map(
-            |((ask, more, every, hold), (number, transmission, sent), payload)| {
-                Segment::Data(Data { ask, more, every, hold, number, transmission, sent, payload })
-            },
-        )
-    }
-
-    fn ack() -> impl Strategy<Value = Segment> {
-        let arrived = (vec(0_u64..300, 0..20), vec(0_u64..9000, 0..4));
-        (any::<(u16, u32, u32)>(), any::<(u32, u32, u32)>(), arrived).prop_map(
-            |((window, next, newest), (echo, held, delay), (near, far))| {
-                let mut bitmap = Bitmap::default();
-                near.into_iter().chain(far).for_each(|offset| bitmap.insert(offset));
-                Segment::Ack(Ack { window, next, newest, echo, held, delay, bitmap })
-            },
-        )
-    }
-
-    #[test]
-    fn known_bytes() {
-        let data = Data {
-            ask: true,
-            more: false,
-            every: 8,
-            hold: 2500,
-            number: 5,
-            transmission: 6,
-            sent: 7,
-            payload: b"ab".to_vec().into(),
-        };
-        let bytes = [0x11, 8, 0x09, 0xc4, 0, 0, 0, 5, 0, 0, 0, 6, 0, 0, 0, 7, b'a', b'b'];
-        assert_eq!(emitted(&Segment::Data(data.clone())), bytes);
-        assert_eq!(emitted(&Segment::Data(Data { more: true, ..data }))[0], 0x13);
-        let mut bitmap = Bitmap::default();
-        [1, 3, 9].into_iter().for_each(|offset| bitmap.insert(offset));
-        let ack = Ack { window: 64, next: 2, newest: 3, echo: 4, held: 5, delay: 6, bitmap };
-        let bytes = [
-            0x20,
-            2,
-            0,
-            64,
-            0,
-            0,
-            0,
-            2,
-            0,
-            0,
-            0,
-            3,
-            0,
-            0,
-            0,
-            4,
-            0,
-            0,
-            0,
-            5,
-            0,
-            0,
-            0,
-            6,
-            0b1010_0000,
-            0b1000_0000,
-        ];
-        assert_eq!(emitted(&Segment::Ack(ack)), bytes);
-    }
-
-    #[test]
-    fn a_bitmap_covers_8192_segments() {
-        let mut bitmap = Bitmap::default();
-        assert_eq!(bitmap.end(), 0);
-        let mut all = |offsets: &[u64]| {
-            offsets.iter().for_each(|&offset| bitmap.insert(offset));
-            let found: Vec<u64> = (0..9000).filter(|&offset| bitmap.contains(offset)).collect();
-            (found, bitmap.end())
-        };
-        assert_eq!(all(&[0, 256]), (vec![256], 256));
-        assert_eq!(all(&[257, 300]), (vec![256, 257, 300], 304));
-        assert_eq!(all(&[8192, 8193, u64::MAX]), (vec![256, 257, 300, 8192], 8192));
-        let ack = Segment::Ack(Ack { bitmap, ..Ack::default() });
-        assert_eq!((ack.header_len(), &ack.start()[..2]), (24 + 1024, &[0x24, 0][..]));
-        let Segment::Ack(mut ack) = ack else { panic!("an ACK") };
-        let before = ack.clone();
-        ack.bitmap.clear();
-        assert_eq!((&ack.bitmap, before.bitmap.end()), (&Bitmap::default(), 8192));
-    }
-
-    #[test]
-    fn what_is_not_a_segment_is_refused() {
-        let refused = |bytes: &[u8]| Segment::parse(bytes).unwrap_err().to_string();
-        let mut ack = emitted(&Segment::Ack(Ack::default()));
-        assert_eq!(refused(&[]), "0 bytes where at least 1 are needed");
-        assert_eq!(refused(&[0x30, 0]), "kind is 48, allowed: 0x10 to 0x13, 0x20 to 0x27");
-        assert_eq!(refused(&[0x10; 15]), "15 bytes where at least 16 are needed");
-        ack.push(1);
-        assert_eq!(refused(&ack), "bytes after the bitmap is 1, allowed: none");
-        ack[..2].copy_from_slice(&[0x24, 1]);
-        ack.resize(24 + 1025, 1);
-        assert_eq!(refused(&ack), "bitmap length is 1025, allowed: 0 to 1024");
-        ack[..2].copy_from_slice(&[0x20, 2]);
-        ack.truncate(24);
-        ack.extend([1, 0]);
-        assert_eq!(refused(&ack), "last byte of the bitmap is 0, allowed: not zero");
-    }
-
-    proptest! {
-        #[test]
-        fn parse_undoes_emit(segment in prop_oneof![data(), ack()]) {
-            let bytes = emitted(&segment);
-            prop_assert_eq!(bytes.len(), segment.header_len() + segment.payload().len());
-            prop_assert_eq!(&bytes[..16], segment.start());
-            prop_assert_eq!(Segment::parse(&bytes), Ok(segment));
-        }
-
-        #[test]
-        fn parse_never_panics(
-            bytes in any::<Vec<u8>>(),
-            segment in prop_oneof![data(), ack()],
-            damage in damage(),
-        ) {
-            let _ = Segment::parse(&bytes);
-            let mut bytes = emitted(&segment);
-            damage.apply(&mut bytes);
-            if let Ok(segment) = Segment::parse(&bytes) {
-                prop_assert_eq!(emitted(&segment), bytes);
-            }
-        }
-    }
-}
+mod tests;

@@ -7,6 +7,7 @@ mod pcapng;
 use std::io::{self, Write};
 
 use multihop_core::{DropReason, Instant, NodeId};
+use multihop_wire::control::Control;
 use multihop_wire::{mesh, tpa};
 
 pub(crate) use self::capture::{Capture, Captures, packet_bytes};
@@ -94,6 +95,7 @@ impl std::fmt::Display for Number<'_> {
             },
             Body::Mesh { segment: mesh::Segment::Data(data), .. } => data.number.fmt(f),
             Body::Mesh { segment: mesh::Segment::Ack(ack), .. } => ack.next.fmt(f),
+            Body::Mesh { segment: mesh::Segment::Control(control), .. } => control.number().fmt(f),
             Body::Udp(datagram) => datagram.serial.fmt(f),
             Body::Custom { .. }
             | Body::Routing { .. }
@@ -122,9 +124,7 @@ pub(crate) fn kind(packet: &Packet) -> &'static str {
             (tpa::Body::Reset, _) => "rst",
         },
         Body::Udp(_) => "cbr",
-        Body::Mesh { segment: mesh::Segment::Data(data), .. } if data.payload.is_empty() => "probe",
-        Body::Mesh { segment: mesh::Segment::Data(_), .. } => "mesh",
-        Body::Mesh { segment: mesh::Segment::Ack(_), .. } => "ack",
+        Body::Mesh { segment, .. } => of_mesh(segment),
         Body::Custom { .. } => "data",
         Body::Routing { message, .. } => message.kind(),
         Body::Unreachable(_) => "icmp",
@@ -132,6 +132,19 @@ pub(crate) fn kind(packet: &Packet) -> &'static str {
         Body::Ethernet(_) => "ethernet",
         Body::Arp(Arp::Request) => "arp-request",
         Body::Arp(Arp::Reply) => "arp-reply",
+    }
+}
+
+/// The kind of a segment of `mesh`.
+fn of_mesh(segment: &mesh::Segment) -> &'static str {
+    match segment {
+        mesh::Segment::Data(data) if data.is_fin => "fin",
+        mesh::Segment::Data(data) if data.payload.is_empty() => "probe",
+        mesh::Segment::Data(_) => "mesh",
+        mesh::Segment::Ack(_) => "ack",
+        mesh::Segment::Control(Control::Syn(_)) => "syn",
+        mesh::Segment::Control(Control::Reset(_)) => "rst",
+        mesh::Segment::Control(Control::KeepAlive(_)) => "keepalive",
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use multihop_wire::control::Control;
 use multihop_wire::{mesh, tcp, tpa};
 
 use crate::packet::{Body, Packet};
@@ -59,6 +60,9 @@ fn of_mesh(segment: &mesh::Segment, fields: &mut Fields) {
     match segment {
         mesh::Segment::Data(data) => {
             fields.push(("segment", data.number.to_string()));
+            if data.is_fin {
+                fields.push(("flags", "FIN".to_owned()));
+            }
             fields.push(("transmission", data.transmission.to_string()));
             fields.push(("data", bytes(data.payload.len())));
         }
@@ -68,6 +72,28 @@ fn of_mesh(segment: &mesh::Segment, fields: &mut Fields) {
             fields.push(("receive window", ack.window.to_string()));
             fields.push(("queueing delay", format!("{} us", ack.delay)));
         }
+        mesh::Segment::Control(control) => of_control(control, fields),
+    }
+}
+
+fn of_control(control: &Control, fields: &mut Fields) {
+    match control {
+        Control::Syn(syn) => {
+            let flags = if syn.answers.is_some() { "SYN ACK" } else { "SYN" };
+            fields.push(("flags", flags.to_owned()));
+            fields.push(("connection number", syn.number.to_string()));
+            if let Some(number) = syn.answers {
+                fields.push(("acknowledges", number.to_string()));
+            }
+            fields.push(("attempt", syn.attempt.to_string()));
+            fields.push(("receive window", syn.window.to_string()));
+        }
+        Control::Reset(reset) => {
+            fields.push(("flags", "RST".to_owned()));
+            fields.push(("segment", reset.number.to_string()));
+            fields.push(("cause", reset.cause.name().to_owned()));
+        }
+        Control::KeepAlive(number) => fields.push(("next segment", number.to_string())),
     }
 }
 

@@ -75,7 +75,7 @@ fn number_in(frame: &[u8]) -> Option<u32> {
     // Two ports are in front of it.
     match mesh::Segment::parse(&carried[4..]).unwrap() {
         mesh::Segment::Data(data) => Some(data.number),
-        mesh::Segment::Ack(_) => None,
+        mesh::Segment::Ack(_) | mesh::Segment::Control(_) => None,
     }
 }
 

@@ -122,7 +122,7 @@ fn segment_of(header: &[u8], payload: Payload) -> Option<mesh::Segment> {
         mesh::Segment::Data(data) if data.payload.is_empty() => {
             Some(mesh::Segment::Data(mesh::Data { payload, ..data }))
         }
-        mesh::Segment::Ack(ack) if payload.is_empty() => Some(mesh::Segment::Ack(ack)),
+        segment @ (mesh::Segment::Ack(_) | mesh::Segment::Control(_)) if payload.is_empty() => Some(segment),
         _ => None,
     }
 }

@@ -147,6 +147,7 @@ impl End {
         match segment {
             Segment::Data(data) => self.on_data(now, data),
             Segment::Ack(ack) => self.on_ack(now, &ack),
+            Segment::Control(_) => {}
         }
     }
 

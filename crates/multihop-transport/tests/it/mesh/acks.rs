@@ -13,16 +13,7 @@ fn at(ms: u64) -> Instant {
 /// A segment that asks for an ACK after four segments or 100 ms.
 fn segment(number: u32, transmission: u32, sent_ms: u32) -> Data {
     let payload = Payload::Virtual(100);
-    Data {
-        every: 4,
-        hold: 1000,
-        number,
-        transmission,
-        sent: sent_ms * 1000,
-        payload,
-        ask: false,
-        more: false,
-    }
+    Data { every: 4, hold: 1000, number, transmission, sent: sent_ms * 1000, payload, ..Data::default() }
 }
 
 fn end() -> End {

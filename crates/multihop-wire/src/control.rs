@@ -1,0 +1,244 @@
+//! Control segments: they open, watch and reset the connections of `mesh` and, on real networks, of user-defined
+//! transports.
+//!
+//! Each end draws a random connection number of 32 bits and sends it in its SYN. A transport counts its segments from
+//! the connection number plus one, so that segments of earlier connections lie outside of the window.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::ParseError;
+use crate::reader::Reader;
+
+mod names;
+mod options;
+
+pub use names::Names;
+pub use options::{Features, Options};
+
+/// The implemented version of the protocol.
+pub const VERSION: u8 = 3;
+
+/// A control segment.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Control {
+    /// Opens a connection, or answers the peer's SYN.
+    Syn(Syn),
+    /// Resets or refuses a connection.
+    Reset(Reset),
+    /// Requests an acknowledgement from a silent peer. It has the number of the sender's next segment.
+    KeepAlive(u32),
+}
+
+/// A SYN, or a SYN ACK.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Syn {
+    /// The sender's connection number.
+    pub number: u32,
+    /// In a SYN, its serial number from 0: a retransmission has the next one. In a SYN ACK, that of the SYN that it
+    /// answers.
+    pub attempt: u8,
+    /// In a SYN ACK, the connection number of the peer; `None` in a SYN.
+    pub answers: Option<u32>,
+    /// Segments that the sender has room for.
+    pub window: u16,
+    /// What the sender supports.
+    pub options: Options,
+}
+
+/// A reset.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Reset {
+    /// Why the sender resets the connection.
+    pub cause: Cause,
+    /// A number that only an end of the connection can have: of a segment that the receiver of this reset has sent, or
+    /// of the one that it expects.
+    pub number: u32,
+    /// Whether `number` is of the segment that the receiver of this reset expects.
+    pub is_expected: bool,
+    /// Details for people: at most [`MAX_TEXT`](Self::MAX_TEXT) visible ASCII characters and blanks.
+    pub text: String,
+}
+
+/// Why an end resets a connection.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Cause(pub u8);
+
+impl Cause {
+    /// The application has ended the connection.
+    pub const ABORTED: Self = Self(0);
+    /// The segment belongs to no connection.
+    pub const UNKNOWN_CONNECTION: Self = Self(1);
+    /// The version of the SYN is not supported.
+    pub const VERSION: Self = Self(2);
+    /// The SYN has an unknown option that must be understood.
+    pub const OPTION: Self = Self(3);
+    /// No transport is common to both ends.
+    pub const TRANSPORT: Self = Self(4);
+    /// The listener has no room for another connection.
+    pub const BUSY: Self = Self(5);
+
+    /// The cause in words.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ABORTED => "aborted",
+            Self::UNKNOWN_CONNECTION => "unknown connection",
+            Self::VERSION => "version",
+            Self::OPTION => "option",
+            Self::TRANSPORT => "transport",
+            Self::BUSY => "busy",
+            _ => "unknown cause",
+        }
+    }
+}
+
+impl Reset {
+    /// Characters of [`text`](Self::text), at most.
+    pub const MAX_TEXT: usize = 200;
+}
+
+impl Control {
+    /// Bytes of a SYN without options.
+    pub const SYN_HEADER: usize = 10;
+    /// Bytes of all options of a SYN, at most.
+    pub const MAX_OPTIONS: usize = 1000;
+
+    /// Reads a control segment from all of `bytes`.
+    pub fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
+        let mut reader = Reader::new(bytes);
+        match reader.u8()? {
+            SYN => parse_syn(reader, false).map(Self::Syn),
+            SYN_ACK => parse_syn(reader, true).map(Self::Syn),
+            RESET => parse_reset(reader).map(Self::Reset),
+            KEEP_ALIVE => {
+                reader.take(3)?;
+                let number = reader.u32()?;
+                end(&reader)?;
+                Ok(Self::KeepAlive(number))
+            }
+            kind => Err(refusal("kind", kind.into(), "0x30 to 0x33")),
+        }
+    }
+
+    /// The number of a SYN or a keepalive; of a reset, the number that proves it.
+    pub const fn number(&self) -> u32 {
+        match self {
+            Self::Syn(syn) => syn.number,
+            Self::Reset(reset) => reset.number,
+            Self::KeepAlive(number) => *number,
+        }
+    }
+
+    /// Whether the first byte of a segment is that of a control segment.
+    pub const fn has_kind(kind: u8) -> bool {
+        matches!(kind, SYN | SYN_ACK | RESET | KEEP_ALIVE)
+    }
+
+    /// Appends the bytes of the segment.
+    ///
+    /// Of the text of a reset, at most [`Reset::MAX_TEXT`] characters are sent, and a question mark in place of each one
+    /// that is neither visible ASCII nor a blank.
+    pub fn emit(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Syn(syn) => {
+                let kind = if syn.answers.is_some() { SYN_ACK } else { SYN };
+                out.extend_from_slice(&[kind, syn.attempt, 0, NOT_TPA]);
+                out.extend_from_slice(&syn.number.to_be_bytes());
+                if let Some(number) = syn.answers {
+                    out.extend_from_slice(&number.to_be_bytes());
+                }
+                out.extend_from_slice(&syn.window.to_be_bytes());
+                syn.options.emit(out);
+            }
+            Self::Reset(reset) => {
+                out.extend_from_slice(&[RESET, reset.cause.0, u8::from(reset.is_expected), 0]);
+                out.extend_from_slice(&reset.number.to_be_bytes());
+                let text = reset.text.chars().take(Reset::MAX_TEXT);
+                out.extend(text.map(|c| u8::try_from(c).ok().filter(|&byte| is_text(byte)).unwrap_or(b'?')));
+            }
+            Self::KeepAlive(number) => {
+                out.extend_from_slice(&[KEEP_ALIVE, 0, 0, 0]);
+                out.extend_from_slice(&number.to_be_bytes());
+            }
+        }
+    }
+
+    /// Bytes of the segment.
+    pub fn wire_len(&self) -> usize {
+        match self {
+            Self::Syn(syn) => {
+                Self::SYN_HEADER + syn.answers.map_or(0, |_| size_of::<u32>()) + syn.options.wire_len()
+            }
+            Self::Reset(reset) => HEADER + reset.text.chars().take(Reset::MAX_TEXT).count(),
+            Self::KeepAlive(_) => HEADER,
+        }
+    }
+
+    /// The connection number of a SYN or SYN ACK whose first bytes a notice quotes.
+    pub fn quoted_syn(start: &[u8; 16]) -> Option<u32> {
+        let number = u32::from_be_bytes([start[4], start[5], start[6], start[7]]);
+        matches!(start[0], SYN | SYN_ACK).then_some(number)
+    }
+}
+
+/// The SYN, or SYN ACK, behind its kind.
+fn parse_syn(mut reader: Reader<'_>, has_answer: bool) -> Result<Syn, ParseError> {
+    let attempt = reader.u8()?;
+    reader.u8()?;
+    let mark = reader.u8()?;
+    if mark & NOT_TPA != NOT_TPA {
+        return Err(refusal("fourth byte of a SYN", mark.into(), "those with the bits 1, 2 and 4"));
+    }
+    let number = reader.u32()?;
+    let answers = if has_answer { Some(reader.u32()?) } else { None };
+    let window = reader.u16()?;
+    Ok(Syn { number, attempt, answers, window, options: Options::parse(reader.rest())? })
+}
+
+/// The reset behind its kind.
+fn parse_reset(mut reader: Reader<'_>) -> Result<Reset, ParseError> {
+    let cause = Cause(reader.u8()?);
+    let is_expected = reader.u8()? & 1 != 0;
+    reader.u8()?;
+    let number = reader.u32()?;
+    let bytes = reader.rest();
+    if bytes.len() > Reset::MAX_TEXT {
+        return Err(refusal(
+            "length of the text",
+            u32::try_from(bytes.len()).unwrap_or(u32::MAX),
+            "0 to 200",
+        ));
+    }
+    if let Some(&byte) = bytes.iter().find(|&&byte| !is_text(byte)) {
+        return Err(refusal("character of the text", byte.into(), "0x20 to 0x7e"));
+    }
+    let text = bytes.iter().map(|&byte| char::from(byte)).collect();
+    Ok(Reset { cause, number, is_expected, text })
+}
+
+/// Fails if bytes are left.
+pub(crate) fn end(reader: &Reader<'_>) -> Result<(), ParseError> {
+    if reader.is_empty() { Ok(()) } else { Err(refusal("bytes after the segment", 1, "none")) }
+}
+
+/// Whether the text of a reset may have this byte.
+const fn is_text(byte: u8) -> bool {
+    byte == b' ' || byte.is_ascii_graphic()
+}
+
+const fn refusal(name: &'static str, found: u32, allowed: &'static str) -> ParseError {
+    ParseError::Field { name, found, allowed }
+}
+
+/// Bytes of a reset without text, and of a keepalive.
+const HEADER: usize = 8;
+
+const SYN: u8 = 0x30;
+const SYN_ACK: u8 = 0x31;
+const RESET: u8 = 0x32;
+const KEEP_ALIVE: u8 = 0x33;
+/// In the place of these bits a segment of TPA has RST, SYN and FIN, of which at most one is set.
+const NOT_TPA: u8 = 0x07;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,78 @@
+//! Names of transports.
+
+use alloc::vec::Vec;
+
+use super::refusal;
+use crate::ParseError;
+
+/// The names of transports that a caller offers, in the order of its preference, or the one that a listener chooses.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Names(
+    /// As on the wire: the length of each name in front of it.
+    Vec<u8>,
+);
+
+impl Names {
+    /// Bytes of a name, at most.
+    pub const MAX_NAME: usize = 28;
+    /// Names, at most.
+    pub const MAX_NAMES: usize = 8;
+
+    /// These names: at most [`MAX_NAMES`](Self::MAX_NAMES), each of 1 to [`MAX_NAME`](Self::MAX_NAME) visible ASCII
+    /// characters.
+    pub fn new(names: &[&str]) -> Option<Self> {
+        let mut bytes = Vec::new();
+        for name in names {
+            bytes.push(u8::try_from(name.len()).ok()?);
+            bytes.extend_from_slice(name.as_bytes());
+        }
+        Self::parse(&bytes).ok()
+    }
+
+    /// The names, the preferred one first.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        let mut rest = self.0.as_slice();
+        core::iter::from_fn(move || {
+            let (name, after) = split(rest)?;
+            rest = after;
+            core::str::from_utf8(name).ok()
+        })
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The type of the option.
+    pub(super) const OPTION: u8 = 3;
+
+    /// Reads the value of an option.
+    pub(super) fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
+        let (mut rest, mut count) = (bytes, 0);
+        while !rest.is_empty() {
+            let (name, after) = split(rest).ok_or(INVALID)?;
+            let is_name = (1..=Self::MAX_NAME).contains(&name.len()) && name.iter().all(u8::is_ascii_graphic);
+            count += 1;
+            if !is_name || count > Self::MAX_NAMES {
+                return Err(INVALID);
+            }
+            rest = after;
+        }
+        Ok(Self(bytes.to_vec()))
+    }
+
+    /// The value of an option.
+    pub(super) fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// The first name, and the others with their lengths.
+fn split(names: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (&len, rest) = names.split_first()?;
+    rest.split_at_checked(len.into())
+}
+
+const INVALID: ParseError =
+    refusal("option", Names::OPTION as u32, "1 to 8 names of 1 to 28 visible ASCII characters");
