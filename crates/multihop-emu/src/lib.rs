@@ -20,4 +20,4 @@ mod linux {
 #[cfg(target_os = "linux")]
 pub use linux::{chain::Chain, path::Path};
 #[cfg(target_os = "linux")]
-pub use multihop_netns::Namespace;
+pub use multihop_linux::netns::Namespace;

@@ -59,7 +59,7 @@ impl Entry {
             }
         }
         let pid = std::process::id();
-        let station = |(name, namespace): (&String, &multihop_netns::Namespace)| StationEntry {
+        let station = |(name, namespace): (&String, &multihop_linux::netns::Namespace)| StationEntry {
             name: name.clone(),
             namespace: namespace.path(),
         };

@@ -128,7 +128,7 @@ pub fn emulate(scenario: &Scenario, options: Options) -> Result<Emulated, Emulat
         options.command.map(|command| stations::find(&names, &command.station).map(|n| (n, command.words)));
     // Before this process becomes another user.
     let folder = enter::folder();
-    multihop_netns::gain_rights().tried(|| {
+    multihop_linux::netns::gain_rights().tried(|| {
         "become root of a user namespace, which an ordinary user needs (allowed: one thread, and user namespaces \
          in the kernel's settings)"
             .to_owned()

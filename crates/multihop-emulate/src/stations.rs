@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::thread;
 
 use multihop_core::NodeId;
-use multihop_netns::Namespace;
-use multihop_netns::interface::{Link, add_address, add_default_route, set_up};
+use multihop_linux::netns::Namespace;
+use multihop_linux::netns::interface::{Link, add_address, add_default_route, set_up};
+use multihop_linux::tun::Tun;
 use multihop_scenario::{Emulation, Port, Scenario, find_station};
 use multihop_sim::live::{stations, subnet};
-use multihop_tun::Tun;
 
 use crate::{EmulateError, Tried};
 

@@ -32,7 +32,7 @@ mod linux {
     use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    use multihop_netlink::{News, route_change};
+    use multihop_linux::netlink::{News, route_change};
     use tokio::io::Interest;
     use tokio::io::unix::AsyncFd;
     use tokio::time;
@@ -93,7 +93,7 @@ mod linux {
         }
     }
 
-    fn of(change: multihop_netlink::RouteChange) -> RouteChange {
+    fn of(change: multihop_linux::netlink::RouteChange) -> RouteChange {
         RouteChange { network: change.destination, is_there: change.is_there }
     }
 
@@ -127,7 +127,7 @@ mod linux {
 
     #[cfg(test)]
     mod tests {
-        use multihop_netns::Namespace;
+        use multihop_linux::netns::Namespace;
 
         use super::*;
 

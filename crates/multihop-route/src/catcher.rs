@@ -6,9 +6,9 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddrV4};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 use multihop_core::Instant;
-use multihop_netlink::{Interface, News, Route, add_route, failed_neighbour, remove_route};
-use multihop_netns::interface::{Link, set_up};
-use multihop_tun::Tun;
+use multihop_linux::netlink::{Interface, News, Route, add_route, failed_neighbour, remove_route};
+use multihop_linux::netns::interface::{Link, set_up};
+use multihop_linux::tun::Tun;
 use multihop_wire::{icmp, ipv4};
 use nix::libc;
 use nix::net::if_::if_nametoindex;
@@ -231,7 +231,7 @@ const LAST: u32 = u32::MAX;
 
 #[cfg(test)]
 mod tests {
-    use multihop_netlink::Address;
+    use multihop_linux::netlink::Address;
 
     use super::*;
 

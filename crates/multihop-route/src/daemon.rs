@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use multihop_core::{Duration, Instant, earliest};
-use multihop_netlink::{Events, Interface, interfaces};
+use multihop_linux::netlink::{Events, Interface, interfaces};
 use multihop_sandbox::{Needs, Right, Sandbox};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};

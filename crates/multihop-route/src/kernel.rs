@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::net::IpAddr;
 
-use multihop_netlink::{Route, add_route, remove_route, routes};
+use multihop_linux::netlink::{Route, add_route, remove_route, routes};
 
 use crate::budget::take_turns;
 use crate::config::Config;
@@ -129,8 +129,8 @@ const MAX_IMPOSSIBLE: usize = 16_384;
 mod tests {
     use std::net::Ipv4Addr;
 
-    use multihop_netlink::interfaces;
-    use multihop_netns::Namespace;
+    use multihop_linux::netlink::interfaces;
+    use multihop_linux::netns::Namespace;
 
     use super::*;
 

@@ -5,7 +5,7 @@ use std::io;
 use std::net::IpAddr;
 
 use multihop_core::{Duration, Instant};
-use multihop_netlink::{Channel, Queue, Station, Wifi, find_link_address, link_addresses, queues};
+use multihop_linux::netlink::{Channel, Queue, Station, Wifi, find_link_address, link_addresses, queues};
 use serde::Serialize;
 
 use crate::config::Routing;

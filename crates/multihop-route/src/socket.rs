@@ -194,7 +194,7 @@ const RECEIVE_BUFFER: usize = 1 << 20;
 mod tests {
     use std::thread;
 
-    use multihop_netns::Namespace;
+    use multihop_linux::netns::Namespace;
     use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
     use super::*;

@@ -48,7 +48,7 @@ mod linux {
     use std::io;
     use std::process::Command;
 
-    use multihop_tun::Tun;
+    use multihop_linux::tun::Tun;
     use tokio::io::Interest;
     use tokio::io::unix::AsyncFd;
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 use std::{env, fs, thread};
 
 use multihop_ebpf::{Connection, Control, Run, Sample, Settings, TcpError, flows, is_loaded, load, unload};
-use multihop_netns::Namespace;
+use multihop_linux::netns::Namespace;
 use multihop_wire::tcp::NetworkState;
 use nix::sys::socket::{setsockopt, sockopt};
 

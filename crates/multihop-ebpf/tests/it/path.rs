@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use multihop_netns::Namespace;
-use multihop_netns::interface::{self, Link};
-use multihop_tun::Tun;
+use multihop_linux::netns::Namespace;
+use multihop_linux::netns::interface::{self, Link};
+use multihop_linux::tun::Tun;
 
 use crate::math::noise;
 

@@ -3,7 +3,7 @@
 use std::io;
 use std::net::Ipv4Addr;
 
-use multihop_netns::Namespace;
+use multihop_linux::netns::Namespace;
 
 /// A chain of hosts, each joined to the next by a veth pair; the inner ones forward packets.
 #[derive(Debug)]

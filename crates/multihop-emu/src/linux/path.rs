@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 
 use multihop_core::{Machine, Rng, earliest};
-use multihop_netns::Namespace;
-use multihop_tun::Tun;
+use multihop_linux::netns::Namespace;
+use multihop_linux::tun::Tun;
 
 use crate::clock::{WallClock, wake_on_time};
 use crate::link::{EmulatedLink, LinkCounters, Settings};

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 
 use multihop_core::Duration as Time;
-use multihop_netlink::{Route, add_route};
+use multihop_linux::netlink::{Route, add_route};
 use multihop_route::{Config, Family, PROTOCOL, RouteError, Routing, Stop, run};
 use multihop_routing::olsr;
 
@@ -151,7 +151,7 @@ fn routes_of_a_killed_daemon_are_removed_at_the_next_start() {
     host.start(quick(&["d0"]));
     eventually("a daemon", || host.status().is_some());
     assert_eq!(host.routes(), []);
-    let others = host.namespace.run(|| multihop_netlink::routes(3)).unwrap().unwrap();
+    let others = host.namespace.run(|| multihop_linux::netlink::routes(3)).unwrap().unwrap();
     assert_eq!(others.len(), 1, "the route of `ip` stays");
 }
 

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 use std::process::Command;
 use std::time::Duration;
 
-use multihop_netlink::{LinkAddress, find_link_address, link_addresses};
+use multihop_linux::netlink::{LinkAddress, find_link_address, link_addresses};
 use multihop_route::{Config, Routing};
 use multihop_routing::olsr;
 use serde_json::Value;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use multihop_netns::Namespace;
+use multihop_linux::netns::Namespace;
 use multihop_wire::olsr::{Body, Hello, Link, LinkCode, Message, PORT, Packet, TimeCode, Willingness};
 
 use super::network::{Host, eventually, hosts, quick};

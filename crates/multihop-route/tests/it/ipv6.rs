@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv6Addr, UdpSocket};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use multihop_netlink::{Route, add_route};
+use multihop_linux::netlink::{Route, add_route};
 use multihop_route::{Config, Family, PROTOCOL, RouteError, Stop, run};
 
 use super::network::{Host, eventually, hosts, quick};

@@ -6,8 +6,8 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use multihop_core::Duration as Time;
-use multihop_netlink::Route;
-use multihop_netns::Namespace;
+use multihop_linux::netlink::Route;
+use multihop_linux::netns::Namespace;
 use multihop_route::{Config, Family, PROTOCOL, Prefix, RouteError, Routing, Stop, run};
 use multihop_routing::olsr;
 use serde_json::Value;
@@ -89,7 +89,7 @@ impl Host {
 
     /// The routes of daemons in the kernel's tables.
     pub(crate) fn routes(&self) -> Vec<Route> {
-        self.namespace.run(|| multihop_netlink::routes(PROTOCOL)).unwrap().unwrap()
+        self.namespace.run(|| multihop_linux::netlink::routes(PROTOCOL)).unwrap().unwrap()
     }
 
     /// The neighbour to which packets for an address go.

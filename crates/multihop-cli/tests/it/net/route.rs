@@ -7,7 +7,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use multihop_netns::Namespace;
+use multihop_linux::netns::Namespace;
 use serde_json::Value;
 
 use super::super::{Folder, code, multihop, stderr, stdout};

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use multihop_netns::Namespace;
+use multihop_linux::netns::Namespace;
 use serde_json::Value;
 
 /// Ends with the test.

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use multihop_netns::Namespace;
+use multihop_linux::netns::Namespace;
 
 use super::*;
 

@@ -7,7 +7,7 @@ use nix::errno::Errno;
 use nix::libc;
 use nix::sys::socket::{MsgFlags, NetlinkAddr, SockFlag, bind, recv};
 
-use crate::message::open;
+use super::message::open;
 
 /// Becomes readable when an interface or one of its addresses changes.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use nix::libc;
 
-use crate::message::{Message, Request, address, attributes, family, number, unspecified};
+use super::message::{Message, Request, address, attributes, family, number, unspecified};
 
 /// A route in the kernel's tables.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]

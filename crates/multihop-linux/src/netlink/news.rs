@@ -8,7 +8,7 @@ use nix::errno::Errno;
 use nix::libc;
 use nix::sys::socket::{NetlinkAddr, SockFlag, bind};
 
-use crate::message::{Message, address, attributes, number, open, read, unspecified};
+use super::message::{Message, address, attributes, number, open, read, unspecified};
 
 /// Becomes readable when something changes of which it was asked to tell.
 #[derive(Debug)]

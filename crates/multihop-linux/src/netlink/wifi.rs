@@ -4,8 +4,8 @@ use std::io;
 
 use nix::libc;
 
-use crate::generic::Family;
-use crate::message::{attribute, attributes, number};
+use super::generic::Family;
+use super::message::{attribute, attributes, number};
 
 /// The Wi-Fi part of the kernel.
 #[derive(Clone, Copy, Debug)]
@@ -146,9 +146,9 @@ const NL80211_SURVEY_INFO_TIME_BUSY: u16 = 5;
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::message::Request;
+    use super::super::message::tests::content;
     use super::*;
-    use crate::message::Request;
-    use crate::message::tests::content;
 
     type Part = fn(&mut Request) -> &mut Request;
 

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 
 use nix::libc;
 
-use crate::message::{Message, Request, address, attributes, number};
+use super::message::{Message, Request, address, attributes, number};
 
 /// A network interface.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -5,7 +5,7 @@ use std::io;
 use nix::libc;
 use nix::sys::socket::SockProtocol;
 
-use crate::message::{Message, Request, attribute};
+use super::message::{Message, Request, attribute};
 
 /// A family of messages of the running kernel.
 #[derive(Clone, Copy, Debug)]

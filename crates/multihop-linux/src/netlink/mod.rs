@@ -2,7 +2,6 @@
 //! network namespace.
 //!
 //! Only the few messages that are needed here: the crates for all of netlink have a thousand types.
-#![cfg(target_os = "linux")]
 
 mod events;
 mod generic;

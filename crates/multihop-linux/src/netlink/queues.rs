@@ -4,7 +4,7 @@ use std::io;
 
 use nix::libc;
 
-use crate::message::{Message, Request, attribute, number};
+use super::message::{Message, Request, attribute, number};
 
 /// A queue of an interface.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -61,8 +61,8 @@ const TCA_STATS_QUEUE: u16 = 3;
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::message::tests::content;
     use super::*;
-    use crate::message::tests::content;
 
     /// A message of a queue of interface 7 that has sent 3000 bytes, where two packets with 1600 bytes wait.
     fn message(parent: u32) -> Message {

@@ -1,6 +1,5 @@
 //! TUN and TAP interfaces: network interfaces whose packets or frames a program reads and writes. Linux attaches one to a file by
-//! `ioctl`. Empty on other systems.
-#![cfg(target_os = "linux")]
+//! `ioctl`.
 #![expect(unsafe_code, reason = "nix has no safe TUNSETIFF")]
 
 use std::ffi::CStr;

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use nix::libc;
 
-use crate::message::{Message, Request, address, attribute, family, number};
+use super::message::{Message, Request, address, attribute, family, number};
 
 /// A neighbour's address on the link.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -47,8 +47,8 @@ const NTF_USE: u8 = 1;
 
 #[cfg(test)]
 mod tests {
+    use super::super::message::tests::content;
     use super::*;
-    use crate::message::tests::content;
 
     #[test]
     fn link_addresses_are_read() {

@@ -3,7 +3,7 @@
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 
-use multihop_netlink::{Request, family};
+use crate::netlink::{Request, family};
 use nix::libc;
 use nix::net::if_::if_nametoindex;
 

@@ -9,7 +9,7 @@ use std::thread;
 
 use nix::sched::{CloneFlags, setns, unshare};
 
-use crate::interface::{self, Link};
+use super::interface::{self, Link};
 
 /// An unnamed network namespace, held by a file: it ends with this value and the programs in it.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub struct Namespace(File);
 impl Namespace {
     /// Creates a namespace with its loopback interface up. Needs the right to do so, see [`gain_rights`].
     ///
-    /// [`gain_rights`]: crate::gain_rights
+    /// [`gain_rights`]: super::gain_rights
     pub fn new() -> io::Result<Self> {
         let make = || -> io::Result<Self> {
             unshare(CloneFlags::CLONE_NEWNET)?;

@@ -1,5 +1,4 @@
 //! Network namespaces of Linux, for networks that exist only inside this machine.
-#![cfg(target_os = "linux")]
 
 pub mod interface;
 mod namespace;
