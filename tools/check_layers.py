@@ -18,7 +18,7 @@ import circles
 
 ARCHITECTURE = Path(__file__).resolve().parent.parent / "ARCHITECTURE.md"
 # Crates for tests and measurements, which may link multihop-testkit.
-MEASURING = {"multihop-bench", "multihop-emu"}
+MEASURING = {"multihop-bench"}
 
 # The number of third-party crates that a crate may link. The others have no limit.
 THIRD_PARTY = {

@@ -31,7 +31,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "docs" / "validation"
 MULTIHOP = str(ROOT / "target" / "release" / "multihop")
-EMU = str(ROOT / "target" / "release" / "multihop-emu")
+IMPAIR = str(ROOT / "target" / "release" / "examples" / "impair")
 QUIC = str(ROOT / "tools" / "quic" / "target" / "release" / "multihop-quic")
 T95 = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 8: 2.365, 10: 2.262}  # Student's t, two sides
 
@@ -59,7 +59,8 @@ def main() -> int:
 def build() -> None:
     """Build the measured programs."""
     cargo = ["cargo", "build", "--release", "--locked", "--quiet"]
-    subprocess.run([*cargo, "-p", "multihop-cli", "-p", "multihop-emu"], cwd=ROOT, check=True)
+    subprocess.run([*cargo, "-p", "multihop-cli"], cwd=ROOT, check=True)
+    subprocess.run([*cargo, "-p", "multihop-testkit", "--example", "impair"], cwd=ROOT, check=True)
     subprocess.run([*cargo], cwd=ROOT / "tools" / "quic", check=True)
 
 
@@ -124,7 +125,7 @@ Measures goodput when the channel loses packets, without congestion.
 
 ## Setting
 
-Two network namespaces with a user-space link between them (`multihop-emu path`): 2 Mb/s, 20 ms each way, a queue of
+Two network namespaces with a user-space link between them (`impair path`): 2 Mb/s, 20 ms each way, a queue of
 50 packets, packets of up to 1500 bytes. Losses are random for each packet in both directions, ACKs included; bursts last 50 ms in
 the mean, 8 packets at the full rate. Each run has one flow of {options.seconds:g} s, measured from its start; {options.seeds} runs of
 each case with different losses, {options.jobs} in parallel; 95% Student-t intervals. TCP is the kernel's ({os.uname().release}) by
@@ -154,7 +155,7 @@ Measures goodput where 1700 segments are on the way, without any setting.
 
 ## Setting
 
-Two network namespaces with a user-space link between them (`multihop-emu path`): 200 Mb/s, 50 ms each way, a queue of
+Two network namespaces with a user-space link between them (`impair path`): 200 Mb/s, 50 ms each way, a queue of
 1000 packets, packets of up to 1500 bytes. Losses are random for each packet in both directions. Each run has one flow of
 {options.seconds:g} s, measured from its start, so that a slow start counts; {options.seeds} runs of each case with different losses, {options.jobs}
 at a time; 95% Student-t intervals. TCP is the kernel's ({os.uname().release}) by iperf3. QUIC is quinn with its defaults; mesh is plain.
@@ -190,7 +191,7 @@ def goodputs(
 def over_path(flow: Flow, path: str, options: argparse.Namespace) -> float:
     """Goodput of one run, Mb/s; 0 if it failed."""
     command = [
-        EMU,
+        IMPAIR,
         "path",
         *shlex.split(path),
         "--far",
@@ -299,7 +300,7 @@ def cost(flow: Flow, place: str, options: argparse.Namespace) -> Cost:
             server.terminate()
     else:
         ends = ["--far", f"{flow.server} > /dev/null", "--near", f"sleep 0.5; {flow.client}"]
-        chain = [EMU, "chain", *ends]
+        chain = [IMPAIR, "chain", *ends]
         done = subprocess.run(chain, capture_output=True, text=True, check=True, timeout=limit)
     mbps = flow.read(json.loads(done.stdout))
     gigabytes = mbps * options.seconds / 8e3
@@ -343,7 +344,7 @@ Measures whether a file arrives intact, and how long the transfer takes.
 
 A file of {options.megabytes} MB of random bytes by `multihop send` and `multihop recv` on one machine. The relay between them has {RELAY_RATE:g} Mb/s;
 of the datagrams in each direction 20% are lost, 5% duplicated, 10% held back for up to 20 ms and thus reordered, and 1% have one bit
-flipped (`multihop-emu relay` and `path`, seed 1). The hash is SHA-256 of the whole file. A relay between sockets sends damaged
+flipped (`impair relay` and `path`, seed 1). The hash is SHA-256 of the whole file. A relay between sockets sends damaged
 datagrams with a new, correct UDP checksum, unlike real links, and plain TPA relies on that checksum. Plain TPA is therefore
 measured over the link between namespaces, which damages packets below UDP.
 
@@ -360,7 +361,7 @@ def by_relay(file: Path, cwnd_max: int) -> float:
     keys = ["--set", f"cwnd_max={cwnd_max}"]
     with tempfile.TemporaryDirectory() as into:
         receiver = [MULTIHOP, "recv", "--listen", "127.0.0.1:7460", "--to", into, "--once", *keys]
-        passing = [EMU, "relay", "--listen", "127.0.0.1:7461", "--to", "127.0.0.1:7460", *FAULTS.split()]
+        passing = [IMPAIR, "relay", "--listen", "127.0.0.1:7461", "--to", "127.0.0.1:7460", *FAULTS.split()]
         with (
             subprocess.Popen(receiver, stdout=subprocess.PIPE, text=True) as receiving,
             subprocess.Popen(passing, stderr=subprocess.DEVNULL) as passed,
@@ -384,7 +385,7 @@ def by_path(file: Path, cwnd_max: int) -> float:
         far = f"{MULTIHOP} recv --listen 10.77.0.2 --to {into} {keys}"
         near = f"sleep 0.5; {MULTIHOP} send {file} 10.77.0.2 {keys}"
         begin = time.monotonic()
-        command = [EMU, "path", *FAULTS.split(), "--far", far, "--near", near]
+        command = [IMPAIR, "path", *FAULTS.split(), "--far", far, "--near", near]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         seconds = time.monotonic() - begin - 0.5
         same(file, Path(into) / file.name)

@@ -1,11 +1,14 @@
 //! For tests and benchmarks only: packet scripts for one state machine, pairs of state machines joined by lossy links,
-//! meshes with changing links, a counting allocator, and states of a disk after a loss of power.
+//! meshes with changing links, a counting allocator, impaired networks for real programs, and states of a disk after a
+//! loss of power.
 //!
-//! Everything is generic over [`Machine`](multihop_core::Machine), so this crate depends on no protocol.
+//! State machines are tested as a [`Machine`](multihop_core::Machine), so this crate depends on no protocol.
 
 mod allocations;
 #[cfg(unix)]
 pub mod disk;
+#[cfg(unix)]
+pub mod impaired;
 mod link;
 mod mesh;
 mod pair;

@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use multihop_emu::Chain;
 use multihop_net::{Config, Security, Stats, TpaListener, TpaStream};
+use multihop_testkit::impaired::Chain;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 /// The chain; `None` if this machine does not allow namespaces.

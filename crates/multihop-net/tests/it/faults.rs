@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 
 use multihop_core::Duration;
-use multihop_emu::{Relay, Settings};
 use multihop_net::{Config, Security, Token, TpaListener, TpaStream};
+use multihop_testkit::impaired::{Relay, Settings};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::loopback::{LOCAL, pattern};
@@ -59,7 +59,10 @@ fn a_bad_relay_only_delays_an_encrypted_stream() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_bad_link_only_delays_a_plain_stream() {
-    let Some(path) = crate::chain::possible(multihop_emu::Path::start(&faults(), 1500, 2)) else { return };
+    let Some(path) = crate::chain::possible(multihop_testkit::impaired::Path::start(&faults(), 1500, 2))
+    else {
+        return;
+    };
     let address: SocketAddr = "10.77.0.2:7000".parse().unwrap();
     let config = config(Security::Plain);
     let (listens, listening) = std::sync::mpsc::channel();

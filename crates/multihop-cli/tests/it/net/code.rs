@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::Write;
 
-use multihop_emu::Chain;
+use multihop_testkit::impaired::Chain;
 
 use super::*;
 use crate::{code, multihop, stderr};

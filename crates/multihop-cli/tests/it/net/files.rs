@@ -5,7 +5,7 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-use multihop_emu::{Relay, Settings};
+use multihop_testkit::impaired::{Relay, Settings};
 
 use super::*;
 use crate::{code, multihop, stderr, stdout};

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::net::{TcpListener, TcpStream};
 use std::thread;
 
-use multihop_emu::{Chain, Relay, Settings};
+use multihop_testkit::impaired::{Chain, Relay, Settings};
 
 use super::*;
 use crate::{code, multihop, stderr, stdout};

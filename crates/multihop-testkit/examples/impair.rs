@@ -1,4 +1,4 @@
-//! The command `multihop-emu`.
+//! Impaired networks for real programs: `cargo run -p multihop-testkit --example impair -- --help`.
 
 use std::net::SocketAddr;
 use std::process::ExitCode;
@@ -6,9 +6,9 @@ use std::process::ExitCode;
 use anyhow::{Context, ensure};
 use clap::{Args, Parser, Subcommand};
 use multihop_core::{Duration, Instant};
-use multihop_emu::{Cut, Relay, Settings};
+use multihop_testkit::impaired::{Cut, Relay, Settings};
 
-/// Emulated networks for real programs. The seed decides the faults of each packet.
+/// Impaired networks for real programs. The seed decides the faults of each packet.
 #[derive(Parser)]
 struct Command {
     #[command(subcommand)]
@@ -156,7 +156,8 @@ mod namespaces {
     use std::process::{self, ExitCode};
 
     use anyhow::{Context, ensure};
-    use multihop_emu::{Chain, Namespace, Path};
+    use multihop_linux::netns::Namespace;
+    use multihop_testkit::impaired::{Chain, Path};
 
     use crate::LinkArgs;
 

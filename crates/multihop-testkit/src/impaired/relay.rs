@@ -1,4 +1,4 @@
-//! A UDP relay that puts emulated links between clients and a target.
+//! A UDP relay that puts impaired links between clients and a target.
 
 use std::collections::VecDeque;
 use std::io;
@@ -11,8 +11,8 @@ use std::thread::{self, JoinHandle};
 
 use multihop_core::{Duration, Machine, Rng, earliest};
 
-use crate::clock::{WallClock, wake_on_time};
-use crate::link::{Cut, EmulatedLink, LinkCounters, Settings};
+use super::clock::{WallClock, wake_on_time};
+use super::link::{Cut, ImpairedLink, LinkCounters, Settings};
 
 /// Clients of a relay; a further one replaces the oldest.
 const CLIENTS: usize = 64;
@@ -100,8 +100,8 @@ struct RelayLoop {
 struct Client {
     address: SocketAddr,
     socket: UdpSocket,
-    there: EmulatedLink,
-    back: EmulatedLink,
+    there: ImpairedLink,
+    back: ImpairedLink,
 }
 
 impl RelayLoop {
@@ -114,7 +114,7 @@ impl RelayLoop {
             self.deliver();
             *shared.counters.lock().expect("no thread panics while it holds the lock") = self.counters();
             let links = self.clients.iter().flat_map(|client| [&client.there, &client.back]);
-            let next = links.map(EmulatedLink::poll_timeout).fold(None, earliest);
+            let next = links.map(ImpairedLink::poll_timeout).fold(None, earliest);
             let sockets: Vec<_> = self.sockets().collect();
             self.clock.wait(&sockets, next)?;
         }
@@ -166,7 +166,7 @@ impl RelayLoop {
             self.clients.pop_front();
         }
         let link =
-            |purpose| EmulatedLink::new(self.settings.clone(), Rng::stream(self.seed, purpose, self.seen));
+            |purpose| ImpairedLink::new(self.settings.clone(), Rng::stream(self.seed, purpose, self.seen));
         let (there, back) = (link("relay/there"), link("relay/back"));
         self.clients.push_back(Client { address, socket: towards(self.target)?, there, back });
         self.seen += 1;

@@ -1,4 +1,4 @@
-//! Two network namespaces with emulated links between them.
+//! Two network namespaces with impaired links between them.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -10,8 +10,8 @@ use multihop_core::{Machine, Rng, earliest};
 use multihop_linux::netns::Namespace;
 use multihop_linux::tun::Tun;
 
-use crate::clock::{WallClock, wake_on_time};
-use crate::link::{EmulatedLink, LinkCounters, Settings};
+use super::clock::{WallClock, wake_on_time};
+use super::link::{ImpairedLink, LinkCounters, Settings};
 
 const INTERFACE: &str = "mh0";
 const LONGEST_PACKET: usize = 65_535;
@@ -38,7 +38,7 @@ impl Path {
     pub fn start(settings: &Settings, mtu: u16, seed: u64) -> io::Result<Self> {
         let (near, far) = (Namespace::new()?, Namespace::new()?);
         let tuns = [interface(&near, 1, mtu)?, interface(&far, 2, mtu)?];
-        let link = |purpose| EmulatedLink::new(settings.clone(), Rng::stream(seed, purpose, 0));
+        let link = |purpose| ImpairedLink::new(settings.clone(), Rng::stream(seed, purpose, 0));
         let mut links = [link("path/there"), link("path/back")];
         let shared = Arc::new(PathShared::default());
         let theirs = Arc::clone(&shared);
@@ -73,7 +73,7 @@ fn interface(namespace: &Namespace, host: u8, mtu: u16) -> io::Result<Tun> {
     Ok(tun)
 }
 
-fn carry(tuns: &[Tun; 2], links: &mut [EmulatedLink; 2], shared: &PathShared) -> io::Result<()> {
+fn carry(tuns: &[Tun; 2], links: &mut [ImpairedLink; 2], shared: &PathShared) -> io::Result<()> {
     wake_on_time();
     let clock = WallClock::start();
     let mut buffer = vec![0; LONGEST_PACKET];

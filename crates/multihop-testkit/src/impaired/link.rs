@@ -1,13 +1,14 @@
-//! One direction of an emulated link as a state machine in virtual time.
+//! One direction of an impaired link as a state machine in virtual time.
 //!
-//! The link of `multihop-testkit` delays, reorders and duplicates. This one adds what packets of real programs need: a
+//! [`Link`] delays, reorders and duplicates. This one adds what packets of real programs need: a
 //! rate with a queue, loss bursts, bit errors, and intervals without connectivity.
 
 use std::collections::VecDeque;
 
 use multihop_core::{Duration, Instant, Machine, Rng};
-use multihop_testkit::{Link, LinkConfig};
 use serde::Serialize;
+
+use crate::link::{Link, LinkConfig};
 
 /// What a link does to the packets of one direction. The default is a perfect link without delay.
 #[derive(Clone, Debug, PartialEq)]
@@ -100,7 +101,7 @@ impl LinkCounters {
 
 /// One direction of a link, which delays, damages, duplicates and loses packets.
 #[derive(Clone, Debug)]
-pub struct EmulatedLink {
+pub struct ImpairedLink {
     settings: Settings,
     link: Link<Vec<u8>>,
     counters: LinkCounters,
@@ -110,7 +111,7 @@ pub struct EmulatedLink {
     sent_at: VecDeque<Instant>,
 }
 
-impl EmulatedLink {
+impl ImpairedLink {
     /// An empty link.
     pub fn new(settings: Settings, rng: Rng) -> Self {
         let config = LinkConfig {
@@ -182,7 +183,7 @@ impl EmulatedLink {
     }
 }
 
-impl Machine for EmulatedLink {
+impl Machine for ImpairedLink {
     type Input = Vec<u8>;
     type Output = Vec<u8>;
 
@@ -230,12 +231,12 @@ mod tests {
         Instant::ZERO + Duration::from_millis(millis)
     }
 
-    fn link(settings: Settings) -> EmulatedLink {
-        EmulatedLink::new(settings, Rng::stream(1, "link", 0))
+    fn link(settings: Settings) -> ImpairedLink {
+        ImpairedLink::new(settings, Rng::stream(1, "link", 0))
     }
 
     /// Sends packets of 250 bytes, numbered, one each millisecond.
-    fn send(link: &mut EmulatedLink, packets: u32) {
+    fn send(link: &mut ImpairedLink, packets: u32) {
         for number in 0..packets {
             let mut packet = vec![0; 250];
             packet[..4].copy_from_slice(&number.to_be_bytes());
@@ -243,7 +244,7 @@ mod tests {
         }
     }
 
-    fn arrivals(link: &mut EmulatedLink) -> Vec<u32> {
+    fn arrivals(link: &mut ImpairedLink) -> Vec<u32> {
         let out = std::iter::from_fn(|| link.poll_output(Instant::FAR_FUTURE));
         out.map(|packet| u32::from_be_bytes(packet[..4].try_into().unwrap())).collect()
     }

@@ -1,7 +1,7 @@
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
-use multihop_emu::{Relay, Settings};
+use multihop_testkit::impaired::{Relay, Settings};
 
 const LOOPBACK: (Ipv4Addr, u16) = (Ipv4Addr::LOCALHOST, 0);
 /// A busy machine may do nothing for a second.

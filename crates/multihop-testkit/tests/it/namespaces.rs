@@ -3,7 +3,7 @@ use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use multihop_emu::{Chain, Path, Settings};
+use multihop_testkit::impaired::{Chain, Path, Settings};
 use nix::sys::socket::{setsockopt, sockopt};
 
 /// A busy machine may do nothing for a second.

@@ -1,6 +1,0 @@
-//! Real sockets behind a relay, and real namespaces.
-
-mod relay;
-
-#[cfg(target_os = "linux")]
-mod namespaces;
