@@ -1,25 +1,25 @@
 //! Memory that connections share.
 
 use alloc::sync::Arc;
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicUsize, Ordering};
 
 /// Bytes that the connections of one socket share, for buffers beyond those that each of them has anyway.
 #[derive(Clone, Debug)]
-pub struct Pool(Arc<AtomicU64>);
+pub struct Pool(Arc<AtomicUsize>);
 
 impl Pool {
-    /// A pool with this many bytes.
+    /// A pool with this many bytes, or as many as the machine can address.
     pub fn new(bytes: u64) -> Self {
-        Self(Arc::new(AtomicU64::new(bytes)))
+        Self(Arc::new(AtomicUsize::new(usize::try_from(bytes).unwrap_or(usize::MAX))))
     }
 
     /// Bytes that nobody has taken.
     pub fn left(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
+        self.0.load(Ordering::Relaxed) as u64
     }
 
-    fn take(&self, bytes: u64) -> bool {
-        let rest = |left: u64| left.checked_sub(bytes);
+    fn take(&self, bytes: usize) -> bool {
+        let rest = |left: usize| left.checked_sub(bytes);
         self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, rest).is_ok()
     }
 }
@@ -28,7 +28,7 @@ impl Pool {
 #[derive(Debug)]
 pub(crate) struct Share {
     pool: Option<Pool>,
-    taken: u64,
+    taken: usize,
 }
 
 impl Share {
@@ -39,6 +39,7 @@ impl Share {
 
     /// Takes further bytes, if the pool has so many.
     pub(crate) fn grow(&mut self, bytes: u64) -> bool {
+        let Ok(bytes) = usize::try_from(bytes) else { return false };
         let grows = self.pool.as_ref().is_some_and(|pool| pool.take(bytes));
         self.taken += if grows { bytes } else { 0 };
         grows
