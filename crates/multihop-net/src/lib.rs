@@ -25,7 +25,7 @@ pub mod keys;
 
 pub use config::{Config, Limits, Peers, Security, SocketOptions};
 pub use error::{Error, Reason};
-pub use keys::{AuthorizedKeys, Identity, KnownPeers, PublicKey, SharedKey, Token};
+pub use keys::{AuthorizedKeys, Identity, KnownPeers, PublicKey, SecretFile, SharedKey, Token};
 pub use listener::TpaListener;
 pub use stats::Stats;
 pub use stream::{StatsReader, TpaStream};

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use multihop_net::{AuthorizedKeys, Config, Identity, KnownPeers, Peers, Security, SharedKey};
+use multihop_net::{AuthorizedKeys, Config, Identity, KnownPeers, Peers, SecretFile, Security, SharedKey};
 
 /// Security options in the form that other languages pass. Exactly one of the first three must be set.
 #[derive(Clone, Debug, Default)]

@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use multihop_net::{Identity, SharedKey};
+use multihop_net::{Identity, SecretFile, SharedKey};
 use tempfile::TempDir;
 
 const CRATE: &str = env!("CARGO_MANIFEST_DIR");

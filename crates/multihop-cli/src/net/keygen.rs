@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 
 use anyhow::anyhow;
-use multihop_net::{Identity, SharedKey};
+use multihop_net::{Identity, SecretFile, SharedKey};
 
 use super::args::KeygenArgs;
 use crate::{CommandError, output};

@@ -3,7 +3,7 @@
 use std::net::Ipv6Addr;
 
 use anyhow::Context;
-use multihop_net::SharedKey;
+use multihop_net::{SecretFile, SharedKey};
 use multihop_route::{Config, Family, Key, RouteError, Routing, Stop, flush, run, status};
 use multihop_scenario::{RouterProtocol, RouterSettings, Source};
 

@@ -1,7 +1,9 @@
 //! From arguments to the transport and the accepted peers.
 
 use anyhow::Context;
-use multihop_net::{Config, CustomTransport, Identity, Peers, Security, SharedKey, Token, TransportName};
+use multihop_net::{
+    Config, CustomTransport, Identity, Peers, SecretFile, Security, SharedKey, Token, TransportName,
+};
 use multihop_scenario::{Extension, Extensions, set_transport, transport_name};
 
 use super::args::{KeyFiles, NetArgs};

@@ -1,6 +1,6 @@
 //! Private keys, known peers and authorised keys.
 
-use multihop_net::{AuthorizedKeys, Identity, KnownPeers, SharedKey};
+use multihop_net::{AuthorizedKeys, Identity, KnownPeers, SecretFile, SharedKey};
 use multihop_testkit::disk::{Image, Trace};
 
 use super::{EXIT, Lab, mounted};

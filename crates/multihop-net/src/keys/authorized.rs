@@ -7,8 +7,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::file;
-use super::identity::{PublicKey, in_file};
+use super::file::{self, in_file};
+use super::identity::PublicKey;
 
 /// The keys of callers that a listener accepts: a file like ssh's `authorized_keys`.
 ///

@@ -5,7 +5,6 @@ use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use super::identity::{in_file, invalid};
 use multihop_disk::durable;
 
 /// The entries of a file; `parse` gets the number of the line, from 1. A missing file counts as empty.
@@ -60,6 +59,14 @@ pub(super) fn remove(path: &Path, numbers: &[usize]) -> io::Result<()> {
         let kept = numbered.filter(|(number, _)| !numbers.contains(number));
         kept.flat_map(|(_, line)| [line, "\n"]).collect()
     })
+}
+
+pub(super) fn in_file(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
+pub(super) fn invalid(text: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, text)
 }
 
 #[cfg(test)]

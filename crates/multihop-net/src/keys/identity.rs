@@ -1,12 +1,9 @@
-//! Key pairs, their files and their text form.
+//! Key pairs, shared keys, and their text form.
 
 use std::fmt;
-use std::fs::File;
-use std::io::{self, Read};
-use std::path::Path;
+use std::io;
 use std::str::FromStr;
 
-use multihop_disk::durable;
 use zeroize::Zeroizing;
 
 use super::text::{self, TextError};
@@ -54,14 +51,14 @@ impl Identity {
         &self.secret
     }
 
-    /// Reads a file of [`save`](Self::save). A file that other users can read is rejected.
-    pub fn load(path: &Path) -> io::Result<Self> {
-        Ok(Self::from_secret(load(path, SECRET, "a private key")?))
+    /// The text of the private key.
+    pub fn to_text(&self) -> Zeroizing<String> {
+        encode(&self.secret, SECRET)
     }
 
-    /// Writes a new file that no other user can read. An existing file is not overwritten.
-    pub fn save(&self, path: &Path) -> io::Result<()> {
-        save(path, &format!("Its public key: {}", self.public), &encode(&self.secret, SECRET))
+    /// The key pair with a private key from [`to_text`](Self::to_text).
+    pub fn from_text(text: &str) -> Result<Self, TextError> {
+        parse(text, SECRET).map(Self::from_secret)
     }
 }
 
@@ -83,30 +80,15 @@ impl SharedKey {
         self.0.clone()
     }
 
-    /// Reads a file of [`save`](Self::save). A file that other users can read is rejected.
-    pub fn load(path: &Path) -> io::Result<Self> {
-        load(path, SHARED, "a shared key").map(Self)
+    /// The text of the key.
+    pub fn to_text(&self) -> Zeroizing<String> {
+        encode(&self.0, SHARED)
     }
 
-    /// Writes a new file that no other user can read. An existing file is not overwritten.
-    pub fn save(&self, path: &Path) -> io::Result<()> {
-        save(path, "Copy it to the other end.", &encode(&self.0, SHARED))
+    /// The key with a text from [`to_text`](Self::to_text).
+    pub fn from_text(text: &str) -> Result<Self, TextError> {
+        parse(text, SHARED).map(Self)
     }
-}
-
-fn load(path: &Path, prefix: &'static str, what: &str) -> io::Result<Zeroizing<[u8; KEY]>> {
-    let file = File::open(path).map_err(|error| in_file(path, &error))?;
-    check_private(&file, path)?;
-    let mut text = Zeroizing::new(String::new());
-    file.take(MAX_FILE).read_to_string(&mut text).map_err(|error| in_file(path, &error))?;
-    let line = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'));
-    let secret = line.ok_or(TextError::Prefix(prefix)).and_then(|line| parse(line, prefix));
-    secret.map_err(|error| invalid(format!("{}: not {what}: {error}", path.display())))
-}
-
-fn save(path: &Path, note: &str, secret: &Zeroizing<String>) -> io::Result<()> {
-    let text = Zeroizing::new(format!("# Keep this private. {note}\n{}\n", **secret));
-    durable::write_new_private(path, text.as_bytes()).map_err(|error| in_file(path, &error))
 }
 
 impl PublicKey {
@@ -171,34 +153,6 @@ fn parse(text: &str, prefix: &'static str) -> Result<Zeroizing<[u8; KEY]>, TextE
     if *check == text::check(prefix, key) { Ok(Zeroizing::new(*key)) } else { Err(TextError::Check) }
 }
 
-/// Like ssh, rejects a private key that others can read.
-#[cfg(unix)]
-fn check_private(file: &File, path: &Path) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    let mode = file.metadata().map_err(|error| in_file(path, &error))?.permissions().mode() & 0o777;
-    if mode & 0o077 == 0 {
-        return Ok(());
-    }
-    let name = path.display();
-    let text =
-        format!("{name}: other users can access this private key: mode {mode:04o}; run chmod 600 {name}");
-    Err(io::Error::new(io::ErrorKind::PermissionDenied, text))
-}
-
-#[cfg(not(unix))]
-#[expect(clippy::unnecessary_wraps, reason = "elsewhere it can fail")]
-fn check_private(_: &File, _: &Path) -> io::Result<()> {
-    Ok(())
-}
-
-pub(super) fn in_file(path: &Path, error: &io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
-}
-
-pub(super) fn invalid(text: String) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, text)
-}
-
 const KEY: usize = 32;
 const CHECK: usize = 3;
 /// Characters after the prefix.
@@ -206,8 +160,6 @@ const LENGTH: usize = (KEY + CHECK) * 8 / 5;
 const PUBLIC: &str = "tpa-public-";
 const SECRET: &str = "tpa-secret-";
 const SHARED: &str = "tpa-shared-";
-/// Longer than any file that `save` writes.
-const MAX_FILE: u64 = 4096;
 
 #[cfg(test)]
 mod tests {
@@ -225,66 +177,13 @@ mod tests {
     }
 
     #[test]
-    fn a_saved_identity_is_private_and_the_same_again() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("id");
-        let identity = Identity::generate().unwrap();
-        identity.save(&path).unwrap();
-        assert_eq!(Identity::load(&path).unwrap().public(), identity.public());
-        let again = Identity::generate().unwrap().save(&path).unwrap_err();
-        assert_eq!(again.kind(), io::ErrorKind::AlreadyExists);
-        assert_eq!(Identity::load(&path).unwrap().public(), identity.public());
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn a_key_that_others_may_read_is_refused() {
-        use std::os::unix::fs::PermissionsExt;
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("id");
-        Identity::generate().unwrap().save(&path).unwrap();
-        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-        for mode in [0o644, 0o660, 0o604, 0o601] {
-            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
-            let error = Identity::load(&path).unwrap_err();
-            assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
-            assert!(error.to_string().contains(&format!("chmod 600 {}", path.display())), "{error}");
-        }
-    }
-
-    #[test]
-    fn an_invalid_private_key_is_reported_with_its_file() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("id");
-        assert!(Identity::load(&path).unwrap_err().to_string().contains("id: "));
-        let public = Identity::generate().unwrap().public();
-        durable::write_new_private(&path, public.to_string().as_bytes()).unwrap();
-        let error = Identity::load(&path).unwrap_err();
-        assert!(
-            error.to_string().ends_with("not a private key: it does not begin with 'tpa-secret-'"),
-            "{error}"
-        );
-    }
-
-    #[test]
-    fn a_shared_key_is_read_again_and_is_no_private_key() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("psk");
-        let shared = SharedKey::generate().unwrap();
-        shared.save(&path).unwrap();
-        assert_eq!(SharedKey::load(&path).unwrap().psk(), shared.psk());
-        let text = Identity::load(&path).unwrap_err().to_string();
-        assert!(text.ends_with("not a private key: it does not begin with 'tpa-secret-'"), "{text}");
-        assert_eq!(format!("{shared:?}"), "SharedKey(..)");
-    }
-
-    #[test]
     fn debug_shows_only_the_public_key() {
         let identity = Identity::from_secret([7; KEY]);
         let said = format!("{identity:?}");
         assert!(said.contains(&identity.public().to_string()));
         assert!(!said.contains(encode(&[7; KEY], SECRET).strip_prefix(SECRET).unwrap()));
         assert!(!said.contains("7, 7"));
+        assert_eq!(format!("{:?}", SharedKey::from_bytes([7; KEY])), "SharedKey(..)");
     }
 
     proptest! {

@@ -7,8 +7,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::file;
-use super::identity::{PublicKey, in_file};
+use super::file::{self, in_file};
+use super::identity::PublicKey;
 
 /// The known listeners and their keys: a file like ssh's `known_hosts`.
 ///

@@ -5,11 +5,13 @@ mod authorized;
 mod file;
 mod identity;
 mod known;
+mod secret_file;
 mod text;
 mod token;
 
 pub use authorized::AuthorizedKeys;
 pub use identity::{Identity, PublicKey, SharedKey};
 pub use known::{KeyCheck, KnownPeers};
+pub use secret_file::SecretFile;
 pub use text::TextError;
 pub use token::Token;

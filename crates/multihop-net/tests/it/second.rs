@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use multihop_net::{Config, Identity, Peers, PublicKey, Security, Token, TpaListener};
+use multihop_net::{Config, Identity, Peers, PublicKey, SecretFile, Security, Token, TpaListener};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::loopback::{LOCAL, pattern};
