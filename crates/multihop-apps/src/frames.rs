@@ -143,7 +143,10 @@ async fn read<R: AsyncRead + Unpin>(
 ) -> io::Result<usize> {
     pulse.set(true);
     let read = timeout(patience, inner.read(buffer)).await;
-    pulse.set(false);
+    // A peer that is gone stays silent.
+    if let Ok(Ok(_)) = read {
+        pulse.set(false);
+    }
     read.unwrap_or_else(|_| Err(silent(patience)))
 }
 

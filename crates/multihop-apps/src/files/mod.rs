@@ -9,6 +9,7 @@ use std::time::Duration;
 mod batch;
 mod claims;
 mod folder;
+mod lasting;
 mod list;
 mod message;
 mod names;
@@ -25,6 +26,7 @@ mod zeros;
 #[cfg(fuzzing)]
 pub(crate) use message::check;
 
+pub use lasting::{dial_within, send_lasting, send_over};
 pub use list::{Links, Sources};
 pub use receive::{Target, receive};
 pub use send::send;

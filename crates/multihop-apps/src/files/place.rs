@@ -403,8 +403,10 @@ pub(super) fn exists() -> io::Error {
 }
 
 pub(super) fn busy() -> io::Error {
-    io::Error::other("another transfer is writing it")
+    io::Error::other(BUSY)
 }
 
+/// The end of the reason that a sender gets if another transfer writes its file.
+pub(super) const BUSY: &str = "another transfer is writing it";
 /// Time for the last block of a transfer that has ended.
 const LAST_WRITE: Duration = Duration::from_millis(500);

@@ -18,7 +18,7 @@ use super::zeros::{Extent, hash_hole, next_extent};
 use super::{Error, Options, Progress, Report, Summary};
 use crate::frames::BODY_MAX;
 
-/// Sends everything, and waits until the receiver has it.
+/// Sends everything over one connection, and waits until the receiver has it.
 pub async fn send<S>(
     stream: S,
     sources: Sources,
@@ -28,7 +28,20 @@ pub async fn send<S>(
 where
     S: AsyncRead + AsyncWrite,
 {
-    let (mut incoming, mut outgoing) = meet(stream, options.patience);
+    send_between(meet(stream, options.patience), sources, options, report).await
+}
+
+/// Sends everything between these two directions of a connection.
+pub(super) async fn send_between<R, W>(
+    (mut incoming, mut outgoing): (MessageReader<R>, MessageWriter<W>),
+    sources: Sources,
+    options: Options,
+    report: Report<'_>,
+) -> Result<Summary, Error>
+where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin,
+{
     let mut summary = Summary { files: sources.files(), ..Summary::default() };
     let mut report = |progress: Progress| {
         summary.note(&progress);

@@ -28,6 +28,9 @@ pub(crate) struct SendArgs {
     /// With a code: seconds after which nobody can begin to use it; default 600.
     #[arg(long, value_name = "S", value_parser = seconds, allow_negative_numbers = true, conflicts_with = "security")]
     pub(crate) expire: Option<Duration>,
+    /// Wait until the receiver listens, for up to --patience. Without it, a receiver that is not there is an error.
+    #[arg(long)]
+    pub(crate) wait: bool,
     /// Name under which the receiver stores standard input.
     #[arg(long, value_name = "NAME", default_value = "stdin")]
     pub(crate) name: String,

@@ -80,6 +80,9 @@ impl Meter {
         match progress {
             Progress::Begin { files, bytes } => {
                 (counts.files, counts.bytes) = (files, bytes);
+                // A new connection begins with what the receiver has.
+                (counts.files_done, counts.done) = (0, 0);
+                self.bar.set_position(0);
                 if let Some(bytes) = bytes {
                     self.bar.set_style(style(
                         "{wide_msg} {prefix}, {bytes} of {total_bytes} ({percent}%), {binary_bytes_per_sec}, {eta} left",

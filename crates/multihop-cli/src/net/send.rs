@@ -3,17 +3,17 @@
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::Context;
 use multihop_apps::code::{Ended, Offer};
-use multihop_apps::files::{self, Options, Sources};
+use multihop_apps::files::{self, Options, Sources, Summary};
 use multihop_apps::tunnel::{Address, Host};
 use multihop_apps::{dial, reachable_at};
 use multihop_net::{Config, TpaStream};
 use multihop_scenario::Extensions;
 use serde_json::json;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::args::{CODES, SendArgs, files_at};
 use super::confinement::Confinement;
@@ -49,14 +49,19 @@ pub(crate) fn send(
         let stream = stream
             .with_context(|| format!("cannot connect to {to}"))
             .inspect_err(|error| failed(&args.transfer, &to.to_string(), error))?;
-        let sent = transfer(args, verbosity, sources, stream).await.map_err(anyhow::Error::from)?;
-        finish(sent, left_out)
+        let dial = async || dial(&to, &config).await;
+        let sent = lasting_transfer(args, verbosity, (sources, paths), stream, dial).await;
+        finish(sent.map_err(anyhow::Error::from)?, left_out)
     })
 }
 
 /// Sends to whoever has the code.
 fn with_code(args: &SendArgs, verbosity: Verbosity, extensions: &Extensions) -> Result<(), CommandError> {
     let paths = &args.arguments;
+    if args.wait {
+        let text = "--wait goes with a host to send to, and with --token, --key or --plain".to_owned();
+        return Err(CommandError::Usage(text));
+    }
     if let Some(last) = paths.last().filter(|last| !is_input(last) && !last.exists()) {
         let text = format!(
             "'{}' is not a file or folder; to send to a host, pass --token, --key or --plain as well",
@@ -144,29 +149,63 @@ fn receiver(argument: &Path) -> Result<Address, String> {
 /// Connects within the patience.
 async fn connect(args: &SendArgs, to: &Address, config: &Config) -> io::Result<TpaStream> {
     let patience = args.transfer.patience;
+    if args.wait {
+        return files::dial_within(&async || dial(to, config).await, Instant::now() + patience).await;
+    }
     timeout(patience, dial(to, config)).await.unwrap_or_else(|_| {
         let text = format!("the peer did not answer within {} s", patience.as_secs_f64());
         Err(io::Error::new(io::ErrorKind::TimedOut, text))
     })
 }
 
-/// Sends over this connection; returns the result as a line, if it is to be printed.
+/// Sends over this connection, and over others that `dial` opens; returns the result as a line, if it is to be printed.
+/// Standard input, which can be read only once, is sent over the first connection.
+async fn lasting_transfer(
+    args: &SendArgs,
+    verbosity: Verbosity,
+    (first, paths): (Sources, &[PathBuf]),
+    stream: TpaStream,
+    dial: impl AsyncFn() -> io::Result<TpaStream>,
+) -> Result<Option<String>, files::Error> {
+    if paths.iter().any(|path| is_input(path)) {
+        return transfer(args, verbosity, first, stream).await;
+    }
+    let mut first = Some(first);
+    let list = || first.take().map_or_else(|| sources(args, paths), Ok);
+    let peer = stream.peer_addr().to_string();
+    metered(args, verbosity, peer, async |options, report| {
+        files::send_lasting(stream, dial, list, options, report).await
+    })
+    .await
+}
+
+/// Sends over this connection alone; returns the result as a line, if it is to be printed.
 async fn transfer(
     args: &SendArgs,
     verbosity: Verbosity,
     sources: Sources,
     stream: TpaStream,
 ) -> Result<Option<String>, files::Error> {
-    let (form, peer) = (Form::of(&args.transfer, verbosity), stream.peer_addr().to_string());
+    let peer = stream.peer_addr().to_string();
+    metered(args, verbosity, peer, async |options, report| {
+        files::send_over(stream, sources, options, report).await
+    })
+    .await
+}
+
+/// Shows the progress of a transfer; returns the result as a line, if it is to be printed.
+async fn metered(
+    args: &SendArgs,
+    verbosity: Verbosity,
+    peer: String,
+    send: impl AsyncFnOnce(Options, files::Report<'_>) -> Result<Summary, files::Error>,
+) -> Result<Option<String>, files::Error> {
     let options = Options { patience: args.transfer.patience, ..Options::default() };
-    let mut meter = Meter::new(&bars(), form, peer.clone());
+    let mut meter = Meter::new(&bars(), Form::of(&args.transfer, verbosity), peer.clone());
     tracing::info!(peer, "transfer began");
     let begin = Instant::now();
-    let mut stream = AbortUnlessDone { stream, is_done: false };
-    let sent = files::send(&mut stream.stream, sources, options, &mut |progress| meter.show(progress)).await;
-    stream.is_done = sent.is_ok();
-    let sent = sent.inspect_err(|error| failed(&args.transfer, &peer, error));
-    let summary = sent?;
+    let sent = send(options, &mut |progress| meter.show(progress)).await;
+    let summary = sent.inspect_err(|error| failed(&args.transfer, &peer, error))?;
     ended(&peer, &summary, begin.elapsed());
     Ok(meter.end(&summary).filter(|_| !verbosity.quiet))
 }
@@ -177,21 +216,6 @@ fn finish(sent: Option<String>, left_out: usize) -> Result<(), CommandError> {
         output::line(format_args!("sent {sentence}"))?;
     }
     if left_out > 0 { Err(CommandError::LeftOut(left_out)) } else { Ok(()) }
-}
-
-/// A stream that is aborted if the transfer does not complete: otherwise unsent data would keep the receiver
-/// waiting.
-struct AbortUnlessDone {
-    stream: TpaStream,
-    is_done: bool,
-}
-
-impl Drop for AbortUnlessDone {
-    fn drop(&mut self) {
-        if !self.is_done {
-            self.stream.abort();
-        }
-    }
 }
 
 fn sources(args: &SendArgs, paths: &[PathBuf]) -> Result<Sources, files::Error> {

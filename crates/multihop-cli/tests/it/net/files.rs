@@ -256,7 +256,8 @@ fn a_killed_receiver_is_detected_and_leaves_no_file_that_looks_complete() {
     let folder = Folder::new("kill-receiver");
     large(&folder);
     let mut receiver = recv(&folder, &[]);
-    let mut sender = send(&folder, "large", &receiver.address());
+    let to = receiver.address();
+    let mut sender = send(&folder, "large", &to);
     until(|| unfinished(&folder).is_some_and(|(_, length)| length > 1_000_000));
     receiver.kill();
     let said = sender.end(SOON);
@@ -269,6 +270,48 @@ fn a_killed_receiver_is_detected_and_leaves_no_file_that_looks_complete() {
     assert!(said.stdout.ends_with(" already present\n"), "{said:?}");
     receiver.succeeds();
     assert!(is_whole(&folder) && unfinished(&folder).is_none());
+}
+
+#[test]
+fn a_transfer_goes_on_when_the_receiver_is_back() {
+    let folder = Folder::new("receiver-restarts");
+    large(&folder);
+    let mut receiver = recv(&folder, &[]);
+    let to = receiver.address();
+    let mut sender = send(&folder, "large", &to);
+    until(|| unfinished(&folder).is_some_and(|(_, length)| length > 1_000_000));
+    receiver.kill();
+    receiver.child.wait().unwrap();
+    let again = ["recv", "--to", "inbox", "--plain", "--listen", &to, "--once"];
+    let mut receiver = Running::new(&folder, &again);
+    assert_eq!(receiver.address(), to);
+    let said = sender.succeeds();
+    receiver.succeeds();
+    assert!(is_whole(&folder) && unfinished(&folder).is_none());
+    assert!(said.stderr.contains("; trying again for up to "), "{said:?}");
+    // What this command moved itself.
+    assert!(!said.stdout.contains("already present"), "{said:?}");
+}
+
+#[test]
+fn a_sender_waits_for_its_receiver() {
+    let folder = Folder::new("wait").with("note", "hello\n");
+    let mut earlier = recv(&folder, &[]);
+    let to = earlier.address();
+    earlier.kill();
+    earlier.child.wait().unwrap();
+    let output = multihop(&folder, &["send", "note", &to, "--plain"]);
+    assert_eq!(code(&output), 1, "{}", stderr(&output));
+    let output = multihop(&folder, &["send", "note", "--wait"]);
+    assert_eq!(code(&output), 2, "{}", stderr(&output));
+    let output = multihop(&folder, &["send", "note", &to, "--plain", "--wait", "--patience", "1"]);
+    assert_eq!(code(&output), 1, "{}", stderr(&output));
+    let mut sender = Running::new(&folder, &["send", "note", &to, "--plain", "--wait"]);
+    let again = ["recv", "--to", "inbox", "--plain", "--listen", &to, "--once"];
+    let mut receiver = Running::new(&folder, &again);
+    sender.succeeds();
+    receiver.succeeds();
+    assert_eq!(folder.read("inbox/note"), "hello\n");
 }
 
 #[test]

@@ -1,0 +1,234 @@
+//! Sending over one connection after another, until the receiver has everything.
+//!
+//! A connection ends when either host restarts or both change their addresses, and it may be slow to notice. The sender
+//! therefore dials again as soon as it has heard nothing for [`SILENCE`], and goes on over the new connection: the
+//! receiver says how much of each file it has.
+
+use std::future::pending;
+use std::io;
+use std::pin::pin;
+use std::time::Duration;
+
+use multihop_net::TpaStream;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::place::BUSY;
+use super::send::send_between;
+use super::talk::meet;
+use super::{Error, Options, Progress, Report, Sources, Summary};
+use crate::frames::Pulse;
+
+/// Sends everything, over `first` and then over the connections that `dial` opens, until the receiver has it. `sources` lists
+/// the same files each time. The patience of `options` is the time without progress after which it gives up.
+pub async fn send_lasting(
+    first: TpaStream,
+    dial: impl AsyncFn() -> io::Result<TpaStream>,
+    mut sources: impl FnMut() -> Result<Sources, Error>,
+    options: Options,
+    report: Report<'_>,
+) -> Result<Summary, Error> {
+    let mut connection = AbortOnDrop::new(first);
+    let mut progress = LastProgress { at: Instant::now(), moved: 0, moved_before: 0 };
+    loop {
+        let sources = sources()?;
+        let mut watched = |step: Progress| {
+            progress.note(&step);
+            report(step);
+        };
+        let attempt = attempt(&mut connection.stream, &dial, sources, options, &mut watched).await;
+        let lost = match attempt {
+            Attempt::Done(summary) => {
+                connection.is_complete = true;
+                return Ok(progress.complete(summary));
+            }
+            Attempt::Lost { error, .. } if is_final(&error) => return Err(error),
+            Attempt::Lost { error, heard } => {
+                progress.at = heard.map_or(progress.at, |heard| progress.at.max(heard));
+                error
+            }
+            Attempt::Replaced(next) => {
+                report(Progress::Note("the connection was silent: going on over a new one".to_owned()));
+                connection = AbortOnDrop::new(next);
+                progress.begin_attempt();
+                continue;
+            }
+        };
+        connection.stream.abort();
+        let left = options.patience.saturating_sub(progress.at.elapsed());
+        if left <= PAUSE {
+            return Err(lost);
+        }
+        report(Progress::Note(format!("{lost}; trying again for up to {:.0} s", left.as_secs_f64().ceil())));
+        sleep(PAUSE).await;
+        // Dialling again in vain explains less than the loss.
+        let next = dial_within(&dial, progress.at + options.patience).await.map_err(|_| lost)?;
+        connection = AbortOnDrop::new(next);
+        progress.begin_attempt();
+    }
+}
+
+/// Sends everything over this connection, which is aborted if the transfer does not complete.
+pub async fn send_over(
+    stream: TpaStream,
+    sources: Sources,
+    options: Options,
+    report: Report<'_>,
+) -> Result<Summary, Error> {
+    let mut connection = AbortOnDrop::new(stream);
+    let sent = send_between(meet(&mut connection.stream, options.patience), sources, options, report).await;
+    connection.is_complete = sent.is_ok();
+    sent
+}
+
+/// A connection that is aborted unless its transfer is complete: unsent data would keep the receiver waiting.
+struct AbortOnDrop {
+    stream: TpaStream,
+    is_complete: bool,
+}
+
+impl AbortOnDrop {
+    const fn new(stream: TpaStream) -> Self {
+        Self { stream, is_complete: false }
+    }
+}
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        if !self.is_complete {
+            self.stream.abort();
+        }
+    }
+}
+
+/// Dials until there is a connection, or until `end`; the error is that of the last attempt.
+pub async fn dial_within(
+    dial: &impl AsyncFn() -> io::Result<TpaStream>,
+    end: Instant,
+) -> io::Result<TpaStream> {
+    loop {
+        let error = match timeout(DIAL_MAX, dial()).await {
+            Ok(Ok(stream)) => return Ok(stream),
+            Ok(Err(error)) => error,
+            Err(_) => no_answer(),
+        };
+        if !may_pass(&error) || Instant::now() + PAUSE >= end {
+            return Err(error);
+        }
+        sleep(PAUSE).await;
+    }
+}
+
+/// What was moved, and when.
+struct LastProgress {
+    /// When bytes moved last, or when the receiver was last heard at work, for instance while it read its files.
+    at: Instant,
+    /// Bytes moved over all connections.
+    moved: u64,
+    /// Bytes moved over connections before the current one.
+    moved_before: u64,
+}
+
+impl LastProgress {
+    fn note(&mut self, step: &Progress) {
+        if let Progress::Moved(bytes) = step {
+            self.moved += bytes;
+        }
+        if matches!(step, Progress::Moved(_) | Progress::Hole(_) | Progress::Complete) {
+            self.at = Instant::now();
+        }
+    }
+
+    fn begin_attempt(&mut self) {
+        self.moved_before = self.moved;
+    }
+
+    /// The summary of all connections, from that of the last one, to which everything moved before was present.
+    fn complete(&self, last: Summary) -> Summary {
+        Summary { moved: self.moved, had: last.had.saturating_sub(self.moved_before), ..last }
+    }
+}
+
+/// The end of one connection.
+enum Attempt {
+    Done(Summary),
+    /// `heard`: when the receiver was last heard, unless the connection was short.
+    Lost {
+        error: Error,
+        heard: Option<Instant>,
+    },
+    /// It was silent, and another one could be opened.
+    Replaced(TpaStream),
+}
+
+async fn attempt(
+    stream: &mut TpaStream,
+    dial: &impl AsyncFn() -> io::Result<TpaStream>,
+    sources: Sources,
+    options: Options,
+    report: Report<'_>,
+) -> Attempt {
+    let begin = Instant::now();
+    let (incoming, outgoing) = meet(stream, options.patience);
+    let pulse = incoming.pulse();
+    let sending = pin!(send_between((incoming, outgoing), sources, options, report));
+    tokio::select! {
+        biased;
+        done = sending => match done {
+            Ok(summary) => Attempt::Done(summary),
+            Err(error) => {
+                let heard = Instant::now().checked_sub(pulse.silence());
+                // Connections that end soon after they begin are no progress.
+                let heard = heard.filter(|&heard| heard >= begin + SILENCE);
+                Attempt::Lost { error, heard }
+            }
+        },
+        stream = replacement(&pulse, dial) => Attempt::Replaced(stream),
+    }
+}
+
+/// A connection in place of one that is silent.
+async fn replacement(pulse: &Pulse, dial: &impl AsyncFn() -> io::Result<TpaStream>) -> TpaStream {
+    loop {
+        let silence = pulse.silence();
+        if silence < SILENCE {
+            sleep(SILENCE - silence).await;
+            continue;
+        }
+        match timeout(DIAL_MAX, dial()).await {
+            Ok(Ok(stream)) if pulse.silence() >= SILENCE => return stream,
+            Ok(Err(error)) if !may_pass(&error) => return pending().await,
+            _ => sleep(PAUSE).await,
+        }
+    }
+}
+
+/// Whether another connection would not help.
+fn is_final(error: &Error) -> bool {
+    match error {
+        Error::Here(_) | Error::Protocol(_) => true,
+        // The transfer over the connection before has not ended yet.
+        Error::There(reason) => !reason.ends_with(BUSY),
+        Error::Stream(error) => error.kind() == io::ErrorKind::InvalidData,
+    }
+}
+
+/// Whether a failure to connect may pass: the listener is not there yet, or there is no path to it.
+fn may_pass(error: &io::Error) -> bool {
+    use multihop_net::Error::{Aborted, Refused, Reset, TimedOut, TooMany, Unreachable};
+    match error.get_ref().and_then(|inner| inner.downcast_ref()) {
+        Some(error) => matches!(error, Refused | Reset | TimedOut | Unreachable | Aborted | TooMany),
+        None => !matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::InvalidInput),
+    }
+}
+
+fn no_answer() -> io::Error {
+    let text = format!("the peer did not answer within {} s", DIAL_MAX.as_secs());
+    io::Error::new(io::ErrorKind::TimedOut, text)
+}
+
+/// A live receiver is heard at least once a second.
+const SILENCE: Duration = Duration::from_secs(3);
+/// One attempt to connect takes at most this long: the next one looks up the address anew.
+const DIAL_MAX: Duration = Duration::from_secs(4);
+/// Time between two attempts.
+const PAUSE: Duration = Duration::from_millis(500);
