@@ -1,11 +1,11 @@
 //! Fairness among addresses: the addresses and prefixes from which most entries of a table come.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
 /// How many entries there are from each address, and from the prefixes around it.
 #[derive(Debug, Default)]
-pub(super) struct Crowd(HashMap<(u8, u128), u32>);
+pub(super) struct Crowd(BTreeMap<(u8, u128), u32>);
 
 /// Entries from the same /16, /24 and address; under IPv6 from the same /32, /48 and /64, because a host owns
 /// all addresses of a /64. The order is that of crowdedness: wide prefixes come first.

@@ -1,6 +1,6 @@
 //! Demultiplexing: the connection that a datagram is for.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use super::slots::Id;
 use crate::datagram::Entropy;
@@ -8,7 +8,7 @@ use crate::protection::Destination;
 
 /// Which connection a datagram is for.
 #[derive(Debug, Default)]
-pub(super) struct Demux(HashMap<Destination, Id>);
+pub(super) struct Demux(BTreeMap<Destination, Id>);
 
 impl Demux {
     pub(super) fn get(&self, destination: Destination) -> Option<Id> {

@@ -1,7 +1,9 @@
+//! Which connection a datagram belongs to.
+
 use std::net::SocketAddr;
 
 /// How a datagram identifies its connection.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(crate) enum Destination {
     /// The connection with the peer at this address.
     Peer(SocketAddr),
