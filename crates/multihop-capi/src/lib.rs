@@ -5,7 +5,6 @@
 #![expect(unsafe_code, reason = "C passes pointers and lengths")]
 
 mod error;
-mod gate;
 mod memory;
 mod options;
 mod socket;

@@ -8,12 +8,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::Duration;
 
 use multihop_apps::bridge::{Bridge, BridgeListener, runtime};
+use multihop_linux::wait::Gate;
 use multihop_net::{PublicKey, Stats, TpaStream};
 use nix::libc::{self, ssize_t};
 use nix::sys::socket as bsd;
 
 use crate::error::{bad, errno};
-use crate::gate::Gate;
 use crate::options::TpaOptions;
 
 /// A socket of a C program.

@@ -1,17 +1,13 @@
 //! The loop that moves a simulated network on with the wall clock, and carries packets between it and the programs.
 
 use std::os::fd::AsFd;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use multihop_core::{Duration, Instant, NodeId, earliest};
+use multihop_linux::wait::{self, Signals};
 use multihop_scenario::Scenario;
 use multihop_sim::live::{EntryError, Live};
-use nix::errno::Errno;
-use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::{SigId, flag, low_level};
 
 use crate::clock::VirtualClock;
 use crate::lateness::{EmulationResult, Lateness};
@@ -109,8 +105,7 @@ impl<'a> Driver<'a> {
         late_limit: Option<Duration>,
         is_followed: bool,
     ) -> Result<Emulated, EmulateError> {
-        // Without it, the kernel may delay each wake-up by 50 us.
-        let _ = nix::sys::prctl::set_timerslack(1);
+        wait::wake_on_time();
         slice::shorten();
         let mut marked = Instant::ZERO;
         loop {
@@ -124,7 +119,7 @@ impl<'a> Driver<'a> {
             self.resume()?;
             self.programs.update(now, &self.sandbox);
             let is_over = self.programs.is_over() || self.live.has_failed();
-            if now >= self.end || is_over || self.signals.arrived().is_some() {
+            if now >= self.end || is_over || self.signals.noted().is_some() {
                 break;
             }
             self.wait()?;
@@ -161,11 +156,8 @@ impl<'a> Driver<'a> {
         let next = earliest(self.live.next_event(), self.programs.next());
         let left = next.map_or(LONGEST, |at| at.saturating_since(self.clock.now()).min(LONGEST));
         let left = left.saturating_sub(self.awake);
-        let mut ready = [PollFd::new(self.epoll.0.as_fd(), PollFlags::POLLIN)];
-        match ppoll(&mut ready, Some(std::time::Duration::from(left).into()), None) {
-            Ok(0) | Err(Errno::EINTR) => return Ok(()),
-            Ok(_) => {}
-            Err(error) => return Err(error).tried(watch),
+        if wait::readable(&[self.epoll.0.as_fd()], Some(left.into())).tried(watch)? == [false] {
+            return Ok(());
         }
         let mut events = [EpollEvent::empty(); 64];
         let count = self.epoll.wait(&mut events, EpollTimeout::ZERO).tried(watch)?;
@@ -245,7 +237,7 @@ impl<'a> Driver<'a> {
         };
         let programs = self.programs.end(self.sandbox);
         let run = self.live.finish()?;
-        Ok(Emulated { run, emulation, programs, interrupted: self.signals.arrived() })
+        Ok(Emulated { run, emulation, programs, interrupted: self.signals.noted() })
     }
 }
 
@@ -255,39 +247,13 @@ fn node(station: usize) -> NodeId {
 
 const WATCH: &str = "watch the interfaces";
 
-/// The signals that end an emulation. They are not blocked, because programs would inherit that.
+/// Notes the signals that end an emulation.
 ///
 /// A SIGHUP that is ignored at the start, as under `nohup`, stays ignored.
-pub(crate) struct Signals {
-    arrived: Arc<AtomicUsize>,
-    handlers: Vec<SigId>,
-}
-
-impl Signals {
-    /// Notes them from now on, until it is dropped.
-    pub(crate) fn catch() -> Result<Self, EmulateError> {
-        let arrived = Arc::new(AtomicUsize::new(0));
-        let note = |signal: i32| {
-            let number = usize::try_from(signal).expect("numbers of signals are positive");
-            flag::register_usize(signal, Arc::clone(&arrived), number)
-        };
-        let hang_up = (!is_ignored(SIGHUP)).then_some(SIGHUP);
-        let handlers: Result<Vec<_>, std::io::Error> =
-            [SIGINT, SIGTERM].into_iter().chain(hang_up).map(note).collect();
-        Ok(Self { handlers: handlers.tried(|| "handle signals".to_owned())?, arrived })
-    }
-
-    pub(crate) fn arrived(&self) -> Option<i32> {
-        i32::try_from(self.arrived.load(Ordering::Relaxed)).ok().filter(|signal| *signal > 0)
-    }
-}
-
-impl Drop for Signals {
-    fn drop(&mut self) {
-        for handler in self.handlers.drain(..) {
-            low_level::unregister(handler);
-        }
-    }
+pub(crate) fn catch_signals() -> Result<Signals, EmulateError> {
+    let hang_up = (!is_ignored(SIGHUP)).then_some(SIGHUP);
+    let signals: Vec<_> = [SIGINT, SIGTERM].into_iter().chain(hang_up).collect();
+    Signals::catch(&signals).tried(|| "handle signals".to_owned())
 }
 
 /// Whether this process ignores a signal, by the mask that Linux shows.

@@ -7,8 +7,8 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
-use std::sync::Arc;
 
+use multihop_linux::wait::Signals;
 use nix::fcntl::{Flock, FlockArg};
 use nix::sched::{CloneFlags, setns};
 use nix::unistd::geteuid;
@@ -96,10 +96,8 @@ pub fn enter(station: &str, pid: Option<u32>, words: &[OsString]) -> Result<Exit
     let (program, arguments) = words.split_first().map_or((&shell, words), |(first, rest)| (first, rest));
     let variables = address_variables(stations.len());
     let run = || format!("run {}", program.display());
-    for signal in [SIGINT, SIGQUIT] {
-        // From the keyboard it is for the program, whose end ends this process as well.
-        signal_hook::flag::register(signal, Arc::default()).tried(run)?;
-    }
+    // From the keyboard they are for the program, whose end ends this process as well.
+    let _caught = Signals::catch(&[SIGINT, SIGQUIT]).tried(run)?;
     Command::new(program).args(arguments).envs(variables).status().tried(run)
 }
 

@@ -134,13 +134,13 @@ pub fn emulate(scenario: &Scenario, options: Options) -> Result<Emulated, Emulat
             .to_owned()
     })?;
     let stations = Stations::new(scenario)?;
-    let signals = driver::Signals::catch()?;
+    let signals = driver::catch_signals()?;
     let sandbox = Sandbox::new(stations.namespaces(), &names)?;
     let entry = enter::Entry::new(&folder, &scenario.name, &names, &stations, &sandbox)?;
     let readers = Readers::new(&folder);
     let programs = Programs::new(scenario, command.transpose()?, options.folder, options.stdout_is_taken);
     if let Some(ready) = options.ready {
-        ready(&|| signals.arrived().is_some());
+        ready(&|| signals.noted().is_some());
     }
     let outside = Outside { signals, readers, busy_wait: options.busy_wait };
     let driver = Driver::new(scenario, live, stations, programs, sandbox, outside)?;

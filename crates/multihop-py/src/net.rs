@@ -3,12 +3,12 @@
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, IntoRawFd, OwnedFd};
-use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use multihop_apps::bridge::{Bridge, BridgeListener, SecurityChoice, runtime};
+use multihop_linux::wait::Gate;
 use multihop_net::{Config, Token, TpaStream};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -161,7 +161,7 @@ type Made = io::Result<(Bridge, OwnedFd)>;
 /// A connection attempt; its descriptor is readable once the attempt has succeeded or failed.
 #[pyclass(frozen)]
 pub(crate) struct Opening {
-    decided: UnixStream,
+    decided: Arc<Gate>,
     made: Arc<Mutex<Option<Made>>>,
     task: AbortHandle,
 }
@@ -169,7 +169,7 @@ pub(crate) struct Opening {
 #[pymethods]
 impl Opening {
     fn fileno(&self) -> i32 {
-        self.decided.as_raw_fd()
+        self.decided.as_fd().as_raw_fd()
     }
 
     /// The connection, or the error. Must be called once, after the attempt has ended.
@@ -185,6 +185,7 @@ impl Opening {
     /// Aborts the attempt, unless it has ended.
     fn cancel(&self) {
         self.task.abort();
+        self.decided.open();
     }
 }
 
@@ -205,13 +206,13 @@ pub(crate) fn tpa_connect(
 ) -> PyResult<Opening> {
     let address = parse(address, port)?;
     let config = config(security, cwnd_max)?;
-    let (decided, says) = UnixStream::pair()?;
+    let decided = Arc::new(Gate::new()?);
     let made = Arc::new(Mutex::new(None));
-    let place = Arc::clone(&made);
+    let (place, opens) = (Arc::clone(&made), Arc::clone(&decided));
     let task = runtime()?.spawn(async move {
         let result = async { Bridge::new(TpaStream::connect(address, &config).await?) }.await;
         *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
-        drop(says);
+        opens.open();
     });
     Ok(Opening { decided, made, task: task.abort_handle() })
 }

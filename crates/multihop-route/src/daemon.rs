@@ -5,21 +5,17 @@ mod report;
 mod watch;
 
 use std::collections::BTreeMap;
-use std::io::{self, Read, Write};
+use std::io;
 use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use multihop_core::{Duration, Instant, earliest};
 use multihop_linux::netlink::{Events, Interface, interfaces};
+use multihop_linux::wait::{Doorbell, Signals, readable};
 use multihop_sandbox::{Needs, Right, Sandbox};
-use nix::errno::Errno;
-use nix::poll::{PollFd, PollFlags, ppoll};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::{flag, low_level};
 use thiserror::Error;
 
 use crate::catcher::Catcher;
@@ -57,59 +53,50 @@ pub struct Stop(Arc<Asked>);
 
 #[derive(Debug)]
 struct Asked {
-    /// The signal that ends the daemon; zero if none.
-    end: Arc<AtomicUsize>,
-    reload: Arc<AtomicUsize>,
-    /// Readable when something was asked.
-    bell: UnixStream,
-    ring: UnixStream,
+    /// SIGINT or SIGTERM, which end the daemon.
+    end: Signals,
+    /// SIGHUP, which reloads the configuration.
+    reload: Signals,
+    /// Rings when one of them has come.
+    bell: Doorbell,
 }
 
 impl Stop {
     /// Nobody has asked for anything yet.
     pub fn new() -> io::Result<Self> {
-        let (bell, ring) = UnixStream::pair()?;
-        bell.set_nonblocking(true)?;
-        ring.set_nonblocking(true)?;
-        Ok(Self(Arc::new(Asked { end: Arc::default(), reload: Arc::default(), bell, ring })))
+        let (end, reload) = (Signals::default(), Signals::default());
+        Ok(Self(Arc::new(Asked { end, reload, bell: Doorbell::new()? })))
     }
 
-    /// The same with the signals of this process: SIGINT and SIGTERM end the daemon, SIGHUP reloads its configuration.
+    /// By the signals of this process: SIGINT and SIGTERM end the daemon, SIGHUP reloads its configuration.
     pub fn by_signals() -> io::Result<Self> {
-        let stop = Self::new()?;
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
-            let asked = Arc::clone(&stop.0);
-            let number = usize::try_from(signal).expect("numbers of signals are positive");
-            let note = if signal == SIGHUP { Arc::clone(&asked.reload) } else { Arc::clone(&asked.end) };
-            // First the note, then the bell.
-            flag::register_usize(signal, note, number)?;
-            low_level::pipe::register(signal, asked.ring.try_clone()?)?;
-        }
-        Ok(stop)
+        let bell = Doorbell::new()?;
+        let end = Signals::catch_and_ring(&[SIGINT, SIGTERM], &bell)?;
+        let reload = Signals::catch_and_ring(&[SIGHUP], &bell)?;
+        Ok(Self(Arc::new(Asked { end, reload, bell })))
     }
 
     /// Ends the daemon.
     pub fn end(&self) {
-        self.0.end.store(usize::try_from(SIGTERM).expect("a positive number"), Ordering::Release);
-        // A bell that is full rings already.
-        let _ = (&self.0.ring).write(&[1]);
+        self.0.end.note(SIGTERM);
+        self.0.bell.ring();
     }
 
     /// Makes the daemon read its configuration again.
     pub fn reload(&self) {
-        self.0.reload.store(usize::try_from(SIGHUP).expect("a positive number"), Ordering::Release);
-        let _ = (&self.0.ring).write(&[1]);
+        self.0.reload.note(SIGHUP);
+        self.0.bell.ring();
     }
 
     /// The signal that has ended the daemon, if one has.
     pub fn signal(&self) -> Option<i32> {
-        i32::try_from(self.0.end.load(Ordering::Acquire)).ok().filter(|signal| *signal > 0)
+        self.0.end.noted()
     }
 
     /// Whether a reload was asked for since the last call.
     fn take_reload(&self) -> bool {
-        let _ = (&self.0.bell).read(&mut [0; 64]);
-        self.0.reload.swap(0, Ordering::AcqRel) > 0
+        self.0.bell.clear();
+        self.0.reload.take().is_some()
     }
 }
 
@@ -329,18 +316,12 @@ impl Daemon {
         let due = earliest(due, earliest(self.retry_at, self.keep_until));
         let due = earliest(due, self.catcher.as_ref().and_then(Catcher::deadline));
         let due = earliest(due, self.links.as_ref().map(Links::due));
-        let left = due.map(|at| std::time::Duration::from(at.saturating_since(now)).into());
+        let left = due.map(|at| at.saturating_since(now).into());
         let fixed: [_; FIXED] = [stop.0.bell.as_fd(), self.events.as_fd(), self.reporter.as_fd()];
         let catcher = self.catcher.iter().flat_map(Catcher::descriptors);
         let sockets = self.sockets.iter().filter(|_| is_reading).map(|open| open.socket.as_fd());
         let descriptors: Vec<BorrowedFd<'_>> = fixed.into_iter().chain(sockets).chain(catcher).collect();
-        let mut ready: Vec<_> = descriptors.iter().map(|fd| PollFd::new(*fd, PollFlags::POLLIN)).collect();
-        match ppoll(&mut ready, left, None) {
-            Err(Errno::EINTR) => return Ok(()),
-            Ok(_) => {}
-            Err(error) => return Err(error).tried("wait"),
-        }
-        let ready: Vec<_> = ready.iter().map(|fd| fd.any().unwrap_or(false)).collect();
+        let ready = readable(&descriptors, left).tried("wait")?;
         let now = self.now();
         let sockets = if is_reading { self.sockets.len() } else { 0 };
         for socket in (0..sockets).filter(|n| ready[FIXED + n]) {

@@ -5,8 +5,7 @@ use std::os::fd::BorrowedFd;
 use std::time;
 
 use multihop_core::{Duration, Instant};
-use nix::errno::Errno;
-use nix::poll::{PollFd, PollFlags};
+use multihop_linux::wait;
 
 /// The wall clock since its start.
 #[derive(Clone, Copy, Debug)]
@@ -25,28 +24,6 @@ impl WallClock {
     pub(crate) fn wait(self, readable: &[BorrowedFd<'_>], until: Option<Instant>) -> io::Result<()> {
         const LONGEST: Duration = Duration::from_millis(10);
         let left = until.map_or(LONGEST, |at| at.saturating_since(self.now()).min(LONGEST));
-        let mut fds: Vec<_> = readable.iter().map(|&fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
-        match wait_for(&mut fds, left) {
-            Ok(_) | Err(Errno::EINTR) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
+        wait::readable(readable, Some(left.into())).map(drop)
     }
-}
-
-#[cfg(target_os = "linux")]
-fn wait_for(fds: &mut [PollFd<'_>], left: Duration) -> Result<i32, Errno> {
-    nix::poll::ppoll(fds, Some(time::Duration::from(left).into()), None)
-}
-
-/// Other systems have a resolution of milliseconds.
-#[cfg(not(target_os = "linux"))]
-fn wait_for(fds: &mut [PollFd<'_>], left: Duration) -> Result<i32, Errno> {
-    let millis = left.as_micros().div_ceil(1000);
-    nix::poll::poll(fds, u16::try_from(millis).unwrap_or(u16::MAX))
-}
-
-/// Removes the kernel's timer slack of 50 us for this thread.
-pub(crate) fn wake_on_time() {
-    #[cfg(target_os = "linux")]
-    let _ = nix::sys::prctl::set_timerslack(1);
 }

@@ -9,8 +9,9 @@ use std::thread::{self, JoinHandle};
 use multihop_core::{Machine, Rng, earliest};
 use multihop_linux::netns::Namespace;
 use multihop_linux::tun::Tun;
+use multihop_linux::wait::wake_on_time;
 
-use super::clock::{WallClock, wake_on_time};
+use super::clock::WallClock;
 use super::link::{ImpairedLink, LinkCounters, Settings};
 
 const INTERFACE: &str = "mh0";

@@ -10,8 +10,9 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 
 use multihop_core::{Duration, Machine, Rng, earliest};
+use multihop_linux::wait::wake_on_time;
 
-use super::clock::{WallClock, wake_on_time};
+use super::clock::WallClock;
 use super::link::{Cut, ImpairedLink, LinkCounters, Settings};
 
 /// Clients of a relay; a further one replaces the oldest.

@@ -1,31 +1,39 @@
-//! What blocking calls wait for.
+//! An event that blocking calls wait for.
 
 use std::io::{self, Read};
 use std::net::Shutdown;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 
-/// Opens once. A thread that waits reads from a socket, so that a signal handler ends the wait with EINTR, or with
+/// Opens once; its descriptor is then readable. A thread that waits reads from a socket, so that a signal handler ends the wait with EINTR, or with
 /// `SA_RESTART` does not: as in calls of sockets, and unlike condition variables and `poll` (signal(7)).
 #[derive(Debug)]
-pub(crate) struct Gate {
+pub struct Gate {
     waited: UnixStream,
     opened: UnixStream,
 }
 
 impl Gate {
-    pub(crate) fn new() -> io::Result<Self> {
+    /// A closed gate.
+    pub fn new() -> io::Result<Self> {
         let (waited, opened) = UnixStream::pair()?;
         Ok(Self { waited, opened })
     }
 
     /// Wakes all threads that wait, and those that will.
-    pub(crate) fn open(&self) {
+    pub fn open(&self) {
         // It fails only if the other end is closed, and both are ours.
         let _ = self.opened.shutdown(Shutdown::Both);
     }
 
     /// Waits until the gate is open; the error is EINTR.
-    pub(crate) fn wait(&self) -> io::Result<()> {
+    pub fn wait(&self) -> io::Result<()> {
         (&self.waited).read(&mut [0]).map(drop)
+    }
+}
+
+impl AsFd for Gate {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.waited.as_fd()
     }
 }

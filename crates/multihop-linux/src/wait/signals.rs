@@ -1,0 +1,70 @@
+//! Signals that a program handles at a time of its own.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use signal_hook::{SigId, flag, low_level};
+
+use super::Doorbell;
+
+/// Notes the newest of some signals of this process, instead of their usual effect, until it is dropped.
+///
+/// The signals are not blocked: programs that this process starts would inherit that.
+#[derive(Debug, Default)]
+pub struct Signals {
+    /// The number of the newest signal; zero if there is none.
+    newest: Arc<AtomicUsize>,
+    handlers: Vec<SigId>,
+}
+
+impl Signals {
+    /// Notes these signals.
+    pub fn catch(signals: &[i32]) -> io::Result<Self> {
+        let mut caught = Self::default();
+        for &signal in signals {
+            caught.handlers.push(flag::register_usize(signal, Arc::clone(&caught.newest), number(signal))?);
+        }
+        Ok(caught)
+    }
+
+    /// Notes these signals; each then rings the doorbell.
+    pub fn catch_and_ring(signals: &[i32], bell: &Doorbell) -> io::Result<Self> {
+        let mut caught = Self::catch(signals)?;
+        for &signal in signals {
+            caught.handlers.push(low_level::pipe::register(signal, bell.outside()?)?);
+        }
+        Ok(caught)
+    }
+
+    /// Notes a signal that nobody has sent.
+    pub fn note(&self, signal: i32) {
+        self.newest.store(number(signal), Ordering::Release);
+    }
+
+    /// The newest signal that has arrived.
+    pub fn noted(&self) -> Option<i32> {
+        signal(self.newest.load(Ordering::Acquire))
+    }
+
+    /// The newest signal that has arrived since the last call.
+    pub fn take(&self) -> Option<i32> {
+        signal(self.newest.swap(0, Ordering::AcqRel))
+    }
+}
+
+impl Drop for Signals {
+    fn drop(&mut self) {
+        for handler in self.handlers.drain(..) {
+            low_level::unregister(handler);
+        }
+    }
+}
+
+fn number(signal: i32) -> usize {
+    usize::try_from(signal).expect("numbers of signals are positive")
+}
+
+fn signal(number: usize) -> Option<i32> {
+    i32::try_from(number).ok().filter(|signal| *signal > 0)
+}
