@@ -15,9 +15,9 @@ use multihop_scenario::{Extension, Extensions, Scenario, Source};
 use multihop_sim::results::RunResult;
 use multihop_sim::{Outputs, run, unattended};
 use multihop_transport::connection::{
-    Connection, ConnectionConfig, Counters, Data, Event, Flow, Message, Output, Progress, RoundTrip, Segment,
-    SendError,
+    Connection, ConnectionConfig, Counters, Data, Event, Flow, Message, Output, RoundTrip, Segment, SendError,
 };
+use multihop_transport::observe::{Quantity, Row, Value};
 use multihop_transport::rtt::RttEstimator;
 use multihop_transport::tcp::{self, Trip};
 use multihop_transport::{ByteQueue, SendQueue};
@@ -77,6 +77,10 @@ impl Settings for StopAndWait {
 impl ConnectionConfig for StopAndWait {
     fn ends(&self, flow: &mut Flow<'_>) -> [Box<dyn Connection>; 2] {
         [flow.sink; 2].map(|sink| Box::new(End::new(self.segment, sink)) as Box<dyn Connection>)
+    }
+
+    fn quantity(&self, index: usize) -> Option<&'static Quantity> {
+        OBSERVED.get(index).map(Row::quantity)
     }
 }
 
@@ -224,10 +228,18 @@ impl Connection for End {
         Some(RoundTrip { latest: self.rtt.latest()?, samples: self.rtt.samples() })
     }
 
-    fn progress(&self) -> Option<Progress> {
-        Some(Progress { cwnd: 1.0, round_trip: self.round_trip(), state: "normal", pace: None })
+    fn quantity(&self, index: usize) -> Option<&'static Quantity> {
+        OBSERVED.get(index).map(Row::quantity)
+    }
+
+    fn value(&self, index: usize) -> Option<Value> {
+        OBSERVED.get(index)?.value(self)
     }
 }
+
+/// What series and the viewer show of a sender.
+static OBSERVED: [Row<End>; 3] =
+    [Row::cwnd(|_| Some(1.0)), Row::round_trip(Connection::round_trip), Row::phase(|_| "normal")];
 
 /// A segment, or its ACK if it has no data: the number, padded to the length of a TCP header.
 fn segment(number: u32, data: Payload) -> Output {

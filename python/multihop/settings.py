@@ -1240,7 +1240,7 @@ class Record(TypedDict, total=False):
     every: float
     """Time between two values, s; 0 writes each change. Default: 0.5."""
 
-    what: Sequence[Literal["cwnd", "rtt", "state", "rate", "cov", "idd", "iad", "stt", "por", "plr", "network", "hops", "shortest", "queue", "goodput"]]
+    what: Sequence[Literal["cwnd", "rtt", "state", "rate", "cov", "fast_retransmits", "standbys", "probes", "undone", "duplicates", "idd", "iad", "stt", "por", "plr", "network", "congested_joint", "congested_idd", "congested_stt", "reported", "congested", "freezes", "notices", "route_changes", "lost_by_txseq", "acks", "unwanted", "hops", "shortest", "queue", "goodput"]]
     """Which series."""
 
 class RoutingHysteresis(TypedDict, total=False):

@@ -130,7 +130,7 @@ pub(crate) fn files(
 
 /// The series of a scenario's `record` table that have no row in `series`, the text of its file.
 #[pyfunction]
-pub(crate) fn missing_series(request: Request, series: &str) -> PyResult<Vec<&'static str>> {
+pub(crate) fn missing_series(request: Request, series: &str) -> PyResult<Vec<String>> {
     let (text, format, name, overrides) = request;
     let scenario = load(&source(text, &format, name)?, &overrides)?;
     let missing = scenario.record.map(|record| multihop_sim::missing_series(&record, series.as_bytes()));

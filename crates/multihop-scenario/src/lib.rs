@@ -23,6 +23,7 @@ mod request;
 mod router;
 mod schema;
 mod schema_with;
+mod series;
 mod tables;
 mod topology;
 mod transport;

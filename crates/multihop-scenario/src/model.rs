@@ -12,7 +12,7 @@ use multihop_radio::mobility::{
 use multihop_radio::params::{MacParams, QueueKind, RadioParams};
 use multihop_routing::network::AgentConfig;
 use multihop_transport::connection::{ConnectionConfig, UdpConfig};
-use multihop_transport::{mesh, tcp, tpa};
+use multihop_transport::{mesh, observe, tcp, tpa};
 
 use super::Topology;
 use super::extension::{CustomTransport, Extension, STATIC_ROUTES};
@@ -513,30 +513,15 @@ pub struct Record {
 }
 
 /// One kind of time series.
-#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Series {
-    /// Congestion window, in segments.
-    Cwnd,
-    /// Round-trip time samples.
-    Rtt,
-    /// State of the congestion control.
-    State,
-    /// Largest payload rate of a paced sender.
-    Rate,
-    /// Coefficient of variation of a paced sender's round trips.
-    Cov,
-    /// Newest inter-packet delay difference at an ADTCP receiver.
-    Idd,
-    /// Newest inter-packet arrival delay there.
-    Iad,
-    /// Newest short-term throughput there.
-    Stt,
-    /// Newest share of packets that arrived out of order there.
-    Por,
-    /// Newest ratio of lost packets there.
-    Plr,
-    /// State of the network as an ADTCP receiver reports it, in bits.
-    Network,
+    /// What transports declare under this name.
+    Declared {
+        /// The name, which is the word in scenarios.
+        name: &'static str,
+        /// Its unit.
+        unit: &'static str,
+    },
     /// Links that packets crossed between sender and receiver.
     Hops,
     /// Links of the true shortest path between sender and receiver.
@@ -545,6 +530,31 @@ pub enum Series {
     Queue,
     /// Delivered application data in each interval.
     Goodput,
+}
+
+impl Series {
+    /// The series that every network has, whatever its transports.
+    pub const OF_NETWORKS: [Self; 4] = [Self::Hops, Self::Shortest, Self::Queue, Self::Goodput];
+
+    /// The word in scenarios.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Declared { name, .. } => name,
+            Self::Hops => "hops",
+            Self::Shortest => "shortest",
+            Self::Queue => "queue",
+            Self::Goodput => "goodput",
+        }
+    }
+
+    /// The name in files of series.
+    pub fn key(self) -> String {
+        match self {
+            Self::Declared { name, unit } => observe::key(name, unit),
+            Self::Goodput => observe::key(self.word(), "kbps"),
+            Self::Hops | Self::Shortest | Self::Queue => self.word().to_owned(),
+        }
+    }
 }
 
 /// A time in which the radio of a node is asleep.

@@ -3,10 +3,12 @@
 use multihop_routing::network::AgentConfig;
 use multihop_routing::protocol::Protocol;
 use multihop_transport::congestion::{Algorithm, CongestionConfig};
+use multihop_transport::observe::Quantity;
 
 use super::extension::{
     Entry, Extension, Extensions, NewControl, RoutingRow, STATIC_ROUTES, TransportConfig,
 };
+use super::model::Series;
 use super::read::describe;
 use super::transport::{built_in_transports, tcp_keys};
 
@@ -15,10 +17,13 @@ impl Extensions {
     ///
     /// # Panics
     ///
-    /// If there is a transport of that name, or the name has a plus sign, which begins a suffix.
+    /// If there is a transport of that name, the name has a plus sign, which begins a suffix, or the transport declares a quantity
+    /// whose name another one has with another unit.
     #[must_use]
     pub fn transport<C: TransportConfig + Default + 'static>(mut self, extension: Extension) -> Self {
         self.check_transport(extension.name);
+        let config = C::default();
+        self.check_declared(&|index| config.quantity(index));
         self.transports.push(Entry { extension, make: || Box::new(C::default()) });
         self
     }
@@ -28,7 +33,8 @@ impl Extensions {
     ///
     /// # Panics
     ///
-    /// If there is a transport of that name, the name has a plus sign, which begins a suffix, or `C` has a key of TCP.
+    /// If there is a transport of that name, the name has a plus sign, which begins a suffix, `C` has a key of TCP, or the control
+    /// declares a quantity whose name another one has with another unit, or that TCP declares.
     #[must_use]
     pub fn congestion<C: CongestionConfig + Default + 'static>(mut self, extension: Extension) -> Self {
         self.check_transport(extension.name);
@@ -37,8 +43,29 @@ impl Extensions {
         if let Some(key) = describe::names(&mut make()).into_iter().find(|key| taken.contains(key)) {
             panic!("the key {key:?} of {:?} is a key of TCP", extension.name);
         }
+        let control = make();
+        self.check_declared(&|index| control.quantity(index));
         self.controls.push(Entry { extension, make });
         self
+    }
+
+    /// A name has one unit, whoever declares it, and is not that of a series of every network.
+    fn check_declared(&self, quantity: &dyn Fn(usize) -> Option<&'static Quantity>) {
+        let taken = self.series();
+        let mut own: Vec<&str> = Vec::new();
+        for Quantity { name, unit, .. } in (0..).map_while(quantity) {
+            let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+            assert!(
+                !name.is_empty() && name.chars().all(is_plain),
+                "the name {name:?} of a quantity, allowed: lower-case letters, digits and underscores"
+            );
+            assert!(!own.contains(name), "a second quantity named {name:?}");
+            own.push(name);
+            if let Some(series) = taken.iter().find(|series| series.word() == *name) {
+                let declared = Series::Declared { name, unit };
+                assert!(*series == declared, "the quantity {declared:?}, but there is {series:?}");
+            }
+        }
     }
 
     /// Transports and congestion controls of TCP share their names.

@@ -16,6 +16,8 @@ pub fn schema_with(extensions: &Extensions) -> Value {
     alternatives(&mut schema["$defs"]["TransportName"]["enum"]).extend(names);
     let tables = extensions.transports.iter().map(transport_schema);
     alternatives(&mut schema["$defs"]["TransportTable"]["anyOf"]).extend(tables);
+    let words = extensions.series().into_iter().map(|series| Value::from(series.word()));
+    schema["properties"]["record"]["properties"]["what"]["items"]["enum"] = words.collect();
     for &entry in &extensions.controls {
         let (names, table) = control_schema(entry);
         let names = names.into_iter().map(Value::from);

@@ -11,7 +11,8 @@ use multihop_radio::mac::{Access, Load, Transmission};
 use multihop_radio::medium::Link;
 use multihop_radio::params::RadioParams;
 use multihop_radio::phy::Verdict;
-use multihop_transport::connection::{Measurements, Progress};
+use multihop_transport::connection::Connection;
+use multihop_transport::observe::Side;
 
 use crate::packet::{Body, Packet, Pool};
 use crate::record::Recorder;
@@ -213,32 +214,14 @@ impl Observer {
         }
     }
 
-    /// The state of a sender may have changed.
-    pub(crate) fn progress(&mut self, now: Instant, flow: FlowId, sender: impl Fn() -> Option<Progress>) {
+    /// What an end of a flow declares may have changed.
+    pub(crate) fn observed(&mut self, now: Instant, flow: FlowId, side: Side, end: &dyn Connection) {
         #[cfg(feature = "view")]
-        if self.view.is_on()
-            && let Some(sender) = sender()
-        {
-            self.view.progress(now, flow, &sender);
+        if self.view.is_on() {
+            self.view.observed(now, flow, side, end);
         }
-        if let Some(recorder) = &mut self.recorder
-            && let Some(sender) = sender()
-        {
-            let written = recorder.progress(now, flow, &sender);
-            self.check(written);
-        }
-    }
-
-    pub(crate) fn measured(
-        &mut self,
-        now: Instant,
-        flow: FlowId,
-        receiver: impl FnOnce() -> Option<Measurements>,
-    ) {
-        if let Some(recorder) = &mut self.recorder
-            && let Some(receiver) = receiver()
-        {
-            let written = recorder.measured(now, flow, &receiver);
+        if let Some(recorder) = &mut self.recorder {
+            let written = recorder.observed(now, flow, side, end);
             self.check(written);
         }
     }

@@ -1,9 +1,11 @@
 //! Series over time, as tidy CSV: one value per row.
 
 use std::io::{self, BufRead, Write};
+use std::sync::Arc;
 
 use multihop_core::{Duration, FlowId, Instant, NodeId};
-use multihop_transport::connection::{Measurements, Progress};
+use multihop_transport::connection::Connection;
+use multihop_transport::observe::{Quantity, Side, Value};
 
 use crate::oracle::ShortestPaths;
 use multihop_scenario::{Record, Series};
@@ -22,13 +24,43 @@ pub(crate) struct Recorder {
 }
 
 /// The last value of each of a flow's series.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct FlowSeries {
-    sender: Option<Progress>,
-    receiver: Option<Measurements>,
+    /// What is recorded of the sender and of the receiver; `None` before either was seen.
+    ends: [Option<Vec<Watched>>; 2],
     hops: Option<u8>,
     delivered: u64,
     delivered_since: Instant,
+}
+
+/// A declared quantity that is recorded.
+#[derive(Clone, Debug)]
+struct Watched {
+    /// Its number in the table of the end.
+    index: usize,
+    quantity: &'static Quantity,
+    /// Its name in the file.
+    key: Arc<str>,
+    last: Option<Value>,
+}
+
+impl Watched {
+    /// Its name in the file, and its last value if there is one.
+    fn row(&self) -> Option<(Arc<str>, f64)> {
+        Some((Arc::clone(&self.key), self.quantity.number(self.last?)?))
+    }
+}
+
+/// The quantities of an end that are recorded, in the order of its table.
+fn watch(end: &dyn Connection, side: Side, what: &[Series]) -> Vec<Watched> {
+    let is_wanted = |quantity: &Quantity| {
+        quantity.side == side && what.iter().any(|series| series.word() == quantity.name)
+    };
+    let declared = (0..).map_while(|index| Some((index, end.quantity(index)?)));
+    declared
+        .filter(|(_, quantity)| is_wanted(quantity))
+        .map(|(index, quantity)| Watched { index, quantity, key: quantity.key().into(), last: None })
+        .collect()
 }
 
 impl Recorder {
@@ -56,41 +88,32 @@ impl Recorder {
         (self.every > Duration::ZERO).then_some(self.every)
     }
 
-    /// The state of a sender may have changed.
-    pub(crate) fn progress(&mut self, now: Instant, flow: FlowId, sender: &Progress) -> io::Result<()> {
-        let before = self.flows[flow.index()].sender.replace(*sender);
-        if self.every().is_some() {
-            return Ok(());
-        }
-        for series in OF_SENDERS {
-            if self.wants(series) && before.is_none_or(|before| changed(&before, sender, series)) {
-                self.sender_row(now, flow, sender, series)?;
+    /// What an end declares may have changed.
+    pub(crate) fn observed(
+        &mut self,
+        now: Instant,
+        flow: FlowId,
+        side: Side,
+        end: &dyn Connection,
+    ) -> io::Result<()> {
+        let every_change = self.every().is_none();
+        let Self { flows, what, .. } = self;
+        let watched = flows[flow.index()].ends[side as usize].get_or_insert_with(|| watch(end, side, what));
+        let mut rows = Vec::new();
+        for watched in watched {
+            let value = end.value(watched.index);
+            if std::mem::replace(&mut watched.last, value) != value && every_change {
+                rows.extend(watched.row());
             }
         }
-        Ok(())
-    }
-
-    /// The state of an ADTCP receiver may have changed.
-    pub(crate) fn measured(&mut self, now: Instant, flow: FlowId, receiver: &Measurements) -> io::Result<()> {
-        let before = self.flows[flow.index()].receiver.replace(*receiver);
-        if self.every().is_some() || before == Some(*receiver) {
-            return Ok(());
-        }
-        for series in OF_RECEIVERS {
-            let (name, value) = measured(receiver, series);
-            let changed = before.is_none_or(|before| measured(&before, series).1.total_cmp(&value).is_ne());
-            if self.wants(series) && changed {
-                self.row(now, "flow", flow.0, name, value)?;
-            }
-        }
-        Ok(())
+        rows.into_iter().try_for_each(|(key, value)| self.row(now, "flow", flow.0, &key, value))
     }
 
     /// A packet of a flow reached its destination.
     pub(crate) fn arrived(&mut self, now: Instant, flow: FlowId, hops: u8) -> io::Result<()> {
         let changed = self.flows[flow.index()].hops.replace(hops) != Some(hops);
         if changed && self.every().is_none() && self.wants(Series::Hops) {
-            self.row(now, "flow", flow.0, name(Series::Hops), f64::from(hops))?;
+            self.row(now, "flow", flow.0, &Series::Hops.key(), f64::from(hops))?;
         }
         Ok(())
     }
@@ -108,7 +131,7 @@ impl Recorder {
     pub(crate) fn queue(&mut self, now: Instant, node: NodeId, len: usize) -> io::Result<()> {
         let changed = std::mem::replace(&mut self.queues[node.index()], len) != len;
         if changed && self.every().is_none() && self.wants(Series::Queue) {
-            self.row(now, "node", node.0, name(Series::Queue), len as f64)?;
+            self.row(now, "node", node.0, &Series::Queue.key(), len as f64)?;
         }
         Ok(())
     }
@@ -122,7 +145,7 @@ impl Recorder {
         if self.wants(Series::Queue) {
             for node in 0..self.queues.len() {
                 let id = u32::try_from(node).expect("a checked number");
-                self.row(now, "node", id, name(Series::Queue), self.queues[node] as f64)?;
+                self.row(now, "node", id, &Series::Queue.key(), self.queues[node] as f64)?;
             }
         }
         Ok(())
@@ -134,26 +157,16 @@ impl Recorder {
     }
 
     fn flow_rows(&mut self, now: Instant, flow: FlowId) -> io::Result<()> {
-        let series = self.flows[flow.index()];
-        if let Some(sender) = &series.sender {
-            for series in OF_SENDERS {
-                if self.wants(series) {
-                    self.sender_row(now, flow, sender, series)?;
-                }
-            }
-        }
-        if let Some(receiver) = &series.receiver {
-            for series in OF_RECEIVERS {
-                if self.wants(series) {
-                    let (name, value) = measured(receiver, series);
-                    self.row(now, "flow", flow.0, name, value)?;
-                }
-            }
+        let series = &self.flows[flow.index()];
+        let hops = series.hops;
+        let declared: Vec<_> = series.ends.iter().flatten().flatten().filter_map(Watched::row).collect();
+        for (key, value) in declared {
+            self.row(now, "flow", flow.0, &key, value)?;
         }
         if self.wants(Series::Hops)
-            && let Some(hops) = series.hops
+            && let Some(hops) = hops
         {
-            self.row(now, "flow", flow.0, name(Series::Hops), f64::from(hops))?;
+            self.row(now, "flow", flow.0, &Series::Hops.key(), f64::from(hops))?;
         }
         if let Some(hops) =
             self.shortest.as_ref().filter(|paths| flow.index() < paths.len()).map(|paths| paths.hops(flow))
@@ -166,17 +179,6 @@ impl Recorder {
         Ok(())
     }
 
-    fn sender_row(
-        &mut self,
-        now: Instant,
-        flow: FlowId,
-        sender: &Progress,
-        series: Series,
-    ) -> io::Result<()> {
-        let Some((name, value)) = shown(sender, series) else { return Ok(()) };
-        self.row(now, "flow", flow.0, name, value)
-    }
-
     /// Goodput since the last row.
     fn goodput_row(&mut self, now: Instant, flow: FlowId) -> io::Result<()> {
         let series = &mut self.flows[flow.index()];
@@ -187,7 +189,7 @@ impl Recorder {
         let kbps = series.delivered as f64 * 8e-3 / seconds;
         series.delivered = 0;
         series.delivered_since = now;
-        self.row(now, "flow", flow.0, name(Series::Goodput), kbps)
+        self.row(now, "flow", flow.0, &Series::Goodput.key(), kbps)
     }
 
     fn wants(&self, series: Series) -> bool {
@@ -214,97 +216,27 @@ impl Recorder {
 
 /// The series of a `[record]` table that have no row in a file of series, by their names in the file. Not every flow has
 /// every series: only transports that pace have a pacing rate.
-pub fn missing_series(record: &Record, file: impl BufRead) -> io::Result<Vec<&'static str>> {
-    let mut missing: Vec<_> = record.what.iter().copied().map(name).collect();
+pub fn missing_series(record: &Record, file: impl BufRead) -> io::Result<Vec<String>> {
+    let mut missing: Vec<_> = record.what.iter().map(|series| series.key()).collect();
     for line in file.lines().skip(1) {
         if missing.is_empty() {
             break;
         }
         let line = line?;
         let found = line.split(',').nth(3);
-        missing.retain(|name| Some(*name) != found);
+        missing.retain(|key| Some(key.as_str()) != found);
     }
     Ok(missing)
-}
-
-/// The name of a series in the file.
-const fn name(series: Series) -> &'static str {
-    match series {
-        Series::Cwnd => "cwnd",
-        Series::Rtt => "rtt_ms",
-        Series::State => "state",
-        Series::Rate => "rate_kbps",
-        Series::Cov => "cov",
-        Series::Idd => "idd_ms",
-        Series::Iad => "iad_ms",
-        Series::Stt => "stt",
-        Series::Por => "por",
-        Series::Plr => "plr",
-        Series::Network => "network",
-        Series::Hops => "hops",
-        Series::Shortest => "shortest",
-        Series::Queue => "queue",
-        Series::Goodput => "goodput_kbps",
-    }
 }
 
 /// The value is empty if there is no path.
 fn shortest_row(out: &mut Table, now: Instant, flow: FlowId, hops: Option<u32>) -> io::Result<()> {
     let value = hops.map(|hops| hops.to_string()).unwrap_or_default();
-    write_row(out, now, ["flow", &flow.0.to_string(), name(Series::Shortest), &value])
+    write_row(out, now, ["flow", &flow.0.to_string(), &Series::Shortest.key(), &value])
 }
 
 /// Subject, its number, series and value at this time.
 fn write_row(out: &mut Table, now: Instant, cells: [&str; 4]) -> io::Result<()> {
     let time = now.as_secs_f64().to_string();
     Ok(out.write_record([time.as_str()].into_iter().chain(cells))?)
-}
-
-/// Series of senders.
-const OF_SENDERS: [Series; 5] = [Series::Cwnd, Series::Rtt, Series::State, Series::Rate, Series::Cov];
-
-/// Series of ADTCP receivers.
-const OF_RECEIVERS: [Series; 6] =
-    [Series::Idd, Series::Iad, Series::Stt, Series::Por, Series::Plr, Series::Network];
-
-/// States by their numbers in the series, whose values must be numbers.
-const STATES: [&str; 7] =
-    ["normal", "slow-start", "congestion-avoidance", "fast-recovery", "congested", "freeze", "stand-by"];
-
-/// The name of a series in the file, and its current value.
-fn shown(sender: &Progress, series: Series) -> Option<(&'static str, f64)> {
-    let value = match series {
-        Series::Cwnd => sender.cwnd,
-        Series::Rtt => ms(sender.round_trip?.latest),
-        Series::State => STATES.iter().position(|name| *name == sender.state)? as f64,
-        Series::Rate => sender.pace?.rate_kbps,
-        Series::Cov => sender.pace?.cov,
-        _ => return None,
-    };
-    Some((name(series), value))
-}
-
-/// The name of a receiver's series in the file, and its current value.
-fn measured(receiver: &Measurements, series: Series) -> (&'static str, f64) {
-    let metrics = &receiver.metrics;
-    let value = match series {
-        Series::Idd => 1e3 * metrics.idd,
-        Series::Iad => 1e3 * metrics.iad,
-        Series::Stt => metrics.stt,
-        Series::Por => metrics.por,
-        Series::Plr => metrics.plr,
-        _ => f64::from(receiver.network.bits()),
-    };
-    (name(series), value)
-}
-
-fn changed(before: &Progress, now: &Progress, series: Series) -> bool {
-    match series {
-        Series::Rtt => before.round_trip.map(|trip| trip.samples) != now.round_trip.map(|trip| trip.samples),
-        _ => shown(before, series) != shown(now, series),
-    }
-}
-
-fn ms(d: Duration) -> f64 {
-    1e3 * d.as_secs_f64()
 }

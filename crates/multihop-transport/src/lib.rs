@@ -17,6 +17,7 @@ pub mod congestion;
 pub mod connection;
 pub mod lifecycle;
 pub mod mesh;
+pub mod observe;
 pub mod pacing;
 pub mod refusals;
 pub mod rtt;

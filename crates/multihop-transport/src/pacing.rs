@@ -209,6 +209,11 @@ impl Pacer {
         self.gap.map(|gap| 1.0 / gap.as_secs_f64())
     }
 
+    /// Payload rate in kb/s, with `payload` bytes in each packet.
+    pub fn rate_kbps(&self, payload: u32) -> Option<f64> {
+        Some(self.rate()? * f64::from(payload) * 8e-3)
+    }
+
     /// Coefficient of variation of the last round trips; 0 with fewer than two.
     pub fn cov(&self) -> f64 {
         self.cov as f64 / MILLION as f64

@@ -27,7 +27,8 @@ use super::model::{App, Flow, Mobility, Protocol, Record, Scenario, Sweep, Trans
 use super::read::settings::Keyed;
 use super::read::{Both, one_of};
 use super::tables::{
-    FlowEnds, FlowTable, HostTable, NodeRef, Parts, Run, ScenarioTable, SweepTable, TopologyTable,
+    FlowEnds, FlowTable, HostTable, NodeRef, Parts, RecordTable, Run, ScenarioTable, SweepTable,
+    TopologyTable,
 };
 use super::topology::{Layout, Topology, layouts};
 use crate::faults::Faults;
@@ -95,7 +96,7 @@ pub(super) fn scenario(
         );
         flows = flows.zip(drawn).map(|(flows, drawn)| [flows, drawn].concat());
     }
-    let record = table.record.as_ref().map(|Keyed(record)| self::record(record, duration, faults));
+    let record = table.record.as_ref().map(|RecordTable(record)| self::record(record, duration, faults));
     let expected = table.expected.as_ref().map(|Keyed(table)| expected::expected(table, source, faults));
     let sweep = table.sweep.as_ref().map(|sweep| self::sweep(sweep, faults));
     Some(Scenario {

@@ -6,6 +6,7 @@ mod mobility;
 mod obstacles;
 mod program;
 mod radio;
+mod record;
 mod routing;
 mod sleep;
 mod sweep;
@@ -19,7 +20,6 @@ use multihop_core::{BitRate, Duration};
 use multihop_radio::energy::Energy;
 use serde_json::json;
 
-use super::model::{Record, Series};
 use super::read::settings::Keyed;
 use super::read::{Both, table};
 
@@ -32,6 +32,7 @@ pub(super) use mobility::{
 pub(super) use obstacles::ObstaclesTable;
 pub(super) use program::ProgramTable;
 pub(super) use radio::{MacTable, RadioTable};
+pub(super) use record::RecordTable;
 pub(super) use routing::{ProtocolTable, RoutingTable, StaticTable};
 pub(super) use sleep::SleepTable;
 pub(super) use sweep::SweepTable;
@@ -109,7 +110,7 @@ table! {
         /// How `multihop emulate` connects real programs to the network.
         emulation: Keyed<EmulationTable> = json!({}),
         /// Time series to write.
-        record: Option<Keyed<Record>>,
+        record: Option<RecordTable>,
         /// What `multihop sweep` varies.
         sweep: Option<SweepTable>,
         /// Electrical powers of a radio, W, and batteries; without this table no energy is reported.
@@ -118,43 +119,6 @@ table! {
         expected: Option<Keyed<ExpectedTable>>,
     }
 }
-
-impl Default for Record {
-    fn default() -> Self {
-        Self { every: Duration::from_millis(500), what: Vec::new() }
-    }
-}
-
-impl Settings for Record {
-    fn keys(&mut self, keys: &mut dyn Visitor) {
-        let about = "Time between two values, s; 0 writes each change.";
-        keys.about(about).seconds("every", &mut self.every, SECONDS);
-        let words = SERIES.map(|(word, _)| word);
-        let allowed = Allowed::List(&Allowed::Words(&words), None);
-        let given = keys.about("Which series.").required().value("what", allowed, None);
-        let series = |value: Value| SERIES.into_iter().find(|(word, _)| value == Value::Word(word));
-        let given = given.map_or_else(Vec::new, Value::into_list).into_iter();
-        self.what = given.filter_map(series).map(|(_, series)| series).collect();
-    }
-}
-
-const SERIES: [(&str, Series); 15] = [
-    ("cwnd", Series::Cwnd),
-    ("rtt", Series::Rtt),
-    ("state", Series::State),
-    ("rate", Series::Rate),
-    ("cov", Series::Cov),
-    ("idd", Series::Idd),
-    ("iad", Series::Iad),
-    ("stt", Series::Stt),
-    ("por", Series::Por),
-    ("plr", Series::Plr),
-    ("network", Series::Network),
-    ("hops", Series::Hops),
-    ("shortest", Series::Shortest),
-    ("queue", Series::Queue),
-    ("goodput", Series::Goodput),
-];
 
 /// A computer without a radio, on a wire to a node.
 pub(crate) struct HostTable {

@@ -167,7 +167,8 @@ fn every_key_of_the_traffic_arrives() {
     expected.sack = false;
     assert_eq!(config(&scenario, 3), &expected);
 
-    let what = vec![Series::Queue, Series::Cwnd, Series::Rtt, Series::Hops, Series::Goodput];
+    let [cwnd, rtt] = [("cwnd", ""), ("rtt", "ms")].map(|(name, unit)| Series::Declared { name, unit });
+    let what = vec![Series::Queue, cwnd, rtt, Series::Hops, Series::Goodput];
     assert_eq!(scenario.record, Some(Record { every: Duration::ZERO, what }));
     let powers = Powers { transmit: 1.4, receive: 0.9, idle: 1.0, sleep: 0.0 };
     assert_eq!(scenario.energy, Some(Energy { powers, battery: Battery::Mains }));

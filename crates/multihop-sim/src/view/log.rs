@@ -10,7 +10,8 @@ use multihop_radio::decibels::mw_to_dbm;
 use multihop_radio::frame::{BROADCAST, Frame, FrameKind, PacketHandle};
 use multihop_radio::mac::{Access, Waiting};
 use multihop_radio::phy::Verdict;
-use multihop_transport::connection::Progress;
+use multihop_transport::connection::Connection;
+use multihop_transport::observe::{self, RoundTrip, Side, Value};
 
 use super::fields::fields;
 use crate::observe::Sent;
@@ -38,6 +39,29 @@ pub(crate) struct View {
     timeouts: BTreeMap<FlowId, u64>,
     /// The last next hop by node and destination.
     routes: BTreeMap<(NodeId, NodeId), NodeId>,
+}
+
+/// The state of a sender in charts: quantities that every transport with a window declares.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Progress {
+    cwnd: f64,
+    round_trip: Option<RoundTrip>,
+    state: &'static str,
+    /// 0 without pacing.
+    rate_kbps: f64,
+}
+
+impl Progress {
+    /// `None` for an end without a window.
+    fn of(end: &dyn Connection) -> Option<Self> {
+        let cwnd = end.observed(observe::CWND)?.number()?;
+        let state = match end.observed(observe::STATE) {
+            Some(Value::State(name)) => name,
+            _ => "",
+        };
+        let rate_kbps = end.observed(observe::RATE).and_then(Value::number).unwrap_or(0.0);
+        Some(Self { cwnd, round_trip: end.round_trip(), state, rate_kbps })
+    }
 }
 
 /// Kinds of records.
@@ -221,19 +245,22 @@ impl View {
         self.record(Kind::Access, now, node.0, values);
     }
 
-    /// Window, round-trip time in us or 0, state, allowed rate in kb/s. Window and rate are floating-point numbers.
-    pub(crate) fn progress(&mut self, now: Instant, flow: FlowId, sender: &Progress) {
-        if !self.on || self.progress.insert(flow, *sender).as_ref() == Some(sender) {
-            return;
+    /// What an end declares may have changed.
+    pub(crate) fn observed(&mut self, now: Instant, flow: FlowId, side: Side, end: &dyn Connection) {
+        if side == Side::Sender
+            && let Some(progress) = Progress::of(end)
+            && self.progress.insert(flow, progress) != Some(progress)
+        {
+            self.progress_record(now, flow, &progress);
         }
-        self.progress_record(now, flow, sender);
     }
 
+    /// Window, round-trip time in us or 0, state, allowed rate in kb/s. Window and rate are floating-point numbers.
     fn progress_record(&mut self, now: Instant, flow: FlowId, sender: &Progress) {
         let rtt = sender.round_trip.map_or(0, |trip| word(trip.latest.as_micros()));
-        let rate = sender.pace.map_or(0.0, |pace| pace.rate_kbps);
         let state = self.name(sender.state);
-        self.record(Kind::Progress, now, flow.0, [float(sender.cwnd), rtt, state, float(rate), 0, 0, 0, 0]);
+        let values = [float(sender.cwnd), rtt, state, float(sender.rate_kbps), 0, 0, 0, 0];
+        self.record(Kind::Progress, now, flow.0, values);
     }
 
     /// Bytes.

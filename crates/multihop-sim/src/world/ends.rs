@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use multihop_core::{Duration, FlowId, Instant, NodeId, Notice, Rng};
 use multihop_radio::frame::PacketHandle;
 use multihop_transport::connection::{self, Connection, Counters, Event, Output};
+use multihop_transport::observe::Side;
 
 use super::action::{Action, Loss};
 use super::agenda::Owner;
@@ -281,8 +282,7 @@ impl Ends {
         if end.is_sender() {
             self.note_progress(context, end);
         } else {
-            let receiver = &self.ends[end.index()];
-            context.observer.measured(context.now, id, || receiver.measurements());
+            context.observer.observed(context.now, id, Side::Receiver, &*self.ends[end.index()]);
         }
         if self.is_over(id) {
             self.flows[id.index()].stats.close(&mut self.closed);
@@ -314,7 +314,7 @@ impl Ends {
     pub(super) fn note_loss(&mut self, context: &Context<'_>, loss: &Loss) {
         let is_segment = loss.carries_data && loss.source == context.scenario.flows[loss.flow.index()].from;
         if let Some(losses) = self.losses.as_mut().filter(|_| is_segment) {
-            let receiver = self.ends[EndId::receiver(loss.flow).index()].measurements();
+            let receiver = &*self.ends[EndId::receiver(loss.flow).index()];
             let oracle = self.oracle.as_mut().filter(|oracle| oracle.knows(loss.flow));
             let connected = oracle.is_none_or(|oracle| oracle.hops(context.now, loss.flow).is_some());
             losses.note_loss(loss, connected, receiver);
@@ -337,12 +337,10 @@ impl Ends {
             state.rtt_samples = trip.samples;
             state.stats.rtt.add(trip.latest);
         }
-        context.observer.progress(context.now, sender.flow(), || end.progress());
+        context.observer.observed(context.now, sender.flow(), Side::Sender, &**end);
         context.observer.timeouts(context.now, sender.flow(), || end.counters().timeouts);
-        if let Some(losses) = &mut self.losses
-            && let Some(reactions) = end.reactions()
-        {
-            losses.note_action(sender.flow(), reactions);
+        if let Some(losses) = &mut self.losses {
+            losses.note_action(sender.flow(), &**end);
         }
     }
 

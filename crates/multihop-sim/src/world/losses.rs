@@ -1,12 +1,12 @@
-//! The true causes of losses of ADTCP flows, and how their ends identify them. This monitor changes no result: it finds
+//! The true causes of losses, and how the ends of a flow identify them, for transports that do (ADTCP). This monitor changes no result: it finds
 //! links with its own copy of the tracks.
 
 use std::collections::BTreeMap;
 
 use multihop_core::{DropReason, FlowId, Instant, NodeId};
 use multihop_radio::mobility::Track;
-use multihop_transport::connection::{Connection, Measurements, Reactions};
-use multihop_transport::tcp::{Identify, Levels};
+use multihop_transport::connection::Connection;
+use multihop_transport::observe::Value;
 use multihop_wire::tcp::NetworkState;
 
 use super::action::Loss;
@@ -15,7 +15,7 @@ use crate::packet::Packet;
 use crate::results::{Accuracy, Identification};
 use multihop_scenario::{Layout, Scenario};
 
-/// Monitors the losses of all ADTCP flows.
+/// Monitors the losses of all flows whose transport identifies them.
 #[derive(Debug)]
 pub(super) struct LossMonitor {
     tracks: Vec<Track>,
@@ -23,8 +23,8 @@ pub(super) struct LossMonitor {
     range: f64,
     /// The packet that a MAC has just given up on, and whether the link to its next hop exists.
     given_up: Option<(u64, bool)>,
-    /// By flow; `None`: not ADTCP.
-    flows: Vec<Option<Tally>>,
+    /// By flow; `None` if its transport does not identify losses.
+    flows: Vec<Option<(Rows, Tally)>>,
 }
 
 /// Why a packet was lost (section 2.1 of the ADTCP paper).
@@ -63,12 +63,11 @@ struct Score {
 }
 
 impl LossMonitor {
-    /// `None` if no flow is ADTCP.
+    /// `None` if no transport identifies losses.
     pub(super) fn new(scenario: &Scenario, layout: &Layout, ends: &[Box<dyn Connection>]) -> Option<Self> {
         let flow = |n: usize| {
             let id = FlowId(u32::try_from(n).expect("a checked number of flows"));
-            let watched = ends[EndId::receiver(id).index()].reactions().is_some();
-            watched.then(Tally::default)
+            Rows::of(&*ends[EndId::receiver(id).index()]).map(|rows| (rows, Tally::default()))
         };
         let flows: Vec<_> = (0..scenario.flows.len()).map(flow).collect();
         flows.iter().any(Option::is_some).then(|| Self {
@@ -81,13 +80,13 @@ impl LossMonitor {
 
     /// Restarts the counts at the end of the warm-up.
     pub(super) fn restart(&mut self) {
-        for tally in self.flows.iter_mut().flatten() {
+        for (_, tally) in self.flows.iter_mut().flatten() {
             *tally = Tally { actions: tally.actions, ..Tally::default() };
         }
     }
 
     pub(super) fn result(&self, flow: FlowId) -> Option<Identification> {
-        let tally = self.flows[flow.index()].as_ref()?;
+        let (_, tally) = self.flows[flow.index()].as_ref()?;
         let [joint, idd, stt] = tally.by_rule.map(Score::accuracy);
         let named = |by_cause: [u64; Cause::ALL.len()]| {
             Cause::ALL.iter().zip(by_cause).map(|(cause, n)| (cause.name().to_owned(), n)).collect()
@@ -112,8 +111,8 @@ impl LossMonitor {
     }
 
     /// Records the loss of a packet of a flow; `connected`: whether there was a path.
-    pub(super) fn note_loss(&mut self, loss: &Loss, connected: bool, receiver: Option<Measurements>) {
-        let Some(Some(tally)) = self.flows.get_mut(loss.flow.index()) else { return };
+    pub(super) fn note_loss(&mut self, loss: &Loss, connected: bool, receiver: &dyn Connection) {
+        let Some(Some((rows, tally))) = self.flows.get_mut(loss.flow.index()) else { return };
         let on_live_link = self.given_up == Some((loss.uid, true));
         let cause = match loss.reason {
             DropReason::QueueFull => Cause::Congestion,
@@ -122,15 +121,14 @@ impl LossMonitor {
             _ if connected => Cause::RouteChange,
             _ => Cause::Disconnection,
         };
-        let (levels, state) =
-            receiver.map(|measured| (measured.levels, measured.network)).unwrap_or_default();
-        tally.lose(cause, &levels, state);
+        let congested = rows.congested.map(|index| rows.read(receiver, index) == Some(1.0));
+        tally.lose(cause, congested, network_state(rows.read(receiver, rows.network)));
     }
 
     /// Records possible reactions of a sender to losses.
-    pub(super) fn note_action(&mut self, flow: FlowId, reactions: Reactions) {
-        if let Some(tally) = &mut self.flows[flow.index()] {
-            tally.act(reactions.count, reactions.reported);
+    pub(super) fn note_action(&mut self, flow: FlowId, sender: &dyn Connection) {
+        if let Some((rows, tally)) = &mut self.flows[flow.index()] {
+            tally.act(rows.actions(sender), || network_state(rows.read(sender, rows.reported)));
         }
     }
 
@@ -141,9 +139,9 @@ impl LossMonitor {
 }
 
 impl Tally {
-    fn lose(&mut self, cause: Cause, levels: &Levels, state: NetworkState) {
-        for (score, rule) in self.by_rule.iter_mut().zip(RULES) {
-            score.add(cause, rule.state(levels), 1);
+    fn lose(&mut self, cause: Cause, congested: [bool; RULES.len()], state: NetworkState) {
+        for (score, congested) in self.by_rule.iter_mut().zip(congested) {
+            score.add(cause, congested, 1);
         }
         for name in state.names() {
             *self.states[cause as usize].entry(name).or_default() += 1;
@@ -151,22 +149,22 @@ impl Tally {
         self.pending[cause as usize] += 1;
     }
 
-    fn act(&mut self, actions: u64, told: Option<NetworkState>) {
+    fn act(&mut self, actions: u64, reported: impl FnOnce() -> NetworkState) {
         if actions == self.actions {
             return;
         }
         self.actions = actions;
-        let told = told.unwrap_or_default();
+        let congested = reported().has(NetworkState::CONGESTION);
         for (cause, lost) in Cause::ALL.into_iter().zip(std::mem::take(&mut self.pending)) {
-            self.acted.add(cause, told, lost);
+            self.acted.add(cause, congested, lost);
         }
     }
 }
 
 impl Score {
-    fn add(&mut self, cause: Cause, state: NetworkState, losses: u64) {
+    fn add(&mut self, cause: Cause, congested: bool, losses: u64) {
         self.lost[cause as usize] += losses;
-        if state.has(NetworkState::CONGESTION) {
+        if congested {
             self.congestion[cause as usize] += losses;
         }
     }
@@ -194,32 +192,79 @@ impl Cause {
     }
 }
 
-const RULES: [Identify; 3] = [Identify::Joint, Identify::Idd, Identify::Stt];
+/// What a receiver that identifies losses declares: whether each of its rules indicates congestion.
+const RULES: [&str; 3] = ["congested_joint", "congested_idd", "congested_stt"];
+
+/// Where the ends of a flow declare what the monitor needs.
+#[derive(Clone, Copy, Debug)]
+struct Rows {
+    /// The state of the network that the receiver infers.
+    network: usize,
+    congested: [usize; RULES.len()],
+    /// The state that the sender was told last.
+    reported: usize,
+    fast_retransmits: usize,
+}
+
+impl Rows {
+    /// `None` if the transport does not identify losses.
+    fn of(end: &dyn Connection) -> Option<Self> {
+        let names: Vec<_> = (0..).map_while(|index| end.quantity(index)).map(|row| row.name).collect();
+        let index = |name: &str| names.iter().position(|known| *known == name);
+        let [joint, idd, stt] = RULES.map(index);
+        Some(Self {
+            network: index("network")?,
+            congested: [joint?, idd?, stt?],
+            reported: index("reported")?,
+            fast_retransmits: index("fast_retransmits")?,
+        })
+    }
+
+    fn read(&self, end: &dyn Connection, index: usize) -> Option<f64> {
+        end.value(index)?.number()
+    }
+
+    /// How often a sender has reacted to losses: fast retransmits and timeouts.
+    fn actions(&self, sender: &dyn Connection) -> u64 {
+        let fast = match sender.value(self.fast_retransmits) {
+            Some(Value::Count(count)) => count,
+            _ => 0,
+        };
+        fast + sender.counters().timeouts
+    }
+}
+
+/// The state of a network from its bits; normal if it is not known.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "bits, which were written as a number"
+)]
+fn network_state(bits: Option<f64>) -> NetworkState {
+    bits.map_or_else(NetworkState::default, |bits| NetworkState::from_bits(bits as u8))
+}
 
 #[cfg(test)]
 mod tests {
-    use multihop_transport::tcp::Level;
-
     use super::*;
 
     #[test]
     fn fractions_agree_with_hand_computed_ones() {
         let mut tally = Tally::default();
-        let late = Levels { idd: Level::High, ..Levels::default() };
-        let congested = Levels { stt: Level::Low, ..late };
-        tally.lose(Cause::Congestion, &congested, NetworkState::CONGESTION);
-        tally.lose(Cause::Congestion, &late, NetworkState::NORMAL);
-        tally.lose(Cause::ChannelError, &late, NetworkState::CHANNEL_ERROR);
-        tally.lose(Cause::RouteChange, &congested, NetworkState::CONGESTION);
+        let (late, congested) = ([false, true, false], [true; 3]);
+        tally.lose(Cause::Congestion, congested, NetworkState::CONGESTION);
+        tally.lose(Cause::Congestion, late, NetworkState::NORMAL);
+        tally.lose(Cause::ChannelError, late, NetworkState::CHANNEL_ERROR);
+        tally.lose(Cause::RouteChange, congested, NetworkState::CONGESTION);
         let accuracy = |losses, wrong, incompatible| Accuracy { losses, wrong, incompatible };
         let [joint, idd, stt] = tally.by_rule.map(Score::accuracy);
         assert_eq!(joint, accuracy(4, Some(0.5), Some(0.25)));
         assert_eq!(idd, accuracy(4, Some(0.5), Some(0.0)));
         assert_eq!(stt, accuracy(4, Some(0.5), Some(0.25)));
         // The sender reacts once to all of them, after a report of congestion.
-        tally.act(1, Some(NetworkState::CONGESTION));
-        tally.act(1, Some(NetworkState::NORMAL));
-        tally.act(2, Some(NetworkState::NORMAL));
+        tally.act(1, || NetworkState::CONGESTION);
+        tally.act(1, || NetworkState::NORMAL);
+        tally.act(2, || NetworkState::NORMAL);
         assert_eq!(tally.acted.accuracy(), accuracy(4, Some(0.5), Some(0.0)));
         assert_eq!(Score::default().accuracy(), accuracy(0, None, None));
     }

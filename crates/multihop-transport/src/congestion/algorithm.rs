@@ -7,6 +7,7 @@ use multihop_core::settings::{Settings, Visitor};
 use super::Variant;
 use super::control::CongestionConfig;
 use super::signals::Signals;
+use crate::observe::Quantity;
 
 /// The congestion control of a connection: built-in or user-defined.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -28,6 +29,14 @@ impl Algorithm {
         match self {
             Self::BuiltIn(variant) => variant.signals(),
             Self::Custom(custom) => custom.config().signals(),
+        }
+    }
+
+    /// The quantity number `index` that the control declares.
+    pub fn quantity(&self, index: usize) -> Option<&'static Quantity> {
+        match self {
+            Self::BuiltIn(_) => None,
+            Self::Custom(custom) => custom.config().quantity(index),
         }
     }
 

@@ -9,6 +9,7 @@ use multihop_core::{Duration, Instant, Notice};
 
 use super::signals::{Ack, RateSample, Signals};
 use super::window::{Share, Window};
+use crate::observe::{Quantity, Value};
 
 /// Congestion control of one connection: decides how much may be in flight, and how fast it leaves.
 ///
@@ -195,6 +196,11 @@ pub trait CongestionControl: fmt::Debug + Send {
     fn state(&self) -> Option<&'static str> {
         None
     }
+
+    /// The present value of the quantity that [`CongestionConfig::quantity`] declares; `None` while it has none.
+    fn value(&self, _index: usize) -> Option<Value> {
+        None
+    }
 }
 
 /// The parameters of a user-defined congestion control. Makes the control of each connection.
@@ -208,6 +214,12 @@ pub trait CongestionConfig: CloneConfig + Settings + fmt::Debug + Send + Sync {
     /// The signals that the control needs and that cost something to provide.
     fn signals(&self) -> Signals {
         Signals::default()
+    }
+
+    /// The quantity number `index` that the control declares to be observed: one row of a table of
+    /// [`Row`](crate::observe::Row) beside it. Results and series have it like those of TCP.
+    fn quantity(&self, _index: usize) -> Option<&'static Quantity> {
+        None
     }
 }
 

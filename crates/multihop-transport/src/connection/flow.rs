@@ -7,12 +7,19 @@ use multihop_core::{BitRate, Rng};
 
 use super::Connection;
 use crate::event::Ports;
+use crate::observe::Quantity;
 use crate::pool::Pool;
 
 /// A transport with its parameters.
 pub trait ConnectionConfig: fmt::Debug + Send + Sync {
     /// The sender and the receiver of a flow.
     fn ends(&self, flow: &mut Flow<'_>) -> [Box<dyn Connection>; 2];
+
+    /// The quantity number `index` of the table that the ends declare, as [`Connection::quantity`] returns it, so that scenarios can
+    /// record it.
+    fn quantity(&self, _index: usize) -> Option<&'static Quantity> {
+        None
+    }
 }
 
 /// The flow for which [`ConnectionConfig`] makes both ends.

@@ -5,11 +5,11 @@ use multihop_core::{Instant, Notice, Payload};
 use multihop_wire::mesh;
 
 use super::{
-    Buffers, Connection, ConnectionConfig, Counters, Data, Flow, Message, Output, Pace, Progress, RoundTrip,
-    Segment,
+    Buffers, Connection, ConnectionConfig, Counters, Data, Flow, Message, Output, RoundTrip, Segment,
 };
 use crate::event::SendError;
-use crate::mesh::{Config, End};
+use crate::mesh::{Config, End, OBSERVED};
+use crate::observe::{Quantity, Row, Value};
 use crate::tcp::Trip;
 
 impl ConnectionConfig for Config {
@@ -19,6 +19,10 @@ impl ConnectionConfig for Config {
             let end = End::with_pool(config.clone(), flow.port, flow.pool.clone());
             Box::new(end) as Box<dyn Connection>
         })
+    }
+
+    fn quantity(&self, index: usize) -> Option<&'static Quantity> {
+        OBSERVED.get(index).map(Row::quantity)
     }
 }
 
@@ -96,13 +100,12 @@ impl Connection for End {
         Some(RoundTrip { latest: self.rtt().latest()?, samples: self.rtt().samples() })
     }
 
-    fn progress(&self) -> Option<Progress> {
-        let round_trip = self.round_trip();
-        let pace = self.gap().map(|gap| Pace {
-            rate_kbps: f64::from(self.mss()) * 8e-3 / gap.as_secs_f64().max(1e-9),
-            cov: 0.0,
-        });
-        Some(Progress { cwnd: self.window(), round_trip, state: self.state(), pace })
+    fn quantity(&self, index: usize) -> Option<&'static Quantity> {
+        OBSERVED.get(index).map(Row::quantity)
+    }
+
+    fn value(&self, index: usize) -> Option<Value> {
+        OBSERVED.get(index)?.value(self)
     }
 }
 

@@ -7,23 +7,25 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use multihop_core::{Duration, Instant, Notice, Payload};
-use multihop_wire::tcp::NetworkState;
+use multihop_core::{Instant, Notice, Payload};
 
 pub use crate::event::{Data, Event, SendError};
 pub use crate::lifecycle::State;
-use crate::pacing::Pacer;
-use crate::tcp::{Levels, Trip, Values};
+pub use crate::observe::RoundTrip;
+use crate::observe::{Quantity, Value};
+use crate::tcp::Trip;
 
 mod endpoint;
 mod flow;
 mod mesh;
+mod observed;
 mod summary;
 mod tcp;
 mod tpa;
 mod udp;
 
 pub use flow::{ConnectionConfig, Flow};
+pub use observed::built_in_quantities;
 pub use summary::{StreamCounters, Summary};
 pub use udp::{UdpConfig, UdpReceiver, UdpSender};
 
@@ -163,24 +165,26 @@ pub trait Connection: Send {
         None
     }
 
-    /// What the recorded series show of a sender.
-    fn progress(&self) -> Option<Progress> {
+    /// The quantity number `index` of the table that this end declares; the quantities number 0, 1, ... up to the first `None`.
+    /// The table never changes.
+    fn quantity(&self, _index: usize) -> Option<&'static Quantity> {
         None
+    }
+
+    /// The present value of that quantity; `None` while it has none.
+    fn value(&self, _index: usize) -> Option<Value> {
+        None
+    }
+
+    /// The present value of the quantity with this name. Those who read a value often find its index once.
+    fn observed(&self, name: &str) -> Option<Value> {
+        let mut quantities = (0..).map_while(|index| self.quantity(index));
+        self.value(quantities.position(|quantity| quantity.name == name)?)
     }
 
     /// What programs on real networks show of this end.
     fn summary(&self) -> Summary {
-        Summary::of(&self.counters(), self.progress())
-    }
-
-    /// What the recorded series show of an ADTCP receiver.
-    fn measurements(&self) -> Option<Measurements> {
-        None
-    }
-
-    /// How an ADTCP sender has reacted to losses so far; `None` for other transports.
-    fn reactions(&self) -> Option<Reactions> {
-        None
+        Summary::of(self)
     }
 }
 
@@ -301,66 +305,4 @@ impl MeshCounters {
             unwanted: self.unwanted - before.unwanted,
         }
     }
-}
-
-/// The newest round-trip time.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct RoundTrip {
-    /// The newest sample.
-    pub latest: Duration,
-    /// How many there were.
-    pub samples: u64,
-}
-
-/// The state of a sender, for time series.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Progress {
-    /// Congestion window, in segments.
-    pub cwnd: f64,
-    /// The newest round-trip time.
-    pub round_trip: Option<RoundTrip>,
-    /// State of the congestion control.
-    pub state: &'static str,
-    /// State of the pacer, if there is one.
-    pub pace: Option<Pace>,
-}
-
-/// The state of a pacer, for time series.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Pace {
-    /// Largest payload rate that it allows.
-    pub rate_kbps: f64,
-    /// Coefficient of variation of the round trips.
-    pub cov: f64,
-}
-
-/// Nothing before the first round trip.
-fn pace_of(pacer: &Pacer, payload: u32) -> Option<Pace> {
-    let rate_kbps = pacer.rate()? * f64::from(payload) * 8e-3;
-    Some(Pace { rate_kbps, cov: pacer.cov() })
-}
-
-/// The pace of a congestion control whose pacing rate is `bytes` per second.
-fn pace_at(bytes: u64) -> Pace {
-    Pace { rate_kbps: bytes as f64 * 8e-3, cov: 0.0 }
-}
-
-/// What an ADTCP receiver measures.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Measurements {
-    /// Its metrics.
-    pub metrics: Values,
-    /// Whether each metric is high, low or neither.
-    pub levels: Levels,
-    /// The state of the network that it infers.
-    pub network: NetworkState,
-}
-
-/// How an ADTCP sender has reacted to losses.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Reactions {
-    /// Fast retransmits and retransmission timeouts so far.
-    pub count: u64,
-    /// The state that the receiver reported last.
-    pub reported: Option<NetworkState>,
 }

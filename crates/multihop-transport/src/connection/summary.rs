@@ -2,7 +2,8 @@
 
 use multihop_core::Duration;
 
-use super::{Counters, Progress};
+use super::Connection;
+use crate::observe::{self, Value};
 
 /// The state of one end, as programs on real networks show it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -65,36 +66,46 @@ pub struct StreamCounters {
 }
 
 impl Summary {
-    /// The summary of an end that has nothing else to show. A driver counts the bytes of both directions.
+    /// The summary of an end, from what it declares. A driver counts the bytes of both directions.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "as saturates")]
-    pub fn of(counters: &Counters, progress: Option<Progress>) -> Self {
-        let latest = progress.and_then(|progress| progress.round_trip).map(|round_trip| round_trip.latest);
+    pub fn of<C: Connection + ?Sized>(end: &C) -> Self {
+        let latest = end.round_trip().map(|round_trip| round_trip.latest);
+        let phase = match end.observed(observe::STATE) {
+            Some(Value::State(name)) => name,
+            _ => "",
+        };
         Self {
-            phase: progress.map_or("", |progress| progress.state),
+            phase,
             smoothed_rtt: latest,
             latest_rtt: latest,
-            cwnd: progress.map_or(0, |progress| progress.cwnd as u32),
-            counters: StreamCounters::of(counters),
+            cwnd: end.observed(observe::CWND).and_then(Value::number).map_or(0, |segments| segments as u32),
+            counters: StreamCounters::of(end),
             ..Self::default()
         }
     }
 }
 
 impl StreamCounters {
-    fn of(counters: &Counters) -> Self {
+    fn of<C: Connection + ?Sized>(end: &C) -> Self {
+        let counters = end.counters();
+        let declared = |name| match end.observed(name) {
+            Some(Value::Count(count)) => count,
+            _ => 0,
+        };
+        let [acks, unwanted] = ["acks", "unwanted"].map(declared);
         Self {
-            segments_sent: counters.sent + counters.mesh.acks,
+            segments_sent: counters.sent + acks,
             data_sent: counters.sent,
             retransmitted: counters.retransmitted,
-            acks_sent: counters.mesh.acks,
+            acks_sent: acks,
             timeouts: counters.timeouts,
-            freezes: counters.mesh.freezes,
-            notices: counters.mesh.notices,
-            probes: counters.mesh.probes,
-            data_received: counters.delivered + counters.mesh.unwanted,
+            freezes: declared("freezes"),
+            notices: declared("notices"),
+            probes: declared("probes"),
+            data_received: counters.delivered + unwanted,
             delivered: counters.delivered,
             out_of_order: counters.out_of_order,
-            duplicates: counters.mesh.unwanted,
+            duplicates: unwanted,
             ..Self::default()
         }
     }

@@ -6,10 +6,11 @@ use multihop_core::{Instant, LostSegment, Machine, Notice, Payload, SegmentId};
 use multihop_wire::tcp::{Segment as TcpSegment, SeqNumber};
 
 use super::{
-    Connection, ConnectionConfig, Counters, Data, Flow, Measurements, MeshCounters, Message, Output,
-    Progress, Reactions, RoundTrip, Segment, endpoint::endpoint_calls, pace_at, pace_of,
+    Connection, ConnectionConfig, Counters, Data, Flow, MeshCounters, Message, Output, RoundTrip, Segment,
+    endpoint::endpoint_calls,
 };
 use crate::event::{Ports, SendError};
+use crate::observe::{Quantity, Value};
 use crate::tcp::{self, Config, Endpoint, State, Trip, window_for_hops};
 
 impl ConnectionConfig for Config {
@@ -27,6 +28,10 @@ impl ConnectionConfig for Config {
             let initial = u32::try_from(initial).expect("32 bits are left");
             Endpoint::new(config.clone(), ports, SeqNumber(initial))
         })
+    }
+
+    fn quantity(&self, index: usize) -> Option<&'static Quantity> {
+        self.quantity(index)
     }
 }
 
@@ -71,29 +76,12 @@ impl Connection for Endpoint {
         self.config().elfn.is_some() || self.config().congestion.signals().notices
     }
 
-    fn progress(&self) -> Option<Progress> {
-        Some(Progress {
-            cwnd: f64::from(self.cwnd()) / f64::from(self.mss()),
-            round_trip: self.round_trip(),
-            state: self.state_name(),
-            pace: self
-                .pacer()
-                .and_then(|pacer| pace_of(pacer, self.mss()))
-                .or_else(|| self.pacing_rate().map(pace_at)),
-        })
+    fn quantity(&self, index: usize) -> Option<&'static Quantity> {
+        self.config().quantity(index)
     }
 
-    fn measurements(&self) -> Option<Measurements> {
-        let (metrics, levels) = (*self.metrics()?, *self.levels()?);
-        Some(Measurements { metrics, levels, network: self.network_state()? })
-    }
-
-    fn reactions(&self) -> Option<Reactions> {
-        let counters = self.counters();
-        self.config().is_adtcp().then(|| Reactions {
-            count: counters.fast_retransmits + counters.timeouts,
-            reported: self.told_state(),
-        })
+    fn value(&self, index: usize) -> Option<Value> {
+        self.value(index)
     }
 }
 

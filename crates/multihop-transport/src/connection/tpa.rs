@@ -4,13 +4,14 @@ use multihop_core::{Instant, Machine, Notice, Payload};
 use multihop_wire::tpa::BlockSeq;
 
 use super::{
-    Connection, ConnectionConfig, Counters, Data, Flow, MeshCounters, Output, Progress, RoundTrip, Segment,
-    StreamCounters, Summary, endpoint::endpoint_calls, pace_of,
+    Connection, ConnectionConfig, Counters, Data, Flow, MeshCounters, Output, RoundTrip, Segment,
+    StreamCounters, Summary, endpoint::endpoint_calls,
 };
 use crate::event::SendError;
+use crate::observe::{Quantity, Row, Value};
 use crate::pacing::Pacer;
 use crate::tcp::Trip;
-use crate::tpa::{self, Config, Endpoint, State};
+use crate::tpa::{self, Config, Endpoint, OBSERVED, State};
 
 impl ConnectionConfig for Config {
     fn ends(&self, flow: &mut Flow<'_>) -> [Box<dyn Connection>; 2] {
@@ -22,6 +23,10 @@ impl ConnectionConfig for Config {
             let initial = u16::try_from(initial).expect("16 bits are left");
             Endpoint::new(config.clone(), ports, BlockSeq(initial))
         })
+    }
+
+    fn quantity(&self, index: usize) -> Option<&'static Quantity> {
+        OBSERVED.get(index).map(Row::quantity)
     }
 }
 
@@ -115,12 +120,11 @@ impl Connection for Endpoint {
         self.config().notices
     }
 
-    fn progress(&self) -> Option<Progress> {
-        Some(Progress {
-            cwnd: f64::from(self.cwnd()),
-            round_trip: self.round_trip(),
-            state: self.phase().name(),
-            pace: self.pacer().and_then(|pacer| pace_of(pacer, self.mss())),
-        })
+    fn quantity(&self, index: usize) -> Option<&'static Quantity> {
+        OBSERVED.get(index).map(Row::quantity)
+    }
+
+    fn value(&self, index: usize) -> Option<Value> {
+        OBSERVED.get(index)?.value(self)
     }
 }

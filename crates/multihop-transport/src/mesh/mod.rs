@@ -13,6 +13,7 @@ mod config;
 mod control;
 mod lowest;
 mod numbers;
+mod observed;
 mod receiver;
 mod sender;
 
@@ -23,6 +24,8 @@ use crate::connection::{Buffers, Counters};
 use crate::event::{Data, Event, SendError};
 use crate::pool::{Pool, Share};
 use crate::rtt::RttEstimator;
+pub(crate) use observed::OBSERVED;
+
 use receiver::Receiver;
 use sender::Sender;
 

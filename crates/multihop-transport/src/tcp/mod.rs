@@ -21,6 +21,7 @@ mod handshake;
 mod input;
 mod keys;
 mod losses;
+mod observed;
 mod outage;
 mod output;
 mod pace;
@@ -55,6 +56,9 @@ use crate::congestion::Congestion;
 use crate::pacing::Pacer;
 use crate::rtt::RttEstimator;
 use crate::sendq::SendQueue;
+pub(crate) use adtcp::OBSERVED as OBSERVED_OF_ADTCP;
+pub(crate) use observed::OBSERVED;
+
 use ack::AckState;
 use adtcp::Meter;
 use ecn::Marks;

@@ -17,6 +17,7 @@ mod config;
 mod counters;
 mod handshake;
 mod input;
+mod observed;
 mod output;
 mod phases;
 mod receiver;
@@ -39,6 +40,8 @@ use crate::lifecycle::{Lifecycle, Shutdown};
 use crate::pacing::Pacer;
 use crate::refusals::Refusals;
 use crate::sendq::SendQueue;
+pub(crate) use observed::OBSERVED;
+
 use acks::Acks;
 use phases::Phases;
 use receiver::Receiver;

@@ -9,6 +9,7 @@
 mod density;
 mod identify;
 mod meter;
+mod observed;
 
 pub use density::{DensityConfig, Level};
 pub use identify::{Identify, Levels};
@@ -18,6 +19,7 @@ use multihop_core::Duration;
 
 use super::outage::{Exit, Probe, ProbeInterval, Restore, Standby};
 pub(super) use meter::{Meter, Packet};
+pub(crate) use observed::OBSERVED;
 
 /// Settings of ADTCP that do not concern the window.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -8,6 +8,7 @@ use multihop_transport::congestion::{
     Ack, AckKind, Algorithm, CongestionConfig, CongestionControl, RateSample, Share, Signals, Variant, Window,
 };
 use multihop_transport::connection::Connection;
+use multihop_transport::observe::Value;
 use multihop_transport::tcp::{Config, Endpoint, Ports};
 use multihop_wire::tcp::SeqNumber;
 
@@ -167,8 +168,8 @@ fn a_pacing_rate_needs_no_rate_samples() {
     let delivered = path.ends[1].counters().delivered;
     // The path carries twice as much.
     assert!((490..=500).contains(&delivered), "{delivered} in 10 s");
-    let progress = path.ends[0].progress().expect("a sender has a window");
-    assert_eq!(progress.pace.map(|pace| pace.rate_kbps.round().to_bits()), Some(400.0_f64.to_bits()));
+    let rate = path.ends[0].observed("rate").and_then(Value::number);
+    assert_eq!(rate.map(|kbps| kbps.round().to_bits()), Some(400.0_f64.to_bits()));
 }
 
 #[test]

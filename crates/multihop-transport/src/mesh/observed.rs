@@ -1,0 +1,31 @@
+//! What is observed of an end.
+
+use super::End;
+use crate::observe::Side::{Receiver, Sender};
+use crate::observe::{RoundTrip, Row};
+
+/// The rows of an end.
+pub(crate) static OBSERVED: [Row<End>; 10] = [
+    Row::cwnd(|end| Some(end.window())),
+    Row::round_trip(|end| RoundTrip::newest(end.rtt().latest(), end.rtt().samples())),
+    Row::phase(End::state),
+    Row::rate(|end| end.gap().map(|gap| f64::from(end.mss()) * 8e-3 / gap.as_secs_f64().max(1e-9))),
+    Row::cov(|end| end.gap().map(|_| 0.0)),
+    Row::recorded_counter("freezes", "Times that the sender froze.", Sender, |end| {
+        end.counters().mesh.freezes
+    }),
+    Row::recorded_counter(
+        "notices",
+        "Link-failure notices that concerned a segment in flight.",
+        Sender,
+        |end| end.counters().mesh.notices,
+    ),
+    Row::recorded_counter("probes", "Probes sent.", Sender, |end| end.counters().mesh.probes),
+    Row::recorded_counter("acks", "ACKs sent.", Receiver, |end| end.counters().mesh.acks),
+    Row::recorded_counter(
+        "unwanted",
+        "Segments with data that had arrived before, or for which there was no room.",
+        Receiver,
+        |end| end.counters().mesh.unwanted,
+    ),
+];

@@ -1,0 +1,69 @@
+//! What is observed of an endpoint: its table, and behind it the rows of ADTCP or of a user-defined congestion control.
+
+use super::adtcp::OBSERVED as OF_ADTCP;
+use super::{Config, Endpoint};
+use crate::observe::Side::{Receiver, Sender};
+use crate::observe::{Quantity, RoundTrip, Row, Value};
+
+/// The rows of every endpoint.
+pub(crate) static OBSERVED: [Row<Endpoint>; 10] = [
+    Row::cwnd(|end| Some(f64::from(end.cwnd()) / f64::from(end.mss()))),
+    Row::round_trip(|end| RoundTrip::newest(end.rtt().latest(), end.rtt().samples())),
+    Row::phase(Endpoint::state_name),
+    Row::rate(Endpoint::rate_kbps),
+    Row::cov(Endpoint::pace_cov),
+    Row::recorded_counter("fast_retransmits", "Fast retransmits.", Sender, |end| {
+        end.counters().fast_retransmits
+    }),
+    Row::recorded_counter(
+        "standbys",
+        "Times that the sender was on stand-by for a lost path.",
+        Sender,
+        |end| end.counters().standbys,
+    ),
+    Row::recorded_counter("probes", "Probes sent.", Sender, |end| end.counters().probes),
+    Row::recorded_counter("undone", "Reductions of the window that were undone.", Sender, |end| {
+        end.counters().undone
+    }),
+    Row::recorded_counter("duplicates", "Segments with data that had arrived before.", Receiver, |end| {
+        end.counters().duplicates
+    }),
+];
+
+impl Config {
+    /// A row of the table, or of those behind it.
+    pub(crate) fn quantity(&self, index: usize) -> Option<&'static Quantity> {
+        if let Some(row) = OBSERVED.get(index) {
+            return Some(row.quantity());
+        }
+        let index = index - OBSERVED.len();
+        if self.is_adtcp() { OF_ADTCP.get(index).map(Row::quantity) } else { self.congestion.quantity(index) }
+    }
+}
+
+impl Endpoint {
+    /// The value of a row of the table, or of those behind it.
+    pub(crate) fn value(&self, index: usize) -> Option<Value> {
+        if let Some(row) = OBSERVED.get(index) {
+            return row.value(self);
+        }
+        let index = index - OBSERVED.len();
+        if self.config.is_adtcp() {
+            OF_ADTCP.get(index)?.value(self)
+        } else {
+            self.congestion.control().value(index)
+        }
+    }
+
+    /// The rate of the pacer, or else of the congestion control.
+    fn rate_kbps(&self) -> Option<f64> {
+        let paced = self.pacer().and_then(|pacer| pacer.rate_kbps(self.mss()));
+        paced.or_else(|| self.pacing_rate().map(|bytes| bytes as f64 * 8e-3))
+    }
+
+    /// The variation of the pacer's round trips; 0 if the congestion control paces.
+    fn pace_cov(&self) -> Option<f64> {
+        let paced = self.pacer().filter(|pacer| pacer.rate().is_some()).map(|pacer| pacer.cov());
+        paced.or_else(|| self.pacing_rate().map(|_| 0.0))
+    }
+}

@@ -1,0 +1,37 @@
+//! What is observed of an endpoint.
+
+use super::Endpoint;
+use crate::observe::Side::{Receiver, Sender};
+use crate::observe::{RoundTrip, Row};
+
+/// The rows of an endpoint.
+pub(crate) static OBSERVED: [Row<Endpoint>; 12] = [
+    Row::cwnd(|end| Some(f64::from(end.cwnd()))),
+    Row::round_trip(|end| RoundTrip::newest(end.rtt().latest(), end.rtt().samples())),
+    Row::phase(|end| end.phase().name()),
+    Row::rate(|end| end.pacer()?.rate_kbps(end.mss())),
+    Row::cov(|end| end.pacer().filter(|pacer| pacer.rate().is_some()).map(|pacer| pacer.cov())),
+    Row::recorded_counter("congested", "Times that the sender entered the congested state.", Sender, |end| {
+        end.counters().congested
+    }),
+    Row::recorded_counter("freezes", "Times that the sender froze.", Sender, |end| end.counters().freezes),
+    Row::recorded_counter(
+        "notices",
+        "Link-failure notices that concerned a segment in flight.",
+        Sender,
+        |end| end.counters().notices,
+    ),
+    Row::recorded_counter("route_changes", "Route changes detected by round-trip times.", Sender, |end| {
+        end.counters().route_changes
+    }),
+    Row::recorded_counter(
+        "lost_by_txseq",
+        "Segments counted as lost by the numbers of later transmissions.",
+        Sender,
+        |end| end.counters().lost_by_txseq,
+    ),
+    Row::recorded_counter("probes", "Probes sent.", Sender, |end| end.counters().probes),
+    Row::recorded_counter("duplicates", "Segments with data that had arrived before.", Receiver, |end| {
+        end.counters().duplicates
+    }),
+];
