@@ -39,25 +39,6 @@ ERRORS = "errors carry the refusals of the protection, and settings are checked 
 
 CIRCLES: dict[Circle, str] = {
     ("multihop-cli", ".", ("args", "capture", "emulate", "extcap", "net", "network")): COMMANDS,
-    (
-        "multihop-cli",
-        "net",
-        ("route", "route_page"),
-    ): "the page explains a missing daemon as the command does",
-    (
-        "multihop-emulate",
-        ".",
-        ("enter", "readers"),
-    ): "readers of captures join by the description of a station",
-    ("multihop-apps", "files", ("reading", "talk", "zeros")): "reading, holes and messages share one thread",
-    (
-        "multihop-apps",
-        "perf",
-        ("flow", "udp"),
-    ): "measurements over UDP use the clock and turns of those over streams",
-    ("multihop-apps", "tunnel", ("datagrams", "entry", "gateway", "interface", "packets")): (
-        "both ends of a tunnel share how they copy streams, datagrams and packets"
-    ),
     ("multihop-net", ".", ("config", "error", "protection")): ERRORS,
     (
         "multihop-net",

@@ -15,7 +15,6 @@ use nix::unistd::geteuid;
 use serde::{Deserialize, Serialize};
 use signal_hook::consts::{SIGINT, SIGQUIT};
 
-use crate::readers;
 use crate::sandbox::Sandbox;
 use crate::stations::{Stations, address_variables};
 use crate::{EmulateError, Tried};
@@ -54,7 +53,7 @@ impl Entry {
         make_own(folder).tried(write)?;
         for path in files(folder) {
             if running(&path).is_none() {
-                let _ = fs::remove_file(readers::socket(&path));
+                let _ = fs::remove_file(readers_socket(&path));
                 let _ = fs::remove_file(path);
             }
         }
@@ -170,6 +169,11 @@ fn is_own(folder: &Path) -> bool {
 fn files(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
     let entries = is_own(folder).then(|| fs::read_dir(folder).ok()).flatten().into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|end| end == "json"))
+}
+
+/// The socket at which readers of captures join the emulation that a file describes.
+pub(crate) fn readers_socket(description: &Path) -> PathBuf {
+    description.with_extension("sock")
 }
 
 /// Of this user; the variable is unset for some services, and in containers.

@@ -20,7 +20,7 @@ pub(crate) struct Readers {
 impl Readers {
     /// `None` if there can be no socket, for example because the folder's path is too long for one.
     pub(crate) fn new(folder: &Path) -> Option<Self> {
-        let path = socket(&folder.join(format!("{}.json", std::process::id())));
+        let path = enter::readers_socket(&folder.join(format!("{}.json", std::process::id())));
         let _ = fs::remove_file(&path);
         let listener = UnixListener::bind(&path).ok()?;
         listener.set_nonblocking(true).ok()?;
@@ -49,11 +49,6 @@ impl Drop for Readers {
     }
 }
 
-/// The socket of the emulation that a file describes.
-pub(crate) fn socket(description: &Path) -> PathBuf {
-    description.with_extension("sock")
-}
-
 /// This user's emulations whose frames can be read: process number and scenario.
 pub fn emulations() -> Vec<(u32, String)> {
     enter::all().into_iter().map(|Description { pid, scenario, .. }| (pid, scenario)).collect()
@@ -62,7 +57,7 @@ pub fn emulations() -> Vec<(u32, String)> {
 /// Copies the frames of an emulation to a file (pcapng), until either ends.
 pub fn read_frames(pid: u32, to: &Path) -> Result<(), EmulateError> {
     let description = enter::find(Some(pid))?;
-    let path = socket(&enter::folder().join(format!("{}.json", description.pid)));
+    let path = enter::readers_socket(&enter::folder().join(format!("{}.json", description.pid)));
     let read = || format!("read the frames of the emulation with the process number {pid}");
     let mut frames = UnixStream::connect(path).tried(read)?;
     let mut out = OpenOptions::new().write(true).open(to).tried(|| format!("write {}", to.display()))?;

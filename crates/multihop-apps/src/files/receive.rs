@@ -22,7 +22,7 @@ use super::reading::Reader;
 use super::talk::{FIRST, MessageReader, MessageWriter, meet, part};
 use super::turns::{Peer, Turn, Turns};
 use super::unsynced::Unsynced;
-use super::zeros::{ZEROS, hash_hole};
+use super::zeros::ZEROS;
 use super::{Error, Options, Progress, Report, Summary};
 use crate::frames::BODY_MAX;
 
@@ -394,7 +394,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> FileReceiver<'_, R, W> {
                 }
             }
             if hole > 0 {
-                hasher = hash_hole(self.outgoing, &self.visit.reader, hasher, hole).await?;
+                hasher = self.outgoing.hash_hole(&self.visit.reader, hasher, hole).await?;
             }
             (self.report)(if hole > 0 { Progress::Hole(length) } else { Progress::Moved(length) });
         };

@@ -14,7 +14,7 @@ use super::list::{Origin, Source, Sources, Stamp, open};
 use super::message::{FileEntry, HOLE_MAX, Hash, Have, TransferMessage};
 use super::reading::{Reader, Reading};
 use super::talk::{FAREWELL, MessageReader, MessageWriter, meet, part};
-use super::zeros::{Extent, hash_hole, next_extent};
+use super::zeros::{Extent, next_extent};
 use super::{Error, Options, Progress, Report, Summary};
 use crate::frames::BODY_MAX;
 
@@ -285,7 +285,7 @@ where
         while left > 0 {
             let part = u32::try_from(left).unwrap_or(u32::MAX).min(HOLE_MAX);
             outgoing.say(&TransferMessage::Hole(part)).await?;
-            hasher = hash_hole(outgoing, reader, hasher, part).await?;
+            hasher = outgoing.hash_hole(reader, hasher, part).await?;
             report(Progress::Hole(part.into()));
             left -= u64::from(part);
         }

@@ -9,7 +9,7 @@ use tokio::time::{Instant, timeout};
 
 use super::Error;
 use super::message::{QUEUED, TransferMessage, WAIT};
-use super::reading::{Stop, StopOnDrop};
+use super::reading::{Reader, Stop, StopOnDrop};
 use crate::frames::{FrameReader, FrameWriter, Pulse};
 
 /// Messages from the peer.
@@ -109,6 +109,19 @@ impl<W: AsyncWrite + Unpin> MessageWriter<W> {
         let stop = Stop::default();
         let _stop = StopOnDrop(stop.clone());
         self.blocking(move || work(stop)).await
+    }
+
+    /// Hashes a hole of a file.
+    pub(super) async fn hash_hole(
+        &mut self,
+        reader: &Reader,
+        mut hasher: blake3::Hasher,
+        length: u32,
+    ) -> Result<blake3::Hasher, Error> {
+        let reader = reader.clone();
+        let hash = move |stop| reader.until(stop).hash_zeros(&mut hasher, length.into()).map(|()| hasher);
+        let hashed = self.stoppable(hash).await?;
+        hashed.map_err(|error| Error::Here(error.to_string()))
     }
 
     /// Waits for blocking work, with keepalives to the peer.

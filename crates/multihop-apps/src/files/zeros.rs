@@ -3,12 +3,6 @@
 use std::fs::File;
 use std::io;
 
-use tokio::io::AsyncWrite;
-
-use super::Error;
-use super::reading::Reader;
-use super::talk::MessageWriter;
-
 /// The next part of a file.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Extent {
@@ -49,19 +43,6 @@ pub(super) fn next_extent(file: &File, at: u64, size: u64) -> io::Result<Extent>
 fn whole(file: &File, at: u64, size: u64) -> io::Result<Extent> {
     io::Seek::seek(&mut &*file, io::SeekFrom::Start(at))?;
     Ok(Extent { hole: 0, data: size - at })
-}
-
-/// Hashes a hole.
-pub(super) async fn hash_hole<W: AsyncWrite + Unpin>(
-    outgoing: &mut MessageWriter<W>,
-    reader: &Reader,
-    mut hasher: blake3::Hasher,
-    length: u32,
-) -> Result<blake3::Hasher, Error> {
-    let reader = reader.clone();
-    let hash = move |stop| reader.until(stop).hash_zeros(&mut hasher, length.into()).map(|()| hasher);
-    let hashed = outgoing.stoppable(hash).await?;
-    hashed.map_err(|error| Error::Here(error.to_string()))
 }
 
 pub(super) static ZEROS: [u8; 1 << 16] = [0; 1 << 16];

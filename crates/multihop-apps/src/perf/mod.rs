@@ -8,10 +8,12 @@ use multihop_net::{Stats, TpaStream, TransportName};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
+mod clock;
 mod flow;
 mod gauge;
 mod message;
 mod serve;
+mod turns;
 mod udp;
 
 use flow::{begin, run};

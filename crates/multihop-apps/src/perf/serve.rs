@@ -9,8 +9,9 @@ use multihop_net::{TpaListener, TpaStream};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::flow::{Turns, answer};
+use super::flow::answer;
 use super::message::{self, PerfRequest};
+use super::turns::Turns;
 use super::{EndTotals, nonsense};
 
 /// A caller that has sent its request.

@@ -10,9 +10,10 @@ use socket2::SockRef;
 use tokio::net::UdpSocket;
 use tokio::time::{Instant, interval, sleep_until, timeout, timeout_at};
 
-use super::flow::{Clock, Turns, theirs};
+use super::clock::Clock;
 use super::gauge::Gauge;
 use super::message::{self, HELLO, Head, PerfRequest, UdpFlow};
+use super::turns::{Turns, theirs};
 use super::{Amount, EndTotals, PATIENCE, nonsense};
 
 /// The end that asks: its totals, and those of the other end.

@@ -10,10 +10,10 @@ use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt, split};
 use tokio::net::{TcpStream, UdpSocket};
 
 use super::address::Address;
-use super::gateway::resolve;
 use super::request::{message, read_message};
 use super::rules::Rule;
 use super::splice::Reset;
+use super::targets::resolve;
 
 /// Carries the datagrams of a client until it closes its TCP connection. `socket` is for the client only.
 pub(super) async fn associate(

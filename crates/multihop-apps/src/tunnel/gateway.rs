@@ -1,7 +1,6 @@
 //! The far end of a tunnel: connects to the targets.
 
 use std::io;
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use multihop_net::TpaListener;
@@ -13,11 +12,11 @@ use super::address::Address;
 use super::datagrams::relay;
 use super::interface::Interface;
 use super::packets::Exchange;
-use super::redirected::connect_marked;
 use super::request::Request;
-use super::rules::{Rule, allowed, may_allow};
+use super::rules::Rule;
 use super::splice::{Reset, splice};
-use super::{CONNECT, REQUEST, Refusal, within};
+use super::targets::{connect_any, resolve};
+use super::{REQUEST, Refusal, within};
 
 /// What the peers of a gateway may reach.
 struct Gate {
@@ -83,36 +82,4 @@ async fn serve(mut near: impl Reset, gate: &Gate, number: u64) -> io::Result<(Re
 
 async fn connect(wanted: &Address, rules: &[Rule]) -> Result<TcpStream, Refusal> {
     connect_any(&resolve(wanted, rules).await?).await.map_err(|error| Refusal::of(&error))
-}
-
-/// The addresses of a target that the rules allow.
-pub(super) async fn resolve(wanted: &Address, rules: &[Rule]) -> Result<Vec<SocketAddr>, Refusal> {
-    if !may_allow(rules, wanted) {
-        return Err(Refusal::NotAllowed);
-    }
-    let found = within(REQUEST, wanted.look_up()).await.map_err(|_| Refusal::Host)?;
-    let found = allowed(rules, wanted, &found);
-    if found.is_empty() { Err(Refusal::NotAllowed) } else { Ok(found) }
-}
-
-/// Tries the addresses in order.
-pub(super) async fn connect_any(addresses: &[SocketAddr]) -> io::Result<TcpStream> {
-    let mut last = io::Error::new(io::ErrorKind::HostUnreachable, "the name resolves to no address");
-    for address in addresses {
-        match within(CONNECT, connect_marked(*address)).await {
-            Ok(stream) => {
-                ready(&stream);
-                return Ok(stream);
-            }
-            Err(error) => last = error,
-        }
-    }
-    Err(last)
-}
-
-/// Disables Nagle's algorithm for interactive use, and enables keepalives to detect a lost peer.
-pub(super) fn ready(stream: &TcpStream) {
-    // The connection also works without them.
-    let _ = stream.set_nodelay(true);
-    let _ = socket2::SockRef::from(stream).set_keepalive(true);
 }

@@ -52,8 +52,7 @@ mod linux {
     use tokio::io::Interest;
     use tokio::io::unix::AsyncFd;
 
-    use super::Net;
-    use crate::tunnel::packets::MTU;
+    use super::{MTU, Net};
 
     /// A TUN interface with an address.
     #[derive(Debug)]
@@ -150,6 +149,9 @@ mod elsewhere {
         }
     }
 }
+
+/// The MTU of the interfaces: of both ends, so that no packet is too long.
+pub(super) const MTU: usize = 1400;
 
 #[cfg(test)]
 mod tests {

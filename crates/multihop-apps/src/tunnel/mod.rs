@@ -11,6 +11,7 @@ use std::time::Duration;
 
 mod address;
 mod datagrams;
+mod dialer;
 mod entrance;
 mod entry;
 mod gateway;
@@ -21,10 +22,12 @@ mod request;
 mod rules;
 mod socks;
 mod splice;
+mod targets;
 
 pub use address::{Address, Host};
+pub use dialer::{Dialer, Gateway, Gateways};
 pub use entrance::{Entrance, local};
-pub use entry::{Dialer, Gateway, Gateways, forward, socks, transparent};
+pub use entry::{forward, socks, transparent};
 pub use gateway::gateway;
 pub use interface::{Interface, Net};
 pub use packets::packets;

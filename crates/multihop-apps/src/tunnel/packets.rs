@@ -13,8 +13,8 @@ use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
 use super::Refusal;
-use super::entry::Dialer;
-use super::interface::{Interface, Net};
+use super::dialer::Dialer;
+use super::interface::{Interface, MTU, Net};
 use super::request::{Request, message, read_message};
 use super::splice::Reset;
 
@@ -222,8 +222,6 @@ async fn read_packet<'a>(
     Packet::parse(bytes).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "received no IP packet"))
 }
 
-/// The MTU of the interfaces: of both ends, so that no packet is too long.
-pub(super) const MTU: usize = 1400;
 /// Packets for one near end that wait while its connection is slow.
 const QUEUE: usize = 100;
 /// Addresses of one near end.

@@ -48,7 +48,7 @@ pub(crate) fn route(args: &RouteArgs, verbosity: Verbosity) -> Result<(), Comman
 }
 
 fn show_status(family: Family, json: bool) -> anyhow::Result<()> {
-    let document = status(family).with_context(|| no_daemon(family))?;
+    let document = status(family).with_context(|| route_status::no_daemon(family))?;
     if json {
         return output::line(format_args!("{}", document.trim_end()));
     }
@@ -132,9 +132,4 @@ fn parsed<T>(
         read(text).map_err(|problem| CommandError::Usage(format!("{key}: found {text:?}, {problem}")))
     };
     texts.iter().map(read).collect()
-}
-
-pub(super) fn no_daemon(family: Family) -> String {
-    let hint = if family == Family::Ipv4 { " (--ipv6 asks the daemon of IPv6)" } else { "" };
-    format!("no multihop route of {family} answers in this network namespace{hint}")
 }

@@ -9,7 +9,7 @@ use anyhow::Context;
 use multihop_route::{Family, status};
 use multihop_sandbox::{Needs, Sandbox};
 
-use super::route::no_daemon;
+use super::route_status::no_daemon;
 use crate::http::{self, Clients, Limits, Reply, Request};
 use crate::output;
 

@@ -2,9 +2,16 @@
 
 use std::fmt::Write as _;
 
+use multihop_route::Family;
 use serde_json::Value;
 
 use crate::table;
+
+/// The reason if no daemon answers.
+pub(super) fn no_daemon(family: Family) -> String {
+    let hint = if family == Family::Ipv4 { " (--ipv6 asks the daemon of IPv6)" } else { "" };
+    format!("no multihop route of {family} answers in this network namespace{hint}")
+}
 
 /// The state, in tables that fit into a width.
 pub(super) fn text(status: &Value, width: Option<usize>) -> String {

@@ -1,0 +1,64 @@
+//! The conversation about a flow: messages in turn.
+
+use std::io;
+use std::time::Duration;
+
+use multihop_net::{Stats, TpaStream};
+use tokio::io::AsyncWriteExt;
+use tokio::time::timeout;
+
+use super::message;
+use super::{EndTotals, FAREWELL, PATIENCE, nonsense};
+use crate::frames::{FrameReader, FrameWriter};
+
+/// The connection of a flow, on which either end speaks in turn.
+pub(super) struct Turns(FrameReader<TpaStream>);
+
+impl Turns {
+    pub(super) fn new(stream: TpaStream) -> Self {
+        Self(FrameReader::new(stream, PATIENCE))
+    }
+
+    pub(super) fn stats(&self) -> Stats {
+        self.stream().stats()
+    }
+
+    pub(super) fn stream(&self) -> &TpaStream {
+        self.0.get_ref()
+    }
+
+    /// Waits this long for messages.
+    pub(super) fn be_patient_for(&mut self, patience: Duration) {
+        self.0.set_patience(patience);
+    }
+
+    /// Reads messages of data.
+    pub(super) fn reader(&mut self) -> &mut FrameReader<TpaStream> {
+        &mut self.0
+    }
+
+    pub(super) fn writer(&mut self) -> FrameWriter<&mut TpaStream> {
+        FrameWriter::new(self.0.get_mut(), PATIENCE)
+    }
+
+    pub(super) async fn send(&mut self, kind: u8, body: &[u8]) -> io::Result<()> {
+        self.writer().send(kind, body).await
+    }
+
+    /// Waits for a message of this kind; returns its body.
+    pub(super) async fn expect(&mut self, kind: u8) -> io::Result<Vec<u8>> {
+        if self.0.next().await? == Some(kind) { Ok(self.0.body().to_vec()) } else { Err(nonsense()) }
+    }
+
+    /// Closes the connection. The result is complete; this only avoids a reset at the peer.
+    pub(super) async fn close(self) -> TpaStream {
+        let mut stream = self.0.into_inner();
+        let _ = timeout(FAREWELL, stream.shutdown()).await;
+        stream
+    }
+}
+
+/// The totals of the listening end.
+pub(super) async fn theirs(turns: &mut Turns) -> io::Result<EndTotals> {
+    message::parse(&turns.expect(message::TALLY).await?).ok_or_else(nonsense)
+}
