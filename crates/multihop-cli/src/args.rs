@@ -112,6 +112,10 @@ pub(crate) struct CheckArgs {
     /// Files or examples; - is standard input.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
+    /// Print the links at the start: distance, received power, ratio of signal to noise, fastest rate, and whether data
+    /// gets through at the rate of the scenario.
+    #[arg(long)]
+    pub(crate) links: bool,
     #[command(flatten)]
     pub(crate) changes: ChangeArgs,
 }

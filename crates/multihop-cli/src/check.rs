@@ -8,7 +8,7 @@ use multihop_scenario::{Contents, Extensions, Scenario, Source};
 use crate::ONLY_SIMULATES;
 use crate::args::CheckArgs;
 use crate::terminal::{Verbosity, note};
-use crate::{CommandError, diagnostics, input, output};
+use crate::{CommandError, diagnostics, input, output, table, terminal};
 
 /// Checks scenarios with every combination of their sweeps, networks of emulations, and configurations of routing daemons.
 pub(crate) fn check(
@@ -27,6 +27,9 @@ pub(crate) fn check(
                     _ => format!(": {}", found.contents),
                 };
                 output::line(format_args!("{}: no problems{contents}", file.display()))?;
+                if let Some(table) = found.scenario.as_ref().filter(|_| args.links).map(links_of) {
+                    output::line(format_args!("{}", table?))?;
+                }
                 found.notes.iter().for_each(|text| note(format_args!("{}: note: {text}", file.display())));
             }
             Err(error) => {
@@ -49,6 +52,17 @@ struct Found {
     contents: String,
     /// Notes on settings that are allowed, but probably not meant.
     notes: Vec<String>,
+    /// The scenario, if the file is one.
+    scenario: Option<Scenario>,
+}
+
+/// The table of the links of a scenario.
+fn links_of(scenario: &Scenario) -> Result<String, CommandError> {
+    let found = multihop_sim::links::links(scenario).ok_or_else(|| {
+        let text = format!("--links is for placements of up to {} nodes", multihop_sim::links::MAX_STATIONS);
+        CommandError::Usage(text)
+    })?;
+    Ok(table::links(&found, terminal::width_of_output()))
 }
 
 fn check_one(
@@ -70,7 +84,7 @@ fn check_one(
         }
         Contents::Scenario => return scenario(&source, overrides, extensions),
     };
-    Ok(Found { contents, notes: Vec::new() })
+    Ok(Found { contents, notes: Vec::new(), scenario: None })
 }
 
 fn scenario(
@@ -84,7 +98,7 @@ fn scenario(
         let plan = multihop_sim::sweep::Plan::new_with(source, overrides, extensions)?;
         contents += &format!(", {}", counted(plan.runs(), "run"));
     }
-    Ok(Found { contents, notes: multihop_sim::notes(&scenario) })
+    Ok(Found { contents, notes: multihop_sim::notes(&scenario), scenario: Some(scenario) })
 }
 
 /// How large a scenario is.

@@ -2,6 +2,7 @@
 
 use comfy_table::{CellAlignment, ColumnConstraint, Table, presets};
 use multihop_sim::interval::Estimate;
+use multihop_sim::links::{Link, Links};
 use multihop_sim::results::RunResult;
 use multihop_sim::sweep::{self, Plan};
 
@@ -53,6 +54,29 @@ pub(crate) fn run(result: &RunResult, width: Option<usize>) -> String {
         result.sim_seconds,
         number(result.wall_seconds, 2),
     )
+}
+
+/// The links of a scenario at its start.
+pub(crate) fn links(links: &Links, width: Option<usize>) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::ASCII_MARKDOWN);
+    table.set_header(["from", "to", "m", "dBm", "SNR dB", "fastest rate", "data"]);
+    for Link { from, to, budget, carries_data, fastest } in &links.list {
+        table.add_row([
+            from.to_string(),
+            to.to_string(),
+            format!("{:.1}", budget.distance),
+            number(budget.power_dbm, 1),
+            number(budget.snr_db, 1),
+            (*fastest).to_owned(),
+            if *carries_data { "yes" } else { "no" }.to_owned(),
+        ]);
+    }
+    right(&mut table, &[0, 1, 2, 3, 4]);
+    let hidden = fit(&mut table, &[3, 4], width);
+    let how =
+        links.data_rate.map_or_else(|| "at the rate of each link".to_owned(), |rate| format!("at {rate}"));
+    format!("{table}\n{hidden}\n{} links; data {how}, without interference and fading", links.list.len())
 }
 
 /// One row for each combination of a sweep, with intervals over its seeds.

@@ -10,6 +10,7 @@ mod error_rate;
 pub mod frame;
 pub mod grid;
 mod keys;
+pub mod link_budget;
 pub mod mac;
 pub mod medium;
 pub mod mobility;

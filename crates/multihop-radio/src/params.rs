@@ -336,12 +336,15 @@ impl RadioParams {
         match &self.model {
             Model::Threshold(threshold) => threshold.range[usize::from(rate.0)],
             Model::Sinr(sinr) => {
-                let weakest = sinr
-                    .sensitivity_dbm
-                    .max(sinr.noise_floor_dbm + self.needed_snr_db(rate, sinr.error_model));
-                sinr.path_loss.distance(from_db(weakest - sinr.tx_power_dbm))
+                sinr.path_loss.distance(from_db(self.weakest_dbm(rate, sinr) - sinr.tx_power_dbm))
             }
         }
+    }
+
+    /// The weakest mean signal of which half of the frames of a typical length are received at this rate, without
+    /// interference and fading, dBm.
+    pub(crate) fn weakest_dbm(&self, rate: RateIndex, sinr: &Sinr) -> f64 {
+        sinr.sensitivity_dbm.max(sinr.noise_floor_dbm + self.needed_snr_db(rate, sinr.error_model))
     }
 
     /// The ratio of signal to noise at which half of the frames of a typical length are received at this rate, dB.

@@ -8,6 +8,7 @@ mod fingerprint;
 pub mod interval;
 pub mod journal;
 mod key;
+pub mod links;
 pub mod live;
 pub mod motion;
 mod notes;

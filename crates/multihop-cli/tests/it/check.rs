@@ -29,6 +29,7 @@ const SYNCHRONOUS: &str = "duration = 2\n[topology]\nkind = \"list\"\n\
 fn what_is_probably_not_meant_is_noted() {
     let folder = Folder::new("notes").with("a.toml", SYNCHRONOUS);
     let notes = [
+        "note: node 3 has no neighbour at \"2M\", whose range is 250 m",
         "note: flow 1 has no route: static routes use links up to 250 m, the range of \"2M\", between the first positions of \
          the nodes",
         "note: flows 0 and 1 send datagrams every 81.92 ms from 0 s on, at stations that sense each other: their frames may \
@@ -39,9 +40,32 @@ fn what_is_probably_not_meant_is_noted() {
     assert_eq!(stderr(&output).lines().collect::<Vec<_>>(), notes.map(|note| format!("a.toml: {note}")));
     let output = multihop(&folder, &["run", "a.toml", "--json"]);
     assert_eq!(code(&output), 0);
-    assert_eq!(stderr(&output).lines().take(2).collect::<Vec<_>>(), notes);
+    assert_eq!(stderr(&output).lines().take(3).collect::<Vec<_>>(), notes);
     let output = multihop(&folder, &["run", "a.toml", "--json", "--quiet"]);
     assert_eq!((code(&output), stderr(&output)), (0, ""));
+}
+
+#[test]
+fn links_are_printed_in_a_table() {
+    let folder = Folder::new("links").with("a.toml", SYNCHRONOUS);
+    let radio = ["--set", "radio.model=sinr", "--quiet"];
+    let output = multihop(&folder, &[&["check", "a.toml", "--links"][..], &radio].concat());
+    assert_eq!((code(&output), stdout(&output)), (0, ""));
+    let output = multihop(&folder, &[&["check", "a.toml", "--links"][..], &radio[..2]].concat());
+    let table = "\
+a.toml: no problems
+| from | to |     m |   dBm | SNR dB | fastest rate | data |
+|------|----|-------|-------|--------|--------------|------|
+|    0 |  1 | 100.0 | -48.5 |   45.1 | 11M          | yes  |
+|    0 |  2 | 141.4 | -54.5 |   39.1 | 11M          | yes  |
+|    1 |  0 | 100.0 | -48.5 |   45.1 | 11M          | yes  |
+|    1 |  2 | 100.0 | -48.5 |   45.1 | 11M          | yes  |
+|    2 |  0 | 141.4 | -54.5 |   39.1 | 11M          | yes  |
+|    2 |  1 | 100.0 | -48.5 |   45.1 | 11M          | yes  |
+
+6 links; data at 2M, without interference and fading
+";
+    assert_eq!((code(&output), stdout(&output)), (0, table), "{}", stderr(&output));
 }
 
 #[test]
@@ -52,8 +76,8 @@ fn a_sweep_has_each_note_once() {
     assert_eq!(code(&output), 0);
     let said = stderr(&output);
     let notes: Vec<_> = said.lines().filter(|line| line.starts_with("note: ")).collect();
-    assert_eq!(notes.len(), 2, "{said}");
-    assert!(notes[0].starts_with("note: flow 1 has no route"), "{said}");
+    assert_eq!(notes.len(), 3, "{said}");
+    assert!(notes[1].starts_with("note: flow 1 has no route"), "{said}");
     let output = multihop(&folder, &["sweep", "a.toml", "--json", "--quiet"]);
     assert_eq!((code(&output), stderr(&output)), (0, ""));
 }

@@ -21,6 +21,7 @@ mod live;
 mod mesh;
 mod metrics;
 mod mobile;
+mod notes;
 mod notices;
 mod oracle;
 mod pacing;

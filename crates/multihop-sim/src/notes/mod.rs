@@ -8,18 +8,23 @@ use multihop_radio::grid::Point;
 use multihop_radio::rate_control::RateControlParams;
 use multihop_scenario::{App, Flow, RoutingProtocol, Scenario};
 
+mod links;
+mod traffic;
+
 use crate::world::routed_from_start;
 
-/// What is probably not meant in a scenario that has no problems: flows without a route, and flows whose datagrams leave
-/// at the same instants for the whole run. One sentence for each.
+/// Settings of a scenario that are allowed, but have no effect or hardly the intended one, such as stations that nobody
+/// receives and flows without a route: one sentence for each.
 pub fn notes(scenario: &Scenario) -> Vec<String> {
     // A run reports a placement that fails.
     let Ok(layout) = scenario.topology.place(scenario.seed) else { return Vec::new() };
     let mut tracks = scenario.tracks(&layout);
     let places: Vec<_> = tracks.iter_mut().map(|track| track.at(Instant::ZERO)).collect();
     let mut notes = Vec::new();
+    notes.extend(links::notes(scenario, &places));
     notes.extend(unrouted(scenario, &places));
     notes.extend(synchronous(scenario, &places));
+    notes.extend(traffic::notes(scenario));
     notes
 }
 
@@ -100,19 +105,24 @@ fn interval(flow: &Flow) -> Option<Duration> {
 
 /// `flows 0, 1 and 7 have`, at most [`MAX_NAMED`] of them.
 fn named(flows: &[usize], one: &str, several: &str) -> String {
-    let mut text = if flows.len() == 1 { "flow ".to_owned() } else { "flows ".to_owned() };
-    for (place, flow) in flows.iter().take(MAX_NAMED).enumerate() {
+    numbered("flow", flows, one, several)
+}
+
+/// `nodes 0, 1 and 7 have`, at most [`MAX_NAMED`] of them.
+fn numbered(noun: &str, numbers: &[usize], one: &str, several: &str) -> String {
+    let mut text = format!("{noun}{} ", if numbers.len() == 1 { "" } else { "s" });
+    for (place, number) in numbers.iter().take(MAX_NAMED).enumerate() {
         let before = match place {
             0 => "",
-            _ if place + 1 == flows.len() => " and ",
+            _ if place + 1 == numbers.len() => " and ",
             _ => ", ",
         };
-        _ = write!(text, "{before}{flow}");
+        _ = write!(text, "{before}{number}");
     }
-    if flows.len() > MAX_NAMED {
-        _ = write!(text, " and {} more", flows.len() - MAX_NAMED);
+    if numbers.len() > MAX_NAMED {
+        _ = write!(text, " and {} more", numbers.len() - MAX_NAMED);
     }
-    text + " " + if flows.len() == 1 { one } else { several }
+    text + " " + if numbers.len() == 1 { one } else { several }
 }
 
 /// Bounds the nodes that searches for routes visit.

@@ -1,0 +1,96 @@
+//! Notes on stations that do not receive each other.
+
+use multihop_radio::grid::Point;
+use multihop_radio::params::Model;
+use multihop_radio::rate_control::RateControlParams;
+use multihop_scenario::{Mobility, RoutingProtocol, Scenario};
+
+use super::{named, numbered};
+use crate::links::{Links, links_between};
+
+/// Stations at one place, without a neighbour, or without a path to a destination, and rate control without a choice.
+pub(super) fn notes(scenario: &Scenario, places: &[Point]) -> Vec<String> {
+    let mut notes = Vec::new();
+    notes.extend(all_at_one_place(places));
+    notes.extend(one_range(scenario));
+    let moves = scenario.mobility != Mobility::Static || !scenario.single_movements.is_empty();
+    if !moves
+        && places.len() > 1
+        && let Some(links) = links_between(scenario, places)
+    {
+        notes.extend(isolated(scenario, &links));
+        notes.extend(apart(scenario, &links, places.len()));
+        notes.extend(unheard(scenario, &links));
+    }
+    notes
+}
+
+fn all_at_one_place(places: &[Point]) -> Option<String> {
+    let first = places.first()?;
+    let are_together = places.len() > 2 && places.iter().all(|place| place == first);
+    are_together
+        .then(|| format!("all {} nodes are at one place: every frame reaches all of them", places.len()))
+}
+
+/// Rate control under a radio that receives all rates equally far.
+fn one_range(scenario: &Scenario) -> Option<String> {
+    let Model::Threshold(threshold) = &scenario.radio.model else { return None };
+    let first = *threshold.range.first()?;
+    let is_same = threshold.range.iter().all(|range| (range - first).abs() < f64::EPSILON);
+    (scenario.mac.rate_control != RateControlParams::Fixed && is_same).then(|| {
+        format!(
+            "rate_control has nothing to choose: all rates have the range of {first:.0} m; model = \"sinr\", or a table of ranges, \
+             gives each rate its own"
+        )
+    })
+}
+
+/// Stations without a neighbour.
+fn isolated(scenario: &Scenario, links: &Links) -> Option<String> {
+    let nodes: Vec<_> = links.isolated.iter().map(|node| node.index()).collect();
+    let at = match scenario.mac.rate_control {
+        RateControlParams::Fixed => {
+            let rate = scenario.radio.phy.rate(scenario.radio.rate).name;
+            format!("at {rate:?}, whose range is {:.0} m", scenario.decode_range())
+        }
+        _ => format!("at any rate; the longest range is {:.0} m", scenario.radio.longest_range()),
+    };
+    let words = numbered("node", &nodes, "has", "have");
+    (!nodes.is_empty()).then(|| format!("{words} no neighbour {at}"))
+}
+
+/// Flows between parts of the network that no link connects. Static routing has a note of its own.
+fn apart(scenario: &Scenario, links: &Links, stations: usize) -> Option<String> {
+    if matches!(scenario.routing.protocol, RoutingProtocol::Static { .. }) {
+        return None;
+    }
+    let parts = links.parts(stations);
+    let flows = scenario.flows.iter().enumerate().take(MAX_FLOWS).filter(|(_, flow)| {
+        let [from, to] = [flow.from, flow.to].map(|end| scenario.in_mesh(end).index());
+        to < stations && parts[from] != parts[to]
+    });
+    let flows: Vec<_> = flows.map(|(number, _)| number).collect();
+    let words = named(&flows, "has", "have");
+    (!flows.is_empty())
+        .then(|| format!("{words} no path: no chain of links leads from the source to the destination"))
+}
+
+/// Links that carry data and no broadcasts, under a protocol that finds links by broadcasts.
+fn unheard(scenario: &Scenario, links: &Links) -> Option<String> {
+    if matches!(scenario.routing.protocol, RoutingProtocol::Static { .. }) {
+        return None;
+    }
+    let is_unheard = |link: &&crate::links::Link| link.carries_data && !link.budget.carries_broadcasts;
+    let number = links.list.iter().filter(is_unheard).count();
+    let [data, basic] =
+        [scenario.radio.rate, scenario.radio.basic_rate].map(|rate| scenario.radio.phy.rate(rate).name);
+    (number > 0).then(|| {
+        format!(
+            "{number} links carry data at {data:?} but no broadcasts at {basic:?}: the routing protocol does not find them; a lower \
+             basic_rate reaches further"
+        )
+    })
+}
+
+/// Flows that are looked at.
+const MAX_FLOWS: usize = 10_000;

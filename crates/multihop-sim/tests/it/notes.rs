@@ -1,0 +1,92 @@
+//! Notes on settings without the effect that is probably meant.
+
+use multihop_sim::links::links;
+use multihop_sim::notes;
+
+use super::support::scenario;
+
+/// Two pairs of stations, 270 m apart, over AODV.
+fn two_pairs(radio_and_more: &str) -> String {
+    format!(
+        "duration = 10.0\nwarmup = 5.0\n\
+         [topology]\nkind = \"list\"\npositions = [[0, 0], [30, 0], [300, 0], [330, 0]]\n\
+         [routing]\nprotocol = \"aodv\"\n\
+         [[flow]]\nfrom = 0\nto = 1\ntransport = \"newreno\"\n{radio_and_more}"
+    )
+}
+
+fn said(text: &str) -> Vec<String> {
+    notes(&scenario(text))
+}
+
+const OFDM: &str = "[radio]\nphy = \"802.11n-20\"\nmodel = \"sinr\"\n";
+
+#[test]
+fn a_network_as_it_is_meant_has_no_notes() {
+    assert_eq!(said(&two_pairs(OFDM)), [""; 0]);
+}
+
+#[test]
+fn a_destination_in_another_part_of_the_network_is_noted() {
+    let note = "flow 0 has no path: no chain of links leads from the source to the destination";
+    assert_eq!(said(&two_pairs(OFDM).replace("to = 1", "to = 2")), [note]);
+    let moving = "[mobility]\nkind = \"random-waypoint\"\nspeed = 5.0\narea = [400.0, 10.0]\n";
+    assert_eq!(said(&two_pairs(&format!("{OFDM}{moving}")).replace("to = 1", "to = 2")), [""; 0]);
+}
+
+#[test]
+fn a_station_without_a_neighbour_at_its_rate_is_noted() {
+    let text = two_pairs("[radio]\nrange = { 11M = 20.0, 2M = 40.0, 1M = 50.0 }\nrate = \"11M\"\n");
+    let text = text.replace("[300, 0], [330, 0]", "[40, 0]");
+    assert_eq!(
+        said(&text),
+        [
+            "node 0 has no neighbour at \"11M\", whose range is 20 m",
+            "flow 0 has no path: no chain of links leads from the source to the destination",
+        ]
+    );
+}
+
+#[test]
+fn links_that_routing_does_not_find_are_noted() {
+    let text = two_pairs("[radio]\nrange = { 2M = 20.0, 1M = 40.0 }\nrate = \"1M\"\nbasic_rate = \"2M\"\n");
+    let note = "4 links carry data at \"1M\" but no broadcasts at \"2M\": the routing protocol does not find them; a lower \
+                basic_rate reaches further";
+    assert_eq!(said(&text), [note]);
+}
+
+#[test]
+fn nodes_at_one_place_are_noted() {
+    let text = two_pairs(OFDM).replace("[[0, 0], [30, 0], [300, 0], [330, 0]]", "[[7, 7], [7, 7], [7, 7]]");
+    assert_eq!(said(&text), ["all 3 nodes are at one place: every frame reaches all of them"]);
+}
+
+#[test]
+fn rate_control_without_a_choice_is_noted() {
+    let text = two_pairs("[radio]\nphy = \"802.11g\"\n[mac]\nrate_control = \"minstrel\"\n");
+    let note = "rate_control has nothing to choose: all rates have the range of 250 m; model = \"sinr\", or a table of ranges, \
+                gives each rate its own";
+    assert_eq!(said(&text), [note]);
+}
+
+#[test]
+fn traffic_that_is_not_counted_or_not_carried_is_noted() {
+    let cbr = "app = \"cbr\"\nrate_kbps = 600000\nstop = 3.0\n";
+    let text = two_pairs(OFDM).replace("transport = \"newreno\"\n", cbr);
+    assert_eq!(
+        said(&text),
+        [
+            "flow 0 stops before the warm-up ends at 5 s: results do not count that traffic",
+            "flow 0 offers more than 260 Mb/s, the fastest rate of the radio: its queue overflows",
+        ]
+    );
+}
+
+#[test]
+fn links_have_both_directions_and_the_fastest_rate() {
+    let found = links(&scenario(&two_pairs(OFDM))).unwrap();
+    let pairs: Vec<_> = found.list.iter().map(|link| (link.from.0, link.to.0, link.carries_data)).collect();
+    assert_eq!(pairs, [(0, 1, true), (1, 0, true), (2, 3, true), (3, 2, true)]);
+    assert_eq!((found.data_rate, found.list[0].fastest), (Some("MCS0"), "MCS31"));
+    assert_eq!(found.isolated, []);
+}
