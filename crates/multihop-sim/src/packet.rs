@@ -117,6 +117,8 @@ impl Body {
             Segment::Datagram(datagram) => Self::Udp(datagram),
             Segment::Mesh(segment) => Self::Mesh { flow, segment },
             Segment::Custom(message) => Self::Custom { flow, message },
+            // Ends in simulations need no connection around their messages.
+            Segment::Opened(segment) => Self::Custom { flow, message: segment.into() },
         }
     }
 

@@ -77,6 +77,8 @@ impl Cause {
     pub const TRANSPORT: Self = Self(4);
     /// The listener has no room for another connection.
     pub const BUSY: Self = Self(5);
+    /// The listener accepts only encrypted connections.
+    pub const NOT_PLAIN: Self = Self(6);
 
     /// The cause in words.
     pub const fn name(self) -> &'static str {
@@ -87,6 +89,7 @@ impl Cause {
             Self::OPTION => "option",
             Self::TRANSPORT => "transport",
             Self::BUSY => "busy",
+            Self::NOT_PLAIN => "not plain",
             _ => "unknown cause",
         }
     }

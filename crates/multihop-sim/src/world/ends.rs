@@ -173,6 +173,7 @@ fn connections(
 ) -> [Box<dyn Connection>; 2] {
     let first = EndId::sender(id).0;
     flow.transport.protocol.connections().ends(&mut connection::Flow {
+        lifecycle: None,
         pool: None,
         port: port_of(id),
         sink: !scenario.is_relayed(id),

@@ -7,6 +7,7 @@ use multihop_core::{BitRate, Rng};
 
 use super::Connection;
 use crate::event::Ports;
+use crate::lifecycle;
 use crate::observe::Quantity;
 use crate::pool::Pool;
 
@@ -19,6 +20,12 @@ pub trait ConnectionConfig: fmt::Debug + Send + Sync {
     /// record it.
     fn quantity(&self, _index: usize) -> Option<&'static Quantity> {
         None
+    }
+
+    /// Whether the ends open and close their connection themselves, with segments that real networks carry. For others,
+    /// drivers on real networks use [`Opened`](super::Opened).
+    fn opens_connections(&self) -> bool {
+        false
     }
 }
 
@@ -34,6 +41,8 @@ pub struct Flow<'a> {
     pub initial_ttl: u8,
     /// From which buffers may grow; without it they do not.
     pub pool: Option<Pool>,
+    /// How connections are opened, watched and closed; `None` leaves that to the transport.
+    pub lifecycle: Option<lifecycle::Config>,
     /// Length of the route, if it never changes.
     pub hops: &'a mut dyn FnMut() -> Option<u32>,
     /// The random stream of a purpose, at the sender (0) or the receiver (1).

@@ -51,7 +51,7 @@ impl Connection for End {
         match segment {
             Segment::Mesh(segment) => self.receive(now, segment),
             Segment::Custom(Message { header, data }) => self.receive_message(now, &header, data),
-            Segment::Tcp(_) | Segment::Tpa(_) | Segment::Datagram(_) => {}
+            Segment::Tcp(_) | Segment::Tpa(_) | Segment::Datagram(_) | Segment::Opened(_) => {}
         }
     }
 

@@ -19,6 +19,7 @@ mod endpoint;
 mod flow;
 mod mesh;
 mod observed;
+mod opened;
 mod summary;
 mod tcp;
 mod tpa;
@@ -26,6 +27,7 @@ mod udp;
 
 pub use flow::{ConnectionConfig, Flow};
 pub use observed::built_in_quantities;
+pub use opened::{Opened, OpenedConfig};
 pub use summary::{StreamCounters, Summary};
 pub use udp::{UdpConfig, UdpReceiver, UdpSender};
 
@@ -207,6 +209,8 @@ pub enum Segment {
     Mesh(multihop_wire::mesh::Segment),
     /// Of a user-defined transport.
     Custom(Message),
+    /// Of a user-defined transport whose connection [`Opened`] opens, on real networks.
+    Opened(multihop_wire::custom::Segment),
 }
 
 /// A UDP datagram of a simulated application.

@@ -61,7 +61,7 @@ impl Connection for Endpoint {
                 Some(segment) => segment,
                 None => return,
             },
-            Segment::Tpa(_) | Segment::Mesh(_) | Segment::Datagram(_) => return,
+            Segment::Tpa(_) | Segment::Mesh(_) | Segment::Datagram(_) | Segment::Opened(_) => return,
         };
         self.handle(
             now,

@@ -203,7 +203,7 @@ impl Config {
     }
 
     /// How connections are opened, watched and closed.
-    pub(super) fn lifecycle(&self) -> lifecycle::Config {
+    pub fn lifecycle(&self) -> lifecycle::Config {
         lifecycle::Config {
             syn_wait: self.syn_wait,
             syn_wait_max: self.rto.max,
