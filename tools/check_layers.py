@@ -40,11 +40,6 @@ ERRORS = "errors carry the refusals of the protection, and settings are checked 
 CIRCLES: dict[Circle, str] = {
     ("multihop-cli", ".", ("args", "capture", "emulate", "extcap", "net", "network")): COMMANDS,
     ("multihop-net", ".", ("config", "error", "protection")): ERRORS,
-    (
-        "multihop-net",
-        "hub",
-        ("endpoint", "shim"),
-    ): "an end of TPA turns into one that carries another transport",
     ("multihop-net", "protection", ("acceptor", "connection", "encrypted", "outcome", "plain")): (
         "an acceptor makes protections of both kinds, and each kind makes its acceptor"
     ),

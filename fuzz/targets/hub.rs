@@ -44,7 +44,7 @@ impl Net {
             ..config.limits
         };
         config.custom = (first >= 128).then(|| CustomTransport {
-            name: TransportName::new("mesh/2").expect("visible characters"),
+            name: TransportName::new("mesh/3").expect("visible characters"),
             config: Arc::new(mesh::Config::net()),
         });
         config.transport.linger = Duration::from_secs(9);

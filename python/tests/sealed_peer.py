@@ -20,13 +20,14 @@ import tpa_peer
 from tpa_peer import Connection
 
 HELLO, COOKIE, ANSWER, _, DATA, _, _, _, OFFER, ACCEPT = range(1, 11)
-TOKEN, KEYS = 9, 10
+TOKEN, KEYS = 12, 13
 SECRET = "tpa-secret-"
-PROLOGUE, PROLOGUE_REKEY = b"multihop TPA sealed 4", b"multihop TPA rekey 4"
+PROLOGUE, PROLOGUE_REKEY = b"multihop sealed 3", b"multihop rekey 3"
 SHORTEST_HELLO = 160
 HEADER = tpa_peer.HEADER.size
 DIGITS = "0123456789abcdefghjkmnpqrstvwxyz"
 KEY_LASTS = 4  # datagrams, not 2^20: so that keys change in a test
+NO_TOKEN = bytes(16)  # this end resets nothing, and takes no reset
 RETRY = 1.0  # seconds without an answer to an offer
 PRIME, BASE = 2**255 - 19, b"\x09" + bytes(31)
 
@@ -265,7 +266,9 @@ class Sealed:
         """Without a proof until there is a cookie, and with it the listener's key."""
         if any(self.cookie) and not self.hello:
             self.handshake = self.kind(self.secret, PROLOGUE + self.index + self.cookie, self.listener)
-            self.hello = self.handshake.first(syn.ljust(SHORTEST_HELLO - 24 - self.kind.added, b"\0"))
+            payload = NO_TOKEN + syn
+            shortest = SHORTEST_HELLO - 24 - self.kind.added
+            self.hello = self.handshake.first(payload.ljust(shortest, b"\0"))
         noise = self.hello or bytes(SHORTEST_HELLO - 24)
         hello = bytes([HELLO, self.kind.pattern, 255, 255]) + self.index + self.cookie + noise
         if not self.listener:
@@ -304,7 +307,7 @@ class Sealed:
             self.cookie, self.listener = rest[:16], rest[16:]
             self.hello, self.connection.next_try = b"", now
         elif kind == ANSWER and not self.peer:
-            segment, self.peer = self.handshake.second(rest[4:]), rest[:4]
+            segment, self.peer = self.handshake.second(rest[4:])[len(NO_TOKEN) :], rest[:4]
             self.sending, self.receiving = self.handshake.split()
             self.first_sending, self.first_receiving = self.sending, self.receiving
             self.binding = self.handshake.h

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 HEADER = struct.Struct(">HHHHBBH")
 POSITIONS = 12
 DEFAULT_INTERVAL = 100_000
-OUR_VERSION = 2
+OUR_VERSION = 3
 EVERY_WINDOW, BLOCK_END, GAPS = 1, 2, 4  # the ACK rule
 VERSION, MSS, K, CWND_MAX, ACK_RULE, NOTICES, TTL, ACK_INTERVAL, SHORTEST_TIMEOUT, COOKIE = range(1, 11)
 # Of each type: the length, the least and the most that its value may be, and what holds if it is missing.

@@ -7,6 +7,7 @@ use multihop_transport::tpa;
 
 use crate::error::Error;
 use crate::keys::{AuthorizedKeys, Identity, KeyCheck, KnownPeers, PublicKey, SharedKey, Token};
+use crate::segment::Format;
 use crate::transport::{CustomTransport, TransportName, Transports};
 
 /// The configuration of a listener or a stream.
@@ -24,6 +25,9 @@ pub struct Config {
     pub shared_key: Option<SharedKey>,
     /// A listener answers only callers that prove that they know the token, or that own an authorised key.
     pub silent: bool,
+    /// Whether peers learn of a restart of this host from its answers to late datagrams. A token that everybody has does
+    /// not prove such an answer.
+    pub resets: bool,
     /// Limits of a listener.
     pub limits: Limits,
     /// The UDP socket.
@@ -111,6 +115,7 @@ impl Config {
             security,
             shared_key: None,
             silent: false,
+            resets: true,
             limits: Limits::default(),
             socket: SocketOptions::default(),
         }
@@ -121,7 +126,8 @@ impl Config {
     /// The transports, one of which the peer must have as well.
     pub(crate) fn transports(&self) -> Transports {
         let preferred = self.custom.as_ref().map_or(TransportName::TPA, |custom| custom.name);
-        Transports { preferred, or_tpa: self.or_tpa && self.custom.is_some() }
+        let format = self.custom.as_ref().map_or(Format::Tpa, CustomTransport::format);
+        Transports { preferred, format, or_tpa: self.or_tpa && self.custom.is_some() }
     }
 }
 

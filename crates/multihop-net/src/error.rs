@@ -39,6 +39,14 @@ pub enum Error {
     /// The listener has a key other than the expected one.
     #[error("connection refused: the peer's key is {0}, not the expected one")]
     WrongKey(PublicKey),
+    /// The listener has another version of the protocol.
+    #[error("connection refused: this end has version {ours} of the protocol, the listener version {theirs}")]
+    OtherVersion {
+        /// The version of this end.
+        ours: u8,
+        /// The version of the listener.
+        theirs: u8,
+    },
     /// The listener uses another transport.
     #[error("connection refused: this end uses the transport {ours}, the listener {theirs}")]
     WrongTransport {
@@ -62,7 +70,9 @@ impl From<Error> for io::Error {
             Error::Declined(Reason::WrongToken | Reason::UnknownKey) | Error::WrongKey(_) => {
                 io::ErrorKind::PermissionDenied
             }
-            Error::Declined(_) | Error::WrongTransport { .. } => io::ErrorKind::ConnectionRefused,
+            Error::Declined(_) | Error::WrongTransport { .. } | Error::OtherVersion { .. } => {
+                io::ErrorKind::ConnectionRefused
+            }
         };
         Self::new(kind, error)
     }

@@ -17,13 +17,18 @@ use crate::protection::Path;
 use crate::protection::cookie::CookieKey;
 use crate::protection::encrypted::credentials::{Credentials, ListenerKey};
 use crate::protection::encrypted::session::{Hello, Session};
-use crate::protection::encrypted::{Proof, Rotation, SecureDatagram};
+use crate::protection::encrypted::{Proof, ResetKey, Rotation, SecureDatagram};
 use crate::transport::Transports;
 
 /// A parsed datagram of the encrypted protocol emits the same bytes.
 pub fn message(bytes: &[u8]) {
     if let Some(message) = SecureDatagram::parse(bytes)
-        && !matches!(message, SecureDatagram::OtherHello { .. })
+        && !matches!(
+            message,
+            SecureDatagram::OtherHello { .. }
+                | SecureDatagram::VersionProbe { .. }
+                | SecureDatagram::EarlierAnswer { .. }
+        )
     {
         let mut out = Vec::new();
         message.emit(&mut out);
@@ -92,8 +97,9 @@ impl SessionPair {
             false => Proof::of_token(&Token::from_bytes([1; 15])),
         };
         let rotation = Rotation { datagrams: 3, age: Duration::from_secs(5) };
-        let credentials =
-            Arc::new(Credentials { transports: Transports::default(), proof, peers: Peers::Any, rotation });
+        let resets = Some(ResetKey::new(&proof, 1));
+        let transports = Transports::default();
+        let credentials = Arc::new(Credentials { transports, proof, peers: Peers::Any, rotation, resets });
         let key = with_keys.then(|| Identity::from_secret([1; 32]).public());
         let caller = Session::initiate(&credentials, ListenerKey::Any, 1, Zeroizing::new([1; 32]));
         let mut ends =

@@ -17,6 +17,7 @@ mod socket;
 mod stats;
 mod stream;
 mod transport;
+mod version;
 
 #[cfg(fuzzing)]
 pub mod fuzzing;

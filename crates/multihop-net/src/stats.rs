@@ -62,6 +62,9 @@ pub(crate) struct Traffic {
     pub(crate) bytes_sent: u64,
     pub(crate) bytes_received: u64,
     pub(crate) notices: u64,
+    /// Bytes of the stream that the peer has acknowledged, and that have arrived in order.
+    pub(crate) bytes_acked: u64,
+    pub(crate) bytes_delivered: u64,
 }
 
 /// The contribution of the hub to the statistics of a connection.
@@ -99,7 +102,11 @@ impl Stats {
             bytes_received: traffic.bytes_received,
             notices: traffic.notices,
             key_changes,
-            counters: summary.counters,
+            counters: StreamCounters {
+                bytes_acked: traffic.bytes_acked,
+                bytes_delivered: traffic.bytes_delivered,
+                ..summary.counters
+            },
         }
     }
 }

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use multihop_transport::connection::ConnectionConfig;
 
+use crate::segment::Format;
+
 /// `mesh` or a user-defined transport in place of TPA.
 #[derive(Clone, Debug)]
 pub struct CustomTransport {
@@ -12,6 +14,13 @@ pub struct CustomTransport {
     pub name: TransportName,
     /// Makes the ends of connections: the first one initiates, the second one listens.
     pub config: Arc<dyn ConnectionConfig>,
+}
+
+impl CustomTransport {
+    /// How its segments look in datagrams.
+    pub(crate) fn format(&self) -> Format {
+        if self.config.opens_connections() { Format::Mesh } else { Format::Custom }
+    }
 }
 
 /// The name by which two ends check that they use the same transport.
@@ -25,11 +34,11 @@ impl TransportName {
     /// The most bytes of a name: an answer with it is never longer than the hello that it answers.
     pub const MAX: usize = 28;
 
-    /// TPA, whose SYNs have no name.
+    /// TPA.
     pub const TPA: Self = Self::of(b"tpa");
 
-    /// A name that this end cannot read.
-    pub(crate) const UNREADABLE: Self = Self::of(b"unknown");
+    /// A name that the peer does not say.
+    pub(crate) const UNKNOWN: Self = Self::of(b"unknown");
 
     /// The name with these bytes, from 1 to [`MAX`](Self::MAX) visible ASCII characters.
     pub fn new(name: &str) -> Option<Self> {
@@ -41,7 +50,7 @@ impl TransportName {
         fits.then(|| Self::of(name))
     }
 
-    pub(crate) fn as_bytes(&self) -> &[u8] {
+    fn as_bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.len)]
     }
 
@@ -58,30 +67,33 @@ impl TransportName {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Transports {
     pub(crate) preferred: TransportName,
+    /// The format of the preferred one.
+    pub(crate) format: Format,
     /// Whether TPA is as good if the peer has nothing else.
     pub(crate) or_tpa: bool,
 }
 
 impl Transports {
-    /// The transport that our SYN names.
-    pub(crate) fn named(self) -> TransportName {
-        if self.or_tpa { TransportName::TPA } else { self.preferred }
-    }
-
-    /// The transport that our SYN offers in place of the named one.
-    pub(crate) fn offered(self) -> Option<TransportName> {
-        Some(self.preferred).filter(|_| self.or_tpa)
+    /// All of them, the preferred one first.
+    pub(crate) fn names(self) -> Vec<TransportName> {
+        let tpa = Some(TransportName::TPA).filter(|tpa| self.or_tpa && self.preferred != *tpa);
+        [self.preferred].into_iter().chain(tpa).collect()
     }
 
     /// Whether this end can use this one.
     pub(crate) fn has(self, name: TransportName) -> bool {
-        name == self.preferred || name == self.named()
+        name == self.preferred || (self.or_tpa && name == TransportName::TPA)
     }
 
-    /// The answer to a SYN that names and offers these: our own if we have neither, and the caller refuses it.
-    pub(crate) fn choose(self, named: TransportName, offered: Option<TransportName>) -> TransportName {
-        let known = offered.into_iter().chain([named]).find(|name| self.has(*name));
-        known.unwrap_or(self.preferred)
+    /// The format of one of them.
+    pub(crate) fn format_of(self, name: TransportName) -> Format {
+        if name == TransportName::TPA { Format::Tpa } else { self.format }
+    }
+
+    /// The transport to try after a listener has refused `tried` because it has only these.
+    pub(crate) fn after(self, tried: TransportName, theirs: &[TransportName]) -> Option<TransportName> {
+        let untried = self.names().into_iter().skip_while(|name| *name != tried).skip(1);
+        untried.into_iter().find(|name| theirs.contains(name))
     }
 }
 
@@ -119,18 +131,23 @@ mod tests {
     }
 
     #[test]
-    fn a_listener_takes_the_offer_then_the_name_then_its_own() {
-        let [tpa, mesh, other] = ["tpa", "mesh/2", "other/1"].map(|name| TransportName::new(name).unwrap());
-        let listeners = [(tpa, false), (mesh, false), (mesh, true)]
-            .map(|(preferred, or_tpa)| Transports { preferred, or_tpa });
-        for (named, offered, chosen) in [
-            (tpa, None, [tpa, mesh, tpa]),
-            (tpa, Some(mesh), [tpa, mesh, mesh]),
-            (tpa, Some(other), [tpa, mesh, tpa]),
-            (mesh, None, [tpa, mesh, mesh]),
-            (other, None, [tpa, mesh, mesh]),
+    fn a_refused_caller_tries_the_next_of_its_transports_that_the_listener_has() {
+        let [tpa, mesh, other] = ["tpa", "mesh/3", "other/1"].map(|name| TransportName::new(name).unwrap());
+        let ours = |or_tpa| Transports { preferred: mesh, format: Format::Mesh, or_tpa };
+        for (or_tpa, tried, theirs, next) in [
+            (true, mesh, &[tpa][..], Some(tpa)),
+            (true, mesh, &[other, tpa], Some(tpa)),
+            (true, mesh, &[other], None),
+            (true, mesh, &[mesh], None),
+            (true, tpa, &[mesh], None),
+            (true, tpa, &[tpa], None),
+            (false, mesh, &[tpa], None),
+            (true, mesh, &[], None),
         ] {
-            assert_eq!(listeners.map(|ours| ours.choose(named, offered)), chosen, "{named}, {offered:?}");
+            assert_eq!(ours(or_tpa).after(tried, theirs), next, "{tried} refused by {theirs:?}");
         }
+        assert_eq!((ours(true).names(), ours(false).names()), (vec![mesh, tpa], vec![mesh]));
+        assert_eq!([tpa, mesh, other].map(|name| ours(true).has(name)), [true, true, false]);
+        assert_eq!([tpa, mesh].map(|name| ours(true).format_of(name)), [Format::Tpa, Format::Mesh]);
     }
 }

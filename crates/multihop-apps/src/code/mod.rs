@@ -68,7 +68,12 @@ async fn redeem_at(code: &Code, place: SocketAddr, config: &Config) -> io::Resul
 
 /// Encryption without authentication: everybody knows this token.
 fn public(config: Config) -> Config {
-    Config { security: Security::Token(Token::from_bytes(*b"multihop code 1")), silent: false, ..config }
+    Config {
+        security: Security::Token(Token::from_bytes(*b"multihop code 1")),
+        silent: false,
+        resets: false,
+        ..config
+    }
 }
 
 /// The messages of both ends with a peer that sends these bytes, and the questions and answers of a search.

@@ -3,26 +3,25 @@
 use std::mem;
 use std::net::{IpAddr, SocketAddr};
 
-use multihop_core::{Duration, Instant, LostSegment, Notice, SegmentId};
-use multihop_transport::connection::{self as transport, Data, Event, Segment};
-use multihop_transport::tpa::{self, Ports, State};
-use multihop_wire::tpa::BlockSeq;
+use multihop_core::{Duration, Instant, Notice};
+use multihop_transport::connection::{self as transport, Data, Event, Segment, State};
 
-use super::endpoint::Endpoint;
 use super::local::LocalAddress;
 use super::paths::Paths;
 use super::recent::RecentDatagrams;
 use crate::datagram::{DeliveryFailure, FailureCause, IncomingDatagram, LocalAddressTo};
 use crate::error::Error;
 use crate::protection::{Freshness, Protection};
-use crate::segment::is_opening;
+use crate::segment::{is_opening, lost};
 use crate::stats::{HubStats, Stats, Traffic};
 use crate::transport::TransportName;
 
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) paths: Paths,
-    pub(super) endpoint: Box<dyn Endpoint>,
+    pub(super) end: Box<dyn transport::Connection>,
+    /// The name of the listener, if this end has opened the connection.
+    pub(super) name: String,
     pub(super) protection: Protection,
     /// The transport of the data; `None` until the peer has chosen.
     transport: Option<TransportName>,
@@ -96,11 +95,17 @@ struct PortClosed {
 
 impl Connection {
     /// A connection that an application opens.
-    pub(super) fn outgoing(peer: SocketAddr, endpoint: Box<dyn Endpoint>, protection: Protection) -> Self {
+    pub(super) fn outgoing(
+        name: &str,
+        peer: SocketAddr,
+        end: Box<dyn transport::Connection>,
+        protection: Protection,
+    ) -> Self {
         Self {
             transport: None,
             paths: Paths::new(peer),
-            endpoint,
+            name: name.to_owned(),
+            end,
             protection,
             holder: Holder::Application,
             is_ready: false,
@@ -121,26 +126,27 @@ impl Connection {
     /// A connection that the peer opens with `datagram`.
     pub(super) fn incoming(
         datagram: &IncomingDatagram<'_>,
-        endpoint: Box<dyn Endpoint>,
+        end: Box<dyn transport::Connection>,
         protection: Protection,
     ) -> Self {
         Self {
             transport: Some(protection.transport()),
             holder: Holder::Released,
             source: datagram.local,
-            ..Self::outgoing(datagram.from, endpoint, protection)
+            ..Self::outgoing("", datagram.from, end, protection)
         }
     }
 
-    /// The peer has chosen this transport, of which `inner` is our end if the SYN did not name it.
-    pub(super) fn agree_on(&mut self, name: TransportName, inner: Option<Box<dyn transport::Connection>>) {
+    /// The peer uses this transport.
+    pub(super) fn agree_on(&mut self, name: TransportName) {
         self.transport = Some(name);
-        if let Some(inner) = inner {
-            let ports = Ports { local: 0, remote: 0 };
-            let nothing = tpa::Endpoint::new(tpa::Config::net(), ports, BlockSeq(0));
-            let endpoint = mem::replace(&mut self.endpoint, Box::new(nothing));
-            self.endpoint = endpoint.carried_by(inner);
-        }
+    }
+
+    /// Opens the connection once more, by another transport.
+    pub(super) fn reopen(&mut self, end: Box<dyn transport::Connection>, protection: Protection) {
+        let earlier = mem::replace(&mut self.protection, protection);
+        self.protection.take_cookie(&earlier);
+        self.end = end;
     }
 
     /// An authentic datagram has arrived. If the peer has moved, or it is certain that it has not, the next datagrams
@@ -175,55 +181,49 @@ impl Connection {
             hops: self.hops,
             key_changes: self.protection.key_changes(),
         };
-        Stats::of(&*self.endpoint, hub)
+        Stats::of(&*self.end, hub)
     }
 
     pub(super) fn on_segment(&mut self, now: Instant, ttl: Option<u8>, segment: Segment) {
         self.port_closed = None;
-        self.endpoint.receive(now, segment, None);
+        self.end.receive(now, segment, None);
         self.measure_path(now, ttl);
     }
 
     /// Derives the hop count from the TTL of what arrived and the peer's initial TTL, which its SYN carries.
     fn measure_path(&mut self, now: Instant, ttl: Option<u8>) {
         let hops = ttl.and_then(|ttl| {
-            let routers = self.endpoint.peer_ttl()?.checked_sub(ttl)?;
+            let routers = self.end.peer_ttl()?.checked_sub(ttl)?;
             routers.checked_add(1)
         });
         if let Some(hops) = hops
             && self.hops != Some(hops)
         {
             self.hops = Some(hops);
-            self.endpoint.notice(now, Notice::PathInfo { hops });
+            self.end.notice(now, Notice::PathInfo { hops });
         }
     }
 
     /// Records a datagram that is sent.
-    pub(super) fn on_sent(&mut self, segment: Option<&Segment>, datagram: &[u8]) {
+    pub(super) fn on_sent(&mut self, port: u16, segment: Option<&Segment>, datagram: &[u8]) {
         self.traffic.datagrams_sent += 1;
         self.traffic.bytes_sent += datagram.len() as u64;
-        self.recent.push(segment.and_then(|segment| self.named(segment)), datagram);
+        let ports = (port, self.peer().port());
+        self.recent.push(segment.and_then(|segment| lost(segment, ports)), datagram);
         if let Some(closed) = &mut self.port_closed {
             closed.unanswered = closed.unanswered.saturating_add(1);
         }
-    }
-
-    /// The identification of a segment in notices, if it has data or FIN.
-    fn named(&self, segment: &Segment) -> Option<LostSegment> {
-        let Segment::Tpa(segment) = segment else { return None };
-        let id = Some(self.endpoint.id_of(segment)).filter(|&id| id != SegmentId::Other)?;
-        Some(LostSegment { source: segment.source, destination: segment.destination, segment: id })
     }
 
     /// A datagram was not delivered; returns whether that ends the connection.
     pub(super) fn on_delivery_failure(&mut self, now: Instant, failure: &DeliveryFailure<'_>) -> bool {
         self.traffic.notices += 1;
         let closed = failure.cause == FailureCause::PortClosed;
-        if self.endpoint.state() == State::SynSent {
+        if self.end.state() == State::SynSent {
             return self.on_syn_failure(closed);
         }
         if let Some(Some(lost)) = self.recent.find(failure.quoted) {
-            self.endpoint.notice(now, Notice::LinkFailed(lost));
+            self.end.notice(now, Notice::LinkFailed(lost));
         }
         self.update_life();
         closed && (self.abort_last_ack() || self.is_peer_gone(now))
@@ -241,7 +241,7 @@ impl Connection {
     fn abort_last_ack(&mut self) -> bool {
         let is_last_ack = matches!(self.life, Life::LastAck);
         if is_last_ack {
-            self.endpoint.abort();
+            self.end.abort();
         }
         is_last_ack
     }
@@ -272,7 +272,9 @@ impl Connection {
                 Life::Opening { unreachable: true } => Error::Unreachable,
                 _ => Error::TimedOut,
             }),
-            Event::Delivered(_) | Event::Acked(_) | Event::Closed => {}
+            Event::Delivered(bytes) => self.traffic.bytes_delivered += bytes,
+            Event::Acked(bytes) => self.traffic.bytes_acked += bytes,
+            Event::Closed => {}
         }
     }
 
@@ -301,10 +303,16 @@ impl Connection {
 
     /// Ends it for this reason.
     pub(super) fn fail(&mut self, error: Error) {
-        self.endpoint.abort();
+        self.end.abort();
         if !matches!(self.life, Life::Failed { .. }) {
             self.life = Life::Failed { error, was_open: self.was_open() };
         }
+    }
+
+    /// The peer has forgotten the connection, and has proved it.
+    pub(super) fn on_forgotten(&mut self) {
+        self.on_lost(|_| Error::Reset);
+        self.end.abort();
     }
 
     /// Ends the connection if the listener has refused it: before `segment`, a retransmitted SYN.
@@ -334,18 +342,18 @@ impl Connection {
         if self.transport.is_none() {
             return Ok(0);
         }
-        let waiting = usize::try_from(self.endpoint.unacked()).unwrap_or(usize::MAX);
+        let waiting = usize::try_from(self.end.unacked()).unwrap_or(usize::MAX);
         let len = data.len().min(room.saturating_sub(waiting));
         if len > 0 {
-            self.endpoint.send(now, Data::Bytes(data[..len].to_vec())).map_err(|_| Error::Closed)?;
+            self.end.send(now, Data::Bytes(data[..len].to_vec())).map_err(|_| Error::Closed)?;
         }
         Ok(len)
     }
 
     /// See [`Hub::read`](super::Hub::read).
     pub(super) fn read(&mut self, into: &mut [u8]) -> Result<Option<usize>, Error> {
-        if self.endpoint.unread() > 0 {
-            return Ok(Some(self.endpoint.read_into(into)));
+        if self.end.unread() > 0 {
+            return Ok(Some(self.end.read_into(into)));
         }
         if self.peer_closed {
             return Ok(Some(0));
@@ -359,14 +367,14 @@ impl Connection {
         if self.sending == Sending::Open {
             self.sending = Sending::Closing;
         }
-        self.endpoint.shutdown(now);
+        self.end.shutdown(now);
         Ok(self.peer_has_all())
     }
 
     /// Follows the endpoint into and out of LAST-ACK.
     pub(super) fn update_life(&mut self) {
         if let Life::Open | Life::LastAck = self.life {
-            let is_last_ack = self.endpoint.state() == State::LastAck && self.endpoint.unacked() == 0;
+            let is_last_ack = self.end.state() == State::LastAck && self.end.unacked() == 0;
             self.life = if is_last_ack { Life::LastAck } else { Life::Open };
         }
     }
@@ -381,7 +389,7 @@ impl Connection {
     }
 
     fn peer_has_all(&self) -> bool {
-        matches!(self.endpoint.state(), State::HalfClosed | State::Linger | State::Closed)
+        matches!(self.end.state(), State::HalfClosed | State::Linger | State::Closed)
     }
 
     /// Ends it now.

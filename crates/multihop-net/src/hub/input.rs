@@ -12,13 +12,16 @@ use super::{Hub, HubEvent, Id, Role, buffers, mss_of};
 use crate::config::Limits;
 use crate::datagram::{DeliveryFailure, FailureCause, IncomingDatagram};
 use crate::error::Error;
-use crate::protection::{Destination, FirstContact, Freshness, Path, Protection, Unprotected};
-use crate::segment::{emit, reset_of};
+use crate::protection::{Destination, FirstContact, Freshness, Protection, Refusal, ResetToken, Unprotected};
 use crate::transport::TransportName;
+use crate::version::VERSION;
 
 impl Hub {
     /// Takes a datagram that has arrived.
     pub fn receive(&mut self, now: Instant, datagram: IncomingDatagram<'_>) {
+        if let Some(reset) = self.acceptor.reset_in(&datagram) {
+            return self.on_forgotten(datagram.from, reset);
+        }
         match self.acceptor.destination(now, &datagram).and_then(|to| self.demux.get(to)) {
             Some(id) => self.receive_for(now, id, datagram),
             None => self.receive_first_contact(now, datagram),
@@ -31,7 +34,7 @@ impl Hub {
         connection.traffic.bytes_received += datagram.bytes.len() as u64;
         let ports = (datagram.from.port(), self.port);
         match connection.protection.unprotect(now, &datagram, connection.peer(), ports, &mut self.entropy) {
-            Unprotected::Segment(segment, _) if connection.endpoint.gives_way_to(&segment) => {
+            Unprotected::Segment(segment, _) if connection.end.gives_way_to(&segment) => {
                 return self.receive_first_contact(now, datagram);
             }
             Unprotected::Segment(segment, freshness) => {
@@ -39,7 +42,7 @@ impl Hub {
                     connection.on_authentic(now, &datagram, freshness);
                 }
                 connection.on_segment(now, datagram.ttl, segment);
-                if let Some(memory) = connection.endpoint.spare() {
+                if let Some(memory) = connection.end.spare() {
                     connection.protection.reuse(memory);
                 }
             }
@@ -60,11 +63,25 @@ impl Hub {
                 connection.on_authentic(now, &datagram, freshness);
             }
             Unprotected::Answer(answer, name) => self.on_answer(now, id, &datagram, answer, name),
-            Unprotected::NewCookie => connection.endpoint.connect_again(),
+            Unprotected::Refused(refusal) => self.on_refused(id, &refusal),
+            Unprotected::NewCookie => connection.end.connect_again(),
             Unprotected::Ignored => {}
         }
         self.challenge(now, id, datagram.local);
         // Even a datagram with nothing new may cause an answer.
+        self.wake(id);
+    }
+
+    /// The peer has forgotten a connection, which is over if the token proves that this is from the peer.
+    fn on_forgotten(&mut self, from: SocketAddr, (index, token): (u32, ResetToken)) {
+        let is_meant = |connection: &Connection| {
+            connection.peer() == from && connection.protection.is_reset_by(index, &token)
+        };
+        let Some(id) = self.connections.find(is_meant) else { return };
+        if let Some(connection) = self.connections.get_mut(id) {
+            connection.on_forgotten();
+        }
+        self.events.push_back(HubEvent::Changed(id));
         self.wake(id);
     }
 
@@ -77,20 +94,45 @@ impl Hub {
         answer: Segment,
         name: TransportName,
     ) {
-        let ours = self.transports;
-        let inner = ours.offered().and_then(|_| self.custom_end(name, Role::Initiator));
         let Some(connection) = self.connections.get_mut(id) else { return };
-        if ours.has(name) {
-            connection.agree_on(name, inner);
+        if name == connection.protection.transport() {
+            connection.agree_on(name);
             return connection.on_segment(now, datagram.ttl, answer);
         }
-        connection.fail(Error::WrongTransport { ours: ours.preferred, theirs: name });
-        let mut bytes = Vec::new();
-        if let Some(reset) = reset_of(&answer) {
-            connection.protection.protect(now, &reset, Path::Current, &mut bytes);
+        self.on_other_transports(id, &[name]);
+    }
+
+    /// The listener refuses our SYN.
+    fn on_refused(&mut self, id: Id, refusal: &Refusal) {
+        match refusal {
+            Refusal::Transports(theirs) => self.on_other_transports(id, theirs),
+            Refusal::Version(theirs) => self.fail(id, Error::OtherVersion { ours: VERSION, theirs: *theirs }),
+            Refusal::NotPlain => self.fail(id, Error::NotPlain),
+            Refusal::Other => self.fail(id, Error::Refused),
         }
-        self.reply(datagram.from, datagram.local, bytes);
-        self.events.push_back(HubEvent::Changed(id));
+    }
+
+    /// The listener has only these transports: this end opens a connection of the first one that it has not tried.
+    fn on_other_transports(&mut self, id: Id, theirs: &[TransportName]) {
+        let Some(connection) = self.connections.get(id) else { return };
+        let Some(next) = self.transports.after(connection.protection.transport(), theirs) else {
+            let theirs = theirs.first().copied().unwrap_or(TransportName::UNKNOWN);
+            return self.fail(id, Error::WrongTransport { ours: self.transports.preferred, theirs });
+        };
+        let (peer, name) = (connection.peer(), connection.name.clone());
+        self.demux.remove(connection.protection.destinations(peer), id);
+        let (end, protection) = self.initiate(&name, peer, next);
+        self.demux.insert(protection.destinations(peer), id);
+        if let Some(connection) = self.connections.get_mut(id) {
+            connection.reopen(end, protection);
+        }
+    }
+
+    fn fail(&mut self, id: Id, error: Error) {
+        if let Some(connection) = self.connections.get_mut(id) {
+            connection.fail(error);
+            self.events.push_back(HubEvent::Changed(id));
+        }
     }
 
     /// The peer asks for the index after the one with this number.
@@ -122,7 +164,13 @@ impl Hub {
         match self.acceptor.first_contact(now, &datagram, ports, self.listening) {
             FirstContact::Ignore => {}
             FirstContact::Reply(bytes) => self.reply(datagram.from, datagram.local, bytes),
-            FirstContact::Reset(segment) => self.reset(now, &datagram, &segment),
+            FirstContact::Refuse(bytes) => self.refuse(now, &datagram, bytes),
+            FirstContact::Forgotten(bytes) if bytes.len() >= datagram.bytes.len() => {}
+            FirstContact::Forgotten(bytes) => {
+                if !self.resets.is_exceeded(now) {
+                    self.reply(datagram.from, datagram.local, bytes);
+                }
+            }
             FirstContact::Stranger => self.answer_stranger(now, &datagram),
             FirstContact::AddressProved => self.admit(now, datagram),
         }
@@ -226,9 +274,9 @@ impl Hub {
                 self.wake(before);
             }
         }
-        let mut endpoint = self.endpoint(datagram.from, &protection, Role::Listener);
-        endpoint.listen();
-        let mut connection = Connection::incoming(&datagram, endpoint, protection);
+        let mut end = self.end(datagram.from, &protection, Role::Listener);
+        end.listen();
+        let mut connection = Connection::incoming(&datagram, end, protection);
         connection.on_segment(now, datagram.ttl, segment);
         let id = self.insert(connection);
         let number = self.half_open.insert(id, datagram.from);
@@ -239,13 +287,10 @@ impl Hub {
         self.wake(id);
     }
 
-    fn reset(&mut self, now: Instant, datagram: &IncomingDatagram<'_>, segment: &Segment) {
-        if let Some(reset) = reset_of(segment)
-            && self.refusals.allow(now, datagram.from)
-        {
-            let mut bytes = Vec::new();
-            emit(&reset, &mut bytes);
-            self.reply(datagram.from, datagram.local, bytes);
+    /// Answers a datagram with a reset that is not longer, within the limit for each peer.
+    fn refuse(&mut self, now: Instant, datagram: &IncomingDatagram<'_>, reset: Vec<u8>) {
+        if reset.len() <= datagram.bytes.len() && self.refusals.allow(now, datagram.from) {
+            self.reply(datagram.from, datagram.local, reset);
         }
     }
 
@@ -269,7 +314,8 @@ impl Hub {
         if let FailureCause::TooLong(mtu) = failure.cause {
             // The system has validated the report, and applies its own minimum.
             let mtu = (self.path_mtu)(failure.to).unwrap_or(mtu);
-            connection.endpoint.set_mss(mss_of(mtu, failure.to, &connection.protection));
+            let mss = mss_of(self.transports, mtu, failure.to, &connection.protection);
+            connection.end.set_mss(mss);
         } else if connection.on_delivery_failure(now, failure) {
             self.events.push_back(HubEvent::Changed(id));
         }

@@ -14,7 +14,7 @@ pub(super) enum Limit {
 
 /// A token bucket: N per second, and up to N at once.
 #[derive(Clone, Debug)]
-pub(super) struct HandshakeLimit {
+pub(super) struct RateLimit {
     interval: Duration,
     burst: Duration,
     /// When the bucket is full again.
@@ -37,7 +37,7 @@ impl Limit {
     }
 }
 
-impl HandshakeLimit {
+impl RateLimit {
     pub(super) fn new(per_second: usize) -> Self {
         let second = Duration::from_secs(1);
         let n = u64::try_from(per_second).unwrap_or(u64::MAX).max(1);
@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn a_burst_and_then_a_steady_rate_are_allowed() {
         let at = |ms| Instant::ZERO + Duration::from_millis(ms);
-        let mut rate = HandshakeLimit::new(100);
+        let mut rate = RateLimit::new(100);
         let mut taken = |ms| (0..1000).filter(|_| !rate.is_exceeded(at(ms))).count();
         assert_eq!((taken(5000), taken(5000), taken(5500), taken(5510)), (100, 0, 50, 1));
         assert_eq!(taken(9000), 100);

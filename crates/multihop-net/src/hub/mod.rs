@@ -10,7 +10,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use multihop_core::{BitRate, Instant, Rng, earliest};
 use multihop_transport::Pool;
-use multihop_transport::connection::{self as transport, Flow};
+use multihop_transport::connection::{self as transport, Flow, Opened, OpenedConfig};
 use multihop_transport::refusals::Refusals;
 use multihop_transport::tpa::{self, Ports};
 use multihop_wire::tpa::{BlockSeq, MAX_BLOCK};
@@ -18,7 +18,6 @@ use multihop_wire::tpa::{BlockSeq, MAX_BLOCK};
 mod connection;
 mod crowd;
 mod demux;
-mod endpoint;
 mod half_open;
 mod input;
 mod limit;
@@ -27,7 +26,6 @@ mod output;
 mod paths;
 mod recent;
 mod routes;
-mod shim;
 mod slots;
 mod turns;
 
@@ -40,14 +38,13 @@ use crate::config::{Config, Limits};
 use crate::error::Error;
 use crate::keys::PublicKey;
 use crate::protection::{self, Acceptor, Protection};
+use crate::segment::Format;
 use crate::stats::Stats;
 use crate::transport::{CustomTransport, TransportName, Transports};
 use connection::{Connection, Holder};
 use demux::Demux;
-use endpoint::Endpoint;
 use half_open::HalfOpen;
-use limit::Warnings;
-use shim::Shim;
+use limit::{RateLimit, Warnings};
 use slots::Slots;
 use turns::Turns;
 
@@ -83,6 +80,7 @@ pub struct Hub {
     turns: Turns,
     warnings: Warnings,
     refusals: Refusals<SocketAddr>,
+    resets: RateLimit,
     /// Replies to peers without a connection: destination, source, bytes.
     replies: VecDeque<(SocketAddr, Option<IpAddr>, Vec<u8>)>,
     events: VecDeque<HubEvent>,
@@ -111,7 +109,7 @@ impl Hub {
     /// A hub without connections, for a socket with this port.
     pub fn new(config: &Config, port: u16, environment: Environment) -> Result<Self, Error> {
         let Environment { mut entropy, path_mtu, local_address } = environment;
-        let acceptor = protection::acceptor(config, &mut entropy);
+        let acceptor = protection::acceptor(config, port, &mut entropy);
         let mut transport = config.transport.clone();
         transport.mss = transport.mss.saturating_sub(acceptor.overhead());
         // The driver tells of this host's routes.
@@ -139,6 +137,7 @@ impl Hub {
             turns: Turns::new(config.limits.handshakes),
             warnings: Warnings::default(),
             refusals: Refusals::new(),
+            resets: RateLimit::new(MAX_RESETS),
             replies: VecDeque::new(),
             events: VecDeque::new(),
         })
@@ -176,15 +175,26 @@ impl Hub {
     /// Opens a connection to a listener that is known by this name. The application must
     /// [release](Self::release) it.
     pub fn connect_as(&mut self, name: &str, peer: SocketAddr) -> Result<Id, Error> {
-        let mut protection = self.acceptor.initiate(name, &mut self.entropy);
-        while self.demux.collides(protection.destinations(peer)) {
-            protection = self.acceptor.initiate(name, &mut self.entropy);
-        }
-        let mut endpoint = self.endpoint(peer, &protection, Role::Initiator);
-        endpoint.connect();
-        let id = self.insert(Connection::outgoing(peer, endpoint, protection));
+        let (end, protection) = self.initiate(name, peer, self.transports.preferred);
+        let id = self.insert(Connection::outgoing(name, peer, end, protection));
         self.wake(id);
         Ok(id)
+    }
+
+    /// An end that opens a connection of this transport, and its protection.
+    fn initiate(
+        &mut self,
+        name: &str,
+        peer: SocketAddr,
+        transport: TransportName,
+    ) -> (Box<dyn transport::Connection>, Protection) {
+        let mut protection = self.acceptor.initiate(name, transport, &mut self.entropy);
+        while self.demux.collides(protection.destinations(peer)) {
+            protection = self.acceptor.initiate(name, transport, &mut self.entropy);
+        }
+        let mut end = self.end(peer, &protection, Role::Initiator);
+        end.connect();
+        (end, protection)
     }
 
     /// Runs every timer that is due.
@@ -193,7 +203,7 @@ impl Hub {
             self.due.remove(&(at, id));
             if let Some(connection) = self.connections.get_mut(id) {
                 connection.deadline = None;
-                connection.endpoint.handle_timeout(now);
+                connection.end.handle_timeout(now);
                 self.wake(id);
             }
         }
@@ -215,7 +225,7 @@ impl Hub {
     /// Queues as much of `data` as fits into the buffer; returns the number of bytes.
     pub fn write(&mut self, now: Instant, id: Id, data: &[u8]) -> Result<usize, Error> {
         let Some(connection) = self.connections.get_mut(id) else { return Err(Error::Aborted) };
-        let grown = usize::try_from(connection.endpoint.buffers().send).unwrap_or(usize::MAX);
+        let grown = usize::try_from(connection.end.buffers().send).unwrap_or(usize::MAX);
         let room = self.limits.send_buffer.max(grown);
         let taken = connection.write(now, data, room)?;
         if taken > 0 {
@@ -253,7 +263,7 @@ impl Hub {
     /// Replaces who may connect, with the security mode that the socket has. Connections to peers whose key is no longer accepted
     /// are aborted; returns how many there were.
     pub fn set_security(&mut self, config: &Config) -> usize {
-        self.acceptor = protection::acceptor(config, &mut self.entropy);
+        self.acceptor = protection::acceptor(config, self.port, &mut self.entropy);
         let is_revoked = |connection: &Connection| {
             connection.protection.peer_key().is_some_and(|key| !config.security.accepts(key))
         };
@@ -272,7 +282,7 @@ impl Hub {
     pub fn release(&mut self, now: Instant, id: Id) {
         if let Some(connection) = self.connections.get_mut(id) {
             connection.holder = Holder::Released;
-            connection.endpoint.close(now);
+            connection.end.close(now);
             self.wake(id);
         }
     }
@@ -331,24 +341,33 @@ impl Hub {
         self.lingering.len()
     }
 
-    fn endpoint(&mut self, peer: SocketAddr, protection: &Protection, role: Role) -> Box<dyn Endpoint> {
+    /// This host's end of a connection of the transport that its protection names.
+    fn end(
+        &mut self,
+        peer: SocketAddr,
+        protection: &Protection,
+        role: Role,
+    ) -> Box<dyn transport::Connection> {
+        let custom = self.custom.clone().filter(|custom| custom.name == protection.transport());
+        // TPA has a setting for paths of which the MTU is not known.
+        let (mut end, usual_mtu) = match custom {
+            None => (self.tpa_end(peer), None),
+            Some(custom) => (self.custom_end(&custom, role), Some(USUAL_MTU)),
+        };
+        if let Some(mtu) = (self.path_mtu)(peer).or(usual_mtu) {
+            end.set_mss(mss_of(self.transports, mtu, peer, protection));
+        }
+        end
+    }
+
+    fn tpa_end(&mut self, peer: SocketAddr) -> Box<dyn transport::Connection> {
         let mut iss = [0; 2];
         (self.entropy)(&mut iss);
         let ports = Ports { local: self.port, remote: peer.port() };
-        let tpa = tpa::Endpoint::new(self.config.clone(), ports, BlockSeq(u16::from_be_bytes(iss)));
-        let mut endpoint: Box<dyn Endpoint> = match self.custom_end(protection.transport(), role) {
-            None => Box::new(tpa),
-            Some(inner) => Box::new(Shim::new(tpa, inner)),
-        };
-        if let Some(mtu) = (self.path_mtu)(peer) {
-            endpoint.set_mss(mss_of(mtu, peer, protection));
-        }
-        endpoint
+        Box::new(tpa::Endpoint::new(self.config.clone(), ports, BlockSeq(u16::from_be_bytes(iss))))
     }
 
-    /// This host's end of the transport with this name, unless it is TPA.
-    fn custom_end(&mut self, name: TransportName, role: Role) -> Option<Box<dyn transport::Connection>> {
-        let custom = self.custom.clone().filter(|custom| custom.name == name)?;
+    fn custom_end(&mut self, custom: &CustomTransport, role: Role) -> Box<dyn transport::Connection> {
         let mut seed = [0; 8];
         (self.entropy)(&mut seed);
         let seed = u64::from_be_bytes(seed);
@@ -358,13 +377,26 @@ impl Hub {
             pool: Some(self.pool.clone()),
             bandwidth: BANDWIDTH,
             initial_ttl: self.config.initial_ttl,
+            lifecycle: Some(self.config.lifecycle()),
             hops: &mut || None,
             rng: &|purpose, end| Rng::stream(seed, purpose, end.into()),
         });
-        Some(match role {
+        let end = match role {
             Role::Initiator => initiator,
             Role::Listener => listener,
-        })
+        };
+        match custom.format() {
+            Format::Tpa | Format::Mesh => end,
+            Format::Custom => {
+                let config = OpenedConfig {
+                    lifecycle: self.config.lifecycle(),
+                    initial_ttl: self.config.initial_ttl,
+                    capacity: receive_buffer(&self.config).into(),
+                };
+                let number = Rng::stream(seed, "connection", 0).below(u32::MAX);
+                Box::new(Opened::new(end, config, number))
+            }
+        }
     }
 
     fn insert(&mut self, connection: Connection) -> Id {
@@ -387,9 +419,13 @@ impl fmt::Debug for Hub {
 /// Bytes that the buffers of one connection hold at their usual size: unsent data, unread data, and one block in flight.
 fn buffers(transport: &tpa::Config, limits: &Limits) -> usize {
     let mss = u32::from(transport.mss);
-    let waiting = transport.recv_buffer.unwrap_or(tpa::Config::DEFAULT_BUFFER * mss);
-    let received = waiting.saturating_add(mss * u32::from(MAX_BLOCK));
+    let received = receive_buffer(transport).saturating_add(mss * u32::from(MAX_BLOCK));
     limits.send_buffer.saturating_add(received as usize)
+}
+
+/// Bytes of one connection that may wait to be read.
+fn receive_buffer(transport: &tpa::Config) -> u32 {
+    transport.recv_buffer.unwrap_or(tpa::Config::DEFAULT_BUFFER * u32::from(transport.mss))
 }
 
 /// What is left of the memory if there are as many connections as possible.
@@ -398,14 +434,14 @@ fn pool(transport: &tpa::Config, limits: &Limits) -> Pool {
     Pool::new(limits.memory.saturating_sub(all) as u64)
 }
 
-/// The longest payload of a segment in an IP packet of this length.
-fn mss_of(mtu: u16, peer: SocketAddr, protection: &Protection) -> u16 {
+/// The longest segment in an IP packet of this length, as its end counts it.
+fn mss_of(ours: Transports, mtu: u16, peer: SocketAddr, protection: &Protection) -> u16 {
     let (min, ip) = match peer {
         SocketAddr::V4(_) => (MIN_MTU_4, 20),
         SocketAddr::V6(_) => (MIN_MTU_6, 40),
     };
-    let headers = ip + UDP_HEADER + TPA_HEADER + protection.overhead();
-    mtu.max(min).saturating_sub(headers)
+    let uncounted = ours.format_of(protection.transport()).uncounted_header();
+    mtu.max(min).saturating_sub(ip + UDP_HEADER + protection.overhead() + uncounted)
 }
 
 /// Who opens a connection.
@@ -417,8 +453,11 @@ enum Role {
 
 /// The default of TPA's pacing, because the bandwidth of a real path is unknown.
 const BANDWIDTH: BitRate = BitRate(2_000_000);
+/// Resets per second of connections that this host has forgotten.
+const MAX_RESETS: usize = 1000;
+/// The MTU of most paths: that of Ethernet.
+const USUAL_MTU: u16 = 1500;
 const UDP_HEADER: u16 = 8;
-const TPA_HEADER: u16 = 12;
 /// The smallest path MTU that Linux accepts (`net.ipv4.route.min_pmtu`).
 const MIN_MTU_4: u16 = 552;
 /// The smallest MTU of an IPv6 link (RFC 8200 section 5).

@@ -1,8 +1,7 @@
 //! Output: datagrams to send, and the end of connections that have nothing more to send.
 
 use multihop_core::Instant;
-use multihop_transport::connection::{Event, Output, Segment};
-use multihop_transport::tpa::State;
+use multihop_transport::connection::{Event, Output, Segment, State};
 
 use super::connection::Holder;
 use super::{Hub, HubEvent, Id};
@@ -29,7 +28,7 @@ impl Hub {
                 out.extend_from_slice(&bytes);
                 return Some(self.record_sent(id, None, &out[start..]));
             }
-            match connection.endpoint.poll_output(now) {
+            match connection.end.poll_output(now) {
                 Some(Output::Segment(segment)) => {
                     if connection.fail_if_refused(&segment) {
                         self.events.push_back(HubEvent::Changed(id));
@@ -54,9 +53,9 @@ impl Hub {
     /// Records a datagram that is sent.
     fn record_sent(&mut self, id: Id, segment: Option<Segment>, bytes: &[u8]) -> Transmit {
         let connection = self.connections.get_mut(id).expect("it has just produced the datagram");
-        connection.on_sent(segment.as_ref(), bytes);
+        connection.on_sent(self.port, segment.as_ref(), bytes);
         if let Some(memory) = segment.and_then(into_memory) {
-            connection.endpoint.reuse(memory);
+            connection.end.reuse(memory);
         }
         Transmit { to: connection.peer(), source: connection.source, len: bytes.len() }
     }
@@ -98,7 +97,7 @@ impl Hub {
         let Some(connection) = self.connections.get_mut(id) else { return };
         connection.is_ready = false;
         connection.update_life();
-        let deadline = connection.endpoint.poll_timeout();
+        let deadline = connection.end.poll_timeout();
         let old = std::mem::replace(&mut connection.deadline, deadline);
         if deadline != old {
             if let Some(at) = old {
@@ -111,7 +110,7 @@ impl Hub {
         if connection.has_just_closed() {
             self.events.push_back(HubEvent::Changed(id));
         }
-        match connection.endpoint.state() {
+        match connection.end.state() {
             State::Linger if connection.lingering.is_none() => {
                 connection.lingering = Some(self.closed);
                 self.lingering.insert(self.closed, id);
@@ -129,7 +128,7 @@ impl Hub {
             && let Some((_, &oldest)) = self.lingering.first_key_value()
             && let Some(connection) = self.connections.get_mut(oldest)
         {
-            connection.endpoint.abort();
+            connection.end.abort();
             self.wake(oldest);
         }
     }
@@ -150,7 +149,7 @@ impl Hub {
     /// Aborts a connection and removes it from the tables, so that datagrams from the peer are no longer for it.
     pub(super) fn detach(&mut self, id: Id) {
         let Some(connection) = self.connections.get_mut(id) else { return };
-        connection.endpoint.abort();
+        connection.end.abort();
         if let Some(number) = connection.lingering {
             self.lingering.remove(&number);
         }

@@ -28,7 +28,7 @@ impl Hub {
                 }
             });
             if let Some(notice) = notice {
-                connection.endpoint.notice(now, notice);
+                connection.end.notice(now, notice);
                 told.push(id);
             }
         }

@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use multihop_core::Instant;
 
 use super::crowd::Crowd;
-use super::limit::HandshakeLimit;
+use super::limit::RateLimit;
 use crate::datagram::IncomingDatagram;
 
 /// Who may begin a handshake, and when.
@@ -17,7 +17,7 @@ use crate::datagram::IncomingDatagram;
 /// whole flood, only for one turn of each address that is as crowded as its own.
 #[derive(Debug)]
 pub(super) struct Turns {
-    rate: HandshakeLimit,
+    rate: RateLimit,
     /// The most datagrams that wait: as many as are served in a second.
     most: usize,
     waiting: Vec<Waiting>,
@@ -41,7 +41,7 @@ pub(super) struct Waiting {
 impl Turns {
     pub(super) fn new(per_second: usize) -> Self {
         Self {
-            rate: HandshakeLimit::new(per_second),
+            rate: RateLimit::new(per_second),
             most: per_second.max(1),
             waiting: Vec::new(),
             crowd: Crowd::default(),

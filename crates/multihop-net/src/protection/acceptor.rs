@@ -5,12 +5,13 @@ use multihop_transport::connection::Segment;
 
 use super::connection::Protection;
 use super::destination::Destination;
-use super::encrypted::Proof;
 use super::encrypted::acceptor::EncryptedAcceptor;
+use super::encrypted::{Proof, ResetKey, ResetToken};
 use super::outcome::FirstContact;
 use super::plain::PlainAcceptor;
 use crate::config::{Config, Peers, Security};
 use crate::datagram::{Entropy, IncomingDatagram};
+use crate::transport::TransportName;
 
 /// Opens connections for the application, and decides which peers may open one.
 ///
@@ -20,11 +21,16 @@ pub(crate) trait Acceptor: Send {
     /// Bytes that the protection adds to a segment.
     fn overhead(&self) -> u16;
 
-    /// The protection of a connection that this end opens to the listener with this name.
-    fn initiate(&self, name: &str, entropy: &mut Entropy) -> Protection;
+    /// The protection of a connection of this transport that this end opens to the listener with this name.
+    fn initiate(&self, name: &str, transport: TransportName, entropy: &mut Entropy) -> Protection;
 
     /// The connection that a datagram is for; `None` if it names none.
     fn destination(&self, now: Instant, datagram: &IncomingDatagram<'_>) -> Option<Destination>;
+
+    /// The index and the token of a datagram by which a peer says that it has forgotten a connection.
+    fn reset_in(&self, _datagram: &IncomingDatagram<'_>) -> Option<(u32, ResetToken)> {
+        None
+    }
 
     /// What to do with a datagram that belongs to no connection. `ports` are the peer's and ours.
     fn first_contact(
@@ -68,8 +74,8 @@ pub(crate) trait Acceptor: Send {
     ) -> Result<(Protection, Segment), Option<Vec<u8>>>;
 }
 
-/// What the configuration asks for.
-pub(crate) fn acceptor(config: &Config, entropy: &mut Entropy) -> Box<dyn Acceptor> {
+/// The acceptor of a socket with this port.
+pub(crate) fn acceptor(config: &Config, port: u16, entropy: &mut Entropy) -> Box<dyn Acceptor> {
     let mut secret = [0; 32];
     entropy(&mut secret);
     let transports = config.transports();
@@ -80,5 +86,6 @@ pub(crate) fn acceptor(config: &Config, entropy: &mut Entropy) -> Box<dyn Accept
             (Proof::Keys(identity.clone(), config.shared_key.clone()), peers.clone())
         }
     };
-    Box::new(EncryptedAcceptor::new(proof, peers, transports, config.silent, secret))
+    let resets = config.resets.then(|| ResetKey::new(&proof, port));
+    Box::new(EncryptedAcceptor::new(proof, peers, transports, config.silent, secret, resets))
 }

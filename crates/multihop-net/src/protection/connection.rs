@@ -9,7 +9,7 @@ use multihop_transport::connection::Segment;
 use super::destination::Destination;
 use super::encrypted::message::Content;
 use super::encrypted::session::Session;
-use super::encrypted::{OVERHEAD, SecureDatagram};
+use super::encrypted::{OVERHEAD, ResetToken, SecureDatagram};
 use super::outcome::{Challenge, IndexChange, Path, Unprotected};
 use super::plain::PlainSession;
 use crate::datagram::{Entropy, IncomingDatagram};
@@ -34,6 +34,13 @@ impl Protection {
         }
     }
 
+    /// Proves this end's address as the earlier protection of a connection to the same listener did.
+    pub(crate) fn take_cookie(&mut self, earlier: &Self) {
+        if let (Self::Plain(plain), Self::Plain(earlier)) = (self, earlier) {
+            plain.take_cookie(earlier);
+        }
+    }
+
     /// Takes memory for the data of the next segment that arrives.
     pub(crate) fn reuse(&mut self, memory: Vec<u8>) {
         match self {
@@ -42,7 +49,7 @@ impl Protection {
         }
     }
 
-    /// The transport that this end named in its SYN, or chose in its answer to one.
+    /// The transport that this end's SYN opens, or that its answer to one chooses.
     pub(crate) fn transport(&self) -> TransportName {
         match self {
             Self::Plain(plain) => plain.transport(),
@@ -118,7 +125,7 @@ impl Protection {
     /// Takes a whole datagram that must be sent before anything else.
     pub(crate) fn pop_pending(&mut self) -> Option<Vec<u8>> {
         match self {
-            Self::Plain(_) => None,
+            Self::Plain(plain) => plain.pop_pending(),
             Self::Encrypted(session) => session.pop_pending(),
         }
     }
@@ -155,6 +162,14 @@ impl Protection {
         match self {
             Self::Plain(_) => 0,
             Self::Encrypted(session) => session.key_changes(),
+        }
+    }
+
+    /// Whether the peer has reset the connection that it knew by this index.
+    pub(crate) fn is_reset_by(&self, index: u32, token: &ResetToken) -> bool {
+        match self {
+            Self::Plain(_) => false,
+            Self::Encrypted(session) => session.is_reset_by(index, token),
         }
     }
 

@@ -10,12 +10,13 @@ mod connection;
 pub(crate) mod cookie;
 mod destination;
 pub(crate) mod encrypted;
+mod opening;
 mod outcome;
 mod plain;
-mod syn;
 
 pub(crate) use acceptor::{Acceptor, acceptor};
 pub(crate) use connection::Protection;
 pub(crate) use destination::Destination;
-pub(crate) use encrypted::Freshness;
+pub(crate) use encrypted::{Freshness, ResetToken};
+pub(crate) use opening::Refusal;
 pub(crate) use outcome::{Challenge, FirstContact, Path, Unprotected};

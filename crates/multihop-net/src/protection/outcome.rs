@@ -3,6 +3,7 @@
 use multihop_transport::connection::Segment;
 
 use super::encrypted::Freshness;
+use super::opening::Refusal;
 use crate::transport::TransportName;
 
 /// The path of a datagram.
@@ -31,6 +32,8 @@ pub(crate) enum Unprotected {
     Segment(Segment, Option<Freshness>),
     /// The answer to our SYN, and the transport that it names.
     Answer(Segment, TransportName),
+    /// The listener refuses our SYN.
+    Refused(Refusal),
     /// The peer asks whether we receive what it sends to the address from which we seem to send.
     Challenge(Challenge),
     /// The peer received a challenge.
@@ -54,8 +57,10 @@ pub(crate) enum FirstContact {
     Ignore,
     /// Send this datagram back.
     Reply(Vec<u8>),
-    /// Answer this segment with a reset, within the limits for resets.
-    Reset(Segment),
+    /// Send this reset back, within the limit for each peer.
+    Refuse(Vec<u8>),
+    /// Send this datagram back, within the limit for resets: it says that the connection is forgotten.
+    Forgotten(Vec<u8>),
     /// The sender wants to connect, and gets an answer only if it proves its identity.
     Stranger,
     /// The sender wants to connect and has proved its address.

@@ -177,7 +177,7 @@ fn with_every_preset(kind: &Kind) -> Vec<Parameters> {
 
 /// The transport `mesh` on a real network.
 const MESH: Extension =
-    Extension { name: transport_name::MESH, version: "2", help: "Paced by queueing delay, with few ACKs." };
+    Extension { name: transport_name::MESH, version: "3", help: "Paced by queueing delay, with few ACKs." };
 
 /// A TCP inside of UDP: the ends may differ in their congestion control.
 const TCP: Extension = Extension { name: "tcp", version: "1", help: "TCP in user space." };

@@ -9,7 +9,7 @@ use crate::ParseError;
 use crate::reader::Reader;
 
 /// The implemented version of the protocol.
-pub const VERSION: u8 = 2;
+pub const VERSION: u8 = crate::control::VERSION;
 
 /// The options of a SYN.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -33,7 +33,7 @@ fn perf_prints_lines_or_json() {
         "CPU seconds per GB",
         "rtt ",
         "cwnd ",
-        "\nprotocol: mesh/2",
+        "\nprotocol: mesh/3",
     ] {
         assert!(said.contains(part), "{said}");
     }
@@ -73,17 +73,17 @@ fn perf_measures_mesh_unless_an_end_has_only_tpa() {
     assert_eq!(command, format!("multihop perf {to} --plain"));
     let args: Vec<_> = command.split(' ').skip(1).chain(["--bytes", "2M"]).collect();
     let lines = Running::new(&folder, &args).succeeds().stdout;
-    assert!(lines.contains("2000000 bytes in ") && lines.contains("\nprotocol: mesh/2"), "{lines}");
+    assert!(lines.contains("2000000 bytes in ") && lines.contains("\nprotocol: mesh/3"), "{lines}");
     let document = Running::new(&folder, &[&args[..], &["--json", "--bidir"]].concat()).succeeds().stdout;
     let document: Value = serde_json::from_str(&document).unwrap();
-    assert_eq!(document["protocol"], "mesh/2");
+    assert_eq!(document["protocol"], "mesh/3");
     for direction in ["forward", "reverse"] {
         let result = &document[direction];
         assert_eq!(result["receiver"]["bytes"], 2_000_000, "{document}");
         assert!(result["sender"]["data_sent"].as_u64().unwrap() > 2_000_000 / 1460, "{document}");
     }
     for (options, protocol) in
-        [("--transport=mesh", "mesh/2"), ("--transport=tpa", "tpa"), ("--set=cwnd_max=12", "tpa")]
+        [("--transport=mesh", "mesh/3"), ("--transport=tpa", "tpa"), ("--set=cwnd_max=12", "tpa")]
     {
         let lines = Running::new(&folder, &[&args[..], &[options]].concat()).succeeds().stdout;
         assert!(lines.contains(&format!("\nprotocol: {protocol}\n")), "{options}: {lines}");
@@ -93,7 +93,7 @@ fn perf_measures_mesh_unless_an_end_has_only_tpa() {
     let to = server.address();
     assert_eq!(server.advice(), format!("multihop perf {to} --plain --transport mesh"));
     let refused = Running::new(&folder, &["perf", &to, "--plain", "--transport", "tpa"]).end(SOON);
-    let error = "connection refused: this end uses the transport tpa, the listener mesh/2";
+    let error = "connection refused: this end uses the transport tpa, the listener mesh/3";
     assert!(refused.code == Some(1) && refused.stderr.contains(error), "{refused:?}");
 }
 

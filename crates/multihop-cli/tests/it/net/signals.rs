@@ -117,7 +117,7 @@ fn sigterm_during_a_transfer_tells_the_sender_and_keeps_what_has_arrived() {
     let mut receiver = Running::new(&folder, &args);
     let to = receiver.address();
     std::fs::write(folder.path().join("large"), vec![7; 200_000_000]).unwrap();
-    let mut sender = Running::new(&folder, &["send", "large", &to, "--plain"]);
+    let mut sender = Running::new(&folder, &["send", "large", &to, "--plain", "--patience", "5"]);
     let has_part = || {
         let parts = std::fs::read_dir(folder.path().join("inbox")).into_iter().flatten();
         parts.filter_map(|part| part.ok()?.metadata().ok()).any(|part| part.len() > 1_000_000)
@@ -125,7 +125,7 @@ fn sigterm_during_a_transfer_tells_the_sender_and_keeps_what_has_arrived() {
     until(has_part);
     signal(&receiver, "-TERM");
     assert_eq!(receiver.end(SOON).code, Some(0));
-    // Without a word it would wait for its patience, two minutes.
+    // It dials again for as long as its patience lasts.
     assert_eq!(sender.end(SOON).code, Some(1));
     assert!(has_part(), "the next transfer continues it");
 }

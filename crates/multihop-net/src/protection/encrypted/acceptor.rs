@@ -6,11 +6,13 @@ use std::sync::Arc;
 
 use multihop_core::Instant;
 use multihop_transport::connection::Segment;
+use multihop_wire::control::Cause;
 use zeroize::Zeroizing;
 
 use super::credentials::Credentials;
-use super::message::{Pattern, Reason, SecureDatagram};
+use super::message::{EncryptedSegment, Pattern, Reason, ResetToken, SecureDatagram};
 use super::noise::Proof;
+use super::reset::ResetKey;
 use super::seal;
 use super::session::{Hello, Rejection, Session};
 use super::traffic::{OVERHEAD, Rotation};
@@ -20,9 +22,11 @@ use crate::protection::acceptor::Acceptor;
 use crate::protection::connection::Protection;
 use crate::protection::cookie::CookieKey;
 use crate::protection::destination::Destination;
+use crate::protection::opening;
 use crate::protection::outcome::FirstContact;
-use crate::segment::{Kind, kind, parse};
-use crate::transport::Transports;
+use crate::segment::{Format, Kind, kind};
+use crate::transport::{TransportName, Transports};
+use crate::version::VERSION;
 
 /// What all encrypted connections of a socket share.
 pub(crate) struct EncryptedAcceptor {
@@ -40,8 +44,10 @@ impl EncryptedAcceptor {
         transports: Transports,
         is_silent: bool,
         secret: [u8; 32],
+        resets: Option<ResetKey>,
     ) -> Self {
-        let credentials = Arc::new(Credentials { transports, proof, peers, rotation: Rotation::DEFAULT });
+        let credentials =
+            Arc::new(Credentials { transports, proof, peers, rotation: Rotation::DEFAULT, resets });
         Self { credentials, cookies: CookieKey::new(secret), is_silent }
     }
 
@@ -59,6 +65,15 @@ impl EncryptedAcceptor {
     fn cookie_reply(&self, now: Instant, from: SocketAddr, message: &SecureDatagram<'_>) -> Option<Vec<u8>> {
         let SecureDatagram::Hello { sender, cookie, .. } = *message else { return None };
         (!self.cookies.verify(now, from, &cookie)).then(|| self.make_cookie(now, from, sender))
+    }
+
+    /// Tells the sender of a datagram for an index that no connection has that its connection is gone.
+    fn reset_unknown(&self, data: &EncryptedSegment<'_>) -> FirstContact {
+        let Some(key) = &self.credentials.resets else { return FirstContact::Ignore };
+        let mut reset = Vec::new();
+        let index = data.receiver;
+        SecureDatagram::Reset { index, token: key.token(index) }.emit(&mut reset);
+        FirstContact::Forgotten(reset)
     }
 
     /// A cookie for this address, and our key.
@@ -79,10 +94,10 @@ impl Acceptor for EncryptedAcceptor {
         OVERHEAD
     }
 
-    fn initiate(&self, name: &str, entropy: &mut Entropy) -> Protection {
+    fn initiate(&self, name: &str, transport: TransportName, entropy: &mut Entropy) -> Protection {
         let (index, seed) = draw(entropy);
         let key = self.credentials.listener_key(name);
-        Protection::Encrypted(Box::new(Session::initiate(&self.credentials, key, index, seed)))
+        Protection::Encrypted(Box::new(Session::initiate(&self.credentials, transport, key, index, seed)))
     }
 
     /// A hello without a valid cookie is for no connection.
@@ -95,9 +110,19 @@ impl Acceptor for EncryptedAcceptor {
             }
             SecureDatagram::CookieReply { receiver, .. }
             | SecureDatagram::Answer { receiver, .. }
+            | SecureDatagram::EarlierAnswer { receiver }
             | SecureDatagram::Refusal { receiver, .. } => Some(Destination::Index(receiver)),
             SecureDatagram::Data(data) => Some(Destination::Index(data.receiver)),
-            SecureDatagram::OtherHello { .. } => None,
+            SecureDatagram::OtherHello { .. }
+            | SecureDatagram::VersionProbe { .. }
+            | SecureDatagram::Reset { .. } => None,
+        }
+    }
+
+    fn reset_in(&self, datagram: &IncomingDatagram<'_>) -> Option<(u32, ResetToken)> {
+        match SecureDatagram::parse(datagram.bytes)? {
+            SecureDatagram::Reset { index, token } => Some((index, token)),
+            _ => None,
         }
     }
 
@@ -112,15 +137,24 @@ impl Acceptor for EncryptedAcceptor {
         if self.is_silent && !matches!(message, Some(SecureDatagram::Hello { .. })) {
             return FirstContact::Ignore;
         }
-        if let Some(SecureDatagram::OtherHello { sender }) = message {
-            let refusal = refusal(sender, Reason::OtherVersion);
-            return if listening { FirstContact::Reply(refusal) } else { FirstContact::Ignore };
+        if let Some(SecureDatagram::OtherHello { sender, version }) = message {
+            return if listening {
+                refuse_version(datagram.from, sender, version)
+            } else {
+                FirstContact::Ignore
+            };
+        }
+        if let Some(SecureDatagram::Data(data)) = message {
+            return self.reset_unknown(&data);
         }
         let Some(message @ SecureDatagram::Hello { .. }) = message else {
             // A SYN of the plain protocol gets a reset, from which the peer learns that it is refused.
-            let plain = parse(datagram.bytes, ports, &mut None);
-            let syn = plain.filter(|plain| kind(plain) == Kind::Syn);
-            return syn.map_or(FirstContact::Ignore, FirstContact::Reset);
+            let format = Format::of_syn(datagram.bytes, self.credentials.transports.format);
+            let syn = format.parse(datagram.bytes, ports, &mut None).filter(|plain| kind(plain) == Kind::Syn);
+            let refusal = syn
+                .filter(|_| !opening::is_version_probe(datagram.bytes))
+                .and_then(|syn| opening::refusal(&syn, Cause::NOT_PLAIN, self.credentials.transports));
+            return refusal.map_or(FirstContact::Ignore, FirstContact::Refuse);
         };
         if !listening {
             return FirstContact::Ignore;
@@ -207,6 +241,7 @@ impl Acceptor for EncryptedAcceptor {
                 }
                 // The initiator expects another key of ours.
                 Rejection::Unsealed => self.make_cookie(now, from, sender),
+                Rejection::Transport(answer) => answer,
             };
             Some(reply).filter(|_| !self.is_silent)
         });
@@ -214,17 +249,39 @@ impl Acceptor for EncryptedAcceptor {
     }
 }
 
+/// Refuses a hello of another version, in the format of that version if it is an earlier one.
+fn refuse_version(from: SocketAddr, sender: u32, theirs: Option<u8>) -> FirstContact {
+    let reason = Reason::OtherVersion;
+    let theirs_text = theirs.map_or_else(|| "a later one".to_owned(), |version| version.to_string());
+    tracing::info!(
+        limit = MAX_REFUSAL_LINES,
+        peer = %from,
+        reason = reason.name(),
+        ours = VERSION,
+        theirs = theirs_text,
+        "peer refused"
+    );
+    FirstContact::Reply(match theirs {
+        None => refusal(sender, reason),
+        Some(_) => {
+            let mut out = Vec::new();
+            SecureDatagram::EarlierAnswer { receiver: sender }.emit(&mut out);
+            out
+        }
+    })
+}
+
 fn log_refusal(from: SocketAddr, reason: Reason) {
     tracing::info!(limit = MAX_REFUSAL_LINES, peer = %from, reason = reason.name(), "peer refused");
 }
 
 /// Lines in the log per minute for each reason of refusals.
-const MAX_REFUSAL_LINES: u64 = 10;
+pub(crate) const MAX_REFUSAL_LINES: u64 = 10;
 
 /// The datagram that tells an initiator why it is refused.
 pub(crate) fn refusal(receiver: u32, reason: Reason) -> Vec<u8> {
     let mut out = Vec::new();
-    SecureDatagram::Refusal { receiver, reason }.emit(&mut out);
+    SecureDatagram::Refusal { receiver, reason, version: VERSION }.emit(&mut out);
     out
 }
 

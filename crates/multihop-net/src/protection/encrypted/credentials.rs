@@ -1,6 +1,8 @@
 //! The identity of a socket, and which keys of peers it accepts.
 
+use super::message::ResetToken;
 use super::noise::Proof;
+use super::reset::{NO_TOKEN, ResetKey};
 use super::traffic::Rotation;
 use crate::config::Peers;
 use crate::keys::PublicKey;
@@ -13,6 +15,8 @@ pub(crate) struct Credentials {
     /// Peers whose keys are accepted; with a token there are none.
     pub(crate) peers: Peers,
     pub(crate) rotation: Rotation,
+    /// Derives the tokens of resets; `None` if this end sends no resets.
+    pub(crate) resets: Option<ResetKey>,
 }
 
 /// The keys that a listener may have.
@@ -25,6 +29,11 @@ pub(crate) enum ListenerKey {
 }
 
 impl Credentials {
+    /// The token of an index that this end gives to a peer.
+    pub(super) fn reset_token(&self, index: u32) -> ResetToken {
+        self.resets.as_ref().map_or(NO_TOKEN, |key| key.token(index))
+    }
+
     /// The keys that an initiator accepts of the listener with this name.
     pub(super) fn listener_key(&self, name: &str) -> ListenerKey {
         match &self.peers {

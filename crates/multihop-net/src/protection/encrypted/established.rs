@@ -7,16 +7,18 @@ use std::mem;
 use multihop_core::Instant;
 use multihop_transport::connection::Segment;
 
-use super::indices::TakenIndices;
-use super::message::{Content, EncryptedSegment};
+use super::indices::{TakenIndex, TakenIndices};
+use super::message::{Content, EncryptedSegment, ResetToken};
 use super::noise::TrafficKeys;
 use super::rekey::{Accepting, Offering, Rekey, Terms};
 use super::traffic::{Decryptor, Encryptor, Freshness};
 use crate::datagram::Entropy;
 use crate::protection::outcome::{Challenge, Path, Unprotected};
-use crate::segment::{emit, is_opening, parse};
+use crate::segment::{Format, emit, is_opening};
 
 pub(super) struct Established {
+    /// Of its segments.
+    format: Format,
     /// By which we name the connection to the peer.
     indices: TakenIndices,
     encryptor: Encryptor,
@@ -65,7 +67,13 @@ pub(super) struct InitiatorCopies {
 }
 
 impl Established {
-    pub(super) fn new(keys: TrafficKeys, remote: u32, unconfirmed: Unconfirmed, terms: Terms) -> Self {
+    pub(super) fn new(
+        format: Format,
+        keys: TrafficKeys,
+        remote: TakenIndex,
+        unconfirmed: Unconfirmed,
+        terms: Terms,
+    ) -> Self {
         let (encryptor, decryptor) = (Encryptor::new(keys.outgoing), Decryptor::new(keys.incoming));
         let rekey = match unconfirmed {
             Unconfirmed::Initiator(_) => Rekey::Initiator(Offering::default()),
@@ -73,6 +81,7 @@ impl Established {
         };
         let indices = TakenIndices::new(remote);
         Self {
+            format,
             indices,
             encryptor,
             decryptor,
@@ -151,6 +160,11 @@ impl Established {
         self.indices.use_spare();
     }
 
+    /// Whether the peer has reset the connection that it knew by this index.
+    pub(super) fn is_reset_by(&self, index: u32, token: &ResetToken) -> bool {
+        self.indices.is_reset_by(index, token)
+    }
+
     fn datagrams(&self) -> u64 {
         self.encryptor.sent().saturating_add(self.decryptor.received())
     }
@@ -218,7 +232,9 @@ impl Established {
                 self.indices.on_spare(bytes);
                 Unprotected::Processed(freshness)
             }
-            (Content::Segment, _) => parse(bytes, ports, &mut self.memory)
+            (Content::Segment, _) => self
+                .format
+                .parse(bytes, ports, &mut self.memory)
                 .map_or(Unprotected::Ignored, |segment| Unprotected::Segment(segment, Some(freshness))),
             (Content::Challenge, Ok(number)) => Unprotected::Challenge(number),
             (Content::Response, Ok(number)) => Unprotected::Response(number, freshness),

@@ -5,6 +5,8 @@
 
 use multihop_core::{Duration, Instant};
 
+use super::message::ResetToken;
+use super::reset;
 use crate::protection::outcome::{IndexChange, Path};
 
 /// Indices that this end has given to the peer, which names the connection by them.
@@ -23,11 +25,19 @@ pub(super) struct GivenIndices {
 pub(super) struct TakenIndices {
     /// The number of `current`.
     number: u64,
-    current: u32,
+    current: TakenIndex,
     /// For the next path.
-    spare: Option<u32>,
+    spare: Option<TakenIndex>,
     /// When this end asked for an index; before it does so, when it could have.
     asked: Option<Instant>,
+}
+
+/// An index that the peer has given to this end.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TakenIndex {
+    pub(super) index: u32,
+    /// Proves that a reset comes from the peer.
+    pub(super) token: ResetToken,
 }
 
 impl GivenIndices {
@@ -73,23 +83,29 @@ impl GivenIndices {
         }
     }
 
-    /// The message that gives the spare index to the peer.
-    pub(super) fn spare(&self) -> Option<Vec<u8>> {
+    /// The message that gives the spare index to the peer, with the token that `token` derives.
+    pub(super) fn spare(&self, token: impl FnOnce(u32) -> ResetToken) -> Option<Vec<u8>> {
         let spare = self.spare?;
-        Some([&(self.number + 1).to_be_bytes()[..], &spare.to_be_bytes()].concat())
+        Some([&(self.number + 1).to_be_bytes()[..], &spare.to_be_bytes(), &token(spare)].concat())
     }
 }
 
 impl TakenIndices {
-    pub(super) const fn new(index: u32) -> Self {
+    pub(super) const fn new(index: TakenIndex) -> Self {
         Self { number: 0, current: index, spare: None, asked: None }
+    }
+
+    /// Whether the peer has reset the connection that it knew by this index.
+    pub(super) fn is_reset_by(&self, index: u32, token: &ResetToken) -> bool {
+        let taken = [Some(self.current), self.spare];
+        taken.into_iter().flatten().any(|taken| taken.index == index && reset::is_valid(&taken.token, token))
     }
 
     /// The index for a datagram on this path.
     pub(super) fn on(&self, path: Path) -> u32 {
         match path {
-            Path::Current => self.current,
-            Path::New => self.spare.unwrap_or(self.current),
+            Path::Current => self.current.index,
+            Path::New => self.spare.unwrap_or(self.current).index,
         }
     }
 
@@ -105,11 +121,12 @@ impl TakenIndices {
 
     /// The peer's answer.
     pub(super) fn on_spare(&mut self, message: &[u8]) {
-        if let Some((number, index)) = message.split_first_chunk()
+        if let Some((number, rest)) = message.split_first_chunk()
             && u64::from_be_bytes(*number) == self.number + 1
-            && let Ok(index) = index.try_into()
+            && let Some((index, token)) = rest.split_first_chunk()
+            && let Ok(token) = token.try_into()
         {
-            self.spare = Some(u32::from_be_bytes(index));
+            self.spare = Some(TakenIndex { index: u32::from_be_bytes(*index), token });
         }
     }
 
@@ -151,14 +168,16 @@ mod tests {
             let added = Some(101 + n);
             let retired = n.checked_sub(2).map(|n| 100 + n);
             assert_eq!(given.on_request(u64::from(n), 101 + n), Some(IndexChange { added, retired }));
-            let spare = [&u64::from(n + 1).to_be_bytes()[..], &(101 + n).to_be_bytes()].concat();
-            assert_eq!(given.spare(), Some(spare.clone()));
+            let token = |index: u32| [index.to_be_bytes()[3]; 16];
+            let spare =
+                [&u64::from(n + 1).to_be_bytes()[..], &(101 + n).to_be_bytes(), &token(101 + n)].concat();
+            assert_eq!(given.spare(token), Some(spare.clone()));
             assert_eq!(
                 given.on_request(u64::from(n), 7),
                 Some(IndexChange::default()),
                 "it repeats its answer"
             );
-            assert_eq!(given.spare(), Some(spare));
+            assert_eq!(given.spare(token), Some(spare));
             let valid: Vec<_> = (100..101 + n).skip(n.saturating_sub(1) as usize).chain([101 + n]).collect();
             assert_eq!(given.all().collect::<Vec<_>>(), valid);
             assert!(valid.iter().all(|&index| given.number_of(index) == Some(u64::from(index - 100))));
@@ -180,12 +199,31 @@ mod tests {
         assert_eq!(given.number_of(7), None);
     }
 
+    fn first() -> TakenIndex {
+        TakenIndex { index: 100, token: [1; 16] }
+    }
+
+    fn spare(number: u64, index: u32) -> Vec<u8> {
+        [&number.to_be_bytes()[..], &index.to_be_bytes(), &[2; 16]].concat()
+    }
+
+    #[test]
+    fn a_reset_has_the_token_of_an_index_in_use_or_spare() {
+        let mut taken = TakenIndices::new(first());
+        taken.on_spare(&spare(1, 101));
+        let all = [(100, 1), (101, 2), (100, 2), (101, 1), (102, 1)];
+        let valid = |taken: &TakenIndices| all.map(|(index, byte)| taken.is_reset_by(index, &[byte; 16]));
+        assert_eq!(valid(&taken), [true, true, false, false, false]);
+        taken.use_spare();
+        assert_eq!(valid(&taken), [false, true, false, false, false]);
+    }
+
     #[test]
     fn an_end_asks_once_a_second_until_it_has_a_spare_index() {
-        let mut taken = TakenIndices::new(100);
+        let mut taken = TakenIndices::new(first());
         let asked: Vec<_> = (0..40).filter(|n| taken.request(at(100 * n)).is_some()).collect();
         assert_eq!(asked, [10, 20, 30]);
-        taken.on_spare(&[0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 101]);
+        taken.on_spare(&spare(1, 101));
         assert_eq!(taken.request(at(9000)), None);
         assert_eq!((taken.on(Path::Current), taken.on(Path::New)), (100, 101));
         taken.use_spare();
@@ -197,25 +235,25 @@ mod tests {
 
     #[test]
     fn only_the_next_index_is_taken() {
-        let mut taken = TakenIndices::new(100);
-        for message in
-            [&[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7][..], &[0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 7], &[1; 7], &[]]
-        {
+        let mut taken = TakenIndices::new(first());
+        for message in [&spare(0, 7)[..], &spare(2, 7), &[1; 7], &[]] {
             taken.on_spare(message);
         }
-        taken.on_spare(&[0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 7]);
+        for len in 0..spare(1, 7).len() {
+            taken.on_spare(&spare(1, 7)[..len]);
+        }
         assert_eq!(taken.on(Path::New), 100);
     }
 
     #[test]
     fn an_end_follows_the_other_end_to_a_new_path_once() {
-        let mut taken = TakenIndices::new(100);
-        taken.on_spare(&[0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 101]);
+        let mut taken = TakenIndices::new(first());
+        taken.on_spare(&spare(1, 101));
         taken.follow(0);
         assert_eq!(taken.on(Path::Current), 100);
         taken.follow(1);
         assert_eq!(taken.on(Path::Current), 101);
-        taken.on_spare(&[0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 102]);
+        taken.on_spare(&spare(2, 102));
         taken.follow(1);
         assert_eq!(taken.on(Path::Current), 101);
     }

@@ -12,8 +12,10 @@ use super::seal;
 use crate::error::Error;
 use crate::keys::PublicKey;
 use crate::protection::cookie::Cookie;
+use crate::protection::opening;
 use crate::protection::outcome::Unprotected;
-use crate::protection::syn;
+use crate::segment;
+use crate::version::VERSION;
 
 /// An initiator that waits for an answer.
 ///
@@ -29,6 +31,10 @@ pub(super) struct Initiating {
     listener: Option<PublicKey>,
     /// Cookies taken.
     cookies: u8,
+    /// Hellos sent.
+    hellos: u8,
+    /// The number of the SYN in the hellos.
+    number: Option<u32>,
     /// The payloads of hellos without a cookie and with one. Each is created once.
     payloads: [Vec<u8>; 2],
     /// The hello with the current cookie and key.
@@ -55,6 +61,8 @@ impl Initiating {
             cookie: [0; 16],
             listener,
             cookies: 0,
+            hellos: 0,
+            number: None,
             payloads: [vec![], vec![]],
             attempt: None,
             previous: None,
@@ -68,8 +76,14 @@ impl Initiating {
         self.refusal
     }
 
+    /// The number of the SYN in the hellos.
+    pub(super) fn number(&self) -> Option<u32> {
+        self.number
+    }
+
     /// Appends the hello.
     pub(super) fn send_hello(&mut self, credentials: &Credentials, syn: &Segment, out: &mut Vec<u8>) {
+        self.number = segment::number(syn);
         let is_ready = matches!(credentials.proof, Proof::Token(_)) || self.listener.is_some();
         if self.attempt.is_none() && is_ready {
             self.attempt = Some(self.attempt(credentials, syn));
@@ -91,7 +105,8 @@ impl Initiating {
     fn attempt(&mut self, credentials: &Credentials, syn: &Segment) -> Attempt {
         let payload = &mut self.payloads[usize::from(self.cookies > 0)];
         if payload.is_empty() {
-            syn::emit_first(syn, credentials.transports, payload);
+            payload.extend_from_slice(&credentials.reset_token(self.index));
+            opening::emit(syn, &credentials.transports.names(), None, payload);
             // Padding options (type 0), so that the hello is as long as its answer.
             let added = match credentials.proof {
                 Proof::Token(_) => 32 + 16,
@@ -128,8 +143,21 @@ impl Initiating {
     }
 
     /// Anybody can send a refusal: it counts only until there is an answer.
-    pub(super) fn on_refusal(&mut self, reason: Reason) {
-        self.refusal = Some(Error::Declined(reason));
+    pub(super) fn on_refusal(&mut self, reason: Reason, version: u8) {
+        self.refusal = Some(match reason {
+            Reason::OtherVersion => Error::OtherVersion { ours: VERSION, theirs: version },
+            reason => Error::Declined(reason),
+        });
+    }
+
+    /// After a hello that may be unanswered because the listener has the version before: the datagram that finds out.
+    pub(super) fn version_probe(&mut self) -> Option<Vec<u8>> {
+        self.hellos = self.hellos.saturating_add(1);
+        (self.hellos > 1 && self.cookies == 0).then(|| {
+            let mut probe = Vec::new();
+            SecureDatagram::VersionProbe { sender: self.index }.emit(&mut probe);
+            probe
+        })
     }
 
     /// The listener's answer: the handshake, which is complete, and the payload.

@@ -2,6 +2,7 @@
 
 use crate::keys::PublicKey;
 use crate::protection::cookie::Cookie;
+use crate::version::EARLIER;
 
 /// A datagram of the encrypted protocol.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -21,6 +22,18 @@ pub(crate) enum SecureDatagram<'a> {
     OtherHello {
         /// Its index.
         sender: u32,
+        /// The version, if it is an earlier one.
+        version: Option<u8>,
+    },
+    /// A hello of the version before, by which an initiator of this version finds out whether the listener has that one.
+    VersionProbe {
+        /// The index of the initiator.
+        sender: u32,
+    },
+    /// A cookie or a refusal of a listener of the version before.
+    EarlierAnswer {
+        /// The index of the initiator.
+        receiver: u32,
     },
     /// To an initiator that has not shown a valid cookie; with keys, also the listener's key.
     CookieReply { receiver: u32, cookie: Cookie, key: Option<PublicKey> },
@@ -28,9 +41,14 @@ pub(crate) enum SecureDatagram<'a> {
     Answer { receiver: u32, sender: u32, noise: &'a [u8] },
     /// Something encrypted.
     Data(EncryptedSegment<'a>),
-    /// The listener refuses the connection.
-    Refusal { receiver: u32, reason: Reason },
+    /// The receiver has no connection with this index, and proves that it has given the index.
+    Reset { index: u32, token: ResetToken },
+    /// The listener refuses the connection; it has this version of the protocol.
+    Refusal { receiver: u32, reason: Reason, version: u8 },
 }
+
+/// Proves that a reset comes from the host that gave an index.
+pub(crate) type ResetToken = [u8; 16];
 
 /// What is encrypted in a datagram.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -127,13 +145,9 @@ impl<'a> SecureDatagram<'a> {
     pub(crate) fn parse(bytes: &'a [u8]) -> Option<Self> {
         let (&[kind, variant, MARK, MARK], rest) = bytes.split_first_chunk()? else { return None };
         match (kind, variant) {
-            (HELLO, OLDEST..=OLD) => Some(Self::OtherHello { sender: index(rest)?.0 }),
-            (HELLO, _) if bytes.len() >= MIN_HELLO => {
-                let (sender, rest) = index(rest)?;
-                let (&cookie, noise) = rest.split_first_chunk()?;
-                Some(Self::Hello { pattern: Pattern::from_wire(variant)?, sender, cookie, noise })
-            }
-            (COOKIE, 0) => {
+            (HELLO, _) => parse_hello(variant, rest),
+            (COOKIE, 0) => Some(Self::EarlierAnswer { receiver: index(rest)?.0 }),
+            (COOKIE, 1) => {
                 let (receiver, rest) = index(rest)?;
                 let (&cookie, rest) = rest.split_first_chunk()?;
                 let key =
@@ -151,9 +165,19 @@ impl<'a> SecureDatagram<'a> {
                 let (receiver, _) = index(rest)?;
                 Some(Self::Data(EncryptedSegment { content, header, receiver, ciphertext }))
             }
+            (RESET, 0) => {
+                let (index, rest) = index(rest)?;
+                Some(Self::Reset { index, token: rest.try_into().ok()? })
+            }
             (REFUSAL, reason) => {
-                let (receiver, []) = index(rest)? else { return None };
-                Some(Self::Refusal { receiver, reason: Reason::from_wire(reason)? })
+                let (receiver, rest) = index(rest)?;
+                match *rest {
+                    [] => Some(Self::EarlierAnswer { receiver }),
+                    [version] => {
+                        Some(Self::Refusal { receiver, reason: Reason::from_wire(reason)?, version })
+                    }
+                    _ => None,
+                }
             }
             _ => None,
         }
@@ -167,10 +191,18 @@ impl<'a> SecureDatagram<'a> {
                 out.extend_from_slice(&cookie);
                 out.extend_from_slice(noise);
             }
-            // Whatever else it says, nobody reads it.
-            Self::OtherHello { sender } => put(out, HELLO, OLD, sender),
+            Self::OtherHello { sender, .. } => put(out, HELLO, FIRST - 1, sender),
+            Self::VersionProbe { sender } => {
+                let start = out.len();
+                put(out, HELLO, FIRST - 1, sender);
+                out.extend_from_slice(&Cookie::default());
+                out.extend_from_slice(PROBE);
+                out.resize(start + MIN_HELLO, 0);
+            }
+            // As a listener of the version before refuses a hello of another version.
+            Self::EarlierAnswer { receiver } => put(out, REFUSAL, Reason::OtherVersion.to_wire(), receiver),
             Self::CookieReply { receiver, cookie, key } => {
-                put(out, COOKIE, 0, receiver);
+                put(out, COOKIE, 1, receiver);
                 out.extend_from_slice(&cookie);
                 out.extend_from_slice(key.as_ref().map_or(&[][..], |key| key.as_bytes()));
             }
@@ -183,7 +215,14 @@ impl<'a> SecureDatagram<'a> {
                 out.extend_from_slice(header);
                 out.extend_from_slice(ciphertext);
             }
-            Self::Refusal { receiver, reason } => put(out, REFUSAL, reason.to_wire(), receiver),
+            Self::Reset { index, token } => {
+                put(out, RESET, 0, index);
+                out.extend_from_slice(&token);
+            }
+            Self::Refusal { receiver, reason, version } => {
+                put(out, REFUSAL, reason.to_wire(), receiver);
+                out.push(version);
+            }
         }
     }
 }
@@ -226,18 +265,18 @@ impl Content {
 impl Pattern {
     const fn from_wire(byte: u8) -> Option<Self> {
         match byte {
-            9 => Some(Self::Token),
-            10 => Some(Self::Keys),
-            11 => Some(Self::KeysShared),
+            12 => Some(Self::Token),
+            13 => Some(Self::Keys),
+            14 => Some(Self::KeysShared),
             _ => None,
         }
     }
 
     const fn to_wire(self) -> u8 {
         match self {
-            Self::Token => 9,
-            Self::Keys => 10,
-            Self::KeysShared => 11,
+            Self::Token => FIRST,
+            Self::Keys => 13,
+            Self::KeysShared => 14,
         }
     }
 }
@@ -273,6 +312,32 @@ impl Reason {
     }
 }
 
+/// A hello behind its first four bytes.
+fn parse_hello(variant: u8, rest: &[u8]) -> Option<SecureDatagram<'_>> {
+    let is_long = rest.len() >= MIN_HELLO - 4;
+    let (sender, rest) = index(rest)?;
+    match variant {
+        0 => None,
+        EARLIER_FIRST..FIRST if rest.get(size_of::<Cookie>()..)?.starts_with(PROBE) => {
+            Some(SecureDatagram::VersionProbe { sender })
+        }
+        1..FIRST => Some(SecureDatagram::OtherHello { sender, version: Some(version_of(variant)) }),
+        _ if !is_long => None,
+        _ => Some(match Pattern::from_wire(variant) {
+            Some(pattern) => {
+                let (&cookie, noise) = rest.split_first_chunk()?;
+                SecureDatagram::Hello { pattern, sender, cookie, noise }
+            }
+            None => SecureDatagram::OtherHello { sender, version: None },
+        }),
+    }
+}
+
+/// The version of the protocol of an earlier hello.
+const fn version_of(variant: u8) -> u8 {
+    if variant < EARLIER_FIRST { 1 } else { EARLIER }
+}
+
 fn put(out: &mut Vec<u8>, kind: u8, variant: u8, index: u32) {
     out.extend_from_slice(&[kind, variant, MARK, MARK]);
     out.extend_from_slice(&index.to_be_bytes());
@@ -304,10 +369,13 @@ const OFFER: u8 = 9;
 const ACCEPT: u8 = 10;
 const REQUEST: u8 = 11;
 const SPARE: u8 = 12;
+const RESET: u8 = 13;
 
-/// The variants of hellos of versions 1 to 3.
-const OLDEST: u8 = 1;
-const OLD: u8 = 8;
+/// The first variant of hellos of this version, and of the version before.
+const FIRST: u8 = 12;
+const EARLIER_FIRST: u8 = 9;
+/// In place of the Noise message of a hello of the version before, by an initiator of this version.
+const PROBE: &[u8] = b"version 3";
 
 #[cfg(test)]
 mod tests {
@@ -333,8 +401,9 @@ mod tests {
         let encrypted = [5, 0x12, 255, 255, 0, 0, 0, 7, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9];
         assert_eq!(SecureDatagram::parse(&encrypted), Some(SecureDatagram::Data(data(&[9, 9]))));
         assert_eq!(bytes(&SecureDatagram::Data(data(&[9, 9]))), encrypted);
-        let refusal = SecureDatagram::Refusal { receiver: 0x0a0b_0c0d, reason: Reason::WrongToken };
-        assert_eq!(bytes(&refusal), [6, 3, 255, 255, 10, 11, 12, 13]);
+        let refusal =
+            SecureDatagram::Refusal { receiver: 0x0a0b_0c0d, reason: Reason::WrongToken, version: 3 };
+        assert_eq!(bytes(&refusal), [6, 3, 255, 255, 10, 11, 12, 13, 3]);
     }
 
     #[test]
@@ -348,10 +417,13 @@ mod tests {
     }
 
     #[test]
-    fn a_hello_of_an_earlier_version_is_recognised() {
-        for variant in 1..=8 {
-            let old = [&[1, variant, 255, 255, 0, 0, 0, 7][..], &[0; 152]].concat();
-            assert_eq!(SecureDatagram::parse(&old), Some(SecureDatagram::OtherHello { sender: 7 }));
+    fn a_hello_of_another_version_is_recognised() {
+        for (variants, version) in [(1..=8, Some(1)), (9..=11, Some(2)), (15..=255, None)] {
+            for variant in variants {
+                let other = [&[1, variant, 255, 255, 0, 0, 0, 7][..], &[0; 152]].concat();
+                let expected = SecureDatagram::OtherHello { sender: 7, version };
+                assert_eq!(SecureDatagram::parse(&other), Some(expected), "variant {variant}");
+            }
         }
     }
 
@@ -366,10 +438,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_parsed_datagram_emits_the_same_bytes_and_is_no_plain_segment(mut datagram: Vec<u8>, kind in 0_u8..14, variant: u8) {
+        fn a_parsed_datagram_emits_the_same_bytes_and_is_no_plain_segment(mut datagram: Vec<u8>, kind in 0_u8..15, variant: u8) {
             datagram.splice(0..0, [kind, variant, 255, 255]);
             match SecureDatagram::parse(&datagram) {
-                None | Some(SecureDatagram::OtherHello { .. }) => {}
+                None | Some(SecureDatagram::OtherHello { .. } | SecureDatagram::EarlierAnswer { .. }) => {}
+                Some(SecureDatagram::VersionProbe { .. }) => {}
                 Some(message) => prop_assert_eq!(&bytes(&message), &datagram),
             }
             prop_assert!(Segment::parse_in_udp(&datagram, 1, 2).is_err());

@@ -197,8 +197,8 @@ impl Random for FixedRandom {
 }
 
 /// Protocol and version: both ends must agree on them.
-const PROLOGUE: &[u8] = b"multihop TPA sealed 4";
-const PROLOGUE_REKEY: &[u8] = b"multihop TPA rekey 4";
+const PROLOGUE: &[u8] = b"multihop sealed 3";
+const PROLOGUE_REKEY: &[u8] = b"multihop rekey 3";
 /// An ephemeral key, a static one with its tag, and a tag.
 const MAX_ADDED: usize = 32 + 48 + 16;
 

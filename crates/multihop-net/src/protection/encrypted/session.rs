@@ -7,28 +7,31 @@ use std::sync::Arc;
 
 use multihop_core::Instant;
 use multihop_transport::connection::Segment;
+use multihop_wire::control::Cause;
 
 use super::credentials::{Credentials, ListenerKey};
 use super::established::{Arrival, Established, InitiatorCopies, Unconfirmed};
-use super::indices::GivenIndices;
+use super::indices::{GivenIndices, TakenIndex};
 use super::initiating::Initiating;
-use super::message::{Content, SecureDatagram};
+use super::message::{Content, Reason, ResetToken, SecureDatagram};
 use super::noise::{Ephemeral, HandshakeHash, NoiseHandshake, Proof, Ticket};
 use super::rekey::Terms;
+use super::reset;
 use super::seal;
 use crate::datagram::Entropy;
 use crate::error::Error;
 use crate::keys::PublicKey;
 use crate::protection::cookie::Cookie;
+use crate::protection::opening;
 use crate::protection::outcome::{Challenge, IndexChange, Path, Unprotected};
-use crate::protection::syn;
-use crate::segment::{is_opening, parse};
+use crate::segment::{Format, is_opening};
 use crate::transport::TransportName;
+use crate::version::EARLIER;
 
 /// The protection of one encrypted connection.
 pub(crate) struct Session {
     credentials: Arc<Credentials>,
-    /// The transport that our SYN named, or our answer chose.
+    /// The transport that our SYN opens, or that our answer chooses.
     transport: TransportName,
     /// By which the peer names this connection.
     indices: GivenIndices,
@@ -56,7 +59,7 @@ pub(crate) struct Hello<'a> {
 }
 
 /// Why a hello opens no connection.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum Rejection {
     /// It is not from somebody who knows our key.
     Unsealed,
@@ -64,6 +67,8 @@ pub(crate) enum Rejection {
     Unreadable,
     /// It is from the owner of this key, which is not authorised.
     UnknownKey(PublicKey),
+    /// It opens a connection of a transport that this end does not have; with the answer that says so.
+    Transport(Vec<u8>),
 }
 
 enum Stage {
@@ -78,7 +83,7 @@ enum Stage {
 /// A responder that has not answered yet.
 struct Responding {
     handshake: NoiseHandshake,
-    remote: u32,
+    remote: TakenIndex,
     /// Bytes of the hello's datagram: the answer must not be longer.
     room: usize,
 }
@@ -87,12 +92,13 @@ impl Session {
     /// The session of a connection that this end opens to a listener with one of these keys. `seed` is random.
     pub(crate) fn initiate(
         credentials: &Arc<Credentials>,
+        transport: TransportName,
         listener: ListenerKey,
         index: u32,
         seed: Ephemeral,
     ) -> Self {
         let stage = Stage::Initiating(Box::new(Initiating::new(listener, index, seed)));
-        Self::new(credentials, index, None, stage)
+        Self::new(credentials, transport, index, None, stage)
     }
 
     /// The session of a connection that `hello` opens, and its SYN.
@@ -117,21 +123,28 @@ impl Session {
         if let Some(key) = key.filter(|key| !credentials.peers.accept_caller(*key)) {
             return Err(Rejection::UnknownKey(key));
         }
-        let syn = parse(&payload, (hello.from.port(), port), &mut None).ok_or(Rejection::Unreadable)?;
-        let stage = Stage::Responding(Box::new(Responding { handshake, remote, room: hello.datagram.len() }));
-        let session = Self::new(credentials, index, Some((hello.from, remote)), stage);
-        let transport = syn::choose(credentials.transports, &payload);
-        Ok((Self { peer_key: key, transport, ..session }, syn))
+        let (&token, payload) = payload.split_first_chunk().ok_or(Rejection::Unreadable)?;
+        let format = Format::of_syn(payload, credentials.transports.format);
+        let syn = format.parse(payload, (hello.from.port(), port), &mut None).ok_or(Rejection::Unreadable)?;
+        let Some(transport) = opening::choose(credentials.transports, &syn) else {
+            return Err(refuse_transport(credentials, handshake, &hello, &syn));
+        };
+        let index_and_token = TakenIndex { index: remote, token };
+        let responding = Responding { handshake, remote: index_and_token, room: hello.datagram.len() };
+        let stage = Stage::Responding(Box::new(responding));
+        let session = Self::new(credentials, transport, index, Some((hello.from, remote)), stage);
+        Ok((Self { peer_key: key, ..session }, syn))
     }
 
     fn new(
         credentials: &Arc<Credentials>,
+        transport: TransportName,
         index: u32,
         initiator: Option<(SocketAddr, u32)>,
         stage: Stage,
     ) -> Self {
         Self {
-            transport: credentials.transports.named(),
+            transport,
             credentials: Arc::clone(credentials),
             indices: GivenIndices::new(index),
             initiator,
@@ -149,7 +162,7 @@ impl Session {
         }
     }
 
-    /// The transport that our SYN named, or our answer chose.
+    /// The transport that our SYN opens, or that our answer chooses.
     pub(crate) fn transport(&self) -> TransportName {
         self.transport
     }
@@ -182,6 +195,11 @@ impl Session {
         }
     }
 
+    /// Whether the peer has reset the connection that it knew by this index.
+    pub(crate) fn is_reset_by(&self, index: u32, token: &ResetToken) -> bool {
+        matches!(&self.stage, Stage::Established(established) if established.is_reset_by(index, token))
+    }
+
     /// Why there will be no connection, as far as the listener says.
     pub(crate) fn refusal(&self) -> Option<Error> {
         match &self.stage {
@@ -200,6 +218,7 @@ impl Session {
         match &mut self.stage {
             Stage::Initiating(initiating) if is_opening(segment) => {
                 initiating.send_hello(&self.credentials, segment, out);
+                self.pending.extend(initiating.version_probe());
             }
             Stage::Responding(_) => self.send_answer(segment, out),
             Stage::Established(established) => established.send_segment(now, segment, path, out),
@@ -232,7 +251,8 @@ impl Session {
         let Stage::Established(established) = &mut self.stage else { return IndexChange::default() };
         let Some(change) = self.indices.on_request(number, fresh) else { return IndexChange::default() };
         // An answer that has not left yet is enough.
-        if let Some(spare) = self.indices.spare().filter(|_| self.pending.is_empty()) {
+        let spare = self.indices.spare(|index| self.credentials.reset_token(index));
+        if let Some(spare) = spare.filter(|_| self.pending.is_empty()) {
             self.pending.extend(established.encrypt_message(now, Content::Spare, Path::Current, &spare));
         }
         change
@@ -266,8 +286,12 @@ impl Session {
             (SecureDatagram::CookieReply { cookie, key, .. }, Stage::Initiating(initiating)) => {
                 initiating.on_cookie(cookie, key)
             }
-            (SecureDatagram::Refusal { reason, .. }, Stage::Initiating(initiating)) => {
-                initiating.on_refusal(reason);
+            (SecureDatagram::Refusal { reason, version, .. }, Stage::Initiating(initiating)) => {
+                initiating.on_refusal(reason, version);
+                Unprotected::Ignored
+            }
+            (SecureDatagram::EarlierAnswer { .. }, Stage::Initiating(initiating)) => {
+                initiating.on_refusal(Reason::OtherVersion, EARLIER);
                 Unprotected::Ignored
             }
             (SecureDatagram::Answer { sender, noise, .. }, Stage::Initiating(_)) => {
@@ -287,25 +311,33 @@ impl Session {
     /// The listener's answer to our hello.
     fn on_answer(&mut self, remote: u32, noise: &[u8], ports: (u16, u16)) -> Unprotected {
         let Stage::Initiating(initiating) = &mut self.stage else { return Unprotected::Ignored };
+        let number = initiating.number();
         let Some((handshake, payload)) = initiating.on_answer(noise) else { return Unprotected::Ignored };
         // From here on the peer has proved its identity.
         self.peer_key = handshake.peer_key();
         self.stage = Stage::Failed;
-        let Some(syn_ack) = parse(&payload, ports, &mut None) else { return Unprotected::Ignored };
+        let Some((&token, payload)) = payload.split_first_chunk() else { return Unprotected::Ignored };
+        let format = self.credentials.transports.format_of(self.transport);
+        if let Some(refusal) = number.and_then(|number| opening::refusal_in(format, number, payload)) {
+            return Unprotected::Refused(refusal);
+        }
+        let Some(syn_ack) = format.parse(payload, ports, &mut None) else { return Unprotected::Ignored };
+        let name = opening::choose(self.credentials.transports, &syn_ack).unwrap_or(TransportName::UNKNOWN);
         let copies = InitiatorCopies { answer: noise.to_vec(), syn_ack: syn_ack.clone() };
+        let remote = TakenIndex { index: remote, token };
         self.establish(handshake, remote, Unconfirmed::Initiator(copies));
-        Unprotected::Answer(syn_ack, syn::transport(&payload))
+        Unprotected::Answer(syn_ack, name)
     }
 
     /// The listener's answer, which ends the handshake.
     fn send_answer(&mut self, segment: &Segment, out: &mut Vec<u8>) {
         let Stage::Responding(responding) = mem::replace(&mut self.stage, Stage::Failed) else { return };
         let Responding { mut handshake, remote, room } = *responding;
-        let mut payload = Vec::new();
-        syn::emit(segment, self.transport, &mut payload);
+        let mut payload = self.credentials.reset_token(self.indices.current()).to_vec();
+        opening::emit(segment, &[self.transport], None, &mut payload);
         let noise = handshake.write(&payload);
         let mut answer = Vec::new();
-        SecureDatagram::Answer { receiver: remote, sender: self.indices.current(), noise: &noise }
+        SecureDatagram::Answer { receiver: remote.index, sender: self.indices.current(), noise: &noise }
             .emit(&mut answer);
         // No amplification: never more bytes than were received.
         if answer.len() <= room {
@@ -327,14 +359,31 @@ impl Session {
         }
     }
 
-    fn establish(&mut self, handshake: NoiseHandshake, remote: u32, unconfirmed: Unconfirmed) {
+    fn establish(&mut self, handshake: NoiseHandshake, remote: TakenIndex, unconfirmed: Unconfirmed) {
         let binding = handshake.hash();
         self.binding = Some(binding);
         self.stage = handshake.into_keys().map_or(Stage::Failed, |keys| {
             let terms = Terms { credentials: Arc::clone(&self.credentials), peer: self.peer_key, binding };
-            Stage::Established(Box::new(Established::new(keys, remote, unconfirmed, terms)))
+            let format = self.credentials.transports.format_of(self.transport);
+            Stage::Established(Box::new(Established::new(format, keys, remote, unconfirmed, terms)))
         });
     }
+}
+
+/// The answer to a hello whose transport this end does not have. It keeps nothing of the handshake.
+fn refuse_transport(
+    credentials: &Credentials,
+    mut handshake: NoiseHandshake,
+    hello: &Hello<'_>,
+    syn: &Segment,
+) -> Rejection {
+    let mut payload = reset::NO_TOKEN.to_vec();
+    payload.extend(opening::refusal(syn, Cause::TRANSPORT, credentials.transports).unwrap_or_default());
+    let noise = handshake.write(&payload);
+    let mut answer = Vec::new();
+    SecureDatagram::Answer { receiver: hello.sender, sender: 0, noise: &noise }.emit(&mut answer);
+    // No amplification: never more bytes than were received.
+    if answer.len() <= hello.datagram.len() { Rejection::Transport(answer) } else { Rejection::Unreadable }
 }
 
 #[cfg(test)]

@@ -93,7 +93,7 @@ fn a_forged_reset_does_not_end_an_encrypted_connection() {
         // And refusals, with the true index of the caller.
         let index = heard[0].bytes[4..8].to_vec();
         for reason in 0..8 {
-            net.inject(listener(), host(1), &[&[6, reason, 255, 255][..], &index].concat());
+            net.inject(listener(), host(1), &[&[6, reason, 255, 255][..], &index, &[3]].concat());
         }
         all[0].len += 1000;
         net.finish(seconds(10), &mut all);
@@ -116,10 +116,10 @@ fn forged_refusals_and_cookies_do_not_prevent_a_connection() {
             let hellos: Vec<_> = heard.iter().filter(|packet| packet.bytes[0] == 1).cloned().collect();
             for hello in &hellos[answered..] {
                 let index = &hello.bytes[4..8];
-                net.inject(listener(), host(1), &[&[6, 3, 255, 255][..], index].concat());
+                net.inject(listener(), host(1), &[&[6, 3, 255, 255][..], index, &[3]].concat());
                 let forged = if answered == 0 { 3 } else { 0 };
                 for n in 0..forged {
-                    net.inject(listener(), host(1), &[&[2, 0, 255, 255][..], index, &[n + 1; 16]].concat());
+                    net.inject(listener(), host(1), &[&[2, 1, 255, 255][..], index, &[n + 1; 16]].concat());
                 }
             }
             answered = hellos.len();

@@ -6,6 +6,7 @@ use super::*;
 
 const REQUEST: u8 = 11;
 const SPARE: u8 = 12;
+const RESET: u8 = 13;
 
 /// A place of the caller.
 fn place(n: u8) -> SocketAddr {
@@ -19,7 +20,9 @@ struct Paths(BTreeMap<SocketAddr, [Vec<Vec<u8>>; 2]>);
 impl Paths {
     /// Adds what an eavesdropper has heard since the last call, while the caller was at this place.
     fn add(&mut self, net: &mut Net, caller: SocketAddr) {
-        for packet in net.heard.replace(Vec::new()).unwrap() {
+        let all = net.heard.replace(Vec::new()).unwrap();
+        // A reset has the index of the datagram that it answers, wherever that comes from.
+        for packet in all.into_iter().filter(|packet| packet.bytes[0] != RESET) {
             let (at, direction) = match packet.from == listener() {
                 true if packet.to == host(1) => (host(1), 1),
                 true => (packet.to, 1),

@@ -14,11 +14,14 @@ mod attacks;
 mod failures;
 mod floods;
 mod indices;
+mod many;
 mod moves;
 mod rekey;
+mod restarts;
 mod routes;
 mod silence;
 mod transfers;
+mod versions;
 mod windows;
 
 /// A datagram in flight.

@@ -5,8 +5,8 @@ use multihop_transport::mesh;
 
 use super::*;
 
-fn with_mesh(config: Config) -> Config {
-    let name = TransportName::new("mesh/2").unwrap();
+pub(super) fn with_mesh(config: Config) -> Config {
+    let name = TransportName::new("mesh/3").unwrap();
     Config { custom: Some(CustomTransport { name, config: Arc::new(mesh::Config::net()) }), ..config }
 }
 

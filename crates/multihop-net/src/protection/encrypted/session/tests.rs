@@ -5,6 +5,7 @@ use zeroize::Zeroizing;
 use super::super::initiating::MAX_COOKIES;
 use super::super::message::{self, Pattern, Reason};
 use super::super::noise::Proof;
+use super::super::reset::ResetKey;
 use super::super::traffic::{Freshness, Rotation};
 use super::*;
 use crate::config::Peers;
@@ -17,6 +18,7 @@ const NEWEST: Option<Freshness> = Some(Freshness::Newest);
 fn credentials(proof: Proof, peers: Peers) -> Arc<Credentials> {
     Arc::new(Credentials {
         transports: Transports::default(),
+        resets: Some(ResetKey::new(&proof, 2)),
         proof,
         peers,
         rotation: Rotation { datagrams: 8, ..Rotation::DEFAULT },
@@ -102,7 +104,7 @@ impl Session {
 /// An initiator that has sent no hello yet.
 fn fresh(credentials: &Arc<Credentials>) -> Session {
     let listener = credentials.listener_key("10.0.0.1:7000");
-    Session::initiate(credentials, listener, 0x1111, Zeroizing::new([1; 32]))
+    Session::initiate(credentials, TransportName::TPA, listener, 0x1111, Zeroizing::new([1; 32]))
 }
 
 /// An initiator that has its cookie, and with keys the key of the listener.
@@ -363,12 +365,14 @@ fn only_segments_may_come_from_another_address() {
 #[test]
 fn no_datagram_during_a_handshake_panics() {
     let (mut initiator, mut responder, answer) = answered(&keys(1, Peers::Any), &keys(2, Peers::Any));
-    let empty: [SecureDatagram<'_>; 5] = [
+    let empty: [SecureDatagram<'_>; 7] = [
+        SecureDatagram::VersionProbe { sender: 0x1111 },
+        SecureDatagram::EarlierAnswer { receiver: 0x1111 },
         SecureDatagram::Hello { pattern: Pattern::Keys, sender: 0x1111, cookie: [0; 16], noise: &[] },
-        SecureDatagram::OtherHello { sender: 0x1111 },
+        SecureDatagram::OtherHello { sender: 0x1111, version: Some(2) },
         SecureDatagram::CookieReply { receiver: 0x1111, cookie: [7; 16], key: None },
         SecureDatagram::Answer { receiver: 0x1111, sender: 1, noise: &[] },
-        SecureDatagram::Refusal { receiver: 0x1111, reason: Reason::WantsPlain },
+        SecureDatagram::Refusal { receiver: 0x1111, reason: Reason::WantsPlain, version: 3 },
     ];
     for message in empty {
         for end in [&mut initiator, &mut responder] {

@@ -1,0 +1,85 @@
+//! Resets of connections that a host has forgotten, for example by a restart (as in RFC 9000, section 10.3).
+//!
+//! Each end gives the other one a token with each index. A host that receives a datagram for an index that it does not
+//! have answers with the token of that index, which it derives again: only the host that gave the token can send it.
+
+use blake2::Blake2sMac;
+use blake2::digest::consts::U16;
+use blake2::digest::{FixedOutput, Update};
+use subtle::ConstantTimeEq;
+use zeroize::Zeroizing;
+
+use super::message::ResetToken;
+use super::noise::Proof;
+
+/// Derives the tokens of one socket from the secret on disk.
+pub(crate) struct ResetKey {
+    secret: Zeroizing<[u8; 32]>,
+    /// The port of the socket. A host with the same secret at another port has other tokens.
+    port: u16,
+}
+
+impl ResetKey {
+    pub(crate) fn new(proof: &Proof, port: u16) -> Self {
+        let secret = match proof {
+            Proof::Token(psk) => psk.clone(),
+            Proof::Keys(identity, _) => Zeroizing::new(*identity.secret()),
+        };
+        Self { secret, port }
+    }
+
+    /// The token of an index.
+    pub(crate) fn token(&self, index: u32) -> ResetToken {
+        let mut mac = Blake2sMac::<U16>::new_with_salt_and_personal(&self.secret[..], &[], b"mhreset3")
+            .expect("32 and 8 bytes, as BLAKE2s allows");
+        mac.update(&self.port.to_be_bytes());
+        mac.update(&index.to_be_bytes());
+        mac.finalize_fixed().into()
+    }
+}
+
+/// Whether a reset has this token; zeros stand for no token.
+pub(super) fn is_valid(given: &ResetToken, found: &ResetToken) -> bool {
+    let is_equal: bool = given.ct_eq(found).into();
+    is_equal && *given != NO_TOKEN
+}
+
+/// In place of a token of an end that resets nothing.
+pub(super) const NO_TOKEN: ResetToken = [0; size_of::<ResetToken>()];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::keys::{Identity, Token};
+
+    #[test]
+    fn a_token_depends_on_secret_port_and_index() {
+        let proofs = [
+            Proof::of_token(&Token::from_bytes([1; 15])),
+            Proof::of_token(&Token::from_bytes([2; 15])),
+            Proof::Keys(Identity::from_secret([1; 32]), None),
+        ];
+        let mut all: Vec<_> = proofs
+            .iter()
+            .flat_map(|proof| {
+                [(7, 1), (7, 2), (8, 1)].map(|(port, index)| ResetKey::new(proof, port).token(index))
+            })
+            .collect();
+        assert_eq!(all[0], ResetKey::new(&proofs[0], 7).token(1));
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), 9);
+    }
+
+    #[test]
+    fn only_the_given_token_is_valid_and_zeros_are_none() {
+        let token = ResetKey::new(&Proof::of_token(&Token::from_bytes([1; 15])), 7).token(1);
+        assert!(is_valid(&token, &token));
+        for bit in 0..8 * token.len() {
+            let mut other = token;
+            other[bit / 8] ^= 1 << (bit % 8);
+            assert!(!is_valid(&token, &other), "bit {bit}");
+        }
+        assert!(!is_valid(&NO_TOKEN, &NO_TOKEN));
+    }
+}
