@@ -21,6 +21,9 @@ mod greedy;
 #[path = "stop_and_wait.rs"]
 mod stop_and_wait;
 
+#[path = "twice.rs"]
+mod twice;
+
 use multihop_scenario::Extensions;
 
 fn main() {
@@ -31,6 +34,7 @@ fn main() {
 pub(crate) fn extensions() -> Extensions {
     Extensions::default()
         .transport::<stop_and_wait::StopAndWait>(stop_and_wait::STOP_AND_WAIT)
+        .transport::<twice::Twice>(twice::TWICE)
         .congestion::<fractional_window::FractionalWindow>(fractional_window::FRACTIONAL_WINDOW)
         .routing::<greedy::GreedyConfig>(greedy::GREEDY)
 }

@@ -15,11 +15,12 @@ use multihop_scenario::{Extension, Extensions, Scenario, Source};
 use multihop_sim::results::RunResult;
 use multihop_sim::{Outputs, run, unattended};
 use multihop_transport::connection::{
-    Connection, ConnectionConfig, Counters, Data, Event, Flow, Message, Output, RoundTrip, Segment, SendError,
+    Connection, ConnectionConfig, Counters, Data, Event, Flow, Message, Output, RoundTrip, Segment,
+    SendError, Trip,
 };
 use multihop_transport::observe::{Quantity, Row, Value};
 use multihop_transport::rtt::RttEstimator;
-use multihop_transport::tcp::{self, Trip};
+use multihop_transport::tcp;
 use multihop_transport::{ByteQueue, SendQueue};
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -79,6 +79,15 @@ export interface FlowSteps {
   rates: Step[];
   delays: Step[];
   paces: Step[];
+  /** What else its transport declares, by name. */
+  declared: Map<string, Declared>;
+}
+
+/** A counter, gauge or state that a transport declares. */
+export interface Declared {
+  unit: string;
+  /** The value, or the name of the state. */
+  steps: { at: number; value: number | string }[];
 }
 
 export interface Detail {
@@ -169,7 +178,7 @@ class Reader {
   ) {
     this.waits = Array.from({ length: stations }, () => ({ busy: [], nav: [], backoff: [], paused: [] }));
     this.queues = Array.from({ length: stations }, () => []);
-    this.flows = Array.from({ length: flows }, () => ({ windows: [], trips: [], states: [], rates: [], delays: [], paces: [] }));
+    this.flows = Array.from({ length: flows }, () => ({ windows: [], trips: [], states: [], rates: [], delays: [], paces: [], declared: new Map() }));
   }
 
   read(words: Uint32Array, base: number, names: string[]): void {
@@ -201,6 +210,9 @@ class Reader {
         flow?.paces.push({ at, value: pace > 0 ? pace : Number.NaN });
         break;
       }
+      case KIND.observed:
+        this.observed(subject, at, [names[value(0)] ?? "", names[value(1)] ?? ""], value(3) > 0 ? (names[value(3) - 1] ?? "") : float(value(2)));
+        break;
       case KIND.queue:
         this.queues[subject]?.push({ at, value: value(0) });
         break;
@@ -225,6 +237,17 @@ class Reader {
     const rate = this.rates[frame.rate];
     if (frame.kind === DATA && rate !== undefined) {
       this.flows[frame.flow]?.rates.push({ at: frame.at, value: rate.mbps });
+    }
+  }
+
+  /** A quantity that a transport declares has a new value. */
+  private observed(flow: number, at: number, [name, unit]: [string, string], value: number | string): void {
+    const declared = this.flows[flow]?.declared;
+    const known = declared?.get(name);
+    if (known === undefined) {
+      declared?.set(name, { unit, steps: [{ at, value }] });
+    } else {
+      known.steps.push({ at, value });
     }
   }
 

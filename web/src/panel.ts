@@ -41,7 +41,20 @@ export class Panels {
         flow.transport,
       ];
     });
-    return table(["Flow", "Goodput, kb/s", "Whole run, kb/s", "State", "Window", "RTT, ms", "Transport"], rows);
+    const flows = table(["Flow", "Goodput, kb/s", "Whole run, kb/s", "State", "Window", "RTT, ms", "Transport"], rows);
+    return make("div", {}, flows, ...this.declared());
+  }
+
+  /** What else the transport of the selected flow declares, at the cursor. */
+  private declared(): HTMLElement[] {
+    const { cursor, flow } = this.model;
+    const declared = flow === null ? undefined : this.model.detailAt(cursor)?.flows[flow]?.declared;
+    const rows = [...(declared ?? [])].map(([name, { unit, steps }]): [string, string] => {
+      const value = steps.findLast(({ at }) => at <= cursor)?.value ?? "–";
+      const text = typeof value === "number" ? trim(value) : value;
+      return [name.replaceAll("_", " "), unit === "" ? text : `${text} ${unit}`];
+    });
+    return rows.length === 0 ? [] : [make("h3", {}, `Transport of flow ${flow}`), pairs(rows)];
   }
 
   /** The selected frame, and the packet in it or searched for. */

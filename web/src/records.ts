@@ -16,6 +16,7 @@ export const KIND = {
   route: 9,
   timeout: 10,
   heard: 11,
+  observed: 12,
 } as const;
 
 export const PACKET_EVENTS = ["sent", "received", "forwarded", "dropped"] as const;

@@ -118,6 +118,10 @@ pub struct FlowResult {
     /// What the user of the application notices. Only present for `voice`, `web` and `video`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub application: Option<ApplicationResult>,
+    /// What the transport counts besides, under the names that it declares. Only present for user-defined transports and
+    /// congestion controls with counters.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub counters: BTreeMap<String, u64>,
 }
 
 /// Quality that the user of an application experiences.

@@ -4,7 +4,7 @@
 use alloc::vec::Vec;
 use core::{error, fmt};
 
-use multihop_core::{LostSegment, Payload};
+use multihop_core::{Duration, LostSegment, Payload};
 
 /// The two ports of a connection, as seen from one end.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -40,6 +40,19 @@ impl From<Payload> for Data {
             Payload::Virtual(len) => Self::Virtual(len.into()),
         }
     }
+}
+
+/// A driver's measurement of a round trip, in its parts. Transports that do not need it ignore it.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Trip {
+    /// From the departure of the data segment that made an ACK to its arrival.
+    pub there: Duration,
+    /// From the departure of that ACK to its arrival.
+    pub back: Duration,
+    /// Between the two.
+    pub held: Duration,
+    /// Links that the ACK crossed.
+    pub hops: u8,
 }
 
 /// Output of an endpoint.

@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::Folder;
 
 const SCENARIO: &str = include_str!("../../../../examples/my_protocols.toml");
+const COUNTERS: &str = include_str!("../../../../examples/twice.toml");
 const CONTROL: &str = include_str!("../../../../examples/fractional_window.toml");
 
 /// The exit code of the program.
@@ -61,6 +62,44 @@ fn other_commands_know_user_defined_protocols() {
     for help in ["Greedy geographic forwarding.", "One segment in flight at a time."] {
         assert!(schema.contains(help), "{schema}");
     }
+}
+
+#[test]
+fn the_counters_of_a_user_defined_transport_are_in_results_series_and_tables() {
+    let folder = Folder::new("extension-counters").with("a.toml", COUNTERS);
+    let (file, out) = (folder.path().join("a.toml"), folder.path().join("out"));
+    assert_eq!(run(&["run", file.to_str().unwrap(), "--out", out.to_str().unwrap(), "--csv"]), 0);
+    let read = |name: &str| std::fs::read_to_string(out.join(name)).unwrap();
+    let result: Value = serde_json::from_str(&read("result.json")).unwrap();
+    let flow = &result["flows"][0];
+    let count = |key: &str| flow["counters"][key].as_u64().unwrap_or_else(|| panic!("{key}: {flow}"));
+    // One segment in 50 ms, after a warm-up of 10 s.
+    assert_eq!((count("copies"), flow["segments_sent"].as_u64()), (400, Some(800)));
+    let [spare, missed] = ["spare", "missed"].map(count);
+    assert!(spare > 0 && missed > 0, "a third of the packets is lost on each link: {flow}");
+    let delivered = flow["segments_delivered"].as_u64().unwrap();
+    assert!((398..=402).contains(&(delivered + missed)), "{flow}");
+    let series = read("series.csv");
+    let last = |name: &str| {
+        series.lines().rfind(|row| row.contains(name)).unwrap_or_else(|| panic!("{name}")).to_owned()
+    };
+    assert_eq!(last(",copies,"), "29,flow,0,copies,581", "from the start of the run");
+    last(",spare,");
+    last(",missed,");
+    let columns = read("flows.csv").lines().next().unwrap().to_owned();
+    assert!(columns.ends_with("counters.copies,counters.missed,counters.spare"), "{columns}");
+}
+
+#[test]
+fn scenarios_record_only_what_some_transport_declares() {
+    let folder = Folder::new("extension-words").with("a.toml", &COUNTERS.replace("\"spare\"", "\"spares\""));
+    let file = folder.path().join("a.toml");
+    assert_eq!(run(&["check", file.to_str().unwrap()]), 2);
+    let known = super::multihop(&folder, &["check", "a.toml"]);
+    assert_eq!(super::code(&known), 2, "the command alone does not have the transport");
+    let schema = schema_with(&my_protocols::extensions());
+    let words = schema["properties"]["record"]["properties"]["what"]["items"]["enum"].as_array().unwrap();
+    assert!(words.contains(&"spare".into()) && words.contains(&"cwnd".into()), "{words:?}");
 }
 
 /// The result of a run of examples/fractional_window.toml with this transport, and its series.

@@ -11,7 +11,7 @@ use multihop_radio::frame::{BROADCAST, Frame, FrameKind, PacketHandle};
 use multihop_radio::mac::{Access, Waiting};
 use multihop_radio::phy::Verdict;
 use multihop_transport::connection::Connection;
-use multihop_transport::observe::{self, RoundTrip, Side, Value};
+use multihop_transport::observe::{self, Quantity, RoundTrip, Side, Value};
 
 use super::fields::fields;
 use crate::observe::Sent;
@@ -37,9 +37,14 @@ pub(crate) struct View {
     queues: BTreeMap<NodeId, usize>,
     progress: BTreeMap<FlowId, Progress>,
     timeouts: BTreeMap<FlowId, u64>,
+    /// Values of the quantities that transports declare, by flow, side and number in the table; only while detailed.
+    observed: BTreeMap<(FlowId, bool, usize), Value>,
     /// The last next hop by node and destination.
     routes: BTreeMap<(NodeId, NodeId), NodeId>,
 }
+
+/// Quantities of which records of [`Kind::Progress`] have the values.
+const IN_CHARTS: [&str; 4] = [observe::CWND, observe::RTT, observe::STATE, observe::RATE];
 
 /// The state of a sender in charts: quantities that every transport with a window declares.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -79,6 +84,7 @@ enum Kind {
     Route,
     Timeout,
     Heard,
+    Observed,
 }
 
 impl View {
@@ -100,6 +106,7 @@ impl View {
     pub(crate) fn set_detailed(&mut self, now: Instant, detailed: bool) {
         self.detailed = detailed;
         self.accesses.clear();
+        self.observed.clear();
         if detailed {
             for (node, len) in self.queues.clone() {
                 self.queue_record(now, node, len);
@@ -253,6 +260,32 @@ impl View {
         {
             self.progress_record(now, flow, &progress);
         }
+        if self.detailed {
+            self.declared(now, flow, side, end);
+        }
+    }
+
+    /// Records what else an end declares.
+    fn declared(&mut self, now: Instant, flow: FlowId, side: Side, end: &dyn Connection) {
+        let rows = (0..).map_while(|index| Some((index, end.quantity(index)?)));
+        for (index, quantity) in rows.filter(|(_, row)| row.side == side && !IN_CHARTS.contains(&row.name)) {
+            if let Some(value) = end.value(index)
+                && self.observed.insert((flow, side == Side::Receiver, index), value) != Some(value)
+            {
+                self.observed_record(now, flow, quantity, value);
+            }
+        }
+    }
+
+    /// Name, its unit, value, name of the state + 1 or 0. The value is a floating-point number.
+    fn observed_record(&mut self, now: Instant, flow: FlowId, quantity: &Quantity, value: Value) {
+        let state = match value {
+            Value::State(name) => self.name(name) + 1,
+            _ => 0,
+        };
+        let [name, unit] = [quantity.name, quantity.unit].map(|text| self.name(text));
+        let number = float(value.number().unwrap_or(f64::NAN));
+        self.record(Kind::Observed, now, flow.0, [name, unit, number, state, 0, 0, 0, 0]);
     }
 
     /// Window, round-trip time in us or 0, state, allowed rate in kb/s. Window and rate are floating-point numbers.

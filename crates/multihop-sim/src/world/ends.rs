@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use multihop_core::{Duration, FlowId, Instant, NodeId, Notice, Rng};
 use multihop_radio::frame::PacketHandle;
 use multihop_transport::connection::{self, Connection, Counters, Event, Output};
-use multihop_transport::observe::Side;
+use multihop_transport::observe::{Side, Value};
 
 use super::action::{Action, Loss};
 use super::agenda::Owner;
@@ -101,9 +101,10 @@ impl Ends {
     /// Restarts the measurements at the end of the warm-up.
     pub(super) fn restart(&mut self, now: Instant) {
         for flow in self.ids() {
-            let counters = self.counters(flow);
+            let (counters, declared) = (self.counters(flow), self.declared_counters(flow));
+            let declared = declared.map(|(_, count)| count).collect();
             let state = &mut self.flows[flow.index()];
-            state.stats.restart(now, counters);
+            state.stats.restart(now, counters, declared);
             if let Some(application) = &mut state.application {
                 application.restart(now);
             }
@@ -158,6 +159,20 @@ impl Ends {
         let [sender, receiver] =
             [EndId::sender(flow), EndId::receiver(flow)].map(|end| self.end(end).counters());
         Counters { delivered: receiver.delivered, out_of_order: receiver.out_of_order, ..sender }
+    }
+
+    /// What the transport of a flow declares to count for results: the names and counts of the sender, then of the receiver.
+    pub(super) fn declared_counters(&self, flow: FlowId) -> impl Iterator<Item = (&'static str, u64)> {
+        let sides = [(EndId::sender(flow), Side::Sender), (EndId::receiver(flow), Side::Receiver)];
+        sides.into_iter().flat_map(|(end, side)| {
+            let end = self.end(end);
+            let rows = (0..).map_while(|index| Some((index, end.quantity(index)?)));
+            let wanted = rows.filter(move |(_, quantity)| quantity.in_results && quantity.side == side);
+            wanted.filter_map(|(index, quantity)| match end.value(index)? {
+                Value::Count(count) => Some((quantity.name, count)),
+                _ => None,
+            })
+        })
     }
 }
 

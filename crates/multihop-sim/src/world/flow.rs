@@ -1,8 +1,7 @@
 //! Measurements of each flow after warm-up.
 
 use multihop_core::{Duration, Instant};
-use multihop_transport::connection::Counters;
-use multihop_transport::tcp;
+use multihop_transport::connection::{Counters, Trip};
 
 use crate::packet::{Packet, Trigger};
 use crate::stats::{Histogram, Jitter, Times, jain};
@@ -33,6 +32,8 @@ pub(crate) struct FlowStats {
     pub(crate) rtt: Times,
     /// The counters of the ends at the end of the warm-up.
     pub(crate) before: Counters,
+    /// What the transport declares to count, at the end of the warm-up; zeros are missing at the end.
+    pub(crate) declared_before: Vec<u64>,
 }
 
 impl FlowStats {
@@ -61,12 +62,13 @@ impl FlowStats {
     }
 
     /// Restarts the measurements at the end of the warm-up.
-    pub(super) fn restart(&mut self, now: Instant, counts: Counters) {
+    pub(super) fn restart(&mut self, now: Instant, counts: Counters, declared: Vec<u64>) {
         *self = Self {
             began: self.began,
             ended: self.ended,
             active_since: self.active_since.map(|_| now),
             before: counts,
+            declared_before: declared,
             ..Self::default()
         };
     }
@@ -119,8 +121,8 @@ impl Arrival {
     }
 
     /// The round trip that ends with it, by direction.
-    pub(super) fn trip(&self, now: Instant) -> Option<tcp::Trip> {
-        self.trigger.map(|Trigger { sent, arrived }| tcp::Trip {
+    pub(super) fn trip(&self, now: Instant) -> Option<Trip> {
+        self.trigger.map(|Trigger { sent, arrived }| Trip {
             there: arrived - sent,
             back: now - self.created,
             held: self.created - arrived,
@@ -203,7 +205,7 @@ mod tests {
         f.deactivate(s(3));
         f.activate(s(5));
         assert_eq!(f.active(s(6)), Duration::from_secs(3));
-        f.restart(s(6), Counters::default());
+        f.restart(s(6), Counters::default(), Vec::new());
         assert_eq!(f.active(s(10)), Duration::from_secs(4));
         assert_eq!(f.began, Some(s(1)));
     }

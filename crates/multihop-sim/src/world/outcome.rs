@@ -1,6 +1,7 @@
 //! Computes the result of a run from its counters.
 
 use std::collections::BTreeMap;
+use std::iter;
 
 use multihop_core::{DropReason, FlowId, Instant, NodeId};
 use multihop_radio::mac::Counters;
@@ -70,8 +71,7 @@ impl World<'_> {
         let Self { context, air, ip, .. } = self;
         let mut passing = context.agenda.take_passages().peekable();
         for node in (0..nodes).map(NodeId) {
-            let passing =
-                std::iter::from_fn(|| passing.next_if(|&(at, _)| at == node)).map(|(_, packet)| packet);
+            let passing = iter::from_fn(|| passing.next_if(|&(at, _)| at == node)).map(|(_, packet)| packet);
             for packet in passing.chain(ip.held(node)) {
                 context.observer.dropped(context.now, node, context.packets.get(packet), DropReason::End);
             }
@@ -124,8 +124,16 @@ impl World<'_> {
             partitioned: paths.and_then(TimeByHops::partitioned),
             identification: self.ends.losses.as_ref().and_then(|losses| losses.result(id)),
             application: state.application.as_ref().map(|application| application.result(stop)),
+            counters: self.declared_since(id, &stats.declared_before),
             expected_goodput_kbps: paths.zip(chains).and_then(|(paths, chains)| paths.expected_kbps(chains)),
         }
+    }
+
+    /// What the transport of a flow declares to count, less the counts `before`.
+    fn declared_since(&self, id: FlowId, before: &[u64]) -> BTreeMap<String, u64> {
+        let before = before.iter().copied().chain(iter::repeat(0));
+        let counted = self.ends.declared_counters(id).zip(before);
+        counted.map(|((name, count), before)| (name.to_owned(), count - before)).collect()
     }
 
     fn measured_seconds(&self) -> f64 {

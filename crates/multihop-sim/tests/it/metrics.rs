@@ -4,9 +4,8 @@ use std::collections::{BTreeSet, VecDeque};
 
 use multihop_core::{Duration, Instant, Payload};
 use multihop_transport::connection::{
-    Connection, Counters, Data, Event, Message, Output, Segment, SendError,
+    Connection, Counters, Data, Event, Message, Output, Segment, SendError, Trip,
 };
-use multihop_transport::tcp::Trip;
 
 use crate::support::{ran_scenario, scenario, transport};
 

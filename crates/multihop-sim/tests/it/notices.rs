@@ -5,9 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use multihop_core::{Duration, Instant, LostSegment, Notice, Payload, SegmentId};
 use multihop_transport::connection::{
-    Connection, Counters, Data, Event as Happening, Message, Output, Segment, SendError,
+    Connection, Counters, Data, Event as Happening, Message, Output, Segment, SendError, Trip,
 };
-use multihop_transport::tcp::Trip;
 
 use crate::routing::PROTOCOLS;
 use crate::support::{Event, Ran, events, ran, ran_scenario, scenario, transport};

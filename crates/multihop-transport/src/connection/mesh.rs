@@ -7,10 +7,9 @@ use multihop_wire::mesh;
 use super::{
     Buffers, Connection, ConnectionConfig, Counters, Data, Flow, Message, Output, RoundTrip, Segment,
 };
-use crate::event::SendError;
+use crate::event::{SendError, Trip};
 use crate::mesh::{Config, End, OBSERVED};
 use crate::observe::{Quantity, Row, Value};
-use crate::tcp::Trip;
 
 impl ConnectionConfig for Config {
     fn ends(&self, flow: &mut Flow<'_>) -> [Box<dyn Connection>; 2] {

@@ -9,11 +9,10 @@ use core::fmt;
 
 use multihop_core::{Instant, Notice, Payload};
 
-pub use crate::event::{Data, Event, SendError};
+pub use crate::event::{Data, Event, SendError, Trip};
 pub use crate::lifecycle::State;
 pub use crate::observe::RoundTrip;
 use crate::observe::{Quantity, Value};
-use crate::tcp::Trip;
 
 mod endpoint;
 mod flow;

@@ -7,10 +7,9 @@ use super::{
     Connection, ConnectionConfig, Counters, Data, Flow, MeshCounters, Output, RoundTrip, Segment,
     StreamCounters, Summary, endpoint::endpoint_calls,
 };
-use crate::event::SendError;
+use crate::event::{SendError, Trip};
 use crate::observe::{Quantity, Row, Value};
 use crate::pacing::Pacer;
-use crate::tcp::Trip;
 use crate::tpa::{self, Config, Endpoint, OBSERVED, State};
 
 impl ConnectionConfig for Config {

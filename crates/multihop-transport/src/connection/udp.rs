@@ -6,8 +6,7 @@ use alloc::collections::VecDeque;
 use multihop_core::Instant;
 
 use super::{Connection, ConnectionConfig, Counters, Data, Datagram, Flow, Output, Segment};
-use crate::event::{Event, SendError};
-use crate::tcp::Trip;
+use crate::event::{Event, SendError, Trip};
 
 /// UDP, which has no parameters.
 #[derive(Clone, Copy, Debug)]

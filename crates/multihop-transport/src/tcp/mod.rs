@@ -47,10 +47,10 @@ pub use adtcp::{AdtcpConfig, DensityConfig, Identify, Level, Levels, Values};
 pub use config::{AckRule, Config, DelayedAck, PRESETS, Preset, window_for_hops};
 pub use counters::Counters;
 pub use outage::{Exit, Probe, ProbeInterval, Restore, Standby};
-pub use pace::{Pacing, RoundTrips, Trip};
+pub use pace::{Pacing, RoundTrips};
 pub use state::{Phase, State};
 
-pub use crate::event::{Data, Event, Ports, SendError};
+pub use crate::event::{Data, Event, Ports, SendError, Trip};
 
 use crate::congestion::Congestion;
 use crate::pacing::Pacer;

@@ -1,7 +1,8 @@
 //! The settings of adaptive pacing, and its state.
 
-use multihop_core::{Duration, Instant};
+use multihop_core::Instant;
 
+use crate::event::Trip;
 use crate::pacing::{Pacer, PacingConfig, Rules};
 
 /// Adaptive pacing of a connection (ElRakabawy, Klemm and Lindemann).
@@ -39,19 +40,6 @@ pub enum RoundTrips {
     /// Those of every ACK, from the departure of the segment that made it: duplicate ACKs, retransmitted
     /// segments, and the time for which the receiver held it included.
     Echo,
-}
-
-/// A round trip in its parts.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct Trip {
-    /// From the departure of the data segment that made an ACK to its arrival.
-    pub there: Duration,
-    /// From the departure of that ACK to its arrival.
-    pub back: Duration,
-    /// Between the two.
-    pub held: Duration,
-    /// Links that the ACK crossed.
-    pub hops: u8,
 }
 
 /// The pacer of an endpoint, and the source of its samples.

@@ -1,7 +1,11 @@
-//! The records of a flow with a user-defined congestion control.
+//! The records of flows with a user-defined congestion control, and with a user-defined transport.
 
 #[path = "../../../../examples/fractional_window.rs"]
 mod fractional_window;
+#[path = "../../../../examples/twice.rs"]
+mod twice;
+
+use std::collections::BTreeMap;
 
 use multihop_core::{Duration, Instant};
 use multihop_scenario::{Extensions, Scenario, Source};
@@ -9,6 +13,7 @@ use multihop_sim::viewed::ViewedRun;
 
 const WORDS: usize = 12;
 const PROGRESS: u32 = 5;
+const OBSERVED: u32 = 12;
 const SCENARIO: &str = include_str!("../../../../examples/fractional_window.toml");
 
 /// The windows of the sender in segments and the names of its states, as the records have them.
@@ -45,4 +50,31 @@ fn the_view_shows_the_windows_of_a_user_defined_congestion_control() {
     // as much.
     assert!(few.iter().all(|growth| *growth < 0.2), "{few:?}");
     assert!(newreno.iter().any(|growth| *growth > 0.9), "{newreno:?}");
+}
+
+/// The values of each counter of examples/twice.rs, as the records have them.
+fn counters() -> BTreeMap<&'static str, Vec<f32>> {
+    let text = include_str!("../../../../examples/twice.toml").to_owned();
+    let source = Source::Toml { text, name: "twice.toml".to_owned() };
+    let extensions = Extensions::default().transport::<twice::Twice>(twice::TWICE);
+    let scenario = Scenario::load_with(&source, &[], &extensions).expect("a right scenario");
+    let mut run = ViewedRun::new(&scenario).expect("a scenario that can be viewed");
+    run.set_detailed(true);
+    run.advance(Instant::ZERO + Duration::from_secs(20));
+    let names = run.names().to_vec();
+    let mut values = BTreeMap::<_, Vec<_>>::new();
+    for record in run.records().chunks_exact(WORDS).filter(|record| record[0] == OBSERVED) {
+        values.entry(names[record[4] as usize]).or_default().push(f32::from_bits(record[6]));
+    }
+    values
+}
+
+#[test]
+fn the_view_shows_the_counters_of_a_user_defined_transport() {
+    let counters = counters();
+    assert_eq!(counters.keys().copied().collect::<Vec<_>>(), ["copies", "missed", "spare"]);
+    for (name, values) in &counters {
+        assert!(values.len() > 10 && values.is_sorted() && values[0] <= 1.0, "{name}: {values:?}");
+    }
+    assert_eq!(counters["copies"].last(), Some(&400.0), "one in 50 ms");
 }
