@@ -17,7 +17,7 @@ import tree
 Tests = Callable[[str], set[str]]
 DOCUMENT = tree.ROOT / "docs/security.md"
 NOT_PREVENTED = "not prevented"
-USUAL_CRATES = ("multihop-net", "multihop-apps")
+USUAL_CRATES = ("multihop-hub", "multihop-net", "multihop-apps")
 TEST = re.compile(r"#\[test\]\s+(?:#\[[^]]*\]\s+)*fn (\w+)\(")
 NAMED = re.compile(r"`([\w:]+)`(?: \((multihop-\w+)\))?")
 

@@ -4,7 +4,7 @@
 use std::net::SocketAddr;
 
 use libfuzzer_sys::fuzz_target;
-use multihop_net::fuzzing::cookie;
+use multihop_hub::fuzzing::cookie;
 
 fuzz_target!(|input: ([u8; 32], [u8; 16], [Place; 2], [u32; 2])| {
     let (key, shown, places, seconds) = input;

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
 use multihop_core::{Duration, Instant, Rng};
-use multihop_net::hub::{DeliveryFailure, Environment, FailureCause, Hub, Id, IncomingDatagram};
-use multihop_net::{Config, CustomTransport, Identity, Limits, Peers, Security, Token, TransportName};
+use multihop_hub::{DeliveryFailure, Environment, FailureCause, Hub, Id, IncomingDatagram};
+use multihop_hub::{Config, CustomTransport, Identity, Limits, Peers, Security, Token, TransportName};
 use multihop_transport::mesh;
 
 fuzz_target!(|data: &[u8]| {

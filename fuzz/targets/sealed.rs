@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use multihop_net::fuzzing::{SessionPair, message};
+use multihop_hub::fuzzing::{SessionPair, message};
 
 fuzz_target!(|data: &[u8]| {
     message(data);

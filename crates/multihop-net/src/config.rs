@@ -1,14 +1,12 @@
 //! The configuration of listeners and streams: transport, security, limits, socket.
 
 use std::io;
+use std::sync::Arc;
 
-use multihop_core::Duration;
+use multihop_hub::{CustomTransport, Error, Identity, Limits, PublicKey, SharedKey, Token};
 use multihop_transport::tpa;
 
-use crate::error::Error;
-use crate::keys::{AuthorizedKeys, Identity, KeyCheck, KnownPeers, PublicKey, SharedKey, Token};
-use crate::segment::Format;
-use crate::transport::{CustomTransport, TransportName, Transports};
+use crate::keys::{AuthorizedKeys, KeyCheck, KnownPeers};
 
 /// The configuration of a listener or a stream.
 #[derive(Clone, Debug)]
@@ -64,35 +62,14 @@ pub enum Peers {
 }
 
 impl Peers {
-    /// Whether a listener accepts a caller with this key.
-    pub(crate) fn accept_caller(&self, key: PublicKey) -> bool {
+    fn for_hub(&self) -> multihop_hub::Peers {
         match self {
-            Self::Any => true,
-            Self::Exactly(wanted) => *wanted == key,
-            Self::Authorized(keys) => keys.contains(key),
-            // A key learnt at first contact gives no right to connect.
-            Self::Known(_) => false,
+            Self::Known(known) => multihop_hub::Peers::Listed(Arc::new(known.clone())),
+            Self::Authorized(keys) => multihop_hub::Peers::Listed(Arc::new(keys.clone())),
+            Self::Any => multihop_hub::Peers::Any,
+            Self::Exactly(key) => multihop_hub::Peers::Exactly(*key),
         }
     }
-}
-
-/// Limits of one socket. Peers beyond a limit get no answer.
-#[derive(Clone, Debug)]
-pub struct Limits {
-    /// Connections of a listener at a time, including those not yet accepted.
-    pub connections: usize,
-    /// Established connections that wait to be accepted.
-    pub backlog: usize,
-    /// Half-open connections; more displace the oldest of the most crowded address (under IPv6, /64).
-    pub half_open: usize,
-    /// Handshakes per second with peers that have proved their address; as many wait for their turn.
-    pub handshakes: usize,
-    /// Closed connections that still answer late segments; the oldest are dropped first.
-    pub lingering: usize,
-    /// Bytes of one connection that are unsent or unacknowledged.
-    pub send_buffer: usize,
-    /// Bytes of the buffers of all connections of a listener.
-    pub memory: usize,
 }
 
 /// The UDP socket.
@@ -107,31 +84,46 @@ pub struct SocketOptions {
 impl Config {
     /// The defaults with this security, for which there is no default.
     pub fn new(security: Security) -> Self {
-        let transport = tpa::Config { keepalive: Some(KEEPALIVE), ..tpa::Config::net() };
+        let hub = multihop_hub::Config::new(multihop_hub::Security::Plain);
         Self {
-            transport,
-            custom: None,
-            or_tpa: false,
+            transport: hub.transport,
+            custom: hub.custom,
+            or_tpa: hub.or_tpa,
             security,
-            shared_key: None,
-            silent: false,
-            resets: true,
-            limits: Limits::default(),
+            shared_key: hub.shared_key,
+            silent: hub.silent,
+            resets: hub.resets,
+            limits: hub.limits,
             socket: SocketOptions::default(),
+        }
+    }
+
+    /// The configuration of the hub behind a socket.
+    pub(crate) fn for_hub(&self) -> multihop_hub::Config {
+        multihop_hub::Config {
+            transport: self.transport.clone(),
+            custom: self.custom.clone(),
+            or_tpa: self.or_tpa,
+            security: self.security.for_hub(),
+            shared_key: self.shared_key.clone(),
+            silent: self.silent,
+            resets: self.resets,
+            limits: self.limits.clone(),
         }
     }
 }
 
-impl Config {
-    /// The transports, one of which the peer must have as well.
-    pub(crate) fn transports(&self) -> Transports {
-        let preferred = self.custom.as_ref().map_or(TransportName::TPA, |custom| custom.name);
-        let format = self.custom.as_ref().map_or(Format::Tpa, CustomTransport::format);
-        Transports { preferred, format, or_tpa: self.or_tpa && self.custom.is_some() }
-    }
-}
-
 impl Security {
+    fn for_hub(&self) -> multihop_hub::Security {
+        match self {
+            Self::Plain => multihop_hub::Security::Plain,
+            Self::Token(token) => multihop_hub::Security::Token(token.clone()),
+            Self::Keys { identity, peers } => {
+                multihop_hub::Security::Keys { identity: identity.clone(), peers: peers.for_hub() }
+            }
+        }
+    }
+
     /// Rejects peers that say nothing about callers.
     pub(crate) fn check_listener(&self) -> io::Result<()> {
         self.check(
@@ -152,14 +144,6 @@ impl Security {
                 Err(io::Error::new(io::ErrorKind::InvalidInput, text))
             }
             _ => Ok(()),
-        }
-    }
-
-    /// Whether a listener accepts a caller with this key.
-    pub(crate) fn accepts(&self, key: PublicKey) -> bool {
-        match self {
-            Self::Keys { peers, .. } => peers.accept_caller(key),
-            Self::Plain | Self::Token(_) => false,
         }
     }
 
@@ -201,24 +185,6 @@ impl Security {
             );
         }
         Ok(())
-    }
-}
-
-/// Detects a peer that is gone, and keeps NAT bindings alive: many expire after 30 s without UDP.
-const KEEPALIVE: Duration = Duration::from_secs(25);
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            connections: 1024,
-            backlog: 128,
-            half_open: 256,
-            // A handshake with keys costs a listener 0.3 ms of CPU time unoptimised: about a seventh of a core.
-            handshakes: 500,
-            lingering: 4096,
-            send_buffer: 128 * 1024,
-            memory: 512 * 1024 * 1024,
-        }
     }
 }
 

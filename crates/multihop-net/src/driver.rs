@@ -12,10 +12,10 @@ use tokio::time;
 
 use crate::alarm::Alarm;
 use crate::config::Config;
-use crate::error::Error;
-use crate::hub::{DeliveryFailure, Environment, FailureCause, Hub, HubEvent, Id};
 use crate::routes::{RouteNews, next_changes};
 use crate::socket::{Inbox, Outbox, Parcel, SendResult, Socket, local_address, path_mtu};
+use multihop_hub::Error;
+use multihop_hub::{DeliveryFailure, Environment, FailureCause, Hub, HubEvent, Id};
 
 /// A hub, and the tasks that wait for it.
 #[derive(Debug)]
@@ -68,7 +68,7 @@ impl SharedHub {
             path_mtu: Box::new(path_mtu),
             local_address: Box::new(local_address),
         };
-        let mut hub = Hub::new(config, local.port(), environment)?;
+        let mut hub = Hub::new(&config.for_hub(), local.port(), environment)?;
         let begun = begin(&mut hub)?;
         let state = HubState { hub, waiting: Vec::new(), is_dead: false };
         let shared = Arc::new(Self {

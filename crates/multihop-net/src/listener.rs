@@ -70,7 +70,7 @@ impl TpaListener {
             ));
         }
         let mut state = self.shared.lock();
-        let revoked = state.hub.set_security(config);
+        let revoked = state.hub.set_security(&config.for_hub());
         state.wake_all();
         drop(state);
         self.shared.kick();

@@ -3,7 +3,7 @@
 use std::future;
 use std::time::Duration;
 
-use crate::datagram::RouteChange;
+use multihop_hub::RouteChange;
 
 #[cfg(not(target_os = "linux"))]
 pub(crate) use elsewhere::RouteNews;
@@ -38,7 +38,7 @@ mod linux {
     use tokio::time;
 
     use super::pause;
-    use crate::datagram::RouteChange;
+    use multihop_hub::RouteChange;
 
     /// The changes of the routes of one network namespace.
     #[derive(Debug)]
@@ -178,7 +178,7 @@ mod linux {
 mod elsewhere {
     use std::convert::Infallible;
 
-    use crate::datagram::RouteChange;
+    use multihop_hub::RouteChange;
 
     /// Only Linux tells of its routes.
     #[derive(Debug)]

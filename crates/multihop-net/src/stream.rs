@@ -11,10 +11,10 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::config::Config;
 use crate::driver::{HubState, SharedHub, Side};
-use crate::error::Error;
-use crate::hub::Id;
 use crate::keys::PublicKey;
-use crate::stats::Stats;
+use multihop_hub::Error;
+use multihop_hub::Id;
+use multihop_hub::Stats;
 
 /// One end of a connection.
 ///

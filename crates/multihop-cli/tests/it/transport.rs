@@ -4,8 +4,8 @@ use std::net::{SocketAddr, UdpSocket};
 use std::thread;
 
 use multihop_core::{Duration, Instant, Machine, Rng, earliest};
-use multihop_net::hub::{DeliveryFailure, Environment, FailureCause, Hub, Id, IncomingDatagram};
-use multihop_net::{Config, CustomTransport, Error, Identity, Peers, Security, Token, TransportName};
+use multihop_hub::{Config, CustomTransport, Error, Identity, Peers, Security, Token, TransportName};
+use multihop_hub::{DeliveryFailure, Environment, FailureCause, Hub, Id, IncomingDatagram};
 use multihop_scenario::set_transport;
 use multihop_testkit::{Link, LinkConfig};
 

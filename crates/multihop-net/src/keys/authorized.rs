@@ -7,8 +7,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use multihop_hub::{PeerKeys, PublicKey};
+
 use super::file::{self, in_file};
-use super::identity::PublicKey;
 
 /// The keys of callers that a listener accepts: a file like ssh's `authorized_keys`.
 ///
@@ -92,6 +93,17 @@ impl AuthorizedKeys {
     /// A poisoned lock is safe to use, because only complete lines are added.
     fn lines(&self) -> MutexGuard<'_, Vec<Line>> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl PeerKeys for AuthorizedKeys {
+    fn accept_caller(&self, key: PublicKey) -> bool {
+        self.contains(key)
+    }
+
+    /// Keys of callers are none of listeners.
+    fn of_listener(&self, _: &str) -> Option<Vec<PublicKey>> {
+        Some(Vec::new())
     }
 }
 

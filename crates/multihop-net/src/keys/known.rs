@@ -7,8 +7,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use multihop_hub::{PeerKeys, PublicKey};
+
 use super::file::{self, in_file};
-use super::identity::PublicKey;
 
 /// The known listeners and their keys: a file like ssh's `known_hosts`.
 ///
@@ -150,6 +151,17 @@ impl KnownPeers {
     /// A poisoned lock is safe to use, because only complete lines are added.
     fn lines(&self) -> MutexGuard<'_, Vec<Line>> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl PeerKeys for KnownPeers {
+    /// A key learnt at first contact gives no right to connect.
+    fn accept_caller(&self, _: PublicKey) -> bool {
+        false
+    }
+
+    fn of_listener(&self, name: &str) -> Option<Vec<PublicKey>> {
+        Some(self.keys(name)).filter(|keys| !keys.is_empty())
     }
 }
 

@@ -5,11 +5,10 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use multihop_disk::durable;
+use multihop_hub::{Identity, SharedKey, TextError};
 use zeroize::Zeroizing;
 
 use super::file::{in_file, invalid};
-use super::identity::{Identity, SharedKey};
-use super::text::TextError;
 
 /// A secret that has a file of its own: an [`Identity`] or a [`SharedKey`].
 pub trait SecretFile: Sized {

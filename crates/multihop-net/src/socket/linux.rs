@@ -12,7 +12,7 @@ use nix::sys::socket::{
 use tokio::net::UdpSocket;
 
 use super::{Inbox, Parcel};
-use crate::datagram::{DeliveryFailure, FailureCause, IncomingDatagram};
+use multihop_hub::{DeliveryFailure, FailureCause, IncomingDatagram};
 
 /// Whether datagrams may be fragmented (`ip(7)`).
 #[derive(Clone, Copy, Debug)]

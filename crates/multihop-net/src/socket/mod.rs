@@ -24,7 +24,7 @@ use portable as system;
 pub(crate) use outbox::{Outbox, Parcel};
 
 use crate::config::SocketOptions;
-use crate::datagram::{DeliveryFailure, IncomingDatagram};
+use multihop_hub::{DeliveryFailure, IncomingDatagram};
 
 /// A UDP socket.
 #[derive(Debug)]

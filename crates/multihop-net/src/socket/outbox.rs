@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::ops::Range;
 
-use crate::datagram::Transmit;
+use multihop_hub::Transmit;
 
 /// Datagrams to send, grouped into those that one call can send.
 #[derive(Debug, Default)]

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use tokio::net::UdpSocket;
 
 use super::{Inbox, Parcel};
-use crate::datagram::{DeliveryFailure, IncomingDatagram};
+use multihop_hub::{DeliveryFailure, IncomingDatagram};
 
 /// The capabilities of the socket.
 #[derive(Clone, Copy, Debug)]

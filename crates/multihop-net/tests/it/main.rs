@@ -1,10 +1,9 @@
-//! TPA between hubs in virtual time, over real sockets, and the programs on top of it.
+//! Streams over real sockets.
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
 #[cfg(target_os = "linux")]
 mod chain;
 mod faults;
-mod hubs;
 mod loopback;
 mod sealed;
 mod second;

@@ -1,0 +1,422 @@
+//! One connection of a hub: its endpoint, its owner, and how it ended.
+
+use alloc::borrow::ToOwned;
+use alloc::boxed::Box;
+use alloc::string::String;
+use core::mem;
+use core::net::{IpAddr, SocketAddr};
+
+use multihop_core::{Duration, Instant, Notice};
+use multihop_transport::connection::{self as transport, Data, Event, Segment, State};
+
+use super::local::LocalAddress;
+use super::paths::Paths;
+use super::recent::RecentDatagrams;
+use crate::datagram::{DeliveryFailure, FailureCause, IncomingDatagram, LocalAddressTo};
+use crate::error::Error;
+use crate::protection::{Freshness, Protection};
+use crate::segment::{is_opening, lost};
+use crate::stats::{HubStats, Stats, Traffic};
+use crate::transport::TransportName;
+
+#[derive(Debug)]
+pub(super) struct Connection {
+    pub(super) paths: Paths,
+    pub(super) end: Box<dyn transport::Connection>,
+    /// The name of the listener, if this end has opened the connection.
+    pub(super) name: String,
+    pub(super) protection: Protection,
+    /// The transport of the data; `None` until the peer has chosen.
+    transport: Option<TransportName>,
+    pub(super) holder: Holder,
+    /// Whether it is in the hub's list of connections that may have something to send.
+    pub(super) is_ready: bool,
+    /// The deadline of the endpoint.
+    pub(super) deadline: Option<Instant>,
+    /// Its number among the lingering connections.
+    pub(super) lingering: Option<u64>,
+    /// The local address that the peer used, from which answers must come.
+    pub(super) source: Option<IpAddr>,
+    /// The local address that the system chooses if `source` is not set.
+    local: LocalAddress,
+    /// Links between here and the peer.
+    pub(super) hops: Option<u8>,
+    recent: RecentDatagrams,
+    pub(super) traffic: Traffic,
+    life: Life,
+    sending: Sending,
+    /// The peer has closed its side: no data follows that which waits to be read.
+    peer_closed: bool,
+    /// When the peer's port was first reported closed; nothing has been received from it since.
+    port_closed: Option<PortClosed>,
+}
+
+/// The owner of a connection.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Holder {
+    /// No owner yet: a peer opened it and has not completed the handshake. Its number among those.
+    HalfOpen(u64),
+    /// An application, or the backlog from which one will accept it.
+    Application,
+    /// No owner any more: it closes in the background.
+    Released,
+}
+
+/// From the handshake to the end.
+#[derive(Clone, Copy, Debug)]
+enum Life {
+    /// The handshake is in progress. `unreachable`: there was a report that there is no route to the peer.
+    Opening {
+        unreachable: bool,
+    },
+    Open,
+    /// The peer has all our data and has closed its side. Only its last ACK is missing, and it may be gone.
+    LastAck,
+    /// It was aborted, reset, or timed out.
+    Failed {
+        error: Error,
+        was_open: bool,
+    },
+}
+
+/// Our side of a connection.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Sending {
+    Open,
+    /// Closed by the application; the peer may not have everything.
+    Closing,
+    /// The peer has everything, and the application has been notified.
+    Closed,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct PortClosed {
+    since: Instant,
+    /// Unanswered datagrams sent since.
+    unanswered: u32,
+}
+
+impl Connection {
+    /// A connection that an application opens.
+    pub(super) fn outgoing(
+        name: &str,
+        peer: SocketAddr,
+        end: Box<dyn transport::Connection>,
+        protection: Protection,
+    ) -> Self {
+        Self {
+            transport: None,
+            paths: Paths::new(peer),
+            name: name.to_owned(),
+            end,
+            protection,
+            holder: Holder::Application,
+            is_ready: false,
+            deadline: None,
+            lingering: None,
+            source: None,
+            local: LocalAddress::default(),
+            hops: None,
+            recent: RecentDatagrams::default(),
+            traffic: Traffic::default(),
+            life: Life::Opening { unreachable: false },
+            sending: Sending::Open,
+            peer_closed: false,
+            port_closed: None,
+        }
+    }
+
+    /// A connection that the peer opens with `datagram`.
+    pub(super) fn incoming(
+        datagram: &IncomingDatagram<'_>,
+        end: Box<dyn transport::Connection>,
+        protection: Protection,
+    ) -> Self {
+        Self {
+            transport: Some(protection.transport()),
+            holder: Holder::Released,
+            source: datagram.local,
+            ..Self::outgoing("", datagram.from, end, protection)
+        }
+    }
+
+    /// The peer uses this transport.
+    pub(super) fn agree_on(&mut self, name: TransportName) {
+        self.transport = Some(name);
+    }
+
+    /// Opens the connection once more, by another transport.
+    pub(super) fn reopen(&mut self, end: Box<dyn transport::Connection>, protection: Protection) {
+        let earlier = mem::replace(&mut self.protection, protection);
+        self.protection.take_cookie(&earlier);
+        self.end = end;
+    }
+
+    /// An authentic datagram has arrived. If the peer has moved, or it is certain that it has not, the next datagrams
+    /// name the connection otherwise: the other address may have seen the index that was in use for it.
+    pub(super) fn on_authentic(
+        &mut self,
+        now: Instant,
+        datagram: &IncomingDatagram<'_>,
+        freshness: Freshness,
+    ) {
+        if freshness == Freshness::Newest {
+            self.port_closed = None;
+        }
+        if self.paths.on_authentic(now, datagram.from, datagram.bytes.len(), freshness) {
+            self.protection.use_spare_index();
+        }
+    }
+
+    /// Names the connection otherwise if this end has moved.
+    pub(super) fn follow_local_address(&mut self, now: Instant, local_address: &mut LocalAddressTo) {
+        let peer = self.paths.current();
+        if self.source.is_none() && self.local.has_changed(now, || local_address(peer)) {
+            self.protection.use_spare_index();
+        }
+    }
+
+    /// Its statistics.
+    pub(super) fn stats(&self) -> Stats {
+        let hub = HubStats {
+            transport: self.transport.unwrap_or_else(|| self.protection.transport()),
+            traffic: self.traffic,
+            hops: self.hops,
+            key_changes: self.protection.key_changes(),
+        };
+        Stats::of(&*self.end, hub)
+    }
+
+    pub(super) fn on_segment(&mut self, now: Instant, ttl: Option<u8>, segment: Segment) {
+        self.port_closed = None;
+        self.end.receive(now, segment, None);
+        self.measure_path(now, ttl);
+    }
+
+    /// Derives the hop count from the TTL of what arrived and the peer's initial TTL, which its SYN carries.
+    fn measure_path(&mut self, now: Instant, ttl: Option<u8>) {
+        let hops = ttl.and_then(|ttl| {
+            let routers = self.end.peer_ttl()?.checked_sub(ttl)?;
+            routers.checked_add(1)
+        });
+        if let Some(hops) = hops
+            && self.hops != Some(hops)
+        {
+            self.hops = Some(hops);
+            self.end.notice(now, Notice::PathInfo { hops });
+        }
+    }
+
+    /// Records a datagram that is sent.
+    pub(super) fn on_sent(&mut self, port: u16, segment: Option<&Segment>, datagram: &[u8]) {
+        self.traffic.datagrams_sent += 1;
+        self.traffic.bytes_sent += datagram.len() as u64;
+        let ports = (port, self.peer().port());
+        self.recent.push(segment.and_then(|segment| lost(segment, ports)), datagram);
+        if let Some(closed) = &mut self.port_closed {
+            closed.unanswered = closed.unanswered.saturating_add(1);
+        }
+    }
+
+    /// A datagram was not delivered; returns whether that ends the connection.
+    pub(super) fn on_delivery_failure(&mut self, now: Instant, failure: &DeliveryFailure<'_>) -> bool {
+        self.traffic.notices += 1;
+        let closed = failure.cause == FailureCause::PortClosed;
+        if self.end.state() == State::SynSent {
+            return self.on_syn_failure(closed);
+        }
+        if let Some(Some(lost)) = self.recent.find(failure.quoted) {
+            self.end.notice(now, Notice::LinkFailed(lost));
+        }
+        self.update_life();
+        closed && (self.abort_last_ack() || self.is_peer_gone(now))
+    }
+
+    fn on_syn_failure(&mut self, port_closed: bool) -> bool {
+        if port_closed {
+            self.fail(Error::Refused);
+        } else if let Life::Opening { unreachable } = &mut self.life {
+            *unreachable = true;
+        }
+        port_closed
+    }
+
+    fn abort_last_ack(&mut self) -> bool {
+        let is_last_ack = matches!(self.life, Life::LastAck);
+        if is_last_ack {
+            self.end.abort();
+        }
+        is_last_ack
+    }
+
+    /// Anybody can forge a report, but a live peer answers: it is gone only if reports continue and nothing
+    /// is received.
+    fn is_peer_gone(&mut self, now: Instant) -> bool {
+        let closed = *self.port_closed.get_or_insert(PortClosed { since: now, unanswered: 0 });
+        let is_gone =
+            now.saturating_since(closed.since) >= PEER_GONE && closed.unanswered >= PEER_GONE_DATAGRAMS;
+        if is_gone {
+            self.fail(Error::Reset);
+        }
+        is_gone
+    }
+
+    /// Whether a datagram that starts like this was sent recently.
+    pub(super) fn has_sent(&self, start: &[u8]) -> bool {
+        self.recent.find(start).is_some()
+    }
+
+    pub(super) fn on_event(&mut self, event: Event) {
+        match event {
+            Event::Connected => self.on_connected(),
+            Event::PeerClosed => self.peer_closed = true,
+            Event::Reset => self.on_lost(|connection| connection.reset_error()),
+            Event::TimedOut => self.on_lost(|connection| match connection.life {
+                Life::Opening { unreachable: true } => Error::Unreachable,
+                _ => Error::TimedOut,
+            }),
+            Event::Delivered(bytes) => self.traffic.bytes_delivered += bytes,
+            Event::Acked(bytes) => self.traffic.bytes_acked += bytes,
+            Event::Closed => {}
+        }
+    }
+
+    fn on_connected(&mut self) {
+        match &mut self.life {
+            Life::Failed { was_open, .. } => *was_open = true,
+            life => *life = Life::Open,
+        }
+    }
+
+    /// The endpoint has lost its peer. In LAST-ACK no data is lost (RFC 9293 section 3.10.7.4).
+    fn on_lost(&mut self, error: impl FnOnce(&Self) -> Error) {
+        if !matches!(self.life, Life::LastAck) {
+            self.life = Life::Failed { error: error(self), was_open: self.was_open() };
+        }
+    }
+
+    fn reset_error(&self) -> Error {
+        if self.was_open() { Error::Reset } else { Error::NotPlain }
+    }
+
+    /// The peer's address.
+    pub(super) const fn peer(&self) -> SocketAddr {
+        self.paths.current()
+    }
+
+    /// Ends it for this reason.
+    pub(super) fn fail(&mut self, error: Error) {
+        self.end.abort();
+        if !matches!(self.life, Life::Failed { .. }) {
+            self.life = Life::Failed { error, was_open: self.was_open() };
+        }
+    }
+
+    /// The peer has forgotten the connection, and has proved it.
+    pub(super) fn on_forgotten(&mut self) {
+        self.on_lost(|_| Error::Reset);
+        self.end.abort();
+    }
+
+    /// Ends the connection if the listener has refused it: before `segment`, a retransmitted SYN.
+    pub(super) fn fail_if_refused(&mut self, segment: &Segment) -> bool {
+        let refusal = self.protection.refusal().filter(|_| is_opening(segment));
+        if let Some(error) = refusal {
+            self.fail(error);
+        }
+        refusal.is_some()
+    }
+
+    /// See [`Hub::is_connected`](super::Hub::is_connected).
+    pub(super) fn is_connected(&self) -> Result<bool, Error> {
+        match self.life {
+            Life::Failed { error, was_open: false } => Err(error),
+            _ => Ok(self.was_open()),
+        }
+    }
+
+    /// See [`Hub::write`](super::Hub::write).
+    pub(super) fn write(&mut self, now: Instant, data: &[u8], room: usize) -> Result<usize, Error> {
+        self.check()?;
+        if self.sending != Sending::Open {
+            return Err(Error::Closed);
+        }
+        // Nobody knows yet who takes it.
+        if self.transport.is_none() {
+            return Ok(0);
+        }
+        let waiting = usize::try_from(self.end.unacked()).unwrap_or(usize::MAX);
+        let len = data.len().min(room.saturating_sub(waiting));
+        if len > 0 {
+            self.end.send(now, Data::Bytes(data[..len].to_vec())).map_err(|_| Error::Closed)?;
+        }
+        Ok(len)
+    }
+
+    /// See [`Hub::read`](super::Hub::read).
+    pub(super) fn read(&mut self, into: &mut [u8]) -> Result<Option<usize>, Error> {
+        if self.end.unread() > 0 {
+            return Ok(Some(self.end.read_into(into)));
+        }
+        if self.peer_closed {
+            return Ok(Some(0));
+        }
+        self.check().map(|()| None)
+    }
+
+    /// See [`Hub::shutdown`](super::Hub::shutdown).
+    pub(super) fn shutdown(&mut self, now: Instant) -> Result<bool, Error> {
+        self.check()?;
+        if self.sending == Sending::Open {
+            self.sending = Sending::Closing;
+        }
+        self.end.shutdown(now);
+        Ok(self.peer_has_all())
+    }
+
+    /// Follows the endpoint into and out of LAST-ACK.
+    pub(super) fn update_life(&mut self) {
+        if let Life::Open | Life::LastAck = self.life {
+            let is_last_ack = self.end.state() == State::LastAck && self.end.unacked() == 0;
+            self.life = if is_last_ack { Life::LastAck } else { Life::Open };
+        }
+    }
+
+    /// True once: when the peer has all data and our FIN.
+    pub(super) fn has_just_closed(&mut self) -> bool {
+        let has_just_closed = self.sending == Sending::Closing && self.peer_has_all();
+        if has_just_closed {
+            self.sending = Sending::Closed;
+        }
+        has_just_closed
+    }
+
+    fn peer_has_all(&self) -> bool {
+        matches!(self.end.state(), State::HalfClosed | State::Linger | State::Closed)
+    }
+
+    /// Ends it now.
+    pub(super) fn abort(&mut self) {
+        self.fail(Error::Aborted);
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        match self.life {
+            Life::Failed { error, .. } => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    fn was_open(&self) -> bool {
+        match self.life {
+            Life::Opening { .. } => false,
+            Life::Open | Life::LastAck => true,
+            Life::Failed { was_open, .. } => was_open,
+        }
+    }
+}
+
+/// Port-unreachable for this long means that the peer is gone.
+const PEER_GONE: Duration = Duration::from_secs(3);
+/// The peer is gone only if this many datagrams were unanswered as well.
+const PEER_GONE_DATAGRAMS: u32 = 3;

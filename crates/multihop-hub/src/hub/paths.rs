@@ -1,0 +1,253 @@
+//! A peer that moves to another address keeps its connection; redirection and reflection are prevented.
+
+use core::net::SocketAddr;
+
+use multihop_core::{Duration, Instant};
+
+use crate::protection::{Challenge, Freshness};
+
+/// The peer's current address, and an address that it may have moved to.
+///
+/// An attacker cannot forge an authentic datagram, but can forward one from another address, and faster
+/// than it arrives from the peer. So the peer keeps its address as long as authentic datagrams, even
+/// duplicates, come from there. Meanwhile both addresses get what is sent; the new one no more than three times
+/// what came from it, until it has answered a challenge (as in RFC 9000, sections 8.1 and 9.3).
+#[derive(Clone, Debug)]
+pub(super) struct Paths {
+    current: SocketAddr,
+    candidate: Option<CandidateAddress>,
+}
+
+/// Another address that authentic datagrams come from.
+#[derive(Clone, Copy, Debug)]
+struct CandidateAddress {
+    address: SocketAddr,
+    since: Instant,
+    last: Instant,
+    validation: Validation,
+    /// Number of copies that it gets before another datagram must arrive from it.
+    copies: u8,
+}
+
+/// Whether the peer receives what is sent to an address.
+#[derive(Clone, Copy, Debug)]
+enum Validation {
+    /// It is not known: bytes that came from there, bytes sent there, and the challenge with its time.
+    Open { received: usize, sent: usize, challenge: Option<(Challenge, Instant)> },
+    /// It has returned the challenge.
+    Done,
+}
+
+impl Paths {
+    pub(super) const fn new(current: SocketAddr) -> Self {
+        Self { current, candidate: None }
+    }
+
+    /// The peer's address.
+    pub(super) const fn current(&self) -> SocketAddr {
+        self.current
+    }
+
+    /// An authentic datagram of this length has come from this address. Returns whether it decides that the peer has
+    /// moved to the other address, or has not.
+    pub(super) fn on_authentic(
+        &mut self,
+        now: Instant,
+        from: SocketAddr,
+        len: usize,
+        freshness: Freshness,
+    ) -> bool {
+        if from == self.current {
+            return freshness != Freshness::Late && self.candidate.take().is_some();
+        }
+        if freshness != Freshness::Newest {
+            return false;
+        }
+        match &mut self.candidate {
+            Some(candidate) if candidate.address == from => {
+                candidate.on_datagram(now, len);
+                let has_moved = candidate.has_moved(now);
+                if has_moved {
+                    *self = Self::new(from);
+                }
+                return has_moved;
+            }
+            Some(other) if now < other.last + SILENCE => {}
+            _ => self.candidate = Some(CandidateAddress::new(now, from, len)),
+        }
+        false
+    }
+
+    /// The peer has returned the number of a challenge, from this address.
+    pub(super) fn on_response(&mut self, from: SocketAddr, number: &Challenge) {
+        if let Some(candidate) = self.candidate.as_mut().filter(|candidate| candidate.address == from)
+            && let Validation::Open { challenge: Some((sent, _)), .. } = candidate.validation
+            && sent == *number
+        {
+            candidate.validation = Validation::Done;
+        }
+    }
+
+    /// The address that gets a challenge now, and its number, which is `random` for a new address.
+    pub(super) fn take_challenge(
+        &mut self,
+        now: Instant,
+        random: impl FnOnce() -> Challenge,
+    ) -> Option<(SocketAddr, Challenge)> {
+        let candidate = self.candidate.as_mut()?;
+        let Validation::Open { received, sent, challenge } = &mut candidate.validation else { return None };
+        let is_early = challenge.is_some_and(|(_, last)| now < last + PAUSE);
+        if is_early || *sent + CHALLENGE_LEN > AMPLIFICATION * *received {
+            return None;
+        }
+        *sent += CHALLENGE_LEN;
+        let number = challenge.map_or_else(random, |(number, _)| number);
+        *challenge = Some((number, now));
+        Some((candidate.address, number))
+    }
+
+    /// The address that gets a copy of the next datagram, which has this length.
+    pub(super) fn take_copy(&mut self, len: usize) -> Option<SocketAddr> {
+        let candidate = self.candidate.as_mut()?;
+        if let Validation::Open { received, sent, .. } = &mut candidate.validation {
+            if *sent + len > AMPLIFICATION * *received {
+                return None;
+            }
+            *sent += len;
+        }
+        candidate.copies = candidate.copies.checked_sub(1)?;
+        Some(candidate.address)
+    }
+}
+
+impl CandidateAddress {
+    const fn new(now: Instant, address: SocketAddr, received: usize) -> Self {
+        let validation = Validation::Open { received, sent: 0, challenge: None };
+        Self { address, since: now, last: now, validation, copies: COPIES }
+    }
+
+    fn on_datagram(&mut self, now: Instant, len: usize) {
+        (self.last, self.copies) = (now, COPIES);
+        if let Validation::Open { received, .. } = &mut self.validation {
+            *received += len;
+        }
+    }
+
+    fn has_moved(&self, now: Instant) -> bool {
+        matches!(self.validation, Validation::Done) && now >= self.since + PROBATION
+    }
+}
+
+/// How long datagrams must come from the new address, and none from the old one, before the peer has moved.
+const PROBATION: Duration = Duration::from_secs(1);
+/// After this silence of a candidate, another address can become the candidate.
+const SILENCE: Duration = Duration::from_millis(500);
+/// Copies per datagram received.
+const COPIES: u8 = 16;
+/// Bytes sent to an address for each byte from it, before it is validated: as in RFC 9000.
+const AMPLIFICATION: usize = 3;
+/// Between two challenges to an address.
+const PAUSE: Duration = Duration::from_millis(100);
+/// Bytes of the datagram with a challenge.
+pub(super) const CHALLENGE_LEN: usize = 16 + 8 + 16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NUMBER: Challenge = [7; 8];
+
+    fn at(ms: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(ms)
+    }
+
+    fn place(n: u8) -> SocketAddr {
+        SocketAddr::from(([10, 0, 0, n], 1))
+    }
+
+    fn newest(paths: &mut Paths, ms: u64, n: u8) {
+        paths.on_authentic(at(ms), place(n), 50, Freshness::Newest);
+    }
+
+    /// The peer at place 1, and a candidate at place 2 that has answered a challenge.
+    fn validated() -> Paths {
+        let mut paths = Paths::new(place(1));
+        newest(&mut paths, 0, 2);
+        assert_eq!(paths.take_challenge(at(0), || NUMBER), Some((place(2), NUMBER)));
+        paths.on_response(place(2), &NUMBER);
+        paths
+    }
+
+    #[test]
+    fn a_peer_has_moved_after_a_second_at_another_address() {
+        let mut paths = validated();
+        for (ms, current, copy) in [(0, 1, Some(2)), (999, 1, Some(2)), (1000, 2, None)] {
+            newest(&mut paths, ms, 2);
+            let found = (paths.current(), paths.take_copy(1400));
+            assert_eq!(found, (place(current), copy.map(place)), "at {ms} ms");
+        }
+    }
+
+    #[test]
+    fn an_address_that_has_not_answered_gets_three_times_what_came_from_it() {
+        let mut paths = Paths::new(place(1));
+        newest(&mut paths, 0, 2);
+        assert_eq!(paths.take_challenge(at(0), || NUMBER), Some((place(2), NUMBER)));
+        assert_eq!(paths.take_copy(111), None, "40 bytes are sent, 150 may be");
+        assert_eq!(paths.take_copy(110), Some(place(2)));
+        assert_eq!((paths.take_copy(1), paths.take_challenge(at(500), || NUMBER)), (None, None));
+        for ms in 1..100 {
+            newest(&mut paths, 100 * ms, 2);
+            let number = paths.take_challenge(at(100 * ms), || unreachable!("the same number")).unwrap().1;
+            assert_eq!((number, paths.current()), (NUMBER, place(1)));
+        }
+    }
+
+    #[test]
+    fn only_the_number_from_the_address_that_was_asked_validates_it() {
+        let mut paths = Paths::new(place(1));
+        newest(&mut paths, 0, 2);
+        paths.on_response(place(2), &NUMBER);
+        paths.take_challenge(at(0), || NUMBER).unwrap();
+        paths.on_response(place(2), &[8; 8]);
+        paths.on_response(place(1), &NUMBER);
+        paths.on_response(place(3), &NUMBER);
+        assert_eq!(paths.take_copy(1400), None);
+        paths.on_response(place(2), &NUMBER);
+        assert_eq!(paths.take_copy(1400), Some(place(2)));
+    }
+
+    #[test]
+    fn a_datagram_from_the_old_address_even_a_duplicate_ends_a_move() {
+        for freshness in [Freshness::Newest, Freshness::Duplicate] {
+            let mut paths = validated();
+            paths.on_authentic(at(900), place(1), 50, freshness);
+            assert_eq!(paths.take_copy(50), None);
+            newest(&mut paths, 1000, 2);
+            assert_eq!(paths.current(), place(1));
+        }
+        // A late datagram does not show where the peer is now.
+        let mut paths = validated();
+        paths.on_authentic(at(900), place(1), 50, Freshness::Late);
+        newest(&mut paths, 1000, 2);
+        assert_eq!(paths.current(), place(2));
+    }
+
+    #[test]
+    fn late_and_duplicate_datagrams_from_elsewhere_are_ignored() {
+        let mut paths = Paths::new(place(1));
+        paths.on_authentic(at(0), place(2), 50, Freshness::Late);
+        paths.on_authentic(at(0), place(2), 50, Freshness::Duplicate);
+        assert_eq!(paths.take_copy(1), None);
+    }
+
+    #[test]
+    fn there_is_one_candidate_at_a_time_with_a_limited_number_of_copies() {
+        let mut paths = validated();
+        newest(&mut paths, 400, 2);
+        newest(&mut paths, 500, 3);
+        assert_eq!((0..99).filter_map(|_| paths.take_copy(1400)).collect::<Vec<_>>(), [place(2); 16]);
+        newest(&mut paths, 900, 3);
+        assert_eq!(paths.take_copy(150), Some(place(3)));
+    }
+}

@@ -1,0 +1,195 @@
+//! The protection of a connection: plain or encrypted.
+
+use alloc::boxed::Box;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt;
+use core::net::SocketAddr;
+
+use multihop_core::Instant;
+use multihop_transport::connection::Segment;
+
+use super::destination::Destination;
+use super::encrypted::message::Content;
+use super::encrypted::session::Session;
+use super::encrypted::{OVERHEAD, ResetToken, SecureDatagram};
+use super::outcome::{Challenge, IndexChange, Path, Unprotected};
+use super::plain::PlainSession;
+use crate::datagram::{Entropy, IncomingDatagram};
+use crate::error::Error;
+use crate::keys::PublicKey;
+use crate::transport::TransportName;
+
+/// Turns the segments of one connection into datagrams, and datagrams into segments.
+pub(crate) enum Protection {
+    /// Segments are not changed.
+    Plain(PlainSession),
+    /// Segments are encrypted and authenticated.
+    Encrypted(Box<Session>),
+}
+
+impl Protection {
+    /// Bytes that the protection adds to a segment.
+    pub(crate) fn overhead(&self) -> u16 {
+        match self {
+            Self::Plain(_) => 0,
+            Self::Encrypted(_) => OVERHEAD,
+        }
+    }
+
+    /// Proves this end's address as the earlier protection of a connection to the same listener did.
+    pub(crate) fn take_cookie(&mut self, earlier: &Self) {
+        if let (Self::Plain(plain), Self::Plain(earlier)) = (self, earlier) {
+            plain.take_cookie(earlier);
+        }
+    }
+
+    /// Takes memory for the data of the next segment that arrives.
+    pub(crate) fn reuse(&mut self, memory: Vec<u8>) {
+        match self {
+            Self::Plain(plain) => plain.reuse(memory),
+            Self::Encrypted(session) => session.reuse(memory),
+        }
+    }
+
+    /// The transport that this end's SYN opens, or that its answer to one chooses.
+    pub(crate) fn transport(&self) -> TransportName {
+        match self {
+            Self::Plain(plain) => plain.transport(),
+            Self::Encrypted(session) => session.transport(),
+        }
+    }
+
+    /// Appends the datagram that carries `segment`; nothing while the handshake does not allow it.
+    pub(crate) fn protect(&mut self, now: Instant, segment: &Segment, path: Path, out: &mut Vec<u8>) {
+        match self {
+            Self::Plain(plain) => plain.emit(segment, out),
+            Self::Encrypted(session) => session.send(now, segment, path, out),
+        }
+    }
+
+    /// Reads a datagram. `ports` are the peer's and ours; `peer` is the peer's last known address.
+    pub(crate) fn unprotect(
+        &mut self,
+        now: Instant,
+        datagram: &IncomingDatagram<'_>,
+        peer: SocketAddr,
+        ports: (u16, u16),
+        entropy: &mut Entropy,
+    ) -> Unprotected {
+        match self {
+            Self::Plain(plain) => plain.parse(datagram.bytes, ports),
+            Self::Encrypted(session) => match SecureDatagram::parse(datagram.bytes) {
+                Some(message) => session.receive(now, message, datagram.from == peer, ports, entropy),
+                None => Unprotected::Ignored,
+            },
+        }
+    }
+
+    /// The datagram that asks the peer to return a number from a new address.
+    pub(crate) fn challenge(&mut self, now: Instant, number: &Challenge) -> Option<Vec<u8>> {
+        self.probe(now, Content::Challenge, Path::New, number)
+    }
+
+    /// The datagram that returns the number of a challenge.
+    pub(crate) fn respond(&mut self, now: Instant, number: &Challenge) -> Option<Vec<u8>> {
+        self.probe(now, Content::Response, Path::Current, number)
+    }
+
+    fn probe(&mut self, now: Instant, content: Content, path: Path, number: &Challenge) -> Option<Vec<u8>> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Encrypted(session) => session.probe(now, content, path, number),
+        }
+    }
+
+    /// The peer asks for the index after the one with this number; `fresh` is a random one.
+    pub(crate) fn on_request(&mut self, now: Instant, number: u64, fresh: u32) -> IndexChange {
+        match self {
+            Self::Plain(_) => IndexChange::default(),
+            Self::Encrypted(session) => session.on_request(now, number, fresh),
+        }
+    }
+
+    /// From now on names the connection by another index, because the path to the peer has changed.
+    pub(crate) fn use_spare_index(&mut self) {
+        if let Self::Encrypted(session) = self {
+            session.use_spare_index();
+        }
+    }
+
+    /// Begins an exchange of new keys, and asks for a spare index, if it is time.
+    pub(crate) fn refresh(&mut self, now: Instant, entropy: &mut Entropy) {
+        if let Self::Encrypted(session) = self {
+            session.refresh(now, entropy);
+        }
+    }
+
+    /// Takes a whole datagram that must be sent before anything else.
+    pub(crate) fn pop_pending(&mut self) -> Option<Vec<u8>> {
+        match self {
+            Self::Plain(plain) => plain.pop_pending(),
+            Self::Encrypted(session) => session.pop_pending(),
+        }
+    }
+
+    /// The destinations by which datagrams from the peer at `peer` name this connection.
+    pub(crate) fn destinations(&self, peer: SocketAddr) -> Vec<Destination> {
+        match self {
+            Self::Plain(_) => vec![Destination::Peer(peer)],
+            Self::Encrypted(session) => {
+                let hello = session.initiator().map(|(from, index)| Destination::Hello(from, index));
+                session.indices().map(Destination::Index).chain(hello).collect()
+            }
+        }
+    }
+
+    /// The key that the peer has proved to have.
+    pub(crate) fn peer_key(&self) -> Option<PublicKey> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Encrypted(session) => session.peer_key(),
+        }
+    }
+
+    /// What distinguishes this connection from all others; the same at both ends.
+    pub(crate) fn binding(&self) -> Option<[u8; 32]> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Encrypted(session) => session.binding(),
+        }
+    }
+
+    /// How often the keys of what this end sends have been replaced.
+    pub(crate) fn key_changes(&self) -> u64 {
+        match self {
+            Self::Plain(_) => 0,
+            Self::Encrypted(session) => session.key_changes(),
+        }
+    }
+
+    /// Whether the peer has reset the connection that it knew by this index.
+    pub(crate) fn is_reset_by(&self, index: u32, token: &ResetToken) -> bool {
+        match self {
+            Self::Plain(_) => false,
+            Self::Encrypted(session) => session.is_reset_by(index, token),
+        }
+    }
+
+    /// Why there will be no connection, as far as the listener says.
+    pub(crate) fn refusal(&self) -> Option<Error> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Encrypted(session) => session.refusal(),
+        }
+    }
+}
+
+impl fmt::Debug for Protection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Plain(plain) => plain.fmt(f),
+            Self::Encrypted(_) => f.write_str("Encrypted"),
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! An encrypted connection after its handshake: data in both directions, and handshake messages that may
+//! have to be retransmitted until the peer shows that it has the keys.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use core::mem;
+
+use multihop_core::Instant;
+use multihop_transport::connection::Segment;
+
+use super::indices::{TakenIndex, TakenIndices};
+use super::message::{Content, EncryptedSegment, ResetToken};
+use super::noise::TrafficKeys;
+use super::rekey::{Accepting, Offering, Rekey, Terms};
+use super::traffic::{Decryptor, Encryptor, Freshness};
+use crate::datagram::Entropy;
+use crate::protection::outcome::{Challenge, Path, Unprotected};
+use crate::segment::{Format, emit, is_opening};
+
+pub(super) struct Established {
+    /// Of its segments.
+    format: Format,
+    /// By which we name the connection to the peer.
+    indices: TakenIndices,
+    encryptor: Encryptor,
+    decryptor: Decryptor,
+    /// The end of the handshake, until the peer shows that it has the keys.
+    unconfirmed: Option<Unconfirmed>,
+    terms: Terms,
+    rekey: Rekey,
+    /// The buffer for what is decrypted.
+    text: Vec<u8>,
+    /// For the data of the next segment.
+    memory: Option<Vec<u8>>,
+}
+
+/// What was in a datagram.
+#[derive(Clone, Copy)]
+struct Decrypted<'a> {
+    content: Content,
+    bytes: &'a [u8],
+    freshness: Freshness,
+}
+
+/// How a datagram came.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arrival {
+    /// The ports of the peer and of this end.
+    pub(super) ports: (u16, u16),
+    /// The number of our index in it, if it comes from the peer's address.
+    pub(super) index: Option<u64>,
+}
+
+/// What may have to be retransmitted until the peer shows that it has the keys.
+pub(super) enum Unconfirmed {
+    /// The listener's answer: an equal one means that it has not received anything since.
+    Initiator(InitiatorCopies),
+    /// The answer.
+    Responder(Vec<u8>),
+}
+
+/// What an initiator keeps of the handshake.
+pub(super) struct InitiatorCopies {
+    /// The listener's answer.
+    pub(super) answer: Vec<u8>,
+    /// The SYN ACK that it carried.
+    pub(super) syn_ack: Segment,
+}
+
+impl Established {
+    pub(super) fn new(
+        format: Format,
+        keys: TrafficKeys,
+        remote: TakenIndex,
+        unconfirmed: Unconfirmed,
+        terms: Terms,
+    ) -> Self {
+        let (encryptor, decryptor) = (Encryptor::new(keys.outgoing), Decryptor::new(keys.incoming));
+        let rekey = match unconfirmed {
+            Unconfirmed::Initiator(_) => Rekey::Initiator(Offering::default()),
+            Unconfirmed::Responder(_) => Rekey::Responder(Accepting::default()),
+        };
+        let indices = TakenIndices::new(remote);
+        Self {
+            format,
+            indices,
+            encryptor,
+            decryptor,
+            unconfirmed: Some(unconfirmed),
+            terms,
+            rekey,
+            text: Vec::new(),
+            memory: None,
+        }
+    }
+
+    /// How often the keys of what this end sends have been replaced.
+    pub(super) fn key_changes(&self) -> u64 {
+        self.encryptor.number()
+    }
+
+    /// The answer that may have to be retransmitted.
+    pub(super) fn unconfirmed_answer(&self) -> Option<&Vec<u8>> {
+        match &self.unconfirmed {
+            Some(Unconfirmed::Responder(answer)) => Some(answer),
+            _ => None,
+        }
+    }
+
+    /// Takes memory for the data of the next segment.
+    pub(super) fn reuse(&mut self, memory: Vec<u8>) {
+        self.memory = Some(memory);
+    }
+
+    /// Appends the datagram of `segment`.
+    pub(super) fn send_segment(&mut self, now: Instant, segment: &Segment, path: Path, out: &mut Vec<u8>) {
+        match &self.unconfirmed {
+            Some(Unconfirmed::Responder(answer)) if is_opening(segment) => {
+                out.extend_from_slice(answer);
+            }
+            _ => self.encrypt(now, Content::Segment, path, |out| emit(segment, out), out),
+        }
+    }
+
+    /// Appends an encrypted datagram.
+    fn encrypt(
+        &mut self,
+        now: Instant,
+        content: Content,
+        path: Path,
+        emit: impl FnOnce(&mut Vec<u8>),
+        out: &mut Vec<u8>,
+    ) {
+        self.decryptor.forget_previous_key(now);
+        self.encryptor.encrypt(content, self.indices.on(path), emit, out);
+    }
+
+    /// The datagram that offers new keys, if it is time.
+    pub(super) fn refresh(&mut self, now: Instant, entropy: &mut Entropy) -> Option<Vec<u8>> {
+        // One exchange at a time: the last one ends with the first datagram under its keys.
+        if self.unconfirmed.is_some() || self.decryptor.awaits_next() {
+            return None;
+        }
+        let (next, datagrams) = (self.encryptor.number() + 1, self.datagrams());
+        let Rekey::Initiator(offering) = &mut self.rekey else { return None };
+        let offer = offering.poll(now, &self.terms, next, datagrams, entropy)?;
+        self.encrypt_message(now, Content::Offer, Path::Current, &offer)
+    }
+
+    /// The datagram that asks for a spare index, if it is time.
+    pub(super) fn request_index(&mut self, now: Instant) -> Option<Vec<u8>> {
+        if self.unconfirmed.is_some() {
+            return None;
+        }
+        let request = self.indices.request(now)?;
+        self.encrypt_message(now, Content::Request, Path::Current, &request)
+    }
+
+    /// From now on names the connection by another index, if the peer has given one.
+    pub(super) fn use_spare_index(&mut self) {
+        self.indices.use_spare();
+    }
+
+    /// Whether the peer has reset the connection that it knew by this index.
+    pub(super) fn is_reset_by(&self, index: u32, token: &ResetToken) -> bool {
+        self.indices.is_reset_by(index, token)
+    }
+
+    fn datagrams(&self) -> u64 {
+        self.encryptor.sent().saturating_add(self.decryptor.received())
+    }
+
+    /// The datagram around a message.
+    pub(super) fn encrypt_message(
+        &mut self,
+        now: Instant,
+        content: Content,
+        path: Path,
+        message: &[u8],
+    ) -> Option<Vec<u8>> {
+        let mut out = Vec::new();
+        self.encrypt(now, content, path, |out| out.extend_from_slice(message), &mut out);
+        Some(out).filter(|out| !out.is_empty())
+    }
+
+    /// Takes something encrypted; what it causes goes to `replies`.
+    pub(super) fn receive_data(
+        &mut self,
+        now: Instant,
+        data: &EncryptedSegment<'_>,
+        arrival: Arrival,
+        entropy: &mut Entropy,
+        replies: &mut VecDeque<Vec<u8>>,
+    ) -> Unprotected {
+        let mut text = mem::take(&mut self.text);
+        text.clear();
+        let taken = match self.decryptor.decrypt(now, data, &mut text) {
+            None => Unprotected::Ignored,
+            Some(Freshness::Duplicate) => Unprotected::Duplicate,
+            Some(freshness) => {
+                let decrypted = Decrypted { content: data.content, bytes: &text, freshness };
+                self.on_decrypted(now, decrypted, arrival, entropy, replies)
+            }
+        };
+        if text.capacity() <= KEPT {
+            self.text = text;
+        }
+        taken
+    }
+
+    fn on_decrypted(
+        &mut self,
+        now: Instant,
+        Decrypted { content, bytes, freshness }: Decrypted<'_>,
+        Arrival { ports, index }: Arrival,
+        entropy: &mut Entropy,
+        replies: &mut VecDeque<Vec<u8>>,
+    ) -> Unprotected {
+        if let Some(number) = index.filter(|_| freshness == Freshness::Newest) {
+            self.indices.follow(number);
+        }
+        self.unconfirmed = None;
+        if let Rekey::Responder(accepting) = &mut self.rekey
+            && self.decryptor.number() > self.encryptor.number()
+            && let Some(key) = accepting.complete()
+        {
+            self.encryptor.replace(key);
+        }
+        let number: Result<Challenge, _> = bytes.try_into();
+        match (content, number) {
+            (Content::Request, Ok(number)) => Unprotected::Request(u64::from_be_bytes(number), freshness),
+            (Content::Spare, _) => {
+                self.indices.on_spare(bytes);
+                Unprotected::Processed(freshness)
+            }
+            (Content::Segment, _) => self
+                .format
+                .parse(bytes, ports, &mut self.memory)
+                .map_or(Unprotected::Ignored, |segment| Unprotected::Segment(segment, Some(freshness))),
+            (Content::Challenge, Ok(number)) => Unprotected::Challenge(number),
+            (Content::Response, Ok(number)) => Unprotected::Response(number, freshness),
+            (Content::Challenge | Content::Response | Content::Request, Err(_)) => Unprotected::Ignored,
+            (Content::Offer, _) => {
+                // An answer that has not left yet is enough.
+                let answer = self.on_offer(now, bytes, entropy).filter(|_| replies.is_empty());
+                replies.extend(answer);
+                Unprotected::Processed(freshness)
+            }
+            (Content::Accept, _) => {
+                self.on_accept(now, bytes);
+                Unprotected::Processed(freshness)
+            }
+        }
+    }
+
+    fn on_offer(&mut self, now: Instant, offer: &[u8], entropy: &mut Entropy) -> Option<Vec<u8>> {
+        let next = self.decryptor.number() + 1;
+        let Rekey::Responder(accepting) = &mut self.rekey else { return None };
+        let (answer, incoming) = accepting.on_offer(offer, &self.terms, next, entropy)?;
+        if let Some(incoming) = incoming {
+            self.decryptor.expect(incoming);
+        }
+        self.encrypt_message(now, Content::Accept, Path::Current, &answer)
+    }
+
+    /// The responder has the new keys, so that this end may use them.
+    fn on_accept(&mut self, now: Instant, answer: &[u8]) {
+        let datagrams = self.datagrams();
+        let Rekey::Initiator(offering) = &mut self.rekey else { return };
+        if let Some(keys) = offering.on_accept(now, answer, datagrams) {
+            self.decryptor.expect(keys.incoming);
+            self.encryptor.replace(keys.outgoing);
+        }
+    }
+
+    /// A retransmitted answer: our acknowledgement was lost, and the endpoint sees the SYN ACK once more.
+    pub(super) fn on_answer_retransmitted(&self, noise: &[u8]) -> Unprotected {
+        match &self.unconfirmed {
+            Some(Unconfirmed::Initiator(copies)) if copies.answer == noise => {
+                Unprotected::Segment(copies.syn_ack.clone(), None)
+            }
+            _ => Unprotected::Ignored,
+        }
+    }
+}
+
+/// A longer buffer is not kept: segments are shorter.
+const KEPT: usize = 4096;
+
+#[cfg(test)]
+impl Established {
+    pub(super) fn outgoing_key(&self) -> [u8; 32] {
+        self.encryptor.reveal()
+    }
+
+    /// From now on this end has other credentials.
+    pub(super) fn become_another(&mut self, credentials: &alloc::sync::Arc<super::credentials::Credentials>) {
+        self.terms.credentials = alloc::sync::Arc::clone(credentials);
+    }
+}

@@ -1,0 +1,261 @@
+//! The indices by which datagrams name a connection: others on each path, so that who sees two paths cannot tell by
+//! them that the connection is the same.
+//!
+//! The indices of each direction have numbers, from 0. Each end asks the other for the next one before it needs it.
+
+use alloc::vec::Vec;
+use multihop_core::{Duration, Instant};
+
+use super::message::ResetToken;
+use super::reset;
+use crate::protection::outcome::{IndexChange, Path};
+
+/// Indices that this end has given to the peer, which names the connection by them.
+pub(super) struct GivenIndices {
+    /// The number of `current`.
+    number: u64,
+    /// The one before `current`: datagrams may be late.
+    previous: Option<u32>,
+    /// The first one that the peer may still use.
+    current: u32,
+    /// The one after it, once the peer has asked for it.
+    spare: Option<u32>,
+}
+
+/// Indices that the peer has given to this end.
+pub(super) struct TakenIndices {
+    /// The number of `current`.
+    number: u64,
+    current: TakenIndex,
+    /// For the next path.
+    spare: Option<TakenIndex>,
+    /// When this end asked for an index; before it does so, when it could have.
+    asked: Option<Instant>,
+}
+
+/// An index that the peer has given to this end.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TakenIndex {
+    pub(super) index: u32,
+    /// Proves that a reset comes from the peer.
+    pub(super) token: ResetToken,
+}
+
+impl GivenIndices {
+    pub(super) const fn new(index: u32) -> Self {
+        Self { number: 0, previous: None, current: index, spare: None }
+    }
+
+    /// The index of the handshake, and of the first path.
+    pub(super) const fn current(&self) -> u32 {
+        self.current
+    }
+
+    /// All by which datagrams may still name the connection.
+    pub(super) fn all(&self) -> impl Iterator<Item = u32> {
+        [self.previous, Some(self.current), self.spare].into_iter().flatten()
+    }
+
+    /// The number of an index.
+    pub(super) fn number_of(&self, index: u32) -> Option<u64> {
+        match index {
+            index if index == self.current => Some(self.number),
+            index if self.spare == Some(index) => Some(self.number + 1),
+            index if self.previous == Some(index) => self.number.checked_sub(1),
+            _ => None,
+        }
+    }
+
+    /// The peer asks for the index after the one with this number, and uses none before it any more. `fresh` is a
+    /// random one. `None` if the request is of no use.
+    pub(super) fn on_request(&mut self, number: u64, fresh: u32) -> Option<IndexChange> {
+        match self.spare {
+            Some(spare) if number.checked_sub(1) == Some(self.number) => {
+                let retired = self.previous.replace(self.current);
+                (self.number, self.current, self.spare) = (number, spare, Some(fresh));
+                Some(IndexChange { added: Some(fresh), retired })
+            }
+            Some(_) if number == self.number => Some(IndexChange::default()),
+            None if number == self.number => {
+                self.spare = Some(fresh);
+                Some(IndexChange { added: Some(fresh), retired: None })
+            }
+            _ => None,
+        }
+    }
+
+    /// The message that gives the spare index to the peer, with the token that `token` derives.
+    pub(super) fn spare(&self, token: impl FnOnce(u32) -> ResetToken) -> Option<Vec<u8>> {
+        let spare = self.spare?;
+        Some([&(self.number + 1).to_be_bytes()[..], &spare.to_be_bytes(), &token(spare)].concat())
+    }
+}
+
+impl TakenIndices {
+    pub(super) const fn new(index: TakenIndex) -> Self {
+        Self { number: 0, current: index, spare: None, asked: None }
+    }
+
+    /// Whether the peer has reset the connection that it knew by this index.
+    pub(super) fn is_reset_by(&self, index: u32, token: &ResetToken) -> bool {
+        let taken = [Some(self.current), self.spare];
+        taken.into_iter().flatten().any(|taken| taken.index == index && reset::is_valid(&taken.token, token))
+    }
+
+    /// The index for a datagram on this path.
+    pub(super) fn on(&self, path: Path) -> u32 {
+        match path {
+            Path::Current => self.current.index,
+            Path::New => self.spare.unwrap_or(self.current).index,
+        }
+    }
+
+    /// The request for a spare index, if one is missing and it is time.
+    pub(super) fn request(&mut self, now: Instant) -> Option<[u8; 8]> {
+        let asked = *self.asked.get_or_insert(now);
+        if self.spare.is_some() || now < asked + PAUSE {
+            return None;
+        }
+        self.asked = Some(now);
+        Some(self.number.to_be_bytes())
+    }
+
+    /// The peer's answer.
+    pub(super) fn on_spare(&mut self, message: &[u8]) {
+        if let Some((number, rest)) = message.split_first_chunk()
+            && u64::from_be_bytes(*number) == self.number + 1
+            && let Some((index, token)) = rest.split_first_chunk()
+            && let Ok(token) = token.try_into()
+        {
+            self.spare = Some(TakenIndex { index: u32::from_be_bytes(*index), token });
+        }
+    }
+
+    /// Uses the spare index from now on, if there is one.
+    pub(super) fn use_spare(&mut self) {
+        if let Some(spare) = self.spare.take() {
+            (self.number, self.current) = (self.number + 1, spare);
+        }
+    }
+
+    /// The peer has named the connection by its index with this number: it sends on another path if the number is
+    /// higher than ours.
+    pub(super) fn follow(&mut self, number: u64) {
+        if number > self.number {
+            self.use_spare();
+        }
+    }
+}
+
+/// Between two requests, and between the handshake and the first: short connections need no spare index.
+const PAUSE: Duration = Duration::from_secs(1);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(ms)
+    }
+
+    fn number(n: u64) -> Option<[u8; 8]> {
+        Some(n.to_be_bytes())
+    }
+
+    #[test]
+    fn an_index_is_given_when_it_is_asked_for_and_the_one_before_stays_for_late_datagrams() {
+        let mut given = GivenIndices::new(100);
+        for n in 0..5_u32 {
+            let added = Some(101 + n);
+            let retired = n.checked_sub(2).map(|n| 100 + n);
+            assert_eq!(given.on_request(u64::from(n), 101 + n), Some(IndexChange { added, retired }));
+            let token = |index: u32| [index.to_be_bytes()[3]; 16];
+            let spare =
+                [&u64::from(n + 1).to_be_bytes()[..], &(101 + n).to_be_bytes(), &token(101 + n)].concat();
+            assert_eq!(given.spare(token), Some(spare.clone()));
+            assert_eq!(
+                given.on_request(u64::from(n), 7),
+                Some(IndexChange::default()),
+                "it repeats its answer"
+            );
+            assert_eq!(given.spare(token), Some(spare));
+            let valid: Vec<_> = (100..101 + n).skip(n.saturating_sub(1) as usize).chain([101 + n]).collect();
+            assert_eq!(given.all().collect::<Vec<_>>(), valid);
+            assert!(valid.iter().all(|&index| given.number_of(index) == Some(u64::from(index - 100))));
+        }
+    }
+
+    #[test]
+    fn requests_that_make_no_sense_change_nothing() {
+        let mut given = GivenIndices::new(100);
+        for n in [1, 2, u64::MAX] {
+            assert_eq!(given.on_request(n, 7), None);
+        }
+        given.on_request(0, 101);
+        given.on_request(1, 102);
+        for n in [0, 3, u64::MAX] {
+            assert_eq!(given.on_request(n, 7), None);
+        }
+        assert_eq!(given.all().collect::<Vec<_>>(), [100, 101, 102]);
+        assert_eq!(given.number_of(7), None);
+    }
+
+    fn first() -> TakenIndex {
+        TakenIndex { index: 100, token: [1; 16] }
+    }
+
+    fn spare(number: u64, index: u32) -> Vec<u8> {
+        [&number.to_be_bytes()[..], &index.to_be_bytes(), &[2; 16]].concat()
+    }
+
+    #[test]
+    fn a_reset_has_the_token_of_an_index_in_use_or_spare() {
+        let mut taken = TakenIndices::new(first());
+        taken.on_spare(&spare(1, 101));
+        let all = [(100, 1), (101, 2), (100, 2), (101, 1), (102, 1)];
+        let valid = |taken: &TakenIndices| all.map(|(index, byte)| taken.is_reset_by(index, &[byte; 16]));
+        assert_eq!(valid(&taken), [true, true, false, false, false]);
+        taken.use_spare();
+        assert_eq!(valid(&taken), [false, true, false, false, false]);
+    }
+
+    #[test]
+    fn an_end_asks_once_a_second_until_it_has_a_spare_index() {
+        let mut taken = TakenIndices::new(first());
+        let asked: Vec<_> = (0..40).filter(|n| taken.request(at(100 * n)).is_some()).collect();
+        assert_eq!(asked, [10, 20, 30]);
+        taken.on_spare(&spare(1, 101));
+        assert_eq!(taken.request(at(9000)), None);
+        assert_eq!((taken.on(Path::Current), taken.on(Path::New)), (100, 101));
+        taken.use_spare();
+        assert_eq!((taken.on(Path::Current), taken.on(Path::New)), (101, 101), "there is no other");
+        assert_eq!((taken.request(at(9000)), taken.request(at(9999))), (number(1), None));
+        taken.use_spare();
+        assert_eq!(taken.on(Path::Current), 101);
+    }
+
+    #[test]
+    fn only_the_next_index_is_taken() {
+        let mut taken = TakenIndices::new(first());
+        for message in [&spare(0, 7)[..], &spare(2, 7), &[1; 7], &[]] {
+            taken.on_spare(message);
+        }
+        for len in 0..spare(1, 7).len() {
+            taken.on_spare(&spare(1, 7)[..len]);
+        }
+        assert_eq!(taken.on(Path::New), 100);
+    }
+
+    #[test]
+    fn an_end_follows_the_other_end_to_a_new_path_once() {
+        let mut taken = TakenIndices::new(first());
+        taken.on_spare(&spare(1, 101));
+        taken.follow(0);
+        assert_eq!(taken.on(Path::Current), 100);
+        taken.follow(1);
+        assert_eq!(taken.on(Path::Current), 101);
+        taken.on_spare(&spare(2, 102));
+        taken.follow(1);
+        assert_eq!(taken.on(Path::Current), 101);
+    }
+}

@@ -1,0 +1,158 @@
+//! New keys for an open connection, by a new handshake inside it: the initiator offers, the responder accepts.
+//!
+//! The new keys come from fresh ephemeral keys and not from the old ones, so that neither reveal the other. With keys
+//! both ends also prove their identity again. Only the initiator offers, so the two ends never offer at once.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use multihop_core::{Duration, Instant};
+use zeroize::Zeroizing;
+
+use super::credentials::Credentials;
+use super::noise::{Ephemeral, HandshakeHash, NoiseHandshake, Ticket, TrafficKeys};
+use super::traffic::TrafficKey;
+use crate::datagram::Entropy;
+use crate::keys::PublicKey;
+
+/// What stays the same for all handshakes of one connection.
+pub(super) struct Terms {
+    pub(super) credentials: Arc<Credentials>,
+    /// With keys, that of the peer.
+    pub(super) peer: Option<PublicKey>,
+    /// The hash of the first handshake.
+    pub(super) binding: HandshakeHash,
+}
+
+/// This end's part in exchanges of new keys.
+pub(super) enum Rekey {
+    Initiator(Offering),
+    Responder(Accepting),
+}
+
+/// The initiator's part.
+#[derive(Default)]
+pub(super) struct Offering {
+    /// When the current keys came into use.
+    since: Option<Instant>,
+    /// How many datagrams had been sent and received by then.
+    datagrams: u64,
+    /// The offer that has no answer yet.
+    offer: Option<Box<Offer>>,
+}
+
+struct Offer {
+    handshake: NoiseHandshake,
+    number: u64,
+    message: Vec<u8>,
+    /// When it was sent last.
+    sent: Instant,
+}
+
+/// The responder's part.
+#[derive(Default)]
+pub(super) struct Accepting {
+    /// The offer that was accepted, and the answer, until the initiator uses the new keys.
+    accepted: Option<Accepted>,
+}
+
+struct Accepted {
+    offer: Vec<u8>,
+    answer: Vec<u8>,
+    outgoing: TrafficKey,
+}
+
+impl Terms {
+    fn ticket(&self, number: u64) -> Ticket {
+        Ticket::Rekey { number, binding: self.binding }
+    }
+}
+
+impl Offering {
+    /// The offer that is to be sent now, for keys with this number. `datagrams` have been sent and received so far.
+    pub(super) fn poll(
+        &mut self,
+        now: Instant,
+        terms: &Terms,
+        number: u64,
+        datagrams: u64,
+        entropy: &mut Entropy,
+    ) -> Option<Vec<u8>> {
+        if let Some(offer) = &mut self.offer {
+            let is_due = now >= offer.sent + RETRY;
+            offer.sent = if is_due { now } else { offer.sent };
+            return is_due.then(|| offer.message.clone());
+        }
+        let since = *self.since.get_or_insert(now);
+        let rotation = terms.credentials.rotation;
+        if datagrams - self.datagrams < rotation.datagrams && now < since + rotation.age {
+            return None;
+        }
+        let (proof, ephemeral) = (&terms.credentials.proof, draw(entropy));
+        let mut handshake =
+            NoiseHandshake::initiate(proof, terms.ticket(number), terms.peer.as_ref(), &ephemeral);
+        let message = emit(number, &handshake.write(&[]));
+        self.offer = Some(Box::new(Offer { handshake, number, message: message.clone(), sent: now }));
+        Some(message)
+    }
+
+    /// The responder's answer: the new keys.
+    pub(super) fn on_accept(&mut self, now: Instant, message: &[u8], datagrams: u64) -> Option<TrafficKeys> {
+        let (number, noise) = parse(message)?;
+        let offer = self.offer.as_mut().filter(|offer| offer.number == number)?;
+        offer.handshake.read(noise)?;
+        (self.since, self.datagrams) = (Some(now), datagrams);
+        let offer = *self.offer.take()?;
+        offer.handshake.into_keys()
+    }
+}
+
+impl Accepting {
+    /// An offer of keys with the number `next`: the answer, and at the first time the key of what the initiator sends.
+    pub(super) fn on_offer(
+        &mut self,
+        message: &[u8],
+        terms: &Terms,
+        next: u64,
+        entropy: &mut Entropy,
+    ) -> Option<(Vec<u8>, Option<TrafficKey>)> {
+        if let Some(accepted) = &self.accepted {
+            return (accepted.offer == message).then(|| (accepted.answer.clone(), None));
+        }
+        let (number, noise) = parse(message).filter(|(number, _)| *number == next)?;
+        let mut handshake =
+            NoiseHandshake::respond(&terms.credentials.proof, terms.ticket(number), &draw(entropy));
+        handshake.read(noise)?;
+        if handshake.peer_key() != terms.peer {
+            return None;
+        }
+        let answer = emit(number, &handshake.write(&[]));
+        let TrafficKeys { outgoing, incoming } = handshake.into_keys()?;
+        self.accepted = Some(Accepted { offer: message.to_vec(), answer: answer.clone(), outgoing });
+        Some((answer, Some(incoming)))
+    }
+
+    /// The initiator uses the new keys: the key of what we send from now on.
+    pub(super) fn complete(&mut self) -> Option<TrafficKey> {
+        self.accepted.take().map(|accepted| accepted.outgoing)
+    }
+}
+
+/// The number of the new keys, and the Noise message.
+fn emit(number: u64, noise: &[u8]) -> Vec<u8> {
+    [&number.to_be_bytes(), noise].concat()
+}
+
+fn parse(message: &[u8]) -> Option<(u64, &[u8])> {
+    message.split_first_chunk().map(|(number, noise)| (u64::from_be_bytes(*number), noise))
+}
+
+fn draw(entropy: &mut Entropy) -> Ephemeral {
+    let mut ephemeral = Zeroizing::new([0; 32]);
+    entropy(&mut ephemeral[..]);
+    ephemeral
+}
+
+/// After this time without an answer an offer is sent again.
+const RETRY: Duration = Duration::from_secs(1);

@@ -1,0 +1,69 @@
+//! How the protection classifies a datagram.
+
+use alloc::vec::Vec;
+use multihop_transport::connection::Segment;
+
+use super::encrypted::Freshness;
+use super::opening::Refusal;
+use crate::transport::TransportName;
+
+/// The path of a datagram.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Path {
+    /// To the peer's address.
+    Current,
+    /// To an address that the peer may have moved to, or from a new address of this end.
+    New,
+}
+
+/// Indices by which datagrams name a connection from now on, and no longer.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(crate) struct IndexChange {
+    pub(crate) added: Option<u32>,
+    pub(crate) retired: Option<u32>,
+}
+
+/// A random number that the other end must return.
+pub(crate) type Challenge = [u8; 8];
+
+/// The classification of a datagram for a connection.
+#[derive(Debug, Eq, PartialEq)]
+pub(crate) enum Unprotected {
+    /// A segment of this connection, and its place among the sender's datagrams if it was encrypted.
+    Segment(Segment, Option<Freshness>),
+    /// The answer to our SYN, and the transport that it names.
+    Answer(Segment, TransportName),
+    /// The listener refuses our SYN.
+    Refused(Refusal),
+    /// The peer asks whether we receive what it sends to the address from which we seem to send.
+    Challenge(Challenge),
+    /// The peer received a challenge.
+    Response(Challenge, Freshness),
+    /// A message about new keys or indices, which has been processed.
+    Processed(Freshness),
+    /// The peer asks for the index after the one with this number.
+    Request(u64, Freshness),
+    /// An authentic datagram that has arrived before.
+    Duplicate,
+    /// A cookie: the SYN must be retransmitted at once, with the cookie in it.
+    NewCookie,
+    /// Forged, malformed or of no use in this state.
+    Ignored,
+}
+
+/// What to do with a datagram that belongs to no connection.
+#[derive(Debug)]
+pub(crate) enum FirstContact {
+    /// Drop it.
+    Ignore,
+    /// Send this datagram back.
+    Reply(Vec<u8>),
+    /// Send this reset back, within the limit for each peer.
+    Refuse(Vec<u8>),
+    /// Send this datagram back, within the limit for resets: it says that the connection is forgotten.
+    Forgotten(Vec<u8>),
+    /// The sender wants to connect, and gets an answer only if it proves its identity.
+    Stranger,
+    /// The sender wants to connect and has proved its address.
+    AddressProved,
+}

@@ -1,0 +1,401 @@
+//! The plain protocol, and the cookies in its SYNs.
+
+use alloc::vec::Vec;
+use core::net::SocketAddr;
+
+use multihop_core::Instant;
+use multihop_transport::connection::Segment;
+use multihop_wire::control::Cause;
+
+use super::acceptor::Acceptor;
+use super::connection::Protection;
+use super::cookie::{Cookie, CookieKey};
+use super::destination::Destination;
+use super::encrypted::SecureDatagram;
+use super::encrypted::acceptor::{MAX_REFUSAL_LINES, refusal};
+use super::encrypted::message::Reason;
+use super::opening::{self, Refusal};
+use super::outcome::{FirstContact, Unprotected};
+use crate::datagram::{Entropy, IncomingDatagram};
+use crate::segment::{Format, Kind, answered, emit, kind, number, reset_of};
+use crate::transport::{TransportName, Transports};
+use crate::version::{EARLIER, VERSION};
+
+/// The state of a plain connection.
+#[derive(Debug, Default)]
+pub(crate) struct PlainSession {
+    ours: Transports,
+    /// The transport that our SYN opens, or that our answer chooses.
+    chosen: TransportName,
+    /// The number of our SYN, while it is not answered.
+    syn: Option<u32>,
+    /// SYNs sent.
+    syns: u8,
+    /// The listener's cookie; zeros ask for one.
+    cookie: Cookie,
+    /// Cookies taken.
+    cookies: u8,
+    /// A datagram that must be sent before anything else.
+    pending: Option<Vec<u8>>,
+    /// For the data of the next segment.
+    memory: Option<Vec<u8>>,
+}
+
+/// Accepts every peer that receives datagrams sent to its address.
+pub(crate) struct PlainAcceptor {
+    transports: Transports,
+    cookies: CookieKey,
+}
+
+impl PlainSession {
+    /// Takes memory for the data of the next segment.
+    pub(super) fn reuse(&mut self, memory: Vec<u8>) {
+        self.memory = Some(memory);
+    }
+
+    /// The transport that our SYN opens, or that our answer chooses.
+    pub(super) fn transport(&self) -> TransportName {
+        self.chosen
+    }
+
+    /// Takes a datagram that must be sent before anything else.
+    pub(super) fn pop_pending(&mut self) -> Option<Vec<u8>> {
+        self.pending.take()
+    }
+
+    /// Proves this end's address as the earlier session to the same listener did.
+    pub(super) fn take_cookie(&mut self, earlier: &Self) {
+        self.cookie = earlier.cookie;
+    }
+
+    /// Appends the datagram of `segment`.
+    pub(super) fn emit(&mut self, segment: &Segment, out: &mut Vec<u8>) {
+        match kind(segment) {
+            Kind::Syn => {
+                self.syn = number(segment);
+                self.syns = self.syns.saturating_add(1);
+                if self.syns > 1 && self.cookies == 0 {
+                    self.pending = Some(opening::version_probe());
+                }
+                opening::emit(segment, &self.ours.names(), Some(self.cookie), out);
+            }
+            Kind::SynAck => opening::emit(segment, &[self.chosen], None, out),
+            Kind::Reset | Kind::Other => emit(segment, out),
+        }
+    }
+
+    /// Reads a datagram between these ports.
+    pub(super) fn parse(&mut self, bytes: &[u8], ports: (u16, u16)) -> Unprotected {
+        let format = self.ours.format_of(self.chosen);
+        if let Some(number) = self.syn {
+            if let Some(refusal) = opening::refusal_in(format, number, bytes) {
+                return Unprotected::Refused(refusal);
+            }
+            // A listener of version 2 answers the probe.
+            if self.cookies == 0 && self.syns > 1 && opening::answers_version_probe(bytes, ports) {
+                return Unprotected::Refused(Refusal::Version(EARLIER));
+            }
+        }
+        let Some(segment) = self.read(format, bytes, ports) else { return Unprotected::Ignored };
+        let answers = self.syn.is_some() && answered(&segment) == self.syn;
+        match kind(&segment) {
+            Kind::SynAck if answers => {
+                if let Some(cookie) = opening::cookie(&segment, bytes) {
+                    return self.on_cookie(cookie);
+                }
+                self.syn = None;
+                let name = opening::choose(self.ours, &segment).unwrap_or(TransportName::UNKNOWN);
+                Unprotected::Answer(segment, name)
+            }
+            // This version says why it refuses a SYN. The one before does so only after it has sent a cookie.
+            Kind::Reset if answers && self.cookies > 0 => Unprotected::Refused(Refusal::Version(EARLIER)),
+            _ => Unprotected::Segment(segment, None),
+        }
+    }
+
+    /// A segment of this connection, or the SYN of another one that may take its place.
+    fn read(&mut self, format: Format, bytes: &[u8], ports: (u16, u16)) -> Option<Segment> {
+        let format = match Format::of_syn(bytes, self.ours.format) {
+            Format::Tpa => format,
+            of_syn if format == Format::Tpa => of_syn,
+            _ => format,
+        };
+        format.parse(bytes, ports, &mut self.memory)
+    }
+
+    /// Puts the cookie into the SYN from now on. A listener that sends one new cookie after another gets no more answers.
+    fn on_cookie(&mut self, cookie: Cookie) -> Unprotected {
+        if self.cookies >= MAX_COOKIES || cookie == self.cookie {
+            return Unprotected::Ignored;
+        }
+        self.cookies += 1;
+        self.cookie = cookie;
+        Unprotected::NewCookie
+    }
+}
+
+impl PlainAcceptor {
+    pub(super) fn new(transports: Transports, key: [u8; 32]) -> Self {
+        Self { transports, cookies: CookieKey::new(key) }
+    }
+
+    /// The state of a new connection.
+    fn session(&self, chosen: TransportName) -> Protection {
+        Protection::Plain(PlainSession { ours: self.transports, chosen, ..PlainSession::default() })
+    }
+
+    /// What to do with a SYN.
+    fn on_syn(&self, now: Instant, datagram: &IncomingDatagram<'_>, syn: &Segment) -> FirstContact {
+        if opening::is_version_probe(datagram.bytes) {
+            return FirstContact::Ignore;
+        }
+        let version = opening::version(syn);
+        if version != Some(VERSION) {
+            log_version(datagram.from, version);
+            let refusal = opening::refusal(syn, Cause::VERSION, self.transports);
+            return refusal.map_or(FirstContact::Ignore, FirstContact::Refuse);
+        }
+        let shown = opening::cookie(syn, datagram.bytes);
+        if shown.is_some_and(|shown| self.cookies.verify(now, datagram.from, &shown)) {
+            return FirstContact::AddressProved;
+        }
+        // No amplification: the address may be spoofed, so an answer is never longer than the SYN.
+        let reply = opening::cookie_reply(syn, self.cookies.make(now, datagram.from));
+        let reply = reply.filter(|reply| reply.len() <= datagram.bytes.len());
+        reply.map_or(FirstContact::Ignore, FirstContact::Reply)
+    }
+
+    /// A segment of a peer without a connection.
+    fn read(&self, bytes: &[u8], ports: (u16, u16)) -> Option<Segment> {
+        let read = |format: Format| format.parse(bytes, ports, &mut None);
+        match Format::of_syn(bytes, self.transports.format) {
+            // Segments other than SYNs do not say of which transport they are: that of this end comes first.
+            Format::Tpa => {
+                let ours = Some(self.transports.format).filter(|format| *format != Format::Tpa);
+                ours.and_then(read).or_else(|| read(Format::Tpa))
+            }
+            format => read(format),
+        }
+    }
+}
+
+impl Acceptor for PlainAcceptor {
+    fn overhead(&self) -> u16 {
+        0
+    }
+
+    fn initiate(&self, _name: &str, transport: TransportName, _entropy: &mut Entropy) -> Protection {
+        self.session(transport)
+    }
+
+    fn destination(&self, _now: Instant, datagram: &IncomingDatagram<'_>) -> Option<Destination> {
+        Some(Destination::Peer(datagram.from))
+    }
+
+    fn first_contact(
+        &self,
+        now: Instant,
+        datagram: &IncomingDatagram<'_>,
+        ports: (u16, u16),
+        listening: bool,
+    ) -> FirstContact {
+        let Some(segment) = self.read(datagram.bytes, ports) else {
+            return refuse_encrypted(datagram.bytes);
+        };
+        if kind(&segment) == Kind::Syn && listening {
+            return self.on_syn(now, datagram, &segment);
+        }
+        let reset = reset_of(&segment).map(|reset| {
+            let mut out = Vec::new();
+            emit(&reset, &mut out);
+            out
+        });
+        reset.map_or(FirstContact::Ignore, FirstContact::Refuse)
+    }
+
+    fn accept(
+        &self,
+        _now: Instant,
+        datagram: &IncomingDatagram<'_>,
+        ports: (u16, u16),
+        _entropy: &mut Entropy,
+    ) -> Result<(Protection, Segment), Option<Vec<u8>>> {
+        let syn = self.read(datagram.bytes, ports).ok_or(None)?;
+        match opening::choose(self.transports, &syn) {
+            Some(chosen) => Ok((self.session(chosen), syn)),
+            None => Err(opening::refusal(&syn, Cause::TRANSPORT, self.transports)),
+        }
+    }
+}
+
+fn log_version(from: SocketAddr, theirs: Option<u8>) {
+    let theirs = theirs.unwrap_or(0);
+    tracing::info!(limit = MAX_REFUSAL_LINES, peer = %from, reason = "other_version", ours = VERSION, theirs, "peer refused");
+}
+
+/// Tells an initiator of the encrypted protocol that only the plain one is accepted.
+fn refuse_encrypted(bytes: &[u8]) -> FirstContact {
+    match SecureDatagram::parse(bytes) {
+        Some(SecureDatagram::Hello { sender, .. } | SecureDatagram::OtherHello { sender, .. }) => {
+            FirstContact::Reply(refusal(sender, Reason::WantsPlain))
+        }
+        _ => FirstContact::Ignore,
+    }
+}
+
+/// A slow initiator may need a second one.
+const MAX_COOKIES: u8 = 3;
+
+#[cfg(test)]
+mod tests {
+    use multihop_wire::control::{Control, Options, Syn};
+    use multihop_wire::tpa::{self, BlockSeq, Body};
+
+    use super::*;
+
+    const PORTS: (u16, u16) = (1000, 80);
+
+    /// The first segment of a connection of TPA, and of another transport.
+    fn syns() -> [(Transports, Segment); 2] {
+        let tpa = tpa::Segment {
+            block: BlockSeq(7),
+            body: Body::Syn(tpa::Options::default()),
+            source: 1000,
+            destination: 80,
+            ..tpa::Segment::default()
+        };
+        let options = Options { version: VERSION, ..Options::default() };
+        let control = Control::Syn(Syn { number: 7, options, ..Syn::default() });
+        [(Transports::default(), Segment::Tpa(tpa)), (mesh(false), Format::Mesh.control(control).unwrap())]
+    }
+
+    fn mesh(or_tpa: bool) -> Transports {
+        Transports { preferred: TransportName::new("mesh/3").unwrap(), format: Format::Mesh, or_tpa }
+    }
+
+    fn session(ours: Transports) -> PlainSession {
+        PlainSession { ours, chosen: ours.preferred, ..PlainSession::default() }
+    }
+
+    fn emitted(initiator: &mut PlainSession, syn: &Segment) -> Vec<u8> {
+        let mut out = Vec::new();
+        initiator.emit(syn, &mut out);
+        out
+    }
+
+    fn first_contact(acceptor: &PlainAcceptor, seconds: u64, bytes: &[u8]) -> FirstContact {
+        let now = Instant::ZERO + multihop_core::Duration::from_secs(seconds);
+        let datagram =
+            IncomingDatagram { from: "10.0.0.1:1000".parse().unwrap(), local: None, ttl: None, bytes };
+        acceptor.first_contact(now, &datagram, PORTS, true)
+    }
+
+    fn accept(ours: Transports, bytes: &[u8]) -> Result<TransportName, Option<Vec<u8>>> {
+        let datagram =
+            IncomingDatagram { from: "10.0.0.1:1000".parse().unwrap(), local: None, ttl: None, bytes };
+        let acceptor = PlainAcceptor::new(ours, [1; 32]);
+        let accepted =
+            acceptor.accept(Instant::ZERO, &datagram, PORTS, &mut (Box::new(|_: &mut [u8]| ()) as Entropy));
+        accepted.map(|(protection, _)| protection.transport())
+    }
+
+    #[test]
+    fn a_new_peer_gets_a_cookie_and_connects_with_it() {
+        for (ours, syn) in syns() {
+            let (acceptor, mut initiator) = (PlainAcceptor::new(ours, [1; 32]), session(ours));
+            let first = emitted(&mut initiator, &syn);
+            let FirstContact::Reply(answer) = first_contact(&acceptor, 0, &first) else {
+                panic!("no cookie yet")
+            };
+            assert!(answer.len() <= first.len(), "{} bytes for {}", answer.len(), first.len());
+            assert!(matches!(initiator.parse(&answer, (80, 1000)), Unprotected::NewCookie));
+            let second = emitted(&mut initiator, &syn);
+            assert_eq!(second.len(), first.len());
+            assert!(matches!(first_contact(&acceptor, 0, &second), FirstContact::AddressProved));
+            assert!(
+                matches!(first_contact(&acceptor, 120, &second), FirstContact::Reply(_)),
+                "the cookie has expired"
+            );
+        }
+    }
+
+    #[test]
+    fn a_syn_shorter_than_the_answer_gets_none() {
+        let acceptor = PlainAcceptor::new(Transports::default(), [1; 32]);
+        let whole = emitted(&mut session(Transports::default()), &syns()[0].1);
+        // One-byte padding options after the version.
+        let padded = |len: usize| [&whole[..12 + 3], &vec![0; len - 12 - 3]].concat();
+        assert!(matches!(first_contact(&acceptor, 0, &padded(29)), FirstContact::Ignore));
+        let FirstContact::Reply(answer) = first_contact(&acceptor, 0, &padded(30)) else {
+            panic!("long enough")
+        };
+        assert_eq!(answer.len(), 30);
+    }
+
+    #[test]
+    fn a_fourth_cookie_is_ignored() {
+        for (ours, syn) in syns() {
+            let mut initiator = session(ours);
+            emitted(&mut initiator, &syn);
+            let reply = |n| opening::cookie_reply(&syn, [n; 16]).unwrap();
+            for n in 1..=MAX_COOKIES {
+                assert!(matches!(initiator.parse(&reply(n), (80, 1000)), Unprotected::NewCookie));
+                assert!(matches!(initiator.parse(&reply(n), (80, 1000)), Unprotected::Ignored));
+            }
+            assert!(matches!(initiator.parse(&reply(99), (80, 1000)), Unprotected::Ignored));
+        }
+    }
+
+    #[test]
+    fn a_listener_refuses_a_transport_that_it_does_not_have_and_names_its_own() {
+        let [(tpa, tpa_syn), (mesh_only, mesh_syn)] = syns();
+        let name = mesh_only.preferred;
+        for (caller, syn, listener, expected) in [
+            (tpa, &tpa_syn, tpa, Ok(TransportName::TPA)),
+            (tpa, &tpa_syn, mesh(true), Ok(TransportName::TPA)),
+            (mesh_only, &mesh_syn, mesh(true), Ok(name)),
+            (mesh(true), &mesh_syn, mesh_only, Ok(name)),
+            (mesh(true), &mesh_syn, tpa, Err(vec![TransportName::TPA])),
+            (tpa, &tpa_syn, mesh_only, Err(vec![name])),
+        ] {
+            let mut initiator = session(caller);
+            let bytes = emitted(&mut initiator, syn);
+            match accept(listener, &bytes) {
+                Ok(chosen) => assert_eq!(Ok(chosen), expected),
+                Err(answer) => {
+                    let answer = answer.expect("a refusal");
+                    assert!(answer.len() <= bytes.len(), "{} bytes for {}", answer.len(), bytes.len());
+                    let Unprotected::Refused(Refusal::Transports(theirs)) =
+                        initiator.parse(&answer, (80, 1000))
+                    else {
+                        panic!("a refusal")
+                    };
+                    assert_eq!(Err(theirs), expected);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_refusal_counts_if_it_names_the_number_of_our_syn() {
+        for (ours, syn) in syns() {
+            for cause in [Cause::VERSION, Cause::TRANSPORT, Cause::NOT_PLAIN, Cause::BUSY] {
+                let mut initiator = session(ours);
+                let genuine = opening::refusal(&syn, cause, ours).unwrap();
+                assert!(matches!(
+                    initiator.parse(&genuine, (80, 1000)),
+                    Unprotected::Segment(..) | Unprotected::Ignored
+                ));
+                emitted(&mut initiator, &syn);
+                let mut forged = genuine.clone();
+                // The low byte of the number, in TPA's header and in that of control segments.
+                forged[if ours.format == Format::Tpa { 5 } else { 7 }] ^= 1;
+                assert!(!matches!(initiator.parse(&forged, (80, 1000)), Unprotected::Refused(_)));
+                assert!(
+                    matches!(initiator.parse(&genuine, (80, 1000)), Unprotected::Refused(_)),
+                    "{cause:?}"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Segments of all transports in datagrams: the one place that knows the bytes of each kind.
+
+use alloc::vec::Vec;
+use multihop_core::{LostSegment, SegmentId};
+use multihop_transport::connection::Segment;
+use multihop_wire::control::{Cause, Control, Reset};
+use multihop_wire::tpa::{self, Body};
+use multihop_wire::{custom, mesh};
+
+/// How the segments of a transport look in datagrams.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(crate) enum Format {
+    /// The header of TPA.
+    #[default]
+    Tpa,
+    /// Segments of `mesh`.
+    Mesh,
+    /// Messages of a user-defined transport.
+    Custom,
+}
+
+/// What the hub and the protection distinguish.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Kind {
+    /// The first segment of a connection.
+    Syn,
+    /// The answer to it.
+    SynAck,
+    /// The abrupt end of a connection.
+    Reset,
+    /// Data, acknowledgements, probes and the end of a stream.
+    Other,
+}
+
+impl Format {
+    /// The format of the SYN in these bytes.
+    pub(crate) fn of_syn(bytes: &[u8], other: Self) -> Self {
+        let is_control = bytes.get(MARK_OFFSET).is_some_and(|mark| mark & CONTROL_MARK == CONTROL_MARK);
+        match other {
+            _ if !is_control => Self::Tpa,
+            // What only has TPA reads the SYN as one of any other transport.
+            Self::Tpa | Self::Mesh => Self::Mesh,
+            Self::Custom => Self::Custom,
+        }
+    }
+
+    /// Reads a segment between these ports, of the peer and of this end. Its data takes this memory.
+    pub(crate) fn parse(
+        self,
+        bytes: &[u8],
+        (from, to): (u16, u16),
+        memory: &mut Option<Vec<u8>>,
+    ) -> Option<Segment> {
+        match self {
+            Self::Tpa => tpa::Segment::parse_in_udp_into(bytes, from, to, memory).ok().map(Segment::Tpa),
+            Self::Mesh => mesh::Segment::parse_into(bytes, memory).ok().map(Segment::Mesh),
+            Self::Custom => custom::Segment::parse_into(bytes, memory).ok().map(Segment::Opened),
+        }
+    }
+
+    /// Bytes of a full segment that its end does not count when it limits segments to what the path carries.
+    pub(crate) const fn uncounted_header(self) -> u16 {
+        match self {
+            Self::Tpa => TPA_HEADER,
+            Self::Mesh | Self::Custom => 0,
+        }
+    }
+
+    /// The segment that this control segment is in this format; `None` in that of TPA.
+    pub(crate) fn control(self, control: Control) -> Option<Segment> {
+        match self {
+            Self::Tpa => None,
+            Self::Mesh => Some(Segment::Mesh(mesh::Segment::Control(control))),
+            Self::Custom => Some(Segment::Opened(custom::Segment::Control(control))),
+        }
+    }
+}
+
+/// The control segment in a segment.
+pub(crate) fn control_of(segment: &Segment) -> Option<&Control> {
+    match segment {
+        Segment::Mesh(mesh::Segment::Control(control))
+        | Segment::Opened(custom::Segment::Control(control)) => Some(control),
+        _ => None,
+    }
+}
+
+/// The kind of a segment.
+pub(crate) fn kind(segment: &Segment) -> Kind {
+    match (segment, control_of(segment)) {
+        (Segment::Tpa(tpa::Segment { body: Body::Syn(_), ack, .. }), _) => {
+            if ack.is_none() {
+                Kind::Syn
+            } else {
+                Kind::SynAck
+            }
+        }
+        (_, Some(Control::Syn(syn))) => {
+            if syn.answers.is_none() {
+                Kind::Syn
+            } else {
+                Kind::SynAck
+            }
+        }
+        (Segment::Tpa(tpa::Segment { body: Body::Reset, .. }), _) | (_, Some(Control::Reset(_))) => {
+            Kind::Reset
+        }
+        _ => Kind::Other,
+    }
+}
+
+/// Whether a segment is the first one of a connection, or the answer to it.
+pub(crate) fn is_opening(segment: &Segment) -> bool {
+    matches!(kind(segment), Kind::Syn | Kind::SynAck)
+}
+
+/// The number of a SYN, by which an answer names it.
+pub(crate) fn number(segment: &Segment) -> Option<u32> {
+    match (segment, control_of(segment)) {
+        (Segment::Tpa(segment), _) => Some(segment.block.0.into()),
+        (_, Some(Control::Syn(syn))) => Some(syn.number),
+        _ => None,
+    }
+}
+
+/// The number of the SYN that a SYN ACK answers.
+pub(crate) fn answered(segment: &Segment) -> Option<u32> {
+    match (segment, control_of(segment)) {
+        (Segment::Tpa(segment), _) => segment.ack.map(|ack| ack.block.0.into()),
+        (_, Some(Control::Syn(syn))) => syn.answers,
+        _ => None,
+    }
+}
+
+/// Appends the bytes of a segment.
+pub(crate) fn emit(segment: &Segment, out: &mut Vec<u8>) {
+    match segment {
+        Segment::Tpa(segment) => segment.emit_in_udp(out),
+        Segment::Mesh(segment) => segment.emit(out),
+        Segment::Opened(segment) => segment.emit(out),
+        // Those of simulations, which no end on a real network has.
+        Segment::Tcp(_) | Segment::Datagram(_) | Segment::Custom(_) => {}
+    }
+}
+
+/// A reset that the sender of `segment` accepts, because it belongs to no connection here; `None` for a reset, which is
+/// never answered.
+pub(crate) fn reset_of(segment: &Segment) -> Option<Segment> {
+    match segment {
+        Segment::Tpa(segment) if segment.body != Body::Reset => {
+            Some(Segment::Tpa(multihop_transport::tpa::reset_for(segment)))
+        }
+        Segment::Mesh(segment) => Format::Mesh.control(Control::Reset(unknown_in_mesh(segment)?)),
+        Segment::Opened(segment) => Format::Custom.control(Control::Reset(unknown_in_custom(segment)?)),
+        _ => None,
+    }
+}
+
+fn unknown_in_mesh(segment: &mesh::Segment) -> Option<Reset> {
+    match segment {
+        mesh::Segment::Data(data) => Some(unknown(data.number)),
+        mesh::Segment::Ack(ack) => Some(Reset { is_expected: true, ..unknown(ack.next) }),
+        mesh::Segment::Control(control) => unknown_in_control(control),
+    }
+}
+
+fn unknown_in_custom(segment: &custom::Segment) -> Option<Reset> {
+    match segment {
+        custom::Segment::Control(control) => unknown_in_control(control),
+        custom::Segment::Ack(custom::Ack { number, .. })
+        | custom::Segment::Close(number)
+        | custom::Segment::Message(custom::Message { number, .. }) => Some(unknown(*number)),
+    }
+}
+
+fn unknown_in_control(control: &Control) -> Option<Reset> {
+    match control {
+        Control::Syn(syn) => Some(unknown(syn.number)),
+        Control::KeepAlive(number) => Some(unknown(*number)),
+        Control::Reset(_) => None,
+    }
+}
+
+fn unknown(number: u32) -> Reset {
+    Reset { cause: Cause::UNKNOWN_CONNECTION, number, ..Reset::default() }
+}
+
+/// The identification in notices of a segment that this end has sent between these ports, if it has data or FIN.
+pub(crate) fn lost(segment: &Segment, (source, destination): (u16, u16)) -> Option<LostSegment> {
+    let (source, destination, id) = match segment {
+        Segment::Tpa(segment) => (segment.source, segment.destination, segment.id()),
+        Segment::Mesh(segment @ mesh::Segment::Data(_)) => {
+            (source, destination, SegmentId::Custom(segment.start()))
+        }
+        Segment::Opened(segment) => (source, destination, segment.id()),
+        _ => return None,
+    };
+    Some(LostSegment { source, destination, segment: id }).filter(|lost| lost.segment != SegmentId::Other)
+}
+
+/// The memory of the data of a segment that has been sent.
+pub(crate) fn into_memory(segment: Segment) -> Option<Vec<u8>> {
+    match segment {
+        Segment::Tpa(tpa::Segment { body: Body::Data { payload, .. }, .. }) => payload.into_buffer(),
+        Segment::Mesh(segment) => segment.into_payload().into_buffer(),
+        Segment::Opened(custom::Segment::Message(message)) => message.data.into_buffer(),
+        _ => None,
+    }
+}
+
+/// In the fourth byte of a SYN of `mesh` or of a user-defined transport these bits are set. In TPA they are RST, SYN and
+/// FIN, of which at most one is set.
+const MARK_OFFSET: usize = 3;
+const CONTROL_MARK: u8 = 7;
+/// Bytes of the header of TPA in UDP.
+const TPA_HEADER: u16 = 12;

@@ -1,0 +1,112 @@
+//! Statistics of connections.
+
+use core::time::Duration;
+
+use multihop_transport::connection::{Connection, StreamCounters};
+
+use crate::transport::TransportName;
+
+/// The state and the statistics of a connection.
+#[derive(Clone, Debug)]
+pub struct Stats {
+    /// What carries the data.
+    pub transport: TransportName,
+    /// The state of the connection, for example `established`.
+    pub state: &'static str,
+    /// The phase of the sender: `normal`, `congested` or `freeze`.
+    pub phase: &'static str,
+    /// Smoothed round-trip time; `None` before the first sample.
+    pub rtt: Option<Duration>,
+    /// The newest round-trip sample.
+    pub latest_rtt: Option<Duration>,
+    /// Retransmission timeout, backoff included.
+    pub rto: Duration,
+    /// Congestion window in segments.
+    pub cwnd: u32,
+    /// Segments that may be in flight: the smaller of congestion window and the peer's window.
+    pub window: u32,
+    /// Segments in flight.
+    pub flight: u32,
+    /// Payload of a full segment of the next block.
+    pub mss: u32,
+    /// Hops to the peer, from the TTL of received datagrams; `None` if not known.
+    pub hops: Option<u8>,
+    /// Gap between two data segments; `None` without pacing or before the first measurement.
+    pub pacing_gap: Option<Duration>,
+    /// Bytes queued and not acknowledged.
+    pub unacked: u64,
+    /// Received bytes that were not read.
+    pub unread: u64,
+    /// Datagrams sent for this connection.
+    pub datagrams_sent: u64,
+    /// Datagrams that arrived for this connection.
+    pub datagrams_received: u64,
+    /// Bytes of the datagrams sent.
+    pub bytes_sent: u64,
+    /// Bytes of the datagrams received.
+    pub bytes_received: u64,
+    /// Reports that a datagram of this connection was not delivered; `counters` has those about a segment in
+    /// flight.
+    pub notices: u64,
+    /// How often the keys of what this end sends have been replaced.
+    pub key_changes: u64,
+    /// The counters of the protocol: notices, retransmissions, timeouts, freezes, ...
+    pub counters: StreamCounters,
+}
+
+/// Socket traffic of one connection.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Traffic {
+    pub(crate) datagrams_sent: u64,
+    pub(crate) datagrams_received: u64,
+    pub(crate) bytes_sent: u64,
+    pub(crate) bytes_received: u64,
+    pub(crate) notices: u64,
+    /// Bytes of the stream that the peer has acknowledged, and that have arrived in order.
+    pub(crate) bytes_acked: u64,
+    pub(crate) bytes_delivered: u64,
+}
+
+/// The contribution of the hub to the statistics of a connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HubStats {
+    pub(crate) transport: TransportName,
+    pub(crate) traffic: Traffic,
+    pub(crate) hops: Option<u8>,
+    pub(crate) key_changes: u64,
+}
+
+impl Stats {
+    /// The statistics of a connection whose end is `end`.
+    pub(crate) fn of(end: &dyn Connection, hub: HubStats) -> Self {
+        let summary = end.summary();
+        let HubStats { transport, traffic, hops, key_changes } = hub;
+        Self {
+            transport,
+            state: end.state().name(),
+            phase: summary.phase,
+            rtt: summary.smoothed_rtt.map(Into::into),
+            latest_rtt: summary.latest_rtt.map(Into::into),
+            rto: summary.rto.into(),
+            cwnd: summary.cwnd,
+            window: summary.window,
+            flight: summary.flight,
+            mss: summary.mss,
+            hops,
+            pacing_gap: summary.pacing_gap.map(Into::into),
+            unacked: end.unacked(),
+            unread: end.unread(),
+            datagrams_sent: traffic.datagrams_sent,
+            datagrams_received: traffic.datagrams_received,
+            bytes_sent: traffic.bytes_sent,
+            bytes_received: traffic.bytes_received,
+            notices: traffic.notices,
+            key_changes,
+            counters: StreamCounters {
+                bytes_acked: traffic.bytes_acked,
+                bytes_delivered: traffic.bytes_delivered,
+                ..summary.counters
+            },
+        }
+    }
+}

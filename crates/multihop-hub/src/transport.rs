@@ -1,0 +1,154 @@
+//! The transport of a connection: TPA, or another one.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+
+use multihop_transport::connection::ConnectionConfig;
+
+use crate::segment::Format;
+
+/// `mesh` or a user-defined transport in place of TPA.
+#[derive(Clone, Debug)]
+pub struct CustomTransport {
+    /// What both ends must agree on.
+    pub name: TransportName,
+    /// Makes the ends of connections: the first one initiates, the second one listens.
+    pub config: Arc<dyn ConnectionConfig>,
+}
+
+impl CustomTransport {
+    /// How its segments look in datagrams.
+    pub(crate) fn format(&self) -> Format {
+        if self.config.opens_connections() { Format::Mesh } else { Format::Custom }
+    }
+}
+
+/// The name by which two ends check that they use the same transport.
+#[derive(Clone, Copy, Eq, PartialEq)]
+pub struct TransportName {
+    bytes: [u8; Self::MAX],
+    len: u8,
+}
+
+impl TransportName {
+    /// The most bytes of a name: an answer with it is never longer than the hello that it answers.
+    pub const MAX: usize = 28;
+
+    /// TPA.
+    pub const TPA: Self = Self::of(b"tpa");
+
+    /// A name that the peer does not say.
+    pub(crate) const UNKNOWN: Self = Self::of(b"unknown");
+
+    /// The name with these bytes, from 1 to [`MAX`](Self::MAX) visible ASCII characters.
+    pub fn new(name: &str) -> Option<Self> {
+        Self::parse(name.as_bytes())
+    }
+
+    pub(crate) fn parse(name: &[u8]) -> Option<Self> {
+        let fits = (1..=Self::MAX).contains(&name.len()) && name.iter().all(u8::is_ascii_graphic);
+        fits.then(|| Self::of(name))
+    }
+
+    fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.len)]
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "at most MAX")]
+    const fn of(name: &[u8]) -> Self {
+        let mut bytes = [0; Self::MAX];
+        let (start, _) = bytes.split_at_mut(name.len());
+        start.copy_from_slice(name);
+        Self { bytes, len: name.len() as u8 }
+    }
+}
+
+/// The transports that one end can use.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Transports {
+    pub(crate) preferred: TransportName,
+    /// The format of the preferred one.
+    pub(crate) format: Format,
+    /// Whether TPA is as good if the peer has nothing else.
+    pub(crate) or_tpa: bool,
+}
+
+impl Transports {
+    /// All of them, the preferred one first.
+    pub(crate) fn names(self) -> Vec<TransportName> {
+        let tpa = Some(TransportName::TPA).filter(|tpa| self.or_tpa && self.preferred != *tpa);
+        [self.preferred].into_iter().chain(tpa).collect()
+    }
+
+    /// Whether this end can use this one.
+    pub(crate) fn has(self, name: TransportName) -> bool {
+        name == self.preferred || (self.or_tpa && name == TransportName::TPA)
+    }
+
+    /// The format of one of them.
+    pub(crate) fn format_of(self, name: TransportName) -> Format {
+        if name == TransportName::TPA { Format::Tpa } else { self.format }
+    }
+
+    /// The transport to try after a listener has refused `tried` because it has only these.
+    pub(crate) fn after(self, tried: TransportName, theirs: &[TransportName]) -> Option<TransportName> {
+        let untried = self.names().into_iter().skip_while(|name| *name != tried).skip(1);
+        untried.into_iter().find(|name| theirs.contains(name))
+    }
+}
+
+impl Default for TransportName {
+    fn default() -> Self {
+        Self::TPA
+    }
+}
+
+impl fmt::Display for TransportName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(core::str::from_utf8(self.as_bytes()).expect("names are ASCII"))
+    }
+}
+
+impl fmt::Debug for TransportName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_short_and_visible() {
+        for name in ["x", "stop-and-wait/1", &"n".repeat(28)] {
+            assert_eq!(TransportName::new(name).unwrap().to_string(), name);
+        }
+        for name in ["", "two words", "\u{1b}[2J", "é", &"n".repeat(29)] {
+            assert_eq!(TransportName::new(name), None, "{name:?}");
+        }
+        assert_eq!(TransportName::default(), TransportName::new("tpa").unwrap());
+    }
+
+    #[test]
+    fn a_refused_caller_tries_the_next_of_its_transports_that_the_listener_has() {
+        let [tpa, mesh, other] = ["tpa", "mesh/3", "other/1"].map(|name| TransportName::new(name).unwrap());
+        let ours = |or_tpa| Transports { preferred: mesh, format: Format::Mesh, or_tpa };
+        for (or_tpa, tried, theirs, next) in [
+            (true, mesh, &[tpa][..], Some(tpa)),
+            (true, mesh, &[other, tpa], Some(tpa)),
+            (true, mesh, &[other], None),
+            (true, mesh, &[mesh], None),
+            (true, tpa, &[mesh], None),
+            (true, tpa, &[tpa], None),
+            (false, mesh, &[tpa], None),
+            (true, mesh, &[], None),
+        ] {
+            assert_eq!(ours(or_tpa).after(tried, theirs), next, "{tried} refused by {theirs:?}");
+        }
+        assert_eq!((ours(true).names(), ours(false).names()), (vec![mesh, tpa], vec![mesh]));
+        assert_eq!([tpa, mesh, other].map(|name| ours(true).has(name)), [true, true, false]);
+        assert_eq!([tpa, mesh].map(|name| ours(true).format_of(name)), [Format::Tpa, Format::Mesh]);
+    }
+}
