@@ -35,12 +35,12 @@ COMMANDS = "the table of commands names each command's arguments, and commands s
 SIMULATED = (
     "the parts of a simulated network call each other; the loop in world/mod.rs does not separate them yet"
 )
-ERRORS = "errors carry the refusals of the protection, and settings are checked with errors"
+ERRORS = "errors carry the refusals of the protection"
 
 CIRCLES: dict[Circle, str] = {
     ("multihop-cli", ".", ("args", "capture", "emulate", "extcap", "net", "network")): COMMANDS,
-    ("multihop-net", ".", ("config", "error", "protection")): ERRORS,
-    ("multihop-net", "protection", ("acceptor", "connection", "encrypted", "outcome", "plain")): (
+    ("multihop-hub", ".", ("error", "protection")): ERRORS,
+    ("multihop-hub", "protection", ("acceptor", "connection", "encrypted", "outcome", "plain")): (
         "an acceptor makes protections of both kinds, and each kind makes its acceptor"
     ),
     ("multihop-radio", ".", ("airtime", "keys", "mac", "params", "propagation", "rate_control")): (
