@@ -139,6 +139,23 @@ test("delay and bit rate are series, as the trace and the scenario have them", a
   await close();
 });
 
+test("the panel of a flow lists what its transport declares, as the recorded series has it", async () => {
+  const what = 'record={ every = 0.0, what = ["fast_retransmits"] }';
+  const out = once("declared", CROSS, (file, place, set) => {
+    multihop("run", file, "--out", place, ...set, "--set", what);
+    return place;
+  });
+  const rows = readFileSync(join(out, "series.csv"), "utf8").trim().split("\n").map((row) => row.split(","));
+  const before = rows.filter(([time, , id, series]) => series === "fast_retransmits" && id === "0" && Number(time) <= 35);
+  assert.ok(before.length > 1, `${before.length} rows`);
+  const { page, close } = await open(CROSS, { hash: "#t=35.0&w=0.5&flow=0" });
+  await detailed(page);
+  await page.waitForSelector("#flows dt:has-text('fast retransmits')");
+  const shown = await page.$eval("#flows dt:has-text('fast retransmits')", (name) => name.nextElementSibling.textContent);
+  assert.equal(shown, before.at(-1).at(-1));
+  await close();
+});
+
 test("houses are on the map", async () => {
   const { page, close } = await open(["town", 15]);
   const outlines = await page.evaluate(() => window.multihop().network.obstacles.length);

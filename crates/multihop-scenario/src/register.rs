@@ -3,7 +3,9 @@
 use multihop_routing::network::AgentConfig;
 use multihop_routing::protocol::Protocol;
 use multihop_transport::congestion::{Algorithm, CongestionConfig};
+use multihop_transport::connection::ConnectionConfig;
 use multihop_transport::observe::Quantity;
+use multihop_transport::tcp;
 
 use super::extension::{
     Entry, Extension, Extensions, NewControl, RoutingRow, STATIC_ROUTES, TransportConfig,
@@ -23,7 +25,7 @@ impl Extensions {
     pub fn transport<C: TransportConfig + Default + 'static>(mut self, extension: Extension) -> Self {
         self.check_transport(extension.name);
         let config = C::default();
-        self.check_declared(&|index| config.quantity(index));
+        self.check_declared(Vec::new(), &|index| config.quantity(index));
         self.transports.push(Entry { extension, make: || Box::new(C::default()) });
         self
     }
@@ -44,15 +46,19 @@ impl Extensions {
             panic!("the key {key:?} of {:?} is a key of TCP", extension.name);
         }
         let control = make();
-        self.check_declared(&|index| control.quantity(index));
+        self.check_declared(tcp_names(), &|index| control.quantity(index));
         self.controls.push(Entry { extension, make });
         self
     }
 
-    /// A name has one unit, whoever declares it, and is not that of a series of every network.
-    fn check_declared(&self, quantity: &dyn Fn(usize) -> Option<&'static Quantity>) {
+    /// A name has one unit, whoever declares it, and is not that of a series of every network. `own`: what the same transport
+    /// declares besides.
+    fn check_declared(
+        &self,
+        mut own: Vec<&'static str>,
+        quantity: &dyn Fn(usize) -> Option<&'static Quantity>,
+    ) {
         let taken = self.series();
-        let mut own: Vec<&str> = Vec::new();
         for Quantity { name, unit, .. } in (0..).map_while(quantity) {
             let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
             assert!(
@@ -90,6 +96,12 @@ impl Extensions {
         self.routing.push(RoutingRow { protocol, extension: Some(extension) });
         self
     }
+}
+
+/// The names that TCP declares under every congestion control.
+fn tcp_names() -> Vec<&'static str> {
+    let tcp = tcp::Config::rfc();
+    (0..).map_while(|index| ConnectionConfig::quantity(&tcp, index)).map(|quantity| quantity.name).collect()
 }
 
 fn check_name(name: &str, mut taken: impl Iterator<Item = &'static str>) {

@@ -5,6 +5,7 @@ use multihop_routing::network::{AgentConfig, AgentTable, Network};
 use multihop_scenario::{Extension, Extensions, Protocol, RoutingProtocol, Scenario, Source, schema_with};
 use multihop_transport::congestion::{CongestionConfig, CongestionControl, Signals, Window};
 use multihop_transport::connection::{Connection, ConnectionConfig, Flow};
+use multihop_transport::observe::{Quantity, Row, Side};
 
 /// A protocol with one key and no agents.
 #[derive(Clone, Debug, Default)]
@@ -193,4 +194,79 @@ fn the_schema_describes_user_defined_protocols() {
 #[should_panic(expected = "a second protocol named \"aodv\"")]
 fn a_name_of_a_built_in_protocol_is_refused() {
     let _ = Extensions::default().routing::<Gossip>(extension("aodv"));
+}
+
+/// A transport and a congestion control that declare one quantity, number `N` of [`DECLARED`].
+#[derive(Clone, Debug, Default)]
+struct Declares<const N: usize>;
+
+static DECLARED: [Row<()>; 4] = [
+    Row::counter("rumours", "Rumours heard.", Side::Receiver, |()| 0),
+    Row::counter("Rumours", "Rumours heard.", Side::Receiver, |()| 0),
+    Row::gauge(["rtt", "s"], "Newest round-trip time.", Side::Sender, |()| None),
+    Row::counter("probes", "Probes sent.", Side::Sender, |()| 0),
+];
+
+impl<const N: usize> Settings for Declares<N> {
+    fn keys(&mut self, _: &mut dyn Visitor) {}
+}
+
+impl<const N: usize> ConnectionConfig for Declares<N> {
+    fn ends(&self, _: &mut Flow<'_>) -> [Box<dyn Connection>; 2] {
+        unreachable!("no scenario is run")
+    }
+
+    fn quantity(&self, index: usize) -> Option<&'static Quantity> {
+        (index == 0).then(|| DECLARED[N].quantity())
+    }
+}
+
+impl<const N: usize> CongestionConfig for Declares<N> {
+    fn control(&self, _: Window) -> Box<dyn CongestionControl> {
+        unreachable!("no scenario is run")
+    }
+
+    fn quantity(&self, index: usize) -> Option<&'static Quantity> {
+        (index == 0).then(|| DECLARED[N].quantity())
+    }
+}
+
+#[test]
+fn what_transports_and_congestion_controls_declare_can_be_recorded() {
+    let recorded = |extensions: &Extensions| {
+        let text = "duration = 1.0\ntopology = { kind = \"chain\", hops = 1 }\nrecord = { what = [\"rumours\"] }\n[[flow]]\ntransport = \"newreno\"";
+        let source = Source::Toml { text: text.into(), name: "test.toml".into() };
+        Scenario::load_with(&source, &[], extensions).map(|scenario| scenario.record.unwrap().what[0].key())
+    };
+    let transport = Extensions::default().transport::<Declares<0>>(extension("whisper"));
+    let control = Extensions::default().congestion::<Declares<0>>(extension("murmur"));
+    for extensions in [transport, control] {
+        assert_eq!(recorded(&extensions).unwrap(), "rumours");
+    }
+    assert!(recorded(&Extensions::default()).is_err());
+}
+
+#[test]
+#[should_panic(
+    expected = "the name \"Rumours\" of a quantity, allowed: lower-case letters, digits and underscores"
+)]
+fn the_name_of_a_quantity_is_a_word() {
+    let _ = Extensions::default().transport::<Declares<1>>(extension("whisper"));
+}
+
+#[test]
+#[should_panic(expected = "the quantity Declared { name: \"rtt\", unit: \"s\" }, but there is Declared")]
+fn a_quantity_has_one_unit() {
+    let _ = Extensions::default().transport::<Declares<2>>(extension("whisper"));
+}
+
+#[test]
+fn transports_share_the_names_of_quantities() {
+    let _ = Extensions::default().transport::<Declares<3>>(extension("whisper"));
+}
+
+#[test]
+#[should_panic(expected = "a second quantity named \"probes\"")]
+fn a_congestion_control_declares_nothing_that_tcp_declares() {
+    let _ = Extensions::default().congestion::<Declares<3>>(extension("murmur"));
 }

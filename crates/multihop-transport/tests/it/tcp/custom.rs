@@ -8,7 +8,7 @@ use multihop_transport::congestion::{
     Ack, AckKind, Algorithm, CongestionConfig, CongestionControl, RateSample, Share, Signals, Variant, Window,
 };
 use multihop_transport::connection::Connection;
-use multihop_transport::observe::Value;
+use multihop_transport::observe::{Quantity, Row, Side, Value};
 use multihop_transport::tcp::{Config, Endpoint, Ports};
 use multihop_wire::tcp::SeqNumber;
 
@@ -37,18 +37,30 @@ impl Settings for Plain {
 
 impl CongestionConfig for Plain {
     fn control(&self, window: Window) -> Box<dyn CongestionControl> {
-        Box::new(Control { window, config: self.clone() })
+        Box::new(Control { window, config: self.clone(), losses: 0 })
     }
 
     fn signals(&self) -> Signals {
         self.signals
     }
+
+    fn quantity(&self, index: usize) -> Option<&'static Quantity> {
+        OBSERVED.get(index).map(Row::quantity)
+    }
 }
+
+static OBSERVED: [Row<Control>; 2] = [
+    Row::counter("losses", "Losses that the control was told of.", Side::Sender, |control| control.losses),
+    Row::gauge(["threshold", "bytes"], "Slow-start threshold.", Side::Sender, |control| {
+        Some(control.window.ssthresh().into())
+    }),
+];
 
 #[derive(Debug)]
 struct Control {
     window: Window,
     config: Plain,
+    losses: u64,
 }
 
 impl Control {
@@ -77,6 +89,7 @@ impl CongestionControl for Control {
 
     fn on_loss(&mut self, _now: Instant, flight: u32) {
         self.note("loss");
+        self.losses += 1;
         self.window.reduce(flight, Share::HALF);
     }
 
@@ -95,6 +108,10 @@ impl CongestionControl for Control {
 
     fn state(&self) -> Option<&'static str> {
         (!self.window.is_slow_start()).then_some("steady")
+    }
+
+    fn value(&self, index: usize) -> Option<Value> {
+        OBSERVED.get(index)?.value(self)
     }
 }
 
@@ -170,6 +187,25 @@ fn a_pacing_rate_needs_no_rate_samples() {
     assert!((490..=500).contains(&delivered), "{delivered} in 10 s");
     let rate = path.ends[0].observed("rate").and_then(Value::number);
     assert_eq!(rate.map(|kbps| kbps.round().to_bits()), Some(400.0_f64.to_bits()));
+}
+
+#[test]
+fn the_quantities_of_a_control_follow_those_of_tcp() {
+    let mut path = path(Algorithm::custom(Plain::default()), false);
+    path.run(5);
+    path.loses = true;
+    path.run(5);
+    let end = &path.ends[0];
+    let names: Vec<_> =
+        (0..).map_while(|index| Connection::quantity(end, index)).map(|row| row.key()).collect();
+    assert!(
+        names.starts_with(&["cwnd".into(), "rtt_ms".into()])
+            && names.ends_with(&["losses".into(), "threshold_bytes".into()]),
+        "{names:?}"
+    );
+    assert_eq!(end.observed("losses"), Some(Value::Count(1)));
+    assert_eq!(end.observed("threshold"), Some(Value::Number(end.ssthresh().into())));
+    assert_eq!((end.observed("unheard_of"), end.value(names.len())), (None, None));
 }
 
 #[test]
