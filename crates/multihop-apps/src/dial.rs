@@ -2,16 +2,16 @@
 
 use std::io;
 
-use multihop_net::{Config, TpaStream};
+use multihop_net::{Config, Stream};
 
 use crate::tunnel::Address;
 
 /// Opens a connection to a host by name: tries its addresses in order. The host is known by this name.
-pub async fn dial(to: &Address, config: &Config) -> io::Result<TpaStream> {
+pub async fn dial(to: &Address, config: &Config) -> io::Result<Stream> {
     let name = to.to_string();
     let mut last = io::Error::new(io::ErrorKind::NotFound, "the name resolves to no address");
     for addr in to.look_up().await? {
-        match TpaStream::connect_as(&name, addr, config).await {
+        match Stream::connect_as(&name, addr, config).await {
             Ok(stream) => return Ok(stream),
             Err(error) => last = error,
         }

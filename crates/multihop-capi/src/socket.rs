@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use multihop_apps::bridge::{Bridge, BridgeListener, runtime};
 use multihop_linux::wait::Gate;
-use multihop_net::{PublicKey, Stats, TpaStream};
+use multihop_net::{PublicKey, Stats, Stream};
 use nix::libc::{self, ssize_t};
 use nix::sys::socket as bsd;
 
@@ -147,7 +147,7 @@ impl Socket {
         drop(state);
         let socket = Arc::clone(self);
         runtime.spawn(async move {
-            let made = async { Bridge::new(TpaStream::connect(address, &config).await?) };
+            let made = async { Bridge::new(Stream::connect(address, &config).await?) };
             socket.decide(made.await);
         });
         if self.options().nonblocking {

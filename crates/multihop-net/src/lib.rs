@@ -1,7 +1,38 @@
-//! TPA on real UDP sockets.
+//! Reliable streams over UDP, for paths of several wireless hops.
 //!
-//! A [`Hub`](multihop_hub::Hub) is the state machine of all connections of one socket: datagrams and time in, datagrams
-//! out. A tokio task drives it ([`TpaListener`], [`TpaStream`]); tests drive it in virtual time.
+//! A [`Listener`] accepts connections on one UDP socket, a [`Stream`] is one end of a connection: a tokio stream of bytes
+//! in both directions, each of which closes alone. Their [`Config`] selects the transport (TPA, `mesh` or a user-defined
+//! one) and the [`Security`]: plain, a [`Token`] that both ends have, or keys like those of ssh ([`Identity`],
+//! [`KnownPeers`], [`AuthorizedKeys`]).
+//!
+//! ```
+//! use multihop_net::{Config, Listener, Security, Stream, Token};
+//! use tokio::io::{AsyncReadExt, AsyncWriteExt};
+//!
+//! # #[tokio::main]
+//! # async fn main() -> std::io::Result<()> {
+//! let config = Config::new(Security::Token(Token::generate()?));
+//! let listener = Listener::bind(([127, 0, 0, 1], 0).into(), config.clone()).await?;
+//! let address = listener.local_addr();
+//! tokio::spawn(async move {
+//!     let mut stream = listener.accept().await?;
+//!     stream.write_all(b"hello").await?;
+//!     stream.shutdown().await
+//! });
+//!
+//! let mut stream = Stream::connect(address, &config).await?;
+//! let mut text = String::new();
+//! stream.read_to_string(&mut text).await?;
+//! assert_eq!(text, "hello");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! `examples/capitals.rs` is a whole program. Connections survive changes of the caller's address, and loss of the path for as long as
+//! the transport's patience allows; [`Stream::stats`] says what a connection does.
+//!
+//! There are no several streams in one connection, no datagrams without retransmission, and no certificates. Files, tunnels and
+//! measurements over streams are in `multihop-apps`; connections without sockets and tokio in [`multihop_hub`].
 
 mod alarm;
 mod config;
@@ -17,6 +48,14 @@ pub mod keys;
 
 pub use config::{Config, Peers, Security, SocketOptions};
 pub use keys::{AuthorizedKeys, Identity, KnownPeers, PublicKey, SecretFile, SharedKey, Token};
-pub use listener::TpaListener;
+pub use listener::Listener;
 pub use multihop_hub::{CustomTransport, Error, Limits, Reason, Stats, TransportName};
-pub use stream::{StatsReader, TpaStream};
+pub use stream::{StatsReader, Stream};
+
+/// The name of [`Listener`] before version 0.3.
+#[deprecated(since = "0.3.0", note = "use Listener, which has other transports than TPA as well")]
+pub type TpaListener = Listener;
+
+/// The name of [`Stream`] before version 0.3.
+#[deprecated(since = "0.3.0", note = "use Stream, which has other transports than TPA as well")]
+pub type TpaStream = Stream;

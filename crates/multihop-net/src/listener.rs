@@ -7,19 +7,19 @@ use std::sync::Arc;
 use crate::config::{Config, Security};
 use crate::driver::SharedHub;
 use crate::keys::PublicKey;
-use crate::stream::TpaStream;
+use crate::stream::Stream;
 
 /// Accepts connections on one UDP socket.
 ///
 /// Dropping it stops listening; accepted connections continue.
 #[derive(Debug)]
-pub struct TpaListener {
+pub struct Listener {
     shared: Arc<SharedHub>,
     is_plain: bool,
     key: Option<PublicKey>,
 }
 
-impl TpaListener {
+impl Listener {
     /// Opens the socket and listens.
     #[expect(clippy::unused_async, reason = "it must run inside a runtime, and may resolve names later")]
     pub async fn bind(addr: SocketAddr, config: Config) -> io::Result<Self> {
@@ -38,14 +38,14 @@ impl TpaListener {
     }
 
     /// Waits for the next connection.
-    pub async fn accept(&self) -> io::Result<TpaStream> {
+    pub async fn accept(&self) -> io::Result<Stream> {
         loop {
             let incoming = self.shared.incoming.notified();
             {
                 let mut state = self.shared.lock();
                 if let Some(id) = state.hub.accept() {
                     self.shared.kick();
-                    return Ok(TpaStream::new(Arc::clone(&self.shared), &state, id));
+                    return Ok(Stream::new(Arc::clone(&self.shared), &state, id));
                 }
                 if state.is_dead {
                     return Err(io::Error::new(
@@ -88,7 +88,7 @@ impl TpaListener {
     }
 }
 
-impl Drop for TpaListener {
+impl Drop for Listener {
     fn drop(&mut self) {
         let now = self.shared.now();
         self.shared.lock().hub.stop_listening(now);

@@ -22,7 +22,7 @@ use multihop_hub::Stats;
 /// that was written. A stream that is dropped closes in the background, as a TCP socket does: written data
 /// is still delivered, and the peer gets a reset if data from it was not read.
 #[derive(Debug)]
-pub struct TpaStream {
+pub struct Stream {
     shared: Arc<SharedHub>,
     id: Id,
     peer: SocketAddr,
@@ -42,7 +42,7 @@ impl StatsReader {
     }
 }
 
-impl TpaStream {
+impl Stream {
     /// Opens a connection to a listener that is known by its address, from a port that the system chooses.
     pub async fn connect(addr: SocketAddr, config: &Config) -> io::Result<Self> {
         Self::connect_as(&addr.to_string(), addr, config).await
@@ -135,7 +135,7 @@ impl TpaStream {
     }
 }
 
-impl AsyncRead for TpaStream {
+impl AsyncRead for Stream {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         if buf.remaining() == 0 {
             return Poll::Ready(Ok(()));
@@ -150,7 +150,7 @@ impl AsyncRead for TpaStream {
     }
 }
 
-impl AsyncWrite for TpaStream {
+impl AsyncWrite for Stream {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
         let mut state = self.shared.lock();
         let n = state.hub.write(self.shared.now(), self.id, data)?;
@@ -175,7 +175,7 @@ impl AsyncWrite for TpaStream {
     }
 }
 
-impl Drop for TpaStream {
+impl Drop for Stream {
     fn drop(&mut self) {
         let now = self.shared.now();
         self.with(|state| state.hub.release(now, self.id));

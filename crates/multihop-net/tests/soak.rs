@@ -6,7 +6,7 @@ use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use multihop_net::{Config, Security, TpaListener, TpaStream};
+use multihop_net::{Config, Listener, Security, Stream};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 #[test]
@@ -20,7 +20,7 @@ fn a_thousand_connections_at_once_and_ten_thousand_in_turn_leak_nothing() {
 async fn soak() {
     let config = config();
     let listener =
-        TpaListener::bind(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0), config.clone()).await.unwrap();
+        Listener::bind(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0), config.clone()).await.unwrap();
     let to = listener.local_addr();
     let idle = what_there_is().descriptors;
     let server = tokio::spawn(async move {
@@ -42,7 +42,7 @@ async fn soak() {
 async fn all_at_once(config: &Config, to: SocketAddr, count: usize) {
     let mut streams = Vec::new();
     for _ in 0..count {
-        streams.push(TpaStream::connect(to, config).await.unwrap());
+        streams.push(Stream::connect(to, config).await.unwrap());
     }
     assert!(what_there_is().descriptors.is_none_or(|n| n > count));
     let talks: Vec<_> = streams.into_iter().map(|stream| tokio::spawn(talk(stream))).collect();
@@ -58,7 +58,7 @@ async fn in_turn(config: &Config, to: SocketAddr, count: usize) {
             let config = config.clone();
             tokio::spawn(async move {
                 for _ in 0..count / CALLERS {
-                    talk(TpaStream::connect(to, &config).await.unwrap()).await;
+                    talk(Stream::connect(to, &config).await.unwrap()).await;
                 }
             })
         })
@@ -68,7 +68,7 @@ async fn in_turn(config: &Config, to: SocketAddr, count: usize) {
     }
 }
 
-async fn talk(mut stream: TpaStream) {
+async fn talk(mut stream: Stream) {
     stream.write_all(&[7; 1000]).await.unwrap();
     stream.shutdown().await.unwrap();
     let mut back = Vec::new();
@@ -76,7 +76,7 @@ async fn talk(mut stream: TpaStream) {
     assert_eq!(back, [7; 1000]);
 }
 
-async fn echo(mut stream: TpaStream) {
+async fn echo(mut stream: Stream) {
     let mut data = Vec::new();
     stream.read_to_end(&mut data).await.unwrap();
     stream.write_all(&data).await.unwrap();

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use multihop_apps::bridge::{Bridge, BridgeListener, SecurityChoice, runtime};
 use multihop_linux::wait::Gate;
-use multihop_net::{Config, Token, TpaStream};
+use multihop_net::{Config, Stream, Token};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -210,7 +210,7 @@ pub(crate) fn tpa_connect(
     let made = Arc::new(Mutex::new(None));
     let (place, opens) = (Arc::clone(&made), Arc::clone(&decided));
     let task = runtime()?.spawn(async move {
-        let result = async { Bridge::new(TpaStream::connect(address, &config).await?) }.await;
+        let result = async { Bridge::new(Stream::connect(address, &config).await?) }.await;
         *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
         opens.open();
     });

@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::{Mutex, PoisonError};
 
-use multihop_net::{Config, TpaListener};
+use multihop_net::{Config, Listener};
 use nix::sys::socket::{MsgFlags, recv};
 use tokio::io::AsyncWriteExt;
 use tokio::sync::mpsc;
@@ -31,7 +31,7 @@ impl BridgeListener {
         let (ready, says) = UnixStream::pair()?;
         says.set_nonblocking(true)?;
         let (queue, waiting) = mpsc::channel(config.limits.backlog.max(1));
-        let listener = runtime.block_on(TpaListener::bind(addr, config))?;
+        let listener = runtime.block_on(Listener::bind(addr, config))?;
         let local = listener.local_addr();
         let _inside = runtime.enter();
         let says = tokio::net::UnixStream::from_std(says)?;
@@ -95,7 +95,7 @@ impl Drop for BridgeListener {
 
 /// Puts connections into the queue; accepts none while it is full.
 async fn accept(
-    listener: TpaListener,
+    listener: Listener,
     queue: mpsc::Sender<(Bridge, OwnedFd)>,
     mut says: tokio::net::UnixStream,
 ) -> io::Result<()> {

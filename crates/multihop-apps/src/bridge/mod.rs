@@ -18,7 +18,7 @@ use std::time::Duration;
 
 pub use choice::SecurityChoice;
 pub use listener::BridgeListener;
-use multihop_net::{Config, TpaStream};
+use multihop_net::{Config, Stream};
 use nix::poll::{PollFd, PollFlags, PollTimeout};
 use nix::sys::signal::{SigSet, Signal};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
@@ -34,7 +34,7 @@ const HANG_UP_INTERVAL: Duration = Duration::from_millis(200);
 /// The library's side of a stream whose descriptor a program has.
 #[derive(Clone, Debug)]
 pub struct Bridge {
-    stream: Arc<Mutex<TpaStream>>,
+    stream: Arc<Mutex<Stream>>,
     end: watch::Receiver<Option<Ending>>,
 }
 
@@ -43,7 +43,7 @@ type Ending = Result<(), (io::ErrorKind, String)>;
 
 impl Bridge {
     /// Turns a stream into a descriptor, blocking at first. Must run inside tokio.
-    pub fn new(stream: TpaStream) -> io::Result<(Self, OwnedFd)> {
+    pub fn new(stream: Stream) -> io::Result<(Self, OwnedFd)> {
         let (program, ours) = UnixStream::pair()?;
         ours.set_nonblocking(true)?;
         let ours = tokio::net::UnixStream::from_std(ours)?;
@@ -55,11 +55,11 @@ impl Bridge {
 
     /// Opens a connection; for threads outside of tokio.
     pub fn connect(addr: SocketAddr, config: &Config) -> io::Result<(Self, OwnedFd)> {
-        runtime()?.block_on(async { Self::new(TpaStream::connect(addr, config).await?) })
+        runtime()?.block_on(async { Self::new(Stream::connect(addr, config).await?) })
     }
 
     /// The stream, for its addresses and statistics.
-    pub fn stream(&self) -> MutexGuard<'_, TpaStream> {
+    pub fn stream(&self) -> MutexGuard<'_, Stream> {
         lock(&self.stream)
     }
 
@@ -101,13 +101,13 @@ fn leave_signals_to_the_program() {
     let _ = blocked.thread_block();
 }
 
-fn lock(stream: &Mutex<TpaStream>) -> MutexGuard<'_, TpaStream> {
+fn lock(stream: &Mutex<Stream>) -> MutexGuard<'_, Stream> {
     stream.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Copies, and records the result before the program's descriptor closes.
 async fn run(
-    stream: Arc<Mutex<TpaStream>>,
+    stream: Arc<Mutex<Stream>>,
     mut program: tokio::net::UnixStream,
     said: watch::Sender<Option<Ending>>,
 ) {
@@ -119,7 +119,7 @@ async fn run(
 }
 
 /// Copies in both directions until both end, or the program is gone and the peer has everything.
-async fn carry(stream: &Mutex<TpaStream>, program: &mut tokio::net::UnixStream) -> io::Result<()> {
+async fn carry(stream: &Mutex<Stream>, program: &mut tokio::net::UnixStream) -> io::Result<()> {
     let descriptor = program.as_fd().try_clone_to_owned()?;
     let (from_program, to_program) = program.split();
     let sent = Notify::new();
@@ -134,7 +134,7 @@ async fn carry(stream: &Mutex<TpaStream>, program: &mut tokio::net::UnixStream) 
 }
 
 /// From the program to the peer, until the program closes its side.
-async fn send(stream: &Mutex<TpaStream>, mut program: ReadHalf<'_>, sent: &Notify) -> io::Result<()> {
+async fn send(stream: &Mutex<Stream>, mut program: ReadHalf<'_>, sent: &Notify) -> io::Result<()> {
     let mut buffer = vec![0; CHUNK];
     loop {
         let length = program.read(&mut buffer).await?;
@@ -151,7 +151,7 @@ async fn send(stream: &Mutex<TpaStream>, mut program: ReadHalf<'_>, sent: &Notif
 }
 
 /// From the peer to the program, until either closes.
-async fn receive(stream: &Mutex<TpaStream>, mut program: WriteHalf<'_>) -> io::Result<()> {
+async fn receive(stream: &Mutex<Stream>, mut program: WriteHalf<'_>) -> io::Result<()> {
     let mut buffer = vec![0; CHUNK];
     loop {
         let mut read = ReadBuf::new(&mut buffer);

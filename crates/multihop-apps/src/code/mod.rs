@@ -8,7 +8,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use multihop_net::{Config, Security, Token, TpaStream};
+use multihop_net::{Config, Security, Stream, Token};
 use tokio::time::timeout;
 
 use self::exchange::refusal;
@@ -26,7 +26,7 @@ pub use offer::{Ended, Offer};
 pub use words::{Code, CodeError};
 
 /// Connects to the end that offers a code, at one of these addresses or, without any, in the local network.
-pub async fn redeem(code: &Code, at: Option<&Address>, config: Config) -> io::Result<TpaStream> {
+pub async fn redeem(code: &Code, at: Option<&Address>, config: Config) -> io::Result<Stream> {
     let places = match at {
         Some(address) => {
             let found = address.look_up().await?;
@@ -56,8 +56,8 @@ pub async fn redeem(code: &Code, at: Option<&Address>, config: Config) -> io::Re
     Err(last)
 }
 
-async fn redeem_at(code: &Code, place: SocketAddr, config: &Config) -> io::Result<TpaStream> {
-    let mut stream = TpaStream::connect(place, config).await?;
+async fn redeem_at(code: &Code, place: SocketAddr, config: &Config) -> io::Result<Stream> {
+    let mut stream = Stream::connect(place, config).await?;
     let binding = stream.binding().expect("the handshake is complete");
     let met = timeout(LIMIT, exchange::call(&mut stream, code, &binding)).await;
     met.unwrap_or_else(|_| {

@@ -6,7 +6,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use multihop_net::{Config, TpaListener, TpaStream};
+use multihop_net::{Config, Listener, Stream};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout, timeout_at};
 
@@ -21,11 +21,11 @@ use super::{LIMIT, public};
 /// The code ends with this value, after three wrong guesses, or when its time is over.
 #[derive(Debug)]
 pub struct Offer {
-    listener: TpaListener,
+    listener: Listener,
     code: Arc<Code>,
     guesses: Arc<Guesses>,
     expires: Instant,
-    callers: JoinSet<Result<TpaStream, (SocketAddr, io::Error)>>,
+    callers: JoinSet<Result<Stream, (SocketAddr, io::Error)>>,
     beacon: io::Result<Beacon>,
 }
 
@@ -49,7 +49,7 @@ impl Offer {
     /// A new code for callers at this address, for this long. The security of the configuration is not used.
     pub async fn open(addr: SocketAddr, config: Config, lifetime: Duration) -> io::Result<Self> {
         let code = Code::generate()?;
-        let listener = TpaListener::bind(addr, public(config)).await?;
+        let listener = Listener::bind(addr, public(config)).await?;
         let beacon = Beacon::start(code.label(), listener.local_addr().port());
         let expires = Instant::now() + lifetime;
         Ok(Self {
@@ -78,7 +78,7 @@ impl Offer {
     }
 
     /// The next caller that has proved to know the code.
-    pub async fn next(&mut self) -> Result<TpaStream, Ended> {
+    pub async fn next(&mut self) -> Result<Stream, Ended> {
         loop {
             if self.guesses.are_used_up() {
                 return Err(Ended::Guessed);
@@ -100,7 +100,7 @@ impl Offer {
     }
 
     /// Begins to check a caller, beside others.
-    fn meet(&mut self, mut stream: TpaStream) {
+    fn meet(&mut self, mut stream: Stream) {
         let (code, guesses) = (Arc::clone(&self.code), Arc::clone(&self.guesses));
         self.callers.spawn(async move {
             let answered = async {
@@ -126,7 +126,7 @@ impl Offer {
     /// over: its user has tried again. After a failure, `retry` decides whether to wait for one.
     pub async fn serve<T, E: From<Ended>>(
         mut self,
-        mut transfer: impl AsyncFnMut(TpaStream) -> Result<T, E>,
+        mut transfer: impl AsyncFnMut(Stream) -> Result<T, E>,
         mut retry: impl FnMut(&E) -> bool,
     ) -> Result<T, E> {
         let mut stream = self.next().await?;
@@ -152,6 +152,6 @@ impl Offer {
 }
 
 enum Step {
-    Met(TpaStream),
-    Answered(Result<Result<TpaStream, (SocketAddr, io::Error)>, tokio::task::JoinError>),
+    Met(Stream),
+    Answered(Result<Result<Stream, (SocketAddr, io::Error)>, tokio::task::JoinError>),
 }

@@ -9,7 +9,7 @@ use std::io;
 use std::pin::pin;
 use std::time::Duration;
 
-use multihop_net::TpaStream;
+use multihop_net::Stream;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::place::BUSY;
@@ -21,8 +21,8 @@ use crate::frames::Pulse;
 /// Sends everything, over `first` and then over the connections that `dial` opens, until the receiver has it. `sources` lists
 /// the same files each time. The patience of `options` is the time without progress after which it gives up.
 pub async fn send_lasting(
-    first: TpaStream,
-    dial: impl AsyncFn() -> io::Result<TpaStream>,
+    first: Stream,
+    dial: impl AsyncFn() -> io::Result<Stream>,
     mut sources: impl FnMut() -> Result<Sources, Error>,
     options: Options,
     report: Report<'_>,
@@ -69,7 +69,7 @@ pub async fn send_lasting(
 
 /// Sends everything over this connection, which is aborted if the transfer does not complete.
 pub async fn send_over(
-    stream: TpaStream,
+    stream: Stream,
     sources: Sources,
     options: Options,
     report: Report<'_>,
@@ -82,12 +82,12 @@ pub async fn send_over(
 
 /// A connection that is aborted unless its transfer is complete: unsent data would keep the receiver waiting.
 struct AbortOnDrop {
-    stream: TpaStream,
+    stream: Stream,
     is_complete: bool,
 }
 
 impl AbortOnDrop {
-    const fn new(stream: TpaStream) -> Self {
+    const fn new(stream: Stream) -> Self {
         Self { stream, is_complete: false }
     }
 }
@@ -101,10 +101,7 @@ impl Drop for AbortOnDrop {
 }
 
 /// Dials until there is a connection, or until `end`; the error is that of the last attempt.
-pub async fn dial_within(
-    dial: &impl AsyncFn() -> io::Result<TpaStream>,
-    end: Instant,
-) -> io::Result<TpaStream> {
+pub async fn dial_within(dial: &impl AsyncFn() -> io::Result<Stream>, end: Instant) -> io::Result<Stream> {
     loop {
         let error = match timeout(DIAL_MAX, dial()).await {
             Ok(Ok(stream)) => return Ok(stream),
@@ -157,12 +154,12 @@ enum Attempt {
         heard: Option<Instant>,
     },
     /// It was silent, and another one could be opened.
-    Replaced(TpaStream),
+    Replaced(Stream),
 }
 
 async fn attempt(
-    stream: &mut TpaStream,
-    dial: &impl AsyncFn() -> io::Result<TpaStream>,
+    stream: &mut Stream,
+    dial: &impl AsyncFn() -> io::Result<Stream>,
     sources: Sources,
     options: Options,
     report: Report<'_>,
@@ -187,7 +184,7 @@ async fn attempt(
 }
 
 /// A connection in place of one that is silent.
-async fn replacement(pulse: &Pulse, dial: &impl AsyncFn() -> io::Result<TpaStream>) -> TpaStream {
+async fn replacement(pulse: &Pulse, dial: &impl AsyncFn() -> io::Result<Stream>) -> Stream {
     loop {
         let silence = pulse.silence();
         if silence < SILENCE {

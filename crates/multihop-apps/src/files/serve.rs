@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use multihop_net::{TpaListener, TpaStream};
+use multihop_net::{Listener, Stream};
 use tokio::task::JoinSet;
 
 use super::claims::{Claims, Sender};
@@ -33,7 +33,7 @@ pub struct Served {
 /// Receives transfers into a folder, several at a time. `begin` makes the watcher of a transfer from an address;
 /// `end` gets its result, and decides whether to go on.
 pub async fn serve(
-    listener: &TpaListener,
+    listener: &Listener,
     folder: &Path,
     options: Options,
     begin: impl Fn(SocketAddr) -> Watcher,
@@ -70,7 +70,7 @@ pub async fn serve(
     }
 }
 
-fn sender(listener: &TpaListener, stream: &TpaStream) -> Sender {
+fn sender(listener: &Listener, stream: &Stream) -> Sender {
     match stream.peer_key() {
         Some(key) => Sender::Key(key),
         None if listener.is_plain() => Sender::Host(stream.peer_addr().ip()),

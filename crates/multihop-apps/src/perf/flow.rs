@@ -2,7 +2,7 @@
 
 use std::io;
 
-use multihop_net::TpaStream;
+use multihop_net::Stream;
 use tokio::io::AsyncRead;
 
 use super::clock::Clock;
@@ -13,7 +13,7 @@ use super::{Amount, EndTotals, FlowOutcome, nonsense, udp};
 use crate::frames::{BODY_MAX, FrameReader};
 
 /// Asks for a flow, and waits until the listening end begins.
-pub(super) async fn begin(stream: TpaStream, request: PerfRequest) -> io::Result<Turns> {
+pub(super) async fn begin(stream: Stream, request: PerfRequest) -> io::Result<Turns> {
     let mut turns = Turns::new(stream);
     turns.send(message::REQUEST, &request.emit()).await?;
     turns.expect(message::GO).await?;
@@ -25,7 +25,7 @@ pub(super) async fn run(
     mut turns: Turns,
     request: PerfRequest,
     gauge: Gauge,
-) -> io::Result<(FlowOutcome, TpaStream)> {
+) -> io::Result<(FlowOutcome, Stream)> {
     let (ours, theirs) = match request.udp {
         Some(rate) => udp::ask(&mut turns, &request, rate, &gauge).await?,
         None => ask(&mut turns, &request, &gauge).await?,

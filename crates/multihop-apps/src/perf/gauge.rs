@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use multihop_net::{Stats, StatsReader, TpaStream};
+use multihop_net::{Stats, StatsReader, Stream};
 
 use super::FlowSample;
 
@@ -37,7 +37,7 @@ pub(super) struct Counts {
 }
 
 impl Gauge {
-    pub(super) fn new(stream: &TpaStream, reverse: bool, is_udp: bool) -> Self {
+    pub(super) fn new(stream: &Stream, reverse: bool, is_udp: bool) -> Self {
         Self { reverse, is_udp, stream: stream.stats_reader(), progress: Arc::default() }
     }
 

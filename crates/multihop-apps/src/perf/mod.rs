@@ -4,7 +4,7 @@
 use std::io;
 use std::time::Duration;
 
-use multihop_net::{Stats, TpaStream, TransportName};
+use multihop_net::{Stats, Stream, TransportName};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
@@ -213,7 +213,7 @@ impl Plan {
 /// Measures with a listening end, over as many connections as the plan needs; `sample` gets each interval, the last
 /// and shorter one included.
 pub async fn measure(
-    streams: Vec<TpaStream>,
+    streams: Vec<Stream>,
     plan: Plan,
     mut sample: impl FnMut(Sample),
 ) -> io::Result<Vec<FlowOutcome>> {

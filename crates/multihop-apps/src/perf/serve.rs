@@ -5,7 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use multihop_net::{TpaListener, TpaStream};
+use multihop_net::{Listener, Stream};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
@@ -23,7 +23,7 @@ struct Caller {
 
 /// Serves measurements one at a time, all flows of each together; `done` gets the result of each flow.
 pub async fn serve(
-    listener: &TpaListener,
+    listener: &Listener,
     mut done: impl FnMut(SocketAddr, io::Result<EndTotals>),
 ) -> io::Result<()> {
     let (mut callers, mut flows) = (JoinSet::new(), JoinSet::new());
@@ -63,7 +63,7 @@ pub async fn serve(
 }
 
 /// Reads the request of a caller. One without a request keeps no other waiting.
-async fn request(stream: TpaStream) -> io::Result<(Turns, PerfRequest)> {
+async fn request(stream: Stream) -> io::Result<(Turns, PerfRequest)> {
     let mut turns = Turns::new(stream);
     let Ok(body) = timeout(FIRST, turns.expect(message::REQUEST)).await else {
         let text = format!("no request within {} s", FIRST.as_secs());

@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use multihop_net::{Stats, TpaStream};
+use multihop_net::{Stats, Stream};
 use tokio::io::AsyncWriteExt;
 use tokio::time::timeout;
 
@@ -12,10 +12,10 @@ use super::{EndTotals, FAREWELL, PATIENCE, nonsense};
 use crate::frames::{FrameReader, FrameWriter};
 
 /// The connection of a flow, on which either end speaks in turn.
-pub(super) struct Turns(FrameReader<TpaStream>);
+pub(super) struct Turns(FrameReader<Stream>);
 
 impl Turns {
-    pub(super) fn new(stream: TpaStream) -> Self {
+    pub(super) fn new(stream: Stream) -> Self {
         Self(FrameReader::new(stream, PATIENCE))
     }
 
@@ -23,7 +23,7 @@ impl Turns {
         self.stream().stats()
     }
 
-    pub(super) fn stream(&self) -> &TpaStream {
+    pub(super) fn stream(&self) -> &Stream {
         self.0.get_ref()
     }
 
@@ -33,11 +33,11 @@ impl Turns {
     }
 
     /// Reads messages of data.
-    pub(super) fn reader(&mut self) -> &mut FrameReader<TpaStream> {
+    pub(super) fn reader(&mut self) -> &mut FrameReader<Stream> {
         &mut self.0
     }
 
-    pub(super) fn writer(&mut self) -> FrameWriter<&mut TpaStream> {
+    pub(super) fn writer(&mut self) -> FrameWriter<&mut Stream> {
         FrameWriter::new(self.0.get_mut(), PATIENCE)
     }
 
@@ -51,7 +51,7 @@ impl Turns {
     }
 
     /// Closes the connection. The result is complete; this only avoids a reset at the peer.
-    pub(super) async fn close(self) -> TpaStream {
+    pub(super) async fn close(self) -> Stream {
         let mut stream = self.0.into_inner();
         let _ = timeout(FAREWELL, stream.shutdown()).await;
         stream

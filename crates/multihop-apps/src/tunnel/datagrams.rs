@@ -5,7 +5,7 @@ use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Mutex, PoisonError};
 
-use multihop_net::TpaStream;
+use multihop_net::Stream;
 use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt, split};
 use tokio::net::{TcpStream, UdpSocket};
 
@@ -16,11 +16,7 @@ use super::splice::Reset;
 use super::targets::resolve;
 
 /// Carries the datagrams of a client until it closes its TCP connection. `socket` is for the client only.
-pub(super) async fn associate(
-    mut near: TcpStream,
-    socket: UdpSocket,
-    far: TpaStream,
-) -> io::Result<(u64, u64)> {
+pub(super) async fn associate(mut near: TcpStream, socket: UdpSocket, far: Stream) -> io::Result<(u64, u64)> {
     let host = near.peer_addr()?.ip();
     let client = Mutex::new(None);
     let (mut reader, mut writer) = split(far);

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use multihop_net::{Config, Error, TpaStream};
+use multihop_net::{Config, Error, Stream};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::Instant;
@@ -62,8 +62,8 @@ impl Gateway {
         silent.is_some_and(|until| Instant::now() < until)
     }
 
-    async fn reach(&self, config: &Config, limit: Duration) -> Result<TpaStream, Unreached> {
-        let error = match within(limit, TpaStream::connect_as(&self.name, self.at, config)).await {
+    async fn reach(&self, config: &Config, limit: Duration) -> Result<Stream, Unreached> {
+        let error = match within(limit, Stream::connect_as(&self.name, self.at, config)).await {
             Ok(stream) => {
                 self.be_silent_until(None);
                 return Ok(stream);
@@ -115,7 +115,7 @@ impl Dialer {
     }
 
     /// A connection to the gateway, which has granted this request. There is no fallback.
-    pub(super) async fn request(&self, request: &Request) -> Result<TpaStream, Refusal> {
+    pub(super) async fn request(&self, request: &Request) -> Result<Stream, Refusal> {
         // Only TCP has a target to which it could go.
         let Gateways::Listed(gateways) = &self.gateways else { return Err(Refusal::Command) };
         match self.reach(gateways).await {
@@ -126,7 +126,7 @@ impl Dialer {
 
     /// A connection to the first gateway that answers. Those that have not answered lately are tried last, and not at
     /// all if targets can be reached without them.
-    async fn reach(&self, gateways: &[Gateway]) -> Result<TpaStream, Unreached> {
+    async fn reach(&self, gateways: &[Gateway]) -> Result<Stream, Unreached> {
         let (silent, awake): (Vec<_>, Vec<_>) = gateways.iter().partition(|gateway| gateway.is_silent());
         let last = if self.falls_back { Vec::new() } else { silent };
         let mut unreached = Unreached::Absent;
@@ -141,7 +141,7 @@ impl Dialer {
     }
 
     /// Requests something of the gateway.
-    async fn ask(&self, mut stream: TpaStream, request: &Request) -> Result<TpaStream, Refusal> {
+    async fn ask(&self, mut stream: Stream, request: &Request) -> Result<Stream, Refusal> {
         let answer = within(CONNECT + 2 * REQUEST, async {
             stream.write_all(&request.emit()).await?;
             stream.flush().await?;
@@ -176,7 +176,7 @@ fn is_loopback(ip: IpAddr) -> bool {
 /// The far stream of a connection.
 #[derive(Debug)]
 pub(super) enum Far {
-    Tpa(TpaStream),
+    Tpa(Stream),
     Tcp(TcpStream),
 }
 

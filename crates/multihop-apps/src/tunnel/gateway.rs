@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use multihop_net::TpaListener;
+use multihop_net::Listener;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
@@ -26,11 +26,7 @@ struct Gate {
 
 /// Serves every connection, for targets that a rule allows and, with an interface, for IP packets; ends with the
 /// listener.
-pub async fn gateway(
-    listener: &TpaListener,
-    rules: Vec<Rule>,
-    interface: Option<Interface>,
-) -> io::Result<()> {
+pub async fn gateway(listener: &Listener, rules: Vec<Rule>, interface: Option<Interface>) -> io::Result<()> {
     let (packets, _dispatcher) = interface.map(Exchange::start).unzip();
     let gate = Arc::new(Gate { rules, packets });
     let mut connections = JoinSet::new();

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use multihop_net::{PublicKey, TpaStream};
+use multihop_net::{PublicKey, Stream};
 use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, copy_bidirectional_with_sizes};
 use tokio::net::TcpStream;
@@ -26,7 +26,7 @@ impl Reset for TcpStream {
     }
 }
 
-impl Reset for TpaStream {
+impl Reset for Stream {
     fn reset(self) {
         self.abort();
     }

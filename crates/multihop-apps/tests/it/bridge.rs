@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use multihop_apps::bridge::{Bridge, BridgeListener};
-use multihop_net::{Config, Security, TpaListener, TpaStream};
+use multihop_net::{Config, Listener, Security, Stream};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::run;
@@ -18,11 +18,10 @@ fn plain() -> Config {
 }
 
 /// A bridged caller, its descriptor, and the listener's stream.
-async fn bridged() -> (Bridge, UnixStream, TpaStream) {
+async fn bridged() -> (Bridge, UnixStream, Stream) {
     let config = plain();
-    let listener = TpaListener::bind(LOCAL, config.clone()).await.expect("a free port");
-    let (caller, answerer) =
-        tokio::join!(TpaStream::connect(listener.local_addr(), &config), listener.accept());
+    let listener = Listener::bind(LOCAL, config.clone()).await.expect("a free port");
+    let (caller, answerer) = tokio::join!(Stream::connect(listener.local_addr(), &config), listener.accept());
     let (bridge, descriptor) = Bridge::new(caller.expect("connects")).expect("descriptors are left");
     (bridge, descriptor.into(), answerer.expect("is accepted"))
 }

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use multihop_apps::perf::{Amount, Direction, FlowOutcome, Plan, Sample, measure, serve};
-use multihop_net::{Config, Security, TpaListener, TpaStream};
+use multihop_net::{Config, Listener, Security, Stream};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
@@ -13,7 +13,7 @@ use crate::run;
 /// A listening end; its address, and the bytes of each flow that it has served.
 async fn server() -> (SocketAddr, UnboundedReceiver<u64>) {
     let config = Config::new(Security::Plain);
-    let listener = TpaListener::bind("127.0.0.1:0".parse().unwrap(), config).await.unwrap();
+    let listener = Listener::bind("127.0.0.1:0".parse().unwrap(), config).await.unwrap();
     let addr = listener.local_addr();
     let (told, served) = unbounded_channel();
     let done = move |_, result: std::io::Result<multihop_apps::perf::EndTotals>| {
@@ -24,8 +24,8 @@ async fn server() -> (SocketAddr, UnboundedReceiver<u64>) {
     (addr, served)
 }
 
-async fn connect(addr: SocketAddr) -> TpaStream {
-    TpaStream::connect(addr, &Config::new(Security::Plain)).await.unwrap()
+async fn connect(addr: SocketAddr) -> Stream {
+    Stream::connect(addr, &Config::new(Security::Plain)).await.unwrap()
 }
 
 async fn ask(addr: SocketAddr, plan: Plan) -> (Vec<FlowOutcome>, Vec<Sample>) {

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use multihop_apps::tunnel::{Address, Dialer, Gateway, Gateways, forward, gateway, socks, transparent};
-use multihop_net::{Config, Security, TpaListener, TpaStream};
+use multihop_net::{Config, Listener, Security, Stream};
 use socket2::SockRef;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
@@ -16,7 +16,7 @@ const LOCAL: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
 /// A gateway with these rules; its address.
 async fn far_end(rules: &[&str]) -> SocketAddr {
-    let listener = TpaListener::bind(LOCAL, Config::new(Security::Plain)).await.unwrap();
+    let listener = Listener::bind(LOCAL, Config::new(Security::Plain)).await.unwrap();
     let addr = listener.local_addr();
     let rules = rules.iter().map(|rule| rule.parse().unwrap()).collect();
     tokio::spawn(async move { gateway(&listener, rules, None).await });
@@ -275,7 +275,7 @@ fn a_gateway_without_an_interface_refuses_packets_and_one_without_rules_datagram
         for (rules, kind, expected) in [(&["localhost:*"][..], 0x81, 2), (&[], 0x80, 2), (&["*:*"], 0x80, 0)]
         {
             let mut stream =
-                TpaStream::connect(far_end(rules).await, &Config::new(Security::Plain)).await.unwrap();
+                Stream::connect(far_end(rules).await, &Config::new(Security::Plain)).await.unwrap();
             stream.write_all(&[&b"multihop tunnel\x01"[..], &[kind]].concat()).await.unwrap();
             assert_eq!(stream.read_u8().await.unwrap(), expected, "{rules:?} {kind}");
         }
@@ -290,7 +290,7 @@ fn garbage_at_the_gateway_affects_no_other_connection() {
         let gateway = far_end(&["localhost:*"]).await;
         for noise in [&b"GET / HTTP/1.1\r\n\r\n"[..], b"multihop tunnel\x02\x01", b"multihop tunnel\x01\xff"]
         {
-            let mut stream = TpaStream::connect(gateway, &Config::new(Security::Plain)).await.unwrap();
+            let mut stream = Stream::connect(gateway, &Config::new(Security::Plain)).await.unwrap();
             stream.write_all(noise).await.unwrap();
             let mut answer = Vec::new();
             // A refusal, or a reset.

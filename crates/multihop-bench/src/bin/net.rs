@@ -9,7 +9,7 @@ use std::time::Instant;
 use anyhow::{Context, bail};
 use clap::Parser;
 use comfy_table::{CellAlignment, Table, presets};
-use multihop_net::{Config, Security, Token, TpaListener, TpaStream};
+use multihop_net::{Config, Listener, Security, Stream, Token};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 /// Send bytes over loopback; measure wall-clock time, CPU time and datagrams.
@@ -70,14 +70,14 @@ fn config(window: u8, mss: u16, encrypted: bool) -> anyhow::Result<Config> {
 }
 
 async fn run(name: &str, config: Config, args: &Args) -> anyhow::Result<Vec<String>> {
-    let listener = TpaListener::bind(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0), config.clone()).await?;
+    let listener = Listener::bind(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0), config.clone()).await?;
     let addr = listener.local_addr();
     let bytes = args.megabytes * 1_000_000 / args.connections.max(1);
     let (begun, cpu) = (Instant::now(), cpu_seconds().context("no processor times")?);
     let mut tasks = Vec::new();
     for _ in 0..args.connections.max(1) {
         let config = config.clone();
-        tasks.push(tokio::spawn(async move { send(TpaStream::connect(addr, &config).await?, bytes).await }));
+        tasks.push(tokio::spawn(async move { send(Stream::connect(addr, &config).await?, bytes).await }));
         let stream = listener.accept().await?;
         tasks.push(tokio::spawn(async move { receive(stream).await }));
     }
@@ -101,7 +101,7 @@ async fn run(name: &str, config: Config, args: &Args) -> anyhow::Result<Vec<Stri
 /// Datagrams, retransmitted segments, and the round-trip time of one end.
 type Counts = (u64, u64, f64);
 
-async fn send(mut stream: TpaStream, bytes: usize) -> anyhow::Result<Counts> {
+async fn send(mut stream: Stream, bytes: usize) -> anyhow::Result<Counts> {
     let block = vec![0x5a; CHUNK];
     let mut left = bytes;
     while left > 0 {
@@ -111,13 +111,13 @@ async fn send(mut stream: TpaStream, bytes: usize) -> anyhow::Result<Counts> {
     Ok(counts(&stream))
 }
 
-async fn receive(mut stream: TpaStream) -> anyhow::Result<Counts> {
+async fn receive(mut stream: Stream) -> anyhow::Result<Counts> {
     let mut block = vec![0; CHUNK];
     while stream.read(&mut block).await? > 0 {}
     Ok(counts(&stream))
 }
 
-fn counts(stream: &TpaStream) -> Counts {
+fn counts(stream: &Stream) -> Counts {
     let stats = stream.stats();
     let round_trip = stats.rtt.unwrap_or_default().as_secs_f64();
     (stats.datagrams_sent, stats.counters.retransmitted, round_trip)

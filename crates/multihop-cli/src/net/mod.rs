@@ -25,7 +25,7 @@ use std::time::Duration;
 use anyhow::Context;
 use multihop_apps::reachable_at;
 use multihop_apps::tunnel::Address;
-use multihop_net::{Token, TpaListener};
+use multihop_net::{Listener, Token};
 use multihop_scenario::Extensions;
 #[cfg(not(target_os = "linux"))]
 use multihop_scenario::{RouterSettings, Source};
@@ -108,7 +108,7 @@ async fn listen(
     args: &NetArgs,
     usual: settings::Usual<'_>,
     extensions: &Extensions,
-) -> Result<(TpaListener, Option<Token>), CommandError> {
+) -> Result<(Listener, Option<Token>), CommandError> {
     let (listener, token) = open(address, args, usual, extensions).await?;
     announce(&listener, token.as_ref(), print)?;
     Ok((listener, token))
@@ -124,16 +124,16 @@ async fn open(
     args: &NetArgs,
     usual: settings::Usual<'_>,
     extensions: &Extensions,
-) -> Result<(TpaListener, Option<Token>), CommandError> {
+) -> Result<(Listener, Option<Token>), CommandError> {
     let (config, token) = settings::listening(args, usual, extensions)?;
     let at = first(address).await.with_context(|| format!("cannot listen on {address}"))?;
-    let listener = TpaListener::bind(at, config).await.with_context(|| format!("cannot listen on {at}"))?;
+    let listener = Listener::bind(at, config).await.with_context(|| format!("cannot listen on {at}"))?;
     Ok((listener, token))
 }
 
 /// Prints what the peer needs.
 fn announce(
-    listener: &TpaListener,
+    listener: &Listener,
     token: Option<&Token>,
     say: impl Fn(String) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {

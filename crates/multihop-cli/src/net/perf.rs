@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Context;
 use multihop_apps::dial;
 use multihop_apps::perf::{self, Amount, Direction, EndTotals, FlowOutcome, FlowSample, Plan, Sample};
-use multihop_net::{Config, Security, TpaStream};
+use multihop_net::{Config, Security, Stream};
 use multihop_sandbox::Needs;
 use multihop_scenario::Extensions;
 use serde_json::{Value, json};
@@ -76,7 +76,7 @@ async fn measure(
     verbosity: Verbosity,
     plan: Plan,
     config: &Config,
-    streams: Vec<TpaStream>,
+    streams: Vec<Stream>,
 ) -> Result<(), CommandError> {
     let mut samples = Vec::new();
     let mut broken = Ok(());

@@ -9,7 +9,7 @@ use std::time::Instant;
 use anyhow::Context;
 use multihop_apps::code::{Code, redeem};
 use multihop_apps::files::{self, Options, Served, Target, Watcher};
-use multihop_net::{TpaListener, TpaStream};
+use multihop_net::{Listener, Stream};
 use multihop_sandbox::Needs;
 use multihop_scenario::Extensions;
 use serde_json::json;
@@ -97,7 +97,7 @@ fn needs(args: &RecvArgs, into_stream: bool, has_code: bool) -> Needs {
     }
 }
 
-async fn folder(args: &RecvArgs, verbosity: Verbosity, listener: &TpaListener) -> Result<(), CommandError> {
+async fn folder(args: &RecvArgs, verbosity: Verbosity, listener: &Listener) -> Result<(), CommandError> {
     let bars = bars();
     let form = Form::of(&args.transfer, verbosity);
     let begin = |from: SocketAddr| -> Watcher {
@@ -129,7 +129,7 @@ async fn folder(args: &RecvArgs, verbosity: Verbosity, listener: &TpaListener) -
 }
 
 /// Receives over this connection only.
-async fn one(args: &RecvArgs, verbosity: Verbosity, stream: TpaStream) -> Result<(), CommandError> {
+async fn one(args: &RecvArgs, verbosity: Verbosity, stream: Stream) -> Result<(), CommandError> {
     let (form, from) = (Form::of(&args.transfer, verbosity), stream.peer_addr().to_string());
     let mut meter = Meter::new(&bars(), form, from.clone());
     tracing::info!(peer = %from, "transfer began");

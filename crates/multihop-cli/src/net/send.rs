@@ -10,7 +10,7 @@ use multihop_apps::code::{Ended, Offer};
 use multihop_apps::files::{self, Options, Sources, Summary};
 use multihop_apps::tunnel::{Address, Host};
 use multihop_apps::{dial, reachable_at};
-use multihop_net::{Config, TpaStream};
+use multihop_net::{Config, Stream};
 use multihop_scenario::Extensions;
 use serde_json::json;
 use tokio::time::{Instant, timeout};
@@ -147,7 +147,7 @@ fn receiver(argument: &Path) -> Result<Address, String> {
 }
 
 /// Connects within the patience.
-async fn connect(args: &SendArgs, to: &Address, config: &Config) -> io::Result<TpaStream> {
+async fn connect(args: &SendArgs, to: &Address, config: &Config) -> io::Result<Stream> {
     let patience = args.transfer.patience;
     if args.wait {
         return files::dial_within(&async || dial(to, config).await, Instant::now() + patience).await;
@@ -164,8 +164,8 @@ async fn lasting_transfer(
     args: &SendArgs,
     verbosity: Verbosity,
     (first, paths): (Sources, &[PathBuf]),
-    stream: TpaStream,
-    dial: impl AsyncFn() -> io::Result<TpaStream>,
+    stream: Stream,
+    dial: impl AsyncFn() -> io::Result<Stream>,
 ) -> Result<Option<String>, files::Error> {
     if paths.iter().any(|path| is_input(path)) {
         return transfer(args, verbosity, first, stream).await;
@@ -184,7 +184,7 @@ async fn transfer(
     args: &SendArgs,
     verbosity: Verbosity,
     sources: Sources,
-    stream: TpaStream,
+    stream: Stream,
 ) -> Result<Option<String>, files::Error> {
     let peer = stream.peer_addr().to_string();
     metered(args, verbosity, peer, async |options, report| {

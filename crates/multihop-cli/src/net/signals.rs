@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal};
 
 use anyhow::Context;
-use multihop_net::TpaListener;
+use multihop_net::Listener;
 use multihop_scenario::Extensions;
 use signal_hook::consts::SIGHUP;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -25,7 +25,7 @@ pub(super) fn ending() -> anyhow::Result<impl Future<Output = i32>> {
 
 /// Serves until `work` ends; SIGHUP makes the listener read its keys again.
 pub(super) async fn serving(
-    listener: &TpaListener,
+    listener: &Listener,
     args: &NetArgs,
     usual: settings::Usual<'_>,
     extensions: &Extensions,
@@ -54,7 +54,7 @@ pub(super) async fn serving(
 
 /// Reads the keys again; returns how many connections have ended because their keys are gone.
 fn reload(
-    listener: &TpaListener,
+    listener: &Listener,
     args: &NetArgs,
     usual: settings::Usual<'_>,
     extensions: &Extensions,

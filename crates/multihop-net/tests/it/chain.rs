@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use multihop_net::{Config, Security, Stats, TpaListener, TpaStream};
+use multihop_net::{Config, Listener, Security, Stats, Stream};
 use multihop_testkit::impaired::Chain;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -28,7 +28,7 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
 }
 
 /// Sends as long as its statistics are so.
-async fn send_while(stream: &mut TpaStream, is_so: impl Fn(&Stats) -> bool) {
+async fn send_while(stream: &mut Stream, is_so: impl Fn(&Stats) -> bool) {
     let chunk = [7; 4096];
     while is_so(&stream.stats()) {
         let _ = tokio::time::timeout(Duration::from_millis(5), stream.write(&chunk)).await;
@@ -43,7 +43,7 @@ fn a_sender_freezes_while_a_router_has_no_route_and_resumes_soon() {
     let (listens, listening) = std::sync::mpsc::channel();
     let far = || {
         block_on(async {
-            let listener = TpaListener::bind(address, Config::new(Security::Plain)).await.unwrap();
+            let listener = Listener::bind(address, Config::new(Security::Plain)).await.unwrap();
             listens.send(()).unwrap();
             let mut stream = listener.accept().await.unwrap();
             let mut sink = vec![0; 65536];
@@ -52,7 +52,7 @@ fn a_sender_freezes_while_a_router_has_no_route_and_resumes_soon() {
     };
     let near = || {
         block_on(async {
-            let mut stream = TpaStream::connect(address, &Config::new(Security::Plain)).await.unwrap();
+            let mut stream = Stream::connect(address, &Config::new(Security::Plain)).await.unwrap();
             send_while(&mut stream, |now| now.counters.bytes_acked < 100_000).await;
             chain.lose_route(1).unwrap();
             send_while(&mut stream, |now| now.phase != "freeze").await;
@@ -96,7 +96,7 @@ fn datagrams_are_not_fragmented_and_segments_fit_the_path_mtu() {
     let (listens, listening) = std::sync::mpsc::channel();
     let far = || {
         block_on(async {
-            let listener = TpaListener::bind(address, config.clone()).await.unwrap();
+            let listener = Listener::bind(address, config.clone()).await.unwrap();
             listens.send(()).unwrap();
             let mut stream = listener.accept().await.unwrap();
             let mut all = Vec::new();
@@ -106,7 +106,7 @@ fn datagrams_are_not_fragmented_and_segments_fit_the_path_mtu() {
     };
     let near = || {
         block_on(async {
-            let mut stream = TpaStream::connect(address, &config).await.unwrap();
+            let mut stream = Stream::connect(address, &config).await.unwrap();
             stream.write_all(&data).await.unwrap();
             stream.shutdown().await.unwrap();
             stream.stats().mss

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use multihop_core::Duration;
-use multihop_net::{Config, Security, Token, TpaListener, TpaStream};
+use multihop_net::{Config, Listener, Security, Stream, Token};
 use multihop_testkit::impaired::{Relay, Settings};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -28,13 +28,13 @@ fn config(security: Security) -> Config {
 }
 
 async fn send(to: SocketAddr, config: &Config) {
-    let mut stream = TpaStream::connect(to, config).await.unwrap();
+    let mut stream = Stream::connect(to, config).await.unwrap();
     stream.write_all(&pattern(BYTES)).await.unwrap();
     stream.shutdown().await.unwrap();
     assert_eq!(stream.read(&mut [0]).await.unwrap(), 0);
 }
 
-async fn receive(listener: TpaListener) {
+async fn receive(listener: Listener) {
     let mut stream = listener.accept().await.unwrap();
     let mut all = Vec::new();
     stream.read_to_end(&mut all).await.unwrap();
@@ -46,7 +46,7 @@ async fn receive(listener: TpaListener) {
 fn a_bad_relay_only_delays_an_encrypted_stream() {
     run(async {
         let config = config(Security::Token(Token::generate().unwrap()));
-        let listener = TpaListener::bind(LOCAL, config.clone()).await.unwrap();
+        let listener = Listener::bind(LOCAL, config.clone()).await.unwrap();
         let relay = Relay::start(LOCAL, listener.local_addr(), faults(), 1).unwrap();
         tokio::join!(send(relay.address(), &config), receive(listener));
         let [there, back] = relay.counters();
@@ -70,7 +70,7 @@ fn a_bad_link_only_delays_a_plain_stream() {
         scope.spawn(|| {
             path.far.run(|| {
                 run(async {
-                    let listener = TpaListener::bind(address, config.clone()).await.unwrap();
+                    let listener = Listener::bind(address, config.clone()).await.unwrap();
                     listens.send(()).unwrap();
                     receive(listener).await;
                 })

@@ -4,7 +4,7 @@ use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
-use multihop_net::{Config, Security, TpaListener, TpaStream};
+use multihop_net::{Config, Listener, Security, Stream};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
 
@@ -17,10 +17,10 @@ pub(crate) fn plain() -> Config {
     Config::new(Security::Plain)
 }
 
-pub(crate) async fn pair(config: &Config) -> (TpaStream, TpaStream, TpaListener) {
-    let listener = TpaListener::bind(LOCAL, config.clone()).await.expect("a free port");
+pub(crate) async fn pair(config: &Config) -> (Stream, Stream, Listener) {
+    let listener = Listener::bind(LOCAL, config.clone()).await.expect("a free port");
     let addr = listener.local_addr();
-    let (caller, answerer) = tokio::join!(TpaStream::connect(addr, config), listener.accept());
+    let (caller, answerer) = tokio::join!(Stream::connect(addr, config), listener.accept());
     (caller.expect("connects"), answerer.expect("is accepted"), listener)
 }
 
@@ -54,12 +54,12 @@ fn bytes_and_closes_are_carried_in_both_directions() {
 #[test]
 fn many_connections_share_one_socket() {
     run(async {
-        let listener = TpaListener::bind(LOCAL, plain()).await.unwrap();
+        let listener = Listener::bind(LOCAL, plain()).await.unwrap();
         let addr = listener.local_addr();
         let calls: Vec<_> = (0..50_u8)
             .map(|n| {
                 tokio::spawn(async move {
-                    let mut stream = TpaStream::connect(addr, &plain()).await.unwrap();
+                    let mut stream = Stream::connect(addr, &plain()).await.unwrap();
                     stream.write_all(&[n; 5000]).await.unwrap();
                     let mut back = [0; 5000];
                     stream.read_exact(&mut back).await.unwrap();
@@ -100,7 +100,7 @@ fn a_closed_port_refuses_the_connection() {
         let (mut kept, _answerer, listener) = pair(&plain()).await;
         let addr = listener.local_addr();
         drop(listener);
-        let error = TpaStream::connect(addr, &plain()).await.unwrap_err();
+        let error = Stream::connect(addr, &plain()).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused, "{error}");
         // The existing connection is not affected.
         kept.write_all(b"still").await.unwrap();
@@ -126,7 +126,7 @@ fn a_peer_that_never_answers_causes_a_timeout() {
         let mut config = plain();
         config.transport.syn_wait = multihop_core::Duration::from_millis(20);
         config.transport.syn_retries = Some(1);
-        let error = TpaStream::connect(silent.local_addr().unwrap(), &config).await.unwrap_err();
+        let error = Stream::connect(silent.local_addr().unwrap(), &config).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut, "{error}");
     });
 }
@@ -175,8 +175,8 @@ fn a_writer_waits_for_its_reader() {
 #[test]
 fn a_taken_port_is_addr_in_use() {
     run(async {
-        let first = TpaListener::bind(LOCAL, plain()).await.unwrap();
-        let error = TpaListener::bind(first.local_addr(), plain()).await.unwrap_err();
+        let first = Listener::bind(LOCAL, plain()).await.unwrap();
+        let error = Listener::bind(first.local_addr(), plain()).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::AddrInUse, "{error}");
     });
 }
@@ -190,7 +190,7 @@ fn a_closed_port_is_connection_refused_at_once() {
         config.transport.syn_wait = multihop_core::Duration::from_secs(1000);
         for local in [LOCAL, LOCAL_6] {
             let closed = std::net::UdpSocket::bind(local).unwrap().local_addr().unwrap();
-            let error = TpaStream::connect(closed, &config).await.unwrap_err();
+            let error = Stream::connect(closed, &config).await.unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused, "{error}");
         }
     });
@@ -199,9 +199,9 @@ fn a_closed_port_is_connection_refused_at_once() {
 #[test]
 fn ipv6_and_the_length_of_the_path() {
     run(async {
-        let listener = TpaListener::bind(LOCAL_6, plain()).await.unwrap();
+        let listener = Listener::bind(LOCAL_6, plain()).await.unwrap();
         let (addr, config) = (listener.local_addr(), plain());
-        let (caller, answerer) = tokio::join!(TpaStream::connect(addr, &config), listener.accept());
+        let (caller, answerer) = tokio::join!(Stream::connect(addr, &config), listener.accept());
         let (mut caller, mut answerer) = (caller.unwrap(), answerer.unwrap());
         caller.write_all(&pattern(20_000)).await.unwrap();
         caller.shutdown().await.unwrap();
@@ -239,7 +239,7 @@ fn garbage_neither_refuses_nor_connects() {
         let mut config = plain();
         config.transport.syn_wait = multihop_core::Duration::from_millis(50);
         config.transport.syn_retries = Some(2);
-        let error = TpaStream::connect(addr, &config).await.unwrap_err();
+        let error = Stream::connect(addr, &config).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut, "{error}");
         noise.abort();
     });
@@ -251,12 +251,12 @@ fn garbage_neither_refuses_nor_connects() {
 #[cfg(target_os = "linux")]
 fn a_peer_that_is_gone_is_an_error_in_seconds_and_costs_no_time_until_then() {
     let there = tokio::runtime::Runtime::new().unwrap();
-    let listener = there.block_on(TpaListener::bind(LOCAL, plain())).unwrap();
+    let listener = there.block_on(Listener::bind(LOCAL, plain())).unwrap();
     let addr = listener.local_addr();
     let accepted = there.spawn(async move { (listener.accept().await.unwrap(), listener) });
     let here = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let test = async move {
-        let mut stream = TpaStream::connect(addr, &plain()).await.unwrap();
+        let mut stream = Stream::connect(addr, &plain()).await.unwrap();
         let held = accepted.await.unwrap();
         // Nothing is sent, because its driver ends first.
         there.shutdown_background();

@@ -3,6 +3,7 @@
 
 #[cfg(target_os = "linux")]
 mod chain;
+mod example;
 mod faults;
 mod loopback;
 mod sealed;

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use multihop_core::Rng;
 use multihop_net::{
-    AuthorizedKeys, Config, Identity, KnownPeers, Peers, PublicKey, Security, Token, TpaListener, TpaStream,
+    AuthorizedKeys, Config, Identity, KnownPeers, Listener, Peers, PublicKey, Security, Stream, Token,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UdpSocket;
@@ -31,8 +31,8 @@ fn keys(n: u8, peers: Peers) -> Config {
 }
 
 /// Sends data there and back between a listener and a caller.
-async fn echo(listens: Config, calls: &Config) -> io::Result<(TpaStream, TpaStream)> {
-    let listener = TpaListener::bind(LOCAL, listens).await?;
+async fn echo(listens: Config, calls: &Config) -> io::Result<(Stream, Stream)> {
+    let listener = Listener::bind(LOCAL, listens).await?;
     let addr = listener.local_addr();
     let answers = tokio::spawn(async move {
         let mut stream = listener.accept().await?;
@@ -41,7 +41,7 @@ async fn echo(listens: Config, calls: &Config) -> io::Result<(TpaStream, TpaStre
         stream.write_all(&data).await?;
         io::Result::Ok(stream)
     });
-    let mut stream = TpaStream::connect(addr, calls).await?;
+    let mut stream = Stream::connect(addr, calls).await?;
     stream.write_all(&pattern(100_000)).await?;
     let mut back = vec![0; 100_000];
     stream.read_exact(&mut back).await?;
@@ -51,8 +51,8 @@ async fn echo(listens: Config, calls: &Config) -> io::Result<(TpaStream, TpaStre
 
 /// The error of a caller.
 async fn fails(listens: Config, calls: &Config) -> io::Error {
-    let listener = TpaListener::bind(LOCAL, listens).await.unwrap();
-    TpaStream::connect(listener.local_addr(), calls).await.unwrap_err()
+    let listener = Listener::bind(LOCAL, listens).await.unwrap();
+    Stream::connect(listener.local_addr(), calls).await.unwrap_err()
 }
 
 #[test]
@@ -107,10 +107,10 @@ fn a_key_learnt_at_first_contact_authorises_nobody() {
     run(async {
         let known = KnownPeers::in_memory();
         known.remember("127.0.0.1:7000", key(2)).unwrap();
-        let bound = TpaListener::bind(LOCAL, keys(1, Peers::Known(known.clone()))).await;
+        let bound = Listener::bind(LOCAL, keys(1, Peers::Known(known.clone()))).await;
         assert_eq!(bound.unwrap_err().kind(), io::ErrorKind::InvalidInput);
         let authorized = Peers::Authorized(AuthorizedKeys::in_memory([key(2)]));
-        let called = TpaStream::connect(LOCAL, &keys(1, authorized)).await;
+        let called = Stream::connect(LOCAL, &keys(1, authorized)).await;
         assert_eq!(called.unwrap_err().kind(), io::ErrorKind::InvalidInput);
     });
 }
@@ -121,16 +121,16 @@ fn the_key_of_a_first_contact_is_stored_and_a_changed_one_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("known_peers");
         let calls = || keys(9, Peers::Known(KnownPeers::load(&file).unwrap()));
-        let listener = TpaListener::bind(LOCAL, keys(1, Peers::Any)).await.unwrap();
+        let listener = Listener::bind(LOCAL, keys(1, Peers::Any)).await.unwrap();
         let addr = listener.local_addr();
         for _ in 0..2 {
-            let stream = TpaStream::connect(addr, &calls()).await.unwrap();
+            let stream = Stream::connect(addr, &calls()).await.unwrap();
             assert_eq!(stream.peer_key(), Some(key(1)));
         }
         assert_eq!(std::fs::read_to_string(&file).unwrap(), format!("{addr} {}\n", key(1)));
         // The same address with another key, as in a man-in-the-middle attack.
         std::fs::write(&file, format!("# known\n{addr} {}\n", key(2))).unwrap();
-        let error = TpaStream::connect(addr, &calls()).await.unwrap_err();
+        let error = Stream::connect(addr, &calls()).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
         let place = format!("known is {} ({}, line 2)", key(2), file.display());
         let text = error.to_string();
@@ -173,7 +173,7 @@ async fn forward_with_forgeries(
 #[test]
 fn garbage_on_a_socket_does_not_disturb_a_transfer() {
     run(async {
-        let listener = TpaListener::bind(LOCAL, token(1)).await.unwrap();
+        let listener = Listener::bind(LOCAL, token(1)).await.unwrap();
         let socket = UdpSocket::bind(LOCAL).await.unwrap();
         let between = socket.local_addr().unwrap();
         let (end, over) = oneshot::channel();
@@ -184,7 +184,7 @@ fn garbage_on_a_socket_does_not_disturb_a_transfer() {
             stream.read_to_end(&mut all).await.unwrap();
             all
         });
-        let mut stream = TpaStream::connect(between, &token(1)).await.unwrap();
+        let mut stream = Stream::connect(between, &token(1)).await.unwrap();
         stream.write_all(&pattern(1_000_000)).await.unwrap();
         stream.shutdown().await.unwrap();
         assert!(answers.await.unwrap() == pattern(1_000_000));

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use multihop_net::{Config, Identity, Peers, PublicKey, SecretFile, Security, Token, TpaListener};
+use multihop_net::{Config, Identity, Listener, Peers, PublicKey, SecretFile, Security, Token};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::loopback::{LOCAL, pattern};
@@ -37,7 +37,7 @@ fn talk(config: Config, secret: String, key: Option<PublicKey>) {
         return;
     }
     run(async {
-        let listener = TpaListener::bind(LOCAL, config).await.unwrap();
+        let listener = Listener::bind(LOCAL, config).await.unwrap();
         let addr = listener.local_addr();
         let caller = tokio::task::spawn_blocking(move || call(addr, &secret));
         let mut stream = listener.accept().await.unwrap();

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::mpsc;
 
 use multihop_apps::files::{Watcher, serve};
-use multihop_net::{Config, Security, Token, TpaListener, TpaStream};
+use multihop_net::{Config, Listener, Security, Stream, Token};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::bad_peers::{data, entry, file, frame, hello, listed};
@@ -14,7 +14,7 @@ use super::*;
 async fn receiver(pair: &Pair) -> (SocketAddr, Config) {
     let to = pair.to.path().to_owned();
     let config = Config::new(Security::Token(Token::generate().unwrap()));
-    let listener = TpaListener::bind("127.0.0.1:0".parse().unwrap(), config.clone()).await.unwrap();
+    let listener = Listener::bind("127.0.0.1:0".parse().unwrap(), config.clone()).await.unwrap();
     let addr = listener.local_addr();
     tokio::spawn(async move {
         let (begin, end) = (|_| -> Watcher { Box::new(|_| ()) }, |_| std::ops::ControlFlow::Continue(()));
@@ -31,9 +31,9 @@ fn callers_without_a_request_keep_no_sender_waiting() {
         let (addr, config) = receiver(&pair).await;
         let mut silent = Vec::new();
         for _ in 0..17 {
-            silent.push(TpaStream::connect(addr, &config).await.unwrap());
+            silent.push(Stream::connect(addr, &config).await.unwrap());
         }
-        let stream = TpaStream::connect(addr, &config).await.unwrap();
+        let stream = Stream::connect(addr, &config).await.unwrap();
         send(stream, pair.sources(&["a"]), PATIENT, &mut |_| ()).await.unwrap();
         // The receiver drops the connections long before their patience ends: success and error are both an end.
         for mut stream in silent {
@@ -55,12 +55,12 @@ fn callers_that_stop_in_any_step_keep_no_sender_waiting() {
         let (addr, config) = receiver(&pair).await;
         let mut stopped = Vec::new();
         for n in 0..40 {
-            let mut stream = TpaStream::connect(addr, &config).await.unwrap();
+            let mut stream = Stream::connect(addr, &config).await.unwrap();
             stream.write_all(&steps(n)).await.unwrap();
             stream.flush().await.unwrap();
             stopped.push(stream);
         }
-        let stream = TpaStream::connect(addr, &config).await.unwrap();
+        let stream = Stream::connect(addr, &config).await.unwrap();
         send(stream, pair.sources(&["a"]), PATIENT, &mut |_| ()).await.unwrap();
         drop(stopped);
     });
