@@ -32,7 +32,7 @@ from pathlib import Path
 
 from real_programs import LOOPBACK, MULTIHOP, free_port, running, said, tree, write_noise
 
-HELLO_KEYS = bytes([1, 10, 255, 255])  # docs/wire.md
+HELLO_KEYS = bytes([1, 13, 255, 255])  # docs/wire.md
 TPA_LEVEL, TPA_TOKEN, TPA_IDENTITY, TPA_PEER, TPA_LINGER = 253, 2, 3, 4, 7  # tpa.h
 PATIENCE = 120  # seconds: the default of send and recv
 SHORTEST_HELLO = 160

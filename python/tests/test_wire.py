@@ -17,13 +17,13 @@ def test_the_example_of_the_page() -> None:
 
 def test_a_cookie_is_shown_as_on_the_page() -> None:
     caller = Connection(b"", caller=True)
-    caller.iss, caller.mine = 7, {tpa_peer.VERSION: 1, tpa_peer.COOKIE: 0}
+    caller.iss, caller.mine = 7, {tpa_peer.VERSION: 3, tpa_peer.COOKIE: 0}
     caller.poll(0.0)
     caller.receive(0.1, bytes.fromhex("0000000a 00070000 00000000 0a105e11c0de000102030405060708090a0b"))
     caller.poll(0.1)
     assert [datagram.hex() for datagram in caller.out] == [
-        "000700020000000000000040" + "010101" + "0a10" + "00" * 16,
-        "000700020000000001000040" + "010101" + "0a10" + "5e11c0de000102030405060708090a0b",
+        "000700020000000000000040" + "010103" + "0a10" + "00" * 16,
+        "000700020000000001000040" + "010103" + "0a10" + "5e11c0de000102030405060708090a0b",
     ]
 
 

@@ -62,9 +62,9 @@ pub(crate) struct Traffic {
     pub(crate) bytes_sent: u64,
     pub(crate) bytes_received: u64,
     pub(crate) notices: u64,
-    /// Bytes of the stream that the peer has acknowledged, and that have arrived in order.
-    pub(crate) bytes_acked: u64,
-    pub(crate) bytes_delivered: u64,
+    /// Bytes that the application has written and read.
+    pub(crate) bytes_written: u64,
+    pub(crate) bytes_read: u64,
 }
 
 /// The contribution of the hub to the statistics of a connection.
@@ -103,8 +103,8 @@ impl Stats {
             notices: traffic.notices,
             key_changes,
             counters: StreamCounters {
-                bytes_acked: traffic.bytes_acked,
-                bytes_delivered: traffic.bytes_delivered,
+                bytes_acked: traffic.bytes_written.saturating_sub(end.unacked()),
+                bytes_delivered: traffic.bytes_read.saturating_add(end.unread()),
                 ..summary.counters
             },
         }

@@ -275,9 +275,7 @@ impl Connection {
                 Life::Opening { unreachable: true } => Error::Unreachable,
                 _ => Error::TimedOut,
             }),
-            Event::Delivered(bytes) => self.traffic.bytes_delivered += bytes,
-            Event::Acked(bytes) => self.traffic.bytes_acked += bytes,
-            Event::Closed => {}
+            Event::Delivered(_) | Event::Acked(_) | Event::Closed => {}
         }
     }
 
@@ -349,6 +347,7 @@ impl Connection {
         let len = data.len().min(room.saturating_sub(waiting));
         if len > 0 {
             self.end.send(now, Data::Bytes(data[..len].to_vec())).map_err(|_| Error::Closed)?;
+            self.traffic.bytes_written += len as u64;
         }
         Ok(len)
     }
@@ -356,7 +355,9 @@ impl Connection {
     /// See [`Hub::read`](super::Hub::read).
     pub(super) fn read(&mut self, into: &mut [u8]) -> Result<Option<usize>, Error> {
         if self.end.unread() > 0 {
-            return Ok(Some(self.end.read_into(into)));
+            let taken = self.end.read_into(into);
+            self.traffic.bytes_read += taken as u64;
+            return Ok(Some(taken));
         }
         if self.peer_closed {
             return Ok(Some(0));
