@@ -703,13 +703,13 @@ class Mac(TypedDict, total=False):
     """Medium access and the interface queue."""
 
     ampdu: Literal["off"] | int
-    """Most MPDUs of a frame (A-MPDU), answered by a block ACK; off: one. With 802.11n and flavour
-    standard. Default: off.
+    """Most MPDUs of a frame (A-MPDU), answered by a block ACK; off: one. With 802.11n or 802.11ac and
+    flavour standard. Default: off.
     """
 
     amsdu: Literal["off"] | int
     """Most bytes of several packets in one MPDU (A-MSDU), 3839 or 7935 in the standard; off: one packet.
-    With 802.11n and flavour standard. Default: off.
+    With 802.11n or 802.11ac and flavour standard. Default: off.
     """
 
     arp: Literal["ns2", "queueing", "oracle"]
@@ -1016,6 +1016,12 @@ class RadioRange(_RadioRange, total=False):
 
     MCS0: float
 
+    MCS0x2: float
+
+    MCS0x3: float
+
+    MCS0x4: float
+
     MCS1: float
 
     MCS10: float
@@ -1037,6 +1043,12 @@ class RadioRange(_RadioRange, total=False):
     MCS18: float
 
     MCS19: float
+
+    MCS1x2: float
+
+    MCS1x3: float
+
+    MCS1x4: float
 
     MCS2: float
 
@@ -1060,23 +1072,71 @@ class RadioRange(_RadioRange, total=False):
 
     MCS29: float
 
+    MCS2x2: float
+
+    MCS2x3: float
+
+    MCS2x4: float
+
     MCS3: float
 
     MCS30: float
 
     MCS31: float
 
+    MCS3x2: float
+
+    MCS3x3: float
+
+    MCS3x4: float
+
     MCS4: float
+
+    MCS4x2: float
+
+    MCS4x3: float
+
+    MCS4x4: float
 
     MCS5: float
 
+    MCS5x2: float
+
+    MCS5x3: float
+
+    MCS5x4: float
+
     MCS6: float
+
+    MCS6x2: float
+
+    MCS6x3: float
+
+    MCS6x4: float
 
     MCS7: float
 
+    MCS7x2: float
+
+    MCS7x3: float
+
+    MCS7x4: float
+
     MCS8: float
 
+    MCS8x2: float
+
+    MCS8x3: float
+
+    MCS8x4: float
+
     MCS9: float
+
+    MCS9x2: float
+
+    MCS9x3: float
+
+    MCS9x4: float
 
 class RadioAntenna(TypedDict, total=False):
     """Antennas; without this table they are omnidirectional and without gain."""
@@ -1177,13 +1237,13 @@ class Radio(TypedDict, total=False):
     loss: float
     """Chance that a data packet is lost on one hop after the MAC has delivered it. Default: 0.0."""
 
-    phy: Literal["802.11b", "802.11a", "802.11g", "802.11g-short-slots", "802.11p", "802.11n-20", "802.11n-20-short-guard", "802.11n-40", "802.11n-40-short-guard", "802.11ah-1", "802.11ah-1-short-guard", "802.11ah-2", "802.11ah-2-short-guard"]
+    phy: Literal["802.11b", "802.11a", "802.11g", "802.11g-short-slots", "802.11p", "802.11n-20", "802.11n-20-short-guard", "802.11n-40", "802.11n-40-short-guard", "802.11ac-20", "802.11ac-20-short-guard", "802.11ac-40", "802.11ac-40-short-guard", "802.11ac-80", "802.11ac-80-short-guard", "802.11ac-160", "802.11ac-160-short-guard", "802.11ah-1", "802.11ah-1-short-guard", "802.11ah-2", "802.11ah-2-short-guard"]
     """Physical layer. Default: 802.11b."""
 
     preamble: Literal["long", "short", "ofdm", "s1g-1m", "s1g-short"]
     """What precedes a frame: for 802.11b, long takes 192 us, short 96 us; OFDM has one of its own."""
 
-    rate: Literal["1M", "2M", "5.5M", "11M", "6M", "9M", "12M", "18M", "24M", "36M", "48M", "54M", "3M", "4.5M", "27M", "MCS0", "MCS1", "MCS2", "MCS3", "MCS4", "MCS5", "MCS6", "MCS7", "MCS8", "MCS9", "MCS10", "MCS11", "MCS12", "MCS13", "MCS14", "MCS15", "MCS16", "MCS17", "MCS18", "MCS19", "MCS20", "MCS21", "MCS22", "MCS23", "MCS24", "MCS25", "MCS26", "MCS27", "MCS28", "MCS29", "MCS30", "MCS31"]
+    rate: Literal["1M", "2M", "5.5M", "11M", "6M", "9M", "12M", "18M", "24M", "36M", "48M", "54M", "3M", "4.5M", "27M", "MCS0", "MCS1", "MCS2", "MCS3", "MCS4", "MCS5", "MCS6", "MCS7", "MCS8", "MCS9", "MCS10", "MCS11", "MCS12", "MCS13", "MCS14", "MCS15", "MCS16", "MCS17", "MCS18", "MCS19", "MCS20", "MCS21", "MCS22", "MCS23", "MCS24", "MCS25", "MCS26", "MCS27", "MCS28", "MCS29", "MCS30", "MCS31", "MCS0x2", "MCS1x2", "MCS2x2", "MCS3x2", "MCS4x2", "MCS5x2", "MCS6x2", "MCS7x2", "MCS8x2", "MCS0x3", "MCS1x3", "MCS2x3", "MCS3x3", "MCS4x3", "MCS5x3", "MCS6x3", "MCS7x3", "MCS8x3", "MCS9x3", "MCS0x4", "MCS1x4", "MCS2x4", "MCS3x4", "MCS4x4", "MCS5x4", "MCS6x4", "MCS7x4", "MCS8x4", "MCS9x2", "MCS9x4"]
     """Bit rate of unicast data; in OFDM the lowest by default, or MCS0 where there is one."""
 
     model: Literal["threshold", "sinr"]

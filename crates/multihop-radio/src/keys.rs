@@ -40,8 +40,11 @@ impl RadioParams {
         keys.about(about).word("rate", &mut self.rate, &rates);
         let about = "Bit rate of RTS and broadcasts. CTS and ACK have it as well in 802.11b; in OFDM they have the \
                      highest mandatory rate up to that of the frame that they answer, and in 802.11ah they are preambles.";
-        let basic: Vec<_> =
-            rates.iter().copied().filter(|(_, rate)| self.phy.rate(*rate).label.mcs.is_none()).collect();
+        let basic: Vec<_> = rates
+            .iter()
+            .copied()
+            .filter(|(_, rate)| self.phy.rate(*rate).label.streams().is_none())
+            .collect();
         keys.about(about).word("basic_rate", &mut self.basic_rate, &basic);
         let preambles: Vec<_> = self.phy.preambles.iter().map(|preamble| (preamble.name, preamble)).collect();
         let about = "What precedes a frame: for 802.11b, long takes 192 us, short 96 us; OFDM has \
@@ -189,10 +192,10 @@ impl Settings for MacParams {
         let about = "Time a packet spends between IP and MAC, each way, s.";
         keys.about(about).seconds("link_delay", &mut self.link_delay, 0.0..=1e9);
         self.rate_control.key(keys);
-        let about = "Most MPDUs of a frame (A-MPDU), answered by a block ACK; off: one. With 802.11n and flavour standard.";
+        let about = "Most MPDUs of a frame (A-MPDU), answered by a block ACK; off: one. With 802.11n or 802.11ac and flavour standard.";
         keys.about(about).whole_or_off("ampdu", &mut self.ampdu, 2..=64);
         let about = "Most bytes of several packets in one MPDU (A-MSDU), 3839 or 7935 in the standard; off: one packet. With \
-                     802.11n and flavour standard.";
+                     802.11n or 802.11ac and flavour standard.";
         keys.about(about).whole_or_off("amsdu", &mut self.amsdu, 256..=7935);
         self.window_keys(keys);
         let resets = [("cts", WindowReset::Cts), ("ack", WindowReset::Ack)];

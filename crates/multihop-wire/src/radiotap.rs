@@ -25,7 +25,7 @@ pub struct Header {
     pub channel_flags: u16,
     /// Received power; `None` at the transmitter.
     pub power: Option<Power>,
-    /// The aggregate (A-MPDU) that the frame is part of, at a rate of 802.11n.
+    /// The aggregate (A-MPDU) that the frame is part of, at a rate of 802.11n or 802.11ac.
     pub aggregate: Option<Part>,
 }
 
@@ -54,6 +54,8 @@ pub enum Rate {
     Legacy(u8),
     /// A modulation and coding scheme of 802.11n.
     Ht(Mcs),
+    /// A modulation and coding scheme of 802.11ac.
+    Vht(Vht),
     /// A modulation and coding scheme of 802.11ah.
     S1g(S1g),
 }
@@ -67,6 +69,32 @@ pub struct Mcs {
     pub wide: bool,
     /// Whether it has the short guard interval.
     pub short_guard: bool,
+}
+
+/// A modulation and coding scheme of 802.11ac, for one receiver.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Vht {
+    /// Its index, 0 to 15.
+    pub index: u8,
+    /// Spatial streams, 0 to 15.
+    pub streams: u8,
+    /// Width of the channel.
+    pub width: VhtWidth,
+    /// Whether it has the short guard interval.
+    pub short_guard: bool,
+}
+
+/// The width of a channel of 802.11ac, by radiotap's number for it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum VhtWidth {
+    /// 20 MHz.
+    Mhz20 = 0,
+    /// 40 MHz.
+    Mhz40 = 1,
+    /// 80 MHz.
+    Mhz80 = 4,
+    /// 160 MHz.
+    Mhz160 = 11,
 }
 
 /// A modulation and coding scheme of 802.11ah, with one stream.
@@ -98,9 +126,11 @@ impl Header {
         let len = usize::from(u16::from_le_bytes(r.array()?));
         let present = u32::from_le_bytes(r.array()?);
         let is_ht = present & UP_TO_MCS & !POWERS == HT_FIELDS;
+        let is_vht = present & UP_TO_VHT & !POWERS & !AGGREGATE == VHT_FIELDS;
         let is_s1g = present & !MORE_PRESENT & !POWERS == S1G_FIELDS;
-        if present & FIELDS != FIELDS && !is_ht && !is_s1g {
-            let allowed = "TSFT, flags, channel, and rate (0xf), MCS (0x8000b) or TLV (0x1000000b) set";
+        if present & FIELDS != FIELDS && !is_ht && !is_vht && !is_s1g {
+            let allowed =
+                "TSFT, flags, channel, and rate (0xf), MCS (0x8000b), VHT (0x20000b) or TLV (0x1000000b) set";
             return Err(ParseError::Field { name: "present flags", found: present, allowed });
         }
         let mut fields_at = 8;
@@ -120,22 +150,27 @@ impl Header {
             r.take(2)?;
         }
         let power = Power::parse(present, &mut r)?;
-        let rate = match (is_ht, is_s1g) {
-            (true, _) => Rate::Ht(Mcs::parse(r.array()?)),
-            (_, true) => {
-                r.align(TLV_ALIGNMENT)?;
-                Rate::S1g(S1g::find(&mut r)?)
-            }
-            _ => Rate::Legacy(rate),
-        };
+        let ht = if is_ht { Some(Mcs::parse(r.array()?)) } else { None };
         let mut aggregate = None;
-        if is_ht && present & AGGREGATE != 0 {
+        if (is_ht || is_vht) && present & AGGREGATE != 0 {
             r.align(AGGREGATE_ALIGNMENT)?;
             let number = u32::from_le_bytes(r.array()?);
             let flags = u16::from_le_bytes(r.array()?);
             r.take(2)?;
             aggregate = Some(Part { aggregate: number, is_last: flags & IS_LAST != 0 });
         }
+        let rate = match ht {
+            Some(mcs) => Rate::Ht(mcs),
+            None if is_vht => {
+                r.align(VHT_ALIGNMENT)?;
+                Rate::Vht(Vht::parse(r.array()?)?)
+            }
+            None if is_s1g => {
+                r.align(TLV_ALIGNMENT)?;
+                Rate::S1g(S1g::find(&mut r)?)
+            }
+            None => Rate::Legacy(rate),
+        };
         if flags & FCS_AT_END == 0 {
             let (name, found) = ("flags", u32::from(flags));
             return Err(ParseError::Field { name, found, allowed: "frame check sequence at end (0x10) set" });
@@ -160,6 +195,8 @@ impl Header {
             Rate::Legacy(rate) => (FIELDS, rate),
             Rate::Ht(_) if self.aggregate.is_some() => (HT_FIELDS | AGGREGATE, 0),
             Rate::Ht(_) => (HT_FIELDS, 0),
+            Rate::Vht(_) if self.aggregate.is_some() => (VHT_FIELDS | AGGREGATE, 0),
+            Rate::Vht(_) => (VHT_FIELDS, 0),
             Rate::S1g(_) => (S1G_FIELDS, 0),
         };
         let powers = self.power.map_or(0, Power::fields);
@@ -178,13 +215,17 @@ impl Header {
         }
         if let Rate::Ht(mcs) = self.rate {
             out.extend_from_slice(&mcs.bytes());
-            if let Some(Part { aggregate, is_last }) = self.aggregate {
-                align(out, start, AGGREGATE_ALIGNMENT);
-                out.extend_from_slice(&aggregate.to_le_bytes());
-                let flags = LAST_IS_KNOWN | if is_last { IS_LAST } else { 0 };
-                out.extend_from_slice(&flags.to_le_bytes());
-                out.extend_from_slice(&[0, 0]);
-            }
+        }
+        if let (Rate::Ht(_) | Rate::Vht(_), Some(Part { aggregate, is_last })) = (self.rate, self.aggregate) {
+            align(out, start, AGGREGATE_ALIGNMENT);
+            out.extend_from_slice(&aggregate.to_le_bytes());
+            let flags = LAST_IS_KNOWN | if is_last { IS_LAST } else { 0 };
+            out.extend_from_slice(&flags.to_le_bytes());
+            out.extend_from_slice(&[0, 0]);
+        }
+        if let Rate::Vht(scheme) = self.rate {
+            align(out, start, VHT_ALIGNMENT);
+            out.extend_from_slice(&scheme.bytes());
         }
         let len = u16::try_from(out.len() - start).expect("a header has less than 100 bytes");
         out[start + 2..start + 4].copy_from_slice(&len.to_le_bytes());
@@ -222,6 +263,31 @@ impl Mcs {
         let guard = if self.short_guard { SHORT_GUARD } else { 0 };
         [MCS_KNOWN, width | guard, self.index]
     }
+}
+
+impl Vht {
+    fn parse(bytes: [u8; VHT_LEN]) -> Result<Self, ParseError> {
+        let [_, _, flags, width, scheme, ..] = bytes;
+        let width =
+            VhtWidth::ALL.into_iter().find(|known| *known as u8 == width).ok_or(ParseError::Field {
+                name: "VHT bandwidth",
+                found: width.into(),
+                allowed: "0, 1, 4 or 11",
+            })?;
+        Ok(Self { index: scheme >> 4, streams: scheme & 0x0f, width, short_guard: flags & SHORT_GUARD != 0 })
+    }
+
+    fn bytes(self) -> [u8; VHT_LEN] {
+        let [known_low, known_high] = VHT_KNOWN.to_le_bytes();
+        let guard = if self.short_guard { SHORT_GUARD } else { 0 };
+        let scheme = self.index << 4 | self.streams;
+        // Other users, coding (convolutional), group and partial AID are zero.
+        [known_low, known_high, guard, self.width as u8, scheme, 0, 0, 0, 0, 0, 0, 0]
+    }
+}
+
+impl VhtWidth {
+    const ALL: [Self; 4] = [Self::Mhz20, Self::Mhz40, Self::Mhz80, Self::Mhz160];
 }
 
 impl S1g {
@@ -286,6 +352,14 @@ const S1G_SHORT_PREAMBLE: u16 = 1;
 const S1G_SHORT_GUARD: u16 = 0x0020;
 const S1G_WIDTH: u16 = 0x0f00;
 const S1G_WIDE: u16 = 0x0100;
+/// TSFT, flags, channel, VHT: bits 0, 1, 3 and 21.
+const VHT_FIELDS: u32 = 0x20_000b;
+/// The fields whose length decides where VHT is.
+const UP_TO_VHT: u32 = 0x3f_ffff;
+const VHT_LEN: usize = 12;
+const VHT_ALIGNMENT: usize = 2;
+/// Guard interval and bandwidth are known.
+const VHT_KNOWN: u16 = 0x0044;
 const MORE_PRESENT: u32 = 1 << 31;
 const SHORT_PREAMBLE: u8 = 0x02;
 const FCS_AT_END: u8 = 0x10;
@@ -302,7 +376,12 @@ mod tests {
             .prop_map(|(index, wide, short_guard)| Rate::Ht(Mcs { index, wide, short_guard }));
         let s1g = (0_u8..16, any::<(bool, bool)>())
             .prop_map(|(index, (wide, short_guard))| Rate::S1g(S1g { index, wide, short_guard }));
-        let rate = prop_oneof![any::<u8>().prop_map(Rate::Legacy), ht, s1g];
+        let width = prop::sample::select(VhtWidth::ALL.to_vec());
+        let vht =
+            (0_u8..16, 0_u8..16, width, any::<bool>()).prop_map(|(index, streams, width, short_guard)| {
+                Rate::Vht(Vht { index, streams, width, short_guard })
+            });
+        let rate = prop_oneof![any::<u8>().prop_map(Rate::Legacy), ht, vht, s1g];
         let power = any::<(i8, Option<i8>)>();
         let power = power.prop_map(|(signal_dbm, noise_dbm)| Power { signal_dbm, noise_dbm });
         let power = proptest::option::of(power);
@@ -315,7 +394,7 @@ mod tests {
                 channel_flags,
                 power,
                 aggregate: part
-                    .filter(|_| matches!(rate, Rate::Ht(_)))
+                    .filter(|_| matches!(rate, Rate::Ht(_) | Rate::Vht(_)))
                     .map(|(aggregate, is_last)| Part { aggregate, is_last }),
             },
         )
@@ -370,6 +449,26 @@ mod tests {
     }
 
     #[test]
+    fn known_bytes_of_802_11ac() {
+        let rate = Rate::Vht(Vht { index: 9, streams: 2, width: VhtWidth::Mhz80, short_guard: true });
+        let found = emitted(&Header { short_preamble: false, rate, ..EXAMPLE });
+        let expected = [
+            0, 0, 34, 0, 0x0b, 0, 0x20, 0, 2, 1, 0, 0, 0, 0, 0, 0, 0x10, 0, 0x6c, 0x09, 0xa0, 0, 0x44, 0,
+            0x04, 4, 0x92, 0, 0, 0, 0, 0, 0, 0,
+        ];
+        assert_eq!(found, expected);
+        let aggregate = Some(Part { aggregate: 7, is_last: true });
+        let found = emitted(&Header { short_preamble: false, rate, aggregate, ..EXAMPLE });
+        assert_eq!((&found[2..8], &found[8..22]), (&[44, 0, 0x0b, 0, 0x30, 0][..], &expected[8..22]));
+        assert_eq!(found[22..32], [0, 0, 7, 0, 0, 0, 0x0c, 0, 0, 0]);
+        assert_eq!(found[32..], expected[22..]);
+        let mut packet = emitted(&Header { short_preamble: false, rate, ..EXAMPLE });
+        packet[25] = 2;
+        let refused = Header::parse(&packet).unwrap_err().to_string();
+        assert_eq!(refused, "VHT bandwidth is 2, allowed: 0, 1, 4 or 11");
+    }
+
+    #[test]
     fn known_bytes_of_802_11ah() {
         let rate = Rate::S1g(S1g { index: 8, wide: true, short_guard: true });
         let header =
@@ -411,7 +510,8 @@ mod tests {
         assert_eq!(with(0, 1), field("version", 1, "0"));
         assert_eq!(with(2, 21), field("length", 21, "no less than the fields"));
         assert_eq!(with(2, 23), ParseError::Truncated { found: 22, needed: 23 });
-        let allowed = "TSFT, flags, channel, and rate (0xf), MCS (0x8000b) or TLV (0x1000000b) set";
+        let allowed =
+            "TSFT, flags, channel, and rate (0xf), MCS (0x8000b), VHT (0x20000b) or TLV (0x1000000b) set";
         assert_eq!(with(4, 7), field("present flags", 7, allowed));
         assert_eq!(with(16, 2), field("flags", 2, "frame check sequence at end (0x10) set"));
     }

@@ -212,7 +212,7 @@ impl MacConfig {
                 .map(|edca| Contention::of_categories(radio.phy, contention, edca)),
             link_rates: radio.link_rates.clone(),
             announced_from: announced_from(radio.phy, params),
-            aggregation: Sizes::new(params),
+            aggregation: Sizes::new(params, radio.phy),
             resets_window_at_cts: params.resets_window_at_cts(radio.phy),
         }
     }

@@ -19,6 +19,7 @@ pub static DOT11A: PhyProfile = PhyProfile {
     answer_bytes: ANSWER_BYTES,
     channel_width: 20e6,
     channel_mhz: 5180, // channel 36
+    aggregates: None,
 };
 
 const PREAMBLE: Preamble = ofdm::preamble(SYMBOL);
@@ -32,7 +33,7 @@ const RATES: Rates = Rates {
     preamble: &PREAMBLE,
     extension: Duration::ZERO,
     // 5 GHz, OFDM.
-    label: Label { channel_flags: 0x0140, mcs: None, s1g: None },
+    label: Label { channel_flags: 0x0140, scheme: None },
 };
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 use multihop_core::Duration;
 
 use super::ofdm::{self, SCHEMES};
-use super::{Body, Header, Label, PhyProfile, Preamble, Rate, RateIndex, S1g, Symbols};
+use super::{Body, Header, Label, PhyProfile, Preamble, Rate, RateIndex, S1g, Scheme, Symbols};
 use crate::error_rate::Curve;
 use crate::error_rate::ofdm::{Code, Coded, Constellation, HALF};
 
@@ -32,6 +32,7 @@ const fn narrow(name: &'static str, rates: &'static [Rate]) -> PhyProfile {
         answer_bytes: 0,
         channel_width: 1e6,
         channel_mhz: 915, // channel 27, 915.5 MHz
+        aggregates: None,
     }
 }
 
@@ -131,8 +132,7 @@ impl Channel {
             answer: None,
             label: Label {
                 channel_flags: 0x1040, // 900 MHz, OFDM
-                mcs: None,
-                s1g: Some(S1g { index: index as u8, wide: self.wide, short_guard }),
+                scheme: Some(Scheme::S1g(S1g { index: index as u8, wide: self.wide, short_guard })),
             },
         }
     }

@@ -27,6 +27,7 @@ pub static DOT11B: PhyProfile = PhyProfile {
     answer_bytes: ANSWER_BYTES,
     channel_width: 22e6,
     channel_mhz: 2412, // channel 1
+    aggregates: None,
 };
 
 pub(super) const LONG: Preamble = preamble("long", 192, false);
@@ -49,7 +50,7 @@ pub(super) const fn dsss(name: &'static str, bit_rate: u32, scheme: &'static Sch
         preamble: None,
         answer: None,
         // 2.4 GHz, CCK.
-        label: Label { channel_flags: 0x00a0, mcs: None, s1g: None },
+        label: Label { channel_flags: 0x00a0, scheme: None },
     }
 }
 

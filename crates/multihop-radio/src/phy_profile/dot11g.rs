@@ -28,6 +28,7 @@ const BASE: PhyProfile = PhyProfile {
     answer_bytes: ANSWER_BYTES,
     channel_width: 22e6,
     channel_mhz: 2412, // channel 1
+    aggregates: None,
 };
 
 const RATES: [Rate; 12] = [
@@ -53,7 +54,7 @@ const OFDM: Rates = Rates {
     // The convolutional decoder needs the time that SIFS leaves it at 5 GHz.
     extension: Duration::from_micros(6),
     // 2.4 GHz, OFDM.
-    label: Label { channel_flags: 0x00c0, mcs: None, s1g: None },
+    label: Label { channel_flags: 0x00c0, scheme: None },
 };
 
 const PREAMBLE: Preamble = ofdm::preamble(SYMBOL);

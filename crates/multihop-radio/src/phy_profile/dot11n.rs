@@ -7,7 +7,9 @@
 use multihop_core::Duration;
 
 use super::ofdm::{self, Rates, SCHEMES};
-use super::{ANSWER_BYTES, Body, Label, Mcs, PhyProfile, Preamble, Rate, RateIndex, Symbols};
+use super::{
+    ANSWER_BYTES, AggregateLimits, Body, Label, Mcs, PhyProfile, Preamble, Rate, RateIndex, Scheme, Symbols,
+};
 use crate::error_rate::Curve;
 use crate::error_rate::ofdm::Coded;
 
@@ -34,6 +36,8 @@ const fn profile(name: &'static str, channel_width: f64, rates: &'static [Rate])
         answer_bytes: ANSWER_BYTES,
         channel_width,
         channel_mhz: 5180, // channel 36
+        // Lengths of 16 and 12 bits (IEEE 802.11n-2009 §20.4.4 and §7.4a).
+        aggregates: Some(AggregateLimits { bytes: 65_535, mpdu_bytes: 4095 }),
     }
 }
 
@@ -65,7 +69,7 @@ impl Ht {
     #[expect(clippy::cast_possible_truncation, reason = "there are 32 schemes with up to four streams")]
     const fn mcs(&self, index: usize) -> Rate {
         let (streams, scheme) = (index / 8 + 1, &SCHEMES[index % 8]);
-        let bits = scheme.bits(self.subcarriers) * streams as u32;
+        let bits = scheme.bits(self.subcarriers * streams as u32);
         let nanos: u64 = if self.short_guard { 3_600 } else { 4_000 };
         let time = Duration::from_nanos(nanos);
         // Above 300 Mb/s there are two encoders, each with a tail.
@@ -87,8 +91,7 @@ impl Ht {
             answer: Some(RateIndex(ANSWERS[index % 8])),
             label: Label {
                 channel_flags: 0x0140,
-                mcs: Some(Mcs { index: index as u8, wide, short_guard: self.short_guard }),
-                s1g: None,
+                scheme: Some(Scheme::Ht(Mcs { index: index as u8, wide, short_guard: self.short_guard })),
             },
         }
     }
@@ -100,21 +103,21 @@ const ANSWERS: [u8; 8] = [0, 2, 2, 4, 4, 4, 4, 4];
 /// 300 Mb/s with symbols of 3.6 us.
 const MAX_BITS_OF_AN_ENCODER: u32 = 1080;
 
-const LEGACY_RATES: u8 = 8;
+pub(super) const LEGACY_RATES: u8 = 8;
 const COUNT: usize = 40;
 
-const LEGACY: Rates = Rates {
+pub(super) const LEGACY: Rates = Rates {
     names: ["6M", "9M", "12M", "18M", "24M", "36M", "48M", "54M"],
     indices: [0, 1, 2, 3, 4, 5, 6, 7],
     symbol: LEGACY_SYMBOL,
     preamble: &LEGACY_PREAMBLE,
     extension: Duration::ZERO,
-    label: Label { channel_flags: 0x0140, mcs: None, s1g: None },
+    label: Label { channel_flags: 0x0140, scheme: None },
 };
 
-const LEGACY_SYMBOL: Duration = Duration::from_micros(4);
+pub(super) const LEGACY_SYMBOL: Duration = Duration::from_micros(4);
 
-const LEGACY_PREAMBLE: Preamble = ofdm::preamble(LEGACY_SYMBOL);
+pub(super) const LEGACY_PREAMBLE: Preamble = ofdm::preamble(LEGACY_SYMBOL);
 
 /// By the number of streams, which need 1, 2, 4 and 4 training symbols.
 static PREAMBLES: [Preamble; 4] = [mixed(1), mixed(2), mixed(4), mixed(4)];

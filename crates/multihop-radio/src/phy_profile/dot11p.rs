@@ -20,6 +20,7 @@ pub static DOT11P: PhyProfile = PhyProfile {
     answer_bytes: ANSWER_BYTES,
     channel_width: 10e6,
     channel_mhz: 5890, // channel 178
+    aggregates: None,
 };
 
 const PREAMBLE: Preamble = ofdm::preamble(SYMBOL);
@@ -33,7 +34,7 @@ const RATES: Rates = Rates {
     preamble: &PREAMBLE,
     extension: Duration::ZERO,
     // 5 GHz, OFDM, channel of half the width.
-    label: Label { channel_flags: 0x4140, mcs: None, s1g: None },
+    label: Label { channel_flags: 0x4140, scheme: None },
 };
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! radiotap fields of captures and the names in scenarios all come from it.
 
 mod dot11a;
+mod dot11ac;
 mod dot11ah;
 mod dot11b;
 mod dot11g;
@@ -16,6 +17,10 @@ use core::fmt;
 use multihop_core::{BitRate, Duration};
 
 pub use self::dot11a::DOT11A;
+pub use self::dot11ac::{
+    DOT11AC_20, DOT11AC_20_SHORT_GUARD, DOT11AC_40, DOT11AC_40_SHORT_GUARD, DOT11AC_80,
+    DOT11AC_80_SHORT_GUARD, DOT11AC_160, DOT11AC_160_SHORT_GUARD,
+};
 pub use self::dot11ah::{DOT11AH_1, DOT11AH_1_SHORT_GUARD, DOT11AH_2, DOT11AH_2_SHORT_GUARD};
 pub use self::dot11b::DOT11B;
 #[cfg(test)]
@@ -26,7 +31,7 @@ pub use self::dot11p::DOT11P;
 use crate::error_rate::{Curve, ErrorModel};
 
 /// The profiles that a scenario can choose, the default first.
-pub static PROFILES: [&PhyProfile; 13] = [
+pub static PROFILES: [&PhyProfile; 21] = [
     &DOT11B,
     &DOT11A,
     &DOT11G,
@@ -36,6 +41,14 @@ pub static PROFILES: [&PhyProfile; 13] = [
     &DOT11N_20_SHORT_GUARD,
     &DOT11N_40,
     &DOT11N_40_SHORT_GUARD,
+    &DOT11AC_20,
+    &DOT11AC_20_SHORT_GUARD,
+    &DOT11AC_40,
+    &DOT11AC_40_SHORT_GUARD,
+    &DOT11AC_80,
+    &DOT11AC_80_SHORT_GUARD,
+    &DOT11AC_160,
+    &DOT11AC_160_SHORT_GUARD,
     &DOT11AH_1,
     &DOT11AH_1_SHORT_GUARD,
     &DOT11AH_2,
@@ -68,6 +81,8 @@ pub struct PhyProfile {
     pub channel_width: f64,
     /// Centre frequency of the channel that captures name, MHz.
     pub channel_mhz: u16,
+    /// Limits of aggregates; `None` if stations do not aggregate.
+    pub aggregates: Option<AggregateLimits>,
 }
 
 /// A preamble with the PLCP header that follows it.
@@ -141,10 +156,19 @@ pub struct Symbols {
 pub struct Label {
     /// Radiotap's channel flags: band and modulation.
     pub channel_flags: u16,
-    /// The scheme, if it is one of 802.11n.
-    pub mcs: Option<Mcs>,
-    /// The scheme, if it is one of 802.11ah.
-    pub s1g: Option<S1g>,
+    /// The modulation and coding scheme; `None` for a rate of 802.11a, b, g or p.
+    pub scheme: Option<Scheme>,
+}
+
+/// A modulation and coding scheme, by the standard that has it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Scheme {
+    /// Of 802.11n: high throughput.
+    Ht(Mcs),
+    /// Of 802.11ac: very high throughput.
+    Vht(Vht),
+    /// Of 802.11ah: below 1 GHz.
+    S1g(S1g),
 }
 
 /// A modulation and coding scheme of 802.11n.
@@ -154,6 +178,19 @@ pub struct Mcs {
     pub index: u8,
     /// Whether it has a channel of 40 MHz.
     pub wide: bool,
+    /// Whether it has the short guard interval.
+    pub short_guard: bool,
+}
+
+/// A modulation and coding scheme of 802.11ac.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Vht {
+    /// Its index, 0 to 9.
+    pub index: u8,
+    /// Spatial streams, 1 to 4.
+    pub streams: u8,
+    /// Channel width, MHz: 20, 40, 80 or 160.
+    pub width_mhz: u8,
     /// Whether it has the short guard interval.
     pub short_guard: bool,
 }
@@ -169,10 +206,23 @@ pub struct S1g {
     pub short_guard: bool,
 }
 
-impl Mcs {
-    /// Its number of spatial streams.
-    pub fn streams(self) -> u8 {
-        self.index / 8 + 1
+/// How long aggregates (A-MPDUs) may be.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct AggregateLimits {
+    /// Bytes of a frame.
+    pub bytes: u32,
+    /// Bytes of one MPDU in it.
+    pub mpdu_bytes: u32,
+}
+
+impl Label {
+    /// Spatial streams of a scheme of 802.11n or 802.11ac; `None` for other rates.
+    pub fn streams(&self) -> Option<u8> {
+        match self.scheme? {
+            Scheme::Ht(mcs) => Some(mcs.index / 8 + 1),
+            Scheme::Vht(vht) => Some(vht.streams),
+            Scheme::S1g(_) => None,
+        }
     }
 }
 
@@ -357,8 +407,7 @@ mod tests {
     #[test]
     fn rates_of_a_class_ascend_and_names_are_unique() {
         for phy in PROFILES {
-            let schemes = |rate: &&Rate| rate.label.mcs.map(|mcs| mcs.index / 8);
-            for class in phy.rates.chunk_by(|a, b| schemes(&a) == schemes(&b)) {
+            for class in phy.rates.chunk_by(|a, b| a.label.streams() == b.label.streams()) {
                 assert!(class.is_sorted_by_key(|rate| rate.bit_rate), "{phy:?}");
             }
             for index in phy.rate_indices() {

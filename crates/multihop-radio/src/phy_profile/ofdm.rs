@@ -64,36 +64,36 @@ const TABLE: [(u32, Constellation, &Code, usize); 8] = [
 ];
 
 /// A modulation and coding scheme of 802.11n and later, with one stream.
-pub(super) struct Scheme {
+pub(super) struct StreamScheme {
     /// Data bits in a symbol of 12 subcarriers.
     bits_of_12: u32,
     pub(super) constellation: Constellation,
     pub(super) code: &'static Code,
 }
 
-impl Scheme {
+impl StreamScheme {
     const fn new(bits_of_12: u32, constellation: Constellation, code: &'static Code) -> Self {
         Self { bits_of_12, constellation, code }
     }
 
-    /// Data bits in a symbol of so many subcarriers with data.
+    /// Data bits in a symbol of so many subcarriers with data, those of all streams together.
     pub(super) const fn bits(&self, subcarriers: u32) -> u32 {
         subcarriers * self.bits_of_12 / 12
     }
 }
 
 /// MCS 0 to 9 (IEEE 802.11ac-2013 §22.5).
-pub(super) const SCHEMES: [Scheme; 10] = [
-    Scheme::new(6, BPSK, &HALF),
-    Scheme::new(12, QPSK, &HALF),
-    Scheme::new(18, QPSK, &THREE_QUARTERS),
-    Scheme::new(24, QAM16, &HALF),
-    Scheme::new(36, QAM16, &THREE_QUARTERS),
-    Scheme::new(48, QAM64, &TWO_THIRDS),
-    Scheme::new(54, QAM64, &THREE_QUARTERS),
-    Scheme::new(60, QAM64, &FIVE_SIXTHS),
-    Scheme::new(72, QAM256, &THREE_QUARTERS),
-    Scheme::new(80, QAM256, &FIVE_SIXTHS),
+pub(super) const SCHEMES: [StreamScheme; 10] = [
+    StreamScheme::new(6, BPSK, &HALF),
+    StreamScheme::new(12, QPSK, &HALF),
+    StreamScheme::new(18, QPSK, &THREE_QUARTERS),
+    StreamScheme::new(24, QAM16, &HALF),
+    StreamScheme::new(36, QAM16, &THREE_QUARTERS),
+    StreamScheme::new(48, QAM64, &TWO_THIRDS),
+    StreamScheme::new(54, QAM64, &THREE_QUARTERS),
+    StreamScheme::new(60, QAM64, &FIVE_SIXTHS),
+    StreamScheme::new(72, QAM256, &THREE_QUARTERS),
+    StreamScheme::new(80, QAM256, &FIVE_SIXTHS),
 ];
 
 /// Training of four symbols' length, and one symbol with rate and length.

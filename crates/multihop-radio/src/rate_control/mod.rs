@@ -18,7 +18,7 @@ use crate::airtime::Airtime;
 use crate::frame::{Category, Outgoing, PacketHandle};
 use crate::mac::Contention;
 use crate::params::{Model, RadioParams};
-use crate::phy_profile::{Mcs, PhyProfile, RateIndex};
+use crate::phy_profile::{PhyProfile, RateIndex};
 
 /// The rule by which stations choose rates.
 #[derive(Clone, Debug, PartialEq)]
@@ -298,9 +298,9 @@ fn ascending(mut list: Vec<RateIndex>, phy: &PhyProfile) -> Vec<RateIndex> {
     list
 }
 
-/// The schemes of 802.11n, and where those of each number of streams stand; without any, the rates by their speed.
+/// The schemes of 802.11n or 802.11ac, and where those of each number of streams stand; without any, the rates by their speed.
 fn in_groups(list: Vec<RateIndex>, phy: &PhyProfile) -> (Vec<RateIndex>, Vec<Range<usize>>) {
-    let streams = |rate: &RateIndex| phy.rate(*rate).label.mcs.map(Mcs::streams);
+    let streams = |rate: &RateIndex| phy.rate(*rate).label.streams();
     let schemes: Vec<_> = list.iter().copied().filter(|rate| streams(rate).is_some()).collect();
     if schemes.is_empty() {
         return (ascending(list, phy), Vec::new());

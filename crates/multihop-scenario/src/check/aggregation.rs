@@ -7,8 +7,8 @@ use crate::faults::Faults;
 
 /// Refuses aggregation where there is none.
 pub(super) fn check(radio: &RadioParams, mac: &MacParams, faults: &mut Faults<'_>) {
-    let reason = if radio.phy.rates.iter().all(|rate| rate.label.mcs.is_none()) {
-        format!("with phy = {:?}: only 802.11n aggregates", radio.phy.name)
+    let reason = if radio.phy.aggregates.is_none() {
+        format!("with phy = {:?}: only 802.11n and 802.11ac aggregate", radio.phy.name)
     } else if mac.flavour == Flavour::Ns2 {
         "with flavour = \"ns2\", which does not aggregate".to_owned()
     } else if mac.timing == Timing::Ns2Of1999 {

@@ -64,7 +64,7 @@ fn a_rate_control_that_does_not_exist_or_lacks_a_key() {
 fn aggregation_without_802_11n_or_the_rules_of_the_standard() {
     assert_eq!(
         with("mac", "ampdu = 64"),
-        "x.toml:8:9: mac.ampdu: found 64, allowed: \"off\" with phy = \"802.11b\": only 802.11n aggregates"
+        "x.toml:8:9: mac.ampdu: found 64, allowed: \"off\" with phy = \"802.11b\": only 802.11n and 802.11ac aggregate"
     );
     assert_eq!(
         with("mac", "amsdu = 3839\n[radio]\nphy = \"802.11n-20\""),

@@ -11,7 +11,7 @@ use multihop_radio::airtime::Airtime;
 use multihop_radio::decibels::mw_to_dbm;
 use multihop_radio::frame::{self, Frame, FrameKind, PacketHandle};
 use multihop_radio::mac::{BlockAck, Load, Mpdu, Transmission};
-use multihop_radio::phy_profile::{Label, Mcs, Rate, S1g};
+use multihop_radio::phy_profile::{Mcs, Rate, S1g, Scheme, Vht};
 use multihop_wire::{PROTOCOL_EXPERIMENT, Quoted, arp, dot11, dsr, icmp, ipv4, radiotap, tcp, udp};
 
 use super::filter::CaptureFilter;
@@ -177,14 +177,23 @@ const fn kind_name(kind: FrameKind) -> &'static str {
 }
 
 fn radiotap_rate(rate: &Rate) -> radiotap::Rate {
-    match rate.label {
-        Label { mcs: Some(Mcs { index, wide, short_guard }), .. } => {
+    match rate.label.scheme {
+        Some(Scheme::Ht(Mcs { index, wide, short_guard })) => {
             radiotap::Rate::Ht(radiotap::Mcs { index, wide, short_guard })
         }
-        Label { s1g: Some(S1g { index, wide, short_guard }), .. } => {
+        Some(Scheme::Vht(Vht { index, streams, width_mhz, short_guard })) => {
+            let width = match width_mhz {
+                20 => radiotap::VhtWidth::Mhz20,
+                40 => radiotap::VhtWidth::Mhz40,
+                80 => radiotap::VhtWidth::Mhz80,
+                _ => radiotap::VhtWidth::Mhz160,
+            };
+            radiotap::Rate::Vht(radiotap::Vht { index, streams, width, short_guard })
+        }
+        Some(Scheme::S1g(S1g { index, wide, short_guard })) => {
             radiotap::Rate::S1g(radiotap::S1g { index, wide, short_guard })
         }
-        _ => radiotap::Rate::Legacy(u8::try_from(rate.bit_rate.0 / 500_000).unwrap_or(u8::MAX)),
+        None => radiotap::Rate::Legacy(u8::try_from(rate.bit_rate.0 / 500_000).unwrap_or(u8::MAX)),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Aggregation of 802.11n in whole runs.
+//! Aggregation of 802.11n and 802.11ac in whole runs.
 
 use std::collections::BTreeSet;
 
@@ -38,6 +38,60 @@ fn goodput_over_one_hop_follows_from_the_sizes_of_aggregates() {
         let found = result(&chain(1, 3.0, "", &format!("{mac}\nqueue = 200"), GREEDY)).totals.goodput_kbps;
         let expected = 8e3 * 1460.0 * f64::from(packets) / cycle;
         assert!((found / expected - 1.0).abs() < 0.005, "{mac}: {found} kb/s, expected {expected}");
+    }
+}
+
+/// Goodput of aggregates at a rate of 802.11ac by the numbers of the standard, kb/s: bits of a symbol, streams, and the symbols that
+/// answers of 14 and 32 bytes have.
+fn saturation_of_ac(bits: u64, streams: u64, answer: [u64; 2]) -> f64 {
+    let training = if streams > 2 { 4 } else { streams };
+    let time = |mpdus: u64| {
+        let bytes = if mpdus > 1 { 1524 * (mpdus - 1) + 4 + 1518 } else { 1518 };
+        let overhead = 16 + 6 * bits.div_ceil(2160);
+        36 + 4 * training + 4 * (8 * bytes + overhead).div_ceil(bits)
+    };
+    let mpdus = (2..=64).take_while(|&mpdus| time(mpdus) <= 5484).last().unwrap_or(1);
+    let answer = 20 + 4 * answer[usize::from(mpdus > 1)];
+    let cycle = 34.0 + 7.5 * 9.0 + time(mpdus) as f64 + 16.0 + answer as f64;
+    8e3 * 1460.0 * mpdus as f64 / cycle
+}
+
+#[test]
+fn saturation_of_every_rate_of_802_11ac_follows_from_the_standard() {
+    // Coded bits of a subcarrier and the code of MCS 0 to 9, in twelfths of a data bit.
+    let twelfths = [6, 12, 18, 24, 36, 48, 54, 60, 72, 80];
+    // Symbols of an ACK and of a block ACK at 6, 12 and 24 Mb/s: 134 and 278 bits.
+    let answers = [[6, 12], [3, 6], [2, 3]];
+    for (width, subcarriers, missing) in [
+        (20, 52, &["MCS9", "MCS9x2", "MCS9x4"][..]),
+        (40, 108, &[]),
+        (80, 234, &["MCS6x3"]),
+        (160, 468, &["MCS9x3"]),
+    ] {
+        for (streams, (index, twelfths)) in
+            (1..=4).flat_map(|n| twelfths.iter().enumerate().map(move |mcs| (n, mcs)))
+        {
+            let name = if streams == 1 { format!("MCS{index}") } else { format!("MCS{index}x{streams}") };
+            if missing.contains(&name.as_str()) {
+                continue;
+            }
+            let answer = answers[match index {
+                0 => 0,
+                1 | 2 => 1,
+                _ => 2,
+            }];
+            let expected = saturation_of_ac(subcarriers * streams * twelfths / 12, streams, answer);
+            // The fastest rates carry more than one flow may offer.
+            let flow = "app = \"cbr\"\nrate_kbps = 1000000.0\nsize = 1460\nfrom = 0\nto = 1\n";
+            let text = chain(1, 0.6, "", "ampdu = 64\nqueue = 200", &format!("{flow}[[flow]]\n{flow}"));
+            let text = text.replace("802.11n-20", &format!("802.11ac-{width}")).replace("MCS7", &name);
+            let text = text.replace("duration = 0.6\n", "duration = 0.6\nwarmup = 0.1\n");
+            let found = result(&text).totals.goodput_kbps;
+            assert!(
+                (found / expected - 1.0).abs() < 0.02,
+                "{width} MHz, {name}: {found} kb/s, expected {expected}"
+            );
+        }
     }
 }
 

@@ -167,6 +167,38 @@ fn tshark_reads_the_rates_of_ofdm_and_their_airtimes() {
     }
 }
 
+/// A radiotap field of its own names the rates of 802.11ac. tshark's airtimes of them leave out a symbol of the
+/// preamble, SERVICE and tail.
+#[test]
+fn tshark_reads_the_rates_of_802_11ac() {
+    if tshark_is_missing() {
+        return;
+    }
+    // wlan_radio.phy: 8 is 802.11ac. The bandwidths are radiotap's numbers.
+    for (phy, rate, bandwidth, streams, index, mbps) in [
+        ("802.11ac-20", "MCS0", "0", "1", "0", "6.5"),
+        ("802.11ac-40", "MCS9", "1", "1", "9", "180"),
+        ("802.11ac-80", "MCS7x2", "4", "2", "7", "585"),
+        ("802.11ac-160-short-guard", "MCS8x4", "11", "4", "8", "3120"),
+    ] {
+        let radio =
+            format!("[radio]\nphy = \"{phy}\"\nrate = \"{rate}\"\n[mac]\nllc = true\narp = \"oracle\"\n");
+        let flow = "[[flow]]\napp = \"cbr\"\nrate_kbps = 100.0\nsize = 432\n";
+        let scenario = format!("duration = 1.0\n{radio}[topology]\nkind = \"chain\"\nhops = 1\n{flow}");
+        let capture = Capture::of(ran(&scenario), phy);
+        let fields = [
+            "wlan_radio.phy",
+            "wlan_radio.11ac.bandwidth",
+            "wlan_radio.11ac.nss",
+            "wlan_radio.11ac.mcs",
+            "wlan_radio.data_rate",
+            "_ws.malformed",
+        ];
+        let rows = capture.read("wlan.fc.type_subtype == 0x20", NO_ANALYSIS, &fields);
+        assert_eq!(rows[0], ["8", bandwidth, streams, index, mbps, ""], "{phy}");
+    }
+}
+
 /// A radiotap field of its own names the rates of 802.11ah. tshark does not compute their airtimes.
 #[test]
 fn tshark_reads_the_rates_of_802_11ah() {

@@ -6,7 +6,7 @@ use super::sender::Packed;
 use crate::airtime::Airtime;
 use crate::frame::Outgoing;
 use crate::params::MacParams;
-use crate::phy_profile::RateIndex;
+use crate::phy_profile::{AggregateLimits, PhyProfile, RateIndex};
 
 /// What the scenario allows, and the sizes that depend on it.
 #[derive(Clone, Copy, Debug)]
@@ -19,21 +19,24 @@ pub(in crate::mac) struct Sizes {
     header: u32,
     /// LLC and SNAP of each packet.
     snap: u32,
+    limits: AggregateLimits,
 }
 
 impl Sizes {
     /// `None`: stations do not aggregate.
-    pub(in crate::mac) fn new(params: &MacParams) -> Option<Self> {
+    pub(in crate::mac) fn new(params: &MacParams, phy: &PhyProfile) -> Option<Self> {
         if params.ampdu.is_none() && params.amsdu.is_none() {
             return None;
         }
+        let limits = phy.aggregates?;
         let header = DATA_HEADER + QOS_CONTROL;
-        let most = if params.ampdu.is_some() { MAX_IN_AGGREGATE - header } else { u32::MAX };
+        let most = if params.ampdu.is_some() { limits.mpdu_bytes - header } else { u32::MAX };
         Some(Self {
             mpdus: params.ampdu.map_or(1, |mpdus| mpdus as usize),
             together: params.amsdu.unwrap_or(0).min(most),
             header,
             snap: if params.llc { 8 } else { 0 },
+            limits,
         })
     }
 
@@ -80,7 +83,7 @@ impl<'c> Fill<'c> {
         if self.mpdus > 0 {
             let before = self.before + padded(DELIMITER + self.last);
             if self.mpdus == self.sizes.mpdus
-                || self.last.max(bytes) > MAX_IN_AGGREGATE
+                || self.last.max(bytes) > self.sizes.limits.mpdu_bytes
                 || !self.allows(before + DELIMITER + bytes)
             {
                 return false;
@@ -113,7 +116,7 @@ impl<'c> Fill<'c> {
     }
 
     fn allows(&self, bytes: u32) -> bool {
-        bytes <= MAX_BYTES && self.airtime.frame(self.rate, bytes) <= MAX_TIME
+        bytes <= self.sizes.limits.bytes && self.airtime.frame(self.rate, bytes) <= MAX_TIME
     }
 }
 
@@ -138,12 +141,6 @@ const QOS_CONTROL: u32 = 2;
 
 /// Two addresses and a length.
 const SUBFRAME_HEADER: u32 = 14;
-
-/// Most bytes of an MPDU in an aggregate: its length has 12 bits.
-const MAX_IN_AGGREGATE: u32 = 4095;
-
-/// Most bytes of an aggregate.
-const MAX_BYTES: u32 = 65_535;
 
 /// Most airtime of a frame with a mixed preamble: what a length of 4095 bytes at 6 Mb/s announces to stations of
 /// 802.11a.
