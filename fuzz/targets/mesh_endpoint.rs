@@ -5,11 +5,18 @@ use libfuzzer_sys::fuzz_target;
 use multihop_core::{Duration, Instant, LostSegment, Notice, SegmentId};
 use multihop_transport::connection::Data;
 use multihop_transport::mesh::{Config, End, Output};
+use multihop_wire::control::{Control, Options, Syn, VERSION};
 use multihop_wire::mesh::Segment;
 
 fuzz_target!(|data: &[u8]| {
     let config = Config { mss: 100, recv_buffer: 10, window_max: 50, ..Config::default() };
-    let mut end = End::new(config, 1);
+    let mut end = End::new(config, 1, NUMBER);
+    // The first byte decides which side the end is, and whether the connection is established at once.
+    match data.first().map_or(0, |first| first % 3) {
+        0 => end.connect(),
+        1 => end.listen(),
+        _ => establish(&mut end),
+    }
     let mut now = Instant::ZERO;
     let mut rest = data;
     while let Some((&[operation, argument], after)) = rest.split_first_chunk() {
@@ -17,7 +24,10 @@ fuzz_target!(|data: &[u8]| {
         match operation % 8 {
             0 => drop(end.send(Data::Virtual(u64::from(argument) * 10))),
             1 => drop(end.read(u32::from(argument))),
-            2 if argument == 0 => end.shutdown(),
+            2 if argument < 2 => end.shutdown(),
+            2 if argument == 2 => end.close(),
+            2 if argument == 3 => end.abort(),
+            2 if argument == 4 => end.connect_again(),
             2 | 3 => {
                 now += Duration::from_millis(u64::from(argument) * 4);
                 end.handle_timeout(now);
@@ -36,6 +46,17 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
+/// Segments of both sides are counted from 1 then.
+fn establish(end: &mut End) {
+    end.connect();
+    while end.poll_output(Instant::ZERO).is_some() {}
+    let options = Options { version: VERSION, ..Options::default() };
+    let syn = Syn { number: NUMBER, attempt: 0, answers: Some(NUMBER), window: 50, options };
+    end.receive(Instant::ZERO, Segment::Control(Control::Syn(syn)));
+}
+
+const NUMBER: u32 = 0;
+
 fn notice(argument: u8, rest: &[u8]) -> Notice {
     let header = core::array::from_fn(|i| rest.get(i).copied().unwrap_or(0));
     match argument % 4 {
@@ -53,7 +74,7 @@ fn drain(end: &mut End, now: Instant) {
         let (flight, limit) = (end.flight(), end.flight_limit());
         let Some(output) = end.poll_output(now) else { return };
         if let Output::Segment(Segment::Data(_)) = output {
-            assert!(end.flight() <= flight.max(limit) || end.state() == "freeze");
+            assert!(end.flight() <= flight.max(limit) || end.phase() == "freeze");
         }
     }
     panic!("the output does not end");

@@ -104,6 +104,13 @@ impl RttEstimator {
         }
     }
 
+    /// Lowers the timeout before the first sample to this time.
+    pub fn lower_initial(&mut self, timeout: Duration) {
+        if self.samples == 0 {
+            self.base = self.base.min(timeout.max(self.config.min));
+        }
+    }
+
     /// The retransmission timeout, backoff included; never zero.
     pub fn rto(&self) -> Duration {
         let rto = self.base.saturating_mul(u64::from(self.backoff));

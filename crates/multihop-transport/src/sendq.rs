@@ -27,6 +27,11 @@ impl SendQueue {
         self.first + self.data.len()
     }
 
+    /// Bytes that the peer has not acknowledged.
+    pub(crate) fn len(&self) -> u64 {
+        self.data.len()
+    }
+
     /// Adds data at the end.
     pub fn push(&mut self, data: Data) {
         match data {

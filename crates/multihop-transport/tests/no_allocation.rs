@@ -37,7 +37,9 @@ fn a_warm_connection_allocates_nothing() {
 
 fn mesh_allocates_nothing() {
     let config = mesh::Config { sink: true, ..mesh::Config::default() };
-    let [mut sender, mut receiver] = [(); 2].map(|()| mesh::End::new(config.clone(), 1));
+    let [mut sender, mut receiver] = [1, 2].map(|number| mesh::End::new(config.clone(), 1, number));
+    receiver.listen();
+    sender.connect();
     sender.send(Data::Endless).expect("the stream is open");
     let mut sent = 0;
     let mut round = |now: Instant| {

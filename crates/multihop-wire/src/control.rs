@@ -4,7 +4,7 @@
 //! Each end draws a random connection number of 32 bits and sends it in its SYN. A transport counts its segments from
 //! the connection number plus one, so that segments of earlier connections lie outside of the window.
 
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use crate::ParseError;
@@ -46,6 +46,18 @@ pub struct Syn {
     pub options: Options,
 }
 
+impl Syn {
+    /// The refusal of a SYN with another version, or with an unknown option that must be understood.
+    pub fn refusal(&self) -> Option<Reset> {
+        let (cause, text) = match self.options.unknown {
+            _ if self.options.version != VERSION => (Cause::VERSION, VERSION.to_string()),
+            Some(kind) => (Cause::OPTION, kind.to_string()),
+            None => return None,
+        };
+        Some(Reset { cause, number: self.number, is_expected: false, text })
+    }
+}
+
 /// A reset.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Reset {
@@ -69,9 +81,9 @@ impl Cause {
     pub const ABORTED: Self = Self(0);
     /// The segment belongs to no connection.
     pub const UNKNOWN_CONNECTION: Self = Self(1);
-    /// The version of the SYN is not supported.
+    /// The version of the SYN is not supported; the text is the version of the sender of the reset.
     pub const VERSION: Self = Self(2);
-    /// The SYN has an unknown option that must be understood.
+    /// The SYN has an unknown option that must be understood; the text is its type.
     pub const OPTION: Self = Self(3);
     /// No transport is common to both ends.
     pub const TRANSPORT: Self = Self(4);

@@ -115,3 +115,40 @@ fn bytes(len: usize) -> String {
     write!(text, "{len} bytes").expect("text grows");
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use multihop_core::FlowId;
+    use multihop_wire::control::{Cause, Reset, Syn};
+
+    use super::*;
+    use crate::packet::tests::packet;
+
+    /// The fields of a segment of `mesh` behind those of the IP header.
+    fn shown(segment: mesh::Segment) -> String {
+        let packet = Packet { body: Body::Mesh { flow: FlowId(0), segment }, ..packet(1) };
+        let fields = fields(&packet).split_off(4);
+        fields.iter().map(|(name, value)| format!("{name} {value}")).collect::<Vec<_>>().join(", ")
+    }
+
+    #[test]
+    fn control_segments_and_fin_of_mesh_are_shown() {
+        let syn = Syn { number: 7, attempt: 1, window: 64, ..Syn::default() };
+        assert_eq!(
+            shown(mesh::Segment::Control(Control::Syn(syn.clone()))),
+            "flags SYN, connection number 7, attempt 1, receive window 64"
+        );
+        assert_eq!(
+            shown(mesh::Segment::Control(Control::Syn(Syn { answers: Some(9), ..syn }))),
+            "flags SYN ACK, connection number 7, acknowledges 9, attempt 1, receive window 64"
+        );
+        let reset = Reset { cause: Cause::ABORTED, number: 5, ..Reset::default() };
+        assert_eq!(
+            shown(mesh::Segment::Control(Control::Reset(reset))),
+            "flags RST, segment 5, cause aborted"
+        );
+        assert_eq!(shown(mesh::Segment::Control(Control::KeepAlive(8))), "next segment 8");
+        let fin = mesh::Data { number: 3, transmission: 4, is_fin: true, ..mesh::Data::default() };
+        assert_eq!(shown(mesh::Segment::Data(fin)), "segment 3, flags FIN, transmission 4, data 0 bytes");
+    }
+}

@@ -63,8 +63,64 @@ fn counters_agree_with_trace_and_capture() {
     assert!(arrived.iter().all(|number| captured.contains(&number.parse().unwrap())));
 }
 
+/// Opening, keepalives and closing are in the trace and in the capture, byte by byte.
+#[test]
+fn connections_open_and_close_on_the_air() {
+    let text = "duration = 8.0\nsleep = [{ node = 1, from = 1.0, until = 1.9 }]\n\
+                [topology]\nkind = \"chain\"\nhops = 1\n\
+                [[flow]]\nstop = 3.0\ntransport = { kind = \"mesh\", keepalive = 0.4 }\n\
+                [[flow]]\nfrom = 0\nto = 1\nstart = 0.5\napp = \"file\"\nbytes = 5000\ntransport = \"mesh\"\n";
+    let ran = ran(text);
+    let sent = |kind: &str| -> Vec<(u32, u64)> {
+        events(&ran.trace)
+            .filter(|event| (event.what, event.kind) == ("s", kind))
+            .map(|event| (event.node, event.number.parse().unwrap()))
+            .collect()
+    };
+    let syns = sent("syn");
+    assert_eq!(syns.iter().map(|(node, _)| *node).collect::<Vec<_>>(), [0, 1, 0, 1], "{syns:?}");
+    let fins = sent("fin");
+    assert_eq!(fins.iter().map(|(node, _)| *node).collect::<Vec<_>>(), [0, 1, 0, 1], "{fins:?}");
+    let first = |kind: &str, node: u32| {
+        events(&ran.trace).find(|event| (event.what, event.kind, event.node) == ("s", kind, node))
+    };
+    let data: u64 = first("mesh", 0).unwrap().number.parse().unwrap();
+    assert!(
+        syns.iter().any(|&(node, number)| node == 0 && (number + 1) % (1 << 32) == data),
+        "{data}: {syns:?}"
+    );
+    assert!(sent("keepalive").len() >= 2, "node 1 is silent while it sleeps");
+    // The first byte tells the kind, the fourth one of a SYN that it is not of TPA.
+    let starts: Vec<[u8; 4]> = packets(&ran.pcap)
+        .filter_map(|packet| Some(*carried(packet.bytes)?.first_chunk().unwrap()))
+        .collect();
+    let count = |kind: u8, mask: u8| starts.iter().filter(|start| start[0] & mask == kind).count();
+    // Each frame is captured at its sender and at its receiver.
+    assert_eq!((count(0x30, 0xff), count(0x31, 0xff)), (4, 4));
+    assert!(starts.iter().filter(|start| start[0] & 0xfe == 0x30).all(|start| start[3] == 7));
+    assert_eq!(count(0x14, 0xfc), 2 * fins.len());
+}
+
+/// Nodes that are out of range at first open their connection when they meet.
+#[test]
+fn a_connection_opens_when_its_ends_meet() {
+    let text = "duration = 60.0\n[topology]\nkind = \"chain\"\nhops = 1\n[routing]\nprotocol = \"aodv\"\n\
+                [[mobility.node]]\nnode = 1\nkind = \"waypoints\"\nwaypoints = [[0.0, 2000.0, 0.0], [40.0, 100.0, 0.0]]\n\
+                [[flow]]\ntransport = \"mesh\"\n";
+    let flow = &result(text).flows[0];
+    assert!(flow.segments_delivered > 1000, "{flow:?}");
+}
+
 /// Number of the data segment in a captured frame.
 fn number_in(frame: &[u8]) -> Option<u32> {
+    match mesh::Segment::parse(&carried(frame)?).unwrap() {
+        mesh::Segment::Data(data) => Some(data.number),
+        mesh::Segment::Ack(_) | mesh::Segment::Control(_) => None,
+    }
+}
+
+/// The segment of `mesh` in a captured frame.
+fn carried(frame: &[u8]) -> Option<Vec<u8>> {
     let (_, frame) = radiotap::Header::parse(frame).unwrap();
     let dot11::Frame::Data(data) = dot11::Frame::parse(frame).unwrap() else { return None };
     let (snap, packet) = dot11::Snap::parse(&data.body).unwrap();
@@ -73,10 +129,7 @@ fn number_in(frame: &[u8]) -> Option<u32> {
     }
     let (_, carried) = ipv4::Header::parse(packet).unwrap();
     // Two ports are in front of it.
-    match mesh::Segment::parse(&carried[4..]).unwrap() {
-        mesh::Segment::Data(data) => Some(data.number),
-        mesh::Segment::Ack(_) | mesh::Segment::Control(_) => None,
-    }
+    Some(carried[4..].to_vec())
 }
 
 /// Notices of failed links freeze the sender, and it resumes over the new route.

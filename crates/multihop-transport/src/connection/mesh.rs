@@ -1,11 +1,13 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::num::NonZeroU8;
 
 use multihop_core::{Instant, Notice, Payload};
 use multihop_wire::mesh;
 
 use super::{
-    Buffers, Connection, ConnectionConfig, Counters, Data, Flow, Message, Output, RoundTrip, Segment,
+    Buffers, Connection, ConnectionConfig, Counters, Data, Flow, Message, Output, RoundTrip, Segment, State,
+    Summary,
 };
 use crate::event::{SendError, Trip};
 use crate::mesh::{Config, End, OBSERVED};
@@ -13,10 +15,14 @@ use crate::observe::{Quantity, Row, Value};
 
 impl ConnectionConfig for Config {
     fn ends(&self, flow: &mut Flow<'_>) -> [Box<dyn Connection>; 2] {
-        let config = Self { sink: flow.sink, ..self.clone() };
-        [0, 1].map(|_| {
-            let end = End::with_pool(config.clone(), flow.port, flow.pool.clone());
-            Box::new(end) as Box<dyn Connection>
+        let config = Self { sink: flow.sink, initial_ttl: flow.initial_ttl, ..self.clone() };
+        if flow.is_open {
+            return [0, 1]
+                .map(|_| Box::new(End::opened(config.clone(), flow.port, flow.pool.clone())) as Box<_>);
+        }
+        flow.pair("mesh/number", 32, |ports, initial| {
+            let number = u32::try_from(initial).expect("32 bits are left");
+            End::with_pool(config.clone(), ports.local, number, flow.pool.clone())
         })
     }
 
@@ -26,6 +32,50 @@ impl ConnectionConfig for Config {
 }
 
 impl Connection for End {
+    fn listen(&mut self) {
+        self.listen();
+    }
+
+    fn connect(&mut self) {
+        self.connect();
+    }
+
+    fn abort(&mut self) {
+        self.abort();
+    }
+
+    fn close(&mut self, _now: Instant) {
+        self.close();
+    }
+
+    fn connect_again(&mut self) {
+        self.connect_again();
+    }
+
+    fn state(&self) -> State {
+        self.state()
+    }
+
+    fn is_closed(&self) -> bool {
+        self.state() == State::Closed
+    }
+
+    fn peer_ttl(&self) -> Option<u8> {
+        self.peer().initial_ttl.map(NonZeroU8::get)
+    }
+
+    fn gives_way_to(&self, segment: &Segment) -> bool {
+        matches!(segment, Segment::Mesh(segment) if self.gives_way_to(segment))
+    }
+
+    fn unacked(&self) -> u64 {
+        self.unacked()
+    }
+
+    fn unread(&self) -> u64 {
+        self.unread()
+    }
+
     fn send(&mut self, _now: Instant, data: Data) -> Result<(), SendError> {
         self.send(data)
     }
@@ -105,6 +155,19 @@ impl Connection for End {
 
     fn value(&self, index: usize) -> Option<Value> {
         OBSERVED.get(index)?.value(self)
+    }
+
+    fn summary(&self) -> Summary {
+        let whole = |segments: usize| u32::try_from(segments).unwrap_or(u32::MAX);
+        Summary {
+            smoothed_rtt: self.rtt().srtt(),
+            rto: self.rtt().rto(),
+            window: whole(self.flight_limit()),
+            flight: whole(self.flight()),
+            mss: self.mss(),
+            pacing_gap: self.gap(),
+            ..Summary::of(self)
+        }
     }
 }
 

@@ -397,7 +397,7 @@ impl Connection for Opened {
     }
 
     fn connect_again(&mut self) {
-        self.life.connect_again();
+        self.life.repeat_syn();
     }
 
     fn state(&self) -> State {

@@ -139,11 +139,9 @@ impl Lifecycle {
         }
     }
 
-    /// Retransmits the SYN of [`connect`](Self::connect) at once.
-    pub fn connect_again(&mut self) {
-        if self.state == State::SynSent {
-            self.is_syn_due = true;
-        }
+    /// Retransmits the SYN at once, if the peer has not answered it.
+    pub fn repeat_syn(&mut self) {
+        self.is_syn_due |= matches!(self.state, State::SynSent | State::SynReceived);
     }
 
     /// Waits for the peer to open the connection. Only a closed one can listen.
@@ -206,7 +204,9 @@ impl Lifecycle {
 
     /// The peer has answered something that this end was waiting for.
     pub fn on_answer(&mut self, now: Instant) {
-        set(&mut self.timers, Timer::User, self.config.user_timeout.map(|timeout| now + timeout));
+        if let Some(timeout) = self.config.user_timeout {
+            self.timers.set(Timer::User, now + timeout);
+        }
     }
 
     /// Says whether this end waits for an answer of the peer, before it waits for events.
@@ -295,15 +295,9 @@ impl Lifecycle {
     }
 
     fn restart_keepalive(&mut self, now: Instant) {
-        let wait = self.config.keepalive.filter(|_| self.state.is_connected());
-        set(&mut self.timers, Timer::KeepAlive, wait.map(|wait| now + wait));
-    }
-}
-
-fn set(timers: &mut Timers<Timer, 4>, timer: Timer, at: Option<Instant>) {
-    match at {
-        Some(at) => timers.set(timer, at),
-        None => timers.stop(timer),
+        if let Some(wait) = self.config.keepalive.filter(|_| self.state.is_connected()) {
+            self.timers.set(Timer::KeepAlive, now + wait);
+        }
     }
 }
 

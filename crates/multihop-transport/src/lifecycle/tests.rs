@@ -41,7 +41,7 @@ fn only_the_answer_to_the_newest_attempt_is_a_round_trip() {
     let mut life = Lifecycle::new(CONFIG);
     life.connect();
     let _ = life.poll_syn(at(0));
-    life.connect_again();
+    life.repeat_syn();
     assert_eq!(life.poll_syn(at(2)), Some(Syn { attempt: 1, answers: None }));
     assert_eq!(life.clone().establish(at(5), Some(0)), None);
     assert_eq!(life.clone().establish(at(5), None), None);

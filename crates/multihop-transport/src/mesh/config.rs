@@ -3,6 +3,7 @@
 use multihop_core::Duration;
 use multihop_core::settings::{Settings, Visitor};
 
+use crate::lifecycle;
 use crate::rtt::RtoConfig;
 use crate::settings::{TIMEOUT, check_rto};
 
@@ -33,6 +34,18 @@ pub struct Config {
     pub rto_min: Duration,
     /// Longest time between two probes.
     pub rto_max: Duration,
+    /// Wait for the answer to the first SYN; it doubles with each retransmission, up to `rto_max`.
+    pub syn_wait: Duration,
+    /// Retransmissions of a SYN before opening fails; `None` for no limit.
+    pub syn_retries: Option<u8>,
+    /// How long a closed connection answers late segments.
+    pub linger: Duration,
+    /// Silence of the peer after which a keepalive is sent; `None` for no keepalives.
+    pub keepalive: Option<Duration>,
+    /// Time without an answer to data, FIN or keepalive after which the connection is aborted; `None` for no limit.
+    pub user_timeout: Option<Duration>,
+    /// The initial TTL of packets that the driver sends.
+    pub initial_ttl: u8,
     /// Whether data counts as read when it arrives in order.
     pub sink: bool,
 }
@@ -52,6 +65,12 @@ impl Default for Config {
             rto_initial: Duration::from_secs(1),
             rto_min: Duration::from_millis(200),
             rto_max: Duration::from_secs(1),
+            syn_wait: Duration::from_secs(1),
+            syn_retries: None,
+            linger: Duration::from_secs(120),
+            keepalive: None,
+            user_timeout: Some(Duration::from_secs(300)),
+            initial_ttl: 64,
             sink: false,
         }
     }
@@ -61,7 +80,8 @@ impl Config {
     /// For real networks: a listener has many connections, so that buffers begin small. They grow where they must.
     /// A path that was silent for a moment is tried soon: losses of many segments at once are common on radio.
     pub fn net() -> Self {
-        Self { recv_buffer: 64, window_max: 8192, rto_min: Duration::from_millis(100), ..Self::default() }
+        let rto_min = Duration::from_millis(100);
+        Self { recv_buffer: 64, window_max: 8192, rto_min, syn_retries: Some(30), ..Self::default() }
     }
 
     /// The same with every number within the bounds of the protocol.
@@ -71,7 +91,26 @@ impl Config {
         self.window_max = self.window_max.max(1);
         self.recv_buffer = self.recv_buffer.max(1);
         self.rto_max = self.rto_max.max(self.rto_min);
+        self.initial_ttl = self.initial_ttl.max(1);
+        // A timer of zero would expire again and again at one instant.
+        let at_least = |wait: Duration| wait.max(Duration::from_micros(1));
+        self.syn_wait = at_least(self.syn_wait);
+        self.linger = at_least(self.linger);
+        self.keepalive = self.keepalive.map(at_least);
+        self.user_timeout = self.user_timeout.map(at_least);
         self
+    }
+
+    /// How connections are opened, watched and closed.
+    pub(super) fn lifecycle(&self) -> lifecycle::Config {
+        lifecycle::Config {
+            syn_wait: self.syn_wait,
+            syn_wait_max: self.rto_max,
+            syn_retries: self.syn_retries,
+            keepalive: self.keepalive,
+            user_timeout: self.user_timeout,
+            linger: self.linger,
+        }
     }
 
     /// The retransmission timer.
@@ -135,5 +174,33 @@ impl Settings for Config {
             TIMEOUT,
         );
         check_rto(self.rto_min, self.rto_max, keys);
+        self.lifetime_keys(keys);
+    }
+}
+
+impl Config {
+    fn lifetime_keys(&mut self, keys: &mut dyn Visitor) {
+        keys.about("Wait for the answer to the first SYN, s; it doubles with each try, up to rto_max.")
+            .seconds("syn_wait", &mut self.syn_wait, TIMEOUT);
+        keys.about("The connection is aborted after this many retransmitted SYNs.").whole_or_off(
+            "syn_retries",
+            &mut self.syn_retries,
+            0..=255,
+        );
+        keys.about("How long a closed connection answers late segments, s.").seconds(
+            "linger",
+            &mut self.linger,
+            0.0..=1e9,
+        );
+        keys.about("A peer that has been silent for this long gets a keepalive, s.").seconds_or_off(
+            "keepalive",
+            &mut self.keepalive,
+            TIMEOUT,
+        );
+        keys.about("The connection is aborted after this long without an answer, s.").seconds_or_off(
+            "user_timeout",
+            &mut self.user_timeout,
+            TIMEOUT,
+        );
     }
 }

@@ -106,10 +106,10 @@ impl Control {
         }
     }
 
-    /// The path to the peer is this long. A segment may leave when the one before is four hops away.
+    /// The path to the peer is this long. Segments of the first window leave at once, and must not queue behind each other.
     pub fn set_hops(&mut self, hops: u8) {
         if let (Stage::Start { window }, None) = (&mut self.stage, self.base.get()) {
-            *window = (f64::from(hops) / REUSE_HOPS).max(1.0).min(self.most);
+            *window = (f64::from(hops) / FIRST_HOPS).max(1.0).min(self.most);
         }
         self.base.clear();
     }
@@ -263,8 +263,8 @@ fn square(x: f64) -> f64 {
 const FIRST_WINDOW: f64 = 2.0;
 /// With many flows each has less than one segment in a round trip.
 const MIN_WINDOW: f64 = 0.25;
-/// Stations that are four hops apart can transmit at the same time.
-const REUSE_HOPS: f64 = 4.0;
+/// Hops for each segment of the first window. Stations that are four hops apart can transmit at the same time.
+const FIRST_HOPS: f64 = 8.0;
 /// Segments in a shortest round trip up to which a flow may grow at once if it sees no queue.
 const SPARSE: f64 = 0.5;
 /// Bound on the segments that are taken to travel together.

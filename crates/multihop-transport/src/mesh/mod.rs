@@ -1,16 +1,20 @@
 //! The transport `mesh`: a paced window that follows the queueing delay of data, with few ACKs.
 //!
-//! [`End`] is one end of a connection that exists already; it implements
-//! [`Connection`](crate::connection::Connection). docs/models/mesh.md describes the design.
+//! [`End`] is one end of a connection; it implements [`Connection`](crate::connection::Connection).
+//! docs/models/mesh.md describes the design, docs/wire.md the segments.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use core::num::NonZeroU16;
 
-use multihop_core::{Duration, Instant, Notice, Payload, SegmentId, Timers};
-use multihop_wire::mesh::{Ack, Data as Wire, Segment};
+use multihop_core::{Duration, Instant, Payload, Timers, earliest};
+use multihop_wire::control::{Cause, Control as ControlSegment, Options, Reset};
+use multihop_wire::mesh::{Data as Wire, Segment};
 
 mod config;
 mod control;
+mod handshake;
+mod input;
 mod lowest;
 mod numbers;
 mod observed;
@@ -19,10 +23,14 @@ mod sender;
 
 pub use config::Config;
 pub use control::{Control, Report};
+pub use handshake::NAME;
+pub use input::reset_for;
 
 use crate::connection::{Buffers, Counters};
 use crate::event::{Data, Event, SendError};
+use crate::lifecycle::{Ending, Lifecycle, Shutdown, State};
 use crate::pool::{Pool, Share};
+use crate::refusals::Refusals;
 use crate::rtt::RttEstimator;
 pub(crate) use observed::OBSERVED;
 
@@ -37,10 +45,22 @@ pub type Output = crate::event::Output<Segment>;
 pub struct End {
     config: Config,
     port: u16,
+    life: Lifecycle,
+    /// Whether the application reads what the peer sends.
+    reads: bool,
+    /// What the peer announced in its SYN.
+    peer: Options,
+    /// The reset that ended the connection.
+    reset: Option<Reset>,
+    refusals: Refusals<()>,
+    /// Whether the SYN was repeated after a notice, and its timer has not expired since.
+    is_syn_repeated: bool,
+    /// Whether a keepalive has left that the peer has not answered.
+    asked: bool,
+    /// The longest payload that fits the path.
+    path_mss: u16,
     /// Payload of a full segment.
     mss: u32,
-    /// Whether the application has closed our side.
-    closing: bool,
     send: Sender,
     /// Bytes that the application may queue, if that is more than others may.
     send_buffer: u64,
@@ -62,7 +82,7 @@ pub struct End {
     hold: Duration,
     timers: Timers<Timer, 4>,
     counters: Counters,
-    out: VecDeque<Event>,
+    out: VecDeque<Output>,
 }
 
 /// The timers of an end.
@@ -76,20 +96,32 @@ enum Timer {
     Silence,
 }
 
+impl Timer {
+    const ALL: [Self; 4] = [Self::Ack, Self::Pace, Self::Loss, Self::Silence];
+}
+
 impl End {
-    /// One end of a flow with this number as both ports.
-    pub fn new(config: Config, port: u16) -> Self {
-        Self::with_pool(config, port, None)
+    /// One end of a flow with this number as both ports. `number` is its connection number: unpredictable on a real
+    /// network.
+    pub fn new(config: Config, port: u16, number: u32) -> Self {
+        Self::with_pool(config, port, number, None)
     }
 
-    /// The same, with buffers that grow as long as there is something in this pool.
-    pub fn with_pool(config: Config, port: u16, pool: Option<Pool>) -> Self {
+    /// One end of a flow, with buffers that grow as long as there is something in this pool.
+    pub fn with_pool(config: Config, port: u16, number: u32, pool: Option<Pool>) -> Self {
         let config = config.in_bounds();
         Self {
             port,
+            life: Lifecycle::new(config.lifecycle()),
+            reads: true,
+            peer: Options::default(),
+            reset: None,
+            refusals: Refusals::new(),
+            is_syn_repeated: false,
+            asked: false,
+            path_mss: u16::MAX,
             mss: u32::from(config.mss),
-            closing: false,
-            send: Sender::new(),
+            send: Sender::new(number),
             send_buffer: 0,
             share: Share::of(pool.clone()),
             recv: Receiver::new(&config, Share::of(pool)),
@@ -101,22 +133,69 @@ impl End {
             probe_due: false,
             probed: false,
             hold: Duration::ZERO,
-            timers: Timers::new([Timer::Ack, Timer::Pace, Timer::Loss, Timer::Silence]),
+            timers: Timers::new(Timer::ALL),
             counters: Counters::default(),
             out: VecDeque::with_capacity(4),
             config,
         }
     }
 
-    /// Queues data.
+    /// Queues data. It waits until the connection is established.
     pub fn send(&mut self, data: Data) -> Result<(), SendError> {
-        self.send.queue.if_open(!self.closing).map(|queue| queue.push(data))
+        let is_open = !self.life.is_closing() && !matches!(self.state(), State::Closed | State::Linger);
+        self.send.queue.if_open(is_open).map(|queue| queue.push(data))
     }
 
-    /// No data follows what has been queued; an endless source ends.
+    /// Closes this side once everything queued has been sent (an endless source stops here); what the peer sends can
+    /// still be read.
     pub fn shutdown(&mut self) {
-        self.closing = true;
-        self.send.finish();
+        match self.life.shutdown(self.unacked() > 0) {
+            Shutdown::NoEffect => {}
+            Shutdown::Over => self.finish(Event::Closed),
+            Shutdown::Closing => {
+                self.send.finish();
+                self.life.set_finished(false, self.recv.is_finished);
+            }
+        }
+    }
+
+    /// Closes this side as [`shutdown`](Self::shutdown) does, and reads no more: data that waits to be read, or arrives
+    /// later, resets the connection.
+    pub fn close(&mut self) {
+        self.reads = false;
+        if self.unread() > 0 {
+            self.abort();
+        } else {
+            self.shutdown();
+        }
+    }
+
+    /// Ends the connection now and tells the peer.
+    pub fn abort(&mut self) {
+        if self.life.is_known_to_peer() {
+            self.send_reset();
+        }
+        self.forget();
+    }
+
+    /// The state of the connection.
+    pub fn state(&self) -> State {
+        self.life.state()
+    }
+
+    /// What the peer announced in its SYN; before that, nothing.
+    pub fn peer(&self) -> &Options {
+        &self.peer
+    }
+
+    /// The reset or refusal of the peer that ended the connection.
+    pub fn reset(&self) -> Option<&Reset> {
+        self.reset.as_ref()
+    }
+
+    /// Bytes queued and not acknowledged.
+    pub fn unacked(&self) -> u64 {
+        self.send.unacked()
     }
 
     /// Takes at most `max` bytes that have arrived in order.
@@ -141,39 +220,15 @@ impl End {
 
     /// New segments have at most this payload.
     pub fn set_mss(&mut self, mss: u16) {
-        self.mss = u32::from(mss.min(self.config.mss).max(1));
-        self.recv.set_mss(self.mss);
+        self.path_mss = mss;
+        self.update_mss();
+        self.recv.set_mss(u32::from(mss.min(self.config.mss).max(1)));
     }
 
-    /// Takes a segment of the peer.
-    pub fn receive(&mut self, now: Instant, segment: Segment) {
-        match segment {
-            Segment::Data(data) => self.on_data(now, data),
-            Segment::Ack(ack) => self.on_ack(now, &ack),
-            Segment::Control(_) => {}
-        }
-    }
-
-    /// Takes a notice from the layers below.
-    pub fn notice(&mut self, notice: Notice) {
-        match notice {
-            Notice::LinkFailed(lost) => {
-                if let SegmentId::Custom(header) = lost.segment
-                    && lost.source == self.port
-                    && let Ok(Segment::Data(data)) = Segment::parse(&header)
-                    && self.send.on_link_failed(data.number, data.transmission)
-                {
-                    self.counters.mesh.notices += 1;
-                    self.freeze_and_probe();
-                }
-            }
-            Notice::RouteLost => self.freeze_and_probe(),
-            Notice::RouteRestored => self.probe_due = self.frozen.is_some(),
-            Notice::PathInfo { hops } => {
-                self.control.set_hops(hops);
-                self.recv.on_new_path();
-            }
-        }
+    /// New segments have no more payload than this end, the path and the peer allow.
+    fn update_mss(&mut self) {
+        let peer = self.peer.mss.map_or(u16::MAX, NonZeroU16::get);
+        self.mss = u32::from(self.path_mss.min(self.config.mss).min(peer).max(1));
     }
 
     /// Runs every timer due at `now`.
@@ -185,29 +240,50 @@ impl End {
                 Timer::Silence => self.on_silence(),
             }
         }
+        while self.life.poll_timeout().is_some_and(|at| at <= now) {
+            self.on_lifecycle_timeout(now);
+        }
+    }
+
+    fn on_lifecycle_timeout(&mut self, now: Instant) {
+        self.is_syn_repeated = false;
+        match self.life.handle_timeout(now) {
+            None => {}
+            Some(Ending::TimedOut) => self.finish(Event::TimedOut),
+            Some(Ending::Closed) => self.finish(Event::Closed),
+        }
     }
 
     /// The next segment or event.
     pub fn poll_output(&mut self, now: Instant) -> Option<Output> {
-        if let Some(event) = self.out.pop_front() {
-            return Some(Output::Event(event));
+        if let Some(output) = self.out.pop_front() {
+            return Some(output);
         }
-        let segment = match self.recv.ack(now) {
-            Some(ack) => {
-                self.counters.mesh.acks += 1;
-                Some(Segment::Ack(ack))
-            }
-            None => self.next_data(now).map(Segment::Data),
-        };
+        let segment = self.next_segment(now);
         if segment.is_none() {
             self.arm(now);
         }
         segment.map(Output::Segment)
     }
 
+    fn next_segment(&mut self, now: Instant) -> Option<Segment> {
+        if !self.state().is_synchronised() {
+            return self.life.poll_syn(now).map(|syn| self.syn(syn));
+        }
+        if let Some(ack) = self.recv.ack(now) {
+            self.counters.mesh.acks += 1;
+            return Some(Segment::Ack(ack));
+        }
+        if self.life.take_keepalive() {
+            self.asked = true;
+            return Some(Segment::Control(ControlSegment::KeepAlive(self.send.next_number())));
+        }
+        self.next_data(now).map(Segment::Data)
+    }
+
     /// The next deadline.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        self.timers.next()
+        earliest(self.timers.next(), self.life.poll_timeout())
     }
 
     /// The counters.
@@ -253,7 +329,7 @@ impl End {
         Buffers { send: self.send_buffer, receive: self.recv.buffer() }
     }
 
-    /// Whether everything queued has been acknowledged.
+    /// Whether everything queued has been acknowledged, FIN included.
     pub fn is_idle(&self) -> bool {
         self.send.is_empty() && !self.send.has_data()
     }
@@ -264,49 +340,12 @@ impl End {
     }
 
     /// What the sender does, for time series.
-    pub fn state(&self) -> &'static str {
+    pub fn phase(&self) -> &'static str {
         match (self.frozen, self.control.is_starting()) {
             (Some(_), _) => "freeze",
             (None, true) => "start",
             (None, false) => "normal",
         }
-    }
-
-    fn on_data(&mut self, now: Instant, data: Wire) {
-        let has_data = !data.payload.is_empty();
-        let arrival = self.recv.take(now, data);
-        self.counters.delivered += u64::from(arrival.is_new);
-        self.counters.out_of_order += u64::from(arrival.out_of_order);
-        self.counters.mesh.unwanted += u64::from(has_data && !arrival.is_new);
-        if arrival.delivered > 0 {
-            self.out.push_back(Event::Delivered(arrival.delivered));
-        }
-    }
-
-    fn on_ack(&mut self, now: Instant, ack: &Ack) {
-        // What the peer has no room for says nothing about the path.
-        let is_limited = self.send.can_send();
-        let Some(news) = self.send.on_ack(now, ack) else { return };
-        if let Some(sample) = news.round_trip {
-            self.rtt.sample(sample);
-            self.control.on_round_trip(now, sample);
-        }
-        let answered = self.frozen.is_some_and(|since| self.send.newest() >= Some(since));
-        if answered || self.send.is_empty() {
-            self.frozen = None;
-        }
-        if !self.control.is_starting() {
-            self.control.note_spacing(now.saturating_since(self.heard) <= AT_ONCE);
-        }
-        self.heard = now;
-        let queueing = Duration::from_micros(ack.delay.into());
-        self.control.on_ack(now, Report { arrived: news.arrived, queueing, is_limited });
-        if news.freed > 0 {
-            self.out.push_back(Event::Acked(news.freed));
-        }
-        self.timers.stop(Timer::Silence);
-        self.grow();
-        self.find_losses(now);
     }
 
     /// Lets the application queue what the path carries in some round trips: one on the way, others for segments that
@@ -374,16 +413,14 @@ impl End {
             // The first one may be all that is missing; copies of it would wait where a route is searched for.
             let probe = self.send.probe(now, !self.probed);
             self.probed = self.frozen.is_some();
-            if !probe.payload.is_empty() {
-                self.count(true);
-            }
+            self.count(&probe, true);
             return Some(self.leave(now, probe));
         }
         if !self.may_send() || self.pace > now {
             return None;
         }
         let (data, is_retransmitted) = self.send.next(now, self.mss)?;
-        self.count(is_retransmitted);
+        self.count(&data, is_retransmitted);
         Some(self.leave(now, data))
     }
 
@@ -391,9 +428,11 @@ impl End {
         self.frozen.is_none() && self.send.can_send() && self.send.in_flight() < self.flight_limit()
     }
 
-    fn count(&mut self, is_retransmitted: bool) {
-        self.counters.sent += 1;
-        self.counters.retransmitted += u64::from(is_retransmitted);
+    fn count(&mut self, data: &Wire, is_retransmitted: bool) {
+        if !data.payload.is_empty() {
+            self.counters.sent += 1;
+            self.counters.retransmitted += u64::from(is_retransmitted);
+        }
     }
 
     /// Completes a segment that leaves now.
@@ -449,6 +488,9 @@ impl End {
 
     /// Sets the timers when nothing more leaves.
     fn arm(&mut self, now: Instant) {
+        if !self.state().is_synchronised() {
+            return;
+        }
         match self.recv.due() {
             Some(due) => self.timers.set(Timer::Ack, due),
             None => self.timers.stop(Timer::Ack),
@@ -464,6 +506,39 @@ impl End {
             let hold = if self.frozen.is_some() { Duration::ZERO } else { self.hold };
             self.timers.set(Timer::Silence, now + self.timeout() + hold);
         }
+        self.life.set_waiting(now, waits || self.asked);
+    }
+
+    /// Updates the state after either side may have closed.
+    fn update_state(&mut self, now: Instant) {
+        let may_have_closed = self.life.is_closing() || self.recv.is_finished;
+        if may_have_closed && self.life.set_finished(self.send.is_fin_acked(), self.recv.is_finished) {
+            self.life.start_linger(now);
+        }
+    }
+
+    fn send_reset(&mut self) {
+        let number = self.recv.next();
+        self.emit_control(ControlSegment::Reset(Reset { cause: Cause::ABORTED, number, ..Reset::default() }));
+    }
+
+    fn emit_control(&mut self, control: ControlSegment) {
+        self.out.push_back(Output::Segment(Segment::Control(control)));
+    }
+
+    fn emit(&mut self, event: Event) {
+        self.out.push_back(Output::Event(event));
+    }
+
+    /// The connection is gone.
+    fn finish(&mut self, event: Event) {
+        self.forget();
+        self.emit(event);
+    }
+
+    fn forget(&mut self) {
+        self.life.end();
+        Timer::ALL.into_iter().for_each(|timer| self.timers.stop(timer));
     }
 }
 
@@ -475,7 +550,5 @@ const MIN_TOGETHER: u64 = 4;
 const QUEUED_ROUNDS: f64 = 8.0;
 /// Time without a transmission that may be made up for.
 const BURST: Duration = Duration::from_millis(1);
-/// ACKs that arrive within this time came in one frame: the shortest exchange of a frame and its ACK takes longer.
-const AT_ONCE: Duration = Duration::from_micros(100);
 /// Segments in an ACK, at most.
 const MAX_PER_ACK: u8 = 64;

@@ -34,7 +34,13 @@ pub(super) struct Receiver {
     /// Of a payload that has been copied.
     pub(super) memory: Option<Vec<u8>>,
     delays: Delays,
-    newest: Option<Newest>,
+    /// Number of the peer's SYN.
+    initial: u32,
+    newest: Newest,
+    /// Number of the peer's FIN, once it has arrived.
+    fin: Option<u64>,
+    /// Whether the peer's stream has arrived to its end.
+    pub(super) is_finished: bool,
     /// Of the last ACK.
     bitmap: Bitmap,
     /// When the ACK is due.
@@ -45,8 +51,8 @@ pub(super) struct Receiver {
     offered: u64,
 }
 
-/// The arrival with the largest transmission number.
-#[derive(Clone, Copy, Debug)]
+/// The arrival with the largest transmission number; at first the peer's SYN.
+#[derive(Clone, Copy, Debug, Default)]
 struct Newest {
     transmission: u64,
     sent: u32,
@@ -79,7 +85,10 @@ impl Receiver {
             unread: ByteQueue::default(),
             memory: None,
             delays: Delays::new(),
-            newest: None,
+            initial: 0,
+            newest: Newest::default(),
+            fin: None,
+            is_finished: false,
             bitmap: Bitmap::default(),
             due: None,
             unacked: 0,
@@ -87,28 +96,63 @@ impl Receiver {
         }
     }
 
+    /// The peer's SYN has this number.
+    pub(super) fn open(&mut self, initial: u32) {
+        self.initial = initial;
+        self.next = u64::from(initial) + 1;
+        self.newest = Newest { transmission: initial.into(), ..Newest::default() };
+    }
+
+    /// Number of the peer's SYN.
+    pub(super) fn initial(&self) -> u32 {
+        self.initial
+    }
+
+    /// Number of the first segment that has not arrived.
+    pub(super) fn next(&self) -> u32 {
+        low(self.next)
+    }
+
+    /// The number, if it is near the window. Numbers of earlier connections are elsewhere.
+    fn widen(&self, number: u32) -> Option<u64> {
+        widen(number, self.next).filter(|number| number.abs_diff(self.next) <= REACH)
+    }
+
+    /// Whether a number is near the window, so that its segment may belong to this connection.
+    pub(super) fn has_near(&self, number: u32) -> bool {
+        self.widen(number).is_some()
+    }
+
+    /// An ACK is due now.
+    pub(super) fn request_ack(&mut self) {
+        self.due = Some(Instant::ZERO);
+    }
+
+    /// The window to announce.
+    pub(super) fn offer(&mut self) -> u16 {
+        self.offered = self.window();
+        u16::try_from(self.offered).unwrap_or(u16::MAX)
+    }
+
     /// New segments have at most this payload, and ACKs must not be longer.
     pub(super) fn set_mss(&mut self, mss: u32) {
         self.covered = covered_by_acks(mss);
     }
 
-    /// Takes a segment with data, or a probe.
-    pub(super) fn take(&mut self, now: Instant, data: Data) -> Arrival {
+    /// Takes a segment with data, FIN, or a probe; `None` for one of another connection.
+    pub(super) fn take(&mut self, now: Instant, data: Data) -> Option<Arrival> {
+        let number = self.widen(data.number)?;
         self.is_small |= data.more;
         self.note_transmission(now, &data);
         self.delays.add(now, data.sent);
-        if data.payload.is_empty() {
+        let is_probe = data.payload.is_empty() && !data.is_fin;
+        let Some(offset) = number.checked_sub(self.next).filter(|_| !is_probe) else {
             self.due = Some(now);
-            return Arrival::default();
-        }
-        let number = widen(data.number, self.next);
-        let Some(offset) = number.and_then(|number| number.checked_sub(self.next)) else {
-            self.due = Some(now);
-            return Arrival::default();
+            return Some(Arrival::default());
         };
         let end = self.waiting.len() as u64;
         let (was_gap, out_of_order) = (end > 0, offset > 0);
-        let arrival = match self.store(offset, data.payload) {
+        let arrival = match self.store(offset, data.payload, data.is_fin) {
             false => Arrival::default(),
             true => Arrival { delivered: self.deliver(), is_new: true, out_of_order },
         };
@@ -118,21 +162,25 @@ impl Receiver {
         let is_due = data.ask || is_news || self.unacked >= u32::from(data.every);
         let latest = now + Duration::from_micros(100) * u64::from(data.hold);
         self.due = Some(if is_due { now } else { self.due.map_or(latest, |due| due.min(latest)) });
-        arrival
+        Some(arrival)
     }
 
     fn note_transmission(&mut self, now: Instant, data: &Data) {
-        let known = self.newest.map_or(0, |newest| newest.transmission);
+        let known = self.newest.transmission;
         let Some(transmission) = widen(data.transmission, known) else { return };
-        if self.newest.is_none() || transmission > known {
-            self.newest = Some(Newest { transmission, sent: data.sent, arrived: now });
+        if transmission > known {
+            self.newest = Newest { transmission, sent: data.sent, arrived: now };
         }
     }
 
-    /// Keeps a segment `offset` places behind the next one; false for a duplicate, or if there is no room.
-    fn store(&mut self, offset: u64, payload: Payload) -> bool {
-        if offset >= self.window() {
+    /// Keeps a segment `offset` places behind the next one; false for a duplicate, if there is no room, and if it is
+    /// impossible.
+    fn store(&mut self, offset: u64, payload: Payload, is_fin: bool) -> bool {
+        if offset >= self.window() || !self.fits(offset, is_fin) {
             return false;
+        }
+        if is_fin {
+            self.fin = Some(self.next + offset);
         }
         let Ok(index) = usize::try_from(offset) else { return false };
         while self.waiting.len() <= index {
@@ -142,15 +190,24 @@ impl Receiver {
         slot.is_none() && slot.replace(payload).is_none()
     }
 
+    /// Whether the peer's stream may have such a segment: nothing follows FIN.
+    fn fits(&self, offset: u64, is_fin: bool) -> bool {
+        match self.fin {
+            Some(fin) => !is_fin && self.next + offset < fin,
+            None => !is_fin || offset >= self.waiting.len() as u64,
+        }
+    }
+
     /// Hands over what is in order; returns how many bytes.
     fn deliver(&mut self) -> u64 {
         let mut delivered = 0;
         while let Some(Some(_)) = self.waiting.front() {
             let Some(Some(payload)) = self.waiting.pop_front() else { break };
+            self.is_finished |= self.fin == Some(self.next);
             self.next += 1;
             delivered += payload.len() as u64;
             match payload {
-                _ if self.sink => {}
+                _ if self.sink || payload.is_empty() => {}
                 Payload::Bytes(bytes) => {
                     self.unread.push_copy(&bytes);
                     self.memory = Some(bytes);
@@ -222,8 +279,7 @@ impl Receiver {
         self.due.filter(|&due| due <= now)?;
         self.due = None;
         self.unacked = 0;
-        self.offered = self.window();
-        let newest = self.newest?;
+        let (window, newest) = (self.offer(), self.newest);
         self.bitmap.clear();
         for (offset, slot) in (0..=Bitmap::LEN).zip(&self.waiting) {
             if slot.is_some() {
@@ -231,7 +287,7 @@ impl Receiver {
             }
         }
         Some(Ack {
-            window: u16::try_from(self.offered).unwrap_or(u16::MAX),
+            window,
             next: low(self.next),
             newest: low(newest.transmission),
             echo: newest.sent,
@@ -281,6 +337,8 @@ impl Delays {
     }
 }
 
+/// Segments on both sides of the next one that may belong to this connection: more than any window has.
+const REACH: u64 = 2 * Bitmap::LEN;
 /// An ACK for fewer is shorter than any datagram may be.
 const MIN_COVERED: u64 = 256;
 /// The fastest segment is remembered for one to two of these.

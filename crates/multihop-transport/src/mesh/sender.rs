@@ -17,6 +17,8 @@ pub(super) struct Sender {
     pub(super) memory: Option<Vec<u8>>,
     /// The place in the queue at which the next new segment begins.
     position: u64,
+    /// Number of the SYN; the first segment has the next one. Transmissions are counted from it too.
+    initial: u64,
     /// Number of the first segment in `pieces`.
     base: u64,
     pieces: VecDeque<Piece>,
@@ -26,10 +28,22 @@ pub(super) struct Sender {
     search: u64,
     /// Number of the next transmission.
     transmissions: u64,
-    /// The largest transmission number that the peer has named.
-    newest: Option<u64>,
+    /// The largest transmission number that the peer has named; at first that of the SYN.
+    newest: u64,
     /// Number of the first segment for which the peer has no room.
     limit: u64,
+    fin: Fin,
+}
+
+/// The end of this side's stream: a segment without payload.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Fin {
+    /// The application has not closed this side.
+    Open,
+    /// FIN follows the data.
+    Due,
+    /// The segment with this number is the FIN.
+    Sent(u64),
 }
 
 /// One segment.
@@ -63,21 +77,34 @@ pub(super) struct News {
 }
 
 impl Sender {
-    pub(super) fn new() -> Self {
-        let queue = SendQueue::new();
+    pub(super) fn new(initial: u32) -> Self {
+        let (queue, initial) = (SendQueue::new(), u64::from(initial));
+        let first = initial + 1;
         Self {
             position: queue.end(),
             queue,
             memory: None,
-            base: 0,
+            initial,
+            base: first,
             pieces: VecDeque::new(),
             in_flight: 0,
             lost: 0,
-            search: 0,
-            transmissions: 0,
-            newest: None,
+            search: first,
+            transmissions: first,
+            newest: initial,
             limit: u64::MAX,
+            fin: Fin::Open,
         }
+    }
+
+    /// Number of the SYN.
+    pub(super) fn initial(&self) -> u32 {
+        low(self.initial)
+    }
+
+    /// The peer has room for this many segments.
+    pub(super) fn open(&mut self, window: u16) {
+        self.limit = self.initial + 1 + u64::from(window);
     }
 
     /// Segments transmitted and neither acknowledged nor considered lost.
@@ -90,8 +117,23 @@ impl Sender {
         self.transmissions
     }
 
-    pub(super) fn newest(&self) -> Option<u64> {
+    pub(super) fn newest(&self) -> u64 {
         self.newest
+    }
+
+    /// Bytes queued and not acknowledged.
+    pub(super) fn unacked(&self) -> u64 {
+        self.queue.len()
+    }
+
+    /// Whether the peer has acknowledged this side's FIN.
+    pub(super) fn is_fin_acked(&self) -> bool {
+        matches!(self.fin, Fin::Sent(number) if number < self.base)
+    }
+
+    /// Whether a number is of a segment that is not acknowledged yet, or of the next one.
+    pub(super) fn is_outstanding(&self, number: u32) -> bool {
+        widen(number, self.base).is_some_and(|number| (self.base..=self.end()).contains(&number))
     }
 
     /// Whether nothing that was sent waits for an ACK.
@@ -101,7 +143,12 @@ impl Sender {
 
     /// Whether there is something to send, be it that the peer has no room for it.
     pub(super) fn has_data(&self) -> bool {
-        self.lost > 0 || self.position < self.queue.end()
+        self.lost > 0 || self.has_new()
+    }
+
+    /// Whether data or FIN was never sent.
+    fn has_new(&self) -> bool {
+        self.position < self.queue.end() || self.fin == Fin::Due
     }
 
     /// Whether there is something that the peer has room for.
@@ -109,28 +156,45 @@ impl Sender {
         self.has_data() && !(self.lost == 0 && self.is_held_back())
     }
 
-    /// Whether there is new data, and the peer has no room for it.
+    /// Whether there is new data or FIN, and the peer has no room for it.
     pub(super) fn is_held_back(&self) -> bool {
-        self.position < self.queue.end() && self.end() >= self.limit
+        self.has_new() && self.end() >= self.limit
     }
 
-    /// An endless source ends after what has been sent.
+    /// FIN follows what is queued; an endless source ends after what has been sent.
     pub(super) fn finish(&mut self) {
         self.queue.finish(self.position);
+        if self.fin == Fin::Open {
+            self.fin = Fin::Due;
+        }
     }
 
+    /// Number of the next new segment, as on the wire.
+    pub(super) fn next_number(&self) -> u32 {
+        low(self.end())
+    }
+
+    /// Whether this is the number of the next new segment.
+    pub(super) fn is_next(&self, number: u32) -> bool {
+        number == self.next_number()
+    }
+
+    /// Number of the next new segment.
     fn end(&self) -> u64 {
         self.base + self.pieces.len() as u64
     }
 
-    /// The next segment, and whether it is a retransmission: a lost one before new data.
+    /// The next segment, and whether it is a retransmission: a lost one before new data, and FIN behind all data.
     pub(super) fn next(&mut self, now: Instant, mss: u32) -> Option<(Data, bool)> {
         if self.lost > 0 {
             return Some((self.retransmit(now)?, true));
         }
-        let left = self.queue.end() - self.position;
-        if left == 0 || self.is_held_back() {
+        if !self.has_new() || self.is_held_back() {
             return None;
+        }
+        let left = self.queue.end() - self.position;
+        if left == 0 {
+            self.fin = Fin::Sent(self.end());
         }
         let len = u32::try_from(left).unwrap_or(u32::MAX).min(mss);
         let (position, state) = (self.position, State::InFlight);
@@ -176,6 +240,9 @@ impl Sender {
         let head = self.head(now, self.base + index as u64);
         let piece = &mut self.pieces[index];
         (piece.transmission, piece.sent) = (self.transmissions - 1, now);
+        if piece.len == 0 {
+            return Data { is_fin: true, ..head };
+        }
         let payload = self.queue.payload_in(piece.position, piece.len, &mut self.memory);
         Data { payload, ..head }
     }
@@ -191,11 +258,11 @@ impl Sender {
     pub(super) fn on_ack(&mut self, now: Instant, ack: &Ack) -> Option<News> {
         let next = widen(ack.next, self.base).filter(|&next| (self.base..=self.end()).contains(&next))?;
         let newest = widen(ack.newest, self.transmissions).filter(|&newest| newest < self.transmissions)?;
-        let is_newer = self.newest.is_none_or(|before| newest > before);
-        if !is_newer && self.newest != Some(newest) {
+        let is_newer = newest > self.newest;
+        if newest < self.newest {
             return None;
         }
-        self.newest = Some(newest);
+        self.newest = newest;
         self.limit = next + u64::from(ack.window);
         let arrived = self.mark(next, &ack.bitmap);
         let under_way = Duration::from_micros(u64::from(micros(now).wrapping_sub(ack.echo)));
@@ -234,7 +301,7 @@ impl Sender {
     /// Considers segments lost if later transmissions have arrived: `REORDERED` of them, or one that left
     /// so much later that the path would have to be that much slower. Returns when to look again.
     pub(super) fn find_losses(&mut self, now: Instant, patience: Duration) -> Option<Instant> {
-        let newest = self.newest?;
+        let newest = self.newest;
         let mut again: Option<Instant> = None;
         for (number, piece) in (self.base..).zip(&mut self.pieces) {
             // What follows left later still, or again.

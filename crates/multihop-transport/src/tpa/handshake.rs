@@ -12,7 +12,7 @@ impl Endpoint {
 
     /// Retransmits the SYN at once, because the protection now has a cookie for it.
     pub fn connect_again(&mut self) {
-        self.life.connect_again();
+        self.life.repeat_syn();
     }
 
     /// Waits for the peer to open the connection.

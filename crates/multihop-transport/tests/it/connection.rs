@@ -22,7 +22,7 @@ fn tpa() -> Ends {
 
 fn mesh() -> Ends {
     let config = || mesh::Config { sink: true, ..mesh::Config::default() };
-    [(); 2].map(|()| Box::new(mesh::End::new(config(), PORTS.local)) as Box<dyn Connection>)
+    [1, 2].map(|number| Box::new(mesh::End::new(config(), PORTS.local, number)) as Box<dyn Connection>)
 }
 
 /// Exchanges segments and runs timers for ten seconds; bytes that the second end delivered.

@@ -67,6 +67,22 @@ fn an_unknown_option_is_skipped_or_named() {
 }
 
 #[test]
+fn another_version_and_unknown_mandatory_options_are_refused_by_number() {
+    let refused = |change: fn(&mut Options)| {
+        let mut syn = syn();
+        change(&mut syn.options);
+        syn.refusal().map(|reset| (reset.cause, reset.number, reset.text))
+    };
+    assert_eq!(refused(|_| {}), None);
+    assert_eq!(refused(|options| options.unknown = Some(77)), Some((Cause::OPTION, 5, "77".into())));
+    for version in [0, 2, 4] {
+        let options = Options { version, unknown: Some(77), ..syn().options };
+        let refusal = Syn { options, ..syn() }.refusal().unwrap();
+        assert_eq!((refusal.cause, refusal.text.as_str()), (Cause::VERSION, "3"), "version {version}");
+    }
+}
+
+#[test]
 fn options_out_of_their_range_are_refused() {
     for (options, message) in [
         (&[1, 2, 3, 3][..], "option is 1, allowed: 1, 4, 6 and 8 each with its own length and range"),

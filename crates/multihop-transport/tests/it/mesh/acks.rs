@@ -4,7 +4,7 @@ use multihop_core::{Duration, Instant, Payload};
 use multihop_transport::mesh::{Config, End, Output};
 use multihop_wire::mesh::{Ack, Data, Segment};
 
-use super::pair::PORT;
+use super::pair::established;
 
 fn at(ms: u64) -> Instant {
     Instant::ZERO + Duration::from_millis(ms)
@@ -17,7 +17,7 @@ fn segment(number: u32, transmission: u32, sent_ms: u32) -> Data {
 }
 
 fn end() -> End {
-    End::new(Config { sink: true, ..Config::default() }, PORT)
+    established(Config { sink: true, ..Config::default() })
 }
 
 /// The ACK that leaves at once, if one does.
@@ -95,7 +95,7 @@ fn the_queueing_delay_is_that_above_the_fastest_segment() {
 
 #[test]
 fn nothing_beyond_the_receive_buffer_is_kept() {
-    let mut end = End::new(Config { recv_buffer: 2, mss: 100, ..Config::default() }, PORT);
+    let mut end = established(Config { recv_buffer: 2, mss: 100, ..Config::default() });
     let first = give(&mut end, at(10), Data { ask: true, ..segment(0, 0, 0) }).expect("asked for");
     assert_eq!((first.next, first.window), (1, 1));
     assert_eq!(give(&mut end, at(10), segment(2, 1, 0)).map(|ack| ack.bitmap.contains(1)), Some(false));
@@ -108,7 +108,7 @@ fn nothing_beyond_the_receive_buffer_is_kept() {
 #[test]
 fn an_ack_covers_the_window_and_fits_the_path() {
     for (mss, covered) in [(1400, 8193), (100, 8 * 92 + 1), (16, 257)] {
-        let mut end = End::new(Config { recv_buffer: 20_000, ..Config::default() }, PORT);
+        let mut end = established(Config { recv_buffer: 20_000, ..Config::default() });
         end.set_mss(mss);
         let last = u32::try_from(covered).unwrap() - 1;
         let mut longest = 0;

@@ -1,9 +1,10 @@
-//! Every loss pattern of the first twelve packets.
+//! Every loss pattern of the first twelve packets, from the first SYN to the last ACK.
 
 use std::collections::VecDeque;
 
 use multihop_core::{Duration, Instant, Machine, earliest};
 use multihop_transport::connection::{Data, Event};
+use multihop_transport::lifecycle::State;
 use multihop_transport::mesh::{Config, Output};
 use multihop_wire::mesh::Segment;
 
@@ -21,12 +22,13 @@ struct Run {
     under_way: VecDeque<(Instant, usize, Segment)>,
     now: Instant,
     delivered: u64,
+    failed: bool,
 }
 
 impl Run {
     fn new(config: &Config, lost: u32) -> Self {
-        let ends = [Watched::new(config), Watched::new(config)];
-        Self { ends, lost, sent: 0, under_way: VecDeque::new(), now: Instant::ZERO, delivered: 0 }
+        let (ends, under_way) = (Watched::two([config; 2]), VecDeque::new());
+        Self { ends, lost, sent: 0, under_way, now: Instant::ZERO, delivered: 0, failed: false }
     }
 
     fn drain(&mut self) {
@@ -35,7 +37,10 @@ impl Run {
                 match output {
                     Output::Segment(segment) => self.put(side, segment),
                     Output::Event(Event::Delivered(bytes)) => self.delivered += bytes,
-                    Output::Event(_) => {}
+                    Output::Event(Event::PeerClosed) => self.ends[side].end.close(),
+                    Output::Event(event) => {
+                        self.failed |= matches!(event, Event::Reset | Event::TimedOut);
+                    }
                 }
             }
         }
@@ -49,10 +54,10 @@ impl Run {
         }
     }
 
-    /// Runs until everything is acknowledged; false if that does not happen within 20 s.
+    /// Runs until both linger; false if that does not happen within 20 s.
     fn finish(&mut self) -> bool {
         let limit = Instant::ZERO + Duration::from_secs(20);
-        while !self.ends[0].end.is_idle() {
+        while self.ends.iter().any(|watched| watched.end.state() != State::Linger) {
             let ends = earliest(self.ends[0].poll_timeout(), self.ends[1].poll_timeout());
             let next = earliest(ends, self.under_way.front().map(|&(at, ..)| at));
             let Some(at) = next.filter(|&at| at < limit) else { return false };
@@ -77,8 +82,10 @@ fn every_pattern(config: &Config) {
     for lost in 0..1 << PACKETS {
         let mut run = Run::new(&config, lost);
         run.ends[0].end.send(Data::Virtual(BYTES)).expect("the stream is open");
+        run.ends[0].end.close();
         run.drain();
-        assert!(run.finish(), "{lost:012b}: {:?} at {}", run.ends[0].end, run.now);
+        assert!(run.finish() && !run.failed, "{lost:012b}: {:?} at {}", run.ends, run.now);
+        assert!(run.ends.iter().all(|watched| watched.end.unacked() == 0), "{lost:012b}");
         let [sender, receiver] = run.ends.each_ref().map(|watched| watched.end.counters());
         assert_eq!((run.delivered, receiver.delivered), (BYTES, 6), "{lost:012b}");
         if lost == 0 {

@@ -3,11 +3,13 @@
 use multihop_core::{Instant, Machine};
 use multihop_testkit::{LinkConfig, Pair, Port};
 use multihop_transport::mesh::{Config, End, Output};
+use multihop_wire::control::{Control, Options, Syn, VERSION};
 use multihop_wire::mesh::Segment;
 
 pub(super) type Connection = Pair<Watched, Segment>;
 
 /// An end, and what it has transmitted.
+#[derive(Debug)]
 pub(super) struct Watched {
     pub(super) end: End,
     pub(super) acks: u64,
@@ -15,9 +17,34 @@ pub(super) struct Watched {
 }
 
 impl Watched {
-    pub(super) fn new(config: &Config) -> Self {
-        Self { end: End::new(config.clone(), PORT), acks: 0, probes: 0 }
+    /// An end that is closed.
+    pub(super) fn new(config: &Config, number: u32) -> Self {
+        Self { end: End::new(config.clone(), PORT, number), acks: 0, probes: 0 }
     }
+
+    /// Two ends: the first one opens the connection, the second one listens.
+    pub(super) fn two(configs: [&Config; 2]) -> [Self; 2] {
+        let [mut caller, mut listener] = [0, 1].map(|side| Self::new(configs[side], NUMBERS[side]));
+        caller.end.connect();
+        listener.end.listen();
+        [caller, listener]
+    }
+}
+
+/// An end whose connection is established: the segments of both sides are counted from 0.
+pub(super) fn established(config: Config) -> End {
+    let mut end = End::new(config, PORT, u32::MAX);
+    end.connect();
+    assert!(end.poll_output(Instant::ZERO).is_some(), "a SYN");
+    end.receive(Instant::ZERO, Segment::Control(Control::Syn(syn_ack())));
+    while end.poll_output(Instant::ZERO).is_some() {}
+    end
+}
+
+/// The SYN ACK of a peer whose segments are counted from 0, as those of this end.
+pub(super) fn syn_ack() -> Syn {
+    let options = Options { version: VERSION, ..Options::default() };
+    Syn { number: u32::MAX, attempt: 0, answers: Some(u32::MAX), window: 4096, options }
 }
 
 impl Machine for Watched {
@@ -37,10 +64,12 @@ impl Machine for Watched {
         let output = self.end.poll_output(now);
         match &output {
             Some(Output::Segment(Segment::Ack(_))) => self.acks += 1,
-            Some(Output::Segment(Segment::Data(data))) if data.payload.is_empty() => self.probes += 1,
+            Some(Output::Segment(Segment::Data(data))) if data.payload.is_empty() => {
+                self.probes += u64::from(!data.is_fin);
+            }
             // A probe repeats what is in flight.
             Some(Output::Segment(Segment::Data(_))) if self.end.flight() > flight => {
-                assert!(flight < limit || self.end.state() == "freeze", "{flight} of {limit} in flight");
+                assert!(flight < limit || self.end.phase() == "freeze", "{flight} of {limit} in flight");
             }
             _ => {}
         }
@@ -60,8 +89,9 @@ fn take(output: Output) -> Result<Segment, Output> {
 }
 
 pub(super) fn connect(configs: [&Config; 2], link: LinkConfig, seed: u64) -> Connection {
-    let ends = configs.map(Watched::new);
-    Pair::new(ends, Port { take, give: |segment| segment }, link, seed)
+    Pair::new(Watched::two(configs), Port { take, give: |segment| segment }, link, seed)
 }
 
 pub(super) const PORT: u16 = 1024;
+/// The connection numbers of two ends: those of segments soon wrap.
+const NUMBERS: [u32; 2] = [u32::MAX - 3, u32::MAX - 1];

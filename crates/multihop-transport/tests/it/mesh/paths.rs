@@ -40,7 +40,7 @@ pub(super) struct Bottleneck {
 impl Bottleneck {
     pub(super) fn new(flows: usize, config: &Config, service: Duration, delay: Duration) -> Self {
         let config = Config { sink: true, ..config.clone() };
-        let flows: Vec<_> = (0..flows).map(|_| [Watched::new(&config), Watched::new(&config)]).collect();
+        let flows: Vec<_> = (0..flows).map(|_| Watched::two([&config; 2])).collect();
         Self {
             delivered: vec![0; flows.len()],
             flows,

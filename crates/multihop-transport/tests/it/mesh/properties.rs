@@ -3,6 +3,7 @@
 use multihop_core::{Duration, Instant, Payload};
 use multihop_testkit::LinkConfig;
 use multihop_transport::connection::{Data, Event};
+use multihop_transport::lifecycle::State;
 use multihop_transport::mesh::{Config, Output};
 use proptest::prelude::*;
 
@@ -78,6 +79,12 @@ proptest! {
         prop_assert!(received[1] == sent[0], "{} of {} bytes", received[1].len(), sent[0].len());
         prop_assert!(received[0] == sent[1], "{} of {} bytes", received[0].len(), sent[1].len());
         prop_assert!(pair.ends.iter().all(|watched| watched.end.is_idle()));
+        (0..2).for_each(|side| pair.call(side, |watched| watched.end.close()));
+        pair.drive(limit, |pair| pair.ends.iter().all(|watched| watched.end.state() == State::Closed));
+        for events in &pair.events {
+            let last = events.last_chunk();
+            prop_assert_eq!(last, Some(&[Output::Event(Event::PeerClosed), Output::Event(Event::Closed)]));
+        }
     }
 
     #[test]

@@ -5,14 +5,14 @@ use multihop_transport::connection::Data;
 use multihop_transport::mesh::{Config, End, Output};
 use multihop_wire::mesh::{Ack, Bitmap, Data as Wire, Segment};
 
-use super::pair::PORT;
+use super::pair::{PORT, established};
 
 fn at(ms: u64) -> Instant {
     Instant::ZERO + Duration::from_millis(ms)
 }
 
 fn sender() -> End {
-    let mut end = End::new(Config { mss: 100, ..Config::default() }, PORT);
+    let mut end = established(Config { mss: 100, ..Config::default() });
     end.send(Data::Virtual(100_000)).expect("the stream is open");
     end
 }
@@ -54,8 +54,8 @@ fn link_failed(data: &Wire) -> Notice {
 }
 
 #[test]
-fn the_first_window_is_a_segment_for_four_hops() {
-    for (hops, window) in [(1, 1), (4, 1), (8, 2), (10, 3)] {
+fn the_first_window_is_a_segment_for_eight_hops() {
+    for (hops, window) in [(1, 1), (8, 1), (9, 2), (16, 2), (20, 3)] {
         let mut end = sender();
         end.notice(Notice::PathInfo { hops });
         assert_eq!(leave(&mut end, at(0)).len(), window, "{hops} hops");
@@ -115,10 +115,10 @@ fn silence_probes_with_the_oldest_segment_and_then_without_data() {
     assert!(probes[1..].iter().all(|(_, data)| data.payload.is_empty()), "{probes:?}");
     let pauses: Vec<_> = probes.windows(2).map(|pair| (pair[1].0 - pair[0].0).as_micros() / 1000).collect();
     assert_eq!(pauses, [200, 400, 800], "the second probe leaves as soon as the first");
-    assert_eq!((end.state(), end.counters().retransmitted), ("freeze", 1));
+    assert_eq!((end.phase(), end.counters().retransmitted), ("freeze", 1));
     let probe = probes.last().expect("there are some").1.clone();
     ack(&mut end, at(2_510), 3, &probe, &[]);
-    assert_eq!(end.state(), "start", "losses do not end it");
+    assert_eq!(end.phase(), "start", "losses do not end it");
     let mut sent = leave(&mut end, at(2_510));
     sent.extend(run_until(&mut end, at(2_700)).into_iter().map(|(_, data)| data));
     assert_eq!(numbers(&sent)[..3], [(3, 10), (4, 11), (5, 12)], "what the probe has overtaken is lost");
@@ -132,10 +132,10 @@ fn silence_halves_the_rate_only_after_a_long_queue() {
         let (newest, echo) = (first[1].transmission, first[1].sent);
         let ack = Ack { window: 1000, next: 2, newest, echo, delay: queueing_us, ..Ack::default() };
         end.receive(at(40), Segment::Ack(ack));
-        assert_eq!((end.state(), end.window()), ("normal", 2.0));
+        assert_eq!((end.phase(), end.window()), ("normal", 2.0));
         leave(&mut end, at(40));
         run_until(&mut end, at(3_000));
-        assert_eq!((end.state(), end.window()), ("freeze", window), "after {queueing_us} us in queues");
+        assert_eq!((end.phase(), end.window()), ("freeze", window), "after {queueing_us} us in queues");
     }
 }
 
@@ -147,16 +147,16 @@ fn a_notice_freezes_until_a_later_transmission_is_acknowledged() {
     let sent = leave(&mut end, at(40));
     let window = end.window();
     end.notice(link_failed(&first[1]));
-    assert_eq!(end.state(), "freeze");
+    assert_eq!(end.phase(), "freeze");
     let probe = leave(&mut end, at(41));
     assert_eq!(numbers(&probe), [(1, 3)], "the oldest: a routing protocol may search only for packets");
     end.notice(Notice::RouteLost);
     assert_eq!(leave(&mut end, at(42)), [], "one probe for all notices");
     // An ACK of what was under way says nothing about the route.
     ack(&mut end, at(45), 1, &sent[0], &[1]);
-    assert_eq!((leave(&mut end, at(45)), end.state()), (vec![], "freeze"));
+    assert_eq!((leave(&mut end, at(45)), end.phase()), (vec![], "freeze"));
     ack(&mut end, at(81), 3, &probe[0], &[]);
-    assert!(end.state() != "freeze" && end.window() >= window, "the window is kept");
+    assert!(end.phase() != "freeze" && end.window() >= window, "the window is kept");
 }
 
 #[test]
@@ -174,7 +174,7 @@ fn notices_that_name_nothing_in_flight_are_ignored() {
     let garbage = Notice::LinkFailed(LostSegment { source: PORT, destination: PORT, segment: garbage });
     for notice in [link_failed(&stale), link_failed(&beyond), other, garbage] {
         end.notice(notice);
-        assert_eq!(end.state(), "start", "{notice:?}");
+        assert_eq!(end.phase(), "start", "{notice:?}");
     }
 }
 
@@ -208,11 +208,15 @@ fn a_closed_window_is_probed_without_data_and_ends_with_an_ack() {
 
 #[test]
 fn an_endless_source_ends() {
-    let mut end = End::new(Config::default(), PORT);
+    let mut end = established(Config::default());
     end.send(Data::Endless).expect("the stream is open");
     let sent = leave(&mut end, at(0));
     end.shutdown();
     assert!(end.send(Data::Virtual(1)).is_err() && !end.is_idle());
     ack(&mut end, at(10), 2, &sent[1], &[]);
+    let fin = leave(&mut end, at(10));
+    assert_eq!((numbers(&fin), fin[0].is_fin, fin[0].payload.len()), (vec![(2, 2)], true, 0));
+    ack(&mut end, at(20), 3, &fin[0], &[]);
+    assert_eq!(leave(&mut end, at(20)), []);
     assert!(end.is_idle() && end.poll_timeout().is_none());
 }

@@ -1,0 +1,163 @@
+//! Opening a connection.
+
+use core::num::{NonZeroU8, NonZeroU16};
+
+use multihop_core::Instant;
+use multihop_wire::control::{Control, Names, Options, Syn, VERSION};
+use multihop_wire::mesh::Segment;
+
+use super::{Config, End};
+use crate::event::Event;
+use crate::lifecycle::{self, Lifecycle, State};
+use crate::pool::Pool;
+
+/// Name and version of the transport on real networks.
+pub const NAME: &str = "mesh/3";
+
+impl End {
+    /// Opens the connection.
+    pub fn connect(&mut self) {
+        self.life.connect();
+    }
+
+    /// Retransmits the SYN at once, because the protection now has a cookie for it.
+    pub fn connect_again(&mut self) {
+        self.life.repeat_syn();
+    }
+
+    /// Waits for the peer to open the connection.
+    pub fn listen(&mut self) {
+        self.life.listen();
+    }
+
+    /// Whether `segment` opens a new connection in place of this one, which is only lingering: the driver then replaces
+    /// this end.
+    pub fn gives_way_to(&self, segment: &Segment) -> bool {
+        let Segment::Control(Control::Syn(syn)) = segment else { return false };
+        self.state() == State::Linger && syn.answers.is_none() && syn.number != self.recv.initial()
+    }
+
+    pub(super) fn in_listen(&mut self, syn: &Syn) {
+        if syn.answers.is_none() && self.take_syn(syn) {
+            self.life.on_syn(syn.attempt);
+        }
+    }
+
+    pub(super) fn in_syn_sent(&mut self, now: Instant, syn: &Syn) {
+        match syn.answers {
+            Some(number) if number == self.send.initial() && self.life.has_sent_syn() => {
+                if self.take_syn(syn) {
+                    self.establish(now, Some(syn.attempt));
+                    // A segment with data shows the peer that its SYN has arrived.
+                    if !self.may_send() {
+                        self.recv.request_ack();
+                    }
+                }
+            }
+            Some(_) => {}
+            // Both opened at once: this end's SYN ACK answers the peer's SYN.
+            None => {
+                if self.take_syn(syn) {
+                    self.life.on_syn(syn.attempt);
+                }
+            }
+        }
+    }
+
+    /// A SYN although the peer's SYN has already arrived.
+    pub(super) fn on_syn_again(&mut self, now: Instant, syn: &Syn) {
+        let is_same = syn.number == self.recv.initial();
+        match (self.state(), syn.answers) {
+            (State::SynReceived, None) if is_same => self.life.on_syn(syn.attempt),
+            (State::SynReceived, Some(number)) if is_same && number == self.send.initial() => {
+                self.establish(now, Some(syn.attempt));
+                self.recv.request_ack();
+            }
+            (State::SynReceived, _) => {}
+            // A retransmission, or a peer that has restarted: it resets a connection that it does not know.
+            _ => self.recv.request_ack(),
+        }
+    }
+
+    /// Takes the peer's SYN; refuses one that this end does not support.
+    fn take_syn(&mut self, syn: &Syn) -> bool {
+        if let Some(refusal) = syn.refusal() {
+            self.emit_control(Control::Reset(refusal));
+            return false;
+        }
+        self.peer = syn.options.clone();
+        self.update_mss();
+        self.recv.open(syn.number);
+        self.send.open(syn.window);
+        true
+    }
+
+    /// Whether a segment ends the handshake that the peer began: the ACK of this end's SYN, or data, if that ACK is
+    /// lost or data leaves at once.
+    pub(super) fn completes_handshake(&mut self, now: Instant, segment: &Segment) -> bool {
+        let is_first = match segment {
+            Segment::Ack(ack) => self.life.has_sent_syn() && self.send.is_next(ack.next),
+            Segment::Data(data) => self.life.has_sent_syn() && self.recv.has_near(data.number),
+            Segment::Control(_) => false,
+        };
+        if is_first {
+            self.establish(now, None);
+        }
+        is_first
+    }
+
+    fn establish(&mut self, now: Instant, answered: Option<u8>) {
+        if let Some(round_trip) = self.life.establish(now, answered) {
+            // A SYN is much shorter than data.
+            self.rtt.lower_initial(round_trip * SYN_ROUND_TRIPS);
+        }
+        self.emit(Event::Connected);
+        self.update_state(now);
+    }
+
+    /// Forgets the peer, but keeps the application's requests and the path.
+    pub(super) fn listen_again(&mut self) {
+        let is_closing = self.life.is_closing();
+        self.life = Lifecycle::new(self.config.lifecycle());
+        self.life.listen();
+        self.peer = Options::default();
+        self.update_mss();
+        if is_closing {
+            self.shutdown();
+        }
+    }
+
+    /// One end of a connection that the driver opens, watches and closes: it is established from the start, and its
+    /// segments are counted from 0.
+    pub(crate) fn opened(config: Config, port: u16, pool: Option<Pool>) -> Self {
+        let config = Config { keepalive: None, user_timeout: None, ..config };
+        let mut end = Self::with_pool(config, port, u32::MAX, pool);
+        end.recv.open(u32::MAX);
+        end.life.establish(Instant::ZERO, None);
+        end
+    }
+
+    /// The SYN, or the SYN ACK if the peer's SYN has arrived.
+    pub(super) fn syn(&mut self, syn: lifecycle::Syn) -> Segment {
+        Segment::Control(Control::Syn(Syn {
+            number: self.send.initial(),
+            attempt: syn.answers.unwrap_or(syn.attempt),
+            answers: syn.answers.map(|_| self.recv.initial()),
+            window: self.recv.offer(),
+            options: self.options(),
+        }))
+    }
+
+    fn options(&self) -> Options {
+        Options {
+            version: VERSION,
+            transports: Names::new(&[NAME]).unwrap_or_default(),
+            initial_ttl: NonZeroU8::new(self.config.initial_ttl),
+            mss: NonZeroU16::new(self.config.mss),
+            ..Options::default()
+        }
+    }
+}
+
+/// Round trips of the SYN in the first retransmission timeout, as long as no round trip of data is known.
+const SYN_ROUND_TRIPS: u64 = 9;

@@ -1,0 +1,190 @@
+//! What arrives: segments of the peer, and notices of the layers below.
+
+use multihop_core::{Duration, Instant, LostSegment, Notice, SegmentId};
+use multihop_wire::control::{Cause, Control, Reset};
+use multihop_wire::mesh::{Ack, Data, Segment};
+
+use super::{End, Report};
+use crate::event::Event;
+use crate::lifecycle::State;
+
+impl End {
+    /// Takes a segment of the peer.
+    pub fn receive(&mut self, now: Instant, segment: Segment) {
+        match (segment, self.state()) {
+            (Segment::Control(control), state) => self.on_control(now, control, state),
+            (_, State::Closed | State::Listen) => {}
+            (segment, State::SynSent) => self.refuse_stray(now, &segment),
+            (segment, State::SynReceived) if !self.completes_handshake(now, &segment) => {}
+            (Segment::Data(data), _) => self.on_data(now, data),
+            (Segment::Ack(ack), _) => self.on_ack(now, &ack),
+        }
+    }
+
+    fn on_control(&mut self, now: Instant, control: Control, state: State) {
+        match control {
+            Control::Reset(reset) => self.on_reset(reset),
+            Control::Syn(syn) => match state {
+                State::Closed => {}
+                State::Listen => self.in_listen(&syn),
+                State::SynSent => self.in_syn_sent(now, &syn),
+                _ => self.on_syn_again(now, &syn),
+            },
+            Control::KeepAlive(number) if state.is_synchronised() => {
+                if self.recv.has_near(number) {
+                    self.life.on_segment(now);
+                    self.recv.request_ack();
+                }
+            }
+            keepalive @ Control::KeepAlive(_) if state == State::SynSent => {
+                self.refuse_stray(now, &Segment::Control(keepalive));
+            }
+            Control::KeepAlive(_) => {}
+        }
+    }
+
+    /// Answers a segment of a connection that the peer still considers open.
+    pub(super) fn refuse_stray(&mut self, now: Instant, segment: &Segment) {
+        if let Some(reset) = reset_for(segment)
+            && self.refusals.allow(now, ())
+        {
+            self.emit_control(Control::Reset(reset));
+        }
+    }
+
+    /// A reset counts if it names a number that only the peer can know.
+    fn on_reset(&mut self, reset: Reset) {
+        let is_valid = match self.state() {
+            State::Closed | State::Listen | State::Linger => false,
+            State::SynSent | State::SynReceived => {
+                let own = self.send.initial();
+                !reset.is_expected && [own, own.wrapping_add(1)].contains(&reset.number)
+            }
+            _ if reset.is_expected => reset.number == self.recv.next(),
+            _ => self.send.is_outstanding(reset.number),
+        };
+        if !is_valid {
+            return;
+        }
+        if self.state() == State::SynReceived && self.life.is_passive() {
+            self.listen_again();
+        } else {
+            self.reset = Some(reset);
+            self.finish(Event::Reset);
+        }
+    }
+
+    fn on_data(&mut self, now: Instant, data: Data) {
+        let (has_data, was_finished) = (!data.payload.is_empty(), self.recv.is_finished);
+        let Some(arrival) = self.recv.take(now, data) else { return };
+        self.life.on_segment(now);
+        if has_data {
+            self.counters.delivered += u64::from(arrival.is_new);
+            self.counters.out_of_order += u64::from(arrival.out_of_order);
+            self.counters.mesh.unwanted += u64::from(!arrival.is_new);
+        }
+        if arrival.delivered > 0 {
+            self.emit(Event::Delivered(arrival.delivered));
+            if !self.reads && !self.config.sink {
+                self.send_reset();
+                return self.finish(Event::Reset);
+            }
+        }
+        if self.recv.is_finished && !was_finished {
+            self.emit(Event::PeerClosed);
+            self.update_state(now);
+        }
+    }
+
+    fn on_ack(&mut self, now: Instant, ack: &Ack) {
+        // What the peer has no room for says nothing about the path.
+        let is_limited = self.send.can_send();
+        let Some(news) = self.send.on_ack(now, ack) else { return };
+        self.life.on_segment(now);
+        self.life.on_answer(now);
+        self.asked = false;
+        if let Some(sample) = news.round_trip {
+            self.rtt.sample(sample);
+            self.control.on_round_trip(now, sample);
+        }
+        let answered = self.frozen.is_some_and(|since| self.send.newest() >= since);
+        if answered || self.send.is_empty() {
+            self.frozen = None;
+        }
+        if !self.control.is_starting() {
+            self.control.note_spacing(now.saturating_since(self.heard) <= AT_ONCE);
+        }
+        self.heard = now;
+        let queueing = Duration::from_micros(ack.delay.into());
+        self.control.on_ack(now, Report { arrived: news.arrived, queueing, is_limited });
+        if news.freed > 0 {
+            self.emit(Event::Acked(news.freed));
+        }
+        self.timers.stop(super::Timer::Silence);
+        self.grow();
+        self.find_losses(now);
+        self.update_state(now);
+    }
+
+    /// Takes a notice from the layers below.
+    pub fn notice(&mut self, notice: Notice) {
+        match notice {
+            Notice::LinkFailed(lost) => self.on_link_failed(&lost),
+            Notice::RouteLost => {
+                self.freeze_and_probe();
+                self.repeat_syn_once();
+            }
+            Notice::RouteRestored => {
+                self.probe_due = self.frozen.is_some();
+                if self.is_syn_repeated {
+                    self.life.repeat_syn();
+                }
+            }
+            Notice::PathInfo { hops } => {
+                self.control.set_hops(hops);
+                self.recv.on_new_path();
+            }
+        }
+    }
+
+    fn on_link_failed(&mut self, lost: &LostSegment) {
+        let SegmentId::Custom(header) = lost.segment else { return };
+        if lost.source != self.port {
+            return;
+        }
+        if Control::quoted_syn(&header) == Some(self.send.initial()) {
+            self.counters.mesh.notices += u64::from(!self.state().is_synchronised());
+            self.repeat_syn_once();
+        } else if let Ok(Segment::Data(data)) = Segment::parse(&header)
+            && self.send.on_link_failed(data.number, data.transmission)
+        {
+            self.counters.mesh.notices += 1;
+            self.freeze_and_probe();
+        }
+    }
+
+    /// After a notice the SYN leaves again, but only once until its timer expires: a routing protocol that searches on
+    /// demand does so when there is a packet.
+    fn repeat_syn_once(&mut self) {
+        let is_opening = self.life.has_sent_syn() && !self.state().is_synchronised();
+        if is_opening && !self.is_syn_repeated {
+            self.is_syn_repeated = true;
+            self.life.repeat_syn();
+        }
+    }
+}
+
+/// The reset for a segment that belongs to no connection; `None` for a reset.
+pub fn reset_for(segment: &Segment) -> Option<Reset> {
+    let (number, is_expected) = match segment {
+        Segment::Data(data) => (data.number, false),
+        Segment::Ack(ack) => (ack.next, true),
+        Segment::Control(Control::Reset(_)) => return None,
+        Segment::Control(Control::Syn(syn)) => (syn.number, false),
+        Segment::Control(Control::KeepAlive(number)) => (*number, false),
+    };
+    Some(Reset { cause: Cause::UNKNOWN_CONNECTION, number, is_expected, ..Reset::default() })
+}
+
+/// ACKs that arrive within this time came in one frame: the shortest exchange of a frame and its ACK takes longer.
+const AT_ONCE: Duration = Duration::from_micros(100);
