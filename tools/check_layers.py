@@ -35,11 +35,9 @@ COMMANDS = "the table of commands names each command's arguments, and commands s
 SIMULATED = (
     "the parts of a simulated network call each other; the loop in world/mod.rs does not separate them yet"
 )
-ERRORS = "errors carry the refusals of the protection"
 
 CIRCLES: dict[Circle, str] = {
     ("multihop-cli", ".", ("args", "capture", "emulate", "extcap", "net", "network")): COMMANDS,
-    ("multihop-hub", ".", ("error", "protection")): ERRORS,
     ("multihop-hub", "protection", ("acceptor", "connection", "encrypted", "outcome", "plain")): (
         "an acceptor makes protections of both kinds, and each kind makes its acceptor"
     ),

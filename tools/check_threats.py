@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Check that every attack in docs/security.md names tests, and that they exist.
 
-The last cell of each row of a table whose last column is about tests names tests of one of USUAL_CRATES, or of
-the crate in parentheses after them, and fuzz targets. If the attack is not prevented, it says so instead.
+The last cell of each row of a table whose last column is about tests names tests of one of USUAL_CRATES, or
+of the crate in parentheses after them, and fuzz targets. If the attack is not prevented, it says so instead.
 """
 
 from __future__ import annotations

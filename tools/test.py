@@ -191,6 +191,20 @@ def count_cargo(lines: Sequence[str], code: int) -> Counts:
     return counts
 
 
+def bare() -> Counts:
+    """Check that the hub and what is below it compile for a machine without an operating system."""
+    target = "thumbv7em-none-eabi"
+    try:
+        installed = subprocess.run(
+            ["rustup", "target", "add", target], check=False, capture_output=True, text=True
+        )
+    except FileNotFoundError:
+        return Counts(skipped=[f"bare: rustup is missing, which installs the target {target}"])
+    if installed.returncode != 0:
+        return Counts(skipped=[f"bare: the target {target} could not be installed"])
+    return check("cargo", "check", "--quiet", "--locked", "--package", "multihop-hub", "--target", target)
+
+
 def fuzz() -> Counts:
     """Fuzz each target for a moment. Most of the time is the build, so that optimising would not pay."""
     less = {"CARGO_PROFILE_RELEASE_OPT_LEVEL": "0", "CARGO_PROFILE_RELEASE_DEBUG": "0"}
@@ -336,6 +350,7 @@ STEPS: dict[str, Callable[[], Counts]] = {
     "clippy": lambda: check(*CLIPPY.split()),
     "clippy-demo": lambda: check(*CLIPPY_DEMO.split()),
     "cargo": cargo_test,
+    "bare": bare,
     "fuzz": fuzz,
     "ruff": lambda: in_venv("ruff", "check", "."),
     "ruff-format": lambda: in_venv("ruff", "format", "--check", "."),

@@ -1,7 +1,7 @@
 //! Errors of connections, and the kinds of `io::Error` that they become.
 
 use crate::keys::PublicKey;
-pub use crate::protection::encrypted::message::Reason;
+use crate::reason::Reason;
 use crate::transport::TransportName;
 
 /// Why a connection failed.

@@ -65,6 +65,7 @@ mod hub;
 mod keys;
 mod primitives;
 mod protection;
+mod reason;
 mod segment;
 mod stats;
 mod transport;
@@ -77,8 +78,9 @@ pub use config::{Config, Limits, PeerKeys, Peers, Security};
 pub use datagram::{
     DeliveryFailure, Entropy, FailureCause, IncomingDatagram, LocalAddressTo, PathMtu, RouteChange, Transmit,
 };
-pub use error::{Error, Reason};
+pub use error::Error;
 pub use hub::{Environment, Hub, HubEvent, Id};
 pub use keys::{Identity, PublicKey, SharedKey, TextError, Token};
+pub use reason::Reason;
 pub use stats::Stats;
 pub use transport::{CustomTransport, TransportName};

@@ -14,7 +14,7 @@ use multihop_wire::control::Cause;
 use zeroize::Zeroizing;
 
 use super::credentials::Credentials;
-use super::message::{EncryptedSegment, Pattern, Reason, ResetToken, SecureDatagram};
+use super::message::{EncryptedSegment, Pattern, ResetToken, SecureDatagram};
 use super::noise::Proof;
 use super::reset::ResetKey;
 use super::seal;
@@ -28,6 +28,7 @@ use crate::protection::cookie::CookieKey;
 use crate::protection::destination::Destination;
 use crate::protection::opening;
 use crate::protection::outcome::FirstContact;
+use crate::reason::Reason;
 use crate::segment::{Format, Kind, kind};
 use crate::transport::{TransportName, Transports};
 use crate::version::VERSION;

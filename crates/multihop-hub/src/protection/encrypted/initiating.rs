@@ -8,7 +8,7 @@ use multihop_transport::connection::Segment;
 use zeroize::Zeroizing;
 
 use super::credentials::{Credentials, ListenerKey};
-use super::message::{self, Reason, SecureDatagram};
+use super::message::{self, SecureDatagram};
 use super::noise::{Ephemeral, NoiseHandshake, Proof, Ticket};
 use super::seal;
 use crate::error::Error;
@@ -16,6 +16,7 @@ use crate::keys::PublicKey;
 use crate::protection::cookie::Cookie;
 use crate::protection::opening;
 use crate::protection::outcome::Unprotected;
+use crate::reason::Reason;
 use crate::segment;
 use crate::version::VERSION;
 

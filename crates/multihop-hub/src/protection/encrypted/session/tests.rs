@@ -3,13 +3,14 @@ use multihop_wire::tpa::{self, Ack, BlockSeq, Body, Options};
 use zeroize::Zeroizing;
 
 use super::super::initiating::MAX_COOKIES;
-use super::super::message::{self, Pattern, Reason};
+use super::super::message::{self, Pattern};
 use super::super::noise::Proof;
 use super::super::reset::ResetKey;
 use super::super::traffic::{Freshness, Rotation};
 use super::*;
 use crate::config::{PeerKeys, Peers};
 use crate::keys::{Identity, PublicKey, Token};
+use crate::reason::Reason;
 use crate::transport::{TransportName, Transports};
 
 const PORTS: (u16, u16) = (1, 2);
