@@ -189,6 +189,38 @@ fn a_key_stroke_is_echoed_soon() {
 }
 
 #[test]
+fn connections_through_a_gateway_that_restarts_are_reset_and_new_ones_work() {
+    let folder = Folder::new("gateway-restarts");
+    let target = TcpListener::bind("127.0.0.1:0").unwrap();
+    let there = format!("0:{}", target.local_addr().unwrap());
+    let mut gateway = Running::new(&folder, &["tunnel", "--listen", "127.0.0.1:0", "--allow", "localhost:*"]);
+    let at = gateway.address();
+    let token = gateway.line().strip_prefix("token: ").unwrap().to_owned();
+    let mut near = Running::new(&folder, &["tunnel", &at, "--token", &token, "--forward", &there]);
+    let local = near.line().split(' ').next().unwrap().to_owned();
+    let mut before = TcpStream::connect(&local).unwrap();
+    let (mut far, _) = target.accept().unwrap();
+    far.write_all(b"x").unwrap();
+    before.read_exact(&mut [0]).unwrap();
+    gateway.kill();
+    gateway.child.wait().unwrap();
+    let again = ["tunnel", "--listen", &at, "--allow", "localhost:*", "--token", &token];
+    let mut gateway = Running::new(&folder, &again);
+    assert_eq!(gateway.address(), at);
+    // Its next datagram is answered by a reset, long before the connection would time out.
+    before.write_all(b"y").unwrap();
+    before.set_read_timeout(Some(SOON)).unwrap();
+    let error = before.read(&mut [0]).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
+    let mut after = TcpStream::connect(&local).unwrap();
+    let (mut far, _) = target.accept().unwrap();
+    far.write_all(b"z").unwrap();
+    let mut byte = [0];
+    after.read_exact(&mut byte).unwrap();
+    assert_eq!(&byte, b"z");
+}
+
+#[test]
 fn a_gateway_connects_only_to_allowed_targets() {
     let folder = Folder::new("gateway");
     let target = TcpListener::bind("127.0.0.1:0").unwrap();
