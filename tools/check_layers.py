@@ -38,9 +38,6 @@ SIMULATED = (
 
 CIRCLES: dict[Circle, str] = {
     ("multihop-cli", ".", ("args", "capture", "emulate", "extcap", "net", "network")): COMMANDS,
-    ("multihop-hub", "protection", ("acceptor", "connection", "encrypted", "outcome", "plain")): (
-        "an acceptor makes protections of both kinds, and each kind makes its acceptor"
-    ),
     ("multihop-radio", ".", ("airtime", "keys", "mac", "params", "propagation", "rate_control")): (
         "one table of settings for radio, MAC and propagation, which use it"
     ),

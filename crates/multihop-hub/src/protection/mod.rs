@@ -17,6 +17,6 @@ mod plain;
 pub(crate) use acceptor::{Acceptor, acceptor};
 pub(crate) use connection::Protection;
 pub(crate) use destination::Destination;
-pub(crate) use encrypted::{Freshness, ResetToken};
+pub(crate) use encrypted::ResetToken;
 pub(crate) use opening::Refusal;
-pub(crate) use outcome::{Challenge, FirstContact, Path, Unprotected};
+pub(crate) use outcome::{Challenge, FirstContact, Freshness, Path, Unprotected};

@@ -3,7 +3,6 @@
 use alloc::vec::Vec;
 use multihop_transport::connection::Segment;
 
-use super::encrypted::Freshness;
 use super::opening::Refusal;
 use crate::transport::TransportName;
 
@@ -66,4 +65,15 @@ pub(crate) enum FirstContact {
     Stranger,
     /// The sender wants to connect and has proved its address.
     AddressProved,
+}
+
+/// The order of an authentic datagram among those of its sender.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Freshness {
+    /// No later one has arrived.
+    Newest,
+    /// A later one has arrived.
+    Late,
+    /// It has arrived before.
+    Duplicate,
 }

@@ -1,25 +1,15 @@
 //! The plain protocol, and the cookies in its SYNs.
 
 use alloc::vec::Vec;
-use core::net::SocketAddr;
 
-use multihop_core::Instant;
 use multihop_transport::connection::Segment;
-use multihop_wire::control::Cause;
 
-use super::acceptor::Acceptor;
-use super::connection::Protection;
-use super::cookie::{Cookie, CookieKey};
-use super::destination::Destination;
-use super::encrypted::SecureDatagram;
-use super::encrypted::acceptor::{MAX_REFUSAL_LINES, refusal};
+use super::cookie::Cookie;
 use super::opening::{self, Refusal};
-use super::outcome::{FirstContact, Unprotected};
-use crate::datagram::{Entropy, IncomingDatagram};
-use crate::reason::Reason;
-use crate::segment::{Format, Kind, answered, emit, kind, number, reset_of};
+use super::outcome::Unprotected;
+use crate::segment::{Format, Kind, answered, emit, kind, number};
 use crate::transport::{TransportName, Transports};
-use crate::version::{EARLIER, VERSION};
+use crate::version::EARLIER;
 
 /// The state of a plain connection.
 #[derive(Debug, Default)]
@@ -41,13 +31,12 @@ pub(crate) struct PlainSession {
     memory: Option<Vec<u8>>,
 }
 
-/// Accepts every peer that receives datagrams sent to its address.
-pub(crate) struct PlainAcceptor {
-    transports: Transports,
-    cookies: CookieKey,
-}
-
 impl PlainSession {
+    /// The state of a new connection of a transport, for an end that has all of `ours`.
+    pub(super) fn new(ours: Transports, chosen: TransportName) -> Self {
+        Self { ours, chosen, ..Self::default() }
+    }
+
     /// Takes memory for the data of the next segment.
     pub(super) fn reuse(&mut self, memory: Vec<u8>) {
         self.memory = Some(memory);
@@ -134,124 +123,21 @@ impl PlainSession {
     }
 }
 
-impl PlainAcceptor {
-    pub(super) fn new(transports: Transports, key: [u8; 32]) -> Self {
-        Self { transports, cookies: CookieKey::new(key) }
-    }
-
-    /// The state of a new connection.
-    fn session(&self, chosen: TransportName) -> Protection {
-        Protection::Plain(PlainSession { ours: self.transports, chosen, ..PlainSession::default() })
-    }
-
-    /// What to do with a SYN.
-    fn on_syn(&self, now: Instant, datagram: &IncomingDatagram<'_>, syn: &Segment) -> FirstContact {
-        if opening::is_version_probe(datagram.bytes) {
-            return FirstContact::Ignore;
-        }
-        let version = opening::version(syn);
-        if version != Some(VERSION) {
-            log_version(datagram.from, version);
-            let refusal = opening::refusal(syn, Cause::VERSION, self.transports);
-            return refusal.map_or(FirstContact::Ignore, FirstContact::Refuse);
-        }
-        let shown = opening::cookie(syn, datagram.bytes);
-        if shown.is_some_and(|shown| self.cookies.verify(now, datagram.from, &shown)) {
-            return FirstContact::AddressProved;
-        }
-        // No amplification: the address may be spoofed, so an answer is never longer than the SYN.
-        let reply = opening::cookie_reply(syn, self.cookies.make(now, datagram.from));
-        let reply = reply.filter(|reply| reply.len() <= datagram.bytes.len());
-        reply.map_or(FirstContact::Ignore, FirstContact::Reply)
-    }
-
-    /// A segment of a peer without a connection.
-    fn read(&self, bytes: &[u8], ports: (u16, u16)) -> Option<Segment> {
-        let read = |format: Format| format.parse(bytes, ports, &mut None);
-        match Format::of_syn(bytes, self.transports.format) {
-            // Segments other than SYNs do not say of which transport they are: that of this end comes first.
-            Format::Tpa => {
-                let ours = Some(self.transports.format).filter(|format| *format != Format::Tpa);
-                ours.and_then(read).or_else(|| read(Format::Tpa))
-            }
-            format => read(format),
-        }
-    }
-}
-
-impl Acceptor for PlainAcceptor {
-    fn overhead(&self) -> u16 {
-        0
-    }
-
-    fn initiate(&self, _name: &str, transport: TransportName, _entropy: &mut Entropy) -> Protection {
-        self.session(transport)
-    }
-
-    fn destination(&self, _now: Instant, datagram: &IncomingDatagram<'_>) -> Option<Destination> {
-        Some(Destination::Peer(datagram.from))
-    }
-
-    fn first_contact(
-        &self,
-        now: Instant,
-        datagram: &IncomingDatagram<'_>,
-        ports: (u16, u16),
-        listening: bool,
-    ) -> FirstContact {
-        let Some(segment) = self.read(datagram.bytes, ports) else {
-            return refuse_encrypted(datagram.bytes);
-        };
-        if kind(&segment) == Kind::Syn && listening {
-            return self.on_syn(now, datagram, &segment);
-        }
-        let reset = reset_of(&segment).map(|reset| {
-            let mut out = Vec::new();
-            emit(&reset, &mut out);
-            out
-        });
-        reset.map_or(FirstContact::Ignore, FirstContact::Refuse)
-    }
-
-    fn accept(
-        &self,
-        _now: Instant,
-        datagram: &IncomingDatagram<'_>,
-        ports: (u16, u16),
-        _entropy: &mut Entropy,
-    ) -> Result<(Protection, Segment), Option<Vec<u8>>> {
-        let syn = self.read(datagram.bytes, ports).ok_or(None)?;
-        match opening::choose(self.transports, &syn) {
-            Some(chosen) => Ok((self.session(chosen), syn)),
-            None => Err(opening::refusal(&syn, Cause::TRANSPORT, self.transports)),
-        }
-    }
-}
-
-fn log_version(from: SocketAddr, theirs: Option<u8>) {
-    let theirs = theirs.unwrap_or(0);
-    tracing::info!(limit = MAX_REFUSAL_LINES, peer = %from, reason = "other_version", ours = VERSION, theirs, "peer refused");
-}
-
-/// Tells an initiator of the encrypted protocol that only the plain one is accepted.
-fn refuse_encrypted(bytes: &[u8]) -> FirstContact {
-    match SecureDatagram::parse(bytes) {
-        Some(SecureDatagram::Hello { sender, .. } | SecureDatagram::OtherHello { sender, .. }) => {
-            FirstContact::Reply(refusal(sender, Reason::WantsPlain))
-        }
-        _ => FirstContact::Ignore,
-    }
-}
-
 /// A slow initiator may need a second one.
 const MAX_COOKIES: u8 = 3;
 
 #[cfg(test)]
 mod tests {
-    use multihop_wire::control::{Control, Options, Syn};
+    use multihop_core::Instant;
+    use multihop_wire::control::{Cause, Control, Options, Syn};
     use multihop_wire::tpa::{self, BlockSeq, Body};
 
     use super::*;
+    use crate::datagram::{Entropy, IncomingDatagram};
+    use crate::protection::acceptor::Acceptor;
+    use crate::protection::acceptor::plain::PlainAcceptor;
+    use crate::protection::outcome::FirstContact;
+    use crate::version::VERSION;
 
     const PORTS: (u16, u16) = (1000, 80);
 

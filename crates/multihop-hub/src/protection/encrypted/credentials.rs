@@ -37,7 +37,7 @@ impl Credentials {
     }
 
     /// The keys that an initiator accepts of the listener with this name.
-    pub(super) fn listener_key(&self, name: &str) -> ListenerKey {
+    pub(crate) fn listener_key(&self, name: &str) -> ListenerKey {
         match &self.peers {
             Peers::Any => ListenerKey::Any,
             Peers::Exactly(wanted) => ListenerKey::OneOf(vec![*wanted]),

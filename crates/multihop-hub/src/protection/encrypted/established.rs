@@ -12,9 +12,9 @@ use super::indices::{TakenIndex, TakenIndices};
 use super::message::{Content, EncryptedSegment, ResetToken};
 use super::noise::TrafficKeys;
 use super::rekey::{Accepting, Offering, Rekey, Terms};
-use super::traffic::{Decryptor, Encryptor, Freshness};
+use super::traffic::{Decryptor, Encryptor};
 use crate::datagram::Entropy;
-use crate::protection::outcome::{Challenge, Path, Unprotected};
+use crate::protection::outcome::{Challenge, Freshness, Path, Unprotected};
 use crate::segment::{Format, emit, is_opening};
 
 pub(super) struct Established {

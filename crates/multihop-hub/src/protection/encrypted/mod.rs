@@ -1,23 +1,22 @@
 //! The encrypted protocol: after the first datagrams of the handshake everything is encrypted and
 //! authenticated.
 
-pub(crate) mod acceptor;
 pub(crate) mod credentials;
 mod established;
 mod indices;
 mod initiating;
 pub(crate) mod message;
-mod noise;
+pub(super) mod noise;
 mod rekey;
-mod reset;
-mod seal;
+pub(super) mod reset;
+pub(super) mod seal;
 pub(crate) mod session;
-mod traffic;
+pub(super) mod traffic;
 mod window;
 
 pub(crate) use message::{ResetToken, SecureDatagram};
 pub(crate) use noise::Proof;
 pub(crate) use reset::ResetKey;
+pub(crate) use traffic::OVERHEAD;
 #[cfg(fuzzing)]
 pub(crate) use traffic::Rotation;
-pub(crate) use traffic::{Freshness, OVERHEAD};

@@ -18,7 +18,7 @@ pub(super) fn of(listener: &PublicKey, hello: &[u8]) -> [u8; LEN] {
 }
 
 /// The Noise message of a hello that ends with a valid seal; `datagram` is the hello, `noise` its end.
-pub(super) fn open<'a>(listener: &PublicKey, datagram: &[u8], noise: &'a [u8]) -> Option<&'a [u8]> {
+pub(crate) fn open<'a>(listener: &PublicKey, datagram: &[u8], noise: &'a [u8]) -> Option<&'a [u8]> {
     let (hello, found) = datagram.split_last_chunk::<LEN>()?;
     let is_valid: bool = of(listener, hello).ct_eq(found).into();
     let (message, _) = noise.split_last_chunk::<LEN>()?;

@@ -14,6 +14,7 @@ use zeroize::Zeroizing;
 use super::message::{Content, DATA_HEADER, EncryptedSegment, data_header};
 use super::window::ReplayWindow;
 use crate::primitives::{self, Aead};
+use crate::protection::outcome::Freshness;
 
 /// One key of a chain.
 #[derive(Clone)]
@@ -53,17 +54,6 @@ pub(crate) struct Decryptor {
     previous: Option<(TrafficKey, Instant)>,
     window: ReplayWindow,
     mask: HeaderMask,
-}
-
-/// The order of an authentic datagram among those of its sender.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Freshness {
-    /// No later one has arrived.
-    Newest,
-    /// A later one has arrived.
-    Late,
-    /// It has arrived before.
-    Duplicate,
 }
 
 impl TrafficKey {

@@ -6,10 +6,11 @@ use super::super::initiating::MAX_COOKIES;
 use super::super::message::{self, Pattern};
 use super::super::noise::Proof;
 use super::super::reset::ResetKey;
-use super::super::traffic::{Freshness, Rotation};
+use super::super::traffic::Rotation;
 use super::*;
 use crate::config::{PeerKeys, Peers};
 use crate::keys::{Identity, PublicKey, Token};
+use crate::protection::outcome::Freshness;
 use crate::reason::Reason;
 use crate::transport::{TransportName, Transports};
 

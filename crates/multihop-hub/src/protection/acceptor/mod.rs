@@ -5,15 +5,18 @@ use alloc::vec::Vec;
 use multihop_core::Instant;
 use multihop_transport::connection::Segment;
 
+use self::encrypted::EncryptedAcceptor;
+use self::plain::PlainAcceptor;
 use super::connection::Protection;
 use super::destination::Destination;
-use super::encrypted::acceptor::EncryptedAcceptor;
 use super::encrypted::{Proof, ResetKey, ResetToken};
 use super::outcome::FirstContact;
-use super::plain::PlainAcceptor;
 use crate::config::{Config, Peers, Security};
 use crate::datagram::{Entropy, IncomingDatagram};
 use crate::transport::TransportName;
+
+mod encrypted;
+pub(super) mod plain;
 
 /// Opens connections for the application, and decides which peers may open one.
 ///
