@@ -31,7 +31,7 @@
 //! # }
 //! ```
 //!
-//! [`dial`] opens a stream to a host by name. Nothing here prints, reads arguments or handles signals: the command does.
+//! [`dial()`] opens a stream to a host by name. Nothing here prints, reads arguments or handles signals: the command does.
 
 mod frames;
 mod interfaces;
