@@ -51,7 +51,6 @@ macro_rules! endpoint_calls {
                 timeouts: counters.timeouts,
                 delivered: counters.delivered,
                 out_of_order: counters.out_of_order,
-                mesh: MeshCounters::default(),
             }
         }
 

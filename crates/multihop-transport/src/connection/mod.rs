@@ -264,23 +264,6 @@ pub struct Counters {
     /// Segments of a stream that arrived behind a gap. Datagrams count if they arrived after one with a higher number
     /// (RFC 4737).
     pub out_of_order: u64,
-    /// What `mesh` counts besides. TCP and TPA have counters of their own.
-    pub mesh: MeshCounters,
-}
-
-/// What one end of `mesh` counts besides. A sender counts the first three, a receiver the others.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct MeshCounters {
-    /// Times that it froze.
-    pub freezes: u64,
-    /// Link-failure notices that concerned a segment in flight.
-    pub notices: u64,
-    /// Probes sent.
-    pub probes: u64,
-    /// ACKs sent.
-    pub acks: u64,
-    /// Segments with data that had arrived before, or for which there was no room.
-    pub unwanted: u64,
 }
 
 impl Counters {
@@ -293,19 +276,6 @@ impl Counters {
             timeouts: self.timeouts - before.timeouts,
             delivered: self.delivered - before.delivered,
             out_of_order: self.out_of_order - before.out_of_order,
-            mesh: self.mesh.since(&before.mesh),
-        }
-    }
-}
-
-impl MeshCounters {
-    fn since(&self, before: &Self) -> Self {
-        Self {
-            freezes: self.freezes - before.freezes,
-            notices: self.notices - before.notices,
-            probes: self.probes - before.probes,
-            acks: self.acks - before.acks,
-            unwanted: self.unwanted - before.unwanted,
         }
     }
 }

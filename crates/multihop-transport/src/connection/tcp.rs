@@ -6,7 +6,7 @@ use multihop_core::{Instant, LostSegment, Machine, Notice, Payload, SegmentId};
 use multihop_wire::tcp::{Segment as TcpSegment, SeqNumber};
 
 use super::{
-    Connection, ConnectionConfig, Counters, Data, Flow, MeshCounters, Message, Output, RoundTrip, Segment,
+    Connection, ConnectionConfig, Counters, Data, Flow, Message, Output, RoundTrip, Segment,
     endpoint::endpoint_calls,
 };
 use crate::event::{Ports, SendError};

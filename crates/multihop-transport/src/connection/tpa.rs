@@ -4,8 +4,8 @@ use multihop_core::{Instant, Machine, Notice, Payload};
 use multihop_wire::tpa::BlockSeq;
 
 use super::{
-    Connection, ConnectionConfig, Counters, Data, Flow, MeshCounters, Output, RoundTrip, Segment,
-    StreamCounters, Summary, endpoint::endpoint_calls,
+    Connection, ConnectionConfig, Counters, Data, Flow, Output, RoundTrip, Segment, StreamCounters, Summary,
+    endpoint::endpoint_calls,
 };
 use crate::event::{SendError, Trip};
 use crate::observe::{Quantity, Row, Value};

@@ -81,7 +81,7 @@ impl End {
         if has_data {
             self.counters.delivered += u64::from(arrival.is_new);
             self.counters.out_of_order += u64::from(arrival.out_of_order);
-            self.counters.mesh.unwanted += u64::from(!arrival.is_new);
+            self.counters.unwanted += u64::from(!arrival.is_new);
         }
         if arrival.delivered > 0 {
             self.emit(Event::Delivered(arrival.delivered));
@@ -153,12 +153,12 @@ impl End {
             return;
         }
         if Control::quoted_syn(&header) == Some(self.send.initial()) {
-            self.counters.mesh.notices += u64::from(!self.state().is_synchronised());
+            self.counters.notices += u64::from(!self.state().is_synchronised());
             self.repeat_syn_once();
         } else if let Ok(Segment::Data(data)) = Segment::parse(&header)
             && self.send.on_link_failed(data.number, data.transmission)
         {
-            self.counters.mesh.notices += 1;
+            self.counters.notices += 1;
             self.freeze_and_probe();
         }
     }

@@ -13,6 +13,7 @@ use multihop_wire::mesh::{Data as Wire, Segment};
 
 mod config;
 mod control;
+mod counters;
 mod handshake;
 mod input;
 mod lowest;
@@ -23,10 +24,11 @@ mod sender;
 
 pub use config::Config;
 pub use control::{Control, Report};
+pub use counters::Counters;
 pub use handshake::NAME;
 pub use input::reset_for;
 
-use crate::connection::{Buffers, Counters};
+use crate::connection::Buffers;
 use crate::event::{Data, Event, SendError};
 use crate::lifecycle::{Ending, Lifecycle, Shutdown, State};
 use crate::pool::{Pool, Share};
@@ -271,7 +273,7 @@ impl End {
             return self.life.poll_syn(now).map(|syn| self.syn(syn));
         }
         if let Some(ack) = self.recv.ack(now) {
-            self.counters.mesh.acks += 1;
+            self.counters.acks += 1;
             return Some(Segment::Ack(ack));
         }
         if self.life.take_keepalive() {
@@ -393,7 +395,7 @@ impl End {
     fn freeze(&mut self) {
         if self.frozen.is_none() && !self.send.is_empty() {
             self.frozen = Some(self.send.transmissions());
-            self.counters.mesh.freezes += 1;
+            self.counters.freezes += 1;
             self.probed = false;
             // Probes are acknowledged at once.
             self.timers.stop(Timer::Silence);
@@ -409,7 +411,7 @@ impl End {
     fn next_data(&mut self, now: Instant) -> Option<Wire> {
         if self.probe_due {
             self.probe_due = false;
-            self.counters.mesh.probes += 1;
+            self.counters.probes += 1;
             // The first one may be all that is missing; copies of it would wait where a route is searched for.
             let probe = self.send.probe(now, !self.probed);
             self.probed = self.frozen.is_some();

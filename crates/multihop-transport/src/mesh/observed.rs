@@ -11,21 +11,19 @@ pub(crate) static OBSERVED: [Row<End>; 10] = [
     Row::phase(End::phase),
     Row::rate(|end| end.gap().map(|gap| f64::from(end.mss()) * 8e-3 / gap.as_secs_f64().max(1e-9))),
     Row::cov(|end| end.gap().map(|_| 0.0)),
-    Row::recorded_counter("freezes", "Times that the sender froze.", Sender, |end| {
-        end.counters().mesh.freezes
-    }),
+    Row::recorded_counter("freezes", "Times that the sender froze.", Sender, |end| end.counters().freezes),
     Row::recorded_counter(
         "notices",
         "Link-failure notices that concerned a segment in flight.",
         Sender,
-        |end| end.counters().mesh.notices,
+        |end| end.counters().notices,
     ),
-    Row::recorded_counter("probes", "Probes sent.", Sender, |end| end.counters().mesh.probes),
-    Row::recorded_counter("acks", "ACKs sent.", Receiver, |end| end.counters().mesh.acks),
+    Row::recorded_counter("probes", "Probes sent.", Sender, |end| end.counters().probes),
+    Row::recorded_counter("acks", "ACKs sent.", Receiver, |end| end.counters().acks),
     Row::recorded_counter(
         "unwanted",
         "Segments with data that had arrived before, or for which there was no room.",
         Receiver,
-        |end| end.counters().mesh.unwanted,
+        |end| end.counters().unwanted,
     ),
 ];

@@ -260,7 +260,7 @@ fn a_syn_leaves_again_after_a_notice_but_only_once() {
     s.app(|watched| watched.end.notice(lost(&watched.end, OWN))).expect([own_syn(1)]);
     s.app(|watched| watched.end.notice(lost(&watched.end, OWN))).expect([]);
     s.app(|watched| watched.end.notice(Notice::RouteRestored)).expect([own_syn(2)]);
-    s.check(|watched| watched.end.counters().mesh.notices, 2);
+    s.check(|watched| watched.end.counters().notices, 2);
     s.at_ms(1000).expect([own_syn(3)]);
     s.app(|watched| watched.end.notice(Notice::RouteLost)).expect([own_syn(4)]);
 }

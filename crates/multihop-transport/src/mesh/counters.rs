@@ -1,0 +1,24 @@
+/// The counters of an end.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Counters {
+    /// Segments with data sent, retransmissions included.
+    pub sent: u64,
+    /// Segments retransmitted.
+    pub retransmitted: u64,
+    /// Expiries of the retransmission timer.
+    pub timeouts: u64,
+    /// Times that the sender froze.
+    pub freezes: u64,
+    /// Link-failure notices that concerned a segment in flight.
+    pub notices: u64,
+    /// Probes sent.
+    pub probes: u64,
+    /// ACKs sent.
+    pub acks: u64,
+    /// Segments with new data received.
+    pub delivered: u64,
+    /// Segments with data that arrived behind a gap.
+    pub out_of_order: u64,
+    /// Segments with data that had arrived before, or for which there was no room.
+    pub unwanted: u64,
+}
