@@ -2,5 +2,6 @@
 
 mod connection;
 mod mesh;
+mod opened;
 mod tcp;
 mod tpa;
