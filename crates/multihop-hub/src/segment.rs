@@ -3,6 +3,8 @@
 use alloc::vec::Vec;
 use multihop_core::{LostSegment, SegmentId};
 use multihop_transport::connection::Segment;
+use multihop_transport::mesh::reset_for as mesh_reset_for;
+use multihop_transport::tpa::reset_for as tpa_reset_for;
 use multihop_wire::control::{Cause, Control, Reset};
 use multihop_wire::tpa::{self, Body};
 use multihop_wire::{custom, mesh};
@@ -147,20 +149,10 @@ pub(crate) fn emit(segment: &Segment, out: &mut Vec<u8>) {
 /// never answered.
 pub(crate) fn reset_of(segment: &Segment) -> Option<Segment> {
     match segment {
-        Segment::Tpa(segment) if segment.body != Body::Reset => {
-            Some(Segment::Tpa(multihop_transport::tpa::reset_for(segment)))
-        }
-        Segment::Mesh(segment) => Format::Mesh.control(Control::Reset(unknown_in_mesh(segment)?)),
+        Segment::Tpa(segment) if segment.body != Body::Reset => Some(Segment::Tpa(tpa_reset_for(segment))),
+        Segment::Mesh(segment) => Format::Mesh.control(Control::Reset(mesh_reset_for(segment)?)),
         Segment::Opened(segment) => Format::Custom.control(Control::Reset(unknown_in_custom(segment)?)),
         _ => None,
-    }
-}
-
-fn unknown_in_mesh(segment: &mesh::Segment) -> Option<Reset> {
-    match segment {
-        mesh::Segment::Data(data) => Some(unknown(data.number)),
-        mesh::Segment::Ack(ack) => Some(Reset { is_expected: true, ..unknown(ack.next) }),
-        mesh::Segment::Control(control) => unknown_in_control(control),
     }
 }
 

@@ -401,12 +401,19 @@ fn pacing_begins_once_the_length_of_the_path_is_known() {
 /// Without protection, somebody who sees the datagrams can send others in the name of each end.
 #[test]
 fn forged_messages_fill_no_memory_and_cause_no_storm() {
-    let mut ends = ends(&Security::Plain, "mesh", GOOD);
-    ends.connect();
+    let connected = || {
+        let mut ends = ends(&Security::Plain, "mesh", GOOD);
+        ends.connect();
+        ends
+    };
+    let mut ends = connected();
     let mut rng = Rng::stream(1, "test/forger", 0);
-    let (mut buffer, mut forged) = ([0; 1000], 0);
+    let (mut buffer, mut forged, mut taken) = ([0; 1000], 0, 0);
     while forged < 30_000 {
-        ends.hubs[INITIATOR].write(ends.now, ends.initiated, &[1; 5000]).unwrap();
+        // Forged acknowledgements may end the connection: then there is another one.
+        if ends.hubs[INITIATOR].write(ends.now, ends.initiated, &[1; 5000]).is_err() {
+            ends = connected();
+        }
         let before = ends.sent.len();
         ends.step();
         let fresh = ends.sent[before..].to_vec();
@@ -414,8 +421,8 @@ fn forged_messages_fill_no_memory_and_cause_no_storm() {
         for bytes in fresh.iter().cycle().take(10 * fresh.len()) {
             let mut bytes = bytes.clone();
             for _ in 0..rng.below(4) {
-                // Behind the header of TPA, and mostly in that of the message.
-                let at = 12 + rng.below(40) as usize;
+                // In the header, but not its first byte: of plain connections, whoever sees one can forge a reset.
+                let at = 1 + rng.below(23) as usize;
                 if let Some(byte) = bytes.get_mut(at) {
                     *byte = rng.next_u64().to_be_bytes()[0];
                 }
@@ -428,10 +435,10 @@ fn forged_messages_fill_no_memory_and_cause_no_storm() {
         }
         let stats = ends.hubs[LISTENER].stats(ends.accepted.unwrap()).unwrap();
         assert!(stats.unread <= 64 * 1460, "{}", stats.unread);
-        let _ = ends.hubs[LISTENER].read(ends.accepted.unwrap(), &mut buffer).unwrap();
+        taken = stats.counters.out_of_order.max(taken);
+        let _ = ends.hubs[LISTENER].read(ends.accepted.unwrap(), &mut buffer);
     }
-    let stats = ends.hubs[LISTENER].stats(ends.accepted.unwrap()).unwrap();
-    assert!(stats.counters.out_of_order > 0, "nothing forged was taken: {stats:?}");
+    assert!(taken > 0, "nothing forged was taken");
 }
 
 /// Whether somebody reads this port: otherwise, the host reports an error soon.

@@ -379,7 +379,6 @@ impl Hub {
             bandwidth: BANDWIDTH,
             initial_ttl: self.config.initial_ttl,
             lifecycle: Some(self.config.lifecycle()),
-            is_open: true,
             hops: &mut || None,
             rng: &|purpose, end| Rng::stream(seed, purpose, end.into()),
         });

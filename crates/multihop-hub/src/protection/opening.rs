@@ -149,7 +149,9 @@ pub(super) fn refusal_in(format: Format, number: u32, bytes: &[u8]) -> Option<Re
 impl Refusal {
     fn new(cause: Cause, text: &str) -> Self {
         match cause {
-            Cause::VERSION => Self::Version(text.parse().unwrap_or(0)),
+            Cause::VERSION => {
+                Self::Version(text.rsplit(' ').next().and_then(|last| last.parse().ok()).unwrap_or(0))
+            }
             Cause::TRANSPORT => Self::Transports(
                 text.split(' ')
                     .filter_map(|name| TransportName::parse(name.as_bytes()))

@@ -182,6 +182,18 @@ const MESH: Extension =
 /// A TCP inside of UDP: the ends may differ in their congestion control.
 const TCP: Extension = Extension { name: "tcp", version: "1", help: "TCP in user space." };
 
+/// `mesh` with the way in which the connections of a program are opened, watched and closed.
+fn mesh_on_real_networks(tpa: &tpa::Config) -> mesh::Config {
+    mesh::Config {
+        syn_wait: tpa.syn_wait,
+        syn_retries: tpa.syn_retries,
+        linger: tpa.linger,
+        keepalive: tpa.keepalive,
+        user_timeout: tpa.user_timeout,
+        ..mesh::Config::net()
+    }
+}
+
 /// Reads the transport of a real network: changes the configuration of TPA, or makes another one.
 pub(crate) fn take(node: &Node, tpa: &mut tpa::Config, faults: &mut Faults<'_>) -> Option<CustomTransport> {
     let mut keys = Keys::open(node, "", faults)?;
@@ -191,7 +203,7 @@ pub(crate) fn take(node: &Node, tpa: &mut tpa::Config, faults: &mut Faults<'_>) 
     };
     let mut parameters = match &name.kind {
         Kind::Tpa(kind) => Parameters::Tpa(kind.parameters(tpa.clone())),
-        Kind::Mesh => Parameters::Mesh(Box::new(mesh::Config::net())),
+        Kind::Mesh => Parameters::Mesh(Box::new(mesh_on_real_networks(tpa))),
         Kind::Tcp(kind) => Parameters::Tcp(kind.on_real_networks()),
         kind @ Kind::Custom(_) => Parameters::of(kind),
         Kind::Udp => {
@@ -214,6 +226,9 @@ pub(crate) fn take(node: &Node, tpa: &mut tpa::Config, faults: &mut Faults<'_>) 
         Parameters::Mesh(config) => {
             // What the connection keeps for the application is what the transport announces.
             tpa.recv_buffer = Some(u32::from(config.recv_buffer) * u32::from(config.mss));
+            (tpa.syn_wait, tpa.syn_retries, tpa.linger) =
+                (config.syn_wait, config.syn_retries, config.linger);
+            (tpa.keepalive, tpa.user_timeout) = (config.keepalive, config.user_timeout);
             Some(CustomTransport { extension: MESH, config: Arc::from(config as Box<dyn TransportConfig>) })
         }
         Parameters::Tcp(mut parameters) => {

@@ -194,7 +194,6 @@ fn connections(
         sink: !scenario.is_relayed(id),
         bandwidth: scenario.radio.bit_rate(),
         initial_ttl: INITIAL_TTL,
-        is_open: false,
         hops: &mut || hops(scenario.in_mesh(flow.from), scenario.in_mesh(flow.to)),
         rng: &|purpose, end| Rng::stream(scenario.seed, purpose, u64::from(first + end)),
     })

@@ -63,7 +63,6 @@ fn a_sender_retransmits_until_it_gets_an_ack() {
         sink: true,
         bandwidth: multihop_core::BitRate(2_000_000),
         initial_ttl: 64,
-        is_open: false,
         hops: &mut || None,
         rng: &|_, _| unreachable!("nothing is random"),
     };

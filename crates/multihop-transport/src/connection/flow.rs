@@ -39,8 +39,6 @@ pub struct Flow<'a> {
     pub bandwidth: BitRate,
     /// The TTL with which packets leave.
     pub initial_ttl: u8,
-    /// Whether the driver opens and closes the connection itself: both ends of `mesh` are then open from the start.
-    pub is_open: bool,
     /// From which buffers may grow; without it they do not.
     pub pool: Option<Pool>,
     /// How connections are opened, watched and closed; `None` leaves that to the transport.

@@ -6,8 +6,7 @@ use multihop_core::{Instant, Notice, Payload};
 use multihop_wire::mesh;
 
 use super::{
-    Buffers, Connection, ConnectionConfig, Counters, Data, Flow, Message, Output, RoundTrip, Segment, State,
-    Summary,
+    Buffers, Connection, ConnectionConfig, Counters, Data, Flow, Output, RoundTrip, Segment, State, Summary,
 };
 use crate::event::{SendError, Trip};
 use crate::mesh::{Config, End, OBSERVED};
@@ -16,14 +15,15 @@ use crate::observe::{Quantity, Row, Value};
 impl ConnectionConfig for Config {
     fn ends(&self, flow: &mut Flow<'_>) -> [Box<dyn Connection>; 2] {
         let config = Self { sink: flow.sink, initial_ttl: flow.initial_ttl, ..self.clone() };
-        if flow.is_open {
-            return [0, 1]
-                .map(|_| Box::new(End::opened(config.clone(), flow.port, flow.pool.clone())) as Box<_>);
-        }
+        let config = flow.lifecycle.map_or(config.clone(), |lifecycle| config.with_lifecycle(lifecycle));
         flow.pair("mesh/number", 32, |ports, initial| {
             let number = u32::try_from(initial).expect("32 bits are left");
             End::with_pool(config.clone(), ports.local, number, flow.pool.clone())
         })
+    }
+
+    fn opens_connections(&self) -> bool {
+        true
     }
 
     fn quantity(&self, index: usize) -> Option<&'static Quantity> {
@@ -97,15 +97,7 @@ impl Connection for End {
     }
 
     fn receive(&mut self, now: Instant, segment: Segment, _trip: Option<Trip>) {
-        match segment {
-            Segment::Mesh(segment) => self.receive(now, segment),
-            Segment::Custom(Message { header, data }) => self.receive_message(now, &header, data),
-            Segment::Tcp(_) | Segment::Tpa(_) | Segment::Datagram(_) | Segment::Opened(_) => {}
-        }
-    }
-
-    fn receive_message(&mut self, now: Instant, header: &[u8], data: Payload) {
-        if let Some(segment) = segment_of(header, data) {
+        if let Segment::Mesh(segment) = segment {
             self.receive(now, segment);
         }
     }
@@ -170,26 +162,5 @@ impl Connection for End {
             pacing_gap: self.gap(),
             ..Summary::of(self)
         }
-    }
-}
-
-/// As real networks carry it.
-impl From<mesh::Segment> for Message {
-    fn from(segment: mesh::Segment) -> Self {
-        let mut header = Vec::with_capacity(segment.header_len());
-        segment.emit_header(&mut header);
-        Self { header, data: segment.into_payload() }
-    }
-}
-
-/// The segment in a message; `None` if there is none.
-fn segment_of(header: &[u8], payload: Payload) -> Option<mesh::Segment> {
-    match mesh::Segment::parse(header).ok()? {
-        // All of the header is header.
-        mesh::Segment::Data(data) if data.payload.is_empty() => {
-            Some(mesh::Segment::Data(mesh::Data { payload, ..data }))
-        }
-        segment @ (mesh::Segment::Ack(_) | mesh::Segment::Control(_)) if payload.is_empty() => Some(segment),
-        _ => None,
     }
 }

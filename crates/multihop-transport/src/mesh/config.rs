@@ -36,6 +36,8 @@ pub struct Config {
     pub rto_max: Duration,
     /// Wait for the answer to the first SYN; it doubles with each retransmission, up to `rto_max`.
     pub syn_wait: Duration,
+    /// Upper bound of the doubled time in place of `rto_max`, for drivers that have one.
+    pub syn_wait_max: Option<Duration>,
     /// Retransmissions of a SYN before opening fails; `None` for no limit.
     pub syn_retries: Option<u8>,
     /// How long a closed connection answers late segments.
@@ -66,6 +68,7 @@ impl Default for Config {
             rto_min: Duration::from_millis(200),
             rto_max: Duration::from_secs(1),
             syn_wait: Duration::from_secs(1),
+            syn_wait_max: None,
             syn_retries: None,
             linger: Duration::from_secs(120),
             keepalive: None,
@@ -101,11 +104,24 @@ impl Config {
         self
     }
 
+    /// The configuration with this way of opening, watching and closing connections.
+    pub(crate) fn with_lifecycle(self, lifecycle: lifecycle::Config) -> Self {
+        Self {
+            syn_wait: lifecycle.syn_wait,
+            syn_wait_max: Some(lifecycle.syn_wait_max),
+            syn_retries: lifecycle.syn_retries,
+            keepalive: lifecycle.keepalive,
+            user_timeout: lifecycle.user_timeout,
+            linger: lifecycle.linger,
+            ..self
+        }
+    }
+
     /// How connections are opened, watched and closed.
     pub(super) fn lifecycle(&self) -> lifecycle::Config {
         lifecycle::Config {
             syn_wait: self.syn_wait,
-            syn_wait_max: self.rto_max,
+            syn_wait_max: self.syn_wait_max.unwrap_or(self.rto_max),
             syn_retries: self.syn_retries,
             keepalive: self.keepalive,
             user_timeout: self.user_timeout,

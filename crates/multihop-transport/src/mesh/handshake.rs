@@ -6,10 +6,9 @@ use multihop_core::Instant;
 use multihop_wire::control::{Control, Names, Options, Syn, VERSION};
 use multihop_wire::mesh::Segment;
 
-use super::{Config, End};
+use super::End;
 use crate::event::Event;
 use crate::lifecycle::{self, Lifecycle, State};
-use crate::pool::Pool;
 
 /// Name and version of the transport on real networks.
 pub const NAME: &str = "mesh/3";
@@ -125,16 +124,6 @@ impl End {
         if is_closing {
             self.shutdown();
         }
-    }
-
-    /// One end of a connection that the driver opens, watches and closes: it is established from the start, and its
-    /// segments are counted from 0.
-    pub(crate) fn opened(config: Config, port: u16, pool: Option<Pool>) -> Self {
-        let config = Config { keepalive: None, user_timeout: None, ..config };
-        let mut end = Self::with_pool(config, port, u32::MAX, pool);
-        end.recv.open(u32::MAX);
-        end.life.establish(Instant::ZERO, None);
-        end
     }
 
     /// The SYN, or the SYN ACK if the peer's SYN has arrived.

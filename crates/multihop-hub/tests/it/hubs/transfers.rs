@@ -79,3 +79,45 @@ fn keys_are_replaced_in_a_long_connection() {
         }
     }
 }
+
+/// The first bytes of segments of `mesh`, as docs/wire.md has them.
+#[test]
+fn a_plain_connection_of_mesh_shows_its_syn_fin_and_reset() {
+    let config = windows::with_mesh(plain());
+    let mut net = Net::quiet(1);
+    net.heard = Some(Vec::new());
+    net.listen(listener(), &config);
+    let mut transfers = [net.call(host(1), &config, listener(), 3000)];
+    net.finish(seconds(10), &mut transfers);
+    let (at, id) = transfers[0].from;
+    net.shutdown(at, id).unwrap();
+    net.wait(seconds(1));
+    let (to, accepted) = transfers[0].to.unwrap();
+    assert_eq!(net.hub(to).read(accepted, &mut [0; 1]), Ok(Some(0)), "the end of the stream");
+    net.hub(to).abort(accepted);
+    net.wait(seconds(1));
+    assert_eq!(net.hub(at).read(id, &mut [0; 1]), Err(Error::Reset));
+    let heard = net.heard.take().unwrap();
+    let kinds = |from: SocketAddr| -> Vec<u8> {
+        let mut kinds: Vec<_> =
+            heard.iter().filter(|packet| packet.from == from).map(|packet| packet.bytes[0]).collect();
+        kinds.dedup();
+        kinds
+    };
+    let [syn, syn_ack, reset] = [0x30, 0x31, 0x32];
+    let (caller, answers) = (kinds(host(1)), kinds(listener()));
+    assert_eq!((caller[0], caller.iter().filter(|kind| **kind == syn).count()), (syn, 1), "{caller:x?}");
+    assert!(caller[1..].iter().all(|kind| [0x10, 0x20].contains(&(kind & 0xf8))), "data, ACKs: {caller:x?}");
+    assert!(caller.iter().any(|kind| kind & 0xfc == 0x14), "FIN: {caller:x?}");
+    assert_eq!((answers[0], answers.last()), (syn_ack, Some(&reset)), "{answers:x?}");
+    assert!(answers[1..answers.len() - 1].iter().all(|kind| kind & 0xf8 == 0x20), "ACKs: {answers:x?}");
+    // Of two SYNs and two answers, the first ones ask for a cookie and have nothing but that.
+    let opening: Vec<_> = heard.iter().take(4).map(|packet| (packet.bytes[0], packet.bytes[3])).collect();
+    assert_eq!(opening, [(syn, 7), (syn_ack, 7), (syn, 7), (syn_ack, 7)]);
+    assert_eq!(heard[1].bytes.len(), 32);
+    // The reset names a segment that the caller expects or has sent.
+    let numbers = |packet: &Packet| u32::from_be_bytes(packet.bytes[4..8].try_into().unwrap());
+    let last = heard.iter().rfind(|packet| packet.bytes[0] == reset).unwrap();
+    let [caller, callee] = [2, 3].map(|n: usize| numbers(&heard[n]));
+    assert!([caller, callee].iter().any(|first| numbers(last).wrapping_sub(*first) < 10), "{last:?}");
+}
