@@ -9,7 +9,8 @@ use super::{named, numbered};
 use crate::links::{Links, links_between};
 
 /// Stations at one place, without a neighbour, or without a path to a destination, and rate control without a choice.
-pub(super) fn notes(scenario: &Scenario, places: &[Point]) -> Vec<String> {
+/// `has_unrouted`: a note on flows without a static route names the range already.
+pub(super) fn notes(scenario: &Scenario, places: &[Point], has_unrouted: bool) -> Vec<String> {
     let mut notes = Vec::new();
     notes.extend(all_at_one_place(places));
     notes.extend(one_range(scenario));
@@ -18,7 +19,7 @@ pub(super) fn notes(scenario: &Scenario, places: &[Point]) -> Vec<String> {
         && places.len() > 1
         && let Some(links) = links_between(scenario, places)
     {
-        notes.extend(isolated(scenario, &links));
+        notes.extend(isolated(scenario, &links).filter(|_| !has_unrouted));
         notes.extend(apart(scenario, &links, places.len()));
         notes.extend(unheard(scenario, &links));
     }

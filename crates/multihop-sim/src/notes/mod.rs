@@ -21,8 +21,9 @@ pub fn notes(scenario: &Scenario) -> Vec<String> {
     let mut tracks = scenario.tracks(&layout);
     let places: Vec<_> = tracks.iter_mut().map(|track| track.at(Instant::ZERO)).collect();
     let mut notes = Vec::new();
-    notes.extend(links::notes(scenario, &places));
-    notes.extend(unrouted(scenario, &places));
+    let unrouted = unrouted(scenario, &places);
+    notes.extend(links::notes(scenario, &places, unrouted.is_some()));
+    notes.extend(unrouted);
     notes.extend(synchronous(scenario, &places));
     notes.extend(traffic::notes(scenario));
     notes
