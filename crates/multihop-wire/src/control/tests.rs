@@ -166,8 +166,17 @@ fn refused_bytes_are_named() {
 
 #[test]
 fn causes_have_names() {
-    let names: Vec<&str> = (0..=6).map(|cause| Cause(cause).name()).collect();
-    let all = ["aborted", "unknown connection", "version", "option", "transport", "busy", "unknown cause"];
+    let names: Vec<&str> = (0..=7).map(|cause| Cause(cause).name()).collect();
+    let all = [
+        "aborted",
+        "unknown connection",
+        "version",
+        "option",
+        "transport",
+        "busy",
+        "not plain",
+        "unknown cause",
+    ];
     assert_eq!(names, all);
 }
 
