@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -140,7 +141,8 @@ def test_the_demonstration(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert demo.main(["--out", str(page), "--seeds", "2", "--seconds", "30"]) == 0
     printed = capsys.readouterr().out
     for label in demo.LABELS.values():
-        assert printed.count(f"\n{label} ") == 2, printed
+        rows = re.findall(rf"^{re.escape(label)} +\d", printed, re.MULTILINE)
+        assert len(rows) == 2, printed
     html = page.read_text()
     assert html.count('role="img"') == len(demo.NETWORKS) * len(demo.METRICS)
     assert printed.count("deliver") >= len(demo.NETWORKS)

@@ -83,9 +83,9 @@ fn saturation_of_every_rate_of_802_11ac_follows_from_the_standard() {
             let expected = saturation_of_ac(subcarriers * streams * twelfths / 12, streams, answer);
             // The fastest rates carry more than one flow may offer.
             let flow = "app = \"cbr\"\nrate_kbps = 1000000.0\nsize = 1460\nfrom = 0\nto = 1\n";
-            let text = chain(1, 0.6, "", "ampdu = 64\nqueue = 200", &format!("{flow}[[flow]]\n{flow}"));
+            let text = chain(1, 0.35, "", "ampdu = 64\nqueue = 200", &format!("{flow}[[flow]]\n{flow}"));
             let text = text.replace("802.11n-20", &format!("802.11ac-{width}")).replace("MCS7", &name);
-            let text = text.replace("duration = 0.6\n", "duration = 0.6\nwarmup = 0.1\n");
+            let text = text.replace("duration = 0.35\n", "duration = 0.35\nwarmup = 0.05\n");
             let found = result(&text).totals.goodput_kbps;
             assert!(
                 (found / expected - 1.0).abs() < 0.02,
