@@ -1,4 +1,4 @@
-//! What a station receives of another one without interference and fading: power, signal to noise, and the fastest rate.
+//! Link budgets: power, ratio of signal to noise and fastest rate of a link, without interference and fading.
 
 use crate::decibels::mw_to_dbm;
 use crate::params::{Model, RadioParams};

@@ -14,7 +14,7 @@ pub struct Link {
     pub from: NodeId,
     /// The receiver.
     pub to: NodeId,
-    /// What the receiver gets.
+    /// Power, ratio of signal to noise, and rates at the receiver.
     pub budget: LinkBudget,
     /// Whether data arrives: at the rate of the scenario, or at any rate under rate control.
     pub carries_data: bool,

@@ -115,7 +115,7 @@ pub async fn dial_within(dial: &impl AsyncFn() -> io::Result<Stream>, end: Insta
     }
 }
 
-/// What was moved, and when.
+/// The bytes that a transfer has moved, and the time of its last progress.
 struct LastProgress {
     /// When bytes moved last, or when the receiver was last heard at work, for instance while it read its files.
     at: Instant,
@@ -153,7 +153,7 @@ enum Attempt {
         error: Error,
         heard: Option<Instant>,
     },
-    /// It was silent, and another one could be opened.
+    /// The connection was silent, and another one could be opened.
     Replaced(Stream),
 }
 

@@ -16,7 +16,7 @@ pub(super) fn notes(scenario: &Scenario, places: &[Point], has_unrouted: bool) -
     notes.extend(one_range(scenario));
     let moves = scenario.mobility != Mobility::Static || !scenario.single_movements.is_empty();
     if !moves
-        && places.len() > 1
+        && (2..=MAX_STATIONS).contains(&places.len())
         && let Some(links) = links_between(scenario, places)
     {
         notes.extend(isolated(scenario, &links).filter(|_| !has_unrouted));
@@ -93,5 +93,7 @@ fn unheard(scenario: &Scenario, links: &Links) -> Option<String> {
     })
 }
 
+/// All pairs of stations are looked at before each run, and before each of a sweep.
+const MAX_STATIONS: usize = 300;
 /// Flows that are looked at.
 const MAX_FLOWS: usize = 10_000;

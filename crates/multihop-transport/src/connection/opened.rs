@@ -5,7 +5,6 @@
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
-use alloc::format;
 use alloc::vec::Vec;
 use core::num::NonZeroU8;
 
@@ -165,18 +164,14 @@ impl Opened {
 
     /// Takes the peer's SYN; refuses an unknown version, and an unknown option that must be understood.
     fn take_syn(&mut self, syn: &Syn) -> bool {
-        let (cause, text) = match syn.options {
-            Options { version, .. } if version != VERSION => (Cause::VERSION, format!("{VERSION}")),
-            Options { unknown: Some(kind), .. } => (Cause::OPTION, format!("{kind}")),
-            _ => {
-                self.theirs = syn.number;
-                self.peer_ttl = syn.options.initial_ttl;
-                return true;
-            }
-        };
-        self.dropped += 1;
-        self.emit_reset(Reset { cause, number: syn.number, text, ..Reset::default() });
-        false
+        if let Some(refusal) = syn.refusal() {
+            self.dropped += 1;
+            self.emit_reset(refusal);
+            return false;
+        }
+        self.theirs = syn.number;
+        self.peer_ttl = syn.options.initial_ttl;
+        true
     }
 
     fn establish(&mut self, now: Instant, answered: Option<u8>) {

@@ -289,7 +289,7 @@ fn a_transfer_goes_on_when_the_receiver_is_back() {
     receiver.succeeds();
     assert!(is_whole(&folder) && unfinished(&folder).is_none());
     assert!(said.stderr.contains("; trying again for up to "), "{said:?}");
-    // What this command moved itself.
+    // Bytes that the same command moved before are not counted as present.
     assert!(!said.stdout.contains("already present"), "{said:?}");
 }
 
