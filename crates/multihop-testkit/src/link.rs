@@ -21,14 +21,14 @@ pub struct LinkConfig {
 
 /// One direction of a path: delays, duplicates and loses packets.
 #[derive(Clone, Debug)]
-pub struct Link<P> {
+pub struct LossyLink<P> {
     config: LinkConfig,
     rng: Rng,
     launched: u64,
     under_way: BTreeMap<(Instant, u64), P>,
 }
 
-impl<P> Link<P> {
+impl<P> LossyLink<P> {
     /// An empty link.
     pub fn new(config: LinkConfig, rng: Rng) -> Self {
         Self { config, rng, launched: 0, under_way: BTreeMap::new() }
@@ -60,7 +60,7 @@ pub struct Fate {
     pub held_back: u64,
 }
 
-impl<P: Clone> Link<P> {
+impl<P: Clone> LossyLink<P> {
     /// Carries a packet without losing it: duplicates, delays and holds it back as configured.
     pub fn carry(&mut self, sent: Instant, packet: P) -> Fate {
         let duplicated = self.rng.chance(self.config.duplication);
@@ -70,7 +70,7 @@ impl<P: Clone> Link<P> {
     }
 }
 
-impl<P: Clone> Machine for Link<P> {
+impl<P: Clone> Machine for LossyLink<P> {
     type Input = P;
     type Output = P;
 
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     fn arrivals(config: LinkConfig) -> Vec<u32> {
-        let mut link = Link::new(config, Rng::stream(1, "link", 0));
+        let mut link = LossyLink::new(config, Rng::stream(1, "link", 0));
         for packet in 0..10_000 {
             link.handle(Instant::from_nanos(u64::from(packet) * 10_000), packet);
         }

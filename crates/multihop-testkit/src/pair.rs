@@ -2,7 +2,7 @@
 
 use multihop_core::{Instant, Machine, Rng, earliest};
 
-use crate::{Link, LinkConfig};
+use crate::{LinkConfig, LossyLink};
 
 /// Two machines and the links between them, in virtual time.
 pub struct Pair<M: Machine, P> {
@@ -11,7 +11,7 @@ pub struct Pair<M: Machine, P> {
     /// The outputs of each machine that are not packets; a test may take them.
     pub events: [Vec<M::Output>; 2],
     /// `links[0]` goes from the first machine to the second.
-    links: [Link<P>; 2],
+    links: [LossyLink<P>; 2],
     port: Port<M, P>,
     now: Instant,
     rounds: u32,
@@ -28,7 +28,7 @@ pub struct Port<M: Machine, P> {
 impl<M: Machine, P: Clone> Pair<M, P> {
     /// Joins two machines; `seed` decides the faults of the links.
     pub fn new(ends: [M; 2], port: Port<M, P>, link: LinkConfig, seed: u64) -> Self {
-        let links = [0, 1].map(|index| Link::new(link, Rng::stream(seed, "pair/link", index)));
+        let links = [0, 1].map(|index| LossyLink::new(link, Rng::stream(seed, "pair/link", index)));
         let mut pair =
             Self { ends, events: [Vec::new(), Vec::new()], links, port, now: Instant::ZERO, rounds: 0 };
         pair.drain();

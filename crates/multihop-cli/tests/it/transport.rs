@@ -7,7 +7,7 @@ use multihop_core::{Duration, Instant, Machine, Rng, earliest};
 use multihop_hub::{Config, CustomTransport, Error, Identity, Peers, Security, Token, TransportName};
 use multihop_hub::{DeliveryFailure, Environment, FailureCause, Hub, Id, IncomingDatagram};
 use multihop_scenario::set_transport;
-use multihop_testkit::{Link, LinkConfig};
+use multihop_testkit::{LinkConfig, LossyLink};
 
 use super::Folder;
 use crate::extension::{my_protocols, run};
@@ -16,11 +16,11 @@ const LISTENER: usize = 0;
 const INITIATOR: usize = 1;
 
 /// A hub at each end of a lossy path, in virtual time.
-struct Ends {
+struct HubPair {
     now: Instant,
     hubs: [Hub; 2],
     /// From each end to the other.
-    links: [Link<Vec<u8>>; 2],
+    links: [LossyLink<Vec<u8>>; 2],
     /// The datagrams of both ends.
     sent: Vec<Vec<u8>>,
     /// Whether nothing arrives any more.
@@ -31,7 +31,7 @@ struct Ends {
     accepted: Option<Id>,
 }
 
-impl Ends {
+impl HubPair {
     fn new(configs: [Config; 2], faults: LinkConfig) -> Self {
         let [mut listener, mut initiator] = [0, 1].map(|end| {
             let mut rng = Rng::stream(1, "test/entropy", end as u64);
@@ -46,7 +46,7 @@ impl Ends {
         });
         listener.listen();
         let initiated = initiator.connect(address(LISTENER)).unwrap();
-        let links = [0, 1].map(|end| Link::new(faults, Rng::stream(1, "test/link", end)));
+        let links = [0, 1].map(|end| LossyLink::new(faults, Rng::stream(1, "test/link", end)));
         let (now, hubs) = (Instant::ZERO, [listener, initiator]);
         Self { now, hubs, links, sent: Vec::new(), cut: false, changed: None, initiated, accepted: None }
     }
@@ -69,7 +69,7 @@ impl Ends {
         }
         self.accepted = self.accepted.or_else(|| self.hubs[LISTENER].accept());
         let hubs = self.hubs.iter().map(Hub::poll_timeout);
-        let next = self.links.iter().map(Link::poll_timeout).chain(hubs).fold(None, earliest);
+        let next = self.links.iter().map(LossyLink::poll_timeout).chain(hubs).fold(None, earliest);
         self.now = next.unwrap_or(self.now).max(self.now);
         for end in [LISTENER, INITIATOR] {
             self.links[end].handle_timeout(self.now);
@@ -144,8 +144,8 @@ fn config(security: Security, transport: &str) -> Config {
 }
 
 /// Two ends with this transport.
-fn ends(security: &Security, transport: &str, faults: LinkConfig) -> Ends {
-    Ends::new([0, 1].map(|_| config(security.clone(), transport)), faults)
+fn ends(security: &Security, transport: &str, faults: LinkConfig) -> HubPair {
+    HubPair::new([0, 1].map(|_| config(security.clone(), transport)), faults)
 }
 
 fn securities() -> [Security; 3] {
@@ -223,7 +223,7 @@ fn two_ends_with_different_transports_learn_both_names() {
         for configs in pairs {
             let name = |config: &Config| config.custom.as_ref().map(|custom| custom.name).unwrap_or_default();
             let error = Error::WrongTransport { ours: name(&configs[1]), theirs: name(&configs[0]) };
-            let mut ends = Ends::new(configs, GOOD);
+            let mut ends = HubPair::new(configs, GOOD);
             assert_eq!(ends.refusal(), error, "{security:?}");
             ends.hubs[INITIATOR].release(ends.now, ends.initiated);
             while !ends.hubs[LISTENER].is_empty() && ends.now < Instant::ZERO + Duration::from_secs(1) {
@@ -250,7 +250,7 @@ fn the_ends_use_mesh_unless_one_has_only_tpa() {
             (only("mesh"), prefers("mesh"), "mesh/1"),
             (prefers("stop-and-wait"), prefers("mesh"), "tpa"),
         ] {
-            let mut ends = Ends::new([listener, caller], BAD);
+            let mut ends = HubPair::new([listener, caller], BAD);
             let early = ends.hubs[INITIATOR].write(ends.now, ends.initiated, b"early");
             assert_eq!(early, Ok(0), "{security:?}");
             assert!(ends.transfer(&data) == data, "{agreed}, {security:?}");
@@ -259,7 +259,7 @@ fn the_ends_use_mesh_unless_one_has_only_tpa() {
                 assert_eq!(hub.stats(id).unwrap().transport.to_string(), agreed, "{security:?}");
             }
         }
-        let mut ends = Ends::new([only("stop-and-wait"), prefers("mesh")], GOOD);
+        let mut ends = HubPair::new([only("stop-and-wait"), prefers("mesh")], GOOD);
         let name = |name| TransportName::new(name).unwrap();
         let error = Error::WrongTransport { ours: name("mesh/1"), theirs: name("stop-and-wait/1") };
         assert_eq!(ends.refusal(), error, "{security:?}");
@@ -272,7 +272,7 @@ fn nobody_on_an_encrypted_path_can_make_two_ends_with_mesh_use_tpa() {
         let config = Config { or_tpa: true, ..config(security, "mesh") };
         let mut connected = 0;
         for at in 0..200 {
-            let mut ends = Ends::new([config.clone(), config.clone()], GOOD);
+            let mut ends = HubPair::new([config.clone(), config.clone()], GOOD);
             ends.changed = Some(at);
             let until = Instant::ZERO + Duration::from_secs(3);
             while ends.now < until && ends.accepted.is_none() && ends.step() {}
@@ -289,7 +289,7 @@ fn a_peer_that_is_gone_is_noticed_with_and_without_data_in_flight() {
     for (name, data) in NAMES.into_iter().flat_map(|name| [(name, &b""[..]), (name, b"data")]) {
         let config = config(Security::Plain, name);
         let limit = config.transport.user_timeout.unwrap() + config.transport.keepalive.unwrap();
-        let mut ends = Ends::new([config.clone(), config], GOOD);
+        let mut ends = HubPair::new([config.clone(), config], GOOD);
         ends.connect();
         ends.cut = true;
         ends.hubs[INITIATOR].write(ends.now, ends.initiated, data).unwrap();
@@ -356,7 +356,7 @@ fn a_report_of_a_lost_route_freezes_a_sender_until_the_peer_answers() {
             cause: FailureCause::Unreachable,
             quoted,
         };
-        let phase = |ends: &Ends| ends.hubs[INITIATOR].stats(ends.initiated).unwrap().phase;
+        let phase = |ends: &HubPair| ends.hubs[INITIATOR].stats(ends.initiated).unwrap().phase;
         assert_ne!(phase(&ends), frozen, "{name}, {security:?}");
         ends.hubs[INITIATOR].on_delivery_failure(ends.now, &failure);
         assert_eq!(phase(&ends), frozen, "{name}, {security:?}");
@@ -380,7 +380,7 @@ fn the_ends_of_tcp_may_differ_in_their_congestion_control() {
         [("adtcp", "adtcp"), ("adtcp", "newreno"), ("cubic", "tcp-uc"), ("few", "bbr")]
     {
         let configs = [listener, initiator].map(|name| config(Security::Plain, name));
-        let mut ends = Ends::new(configs, BAD);
+        let mut ends = HubPair::new(configs, BAD);
         assert!(ends.transfer(&data) == data, "{initiator}, {listener}");
     }
 }

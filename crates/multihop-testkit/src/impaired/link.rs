@@ -1,6 +1,6 @@
 //! One direction of an impaired link as a state machine in virtual time.
 //!
-//! [`Link`] delays, reorders and duplicates. This one adds what packets of real programs need: a
+//! [`LossyLink`] delays, reorders and duplicates. This one adds what packets of real programs need: a
 //! rate with a queue, loss bursts, bit errors, and intervals without connectivity.
 
 use std::collections::VecDeque;
@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use multihop_core::{Duration, Instant, Machine, Rng};
 use serde::Serialize;
 
-use crate::link::{Link, LinkConfig};
+use crate::link::{LinkConfig, LossyLink};
 
 /// What a link does to the packets of one direction. The default is a perfect link without delay.
 #[derive(Clone, Debug, PartialEq)]
@@ -103,7 +103,7 @@ impl LinkCounters {
 #[derive(Clone, Debug)]
 pub struct ImpairedLink {
     settings: Settings,
-    link: Link<Vec<u8>>,
+    link: LossyLink<Vec<u8>>,
     counters: LinkCounters,
     in_burst: bool,
     burst_changes: Instant,
@@ -123,7 +123,7 @@ impl ImpairedLink {
         };
         Self {
             settings,
-            link: Link::new(config, rng),
+            link: LossyLink::new(config, rng),
             counters: LinkCounters::default(),
             in_burst: true,
             burst_changes: Instant::ZERO,

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use multihop_core::{Duration, Instant, Machine, Rng, earliest};
 use multihop_hub::{Config, Error, Identity, Peers, Security, Token};
 use multihop_hub::{DeliveryFailure, Entropy, Environment, FailureCause, Hub, Id, IncomingDatagram};
-use multihop_testkit::{Link, LinkConfig};
+use multihop_testkit::{LinkConfig, LossyLink};
 
 mod attacks;
 mod failures;
@@ -36,7 +36,7 @@ struct Packet {
 struct Net {
     now: Instant,
     hubs: BTreeMap<SocketAddr, Hub>,
-    link: Link<Packet>,
+    link: LossyLink<Packet>,
     rng: Rng,
     /// Share of datagrams of which a bit is changed.
     corruption: f64,
@@ -74,7 +74,7 @@ struct Transfer {
 
 impl Net {
     fn new(seed: u64, config: LinkConfig) -> Self {
-        let link = Link::new(config, Rng::stream(seed, "test/link", 0));
+        let link = LossyLink::new(config, Rng::stream(seed, "test/link", 0));
         let rng = Rng::stream(seed, "test/net", 0);
         let (now, hubs) = (Instant::ZERO, BTreeMap::new());
         let path_mtu = Arc::new(AtomicU16::new(1500));

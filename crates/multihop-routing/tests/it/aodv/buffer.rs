@@ -64,7 +64,7 @@ fn packets_wait_again_if_the_route_breaks_while_they_leave() {
     mesh.disconnect(0, 1);
     mesh.run_until(ms(100));
     assert_eq!(mesh.adapter.dropped.len(), 1, "the one that was lost at the broken link");
-    mesh.connect(0, 1, MeshLink::GOOD);
+    mesh.connect(0, 1, TestLink::GOOD);
     mesh.run_until(ms(3000));
     assert_eq!(delivered(&mesh), [1, 3, 4]);
 }

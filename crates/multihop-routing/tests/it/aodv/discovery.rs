@@ -99,7 +99,7 @@ fn the_ring_expands_as_in_uu() {
 #[test]
 fn a_search_without_success_ends_and_ns2_pauses() {
     for (preset, ends, again) in [(Preset::Ns2, 20_000, 30_000), (Preset::Uu, 7840, 21_000)] {
-        let mut mesh = Mesh::new(agents(1, &config(preset), 1), Net::default(), 1);
+        let mut mesh = TestNetwork::new(agents(1, &config(preset), 1), Net::default(), 1);
         send(&mut mesh, 0, 9);
         mesh.run_until(ms(ends - 1));
         assert!(mesh.adapter.dropped.is_empty());
@@ -404,7 +404,8 @@ fn forwarded_requests_are_delayed_at_random() {
 #[test]
 fn own_requests_are_immediate_in_ns2_only() {
     for (preset, sent) in [(Preset::Ns2, 1), (Preset::Uu, 0)] {
-        let mut mesh = Mesh::new(agents(1, &Config::new(preset, LinkFailure::Mac), 1), Net::default(), 1);
+        let mut mesh =
+            TestNetwork::new(agents(1, &Config::new(preset, LinkFailure::Mac), 1), Net::default(), 1);
         send(&mut mesh, 0, 9);
         assert_eq!(mesh.take_log().lines().count(), sent);
     }

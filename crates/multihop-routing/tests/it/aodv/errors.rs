@@ -36,7 +36,7 @@ fn an_error_travels_back_in_ns2() {
          2007.000 ms: 0: route to 4 lost
          2007.000 ms: 0: discards what waits for 1 to any",
     );
-    mesh.connect(3, 4, MeshLink::GOOD);
+    mesh.connect(3, 4, TestLink::GOOD);
     send(&mut mesh, 0, 4);
     mesh.run_for(Duration::from_millis(50));
     let log = mesh.take_log();
@@ -154,7 +154,7 @@ fn the_loss_of_a_message_is_not_a_link_failure() {
 fn one_broadcast_reports_an_error_to_two_precursors() {
     let mut mesh = chain(5, &config(Preset::Uu));
     mesh.disconnect(3, 4);
-    mesh.connect(4, 1, MeshLink::GOOD);
+    mesh.connect(4, 1, TestLink::GOOD);
     for from in [0, 4] {
         send(&mut mesh, from, 3);
         mesh.run_for(Duration::from_millis(1000));
@@ -221,7 +221,7 @@ fn the_number_of_an_intermittent_neighbour_does_not_run_ahead() {
         mesh.disconnect(0, 1);
         send(&mut mesh, 0, 1);
         mesh.run_for(Duration::from_millis(10));
-        mesh.connect(0, 1, MeshLink::GOOD);
+        mesh.connect(0, 1, TestLink::GOOD);
     }
     // Each search requests the previous number plus 1, and gets a reply with that.
     assert_eq!(sequences, [0, 1, 2, 3, 4]);

@@ -29,7 +29,7 @@ fn uu_sends_a_hello_every_second_unless_it_broadcasts_anyway() {
 
 #[test]
 fn ns2_sends_hellos_at_random_intervals() {
-    let mut mesh = Mesh::new(agents(1, &config(Preset::Ns2), 1), Net::default(), 1);
+    let mut mesh = TestNetwork::new(agents(1, &config(Preset::Ns2), 1), Net::default(), 1);
     mesh.run_until(ms(1_000_000));
     let times = hellos(&mut mesh, 0);
     let gaps: Vec<u64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
@@ -127,7 +127,7 @@ fn the_loss_of_a_neighbour_causes_an_error() {
 
 #[test]
 fn in_uu_use_does_not_keep_a_neighbour_without_hellos() {
-    let mut mesh = Mesh::new(agents(2, &config(Preset::Uu), 1), Net::default(), 1);
+    let mut mesh = TestNetwork::new(agents(2, &config(Preset::Uu), 1), Net::default(), 1);
     mesh.run_until(ms(100));
     mesh.input(0, message_input(1, 1, Message::ReplyAck));
     mesh.run_until(ms(2900));
@@ -140,7 +140,7 @@ fn in_uu_use_does_not_keep_a_neighbour_without_hellos() {
 /// Node 0's number for its neighbour, which announced 7, after the route to it has expired and each
 /// of these messages has arrived.
 fn numbers(link_failure: LinkFailure, messages: [(u8, Message); 2]) -> [Option<Sequence>; 2] {
-    let mut mesh = Mesh::new(agents(2, &Config::new(Preset::Uu, link_failure), 1), Net::default(), 1);
+    let mut mesh = TestNetwork::new(agents(2, &Config::new(Preset::Uu, link_failure), 1), Net::default(), 1);
     let hear = |mesh: &mut AodvMesh, (ttl, message)| {
         mesh.input(0, message_input(1, ttl, message));
         let (_, route) =
@@ -184,7 +184,7 @@ fn with_hellos_the_first_reply_after_a_failure_is_not_forwarded() {
     mesh.run_until(ms(1300));
     mesh.disconnect(1, 2);
     mesh.run_until(ms(3500));
-    mesh.connect(1, 2, MeshLink::GOOD);
+    mesh.connect(1, 2, TestLink::GOOD);
     mesh.take_log();
     send(&mut mesh, 0, 2);
     let passed_on = |log: &str| log.contains("1 -> 0: RREP 2 ");

@@ -14,7 +14,7 @@ impl Chaos {
     fn new(config: &Config, seed: u64) -> Self {
         let mut rng = Rng::stream(seed, "chaos", 0);
         let nodes = 6 + rng.below(9) as usize;
-        let mut mesh = Mesh::new(agents(nodes, config, seed), Net::default(), seed);
+        let mut mesh = TestNetwork::new(agents(nodes, config, seed), Net::default(), seed);
         mesh.logging = false;
         let loss = [0.0, 0.05, 0.3][rng.below(3) as usize];
         let mut chaos = Self { mesh, rng, sent: 0, loss };
@@ -38,7 +38,7 @@ impl Chaos {
             return self.mesh.disconnect(a, b);
         }
         let delay = Duration::from_micros(200 + u64::from(self.rng.below(20_000)));
-        let link = MeshLink { delay, loss: self.rng.range(0.0, 2.0 * self.loss) };
+        let link = TestLink { delay, loss: self.rng.range(0.0, 2.0 * self.loss) };
         if self.rng.chance(0.1) {
             self.mesh.connect_one_way(a, b, link);
         } else {

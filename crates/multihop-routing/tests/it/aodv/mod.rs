@@ -16,7 +16,7 @@ use multihop_core::{DropReason, Duration, Instant, Machine, NodeId, Notice, Rng}
 use multihop_routing::agent::{Input, NO_FLOW, Output, Routable, RoutingAgent, Ticket};
 use multihop_routing::aodv::{Agent, Config, LinkFailure, LocalRepair, Preset, RouteState};
 use multihop_routing::message::Message as RoutingMessage;
-use multihop_testkit::{Action, Adapter, Mesh, MeshLink};
+use multihop_testkit::{Action, Adapter, TestLink, TestNetwork};
 use multihop_wire::aodv::{Error, Message, Reply, Request, Sequence, Unreachable};
 
 /// What crosses links, and how packets end.
@@ -49,7 +49,7 @@ enum Packet {
     Message { ttl: u8, message: Message },
 }
 
-type AodvMesh = Mesh<Net>;
+type AodvMesh = TestNetwork<Net>;
 
 impl Net {
     fn hold(&mut self, data: Data) -> Routable {
@@ -219,7 +219,7 @@ fn config(preset: Preset) -> Config {
 
 /// Nodes 0 to `count - 1` in a row.
 fn chain(count: usize, config: &Config) -> AodvMesh {
-    Mesh::chain(agents(count, config, 1), Net::default(), 1)
+    TestNetwork::chain(agents(count, config, 1), Net::default(), 1)
 }
 
 /// Sends a new packet; returns its number.

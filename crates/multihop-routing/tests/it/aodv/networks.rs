@@ -8,13 +8,13 @@ use super::*;
 fn network(config: &Config, seed: u64) -> AodvMesh {
     let mut rng = Rng::stream(seed, "places", 0);
     let places: Vec<(f64, f64)> = (0..50).map(|_| (rng.range(0.0, 1000.0), rng.range(0.0, 1000.0))).collect();
-    let mut mesh = Mesh::new(agents(50, config, seed), Net::default(), seed);
+    let mut mesh = TestNetwork::new(agents(50, config, seed), Net::default(), seed);
     mesh.logging = false;
     for a in 0..50 {
         for b in 0..a {
             let (dx, dy) = (places[a].0 - places[b].0, places[a].1 - places[b].1);
             if dx * dx + dy * dy < 220.0 * 220.0 {
-                mesh.connect(a, b, MeshLink::GOOD);
+                mesh.connect(a, b, TestLink::GOOD);
             }
         }
     }

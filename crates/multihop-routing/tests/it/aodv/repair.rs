@@ -6,13 +6,13 @@ use super::*;
 
 /// A chain of 5 in use, with a detour around the link from 3 to 4 that is one hop longer.
 fn detour(config: &Config) -> AodvMesh {
-    let mut mesh = Mesh::chain(agents(6, config, 1), Net::default(), 1);
+    let mut mesh = TestNetwork::chain(agents(6, config, 1), Net::default(), 1);
     mesh.disconnect(4, 5);
     send(&mut mesh, 0, 4);
     mesh.run_until(ms(2000));
     assert_eq!(delivered(&mesh), [1]);
-    mesh.connect(3, 5, MeshLink::GOOD);
-    mesh.connect(5, 4, MeshLink::GOOD);
+    mesh.connect(3, 5, TestLink::GOOD);
+    mesh.connect(5, 4, TestLink::GOOD);
     mesh.disconnect(3, 4);
     mesh.take_log();
     send(&mut mesh, 0, 4);

@@ -7,7 +7,7 @@ use multihop_core::{Duration, Instant, NodeId, Rng};
 use multihop_routing::agent::{Input, Output};
 use multihop_routing::babel::{Agent, Config, LinkCost, RttCost};
 use multihop_routing::message::Message;
-use multihop_testkit::{Action, Adapter, Mesh, MeshLink};
+use multihop_testkit::{Action, Adapter, TestLink, TestNetwork};
 use multihop_wire::babel::Packet;
 
 /// Carries messages only.
@@ -48,18 +48,18 @@ fn number(address: std::net::Ipv4Addr) -> usize {
     NodeId::from_addr(address).expect("an address of a node").index()
 }
 
-fn network(nodes: usize, config: &Config, seed: u64) -> Mesh<Air> {
+fn network(nodes: usize, config: &Config, seed: u64) -> TestNetwork<Air> {
     let agent = |node: usize| {
         let rng = Rng::stream(seed, "babel", node as u64);
         Agent::new(Instant::ZERO, address(node), config.clone(), rng)
     };
-    let mut mesh = Mesh::new((0..nodes).map(agent).collect(), Air, seed);
+    let mut mesh = TestNetwork::new((0..nodes).map(agent).collect(), Air, seed);
     mesh.logging = false;
     mesh
 }
 
 /// Nodes at random places of the unit square, and links between those within range.
-fn field(nodes: usize, range: f64, config: &Config, seed: u64) -> Mesh<Air> {
+fn field(nodes: usize, range: f64, config: &Config, seed: u64) -> TestNetwork<Air> {
     let mut rng = Rng::stream(seed, "places", 0);
     let places: Vec<(f64, f64)> = (0..nodes).map(|_| (rng.unit(), rng.unit())).collect();
     let mut mesh = network(nodes, config, seed);
@@ -67,7 +67,7 @@ fn field(nodes: usize, range: f64, config: &Config, seed: u64) -> Mesh<Air> {
         for b in 0..a {
             let (x, y) = (places[a].0 - places[b].0, places[a].1 - places[b].1);
             if x * x + y * y <= range * range {
-                mesh.connect(a, b, MeshLink::GOOD);
+                mesh.connect(a, b, TestLink::GOOD);
             }
         }
     }
@@ -75,7 +75,7 @@ fn field(nodes: usize, range: f64, config: &Config, seed: u64) -> Mesh<Air> {
 }
 
 /// Hops from a node to each reachable node.
-fn distances(mesh: &Mesh<Air>, from: usize) -> BTreeMap<usize, u16> {
+fn distances(mesh: &TestNetwork<Air>, from: usize) -> BTreeMap<usize, u16> {
     let mut distances = BTreeMap::from([(from, 0)]);
     let mut queue = VecDeque::from([from]);
     while let Some(node) = queue.pop_front() {
@@ -92,7 +92,7 @@ fn distances(mesh: &Mesh<Air>, from: usize) -> BTreeMap<usize, u16> {
 
 /// Every node has a route with the fewest hops to every node that it can reach, and none to others.
 #[track_caller]
-fn expect_shortest(mesh: &Mesh<Air>, link: u16) {
+fn expect_shortest(mesh: &TestNetwork<Air>, link: u16) {
     for node in 0..mesh.machines.len() {
         let agent = &mesh.machines[node];
         let found = agent.destinations().map(|to| (number(to), agent.route(to).expect("in use").metric));
@@ -144,7 +144,7 @@ fn slow_links_are_avoided_with_round_trip_times() {
         let mut mesh = network(4, &Config { rtt: Some(RttCost::default()), ..hops() }, 6);
         for (a, b) in [(0, 1), (1, 2), (0, 3), (3, 2)] {
             let delay = Duration::from_millis(if a == slow || b == slow { 30 } else { 3 });
-            mesh.connect(a, b, MeshLink { delay, ..MeshLink::GOOD });
+            mesh.connect(a, b, TestLink { delay, ..TestLink::GOOD });
         }
         mesh.run_for(Duration::from_secs(60));
         let route = mesh.machines[0].route(address(2)).expect("a route");
@@ -153,7 +153,7 @@ fn slow_links_are_avoided_with_round_trip_times() {
 }
 
 /// Fails if the next hops to some destination form a circle.
-fn assert_no_loop(mesh: &Mesh<Air>) {
+fn assert_no_loop(mesh: &TestNetwork<Air>) {
     let nodes = mesh.machines.len();
     for destination in 0..nodes {
         // The first walk that met each node; 0 for none.
@@ -187,7 +187,7 @@ fn chaos(config: &Config, seed: u64) -> (usize, u64) {
         } else {
             // Different delays let messages overtake each other along different paths.
             let delay = Duration::from_micros(200 + u64::from(rng.below(300_000)));
-            mesh.connect(a, b, MeshLink { delay, loss: rng.range(0.0, 2.0 * loss) });
+            mesh.connect(a, b, TestLink { delay, loss: rng.range(0.0, 2.0 * loss) });
         }
         let pause = if step < nodes * 2 { 0 } else { rng.next_u64() % 2_000_000_000 };
         let until = mesh.now() + Duration::from_nanos(pause);

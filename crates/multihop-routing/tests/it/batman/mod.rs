@@ -6,7 +6,7 @@ use multihop_core::{Duration, Instant, NodeId, Rng};
 use multihop_routing::agent::{Input, Output};
 use multihop_routing::batman::{Agent, Config};
 use multihop_routing::message::Message;
-use multihop_testkit::{Action, Adapter, Mesh, MeshLink};
+use multihop_testkit::{Action, Adapter, TestLink, TestNetwork};
 use multihop_wire::batman::Packet;
 
 /// Carries messages only.
@@ -44,18 +44,18 @@ fn number(address: std::net::Ipv4Addr) -> usize {
     NodeId::from_addr(address).expect("an address of a node").index()
 }
 
-fn network(nodes: usize, seed: u64) -> Mesh<Air> {
+fn network(nodes: usize, seed: u64) -> TestNetwork<Air> {
     let agent = |node: usize| {
         let rng = Rng::stream(seed, "batman", node as u64);
         Agent::new(Instant::ZERO, address(node), Config::default(), rng)
     };
-    let mut mesh = Mesh::new((0..nodes).map(agent).collect(), Air, seed);
+    let mut mesh = TestNetwork::new((0..nodes).map(agent).collect(), Air, seed);
     mesh.logging = false;
     mesh
 }
 
 /// Links of a path by the nodes' routes; `None` if it does not arrive.
-fn walk(mesh: &Mesh<Air>, from: usize, to: usize) -> Option<u8> {
+fn walk(mesh: &TestNetwork<Air>, from: usize, to: usize) -> Option<u8> {
     let mut at = from;
     for hops in 0..50 {
         if at == to {
@@ -76,7 +76,7 @@ fn every_node_is_reached_in_random_networks() {
             for b in 0..a {
                 let (x, y) = (places[a].0 - places[b].0, places[a].1 - places[b].1);
                 if x * x + y * y <= 0.35 * 0.35 {
-                    mesh.connect(a, b, MeshLink::GOOD);
+                    mesh.connect(a, b, TestLink::GOOD);
                 }
             }
         }
@@ -90,7 +90,7 @@ fn every_node_is_reached_in_random_networks() {
 }
 
 /// The nodes that a node has a path to, itself included.
-fn reachable(mesh: &Mesh<Air>, from: usize) -> Vec<usize> {
+fn reachable(mesh: &TestNetwork<Air>, from: usize) -> Vec<usize> {
     let mut found = vec![from];
     let mut next = 0;
     while let Some(&node) = found.get(next) {
@@ -108,7 +108,7 @@ fn lossy_links_are_avoided() {
         let mut mesh = network(4, 6);
         for (a, b) in [(0, 1), (1, 2), (0, 3), (3, 2)] {
             let loss = if a == lossy || b == lossy { 0.3 } else { 0.0 };
-            mesh.connect(a, b, MeshLink { loss, ..MeshLink::GOOD });
+            mesh.connect(a, b, TestLink { loss, ..TestLink::GOOD });
         }
         mesh.run_for(Duration::from_secs(120));
         let route = mesh.machines[0].route(address(2)).expect("a route");

@@ -3,7 +3,7 @@ use super::*;
 const CHAIN: [(usize, usize); 3] = [(0, 1), (1, 2), (2, 3)];
 
 /// The log without times, which depend on jitter.
-fn story(mesh: &mut Mesh<Air>) -> String {
+fn story(mesh: &mut TestNetwork<Air>) -> String {
     let log = mesh.take_log();
     log.lines()
         .map(|line| line.split_once(": ").expect("lines begin with the time").1.to_owned() + "\n")
@@ -60,7 +60,7 @@ fn a_link_failure_is_reported_to_the_connection_and_a_new_path_found() {
     let mut mesh = network(5, &[(0, 1), (1, 2), (2, 3), (1, 4)], Config::default());
     assert_eq!(deliver(&mut mesh, 0, 3), Some(3));
     mesh.disconnect(2, 3);
-    mesh.connect(4, 3, MeshLink::GOOD);
+    mesh.connect(4, 3, TestLink::GOOD);
     mesh.take_log();
     let lost = send(&mut mesh, 0, 3);
     mesh.run_for(Duration::from_secs(3));
@@ -96,7 +96,7 @@ fn a_packet_is_salvaged_if_another_path_is_known() {
 fn a_node_that_comes_into_range_shortens_the_path() {
     let mut mesh = network(4, &CHAIN, Config::default());
     assert_eq!(deliver(&mut mesh, 0, 3), Some(3));
-    mesh.connect(0, 2, MeshLink::GOOD);
+    mesh.connect(0, 2, TestLink::GOOD);
     mesh.take_log();
     assert_eq!(deliver(&mut mesh, 0, 3), Some(3));
     let log = story(&mut mesh);

@@ -37,7 +37,7 @@ proptest! {
         for change in changes {
             match change {
                 Change::Link(a, b) if mesh.connected(a, b) => mesh.disconnect(a, b),
-                Change::Link(a, b) => mesh.connect(a, b, MeshLink::GOOD),
+                Change::Link(a, b) => mesh.connect(a, b, TestLink::GOOD),
                 Change::Send(a, b) => _ = send(&mut mesh, a, b),
                 Change::Wait(ms) => mesh.run_for(Duration::from_millis(ms)),
             }
@@ -79,7 +79,7 @@ fn few_packets_return_to_a_node() {
         if a != b && mesh.connected(a, b) {
             mesh.disconnect(a, b);
         } else if a != b && node() < 4 {
-            mesh.connect(a, b, MeshLink::GOOD);
+            mesh.connect(a, b, TestLink::GOOD);
         }
         let (source, destination) = (node(), node());
         if source != destination {

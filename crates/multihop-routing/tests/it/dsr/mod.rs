@@ -6,7 +6,7 @@ use multihop_core::{DropReason, Duration, Instant, NodeId, Notice, Rng};
 use multihop_routing::agent::{Input, NO_FLOW, Output, Overheard, Routable, Ticket};
 use multihop_routing::dsr::{Agent, Config};
 use multihop_routing::message::{DsrMessage, Message};
-use multihop_testkit::{Action, Adapter, Mesh, MeshLink};
+use multihop_testkit::{Action, Adapter, TestLink, TestNetwork};
 use multihop_wire::Quoted;
 use multihop_wire::dsr::{Fault, Header, SourceRoute};
 
@@ -210,16 +210,16 @@ fn agents(count: usize, config: Config, seed: u64) -> Vec<Agent> {
     (0..count).map(|n| Agent::new(address(n), config, Rng::stream(seed, "dsr", n as u64))).collect()
 }
 
-fn network(count: usize, links: &[(usize, usize)], config: Config) -> Mesh<Air> {
-    let mut mesh = Mesh::new(agents(count, config, 1), Air::default(), 1);
+fn network(count: usize, links: &[(usize, usize)], config: Config) -> TestNetwork<Air> {
+    let mut mesh = TestNetwork::new(agents(count, config, 1), Air::default(), 1);
     for &(a, b) in links {
-        mesh.connect(a, b, MeshLink::GOOD);
+        mesh.connect(a, b, TestLink::GOOD);
     }
     mesh
 }
 
 /// Sends a packet; returns its number.
-fn send(mesh: &mut Mesh<Air>, source: usize, destination: usize) -> usize {
+fn send(mesh: &mut TestNetwork<Air>, source: usize, destination: usize) -> usize {
     let packet = mesh.adapter.packets.len();
     mesh.adapter.packets.push(Packet { source, destination, senders: Vec::new(), hops: 0, end: None });
     let routable = mesh.adapter.routable(packet);
@@ -228,7 +228,7 @@ fn send(mesh: &mut Mesh<Air>, source: usize, destination: usize) -> usize {
 }
 
 /// Sends a packet and runs the network for 200 ms; returns the hops if the packet arrived.
-fn deliver(mesh: &mut Mesh<Air>, source: usize, destination: usize) -> Option<u8> {
+fn deliver(mesh: &mut TestNetwork<Air>, source: usize, destination: usize) -> Option<u8> {
     let packet = send(mesh, source, destination);
     mesh.run_for(Duration::from_millis(200));
     let Packet { end, hops, .. } = mesh.adapter.packets[packet];
@@ -236,7 +236,7 @@ fn deliver(mesh: &mut Mesh<Air>, source: usize, destination: usize) -> Option<u8
 }
 
 /// The path from one node to another that the first one knows.
-fn known(mesh: &Mesh<Air>, from: usize, to: usize) -> Option<Vec<usize>> {
+fn known(mesh: &TestNetwork<Air>, from: usize, to: usize) -> Option<Vec<usize>> {
     let path = mesh.machines[from].path_to(mesh.now(), address(to))?;
     Some(path.iter().map(|&node| number(node)).collect())
 }

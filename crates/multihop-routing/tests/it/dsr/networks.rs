@@ -14,7 +14,7 @@ pub(super) fn random_links(count: usize, reach: f64, seed: u64) -> Vec<(usize, u
 }
 
 /// Hops from `source` to each node.
-fn distances(mesh: &Mesh<Air>, source: usize) -> Vec<Option<u8>> {
+fn distances(mesh: &TestNetwork<Air>, source: usize) -> Vec<Option<u8>> {
     let mut hops = vec![None; mesh.machines.len()];
     hops[source] = Some(0);
     let mut queue = VecDeque::from([source]);

@@ -5,7 +5,7 @@ use multihop_wire::dsr::{Addresses, NO_NEXT_HEADER, RouteReply};
 use super::*;
 
 /// 0 - 1 - 2 - 3 and 0 - 4 - 5 - 3. 1 sent a packet to 3 before the link from 2 to 3 broke.
-fn after_a_break(config: Config) -> Mesh<Air> {
+fn after_a_break(config: Config) -> TestNetwork<Air> {
     let links = [(0, 1), (1, 2), (2, 3), (0, 4), (4, 5), (5, 3)];
     let mut mesh = network(6, &links, config);
     assert_eq!(deliver(&mut mesh, 1, 3), Some(2));
@@ -88,13 +88,13 @@ fn a_packet_salvaged_along_a_stale_path_returns_to_its_source() {
     // fails. The source then buffers it and starts a search.
     assert_eq!(mesh.adapter.packets[packet].senders, [(0, 0), (1, 0), (1, 1), (0, 1)]);
     assert_eq!((known(&mesh, 0, 3), known(&mesh, 1, 3)), (None, None));
-    mesh.connect(1, 3, MeshLink::GOOD);
+    mesh.connect(1, 3, TestLink::GOOD);
     mesh.run_for(Duration::from_millis(100));
     assert_eq!(mesh.adapter.packets[packet].end, Some(Ok(())));
 }
 
 /// Gives a node a path in a reply.
-fn teach(mesh: &mut Mesh<Air>, node: usize, path: &[usize]) {
+fn teach(mesh: &mut TestNetwork<Air>, node: usize, path: &[usize]) {
     let route = Addresses::collect(path.iter().map(|&n| address(n))).expect("paths in this test are short");
     let replies = vec![RouteReply { last_hop_external: false, route }];
     let header = Header { replies, ..Header::new(NO_NEXT_HEADER) };

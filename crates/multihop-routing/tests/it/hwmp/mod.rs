@@ -8,7 +8,7 @@ use multihop_core::{BitRate, Duration, Instant, NodeId, Rng};
 use multihop_routing::agent::{Input, LinkRates, NO_FLOW, Output, Routable, RoutingAgent, Ticket};
 use multihop_routing::hwmp::{Agent, Config};
 use multihop_routing::message::Message;
-use multihop_testkit::{Action, Adapter, Mesh, MeshLink};
+use multihop_testkit::{Action, Adapter, TestLink, TestNetwork};
 use multihop_wire::hwmp;
 
 /// Carries messages only, over links that all have one bit rate.
@@ -63,7 +63,7 @@ fn packet(from: usize, to: usize) -> Input {
 
 /// Nodes whose links have the bit rates of a seed.
 struct Network {
-    mesh: Mesh<Air>,
+    mesh: TestNetwork<Air>,
     /// Cost of each link that there is.
     costs: Vec<Vec<Option<u32>>>,
 }
@@ -73,7 +73,7 @@ impl Network {
         let agent = |node: usize| {
             Agent::new(address(node), Config::default(), Rng::stream(seed, "hwmp", node as u64))
         };
-        let mut mesh = Mesh::new((0..nodes).map(agent).collect(), Air, seed);
+        let mut mesh = TestNetwork::new((0..nodes).map(agent).collect(), Air, seed);
         mesh.logging = false;
         let mut rng = Rng::stream(seed, "places", 0);
         let places: Vec<(f64, f64)> = (0..nodes).map(|_| (rng.unit(), rng.unit())).collect();
@@ -83,7 +83,7 @@ impl Network {
                 let (x, y) = (places[a].0 - places[b].0, places[a].1 - places[b].1);
                 let squared = x * x + y * y;
                 if squared <= 0.4 * 0.4 {
-                    mesh.connect(a, b, MeshLink::GOOD);
+                    mesh.connect(a, b, TestLink::GOOD);
                     // Costs of 180 us and 8192 bits, in units of 10.24 us.
                     let (rate, cost) =
                         if squared <= 0.25 * 0.25 { (54_000_000, 33) } else { (6_000_000, 151) };

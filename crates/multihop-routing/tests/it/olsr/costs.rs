@@ -59,7 +59,7 @@ fn slow_links_are_avoided() {
         let mut field = Field::new(4, 0.0, 6, &by_cost(&DELAY, Clocks::Synchronised));
         for (a, b) in [(0, 1), (1, 2), (0, 3), (3, 2)] {
             let delay = Duration::from_millis(if a == slow || b == slow { 8 } else { 2 });
-            field.mesh.connect(a, b, MeshLink { delay, ..MeshLink::GOOD });
+            field.mesh.connect(a, b, TestLink { delay, ..TestLink::GOOD });
         }
         field.run(40);
         let agent = &mut field.mesh.machines[0];

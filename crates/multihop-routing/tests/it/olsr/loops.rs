@@ -21,7 +21,7 @@ fn no_packet_loops(seed: u64, metric: Metric) -> usize {
         for a in 0..NODES {
             for b in field.mesh.neighbours(a).into_iter().filter(|&b| b < a).collect::<Vec<_>>() {
                 let delay = Duration::from_millis(1 + u64::from(rng.below(30)));
-                field.mesh.connect(a, b, MeshLink { delay, ..MeshLink::GOOD });
+                field.mesh.connect(a, b, TestLink { delay, ..TestLink::GOOD });
             }
         }
         field.run(SETTLED);

@@ -7,7 +7,7 @@ use multihop_core::{Duration, Instant, NodeId, Rng};
 use multihop_routing::agent::{Input, NO_FLOW, Output, Routable, Ticket};
 use multihop_routing::message::Message;
 use multihop_routing::olsr::{Agent, Config};
-use multihop_testkit::{Action, Adapter, Mesh, MeshLink};
+use multihop_testkit::{Action, Adapter, TestLink, TestNetwork};
 use multihop_wire::olsr::{Body, Packet};
 
 mod costs;
@@ -102,7 +102,7 @@ fn number(address: std::net::Ipv4Addr) -> usize {
 /// Nodes at random places of the unit square.
 struct Field {
     places: Vec<(f64, f64)>,
-    mesh: Mesh<Air>,
+    mesh: TestNetwork<Air>,
 }
 
 impl Field {
@@ -117,7 +117,7 @@ impl Field {
             let rng = Rng::stream(seed, "olsr", node as u64);
             Agent::new(Instant::ZERO, address(node), config(node), rng)
         };
-        let mut mesh = Mesh::new((0..nodes).map(agent).collect(), Air::default(), seed);
+        let mut mesh = TestNetwork::new((0..nodes).map(agent).collect(), Air::default(), seed);
         mesh.logging = false;
         let mut field = Self { places, mesh };
         field.link(range);
@@ -130,7 +130,7 @@ impl Field {
             for b in 0..a {
                 let (x, y) = (self.places[a].0 - self.places[b].0, self.places[a].1 - self.places[b].1);
                 if x * x + y * y <= range * range {
-                    self.mesh.connect(a, b, MeshLink::GOOD);
+                    self.mesh.connect(a, b, TestLink::GOOD);
                 } else {
                     self.mesh.disconnect(a, b);
                 }

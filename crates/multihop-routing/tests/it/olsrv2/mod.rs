@@ -8,7 +8,7 @@ use multihop_core::{BitRate, Duration, Instant, NodeId, Rng};
 use multihop_routing::agent::{Input, LinkRates, Output, RoutingAgent};
 use multihop_routing::message::Message;
 use multihop_routing::olsrv2::{Agent, Config, LinkMetric};
-use multihop_testkit::{Action, Adapter, Mesh, MeshLink};
+use multihop_testkit::{Action, Adapter, TestLink, TestNetwork};
 use multihop_wire::olsrv2::{Metric, Packet};
 
 /// Carries messages only.
@@ -48,7 +48,7 @@ fn number(address: Ipv4Addr) -> usize {
 
 /// Nodes at random places of the unit square, and links between those within range, each direction with a cost.
 struct Field {
-    mesh: Mesh<Air>,
+    mesh: TestNetwork<Air>,
     costs: BTreeMap<(usize, usize), u64>,
 }
 
@@ -59,7 +59,7 @@ impl Field {
             let rng = Rng::stream(seed, "olsrv2", node as u64);
             Agent::new(Instant::ZERO, address(node), config.clone(), rng)
         };
-        let mut mesh = Mesh::new((0..nodes).map(agent).collect(), Air, seed);
+        let mut mesh = TestNetwork::new((0..nodes).map(agent).collect(), Air, seed);
         mesh.logging = false;
         let mut rng = Rng::stream(seed, "places", 0);
         let places: Vec<(f64, f64)> = (0..nodes).map(|_| (rng.unit(), rng.unit())).collect();
@@ -68,7 +68,7 @@ impl Field {
             for b in 0..a {
                 let (x, y) = (places[a].0 - places[b].0, places[a].1 - places[b].1);
                 if x * x + y * y <= range * range {
-                    mesh.connect(a, b, MeshLink::GOOD);
+                    mesh.connect(a, b, TestLink::GOOD);
                     costs.extend([((a, b), 1), ((b, a), 1)]);
                 }
             }
@@ -166,9 +166,9 @@ fn lossy_links_are_avoided() {
     for (lossy, way) in [(1, 3), (3, 1)] {
         let mut field = Field::new(4, 0.0, LinkMetric::Airtime, 6);
         for (a, b) in [(0, 1), (1, 2), (0, 3), (3, 2)] {
-            field.mesh.connect(a, b, MeshLink::GOOD);
+            field.mesh.connect(a, b, TestLink::GOOD);
         }
-        field.mesh.connect_one_way(0, lossy, MeshLink { loss: 0.3, ..MeshLink::GOOD });
+        field.mesh.connect_one_way(0, lossy, TestLink { loss: 0.3, ..TestLink::GOOD });
         field.mesh.run_for(Duration::from_secs(60));
         let next_hop =
             |agent: &mut Agent, to: usize| number(agent.route(address(to)).expect("a route").next_hop);

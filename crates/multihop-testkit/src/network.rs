@@ -1,4 +1,4 @@
-//! Meshes of machines with changing links.
+//! Networks of machines with changing links.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -56,7 +56,7 @@ pub trait Adapter {
     fn text(&self, packet: &Self::Packet) -> String;
 }
 
-/// How the mesh handles an output.
+/// How the network handles an output.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Action<P> {
     /// A packet for every current neighbour.
@@ -74,16 +74,16 @@ pub enum Action<P> {
     Done,
 }
 
-/// A link of a [`Mesh`], in one direction.
+/// A link of a [`TestNetwork`], in one direction.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct MeshLink {
+pub struct TestLink {
     /// Delay of every packet.
     pub delay: Duration,
     /// Fraction of packets, unicast included, that are lost without a report.
     pub loss: f64,
 }
 
-impl MeshLink {
+impl TestLink {
     /// One millisecond of delay, no losses.
     pub const GOOD: Self = Self { delay: Duration::from_millis(1), loss: 0.0 };
 }
@@ -92,15 +92,15 @@ impl MeshLink {
 ///
 /// Whether a packet is lost is decided when it is sent. A unicast packet over a missing link is reported as a failure
 /// one millisecond later.
-pub struct Mesh<A: Adapter> {
-    /// The machine of each node. Use [`Mesh::call`] to change one.
+pub struct TestNetwork<A: Adapter> {
+    /// The machine of each node. Use [`TestNetwork::call`] to change one.
     pub machines: Vec<A::Machine>,
     /// The adapter.
     pub adapter: A,
     /// Whether packets are logged; true at first.
     pub logging: bool,
-    links: BTreeMap<(usize, usize), MeshLink>,
-    events: BTreeMap<(Instant, u64), MeshEvent<A::Packet>>,
+    links: BTreeMap<(usize, usize), TestLink>,
+    events: BTreeMap<(Instant, u64), TestEvent<A::Packet>>,
     deadlines: Vec<Option<Instant>>,
     log: String,
     rng: Rng,
@@ -109,16 +109,16 @@ pub struct Mesh<A: Adapter> {
     rounds: u32,
 }
 
-enum MeshEvent<P> {
+enum TestEvent<P> {
     Arrival { node: usize, from: usize, packet: P },
     Overheard { node: usize, from: usize, packet: P },
     Failure { node: usize, to: usize, packet: P },
 }
 
-impl<A: Adapter> Mesh<A> {
+impl<A: Adapter> TestNetwork<A> {
     /// Nodes without links; `seed` decides the losses.
     pub fn new(machines: Vec<A::Machine>, adapter: A, seed: u64) -> Self {
-        let mut mesh = Self {
+        let mut network = Self {
             deadlines: vec![None; machines.len()],
             machines,
             adapter,
@@ -131,19 +131,19 @@ impl<A: Adapter> Mesh<A> {
             now: Instant::ZERO,
             rounds: 0,
         };
-        for node in 0..mesh.machines.len() {
-            mesh.drain(node);
+        for node in 0..network.machines.len() {
+            network.drain(node);
         }
-        mesh
+        network
     }
 
     /// Good links from each node to the next.
     pub fn chain(machines: Vec<A::Machine>, adapter: A, seed: u64) -> Self {
-        let mut mesh = Self::new(machines, adapter, seed);
-        for node in 1..mesh.machines.len() {
-            mesh.connect(node - 1, node, MeshLink::GOOD);
+        let mut network = Self::new(machines, adapter, seed);
+        for node in 1..network.machines.len() {
+            network.connect(node - 1, node, TestLink::GOOD);
         }
-        mesh
+        network
     }
 
     /// The time.
@@ -152,13 +152,13 @@ impl<A: Adapter> Mesh<A> {
     }
 
     /// Sets the link between two nodes, in both directions.
-    pub fn connect(&mut self, a: usize, b: usize, link: MeshLink) {
+    pub fn connect(&mut self, a: usize, b: usize, link: TestLink) {
         self.connect_one_way(a, b, link);
         self.connect_one_way(b, a, link);
     }
 
     /// Sets the link from one node to another.
-    pub fn connect_one_way(&mut self, from: usize, to: usize, link: MeshLink) {
+    pub fn connect_one_way(&mut self, from: usize, to: usize, link: TestLink) {
         assert!(from != to && from.max(to) < self.machines.len(), "no link from {from} to {to}");
         self.links.insert((from, to), link);
     }
@@ -249,15 +249,15 @@ impl<A: Adapter> Mesh<A> {
         std::mem::take(&mut self.log)
     }
 
-    fn happen(&mut self, event: MeshEvent<A::Packet>) {
+    fn happen(&mut self, event: TestEvent<A::Packet>) {
         let (node, input) = match event {
-            MeshEvent::Arrival { node, from, packet } => {
+            TestEvent::Arrival { node, from, packet } => {
                 (node, self.adapter.arrived(self.now, node, from, packet))
             }
-            MeshEvent::Overheard { node, from, packet } => {
+            TestEvent::Overheard { node, from, packet } => {
                 (node, self.adapter.overheard(self.now, node, from, packet))
             }
-            MeshEvent::Failure { node, to, packet } => {
+            TestEvent::Failure { node, to, packet } => {
                 (node, self.adapter.failed(self.now, node, to, packet))
             }
         };
@@ -296,7 +296,7 @@ impl<A: Adapter> Mesh<A> {
         for node in self.neighbours(from) {
             let link = self.links[&(from, node)];
             if node != to && !self.rng.chance(link.loss) {
-                let event = MeshEvent::Overheard { node, from, packet: packet.clone() };
+                let event = TestEvent::Overheard { node, from, packet: packet.clone() };
                 self.events.insert((self.now + link.delay, self.scheduled), event);
                 self.scheduled += 1;
             }
@@ -305,9 +305,9 @@ impl<A: Adapter> Mesh<A> {
 
     fn transmit(&mut self, from: usize, to: usize, packet: A::Packet) {
         let (delay, event) = match self.links.get(&(from, to)) {
-            None => (FAILURE_DELAY, MeshEvent::Failure { node: from, to, packet }),
+            None => (FAILURE_DELAY, TestEvent::Failure { node: from, to, packet }),
             Some(link) if self.rng.chance(link.loss) => return,
-            Some(link) => (link.delay, MeshEvent::Arrival { node: to, from, packet }),
+            Some(link) => (link.delay, TestEvent::Arrival { node: to, from, packet }),
         };
         self.events.insert((self.now + delay, self.scheduled), event);
         self.scheduled += 1;
@@ -405,39 +405,42 @@ mod tests {
 
     #[test]
     fn packets_cross_existing_links() {
-        let mut mesh = Mesh::chain(machines(), Numbers, 1);
-        mesh.disconnect(2, 3);
-        mesh.input(0, Ok(0));
-        mesh.input(0, Ok(8));
-        mesh.run_for(Duration::from_millis(100));
+        let mut network = TestNetwork::chain(machines(), Numbers, 1);
+        network.disconnect(2, 3);
+        network.input(0, Ok(0));
+        network.input(0, Ok(8));
+        network.run_for(Duration::from_millis(100));
         assert_eq!(
-            mesh.take_log(),
+            network.take_log(),
             "0.000 ms: 0 -> 1: number 1\n\
              0.000 ms: 0 -> *: number 9\n\
              1.000 ms: 1 -> 2: number 2\n\
              2.000 ms: 2 -> 3: number 3\n\
              3.000 ms: 2: 3 is out of reach\n"
         );
-        mesh.connect(2, 3, MeshLink { delay: Duration::from_millis(5), ..MeshLink::GOOD });
-        assert!(mesh.connected(3, 2));
-        assert_eq!(mesh.neighbours(2), [1, 3]);
-        assert!(mesh.drive(Instant::FAR_FUTURE, |mesh| mesh.now() >= Instant::ZERO + Duration::from_secs(1)));
-        assert_eq!(mesh.take_log(), "1000.000 ms: 0: quiet\n");
-        mesh.logging = false;
-        assert!(!mesh.drive(Instant::FAR_FUTURE, |_| false));
-        assert_eq!(mesh.take_log(), "");
+        network.connect(2, 3, TestLink { delay: Duration::from_millis(5), ..TestLink::GOOD });
+        assert!(network.connected(3, 2));
+        assert_eq!(network.neighbours(2), [1, 3]);
+        assert!(
+            network.drive(Instant::FAR_FUTURE, |network| network.now()
+                >= Instant::ZERO + Duration::from_secs(1))
+        );
+        assert_eq!(network.take_log(), "1000.000 ms: 0: quiet\n");
+        network.logging = false;
+        assert!(!network.drive(Instant::FAR_FUTURE, |_| false));
+        assert_eq!(network.take_log(), "");
     }
 
     #[test]
     fn packets_are_lost_at_the_configured_rate() {
-        let mut mesh = Mesh::new(machines(), Numbers, 1);
-        mesh.connect(0, 1, MeshLink { loss: 0.3, ..MeshLink::GOOD });
-        mesh.connect(1, 2, MeshLink::GOOD);
+        let mut network = TestNetwork::new(machines(), Numbers, 1);
+        network.connect(0, 1, TestLink { loss: 0.3, ..TestLink::GOOD });
+        network.connect(1, 2, TestLink::GOOD);
         for _ in 0..1000 {
-            mesh.input(0, Ok(0));
+            network.input(0, Ok(0));
         }
-        mesh.run_for(Duration::from_millis(10));
-        let arrived = mesh.take_log().matches("1 -> 2").count();
+        network.run_for(Duration::from_millis(10));
+        let arrived = network.take_log().matches("1 -> 2").count();
         assert!((650..750).contains(&arrived), "{arrived}");
     }
 }
