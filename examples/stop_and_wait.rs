@@ -15,7 +15,7 @@ use multihop_scenario::{Extension, Extensions, Scenario, Source};
 use multihop_sim::results::RunResult;
 use multihop_sim::{Outputs, run, unattended};
 use multihop_transport::connection::{
-    Connection, ConnectionConfig, Counters, Data, Event, Flow, Message, Output, RoundTrip, Segment,
+    Connection, ConnectionConfig, Counters, Data, Event, FlowSetup, Message, Output, RoundTrip, Segment,
     SendError, Trip,
 };
 use multihop_transport::observe::{Quantity, Row, Value};
@@ -76,8 +76,8 @@ impl Settings for StopAndWait {
 }
 
 impl ConnectionConfig for StopAndWait {
-    fn ends(&self, flow: &mut Flow<'_>) -> [Box<dyn Connection>; 2] {
-        [flow.sink; 2].map(|sink| Box::new(End::new(self.segment, sink)) as Box<dyn Connection>)
+    fn ends(&self, flow: &mut FlowSetup<'_>) -> [Box<dyn Connection>; 2] {
+        [flow.sink; 2].map(|sink| Box::new(StopAndWaitEnd::new(self.segment, sink)) as Box<dyn Connection>)
     }
 
     fn quantity(&self, index: usize) -> Option<&'static Quantity> {
@@ -86,7 +86,7 @@ impl ConnectionConfig for StopAndWait {
 }
 
 /// One end: sends one segment at a time, and acknowledges each that it receives.
-struct End {
+struct StopAndWaitEnd {
     /// Data bytes of a segment.
     segment: u32,
     /// Whether nobody reads what arrives.
@@ -116,7 +116,7 @@ struct Waiting {
     deadline: Instant,
 }
 
-impl End {
+impl StopAndWaitEnd {
     fn new(segment: u32, sink: bool) -> Self {
         let queue = SendQueue::new();
         Self {
@@ -172,7 +172,7 @@ impl End {
     }
 }
 
-impl Connection for End {
+impl Connection for StopAndWaitEnd {
     fn send(&mut self, now: Instant, data: Data) -> Result<(), SendError> {
         self.queue.push(data);
         self.send_next(now);
@@ -239,7 +239,7 @@ impl Connection for End {
 }
 
 /// What series and the viewer show of a sender.
-static OBSERVED: [Row<End>; 3] =
+static OBSERVED: [Row<StopAndWaitEnd>; 3] =
     [Row::cwnd(|_| Some(1.0)), Row::round_trip(Connection::round_trip), Row::phase(|_| "normal")];
 
 /// A segment, or its ACK if it has no data: the number, padded to the length of a TCP header.

@@ -5,13 +5,13 @@ use multihop_core::settings::{Settings, Visitor};
 use multihop_core::{Duration, Instant, Payload};
 use multihop_scenario::Extension;
 use multihop_transport::connection::{
-    Connection, ConnectionConfig, Counters, Data, Event, Flow, Message, Output, Segment, SendError, Trip,
+    Connection, ConnectionConfig, Counters, Data, Event, FlowSetup, Message, Output, Segment, SendError, Trip,
 };
 use multihop_transport::observe::{Quantity, Row, Side, Value};
 use std::collections::VecDeque;
 
 pub(crate) const TWICE: Extension = Extension { name: "twice", version: "1", help: "Segments leave twice." };
-static OBSERVED: [Row<End>; 3] = [
+static OBSERVED: [Row<TwiceEnd>; 3] = [
     Row::counter("copies", "Second copies sent.", Side::Sender, |end| end.sent),
     Row::counter("spare", "Copies of segments that had arrived.", Side::Receiver, |end| end.spare),
     Row::counter("missed", "Segments that never arrived.", Side::Receiver, |end| end.missed),
@@ -23,8 +23,8 @@ impl Settings for Twice {
     fn keys(&mut self, _: &mut dyn Visitor) {}
 }
 impl ConnectionConfig for Twice {
-    fn ends(&self, _: &mut Flow<'_>) -> [Box<dyn Connection>; 2] {
-        [(); 2].map(|()| Box::new(End::default()) as Box<dyn Connection>)
+    fn ends(&self, _: &mut FlowSetup<'_>) -> [Box<dyn Connection>; 2] {
+        [(); 2].map(|()| Box::new(TwiceEnd::default()) as Box<dyn Connection>)
     }
     fn quantity(&self, index: usize) -> Option<&'static Quantity> {
         OBSERVED.get(index).map(Row::quantity)
@@ -32,7 +32,7 @@ impl ConnectionConfig for Twice {
 }
 /// Either end. `next` is the number after the highest that has arrived.
 #[derive(Default)]
-struct End {
+struct TwiceEnd {
     due: Option<Instant>,
     sent: u64,
     next: u64,
@@ -40,7 +40,7 @@ struct End {
     spare: u64,
     out: VecDeque<Output>,
 }
-impl Connection for End {
+impl Connection for TwiceEnd {
     fn send(&mut self, now: Instant, _: Data) -> Result<(), SendError> {
         self.due = Some(now);
         Ok(())

@@ -4,13 +4,13 @@
 use libfuzzer_sys::fuzz_target;
 use multihop_core::{Duration, Instant, LostSegment, Notice, SegmentId};
 use multihop_transport::connection::Data;
-use multihop_transport::mesh::{Config, End, Output};
+use multihop_transport::mesh::{Config, MeshEnd, Output};
 use multihop_wire::control::{Control, Options, Syn, VERSION};
 use multihop_wire::mesh::Segment;
 
 fuzz_target!(|data: &[u8]| {
     let config = Config { mss: 100, recv_buffer: 10, window_max: 50, ..Config::default() };
-    let mut end = End::new(config, 1, NUMBER);
+    let mut end = MeshEnd::new(config, 1, NUMBER);
     // The first byte decides which side the end is, and whether the connection is established at once.
     match data.first().map_or(0, |first| first % 3) {
         0 => end.connect(),
@@ -47,7 +47,7 @@ fuzz_target!(|data: &[u8]| {
 });
 
 /// Segments of both sides are counted from 1 then.
-fn establish(end: &mut End) {
+fn establish(end: &mut MeshEnd) {
     end.connect();
     while end.poll_output(Instant::ZERO).is_some() {}
     let options = Options { version: VERSION, ..Options::default() };
@@ -69,7 +69,7 @@ fn notice(argument: u8, rest: &[u8]) -> Notice {
     }
 }
 
-fn drain(end: &mut End, now: Instant) {
+fn drain(end: &mut MeshEnd, now: Instant) {
     for _ in 0..1000 {
         let (flight, limit) = (end.flight(), end.flight_limit());
         let Some(output) = end.poll_output(now) else { return };

@@ -4,13 +4,13 @@
 use multihop_transport::connection::Data;
 use libfuzzer_sys::fuzz_target;
 use multihop_core::{Duration, Instant, Machine};
-use multihop_transport::tpa::{Config, Endpoint, Input, Output, Ports};
+use multihop_transport::tpa::{Config, TpaEnd, Input, Output, Ports};
 use multihop_wire::tpa::{Ack, BlockSeq, Body, Options, Segment};
 
 fuzz_target!(|data: &[u8]| {
     let config =
         Config { mss: 100, recv_buffer: Some(1000), linger: Duration::from_secs(9), ..Config::net() };
-    let mut tpa = Endpoint::new(config, Ports { local: 1, remote: 2 }, BlockSeq(0));
+    let mut tpa = TpaEnd::new(config, Ports { local: 1, remote: 2 }, BlockSeq(0));
     tpa.connect();
     let mut now = Instant::ZERO;
     drain(&mut tpa, now);
@@ -40,12 +40,12 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-fn give(tpa: &mut Endpoint, now: Instant, segment: Segment) {
+fn give(tpa: &mut TpaEnd, now: Instant, segment: Segment) {
     tpa.handle(now, Input::Segment(segment));
     drain(tpa, now);
 }
 
-fn drain(tpa: &mut Endpoint, now: Instant) {
+fn drain(tpa: &mut TpaEnd, now: Instant) {
     for _ in 0..100 {
         let (flight, window) = (tpa.flight(), tpa.window());
         let Some(output) = tpa.poll_output(now) else { return };

@@ -9,18 +9,18 @@ use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
 /// When a peer was last heard.
 #[derive(Debug)]
-pub(crate) struct Pulse(Mutex<Heard>);
+pub(crate) struct Heartbeat(Mutex<PeerActivity>);
 
 #[derive(Debug)]
-struct Heard {
+struct PeerActivity {
     /// When bytes last arrived, or when this end began to wait for them.
     last: Instant,
     waiting: bool,
 }
 
-impl Pulse {
+impl Heartbeat {
     pub(crate) fn new() -> Self {
-        Self(Mutex::new(Heard { last: Instant::now(), waiting: false }))
+        Self(Mutex::new(PeerActivity { last: Instant::now(), waiting: false }))
     }
 
     /// How long this end has been waiting for the peer; zero while this end itself is busy.
@@ -34,10 +34,10 @@ impl Pulse {
     }
 
     fn set(&self, waiting: bool) {
-        *self.lock() = Heard { last: Instant::now(), waiting };
+        *self.lock() = PeerActivity { last: Instant::now(), waiting };
     }
 
-    fn lock(&self) -> MutexGuard<'_, Heard> {
+    fn lock(&self) -> MutexGuard<'_, PeerActivity> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -46,7 +46,7 @@ impl Pulse {
 pub(crate) struct FrameReader<R> {
     inner: BufReader<R>,
     patience: Duration,
-    pulse: Arc<Pulse>,
+    pulse: Arc<Heartbeat>,
     head: [u8; HEAD],
     body: Vec<u8>,
     /// Bytes of the next message that have been read.
@@ -57,11 +57,11 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
     /// Fails when nothing has moved for `patience`.
     pub(crate) fn new(inner: R, patience: Duration) -> Self {
         let inner = BufReader::with_capacity(BODY_MAX, inner);
-        Self { inner, patience, pulse: Arc::new(Pulse::new()), head: [0; HEAD], body: Vec::new(), got: 0 }
+        Self { inner, patience, pulse: Arc::new(Heartbeat::new()), head: [0; HEAD], body: Vec::new(), got: 0 }
     }
 
     /// When the peer was last heard.
-    pub(crate) fn pulse(&self) -> &Arc<Pulse> {
+    pub(crate) fn pulse(&self) -> &Arc<Heartbeat> {
         &self.pulse
     }
 
@@ -137,7 +137,7 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
 /// Reads some bytes; 0 only at the end of the stream.
 async fn read<R: AsyncRead + Unpin>(
     inner: &mut BufReader<R>,
-    pulse: &Pulse,
+    pulse: &Heartbeat,
     patience: Duration,
     buffer: &mut [u8],
 ) -> io::Result<usize> {
@@ -155,7 +155,7 @@ pub(crate) struct FrameWriter<W> {
     inner: W,
     patience: Duration,
     /// A peer that is heard is only slow: the patience begins anew.
-    pulse: Option<Arc<Pulse>>,
+    pulse: Option<Arc<Heartbeat>>,
     /// Messages that are not yet sent.
     messages: Vec<u8>,
     /// When the last message was sent.
@@ -250,7 +250,7 @@ impl<W: AsyncWrite + Unpin> FrameWriter<W> {
 /// Fails when neither this work is done nor the peer is heard for this time.
 async fn patiently<T>(
     patience: Duration,
-    pulse: Option<&Pulse>,
+    pulse: Option<&Heartbeat>,
     work: impl Future<Output = io::Result<T>>,
 ) -> io::Result<T> {
     let mut work = std::pin::pin!(work);

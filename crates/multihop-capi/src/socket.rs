@@ -35,14 +35,14 @@ enum SocketState {
     },
     /// The doorbell becomes writable, and the gate opens, when the result is known.
     Connecting(Doorbell, Arc<Gate>),
-    Connected(Arc<Connection>),
+    Connected(Arc<ConnectedSocket>),
     Listening(Arc<BridgeListener>),
     Closed,
 }
 
 /// A connection, with the descriptor that C polls, reads and writes.
 #[derive(Debug)]
-struct Connection {
+struct ConnectedSocket {
     bridge: Bridge,
     descriptor: OwnedFd,
     /// Kept open, since a thread may still poll it.
@@ -124,7 +124,7 @@ impl Socket {
         let (bridge, descriptor) = if nonblocking { listener.try_accept() } else { listener.accept() }?;
         let peer = bridge.stream().peer_addr();
         let options = TpaOptions { nonblocking: false, ..self.options().clone() };
-        let connection = Connection { bridge, descriptor, _doorbell: None };
+        let connection = ConnectedSocket { bridge, descriptor, _doorbell: None };
         Ok((Self::with(self.domain, options, SocketState::Connected(Arc::new(connection))), peer))
     }
 
@@ -173,9 +173,11 @@ impl Socket {
         // Only now: who hears the bell asks for the error.
         doorbell.ring();
         *state = match made {
-            Ok((bridge, descriptor)) => {
-                SocketState::Connected(Arc::new(Connection { bridge, descriptor, _doorbell: Some(doorbell) }))
-            }
+            Ok((bridge, descriptor)) => SocketState::Connected(Arc::new(ConnectedSocket {
+                bridge,
+                descriptor,
+                _doorbell: Some(doorbell),
+            })),
             Err(_) => SocketState::Fresh { bound: None, rung: Some(doorbell) },
         };
         gate.open();
@@ -297,7 +299,7 @@ impl Socket {
     }
 
     /// The connection; waits while it is being established.
-    fn connection(&self, nonblocking: bool) -> io::Result<Arc<Connection>> {
+    fn connection(&self, nonblocking: bool) -> io::Result<Arc<ConnectedSocket>> {
         loop {
             let gate = match &*lock(&self.state) {
                 SocketState::Connected(connection) => return Ok(Arc::clone(connection)),

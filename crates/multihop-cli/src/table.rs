@@ -2,7 +2,7 @@
 
 use comfy_table::{CellAlignment, ColumnConstraint, Table, presets};
 use multihop_sim::interval::Estimate;
-use multihop_sim::links::{Link, Links};
+use multihop_sim::links::{InitialLink, InitialLinks};
 use multihop_sim::results::RunResult;
 use multihop_sim::sweep::{self, Plan};
 
@@ -57,11 +57,11 @@ pub(crate) fn run(result: &RunResult, width: Option<usize>) -> String {
 }
 
 /// The links of a scenario at its start.
-pub(crate) fn links(links: &Links, width: Option<usize>) -> String {
+pub(crate) fn links(links: &InitialLinks, width: Option<usize>) -> String {
     let mut table = Table::new();
     table.load_style(presets::ASCII_MARKDOWN);
     table.set_header(["from", "to", "m", "dBm", "SNR dB", "fastest rate", "data"]);
-    for Link { from, to, budget, carries_data, fastest } in &links.list {
+    for InitialLink { from, to, budget, carries_data, fastest } in &links.list {
         table.add_row([
             from.to_string(),
             to.to_string(),

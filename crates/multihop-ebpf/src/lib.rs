@@ -14,4 +14,4 @@ pub use control::{Control, Settings};
 pub use error::TcpError;
 #[cfg(target_os = "linux")]
 pub use kernel::{Run, flows, is_loaded, load, terminate, unload};
-pub use records::{Adtcp, Connection, Reports, Sample, state_name};
+pub use records::{Adtcp, KernelConnection, Reports, Sample, state_name};

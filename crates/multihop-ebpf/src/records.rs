@@ -9,7 +9,7 @@ use crate::Control;
 
 /// A connection that uses one of the controls.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Connection {
+pub struct KernelConnection {
     /// This end.
     pub local: SocketAddr,
     /// The other end.
@@ -98,7 +98,7 @@ pub struct Sample {
     pub kept: u32,
 }
 
-impl Connection {
+impl KernelConnection {
     /// Bytes of a record.
     pub const LENGTH: usize = 144;
 
@@ -270,7 +270,7 @@ mod tests {
 
     #[test]
     fn a_record_has_both_ends_and_what_the_control_does() {
-        let found = Connection::parse(&record(2, 0)).expect("a record");
+        let found = KernelConnection::parse(&record(2, 0)).expect("a record");
         assert_eq!(
             (found.local.to_string(), found.remote.to_string()),
             ("10.0.0.1:4000".into(), "10.0.0.5:5201".into())
@@ -285,7 +285,7 @@ mod tests {
     #[test]
     fn a_record_of_adtcp_has_the_states_of_each_direction() {
         let adtcp =
-            Connection::parse(&record(2, 3)).expect("a record").adtcp.expect("its control is mh_adtcp");
+            KernelConnection::parse(&record(2, 3)).expect("a record").adtcp.expect("its control is mh_adtcp");
         assert_eq!((adtcp.returned.all, adtcp.returned.newest, adtcp.losses, adtcp.kept), (0, None, 5, 4));
         let Reports { all, congestion, route_change, channel_error, disconnection, newest } = adtcp.received;
         assert_eq!((all, congestion, route_change, channel_error, disconnection), (90, 3, 1, 20, 0));
@@ -295,10 +295,10 @@ mod tests {
 
     #[test]
     fn addresses_of_ipv6_are_read_and_nonsense_is_not() {
-        let found = Connection::parse(&record(10, 1)).expect("a record");
+        let found = KernelConnection::parse(&record(10, 1)).expect("a record");
         assert_eq!(found.local.to_string(), "[a00:1::]:4000");
-        assert_eq!(Connection::parse(&record(2, 9)), None);
-        assert_eq!(Connection::parse(&record(2, 0)[1..]), None);
+        assert_eq!(KernelConnection::parse(&record(2, 9)), None);
+        assert_eq!(KernelConnection::parse(&record(2, 0)[1..]), None);
         assert_eq!(Sample::parse(&[0; 3]), None);
     }
 

@@ -8,7 +8,7 @@ use std::thread;
 
 use multihop_core::NodeId;
 use multihop_linux::netns::Namespace;
-use multihop_linux::netns::interface::{Link, add_address, add_default_route, set_up};
+use multihop_linux::netns::interface::{InterfaceSettings, add_address, add_default_route, set_up};
 use multihop_linux::tun::Tun;
 use multihop_scenario::{Emulation, Port, Scenario, find_station};
 use multihop_sim::live::{stations, subnet};
@@ -98,7 +98,7 @@ fn interface(scenario: &Scenario, node: NodeId, name: &str, is_own: bool) -> io:
     }
     let queue =
         back_pressure.then(|| u32::try_from(scenario.mac.queue).expect("a checked number of packets"));
-    let link = Link {
+    let link = InterfaceSettings {
         mtu: Some(if scenario.is_host(node) { MTU_OF_WIRES } else { *mtu }),
         mac: (port == Port::Tap).then(|| node.mac()),
         queue,

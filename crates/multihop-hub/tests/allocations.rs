@@ -25,7 +25,7 @@ fn a_segment_costs_few_allocations() {
 }
 
 fn check(name: &str, config: Config, most: f64) {
-    let mut ends = Ends::new(&config);
+    let mut ends = HubPair::new(&config);
     (0..2000).for_each(|_| ends.round());
     let (before, segments) = (ALLOCATOR.count(), ends.segments);
     (0..2000).for_each(|_| ends.round());
@@ -36,7 +36,7 @@ fn check(name: &str, config: Config, most: f64) {
 }
 
 /// A hub that sends all the time, and one that receives.
-struct Ends {
+struct HubPair {
     now: Instant,
     hubs: [Hub; 2],
     sender: Id,
@@ -47,7 +47,7 @@ struct Ends {
     segments: u64,
 }
 
-impl Ends {
+impl HubPair {
     fn new(config: &Config) -> Self {
         let mut hubs = [0, 1].map(|at| Hub::new(config, port(at), environment(at)).unwrap());
         hubs[1].listen();

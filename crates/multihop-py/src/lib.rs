@@ -38,7 +38,7 @@ mod _core {
     use super::interrupt::Flag;
     #[cfg(all(unix, feature = "network"))]
     #[pymodule_export]
-    use super::net::{Connection, Listener, Opening, tpa_connect, tpa_listen, tpa_token};
+    use super::net::{ConnectionHandle, Listener, Opening, tpa_connect, tpa_listen, tpa_token};
     #[pymodule_export]
     use super::runs::{
         Batch, Journal, Shard, files, key, missing_series, notes, perform, plan, sweep_lines, sweep_request,

@@ -20,20 +20,20 @@ use tokio::time::timeout;
 const SIGNAL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// One end of a connection. It owns a descriptor until that is taken.
-#[pyclass(frozen)]
-pub(crate) struct Connection {
+#[pyclass(frozen, name = "Connection")]
+pub(crate) struct ConnectionHandle {
     bridge: Bridge,
     descriptor: Mutex<Option<OwnedFd>>,
 }
 
-impl From<(Bridge, OwnedFd)> for Connection {
+impl From<(Bridge, OwnedFd)> for ConnectionHandle {
     fn from((bridge, descriptor): (Bridge, OwnedFd)) -> Self {
         Self { bridge, descriptor: Mutex::new(Some(descriptor)) }
     }
 }
 
 #[pymethods]
-impl Connection {
+impl ConnectionHandle {
     /// The Unix socket that stands for the stream. The caller must close it.
     fn take_descriptor(&self) -> PyResult<i32> {
         let mut descriptor = self.descriptor.lock().unwrap_or_else(PoisonError::into_inner);
@@ -111,7 +111,7 @@ impl Listener {
     }
 
     /// The next connection; BlockingIOError if none waits.
-    fn accept(&self) -> PyResult<Connection> {
+    fn accept(&self) -> PyResult<ConnectionHandle> {
         Ok(self.0.try_accept()?.into())
     }
 
@@ -173,7 +173,7 @@ impl Opening {
     }
 
     /// The connection, or the error. Must be called once, after the attempt has ended.
-    fn result(&self) -> PyResult<Connection> {
+    fn result(&self) -> PyResult<ConnectionHandle> {
         let made = self.made.lock().unwrap_or_else(PoisonError::into_inner).take();
         Ok(made
             .ok_or_else(|| {

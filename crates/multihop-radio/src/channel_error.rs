@@ -14,9 +14,9 @@ pub struct ChannelError {
     loss: f64,
     frame_loss: f64,
     burst: Option<Burst>,
-    frames: Links<Rng>,
-    packets: Links<Rng>,
-    bursts: Links<Bursts>,
+    frames: PerLink<Rng>,
+    packets: PerLink<Rng>,
+    bursts: PerLink<Bursts>,
 }
 
 impl ChannelError {
@@ -27,9 +27,9 @@ impl ChannelError {
             loss: params.loss,
             frame_loss: params.frame_loss,
             burst: params.burst,
-            frames: Links::default(),
-            packets: Links::default(),
-            bursts: Links::default(),
+            frames: PerLink::default(),
+            packets: PerLink::default(),
+            bursts: PerLink::default(),
         }
     }
 
@@ -57,17 +57,17 @@ impl ChannelError {
 /// A value for each direction of each link, created at first use: by sender, sorted by receiver. Moving nodes come to
 /// have links to nearly all others.
 #[derive(Clone, Debug)]
-struct Links<T> {
+struct PerLink<T> {
     by_sender: Vec<Vec<(NodeId, T)>>,
 }
 
-impl<T> Default for Links<T> {
+impl<T> Default for PerLink<T> {
     fn default() -> Self {
         Self { by_sender: Vec::new() }
     }
 }
 
-impl<T> Links<T> {
+impl<T> PerLink<T> {
     /// `new` creates the value from the number of the link.
     fn of(&mut self, from: NodeId, to: NodeId, new: impl FnOnce(u64) -> T) -> &mut T {
         if from.index() >= self.by_sender.len() {
@@ -85,7 +85,7 @@ impl<T> Links<T> {
     }
 }
 
-impl Links<Rng> {
+impl PerLink<Rng> {
     fn draws(&mut self, seed: u64, purpose: &str, from: NodeId, to: NodeId) -> &mut Rng {
         self.of(from, to, |link| Rng::stream(seed, purpose, link))
     }

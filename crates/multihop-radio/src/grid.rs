@@ -36,7 +36,7 @@ pub struct Grid {
     /// The first node of each cell.
     first: Vec<u32>,
     /// The other nodes of its cell, for each node.
-    links: Vec<Links>,
+    links: Vec<ListEntry>,
     places: Vec<Point>,
 }
 
@@ -57,7 +57,7 @@ impl Grid {
             columns,
             rows,
             first: vec![NOBODY; columns * rows],
-            links: vec![Links { before: NOBODY, after: NOBODY }; points.len()],
+            links: vec![ListEntry { before: NOBODY, after: NOBODY }; points.len()],
             places: points.to_vec(),
         };
         for node in 0..points.len() {
@@ -121,14 +121,14 @@ impl Grid {
         let cell = self.cell_of(self.places[node]);
         let number = u32::try_from(node).expect("nodes are numbered by 32 bits");
         let after = std::mem::replace(&mut self.first[cell], number);
-        self.links[node] = Links { before: NOBODY, after };
+        self.links[node] = ListEntry { before: NOBODY, after };
         if after != NOBODY {
             self.links[after as usize].before = number;
         }
     }
 
     fn remove(&mut self, node: usize) {
-        let Links { before, after } = self.links[node];
+        let ListEntry { before, after } = self.links[node];
         if before == NOBODY {
             let cell = self.cell_of(self.places[node]);
             self.first[cell] = after;
@@ -160,7 +160,7 @@ impl Grid {
 
 /// A node's neighbours in the list of its cell.
 #[derive(Clone, Copy, Debug)]
-struct Links {
+struct ListEntry {
     before: u32,
     after: u32,
 }

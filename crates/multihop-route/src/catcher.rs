@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 use multihop_core::Instant;
 use multihop_linux::netlink::{Interface, News, Route, add_route, failed_neighbour, remove_route};
-use multihop_linux::netns::interface::{Link, set_up};
+use multihop_linux::netns::interface::{InterfaceSettings, set_up};
 use multihop_linux::tun::Tun;
 use multihop_wire::{icmp, ipv4};
 use nix::libc;
@@ -65,7 +65,7 @@ impl Catcher {
         let mtu = interfaces.iter().map(|interface| interface.mtu).min();
         let mtu = mtu.map(|mtu| u16::try_from(mtu).unwrap_or(u16::MAX));
         if let Some(mtu) = mtu.filter(|mtu| self.mtu != Some(*mtu)) {
-            set_up(self.tun.name(), Link { mtu: Some(mtu), ..Link::default() })?;
+            set_up(self.tun.name(), InterfaceSettings { mtu: Some(mtu), ..InterfaceSettings::default() })?;
             self.mtu = Some(mtu);
         }
         self.usage.set_interfaces(interfaces.iter().map(|interface| interface.index).collect())?;

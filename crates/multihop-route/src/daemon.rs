@@ -22,7 +22,7 @@ use crate::catcher::Catcher;
 use crate::config::Config;
 use crate::inbox::Waiting;
 use crate::kernel::{Installed, flush};
-use crate::links::Links;
+use crate::links::LinkMonitor;
 use crate::parameters::Parameters;
 use crate::prefix::{Family, is_of_link};
 use crate::router::{Datagram, Fate, Port, Router};
@@ -131,7 +131,7 @@ struct Daemon {
     /// What AODV needs besides.
     catcher: Option<Catcher>,
     /// What routes by delay need besides.
-    links: Option<Links>,
+    links: Option<LinkMonitor>,
     parameters: Parameters,
     load: Load,
     buffer: Vec<u8>,
@@ -172,7 +172,7 @@ impl Daemon {
         let catcher = config.routing.is_on_demand().then(Catcher::open).transpose();
         let catcher =
             catcher.tried("catch packets without a route (it takes CAP_NET_ADMIN and CAP_NET_RAW)")?;
-        let links = Links::new(Instant::ZERO, &config.routing);
+        let links = LinkMonitor::new(Instant::ZERO, &config.routing);
         let mut daemon = Self {
             router: Router::new(config, seed, epoch.as_secs()),
             began: std::time::Instant::now(),
@@ -315,7 +315,7 @@ impl Daemon {
         let due = earliest(due, (!is_reading).then(|| self.load.reading.ready_at()));
         let due = earliest(due, earliest(self.retry_at, self.keep_until));
         let due = earliest(due, self.catcher.as_ref().and_then(Catcher::deadline));
-        let due = earliest(due, self.links.as_ref().map(Links::due));
+        let due = earliest(due, self.links.as_ref().map(LinkMonitor::due));
         let left = due.map(|at| at.saturating_since(now).into());
         let fixed: [_; FIXED] = [stop.0.bell.as_fd(), self.events.as_fd(), self.reporter.as_fd()];
         let catcher = self.catcher.iter().flat_map(Catcher::descriptors);
@@ -488,7 +488,7 @@ impl Daemon {
             Ok(config) => {
                 if config.routing != self.router.config().routing {
                     self.keep_until = Some(now + config.routing.hold());
-                    self.links = Links::new(now, &config.routing);
+                    self.links = LinkMonitor::new(now, &config.routing);
                 }
                 self.router.configure(now, config);
                 tracing::info!("configuration reloaded");

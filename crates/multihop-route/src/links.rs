@@ -13,7 +13,7 @@ use crate::delay::{Besides, Known, Look, QueueGauge, Radio, transmissions};
 
 /// Looks at the queues of interfaces eight times between two HELLOs, and at Wi-Fi cards once.
 #[derive(Debug)]
-pub(crate) struct Links {
+pub(crate) struct LinkMonitor {
     /// Between two looks.
     every: Duration,
     weight: u32,
@@ -62,7 +62,7 @@ pub struct QueueStatus {
     pub hellos_wait: bool,
 }
 
-impl Links {
+impl LinkMonitor {
     /// `None` if routes are not chosen by delay.
     pub(crate) fn new(now: Instant, routing: &Routing) -> Option<Self> {
         let Routing::Olsr(config) = routing else { return None };

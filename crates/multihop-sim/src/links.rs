@@ -9,7 +9,7 @@ use multihop_scenario::Scenario;
 
 /// A station and one that receives it, at the start of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Link {
+pub struct InitialLink {
     /// The transmitter.
     pub from: NodeId,
     /// The receiver.
@@ -24,9 +24,9 @@ pub struct Link {
 
 /// The stations of a scenario as they are placed at its start.
 #[derive(Debug)]
-pub struct Links {
+pub struct InitialLinks {
     /// Every link, by transmitter and receiver.
-    pub list: Vec<Link>,
+    pub list: Vec<InitialLink>,
     /// Stations without a link that carries data to them or from them.
     pub isolated: Vec<NodeId>,
     /// The rate of data; `None` if rate control or a list of links decides.
@@ -35,7 +35,7 @@ pub struct Links {
 
 /// The links of a scenario at its start: pairs of stations of which one receives the other at some rate, without interference and
 /// fading. `None` for a placement that fails, and for more than [`MAX_STATIONS`] stations.
-pub fn links(scenario: &Scenario) -> Option<Links> {
+pub fn links(scenario: &Scenario) -> Option<InitialLinks> {
     let layout = scenario.topology.place(scenario.seed).ok()?;
     let mut tracks = scenario.tracks(&layout);
     let places: Vec<_> = tracks.iter_mut().map(|track| track.at(Instant::ZERO)).collect();
@@ -43,7 +43,7 @@ pub fn links(scenario: &Scenario) -> Option<Links> {
 }
 
 /// The links between stations at these places; `None` for more than [`MAX_STATIONS`].
-pub(crate) fn links_between(scenario: &Scenario, places: &[Point]) -> Option<Links> {
+pub(crate) fn links_between(scenario: &Scenario, places: &[Point]) -> Option<InitialLinks> {
     if places.len() > MAX_STATIONS {
         return None;
     }
@@ -64,14 +64,14 @@ pub(crate) fn links_between(scenario: &Scenario, places: &[Point]) -> Option<Lin
                 is_linked[to.node.index()] = true;
             }
             let fastest = scenario.radio.phy.rate(fastest).name;
-            list.push(Link { from: from.node, to: to.node, budget, carries_data, fastest });
+            list.push(InitialLink { from: from.node, to: to.node, budget, carries_data, fastest });
         }
     }
     let isolated = sites.iter().map(|site| site.node).filter(|node| !is_linked[node.index()]).collect();
-    Some(Links { list, isolated, data_rate })
+    Some(InitialLinks { list, isolated, data_rate })
 }
 
-impl Links {
+impl InitialLinks {
     /// The first station of the part of the network that each station belongs to, by links that carry data in either direction.
     pub(crate) fn parts(&self, stations: usize) -> Vec<usize> {
         let mut part: Vec<usize> = (0..stations).collect();

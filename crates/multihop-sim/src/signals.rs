@@ -29,12 +29,12 @@ struct Flying {
     began: Instant,
     airtime: Duration,
     /// The stations that hear it, nearest first.
-    heard: Vec<Heard>,
+    heard: Vec<SignalAtStation>,
 }
 
 /// A frame at a station that hears it.
 #[derive(Clone, Copy, Debug)]
-struct Heard {
+struct SignalAtStation {
     by: NodeId,
     delay: Duration,
     power_mw: f64,
@@ -80,8 +80,11 @@ impl Signals {
         power: impl Fn(&Link) -> f64,
     ) {
         self.forget(now);
-        let heard =
-            |link: &Link| Heard { by: link.to, delay: link.delay(), power_mw: self.unit_mw * power(link) };
+        let heard = |link: &Link| SignalAtStation {
+            by: link.to,
+            delay: link.delay(),
+            power_mw: self.unit_mw * power(link),
+        };
         let heard = links.iter().map(heard).collect();
         let Transmission { frame, airtime, .. } = transmission;
         let (from, kind, airtime) = (frame.from, frame.kind, *airtime);
@@ -131,7 +134,7 @@ impl Flying {
         if node == self.from {
             return Some((self.began, self.began + self.airtime, f64::INFINITY));
         }
-        let Heard { delay, power_mw, .. } = self.heard.iter().find(|heard| heard.by == node)?;
+        let SignalAtStation { delay, power_mw, .. } = self.heard.iter().find(|heard| heard.by == node)?;
         let begin = self.began + *delay;
         Some((begin, begin + self.airtime, *power_mw))
     }

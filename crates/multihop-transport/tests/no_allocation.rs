@@ -5,7 +5,7 @@ use multihop_testkit::CountingAllocator;
 use multihop_transport::congestion::Variant;
 use multihop_transport::connection::Data;
 use multihop_transport::pacing::PacingConfig;
-use multihop_transport::tcp::{Config, Endpoint, Input, Output, Pacing, Ports, Trip};
+use multihop_transport::tcp::{Config, Input, Output, Pacing, Ports, TcpEnd, Trip};
 use multihop_transport::{mesh, tpa};
 use multihop_wire::tcp::SeqNumber;
 use multihop_wire::tpa::BlockSeq;
@@ -37,7 +37,7 @@ fn a_warm_connection_allocates_nothing() {
 
 fn mesh_allocates_nothing() {
     let config = mesh::Config { sink: true, ..mesh::Config::default() };
-    let [mut sender, mut receiver] = [1, 2].map(|number| mesh::End::new(config.clone(), 1, number));
+    let [mut sender, mut receiver] = [1, 2].map(|number| mesh::MeshEnd::new(config.clone(), 1, number));
     receiver.listen();
     sender.connect();
     sender.send(Data::Endless).expect("the stream is open");
@@ -70,7 +70,7 @@ fn mesh_allocates_nothing() {
 
 fn tpa_allocates_nothing(config: &tpa::Config) {
     let [mut sender, mut receiver] = [(1, 2), (2, 1)]
-        .map(|(local, remote)| tpa::Endpoint::new(config.clone(), Ports { local, remote }, BlockSeq(local)));
+        .map(|(local, remote)| tpa::TpaEnd::new(config.clone(), Ports { local, remote }, BlockSeq(local)));
     receiver.listen();
     sender.connect();
     sender.send(Data::Endless).expect("the connection is open");
@@ -104,7 +104,7 @@ fn tpa_allocates_nothing(config: &tpa::Config) {
 
 fn allocates_nothing(config: &Config) {
     let [mut sender, mut receiver] = [(1, 2), (2, 1)]
-        .map(|(local, remote)| Endpoint::new(config.clone(), Ports { local, remote }, SeqNumber(0)));
+        .map(|(local, remote)| TcpEnd::new(config.clone(), Ports { local, remote }, SeqNumber(0)));
     sender.connect();
     receiver.listen();
     sender.handle(Instant::ZERO, Input::Notice(Notice::PathInfo { hops: 1 }));

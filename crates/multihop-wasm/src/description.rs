@@ -27,7 +27,7 @@ pub(crate) struct Description {
     obstacles: Vec<Vec<Vec<[f64; 2]>>>,
     nodes: Vec<Node>,
     hosts: Vec<Host>,
-    flows: Vec<Flow>,
+    flows: Vec<FlowDescription>,
 }
 
 /// A bit rate of the radio.
@@ -51,7 +51,7 @@ struct Host {
 }
 
 #[derive(Serialize)]
-struct Flow {
+struct FlowDescription {
     from: u32,
     to: u32,
     transport: String,
@@ -65,7 +65,7 @@ impl Description {
             Model::Threshold(threshold) => Some(threshold.sense_range),
             Model::Sinr(_) => None,
         };
-        let flow = |flow: &multihop_scenario::Flow| Flow {
+        let flow = |flow: &multihop_scenario::Flow| FlowDescription {
             from: flow.from.0,
             to: flow.to.0,
             transport: flow.transport.name.clone(),

@@ -78,14 +78,14 @@ pub struct Hello<A = Ipv4Addr> {
     /// Its willingness to forward messages and packets of others.
     pub willingness: Willingness,
     /// Its links; consecutive links with the same code share four bytes of header.
-    pub links: Vec<Link<A>>,
+    pub links: Vec<HelloLink<A>>,
     /// How well it hears others. Boxed, because nodes without this extension have none.
     pub report: Option<Box<Report<A>>>,
 }
 
 /// A link in a HELLO.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Link<A = Ipv4Addr> {
+pub struct HelloLink<A = Ipv4Addr> {
     /// State of the link and type of the neighbour.
     pub code: LinkCode,
     /// The address of the neighbour's interface.
@@ -298,7 +298,7 @@ impl<A: Address> Hello<A> {
                 (metric::REPORT, _) => report = Report::parse(group),
                 (metric::ECHOES, _) => echoes = Report::parse_echoes(group).unwrap_or_default(),
                 (_, Some(code)) => {
-                    links.extend(addresses(group)?.into_iter().map(|address| Link { code, address }));
+                    links.extend(addresses(group)?.into_iter().map(|address| HelloLink { code, address }));
                 }
                 (_, None) => {}
             }
@@ -333,7 +333,7 @@ impl<A: Address> Hello<A> {
         4 + links + report
     }
 
-    fn groups(&self) -> impl Iterator<Item = &[Link<A>]> {
+    fn groups(&self) -> impl Iterator<Item = &[HelloLink<A>]> {
         self.links.chunk_by(|a, b| a.code == b.code)
     }
 }

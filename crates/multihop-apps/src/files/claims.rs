@@ -12,7 +12,7 @@ use tokio::time::{sleep, timeout};
 
 use super::message::FileEntry;
 use super::names::Name;
-use crate::frames::Pulse;
+use crate::frames::Heartbeat;
 
 /// Who sends. Transfers of one sender may replace each other.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -32,7 +32,7 @@ pub(super) struct Claims(Mutex<BTreeMap<Name, Arc<Transfer>>>);
 /// A transfer that may write files.
 struct Transfer {
     sender: Sender,
-    pulse: Arc<Pulse>,
+    pulse: Arc<Heartbeat>,
     /// Another transfer has taken over.
     taken: Notify,
     /// Closed at the end of the transfer.
@@ -48,7 +48,7 @@ pub(super) struct Claim {
 }
 
 impl Claims {
-    pub(super) fn enter(self: &Arc<Self>, sender: Sender, pulse: Arc<Pulse>) -> Claim {
+    pub(super) fn enter(self: &Arc<Self>, sender: Sender, pulse: Arc<Heartbeat>) -> Claim {
         let (open, end) = watch::channel(());
         let transfer = Arc::new(Transfer { sender, pulse, taken: Notify::new(), end });
         Claim { claims: Arc::clone(self), transfer, _end: open }
@@ -146,11 +146,11 @@ mod tests {
             assert!(first.add(&name));
             let waits = tokio::spawn(async move { reader.next().await.is_ok() });
 
-            let other = claims.enter(two, Arc::new(Pulse::new()));
+            let other = claims.enter(two, Arc::new(Heartbeat::new()));
             assert_eq!(other.take_over(&entries).await, Err(&name));
             assert!(!other.add(&name));
 
-            let again = claims.enter(one, Arc::new(Pulse::new()));
+            let again = claims.enter(one, Arc::new(Heartbeat::new()));
             let end = tokio::spawn(async move {
                 first.taken().await;
                 drop(first);
@@ -160,7 +160,7 @@ mod tests {
             end.await.unwrap();
 
             // This end is busy, so nothing is known about the sender.
-            let third = claims.enter(one, Arc::new(Pulse::new()));
+            let third = claims.enter(one, Arc::new(Heartbeat::new()));
             assert_eq!(third.take_over(&entries).await, Err(&name));
             waits.abort();
         });

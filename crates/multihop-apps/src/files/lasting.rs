@@ -16,7 +16,7 @@ use super::place::BUSY;
 use super::send::send_between;
 use super::talk::meet;
 use super::{Error, Options, Progress, Report, Sources, Summary};
-use crate::frames::Pulse;
+use crate::frames::Heartbeat;
 
 /// Sends everything, over `first` and then over the connections that `dial` opens, until the receiver has it. `sources` lists
 /// the same files each time. The patience of `options` is the time without progress after which it gives up.
@@ -184,7 +184,7 @@ async fn attempt(
 }
 
 /// A connection in place of one that is silent.
-async fn replacement(pulse: &Pulse, dial: &impl AsyncFn() -> io::Result<Stream>) -> Stream {
+async fn replacement(pulse: &Heartbeat, dial: &impl AsyncFn() -> io::Result<Stream>) -> Stream {
     loop {
         let silence = pulse.silence();
         if silence < SILENCE {

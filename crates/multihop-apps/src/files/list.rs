@@ -17,7 +17,7 @@ use super::names::{LinkTarget, Name, is_partial, printable};
 #[derive(Default)]
 pub struct Sources {
     pub(super) list: Vec<Source>,
-    links: Option<Links>,
+    links: Option<SymbolicLinks>,
     /// What was skipped, and why.
     pub(super) notes: Vec<String>,
     /// Entries that were skipped although nobody asked for it.
@@ -36,7 +36,7 @@ pub(super) struct Source {
 
 /// What becomes of symbolic links in a folder. Without a choice they are left out.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Links {
+pub enum SymbolicLinks {
     /// Leave them out.
     Skip,
     /// Send them as links, except those that may lead out of what is sent.
@@ -60,11 +60,11 @@ impl Sources {
 
     /// Chooses what becomes of symbolic links in folders that are added later.
     #[must_use]
-    pub fn links(self, links: Links) -> Self {
+    pub fn links(self, links: SymbolicLinks) -> Self {
         Self { links: Some(links), ..self }
     }
 
-    /// Entries of folders that are not sent, except links that [`Links::Skip`] leaves out. Each has a note.
+    /// Entries of folders that are not sent, except links that [`SymbolicLinks::Skip`] leaves out. Each has a note.
     pub fn left_out(&self) -> usize {
         self.left_out
     }
@@ -166,8 +166,8 @@ impl Sources {
     fn link(&mut self, path: &Path, name: Name, found: &Metadata) -> Result<(), Error> {
         match self.links {
             None => self.leave_out(path, "is a link; --links sends it"),
-            Some(Links::Skip) => self.note(path, "is a link"),
-            Some(Links::Keep) => {
+            Some(SymbolicLinks::Skip) => self.note(path, "is a link"),
+            Some(SymbolicLinks::Keep) => {
                 let target = fs::read_link(path).map_err(|why| cannot_read(path, &why))?;
                 // It must not lead out of the folder that is sent, which is the first component.
                 let ups = name.parents().saturating_sub(1);
@@ -176,7 +176,7 @@ impl Sources {
                     Err(_) => self.leave_out(path, "is a link that may lead out of the folder"),
                 }
             }
-            Some(Links::Follow) => match fs::metadata(path) {
+            Some(SymbolicLinks::Follow) => match fs::metadata(path) {
                 Ok(found) if self.above.contains(&(found.dev(), found.ino())) => {
                     self.leave_out(path, "is a link to a folder that contains it")
                 }

@@ -27,7 +27,7 @@ mod zeros;
 pub(crate) use message::check;
 
 pub use lasting::{dial_within, send_lasting, send_over};
-pub use list::{Links, Sources};
+pub use list::{Sources, SymbolicLinks};
 pub use receive::{Target, receive};
 pub use send::send;
 pub use serve::{Served, Watcher, serve};

@@ -10,7 +10,7 @@ use tokio::time::{Instant, timeout};
 use super::Error;
 use super::message::{QUEUED, TransferMessage, WAIT};
 use super::reading::{Reader, Stop, StopOnDrop};
-use crate::frames::{FrameReader, FrameWriter, Pulse};
+use crate::frames::{FrameReader, FrameWriter, Heartbeat};
 
 /// Messages from the peer.
 pub(super) struct MessageReader<R> {
@@ -28,7 +28,7 @@ pub(super) struct MessageWriter<W> {
 
 impl<R: AsyncRead + Unpin> MessageReader<R> {
     /// When the peer was last heard.
-    pub(super) fn pulse(&self) -> Arc<Pulse> {
+    pub(super) fn pulse(&self) -> Arc<Heartbeat> {
         Arc::clone(self.reader.pulse())
     }
 

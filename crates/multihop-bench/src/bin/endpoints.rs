@@ -184,17 +184,16 @@ fn pair<M: Machine, S>(ends: [M; 2], calls: Calls<M, S>, data: Data, lost: u64) 
     EndpointPair { ends, calls, under_way: VecDeque::new(), now: Instant::ZERO, data, sent: 0, lost }
 }
 
-fn tcp_pair(data: Data, lost: u64) -> EndpointPair<tcp::Endpoint, multihop_wire::tcp::Segment> {
+fn tcp_pair(data: Data, lost: u64) -> EndpointPair<tcp::TcpEnd, multihop_wire::tcp::Segment> {
     let config = tcp::Config { window_max: 20, sink: true, ..tcp::Config::ns2_2005() };
-    let [mut client, mut server] = [(1, 2), (2, 1)].map(|(local, remote)| {
-        tcp::Endpoint::new(config.clone(), tcp::Ports { local, remote }, SeqNumber(0))
-    });
+    let [mut client, mut server] = [(1, 2), (2, 1)]
+        .map(|(local, remote)| tcp::TcpEnd::new(config.clone(), tcp::Ports { local, remote }, SeqNumber(0)));
     server.listen();
     client.connect();
     if data == Data::Virtual {
         client.send(tcp::Data::Endless).expect("the connection is open");
     }
-    let calls = Calls::<tcp::Endpoint, _> {
+    let calls = Calls::<tcp::TcpEnd, _> {
         give: |tcp, now, segment| tcp.handle(now, tcp::Input::Segment(segment)),
         poll: |tcp, now| {
             Some(match tcp.poll_output(now)? {
@@ -212,16 +211,16 @@ fn tpa_pair(
     config: tpa::Config,
     data: Data,
     lost: u64,
-) -> EndpointPair<tpa::Endpoint, multihop_wire::tpa::Segment> {
+) -> EndpointPair<tpa::TpaEnd, multihop_wire::tpa::Segment> {
     let config = tpa::Config { sink: true, ..config };
     let [mut client, mut server] = [(1, 2), (2, 1)]
-        .map(|(local, remote)| tpa::Endpoint::new(config.clone(), tpa::Ports { local, remote }, BlockSeq(0)));
+        .map(|(local, remote)| tpa::TpaEnd::new(config.clone(), tpa::Ports { local, remote }, BlockSeq(0)));
     server.listen();
     client.connect();
     if data == Data::Virtual {
         client.send(tpa::Data::Endless).expect("the connection is open");
     }
-    let calls = Calls::<tpa::Endpoint, _> {
+    let calls = Calls::<tpa::TpaEnd, _> {
         give: |tpa, now, segment| tpa.handle(now, tpa::Input::Segment(segment)),
         poll: |tpa, now| {
             Some(match tpa.poll_output(now)? {

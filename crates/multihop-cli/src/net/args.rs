@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
-use multihop_apps::files::Links;
+use multihop_apps::files::SymbolicLinks;
 use multihop_apps::tunnel::{self, Address, Entrance, Host, Net, Rule};
 use multihop_net::PublicKey;
 
@@ -54,7 +54,7 @@ pub(crate) enum LinksArg {
     Follow,
 }
 
-impl From<LinksArg> for Links {
+impl From<LinksArg> for SymbolicLinks {
     fn from(arg: LinksArg) -> Self {
         match arg {
             LinksArg::Skip => Self::Skip,

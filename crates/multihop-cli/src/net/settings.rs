@@ -19,7 +19,7 @@ pub(super) fn listening(
     usual: Usual<'_>,
     extensions: &Extensions,
 ) -> Result<(Config, Option<Token>), CommandError> {
-    if let Some(security) = security(args, End::Listening)? {
+    if let Some(security) = security(args, CommandRole::Listening)? {
         return Ok((config(args, usual, extensions, security)?, None));
     }
     let token = Token::generate().context("cannot make a token")?;
@@ -32,7 +32,7 @@ pub(super) fn connecting(
     usual: Usual<'_>,
     extensions: &Extensions,
 ) -> Result<Config, CommandError> {
-    let security = security(args, End::Connecting)?.ok_or_else(|| {
+    let security = security(args, CommandRole::Connecting)?.ok_or_else(|| {
         CommandError::Usage(
             "no security mode: pass --token, --key or --plain; a listening end prints its token".to_owned(),
         )
@@ -99,12 +99,12 @@ fn config(
 
 /// Which end of a connection a command is.
 #[derive(Clone, Copy)]
-enum End {
+enum CommandRole {
     Connecting,
     Listening,
 }
 
-fn security(args: &NetArgs, end: End) -> Result<Option<Security>, CommandError> {
+fn security(args: &NetArgs, end: CommandRole) -> Result<Option<Security>, CommandError> {
     if args.plain {
         note(format_args!("--plain: no protection: anybody on the path can read and modify the traffic"));
         return Ok(Some(Security::Plain));
@@ -121,7 +121,7 @@ fn security(args: &NetArgs, end: End) -> Result<Option<Security>, CommandError> 
     }
 }
 
-fn peers(args: &NetArgs, end: End) -> Result<Peers, CommandError> {
+fn peers(args: &NetArgs, end: CommandRole) -> Result<Peers, CommandError> {
     if let Some(key) = &args.peer {
         let key = key
             .parse()
@@ -131,20 +131,20 @@ fn peers(args: &NetArgs, end: End) -> Result<Peers, CommandError> {
     let NetArgs { known_peers, authorized_keys, .. } = args;
     let files = KeyFiles { known_peers: known_peers.clone(), authorized_keys: authorized_keys.clone() };
     match (end, known_peers, authorized_keys) {
-        (End::Listening, Some(_), _) => Err(CommandError::Usage(
+        (CommandRole::Listening, Some(_), _) => Err(CommandError::Usage(
             "--known-peers is for the end that connects; pass --authorized-keys to listen".to_owned(),
         )),
-        (End::Connecting, _, Some(_)) => Err(CommandError::Usage(
+        (CommandRole::Connecting, _, Some(_)) => Err(CommandError::Usage(
             "--authorized-keys is for the end that listens; pass --known-peers to connect".to_owned(),
         )),
-        (End::Connecting, ..) => {
+        (CommandRole::Connecting, ..) => {
             let known = files.known()?.0;
             Ok(Peers::Known(if args.strict { known.strict() } else { known }))
         }
-        (End::Listening, ..) if args.strict => {
+        (CommandRole::Listening, ..) if args.strict => {
             Err(CommandError::Usage("--strict is for the end that connects".to_owned()))
         }
-        (End::Listening, ..) => {
+        (CommandRole::Listening, ..) => {
             let (keys, path) = files.authorized()?;
             if keys.is_empty() {
                 note(format_args!(

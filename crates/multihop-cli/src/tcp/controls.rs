@@ -7,7 +7,7 @@ use std::thread;
 
 use anyhow::Context;
 use comfy_table::{CellAlignment, Table, presets};
-use multihop_ebpf::{Connection, Control, Reports, Run, Sample, Settings, TcpError};
+use multihop_ebpf::{Control, KernelConnection, Reports, Run, Sample, Settings, TcpError};
 use serde::Serialize;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -40,7 +40,7 @@ fn settings(links: &LinkArgs) -> Settings {
 #[derive(Serialize)]
 struct Status {
     loaded: bool,
-    connections: Vec<Connection>,
+    connections: Vec<KernelConnection>,
 }
 
 fn status(json: bool) -> Result<(), CommandError> {
@@ -56,7 +56,7 @@ fn status(json: bool) -> Result<(), CommandError> {
     Ok(())
 }
 
-fn table(connections: &[Connection]) -> Table {
+fn table(connections: &[KernelConnection]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::ASCII_MARKDOWN);
     table.set_header(HEADER);

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use multihop_apps::files::{Links, Options, Sources, Target, receive, send};
+use multihop_apps::files::{Options, Sources, SymbolicLinks, Target, receive, send};
 use multihop_testkit::disk::{Image, Kept, Trace};
 
 use super::{EXIT, Lab, mounted};
@@ -121,7 +121,7 @@ impl Transfer {
         let _ = fs::create_dir(inbox);
         let (near, far) = tokio::io::duplex(1 << 16);
         let options = Options { overwrite: self.overwrite, patience: Duration::from_secs(60) };
-        let mut sources = Sources::new().links(Links::Keep);
+        let mut sources = Sources::new().links(SymbolicLinks::Keep);
         for name in &self.names {
             let path = self.lab.path("source").join(name);
             if *name == STREAM {

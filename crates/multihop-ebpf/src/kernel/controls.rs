@@ -37,25 +37,25 @@ impl Checked {
     }
 
     /// Makes the control known to the kernel.
-    pub(super) fn register(&self) -> io::Result<Link> {
+    pub(super) fn register(&self) -> io::Result<Attachment> {
         if self.takes_links {
             syscall::update(self.map.as_fd(), &self.bytes)?;
-            return syscall::register(self.map.as_fd()).map(Link::new);
+            return syscall::register(self.map.as_fd()).map(Attachment::new);
         }
         // The mark exists before the control and after it: the control of a live process is never without one.
         let element = Element { map: self.map.try_clone()?, _mark: mark(self.name)?, is_kept: false };
         syscall::update(self.map.as_fd(), &self.bytes)?;
-        Ok(Link(Kept::Element(element)))
+        Ok(Attachment(Kept::Element(element)))
     }
 }
 
 /// Keeps a program or a control in use.
 #[derive(Debug)]
-pub(super) struct Link(Kept);
+pub(super) struct Attachment(Kept);
 
 #[derive(Debug)]
 enum Kept {
-    Link(OwnedFd),
+    BpfLink(OwnedFd),
     Element(Element),
 }
 
@@ -68,16 +68,16 @@ struct Element {
     is_kept: bool,
 }
 
-impl Link {
+impl Attachment {
     pub(super) fn new(link: OwnedFd) -> Self {
-        Self(Kept::Link(link))
+        Self(Kept::BpfLink(link))
     }
 
     /// Keeps it in a file of bpffs, also after this process. The file of a control without a link only shows that it is loaded:
     /// [`remove`] removes the control.
     pub(super) fn pin(self, path: &Path) -> io::Result<()> {
         match self.0 {
-            Kept::Link(link) => syscall::pin(link.as_fd(), path),
+            Kept::BpfLink(link) => syscall::pin(link.as_fd(), path),
             Kept::Element(mut element) => {
                 syscall::pin(element.map.as_fd(), path)?;
                 element.is_kept = true;

@@ -6,10 +6,10 @@ use std::os::fd::AsFd;
 
 use super::programs::{FLOWS, LIST, MAP_SK_STORAGE, Programs};
 use super::{sweep, syscall};
-use crate::{Connection, TcpError};
+use crate::{KernelConnection, TcpError};
 
 /// Lists the connections of all network namespaces, whoever loaded their control.
-pub fn flows() -> Result<Vec<Connection>, TcpError> {
+pub fn flows() -> Result<Vec<KernelConnection>, TcpError> {
     sweep();
     let loaded = Programs::open()?.only(&[LIST], &[]).load()?;
     let mut found = Vec::new();
@@ -20,7 +20,7 @@ pub fn flows() -> Result<Vec<Connection>, TcpError> {
         let mut bytes = Vec::new();
         let read = File::from(records).read_to_end(&mut bytes);
         read.map_err(|error| TcpError::File { what: "cannot list connections".to_owned(), error })?;
-        found.extend(bytes.chunks(Connection::LENGTH).filter_map(Connection::parse));
+        found.extend(bytes.chunks(KernelConnection::LENGTH).filter_map(KernelConnection::parse));
     }
     found.sort_by_key(|one| (one.namespace, one.local, one.remote));
     Ok(found)

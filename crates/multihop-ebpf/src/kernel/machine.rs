@@ -14,7 +14,7 @@ use std::time::Duration;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 
 use super::cgroup::Cgroup;
-use super::controls::{self, Link};
+use super::controls::{self, Attachment};
 use super::programs::{Loaded, PACKETS, Programs, REPORT, refused};
 use super::sweep;
 use crate::{Control, Settings, TcpError};
@@ -63,7 +63,7 @@ fn keep(loaded: &Loaded, cgroup: &Cgroup) -> Result<(), TcpError> {
     Ok(())
 }
 
-fn pin(link: Link, name: &str) -> Result<(), TcpError> {
+fn pin(link: Attachment, name: &str) -> Result<(), TcpError> {
     link.pin(&Path::new(PLACE).join(name)).map_err(|error| refused("cannot keep a control", &error))
 }
 

@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use super::btf::{self, Btf};
-use super::controls::{Checked, Link, MAP_STRUCT_OPS};
+use super::controls::{Attachment, Checked, MAP_STRUCT_OPS};
 use super::elf::{Elf, Relocation, Symbol};
 use super::rights;
 use super::syscall::{self, MapAttributes, Program, Refusal};
@@ -120,16 +120,16 @@ impl Loaded {
     }
 
     /// Makes a control known to the kernel.
-    pub(super) fn register(&self, control: Control) -> Result<Link, TcpError> {
+    pub(super) fn register(&self, control: Control) -> Result<Attachment, TcpError> {
         let registered = self.controls[control.name()].register();
         registered.map_err(|error| refused("cannot register a control", &error))
     }
 
     /// Runs a program for the connections of a cgroup.
-    pub(super) fn attach(&self, name: &str, cgroup: BorrowedFd<'_>) -> Result<Link, TcpError> {
+    pub(super) fn attach(&self, name: &str, cgroup: BorrowedFd<'_>) -> Result<Attachment, TcpError> {
         let place = Place::of(compiled().home(name));
         let link = syscall::attach(self.program(name), cgroup, place.attach_kind);
-        link.map(Link::new).map_err(|error| refused("cannot attach a program to the cgroup", &error))
+        link.map(Attachment::new).map_err(|error| refused("cannot attach a program to the cgroup", &error))
     }
 }
 

@@ -7,7 +7,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::cgroup::{self, Scratch};
-use super::controls::Link;
+use super::controls::Attachment;
 use super::programs::{CHOOSE, Loaded, PACKETS, Programs, REPORT, refused};
 use super::ring::Ring;
 use super::sweep;
@@ -19,7 +19,7 @@ pub struct Run {
     name: String,
     loaded: Loaded,
     // The links end before the cgroup.
-    _links: Vec<Link>,
+    _links: Vec<Attachment>,
     cgroup: Scratch,
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use multihop_core::{Duration, Instant, Machine, Payload};
 use multihop_transport::congestion::Variant;
-use multihop_transport::tcp::{Config, Endpoint, Input, Level, Ports};
+use multihop_transport::tcp::{Config, Input, Level, Ports, TcpEnd};
 use multihop_wire::tcp::{Segment, SeqNumber, Timestamps};
 
 use crate::host;
@@ -104,14 +104,14 @@ fn found(line: &str) -> Found {
 }
 
 /// The simulator's TCP, whose clock has the ticks of Linux.
-struct Receiver(Endpoint);
+struct Receiver(TcpEnd);
 
 impl Receiver {
     fn new() -> Self {
         let mut config = Config::rfc();
         (config.congestion, config.timestamps) = (Variant::Adtcp.into(), Some(Duration::from_millis(1)));
         (config.mss, config.sink, config.recv_buffer) = (MSS, true, Some(1 << 20));
-        let mut receiver = Self(Endpoint::new(config, Ports { local: 1, remote: 2 }, SeqNumber(0)));
+        let mut receiver = Self(TcpEnd::new(config, Ports { local: 1, remote: 2 }, SeqNumber(0)));
         receiver.0.connect();
         receiver.drain(Instant::ZERO);
         let mut segment = Self::segment(SeqNumber(ISS), CLOCK, 0);

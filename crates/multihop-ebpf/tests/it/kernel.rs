@@ -10,7 +10,9 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 use std::{env, fs, thread};
 
-use multihop_ebpf::{Connection, Control, Run, Sample, Settings, TcpError, flows, is_loaded, load, unload};
+use multihop_ebpf::{
+    Control, KernelConnection, Run, Sample, Settings, TcpError, flows, is_loaded, load, unload,
+};
 use multihop_linux::netns::Namespace;
 use multihop_wire::tcp::NetworkState;
 use nix::sys::socket::{setsockopt, sockopt};
@@ -141,7 +143,7 @@ fn root_connections_are_listed_from_another_process_than_that_of_the_control() {
         client.read_exact(&mut [0]).unwrap();
     }
     let local = client.local_addr().unwrap();
-    let mine: Vec<Connection> = flows().unwrap().into_iter().filter(|one| one.local == local).collect();
+    let mine: Vec<KernelConnection> = flows().unwrap().into_iter().filter(|one| one.local == local).collect();
     let [one] = mine.as_slice() else { panic!("{mine:?}") };
     assert_eq!((one.remote, one.control), (address, "mh_ap"));
     assert!(one.rtt_ms.is_some_and(|rtt| rtt > 0.0) && one.window > 0, "{one:?}");

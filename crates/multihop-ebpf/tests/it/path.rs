@@ -9,7 +9,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use multihop_linux::netns::Namespace;
-use multihop_linux::netns::interface::{self, Link};
+use multihop_linux::netns::interface::{self, InterfaceSettings};
 use multihop_linux::tun::Tun;
 
 use crate::math::noise;
@@ -63,7 +63,7 @@ impl Drop for Path {
 fn end(namespace: &Namespace, address: IpAddr) -> io::Result<Tun> {
     namespace.run(|| {
         let tun = Tun::open("path0")?;
-        interface::set_up(tun.name(), Link::default())?;
+        interface::set_up(tun.name(), InterfaceSettings::default())?;
         interface::add_address(tun.name(), address, 24, None)?;
         Ok(tun)
     })?

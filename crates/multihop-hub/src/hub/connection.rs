@@ -20,7 +20,7 @@ use crate::stats::{HubStats, Stats, Traffic};
 use crate::transport::TransportName;
 
 #[derive(Debug)]
-pub(super) struct Connection {
+pub(super) struct HubConnection {
     pub(super) paths: Paths,
     pub(super) end: Box<dyn transport::Connection>,
     /// The name of the listener, if this end has opened the connection.
@@ -96,7 +96,7 @@ struct PortClosed {
     unanswered: u32,
 }
 
-impl Connection {
+impl HubConnection {
     /// A connection that an application opens.
     pub(super) fn outgoing(
         name: &str,

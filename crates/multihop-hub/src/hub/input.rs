@@ -6,7 +6,7 @@ use core::net::{IpAddr, SocketAddr};
 use multihop_core::Instant;
 use multihop_transport::connection::Segment;
 
-use super::connection::{Connection, Holder};
+use super::connection::{Holder, HubConnection};
 use super::limit::Limit;
 use super::paths::CHALLENGE_LEN;
 use super::{Hub, HubEvent, Id, Role, buffers, mss_of};
@@ -75,7 +75,7 @@ impl Hub {
 
     /// The peer has forgotten a connection, which is over if the token proves that this is from the peer.
     fn on_forgotten(&mut self, from: SocketAddr, (index, token): (u32, ResetToken)) {
-        let is_meant = |connection: &Connection| {
+        let is_meant = |connection: &HubConnection| {
             connection.peer() == from && connection.protection.is_reset_by(index, &token)
         };
         let Some(id) = self.connections.find(is_meant) else { return };
@@ -252,7 +252,8 @@ impl Hub {
         {
             self.warnings.warn(now, Limit::HalfOpen, self.limits.half_open);
             self.detach(id);
-            if let Some(Connection { holder: Holder::HalfOpen(number), .. }) = self.connections.remove(id) {
+            if let Some(HubConnection { holder: Holder::HalfOpen(number), .. }) = self.connections.remove(id)
+            {
                 self.half_open.remove(number);
             }
         }
@@ -277,7 +278,7 @@ impl Hub {
         }
         let mut end = self.end(datagram.from, &protection, Role::Listener);
         end.listen();
-        let mut connection = Connection::incoming(&datagram, end, protection);
+        let mut connection = HubConnection::incoming(&datagram, end, protection);
         connection.on_segment(now, datagram.ttl, segment);
         let id = self.insert(connection);
         let number = self.half_open.insert(id, datagram.from);
@@ -308,8 +309,9 @@ impl Hub {
             return;
         }
         // The kernel limits such reports, so a search is fast enough.
-        let to =
-            |connection: &Connection| connection.peer() == failure.to && connection.has_sent(failure.quoted);
+        let to = |connection: &HubConnection| {
+            connection.peer() == failure.to && connection.has_sent(failure.quoted)
+        };
         let Some(id) = self.connections.find(to) else { return };
         let Some(connection) = self.connections.get_mut(id) else { return };
         if let FailureCause::TooLong(mtu) = failure.cause {

@@ -13,7 +13,7 @@ use core::net::{IpAddr, SocketAddr};
 
 use multihop_core::{BitRate, Instant, Rng, earliest};
 use multihop_transport::Pool;
-use multihop_transport::connection::{self as transport, Flow, Opened, OpenedConfig};
+use multihop_transport::connection::{self as transport, FlowSetup, Opened, OpenedConfig};
 use multihop_transport::refusals::Refusals;
 use multihop_transport::tpa::{self, Ports};
 use multihop_wire::tpa::{BlockSeq, MAX_BLOCK};
@@ -42,7 +42,7 @@ use crate::protection::{self, Acceptor, Protection};
 use crate::segment::Format;
 use crate::stats::Stats;
 use crate::transport::{CustomTransport, TransportName, Transports};
-use connection::{Connection, Holder};
+use connection::{Holder, HubConnection};
 use demux::Demux;
 use half_open::HalfOpen;
 use limit::{RateLimit, Warnings};
@@ -65,7 +65,7 @@ pub struct Hub {
     path_mtu: PathMtu,
     local_address: LocalAddressTo,
     acceptor: Box<dyn Acceptor>,
-    connections: Slots<Connection>,
+    connections: Slots<HubConnection>,
     demux: Demux,
     /// Connections that may have something to send, each at most once.
     ready: VecDeque<Id>,
@@ -177,7 +177,7 @@ impl Hub {
     /// [release](Self::release) it.
     pub fn connect_as(&mut self, name: &str, peer: SocketAddr) -> Result<Id, Error> {
         let (end, protection) = self.initiate(name, peer, self.transports.preferred);
-        let id = self.insert(Connection::outgoing(name, peer, end, protection));
+        let id = self.insert(HubConnection::outgoing(name, peer, end, protection));
         self.wake(id);
         Ok(id)
     }
@@ -265,7 +265,7 @@ impl Hub {
     /// are aborted; returns how many there were.
     pub fn set_security(&mut self, config: &Config) -> usize {
         self.acceptor = protection::acceptor(config, self.port, &mut self.entropy);
-        let is_revoked = |connection: &Connection| {
+        let is_revoked = |connection: &HubConnection| {
             connection.protection.peer_key().is_some_and(|key| !config.security.accepts(key))
         };
         let revoked: Vec<Id> = self
@@ -290,7 +290,7 @@ impl Hub {
 
     /// Whether a connection was established; the error if it never will be.
     pub fn is_connected(&self, id: Id) -> Result<bool, Error> {
-        self.connections.get(id).map_or(Err(Error::Aborted), Connection::is_connected)
+        self.connections.get(id).map_or(Err(Error::Aborted), HubConnection::is_connected)
     }
 
     /// The statistics of a connection.
@@ -301,7 +301,7 @@ impl Hub {
 
     /// The peer of a connection.
     pub fn peer(&self, id: Id) -> Option<SocketAddr> {
-        self.connections.get(id).map(Connection::peer)
+        self.connections.get(id).map(HubConnection::peer)
     }
 
     /// The key that the peer of a connection has proved; `None` without keys.
@@ -365,14 +365,14 @@ impl Hub {
         let mut iss = [0; 2];
         (self.entropy)(&mut iss);
         let ports = Ports { local: self.port, remote: peer.port() };
-        Box::new(tpa::Endpoint::new(self.config.clone(), ports, BlockSeq(u16::from_be_bytes(iss))))
+        Box::new(tpa::TpaEnd::new(self.config.clone(), ports, BlockSeq(u16::from_be_bytes(iss))))
     }
 
     fn custom_end(&mut self, custom: &CustomTransport, role: Role) -> Box<dyn transport::Connection> {
         let mut seed = [0; 8];
         (self.entropy)(&mut seed);
         let seed = u64::from_be_bytes(seed);
-        let [initiator, listener] = custom.config.ends(&mut Flow {
+        let [initiator, listener] = custom.config.ends(&mut FlowSetup {
             port: self.port,
             sink: false,
             pool: Some(self.pool.clone()),
@@ -400,7 +400,7 @@ impl Hub {
         }
     }
 
-    fn insert(&mut self, connection: Connection) -> Id {
+    fn insert(&mut self, connection: HubConnection) -> Id {
         let destinations = connection.protection.destinations(connection.peer());
         let id = self.connections.insert(connection);
         self.demux.insert(destinations, id);

@@ -9,7 +9,7 @@ use nix::net::if_::if_nametoindex;
 
 /// What changes when an interface is set up.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Link {
+pub struct InterfaceSettings {
     /// Longest IP packet, bytes.
     pub mtu: Option<u16>,
     /// MAC address.
@@ -19,7 +19,7 @@ pub struct Link {
 }
 
 /// Sets an interface up.
-pub fn set_up(interface: &str, link: Link) -> io::Result<()> {
+pub fn set_up(interface: &str, link: InterfaceSettings) -> io::Result<()> {
     let up = libc::IFF_UP.cast_unsigned();
     let mut message = change(libc::RTM_NEWLINK);
     // struct ifinfomsg: family, type, index, flags, which flags change.

@@ -9,7 +9,7 @@ use std::thread;
 
 use nix::sched::{CloneFlags, setns, unshare};
 
-use super::interface::{self, Link};
+use super::interface::{self, InterfaceSettings};
 
 /// An unnamed network namespace, held by a file: it ends with this value and the programs in it.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ impl Namespace {
     pub fn new() -> io::Result<Self> {
         let make = || -> io::Result<Self> {
             unshare(CloneFlags::CLONE_NEWNET)?;
-            interface::set_up("lo", Link::default())?;
+            interface::set_up("lo", InterfaceSettings::default())?;
             Self::current()
         };
         thread::scope(|scope| scope.spawn(make).join()).expect("creating a namespace does not panic")

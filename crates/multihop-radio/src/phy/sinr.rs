@@ -24,7 +24,7 @@ pub struct Signal {
     /// Bits after the PLCP header.
     pub bits: u32,
     /// Which one, and how strong.
-    pub heard: Heard,
+    pub heard: ReceivedSignal,
     /// A linear ratio to noise and interference above which no bit can be wrong.
     pub safe_above: f64,
     /// When the PLCP preamble and header end.
@@ -44,7 +44,7 @@ pub struct Signal {
 #[repr(C, align(64))]
 pub struct SinrReceiver {
     /// Signals on the air, in order of arrival.
-    heard: Vec<Heard>,
+    heard: Vec<ReceivedSignal>,
     /// Sum of the powers in `heard`.
     energy_mw: f64,
     /// The same without the signal that is being received.
@@ -97,8 +97,8 @@ impl SinrReceiver {
     pub fn signal_starts(
         &mut self,
         now: Instant,
-        heard: Heard,
-        signal: impl FnOnce(Heard) -> Signal,
+        heard: ReceivedSignal,
+        signal: impl FnOnce(ReceivedSignal) -> Signal,
     ) -> bool {
         let was_busy = self.is_busy();
         self.judge(now);
@@ -253,7 +253,7 @@ struct Stretch {
 
 /// A signal on the air.
 #[derive(Clone, Copy, Debug)]
-pub struct Heard {
+pub struct ReceivedSignal {
     /// Number of the transmission.
     pub id: u64,
     /// Received power, mW.

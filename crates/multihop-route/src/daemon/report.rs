@@ -9,7 +9,7 @@ use multihop_routing::agent::{RouteChanges, RoutingAgent as _};
 use super::Daemon;
 use crate::kernel::Installed;
 use crate::prefix::Prefix;
-use crate::router::Heard;
+use crate::router::NeighbourInterface;
 use crate::status::{
     DelayStatus, InterfaceStatus, MessageCounts, Messages, NeighbourStatus, OnDemandStatus, RefusalStatus,
     RouteStatus, Status,
@@ -29,7 +29,7 @@ impl Daemon {
     }
 
     /// The parts of the delay of a link.
-    fn delay(&self, to: &Heard) -> Option<DelayStatus> {
+    fn delay(&self, to: &NeighbourInterface) -> Option<DelayStatus> {
         let besides = self.links.as_ref()?.besides(to.interface, to.address);
         let hellos = self.router.measured(to).map(|micros| f64::from(micros) / 1e6);
         let seconds = |part: Option<Duration>| part.map(Duration::as_secs_f64);

@@ -2,11 +2,11 @@
 
 use multihop_core::Instant;
 
-use super::{Heard, Protocol, Router};
+use super::{NeighbourInterface, Protocol, Router};
 
 impl Router {
     /// Adds what packets to neighbours cost besides what HELLOs measure, in the unit of the metric.
-    pub fn set_besides(&mut self, now: Instant, cost: impl Fn(&Heard) -> u32) {
+    pub fn set_besides(&mut self, now: Instant, cost: impl Fn(&NeighbourInterface) -> u32) {
         let costs: Vec<_> = self.heard(now).map(|heard| (heard.link, cost(&heard))).collect();
         if let Some(agent) = self.olsr_mut() {
             agent.set_besides(&costs);
@@ -14,7 +14,7 @@ impl Router {
     }
 
     /// What HELLOs have measured of the link to a neighbour, in the unit of the metric.
-    pub fn measured(&self, of: &Heard) -> Option<u32> {
+    pub fn measured(&self, of: &NeighbourInterface) -> Option<u32> {
         match &self.agent.as_ref()?.protocol {
             Protocol::Olsr(olsr) => olsr.measured(of.link),
             Protocol::Aodv(_) => None,

@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 
 use multihop_core::Duration;
-use multihop_wire::olsr::{Hello, Link, LinkCode, NeighbourType};
+use multihop_wire::olsr::{Hello, HelloLink, LinkCode, NeighbourType};
 
 use super::Port;
 use super::neighbours::Neighbours;
@@ -62,7 +62,7 @@ pub(super) fn came_before(hello: &mut Hello, ago: Duration) {
 /// main addresses.
 pub(super) fn of_port(hello: &Hello, interface: u32, neighbours: &Neighbours) -> Hello {
     let is_here = |address: Ipv4Addr| neighbours.interface(address) == Some(interface);
-    let (mut links, others): (Vec<Link>, Vec<Link>) =
+    let (mut links, others): (Vec<HelloLink>, Vec<HelloLink>) =
         hello.links.iter().partition(|link| is_here(link.address));
     let mut mains: Vec<_> = links.iter().filter_map(|link| neighbours.main(link.address)).collect();
     for link in others {
@@ -71,7 +71,7 @@ pub(super) fn of_port(hello: &Hello, interface: u32, neighbours: &Neighbours) ->
             continue;
         };
         mains.push(main);
-        links.push(Link { code: LinkCode::Unspecified(kind), address: main });
+        links.push(HelloLink { code: LinkCode::Unspecified(kind), address: main });
     }
     links.sort_unstable_by_key(|link| (link.code, link.address));
     let report = hello.report.clone().map(|mut report| {

@@ -27,7 +27,7 @@ use proactive::Found;
 use refusals::Refusals;
 use signing::Signing;
 
-pub use neighbours::Heard;
+pub use neighbours::NeighbourInterface;
 pub use on_demand::{Fate, OnDemandCounts};
 pub use refusals::{Reason, Refusal};
 pub use signature::Key;
@@ -548,7 +548,7 @@ impl Router {
     }
 
     /// The interfaces of neighbours that were heard.
-    pub fn heard(&mut self, now: Instant) -> impl Iterator<Item = Heard> {
+    pub fn heard(&mut self, now: Instant) -> impl Iterator<Item = NeighbourInterface> {
         let names = &mut self.names;
         self.neighbours.iter(move |name| names.address(now, name))
     }

@@ -56,7 +56,7 @@ impl Received {
 
 /// A neighbour's interface, for those who show it.
 #[derive(Clone, Copy, Debug)]
-pub struct Heard {
+pub struct NeighbourInterface {
     /// Its address.
     pub address: IpAddr,
     /// The number of this host's interface.
@@ -136,9 +136,9 @@ impl Neighbours {
     pub(super) fn iter(
         &self,
         mut address: impl FnMut(Ipv4Addr) -> Option<IpAddr>,
-    ) -> impl Iterator<Item = Heard> {
+    ) -> impl Iterator<Item = NeighbourInterface> {
         self.0.iter().filter_map(move |(name, known)| {
-            Some(Heard {
+            Some(NeighbourInterface {
                 address: address(*name)?,
                 interface: known.interface,
                 main: address(known.main)?,

@@ -106,7 +106,13 @@ impl OnDemand {
     }
 
     /// A packet for which the kernel has no route; `own`: of this host.
-    pub(super) fn catch(&mut self, now: Instant, (source, destination): Ends, own: bool, packet: &[u8]) {
+    pub(super) fn catch(
+        &mut self,
+        now: Instant,
+        (source, destination): AddressPair,
+        own: bool,
+        packet: &[u8],
+    ) {
         self.counts.caught += 1;
         if self.held.len() >= MAX_HELD {
             return self.end(None, packet.to_vec());
@@ -234,12 +240,12 @@ pub(super) fn parse(bytes: &[u8]) -> Option<Message> {
 }
 
 /// Source and destination of a packet.
-pub(super) type Ends = (Ipv4Addr, Ipv4Addr);
+pub(super) type AddressPair = (Ipv4Addr, Ipv4Addr);
 
 /// Source and destination of an IPv4 packet for one host.
-pub(super) fn ends(packet: &[u8]) -> Option<Ends> {
+pub(super) fn ends(packet: &[u8]) -> Option<AddressPair> {
     let address = |at: usize| packet.get(at..at + 4)?.try_into().ok().map(|bytes: [u8; 4]| bytes.into());
-    let (source, destination): Ends = (address(12)?, address(16)?);
+    let (source, destination): AddressPair = (address(12)?, address(16)?);
     let version = packet.first()? >> 4;
     (version == 4 && Prefix::host(destination).is_routable()).then_some((source, destination))
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use multihop_wire::olsr::{
-    Body, Hello, Hna, Link, LinkCode, Message, Mid, Opaque, Packet, Tc, TimeCode, Willingness,
+    Body, Hello, HelloLink, Hna, LinkCode, Message, Mid, Opaque, Packet, Tc, TimeCode, Willingness,
 };
 
 use super::names::OfFamily as _;
@@ -200,7 +200,7 @@ fn messages_of_unknown_types_are_forwarded_as_they_are() {
 
 /// A HELLO of a neighbour that hears an address of this host and has other neighbours; whether this host is its relay.
 fn hello(from: Ipv4Addr, own: Ipv4Addr, mpr: bool, others: &[Ipv4Addr]) -> Message {
-    let link = |&address: &Ipv4Addr| Link { code: LinkCode::Symmetric { mpr }, address };
+    let link = |&address: &Ipv4Addr| HelloLink { code: LinkCode::Symmetric { mpr }, address };
     let links = [own].iter().chain(others).map(link).collect();
     let interval = TimeCode::at_least(Duration::from_secs(2));
     let hello = Hello { interval, willingness: Willingness::DEFAULT, links, report: None };

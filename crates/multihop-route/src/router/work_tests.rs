@@ -5,7 +5,7 @@ use std::sync::Arc;
 use multihop_routing::{aodv as aodv_agent, steps};
 use multihop_wire::aodv;
 use multihop_wire::olsr::{
-    Body, Hello, Hna, Link, LinkCode, Message, Mid, Packet, Tc, TimeCode, Willingness,
+    Body, Hello, HelloLink, Hna, LinkCode, Message, Mid, Packet, Tc, TimeCode, Willingness,
 };
 
 use super::tests::ports;
@@ -53,7 +53,7 @@ fn message(originator: Ipv4Addr, sequence: u16, body: Body) -> Message {
 }
 
 fn hello(from: Ipv4Addr, sequence: u16, others: &[Ipv4Addr]) -> Message {
-    let link = |&address: &Ipv4Addr| Link { code: LinkCode::Symmetric { mpr: true }, address };
+    let link = |&address: &Ipv4Addr| HelloLink { code: LinkCode::Symmetric { mpr: true }, address };
     let links = [OWN].iter().chain(others).map(link).collect();
     let interval = TimeCode::at_least(Duration::from_secs(2));
     let hello = Hello { interval, willingness: Willingness::DEFAULT, links, report: None };

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use multihop_linux::netns::Namespace;
-use multihop_wire::olsr::{Body, Hello, Link, LinkCode, Message, PORT, Packet, TimeCode, Willingness};
+use multihop_wire::olsr::{Body, Hello, HelloLink, LinkCode, Message, PORT, Packet, TimeCode, Willingness};
 
 use super::network::{Host, eventually, hosts, quick};
 
@@ -17,7 +17,7 @@ const SENDER: Ipv4Addr = Ipv4Addr::new(10, 0, 2, 200);
 
 /// The n-th HELLO of the flood: it has a link to the daemon in the middle, and to 300 nodes that no HELLO had before.
 fn hello(n: u32) -> Vec<u8> {
-    let symmetric = |address| Link { code: LinkCode::Symmetric { mpr: false }, address };
+    let symmetric = |address| HelloLink { code: LinkCode::Symmetric { mpr: false }, address };
     let others = (0..300).map(|k| symmetric(Ipv4Addr::from_bits(0x0b00_0000 + 300 * n + k)));
     let links = [symmetric(MIDDLE)].into_iter().chain(others).collect();
     let interval = TimeCode::at_least(multihop_core::Duration::from_secs(2));

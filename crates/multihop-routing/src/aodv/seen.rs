@@ -16,13 +16,13 @@ use crate::steps;
 #[derive(Clone, Debug)]
 pub(super) struct Seen {
     /// Inline rather than behind a pointer, for cache locality.
-    latest: Heard,
+    latest: SeenRequest,
     /// Oldest first: all entries have the same lifetime.
-    earlier: VecDeque<Heard>,
+    earlier: VecDeque<SeenRequest>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Heard {
+struct SeenRequest {
     until: Instant,
     originator: Ipv4Addr,
     id: u32,
@@ -30,7 +30,7 @@ struct Heard {
 
 impl Seen {
     pub(super) const fn new() -> Self {
-        let nothing = Heard { until: Instant::ZERO, originator: Ipv4Addr::UNSPECIFIED, id: 0 };
+        let nothing = SeenRequest { until: Instant::ZERO, originator: Ipv4Addr::UNSPECIFIED, id: 0 };
         Self { latest: nothing, earlier: VecDeque::new() }
     }
 
@@ -45,7 +45,7 @@ impl Seen {
             return false;
         }
         while self.earlier.pop_front_if(|heard| heard.until <= now).is_some() {}
-        self.earlier.push_back(mem::replace(&mut self.latest, Heard { until, originator, id }));
+        self.earlier.push_back(mem::replace(&mut self.latest, SeenRequest { until, originator, id }));
         true
     }
 }

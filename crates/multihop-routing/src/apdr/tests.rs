@@ -5,7 +5,7 @@ use std::vec::Vec;
 
 use multihop_core::Rng;
 use multihop_wire::olsr::{
-    self as olsr_wire, Body, Costs, Hello, Link, LinkCode, Packet, Report, Tc, TimeCode, Willingness,
+    self as olsr_wire, Body, Costs, Hello, HelloLink, LinkCode, Packet, Report, Tc, TimeCode, Willingness,
 };
 
 use super::*;
@@ -47,7 +47,7 @@ impl Bench {
     fn hears(&mut self, from: u8, cost: u32) -> &mut Self {
         self.sequence += 10;
         let symmetric = LinkCode::Symmetric { mpr: false };
-        let links = [OWN, 4].map(|n| Link { code: symmetric, address: node(n) }).to_vec();
+        let links = [OWN, 4].map(|n| HelloLink { code: symmetric, address: node(n) }).to_vec();
         let heard = vec![(node(OWN), cost)];
         let (number, quantity) = (self.sequence, olsr::DELAY.quantity);
         let report = Report { number, quantity, stamp: 0, heard, echoes: Vec::new() };

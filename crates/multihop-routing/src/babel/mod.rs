@@ -21,7 +21,7 @@ use crate::olsr::LinkFailure;
 use crate::usage::{Turn, Usage};
 use crate::watch::{Reach, Watch};
 
-use neighbours::{Heard, Neighbours};
+use neighbours::{HelloOutcome, Neighbours};
 use requests::Requests;
 use routes::{Judge, Learned, Routes};
 use sending::Waiting;
@@ -191,7 +191,7 @@ impl Agent {
         let heard = hello.map(|hello| self.neighbours.hear(now, from, hello));
         self.measure(now, from, hello, ihu);
         self.review_link(now, from);
-        if heard == Some(Heard::New) {
+        if heard == Some(HelloOutcome::New) {
             // RFC 8966, 3.8.1.1: a new neighbour is asked for its routes.
             self.tell(now, from, Tlv::RouteRequest(None));
         }

@@ -32,7 +32,7 @@ pub(super) struct Neighbour {
 
 /// What a Hello has told.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Heard {
+pub(super) enum HelloOutcome {
     /// Of a new neighbour.
     New,
     /// Of a known one.
@@ -58,22 +58,22 @@ impl Neighbours {
     }
 
     /// Records a Hello for all neighbours.
-    pub(super) fn hear(&mut self, now: Instant, from: Ipv4Addr, hello: &Hello) -> Heard {
+    pub(super) fn hear(&mut self, now: Instant, from: Ipv4Addr, hello: &Hello) -> HelloOutcome {
         let heard = hello.timestamp.map(|origin| Echo { origin, receive: clock(now) });
         match self.list.binary_search_by_key(&from, |neighbour| neighbour.address) {
             Ok(at) => {
                 let neighbour = &mut self.list[at];
                 neighbour.history.hear(now, hello);
                 neighbour.heard = heard;
-                Heard::Known
+                HelloOutcome::Known
             }
-            Err(_) if self.list.len() >= MOST => Heard::Ignored,
+            Err(_) if self.list.len() >= MOST => HelloOutcome::Ignored,
             Err(at) => {
                 let history = History::new(now, hello);
                 let neighbour =
                     Neighbour { address: from, history, txcost: None, heard, rtt: None, cost: INFINITY };
                 self.list.insert(at, neighbour);
-                Heard::New
+                HelloOutcome::New
             }
         }
     }
@@ -183,7 +183,7 @@ mod tests {
     fn neighbour() -> Neighbour {
         let hello = Hello { unicast: false, seqno: Seqno(0), interval: Centis(400), timestamp: None };
         let mut all = Neighbours::default();
-        assert_eq!(all.hear(Instant::ZERO, Ipv4Addr::LOCALHOST, &hello), Heard::New);
+        assert_eq!(all.hear(Instant::ZERO, Ipv4Addr::LOCALHOST, &hello), HelloOutcome::New);
         all.list.remove(0)
     }
 

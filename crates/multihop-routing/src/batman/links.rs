@@ -9,12 +9,12 @@ use super::window::Window;
 
 /// Neighbours, sorted by address.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Links {
-    list: Vec<Link>,
+pub(super) struct LinkHistories {
+    list: Vec<LinkHistory>,
 }
 
 #[derive(Clone, Debug)]
-struct Link {
+struct LinkHistory {
     neighbour: Ipv4Addr,
     /// The neighbour's own messages that arrived.
     heard: Window,
@@ -22,7 +22,7 @@ struct Link {
     echoed: Window,
 }
 
-impl Links {
+impl LinkHistories {
     /// Records a neighbour's own message.
     pub(super) fn hear(&mut self, neighbour: Ipv4Addr, seqno: Seqno) {
         if let Some(link) = self.entry(neighbour) {
@@ -60,13 +60,13 @@ impl Links {
         self.list.binary_search_by_key(&neighbour, |link| link.neighbour)
     }
 
-    fn entry(&mut self, neighbour: Ipv4Addr) -> Option<&mut Link> {
+    fn entry(&mut self, neighbour: Ipv4Addr) -> Option<&mut LinkHistory> {
         let at = match self.place(neighbour) {
             Ok(at) => at,
             Err(_) if self.list.len() >= MOST => return None,
             Err(at) => {
                 let (heard, echoed) = (Window::default(), Window::default());
-                self.list.insert(at, Link { neighbour, heard, echoed });
+                self.list.insert(at, LinkHistory { neighbour, heard, echoed });
                 at
             }
         };
@@ -87,7 +87,7 @@ mod tests {
 
     /// The quality after so many numbers, of which every `arrive`-th arrives and every `back`-th comes back.
     fn quality(arrive: u16, back: u16) -> u32 {
-        let mut links = Links::default();
+        let mut links = LinkHistories::default();
         for n in 0..=64 {
             links.advance(Seqno(n));
             if n % arrive == 0 {
@@ -106,6 +106,6 @@ mod tests {
         assert_eq!(quality(1, 2), 127, "half of this node's messages reach the neighbour");
         assert_eq!(quality(2, 2), 224, "all reach it, and half of its own arrive: 255 * (1 - 1/8)");
         assert_eq!(quality(4, 1), 148, "not better than full: 255 * (1 - 27/64)");
-        assert_eq!(Links::default().quality(B), 0);
+        assert_eq!(LinkHistories::default().quality(B), 0);
     }
 }

@@ -17,7 +17,7 @@ use crate::network::{AgentConfig, AgentTable, Network, STREAM};
 use crate::usage::{Turn, Usage};
 use crate::watch::{Reach, Watch};
 
-use links::{FULL, Links};
+use links::{FULL, LinkHistories};
 use originators::{INITIAL_TTL, Originators};
 
 mod config;
@@ -34,7 +34,7 @@ pub struct Agent {
     config: Arc<Config>,
     address: Ipv4Addr,
     rng: Rng,
-    links: Links,
+    links: LinkHistories,
     originators: Originators,
     /// Of the latest message of this node.
     seqno: Seqno,
@@ -83,7 +83,7 @@ impl Agent {
             config,
             address,
             rng,
-            links: Links::default(),
+            links: LinkHistories::default(),
             originators: Originators::default(),
             seqno: Seqno(0),
             waiting: Vec::new(),

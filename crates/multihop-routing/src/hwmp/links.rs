@@ -10,11 +10,11 @@ use crate::agent::LinkRates;
 
 /// The bit rates of a node's links.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Links {
+pub(super) struct LinkRateTable {
     rates: BTreeMap<Ipv4Addr, BitRate>,
 }
 
-impl Links {
+impl LinkRateTable {
     /// HWMP counts a link alike in both directions, and so does this: by the slower one.
     pub(super) fn set_rates(&mut self, neighbour: Ipv4Addr, rates: LinkRates) {
         let slower = if rates.incoming.0 < rates.outgoing.0 { rates.incoming } else { rates.outgoing };
@@ -61,7 +61,7 @@ mod tests {
     #[test]
     fn the_slower_direction_of_a_link_counts() {
         let (neighbour, config) = (Ipv4Addr::new(10, 0, 0, 2), Config::default());
-        let mut links = Links::default();
+        let mut links = LinkRateTable::default();
         assert_eq!(links.metric(&config, neighbour), 818, "unknown");
         for (incoming, outgoing, cost) in [(1, 11, 818), (11, 1, 818), (11, 11, 91)] {
             let rate = |mega: u32| BitRate(mega * 1_000_000);

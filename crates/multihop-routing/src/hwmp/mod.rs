@@ -18,7 +18,7 @@ use crate::peers::Peers;
 use crate::usage::{Turn, Usage};
 
 use discovery::Discovery;
-use links::Links;
+use links::LinkRateTable;
 use paths::Paths;
 
 mod config;
@@ -41,7 +41,7 @@ pub struct Agent {
     /// When the next request, and the next error, may be sent.
     next_request: Instant,
     next_error: Instant,
-    links: Links,
+    links: LinkRateTable,
     paths: Paths,
     discoveries: BTreeMap<Ipv4Addr, Discovery>,
     /// Requests of others, and when they are forwarded.
@@ -63,7 +63,7 @@ impl Agent {
             last_request: 0,
             next_request: Instant::ZERO,
             next_error: Instant::ZERO,
-            links: Links::default(),
+            links: LinkRateTable::default(),
             paths: Paths::default(),
             discoveries: BTreeMap::new(),
             waiting: Vec::new(),

@@ -53,7 +53,7 @@ pub(super) struct Priced<'a> {
 impl Routes {
     /// Recomputes the routes of least cost.
     pub(super) fn find_cheapest(&mut self, known: &Known<'_>, priced: Priced<'_>, search: &mut Search) {
-        let nodes = search.run(&Links { known, priced });
+        let nodes = search.run(&CostGraph { known, priced });
         self.list.clear();
         self.details.clear();
         table::make_room(&mut self.list, nodes.len());
@@ -86,12 +86,12 @@ impl Routes {
 }
 
 /// The information sets with the costs of links.
-struct Links<'a> {
+struct CostGraph<'a> {
     known: &'a Known<'a>,
     priced: Priced<'a>,
 }
 
-impl Graph for Links<'_> {
+impl Graph for CostGraph<'_> {
     fn own(&self) -> Ipv4Addr {
         self.known.own
     }

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
 use multihop_core::{Duration, Instant, Rng};
-use multihop_wire::olsr::{Link, Tc};
+use multihop_wire::olsr::{HelloLink, Tc};
 
 use super::Agent;
 use super::config::{Config, Triggered};
@@ -20,7 +20,7 @@ pub(super) struct Early {
     hello: Pace,
     tc: Pace,
     /// The links that the last HELLO declared.
-    declared: Vec<Link>,
+    declared: Vec<HelloLink>,
     /// Sequence numbers of the last TCs of other nodes.
     origins: Table<Ipv4Addr, u16>,
     /// Whether a TC has left since this node has relays, which flood it.
@@ -131,7 +131,7 @@ impl Early {
     }
 
     /// A HELLO leaves that declares these links.
-    pub(super) fn on_hello(&mut self, now: Instant, links: &[Link], rng: &mut Rng) {
+    pub(super) fn on_hello(&mut self, now: Instant, links: &[HelloLink], rng: &mut Rng) {
         self.hello.sent = Some(now);
         if self.declared != links {
             self.declared.clear();

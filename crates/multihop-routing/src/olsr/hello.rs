@@ -5,9 +5,9 @@ use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
 use multihop_core::Instant;
-use multihop_wire::olsr::{Body, Hello, Link, LinkCode, Message, NeighbourType, TimeCode};
+use multihop_wire::olsr::{Body, Hello, HelloLink, LinkCode, Message, NeighbourType, TimeCode};
 
-use super::links::{Heard, State};
+use super::links::{SensedLink, State};
 use super::timers::Timer;
 use super::{Agent, Arrival};
 
@@ -36,7 +36,7 @@ impl Agent {
     /// Links grouped by code.
     // DEVIATION olsr-1: with one interface every neighbour has a declared link, so that no
     // neighbour is listed without one.
-    pub(super) fn declared_links(&self, now: Instant) -> Vec<Link> {
+    pub(super) fn declared_links(&self, now: Instant) -> Vec<HelloLink> {
         let declared = self.links.iter().filter_map(|link| {
             let neighbour = self.neighbour_type(link.main);
             let code = match link.state(now) {
@@ -45,7 +45,7 @@ impl Agent {
                 State::Lost => LinkCode::Lost(neighbour),
                 State::Pending => return None,
             };
-            Some(Link { code, address: link.address })
+            Some(HelloLink { code, address: link.address })
         });
         let mut links = Vec::with_capacity(self.links.len());
         links.extend(declared);
@@ -71,7 +71,7 @@ impl Agent {
         let before = self.links.get(arrival.from).map(|link| link.main);
         let is_unheard = self.links.hello(
             arrival.at,
-            &Heard {
+            &SensedLink {
                 from: arrival.from,
                 main,
                 validity,

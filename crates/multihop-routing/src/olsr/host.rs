@@ -10,7 +10,9 @@ use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
 use multihop_core::Instant;
-use multihop_wire::olsr::{Body, Hello, Hna, Link, LinkCode, Message, Mid, NeighbourType, Packet, TimeCode};
+use multihop_wire::olsr::{
+    Body, Hello, HelloLink, Hna, LinkCode, Message, Mid, NeighbourType, Packet, TimeCode,
+};
 
 use super::Agent;
 use super::gauge::micros;
@@ -101,7 +103,7 @@ impl Agent {
     /// A packet that ends all links of this host, for neighbours over an interface that it gives up: its HELLO declares them
     /// lost. `None` if there are no links.
     pub fn farewell(&mut self, now: Instant) -> Option<Arc<Packet>> {
-        let lost = |link: &super::links::Link| Link {
+        let lost = |link: &super::links::LinkTuple| HelloLink {
             code: LinkCode::Lost(NeighbourType::Not),
             address: link.address,
         };

@@ -13,8 +13,8 @@ use crate::{steps, table};
 
 /// Links to neighbours, sorted by address.
 #[derive(Clone, Debug)]
-pub(super) struct Links {
-    list: Vec<Link>,
+pub(super) struct LinkSet {
+    list: Vec<LinkTuple>,
     /// No link changes earlier.
     due: Instant,
     hold: Duration,
@@ -23,7 +23,7 @@ pub(super) struct Links {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Link {
+pub(super) struct LinkTuple {
     /// The neighbour's interface address.
     pub(super) address: Ipv4Addr,
     /// The neighbour's main address.
@@ -51,7 +51,7 @@ pub(super) enum State {
 }
 
 /// The link information in a HELLO.
-pub(super) struct Heard {
+pub(super) struct SensedLink {
     /// Interface address of the sender.
     pub(super) from: Ipv4Addr,
     /// Main address of the sender.
@@ -66,7 +66,7 @@ pub(super) struct Heard {
     pub(super) sequence: u16,
 }
 
-impl Links {
+impl LinkSet {
     pub(super) const fn new(config: &Config) -> Self {
         Self {
             list: Vec::new(),
@@ -81,7 +81,7 @@ impl Links {
         (!self.list.is_empty()).then_some(self.due)
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Link> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &LinkTuple> {
         self.list.iter()
     }
 
@@ -89,7 +89,7 @@ impl Links {
         self.list.len()
     }
 
-    pub(super) fn get(&self, address: Ipv4Addr) -> Option<&Link> {
+    pub(super) fn get(&self, address: Ipv4Addr) -> Option<&LinkTuple> {
         self.place(address).ok().map(|at| &self.list[at])
     }
 
@@ -107,9 +107,9 @@ impl Links {
 
     /// Handles the link information of a HELLO. Returns whether the neighbour has not heard this node, although it is
     /// new or had heard it before.
-    pub(super) fn hello(&mut self, now: Instant, heard: &Heard) -> bool {
+    pub(super) fn hello(&mut self, now: Instant, heard: &SensedLink) -> bool {
         let at = self.place(heard.from).unwrap_or_else(|at| {
-            table::insert(&mut self.list, at, Link::new(now, heard));
+            table::insert(&mut self.list, at, LinkTuple::new(now, heard));
             at
         });
         let link = &mut self.list[at];
@@ -180,8 +180,8 @@ impl Links {
     }
 }
 
-impl Link {
-    const fn new(now: Instant, heard: &Heard) -> Self {
+impl LinkTuple {
+    const fn new(now: Instant, heard: &SensedLink) -> Self {
         Self {
             address: heard.from,
             main: heard.main,

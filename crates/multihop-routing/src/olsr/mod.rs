@@ -23,7 +23,7 @@ use crate::watch::{Reach, Watch};
 use early::Early;
 use forwarding::Outbox;
 use gauge::micros;
-use links::Links;
+use links::LinkSet;
 use mid::Interfaces;
 use neighbours::{Change, Neighbours, Selectors};
 use pricing::Pricing;
@@ -70,7 +70,7 @@ pub struct Agent {
     config: Arc<Config>,
     address: Ipv4Addr,
     rng: Rng,
-    links: Links,
+    links: LinkSet,
     neighbours: Neighbours,
     two_hops: TwoHops,
     selectors: Selectors,
@@ -169,7 +169,7 @@ impl Agent {
         }
         let early = config.triggered.map(|settings| Box::new(Early::new(now, &config, settings, &mut rng)));
         Self {
-            links: Links::new(&config),
+            links: LinkSet::new(&config),
             pricing: config.metric.map(|metric| Box::new(Pricing::new(metric))),
             config,
             address,

@@ -5,7 +5,7 @@ use core::net::Ipv4Addr;
 
 use multihop_wire::olsr::Willingness;
 
-use super::links::Links;
+use super::links::LinkSet;
 use crate::steps;
 use crate::table::{self, Table};
 
@@ -54,7 +54,7 @@ impl Neighbours {
     }
 
     /// Updates a neighbour from the state of its links (RFC 3626 §8.1 and §8.5).
-    pub(super) fn review(&mut self, main: Ipv4Addr, links: &Links) -> Change {
+    pub(super) fn review(&mut self, main: Ipv4Addr, links: &LinkSet) -> Change {
         steps::count(links.len());
         let mut to_it = links.iter().filter(|link| link.main == main).peekable();
         let linked = to_it.peek().is_some();

@@ -2,7 +2,7 @@
 
 use multihop_core::Notice;
 use multihop_wire::olsr::{
-    Costs, Hello, Hna, Link, LinkCode, Mid, NeighbourType, Opaque, Report, Tc, Willingness,
+    Costs, Hello, HelloLink, Hna, LinkCode, Mid, NeighbourType, Opaque, Report, Tc, Willingness,
 };
 
 use super::*;
@@ -162,7 +162,7 @@ fn nodes(numbers: &[u8]) -> Vec<Ipv4Addr> {
 }
 
 fn hello(from: u8, links: &[(LinkCode, u8)], willingness: Willingness) -> Message {
-    let links = links.iter().map(|&(code, n)| Link { code, address: node(n) }).collect();
+    let links = links.iter().map(|&(code, n)| HelloLink { code, address: node(n) }).collect();
     let interval = TimeCode::at_least(Duration::from_secs(2));
     let body = Body::Hello(Hello { interval, willingness, links, report: None });
     Message { ttl: 1, validity: TimeCode::at_least(Duration::from_secs(6)), ..flooded(from, 0, body) }

@@ -5,7 +5,7 @@ use core::net::Ipv4Addr;
 use multihop_core::Instant;
 use multihop_wire::olsrv2::{Hello, LinkStatus, Message, Metrics, Neighbour, TimeCode};
 
-use super::links::{Changes, Link};
+use super::links::{Changes, NeighbourLink};
 use super::{Agent, Timer, two_hops};
 
 impl Agent {
@@ -26,7 +26,7 @@ impl Agent {
     }
 
     /// What a HELLO says of a neighbour.
-    fn said_of(&self, now: Instant, link: &Link) -> Option<Neighbour> {
+    fn said_of(&self, now: Instant, link: &NeighbourLink) -> Option<Neighbour> {
         let status = link.status(now)?;
         let named = Neighbour { link: Some(status), ..Neighbour::new(link.address) };
         Some(match status {

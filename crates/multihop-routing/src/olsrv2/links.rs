@@ -14,8 +14,8 @@ use crate::olsr::hysteresis::Quality;
 
 /// Links to neighbours, sorted by address.
 #[derive(Clone, Debug)]
-pub(super) struct Links {
-    list: Vec<Link>,
+pub(super) struct NeighbourLinks {
+    list: Vec<NeighbourLink>,
     /// No link changes earlier.
     due: Instant,
     hold: Duration,
@@ -26,7 +26,7 @@ pub(super) struct Links {
 
 /// The link to a neighbour.
 #[derive(Clone, Debug)]
-pub(super) struct Link {
+pub(super) struct NeighbourLink {
     pub(super) address: Ipv4Addr,
     /// Whether it was symmetric at the last check.
     pub(super) symmetric: bool,
@@ -68,7 +68,7 @@ impl Changes {
     }
 }
 
-impl Links {
+impl NeighbourLinks {
     pub(super) const fn new(config: &Config) -> Self {
         Self {
             list: Vec::new(),
@@ -84,15 +84,15 @@ impl Links {
         (!self.list.is_empty()).then_some(self.due)
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Link> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &NeighbourLink> {
         self.list.iter()
     }
 
-    pub(super) fn symmetric(&self) -> impl Iterator<Item = &Link> {
+    pub(super) fn symmetric(&self) -> impl Iterator<Item = &NeighbourLink> {
         self.iter().filter(|link| link.symmetric)
     }
 
-    pub(super) fn get(&self, address: Ipv4Addr) -> Option<&Link> {
+    pub(super) fn get(&self, address: Ipv4Addr) -> Option<&NeighbourLink> {
         self.place(address).ok().map(|at| &self.list[at])
     }
 
@@ -202,7 +202,7 @@ impl Links {
                 if let (Some(meter), Some(sequence)) = (&mut meter, sequence) {
                     meter.packet(sequence);
                 }
-                self.list.insert(at, Link::new(now, address, quality, meter));
+                self.list.insert(at, NeighbourLink::new(now, address, quality, meter));
                 Some(at)
             }
         }
@@ -213,7 +213,7 @@ impl Links {
     }
 }
 
-impl Link {
+impl NeighbourLink {
     fn new(
         now: Instant,
         address: Ipv4Addr,

@@ -20,7 +20,7 @@ use crate::olsr::LinkFailure;
 use crate::usage::{Turn, Usage};
 use crate::watch::{Reach, Watch};
 
-use links::{Changes, Links};
+use links::{Changes, NeighbourLinks};
 use mpr::Purpose;
 use routes::{Known, Routes, Topology};
 use tc::Announcement;
@@ -46,7 +46,7 @@ pub struct Agent {
     config: Arc<Config>,
     address: Ipv4Addr,
     rng: Rng,
-    links: Links,
+    links: NeighbourLinks,
     two_hops: TwoHops,
     topology: Topology,
     duplicates: Duplicates,
@@ -128,7 +128,7 @@ impl Agent {
             timers.set(Timer::Measure, now + airtime::REFRESH);
         }
         Self {
-            links: Links::new(&config),
+            links: NeighbourLinks::new(&config),
             config,
             address,
             rng,

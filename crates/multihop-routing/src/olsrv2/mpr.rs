@@ -5,7 +5,7 @@ use core::net::Ipv4Addr;
 
 use multihop_wire::olsrv2::{Metric, Metrics, Willingness};
 
-use super::links::Links;
+use super::links::NeighbourLinks;
 use super::two_hops::TwoHops;
 use crate::relays::{self, Relay};
 
@@ -45,7 +45,12 @@ struct Path {
 }
 
 /// Chooses relays among the symmetric neighbours, sorted by address.
-pub(super) fn elect(own: Ipv4Addr, links: &Links, two_hops: &TwoHops, purpose: Purpose) -> Vec<Ipv4Addr> {
+pub(super) fn elect(
+    own: Ipv4Addr,
+    links: &NeighbourLinks,
+    two_hops: &TwoHops,
+    purpose: Purpose,
+) -> Vec<Ipv4Addr> {
     // Neighbours whose links have a cost.
     let mut near = Vec::new();
     let mut paths = Vec::new();

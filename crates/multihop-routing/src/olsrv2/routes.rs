@@ -6,7 +6,7 @@ use core::net::Ipv4Addr;
 
 use multihop_wire::olsrv2::{Advertised, Willingness};
 
-use super::links::Links;
+use super::links::NeighbourLinks;
 use super::two_hops::TwoHops;
 use crate::search::{Graph, Neighbour, Search};
 use crate::table::Table;
@@ -37,7 +37,7 @@ pub(super) struct Routes {
 /// The information sets.
 pub(super) struct Known<'a> {
     pub(super) own: Ipv4Addr,
-    pub(super) links: &'a Links,
+    pub(super) links: &'a NeighbourLinks,
     pub(super) two_hops: &'a TwoHops,
     pub(super) topology: &'a Topology,
 }

@@ -3,7 +3,7 @@
 use multihop_core::settings::{Settings, Visitor};
 use multihop_core::{BitRate, Duration};
 use multihop_transport::congestion::{Algorithm, Signals, Variant};
-use multihop_transport::connection::{Connection, ConnectionConfig, Flow};
+use multihop_transport::connection::{Connection, ConnectionConfig, FlowSetup};
 use multihop_transport::pacing::{Clock, PacingConfig, Rules};
 use multihop_transport::tcp::{AckRule, Config, DelayedAck, PRESETS, Pacing, Restore, Standby};
 
@@ -189,7 +189,7 @@ pub(super) struct TcpParameters {
 }
 
 impl ConnectionConfig for TcpParameters {
-    fn ends(&self, flow: &mut Flow<'_>) -> [Box<dyn Connection>; 2] {
+    fn ends(&self, flow: &mut FlowSetup<'_>) -> [Box<dyn Connection>; 2] {
         self.config.ends(flow)
     }
 }

@@ -4,7 +4,7 @@ use multihop_core::settings::{Settings, Visitor};
 use multihop_routing::network::{AgentConfig, AgentTable, Network};
 use multihop_scenario::{Extension, Extensions, Protocol, RoutingProtocol, Scenario, Source, schema_with};
 use multihop_transport::congestion::{CongestionConfig, CongestionControl, Signals, Window};
-use multihop_transport::connection::{Connection, ConnectionConfig, Flow};
+use multihop_transport::connection::{Connection, ConnectionConfig, FlowSetup};
 use multihop_transport::observe::{Quantity, Row, Side};
 
 /// A protocol with one key and no agents.
@@ -26,7 +26,7 @@ impl AgentConfig for Gossip {
 }
 
 impl ConnectionConfig for Gossip {
-    fn ends(&self, _: &mut Flow<'_>) -> [Box<dyn Connection>; 2] {
+    fn ends(&self, _: &mut FlowSetup<'_>) -> [Box<dyn Connection>; 2] {
         unreachable!("no scenario is run")
     }
 }
@@ -212,7 +212,7 @@ impl<const N: usize> Settings for Declares<N> {
 }
 
 impl<const N: usize> ConnectionConfig for Declares<N> {
-    fn ends(&self, _: &mut Flow<'_>) -> [Box<dyn Connection>; 2] {
+    fn ends(&self, _: &mut FlowSetup<'_>) -> [Box<dyn Connection>; 2] {
         unreachable!("no scenario is run")
     }
 

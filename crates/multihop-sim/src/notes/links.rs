@@ -6,7 +6,7 @@ use multihop_radio::rate_control::RateControlParams;
 use multihop_scenario::{Mobility, RoutingProtocol, Scenario};
 
 use super::{named, numbered};
-use crate::links::{Links, links_between};
+use crate::links::{InitialLinks, links_between};
 
 /// Stations at one place, without a neighbour, or without a path to a destination, and rate control without a choice.
 /// `has_unrouted`: a note on flows without a static route names the range already.
@@ -47,7 +47,7 @@ fn one_range(scenario: &Scenario) -> Option<String> {
 }
 
 /// Stations without a neighbour.
-fn isolated(scenario: &Scenario, links: &Links) -> Option<String> {
+fn isolated(scenario: &Scenario, links: &InitialLinks) -> Option<String> {
     let nodes: Vec<_> = links.isolated.iter().map(|node| node.index()).collect();
     let at = match scenario.mac.rate_control {
         RateControlParams::Fixed => {
@@ -61,7 +61,7 @@ fn isolated(scenario: &Scenario, links: &Links) -> Option<String> {
 }
 
 /// Flows between parts of the network that no link connects. Static routing has a note of its own.
-fn apart(scenario: &Scenario, links: &Links, stations: usize) -> Option<String> {
+fn apart(scenario: &Scenario, links: &InitialLinks, stations: usize) -> Option<String> {
     if matches!(scenario.routing.protocol, RoutingProtocol::Static { .. }) {
         return None;
     }
@@ -77,11 +77,11 @@ fn apart(scenario: &Scenario, links: &Links, stations: usize) -> Option<String> 
 }
 
 /// Links that carry data and no broadcasts, under a protocol that finds links by broadcasts.
-fn unheard(scenario: &Scenario, links: &Links) -> Option<String> {
+fn unheard(scenario: &Scenario, links: &InitialLinks) -> Option<String> {
     if matches!(scenario.routing.protocol, RoutingProtocol::Static { .. }) {
         return None;
     }
-    let is_unheard = |link: &&crate::links::Link| link.carries_data && !link.budget.carries_broadcasts;
+    let is_unheard = |link: &&crate::links::InitialLink| link.carries_data && !link.budget.carries_broadcasts;
     let number = links.list.iter().filter(is_unheard).count();
     let [data, basic] =
         [scenario.radio.rate, scenario.radio.basic_rate].map(|rate| scenario.radio.phy.rate(rate).name);

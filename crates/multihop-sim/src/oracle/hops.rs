@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use multihop_core::NodeId;
 use multihop_radio::grid::{Grid, Point};
 
-use super::links::Link;
+use super::links::NodePair;
 
 /// The neighbours of each node.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub(super) struct Hops {
 }
 
 impl Graph {
-    pub(super) fn new(nodes: usize, links: &[Link]) -> Self {
+    pub(super) fn new(nodes: usize, links: &[NodePair]) -> Self {
         let mut graph = Self { neighbours: vec![Vec::new(); nodes] };
         for &link in links {
             graph.change(link, true);
@@ -45,7 +45,7 @@ impl Graph {
     }
 
     /// Adds or removes a link.
-    pub(super) fn change(&mut self, [a, b]: Link, up: bool) {
+    pub(super) fn change(&mut self, [a, b]: NodePair, up: bool) {
         for (node, other) in [(a, b), (b, a)] {
             let neighbours = &mut self.neighbours[node.index()];
             if up {
@@ -87,7 +87,7 @@ impl Hops {
 
     /// Updates the counts after one link of `graph` has appeared or broken. Must be called for every change; true if a
     /// count has changed.
-    pub(super) fn follow(&mut self, graph: &Graph, [a, b]: Link, up: bool) -> bool {
+    pub(super) fn follow(&mut self, graph: &Graph, [a, b]: NodePair, up: bool) -> bool {
         let (near, far) = if self.to[a.index()] <= self.to[b.index()] { (a, b) } else { (b, a) };
         let (near_hops, far_hops) = (self.to[near.index()], self.to[far.index()]);
         if up {

@@ -9,7 +9,7 @@ use multihop_radio::mobility::{Leg, Track, crossings};
 /// The link changes of moving nodes, computed for one interval after another. Memory therefore does not grow with the
 /// run, and only pairs that may meet within an interval are examined.
 #[derive(Debug)]
-pub(super) struct Links {
+pub(super) struct LinkChanges {
     tracks: Vec<Track>,
     range: f64,
     until: Instant,
@@ -29,19 +29,19 @@ pub(super) struct Links {
 }
 
 /// Two nodes, the lower number first.
-pub(super) type Link = [NodeId; 2];
+pub(super) type NodePair = [NodeId; 2];
 
 /// A link appears or breaks.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) struct Change {
     /// When.
     pub(super) at: Instant,
-    pub(super) link: Link,
+    pub(super) link: NodePair,
     /// Whether the link appears.
     pub(super) up: bool,
 }
 
-impl Links {
+impl LinkChanges {
     /// Links between nodes at most `range` apart, before `until`.
     pub(super) fn new(mut tracks: Vec<Track>, range: f64, until: Instant) -> Self {
         let fastest = tracks.iter().map(Track::speed_limit).fold(0.0, f64::max);
@@ -64,7 +64,7 @@ impl Links {
     }
 
     /// Links at time zero. Must be called first.
-    pub(super) fn at_first(&self) -> Vec<Link> {
+    pub(super) fn at_first(&self) -> Vec<NodePair> {
         let mut links = Vec::new();
         self.each_near_pair(|link @ [a, b]| {
             if self.grid.place(a).distance(self.grid.place(b)) <= self.range {
@@ -101,7 +101,7 @@ impl Links {
     }
 
     /// Finds the changes of one link, for each pair of legs that overlap in time.
-    fn find_pair(&self, link: Link, begin: Instant, end: Instant, found: &mut Vec<Change>) {
+    fn find_pair(&self, link: NodePair, begin: Instant, end: Instant, found: &mut Vec<Change>) {
         let [mut a, mut b] = link.map(|node| self.first[node.index()]);
         let mut now = begin;
         while now < end {
@@ -119,7 +119,7 @@ impl Links {
     }
 
     /// Calls `what` for each pair that may meet before the end of the interval.
-    fn each_near_pair(&self, mut what: impl FnMut(Link)) {
+    fn each_near_pair(&self, mut what: impl FnMut(NodePair)) {
         let mut near = Vec::new();
         let nodes = u32::try_from(self.tracks.len()).expect("a checked number of nodes");
         for a in (0..nodes).map(NodeId) {

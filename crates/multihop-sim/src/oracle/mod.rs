@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use multihop_core::{Duration, FlowId, Instant, NodeId};
 
 use self::hops::{Graph, Hops};
-use self::links::Links;
+use self::links::LinkChanges;
 use multihop_scenario::{Layout, Scenario, Series};
 
 /// The shortest-path metrics of results.
@@ -37,7 +37,7 @@ pub(crate) struct ShortestPaths {
 /// Changing links, and the resulting hop counts.
 #[derive(Debug)]
 struct Moving {
-    links: Links,
+    links: LinkChanges,
     graph: Graph,
     from_senders: BTreeMap<NodeId, Hops>,
 }
@@ -128,7 +128,7 @@ impl ShortestPaths {
         }
         let range = scenario.decode_range();
         if moving {
-            let links = Links::new(tracks, range, Instant::ZERO + scenario.duration);
+            let links = LinkChanges::new(tracks, range, Instant::ZERO + scenario.duration);
             return Some(Self::moving(layout.positions.len(), links, flows));
         }
         let places: Vec<_> = tracks.iter_mut().map(|track| track.at(Instant::ZERO)).collect();
@@ -180,7 +180,7 @@ impl ShortestPaths {
     }
 
     /// Paths that change with the links of `nodes` nodes.
-    fn moving(nodes: usize, links: Links, flows: Vec<(NodeId, NodeId)>) -> Self {
+    fn moving(nodes: usize, links: LinkChanges, flows: Vec<(NodeId, NodeId)>) -> Self {
         let graph = Graph::new(nodes, &links.at_first());
         let from_senders: BTreeMap<_, _> =
             flows.iter().map(|&(from, _)| (from, Hops::new(&graph, from))).collect();

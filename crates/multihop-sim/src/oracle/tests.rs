@@ -44,7 +44,7 @@ fn changes(mut paths: ShortestPaths, every: Option<Duration>, until: Instant) ->
 
 fn paths(tracks: &[Track], pairs: &[(NodeId, NodeId)], until: Instant) -> Vec<Changes> {
     let paths = || {
-        let links = Links::new(tracks.to_vec(), RANGE, until);
+        let links = LinkChanges::new(tracks.to_vec(), RANGE, until);
         ShortestPaths::moving(tracks.len(), links, pairs.to_vec())
     };
     let found = changes(paths(), None, until);

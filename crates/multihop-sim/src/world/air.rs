@@ -7,7 +7,7 @@ use multihop_radio::mac::{Mac, MacConfig, Passed, Transmission};
 use multihop_radio::medium::{Link, Medium, Zone};
 use multihop_radio::mobility::Track;
 use multihop_radio::params::Model;
-use multihop_radio::phy::sinr::{Heard, Signal};
+use multihop_radio::phy::sinr::{ReceivedSignal, Signal};
 use multihop_radio::phy::threshold::{Arrival, Effect};
 use multihop_radio::phy::{Receiver, Verdict};
 
@@ -367,7 +367,7 @@ impl Air {
                 let medium = &self.medium;
                 let faded = || medium.power_mw(frame.from, link, flight.began());
                 let power_mw = if common.fades { faded() } else { link.power_mw };
-                receiver.signal_starts(now, Heard { id: flight.signal, power_mw }, |heard| Signal {
+                receiver.signal_starts(now, ReceivedSignal { id: flight.signal, power_mw }, |heard| Signal {
                     heard,
                     rate: frame.rate,
                     preamble_end: now + common.plcp,

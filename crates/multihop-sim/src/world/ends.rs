@@ -187,7 +187,7 @@ fn connections(
     hops: &mut impl FnMut(NodeId, NodeId) -> Option<u32>,
 ) -> [Box<dyn Connection>; 2] {
     let first = EndId::sender(id).0;
-    flow.transport.protocol.connections().ends(&mut connection::Flow {
+    flow.transport.protocol.connections().ends(&mut connection::FlowSetup {
         lifecycle: None,
         pool: None,
         port: port_of(id),

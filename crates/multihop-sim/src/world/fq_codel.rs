@@ -17,7 +17,7 @@ pub(super) struct FqCodel {
     /// Packets at most.
     limit: usize,
     // DEVIATION fq-codel-1: each flow has its own queue; flows do not share one by their hashes.
-    flows: Vec<Flow>,
+    flows: Vec<FlowQueue>,
     /// Flows that have just begun, and the others, by their places in `flows`.
     new: VecDeque<usize>,
     old: VecDeque<usize>,
@@ -26,7 +26,7 @@ pub(super) struct FqCodel {
 
 /// The packets of one flow in one direction.
 #[derive(Clone, Debug)]
-struct Flow {
+struct FlowQueue {
     key: Key,
     packets: VecDeque<(Instant, Outgoing)>,
     bytes: u64,
@@ -112,10 +112,10 @@ impl FqCodel {
             return known;
         }
         if let Some(unused) = self.flows.iter().position(|flow| !flow.is_active) {
-            self.flows[unused] = Flow::new(key);
+            self.flows[unused] = FlowQueue::new(key);
             return unused;
         }
-        self.flows.push(Flow::new(key));
+        self.flows.push(FlowQueue::new(key));
         self.flows.len() - 1
     }
 
@@ -163,7 +163,7 @@ impl FqCodel {
     }
 }
 
-impl Flow {
+impl FlowQueue {
     fn new(key: Key) -> Self {
         Self { key, packets: VecDeque::new(), bytes: 0, credit: 0, is_active: false, codel: Codel::default() }
     }

@@ -11,7 +11,7 @@ use super::action::Action;
 use super::agenda::Owner;
 use super::air::Taps;
 use super::context::Context;
-use super::link::Links;
+use super::link::AddressResolution;
 use super::routing::Router;
 use super::wires::Wires;
 use crate::engine::Rank;
@@ -20,7 +20,7 @@ use crate::packet::{Arp, Body, Packet};
 /// The IP layers of all nodes, with address resolution below them.
 pub(super) struct Ip {
     router: Router,
-    links: Links,
+    links: AddressResolution,
     /// By handle: the node whose agent holds the packet, if any.
     with_agents: Vec<Option<NodeId>>,
     wires: Wires,
@@ -29,7 +29,7 @@ pub(super) struct Ip {
 }
 
 impl Ip {
-    pub(super) fn new(router: Router, links: Links, wires: Wires) -> Self {
+    pub(super) fn new(router: Router, links: AddressResolution, wires: Wires) -> Self {
         Self { router, links, with_agents: Vec::new(), wires, changes_before: RouteChanges::default() }
     }
 

@@ -13,11 +13,11 @@ use multihop_scenario::ArpKind;
 
 /// Address resolution at every node.
 #[derive(Debug)]
-pub(super) struct Links {
+pub(super) struct AddressResolution {
     tables: Vec<AddressTable>,
 }
 
-impl Links {
+impl AddressResolution {
     pub(super) fn new(nodes: u32, arp: ArpKind, seed: u64) -> Self {
         Self { tables: (0..nodes).map(|node| AddressTable::new(arp, seed, NodeId(node))).collect() }
     }

@@ -40,7 +40,7 @@ use self::context::Context;
 use self::ends::Ends;
 use self::ids::FlightId;
 use self::ip::Ip;
-use self::link::Links;
+use self::link::AddressResolution;
 use self::losses::LossMonitor;
 use self::power::Power;
 pub use self::real::{Exit, subnet};
@@ -75,7 +75,7 @@ impl<'a> World<'a> {
             Agenda::new(nodes, count(scenario.flows.len()), count(wires.len()), power.has_batteries());
         let mut ip = Ip::new(
             Router::new(scenario, &positions),
-            Links::new(count(tracks.len()), scenario.arp, scenario.seed),
+            AddressResolution::new(count(tracks.len()), scenario.arp, scenario.seed),
             wires,
         );
         let ends = Ends::new(scenario, layout, |from, to| ip.hops(from, to));

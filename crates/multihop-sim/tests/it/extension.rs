@@ -11,7 +11,7 @@ use multihop_scenario::{Extension, Extensions, Scenario, Source};
 use multihop_sim::results::RunResult;
 use multihop_sim::sweep::Plan;
 use multihop_sim::{Outputs, run, unattended};
-use multihop_transport::connection::{Connection, ConnectionConfig, Data, Event, Flow, Output, Segment};
+use multihop_transport::connection::{Connection, ConnectionConfig, Data, Event, FlowSetup, Output, Segment};
 
 use crate::support::ran_scenario;
 
@@ -56,7 +56,7 @@ fn lossy(loss: f64) -> RunResult {
 #[test]
 fn a_sender_retransmits_until_it_gets_an_ack() {
     use multihop_core::Instant;
-    let mut flow = Flow {
+    let mut flow = FlowSetup {
         lifecycle: None,
         pool: None,
         port: 1,

@@ -26,13 +26,13 @@ const GONE: f64 = 33.0;
 const BACK: f64 = 77.0;
 
 /// The notices of an end with their times, s.
-type Heard = Arc<Mutex<Vec<(f64, Notice)>>>;
+type NoticeLog = Arc<Mutex<Vec<(f64, Notice)>>>;
 
 /// Sends a numbered message every 0.1 s, and records its notices.
 struct Talker {
     next: Option<Instant>,
     number: u32,
-    heard: Heard,
+    heard: NoticeLog,
     counters: Counters,
     out: VecDeque<Output>,
 }
@@ -40,7 +40,7 @@ struct Talker {
 const PAUSE: Duration = Duration::from_millis(100);
 
 impl Talker {
-    fn new(heard: &Heard) -> Self {
+    fn new(heard: &NoticeLog) -> Self {
         Self {
             next: None,
             number: 0,
@@ -99,10 +99,10 @@ impl Connection for Talker {
 
 /// Runs with talkers at both ends of every flow; returns the notices of the first flow's sender.
 pub(crate) fn talk(text: &str) -> (Ran, Vec<(f64, Notice)>) {
-    let heard = Heard::default();
+    let heard = NoticeLog::default();
     let of_sender = heard.clone();
     let talkers =
-        transport(move || [Box::new(Talker::new(&of_sender)), Box::new(Talker::new(&Heard::default()))]);
+        transport(move || [Box::new(Talker::new(&of_sender)), Box::new(Talker::new(&NoticeLog::default()))]);
     let mut scenario = scenario(text);
     scenario.flows.iter_mut().for_each(|flow| flow.transport = talkers.clone());
     let ran = ran_scenario(&scenario);
@@ -222,7 +222,7 @@ fn connections_without_notices_cause_no_icmp() {
         "{}[[flow]]\nfrom = 0\nto = 3\nstart = 20.5\ntransport = \"newreno\"\n",
         chain("{ protocol = \"aodv\" }")
     );
-    let heard = Heard::default();
+    let heard = NoticeLog::default();
     let of_both = heard.clone();
     let mut scenario = scenario(&text);
     scenario.flows[0].transport =

@@ -9,7 +9,7 @@ use multihop_core::settings::{Settings, Visitor};
 use multihop_scenario::{CustomTransport, Extension, Protocol, Scenario, Source, Transport};
 use multihop_sim::results::RunResult;
 use multihop_sim::{Outputs, run, unattended};
-use multihop_transport::connection::{Connection, ConnectionConfig, Flow};
+use multihop_transport::connection::{Connection, ConnectionConfig, FlowSetup};
 use multihop_wire::{dot11, radiotap};
 
 /// All outputs of a run.
@@ -61,7 +61,7 @@ pub(crate) fn transport(ends: impl Fn() -> [Box<dyn Connection>; 2] + Send + Syn
 struct FromFn<F>(F);
 
 impl<F: Fn() -> [Box<dyn Connection>; 2] + Send + Sync> ConnectionConfig for FromFn<F> {
-    fn ends(&self, _: &mut Flow<'_>) -> [Box<dyn Connection>; 2] {
+    fn ends(&self, _: &mut FlowSetup<'_>) -> [Box<dyn Connection>; 2] {
         (self.0)()
     }
 }

@@ -14,7 +14,7 @@ use crate::pool::Pool;
 /// A transport with its parameters.
 pub trait ConnectionConfig: fmt::Debug + Send + Sync {
     /// The sender and the receiver of a flow.
-    fn ends(&self, flow: &mut Flow<'_>) -> [Box<dyn Connection>; 2];
+    fn ends(&self, flow: &mut FlowSetup<'_>) -> [Box<dyn Connection>; 2];
 
     /// The quantity number `index` of the table that the ends declare, as [`Connection::quantity`] returns it, so that scenarios can
     /// record it.
@@ -30,7 +30,7 @@ pub trait ConnectionConfig: fmt::Debug + Send + Sync {
 }
 
 /// The flow for which [`ConnectionConfig`] makes both ends.
-pub struct Flow<'a> {
+pub struct FlowSetup<'a> {
     /// Both ports.
     pub port: u16,
     /// Whether data counts as read as soon as it arrives.
@@ -49,7 +49,7 @@ pub struct Flow<'a> {
     pub rng: &'a dyn Fn(&str, u32) -> Rng,
 }
 
-impl Flow<'_> {
+impl FlowSetup<'_> {
     /// Makes both ends, which differ only in their initial sequence numbers of `bits` bits.
     pub(super) fn pair<C: Connection + 'static>(
         &self,

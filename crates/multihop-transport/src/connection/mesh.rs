@@ -6,19 +6,20 @@ use multihop_core::{Instant, Notice, Payload};
 use multihop_wire::mesh;
 
 use super::{
-    Buffers, Connection, ConnectionConfig, Counters, Data, Flow, Output, RoundTrip, Segment, State, Summary,
+    Buffers, Connection, ConnectionConfig, Counters, Data, FlowSetup, Output, RoundTrip, Segment, State,
+    Summary,
 };
 use crate::event::{SendError, Trip};
-use crate::mesh::{Config, End, OBSERVED};
+use crate::mesh::{Config, MeshEnd, OBSERVED};
 use crate::observe::{Quantity, Row, Value};
 
 impl ConnectionConfig for Config {
-    fn ends(&self, flow: &mut Flow<'_>) -> [Box<dyn Connection>; 2] {
+    fn ends(&self, flow: &mut FlowSetup<'_>) -> [Box<dyn Connection>; 2] {
         let config = Self { sink: flow.sink, initial_ttl: flow.initial_ttl, ..self.clone() };
         let config = flow.lifecycle.map_or(config.clone(), |lifecycle| config.with_lifecycle(lifecycle));
         flow.pair("mesh/number", 32, |ports, initial| {
             let number = u32::try_from(initial).expect("32 bits are left");
-            End::with_pool(config.clone(), ports.local, number, flow.pool.clone())
+            MeshEnd::with_pool(config.clone(), ports.local, number, flow.pool.clone())
         })
     }
 
@@ -31,7 +32,7 @@ impl ConnectionConfig for Config {
     }
 }
 
-impl Connection for End {
+impl Connection for MeshEnd {
     fn listen(&mut self) {
         self.listen();
     }

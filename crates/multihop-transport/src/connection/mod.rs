@@ -24,7 +24,7 @@ mod tcp;
 mod tpa;
 mod udp;
 
-pub use flow::{ConnectionConfig, Flow};
+pub use flow::{ConnectionConfig, FlowSetup};
 pub use observed::built_in_quantities;
 pub use opened::{Opened, OpenedConfig};
 pub use summary::{StreamCounters, Summary};

@@ -6,15 +6,15 @@ use multihop_core::{Instant, LostSegment, Machine, Notice, Payload, SegmentId};
 use multihop_wire::tcp::{Segment as TcpSegment, SeqNumber};
 
 use super::{
-    Connection, ConnectionConfig, Counters, Data, Flow, Message, Output, RoundTrip, Segment,
+    Connection, ConnectionConfig, Counters, Data, FlowSetup, Message, Output, RoundTrip, Segment,
     endpoint::endpoint_calls,
 };
 use crate::event::{Ports, SendError};
 use crate::observe::{Quantity, Value};
-use crate::tcp::{self, Config, Endpoint, State, Trip, window_for_hops};
+use crate::tcp::{self, Config, State, TcpEnd, Trip, window_for_hops};
 
 impl ConnectionConfig for Config {
-    fn ends(&self, flow: &mut Flow<'_>) -> [Box<dyn Connection>; 2] {
+    fn ends(&self, flow: &mut FlowSetup<'_>) -> [Box<dyn Connection>; 2] {
         let mut config = Self { sink: flow.sink, ..self.clone() };
         if config.window_by_hops
             && let Some(hops) = (flow.hops)()
@@ -26,7 +26,7 @@ impl ConnectionConfig for Config {
         }
         flow.pair("tcp/iss", 32, |ports, initial| {
             let initial = u32::try_from(initial).expect("32 bits are left");
-            Endpoint::new(config.clone(), ports, SeqNumber(initial))
+            TcpEnd::new(config.clone(), ports, SeqNumber(initial))
         })
     }
 
@@ -35,7 +35,7 @@ impl ConnectionConfig for Config {
     }
 }
 
-impl Connection for Endpoint {
+impl Connection for TcpEnd {
     endpoint_calls!(Tcp, tcp);
 
     fn notice(&mut self, now: Instant, notice: Notice) {

@@ -4,23 +4,23 @@ use multihop_core::{Instant, Machine, Notice, Payload};
 use multihop_wire::tpa::BlockSeq;
 
 use super::{
-    Connection, ConnectionConfig, Counters, Data, Flow, Output, RoundTrip, Segment, StreamCounters, Summary,
-    endpoint::endpoint_calls,
+    Connection, ConnectionConfig, Counters, Data, FlowSetup, Output, RoundTrip, Segment, StreamCounters,
+    Summary, endpoint::endpoint_calls,
 };
 use crate::event::{SendError, Trip};
 use crate::observe::{Quantity, Row, Value};
 use crate::pacing::Pacer;
-use crate::tpa::{self, Config, Endpoint, OBSERVED, State};
+use crate::tpa::{self, Config, OBSERVED, State, TpaEnd};
 
 impl ConnectionConfig for Config {
-    fn ends(&self, flow: &mut Flow<'_>) -> [Box<dyn Connection>; 2] {
+    fn ends(&self, flow: &mut FlowSetup<'_>) -> [Box<dyn Connection>; 2] {
         let mut config = Self { sink: flow.sink, initial_ttl: flow.initial_ttl, ..self.clone() };
         if let Some(pacing) = &mut config.pacing {
             pacing.bandwidth = flow.bandwidth;
         }
         flow.pair("tpa/iss", 16, |ports, initial| {
             let initial = u16::try_from(initial).expect("16 bits are left");
-            Endpoint::new(config.clone(), ports, BlockSeq(initial))
+            TpaEnd::new(config.clone(), ports, BlockSeq(initial))
         })
     }
 
@@ -29,7 +29,7 @@ impl ConnectionConfig for Config {
     }
 }
 
-impl Connection for Endpoint {
+impl Connection for TpaEnd {
     endpoint_calls!(Tpa, tpa);
 
     fn notice(&mut self, now: Instant, notice: Notice) {

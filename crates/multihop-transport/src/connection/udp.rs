@@ -5,7 +5,7 @@ use alloc::collections::VecDeque;
 
 use multihop_core::Instant;
 
-use super::{Connection, ConnectionConfig, Counters, Data, Datagram, Flow, Output, Segment};
+use super::{Connection, ConnectionConfig, Counters, Data, Datagram, FlowSetup, Output, Segment};
 use crate::event::{Event, SendError, Trip};
 
 /// UDP, which has no parameters.
@@ -13,7 +13,7 @@ use crate::event::{Event, SendError, Trip};
 pub struct UdpConfig;
 
 impl ConnectionConfig for UdpConfig {
-    fn ends(&self, flow: &mut Flow<'_>) -> [Box<dyn Connection>; 2] {
+    fn ends(&self, flow: &mut FlowSetup<'_>) -> [Box<dyn Connection>; 2] {
         [Box::new(UdpSender::new(flow.port)), Box::new(UdpReceiver::default())]
     }
 }

@@ -6,14 +6,14 @@ use multihop_core::Instant;
 use multihop_wire::control::{Control, Names, Options, Syn, VERSION};
 use multihop_wire::mesh::Segment;
 
-use super::End;
+use super::MeshEnd;
 use crate::event::Event;
 use crate::lifecycle::{self, Lifecycle, State};
 
 /// Name and version of the transport on real networks.
 pub const NAME: &str = "mesh/3";
 
-impl End {
+impl MeshEnd {
     /// Opens the connection.
     pub fn connect(&mut self) {
         self.life.connect();

@@ -4,11 +4,11 @@ use multihop_core::{Duration, Instant, LostSegment, Notice, SegmentId};
 use multihop_wire::control::{Cause, Control, Reset};
 use multihop_wire::mesh::{Ack, Data, Segment};
 
-use super::{End, Report};
+use super::{MeshEnd, Report};
 use crate::event::Event;
 use crate::lifecycle::State;
 
-impl End {
+impl MeshEnd {
     /// Takes a segment of the peer.
     pub fn receive(&mut self, now: Instant, segment: Segment) {
         match (segment, self.state()) {

@@ -1,6 +1,6 @@
 //! The transport `mesh`: a paced window that follows the queueing delay of data, with few ACKs.
 //!
-//! [`End`] is one end of a connection; it implements [`Connection`](crate::connection::Connection).
+//! [`MeshEnd`] is one end of a connection; it implements [`Connection`](crate::connection::Connection).
 //! docs/models/mesh.md describes the design, docs/wire.md the segments.
 
 use alloc::collections::VecDeque;
@@ -44,7 +44,7 @@ pub type Output = crate::event::Output<Segment>;
 
 /// One end of a connection.
 #[derive(Debug)]
-pub struct End {
+pub struct MeshEnd {
     config: Config,
     port: u16,
     life: Lifecycle,
@@ -102,7 +102,7 @@ impl Timer {
     const ALL: [Self; 4] = [Self::Ack, Self::Pace, Self::Loss, Self::Silence];
 }
 
-impl End {
+impl MeshEnd {
     /// One end of a flow with this number as both ports. `number` is its connection number: unpredictable on a real
     /// network.
     pub fn new(config: Config, port: u16, number: u32) -> Self {

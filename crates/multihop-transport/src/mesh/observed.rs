@@ -1,14 +1,14 @@
 //! What is observed of an end.
 
-use super::End;
+use super::MeshEnd;
 use crate::observe::Side::{Receiver, Sender};
 use crate::observe::{RoundTrip, Row};
 
 /// The rows of an end.
-pub(crate) static OBSERVED: [Row<End>; 10] = [
+pub(crate) static OBSERVED: [Row<MeshEnd>; 10] = [
     Row::cwnd(|end| Some(end.window())),
     Row::round_trip(|end| RoundTrip::newest(end.rtt().latest(), end.rtt().samples())),
-    Row::phase(End::phase),
+    Row::phase(MeshEnd::phase),
     Row::rate(|end| end.gap().map(|gap| f64::from(end.mss()) * 8e-3 / gap.as_secs_f64().max(1e-9))),
     Row::cov(|end| end.gap().map(|_| 0.0)),
     Row::recorded_counter("freezes", "Times that the sender froze.", Sender, |end| end.counters().freezes),

@@ -3,7 +3,7 @@
 use multihop_core::Instant;
 use multihop_wire::tcp::{Ecn, Segment};
 
-use super::{Endpoint, Output};
+use super::{Output, TcpEnd};
 
 /// What both ends of a connection remember of marks.
 #[derive(Clone, Debug, Default)]
@@ -24,7 +24,7 @@ impl Marks {
     }
 }
 
-impl Endpoint {
+impl TcpEnd {
     /// Whether the congestion control needs to know how many segments are marked.
     fn counts_marks(&self) -> bool {
         self.config.congestion.signals().marks

@@ -6,10 +6,10 @@
 use multihop_core::{Instant, LostSegment, SegmentId};
 use multihop_wire::tcp::SeqNumber;
 
-use super::Endpoint;
+use super::TcpEnd;
 use super::sequence::position;
 
-impl Endpoint {
+impl TcpEnd {
     /// A segment was lost at a failed link. A segment of another connection, or one that is acknowledged
     /// by now, has no effect.
     pub(super) fn on_link_failed(&mut self, now: Instant, lost: LostSegment) {

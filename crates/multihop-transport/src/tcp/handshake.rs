@@ -9,10 +9,10 @@ use super::sequence::at;
 use super::state::State;
 use super::timer::Timer;
 use super::transmissions::Transmissions;
-use super::{Endpoint, Event};
+use super::{Event, TcpEnd};
 use crate::congestion::Congestion;
 
-impl Endpoint {
+impl TcpEnd {
     /// Opens the connection.
     pub fn connect(&mut self) {
         if self.state != State::Closed {

@@ -9,9 +9,9 @@ use super::sender::Sender;
 use super::sequence::position;
 use super::state::State;
 use super::timer::Timer;
-use super::{Endpoint, Event};
+use super::{Event, TcpEnd};
 
-impl Endpoint {
+impl TcpEnd {
     /// RFC 9293 §3.10.7
     pub(super) fn handle_segment(&mut self, now: Instant, segment: Segment) {
         match self.state {

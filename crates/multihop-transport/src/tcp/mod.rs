@@ -1,6 +1,6 @@
 //! TCP (RFC 9293) as a state machine. Congestion control is a port: [`congestion`](crate::congestion).
 //!
-//! [`Endpoint`] is one end of one connection. Its segments are typed values, not bytes. It knows
+//! [`TcpEnd`] is one end of one connection. Its segments are typed values, not bytes. It knows
 //! no addresses; the driver does. Application calls are methods; after each the driver drains
 //! [`poll_output`](Machine::poll_output) as after any input.
 
@@ -75,7 +75,7 @@ use undo::Undo;
 
 /// One end of a TCP connection.
 #[derive(Debug)]
-pub struct Endpoint {
+pub struct TcpEnd {
     config: Config,
     ports: Ports,
     state: State,
@@ -138,7 +138,7 @@ pub enum Input {
 /// Output of an endpoint.
 pub type Output = crate::event::Output<Segment>;
 
-impl Endpoint {
+impl TcpEnd {
     /// An endpoint in state `Closed`. `iss` is the number of its SYN: unpredictable on a real
     /// network (RFC 6528), and not used when the handshake is off.
     pub fn new(config: Config, ports: Ports, iss: SeqNumber) -> Self {
@@ -380,7 +380,7 @@ impl Endpoint {
     }
 }
 
-impl Machine for Endpoint {
+impl Machine for TcpEnd {
     type Input = Input;
     type Output = Output;
 

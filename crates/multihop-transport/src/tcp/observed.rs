@@ -1,17 +1,17 @@
 //! What is observed of an endpoint: its table, and behind it the rows of ADTCP or of a user-defined congestion control.
 
 use super::adtcp::OBSERVED as OF_ADTCP;
-use super::{Config, Endpoint};
+use super::{Config, TcpEnd};
 use crate::observe::Side::{Receiver, Sender};
 use crate::observe::{Quantity, RoundTrip, Row, Value};
 
 /// The rows of every endpoint.
-pub(crate) static OBSERVED: [Row<Endpoint>; 10] = [
+pub(crate) static OBSERVED: [Row<TcpEnd>; 10] = [
     Row::cwnd(|end| Some(f64::from(end.cwnd()) / f64::from(end.mss()))),
     Row::round_trip(|end| RoundTrip::newest(end.rtt().latest(), end.rtt().samples())),
-    Row::phase(Endpoint::state_name),
-    Row::rate(Endpoint::rate_kbps),
-    Row::cov(Endpoint::pace_cov),
+    Row::phase(TcpEnd::state_name),
+    Row::rate(TcpEnd::rate_kbps),
+    Row::cov(TcpEnd::pace_cov),
     Row::recorded_counter("fast_retransmits", "Fast retransmits.", Sender, |end| {
         end.counters().fast_retransmits
     }),
@@ -41,7 +41,7 @@ impl Config {
     }
 }
 
-impl Endpoint {
+impl TcpEnd {
     /// The value of a row of the table, or of those behind it.
     pub(crate) fn value(&self, index: usize) -> Option<Value> {
         if let Some(row) = OBSERVED.get(index) {

@@ -5,9 +5,9 @@ use super::ack::Due;
 use super::sequence::at;
 use super::state::State;
 use super::timer::Timer;
-use super::{Endpoint, Output};
+use super::{Output, TcpEnd};
 
-impl Endpoint {
+impl TcpEnd {
     /// The next segment to send, if there is one.
     pub(super) fn next_segment(&mut self, now: Instant) -> Option<Segment> {
         match self.state {

@@ -1,7 +1,7 @@
 //! Proportional rate reduction (RFC 9937, rounded as in Linux): during fast recovery segments leave in proportion to what
 //! arrives, so that the flight reaches the threshold when the recovery is over.
 
-use super::Endpoint;
+use super::TcpEnd;
 
 /// A reduction of the window that is under way.
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +54,7 @@ impl Prr {
     }
 }
 
-impl Endpoint {
+impl TcpEnd {
     /// Fast recovery begins with `flight` bytes outstanding. A control that measures rates reduces by itself.
     pub(super) fn start_reduction(&mut self, flight: u32) {
         if self.config.prr && self.uses_rack() && !self.config.congestion.signals().rates {

@@ -3,7 +3,7 @@
 
 use multihop_core::{Duration, Instant};
 
-use super::Endpoint;
+use super::TcpEnd;
 use super::timer::Timer;
 use super::transmissions::{Sent, Transmissions};
 use super::undo::Undo;
@@ -109,7 +109,7 @@ impl Rack {
     }
 }
 
-impl Endpoint {
+impl TcpEnd {
     /// Whether losses are found by time.
     pub(super) fn uses_rack(&self) -> bool {
         self.transmissions.is_some() && self.config.rack && self.sack

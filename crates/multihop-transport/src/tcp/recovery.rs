@@ -3,11 +3,11 @@
 use multihop_core::{Duration, Instant};
 
 use super::timer::Timer;
-use super::{Endpoint, Event};
+use super::{Event, TcpEnd};
 use crate::congestion::start::PartialAckTimer;
 use crate::congestion::{Ack, AckKind};
 
-impl Endpoint {
+impl TcpEnd {
     /// A duplicate ACK arrived (RFC 5681 §2).
     pub(super) fn on_dup_ack(&mut self, now: Instant) {
         self.counters.dup_acks += 1;

@@ -3,12 +3,12 @@
 use multihop_core::Instant;
 use multihop_wire::tcp::{NetworkState, Segment, StateOption, Timestamps};
 
-use super::Endpoint;
+use super::TcpEnd;
 use super::adtcp::{Levels, Packet, Values};
 use super::outage::Standby;
 use crate::congestion::Congestion;
 
-impl Endpoint {
+impl TcpEnd {
     /// The state of the network that ADTCP's receiver infers; `None` unless it measures.
     pub fn network_state(&self) -> Option<NetworkState> {
         self.levels().map(|levels| self.config.adtcp.identify.state(levels))

@@ -2,11 +2,11 @@
 
 use multihop_core::{Duration, Instant};
 
-use super::Endpoint;
+use super::TcpEnd;
 use super::pace::{RoundTrips, Turn};
 use super::timer::Timer;
 
-impl Endpoint {
+impl TcpEnd {
     /// Whether the pacer, or the rate of the congestion control, holds the next segment back.
     pub(super) fn wait_for_pace(&mut self, now: Instant) -> bool {
         if self.departs > now && !self.recovery.resend {

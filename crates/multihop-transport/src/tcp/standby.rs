@@ -16,9 +16,9 @@ use multihop_wire::tcp::Segment;
 
 use super::outage::{Exit, Probe, ProbeInterval, Restore, Standby, Waiting};
 use super::timer::Timer;
-use super::{Endpoint, Event};
+use super::{Event, TcpEnd};
 
-impl Endpoint {
+impl TcpEnd {
     /// Goes on stand-by, if it is not there yet. `lost` is a position known to be lost.
     pub(super) fn stand_by(&mut self, now: Instant, plan: Standby, lost: Option<u64>) {
         if let Some(waiting) = &mut self.waiting {

@@ -46,11 +46,11 @@ impl CongestionControl for Fixed {
 }
 
 /// With a pacer over one hop that has seen one round trip: its gap is half of that.
-fn endpoint(round_trip: Option<Duration>) -> Endpoint {
+fn endpoint(round_trip: Option<Duration>) -> TcpEnd {
     let pacer = PacingConfig { history: 1, ..PacingConfig::new(BitRate(2_000_000)) };
     let pacing = round_trip.map(|_| Pacing::new(pacer));
     let config = Config { handshake: false, pacing, ..Config::rfc() };
-    let mut endpoint = Endpoint::new(config, Ports { local: 1, remote: 2 }, SeqNumber(0));
+    let mut endpoint = TcpEnd::new(config, Ports { local: 1, remote: 2 }, SeqNumber(0));
     endpoint.connect();
     endpoint.congestion = Congestion::Custom(Box::new(Fixed::new()));
     if let Some((pace, round_trip)) = endpoint.pace.as_mut().zip(round_trip) {
@@ -60,7 +60,7 @@ fn endpoint(round_trip: Option<Duration>) -> Endpoint {
     endpoint
 }
 
-fn segments(endpoint: &mut Endpoint, now: Instant) -> usize {
+fn segments(endpoint: &mut TcpEnd, now: Instant) -> usize {
     core::iter::from_fn(|| endpoint.poll_output(now)).filter(|out| matches!(out, Output::Segment(_))).count()
 }
 
@@ -155,7 +155,7 @@ fn an_adtcp_timeout_without_congestion_starts_standby() {
 fn bbr_has_no_proportional_reduction() {
     for (variant, reduces) in [(Variant::NewReno, true), (Variant::Bbr, false), (Variant::Bbr3, false)] {
         let config = Config { congestion: variant.into(), handshake: false, ..Config::linux_6() };
-        let mut endpoint = Endpoint::new(config, Ports { local: 1, remote: 2 }, SeqNumber(0));
+        let mut endpoint = TcpEnd::new(config, Ports { local: 1, remote: 2 }, SeqNumber(0));
         endpoint.connect();
         endpoint.start_reduction(10_000);
         assert_eq!(endpoint.recovery.prr.is_some(), reduces, "{variant:?}");
@@ -163,16 +163,16 @@ fn bbr_has_no_proportional_reduction() {
 }
 
 /// An endpoint whose SYN was answered after 30 ms.
-fn after_handshake(config: Config) -> (Endpoint, Vec<usize>) {
-    let mut endpoint = Endpoint::new(config, Ports { local: 1, remote: 2 }, SeqNumber(0));
+fn after_handshake(config: Config) -> (TcpEnd, Vec<usize>) {
+    let mut endpoint = TcpEnd::new(config, Ports { local: 1, remote: 2 }, SeqNumber(0));
     endpoint.connect();
     endpoint.send(Data::Endless).unwrap();
     segments(&mut endpoint, Instant::ZERO);
     let now = Instant::ZERO + Duration::from_millis(30);
     let options = endpoint.config.clone();
-    let mut peer = Endpoint::new(options, Ports { local: 2, remote: 1 }, SeqNumber(0));
+    let mut peer = TcpEnd::new(options, Ports { local: 2, remote: 1 }, SeqNumber(0));
     peer.listen();
-    let mut syn = Endpoint::new(endpoint.config.clone(), Ports { local: 1, remote: 2 }, SeqNumber(0));
+    let mut syn = TcpEnd::new(endpoint.config.clone(), Ports { local: 1, remote: 2 }, SeqNumber(0));
     syn.connect();
     let Some(Output::Segment(syn)) = syn.poll_output(Instant::ZERO) else { unreachable!() };
     peer.handle(Instant::ZERO, Input::Segment(syn));
@@ -219,7 +219,7 @@ fn linux_acknowledges_the_answer_to_its_syn_before_it_sends_data() {
 /// The network has asked for a smaller window, and repeats of earlier segments do not change that.
 #[test]
 fn marks_forbid_undoing() {
-    let mut endpoint = Endpoint::new(
+    let mut endpoint = TcpEnd::new(
         Config { ecn: true, handshake: false, ..Config::linux_6() },
         Ports { local: 1, remote: 2 },
         SeqNumber(0),

@@ -4,9 +4,9 @@ use multihop_core::Instant;
 
 use super::state::State;
 use super::timer::Timer;
-use super::{Endpoint, Event};
+use super::{Event, TcpEnd};
 
-impl Endpoint {
+impl TcpEnd {
     pub(super) fn on_timer(&mut self, now: Instant, timer: Timer) {
         match timer {
             Timer::Retransmit => self.on_retransmit_timer(now),

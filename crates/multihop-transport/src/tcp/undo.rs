@@ -5,7 +5,7 @@
 use multihop_core::Instant;
 use multihop_wire::tcp::Segment;
 
-use super::Endpoint;
+use super::TcpEnd;
 use crate::congestion::AckKind;
 
 /// What the last reduction changed, and what shows that it was necessary.
@@ -62,7 +62,7 @@ impl Undo {
     }
 }
 
-impl Endpoint {
+impl TcpEnd {
     /// The window is about to be reduced, for losses that were found.
     pub(super) fn note_reduction(&mut self) {
         if !self.config.undo || !self.uses_rack() {

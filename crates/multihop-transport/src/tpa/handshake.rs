@@ -1,10 +1,10 @@
 use multihop_core::{Duration, Instant};
 use multihop_wire::tpa::{Ack, Bitmap, BlockSeq, Body, Options, Segment, VERSION};
 
-use super::{Endpoint, Event, State};
+use super::{Event, State, TpaEnd};
 use crate::lifecycle::Syn;
 
-impl Endpoint {
+impl TpaEnd {
     /// Opens the connection.
     pub fn connect(&mut self) {
         self.life.connect();

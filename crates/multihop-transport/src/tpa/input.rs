@@ -5,9 +5,9 @@ use super::config::HoldIn;
 use super::receiver::{Arrival, Piece};
 use super::state::Phase;
 use super::timers::Timer;
-use super::{Endpoint, Event, State};
+use super::{Event, State, TpaEnd};
 
-impl Endpoint {
+impl TpaEnd {
     pub(super) fn handle_segment(&mut self, now: Instant, segment: Segment) {
         match self.state() {
             State::Closed => self.counters.dropped += 1,

@@ -1,7 +1,7 @@
 //! TPA, a transport for ad hoc networks (Anastasi, Ancillotti, Conti and Passarella, "Design and
 //! performance evaluation of a transport protocol for ad hoc networks"; § numbers are its sections).
 //!
-//! [`Endpoint`] is one end of one connection. Its segments are typed values, not bytes. It knows
+//! [`TpaEnd`] is one end of one connection. Its segments are typed values, not bytes. It knows
 //! no addresses; the driver does. Application calls are methods; after each the driver drains
 //! [`poll_output`](Machine::poll_output) as after any input.
 
@@ -50,7 +50,7 @@ use timers::Timer;
 
 /// One end of a TPA connection.
 #[derive(Debug)]
-pub struct Endpoint {
+pub struct TpaEnd {
     config: Config,
     ports: Ports,
     life: Lifecycle,
@@ -86,7 +86,7 @@ pub enum Input {
 /// Output of an endpoint.
 pub type Output = crate::event::Output<Segment>;
 
-impl Endpoint {
+impl TpaEnd {
     /// An endpoint in state `Closed`. `iss` is the number of its SYN: unpredictable on a real network.
     pub fn new(config: Config, ports: Ports, iss: BlockSeq) -> Self {
         let config = config.in_bounds();
@@ -314,7 +314,7 @@ impl Endpoint {
     }
 }
 
-impl Machine for Endpoint {
+impl Machine for TpaEnd {
     type Input = Input;
     type Output = Output;
 

@@ -1,11 +1,11 @@
 //! What is observed of an endpoint.
 
-use super::Endpoint;
+use super::TpaEnd;
 use crate::observe::Side::{Receiver, Sender};
 use crate::observe::{RoundTrip, Row};
 
 /// The rows of an endpoint.
-pub(crate) static OBSERVED: [Row<Endpoint>; 12] = [
+pub(crate) static OBSERVED: [Row<TpaEnd>; 12] = [
     Row::cwnd(|end| Some(f64::from(end.cwnd()))),
     Row::round_trip(|end| RoundTrip::newest(end.rtt().latest(), end.rtt().samples())),
     Row::phase(|end| end.phase().name()),

@@ -5,9 +5,9 @@ use super::sender::Choice;
 use super::state::Phase;
 use super::timers::Timer;
 use super::transmissions::Transmission;
-use super::{Endpoint, Output, State};
+use super::{Output, State, TpaEnd};
 
-impl Endpoint {
+impl TpaEnd {
     /// The next segment to send, if there is one.
     pub(super) fn next_segment(&mut self, now: Instant) -> Option<Segment> {
         match self.state() {

@@ -1,6 +1,6 @@
 use multihop_core::{Instant, LostSegment, Notice, SegmentId};
 
-use super::Endpoint;
+use super::TpaEnd;
 use super::config::Config;
 use super::state::Phase;
 use super::timers::Timer;
@@ -37,7 +37,7 @@ impl Phases {
     }
 }
 
-impl Endpoint {
+impl TpaEnd {
     /// The congestion window in segments.
     pub fn cwnd(&self) -> u8 {
         match self.phases.phase {

@@ -97,7 +97,7 @@ impl Receiver {
         self.ready.read(max)
     }
 
-    /// See [`Endpoint::read_into`](super::Endpoint::read_into).
+    /// See [`TpaEnd::read_into`](super::TpaEnd::read_into).
     pub(super) fn read_into(&mut self, into: &mut [u8]) -> usize {
         self.ready.read_into(into)
     }

@@ -1,7 +1,7 @@
 use multihop_core::{Duration, Instant};
 use multihop_wire::tpa::{Bitmap, BlockSeq};
 
-use super::Endpoint;
+use super::TpaEnd;
 use super::block::Block;
 use super::config::Fill;
 use super::timers::Timer;
@@ -89,7 +89,7 @@ impl Sender {
     }
 }
 
-impl Endpoint {
+impl TpaEnd {
     /// The next segment (§3.2): those that timed out in the last round, then new ones, then those
     /// that timed out in this round.
     pub(super) fn choose(&self) -> Option<Choice> {

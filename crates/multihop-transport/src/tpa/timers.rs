@@ -1,6 +1,6 @@
 use multihop_core::{Duration, Instant};
 
-use super::{Endpoint, Event};
+use super::{Event, TpaEnd};
 use crate::lifecycle::Ending;
 
 /// The timers of an endpoint, by purpose.
@@ -25,7 +25,7 @@ impl Timer {
         [Self::Retransmit, Self::Ack, Self::Fill, Self::Pace, Self::Persist, Self::Silence];
 }
 
-impl Endpoint {
+impl TpaEnd {
     pub(super) fn on_timer(&mut self, now: Instant, timer: Timer) {
         match timer {
             Timer::Retransmit => self.on_segments_due(now),

@@ -6,27 +6,27 @@ use multihop_transport::{mesh, tcp, tpa};
 use multihop_wire::tcp::SeqNumber;
 use multihop_wire::tpa::BlockSeq;
 
-type Ends = [Box<dyn Connection>; 2];
+type EndPair = [Box<dyn Connection>; 2];
 
 const PORTS: tcp::Ports = tcp::Ports { local: 7, remote: 7 };
 
-fn tcp() -> Ends {
+fn tcp() -> EndPair {
     let config = || tcp::Config { sink: true, ..tcp::Config::default() };
-    [1, 2].map(|iss| Box::new(tcp::Endpoint::new(config(), PORTS, SeqNumber(iss))) as Box<dyn Connection>)
+    [1, 2].map(|iss| Box::new(tcp::TcpEnd::new(config(), PORTS, SeqNumber(iss))) as Box<dyn Connection>)
 }
 
-fn tpa() -> Ends {
+fn tpa() -> EndPair {
     let config = || tpa::Config { sink: true, ..tpa::Config::default() };
-    [1, 2].map(|iss| Box::new(tpa::Endpoint::new(config(), PORTS, BlockSeq(iss))) as Box<dyn Connection>)
+    [1, 2].map(|iss| Box::new(tpa::TpaEnd::new(config(), PORTS, BlockSeq(iss))) as Box<dyn Connection>)
 }
 
-fn mesh() -> Ends {
+fn mesh() -> EndPair {
     let config = || mesh::Config { sink: true, ..mesh::Config::default() };
-    [1, 2].map(|number| Box::new(mesh::End::new(config(), PORTS.local, number)) as Box<dyn Connection>)
+    [1, 2].map(|number| Box::new(mesh::MeshEnd::new(config(), PORTS.local, number)) as Box<dyn Connection>)
 }
 
 /// Exchanges segments and runs timers for ten seconds; bytes that the second end delivered.
-fn run(ends: &mut Ends) -> u64 {
+fn run(ends: &mut EndPair) -> u64 {
     let (mut now, mut delivered) = (Instant::ZERO, 0);
     for _ in 0..1000 {
         for from in [0, 1] {
@@ -60,7 +60,7 @@ fn connections_deliver_what_was_sent() {
 
 #[test]
 fn datagrams_arrive_one_by_one_without_acks() {
-    let mut ends: Ends = [Box::new(UdpSender::new(7)), Box::new(UdpReceiver::default())];
+    let mut ends: EndPair = [Box::new(UdpSender::new(7)), Box::new(UdpReceiver::default())];
     ends[0].send(Instant::ZERO, Data::Virtual(100)).unwrap();
     ends[0].send(Instant::ZERO, Data::Virtual(50)).unwrap();
     assert_eq!(run(&mut ends), 150);

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use multihop_core::{Duration, Instant, earliest};
 use multihop_transport::connection::{Connection, Data, Event, Opened, OpenedConfig, Output, Segment, State};
 use multihop_transport::lifecycle;
-use multihop_transport::tcp::{Config, Endpoint, Ports};
+use multihop_transport::tcp::{Config, Ports, TcpEnd};
 use multihop_wire::tcp::SeqNumber;
 
 const DELAY: Duration = Duration::from_millis(30);
@@ -39,7 +39,7 @@ impl Run {
         };
         let ends = [1, 2].map(|number| {
             let ports = Ports { local: 7, remote: 7 };
-            let inner = Endpoint::new(Config { sink: false, ..Config::default() }, ports, SeqNumber(number));
+            let inner = TcpEnd::new(Config { sink: false, ..Config::default() }, ports, SeqNumber(number));
             Opened::new(Box::new(inner), config, number)
         });
         let under_way = VecDeque::new();

@@ -36,7 +36,7 @@ size = 1000
 
 /// A frame at a station.
 #[derive(Debug)]
-struct Heard {
+struct ReceivedFrame {
     at: u32,
     from: u32,
     verdict: u32,
@@ -45,14 +45,14 @@ struct Heard {
     interferer: Option<(u32, u32, f32)>,
 }
 
-fn heard() -> Vec<Heard> {
+fn heard() -> Vec<ReceivedFrame> {
     let source = Source::Toml { text: HIDDEN.to_owned(), name: "hidden.toml".to_owned() };
     let scenario = Scenario::load(&source, &[]).expect("a right scenario");
     let mut run = ViewedRun::new(&scenario).expect("a scenario that can be viewed");
     run.set_detailed(true);
     run.advance(Instant::ZERO + Duration::from_secs(2));
     let records = run.records().chunks_exact(WORDS).filter(|record| record[0] == HEARD);
-    let read = |record: &[u32]| Heard {
+    let read = |record: &[u32]| ReceivedFrame {
         at: record[3],
         from: record[4],
         verdict: record[5],
@@ -75,7 +75,7 @@ fn two_ray_dbm(metres: f64) -> f64 {
 #[test]
 fn a_frame_that_one_interferer_destroys_has_the_ratio_of_their_powers() {
     let heard = heard();
-    let at_one = |heard: &&Heard| heard.at == 1 && heard.from == 0;
+    let at_one = |heard: &&ReceivedFrame| heard.at == 1 && heard.from == 0;
     let lost: Vec<_> = heard.iter().filter(at_one).filter(|heard| heard.verdict == COLLISION).collect();
     assert!(lost.len() > 10, "{} collisions", lost.len());
     for frame in lost {

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use core::fmt::Debug;
 use core::net::{Ipv4Addr, Ipv6Addr};
 
-use super::{Body, Echo, Hello, Hna, Link, Message, Mid, Report, Tc};
+use super::{Body, Echo, Hello, HelloLink, Hna, Message, Mid, Report, Tc};
 
 /// An address in a message.
 pub trait Address: Copy + Debug + Eq {
@@ -88,8 +88,8 @@ impl<A: Address> Message<A> {
 impl<A: Address> Hello<A> {
     fn readdress<B: Address>(&self, other: &mut impl FnMut(A) -> Option<B>) -> Option<Hello<B>> {
         let mut links = Vec::with_capacity(self.links.len());
-        for &Link { code, address } in &self.links {
-            links.push(Link { code, address: other(address)? });
+        for &HelloLink { code, address } in &self.links {
+            links.push(HelloLink { code, address: other(address)? });
         }
         let report = match &self.report {
             None => None,

@@ -16,7 +16,7 @@ impl AnyAddress for Ipv6Addr {}
 
 fn body<A: AnyAddress>() -> impl Strategy<Value = Body<A>> {
     let address = any::<A>;
-    let link = (code(), address()).prop_map(|(code, address)| Link { code, address });
+    let link = (code(), address()).prop_map(|(code, address)| HelloLink { code, address });
     let report = proptest::option::of(report::<A>().prop_map(Box::new));
     let hello =
         (any::<(u8, u8)>(), vec(link, 0..12), report).prop_map(|((interval, willingness), links, report)| {
@@ -81,7 +81,7 @@ fn hello_with(groups: &[u8]) -> Vec<u8> {
     bytes
 }
 
-fn links(groups: &[u8]) -> Result<Vec<Link>, ParseError> {
+fn links(groups: &[u8]) -> Result<Vec<HelloLink>, ParseError> {
     let packet = Packet::parse(&hello_with(groups))?;
     let Body::Hello(hello) = packet.messages.into_iter().next().unwrap().body else { panic!("a HELLO") };
     Ok(hello.links)
@@ -90,7 +90,7 @@ fn links(groups: &[u8]) -> Result<Vec<Link>, ParseError> {
 #[test]
 fn known_bytes_of_a_hello() {
     let bytes = hello_with(&[10, 0, 0, 8, 10, 0, 0, 2, 1, 0, 0, 12, 10, 0, 0, 3, 10, 0, 0, 4]);
-    let asymmetric = |address: [u8; 4]| Link {
+    let asymmetric = |address: [u8; 4]| HelloLink {
         code: LinkCode::Asymmetric(NeighbourType::Not),
         address: Ipv4Addr::from(address),
     };
@@ -106,7 +106,7 @@ fn known_bytes_of_a_hello() {
                 interval: TimeCode::at_least(Duration::from_secs(2)),
                 willingness: Willingness::DEFAULT,
                 links: vec![
-                    Link { code: LinkCode::Symmetric { mpr: true }, address: [10, 0, 0, 2].into() },
+                    HelloLink { code: LinkCode::Symmetric { mpr: true }, address: [10, 0, 0, 2].into() },
                     asymmetric([10, 0, 0, 3]),
                     asymmetric([10, 0, 0, 4]),
                 ],
@@ -174,7 +174,7 @@ fn invalid_and_unknown_link_codes_are_ignored() {
     let good = [6, 0, 0, 8, 10, 0, 0, 2];
     // A symmetric link to a non-neighbour, neighbour type 3, and codes above 15.
     for bad in [[2, 0, 0, 8, 1, 2, 3, 4], [13, 0, 0, 8, 1, 2, 3, 4], [16, 0, 0, 8, 1, 2, 3, 4]] {
-        let expected = Link { code: LinkCode::Symmetric { mpr: false }, address: [10, 0, 0, 2].into() };
+        let expected = HelloLink { code: LinkCode::Symmetric { mpr: false }, address: [10, 0, 0, 2].into() };
         assert_eq!(links(&[bad, good].concat()), Ok(vec![expected]));
     }
     assert_eq!(links(&[200, 0, 0, 5, 7]), Ok(vec![]));

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use multihop_core::{Duration, Payload};
 use multihop_wire::olsr::{
-    Body, Costs, Echo, GROUP, Hello, Hna, Link, LinkCode, Message, Mid, NeighbourType, Opaque, PORT, Packet,
-    Quantity, Report, Tc, TimeCode, Willingness,
+    Body, Costs, Echo, GROUP, Hello, HelloLink, Hna, LinkCode, Message, Mid, NeighbourType, Opaque, PORT,
+    Packet, Quantity, Report, Tc, TimeCode, Willingness,
 };
 use multihop_wire::udp;
 
@@ -115,7 +115,7 @@ fn hello_tc_and_mid_with_addresses_of_ipv6() {
 
 fn packets() -> [Vec<Body>; 4] {
     let address = |last| [10, 0, 0, last].into();
-    let link = |code, last| Link { code, address: address(last) };
+    let link = |code, last| HelloLink { code, address: address(last) };
     let hello = Hello {
         interval: TimeCode::at_least(Duration::from_secs(2)),
         willingness: Willingness::DEFAULT,

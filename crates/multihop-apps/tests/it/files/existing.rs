@@ -4,7 +4,7 @@ use std::fs::FileType;
 use std::os::unix::fs::{FileTypeExt, symlink};
 use std::os::unix::net::UnixListener;
 
-use multihop_apps::files::Links;
+use multihop_apps::files::SymbolicLinks;
 use nix::sys::stat::{Mode, SFlag, makedev, mknod};
 use nix::unistd::mkfifo;
 use tokio::io::AsyncWriteExt;
@@ -13,7 +13,7 @@ use super::*;
 
 /// Sends `a`, a link if it is one, with `--overwrite`.
 fn transfer(pair: &Pair) -> [Result<Summary, Error>; 2] {
-    let mut sources = Sources::new().links(Links::Keep);
+    let mut sources = Sources::new().links(SymbolicLinks::Keep);
     sources.add(&pair.from.path().join("top")).unwrap();
     let (near, far) = duplex(BUFFER);
     both(near, far, sources, pair.target(), OVERWRITE)

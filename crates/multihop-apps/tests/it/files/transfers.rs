@@ -386,7 +386,7 @@ fn holes_of_a_sparse_file_are_neither_transferred_nor_stored() {
 
 #[test]
 fn links_are_sent_as_the_user_asks() {
-    use multihop_apps::files::Links;
+    use multihop_apps::files::SymbolicLinks;
     let mut pair = Pair::new();
     pair.write("a/x", "text");
     pair.write("a/b/y", "more");
@@ -396,7 +396,7 @@ fn links_are_sent_as_the_user_asks() {
     symlink("b", at("a/to-b")).unwrap();
     symlink("../out", at("a/leads-out")).unwrap();
     symlink("..", at("a/b/loop")).unwrap();
-    let send = |pair: &Pair, links: Option<Links>| {
+    let send = |pair: &Pair, links: Option<SymbolicLinks>| {
         let mut sources = Sources::new();
         if let Some(links) = links {
             sources = sources.links(links);
@@ -411,19 +411,19 @@ fn links_are_sent_as_the_user_asks() {
     let read = |pair: &Pair, name: &str| fs::read_to_string(pair.to.path().join(name)).ok();
     assert_eq!((send(&pair, None), read(&pair, "a/b/to-x")), (4, None));
     pair.to = TempDir::new().unwrap();
-    assert_eq!((send(&pair, Some(Links::Skip)), read(&pair, "a/b/to-x")), (0, None));
+    assert_eq!((send(&pair, Some(SymbolicLinks::Skip)), read(&pair, "a/b/to-x")), (0, None));
 
     pair.to = TempDir::new().unwrap();
-    assert_eq!(send(&pair, Some(Links::Keep)), 1);
+    assert_eq!(send(&pair, Some(SymbolicLinks::Keep)), 1);
     assert_eq!(target(&pair, "a/b/to-x").unwrap(), Path::new("../x"));
     assert_eq!(target(&pair, "a/to-b").unwrap(), Path::new("b"));
     assert_eq!(target(&pair, "a/leads-out"), None);
     assert_eq!(read(&pair, "a/to-b/y").unwrap(), "more");
     // Links that exist already are no conflict.
-    assert_eq!(send(&pair, Some(Links::Keep)), 1);
+    assert_eq!(send(&pair, Some(SymbolicLinks::Keep)), 1);
 
     pair.to = TempDir::new().unwrap();
-    assert_eq!(send(&pair, Some(Links::Follow)), 2, "the two ways round the loop");
+    assert_eq!(send(&pair, Some(SymbolicLinks::Follow)), 2, "the two ways round the loop");
     assert_eq!(target(&pair, "a/b/to-x"), None);
     assert_eq!(read(&pair, "a/b/to-x").unwrap(), "text");
     assert_eq!(read(&pair, "a/to-b/y").unwrap(), "more");

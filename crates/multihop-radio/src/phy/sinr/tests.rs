@@ -28,7 +28,7 @@ fn at(us: u64) -> Instant {
 fn signal(id: u64, dbm: f64, start_us: u64) -> Signal {
     let preamble_end = at(start_us) + PREAMBLE;
     Signal {
-        heard: Heard { id, power_mw: dbm_to_mw(dbm) },
+        heard: ReceivedSignal { id, power_mw: dbm_to_mw(dbm) },
         rate: RateIndex(1),
         preamble_end,
         end: preamble_end + BODY,
@@ -164,7 +164,7 @@ fn only_the_header_of_an_ofdm_preamble_can_have_errors() {
     let preamble_end = at(20);
     let rate = DOT11A.rate_named("12M").unwrap();
     let wanted = Signal {
-        heard: Heard { id: 1, power_mw: dbm_to_mw(-80.0) },
+        heard: ReceivedSignal { id: 1, power_mw: dbm_to_mw(-80.0) },
         rate,
         preamble_end,
         end: at(60),
@@ -175,7 +175,11 @@ fn only_the_header_of_an_ofdm_preamble_can_have_errors() {
     start(&mut receiver, at(0), &wanted);
     // Strong interference until the header begins, then weaker in its second half and in a quarter of the body.
     for (id, dbm, from, to) in [(2, -77.0, 1, 16), (3, -82.0, 18, 20), (4, -86.0, 50, 60)] {
-        start(&mut receiver, at(from), &Signal { heard: Heard { id, power_mw: dbm_to_mw(dbm) }, ..wanted });
+        start(
+            &mut receiver,
+            at(from),
+            &Signal { heard: ReceivedSignal { id, power_mw: dbm_to_mw(dbm) }, ..wanted },
+        );
         end(&mut receiver, at(to), id);
     }
     let noise = dbm_to_mw(params().noise_floor_dbm);
@@ -198,7 +202,7 @@ fn a_null_data_packet_is_judged_by_its_header() {
     let end = at(560);
     let rate = DOT11AH_1.basic_rate;
     let ack = Signal {
-        heard: Heard { id: 1, power_mw: dbm_to_mw(-100.0) },
+        heard: ReceivedSignal { id: 1, power_mw: dbm_to_mw(-100.0) },
         rate,
         preamble_end: end,
         end,
@@ -207,7 +211,7 @@ fn a_null_data_packet_is_judged_by_its_header() {
         is_aggregate: false,
     };
     start(&mut receiver, at(0), &ack);
-    start(&mut receiver, end, &Signal { heard: Heard { id: 2, ..ack.heard }, ..ack });
+    start(&mut receiver, end, &Signal { heard: ReceivedSignal { id: 2, ..ack.heard }, ..ack });
     let intact = DOT11AH_1.rates[0].success(ErrorModel::Nist, 1.0, 36.0);
     let found = receiver.reception.unwrap().intact;
     assert!((0.5..0.999).contains(&intact), "{intact} tests nothing");

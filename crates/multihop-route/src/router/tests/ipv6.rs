@@ -39,7 +39,7 @@ fn long(originator: Ipv6Addr, sequence: u16, body: Body<Ipv6Addr>) -> Message<Ip
 
 /// A HELLO of a neighbour that hears an address of this host and has other neighbours.
 fn hears(from: Ipv6Addr, own: Ipv6Addr, others: &[Ipv6Addr]) -> Message<Ipv6Addr> {
-    let link = |&address: &Ipv6Addr| Link { code: LinkCode::Symmetric { mpr: true }, address };
+    let link = |&address: &Ipv6Addr| HelloLink { code: LinkCode::Symmetric { mpr: true }, address };
     let links = [own].iter().chain(others).map(link).collect();
     let interval = TimeCode::at_least(Duration::from_secs(2));
     let hello = Hello { interval, willingness: Willingness::DEFAULT, links, report: None };
@@ -156,7 +156,7 @@ fn a_neighbour_may_send_from_the_address_of_its_link() {
     let sent = router.take_datagrams(now + Duration::from_secs(2));
     let sent = sent.iter().map(|datagram| Packet::<Ipv6Addr>::parse(&datagram.bytes).unwrap());
     let bodies: Vec<_> = sent.flat_map(|packet| packet.messages).map(|message| message.body).collect();
-    let is_its = |link: &Link<Ipv6Addr>| link.address == from;
+    let is_its = |link: &HelloLink<Ipv6Addr>| link.address == from;
     let names_it =
         |body: &Body<Ipv6Addr>| matches!(body, Body::Hello(hello) if hello.links.iter().any(is_its));
     assert!(bodies.iter().any(names_it), "{bodies:?}");

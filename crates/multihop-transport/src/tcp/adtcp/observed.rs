@@ -2,13 +2,13 @@
 
 use multihop_wire::tcp::NetworkState;
 
-use super::super::Endpoint;
+use super::super::TcpEnd;
 use super::{Identify, Values};
 use crate::observe::Row;
 use crate::observe::Side::{Receiver, Sender};
 
 /// The rows of an endpoint that uses ADTCP.
-pub(crate) static OBSERVED: [Row<Endpoint>; 10] = [
+pub(crate) static OBSERVED: [Row<TcpEnd>; 10] = [
     Row::gauge(
         ["idd", "ms"],
         "Newest inter-packet delay difference at an ADTCP receiver.",
@@ -69,7 +69,7 @@ fn bits(state: NetworkState) -> f64 {
     f64::from(state.bits())
 }
 
-impl Endpoint {
+impl TcpEnd {
     /// One of the metrics of the receiver.
     fn metric(&self, pick: fn(&Values) -> f64) -> Option<f64> {
         self.metrics().map(pick)

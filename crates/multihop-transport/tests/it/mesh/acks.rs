@@ -1,7 +1,7 @@
 //! When an ACK leaves, and what it says.
 
 use multihop_core::{Duration, Instant, Payload};
-use multihop_transport::mesh::{Config, End, Output};
+use multihop_transport::mesh::{Config, MeshEnd, Output};
 use multihop_wire::mesh::{Ack, Data, Segment};
 
 use super::pair::established;
@@ -16,17 +16,17 @@ fn segment(number: u32, transmission: u32, sent_ms: u32) -> Data {
     Data { every: 4, hold: 1000, number, transmission, sent: sent_ms * 1000, payload, ..Data::default() }
 }
 
-fn end() -> End {
+fn end() -> MeshEnd {
     established(Config { sink: true, ..Config::default() })
 }
 
 /// The ACK that leaves at once, if one does.
-fn give(end: &mut End, now: Instant, data: Data) -> Option<Ack> {
+fn give(end: &mut MeshEnd, now: Instant, data: Data) -> Option<Ack> {
     end.receive(now, Segment::Data(data));
     ack(end, now)
 }
 
-fn ack(end: &mut End, now: Instant) -> Option<Ack> {
+fn ack(end: &mut MeshEnd, now: Instant) -> Option<Ack> {
     let mut acks = std::iter::from_fn(|| end.poll_output(now)).filter_map(|output| match output {
         Output::Segment(Segment::Ack(ack)) => Some(ack),
         _ => None,

@@ -82,7 +82,7 @@ fn a_lingering_end_answers_late_segments_and_repeats_the_last_ack() {
 }
 
 /// An end that lingers since time 0.
-fn lingering() -> Mesh {
+fn lingering() -> MeshScript {
     let mut s = established(&config());
     s.app(shutdown).expect([Seen::Fin(0)]);
     s.gets([Seen::Ack(1), Seen::Data(101, 1000)]).expect([event(Event::Delivered(1000)), Seen::Ack(102)]);

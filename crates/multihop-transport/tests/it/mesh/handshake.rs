@@ -3,7 +3,7 @@
 use multihop_core::{Duration, LostSegment, Notice, SegmentId};
 use multihop_transport::connection::{Data, Event};
 use multihop_transport::lifecycle::State;
-use multihop_transport::mesh::{Config, End};
+use multihop_transport::mesh::{Config, MeshEnd};
 use multihop_wire::control::Cause;
 use multihop_wire::mesh::Segment;
 
@@ -23,7 +23,7 @@ fn state(watched: &Watched) -> State {
 }
 
 /// Lets the script's SYN arrive.
-fn opening() -> Mesh {
+fn opening() -> MeshScript {
     let mut s = listening(&config());
     s.gets([syn(0)]).expect([own_syn_ack(0)]).check(state, State::SynReceived);
     s
@@ -246,7 +246,7 @@ fn a_peer_that_has_restarted_resets_the_old_connection() {
 
 #[test]
 fn a_syn_leaves_again_after_a_notice_but_only_once() {
-    let lost = |end: &End, number: u32| {
+    let lost = |end: &MeshEnd, number: u32| {
         let mut start = [0; 16];
         start[0] = 0x30;
         start[4..8].copy_from_slice(&number.to_be_bytes());

@@ -2,16 +2,16 @@
 
 use multihop_core::{Instant, Machine};
 use multihop_testkit::{LinkConfig, Pair, Port};
-use multihop_transport::mesh::{Config, End, Output};
+use multihop_transport::mesh::{Config, MeshEnd, Output};
 use multihop_wire::control::{Control, Options, Syn, VERSION};
 use multihop_wire::mesh::Segment;
 
-pub(super) type Connection = Pair<Watched, Segment>;
+pub(super) type MeshPair = Pair<Watched, Segment>;
 
 /// An end, and what it has transmitted.
 #[derive(Debug)]
 pub(super) struct Watched {
-    pub(super) end: End,
+    pub(super) end: MeshEnd,
     pub(super) acks: u64,
     pub(super) probes: u64,
 }
@@ -19,7 +19,7 @@ pub(super) struct Watched {
 impl Watched {
     /// An end that is closed.
     pub(super) fn new(config: &Config, number: u32) -> Self {
-        Self { end: End::new(config.clone(), PORT, number), acks: 0, probes: 0 }
+        Self { end: MeshEnd::new(config.clone(), PORT, number), acks: 0, probes: 0 }
     }
 
     /// Two ends: the first one opens the connection, the second one listens.
@@ -32,8 +32,8 @@ impl Watched {
 }
 
 /// An end whose connection is established: the segments of both sides are counted from 0.
-pub(super) fn established(config: Config) -> End {
-    let mut end = End::new(config, PORT, u32::MAX);
+pub(super) fn established(config: Config) -> MeshEnd {
+    let mut end = MeshEnd::new(config, PORT, u32::MAX);
     end.connect();
     assert!(end.poll_output(Instant::ZERO).is_some(), "a SYN");
     end.receive(Instant::ZERO, Segment::Control(Control::Syn(syn_ack())));
@@ -88,7 +88,7 @@ fn take(output: Output) -> Result<Segment, Output> {
     }
 }
 
-pub(super) fn connect(configs: [&Config; 2], link: LinkConfig, seed: u64) -> Connection {
+pub(super) fn connect(configs: [&Config; 2], link: LinkConfig, seed: u64) -> MeshPair {
     Pair::new(Watched::two(configs), Port { take, give: |segment| segment }, link, seed)
 }
 

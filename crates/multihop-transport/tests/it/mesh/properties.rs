@@ -7,7 +7,7 @@ use multihop_transport::lifecycle::State;
 use multihop_transport::mesh::{Config, Output};
 use proptest::prelude::*;
 
-use super::pair::{Connection, connect};
+use super::pair::{MeshPair, connect};
 
 fn stream(side: u8, len: usize) -> Vec<u8> {
     (0..len).map(|i| u8::try_from((i * 31 + i / 251) % 256).expect("below 256") ^ side).collect()
@@ -38,7 +38,7 @@ fn configs() -> impl Strategy<Value = Config> {
 }
 
 /// Reads what has arrived, in the odd sizes of a slow application.
-fn read(pair: &mut Connection, side: usize, into: &mut Vec<u8>) {
+fn read(pair: &mut MeshPair, side: usize, into: &mut Vec<u8>) {
     let share = 100 + pair.ends[side].end.unread() / 2;
     let data = pair.call(side, |watched| watched.end.read(u32::try_from(share).unwrap_or(u32::MAX)));
     data.emit(into);

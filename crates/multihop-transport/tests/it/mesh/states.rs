@@ -2,7 +2,7 @@
 
 use multihop_core::{Duration, Instant, LostSegment, Notice, SegmentId};
 use multihop_transport::connection::Data;
-use multihop_transport::mesh::{Config, End, Output};
+use multihop_transport::mesh::{Config, MeshEnd, Output};
 use multihop_wire::mesh::{Ack, Bitmap, Data as Wire, Segment};
 
 use super::pair::{PORT, established};
@@ -11,14 +11,14 @@ fn at(ms: u64) -> Instant {
     Instant::ZERO + Duration::from_millis(ms)
 }
 
-fn sender() -> End {
+fn sender() -> MeshEnd {
     let mut end = established(Config { mss: 100, ..Config::default() });
     end.send(Data::Virtual(100_000)).expect("the stream is open");
     end
 }
 
 /// The segments that leave at this time.
-fn leave(end: &mut End, now: Instant) -> Vec<Wire> {
+fn leave(end: &mut MeshEnd, now: Instant) -> Vec<Wire> {
     end.handle_timeout(now);
     std::iter::from_fn(|| end.poll_output(now))
         .filter_map(|output| match output {
@@ -29,7 +29,7 @@ fn leave(end: &mut End, now: Instant) -> Vec<Wire> {
 }
 
 /// Runs the timers up to this time; what left.
-fn run_until(end: &mut End, until: Instant) -> Vec<(Instant, Wire)> {
+fn run_until(end: &mut MeshEnd, until: Instant) -> Vec<(Instant, Wire)> {
     let mut sent = Vec::new();
     while let Some(now) = end.poll_timeout().filter(|&now| now <= until) {
         sent.extend(leave(end, now).into_iter().map(|data| (now, data)));
@@ -41,7 +41,7 @@ fn numbers(sent: &[Wire]) -> Vec<(u32, u32)> {
     sent.iter().map(|data| (data.number, data.transmission)).collect()
 }
 
-fn ack(end: &mut End, now: Instant, next: u32, newest: &Wire, arrived: &[u64]) {
+fn ack(end: &mut MeshEnd, now: Instant, next: u32, newest: &Wire, arrived: &[u64]) {
     let mut bitmap = Bitmap::default();
     arrived.iter().for_each(|&offset| bitmap.insert(offset));
     let (newest, echo) = (newest.transmission, newest.sent);

@@ -14,7 +14,7 @@ pub(super) const OWN: u32 = u32::MAX;
 pub(super) const PEER: u32 = 100;
 const WINDOW: u16 = 4096;
 
-pub(super) type Mesh = Script<Watched, Seen>;
+pub(super) type MeshScript = Script<Watched, Seen>;
 
 /// A segment or an event, in either direction.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,7 +71,12 @@ fn acknowledging(next: u32, newest: u32, sent_ms: u32) -> Segment {
 }
 
 /// The script's ACK at `now_ms`: number of the next segment, and of the newest transmission, which left at `sent_ms`.
-pub(super) fn ack_of_retransmission(s: &mut Mesh, now_ms: u64, (next, newest): (u32, u32), sent_ms: u32) {
+pub(super) fn ack_of_retransmission(
+    s: &mut MeshScript,
+    now_ms: u64,
+    (next, newest): (u32, u32),
+    sent_ms: u32,
+) {
     let now = Instant::ZERO + Duration::from_millis(now_ms);
     s.at_ms(now_ms).app(|watched| watched.handle(now, acknowledging(next, newest, sent_ms)));
 }
@@ -150,18 +155,18 @@ pub(super) fn config() -> Config {
 }
 
 /// An end that is closed.
-pub(super) fn closed(config: &Config) -> Mesh {
+pub(super) fn closed(config: &Config) -> MeshScript {
     Script::new(Watched::new(config, OWN), give, view)
 }
 
-pub(super) fn listening(config: &Config) -> Mesh {
+pub(super) fn listening(config: &Config) -> MeshScript {
     let mut s = closed(config);
     s.app(|watched| watched.end.listen()).expect([]);
     s
 }
 
 /// An end that has called, and whose connection is established at time 0.
-pub(super) fn established(config: &Config) -> Mesh {
+pub(super) fn established(config: &Config) -> MeshScript {
     let mut s = closed(config);
     s.app(|watched| watched.end.connect()).expect([own_syn(0)]);
     s.gets([syn_ack(0)]).expect([event(Event::Connected), Seen::Ack(101)]);

@@ -4,7 +4,7 @@ use multihop_core::{Duration, Instant, Machine, Payload};
 use multihop_testkit::{LinkConfig, Pair, Port};
 use multihop_transport::congestion::Variant;
 use multihop_transport::connection::Data;
-use multihop_transport::tcp::{Config, Endpoint, Event, Input, Output, Phase, Ports};
+use multihop_transport::tcp::{Config, Event, Input, Output, Phase, Ports, TcpEnd};
 use multihop_wire::tcp::{NetworkState, Segment, SeqNumber, StateOption, Timestamps};
 
 use super::templates::*;
@@ -101,14 +101,14 @@ fn the_newest_state_counts() {
 fn a_state_that_comes_late_does_not_count() {
     let mut s = start(adtcp());
     s.at_ms(100).gets([told(3, CONGESTION)]).expect([9, 10, 11].map(data));
-    s.gets([told(2, CHANNEL_ERROR)]).check(Endpoint::told_state, Some(CONGESTION));
+    s.gets([told(2, CHANNEL_ERROR)]).check(TcpEnd::told_state, Some(CONGESTION));
 }
 
 /// ACKs of the same number are told apart by their timestamps.
 #[test]
 fn a_state_whose_ack_a_duplicate_has_overtaken_does_not_count() {
     let config = Config { timestamps: Some(Duration::from_micros(1)), ..adtcp() };
-    let mut tcp = Endpoint::new(config, Ports { local: LOCAL, remote: REMOTE }, ISS);
+    let mut tcp = TcpEnd::new(config, Ports { local: LOCAL, remote: REMOTE }, ISS);
     let now = Instant::ZERO;
     tcp.connect();
     while tcp.poll_output(now).is_some() {}
@@ -217,15 +217,15 @@ fn the_connection_ends_after_fifteen_probes() {
     s.at_ms(31_100).expect([event(Event::TimedOut)]);
 }
 
-type Connection = Pair<Endpoint, Segment>;
+type TcpPair = Pair<TcpEnd, Segment>;
 
 /// 300 kB from one end to the other over a path with a loss rate.
-fn transfer(variants: [Variant; 2], loss: f64) -> Connection {
+fn transfer(variants: [Variant; 2], loss: f64) -> TcpPair {
     let tick = Some(Duration::from_micros(1));
     let ends = [(1, 2), (2, 1)].into_iter().zip(variants).map(|((local, remote), variant)| {
         let mut config = Config { congestion: variant.into(), timestamps: tick, mss: 1012, ..config() };
         config.adtcp.density.samples = 10;
-        Endpoint::new(config, Ports { local, remote }, SeqNumber(0))
+        TcpEnd::new(config, Ports { local, remote }, SeqNumber(0))
     });
     let ends: Vec<_> = ends.collect();
     let take = |output| match output {
@@ -235,8 +235,8 @@ fn transfer(variants: [Variant; 2], loss: f64) -> Connection {
     let link = LinkConfig { delay: Duration::from_millis(20), loss, ..LinkConfig::default() };
     let mut pair =
         Pair::new(ends.try_into().expect("two ends"), Port { take, give: Input::Segment }, link, 7);
-    pair.call(1, Endpoint::listen);
-    pair.call(0, Endpoint::connect);
+    pair.call(1, TcpEnd::listen);
+    pair.call(0, TcpEnd::connect);
     pair.call(0, |tcp| tcp.send(Data::Virtual(300_000))).expect("the connection is open");
     let done = pair.drive(Instant::ZERO + Duration::from_secs(1000), |pair| pair.ends[0].unacked() == 0);
     assert!(done && pair.ends[1].counters().bytes_delivered == 300_000);

@@ -9,7 +9,7 @@ use multihop_transport::congestion::{
 };
 use multihop_transport::connection::Connection;
 use multihop_transport::observe::{Quantity, Row, Side, Value};
-use multihop_transport::tcp::{Config, Endpoint, Ports};
+use multihop_transport::tcp::{Config, Ports, TcpEnd};
 use multihop_wire::tcp::SeqNumber;
 
 use super::policies::Path;
@@ -172,7 +172,7 @@ fn signals_that_cost_something_come_on_request_only() {
         let signals = Signals { notices, ..Signals::default() };
         let congestion = Algorithm::custom(Plain { signals, ..Plain::default() });
         let config = Config { congestion, ..config() };
-        Endpoint::new(config, Ports { local: 1, remote: 2 }, SeqNumber(0)).wants_notices()
+        TcpEnd::new(config, Ports { local: 1, remote: 2 }, SeqNumber(0)).wants_notices()
     };
     assert_eq!([false, true].map(asks), [false, true]);
 }

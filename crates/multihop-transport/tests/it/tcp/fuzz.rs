@@ -5,8 +5,7 @@ use multihop_transport::congestion::Variant;
 use multihop_transport::connection::Data;
 use multihop_transport::pacing::PacingConfig;
 use multihop_transport::tcp::{
-    AdtcpConfig, Config, DensityConfig, Endpoint, Event, Input, Output, Pacing, Ports, RoundTrips, State,
-    Trip,
+    AdtcpConfig, Config, DensityConfig, Event, Input, Output, Pacing, Ports, RoundTrips, State, TcpEnd, Trip,
 };
 use multihop_wire::tcp::{NetworkState, Options, SackBlocks, Segment, SeqNumber, StateOption, Timestamps};
 use proptest::prelude::*;
@@ -86,7 +85,7 @@ fn op() -> impl Strategy<Value = Op> {
 
 /// What the test remembers between operations.
 struct Bench {
-    tcp: Endpoint,
+    tcp: TcpEnd,
     now: Instant,
     /// One after the highest number sent, and the last acknowledgement.
     sent: SeqNumber,
@@ -99,7 +98,7 @@ struct Bench {
 impl Bench {
     fn new(config: Config, listen: bool) -> Self {
         let sack = config.sack;
-        let mut tcp = Endpoint::new(config, Ports { local: 1, remote: 2 }, SeqNumber(u32::MAX - 2000));
+        let mut tcp = TcpEnd::new(config, Ports { local: 1, remote: 2 }, SeqNumber(u32::MAX - 2000));
         if listen {
             tcp.listen()
         } else {

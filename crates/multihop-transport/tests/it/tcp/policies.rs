@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use multihop_core::{Duration, Instant, Machine};
 use multihop_transport::congestion::Variant;
-use multihop_transport::tcp::{Config, Endpoint, Input, Output, Ports};
+use multihop_transport::tcp::{Config, Input, Output, Ports, TcpEnd};
 use multihop_wire::tcp::{Segment, SeqNumber};
 
 use super::templates::{MSS, config};
@@ -13,7 +13,7 @@ use super::templates::{MSS, config};
 /// Carries one data segment per `gap`; all others wait in an endless queue. A round trip without
 /// queue lasts `delay` and one gap.
 pub(super) struct Path {
-    pub(super) ends: [Endpoint; 2],
+    pub(super) ends: [TcpEnd; 2],
     /// Towards each end, with the times of arrival.
     flying: [VecDeque<(Instant, Segment)>; 2],
     gap: Duration,
@@ -41,7 +41,7 @@ impl Path {
     fn of_us(config: &Config, [gap, delay]: [u64; 2]) -> Self {
         let config = Config { handshake: false, ..config.clone() };
         let mut ends = [(1, 2), (2, 1)]
-            .map(|(local, remote)| Endpoint::new(config.clone(), Ports { local, remote }, SeqNumber(0)));
+            .map(|(local, remote)| TcpEnd::new(config.clone(), Ports { local, remote }, SeqNumber(0)));
         ends[1].listen();
         ends[0].connect();
         ends[0].send(Data::Endless).expect("it is open");
@@ -82,7 +82,7 @@ impl Path {
         let end = self.now + Duration::from_millis(millis);
         loop {
             let arrivals = self.flying.iter().filter_map(|flying| flying.front().map(|(at, _)| *at));
-            let timeouts = self.ends.iter().filter_map(Endpoint::poll_timeout);
+            let timeouts = self.ends.iter().filter_map(TcpEnd::poll_timeout);
             let next = arrivals.chain(timeouts).min().expect("it sends for ever");
             self.now = next.min(end);
             if next > end {

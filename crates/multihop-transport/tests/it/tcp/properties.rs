@@ -5,14 +5,14 @@ use multihop_testkit::{LinkConfig, Pair, Port};
 use multihop_transport::congestion::Variant;
 use multihop_transport::connection::Data;
 use multihop_transport::tcp::{
-    AckRule, Config, DelayedAck, Endpoint, Event, Input, Output, PartialAckTimer, Ports, Standby, State,
+    AckRule, Config, DelayedAck, Event, Input, Output, PartialAckTimer, Ports, Standby, State, TcpEnd,
 };
 use multihop_wire::tcp::{Segment, SeqNumber};
 use proptest::prelude::*;
 
 use super::templates::{lost, standbys};
 
-type Connection = Pair<Endpoint, Segment>;
+type TcpPair = Pair<TcpEnd, Segment>;
 
 fn take(output: Output) -> Result<Segment, Output> {
     match output {
@@ -21,13 +21,13 @@ fn take(output: Output) -> Result<Segment, Output> {
     }
 }
 
-fn connect(config: &Config, link: LinkConfig, seed: u64) -> Connection {
+fn connect(config: &Config, link: LinkConfig, seed: u64) -> TcpPair {
     // Close to where sequence numbers wrap.
-    let client = Endpoint::new(config.clone(), Ports { local: 1, remote: 2 }, SeqNumber(u32::MAX - 9000));
-    let server = Endpoint::new(config.clone(), Ports { local: 2, remote: 1 }, SeqNumber(5));
+    let client = TcpEnd::new(config.clone(), Ports { local: 1, remote: 2 }, SeqNumber(u32::MAX - 9000));
+    let server = TcpEnd::new(config.clone(), Ports { local: 2, remote: 1 }, SeqNumber(5));
     let mut pair = Pair::new([client, server], Port { take, give: Input::Segment }, link, seed);
-    pair.call(1, Endpoint::listen);
-    pair.call(0, Endpoint::connect);
+    pair.call(1, TcpEnd::listen);
+    pair.call(0, TcpEnd::connect);
     pair
 }
 
@@ -87,7 +87,7 @@ fn configs() -> impl Strategy<Value = Config> {
 }
 
 /// Reads what has arrived, in the odd sizes of a slow application.
-fn read(pair: &mut Connection, side: usize, into: &mut Vec<u8>) {
+fn read(pair: &mut TcpPair, side: usize, into: &mut Vec<u8>) {
     let share = 100 + pair.ends[side].unread() / 2;
     let data = pair.call(side, |tcp| tcp.read(u32::try_from(share).unwrap_or(u32::MAX)));
     data.emit(into);
@@ -109,10 +109,10 @@ proptest! {
         for (side, data) in sent.iter().enumerate() {
             prop_assert_eq!(pair.call(side, |tcp| tcp.send(Payload::Bytes(data.clone()))), Ok(()));
         }
-        pair.call(0, Endpoint::close);
+        pair.call(0, TcpEnd::close);
         let mut received = [Vec::new(), Vec::new()];
         let limit = Instant::ZERO + Duration::from_secs(40_000);
-        let whole = |pair: &mut Connection| {
+        let whole = |pair: &mut TcpPair| {
             for (side, into) in received.iter_mut().enumerate() {
                 read(pair, side, into);
             }
@@ -126,12 +126,12 @@ proptest! {
         }
         prop_assert!(received[1] == sent[0], "{} of {} bytes", received[1].len(), sent[0].len());
         prop_assert!(received[0] == sent[1], "{} of {} bytes", received[0].len(), sent[1].len());
-        pair.call(1, Endpoint::close);
+        pair.call(1, TcpEnd::close);
         pair.drive(pair.now() + Duration::from_secs(20_000), |pair| {
             pair.ends.iter().all(|tcp| tcp.state() == State::Closed)
         });
         // The end that closed last may get no answer if the other's TIME-WAIT is over.
-        let states = pair.ends.each_ref().map(Endpoint::state);
+        let states = pair.ends.each_ref().map(TcpEnd::state);
         prop_assert!(states.contains(&State::Closed), "{states:?} at {}", pair.now());
         prop_assert!(!pair.events.iter().flatten().any(|event| *event == Output::Event(Event::TimedOut)));
     }

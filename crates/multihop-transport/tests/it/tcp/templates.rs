@@ -4,8 +4,8 @@ use multihop_core::{Duration, LostSegment, Notice, Payload, SegmentId};
 use multihop_testkit::Script;
 use multihop_transport::congestion::Variant;
 use multihop_transport::tcp::{
-    AckRule, Config, Endpoint, Event, Exit, Input, Output, PartialAckTimer, Ports, Probe, ProbeInterval,
-    Restore, Standby,
+    AckRule, Config, Event, Exit, Input, Output, PartialAckTimer, Ports, Probe, ProbeInterval, Restore,
+    Standby, TcpEnd,
 };
 use multihop_wire::tcp::{Ecn, Options, SackBlocks, Segment, SeqNumber};
 use proptest::prelude::*;
@@ -19,7 +19,7 @@ pub(super) const PEER_ISS: SeqNumber = SeqNumber(0);
 /// The window that the script offers, unscaled.
 pub(super) const WINDOW: u16 = 65_535;
 
-pub(super) type Tcp = Script<Endpoint, Seen>;
+pub(super) type Tcp = Script<TcpEnd, Seen>;
 
 /// A packet or an event, in either direction.
 #[derive(Clone, Debug, PartialEq)]
@@ -162,7 +162,7 @@ fn established_showing_events(config: Config) -> Tcp {
 
 /// An endpoint that has not been opened.
 pub(super) fn closed(config: Config) -> Tcp {
-    let endpoint = Endpoint::new(config, Ports { local: LOCAL, remote: REMOTE }, ISS);
+    let endpoint = TcpEnd::new(config, Ports { local: LOCAL, remote: REMOTE }, ISS);
     Script::new(endpoint, give, view)
 }
 

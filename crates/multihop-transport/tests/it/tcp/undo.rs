@@ -23,7 +23,7 @@ fn in_recovery(config: Config) -> Tcp {
     s
 }
 
-fn windows(tcp: &multihop_transport::tcp::Endpoint) -> (u32, u32, u64) {
+fn windows(tcp: &multihop_transport::tcp::TcpEnd) -> (u32, u32, u64) {
     (tcp.cwnd() / MSS, tcp.ssthresh() / MSS, tcp.counters().undone)
 }
 

@@ -2,7 +2,7 @@
 
 use multihop_core::{Duration, Payload};
 use multihop_transport::connection::Data;
-use multihop_transport::tpa::{Config, Endpoint, Event, SendError, State};
+use multihop_transport::tpa::{Config, Event, SendError, State, TpaEnd};
 use multihop_wire::tpa::{BlockSeq, Body, Options};
 
 use super::templates::*;
@@ -22,17 +22,17 @@ fn fin(block: u16, position: u8, tx_seq: u8) -> Seen {
 fn a_fin_takes_the_next_place_of_the_block_and_is_timed() {
     let mut s = established(config());
     s.app(|tpa| tpa.send(Data::Virtual(1000))).expect([data(1, 0, 0)]);
-    s.app(Endpoint::shutdown).expect([own_fin(1, 1, 1)]).check(Endpoint::state, State::FinSent);
+    s.app(TpaEnd::shutdown).expect([own_fin(1, 1, 1)]).check(TpaEnd::state, State::FinSent);
     s.app(|tpa| assert_eq!(tpa.send(Data::Virtual(1)), Err(SendError::Closed)));
     s.at_ms(500).gets([ack(1, &[0], 0)]).expect([]);
     let again = own(1, |s| (s.body, s.tx_seq, s.congested) = (Body::Fin { position: 1 }, 2, true));
     s.at_ms(1000).expect([again]);
-    s.at_ms(1100).gets([ack(1, &[0, 1], 2)]).expect([]).check(Endpoint::state, State::HalfClosed);
+    s.at_ms(1100).gets([ack(1, &[0, 1], 2)]).expect([]).check(TpaEnd::state, State::HalfClosed);
     // The other direction goes on.
     s.gets([data(1, 0, 0), data(1, 1, 1)]).expect([delivered(1000), delivered(1000), ack(1, &[0, 1], 1)]);
-    s.gets([fin(1, 2, 2)]).expect([event(Event::PeerClosed)]).check(Endpoint::state, State::Linger);
+    s.gets([fin(1, 2, 2)]).expect([event(Event::PeerClosed)]).check(TpaEnd::state, State::Linger);
     s.at_ms(1200).expect([held(1, &[0, 1, 2], 2)]);
-    s.at_ms(121_100).expect([event(Event::Closed)]).check(Endpoint::state, State::Closed);
+    s.at_ms(121_100).expect([event(Event::Closed)]).check(TpaEnd::state, State::Closed);
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn after_a_full_block_a_fin_opens_a_new_one() {
     });
     s.expect([data(1, 0, 0), data(1, 1, 1), data(1, 2, 2), data(1, 3, 3)]);
     s.at_ms(10).gets([ack(1, &[0, 1, 2, 3], 3)]).expect([own_fin(2, 0, 0)]);
-    s.gets([ack(2, &[0], 0)]).expect([]).check(Endpoint::state, State::HalfClosed);
+    s.gets([ack(2, &[0], 0)]).expect([]).check(TpaEnd::state, State::HalfClosed);
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn an_endless_source_stops_at_what_has_been_sent() {
     let mut s = established(config());
     s.app(|tpa| tpa.send(Data::Endless)).expect([data(1, 0, 0), data(1, 1, 1)]);
     s.app(|tpa| assert_eq!(tpa.send(Data::Virtual(1)), Err(SendError::Endless)));
-    s.app(Endpoint::close).expect([]);
+    s.app(TpaEnd::close).expect([]);
     s.at_ms(10).gets([ack(1, &[0, 1], 1)]).expect([own_fin(1, 2, 2)]);
     s.gets([ack(1, &[0, 1, 2], 2)]).expect([]);
 }
@@ -60,22 +60,22 @@ fn an_endless_source_stops_at_what_has_been_sent() {
 #[test]
 fn the_peer_may_close_first() {
     let mut s = established(config());
-    s.gets([fin(1, 1, 1)]).expect([]).check(Endpoint::state, State::Established);
+    s.gets([fin(1, 1, 1)]).expect([]).check(TpaEnd::state, State::Established);
     s.gets([data(1, 0, 0)]).expect([delivered(1000), event(Event::PeerClosed), ack(1, &[0, 1], 0)]);
-    s.check(Endpoint::state, State::PeerClosed);
+    s.check(TpaEnd::state, State::PeerClosed);
     s.app(|tpa| tpa.send(Data::Virtual(1000))).expect([data(1, 0, 0)]);
-    s.app(Endpoint::shutdown).expect([own_fin(1, 1, 1)]).check(Endpoint::state, State::LastAck);
-    s.gets([ack(1, &[0, 1], 1)]).expect([]).check(Endpoint::state, State::Linger);
+    s.app(TpaEnd::shutdown).expect([own_fin(1, 1, 1)]).check(TpaEnd::state, State::LastAck);
+    s.gets([ack(1, &[0, 1], 1)]).expect([]).check(TpaEnd::state, State::Linger);
     s.at_ms(120_000).expect([event(Event::Closed)]);
 }
 
 /// An endpoint that lingers since time 0.
 fn lingering() -> Tpa {
     let mut s = established(config());
-    s.app(Endpoint::close).expect([own_fin(1, 0, 0)]);
+    s.app(TpaEnd::close).expect([own_fin(1, 0, 0)]);
     s.gets([ack(1, &[0], 0), data(1, 0, 0)]).expect([delivered(1000)]);
     s.gets([fin(1, 1, 1)]).expect([event(Event::PeerClosed), ack(1, &[0, 1], 1)]);
-    s.check(Endpoint::state, State::Linger);
+    s.check(TpaEnd::state, State::Linger);
     s
 }
 
@@ -86,8 +86,8 @@ fn a_lingering_endpoint_answers_late_segments() {
     s.gets([data(1, 0, 3)]).expect([ack(1, &[0, 1], 3)]);
     s.gets([segment(|s| s.block = number(PEER_ISS, 1))]).expect([ack(1, &[0, 1], 131)]);
     let reset = segment(|s| (s.body, s.ack) = (Body::Reset, Some(acked(1, &[], 0))));
-    s.gets([reset]).expect([]).check(Endpoint::state, State::Linger);
-    s.app(Endpoint::abort).expect([]).check(Endpoint::state, State::Closed);
+    s.gets([reset]).expect([]).check(TpaEnd::state, State::Linger);
+    s.app(TpaEnd::abort).expect([]).check(TpaEnd::state, State::Closed);
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn an_abort_sends_a_reset_that_the_peer_believes() {
     let mut s = established(config());
     s.at_ms(0).gets([data(1, 0, 0)]).expect([delivered(1000)]);
     let reset = own(0, |s| (s.body, s.ack) = (Body::Reset, Some(peer_acked(1, &[], 0))));
-    s.app(Endpoint::abort).expect([reset]).check(Endpoint::state, State::Closed);
+    s.app(TpaEnd::abort).expect([reset]).check(TpaEnd::state, State::Closed);
     s.at_ms(500_000).expect([]);
 }
 
@@ -127,15 +127,15 @@ fn closing_with_unread_data_resets_and_so_does_data_after_closing() {
     };
     let mut s = reading();
     s.at_ms(0).gets([data(1, 0, 0)]).expect([delivered(1000)]);
-    s.app(Endpoint::close).expect([reset(63)]).check(Endpoint::state, State::Closed);
+    s.app(TpaEnd::close).expect([reset(63)]).check(TpaEnd::state, State::Closed);
     let mut s = reading();
-    s.app(Endpoint::close).expect([own_fin(1, 0, 0)]);
+    s.app(TpaEnd::close).expect([own_fin(1, 0, 0)]);
     s.gets([data(1, 0, 0)]);
     let sent = own(1, |s| (s.body, s.ack, s.window) = (Body::Reset, Some(peer_acked(1, &[], 0)), 63));
-    s.expect([delivered(1000), sent, event(Event::Reset)]).check(Endpoint::state, State::Closed);
+    s.expect([delivered(1000), sent, event(Event::Reset)]).check(TpaEnd::state, State::Closed);
     // After a shutdown it is read.
     let mut s = reading();
-    s.app(Endpoint::shutdown).expect([own_fin(1, 0, 0)]);
+    s.app(TpaEnd::shutdown).expect([own_fin(1, 0, 0)]);
     s.gets([data(1, 0, 0)]).expect([delivered(1000)]);
     s.app(|tpa| assert_eq!(tpa.read(5000), Payload::Virtual(1000)));
 }
@@ -149,7 +149,7 @@ fn a_peer_that_never_answers_ends_the_connection() {
     for (at, tx_seq) in [(6000, 1), (7000, 2), (9000, 3), (13_000, 4)] {
         s.at_ms(at).expect([slow(1, 0, tx_seq)]);
     }
-    s.at_ms(15_000).expect([event(Event::TimedOut)]).check(Endpoint::state, State::Closed);
+    s.at_ms(15_000).expect([event(Event::TimedOut)]).check(TpaEnd::state, State::Closed);
     // A peer that owes no answer does not cause a timeout.
     let mut s = established(config);
     s.app(|tpa| tpa.send(Data::Virtual(1000))).expect([data(1, 0, 0)]);

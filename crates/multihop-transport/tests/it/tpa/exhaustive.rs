@@ -4,7 +4,7 @@ use multihop_transport::connection::Data;
 use std::collections::VecDeque;
 
 use multihop_core::{Duration, Instant, Machine, earliest};
-use multihop_transport::tpa::{AckPolicy, Config, Endpoint, Event, Fill, Input, Output, Ports, State};
+use multihop_transport::tpa::{AckPolicy, Config, Event, Fill, Input, Output, Ports, State, TpaEnd};
 use multihop_wire::tpa::{BlockSeq, Segment};
 
 const PACKETS: u32 = 12;
@@ -12,7 +12,7 @@ const DELAY: Duration = Duration::from_millis(30);
 
 /// Two endpoints with a delay of 30 ms; some of the first twelve packets are lost.
 struct Run {
-    ends: [Endpoint; 2],
+    ends: [TpaEnd; 2],
     lost: u32,
     sent: u32,
     under_way: VecDeque<(Instant, usize, Segment)>,
@@ -24,7 +24,7 @@ struct Run {
 impl Run {
     fn new(config: &Config, lost: u32) -> Self {
         let end = |local: u16, remote: u16, iss: u16| {
-            Endpoint::new(config.clone(), Ports { local, remote }, BlockSeq(iss))
+            TpaEnd::new(config.clone(), Ports { local, remote }, BlockSeq(iss))
         };
         let ends = [end(1, 2, 0xffff), end(2, 1, 7)];
         let under_way = VecDeque::new();
@@ -95,9 +95,9 @@ fn every_pattern(config: &Config) {
         run.ends[0].close();
         run.drain();
         let over = run.finish();
-        let states = run.ends.each_ref().map(Endpoint::state);
+        let states = run.ends.each_ref().map(TpaEnd::state);
         assert!(over && !run.failed, "{lost:012b}: {states:?} at {}", run.now);
-        let [sender, receiver] = run.ends.each_ref().map(Endpoint::counters);
+        let [sender, receiver] = run.ends.each_ref().map(TpaEnd::counters);
         assert_eq!((run.delivered, receiver.delivered, sender.bytes_acked), (4000, 4, 4000), "{lost:012b}");
         assert_eq!((sender.dropped, receiver.dropped), (0, 0), "{lost:012b}");
         if lost == 0 {

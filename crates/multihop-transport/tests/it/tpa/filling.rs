@@ -2,7 +2,7 @@
 
 use multihop_core::{Duration, Payload};
 use multihop_transport::connection::Data;
-use multihop_transport::tpa::{Config, Endpoint, Fill};
+use multihop_transport::tpa::{Config, Fill, TpaEnd};
 use multihop_wire::tpa::Body;
 
 use super::templates::*;
@@ -52,7 +52,7 @@ fn closing_does_not_wait_and_the_fin_shares_the_block() {
     let mut s = established(block());
     s.app(|tpa| tpa.send(Data::Virtual(2000))).expect([]);
     let fin = own(1, |s| (s.body, s.tx_seq) = (Body::Fin { position: 2 }, 2));
-    s.app(Endpoint::shutdown).expect([data(1, 0, 0), data(1, 1, 1), fin]);
+    s.app(TpaEnd::shutdown).expect([data(1, 0, 0), data(1, 1, 1), fin]);
     s.gets([ack(1, &[0, 1, 2], 2)]).expect([]);
 }
 
@@ -132,7 +132,7 @@ fn a_smaller_path_holds_from_the_next_block() {
         .app(|tpa| tpa.send(Data::Virtual(3200)))
         .expect([data(1, 2, 2), data(1, 3, 3)]);
     s.gets([ack(1, &[0, 1, 2, 3], 3)]).expect([piece(2, 0, 600, false), piece(2, 1, 600, false)]);
-    s.check(Endpoint::mss, 600).gets([ack(2, &[0, 1], 1)]).expect([]);
+    s.check(TpaEnd::mss, 600).gets([ack(2, &[0, 1], 1)]).expect([]);
     // No larger than the peer takes.
-    s.app(|tpa| tpa.set_mss(9000)).check(Endpoint::mss, 1000);
+    s.app(|tpa| tpa.set_mss(9000)).check(TpaEnd::mss, 1000);
 }

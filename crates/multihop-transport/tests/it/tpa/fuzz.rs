@@ -2,7 +2,7 @@
 
 use multihop_core::{Duration, Instant, LostSegment, Machine, Notice, Payload, SegmentId};
 use multihop_transport::connection::Data;
-use multihop_transport::tpa::{Config, Endpoint, Event, Input, Output, Ports, State};
+use multihop_transport::tpa::{Config, Event, Input, Output, Ports, State, TpaEnd};
 use multihop_wire::tpa::{Ack, AckPolicy, Bitmap, BlockSeq, Body, Options, Segment, VERSION};
 use proptest::prelude::*;
 
@@ -80,7 +80,7 @@ fn op() -> impl Strategy<Value = Op> {
 
 /// What the test remembers between operations.
 struct Bench {
-    tpa: Endpoint,
+    tpa: TpaEnd,
     now: Instant,
     /// The newest block sent, and the newest acknowledged.
     sent: BlockSeq,
@@ -91,7 +91,7 @@ struct Bench {
 
 impl Bench {
     fn new(config: Config, listen: bool) -> Self {
-        let mut tpa = Endpoint::new(config, Ports { local: 1, remote: 2 }, BlockSeq(0xfffd));
+        let mut tpa = TpaEnd::new(config, Ports { local: 1, remote: 2 }, BlockSeq(0xfffd));
         if listen {
             tpa.listen()
         } else {

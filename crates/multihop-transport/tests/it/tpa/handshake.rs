@@ -3,7 +3,7 @@
 use multihop_core::{BitRate, Duration, Instant, Machine, Notice, Payload};
 use multihop_transport::connection::Data;
 use multihop_transport::pacing::{Pacer, PacingConfig};
-use multihop_transport::tpa::{Config, Endpoint, Event, Input, State};
+use multihop_transport::tpa::{Config, Event, Input, State, TpaEnd};
 use multihop_wire::tpa::{Ack, Body, Options, Segment};
 
 use super::templates::*;
@@ -30,7 +30,7 @@ fn own_answer(try_number: u8, names: u8) -> Seen {
 
 fn listening() -> Tpa {
     let mut s = closed(config());
-    s.app(Endpoint::listen).expect([]);
+    s.app(TpaEnd::listen).expect([]);
     s
 }
 
@@ -41,34 +41,34 @@ fn reset(names: Ack) -> Seen {
 #[test]
 fn a_syn_is_tried_again_after_1_2_4_and_8_seconds() {
     let mut s = closed(config());
-    s.app(Endpoint::connect).expect([syn(0)]);
+    s.app(TpaEnd::connect).expect([syn(0)]);
     for (try_number, at) in [(1, 1), (2, 3), (3, 7), (4, 15)] {
         s.at_ms(1000 * at).expect([syn(try_number)]);
     }
-    s.at_ms(31_000).expect([event(Event::TimedOut)]).check(Endpoint::state, State::Closed);
+    s.at_ms(31_000).expect([event(Event::TimedOut)]).check(TpaEnd::state, State::Closed);
 }
 
 #[test]
 fn a_syn_that_leaves_again_at_once_is_a_try_of_its_own() {
     let mut s = closed(config());
-    s.app(Endpoint::connect).expect([syn(0)]);
-    s.at_ms(40).app(Endpoint::connect_again).expect([syn(1)]);
+    s.app(TpaEnd::connect).expect([syn(0)]);
+    s.at_ms(40).app(TpaEnd::connect_again).expect([syn(1)]);
     // The next one is due as without it.
     s.at_ms(1000).expect([syn(2)]);
     s.at_ms(1070).gets([answer(2)]).expect([event(Event::Connected), ack(0, &[], 0)]);
     s.check(|tpa| tpa.rtt().srtt(), Some(Duration::from_millis(70)));
-    s.app(Endpoint::connect_again).expect([]);
+    s.app(TpaEnd::connect_again).expect([]);
 }
 
 #[test]
 fn the_round_trip_of_the_try_that_was_answered_is_a_sample() {
     let mut s = closed(config());
-    s.app(Endpoint::connect).expect([syn(0)]);
+    s.app(TpaEnd::connect).expect([syn(0)]);
     s.at_ms(1000).expect([syn(1)]);
     s.at_ms(1600).gets([answer(1)]).expect([event(Event::Connected), ack(0, &[], 0)]);
     s.check(|tpa| tpa.rtt().srtt(), Some(Duration::from_millis(600)));
     let mut s = closed(config());
-    s.app(Endpoint::connect).expect([syn(0)]);
+    s.app(TpaEnd::connect).expect([syn(0)]);
     s.at_ms(1000).expect([syn(1)]);
     s.at_ms(1600).gets([answer(0)]).expect([event(Event::Connected), ack(0, &[], 0)]);
     s.check(|tpa| tpa.rtt().srtt(), None);
@@ -89,7 +89,7 @@ fn both_ends_learn_what_the_other_announces() {
 #[test]
 fn a_listener_answers_the_same_syn_in_the_same_way() {
     let mut s = listening();
-    s.at_ms(0).gets([peer_syn(0)]).expect([own_answer(0, 0)]).check(Endpoint::state, State::SynReceived);
+    s.at_ms(0).gets([peer_syn(0)]).expect([own_answer(0, 0)]).check(TpaEnd::state, State::SynReceived);
     s.at_ms(900).gets([peer_syn(1)]).expect([own_answer(1, 1)]);
     s.at_ms(1000).expect([own_answer(2, 1)]);
     s.at_ms(1050).gets([ack(0, &[], 2)]).expect([event(Event::Connected)]);
@@ -109,9 +109,9 @@ fn data_replaces_the_third_ack() {
 fn an_ack_of_another_syn_does_not_connect() {
     let mut s = listening();
     s.at_ms(0).gets([peer_syn(0)]).expect([own_answer(0, 0)]);
-    s.gets([ack(1, &[], 0), ack(0xfff0, &[], 0)]).expect([]).check(Endpoint::state, State::SynReceived);
+    s.gets([ack(1, &[], 0), ack(0xfff0, &[], 0)]).expect([]).check(TpaEnd::state, State::SynReceived);
     let mut s = closed(config());
-    s.app(Endpoint::connect).expect([syn(0)]);
+    s.app(TpaEnd::connect).expect([syn(0)]);
     let wrong = segment(|s| (s.body, s.ack) = (Body::Syn(peer_options()), Some(acked(1, &[], 0))));
     s.gets([wrong]).expect([]).check(|tpa| tpa.counters().dropped, 1);
 }
@@ -130,7 +130,7 @@ fn a_lost_third_ack_is_retransmitted_for_a_retransmitted_answer() {
 #[test]
 fn both_may_open_at_once() {
     let mut s = closed(config());
-    s.app(Endpoint::connect).expect([syn(0)]);
+    s.app(TpaEnd::connect).expect([syn(0)]);
     s.at_ms(100).gets([peer_syn(0)]).expect([own_answer(1, 0)]);
     s.at_ms(200).gets([answer(1)]).expect([event(Event::Connected), ack(0, &[], 0)]);
 }
@@ -143,15 +143,15 @@ fn another_version_is_refused() {
         (s.block, s.window) = (multihop_wire::tpa::BlockSeq(0), 0);
         (s.body, s.ack) = (Body::Reset, Some(peer_acked(0, &[], 0)));
     });
-    s.gets([segment(|s| s.body = Body::Syn(other))]).expect([refusal]).check(Endpoint::state, State::Listen);
+    s.gets([segment(|s| s.body = Body::Syn(other))]).expect([refusal]).check(TpaEnd::state, State::Listen);
 }
 
 #[test]
 fn a_reset_counts_if_it_names_our_syn() {
     let mut s = closed(config());
-    s.app(Endpoint::connect).expect([syn(0)]);
+    s.app(TpaEnd::connect).expect([syn(0)]);
     s.gets([reset(acked(1, &[], 0)), segment(|s| s.body = Body::Reset)]).expect([]);
-    s.gets([reset(acked(0, &[], 0))]).expect([event(Event::Reset)]).check(Endpoint::state, State::Closed);
+    s.gets([reset(acked(0, &[], 0))]).expect([event(Event::Reset)]).check(TpaEnd::state, State::Closed);
 }
 
 #[test]
@@ -172,7 +172,7 @@ fn later_a_reset_counts_if_it_names_our_block_or_the_one_before() {
 fn a_reset_half_way_leaves_a_listener_listening() {
     let mut s = listening();
     s.at_ms(0).gets([peer_syn(0)]).expect([own_answer(0, 0)]);
-    s.gets([reset(acked(0, &[], 0))]).expect([]).check(Endpoint::state, State::Listen);
+    s.gets([reset(acked(0, &[], 0))]).expect([]).check(TpaEnd::state, State::Listen);
     s.gets([peer_syn(0)]).expect([own_answer(0, 0)]);
     s.gets([ack(0, &[], 0)]).expect([event(Event::Connected)]);
 }
@@ -181,11 +181,11 @@ fn a_reset_half_way_leaves_a_listener_listening() {
 fn a_reset_during_the_handshake_keeps_the_settings_and_data_of_the_listener() {
     let pacing = Some(PacingConfig::new(BitRate(2_000_000)));
     let mut s = closed(Config { pacing, ..config() });
-    s.app(Endpoint::listen).gets([peer_syn(0)]).expect([own_answer(0, 0)]);
+    s.app(TpaEnd::listen).gets([peer_syn(0)]).expect([own_answer(0, 0)]);
     s.app(|tpa| tpa.handle(Instant::ZERO, Input::Notice(Notice::PathInfo { hops: 3 })));
-    s.app(|tpa| tpa.set_mss(500)).app(|tpa| tpa.send(Data::Virtual(400))).app(Endpoint::close);
-    s.gets([reset(acked(0, &[], 0))]).expect([]).check(Endpoint::state, State::Listen);
-    s.check(|tpa| tpa.pacer().and_then(Pacer::hops), Some(3)).check(Endpoint::mss, 500);
+    s.app(|tpa| tpa.set_mss(500)).app(|tpa| tpa.send(Data::Virtual(400))).app(TpaEnd::close);
+    s.gets([reset(acked(0, &[], 0))]).expect([]).check(TpaEnd::state, State::Listen);
+    s.check(|tpa| tpa.pacer().and_then(Pacer::hops), Some(3)).check(TpaEnd::mss, 500);
     s.gets([peer_syn(0)]).expect([own_answer(0, 0)]);
     let all = own(1, |s| {
         s.body = Body::Data { position: 0, last: true, payload: Payload::Virtual(400) };
@@ -194,7 +194,7 @@ fn a_reset_during_the_handshake_keeps_the_settings_and_data_of_the_listener() {
     s.gets([ack(1, &[0], 0)]).at_ms(3).expect([own(2, |s| s.body = Body::Fin { position: 0 })]);
     // A closed listener with nothing to send is closed at once.
     let mut s = listening();
-    s.gets([peer_syn(0)]).expect([own_answer(0, 0)]).app(Endpoint::close);
+    s.gets([peer_syn(0)]).expect([own_answer(0, 0)]).app(TpaEnd::close);
     s.gets([reset(acked(0, &[], 0))]).expect([event(Event::Closed)]);
 }
 
@@ -208,7 +208,7 @@ fn a_peer_that_has_restarted_resets_the_old_connection() {
     };
     s.at_ms(10).gets([segment(again)]).expect([ack(0, &[], 128)]);
     let mut forgetful = closed(config());
-    forgetful.app(Endpoint::connect).expect([syn(0)]);
+    forgetful.app(TpaEnd::connect).expect([syn(0)]);
     let known = segment(|s| (s.block, s.ack) = (number(PEER_ISS, 9), Some(acked(0x4000, &[], 0))));
     let refusal = own(1, |s| {
         (s.block, s.window) = (multihop_wire::tpa::BlockSeq(0), 0);

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use multihop_core::{Duration, Instant, Machine, Payload};
 use multihop_transport::connection::Data;
-use multihop_transport::tpa::{Config, Endpoint, Event, Input, Output, Ports};
+use multihop_transport::tpa::{Config, Event, Input, Output, Ports, TpaEnd};
 use multihop_wire::tpa::{Ack, Bitmap, BlockSeq, Body, Options, Segment};
 
 use super::templates::*;
@@ -17,7 +17,7 @@ fn net() -> Config {
 fn connected_after(ms: u64, config: Config) -> Tpa {
     let options = own_options(&config);
     let mut s = closed(config);
-    s.app(Endpoint::connect).expect([own(0, |s| s.body = Body::Syn(options))]);
+    s.app(TpaEnd::connect).expect([own(0, |s| s.body = Body::Syn(options))]);
     let answer = segment(|s| (s.body, s.ack) = (Body::Syn(peer_options()), Some(acked(0, &[], 0))));
     s.at_ms(ms).gets([answer]).expect([event(Event::Connected), ack(0, &[], 0)]);
     s
@@ -90,7 +90,7 @@ fn data_that_takes_longer_than_a_short_request_does_not_time_out() {
 
 /// A sender, and a peer that acknowledges each segment by itself.
 struct Path {
-    tpa: Endpoint,
+    tpa: TpaEnd,
     now: Instant,
     answers: VecDeque<(Instant, Segment)>,
     arrived: (BlockSeq, Bitmap),
@@ -101,7 +101,7 @@ struct Path {
 impl Path {
     /// A sender without end. Its SYN was answered at once.
     fn new(config: Config) -> Self {
-        let tpa = Endpoint::new(config, Ports { local: LOCAL, remote: REMOTE }, ISS);
+        let tpa = TpaEnd::new(config, Ports { local: LOCAL, remote: REMOTE }, ISS);
         let arrived = (ISS, Bitmap::EMPTY);
         let mut path = Self { tpa, now: Instant::ZERO, answers: VecDeque::new(), arrived, sent: Vec::new() };
         path.tpa.connect();

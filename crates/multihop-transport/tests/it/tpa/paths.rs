@@ -3,12 +3,12 @@
 use multihop_core::{Duration, Instant, Machine};
 use multihop_testkit::{LinkConfig, Pair, Port};
 use multihop_transport::connection::Data;
-use multihop_transport::tpa::{AckPolicy, Config, Endpoint, Event, Input, Output, Phase, Ports, RtoConfig};
+use multihop_transport::tpa::{AckPolicy, Config, Event, Input, Output, Phase, Ports, RtoConfig, TpaEnd};
 use multihop_wire::tpa::{BlockSeq, Body, Segment};
 
 /// An endpoint that receives nothing for a while.
 struct Deaf {
-    tpa: Endpoint,
+    tpa: TpaEnd,
     from: Instant,
     until: Instant,
     /// When data left, and its place in its block.
@@ -52,7 +52,7 @@ fn take(output: Output) -> Result<Segment, Output> {
 /// An endless source that receives nothing for some time, over a path with a one-way delay of 20 ms.
 fn pair(config: &Config, deaf: [Instant; 2]) -> Pair<Deaf, Segment> {
     let end = |local: u16, remote: u16, [from, until]: [Instant; 2]| {
-        let tpa = Endpoint::new(config.clone(), Ports { local, remote }, BlockSeq(0));
+        let tpa = TpaEnd::new(config.clone(), Ports { local, remote }, BlockSeq(0));
         Deaf { tpa, from, until, sent: Vec::new() }
     };
     let link = LinkConfig { delay: Duration::from_millis(20), ..LinkConfig::default() };

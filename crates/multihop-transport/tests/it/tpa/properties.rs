@@ -6,17 +6,15 @@ use multihop_transport::connection::Data;
 use multihop_core::{BitRate, Duration, Instant, LostSegment, Machine, Notice, Payload, Rng};
 use multihop_testkit::{LinkConfig, Pair, Port};
 use multihop_transport::pacing::PacingConfig;
-use multihop_transport::tpa::{
-    AckPolicy, Config, Endpoint, Event, Fill, Framing, Input, Output, Ports, State,
-};
+use multihop_transport::tpa::{AckPolicy, Config, Event, Fill, Framing, Input, Output, Ports, State, TpaEnd};
 use multihop_wire::tpa::{BlockSeq, Body, Segment};
 use proptest::prelude::*;
 
-pub(super) type Connection = Pair<Watched, Segment>;
+pub(super) type TpaPair = Pair<Watched, Segment>;
 
 /// An endpoint that must not send while its window is full.
 pub(super) struct Watched {
-    tpa: Endpoint,
+    tpa: TpaEnd,
     /// How likely a data segment is to be reported as lost at once, whether it is or not.
     alarm: f64,
     rng: Rng,
@@ -60,14 +58,14 @@ fn link_failed(segment: &Segment) -> Notice {
 }
 
 impl Deref for Watched {
-    type Target = Endpoint;
-    fn deref(&self) -> &Endpoint {
+    type Target = TpaEnd;
+    fn deref(&self) -> &TpaEnd {
         &self.tpa
     }
 }
 
 impl DerefMut for Watched {
-    fn deref_mut(&mut self) -> &mut Endpoint {
+    fn deref_mut(&mut self) -> &mut TpaEnd {
         &mut self.tpa
     }
 }
@@ -79,18 +77,18 @@ fn take(output: Output) -> Result<Segment, Output> {
     }
 }
 
-pub(super) fn connect(configs: [&Config; 2], link: LinkConfig, seed: u64) -> Connection {
+pub(super) fn connect(configs: [&Config; 2], link: LinkConfig, seed: u64) -> TpaPair {
     connect_alarmed(configs, link, seed, 0.0)
 }
 
 /// The same with senders that get notices of link failures, true or false.
-fn connect_alarmed(configs: [&Config; 2], link: LinkConfig, seed: u64, alarm: f64) -> Connection {
+fn connect_alarmed(configs: [&Config; 2], link: LinkConfig, seed: u64, alarm: f64) -> TpaPair {
     // Close to where block numbers wrap.
     let ends = [(1, 2, 0xfffd), (2, 1, 5)];
     let mut configs = configs.into_iter();
     let ends = ends.map(|(local, remote, iss)| {
         let config = configs.next().expect("one for each end").clone();
-        let tpa = Endpoint::new(config, Ports { local, remote }, BlockSeq(iss));
+        let tpa = TpaEnd::new(config, Ports { local, remote }, BlockSeq(iss));
         Watched { tpa, alarm, rng: Rng::stream(seed, "alarm", u64::from(local)) }
     });
     let mut pair = Pair::new(ends, Port { take, give: Input::Segment }, link, seed);
@@ -147,7 +145,7 @@ pub(super) fn configs() -> impl Strategy<Value = Config> {
 }
 
 /// Reads what has arrived, in the odd sizes of a slow application.
-fn read(pair: &mut Connection, side: usize, into: &mut Vec<u8>) {
+fn read(pair: &mut TpaPair, side: usize, into: &mut Vec<u8>) {
     let share = 100 + pair.ends[side].unread() / 2;
     let data = pair.call(side, |tpa| tpa.read(u32::try_from(share).unwrap_or(u32::MAX)));
     data.emit(into);
@@ -173,7 +171,7 @@ proptest! {
         pair.call(0, |tpa| tpa.shutdown());
         let mut received = [Vec::new(), Vec::new()];
         let limit = Instant::ZERO + Duration::from_secs(40_000);
-        let whole = |pair: &mut Connection| {
+        let whole = |pair: &mut TpaPair| {
             for (side, into) in received.iter_mut().enumerate() {
                 read(pair, side, into);
             }

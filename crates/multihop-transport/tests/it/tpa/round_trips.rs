@@ -3,11 +3,11 @@
 use multihop_core::{BitRate, Duration, Instant, Machine, Notice};
 use multihop_transport::connection::Data;
 use multihop_transport::pacing::PacingConfig;
-use multihop_transport::tpa::{Config, Endpoint, HoldIn, Input};
+use multihop_transport::tpa::{Config, HoldIn, Input, TpaEnd};
 
 use super::templates::*;
 
-fn latest(tpa: &Endpoint) -> Option<u64> {
+fn latest(tpa: &TpaEnd) -> Option<u64> {
     tpa.rtt().latest().map(|rtt| rtt.as_nanos() / 1_000_000)
 }
 
@@ -107,7 +107,7 @@ fn a_retransmitted_segment_overtakes_only_by_a_transmission_that_an_ack_names() 
     let mut s = established(config);
     s.at_ms(0).app(|tpa| tpa.send(Data::Virtual(3000))).expect([data(1, 0, 0), data(1, 1, 1), data(1, 2, 2)]);
     s.at_ms(1000).expect([data(1, 0, 3), data(1, 1, 4), data(1, 2, 5)]);
-    let lost = |tpa: &Endpoint| tpa.counters().lost_by_txseq;
+    let lost = |tpa: &TpaEnd| tpa.counters().lost_by_txseq;
     s.at_ms(1100).gets([ack(1, &[1], 1)]).expect([]).check(lost, 0);
     // Named later, without other new information.
     s.at_ms(1200).gets([ack(1, &[1], 4)]).expect([data(1, 0, 6)]).check(lost, 1);
@@ -169,6 +169,6 @@ fn instant(ms: u64) -> Instant {
     Instant::ZERO + Duration::from_millis(ms)
 }
 
-fn gap(tpa: &Endpoint) -> Option<Duration> {
+fn gap(tpa: &TpaEnd) -> Option<Duration> {
     tpa.pacer().and_then(|pacer| pacer.gap())
 }

@@ -2,7 +2,7 @@
 
 use multihop_core::{Duration, Instant, LostSegment, Machine, Notice, SegmentId};
 use multihop_transport::connection::Data;
-use multihop_transport::tpa::{Config, Endpoint, Input, Phase};
+use multihop_transport::tpa::{Config, Input, Phase, TpaEnd};
 use multihop_wire::tpa::{Body, Segment};
 
 use super::templates::*;
@@ -40,7 +40,7 @@ fn with_notices_a_timeout_means_congestion_until_the_next_ack() {
     s.at_ms(500).gets([ack(1, &[0, 1], 1)]).expect([data(1, 3, 3)]);
     s.at_ms(1000).expect([]).check(|tpa| (tpa.phase(), tpa.cwnd()), (Phase::Congested, 1));
     // A late ACK ends it as well, because ACKs arrive again.
-    s.at_ms(1100).gets([ack(1, &[0, 1, 2], 2)]).expect([]).check(Endpoint::phase, Phase::Normal);
+    s.at_ms(1100).gets([ack(1, &[0, 1, 2], 2)]).expect([]).check(TpaEnd::phase, Phase::Normal);
     s.at_ms(1200).gets([ack(1, &[0, 1, 2, 3], 3)]);
     s.expect([data(2, 0, 0), data(2, 1, 1), data(2, 2, 2)]);
     s.check(|tpa| (tpa.counters().congested, tpa.counters().freezes), (1, 0));
@@ -55,16 +55,16 @@ fn thresholds_count_in_a_row() {
     s.app(|tpa| tpa.send(Data::Virtual(12_000))).expect([data(1, 0, 0), data(1, 1, 1)]);
     s.at_ms(10).gets([ack(1, &[1], 1)]).expect([data(1, 2, 2)]);
     // 0 expires; after an ACK of new data the next expiry counts as the first again.
-    s.at_ms(1000).expect([data(1, 3, 3)]).check(Endpoint::phase, Phase::Normal);
+    s.at_ms(1000).expect([data(1, 3, 3)]).check(TpaEnd::phase, Phase::Normal);
     s.gets([ack(1, &[1, 2], 99)]).expect([data(1, 0, 4)]);
     s.at_ms(1500).gets([ack(1, &[0, 1, 2], 99)]).expect([]).at_ms(2000).expect([data(1, 3, 5)]);
-    s.check(Endpoint::phase, Phase::Normal);
-    s.at_ms(3000).expect([slow(1, 3, 6)]).check(Endpoint::phase, Phase::Congested);
-    s.gets([ack(1, &[0, 1, 2, 3], 6)]).expect([slow(2, 0, 0)]).check(Endpoint::phase, Phase::Congested);
+    s.check(TpaEnd::phase, Phase::Normal);
+    s.at_ms(3000).expect([slow(1, 3, 6)]).check(TpaEnd::phase, Phase::Congested);
+    s.gets([ack(1, &[0, 1, 2, 3], 6)]).expect([slow(2, 0, 0)]).check(TpaEnd::phase, Phase::Congested);
     // One ACK, an expiry, one ACK: not two in a row.
     s.at_ms(4000).expect([slow(2, 1, 1)]);
-    s.gets([ack(2, &[0], 0)]).expect([]).check(Endpoint::phase, Phase::Congested);
-    s.gets([ack(2, &[0, 1], 1)]).expect([data(2, 2, 2), data(2, 3, 3)]).check(Endpoint::phase, Phase::Normal);
+    s.gets([ack(2, &[0], 0)]).expect([]).check(TpaEnd::phase, Phase::Congested);
+    s.gets([ack(2, &[0, 1], 1)]).expect([data(2, 2, 2), data(2, 3, 3)]).check(TpaEnd::phase, Phase::Normal);
     s.gets([ack(2, &[0, 1, 2, 3], 3)]).expect([data(3, 0, 0), data(3, 1, 1)]);
     s.gets([ack(3, &[0, 1], 1)]).expect([data(3, 2, 2), data(3, 3, 3)]).gets([ack(3, &[0, 1, 2, 3], 3)]);
 }
@@ -73,9 +73,9 @@ fn thresholds_count_in_a_row() {
 fn without_notices_a_timeout_freezes_until_the_next_ack() {
     let mut s = established(config());
     s.app(|tpa| tpa.send(Data::Endless)).expect([data(1, 0, 0), data(1, 1, 1)]);
-    s.at_ms(1000).expect([slow(1, 2, 2)]).check(Endpoint::phase, Phase::Freeze);
+    s.at_ms(1000).expect([slow(1, 2, 2)]).check(TpaEnd::phase, Phase::Freeze);
     // Late segments may have been delayed only by congestion, whichever transmission caused the ACK.
-    s.at_ms(1100).gets([ack(1, &[0, 1], 1)]).expect([data(1, 3, 3)]).check(Endpoint::phase, Phase::Normal);
+    s.at_ms(1100).gets([ack(1, &[0, 1], 1)]).expect([data(1, 3, 3)]).check(TpaEnd::phase, Phase::Normal);
     s.check(|tpa| (tpa.counters().congested, tpa.counters().freezes), (0, 1));
     s.at_ms(1200).gets([ack(1, &[0, 1, 2, 3], 3)]).expect([data(2, 0, 0), data(2, 1, 1)]);
 }
@@ -85,8 +85,8 @@ fn without_notices_th_ack_counts_the_acks_that_end_a_freeze() {
     let mut s = established(Config { th_ack: 2, ..config() });
     s.app(|tpa| tpa.send(Data::Virtual(4000))).expect([data(1, 0, 0), data(1, 1, 1)]);
     s.at_ms(1000).expect([slow(1, 2, 2)]);
-    s.at_ms(1100).gets([ack(1, &[0], 0)]).expect([]).check(Endpoint::phase, Phase::Freeze);
-    s.at_ms(1200).gets([ack(1, &[0, 1], 1)]).expect([data(1, 3, 3)]).check(Endpoint::phase, Phase::Normal);
+    s.at_ms(1100).gets([ack(1, &[0], 0)]).expect([]).check(TpaEnd::phase, Phase::Freeze);
+    s.at_ms(1200).gets([ack(1, &[0, 1], 1)]).expect([data(1, 3, 3)]).check(TpaEnd::phase, Phase::Normal);
     s.gets([ack(1, &[0, 1, 2, 3], 3)]).expect([]);
 }
 
@@ -94,11 +94,11 @@ fn without_notices_th_ack_counts_the_acks_that_end_a_freeze() {
 fn after_a_freeze_expiries_count_from_the_first() {
     let mut s = established(Config { th_route: 2, ..config() });
     s.app(|tpa| tpa.send(Data::Virtual(6000))).expect([data(1, 0, 0), data(1, 1, 1)]);
-    s.at_ms(1000).expect([slow(1, 2, 2)]).check(Endpoint::phase, Phase::Freeze);
+    s.at_ms(1000).expect([slow(1, 2, 2)]).check(TpaEnd::phase, Phase::Freeze);
     s.at_ms(2000).expect([slow(1, 3, 3)]);
     // No new data, but the ACK names a transmission after the freeze.
-    s.at_ms(2500).gets([ack(1, &[], 2)]).expect([data(1, 0, 4)]).check(Endpoint::phase, Phase::Normal);
-    s.at_ms(4000).expect([data(1, 1, 5)]).check(Endpoint::phase, Phase::Normal);
+    s.at_ms(2500).gets([ack(1, &[], 2)]).expect([data(1, 0, 4)]).check(TpaEnd::phase, Phase::Normal);
+    s.at_ms(4000).expect([data(1, 1, 5)]).check(TpaEnd::phase, Phase::Normal);
     s.gets([ack(1, &[0, 1, 2, 3], 5)]).expect([data(2, 0, 0), data(2, 1, 1)]).gets([ack(2, &[0, 1], 1)]);
 }
 
@@ -113,8 +113,8 @@ fn a_frozen_sender_may_begin_a_block_whose_ack_ends_the_freeze() {
     s.at_ms(1100)
         .gets([ack(1, &[0, 1, 2, 3], 3)])
         .expect([slow(2, 0, 0)])
-        .check(Endpoint::phase, Phase::Freeze);
-    s.at_ms(1200).gets([ack(2, &[0], 0)]).expect([]).check(Endpoint::phase, Phase::Normal);
+        .check(TpaEnd::phase, Phase::Freeze);
+    s.at_ms(1200).gets([ack(2, &[0], 0)]).expect([]).check(TpaEnd::phase, Phase::Normal);
 }
 
 #[test]
@@ -138,11 +138,11 @@ fn a_timeout_that_is_too_short_doubles_until_an_ack_is_in_time() {
     let mut s = established(config());
     s.app(|tpa| tpa.send(Data::Virtual(4000))).expect([data(1, 0, 0), data(1, 1, 1)]);
     s.at_ms(1000).expect([slow(1, 2, 2)]);
-    s.at_ms(1500).gets([ack(1, &[0, 1], 1)]).expect([data(1, 3, 3)]).check(Endpoint::phase, Phase::Normal);
+    s.at_ms(1500).gets([ack(1, &[0, 1], 1)]).expect([data(1, 3, 3)]).check(TpaEnd::phase, Phase::Normal);
     // 2 had left frozen.
     s.at_ms(2000).expect([]).check(|tpa| tpa.rtt().rto(), Duration::from_secs(2));
     s.at_ms(2500).expect([slow(1, 2, 4)]);
-    s.at_ms(3000).gets([ack(1, &[0, 1, 2, 3], 3)]).expect([]).check(Endpoint::phase, Phase::Normal);
+    s.at_ms(3000).gets([ack(1, &[0, 1, 2, 3], 3)]).expect([]).check(TpaEnd::phase, Phase::Normal);
     s.app(|tpa| tpa.send(Data::Virtual(1000))).expect([data(2, 0, 0)]);
     s.at_ms(4500).gets([ack(2, &[0], 0)]).check(|tpa| tpa.rtt().latest(), Some(Duration::from_millis(1500)));
     s.check(|tpa| tpa.rtt().rto() > Duration::from_millis(1500), true);
@@ -156,7 +156,7 @@ fn a_notice_freezes_and_the_quoted_segment_times_out_at_once() {
     s.check(|tpa| (tpa.phase(), tpa.flight()), (Phase::Freeze, 2));
     // The timers of the others continue; with nothing in flight, the next data is the probe.
     s.at_ms(1000).expect([slow(1, 3, 3)]);
-    s.at_ms(1200).gets([ack(1, &[0, 2], 2)]).expect([]).check(Endpoint::phase, Phase::Freeze);
+    s.at_ms(1200).gets([ack(1, &[0, 2], 2)]).expect([]).check(TpaEnd::phase, Phase::Freeze);
     s.at_ms(2000).expect([slow(1, 1, 4)]).check(|tpa| tpa.counters().congested, 0);
     s.at_ms(2100).gets([ack(1, &[0, 1, 2], 4)]).expect([data(1, 3, 5)]);
     s.check(|tpa| (tpa.phase(), tpa.counters().notices, tpa.counters().timeouts), (Phase::Normal, 1, 3));
@@ -167,11 +167,11 @@ fn a_notice_freezes_and_the_quoted_segment_times_out_at_once() {
 fn a_notice_moves_congested_to_freeze() {
     let mut s = established(with_notices());
     s.app(|tpa| tpa.send(Data::Endless)).expect([data(1, 0, 0), data(1, 1, 1)]);
-    s.at_ms(1000).expect([slow(1, 2, 2)]).check(Endpoint::phase, Phase::Congested);
+    s.at_ms(1000).expect([slow(1, 2, 2)]).check(TpaEnd::phase, Phase::Congested);
     // 2 had left before: it times out at once, and 3 is the probe.
     notify(&mut s, 1100, link_failed(&sent(1, 2)))
         .expect([slow(1, 3, 3)])
-        .check(Endpoint::phase, Phase::Freeze);
+        .check(TpaEnd::phase, Phase::Freeze);
     s.at_ms(1200).gets([ack(1, &[0, 1, 2, 3], 3)]).expect([data(2, 0, 0), data(2, 1, 1)]);
 }
 
@@ -205,10 +205,10 @@ fn a_notice_freezes_whether_or_not_timeouts_alone_mean_congestion() {
     notify(&mut s, 300, link_failed(&sent(1, 1))).expect([]);
     s.check(|tpa| (tpa.phase(), tpa.counters().notices, tpa.flight()), (Phase::Freeze, 1, 2));
     // The route was lost after these had left.
-    s.at_ms(400).gets([ack(1, &[0], 0)]).expect([]).check(Endpoint::phase, Phase::Freeze);
+    s.at_ms(400).gets([ack(1, &[0], 0)]).expect([]).check(TpaEnd::phase, Phase::Freeze);
     s.at_ms(1000).expect([slow(1, 3, 3)]);
-    s.at_ms(1100).gets([ack(1, &[0, 2], 2)]).expect([]).check(Endpoint::phase, Phase::Freeze);
-    s.at_ms(1200).gets([ack(1, &[0, 2, 3], 3)]).expect([data(1, 1, 4)]).check(Endpoint::phase, Phase::Normal);
+    s.at_ms(1100).gets([ack(1, &[0, 2], 2)]).expect([]).check(TpaEnd::phase, Phase::Freeze);
+    s.at_ms(1200).gets([ack(1, &[0, 2, 3], 3)]).expect([data(1, 1, 4)]).check(TpaEnd::phase, Phase::Normal);
     s.gets([ack(1, &[0, 1, 2, 3], 4)]).expect([]);
 }
 
@@ -216,11 +216,11 @@ fn a_notice_freezes_whether_or_not_timeouts_alone_mean_congestion() {
 fn a_notice_confirms_a_route_failure_that_a_timeout_assumed() {
     let mut s = established(config());
     s.app(|tpa| tpa.send(Data::Endless)).expect([data(1, 0, 0), data(1, 1, 1)]);
-    s.at_ms(1000).expect([slow(1, 2, 2)]).check(Endpoint::phase, Phase::Freeze);
+    s.at_ms(1000).expect([slow(1, 2, 2)]).check(TpaEnd::phase, Phase::Freeze);
     // 2 had left before the notice: it times out at once, and 3 is the probe.
     notify(&mut s, 1100, link_failed(&sent(1, 2))).expect([slow(1, 3, 3)]);
-    s.at_ms(1200).gets([ack(1, &[0, 1], 1)]).expect([]).check(Endpoint::phase, Phase::Freeze);
-    s.at_ms(1300).gets([ack(1, &[0, 1, 3], 3)]).expect([data(1, 2, 4)]).check(Endpoint::phase, Phase::Normal);
+    s.at_ms(1200).gets([ack(1, &[0, 1], 1)]).expect([]).check(TpaEnd::phase, Phase::Freeze);
+    s.at_ms(1300).gets([ack(1, &[0, 1, 3], 3)]).expect([data(1, 2, 4)]).check(TpaEnd::phase, Phase::Normal);
     s.check(|tpa| (tpa.counters().freezes, tpa.counters().notices), (1, 1));
     s.gets([ack(1, &[0, 1, 2, 3], 4)]).expect([data(2, 0, 0), data(2, 1, 1)]);
 }
@@ -236,7 +236,7 @@ fn a_notice_about_a_probe_does_not_advance_the_next() {
     s.at_ms(1020).expect([slow(1, 0, 3)]);
     notify(&mut s, 1021, link_failed(&sent(1, 0))).expect([]);
     s.at_ms(3020).expect([slow(1, 1, 4)]);
-    s.at_ms(3100).gets([ack(1, &[0, 1, 2], 4)]).expect([]).check(Endpoint::phase, Phase::Normal);
+    s.at_ms(3100).gets([ack(1, &[0, 1, 2], 4)]).expect([]).check(TpaEnd::phase, Phase::Normal);
 }
 
 #[test]
@@ -250,7 +250,7 @@ fn with_notices_a_frozen_sender_probes_once_and_is_silent_until_the_route_is_bac
     s.at_ms(2000).expect([]).check(|tpa| tpa.flight(), 0);
     notify(&mut s, 4000, Notice::RouteRestored).expect([slow(1, 3, 3)]);
     s.at_ms(4100).gets([ack(1, &[3], 3)]).expect([data(1, 0, 4), data(1, 1, 5)]);
-    s.check(Endpoint::phase, Phase::Normal);
+    s.check(TpaEnd::phase, Phase::Normal);
     s.gets([ack(1, &[0, 1, 3], 5)]).expect([data(1, 2, 6)]).gets([ack(1, &[0, 1, 2, 3], 6)]);
     s.at_ms(100_000).expect([]);
 }
@@ -270,7 +270,7 @@ fn a_route_that_breaks_again_silences_the_sender_again() {
     notify(&mut s, 9000, Notice::RouteLost).expect([]);
     s.at_ms(10_000).expect([]).check(|tpa| tpa.flight(), 0);
     s.at_ms(16_000).expect([slow(1, 1, 5)]);
-    s.at_ms(16_100).gets([ack(1, &[0, 1], 5)]).expect([]).check(Endpoint::phase, Phase::Normal);
+    s.at_ms(16_100).gets([ack(1, &[0, 1], 5)]).expect([]).check(TpaEnd::phase, Phase::Normal);
 }
 
 #[test]
@@ -278,13 +278,13 @@ fn a_silent_sender_probes_at_intervals() {
     let config = Config { route_notices: true, user_timeout: None, ..config() };
     let mut s = established(config);
     s.app(|tpa| tpa.send(Data::Virtual(2000))).expect([data(1, 0, 0), data(1, 1, 1)]);
-    notify(&mut s, 500, Notice::RouteLost).expect([]).check(Endpoint::phase, Phase::Freeze);
+    notify(&mut s, 500, Notice::RouteLost).expect([]).check(TpaEnd::phase, Phase::Freeze);
     s.at_ms(1000).expect([slow(1, 0, 2)]);
     s.at_ms(11_000).expect([slow(1, 1, 3)]);
     s.at_ms(21_000).expect([slow(1, 0, 4)]);
-    s.at_ms(21_100).gets([ack(1, &[0, 1], 4)]).expect([]).check(Endpoint::phase, Phase::Normal);
+    s.at_ms(21_100).gets([ack(1, &[0, 1], 4)]).expect([]).check(TpaEnd::phase, Phase::Normal);
     // With nothing in flight, a lost route has no effect.
-    notify(&mut s, 22_000, Notice::RouteLost).expect([]).check(Endpoint::phase, Phase::Normal);
+    notify(&mut s, 22_000, Notice::RouteLost).expect([]).check(TpaEnd::phase, Phase::Normal);
     s.at_ms(100_000).expect([]);
 }
 

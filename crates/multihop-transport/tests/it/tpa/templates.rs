@@ -2,7 +2,7 @@
 
 use multihop_core::{Duration, Payload};
 use multihop_testkit::Script;
-use multihop_transport::tpa::{Config, Endpoint, Event, Fill, Input, Output, Ports};
+use multihop_transport::tpa::{Config, Event, Fill, Input, Output, Ports, TpaEnd};
 use multihop_wire::tpa::{Ack, AckPolicy, Bitmap, BlockSeq, Body, Options, Segment};
 
 pub(super) const MSS: u32 = 1000;
@@ -16,7 +16,7 @@ pub(super) const PEER_ISS: BlockSeq = BlockSeq(0xfffe);
 /// The window that both ends offer.
 pub(super) const WINDOW: u16 = 64;
 
-pub(super) type Tpa = Script<Endpoint, Seen>;
+pub(super) type Tpa = Script<TpaEnd, Seen>;
 
 /// A packet or an event, in either direction.
 #[derive(Clone, Debug, PartialEq)]
@@ -152,7 +152,7 @@ pub(super) fn established_with_window(config: Config, peer: Options, window: u16
     let options = own_options(&config);
     let mut script = closed(config);
     let syn = own(0, |s| (s.body, s.window) = (Body::Syn(options), window));
-    script.app(Endpoint::connect).expect([syn]);
+    script.app(TpaEnd::connect).expect([syn]);
     let answer = segment(|s| (s.body, s.ack) = (Body::Syn(peer), Some(acked(0, &[], 0))));
     let third = own(0, |s| (s.ack, s.window) = (Some(peer_acked(0, &[], 0)), window));
     let third = if window == WINDOW { ack(0, &[], 0) } else { third };
@@ -162,7 +162,7 @@ pub(super) fn established_with_window(config: Config, peer: Options, window: u16
 
 /// An endpoint that has not been opened.
 pub(super) fn closed(config: Config) -> Tpa {
-    let endpoint = Endpoint::new(config, Ports { local: LOCAL, remote: REMOTE }, ISS);
+    let endpoint = TpaEnd::new(config, Ports { local: LOCAL, remote: REMOTE }, ISS);
     Script::new(endpoint, give, view)
 }
 
