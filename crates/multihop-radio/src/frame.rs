@@ -20,6 +20,8 @@ pub struct Frame {
     pub nav: Duration,
     /// Sequence number (data only), 12 bits.
     pub sequence: u16,
+    /// The access category of a QoS data frame, and of a block ACK or a request for one.
+    pub category: Category,
     /// The rate after preamble and PLCP header.
     pub rate: RateIndex,
     /// The retry bit: whether this is a retransmission.

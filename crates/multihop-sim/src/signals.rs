@@ -157,7 +157,7 @@ impl Reception {
 #[cfg(test)]
 mod tests {
     use multihop_radio::decibels::mw_to_dbm;
-    use multihop_radio::frame::{BROADCAST, Frame, PacketHandle};
+    use multihop_radio::frame::{BROADCAST, Category, Frame, PacketHandle};
     use multihop_radio::grid::Point;
     use multihop_radio::medium::Medium;
     use multihop_radio::mobility::{Movement, Track};
@@ -176,6 +176,7 @@ mod tests {
             to: BROADCAST,
             nav: Duration::ZERO,
             sequence: 0,
+            category: Category::BestEffort,
             rate: RateIndex(0),
             retry: false,
             bytes: 125,

@@ -54,6 +54,8 @@ pub enum Frame {
         receiver: [u8; 6],
         /// Transmitter address.
         transmitter: [u8; 6],
+        /// Traffic identifier, at most 15.
+        tid: u8,
         /// The first sequence number that it reports.
         start: u16,
         /// Bit n: whether `start` + n was received.
@@ -67,6 +69,8 @@ pub enum Frame {
         receiver: [u8; 6],
         /// Transmitter address.
         transmitter: [u8; 6],
+        /// Traffic identifier, at most 15.
+        tid: u8,
         /// The oldest sequence number that may still be sent.
         start: u16,
     },
@@ -85,8 +89,10 @@ pub struct Data {
     pub transmitter: [u8; 6],
     /// Sequence number, modulo 4096.
     pub sequence: u16,
-    /// Whether it is a QoS data frame, with traffic identifier 0, and whether that has several packets (A-MSDU).
+    /// Whether it is a QoS data frame, and whether that has several packets (A-MSDU).
     pub qos: Option<Qos>,
+    /// Traffic identifier of a QoS data frame, at most 15; otherwise 0.
+    pub tid: u8,
     /// Frame body: in captures LLC/SNAP and a packet, or the subframes of an A-MSDU.
     pub body: Vec<u8>,
 }
@@ -140,16 +146,16 @@ impl Frame {
             ACK => Ok(Self::Ack { duration, receiver }),
             BLOCK_ACK => {
                 let transmitter = r.array()?;
-                block_ack_control(&mut r)?;
+                let tid = block_ack_tid(&mut r)?;
                 let start = u16::from_le_bytes(r.array()?) >> 4;
                 let received = u64::from_le_bytes(r.array()?);
-                Ok(Self::BlockAck { duration, receiver, transmitter, start, received })
+                Ok(Self::BlockAck { duration, receiver, transmitter, tid, start, received })
             }
             BLOCK_ACK_REQUEST => {
                 let transmitter = r.array()?;
-                block_ack_control(&mut r)?;
+                let tid = block_ack_tid(&mut r)?;
                 let start = u16::from_le_bytes(r.array()?) >> 4;
-                Ok(Self::BlockAckRequest { duration, receiver, transmitter, start })
+                Ok(Self::BlockAckRequest { duration, receiver, transmitter, tid, start })
             }
             _ if control & !(IGNORED | RETRY | QOS) == DATA => {
                 Data::parse(control, duration, receiver, r).map(Self::Data)
@@ -173,17 +179,17 @@ impl Frame {
             Self::Cts { duration, receiver } => emit_start(CTS, *duration, *receiver, out),
             Self::Ack { duration, receiver } => emit_start(ACK, *duration, *receiver, out),
             Self::Data(data) => data.emit(out),
-            Self::BlockAck { duration, receiver, transmitter, start, received } => {
+            Self::BlockAck { duration, receiver, transmitter, tid, start, received } => {
                 emit_start(BLOCK_ACK, *duration, *receiver, out);
                 out.extend_from_slice(transmitter);
-                out.extend_from_slice(&COMPRESSED.to_le_bytes());
+                out.extend_from_slice(&block_ack_control(*tid).to_le_bytes());
                 out.extend_from_slice(&(start << 4).to_le_bytes());
                 out.extend_from_slice(&received.to_le_bytes());
             }
-            Self::BlockAckRequest { duration, receiver, transmitter, start } => {
+            Self::BlockAckRequest { duration, receiver, transmitter, tid, start } => {
                 emit_start(BLOCK_ACK_REQUEST, *duration, *receiver, out);
                 out.extend_from_slice(transmitter);
-                out.extend_from_slice(&COMPRESSED.to_le_bytes());
+                out.extend_from_slice(&block_ack_control(*tid).to_le_bytes());
                 out.extend_from_slice(&(start << 4).to_le_bytes());
             }
         }
@@ -203,9 +209,12 @@ impl Data {
             let (name, found) = ("fragment number", u32::from(fragment));
             return Err(ParseError::Field { name, found, allowed: "0, the only fragment" });
         }
-        let qos = if control & QOS == 0 { None } else { Some(Qos::parse(u16::from_le_bytes(r.array()?))?) };
+        let (qos, tid) = match control & QOS {
+            0 => (None, 0),
+            _ => Qos::parse(u16::from_le_bytes(r.array()?)).map(|(qos, tid)| (Some(qos), tid))?,
+        };
         let body = r.rest().to_vec();
-        Ok(Self { retry, duration, receiver, transmitter, sequence: sequence_control >> 4, qos, body })
+        Ok(Self { retry, duration, receiver, transmitter, sequence: sequence_control >> 4, qos, tid, body })
     }
 
     fn emit(&self, out: &mut Vec<u8>) {
@@ -221,7 +230,8 @@ impl Data {
         out.extend_from_slice(&BSSID);
         out.extend_from_slice(&(self.sequence << 4).to_le_bytes());
         if let Some(qos) = self.qos {
-            let control = if qos == Qos::Several { SEVERAL } else { 0 };
+            let several = if qos == Qos::Several { SEVERAL } else { 0 };
+            let control = several | u16::from(self.tid) & MAX_TID;
             out.extend_from_slice(&control.to_le_bytes());
         }
         out.extend_from_slice(&self.body);
@@ -229,26 +239,36 @@ impl Data {
 }
 
 impl Qos {
-    fn parse(control: u16) -> Result<Self, ParseError> {
-        match control {
-            0 => Ok(Self::Single),
-            SEVERAL => Ok(Self::Several),
+    /// Content and traffic identifier of a QoS control field.
+    fn parse(control: u16) -> Result<(Self, u8), ParseError> {
+        let tid = control.to_le_bytes()[0] & MAX_TID.to_le_bytes()[0];
+        match control & !MAX_TID {
+            0 => Ok((Self::Single, tid)),
+            SEVERAL => Ok((Self::Several, tid)),
             _ => {
                 let (name, found) = ("QoS control", u32::from(control));
-                Err(ParseError::Field { name, found, allowed: "0 or 0x80, A-MSDU present" })
+                let allowed = "a traffic identifier, and 0x80 if an A-MSDU is present";
+                Err(ParseError::Field { name, found, allowed })
             }
         }
     }
 }
 
 /// The control field of a block ACK or of its request.
-fn block_ack_control(r: &mut Reader<'_>) -> Result<(), ParseError> {
-    let control = u16::from_le_bytes(r.array()?);
-    if control == COMPRESSED {
-        return Ok(());
+fn block_ack_control(tid: u8) -> u16 {
+    COMPRESSED | (u16::from(tid) & MAX_TID) << TID_SHIFT
+}
+
+/// The traffic identifier in the control field of a block ACK or of its request.
+fn block_ack_tid(r: &mut Reader<'_>) -> Result<u8, ParseError> {
+    let control: [u8; 2] = r.array()?;
+    let tid = control[1] >> (TID_SHIFT - 8);
+    let control = u16::from_le_bytes(control);
+    if control == block_ack_control(tid) {
+        return Ok(tid);
     }
     let (name, found) = ("block ACK control", u32::from(control));
-    Err(ParseError::Field { name, found, allowed: "4, compressed" })
+    Err(ParseError::Field { name, found, allowed: "4, compressed, and a traffic identifier" })
 }
 
 impl Snap {
@@ -296,8 +316,12 @@ const QOS: u16 = 0x8000;
 const RETRY: u16 = 0x0008;
 /// QoS control: an A-MSDU is present.
 const SEVERAL: u16 = 0x0080;
-/// Control field of a block ACK: a compressed bitmap, traffic identifier 0.
+/// Control field of a block ACK: a compressed bitmap.
 const COMPRESSED: u16 = 0x0004;
+/// The largest traffic identifier, and its bits in QoS control.
+const MAX_TID: u16 = 0x000f;
+/// The place of the traffic identifier in the control field of a block ACK.
+const TID_SHIFT: u32 = 12;
 /// Power management and more data.
 const IGNORED: u16 = 0x0030;
 
@@ -325,32 +349,36 @@ mod tests {
             any::<(u16, [u8; 6])>().prop_map(|(duration, receiver)| Frame::Cts { duration, receiver }),
             any::<(u16, [u8; 6])>().prop_map(|(duration, receiver)| Frame::Ack { duration, receiver }),
             (any::<(bool, u16, [u8; 6], [u8; 6])>(), 0..4096_u16, qos(), any::<Vec<u8>>()).prop_map(
-                |((retry, duration, receiver, transmitter), sequence, qos, body)| {
-                    Frame::Data(Data { retry, duration, receiver, transmitter, sequence, qos, body })
+                |((retry, duration, receiver, transmitter), sequence, (qos, tid), body)| {
+                    Frame::Data(Data { retry, duration, receiver, transmitter, sequence, qos, tid, body })
                 }
             ),
-            (any::<(u16, [u8; 6], [u8; 6], u64)>(), 0..4096_u16).prop_map(
-                |((duration, receiver, transmitter, received), start)| Frame::BlockAck {
+            (any::<(u16, [u8; 6], [u8; 6], u64)>(), 0..4096_u16, 0..16_u8).prop_map(
+                |((duration, receiver, transmitter, received), start, tid)| Frame::BlockAck {
                     duration,
                     receiver,
                     transmitter,
+                    tid,
                     start,
                     received
                 }
             ),
-            (any::<(u16, [u8; 6], [u8; 6])>(), 0..4096_u16).prop_map(
-                |((duration, receiver, transmitter), start)| Frame::BlockAckRequest {
+            (any::<(u16, [u8; 6], [u8; 6])>(), 0..4096_u16, 0..16_u8).prop_map(
+                |((duration, receiver, transmitter), start, tid)| Frame::BlockAckRequest {
                     duration,
                     receiver,
                     transmitter,
+                    tid,
                     start
                 }
             ),
         ]
     }
 
-    fn qos() -> impl Strategy<Value = Option<Qos>> {
-        prop::option::of(prop_oneof![Just(Qos::Single), Just(Qos::Several)])
+    /// Content and traffic identifier of a data frame.
+    fn qos() -> impl Strategy<Value = (Option<Qos>, u8)> {
+        let content = prop_oneof![Just(Qos::Single), Just(Qos::Several)];
+        prop_oneof![Just((None, 0)), (content.prop_map(Some), 0..16_u8)]
     }
 
     fn emitted(frame: &Frame) -> Vec<u8> {
@@ -381,30 +409,35 @@ mod tests {
             transmitter: Y,
             sequence: 0xabc,
             qos: None,
+            tid: 0,
             body: vec![7],
         };
         let expected =
             [&[0x08, 0x08, 0x3a, 0x01][..], &X, &Y, &[0x02, b'm', b'u', b'l', b't', b'i', 0xc0, 0xab, 7]]
                 .concat();
         assert_eq!(emitted(&Frame::Data(data.clone())), with_fcs(&expected));
-        let several = emitted(&Frame::Data(Data { retry: false, qos: Some(Qos::Several), ..data }));
-        assert_eq!((&several[..2], &several[24..27]), (&[0x88, 0][..], &[0x80, 0, 7][..]));
+        let several = emitted(&Frame::Data(Data { retry: false, qos: Some(Qos::Several), tid: 5, ..data }));
+        assert_eq!((&several[..2], &several[24..27]), (&[0x88, 0][..], &[0x85, 0, 7][..]));
     }
 
     #[test]
     fn known_bytes_of_block_acks() {
-        let (duration, receiver, transmitter, start) = (0, X, Y, 0xabc);
-        let ack = Frame::BlockAck { duration, receiver, transmitter, start, received: 0x8001 };
+        let (duration, receiver, transmitter, tid, start) = (0, X, Y, 6, 0xabc);
+        let ack = Frame::BlockAck { duration, receiver, transmitter, tid, start, received: 0x8001 };
         let expected =
-            [&[0x94, 0, 0, 0][..], &X, &Y, &[4, 0, 0xc0, 0xab, 1, 0x80, 0, 0, 0, 0, 0, 0]].concat();
+            [&[0x94, 0, 0, 0][..], &X, &Y, &[4, 0x60, 0xc0, 0xab, 1, 0x80, 0, 0, 0, 0, 0, 0]].concat();
         assert_eq!(emitted(&ack), with_fcs(&expected));
         assert_eq!(emitted(&ack).len(), 32);
-        let request = Frame::BlockAckRequest { duration, receiver, transmitter, start };
-        let expected = [&[0x84, 0, 0, 0][..], &X, &Y, &[4, 0, 0xc0, 0xab]].concat();
+        let request = Frame::BlockAckRequest { duration, receiver, transmitter, tid, start };
+        let expected = [&[0x84, 0, 0, 0][..], &X, &Y, &[4, 0x60, 0xc0, 0xab]].concat();
         assert_eq!(emitted(&request), with_fcs(&expected));
         let mut multiple = expected;
         multiple[16] = 6;
-        let error = ParseError::Field { name: "block ACK control", found: 6, allowed: "4, compressed" };
+        let error = ParseError::Field {
+            name: "block ACK control",
+            found: 0x6006,
+            allowed: "4, compressed, and a traffic identifier",
+        };
         assert_eq!(Frame::parse(&with_fcs(&multiple)), Err(error));
     }
 

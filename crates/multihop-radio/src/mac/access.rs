@@ -39,7 +39,7 @@ impl Mac {
                 Waiting::Running(from, self.backoff.expires(config.contention.slot))
             }
         };
-        Access { busy: self.carrier_busy, nav: self.nav, waiting, window: self.own.contention_window }
+        Access { busy: self.carrier_busy, nav: self.nav, waiting, window: self.own.front.contention_window }
     }
 
     /// Whether [`Mac::deadline`] may change when the medium turns busy or idle.
@@ -127,18 +127,19 @@ impl Mac {
     pub(super) fn draw_backoff(&mut self, config: &MacConfig) {
         let bound = match config.params.flavour {
             // ns-2 draws 0..cw-1, the standard 0..cw.
-            Flavour::Ns2 => self.own.contention_window,
-            Flavour::Standard => self.own.contention_window + 1,
+            Flavour::Ns2 => self.own.front.contention_window,
+            Flavour::Standard => self.own.front.contention_window + 1,
         };
         self.backoff = Backoff::Paused { slots: self.own.rng.below(bound) };
     }
 
     pub(super) fn double_contention_window(&mut self, config: &MacConfig) {
-        self.own.contention_window = (2 * self.own.contention_window + 1).min(self.rules(config).cw_max);
+        self.own.front.contention_window =
+            (2 * self.own.front.contention_window + 1).min(self.rules(config).cw_max);
     }
 
     pub(super) fn reset_contention_window(&mut self, config: &MacConfig) {
-        self.own.contention_window = self.rules(config).cw_min;
+        self.own.front.contention_window = self.rules(config).cw_min;
     }
 
     /// The medium is no longer idle.

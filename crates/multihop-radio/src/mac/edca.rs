@@ -8,8 +8,8 @@ use core::mem::swap;
 
 use multihop_core::{Duration, Instant};
 
-use super::{Backoff, Contention, Mac, MacConfig, Phase, Queue, Service};
-use crate::frame::{BROADCAST, Category, Outgoing};
+use super::{Announced, Backoff, Contender, Contention, Mac, MacConfig, Phase, Transmission};
+use crate::frame::{BROADCAST, Category};
 use crate::params::{CategoryParams, EdcaParams, MacParams};
 use crate::phy_profile::{DOT11B, PhyProfile};
 
@@ -18,57 +18,44 @@ use crate::phy_profile::{DOT11B, PhyProfile};
 pub(super) struct Edca {
     front: Category,
     /// By category. What stands at the place of the one in front means nothing.
-    waiting: [Contender; 4],
+    waiting: [Waiting; 4],
     /// When the current transmission opportunity ends.
     opportunity_ends: Instant,
     /// The next packet of the category in front follows after SIFS.
     continues: bool,
 }
 
-/// One category.
+/// A category that is not in front.
 #[derive(Clone, Debug)]
-struct Contender {
+struct Waiting {
     backoff: Backoff,
-    service: Option<Service>,
-    queue: Queue,
-    contention_window: u32,
-    short_count: u32,
-    long_count: u32,
+    contender: Contender,
 }
 
 impl Edca {
     /// Nothing to do in any category.
-    pub(super) fn new(params: &MacParams, categories: &[Contention; 4]) -> Self {
-        let contender = |access: &Contention| Contender {
+    pub(super) fn new(params: &MacParams, categories: &[Contention; 4], aggregates: bool) -> Self {
+        let waiting = |access: &Contention| Waiting {
             backoff: Backoff::Idle,
-            service: None,
-            queue: Queue::new(params.queue_kind, params.queue),
-            contention_window: access.cw_min,
-            short_count: 0,
-            long_count: 0,
+            contender: Contender::new(params, access.cw_min, aggregates),
         };
         Self {
             front: Category::BestEffort,
-            waiting: categories.each_ref().map(contender),
+            waiting: categories.each_ref().map(waiting),
             opportunity_ends: Instant::ZERO,
             continues: false,
         }
     }
 
     /// The categories that are not in front, the most urgent first.
-    fn others(&self) -> impl Iterator<Item = (Category, &Contender)> {
+    fn others(&self) -> impl Iterator<Item = (Category, &Waiting)> {
         let all = Category::ALL.into_iter().rev().zip(self.waiting.iter().rev());
         all.filter(move |&(category, _)| category != self.front)
     }
 
     /// Whether a category that is not in front has a packet and none in service.
     pub(super) fn has_unserved(&self) -> bool {
-        self.others().any(|(_, other)| other.service.is_none() && !other.queue.is_empty())
-    }
-
-    /// Whether the packet in service follows the previous one after SIFS.
-    pub(super) fn continues(&self) -> bool {
-        self.continues
+        self.others().any(|(_, other)| other.contender.is_unserved())
     }
 }
 
@@ -117,52 +104,39 @@ impl Mac {
         if config.is_edca() { config.of_category(self.edca().front) } else { &config.contention }
     }
 
-    /// The packets in service and in queues that are not those of the category in front.
-    pub(super) fn others_packets(&self) -> impl Iterator<Item = &Outgoing> {
-        let others = self.own.edca.iter().flat_map(|edca| edca.others());
-        others
-            .flat_map(|(_, other)| other.service.iter().map(|service| &service.out).chain(other.queue.iter()))
+    /// The contenders that are not in front.
+    pub(super) fn others(&self) -> impl Iterator<Item = &Contender> {
+        self.own.edca.iter().flat_map(|edca| edca.others()).map(|(_, other)| &other.contender)
     }
 
-    /// The queues that are not that of the category in front.
-    pub(super) fn others_queues(&self) -> impl Iterator<Item = &Queue> {
-        self.own.edca.iter().flat_map(|edca| edca.others()).map(|(_, other)| &other.queue)
-    }
-
-    /// The same, to change them.
-    pub(super) fn others_queues_mut(&mut self) -> impl Iterator<Item = &mut Queue> {
+    /// The contenders that are not in front, to change them.
+    pub(super) fn others_mut(&mut self) -> impl Iterator<Item = &mut Contender> {
         self.own.edca.iter_mut().flat_map(|edca| {
             let front = edca.front;
-            let others = Category::ALL
-                .into_iter()
-                .zip(&mut edca.waiting)
-                .filter(move |(category, _)| *category != front);
-            others.map(|(_, other)| &mut other.queue)
+            let all = Category::ALL.into_iter().zip(&mut edca.waiting);
+            all.filter(move |(category, _)| *category != front).map(|(_, other)| &mut other.contender)
         })
     }
 
-    /// The queue of a category.
-    pub(super) fn queue_of(&self, category: Category) -> &Queue {
+    /// The contender of a category.
+    pub(super) fn contender(&self, category: Category) -> &Contender {
         match &self.own.edca {
-            Some(edca) if edca.front != category => &edca.waiting[category as usize].queue,
-            _ => &self.own.queue,
+            Some(edca) if edca.front != category => &edca.waiting[category as usize].contender,
+            _ => &self.own.front,
         }
     }
 
-    /// The same, to change it.
-    pub(super) fn queue_of_mut(&mut self, category: Category) -> &mut Queue {
+    /// The contender of a category, to change it.
+    pub(super) fn contender_mut(&mut self, category: Category) -> &mut Contender {
         match &mut self.own.edca {
-            Some(edca) if edca.front != category => &mut edca.waiting[category as usize].queue,
-            _ => &mut self.own.queue,
+            Some(edca) if edca.front != category => &mut edca.waiting[category as usize].contender,
+            _ => &mut self.own.front,
         }
     }
 
-    /// The packet of a category that is in service.
-    pub(super) fn service_of(&self, category: Category) -> Option<&Service> {
-        match &self.own.edca {
-            Some(edca) if edca.front != category => edca.waiting[category as usize].service.as_ref(),
-            _ => self.own.service.as_ref(),
-        }
+    /// The category in front; under DCF, best effort.
+    pub(super) fn category(&self) -> Category {
+        self.own.edca.as_ref().map_or(Category::BestEffort, |edca| edca.front)
     }
 
     /// Puts a category in front.
@@ -174,26 +148,24 @@ impl Mac {
             let own = &mut *self.own;
             let other = &mut own.edca.as_mut().expect(CATEGORIES).waiting[place as usize];
             swap(&mut other.backoff, &mut self.backoff);
-            swap(&mut other.service, &mut own.service);
-            swap(&mut other.queue, &mut own.queue);
-            swap(&mut other.contention_window, &mut own.contention_window);
-            swap(&mut other.short_count, &mut own.short_count);
-            swap(&mut other.long_count, &mut own.long_count);
+            swap(&mut other.contender, &mut own.front);
         }
-        self.serves = self.own.service.is_some();
+        self.serves = self.own.front.service.is_some();
         self.edca_mut().front = category;
     }
 
     /// Takes the next packet of every category that has none in service.
     pub(super) fn serve_categories(&mut self, now: Instant, config: &MacConfig) {
         let front = self.edca().front;
-        if self.edca().continues {
-            self.serve_front(now, config);
+        if self.continues() {
+            if self.own.front.service.is_none() {
+                self.serve_front(now, config);
+            }
             return;
         }
         for category in Category::ALL.into_iter().rev() {
             self.bring(category);
-            if self.own.service.is_none() && !self.own.queue.is_empty() {
+            if self.own.front.service.is_none() && !self.own.front.queue.is_empty() {
                 self.serve_front(now, config);
             }
         }
@@ -242,8 +214,8 @@ impl Mac {
 
     /// Whether the category in front is in an exchange and has only SIFS to wait.
     fn sends_data_after_sifs(&self) -> bool {
-        let in_exchange = self.own.service.is_some_and(|service| service.announced == super::Announced::Yes);
-        self.sifs_ends != Instant::FAR_FUTURE && (in_exchange || self.edca().continues)
+        let in_exchange = self.own.front.service.is_some_and(|service| service.announced == Announced::Yes);
+        self.sifs_ends != Instant::FAR_FUTURE && (in_exchange || self.continues())
     }
 
     /// Puts the category in front whose backoff ends first, of equal ones the most urgent, and one without a backoff
@@ -271,7 +243,7 @@ impl Mac {
                 continue;
             }
             self.backoff = Backoff::Idle;
-            if self.own.service.is_none() {
+            if self.own.front.service.is_none() {
                 continue;
             }
             if winner.is_none() {
@@ -289,16 +261,18 @@ impl Mac {
                     self.draw_backoff(config);
                 }
                 let opportunity = config.of_category(category).opportunity;
-                self.edca_mut().opportunity_ends = now + opportunity;
+                let edca = self.edca_mut();
+                edca.opportunity_ends = now + opportunity;
+                edca.continues = false;
             }
             None => self.resume_backoffs(now, config),
         }
     }
 
-    /// After an ACK: whether the next packet follows in the same transmission opportunity. If so, it waits for SIFS only.
+    /// After an answer: whether the next exchange follows in the same transmission opportunity. If so, it waits for SIFS only.
     pub(super) fn continues_opportunity(&mut self, now: Instant, config: &MacConfig) -> bool {
         let begins = now + config.contention.sifs;
-        if self.own.reply.is_some() || self.next_in_opportunity(begins, config).is_none() {
+        if self.own.reply.is_some() || self.next_in_opportunity(begins, 0, config).is_none() {
             return false;
         }
         self.phase = Phase::Idle;
@@ -307,31 +281,80 @@ impl Mac {
         true
     }
 
+    /// Whether the next exchange of the category in front waits for SIFS only.
+    pub(super) fn continues(&self) -> bool {
+        self.edca().continues
+    }
+
+    /// SIFS after an exchange: transmits what follows it in the transmission opportunity.
+    pub(super) fn continue_opportunity(&mut self, now: Instant, config: &MacConfig) -> Option<Transmission> {
+        if self.batch().is_some() {
+            self.compose(now, config);
+            self.announce_nothing();
+        }
+        self.edca_mut().continues = false;
+        if self.own.front.service.is_none() {
+            // The packet that was to follow has been removed from the queue.
+            self.draw_backoff(config);
+            self.go_on(now, config);
+            None
+        } else if self.requests() {
+            Some(self.send_request(now, config))
+        } else {
+            Some(self.send_data(now, config))
+        }
+    }
+
     /// How long the exchange takes that may follow one which ends at `end`, with the SIFS before it.
     pub(super) fn following_exchange(&self, end: Instant, config: &MacConfig) -> Option<Duration> {
         let sifs = config.contention.sifs;
-        self.next_in_opportunity(end + sifs, config).map(|length| sifs + length)
+        let in_frame = self.batch().map_or(0, |batch| batch.transmitted().len());
+        self.next_in_opportunity(end + sifs, in_frame, config).map(|length| sifs + length)
     }
 
-    /// The length of the next packet's exchange, if it may begin at `begins` in the current transmission opportunity.
-    ///
-    /// It is taken at the rate of the packet in service.
-    fn next_in_opportunity(&self, begins: Instant, config: &MacConfig) -> Option<Duration> {
+    /// The length of the next exchange, of one MPDU or a request, if it may begin at `begins` in the current transmission
+    /// opportunity. The first packets in service, as many as `skipped`, are not transmitted again.
+    fn next_in_opportunity(&self, begins: Instant, skipped: usize, config: &MacConfig) -> Option<Duration> {
         let edca = self.own.edca.as_ref()?;
         if edca.opportunity_ends <= begins {
             return None;
         }
-        let next = self.own.queue.iter().next().filter(|next| next.to != BROADCAST)?;
-        let rate = self.own.service.map_or_else(|| self.fixed_rate(next, config), |service| service.rate);
-        let length = config.airtime.data(next, rate) + config.contention.sifs + config.airtime.ack(rate);
+        let length = match self.next_in_batch(skipped, config) {
+            Some(length) => length,
+            None => self.next_in_queue(config)?,
+        };
         (begins + length <= edca.opportunity_ends).then_some(length)
     }
 
-    /// The exchange in front failed, or the packet that continues it is being transmitted.
-    pub(super) fn end_continuation(&mut self) {
-        if let Some(edca) = &mut self.own.edca {
-            edca.continues = false;
-        }
+    /// The length of the exchange of the next packet in the queue. It is taken at the rate of the packet in service.
+    fn next_in_queue(&self, config: &MacConfig) -> Option<Duration> {
+        let airtime = &config.airtime;
+        let next = self.own.front.queue.iter().next().filter(|next| next.to != BROADCAST)?;
+        let rate =
+            self.own.front.service.map_or_else(|| self.usual_rate(next, config), |service| service.rate);
+        let data = match &config.aggregation {
+            Some(sizes) => airtime.frame(rate, sizes.single(next.bytes)),
+            None => airtime.data(next, rate),
+        };
+        Some(data + config.contention.sifs + airtime.ack(rate))
+    }
+
+    /// The longest frame of several MPDUs, with or without an RTS before it: the answer ends with the transmission opportunity.
+    pub(super) fn frame_limit(&self, now: Instant, config: &MacConfig) -> Duration {
+        let front = config.of_category(self.category());
+        let Some(edca) = self.own.edca.as_ref().filter(|_| front.opportunity > Duration::ZERO) else {
+            return Duration::MAX;
+        };
+        let Some(service) = &self.own.front.service else { return Duration::MAX };
+        let (sifs, airtime) = (config.contention.sifs, &config.airtime);
+        let may_announce = config.announced_from < u32::MAX || service.announced == Announced::NotYet;
+        let before = if may_announce && !edca.continues {
+            airtime.rts + airtime.cts + sifs * 2
+        } else {
+            Duration::ZERO
+        };
+        let around = before + sifs + config.block_ack_time(service.rate);
+        edca.opportunity_ends.saturating_since(now).saturating_sub(around)
     }
 }
 

@@ -59,10 +59,10 @@ impl Mac {
         if self.phase != Phase::Rts {
             return;
         }
-        let service = self.own.service.as_mut().expect("an RTS was sent for the packet in service");
+        let service = self.own.front.service.as_mut().expect("an RTS was sent for the packet in service");
         service.announced = Announced::Yes;
         self.stop_waiting();
-        self.own.short_count = 0;
+        self.own.front.short_count = 0;
         if config.resets_window_at_cts {
             self.reset_contention_window(config);
         }
@@ -73,10 +73,11 @@ impl Mac {
         if self.phase != Phase::Data {
             return;
         }
-        if self.own.service.is_some_and(|s| matches!(s.announced, Announced::Never | Announced::BySelf)) {
-            self.own.short_count = 0;
+        if self.own.front.service.is_some_and(|s| matches!(s.announced, Announced::Never | Announced::BySelf))
+        {
+            self.own.front.short_count = 0;
         } else {
-            self.own.long_count = 0;
+            self.own.front.long_count = 0;
         }
         if self.batch().is_some() {
             self.receive_single_ack(now, config);
@@ -85,6 +86,11 @@ impl Mac {
         self.stop_waiting();
         self.report_rate(now, true, config);
         self.finish(true, config);
+        self.end_exchange(now, config);
+    }
+
+    /// After an exchange that succeeded, the next one follows in the transmission opportunity, or a backoff.
+    pub(super) fn end_exchange(&mut self, now: Instant, config: &MacConfig) {
         if config.is_edca() && self.continues_opportunity(now, config) {
             return;
         }
@@ -160,10 +166,10 @@ impl Mac {
     pub(super) fn go_on(&mut self, now: Instant, config: &MacConfig) {
         self.phase = Phase::Idle;
         let is_clear =
-            self.own.service.is_some_and(|s| matches!(s.announced, Announced::Yes | Announced::BySelf));
+            self.own.front.service.is_some_and(|s| matches!(s.announced, Announced::Yes | Announced::BySelf));
         if self.own.reply.is_some() || is_clear {
             self.sifs_ends = now + config.contention.sifs;
-        } else if self.own.service.is_some() && self.backoff.is_idle() {
+        } else if self.own.front.service.is_some() && self.backoff.is_idle() {
             self.draw_backoff(config);
         }
         self.resume_backoff(now, config);
@@ -173,7 +179,7 @@ impl Mac {
         if let Some(reply) = self.own.reply {
             if reply.kind == FrameKind::Cts && config.params.flavour == Flavour::Ns2 && !self.is_idle(now) {
                 self.own.reply = None;
-                if self.own.service.is_some() {
+                if self.own.front.service.is_some() {
                     self.begin_access(now, config);
                 }
                 return None;
@@ -184,11 +190,14 @@ impl Mac {
             self.start_over(now, config);
             return None;
         }
-        self.own.service.is_some().then(|| self.send_data(now, config))
+        if config.is_edca() && self.continues() {
+            return self.continue_opportunity(now, config);
+        }
+        self.own.front.service.is_some().then(|| self.send_data(now, config))
     }
 
     pub(super) fn send_after_backoff(&mut self, now: Instant, config: &MacConfig) -> Option<Transmission> {
-        if self.own.service.is_none() || self.own.reply.is_some() {
+        if self.own.front.service.is_none() || self.own.reply.is_some() {
             return None;
         }
         if !self.is_idle(now) {
@@ -201,7 +210,7 @@ impl Mac {
                 return Some(self.send_request(now, config));
             }
         }
-        let announced = self.own.service.as_ref().map(|service| service.announced);
+        let announced = self.own.front.service.as_ref().map(|service| service.announced);
         Some(match announced {
             Some(Announced::NotYet) => self.send_rts(now, config),
             Some(Announced::Never) if self.protects(config) => self.send_cts_to_self(now, config),
@@ -211,8 +220,8 @@ impl Mac {
 
     /// The medium turned busy at the last moment: contend again.
     fn start_over(&mut self, now: Instant, config: &MacConfig) {
-        if let Some(Announced::Yes) = self.own.service.map(|s| s.announced) {
-            self.own.service.as_mut().expect("just looked").announced = Announced::NotYet;
+        if let Some(Announced::Yes) = self.own.front.service.map(|s| s.announced) {
+            self.own.front.service.as_mut().expect("just looked").announced = Announced::NotYet;
         }
         self.double_contention_window(config);
         self.draw_backoff(config);
@@ -220,7 +229,7 @@ impl Mac {
     }
 
     fn send_rts(&mut self, now: Instant, config: &MacConfig) -> Transmission {
-        let service = self.own.service.as_ref().expect("an RTS announces the packet in service");
+        let service = self.own.front.service.as_ref().expect("an RTS announces the packet in service");
         let airtime = &config.airtime;
         let (data, answer) = self.data_and_answer(service, config);
         let nav = config.contention.sifs * 3
@@ -237,7 +246,7 @@ impl Mac {
 
     /// IEEE 802.11-2007 §9.2.11: the data follows after SIFS.
     fn send_cts_to_self(&mut self, now: Instant, config: &MacConfig) -> Transmission {
-        let service = self.own.service.as_mut().expect("a CTS announces the packet in service");
+        let service = self.own.front.service.as_mut().expect("a CTS announces the packet in service");
         service.announced = Announced::BySelf;
         let (airtime, rate) = (&config.airtime, service.rate);
         let (data, answer) = (airtime.data(&service.out, rate), airtime.ack(rate));
@@ -248,14 +257,11 @@ impl Mac {
         self.transmit_last(now, cts, config.airtime.cts, config)
     }
 
-    fn send_data(&mut self, now: Instant, config: &MacConfig) -> Transmission {
+    pub(super) fn send_data(&mut self, now: Instant, config: &MacConfig) -> Transmission {
         if self.batch().is_some() {
             return self.send_batch(now, config);
         }
-        if config.is_edca() {
-            self.end_continuation();
-        }
-        let service = self.own.service.as_ref().expect("data is the packet in service");
+        let service = self.own.front.service.as_ref().expect("data is the packet in service");
         let airtime = &config.airtime;
         let (rate, length) = (service.rate, airtime.data(&service.out, service.rate));
         let broadcast = service.out.to == BROADCAST;
@@ -263,8 +269,13 @@ impl Mac {
             kind: FrameKind::Data,
             from: self.id,
             to: service.out.to,
-            nav: if broadcast { Duration::ZERO } else { self.time_after_data(now + length, rate, config) },
+            nav: if broadcast {
+                Duration::ZERO
+            } else {
+                self.time_after_data(now + length, airtime.ack(rate), config)
+            },
             sequence: service.sequence,
+            category: self.category(),
             rate,
             retry: service.data_retry,
             bytes: airtime.data_bytes(&service.out),
@@ -282,9 +293,14 @@ impl Mac {
         self.transmit(now, frame, Phase::Data, length, wait, config)
     }
 
-    /// From the end of a data frame to that of its ACK, or to that of the exchange that follows it.
-    fn time_after_data(&self, data_ends: Instant, rate: RateIndex, config: &MacConfig) -> Duration {
-        let ack = config.contention.sifs + whole_micros(config.airtime.ack(rate));
+    /// From the end of a data frame to that of its answer, or to that of the exchange that follows it.
+    pub(super) fn time_after_data(
+        &self,
+        data_ends: Instant,
+        answer: Duration,
+        config: &MacConfig,
+    ) -> Duration {
+        let ack = config.contention.sifs + whole_micros(answer);
         let follows = self.following_exchange(data_ends + ack, config).unwrap_or(Duration::ZERO);
         // Rounded down: a NAV that lasted longer than the ACK would set the slots of those who have it apart from the others.
         ack + Duration::from_micros(follows.as_nanos() / 1000)

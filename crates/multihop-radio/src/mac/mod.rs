@@ -7,6 +7,7 @@
 mod access;
 mod aggregation;
 mod backoff;
+mod contender;
 mod counters;
 mod duplicates;
 mod edca;
@@ -22,6 +23,7 @@ pub use self::access::{Access, Waiting};
 use self::aggregation::{Aggregation, Sizes};
 pub use self::aggregation::{BlockAck, Load, Mpdu, Packed, Passed};
 use self::backoff::Backoff;
+use self::contender::Contender;
 pub use self::counters::Counters;
 use self::duplicates::Duplicates;
 use self::edca::Edca;
@@ -105,13 +107,10 @@ pub struct Mac {
 #[derive(Clone, Debug)]
 struct Own {
     done: Option<Done>,
-    service: Option<Service>,
-    queue: Queue,
+    /// The station under DCF; under EDCA the access category in front.
+    front: Contender,
     /// The CTS or ACK to send.
     reply: Option<Frame>,
-    contention_window: u32,
-    short_count: u32,
-    long_count: u32,
     next_sequence: u16,
     rng: Rng,
     /// `None`: the rate is fixed.
@@ -260,12 +259,12 @@ impl Mac {
             serves: false,
             own: Box::new(Own {
                 done: None,
-                service: None,
-                queue: Queue::new(config.params.queue_kind, config.params.queue),
+                front: Contender::new(
+                    &config.params,
+                    config.of_category(Category::BestEffort).cw_min,
+                    config.aggregates(),
+                ),
                 reply: None,
-                contention_window: config.of_category(Category::BestEffort).cw_min,
-                short_count: 0,
-                long_count: 0,
                 next_sequence: 0,
                 rng,
                 rate_control: config.rates.as_ref().map(|rates| Box::new(RateControl::new(rates, rate_rng))),
@@ -273,7 +272,7 @@ impl Mac {
                 edca: config
                     .categories
                     .as_ref()
-                    .map(|categories| Box::new(Edca::new(&config.params, categories))),
+                    .map(|categories| Box::new(Edca::new(&config.params, categories, config.aggregates()))),
                 aggregation: config.aggregation.map(|_| Box::default()),
                 duplicates: Duplicates::default(),
                 counters: Counters::default(),
@@ -283,14 +282,14 @@ impl Mac {
 
     /// Queues a packet; returns the one that is dropped if the queue is full.
     pub fn enqueue(&mut self, out: Outgoing) -> Option<Outgoing> {
-        self.queue_of_mut(out.category).push(out)
+        self.contender_mut(out.category).queue.push(out)
     }
 
     /// Takes the next packet from the queue if there is none in service.
     pub fn serve(&mut self, now: Instant, config: &MacConfig) {
         if config.is_edca() {
             self.serve_categories(now, config);
-        } else if self.own.service.is_none() {
+        } else if self.own.front.service.is_none() {
             self.end_backoff(now, config);
             self.serve_front(now, config);
         }
@@ -298,12 +297,12 @@ impl Mac {
 
     /// Takes the next packet from the queue.
     fn serve_front(&mut self, now: Instant, config: &MacConfig) {
-        let Some(out) = self.own.queue.pop() else { return };
+        let Some(out) = self.own.front.queue.pop() else { return };
         let announced = if self.announces(&out, config) { Announced::NotYet } else { Announced::Never };
-        if let Some(aggregation) = self.own.aggregation.as_mut().filter(|_| out.to != BROADCAST) {
-            aggregation.begin(out, now);
+        if let Some(batch) = self.own.front.batch.as_mut().filter(|_| out.to != BROADCAST) {
+            batch.begin(out, now);
         }
-        self.own.service = Some(Service {
+        self.own.front.service = Some(Service {
             out,
             sequence: self.own.next_sequence,
             rate: self.fixed_rate(&out, config),
@@ -317,20 +316,20 @@ impl Mac {
         self.serves = true;
         self.own.next_sequence = (self.own.next_sequence + 1) & 0x0fff;
         if config.params.flavour == Flavour::Standard {
-            self.own.short_count = 0;
-            self.own.long_count = 0;
+            self.own.front.short_count = 0;
+            self.own.front.long_count = 0;
         }
         self.choose_rate(now, config);
         match &self.own.edca {
             None => self.begin_access(now, config),
-            Some(edca) if edca.continues() => self.announce_nothing(),
+            Some(_) if self.continues() => self.announce_nothing(),
             Some(_) => self.begin_category(now, config),
         }
     }
 
     /// The packet in service is covered by the exchange before it.
     fn announce_nothing(&mut self) {
-        if let Some(service) = &mut self.own.service {
+        if let Some(service) = &mut self.own.front.service {
             service.announced = Announced::Never;
         }
     }
@@ -348,7 +347,7 @@ impl Mac {
     #[inline]
     pub fn is_unsettled(&self) -> bool {
         self.own.done.is_some()
-            || (self.own.service.is_none() && !self.own.queue.is_empty())
+            || self.own.front.is_unserved()
             || self.own.edca.as_ref().is_some_and(|edca| edca.has_unserved())
     }
 
@@ -365,7 +364,7 @@ impl Mac {
     /// When the backoff ends, if a packet waits for that.
     #[inline]
     fn backoff_ends(&self, config: &MacConfig) -> Instant {
-        debug_assert_eq!(self.serves, self.own.service.is_some(), "updated at every change");
+        debug_assert_eq!(self.serves, self.own.front.service.is_some(), "updated at every change");
         if self.backoff.is_running() && (self.serves || config.is_edca()) {
             self.backoff.expires(config.contention.slot)
         } else {
@@ -430,6 +429,14 @@ impl Mac {
         own.unwrap_or(config.airtime.data_rate(out))
     }
 
+    /// The rate that a packet's data frame is expected to have.
+    fn usual_rate(&self, out: &Outgoing, config: &MacConfig) -> RateIndex {
+        match (&config.rates, &self.own.rate_control) {
+            (Some(rates), Some(control)) if out.to != BROADCAST => control.usual(out.to, rates),
+            _ => self.fixed_rate(out, config),
+        }
+    }
+
     /// The rate of data to a neighbour, if it differs from the scenario's.
     #[inline]
     fn link_rate(&self, to: NodeId) -> Option<RateIndex> {
@@ -442,31 +449,32 @@ impl Mac {
     /// unless the next one may follow it in a transmission opportunity.
     pub fn needs(&self, category: Category, config: &MacConfig) -> bool {
         let bursts = config.of_category(category).opportunity > Duration::ZERO;
-        self.queue_of(category).is_empty() && (bursts || self.service_of(category).is_none())
+        let contender = self.contender(category);
+        contender.queue.is_empty() && (bursts || contender.service.is_none())
     }
 
     /// Packets in the interface queue, or in those of all access categories.
     pub fn queued(&self) -> usize {
-        self.own.queue.len() + self.others_queues().map(Queue::len).sum::<usize>()
+        self.own.front.queue.len() + self.others().map(|other| other.queue.len()).sum::<usize>()
     }
 
-    /// How many more packets fit that have no access category of their own and are not urgent.
-    pub fn room(&self) -> usize {
-        self.queue_of(Category::BestEffort).room()
+    /// How many more packets of an access category fit that are not urgent.
+    pub fn room(&self, category: Category) -> usize {
+        self.contender(category).queue.room()
     }
 
     /// Removes and returns every waiting packet that `which` selects.
     pub fn remove_if(&mut self, which: impl Fn(&Outgoing) -> bool) -> Vec<Outgoing> {
-        let mut removed = self.own.queue.remove_if(&which);
-        for queue in self.others_queues_mut() {
-            removed.extend(queue.remove_if(&which));
+        let mut removed = self.own.front.queue.remove_if(&which);
+        for other in self.others_mut() {
+            removed.extend(other.queue.remove_if(&which));
         }
         removed
     }
 
     /// The packets in service, and those that wait.
     pub fn packets(&self) -> impl Iterator<Item = &Outgoing> {
-        self.in_service().chain(self.own.queue.iter()).chain(self.others_packets())
+        self.own.front.packets().chain(self.others().flat_map(Contender::packets))
     }
 
     /// Chooses the rate of the next transmission of the packet in service, and whether an RTS precedes it.
@@ -479,7 +487,8 @@ impl Mac {
 
     #[cold]
     fn choose_among(&mut self, now: Instant, rates: &Rates, config: &MacConfig) {
-        let Own { service: Some(service), rate_control: Some(control), .. } = &mut *self.own else { return };
+        let Own { front, rate_control: Some(control), .. } = &mut *self.own else { return };
+        let Some(service) = &mut front.service else { return };
         let out = service.out;
         if out.to == BROADCAST {
             return;
@@ -496,7 +505,8 @@ impl Mac {
     #[inline]
     fn report_rate(&mut self, now: Instant, delivered: bool, config: &MacConfig) {
         let Some(rates) = &config.rates else { return };
-        let Own { service: Some(service), rate_control: Some(control), .. } = &mut *self.own else { return };
+        let Own { front, rate_control: Some(control), .. } = &mut *self.own else { return };
+        let Some(service) = &mut front.service else { return };
         service.transmissions += 1;
         control.report(now, service.out.to, service.rate, delivered, rates);
     }
@@ -504,7 +514,7 @@ impl Mac {
     /// Whether the packet in service, which has no RTS, needs a CTS to the station itself.
     fn protects(&self, config: &MacConfig) -> bool {
         config.params.protection == Protection::CtsToSelf
-            && self.own.service.is_some_and(|service| config.airtime.phy().is_ofdm(service.rate))
+            && self.own.front.service.is_some_and(|service| config.airtime.phy().is_ofdm(service.rate))
     }
 
     /// Whether a packet needs an RTS.
@@ -538,6 +548,7 @@ impl Frame {
         rate: RateIndex,
     ) -> Self {
         let body = crate::frame::PacketHandle::NONE;
-        Self { kind, from, to, nav, sequence: 0, rate, retry: false, bytes, body }
+        let category = Category::BestEffort;
+        Self { kind, from, to, nav, sequence: 0, category, rate, retry: false, bytes, body }
     }
 }

@@ -36,7 +36,7 @@ impl Mac {
 
     /// Finishes the packet in service.
     pub(super) fn finish(&mut self, delivered: bool, config: &MacConfig) {
-        let service = self.own.service.take().expect("only a packet in service can be finished");
+        let service = self.own.front.service.take().expect("only a packet in service can be finished");
         self.serves = false;
         self.own.done =
             Some(Done { out: service.out, delivered, began: service.began, retries: service.retries });
@@ -45,9 +45,9 @@ impl Mac {
 
     fn rts_failed(&mut self, config: &MacConfig) {
         self.own.counters.rts_failures += 1;
-        self.own.short_count += 1;
-        if config.params.short_retry.is_some_and(|limit| self.own.short_count >= limit) {
-            self.own.short_count = 0;
+        self.own.front.short_count += 1;
+        if config.params.short_retry.is_some_and(|limit| self.own.front.short_count >= limit) {
+            self.own.front.short_count = 0;
             self.drop_packet(config);
         } else {
             self.retry(config);
@@ -57,14 +57,17 @@ impl Mac {
     fn data_failed(&mut self, now: Instant, config: &MacConfig) {
         if self.batch().is_some() {
             self.conclude(now, None, config);
+            self.draw_backoff(config);
             return;
         }
         self.own.counters.data_failures += 1;
         self.report_rate(now, false, config);
-        let service = self.own.service.as_ref().expect("data was sent for the packet in service");
+        let service = self.own.front.service.as_ref().expect("data was sent for the packet in service");
         let (count, limit) = match service.announced {
-            Announced::Never | Announced::BySelf => (&mut self.own.short_count, config.params.short_retry),
-            Announced::NotYet | Announced::Yes => (&mut self.own.long_count, config.params.long_retry),
+            Announced::Never | Announced::BySelf => {
+                (&mut self.own.front.short_count, config.params.short_retry)
+            }
+            Announced::NotYet | Announced::Yes => (&mut self.own.front.long_count, config.params.long_retry),
         };
         *count += 1;
         if limit.is_some_and(|limit| *count >= limit) {
@@ -92,7 +95,7 @@ impl Mac {
 
     fn retry(&mut self, config: &MacConfig) {
         let phase = self.phase;
-        let service = self.own.service.as_mut().expect("a frame of the packet in service failed");
+        let service = self.own.front.service.as_mut().expect("a frame of the packet in service failed");
         service.retries += 1;
         if phase == Phase::Rts {
             service.rts_retry = true;

@@ -13,8 +13,6 @@ pub(super) fn check(radio: &RadioParams, mac: &MacParams, faults: &mut Faults<'_
         "with flavour = \"ns2\", which does not aggregate".to_owned()
     } else if mac.timing == Timing::Ns2Of1999 {
         "with timing = \"ns2-1999\", which has no sizes of aggregates".to_owned()
-    } else if mac.edca.is_some() {
-        "with edca".to_owned()
     } else {
         return;
     };

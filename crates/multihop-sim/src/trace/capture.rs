@@ -9,7 +9,7 @@ use std::net::Ipv4Addr;
 use multihop_core::{Duration, Instant, NodeId};
 use multihop_radio::airtime::Airtime;
 use multihop_radio::decibels::mw_to_dbm;
-use multihop_radio::frame::{self, Frame, FrameKind, PacketHandle};
+use multihop_radio::frame::{self, Category, Frame, FrameKind, PacketHandle};
 use multihop_radio::mac::{BlockAck, Load, Mpdu, Transmission};
 use multihop_radio::phy_profile::{Mcs, Rate, S1g, Scheme, Vht};
 use multihop_wire::{PROTOCOL_EXPERIMENT, Quoted, arp, dot11, dsr, icmp, ipv4, radiotap, tcp, udp};
@@ -213,12 +213,14 @@ fn dot11_frame(frame: &Frame, packets: &Pool) -> dot11::Frame {
             transmitter: mac(frame.from),
             sequence: frame.sequence,
             qos: None,
+            tid: 0,
             body: packet_bytes(frame.from, frame.body, packets),
         }),
         FrameKind::BlockAckRequest => dot11::Frame::BlockAckRequest {
             duration,
             receiver,
             transmitter: mac(frame.from),
+            tid: tid(frame.category),
             start: frame.sequence,
         },
         FrameKind::Aggregate | FrameKind::BlockAck => unreachable!("frames with a load"),
@@ -227,7 +229,8 @@ fn dot11_frame(frame: &Frame, packets: &Pool) -> dot11::Frame {
 
 fn block_ack(frame: &Frame, BlockAck { start, received }: BlockAck) -> dot11::Frame {
     let (receiver, transmitter) = (mac(frame.to), mac(frame.from));
-    dot11::Frame::BlockAck { duration: micros(frame.nav), receiver, transmitter, start, received }
+    let (duration, tid) = (micros(frame.nav), tid(frame.category));
+    dot11::Frame::BlockAck { duration, receiver, transmitter, tid, start, received }
 }
 
 /// An MPDU of a station that aggregates.
@@ -251,7 +254,18 @@ fn mpdu_frame(frame: &Frame, mpdu: &Mpdu, load: &Load, packets: &Pool) -> dot11:
         transmitter,
         sequence: mpdu.sequence,
         qos: Some(qos),
+        tid: tid(frame.category),
         body,
+    }
+}
+
+/// A traffic identifier of an access category: the lowest user priority that it has (IEEE 802.11-2016, table 10-1).
+const fn tid(category: Category) -> u8 {
+    match category {
+        Category::BestEffort => 0,
+        Category::Background => 1,
+        Category::Video => 4,
+        Category::Voice => 6,
     }
 }
 

@@ -249,7 +249,7 @@ impl Air {
 
     /// How many more packets of programs fit.
     pub(super) fn room(&self, node: NodeId) -> usize {
-        let mac = || self.stations[node.index()].mac.room();
+        let mac = || self.stations[node.index()].mac.room(Category::BestEffort);
         self.queues.get(node, Category::BestEffort).map_or_else(mac, FqCodel::room)
     }
 

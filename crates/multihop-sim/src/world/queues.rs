@@ -70,7 +70,7 @@ impl Queues {
                 continue;
             }
             // As many as one frame takes.
-            for _ in 0..config.most_packets().min(mac.room().max(1)) {
+            for _ in 0..config.most_packets().min(mac.room(category).max(1)) {
                 let dropped = || stats.drops(node, category);
                 let Some(out) = next(context, node, queue, dropped) else { break };
                 mac.enqueue(out);

@@ -96,6 +96,42 @@ fn saturation_of_every_rate_of_802_11ac_follows_from_the_standard() {
 }
 
 #[test]
+fn one_category_of_edca_delivers_what_the_station_without_edca_does() {
+    let goodput = |mac: &str| {
+        let flow = format!("{GREEDY}\ncategory = \"video\"");
+        result(&chain(
+            1,
+            1.0,
+            "frame_loss = 0.02",
+            &format!("ampdu = 32\namsdu = 3839\nqueue = 200\n{mac}"),
+            &flow,
+        ))
+        .totals
+    };
+    let edca = "edca = { video = { aifsn = 2, cw_min = 15, cw_max = 1023, txop = 0.0 } }";
+    assert_eq!(goodput(edca).goodput_kbps, goodput("").goodput_kbps);
+}
+
+/// Microseconds of an aggregate of MPDUs of 1518 bytes at 65 Mb/s, SIFS and its answer.
+fn exchange(mpdus: u64) -> f64 {
+    cycle(1518, mpdus) - 34.0 - 7.5 * 9.0
+}
+
+#[test]
+fn goodput_of_a_transmission_opportunity_follows_from_its_limit() {
+    // AIFS of 34 us, half a slot of backoff; frames of 8 MPDUs in 1.6 ms, SIFS after each but the last: two and one of the MPDUs that fit.
+    let limit = 4096.0;
+    let rest = limit - 2.0 * (exchange(8) + 16.0);
+    let last = (2..8).take_while(|&mpdus| exchange(mpdus) <= rest).last().expect("two MPDUs fit");
+    let expected = 8e3 * 1460.0 * (16 + last) as f64 / (34.0 + 4.5 + limit - rest + exchange(last));
+    let edca =
+        "edca = { voice = { aifsn = 2, cw_min = 1, cw_max = 1, txop = 0.004096 } }\nampdu = 8\nqueue = 200";
+    let found =
+        result(&chain(1, 1.0, "", edca, &format!("{GREEDY}\ncategory = \"voice\""))).totals.goodput_kbps;
+    assert!((found / expected - 1.0).abs() < 0.005, "{found} kb/s, expected {expected}");
+}
+
+#[test]
 fn losses_of_mpdus_neither_reorder_nor_lose_nor_repeat_packets() {
     let flow = "app = \"cbr\"\nrate_kbps = 12000.0\nsize = 1460\nstop = 1.0";
     for mac in ["ampdu = 64", "ampdu = 64\namsdu = 3839", "amsdu = 7935"] {
@@ -187,4 +223,32 @@ fn tshark_reads_aggregates_and_block_acks() {
         data.iter().filter(|row| row[3].split(',').count() == 7 && row[3].starts_with("440")).count();
     assert!(several > 10, "{data:?}");
     assert!(data.iter().any(|row| row[1] == "1" || row[1] == "True"), "{data:?}");
+}
+
+#[test]
+fn tshark_reads_the_traffic_identifiers_of_edca() {
+    if tshark_is_missing() {
+        return;
+    }
+    let flow = |category: &str| {
+        format!("app = \"cbr\"\nrate_kbps = 20000.0\nsize = 432\ncategory = \"{category}\"\nfrom = 0\nto = 1")
+    };
+    let flows = ["background", "best-effort", "video", "voice"].map(flow).join("\n[[flow]]\n");
+    let text = chain(1, 0.2, "frame_loss = 0.2", "ampdu = 16\nshort_retry = 2\nedca = true", &flows);
+    let capture = Capture::of(ran(&text), "categories");
+    let read = |filter: &str, field: &str| -> BTreeSet<String> {
+        capture.read(filter, NO_ANALYSIS, &[field]).into_iter().flatten().collect()
+    };
+    assert!(read("_ws.malformed || wlan.fcs.status == 0", "frame.number").is_empty());
+    let all = BTreeSet::from(["0", "1", "4", "6"].map(str::to_owned));
+    assert_eq!(read("wlan.fc.type_subtype == 0x28", "wlan.qos.tid"), all);
+    for answers in ["0x19", "0x18"] {
+        let tids = read(&format!("wlan.fc.type_subtype == {answers}"), "wlan.ba.basic.tidinfo");
+        let tids: BTreeSet<_> =
+            tids.iter().map(|tid| tid.trim_start_matches("0x").trim_start_matches('0')).collect();
+        assert!(
+            tids.contains("6") && tids.is_subset(&BTreeSet::from(["", "1", "4", "6"])),
+            "{answers}: {tids:?}"
+        );
+    }
 }

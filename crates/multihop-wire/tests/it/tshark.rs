@@ -75,6 +75,7 @@ impl Capture {
             transmitter,
             sequence: 4095,
             qos: None,
+            tid: 0,
             body,
         }));
     }

@@ -3,24 +3,27 @@
 use multihop_core::{Duration, Instant};
 
 use super::sizes::{BLOCK_ACK_BYTES, Fill, REQUEST_BYTES};
-use super::{Aggregation, BlockAck, Load, Packed, Passed, Sizes};
+use super::{Batch, BlockAck, Load, Packed, Passed, Sizes};
 use crate::airtime::whole_micros;
-use crate::frame::{BROADCAST, Frame, FrameKind, Outgoing, PacketHandle};
-use crate::mac::{Announced, Mac, MacConfig, Own, Phase, Service, Transmission, is_announced};
+use crate::frame::{BROADCAST, Category, Frame, FrameKind, Outgoing, PacketHandle};
+use crate::mac::{Announced, Contender, Mac, MacConfig, Own, Phase, Service, Transmission, is_announced};
 
 impl Mac {
     /// What `frame`, which this station begins to transmit, carries; false if it carries nothing. Only stations that
     /// aggregate need this.
     pub fn load(&mut self, frame: &Frame, load: &mut Load, config: &MacConfig) -> bool {
         load.clear();
-        let (Some(aggregation), Some(sizes)) = (&mut self.own.aggregation, &config.aggregation) else {
+        let Own { front: Contender { batch: Some(batch), .. }, aggregation: Some(aggregation), .. } =
+            &mut *self.own
+        else {
             return false;
         };
+        let Some(sizes) = &config.aggregation else { return false };
         match frame.kind {
             FrameKind::Data | FrameKind::Aggregate if frame.to != BROADCAST => {
-                load.fill(aggregation.batch.transmitted(), sizes, frame.kind == FrameKind::Aggregate);
+                load.fill(batch.transmitted(), sizes, frame.kind == FrameKind::Aggregate);
             }
-            FrameKind::BlockAck => load.block_ack = aggregation.receivers.report(frame.to),
+            FrameKind::BlockAck => load.block_ack = aggregation.receivers.report((frame.to, frame.category)),
             _ => return false,
         }
         true
@@ -69,45 +72,61 @@ impl Mac {
 
     /// Takes over from a station whose radio was switched off its counts, and what its neighbours count on: the numbers of
     /// MPDUs. Its packets are lost.
-    pub fn succeed(&mut self, before: Self) {
+    pub fn succeed(&mut self, mut before: Self) {
+        for category in Category::ALL {
+            let Some(mut batch) = before.contender_mut(category).batch.take() else { continue };
+            batch.drop_packets();
+            self.contender_mut(category).batch = Some(batch);
+        }
         self.own.counters = before.own.counters;
         self.own.aggregation = before.own.aggregation.map(|mut aggregation| {
-            aggregation.batch.give_up();
-            aggregation.batch.finished.clear();
-            aggregation.batch.end();
+            aggregation.finished.clear();
             aggregation.receivers.drop_held();
             aggregation
         });
     }
 
-    /// The packets in service.
+    /// The packets in service: under EDCA, of the access category in front.
     pub fn in_service(&self) -> impl Iterator<Item = &Outgoing> {
-        let aggregated = self.batch().map_or(&[][..], |aggregation| aggregation.batch.packets());
-        let only = self.own.service.as_ref().filter(|_| self.batch().is_none());
-        aggregated.iter().map(|packed| &packed.out).chain(only.map(|service| &service.out))
+        self.own.front.in_service()
     }
 
-    /// The aggregation, if packets that can be aggregated are in service.
-    pub(in crate::mac) fn batch(&self) -> Option<&Aggregation> {
-        self.own.aggregation.as_deref().filter(|aggregation| aggregation.batch.is_active())
+    /// The batch, if packets that can be aggregated are in service.
+    #[inline]
+    pub(in crate::mac) fn batch(&self) -> Option<&Batch> {
+        self.own.front.active_batch()
     }
 
     /// Chooses what the next frame takes.
     pub(in crate::mac) fn compose(&mut self, now: Instant, config: &MacConfig) {
-        let Own { service: Some(service), aggregation: Some(aggregation), queue, .. } = &mut *self.own else {
+        let limit = self.frame_limit(now, config);
+        let Contender { service: Some(service), batch: Some(batch), queue, .. } = &mut self.own.front else {
             return;
         };
         let Some(sizes) = &config.aggregation else { return };
-        let batch = &mut aggregation.batch;
-        batch.compose(now, queue, Fill::new(sizes, &config.airtime, service.rate));
+        batch.compose(now, queue, Fill::new(sizes, &config.airtime, service.rate, limit));
         if is_announced(batch.frame().bytes, config) && batch.is_active() {
             service.announced = Announced::NotYet;
         }
     }
 
+    /// The length of the next exchange of the service: of a request, or of one MPDU behind the first packets, as many as
+    /// `skipped`. `None` if nothing else is in service.
+    pub(in crate::mac) fn next_in_batch(&self, skipped: usize, config: &MacConfig) -> Option<Duration> {
+        let (batch, sizes) = (self.batch()?, config.aggregation.as_ref()?);
+        let (airtime, sifs) = (&config.airtime, config.contention.sifs);
+        if batch.is_behind() {
+            let rate = airtime.basic_rate();
+            return Some(airtime.frame(rate, REQUEST_BYTES) + sifs + config.block_ack_time(rate));
+        }
+        let rate = self.own.front.service.as_ref()?.rate;
+        let mpdu = sizes.mpdu(batch.mpdu_after(skipped)?);
+        Some(airtime.frame(rate, mpdu) + sifs + airtime.ack(rate))
+    }
+
     /// Whether a request for a block ACK comes next.
     pub(in crate::mac) fn requests(&self) -> bool {
-        self.batch().is_some_and(|aggregation| aggregation.batch.frame().is_request)
+        self.batch().is_some_and(|batch| batch.frame().is_request)
     }
 
     /// How long the data in service takes at its rate, and the answer to it.
@@ -117,26 +136,27 @@ impl Mac {
         config: &MacConfig,
     ) -> (Duration, Duration) {
         let (airtime, rate) = (&config.airtime, service.rate);
-        let Some(aggregation) = self.batch() else {
+        let Some(batch) = self.batch() else {
             return (airtime.data(&service.out, rate), airtime.ack(rate));
         };
-        let frame = aggregation.batch.frame();
+        let frame = batch.frame();
         let answer = if frame.mpdus > 1 { config.block_ack_time(rate) } else { airtime.ack(rate) };
         (airtime.frame(rate, frame.bytes), answer)
     }
 
     pub(in crate::mac) fn send_batch(&mut self, now: Instant, config: &MacConfig) -> Transmission {
-        let service = self.own.service.as_ref().expect("data is in service");
+        let service = self.own.front.service.as_ref().expect("data is in service");
         let (length, answer) = self.data_and_answer(service, config);
-        let batch = &self.own.aggregation.as_ref().expect(ACTIVE).batch;
+        let batch = self.batch().expect(ACTIVE);
         let (composed, first) = (batch.frame(), batch.packets()[0]);
         let rate = service.rate;
         let frame = Frame {
             kind: if composed.mpdus > 1 { FrameKind::Aggregate } else { FrameKind::Data },
             from: self.id,
             to: service.out.to,
-            nav: config.contention.sifs + whole_micros(answer),
+            nav: self.time_after_data(now + length, answer, config),
             sequence: first.sequence,
+            category: self.category(),
             rate,
             retry: first.transmissions > 0,
             bytes: composed.bytes,
@@ -152,15 +172,16 @@ impl Mac {
     }
 
     pub(in crate::mac) fn send_request(&mut self, now: Instant, config: &MacConfig) -> Transmission {
-        let to = self.own.service.as_ref().expect("a service begins with a packet").out.to;
-        let sequence = self.own.aggregation.as_mut().expect(ACTIVE).batch.oldest();
+        let to = self.own.front.service.as_ref().expect("a service begins with a packet").out.to;
+        let sequence = self.own.front.batch.as_mut().expect(ACTIVE).oldest();
         let rate = config.airtime.basic_rate();
         let (length, answer) = (config.airtime.frame(rate, REQUEST_BYTES), config.block_ack_time(rate));
         let nav = config.contention.sifs + whole_micros(answer);
         let request = Frame::control(FrameKind::BlockAckRequest, self.id, to, nav, REQUEST_BYTES, rate);
         self.own.counters.block_ack_requests += 1;
         let wait = self.answer_after(length, rate, answer, config);
-        self.transmit(now, Frame { sequence, ..request }, Phase::Data, length, wait, config)
+        let frame = Frame { sequence, category: self.category(), ..request };
+        self.transmit(now, frame, Phase::Data, length, wait, config)
     }
 
     /// Everything older than the number in the request has been given up.
@@ -169,7 +190,7 @@ impl Mac {
             return;
         }
         let aggregation = self.own.aggregation.as_mut().expect("just looked");
-        aggregation.receivers.move_to(request.from, request.sequence);
+        aggregation.receivers.move_to((request.from, request.category), request.sequence);
         self.report(now, request, config);
     }
 
@@ -179,7 +200,7 @@ impl Mac {
         for (bit, mpdu) in load.mpdus.iter().enumerate().filter(|(bit, _)| intact >> bit & 1 == 1) {
             handles.clear();
             handles.extend(load.packets_of(mpdu).iter().map(|packed| packed.out.packet));
-            if aggregation.receivers.accept(frame.from, mpdu.sequence, &handles) {
+            if aggregation.receivers.accept((frame.from, frame.category), mpdu.sequence, &handles) {
                 new |= 1 << bit;
             } else {
                 counters.duplicates += 1;
@@ -193,12 +214,12 @@ impl Mac {
         let rate = config.airtime.answer_rate(asked.rate);
         let report =
             Frame::control(FrameKind::BlockAck, self.id, asked.from, Duration::ZERO, BLOCK_ACK_BYTES, rate);
-        self.own.reply = Some(report);
+        self.own.reply = Some(Frame { category: asked.category, ..report });
         self.go_on(now, config);
     }
 
     fn receive_block_ack(&mut self, now: Instant, answer: BlockAck, config: &MacConfig) {
-        let awaited = |batch: &Aggregation| batch.batch.frame().is_request || batch.batch.frame().mpdus > 1;
+        let awaited = |batch: &Batch| batch.frame().is_request || batch.frame().mpdus > 1;
         if self.phase == Phase::Data && self.batch().is_some_and(awaited) {
             self.answered(now, Some(answer), config);
         }
@@ -206,7 +227,7 @@ impl Mac {
 
     /// The only MPDU of the frame was acknowledged by an ACK.
     pub(in crate::mac) fn receive_single_ack(&mut self, now: Instant, config: &MacConfig) {
-        let Some(Aggregation { batch, .. }) = self.batch() else { return };
+        let Some(batch) = self.batch() else { return };
         if batch.frame().mpdus == 1 && !batch.frame().is_request {
             let start = batch.packets()[0].sequence;
             self.answered(now, Some(BlockAck { start, received: 1 }), config);
@@ -216,7 +237,7 @@ impl Mac {
     fn answered(&mut self, now: Instant, answer: Option<BlockAck>, config: &MacConfig) {
         self.stop_waiting();
         self.conclude(now, answer, config);
-        self.go_on(now, config);
+        self.end_exchange(now, config);
     }
 
     /// The frame was answered, or it was not.
@@ -226,17 +247,18 @@ impl Mac {
         } else {
             self.conclude_data(now, answer, config);
         }
-        self.draw_backoff(config);
     }
 
     fn conclude_request(&mut self, answered: bool, config: &MacConfig) {
-        let Some(aggregation) = &mut self.own.aggregation else { return };
-        let gives_up = aggregation.batch.request_ended(answered, config.params.short_retry);
-        let counters = &mut self.own.counters;
+        let Own { front, aggregation: Some(aggregation), counters, .. } = &mut *self.own else {
+            return;
+        };
+        let Some(batch) = &mut front.batch else { return };
+        let gives_up = batch.request_ended(answered, config.params.short_retry);
         counters.data_failures += u64::from(!answered);
         if gives_up {
             counters.last_failures += 1;
-            counters.retry_drops += aggregation.batch.give_up();
+            counters.retry_drops += batch.give_up(&mut aggregation.finished);
         }
         if answered || gives_up {
             self.reset_contention_window(config);
@@ -247,15 +269,15 @@ impl Mac {
     }
 
     fn conclude_data(&mut self, now: Instant, answer: Option<BlockAck>, config: &MacConfig) {
-        let Own { service: Some(service), aggregation: Some(aggregation), counters, .. } = &mut *self.own
-        else {
+        let Own { front, aggregation: Some(aggregation), counters, .. } = &mut *self.own else {
             return;
         };
+        let Contender { service: Some(service), batch: Some(batch), .. } = front else { return };
         let limit = match service.announced {
             Announced::Never | Announced::BySelf => config.params.short_retry,
             Announced::NotYet | Announced::Yes => config.params.long_retry,
         };
-        let outcome = aggregation.batch.resolve(answer, limit);
+        let outcome = batch.resolve(answer, limit, &mut aggregation.finished);
         counters.data_failures += u64::from(outcome.mpdus - outcome.delivered.count_ones());
         counters.retry_drops += outcome.dropped_packets;
         counters.last_failures += outcome.dropped_mpdus;
@@ -277,9 +299,12 @@ impl Mac {
 
     /// No station answers: gives up all packets in service.
     pub(in crate::mac) fn give_up_batch(&mut self, config: &MacConfig) {
-        let Some(aggregation) = &mut self.own.aggregation else { return };
-        self.own.counters.last_failures += 1;
-        self.own.counters.retry_drops += aggregation.batch.give_up();
+        let Own { front, aggregation: Some(aggregation), counters, .. } = &mut *self.own else {
+            return;
+        };
+        let Some(batch) = &mut front.batch else { return };
+        counters.last_failures += 1;
+        counters.retry_drops += batch.give_up(&mut aggregation.finished);
         self.reset_contention_window(config);
         self.draw_backoff(config);
         self.end_batch(config);
@@ -287,11 +312,11 @@ impl Mac {
 
     /// Ends the service if nothing is left to do, or prepares the next frame; true if it ended.
     fn end_batch(&mut self, config: &MacConfig) -> bool {
-        let Own { service: Some(service), aggregation: Some(aggregation), done, .. } = &mut *self.own else {
+        let Own { front, aggregation: Some(aggregation), done, .. } = &mut *self.own else {
             return true;
         };
-        let batch = &mut aggregation.batch;
-        *done = done.take().or_else(|| batch.finished.pop_front());
+        let Contender { service: Some(service), batch: Some(batch), .. } = front else { return true };
+        *done = done.take().or_else(|| aggregation.finished.pop_front());
         service.rts_retry = false;
         service.announced = Announced::Never;
         if let Some(&Packed { out, transmissions, .. }) = batch.packets().first() {
@@ -302,7 +327,7 @@ impl Mac {
         }
         let is_over = batch.end();
         if is_over {
-            self.own.service = None;
+            self.own.front.service = None;
             self.serves = false;
         }
         is_over
@@ -322,7 +347,7 @@ impl MacConfig {
     }
 
     /// The block ACK that answers a frame at this rate.
-    fn block_ack_time(&self, rate: crate::phy_profile::RateIndex) -> Duration {
+    pub(in crate::mac) fn block_ack_time(&self, rate: crate::phy_profile::RateIndex) -> Duration {
         self.airtime.frame(self.airtime.answer_rate(rate), BLOCK_ACK_BYTES)
     }
 }

@@ -16,17 +16,16 @@ mod sizes;
 #[cfg(test)]
 mod tests;
 
-use multihop_core::Instant;
+use std::collections::VecDeque;
 
 pub use self::block_ack::BlockAck;
 pub use self::receiver::Passed;
 use self::receiver::Receivers;
-use self::sender::Batch;
+pub(super) use self::sender::Batch;
 pub use self::sender::Packed;
 pub(super) use self::sizes::Sizes;
 use self::sizes::{DELIMITER, padded};
 use super::Done;
-use crate::frame::Outgoing;
 
 /// What a frame carries besides its header.
 #[derive(Clone, Debug, Default)]
@@ -56,22 +55,18 @@ pub struct Mpdu {
     pub bytes: u32,
 }
 
-/// The state of a station that aggregates.
+/// What a station that aggregates keeps for all access categories together.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Aggregation {
-    batch: Batch,
     receivers: Receivers,
+    /// Packets that are no longer in service, for the driver.
+    finished: VecDeque<Done>,
 }
 
 impl Aggregation {
-    /// Begins to serve a packet.
-    pub(super) fn begin(&mut self, out: Outgoing, now: Instant) {
-        self.batch.begin(out, now);
-    }
-
     /// The next packet that is no longer in service.
     pub(super) fn next_done(&mut self) -> Option<Done> {
-        self.batch.finished.pop_front()
+        self.finished.pop_front()
     }
 }
 

@@ -5,9 +5,9 @@ use std::collections::VecDeque;
 use multihop_core::NodeId;
 
 use super::block_ack::{BlockAck, WINDOW, after, ahead, back, is_older};
-use crate::frame::PacketHandle;
+use crate::frame::{Category, PacketHandle};
 
-/// The state for all neighbours.
+/// The state for all streams.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Receivers {
     /// In order of first contact.
@@ -25,10 +25,13 @@ pub struct Passed {
     pub packet: PacketHandle,
 }
 
-/// The state for one neighbour.
+/// A neighbour, and the access category of what it sends: MPDUs have numbers of their own in each.
+type Stream = (NodeId, Category);
+
+/// The state for one stream.
 #[derive(Clone, Debug)]
 struct Receiver {
-    from: NodeId,
+    from: Stream,
     report: BlockAck,
     /// Earlier packets have been passed on or will not come.
     next: u16,
@@ -38,7 +41,7 @@ struct Receiver {
 
 impl Receivers {
     /// An MPDU arrived; true if it is new.
-    pub(super) fn accept(&mut self, from: NodeId, sequence: u16, packets: &[PacketHandle]) -> bool {
+    pub(super) fn accept(&mut self, from: Stream, sequence: u16, packets: &[PacketHandle]) -> bool {
         let (receiver, arrived) = self.find(from);
         let is_known = receiver.report.contains(sequence) || is_older(sequence, receiver.next);
         receiver.report.note(sequence);
@@ -54,7 +57,7 @@ impl Receivers {
     }
 
     /// The neighbour will not send again what is older than `start`.
-    pub(super) fn move_to(&mut self, from: NodeId, start: u16) {
+    pub(super) fn move_to(&mut self, from: Stream, start: u16) {
         let (receiver, arrived) = self.find(from);
         if is_older(start, receiver.next) {
             return;
@@ -66,7 +69,7 @@ impl Receivers {
         receiver.pass_complete(arrived);
     }
 
-    pub(super) fn report(&mut self, from: NodeId) -> BlockAck {
+    pub(super) fn report(&mut self, from: Stream) -> BlockAck {
         self.find(from).0.report
     }
 
@@ -84,10 +87,10 @@ impl Receivers {
         self.all.iter_mut().for_each(|receiver| receiver.held.clear());
     }
 
-    fn find(&mut self, from: NodeId) -> (&mut Receiver, &mut VecDeque<Passed>) {
+    fn find(&mut self, from: Stream) -> (&mut Receiver, &mut VecDeque<Passed>) {
         let known = self.all.iter().position(|receiver| receiver.from == from);
         let index = known.unwrap_or_else(|| {
-            // Every station counts from 0 for each neighbour.
+            // Every station counts from 0 in each stream.
             self.all.push(Receiver { from, report: BlockAck::default(), next: 0, held: Vec::new() });
             self.all.len() - 1
         });
@@ -104,7 +107,7 @@ impl Receiver {
     /// Passes on what is older than `start`, whatever is missing.
     fn pass_before(&mut self, start: u16, arrived: &mut VecDeque<Passed>) {
         let older = self.held.partition_point(|&(held, _)| is_older(held, start));
-        let from = self.from;
+        let (from, _) = self.from;
         arrived.extend(self.held.drain(..older).map(|(_, packet)| Passed { from, packet }));
         self.next = start;
     }
@@ -123,7 +126,7 @@ impl Receiver {
 mod tests {
     use super::*;
 
-    const PEER: NodeId = NodeId(1);
+    const PEER: Stream = (NodeId(1), Category::BestEffort);
 
     fn accept(receivers: &mut Receivers, sequence: u16) -> (bool, Vec<u32>) {
         let is_new = receivers.accept(PEER, sequence, &[PacketHandle(u32::from(sequence))]);

@@ -32,7 +32,7 @@ impl Packed {
 
 /// The packets in service. They stay in service until each is acknowledged or given up.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Batch {
+pub(in crate::mac) struct Batch {
     /// `None`: nothing is in service, or a broadcast.
     to: Option<NodeId>,
     packets: Vec<Packed>,
@@ -45,7 +45,6 @@ pub(super) struct Batch {
     holds_others_up: bool,
     /// How often the request that comes next was transmitted.
     requests: u32,
-    pub(super) finished: VecDeque<Done>,
 }
 
 /// What a frame is made of.
@@ -83,12 +82,12 @@ pub(super) struct Outcome {
 }
 
 impl Batch {
-    pub(super) fn is_active(&self) -> bool {
+    pub(in crate::mac) fn is_active(&self) -> bool {
         self.to.is_some()
     }
 
     /// Begins with a packet.
-    pub(super) fn begin(&mut self, out: Outgoing, now: Instant) {
+    pub(in crate::mac) fn begin(&mut self, out: Outgoing, now: Instant) {
         self.to = Some(out.to);
         self.is_fresh = true;
         self.holds_others_up = false;
@@ -97,7 +96,7 @@ impl Batch {
     }
 
     /// Packets in service.
-    pub(super) fn packets(&self) -> &[Packed] {
+    pub(in crate::mac) fn packets(&self) -> &[Packed] {
         &self.packets
     }
 
@@ -106,8 +105,8 @@ impl Batch {
         self.frame
     }
 
-    /// Its packets.
-    pub(super) fn transmitted(&self) -> &[Packed] {
+    /// The packets of the frame that is next or on the air.
+    pub(in crate::mac) fn transmitted(&self) -> &[Packed] {
         &self.packets[..self.frame.packets]
     }
 
@@ -138,6 +137,16 @@ impl Batch {
         }
         self.is_fresh = false;
         self.frame = Composed { is_request: false, packets: taken, mpdus: fill.mpdus(), bytes: fill.bytes() };
+    }
+
+    /// The next MPDU behind the first packets in service, as many as `skipped`.
+    pub(super) fn mpdu_after(&self, skipped: usize) -> Option<&[Packed]> {
+        self.packets.get(skipped..)?.chunk_by(|a, b| a.sequence == b.sequence).next()
+    }
+
+    /// Whether the neighbour may still wait for an MPDU that was given up.
+    pub(super) fn is_behind(&self) -> bool {
+        self.peers.iter().any(|peer| Some(peer.node) == self.to && peer.is_behind)
     }
 
     /// Adds a packet to the frame that is being filled, if there is room. The last MPDU can grow if it is new.
@@ -182,11 +191,15 @@ impl Batch {
     }
 
     /// The frame was answered, or not. MPDUs that were not received stay in service up to the limit.
-    pub(super) fn resolve(&mut self, answer: Option<BlockAck>, limit: Option<u32>) -> Outcome {
+    pub(super) fn resolve(
+        &mut self,
+        answer: Option<BlockAck>,
+        limit: Option<u32>,
+        finished: &mut VecDeque<Done>,
+    ) -> Outcome {
         let (sent, mut outcome, mut place) = (self.frame.packets, Outcome::default(), 0);
         let Some(to) = self.to else { return outcome };
         let (mut mpdu, mut newest, mut oldest_drop) = (None, None, None);
-        let finished = &mut self.finished;
         self.packets.retain_mut(|packed| {
             place += 1;
             if place > sent {
@@ -241,14 +254,20 @@ impl Batch {
         !answered && limit.is_some_and(|limit| self.requests >= limit)
     }
 
-    /// Gives up all packets in service; returns their number.
-    pub(super) fn give_up(&mut self) -> u64 {
+    /// Gives up all packets in service, which are `finished` now; returns their number.
+    pub(super) fn give_up(&mut self, finished: &mut VecDeque<Done>) -> u64 {
         let Some(to) = self.to else { return 0 };
         self.peer(to).is_behind |= !self.packets.is_empty();
         let dropped = self.packets.len() as u64;
-        self.finished.extend(self.packets.drain(..).map(|packed| packed.done(false)));
+        finished.extend(self.packets.drain(..).map(|packed| packed.done(false)));
         self.holds_others_up = false;
         dropped
+    }
+
+    /// Ends the service and loses its packets.
+    pub(super) fn drop_packets(&mut self) {
+        self.give_up(&mut VecDeque::new());
+        self.end();
     }
 
     /// Ends the service if nothing is left to do; true if so.

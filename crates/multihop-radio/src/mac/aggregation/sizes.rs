@@ -45,10 +45,15 @@ impl Sizes {
         if self.together > 0 { 2 * self.mpdus.max(4) } else { self.mpdus }
     }
 
+    /// An MPDU with one packet of so many bytes.
+    pub(in crate::mac) fn single(&self, bytes: u32) -> u32 {
+        self.header + self.snap + bytes
+    }
+
     /// An MPDU with these packets.
     pub(super) fn mpdu(&self, packets: &[Packed]) -> u32 {
         match packets {
-            [only] => self.header + self.snap + only.out.bytes,
+            [only] => self.single(only.out.bytes),
             _ => self.header + self.together(packets.iter().map(|packed| &packed.out)),
         }
     }
@@ -65,6 +70,8 @@ pub(super) struct Fill<'c> {
     sizes: &'c Sizes,
     airtime: &'c Airtime,
     rate: RateIndex,
+    /// The longest airtime of several MPDUs.
+    limit: Duration,
     mpdus: usize,
     /// Bytes up to the last MPDU.
     before: u32,
@@ -73,8 +80,9 @@ pub(super) struct Fill<'c> {
 }
 
 impl<'c> Fill<'c> {
-    pub(super) fn new(sizes: &'c Sizes, airtime: &'c Airtime, rate: RateIndex) -> Self {
-        Self { sizes, airtime, rate, mpdus: 0, before: 0, last: 0 }
+    /// An empty frame that may take as long as the preamble can announce, and no longer than `limit`.
+    pub(super) fn new(sizes: &'c Sizes, airtime: &'c Airtime, rate: RateIndex, limit: Duration) -> Self {
+        Self { sizes, airtime, rate, limit: limit.min(MAX_TIME), mpdus: 0, before: 0, last: 0 }
     }
 
     /// Adds an MPDU of these packets if there is room. The first one always has room.
@@ -116,7 +124,7 @@ impl<'c> Fill<'c> {
     }
 
     fn allows(&self, bytes: u32) -> bool {
-        bytes <= self.sizes.limits.bytes && self.airtime.frame(self.rate, bytes) <= MAX_TIME
+        bytes <= self.sizes.limits.bytes && self.airtime.frame(self.rate, bytes) <= self.limit
     }
 }
 

@@ -9,6 +9,8 @@ use crate::mac::{Done, Mac, MacConfig};
 use crate::params::{Flavour, MacParams, RadioParams};
 use crate::phy_profile::{DOT11N_20, RateIndex};
 
+mod edca;
+
 const ME: NodeId = NodeId(0);
 const PEER: NodeId = NodeId(1);
 const OTHER: NodeId = NodeId(2);
