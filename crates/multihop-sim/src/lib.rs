@@ -19,6 +19,11 @@ mod real;
 mod record;
 pub mod results;
 mod run;
+#[cfg_attr(
+    not(any(feature = "view", test)),
+    expect(dead_code, reason = "only the viewer shows fields of packets")
+)]
+mod segment;
 mod signals;
 mod stats;
 pub mod sweep;

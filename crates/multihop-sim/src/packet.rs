@@ -5,11 +5,12 @@ use std::sync::Arc;
 use multihop_core::{FlowId, Instant, LostSegment, NodeId, SegmentId};
 use multihop_radio::frame::PacketHandle;
 use multihop_routing::message::Message as RoutingMessage;
-use multihop_transport::connection::{Datagram, Message, Segment};
+use multihop_transport::connection::Segment;
+use multihop_wire::Quoted;
 use multihop_wire::dsr::SourceRoute;
-use multihop_wire::{PROTOCOL_EXPERIMENT, Quoted, mesh, tcp, tpa, udp};
 
 use crate::real::{EthernetFrame, RealPacket};
+use crate::segment::{Envelope, format};
 
 /// An IP packet, an ARP message, or an Ethernet frame of a real kernel.
 #[derive(Clone, Debug)]
@@ -48,25 +49,12 @@ pub struct Trigger {
 /// The content of a packet.
 #[derive(Clone, Debug)]
 pub enum Body {
-    /// A TCP segment.
-    Tcp(tcp::Segment),
-    /// A TPA segment, in UDP.
-    Tpa(tpa::Segment),
-    /// A UDP datagram of a simulated application.
-    Udp(Datagram),
-    /// A segment of `mesh`.
-    Mesh {
-        /// Its flow.
-        flow: FlowId,
-        /// The segment.
-        segment: mesh::Segment,
-    },
-    /// A segment of a user-defined transport.
-    Custom {
+    /// A segment of a transport.
+    Segment {
         /// Its flow.
         flow: FlowId,
         /// Header and data.
-        message: Message,
+        segment: Segment,
     },
     /// A message of the routing protocol.
     Routing {
@@ -100,44 +88,11 @@ pub enum Arp {
 pub const INITIAL_TTL: u8 = 64;
 
 const IP_HEADER: u32 = 20;
-/// Bytes of the ports, which precede the header of a user-defined transport.
-const PORTS: usize = 4;
 const ARP_BYTES: u32 = 28;
 /// ICMP header, quoted IP header, and quoted bytes of its payload.
 const ICMP_UNREACHABLE: usize = 8 + 20 + 20;
 /// Ports of flow 0; flow n has both ports n higher.
 const FIRST_PORT: u16 = 1024;
-
-impl Body {
-    /// The content of a packet with a segment of this flow.
-    pub(crate) fn of(flow: FlowId, segment: Segment) -> Self {
-        match segment {
-            Segment::Tcp(segment) => Self::Tcp(segment),
-            Segment::Tpa(segment) => Self::Tpa(segment),
-            Segment::Datagram(datagram) => Self::Udp(datagram),
-            Segment::Mesh(segment) => Self::Mesh { flow, segment },
-            Segment::Custom(message) => Self::Custom { flow, message },
-            // Ends in simulations need no connection around their messages.
-            Segment::Opened(segment) => Self::Custom { flow, message: segment.into() },
-        }
-    }
-
-    /// The segment for an end of a flow, if it has one.
-    pub(crate) fn into_segment(self) -> Option<Segment> {
-        match self {
-            Self::Tcp(segment) => Some(Segment::Tcp(segment)),
-            Self::Tpa(segment) => Some(Segment::Tpa(segment)),
-            Self::Udp(datagram) => Some(Segment::Datagram(datagram)),
-            Self::Mesh { segment, .. } => Some(Segment::Mesh(segment)),
-            Self::Custom { message, .. } => Some(Segment::Custom(message)),
-            Self::Routing { .. }
-            | Self::Unreachable(_)
-            | Self::Real(_)
-            | Self::Ethernet(_)
-            | Self::Arp(_) => None,
-        }
-    }
-}
 
 impl Packet {
     /// Bytes from the IP header on; of the ARP message, for ARP; of its payload, for an Ethernet frame.
@@ -147,11 +102,7 @@ impl Packet {
             Body::Ethernet(frame) => {
                 return u32::try_from(frame.payload().len()).expect("frames are below 64 KiB");
             }
-            Body::Tcp(segment) => segment.header_len() + segment.payload.len(),
-            Body::Tpa(segment) => udp::Datagram::HEADER_LEN + segment.wire_len(tpa::Framing::Udp),
-            Body::Udp(datagram) => udp::Datagram::HEADER_LEN + datagram.size as usize,
-            Body::Mesh { segment, .. } => PORTS + segment.header_len() + segment.payload().len(),
-            Body::Custom { message, .. } => PORTS + message.header.len() + message.data.len(),
+            Body::Segment { segment, .. } => format(segment).len(),
             Body::Routing { bytes, .. } => return *bytes,
             Body::Unreachable(_) => ICMP_UNREACHABLE,
             Body::Real(packet) => packet.len() - IP_HEADER as usize,
@@ -160,25 +111,22 @@ impl Packet {
         IP_HEADER + self.ip_extra + u32::try_from(route + carried).expect("packets are below 64 KiB")
     }
 
-    /// The flow that the packet belongs to, by its ports.
-    pub fn flow(&self) -> Option<FlowId> {
-        let port = match &self.body {
-            Body::Tcp(segment) => segment.destination,
-            Body::Tpa(segment) => segment.destination,
-            Body::Udp(datagram) => datagram.port,
-            Body::Mesh { flow, .. } | Body::Custom { flow, .. } => return Some(*flow),
-            Body::Routing { .. }
-            | Body::Unreachable(_)
-            | Body::Real(_)
-            | Body::Ethernet(_)
-            | Body::Arp(_) => return None,
-        };
-        Some(FlowId(u32::from(port.checked_sub(FIRST_PORT)?)))
+    /// The flow that the packet belongs to, and its segment.
+    pub(crate) const fn segment(&self) -> Option<(FlowId, &Segment)> {
+        match &self.body {
+            Body::Segment { flow, segment } => Some((*flow, segment)),
+            _ => None,
+        }
     }
 
-    /// Whether it is a segment with data.
+    /// The flow that the packet belongs to.
+    pub fn flow(&self) -> Option<FlowId> {
+        self.segment().map(|(flow, _)| flow)
+    }
+
+    /// Whether it is a segment with data whose acknowledgement is measured.
     pub(crate) fn carries_data(&self) -> bool {
-        matches!(&self.body, Body::Tcp(segment) if !segment.payload.is_empty())
+        self.segment().is_some_and(|(_, segment)| format(segment).carries_data())
     }
 
     /// Whether it belongs to a routing protocol.
@@ -193,68 +141,29 @@ impl Packet {
 
     /// The identity of the packet's segment in a link-failure notice.
     pub(crate) fn lost_segment(&self) -> LostSegment {
-        let (source, destination, segment) = match &self.body {
-            Body::Tcp(segment) => (segment.source, segment.destination, SegmentId::Tcp(segment.seq.0)),
-            Body::Tpa(segment) => (segment.source, segment.destination, segment.id()),
-            Body::Udp(datagram) => (datagram.port, datagram.port, SegmentId::Other),
-            Body::Mesh { flow, segment } => {
-                (port_of(*flow), port_of(*flow), SegmentId::Custom(segment.start()))
+        match &self.body {
+            Body::Segment { flow, segment } => {
+                let port = port_of(*flow);
+                LostSegment { source: port, destination: port, segment: format(segment).id() }
             }
-            Body::Custom { flow, message } => {
-                (port_of(*flow), port_of(*flow), SegmentId::Custom(start_of(&message.header)))
-            }
-            Body::Real(_) => return self.quoted().lost_segment(),
-            Body::Routing { .. } | Body::Unreachable(_) | Body::Ethernet(_) | Body::Arp(_) => {
-                (0, 0, SegmentId::Other)
-            }
-        };
-        LostSegment { source, destination, segment }
+            Body::Real(_) => self.quoted().lost_segment(),
+            _ => LostSegment { source: 0, destination: 0, segment: SegmentId::Other },
+        }
     }
 
     /// The start of the packet, as errors quote it.
     pub(crate) fn quoted(&self) -> Quoted {
         let (source, destination) = (self.source.addr(), self.destination.addr());
-        let quoted = |protocol, transport| Quoted { source, destination, protocol, transport };
-        match &self.body {
-            Body::Tcp(segment) => segment.quoted(source, destination),
-            Body::Tpa(segment) => segment.quoted_in_udp(source, destination),
-            Body::Udp(datagram) => quoted(udp::PROTOCOL, with_ports(datagram.port, &[])),
-            Body::Mesh { flow, segment } => {
-                quoted(PROTOCOL_EXPERIMENT, with_ports(port_of(*flow), &segment.start()))
+        let (protocol, transport) = match &self.body {
+            Body::Segment { flow, segment } => {
+                let envelope = Envelope { port: port_of(*flow), source, destination };
+                (format(segment).protocol(), format(segment).quoted(&envelope))
             }
-            Body::Custom { flow, message } => {
-                quoted(PROTOCOL_EXPERIMENT, with_ports(port_of(*flow), &message.header))
-            }
-            Body::Real(packet) => {
-                let (protocol, transport) = packet.transport();
-                quoted(protocol, transport)
-            }
-            Body::Routing { .. } | Body::Unreachable(_) | Body::Ethernet(_) | Body::Arp(_) => {
-                quoted(0, [0; 20])
-            }
-        }
+            Body::Real(packet) => packet.transport(),
+            _ => (0, [0; 20]),
+        };
+        Quoted { source, destination, protocol, transport }
     }
-}
-
-/// Both ports of a flow, followed by the start of the header.
-fn with_ports(port: u16, header: &[u8]) -> [u8; 20] {
-    let [a, b] = port.to_be_bytes();
-    let mut out = [0; 20];
-    out[..PORTS].copy_from_slice(&[a, b, a, b]);
-    out[PORTS..].copy_from_slice(&start_of::<16>(header));
-    out
-}
-
-/// The first `N` bytes, padded with zeros.
-fn start_of<const N: usize>(bytes: &[u8]) -> [u8; N] {
-    core::array::from_fn(|i| bytes.get(i).copied().unwrap_or(0))
-}
-
-/// The datagram that carries a TPA segment.
-pub(crate) fn in_udp(segment: &tpa::Segment) -> udp::Datagram {
-    let mut payload = Vec::with_capacity(1500);
-    segment.emit_in_udp(&mut payload);
-    udp::Datagram { source: segment.source, destination: segment.destination, payload: payload.into() }
 }
 
 /// Both ports of a flow.
@@ -338,7 +247,15 @@ const HELD: &str = "only holders of a packet keep its handle";
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use multihop_transport::connection::Datagram;
+
     use super::*;
+
+    /// A datagram with data of this size.
+    pub(crate) fn datagram(flow: FlowId, size: u32) -> Body {
+        let segment = Segment::Datagram(Datagram { port: port_of(flow), serial: 0, size });
+        Body::Segment { flow, segment }
+    }
 
     pub(crate) fn packet(uid: u64) -> Packet {
         Packet {
@@ -351,7 +268,7 @@ pub(crate) mod tests {
             ip_extra: 0,
             trigger: None,
             route: None,
-            body: Body::Udp(Datagram { port: port_of(FlowId(3)), serial: 0, size: 1460 }),
+            body: datagram(FlowId(3), 1460),
         }
     }
 

@@ -115,6 +115,17 @@ impl Segment {
         }
     }
 
+    /// Length in bytes.
+    pub fn wire_len(&self) -> usize {
+        match self {
+            Self::Control(control) => control.wire_len(),
+            Self::Ack(_) | Self::Close(_) => 8,
+            Self::Message(message) => {
+                usize::from(Self::MESSAGE_HEADER) + message.header.len() + message.data.len()
+            }
+        }
+    }
+
     /// The identification of the segment in notices: of a message, the first bytes of its transport's header.
     pub fn id(&self) -> SegmentId {
         let Self::Message(message) = self else { return SegmentId::Other };
@@ -223,6 +234,7 @@ mod tests {
     proptest! {
         #[test]
         fn parse_undoes_emit(segment in segment()) {
+            prop_assert_eq!(emitted(&segment).len(), segment.wire_len());
             prop_assert_eq!(Segment::parse(&emitted(&segment)), Ok(segment));
         }
 

@@ -12,12 +12,13 @@ use multihop_radio::decibels::mw_to_dbm;
 use multihop_radio::frame::{self, Category, Frame, FrameKind, PacketHandle};
 use multihop_radio::mac::{BlockAck, Load, Mpdu, Transmission};
 use multihop_radio::phy_profile::{Mcs, Rate, S1g, Scheme, Vht};
-use multihop_wire::{PROTOCOL_EXPERIMENT, Quoted, arp, dot11, dsr, icmp, ipv4, radiotap, tcp, udp};
+use multihop_wire::{Quoted, arp, dot11, dsr, icmp, ipv4, radiotap};
 
 use super::filter::CaptureFilter;
 use super::pcapng::PcapngWriter;
 use crate::observe::Sent;
-use crate::packet::{Arp, Body, Packet, Pool, in_udp, port_of};
+use crate::packet::{Arp, Body, Packet, Pool, port_of};
+use crate::segment::{Envelope, format};
 use crate::signals::Reception;
 
 /// A capture file with an interface for each selected node.
@@ -315,7 +316,7 @@ pub(crate) fn packet_bytes(from: NodeId, handle: PacketHandle, packets: &Pool) -
 
 /// The ECN field.
 fn marks(packet: &Packet) -> u8 {
-    if let Body::Tcp(segment) = &packet.body { segment.ecn as u8 } else { 0 }
+    packet.segment().and_then(|(_, segment)| format(segment).ecn()).map_or(0, |ecn| ecn as u8)
 }
 
 /// Protocol number and bytes of the payload of an IP packet, including the DSR header if it has one.
@@ -346,38 +347,15 @@ fn payload(packet: &Packet) -> (u8, Vec<u8>) {
     let (source, destination) = (packet.source.addr(), ip(packet.destination));
     let mut out = Vec::with_capacity(1500);
     match &packet.body {
-        Body::Tcp(segment) => {
-            segment.emit(source, destination, &mut out);
-            (tcp::PROTOCOL, out)
-        }
-        Body::Tpa(segment) => {
-            in_udp(segment).emit(source, destination, &mut out);
-            (udp::PROTOCOL, out)
-        }
-        Body::Udp(datagram) => {
-            let payload = multihop_core::Payload::Virtual(datagram.size);
-            udp::Datagram { source: datagram.port, destination: datagram.port, payload }.emit(
-                source,
-                destination,
-                &mut out,
-            );
-            (udp::PROTOCOL, out)
+        Body::Segment { flow, segment } => {
+            let format = format(segment);
+            format.emit(&Envelope { port: port_of(*flow), source, destination }, &mut out);
+            (format.protocol(), out)
         }
         Body::Routing { message, .. } => message.ip_payload(source, destination),
         Body::Unreachable(lost) => {
             icmp::Message::Unreachable { code: icmp::HOST_UNREACHABLE, quote: quote(lost) }.emit(&mut out);
             (icmp::PROTOCOL, out)
-        }
-        Body::Mesh { flow, segment } => {
-            out.extend_from_slice(&port_of(*flow).to_be_bytes().repeat(2));
-            segment.emit(&mut out);
-            (PROTOCOL_EXPERIMENT, out)
-        }
-        Body::Custom { flow, message } => {
-            out.extend_from_slice(&port_of(*flow).to_be_bytes().repeat(2));
-            out.extend_from_slice(&message.header);
-            message.data.emit(&mut out);
-            (PROTOCOL_EXPERIMENT, out)
         }
         Body::Real(_) | Body::Ethernet(_) => unreachable!("written with its own header"),
         Body::Arp(_) => unreachable!("ARP is not carried by IP"),

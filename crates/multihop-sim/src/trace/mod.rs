@@ -4,15 +4,15 @@ mod capture;
 mod filter;
 mod pcapng;
 
+use std::fmt::{self, Display};
 use std::io::{self, Write};
 
 use multihop_core::{DropReason, Instant, NodeId};
-use multihop_wire::control::Control;
-use multihop_wire::{mesh, tpa};
 
 pub(crate) use self::capture::{Capture, Captures, packet_bytes};
 pub use self::filter::CaptureFilter;
 use crate::packet::{Arp, Body, Packet};
+use crate::segment::format;
 
 /// Writes one line for each event, with the columns of Table 1 of Holland and Vaidya (1999) and some more.
 pub(crate) struct TextTrace {
@@ -55,7 +55,7 @@ impl TextTrace {
         writeln!(
             self.out,
             "{letter}\t{seconds}.{rest:09}\t{node}\t{}\t{}\t{reason}\t{}\t{}\t{}\t{}\t{}",
-            Number(packet),
+            number(packet),
             kind(packet),
             packet.uid,
             packet.source,
@@ -70,81 +70,24 @@ impl TextTrace {
     }
 }
 
-/// The number of a packet, or a dash: TCP's sequence or acknowledgement number, a datagram's index, TPA's block with the
-/// position in it or the bitmap of an ACK.
-pub(crate) struct Number<'a>(pub(crate) &'a Packet);
-
-impl std::fmt::Display for Number<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match &self.0.body {
-            Body::Tcp(segment) => match segment.ack {
-                Some(ack) if segment.payload.is_empty() && !segment.syn && !segment.fin => ack.0.fmt(f),
-                None if segment.payload.is_empty() && !segment.syn && !segment.fin => f.write_str("-"),
-                _ => segment.seq.0.fmt(f),
-            },
-            Body::Tpa(segment) => match (&segment.body, segment.ack) {
-                (tpa::Body::Data { position, .. } | tpa::Body::Fin { position }, _) => {
-                    write!(f, "{}.{position}", segment.block.0)
-                }
-                (tpa::Body::Empty, Some(ack)) => {
-                    write!(f, "{}:", ack.block.0)?;
-                    (0..tpa::MAX_BLOCK)
-                        .try_for_each(|n| f.write_str(if ack.bitmap.contains(n) { "1" } else { "0" }))
-                }
-                _ => segment.block.0.fmt(f),
-            },
-            Body::Mesh { segment: mesh::Segment::Data(data), .. } => data.number.fmt(f),
-            Body::Mesh { segment: mesh::Segment::Ack(ack), .. } => ack.next.fmt(f),
-            Body::Mesh { segment: mesh::Segment::Control(control), .. } => control.number().fmt(f),
-            Body::Udp(datagram) => datagram.serial.fmt(f),
-            Body::Custom { .. }
-            | Body::Routing { .. }
-            | Body::Unreachable(_)
-            | Body::Real(_)
-            | Body::Ethernet(_)
-            | Body::Arp(_) => f.write_str("-"),
-        }
-    }
+/// The number of a packet's segment, or a dash.
+fn number(packet: &Packet) -> impl Display {
+    fmt::from_fn(|f| match &packet.body {
+        Body::Segment { segment, .. } => format(segment).number(f),
+        _ => f.write_str("-"),
+    })
 }
 
 /// The kind of a packet, in the column `pkt`.
 pub(crate) fn kind(packet: &Packet) -> &'static str {
     match &packet.body {
-        Body::Tcp(segment) if segment.rst => "rst",
-        Body::Tcp(segment) if segment.syn => "syn",
-        Body::Tcp(segment) if segment.fin => "fin",
-        Body::Tcp(segment) if segment.payload.is_empty() => "ack",
-        Body::Tcp(_) => "tcp",
-        Body::Tpa(segment) => match (&segment.body, segment.ack) {
-            (tpa::Body::Data { .. }, _) => "tpa",
-            (tpa::Body::Empty, Some(_)) => "ack",
-            (tpa::Body::Empty, None) => "probe",
-            (tpa::Body::Syn(_), _) => "syn",
-            (tpa::Body::Fin { .. }, _) => "fin",
-            (tpa::Body::Reset, _) => "rst",
-        },
-        Body::Udp(_) => "cbr",
-        Body::Mesh { segment, .. } => of_mesh(segment),
-        Body::Custom { .. } => "data",
+        Body::Segment { segment, .. } => format(segment).kind(),
         Body::Routing { message, .. } => message.kind(),
         Body::Unreachable(_) => "icmp",
         Body::Real(_) => "real",
         Body::Ethernet(_) => "ethernet",
         Body::Arp(Arp::Request) => "arp-request",
         Body::Arp(Arp::Reply) => "arp-reply",
-    }
-}
-
-/// The kind of a segment of `mesh`.
-fn of_mesh(segment: &mesh::Segment) -> &'static str {
-    match segment {
-        mesh::Segment::Data(data) if data.is_fin => "fin",
-        mesh::Segment::Data(data) if data.payload.is_empty() => "probe",
-        mesh::Segment::Data(_) => "mesh",
-        mesh::Segment::Ack(_) => "ack",
-        mesh::Segment::Control(Control::Syn(_)) => "syn",
-        mesh::Segment::Control(Control::Reset(_)) => "rst",
-        mesh::Segment::Control(Control::KeepAlive(_)) => "keepalive",
     }
 }
 

@@ -229,7 +229,7 @@ impl Ends {
         }
         let connection = &mut self.ends[end.index()];
         let delivered = connection.counters().delivered;
-        if let Some(segment) = packet.body.into_segment() {
+        if let Body::Segment { segment, .. } = packet.body {
             connection.receive(context.now, segment, arrival.trip(context.now));
         }
         if connection.counters().delivered > delivered {
@@ -287,7 +287,9 @@ impl Ends {
         let id = end.flow();
         while let Some(output) = self.ends[end.index()].poll_output(context.now) {
             match output {
-                Output::Segment(segment) => self.transmit(context, ip, end, Body::of(id, segment)),
+                Output::Segment(segment) => {
+                    self.transmit(context, ip, end, Body::Segment { flow: id, segment });
+                }
                 Output::Event(event) => self.handle_event(context, end, event),
             }
             if context.has_asked() {

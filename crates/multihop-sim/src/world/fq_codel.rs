@@ -8,6 +8,7 @@ use multihop_radio::params::{CodelParams, Discipline};
 use multihop_wire::tcp::Ecn;
 
 use crate::packet::{Body, Pool};
+use crate::segment::{format, format_mut};
 
 /// The packets of one station that wait for its MAC.
 #[derive(Clone, Debug)]
@@ -243,15 +244,12 @@ fn control_law(at: Instant, interval: Duration, count: u32) -> Instant {
 
 /// The mark of a packet's segment, if it may have one.
 fn ecn_of(packet: PacketHandle, packets: &Pool) -> Option<Ecn> {
-    match &packets.get(packet).body {
-        Body::Tcp(segment) => Some(segment.ecn),
-        _ => None,
-    }
+    packets.get(packet).segment().and_then(|(_, segment)| format(segment).ecn())
 }
 
 fn mark(packet: PacketHandle, packets: &mut Pool) {
-    if let Body::Tcp(segment) = &mut packets.get_mut(packet).body {
-        segment.ecn = Ecn::Ce;
+    if let Body::Segment { segment, .. } = &mut packets.get_mut(packet).body {
+        format_mut(segment).mark();
     }
 }
 
@@ -261,12 +259,14 @@ const MTU: u64 = 1514;
 
 #[cfg(test)]
 mod tests {
+    use multihop_core::FlowId;
     use multihop_radio::frame::Category;
-    use multihop_transport::connection::Datagram;
-    use multihop_wire::tcp::Segment;
+    use multihop_transport::connection::Segment;
+    use multihop_wire::tcp;
 
     use super::*;
     use crate::packet::Packet;
+    use crate::packet::tests::datagram;
 
     fn ms(n: u64) -> Instant {
         Instant::ZERO + Duration::from_millis(n)
@@ -286,12 +286,12 @@ mod tests {
             Self { queue, packets: Pool::default(), sent: 0 }
         }
 
-        /// A packet of the flow with this port. Returns the number of the one that is dropped.
-        fn push(&mut self, now: Instant, port: u16, ecn: Option<Ecn>) -> Option<u64> {
-            let body = match ecn {
-                Some(ecn) => Body::Tcp(Segment { destination: port, ecn, ..Segment::default() }),
-                None => Body::Udp(Datagram { port, serial: 0, size: 972 }),
-            };
+        /// A packet of this flow. Returns the number of the one that is dropped.
+        fn push(&mut self, now: Instant, flow: u32, ecn: Option<Ecn>) -> Option<u64> {
+            let flow = FlowId(flow);
+            let tcp = |ecn| Segment::Tcp(tcp::Segment { ecn, ..tcp::Segment::default() });
+            let body =
+                ecn.map_or_else(|| datagram(flow, 972), |ecn| Body::Segment { flow, segment: tcp(ecn) });
             self.sent += 1;
             let packet = Packet {
                 uid: self.sent,
@@ -336,11 +336,11 @@ mod tests {
     fn a_standing_queue_is_dropped_from_more_and_more_often() {
         let mut bench = Bench::new(Discipline::Codel, 1000);
         for _ in 0..20 {
-            bench.push(ms(0), 1024, None);
+            bench.push(ms(0), 0, None);
         }
         let mut drops = Vec::new();
         for now in 0..500 {
-            bench.push(ms(10 * now), 1024, None);
+            bench.push(ms(10 * now), 0, None);
             let (served, dropped) = bench.pop(ms(10 * now));
             assert!(served.is_some());
             drops.extend(dropped.iter().map(|_| 10 * now));
@@ -353,7 +353,7 @@ mod tests {
     fn a_queue_that_empties_is_left_alone() {
         let mut bench = Bench::new(Discipline::Codel, 1000);
         for now in 0..500 {
-            bench.push(ms(10 * now), 1024, None);
+            bench.push(ms(10 * now), 0, None);
             assert_eq!(bench.pop(ms(10 * now + 7)), (Some(now + 1), vec![]));
         }
     }
@@ -362,11 +362,11 @@ mod tests {
     fn marks_take_the_place_of_drops() {
         let mut bench = Bench::new(Discipline::Codel, 1000);
         for _ in 0..20 {
-            bench.push(ms(0), 1024, Some(Ecn::Ect0));
+            bench.push(ms(0), 0, Some(Ecn::Ect0));
         }
         let mut marked = Vec::new();
         for now in 0..20 {
-            bench.push(ms(10 * now), 1024, Some(Ecn::Ect0));
+            bench.push(ms(10 * now), 0, Some(Ecn::Ect0));
             let (served, dropped) = bench.pop(ms(10 * now));
             assert_eq!(dropped, [0; 0]);
             if bench.ecn(served.expect("one waits")) == Ecn::Ce {
@@ -380,7 +380,7 @@ mod tests {
     fn scalable_packets_are_marked_above_a_threshold_at_once() {
         let mut bench = Bench::new(Discipline::FqCodel, 1000);
         for _ in 0..3 {
-            bench.push(ms(0), 1024, Some(Ecn::Ect1));
+            bench.push(ms(0), 0, Some(Ecn::Ect1));
         }
         assert_eq!(
             [0, 1, 2].map(|now| bench.pop(ms(now)).0.map(|uid| bench.ecn(uid))),
@@ -393,11 +393,11 @@ mod tests {
     fn flows_take_turns_and_new_ones_come_first() {
         let mut bench = Bench::new(Discipline::FqCodel, 1000);
         for _ in 0..6 {
-            bench.push(ms(0), 1024, None);
+            bench.push(ms(0), 0, None);
         }
         assert_eq!([(); 2].map(|()| bench.pop(ms(0)).0), [Some(1), Some(2)]);
         for _ in 0..2 {
-            bench.push(ms(0), 1025, None);
+            bench.push(ms(0), 1, None);
         }
         let order = [(); 6].map(|()| bench.pop(ms(0)).0.expect("six wait"));
         assert_eq!(order, [7, 8, 3, 4, 5, 6]);
@@ -408,9 +408,9 @@ mod tests {
     fn a_full_queue_drops_the_first_packet_of_the_longest_flow() {
         let mut bench = Bench::new(Discipline::FqCodel, 5);
         for _ in 0..4 {
-            assert_eq!(bench.push(ms(0), 1024, None), None);
+            assert_eq!(bench.push(ms(0), 0, None), None);
         }
-        assert_eq!((bench.push(ms(0), 1025, None), bench.push(ms(0), 1025, None)), (None, Some(1)));
+        assert_eq!((bench.push(ms(0), 1, None), bench.push(ms(0), 1, None)), (None, Some(1)));
         assert_eq!(bench.queue.len(), 5);
     }
 }

@@ -557,15 +557,6 @@ impl Connection for Opened {
     }
 }
 
-/// The bytes of a segment of [`Opened`] as the header of a message.
-impl From<custom::Segment> for Message {
-    fn from(segment: custom::Segment) -> Self {
-        let mut header = Vec::new();
-        segment.emit(&mut header);
-        Self { header, data: Payload::EMPTY }
-    }
-}
-
 /// Shortest and longest time before a close is retransmitted, and doublings of the first.
 const MIN_CLOSE_WAIT: Duration = Duration::from_millis(200);
 const MAX_CLOSE_WAIT: Duration = Duration::from_secs(60);
