@@ -322,6 +322,7 @@ def radio(rate: int) -> dict[str, Any]:
     """
     return {
         "phy": "802.11a",
+        "budget": "ns-2",
         "rate": f"{rate}M",
         "model": "sinr",
         "detection_db": 4.0,

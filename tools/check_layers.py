@@ -38,7 +38,7 @@ SIMULATED = (
 
 CIRCLES: dict[Circle, str] = {
     ("multihop-cli", ".", ("args", "capture", "emulate", "extcap", "net", "network")): COMMANDS,
-    ("multihop-radio", ".", ("airtime", "keys", "mac", "params", "propagation", "rate_control")): (
+    ("multihop-radio", ".", ("airtime", "budget", "keys", "mac", "params", "propagation", "rate_control")): (
         "one table of settings for radio, MAC and propagation, which use it"
     ),
     (

@@ -167,7 +167,7 @@ def aggregation() -> Page:
         "duration": warmup + seconds,
         "warmup": warmup,
         "topology": {"kind": "list", "positions": places},
-        "radio": {"phy": "802.11n-20", "rate": "MCS7"},
+        "radio": {"phy": "802.11n-20", "budget": "ns-2", "rate": "MCS7"},
         "mac": {
             "flavour": "standard",
             "llc": True,

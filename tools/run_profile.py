@@ -29,8 +29,8 @@ SCENARIOS = (
 )
 RADIOS: tuple[dict[str, str], ...] = (
     {},
-    {"model": "sinr", "phy": "802.11a", "rate": "24M"},
-    {"model": "sinr", "phy": "802.11n-20", "rate": "MCS3"},
+    {"model": "sinr", "phy": "802.11a", "budget": "ns-2", "rate": "24M"},
+    {"model": "sinr", "phy": "802.11n-20", "budget": "ns-2", "rate": "MCS3"},
 )
 
 

@@ -102,7 +102,7 @@ class Walk:
         parts = self.parts(node)
         keys = {name: key for part in parts for name, key in part.get("properties", {}).items()}
         required = {name for part in parts for name in part.get("required", [])}
-        kinds = [kind for part in parts for kind in part.get("oneOf", [])]
+        kinds = [kind for part in parts for kind in kinds_of(part)]
         title = f"[[{path}]]" if many else f"[{path}]"
         section = Section(f"`{title}`" if path else "The file", self.about(node) or about)
         if kinds:
@@ -148,13 +148,13 @@ class Walk:
             whole = self.resolve(option)
             if whole.get("type") == "array" and isinstance(whole.get("items"), dict):
                 yield from ((table, True) for table, _ in self.tables(whole["items"]))
-            elif any(part.get("properties") or part.get("oneOf") for part in self.parts(option)):
+            elif any(part.get("properties") or kinds_of(part) for part in self.parts(option)):
                 yield option, False
 
     def options(self, key: Node) -> list[Node]:
         """The alternatives of a value, including nested ones, without `null`."""
         whole = self.resolve(key)
-        if "anyOf" not in whole:
+        if "anyOf" not in whole or kinds_of(whole):
             return [] if whole.get("type") == "null" else [key]
         return [option for part in whole["anyOf"] for option in self.options(part)]
 
@@ -211,9 +211,15 @@ class Walk:
 def kind_row(name: str, key: Node, kinds: list[Node]) -> str:
     """The key that selects the other keys."""
     words = [(kind["properties"][name]["const"], kind.get("description", "")) for kind in kinds]
-    default = show(key["default"]) if "default" in key else "required"
+    is_required = all(name in kind.get("required", []) for kind in kinds)
+    default = show(key["default"]) if "default" in key else "required" if is_required else ""
     meaning = "<br>".join(f"{show(word)}: {cell(about)}" for word, about in words)
     return f"| `{name}` | {', '.join(show(word) for word, _ in words)} | {default} | {meaning} |"
+
+
+def kinds_of(table: Node) -> list[Node]:
+    """The forms of a table, one for each value of a key. Several may fit where that key is missing."""
+    return table.get("oneOf") or (table.get("anyOf", []) if table.get("type") == "object" else [])
 
 
 def kind_key(kind: Node) -> str:

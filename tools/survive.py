@@ -45,6 +45,7 @@ kind = "waypoints"
 waypoints = {waypoints}
 [radio]
 phy = "802.11g"
+budget = "ns-2"
 rate = "24M"
 [mac]
 arp = "queueing"

@@ -76,6 +76,7 @@ NETWORKS = {
                 "model": "sinr",
                 "detection_db": 4.0,
                 "phy": "802.11n-20",
+                "budget": "ns-2",
                 "rate": "MCS7",
                 "basic_rate": "6M",
             },

@@ -652,7 +652,8 @@ _MacEdca = TypedDict("_MacEdca", {"best-effort": "MacEdcaBackground"}, total=Fal
 
 class MacEdca(_MacEdca, total=False):
     """Four access categories (EDCA) instead of DCF, with the parameters of the standard or those given;
-    flavour standard only. Flows have a category, urgent routing messages are voice. Default: False.
+    flavour standard only. Flows have a category, urgent routing messages are voice. Default: false with
+    the budget ns-2, otherwise true.
     """
 
     background: MacEdcaBackground
@@ -668,7 +669,7 @@ class MacEdca(_MacEdca, total=False):
 
 class MacRateControl(TypedDict, total=False):
     """How the rate of unicast data is chosen. All but fixed begin with radio.rate, Minstrel-HT with MCS 0.
-    Default: fixed.
+    Default: fixed; with the budget of a device minstrel, unless radio.rate or data_rate is given.
     """
 
     kind: Literal["fixed", "arf", "aarf", "cara", "minstrel"]
@@ -704,7 +705,7 @@ class Mac(TypedDict, total=False):
 
     ampdu: Literal["off"] | int
     """Most MPDUs of a frame (A-MPDU), answered by a block ACK; off: one. With 802.11n or 802.11ac and
-    flavour standard. Default: off.
+    flavour standard. Default: off with the budget ns-2, otherwise 64 where the physical layer has it.
     """
 
     amsdu: Literal["off"] | int
@@ -738,20 +739,25 @@ class Mac(TypedDict, total=False):
 
     edca: bool | MacEdca
     """Four access categories (EDCA) instead of DCF, with the parameters of the standard or those given;
-    flavour standard only. Flows have a category, urgent routing messages are voice. Default: False.
+    flavour standard only. Flows have a category, urgent routing messages are voice. Default: false with
+    the budget ns-2, otherwise true.
     """
 
     eifs: bool
     """Whether a station that heard an error waits longer (EIFS). Default: True."""
 
     flavour: Literal["ns2", "standard"]
-    """Whose rules hold where ns-2 departs from IEEE 802.11. Default: ns2."""
+    """Whose rules hold where ns-2 departs from IEEE 802.11. Default: ns2 with the budget ns-2, otherwise
+    standard.
+    """
 
     link_delay: float
     """Time a packet spends between IP and MAC, each way, s. Default: 2.5e-05."""
 
     llc: bool
-    """Whether every data frame carries 8 bytes of LLC/SNAP. Default: False."""
+    """Whether every data frame carries 8 bytes of LLC/SNAP. Default: false with the budget ns-2, otherwise
+    true.
+    """
 
     long_retry: Literal["off"] | int
     """Transmissions of a data frame after RTS. Default: 4."""
@@ -761,7 +767,8 @@ class Mac(TypedDict, total=False):
 
     protection: Literal["off", "cts-to-self"]
     """What stations of 802.11b hear before unicast data at a rate of OFDM without RTS: nothing, or a CTS
-    that a station sends to itself. With 802.11g and flavour standard. Default: off.
+    that a station sends to itself. With 802.11g, a basic_rate of 802.11b and flavour standard. Default:
+    off.
     """
 
     queue: int
@@ -769,11 +776,13 @@ class Mac(TypedDict, total=False):
 
     rate_control: Literal["fixed", "arf", "aarf", "cara", "minstrel"] | MacRateControl
     """How the rate of unicast data is chosen. All but fixed begin with radio.rate, Minstrel-HT with MCS 0.
-    Default: fixed.
+    Default: fixed; with the budget of a device minstrel, unless radio.rate or data_rate is given.
     """
 
     rts_threshold: Literal["off"] | int
-    """Frames of at least this many bytes, as the flavour counts them, are announced by RTS. Default: 0."""
+    """Frames of at least this many bytes, as the flavour counts them, are announced by RTS. Default: 0
+    with the budget ns-2, otherwise off.
+    """
 
     short_retry: Literal["off"] | int
     """Transmissions of an RTS, or of a data frame without RTS. Default: 7."""
@@ -1139,7 +1148,9 @@ class RadioRange(_RadioRange, total=False):
     MCS9x4: float
 
 class RadioAntenna(TypedDict, total=False):
-    """Antennas; without this table they are omnidirectional and without gain."""
+    """Antennas; without this table they are omnidirectional, with a gain of 0 dBi with the budget ns-2 and
+    with 802.11p, 3.4 dBi with 802.11ah, otherwise 2 dBi at 2.4 GHz and 3 dBi at 5 GHz.
+    """
 
     azimuth: float | Sequence[float]
     """Where the antenna faces, degrees clockwise from north (up, to lower y): one for all, or a list with
@@ -1187,7 +1198,9 @@ class RadioFading(TypedDict, total=False):
     """m, a multiple of 0.5. Default: 1.0."""
 
 class RadioPathLoss(TypedDict, total=False):
-    """Attenuation over distance."""
+    """Attenuation over distance. Default: two-ray at 914 MHz with the budget ns-2; indoor: log-distance,
+    exponent 3.83 (3GPP TR 38.901); street: p1411; open: two-ray at the channel's frequency.
+    """
 
     environment: Literal["street", "city-out-of-sight", "residential-out-of-sight", "office", "office-out-of-sight", "corridor", "corridor-out-of-sight", "industrial", "industrial-out-of-sight"]
     """Measured losses that take the place of both defaults: of ITU-R P.1411-12 (street, city, residential)
@@ -1222,8 +1235,16 @@ class Radio(TypedDict, total=False):
     """Physical layer and channel."""
 
     basic_rate: Literal["1M", "2M", "5.5M", "11M", "6M", "9M", "12M", "18M", "24M", "36M", "48M", "54M", "3M", "4.5M", "27M", "MCS10", "MCS0", "MCS1", "MCS2", "MCS3", "MCS4", "MCS5", "MCS6", "MCS7", "MCS8", "MCS9"]
-    """Bit rate of RTS and broadcasts. CTS and ACK have it as well in 802.11b; in OFDM they have the
-    highest mandatory rate up to that of the frame that they answer, and in 802.11ah they are preambles.
+    """Bit rate of RTS and broadcasts. Default: 1M with 802.11b and with the budget ns-2 with 802.11g; 6M
+    with all others of 20 MHz and more, 3M with 802.11p, MCS0 with 802.11ah. CTS and ACK have it as well
+    in 802.11b; in OFDM they have the highest mandatory rate up to that of the frame that they answer,
+    and in 802.11ah they are preambles.
+    """
+
+    budget: Literal["ns-2", "indoor", "street", "open"]
+    """Where the defaults of [radio] and [mac] come from: ns-2's radio, on which the papers' networks ran,
+    or a device sold today indoors, in a street or over open ground. Default: ns-2 with 802.11b, street
+    with all others.
     """
 
     burst: RadioBurst
@@ -1246,11 +1267,15 @@ class Radio(TypedDict, total=False):
     rate: Literal["1M", "2M", "5.5M", "11M", "6M", "9M", "12M", "18M", "24M", "36M", "48M", "54M", "3M", "4.5M", "27M", "MCS0", "MCS1", "MCS2", "MCS3", "MCS4", "MCS5", "MCS6", "MCS7", "MCS8", "MCS9", "MCS10", "MCS11", "MCS12", "MCS13", "MCS14", "MCS15", "MCS16", "MCS17", "MCS18", "MCS19", "MCS20", "MCS21", "MCS22", "MCS23", "MCS24", "MCS25", "MCS26", "MCS27", "MCS28", "MCS29", "MCS30", "MCS31", "MCS0x2", "MCS1x2", "MCS2x2", "MCS3x2", "MCS4x2", "MCS5x2", "MCS6x2", "MCS7x2", "MCS8x2", "MCS0x3", "MCS1x3", "MCS2x3", "MCS3x3", "MCS4x3", "MCS5x3", "MCS6x3", "MCS7x3", "MCS8x3", "MCS9x3", "MCS0x4", "MCS1x4", "MCS2x4", "MCS3x4", "MCS4x4", "MCS5x4", "MCS6x4", "MCS7x4", "MCS8x4", "MCS9x2", "MCS9x4"]
     """Bit rate of unicast data; in OFDM the lowest by default, or MCS0 where there is one."""
 
-    model: Literal["threshold", "sinr"]
-    """Default: threshold."""
+    streams: int
+    """Most spatial streams of data, with 802.11n and later. Rate control uses no rate with more. Default:
+    those of radio.rate, one if it is not given; with the budget ns-2 as many as there are.
+    """
 
     capture_db: float
     """How much stronger the first frame must be to survive a second, dB. Default: 10.0."""
+
+    model: Literal["threshold", "sinr"]
 
     range: float | RadioRange
     """Metres at which a frame can be decoded: one number, or a table with one for each rate in use.
@@ -1261,10 +1286,14 @@ class Radio(TypedDict, total=False):
     """Metres at which a frame is sensed. Default: 550.0."""
 
     antenna: RadioAntenna
-    """Antennas; without this table they are omnidirectional and without gain."""
+    """Antennas; without this table they are omnidirectional, with a gain of 0 dBi with the budget ns-2 and
+    with 802.11p, 3.4 dBi with 802.11ah, otherwise 2 dBi at 2.4 GHz and 3 dBi at 5 GHz.
+    """
 
     cca_dbm: float
-    """Energy at which the medium counts as busy, dBm. Default: -78.071."""
+    """Energy at which the medium counts as busy, dBm. Default: -78.071 with the budget ns-2; otherwise -62
+    over 20 MHz, and as dense over other channel widths.
+    """
 
     detection_db: float
     """Smallest ratio of signal to noise and interference at which a receiver locks to a frame, dB; any
@@ -1278,21 +1307,29 @@ class Radio(TypedDict, total=False):
     """Fading: a random factor on the power of each pair of nodes."""
 
     noise_floor_dbm: float
-    """Thermal noise over the channel width and the noise figure together, dBm. The default has a noise
-    figure of 7 dB: -93.55 dBm for 802.11b, -93.96 for 802.11a.
+    """Thermal noise over the channel width and the noise figure together, dBm. The noise figure is 7 dB
+    with the budget ns-2 (-93.55 dBm for 802.11b, -93.96 for 802.11a), otherwise 5 dB (802.11a: -95.96).
     """
 
     path_loss: RadioPathLoss
-    """Attenuation over distance."""
+    """Attenuation over distance. Default: two-ray at 914 MHz with the budget ns-2; indoor: log-distance,
+    exponent 3.83 (3GPP TR 38.901); street: p1411; open: two-ray at the channel's frequency.
+    """
 
     sensitivity_dbm: float
-    """Weakest frame that a receiver locks to, dBm. Default: -64.375."""
+    """Weakest frame that a receiver locks to, dBm. Default: -64.375 with the budget ns-2; otherwise what
+    it can decode at rate or basic_rate, whichever is slower.
+    """
 
     shadowing_db: float
-    """Standard deviation of log-normal shadowing, dB; one draw for each pair of nodes. Default: 0.0."""
+    """Standard deviation of log-normal shadowing, dB; one draw for each pair of nodes. Default: 8.03 with
+    the budget indoor, otherwise 0.
+    """
 
     tx_power_dbm: float
-    """Transmit power, dBm. Default: 24.5."""
+    """Transmit power, dBm. Default: 24.5 with the budget ns-2; otherwise 18, with 802.11p 20, with
+    802.11ah 21.
+    """
 
 class Record(TypedDict, total=False):
     """Time series to write."""

@@ -78,7 +78,8 @@ pub(crate) fn moving(size: Size) -> anyhow::Result<String> {
 
 /// The same with the radio of 802.11a at 6 Mb/s, and the standard's rules in place of ns-2's.
 pub(crate) fn moving_ofdm(size: Size) -> anyhow::Result<String> {
-    let radio = "radio = { phy = \"802.11a\", rate = \"6M\" }\nmac = { flavour = \"standard\" }\n";
+    let radio =
+        "radio = { phy = \"802.11a\", budget = \"ns-2\", rate = \"6M\" }\nmac = { flavour = \"standard\" }\n";
     Ok(format!("{radio}{}", moving(size)?))
 }
 
@@ -145,7 +146,7 @@ const MOVEMENT: &str = "mobility = { kind = \"random-waypoint\", speed = [1.0, 2
 
 /// 802.11a at 6 Mb/s with the rules of the standard; reception by SINR.
 const OFDM: &str = "\
-radio = { phy = \"802.11a\", rate = \"6M\", model = \"sinr\", detection_db = 4.0, capture_db = 200.0 }
+radio = { phy = \"802.11a\", budget = \"ns-2\", rate = \"6M\", model = \"sinr\", detection_db = 4.0, capture_db = 200.0 }
 mac = { flavour = \"standard\", llc = true, arp = \"oracle\" }
 ";
 

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use multihop_scenario::{Contents, Extensions, Scenario, Source};
+use multihop_sim::budget::budget;
 
 #[cfg(not(feature = "network"))]
 use crate::ONLY_SIMULATES;
@@ -27,6 +28,11 @@ pub(crate) fn check(
                     _ => format!(": {}", found.contents),
                 };
                 output::line(format_args!("{}: no problems{contents}", file.display()))?;
+                if let Some(scenario) = &found.scenario {
+                    for line in budget(scenario) {
+                        output::line(format_args!("{}: {line}", file.display()))?;
+                    }
+                }
                 if let Some(table) = found.scenario.as_ref().filter(|_| args.links).map(links_of) {
                     output::line(format_args!("{}", table?))?;
                 }

@@ -4,9 +4,10 @@ use core::ops::RangeInclusive;
 
 use multihop_core::settings::{Given, Settings, Table, Value, Visitor};
 
+use crate::budget::Budget;
 use crate::params::{
     Burst, CategoryParams, CodelParams, Discipline, EdcaParams, ErrorModel, Flavour, MacParams, Model,
-    Protection, RadioParams, Sinr, Threshold, Timing, WindowReset,
+    Protection, RadioParams, Sinr, Threshold, Timing, WindowReset, detects_from,
 };
 use crate::phy_profile::{PROFILES, PhyProfile, RateIndex};
 use crate::propagation::keys::{antennas, fading, path_loss};
@@ -32,13 +33,19 @@ impl RadioParams {
     /// The profile, which decides which rates and preambles there are.
     fn phy_keys(&mut self, keys: &mut dyn Visitor) {
         let profiles = PROFILES.map(|phy| (phy.name, phy));
-        if let Some(phy) = keys.about("Physical layer.").choice("phy", Some(PROFILES[0].name), &profiles) {
-            *self = Self::new(phy);
-        }
+        let phy = keys.about("Physical layer.").choice("phy", Some(PROFILES[0].name), &profiles);
+        let phy = phy.unwrap_or(self.phy);
+        let usual = Budget::usual(phy);
+        let about = "Where the defaults of [radio] and [mac] come from: ns-2's radio, on which the papers' networks ran, or a device \
+                     sold today indoors, in a street or over open ground. Default: ns-2 with 802.11b, street with all others.";
+        let budget = keys.about(about).choice("budget", Some(usual.name()), &Budget::ALL).unwrap_or(usual);
+        *self = Self::with_budget(phy, budget);
         let rates: Vec<_> = self.phy.rate_indices().map(|rate| (self.phy.rate(rate).name, rate)).collect();
         let about = "Bit rate of unicast data; in OFDM the lowest by default, or MCS0 where there is one.";
-        keys.about(about).word("rate", &mut self.rate, &rates);
-        let about = "Bit rate of RTS and broadcasts. CTS and ACK have it as well in 802.11b; in OFDM they have the \
+        self.is_rate_given = keys.about(about).word("rate", &mut self.rate, &rates);
+        self.streams_key(keys);
+        let about = "Bit rate of RTS and broadcasts. Default: 1M with 802.11b and with the budget ns-2 with 802.11g; 6M with all others \
+                     of 20 MHz and more, 3M with 802.11p, MCS0 with 802.11ah. CTS and ACK have it as well in 802.11b; in OFDM they have the \
                      highest mandatory rate up to that of the frame that they answer, and in 802.11ah they are preambles.";
         let basic: Vec<_> = rates
             .iter()
@@ -54,16 +61,42 @@ impl RadioParams {
 
     fn model_keys(&mut self, keys: &mut dyn Visitor) {
         let kinds = [
-            ("threshold", "Fixed ranges and pairwise capture, as in ns-2."),
-            ("sinr", "Signal to interference and noise over the frame."),
+            ("threshold", "Fixed ranges and pairwise capture, as in ns-2; the default with the budget ns-2."),
+            ("sinr", "Signal to interference and noise over the frame; the default with every other budget."),
         ];
-        let (phy, in_use) = (self.phy, [self.rate, self.basic_rate]);
-        keys.kinds("model", Some(0), &kinds, &mut |kind, keys| {
+        let (phy, budget, in_use) = (self.phy, self.budget, [self.rate, self.basic_rate]);
+        keys.kinds("model", Some(usize::from(budget.is_device())), &kinds, &mut |kind, keys| {
             self.model = match kind {
                 0 => Model::Threshold(threshold(phy, in_use, keys)),
-                _ => Model::Sinr(sinr(phy, keys)),
+                _ => Model::Sinr(sinr(phy, budget, in_use, keys)),
             }
         });
+    }
+
+    /// The number of spatial streams, at least that of the rate of data.
+    fn streams_key(&mut self, keys: &mut dyn Visitor) {
+        let most = self.phy.most_streams();
+        let of_rate = self.phy.rate(self.rate).label.streams().unwrap_or(1);
+        let usual = if self.budget.is_device() { of_rate } else { most };
+        let mut given = None;
+        let about = "Most spatial streams of data, with 802.11n and later. Rate control uses no rate with more. Default: those of \
+                     radio.rate, one if it is not given; with the budget ns-2 as many as there are.";
+        keys.about(about).whole_if_set("streams", &mut given, 1..=4);
+        match given {
+            Some(found) if found > most => {
+                let allowed = format!("at most {most} with phy = {:?}", self.phy.name);
+                keys.refuse("streams", format!("found {found}, allowed: {allowed}"));
+            }
+            Some(found) if found < of_rate => {
+                let rate = self.phy.rate(self.rate).name;
+                keys.refuse(
+                    "streams",
+                    format!("found {found}, allowed: at least {of_rate}, as many as rate = {rate:?} has"),
+                );
+            }
+            _ => {}
+        }
+        self.streams = given.unwrap_or(usual);
     }
 }
 
@@ -121,44 +154,55 @@ fn ranges(phy: &PhyProfile, keys: &mut dyn Visitor) -> Vec<Option<f64>> {
     }
 }
 
-fn sinr(phy: &PhyProfile, keys: &mut dyn Visitor) -> Sinr {
-    let mut sinr = Sinr::default();
-    keys.about("Transmit power, dBm.").number("tx_power_dbm", &mut sinr.tx_power_dbm, DBM);
+/// The SINR model; a receiver detects what it can decode at the slower one of the rates `in_use`, or as ns-2's does.
+fn sinr(phy: &PhyProfile, budget: Budget, in_use: [RateIndex; 2], keys: &mut dyn Visitor) -> Sinr {
+    let mut sinr = budget.sinr(phy);
+    let about = "Transmit power, dBm. Default: 24.5 with the budget ns-2; otherwise 18, with 802.11p 20, with 802.11ah 21.";
+    keys.about(about).number("tx_power_dbm", &mut sinr.tx_power_dbm, DBM);
+    let is_ns2 = !budget.is_device();
     let table = Table {
         name: "path_loss",
-        help: "Attenuation over distance.",
+        help: "Attenuation over distance. Default: two-ray at 914 MHz with the budget ns-2; indoor: log-distance, exponent 3.83 \
+               (3GPP TR 38.901); street: p1411; open: two-ray at the channel's frequency.",
         required: false,
-        default: Some(&[("kind", "two-ray")]),
+        default: is_ns2.then_some(&[("kind", "two-ray")]),
     };
     keys.table(&table, &mut |keys| path_loss(phy, &mut sinr, keys));
-    let about = "Standard deviation of log-normal shadowing, dB; one draw for each pair of nodes.";
+    let about = "Standard deviation of log-normal shadowing, dB; one draw for each pair of nodes. Default: 8.03 with the budget indoor, otherwise 0.";
     keys.about(about).number("shadowing_db", &mut sinr.shadowing_db, DECIBELS);
     let help = "Fading: a random factor on the power of each pair of nodes.";
     let table = Table { name: "fading", help, required: false, default: Some(&[("kind", "none")]) };
     keys.table(&table, &mut |keys| fading(phy, &mut sinr.fading, keys));
-    let help = "Antennas; without this table they are omnidirectional and without gain.";
+    let help = "Antennas; without this table they are omnidirectional, with a gain of 0 dBi with the budget ns-2 and with 802.11p, \
+                3.4 dBi with 802.11ah, otherwise 2 dBi at 2.4 GHz and 3 dBi at 5 GHz.";
     let table = Table { name: "antenna", help, required: false, default: None };
-    keys.table(&table, &mut |keys| sinr.antennas = antennas(keys));
-    let mut noise_floor_dbm = None;
-    let about = "Thermal noise over the channel width and the noise figure together, dBm. The default has a \
-                 noise figure of 7 dB: -93.55 dBm for 802.11b, -93.96 for 802.11a.";
-    keys.about(about).number_if_set("noise_floor_dbm", &mut noise_floor_dbm, DBM);
-    sinr.noise_floor_dbm = noise_floor_dbm.unwrap_or_else(|| phy.noise_floor_dbm());
-    let about = "Energy at which the medium counts as busy, dBm.";
+    let mut given = None;
+    if keys.table(&table, &mut |keys| given = antennas(keys)) {
+        sinr.antennas = given;
+    }
+    let about = "Thermal noise over the channel width and the noise figure together, dBm. The noise figure is 7 dB with the budget \
+                 ns-2 (-93.55 dBm for 802.11b, -93.96 for 802.11a), otherwise 5 dB (802.11a: -95.96).";
+    keys.about(about).number("noise_floor_dbm", &mut sinr.noise_floor_dbm, DBM);
+    let about = "Energy at which the medium counts as busy, dBm. Default: -78.071 with the budget ns-2; otherwise -62 over 20 MHz, and \
+                 as dense over other channel widths.";
     keys.about(about).number("cca_dbm", &mut sinr.cca_dbm, DBM);
     if sinr.cca_dbm <= sinr.noise_floor_dbm {
         let (found, floor) = (sinr.cca_dbm, sinr.noise_floor_dbm);
         let allowed = format!("above noise_floor_dbm, {floor}, or the medium is always busy");
         keys.refuse("cca_dbm", format!("found {found}, allowed: {allowed}"));
     }
-    let about = "Weakest frame that a receiver locks to, dBm.";
+    let models = [("nist", ErrorModel::Nist), ("yans", ErrorModel::Yans)];
+    let about = "How the errors of OFDM are computed.";
+    keys.about(about).word("error_model", &mut sinr.error_model, &models);
+    if budget.is_device() {
+        sinr.sensitivity_dbm = detects_from(phy, in_use, &sinr);
+    }
+    let about = "Weakest frame that a receiver locks to, dBm. Default: -64.375 with the budget ns-2; otherwise what it can decode at \
+                 rate or basic_rate, whichever is slower.";
     keys.about(about).number("sensitivity_dbm", &mut sinr.sensitivity_dbm, DBM);
     let about = "Smallest ratio of signal to noise and interference at which a receiver locks to a frame, dB; any \
                  without it. ns-3 has 4.";
     keys.about(about).number_if_set("detection_db", &mut sinr.detection_db, DECIBELS);
-    let models = [("nist", ErrorModel::Nist), ("yans", ErrorModel::Yans)];
-    let about = "How the errors of OFDM are computed.";
-    keys.about(about).word("error_model", &mut sinr.error_model, &models);
     let about = "How much stronger a second frame must be to take over a receiver in the preamble of the \
                  first, dB.";
     keys.about(about).number("capture_db", &mut sinr.capture_db, DECIBELS);
@@ -168,21 +212,23 @@ fn sinr(phy: &PhyProfile, keys: &mut dyn Visitor) -> Sinr {
 impl Settings for MacParams {
     fn keys(&mut self, keys: &mut dyn Visitor) {
         let flavours = [("ns2", Flavour::Ns2), ("standard", Flavour::Standard)];
-        let about = "Whose rules hold where ns-2 departs from IEEE 802.11.";
+        let about = "Whose rules hold where ns-2 departs from IEEE 802.11. Default: ns2 with the budget ns-2, otherwise standard.";
         keys.about(about).word("flavour", &mut self.flavour, &flavours);
         let timings = [("dsss", Timing::Standard), ("ns2-1999", Timing::Ns2Of1999)];
         let about = "Whose frame sizes count: those of the standard, or the accounting of the papers of 1999 \
                      to 2001.";
         keys.about(about).word("timing", &mut self.timing, &timings);
-        let about = "Frames of at least this many bytes, as the flavour counts them, are announced by RTS.";
+        let about = "Frames of at least this many bytes, as the flavour counts them, are announced by RTS. Default: 0 with the budget \
+                     ns-2, otherwise off.";
         keys.about(about).whole_or_off("rts_threshold", &mut self.rts_threshold, 0..=100_000);
         let protections = [("off", Protection::Off), ("cts-to-self", Protection::CtsToSelf)];
         let about = "What stations of 802.11b hear before unicast data at a rate of OFDM without RTS: nothing, or a CTS that a \
-                     station sends to itself. With 802.11g and flavour standard.";
+                     station sends to itself. With 802.11g, a basic_rate of 802.11b and flavour standard.";
         keys.about(about).word("protection", &mut self.protection, &protections);
         let about = "Whether a station that heard an error waits longer (EIFS).";
         keys.about(about).switch("eifs", &mut self.eifs);
-        keys.about("Whether every data frame carries 8 bytes of LLC/SNAP.").switch("llc", &mut self.llc);
+        let about = "Whether every data frame carries 8 bytes of LLC/SNAP. Default: false with the budget ns-2, otherwise true.";
+        keys.about(about).switch("llc", &mut self.llc);
         keys.about("Packets in the interface queue.").whole("queue", &mut self.queue, 1..=1_000_000);
         self.codel.keys(keys);
         let about = "Transmissions of an RTS, or of a data frame without RTS.";
@@ -192,25 +238,38 @@ impl Settings for MacParams {
         let about = "Time a packet spends between IP and MAC, each way, s.";
         keys.about(about).seconds("link_delay", &mut self.link_delay, 0.0..=1e9);
         self.rate_control.key(keys);
-        let about = "Most MPDUs of a frame (A-MPDU), answered by a block ACK; off: one. With 802.11n or 802.11ac and flavour standard.";
-        keys.about(about).whole_or_off("ampdu", &mut self.ampdu, 2..=64);
-        let about = "Most bytes of several packets in one MPDU (A-MSDU), 3839 or 7935 in the standard; off: one packet. With \
-                     802.11n or 802.11ac and flavour standard.";
-        keys.about(about).whole_or_off("amsdu", &mut self.amsdu, 256..=7935);
         self.window_keys(keys);
         let resets = [("cts", WindowReset::Cts), ("ack", WindowReset::Ack)];
         let about = "Which answer resets the contention window: the ACK, as IEEE 802.11 and ns-2 have it, or already the \
                      CTS. Default: ack; with flavour standard and 802.11b cts.";
         self.window_reset = keys.about(about).choice("window_reset", None, &resets);
+        self.edca_key(keys);
+        let about = "Most MPDUs of a frame (A-MPDU), answered by a block ACK; off: one. With 802.11n or 802.11ac and flavour standard. \
+                     Default: off with the budget ns-2, otherwise 64 where the physical layer has it.";
+        keys.about(about).whole_or_off("ampdu", &mut self.ampdu, 2..=64);
+        let about = "Most bytes of several packets in one MPDU (A-MSDU), 3839 or 7935 in the standard; off: one packet. With \
+                     802.11n or 802.11ac and flavour standard.";
+        keys.about(about).whole_or_off("amsdu", &mut self.amsdu, 256..=7935);
+    }
+}
+
+impl MacParams {
+    /// EDCA. By default, stations have EDCA and A-MPDU only where the other keys allow them.
+    fn edca_key(&mut self, keys: &mut dyn Visitor) {
+        let is_standard = self.flavour == Flavour::Standard && self.timing == Timing::Standard;
+        if !is_standard {
+            self.ampdu = None;
+        }
+        let by_default = self.edca.take().is_some() && is_standard && self.protection == Protection::Off;
         let mut edca = EdcaParams::default();
         let about = "Four access categories (EDCA) instead of DCF, with the parameters of the standard or those given; \
-                     flavour standard only. Flows have a category, urgent routing messages are voice.";
-        if keys.switch_or_table("edca", false, &mut edca, about) == Some(true) {
-            if self.flavour == Flavour::Ns2 {
-                keys.refuse("edca", "found true, allowed: false unless flavour = \"standard\"".to_owned());
-            }
-            self.edca = Some(edca);
+                     flavour standard only. Flows have a category, urgent routing messages are voice. Default: false with the \
+                     budget ns-2, otherwise true.";
+        let given = keys.switch_or_table("edca", by_default, &mut edca, about);
+        if given == Some(true) && self.flavour == Flavour::Ns2 {
+            keys.refuse("edca", "found true, allowed: false unless flavour = \"standard\"".to_owned());
         }
+        self.edca = given.unwrap_or(by_default).then_some(edca);
     }
 }
 

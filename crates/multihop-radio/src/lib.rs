@@ -3,6 +3,7 @@
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 
 pub mod airtime;
+pub mod budget;
 pub mod channel_error;
 pub mod decibels;
 pub mod energy;

@@ -13,7 +13,7 @@ pub struct LinkBudgets<'a> {
     propagation: Option<Propagation>,
     /// For each rate the weakest mean signal of which half of the frames of a typical length are received, dBm.
     weakest_dbm: Vec<f64>,
-    /// All rates, the fastest first.
+    /// The usable rates, the fastest first.
     fastest_first: Vec<RateIndex>,
 }
 
@@ -37,7 +37,7 @@ pub struct LinkBudget {
 impl<'a> LinkBudgets<'a> {
     /// The budgets of a radio; `seed` is that of the run, which draws the shadowing.
     pub fn new(radio: &'a RadioParams, seed: u64) -> Self {
-        let mut fastest_first: Vec<RateIndex> = radio.phy.rate_indices().collect();
+        let mut fastest_first: Vec<RateIndex> = radio.usable_rates().collect();
         fastest_first.sort_by_key(|&rate| std::cmp::Reverse(radio.phy.rate(rate).bit_rate));
         let (propagation, weakest_dbm) = match &radio.model {
             Model::Threshold(_) => (None, Vec::new()),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use multihop_core::{BitRate, Duration, NodeId};
 
+use crate::budget::Budget;
 use crate::decibels::from_db;
 use crate::phy_profile::{DOT11B, PhyProfile, Preamble, RateIndex};
 
@@ -21,6 +22,12 @@ use crate::rate_control::RateControlParams;
 pub struct RadioParams {
     /// The physical layer.
     pub phy: &'static PhyProfile,
+    /// Where the defaults come from.
+    pub budget: Budget,
+    /// Most spatial streams of data.
+    pub streams: u8,
+    /// Whether the scenario names `rate`, so that by default no rate control chooses another.
+    pub is_rate_given: bool,
     /// The rate of unicast data, where `link_rates` has no other.
     pub rate: RateIndex,
     /// Rates of unicast data that differ by sender and receiver.
@@ -284,11 +291,14 @@ pub enum Timing {
 }
 
 impl RadioParams {
-    /// The defaults of a PHY profile.
+    /// A PHY profile with ns-2's radio.
     pub fn new(phy: &'static PhyProfile) -> Self {
         let range = vec![250.0; phy.rates.len()];
         Self {
             phy,
+            budget: Budget::Ns2,
+            streams: phy.most_streams(),
+            is_rate_given: false,
             rate: phy.data_rate,
             link_rates: LinkRates::default(),
             basic_rate: phy.basic_rate,
@@ -298,6 +308,24 @@ impl RadioParams {
             frame_loss: 0.0,
             burst: None,
         }
+    }
+
+    /// A PHY profile with the radio of a budget.
+    pub fn with_budget(phy: &'static PhyProfile, budget: Budget) -> Self {
+        let ns2 = Self::new(phy);
+        if !budget.is_device() {
+            return ns2;
+        }
+        let mut sinr = budget.sinr(phy);
+        let basic_rate = budget.basic_rate(phy);
+        sinr.sensitivity_dbm = detects_from(phy, [phy.data_rate, basic_rate], &sinr);
+        Self { budget, streams: 1, basic_rate, model: Model::Sinr(sinr), ..ns2 }
+    }
+
+    /// The rates with at most as many spatial streams as stations use, in the order of the profile.
+    pub fn usable_rates(&self) -> impl Iterator<Item = RateIndex> + use<> {
+        let (phy, most) = (self.phy, self.streams);
+        phy.rate_indices().filter(move |&rate| phy.rate(rate).label.streams().is_none_or(|n| n <= most))
     }
 
     /// The bit rate of unicast data.
@@ -312,7 +340,7 @@ impl RadioParams {
 
     /// The longest range of all rates, which rate control may use.
     pub fn longest_range(&self) -> f64 {
-        self.phy.rate_indices().map(|rate| self.range_of(rate)).fold(0.0, f64::max)
+        self.usable_rates().map(|rate| self.range_of(rate)).fold(0.0, f64::max)
     }
 
     /// Metres over which a station decodes unicast data of another, if no rate control chooses its rate.
@@ -321,11 +349,11 @@ impl RadioParams {
     }
 
     /// Metres over which a station senses the frames of another without interference: the distance at which the mean signal
-    /// falls to the threshold of the carrier sense under the SINR model.
+    /// falls to the threshold of the carrier sense under the SINR model, or to the sensitivity of the receiver.
     pub fn sense_range(&self) -> f64 {
         match &self.model {
             Model::Threshold(threshold) => threshold.sense_range,
-            Model::Sinr(sinr) => sinr.path_loss.distance(from_db(sinr.cca_dbm - sinr.tx_power_dbm)),
+            Model::Sinr(sinr) => sinr.distance_to(sinr.cca_dbm.min(sinr.sensitivity_dbm)),
         }
     }
 
@@ -335,32 +363,43 @@ impl RadioParams {
     fn range_of(&self, rate: RateIndex) -> f64 {
         match &self.model {
             Model::Threshold(threshold) => threshold.range[usize::from(rate.0)],
-            Model::Sinr(sinr) => {
-                sinr.path_loss.distance(from_db(self.weakest_dbm(rate, sinr) - sinr.tx_power_dbm))
-            }
+            Model::Sinr(sinr) => sinr.distance_to(self.weakest_dbm(rate, sinr)),
         }
     }
 
     /// The weakest mean signal of which half of the frames of a typical length are received at this rate, without
     /// interference and fading, dBm.
     pub(crate) fn weakest_dbm(&self, rate: RateIndex, sinr: &Sinr) -> f64 {
-        sinr.sensitivity_dbm.max(sinr.noise_floor_dbm + self.needed_snr_db(rate, sinr.error_model))
+        sinr.sensitivity_dbm.max(sinr.noise_floor_dbm + needed_snr_db(self.phy, rate, sinr.error_model))
     }
+}
 
-    /// The ratio of signal to noise at which half of the frames of a typical length are received at this rate, dB.
-    fn needed_snr_db(&self, rate: RateIndex, model: ErrorModel) -> f64 {
-        let rate = self.phy.rate(rate);
-        let (mut low, mut high) = (-30.0, 80.0);
-        for _ in 0..BISECTIONS {
-            let middle = 0.5 * (low + high);
-            if rate.success(model, from_db(middle), TYPICAL_BITS) < 0.5 {
-                low = middle
-            } else {
-                high = middle
-            }
-        }
-        high
+impl Sinr {
+    /// Metres over which the mean signal falls to a power, without obstacles and shadowing. Antennas count if all are alike
+    /// in all directions.
+    fn distance_to(&self, dbm: f64) -> f64 {
+        let antennas_db = self.antennas.as_ref().and_then(Antennas::uniform_db).map_or(0.0, |db| 2.0 * db);
+        self.path_loss.distance(from_db(dbm - self.tx_power_dbm - antennas_db))
     }
+}
+
+/// The sensitivity of a receiver that detects every frame which it can decode at the slowest of these rates, dBm to two
+/// decimals.
+pub(crate) fn detects_from(phy: &PhyProfile, rates: [RateIndex; 2], sinr: &Sinr) -> f64 {
+    let needed_db = rates.map(|rate| needed_snr_db(phy, rate, sinr.error_model));
+    let least_db = needed_db[0].min(needed_db[1]);
+    ((sinr.noise_floor_dbm + least_db) * 100.0).round() / 100.0
+}
+
+/// The ratio of signal to noise at which half of the frames of a typical length are received at a rate, dB.
+fn needed_snr_db(phy: &PhyProfile, rate: RateIndex, model: ErrorModel) -> f64 {
+    let rate = phy.rate(rate);
+    let (mut low, mut high) = (-30.0, 80.0);
+    for _ in 0..BISECTIONS {
+        let middle = 0.5 * (low + high);
+        if rate.success(model, from_db(middle), TYPICAL_BITS) < 0.5 { low = middle } else { high = middle }
+    }
+    high
 }
 
 /// Steps of the search for a ratio of signal to noise: enough for less than a millionth of a decibel.
@@ -369,6 +408,12 @@ const BISECTIONS: u32 = 30;
 const TYPICAL_BITS: f64 = 8000.0;
 
 impl MacParams {
+    /// The defaults beside a radio. `is_rate_given`: the scenario fixes the rates of data, so that no rate control chooses
+    /// them.
+    pub fn beside(radio: &RadioParams, is_rate_given: bool) -> Self {
+        radio.budget.mac(radio.phy, is_rate_given)
+    }
+
     /// Whether a CTS resets the contention window.
     // DEVIATION dcf-1: in the standard flavour with 802.11b; IEEE 802.11 waits for the end of the exchange.
     pub(crate) fn resets_window_at_cts(&self, phy: &PhyProfile) -> bool {

@@ -2,6 +2,7 @@
 #![warn(clippy::disallowed_methods, clippy::disallowed_types)]
 
 pub mod batch;
+pub mod budget;
 pub mod difference;
 mod engine;
 mod fingerprint;

@@ -2,11 +2,33 @@
 
 use super::{Folder, SHORT, code, multihop, multihop_with_input, stderr, stdout};
 
+/// The lines on a good file with the radio of ns-2.
+fn good(file: &str, contents: &str) -> String {
+    format!(
+        "{file}: no problems{contents}\n\
+         {file}: radio: 802.11b, budget ns-2: fixed ranges; 2M reaches 250 m, sensed up to 550 m\n\
+         {file}: MAC: rules of ns-2, RTS before all data, data at 2M, broadcasts at 1M\n"
+    )
+}
+
 #[test]
 fn a_good_file() {
     let folder = Folder::new("good").with("a.toml", SHORT);
     let output = multihop(&folder, &["check", "a.toml"]);
-    assert_eq!((code(&output), stdout(&output), stderr(&output)), (0, "a.toml: no problems\n", ""));
+    assert_eq!((code(&output), stdout(&output), stderr(&output)), (0, &*good("a.toml", ""), ""));
+}
+
+#[test]
+fn the_link_budget_is_shown() {
+    let folder = Folder::new("budget").with("a.toml", SHORT);
+    let output = multihop(&folder, &["check", "a.toml", "--set", "radio.phy=802.11n-20"]);
+    let lines = [
+        "a.toml: no problems",
+        "a.toml: radio: 802.11n-20, budget street: 18 dBm, antennas of 3 dBi, noise of -95.96 dBm; 6M reaches 699 m, MCS7 \
+         reaches 225 m, sensed up to 699 m",
+        "a.toml: MAC: rules of the standard, no RTS, EDCA, up to 64 MPDUs in a frame, minstrel with one stream, broadcasts at 6M",
+    ];
+    assert_eq!((code(&output), stdout(&output).lines().collect::<Vec<_>>()), (0, lines.to_vec()));
 }
 
 #[test]
@@ -14,9 +36,8 @@ fn with_verbose_it_says_what_the_file_contains() {
     let swept = format!("{SHORT}[sweep]\n\"mac.queue\" = [5, 6, 7]\n");
     let folder = Folder::new("contents").with("a.toml", SHORT).with("b.toml", &swept);
     let output = multihop(&folder, &["check", "-v", "a.toml", "b.toml"]);
-    let runs =
-        "a.toml: no problems: 2 nodes, 1 flow, 2 s\nb.toml: no problems: 2 nodes, 1 flow, 2 s, 3 runs\n";
-    assert_eq!((code(&output), stdout(&output), stderr(&output)), (0, runs, ""));
+    let runs = good("a.toml", ": 2 nodes, 1 flow, 2 s") + &good("b.toml", ": 2 nodes, 1 flow, 2 s, 3 runs");
+    assert_eq!((code(&output), stdout(&output), stderr(&output)), (0, &*runs, ""));
 }
 
 /// Two stations beside each other that send at the same instants, and one that nobody reaches.
@@ -35,7 +56,7 @@ fn what_is_probably_not_meant_is_noted() {
          collide for the whole run; start_jitter sets them apart",
     ];
     let output = multihop(&folder, &["check", "a.toml"]);
-    assert_eq!((code(&output), stdout(&output)), (0, "a.toml: no problems\n"));
+    assert_eq!((code(&output), stdout(&output)), (0, &*good("a.toml", "")));
     assert_eq!(stderr(&output).lines().collect::<Vec<_>>(), notes.map(|note| format!("a.toml: {note}")));
     let output = multihop(&folder, &["run", "a.toml", "--json"]);
     assert_eq!(code(&output), 0);
@@ -53,6 +74,8 @@ fn links_are_printed_in_a_table() {
     let output = multihop(&folder, &[&["check", "a.toml", "--links"][..], &radio[..2]].concat());
     let table = "\
 a.toml: no problems
+a.toml: radio: 802.11b, budget ns-2: 24.5 dBm, noise of -93.55 dBm; 2M reaches 250 m, sensed up to 550 m
+a.toml: MAC: rules of ns-2, RTS before all data, data at 2M, broadcasts at 1M
 | from | to |     m |   dBm | SNR dB | fastest rate | data |
 |------|----|-------|-------|--------|--------------|------|
 |    0 |  1 | 100.0 | -48.5 |   45.1 | 11M          | yes  |
@@ -101,12 +124,12 @@ fn a_bad_file_names_every_place() {
 fn many_files_and_standard_input() {
     let folder = Folder::new("many").with("good.toml", SHORT).with("bad.toml", "duration = 0");
     let output = multihop(&folder, &["check", "bad.toml", "absent.toml", "good.toml"]);
-    assert_eq!((code(&output), stdout(&output)), (2, "good.toml: no problems\n"));
+    assert_eq!((code(&output), stdout(&output)), (2, &*good("good.toml", "")));
     for file in ["bad.toml:1:12: duration: found 0", "absent.toml: No such file"] {
         assert!(stderr(&output).contains(file), "{}", stderr(&output));
     }
     let toml = multihop_with_input(&folder, &["check", "-"], SHORT);
-    assert_eq!((code(&toml), stdout(&toml)), (0, "-: no problems\n"));
+    assert_eq!((code(&toml), stdout(&toml)), (0, &*good("-", "")));
     let json = multihop_with_input(&folder, &["check", "-"], "{\"duration\": 0}");
     assert_eq!((code(&json), stdout(&json)), (2, ""));
     assert!(stderr(&json).starts_with("stdin: duration: found 0, allowed: "), "{}", stderr(&json));
@@ -165,8 +188,9 @@ fn overrides_of_a_run_are_checked() {
     let folder = Folder::new("check-set").with("a.toml", SHORT).with("b.toml", &swept);
     let set = ["--set", "topology.hops=3", "--set", "sweep.seeds=2", "--seed", "7"];
     let output = multihop(&folder, &[&["check", "-v", "a.toml", "b.toml"], &set[..]].concat());
-    let said = "a.toml: no problems: 4 nodes, 1 flow, 2 s, 2 runs\nb.toml: no problems: 4 nodes, 1 flow, 2 s, 6 runs\n";
-    assert_eq!((code(&output), stdout(&output), stderr(&output)), (0, said, ""));
+    let said =
+        good("a.toml", ": 4 nodes, 1 flow, 2 s, 2 runs") + &good("b.toml", ": 4 nodes, 1 flow, 2 s, 6 runs");
+    assert_eq!((code(&output), stdout(&output), stderr(&output)), (0, &*said, ""));
     for (set, message) in [
         (
             "topology.hop=3",

@@ -17,7 +17,8 @@ fn examples_are_listed_printed_and_run_by_name() {
     let run = multihop(&folder, &["run", "chain-4", "--set", "duration=21", "--json"]);
     assert_eq!(code(&run), 0, "{}", stderr(&run));
     assert!(stdout(&run).contains("\"scenario\":\"chain-4\""), "{}", stdout(&run));
-    assert_eq!(stdout(&multihop(&folder, &["check", "chain-sweep"])), "chain-sweep: no problems\n");
+    let check = multihop(&folder, &["check", "chain-sweep"]);
+    assert_eq!(stdout(&check).lines().next(), Some("chain-sweep: no problems"));
 }
 
 #[test]
@@ -32,7 +33,8 @@ fn init_writes_a_scenario_that_runs_and_keeps_what_exists() {
     let folder = Folder::new("init");
     let output = multihop(&folder, &["init"]);
     assert_eq!(stdout(&output), "wrote scenario.toml; next: multihop run scenario.toml\n");
-    assert_eq!(stdout(&multihop(&folder, &["check", "scenario.toml"])), "scenario.toml: no problems\n");
+    let check = multihop(&folder, &["check", "scenario.toml"]);
+    assert_eq!(stdout(&check).lines().next(), Some("scenario.toml: no problems"));
     let short = ["run", "scenario.toml", "-q", "--set", "duration=30", "--json"];
     let run = multihop(&folder, &short);
     assert_eq!((code(&run), stderr(&run)), (0, ""));

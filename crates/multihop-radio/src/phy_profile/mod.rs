@@ -300,9 +300,19 @@ impl PhyProfile {
 
     /// Thermal noise at 290 K and a noise figure of 7 dB, dBm to two decimals.
     pub fn noise_floor_dbm(&self) -> f64 {
+        self.noise_dbm(NOISE_FIGURE_DB)
+    }
+
+    /// Thermal noise at 290 K and a noise figure, dBm to two decimals.
+    pub(crate) fn noise_dbm(&self, noise_figure_db: f64) -> f64 {
         const BOLTZMANN: f64 = 1.380_649e-23;
         let thermal_mw = BOLTZMANN * 290.0 * self.channel_width * 1e3;
-        ((10.0 * libm::log10(thermal_mw) + NOISE_FIGURE_DB) * 100.0).round() / 100.0
+        ((10.0 * libm::log10(thermal_mw) + noise_figure_db) * 100.0).round() / 100.0
+    }
+
+    /// The most spatial streams of a rate.
+    pub fn most_streams(&self) -> u8 {
+        self.rates.iter().filter_map(|rate| rate.label.streams()).max().unwrap_or(1)
     }
 }
 

@@ -64,6 +64,14 @@ impl Antennas {
         from_db(self.pattern.gain_db(bearing - facing))
     }
 
+    /// The gain of every antenna, dBi, if all are alike in all directions.
+    pub fn uniform_db(&self) -> Option<f64> {
+        match (&self.pattern, &self.facing) {
+            (Pattern::Omni { gain_db }, Facing::All(_)) => Some(*gain_db),
+            _ => None,
+        }
+    }
+
     /// The gain in the best direction, linear.
     pub(super) fn best(&self) -> f64 {
         let best = from_db(self.pattern.best_db());

@@ -33,6 +33,8 @@ pub struct Propagation {
     /// Metres, by node; empty: as the path loss has it.
     heights: Vec<f64>,
     antennas: Option<Antennas>,
+    /// The gain (linear) of both antennas of a link, if all antennas are alike in all directions.
+    uniform: Option<f64>,
     obstacles: Option<Arc<Obstacles>>,
 }
 
@@ -62,6 +64,10 @@ impl Propagation {
             fading: params.fading,
             heights: params.heights.clone(),
             antennas: params.antennas.clone(),
+            uniform: match &params.antennas {
+                None => Some(1.0),
+                Some(antennas) => antennas.uniform_db().map(|db| from_db(db) * from_db(db)),
+            },
             obstacles: params.obstacles.clone(),
         }
     }
@@ -86,9 +92,10 @@ impl Propagation {
     #[inline]
     pub fn two_ray_alone(&self) -> Option<impl Fn(f64) -> f64> {
         let law = self.two_ray?;
-        let alone = self.shadowing_db <= 0.0 && self.antennas.is_none() && self.obstacles.is_none();
+        let uniform = self.uniform?;
+        let alone = self.shadowing_db <= 0.0 && self.obstacles.is_none();
         let transmit_mw = self.transmit_mw;
-        alone.then_some(move |distance| transmit_mw * law.gain(distance))
+        alone.then_some(move |distance| transmit_mw * law.gain(distance) * uniform)
     }
 
     #[inline(never)]
@@ -127,9 +134,13 @@ impl Propagation {
 
     /// The factor of antennas and obstacles.
     fn surroundings(&self, a: Site, b: Site) -> f64 {
-        let antennas = self.antennas.as_ref().map_or(1.0, |antennas| {
-            antennas.gain(a.node, a.place, b.place) * antennas.gain(b.node, b.place, a.place)
-        });
+        let antennas = match (self.uniform, &self.antennas) {
+            (Some(uniform), _) => uniform,
+            (None, Some(antennas)) => {
+                antennas.gain(a.node, a.place, b.place) * antennas.gain(b.node, b.place, a.place)
+            }
+            (None, None) => 1.0,
+        };
         let obstacles = self.obstacles.as_ref().map_or(1.0, |obstacles| {
             // In this order, so that rounding does not make the directions differ.
             let (from, to) = if a.node <= b.node { (a, b) } else { (b, a) };

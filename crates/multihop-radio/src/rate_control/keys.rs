@@ -7,14 +7,15 @@ use super::{LadderParams, MinstrelParams, RateControlParams};
 impl RateControlParams {
     /// `rate_control`: a name, or a table with a name and parameters.
     pub(crate) fn key(&mut self, keys: &mut dyn Visitor) {
-        let about = "How the rate of unicast data is chosen. All but fixed begin with radio.rate, Minstrel-HT with MCS 0.";
+        let about = "How the rate of unicast data is chosen. All but fixed begin with radio.rate, Minstrel-HT with MCS 0. Default: fixed; \
+                     with the budget of a device minstrel, unless radio.rate or data_rate is given.";
         let words = KINDS.map(|(word, _)| word);
         let allowed = Allowed::Words(&words);
         let mut listed = self.clone();
         let given = keys.about(about).value_or_table(
             "rate_control",
             allowed,
-            Some(Value::Word(words[0])),
+            Some(Value::Word(self.word())),
             &mut |keys| {
                 keys.kinds("kind", None, &KINDS, &mut |kind, keys| {
                     listed = Self::of_kind(kind);
@@ -30,6 +31,16 @@ impl RateControlParams {
             Some(_) => *self = listed,
             None => {}
         }
+    }
+
+    /// The name of the rule.
+    pub fn word(&self) -> &'static str {
+        let known = (0..KINDS.len()).find(|&kind| match (self, Self::of_kind(kind)) {
+            (Self::Minstrel(_), Self::Minstrel(_)) => true,
+            (Self::Ladder(one), Self::Ladder(other)) => one.is_like(&other),
+            (one, other) => *one == other,
+        });
+        KINDS[known.expect("every rule has a word")].0
     }
 
     fn of_kind(kind: usize) -> Self {
@@ -52,6 +63,13 @@ impl RateControlParams {
 }
 
 impl LadderParams {
+    /// Whether these are parameters of one rule.
+    fn is_like(&self, other: &Self) -> bool {
+        let rule = |params: &Self| (params.trial_fails_at_once, params.rts_after.is_some());
+        let doubles = |params: &Self| params.most_successes > params.successes;
+        rule(self) == rule(other) && doubles(self) == doubles(other)
+    }
+
     fn keys(&mut self, keys: &mut dyn Visitor) {
         let doubles = self.most_successes > self.successes;
         let about = "Consecutive successes after which the next higher rate is tried.";

@@ -158,7 +158,7 @@ impl Rates {
             Model::Threshold(threshold) => threshold.range[usize::from(rate.0)] > 0.0,
             Model::Sinr(_) => true,
         };
-        let usable = radio.phy.rate_indices().filter(has_range).collect();
+        let usable = radio.usable_rates().filter(has_range).collect();
         let (list, groups) = match params {
             RateControlParams::Minstrel(_) => in_groups(usable, radio.phy),
             _ => (ascending(usable, radio.phy), Vec::new()),

@@ -27,7 +27,7 @@ use super::model::{App, Flow, Mobility, Protocol, Record, Scenario, Sweep, Trans
 use super::read::settings::Keyed;
 use super::read::{Both, one_of};
 use super::tables::{
-    FlowEnds, FlowTable, HostTable, NodeRef, Parts, RecordTable, Run, ScenarioTable, SweepTable,
+    FlowEnds, FlowTable, HostTable, LinkTables, NodeRef, Parts, RecordTable, Run, ScenarioTable, SweepTable,
     TopologyTable,
 };
 use super::topology::{Layout, Topology, layouts};
@@ -42,14 +42,13 @@ pub(super) fn scenario(
     fewest: usize,
     faults: &mut Faults<'_>,
 ) -> Option<Scenario> {
-    let Both(Keyed(run), table) = table;
+    let Both(Both(Keyed(run), LinkTables { radio, link }), table) = table;
     let (duration, warmup) = (Duration::from_secs_f64(run.duration), Duration::from_secs_f64(run.warmup));
     if warmup >= duration {
         let message = format!("found {}, allowed: less than duration, {}", run.warmup, run.duration);
         faults.push(Fault::at_key("warmup", message));
     }
-    let radio = &table.radio.0;
-    link_layer(radio, &table.mac.0.mac, faults);
+    link_layer(radio, &link.mac, faults);
     let plane = run.origin.map(|[latitude, longitude]| Plane::new(latitude, longitude));
     let ground = Ground { plane: plane.as_ref(), source };
     let (topology, mobility) = nodes_and_movement(run, table, radio.decode_range(), ground, faults).unzip();
@@ -74,7 +73,7 @@ pub(super) fn scenario(
     });
     let link_rates = nodes
         .as_ref()
-        .and_then(|nodes| rates::link_rates(&table.data_rate, (radio, &table.mac.0.mac), nodes, faults));
+        .and_then(|nodes| rates::link_rates(&table.data_rate, (radio, &link.mac), nodes, faults));
     let obstacles = table.obstacles.as_ref().map(|Keyed(obstacles)| obstacles);
     let radio =
         nodes.as_ref().and_then(|nodes| surroundings::radio(radio, obstacles, nodes.count, ground, faults));
@@ -105,8 +104,8 @@ pub(super) fn scenario(
         warmup,
         seed: run.seed,
         radio: RadioParams { link_rates: link_rates?, ..radio? },
-        mac: MacParams { queue_kind: queue_kind?, ..table.mac.0.mac.clone() },
-        arp: table.mac.0.arp,
+        mac: MacParams { queue_kind: queue_kind?, ..link.mac.clone() },
+        arp: link.arp,
         topology: topology?,
         mobility: mobility?,
         single_movements: single_movements?,

@@ -29,6 +29,16 @@ pub(crate) fn schema_of(list: impl Fn(&mut dyn Visitor)) -> Schema {
     Schema::try_from(all.schema()).expect("a description is an object")
 }
 
+/// Describes the keys that `list` lists for each variant as one group. A default is shown if it is the same for all variants and
+/// words.
+pub(crate) fn schema_of_all<T>(variants: &[T], list: impl Fn(&T, &mut dyn Visitor)) -> Schema {
+    let mut all = Describer::default();
+    for variant in variants {
+        all.explore(|keys| list(variant, keys));
+    }
+    Schema::try_from(all.schema()).expect("a description is an object")
+}
+
 /// The keys and values that hold without a table, as a document.
 pub(super) fn default_of(default: &[(&'static str, &'static str)]) -> Json {
     default.iter().map(|(key, value)| ((*key).to_owned(), json!(value))).collect::<Map<_, _>>().into()
@@ -56,6 +66,8 @@ struct Described {
 struct Kinds {
     name: &'static str,
     default: Option<&'static str>,
+    /// Whether other keys decide which value is the default.
+    has_defaults: bool,
     list: Vec<(&'static str, String, Describer)>,
 }
 
@@ -191,22 +203,24 @@ impl Described {
 }
 
 impl Kinds {
-    /// One of several objects, selected by a word.
+    /// One of several objects, selected by a word. If other keys decide which one there is without the word, the keys of
+    /// any object are allowed then.
     fn schema(self) -> Json {
-        let Self { name, default, list } = self;
+        let Self { name, default, has_defaults, list } = self;
         let alternative = |(word, help, keys): (&str, String, Describer)| {
             let mut schema = keys.schema();
             schema["description"] = help.into();
             schema["properties"][name] = json!({ "const": word });
-            if default != Some(word) {
+            if default != Some(word) && !has_defaults {
                 let required = schema["required"].as_array_mut().expect("a list of keys");
                 required.push(name.into());
             }
             schema
         };
         let list: Vec<_> = list.into_iter().map(alternative).collect();
-        let mut schema = object([("type", "object".into()), ("oneOf", list.into())]);
-        if let Some(default) = default {
+        let choice = if has_defaults { "anyOf" } else { "oneOf" };
+        let mut schema = object([("type", "object".into()), (choice, list.into())]);
+        if let Some(default) = default.filter(|_| !has_defaults) {
             schema["properties"] = json!({ name: { "default": default } });
         }
         schema
@@ -249,8 +263,9 @@ impl Visitor for Describer {
         let default = default.map(|kind| kinds[kind].0);
         let known = self.kinds.get_or_insert_with(|| {
             let list = kinds.iter().map(|(word, help)| (*word, (*help).to_owned(), Self::default()));
-            Kinds { name, default, list: list.collect() }
+            Kinds { name, default, has_defaults: false, list: list.collect() }
         });
+        known.has_defaults |= known.default != default;
         for (kind, (_, _, described)) in known.list.iter_mut().enumerate() {
             if self.words.is_some() {
                 described.explore(|described| keys(kind, described));

@@ -137,7 +137,13 @@ impl Object {
     }
 
     /// Adds one key that is not required.
-    fn described(&mut self, name: &str, mut schema: Schema, about: &str, default: Option<serde_json::Value>) {
+    pub(super) fn described(
+        &mut self,
+        name: &str,
+        mut schema: Schema,
+        about: &str,
+        default: Option<serde_json::Value>,
+    ) {
         schema.insert("description".into(), about.into());
         if let Some(default) = default {
             schema.insert("default".into(), default);

@@ -31,7 +31,7 @@ pub(super) use mobility::{
 };
 pub(super) use obstacles::ObstaclesTable;
 pub(super) use program::ProgramTable;
-pub(super) use radio::{MacTable, RadioTable};
+pub(super) use radio::LinkTables;
 pub(super) use record::RecordTable;
 pub(super) use routing::{ProtocolTable, RoutingTable, StaticTable};
 pub(super) use sleep::SleepTable;
@@ -40,7 +40,7 @@ pub(super) use topology::TopologyTable;
 pub(super) use traffic::{Bytes, FlowEnds, FlowTable, TrafficTable};
 
 /// A simulation of a wireless multihop network.
-pub(crate) type ScenarioTable = Both<Keyed<Run>, Parts>;
+pub(crate) type ScenarioTable = Both<Both<Keyed<Run>, LinkTables>, Parts>;
 
 /// What is simulated, and for how long.
 pub(crate) struct Run {
@@ -80,10 +80,6 @@ impl Settings for Run {
 table! {
     /// The tables of the file.
     Parts {
-        /// Physical layer and channel.
-        radio: RadioTable = json!({}),
-        /// Medium access and the interface queue.
-        mac: MacTable = json!({}),
         /// Bit rates of unicast data that differ from radio.rate, by sender and receiver; with mac.rate_control fixed.
         data_rate: Vec<Keyed<DataRateTable>> = json!([]),
         /// Where the nodes are.

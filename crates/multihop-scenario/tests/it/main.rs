@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 #![expect(clippy::float_cmp, reason = "what is compared was written down exactly")]
 
+mod budgets;
 mod examples;
 mod expected;
 mod extension;

@@ -67,7 +67,7 @@ fn aggregation_without_802_11n_or_the_rules_of_the_standard() {
         "x.toml:8:9: mac.ampdu: found 64, allowed: \"off\" with phy = \"802.11b\": only 802.11n and 802.11ac aggregate"
     );
     assert_eq!(
-        with("mac", "amsdu = 3839\n[radio]\nphy = \"802.11n-20\""),
+        with("mac", "amsdu = 3839\nflavour = \"ns2\"\n[radio]\nphy = \"802.11n-20\""),
         "x.toml:8:9: mac.amsdu: found 3839, allowed: \"off\" with flavour = \"ns2\", which does not aggregate"
     );
     assert_eq!(
@@ -82,12 +82,9 @@ fn protection_without_stations_that_need_it() {
     for (more, reason) in [
         ("", "with phy = \"802.11b\": only 802.11g needs it"),
         ("[radio]\nphy = \"802.11n-20\"", "with phy = \"802.11n-20\": only 802.11g needs it"),
-        ("[radio]\nphy = \"802.11g\"", "with flavour = \"ns2\", which has none"),
-        (
-            "flavour = \"standard\"\n[radio]\nphy = \"802.11g\"\nbasic_rate = \"6M\"",
-            "with basic_rate = \"6M\", which 802.11b does not hear",
-        ),
-        ("flavour = \"standard\"\nedca = true\n[radio]\nphy = \"802.11g\"", "with edca"),
+        ("flavour = \"ns2\"\n[radio]\nphy = \"802.11g\"", "with flavour = \"ns2\", which has none"),
+        ("[radio]\nphy = \"802.11g\"", "with basic_rate = \"6M\", which 802.11b does not hear"),
+        ("edca = true\n[radio]\nphy = \"802.11g\"\nbasic_rate = \"1M\"", "with edca"),
     ] {
         let found = with("mac", &format!("protection = \"cts-to-self\"\n{more}"));
         assert_eq!(found, format!("{at} {reason}"));
@@ -307,7 +304,10 @@ fn ranges_that_contradict_each_other() {
          x.toml:8:9: radio.range: has no range for \"1M\", a rate in use"
     );
     // Data at 54 Mb/s is acknowledged at 24 Mb/s.
-    let text = with("radio", "phy = \"802.11a\"\nrate = \"54M\"\nrange = { \"54M\" = 250, \"6M\" = 250 }");
+    let text = with(
+        "radio",
+        "phy = \"802.11a\"\nbudget = \"ns-2\"\nrate = \"54M\"\nrange = { \"54M\" = 250, \"6M\" = 250 }",
+    );
     assert!(text.contains("radio.range: has no range for \"24M\", a rate in use"), "{text}");
     assert_eq!(
         with("radio", "range = { \"1M\" = 1, \"2M\" = 1, \"3M\" = 1 }"),

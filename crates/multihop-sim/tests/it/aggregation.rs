@@ -9,7 +9,7 @@ use crate::support::{Event, events, ran, result};
 fn chain(hops: u32, seconds: f64, radio: &str, mac: &str, flow: &str) -> String {
     format!(
         "duration = {seconds:?}\n\
-         [radio]\nphy = \"802.11n-20\"\nrate = \"MCS7\"\n{radio}\n\
+         [radio]\nphy = \"802.11n-20\"\nbudget = \"ns-2\"\nrate = \"MCS7\"\n{radio}\n\
          [mac]\nflavour = \"standard\"\narp = \"oracle\"\nrts_threshold = \"off\"\n{mac}\n\
          [topology]\nkind = \"chain\"\nhops = {hops}\n[[flow]]\n{flow}\n"
     )

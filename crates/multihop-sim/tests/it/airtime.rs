@@ -108,7 +108,7 @@ fn udp_goodput_with_a_cts_to_the_station_itself_follows_from_airtimes() {
     let expected = 8e3 * 1460.0 / cycle;
     let text = format!(
         "duration = {:?}\nwarmup = 0.5\n\
-         [radio]\nphy = \"802.11g\"\nrate = \"54M\"\n\
+         [radio]\nphy = \"802.11g\"\nbudget = \"ns-2\"\nrate = \"54M\"\n\
          [mac]\narp = \"oracle\"\nflavour = \"standard\"\nrts_threshold = \"off\"\nprotection = \"cts-to-self\"\n\
          [topology]\nkind = \"chain\"\nhops = 1\nspacing = 50.0\n\
          [[flow]]\napp = \"cbr\"\nrate_kbps = 60000.0\nsize = 1460\n",

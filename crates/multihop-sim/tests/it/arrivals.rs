@@ -131,7 +131,7 @@ fn static_routes_use_the_links_that_the_rate_of_each_station_has() {
 fn static_routes_under_the_sinr_model_need_the_ratio_of_the_rate() {
     let text = |rate: &str| {
         format!(
-            "duration = 5.0\n[radio]\nphy = \"802.11a\"\nrate = \"{rate}\"\nmodel = \"sinr\"\nsensitivity_dbm = -90\n\
+            "duration = 5.0\n[radio]\nphy = \"802.11a\"\nbudget = \"ns-2\"\nrate = \"{rate}\"\nmodel = \"sinr\"\nsensitivity_dbm = -90\n\
              [mac]\nflavour = \"standard\"\n[topology]\nkind = \"chain\"\nhops = 1\nspacing = 500.0\n\
              [[flow]]\ntransport = \"newreno\"\n"
         )

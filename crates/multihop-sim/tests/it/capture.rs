@@ -148,8 +148,9 @@ fn tshark_reads_the_rates_of_ofdm_and_their_airtimes() {
         ("802.11n-20", "MCS7", "7", "65", "7", 36 + 4 * 16),
         ("802.11n-40", "MCS15", "7", "270", "15", 40 + 4 * 4),
     ] {
-        let radio =
-            format!("[radio]\nphy = \"{phy}\"\nrate = \"{rate}\"\n[mac]\nllc = true\narp = \"oracle\"\n");
+        let radio = format!(
+            "[radio]\nphy = \"{phy}\"\nbudget = \"ns-2\"\nrate = \"{rate}\"\n[mac]\nllc = true\narp = \"oracle\"\n"
+        );
         let flow = "[[flow]]\napp = \"cbr\"\nrate_kbps = 100.0\nsize = 432\n";
         let scenario = format!("duration = 1.0\n{radio}[topology]\nkind = \"chain\"\nhops = 1\n{flow}");
         let capture = Capture::of(ran(&scenario), phy);
@@ -181,8 +182,9 @@ fn tshark_reads_the_rates_of_802_11ac() {
         ("802.11ac-80", "MCS7x2", "4", "2", "7", "585"),
         ("802.11ac-160-short-guard", "MCS8x4", "11", "4", "8", "3120"),
     ] {
-        let radio =
-            format!("[radio]\nphy = \"{phy}\"\nrate = \"{rate}\"\n[mac]\nllc = true\narp = \"oracle\"\n");
+        let radio = format!(
+            "[radio]\nphy = \"{phy}\"\nbudget = \"ns-2\"\nrate = \"{rate}\"\n[mac]\nllc = true\narp = \"oracle\"\n"
+        );
         let flow = "[[flow]]\napp = \"cbr\"\nrate_kbps = 100.0\nsize = 432\n";
         let scenario = format!("duration = 1.0\n{radio}[topology]\nkind = \"chain\"\nhops = 1\n{flow}");
         let capture = Capture::of(ran(&scenario), phy);
@@ -212,7 +214,9 @@ fn tshark_reads_the_rates_of_802_11ah() {
         ("802.11ah-2", "MCS0", "1", "0", "0"),
         ("802.11ah-2-short-guard", "MCS8", "1", "1", "8"),
     ] {
-        let radio = format!("[radio]\nphy = \"{phy}\"\nrate = \"{rate}\"\n[mac]\narp = \"oracle\"\n");
+        let radio = format!(
+            "[radio]\nphy = \"{phy}\"\nbudget = \"ns-2\"\nrate = \"{rate}\"\n[mac]\narp = \"oracle\"\n"
+        );
         let flow = "[[flow]]\napp = \"cbr\"\nrate_kbps = 50.0\nsize = 432\n";
         let scenario = format!("duration = 1.0\n{radio}[topology]\nkind = \"chain\"\nhops = 1\n{flow}");
         let capture = Capture::of(ran(&scenario), phy);

@@ -9,6 +9,7 @@ mod apdr;
 mod arrivals;
 mod behaviour;
 mod bianchi;
+mod budgets;
 mod capture;
 mod captures_power;
 mod captures_routing;

@@ -25,7 +25,7 @@ fn it_carries_more_than_newreno_over_any_chain() {
 /// With an ACK for every 8 segments also where they travel together it carries 9.1 Mb/s.
 #[test]
 fn where_radios_aggregate_it_sends_fewer_acks_and_carries_more() {
-    let tables = "[radio]\nphy = \"802.11n-20\"\nrate = \"MCS7\"\nbasic_rate = \"6M\"\nmodel = \"sinr\"\ndetection_db = 4.0\n\
+    let tables = "[radio]\nphy = \"802.11n-20\"\nbudget = \"ns-2\"\nrate = \"MCS7\"\nbasic_rate = \"6M\"\nmodel = \"sinr\"\ndetection_db = 4.0\n\
                   [mac]\nflavour = \"standard\"\nrts_threshold = \"off\"\nampdu = 64\n[routing]\nprotocol = \"static\"";
     let text = chain(4, "mesh", tables).replace("duration = 40.0", "duration = 15.0");
     let found = result(&text).totals.goodput_kbps;

@@ -19,7 +19,7 @@ fn said(text: &str) -> Vec<String> {
     notes(&scenario(text))
 }
 
-const OFDM: &str = "[radio]\nphy = \"802.11n-20\"\nmodel = \"sinr\"\n";
+const OFDM: &str = "[radio]\nphy = \"802.11n-20\"\nbudget = \"ns-2\"\nmodel = \"sinr\"\n";
 
 #[test]
 fn a_network_as_it_is_meant_has_no_notes() {
@@ -63,7 +63,8 @@ fn nodes_at_one_place_are_noted() {
 
 #[test]
 fn rate_control_without_a_choice_is_noted() {
-    let text = two_pairs("[radio]\nphy = \"802.11g\"\n[mac]\nrate_control = \"minstrel\"\n");
+    let text =
+        two_pairs("[radio]\nphy = \"802.11g\"\nbudget = \"ns-2\"\n[mac]\nrate_control = \"minstrel\"\n");
     let note = "rate_control has nothing to choose: all rates have the range of 250 m; model = \"sinr\", or a table of ranges, \
                 gives each rate its own";
     assert_eq!(said(&text), [note]);

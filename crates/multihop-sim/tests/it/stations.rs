@@ -176,7 +176,7 @@ fn delays_of_all_flows_are_pooled() {
 
 #[test]
 fn categories_have_queues_of_their_own() {
-    let text = "duration = 6.0\nwarmup = 1.0\n[radio]\nphy = \"802.11a\"\nrate = \"6M\"\n[mac]\nflavour = \"standard\"\nedca = true\narp = \"oracle\"\n\
+    let text = "duration = 6.0\nwarmup = 1.0\n[radio]\nphy = \"802.11a\"\nbudget = \"ns-2\"\nrate = \"6M\"\n[mac]\nflavour = \"standard\"\nedca = true\narp = \"oracle\"\n\
                 [topology]\nkind = \"chain\"\nhops = 1\nspacing = 50.0\n\
                 [[flow]]\napp = \"cbr\"\nrate_kbps = 200.0\nsize = 500\ncategory = \"voice\"\n\
                 [[flow]]\nfrom = 0\nto = 1\napp = \"cbr\"\nrate_kbps = 9000.0\nsize = 1400\n";
@@ -189,7 +189,7 @@ fn categories_have_queues_of_their_own() {
 
 #[test]
 fn aggregates_count_their_packets() {
-    let text = "duration = 4.0\nwarmup = 1.0\n[radio]\nphy = \"802.11n-20\"\nrate = \"MCS7\"\n[mac]\nflavour = \"standard\"\nrts_threshold = \"off\"\narp = \"oracle\"\nampdu = 64\n\
+    let text = "duration = 4.0\nwarmup = 1.0\n[radio]\nphy = \"802.11n-20\"\nbudget = \"ns-2\"\nrate = \"MCS7\"\n[mac]\nflavour = \"standard\"\nrts_threshold = \"off\"\narp = \"oracle\"\nampdu = 64\n\
                 [topology]\nkind = \"chain\"\nhops = 1\nspacing = 20.0\n\
                 [[flow]]\napp = \"cbr\"\nrate_kbps = 90000.0\nsize = 1400\n";
     let result = result(text);

@@ -21,7 +21,13 @@ LESSONS = {
 }
 """What the papers, and mesh, advise in place of TCP as it is."""
 TRANSPORTS = paced([YARDSTICK, "cubic", *LESSONS])
-OFDM: Settings = {"radio.model": "sinr", "radio.detection_db": 4.0, "radio.basic_rate": "6M", "mac.flavour": "standard"}
+OFDM: Settings = {
+    "radio.budget": "ns-2",
+    "radio.model": "sinr",
+    "radio.detection_db": 4.0,
+    "radio.basic_rate": "6M",
+    "mac.flavour": "standard",
+}
 SHORT_ACCESS: Settings = {"mac.rts_threshold": "off"}
 N: Settings = {**OFDM, **SHORT_ACCESS, "radio.phy": "802.11n-20", "radio.rate": "MCS7"}
 RADIO = Axis(

@@ -21,7 +21,7 @@ STATIC: dict[str, Any] = {"routing": {"protocol": "static"}}
 
 def at(phy: Phy, rate: Rate) -> Settings:
     """A profile and a rate, with control frames at the lowest rate of OFDM."""
-    return {"radio.phy": phy.name, "radio.rate": rate.name, "radio.basic_rate": phy.basic}
+    return {"radio.phy": phy.name, "radio.budget": "ns-2", "radio.rate": rate.name, "radio.basic_rate": phy.basic}
 
 
 def long_enough(phy: Phy, rate: Rate) -> Settings:
@@ -250,7 +250,11 @@ def slow_links() -> Iterator[tuple[str, Settings, float]]:
         phy, rate, db, success = line.split()
         sinr = float(db) - REPETITION * (rate == "MCS10")
         header = {"802.11ah-1 MCS10": 36, "802.11ah-2 MCS0": 48}.get(f"{phy} {rate}", 0)
-        yield f"{phy} {rate} {sinr:.3g} dB", {"radio.phy": phy, **link(rate, sinr)}, 100 * float(success) ** (1 + header / 8192)
+        yield (
+            f"{phy} {rate} {sinr:.3g} dB",
+            {"radio.phy": phy, "radio.budget": "ns-2", **link(rate, sinr)},
+            100 * float(success) ** (1 + header / 8192),
+        )
 
 
 POINTS = points()
@@ -268,6 +272,7 @@ ERRORS = Page("ofdm", "ns-3 3.37, NistErrorRateModel").experiment(
         "duration": 60.0,
         "radio": {
             "phy": "802.11a",
+            "budget": "ns-2",
             "model": "sinr",
             "path_loss": {"kind": "log-distance", "exponent": 3.0, "reference_db": 40.0},
             "noise_floor_dbm": NOISE,

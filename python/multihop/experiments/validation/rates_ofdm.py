@@ -57,7 +57,7 @@ def over_snr(
             **LINK.scenario,
             "duration": 12.0,
             "warmup": 4.0,
-            "radio": {**LINK.scenario["radio"], "phy": phy.name},
+            "radio": {**LINK.scenario["radio"], "phy": phy.name, "budget": "ns-2"},
             "mac": MAC,
             "flow": [{**GREEDY, "rate_kbps": 60000.0}],
         },

@@ -78,7 +78,7 @@ impl<'a> Needs<'a> {
     fn table(&mut self, node: &'a Value, paths: &[String]) {
         let parts = self.parts(node);
         for part in &parts {
-            for kind in list(part, "oneOf") {
+            for kind in kinds(part) {
                 let keys: Vec<_> = self.parts(kind).into_iter().flat_map(properties).collect();
                 let (selector, word) = keys
                     .iter()
@@ -91,7 +91,7 @@ impl<'a> Needs<'a> {
                     .for_each(|(name, key)| self.value(key, &below(&paths, name)));
             }
         }
-        let selectors: Vec<_> = parts.iter().flat_map(|part| list(part, "oneOf")).collect();
+        let selectors: Vec<_> = parts.iter().flat_map(|part| kinds(part)).collect();
         let keys: Vec<_> = parts.iter().flat_map(|part| properties(part)).collect();
         let words =
             keys.iter().find(|(name, _)| *name == "kind").map(|(_, key)| self.words(key)).unwrap_or_default();
@@ -112,13 +112,15 @@ impl<'a> Needs<'a> {
 
     fn alternatives(&mut self, node: &'a Value, paths: &[String], default: Option<&Value>) {
         let node = self.resolve(node);
-        list(node, "anyOf").for_each(|option| self.alternatives(option, paths, default));
+        if kinds(node).is_empty() {
+            list(node, "anyOf").for_each(|option| self.alternatives(option, paths, default));
+        }
         let words = self.words(node);
         words
             .iter()
             .filter(|word| Some(**word) != default && !word.is_null())
             .for_each(|word| self.need(paths, word));
-        if node.get("properties").is_some() || node.get("oneOf").is_some() || node.get("allOf").is_some() {
+        if node.get("properties").is_some() || !kinds(node).is_empty() || node.get("allOf").is_some() {
             self.table(node, paths);
         }
         if !words.is_empty() {
@@ -178,6 +180,13 @@ impl<'a> Needs<'a> {
 
 fn list<'a>(node: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
     node.get(key).and_then(Value::as_array).into_iter().flatten()
+}
+
+/// The alternatives of a table, one for each value of the key that decides which other keys there are. Several may fit where that
+/// key is missing.
+fn kinds(node: &Value) -> Vec<&Value> {
+    let any = list(node, "anyOf").filter(|_| node.get("type").is_some());
+    list(node, "oneOf").chain(any).collect()
 }
 
 fn properties(node: &Value) -> Vec<(&str, &Value)> {

@@ -1,0 +1,73 @@
+//! The radio and the MAC of a scenario in two lines: what its keys and the defaults of its link budget come to.
+
+use multihop_radio::params::{Flavour, MacParams, Model, RadioParams, Sinr};
+use multihop_radio::phy_profile::RateIndex;
+use multihop_radio::rate_control::RateControlParams;
+use multihop_scenario::Scenario;
+
+/// One line for the radio (power, noise and ranges) and one for the MAC, for people.
+pub fn budget(scenario: &Scenario) -> [String; 2] {
+    [radio(&scenario.radio, &scenario.mac), mac(&scenario.radio, &scenario.mac)]
+}
+
+fn radio(radio: &RadioParams, mac: &MacParams) -> String {
+    let powers = match &radio.model {
+        Model::Threshold(_) => "fixed ranges".to_owned(),
+        Model::Sinr(sinr) => powers(sinr),
+    };
+    let sensed = radio.sense_range();
+    let (phy, budget) = (radio.phy.name, radio.budget.name());
+    format!("radio: {phy}, budget {budget}: {powers}; {}, sensed up to {sensed:.0} m", ranges(radio, mac))
+}
+
+fn powers(sinr: &Sinr) -> String {
+    let antennas = match &sinr.antennas {
+        None => String::new(),
+        Some(antennas) => match antennas.uniform_db() {
+            Some(gain) => format!(", antennas of {gain} dBi"),
+            None => ", directional antennas".to_owned(),
+        },
+    };
+    format!("{} dBm{antennas}, noise of {} dBm", sinr.tx_power_dbm, sinr.noise_floor_dbm)
+}
+
+/// The range of the rate of data, or those of the slowest and of the fastest rate that rate control may choose.
+fn ranges(radio: &RadioParams, mac: &MacParams) -> String {
+    let range = |rate: RateIndex| RadioParams { rate, ..radio.clone() }.decode_range();
+    let said = |rate: RateIndex| format!("{} reaches {:.0} m", radio.phy.rate(rate).name, range(rate));
+    if mac.rate_control == RateControlParams::Fixed {
+        return said(radio.rate);
+    }
+    let by_speed = || radio.usable_rates().filter(|&rate| range(rate) > 0.0);
+    let speed = |rate: &RateIndex| radio.phy.rate(*rate).bit_rate;
+    match (by_speed().min_by_key(speed), by_speed().max_by_key(speed)) {
+        (Some(slowest), Some(fastest)) if slowest != fastest => {
+            format!("{}, {}", said(slowest), said(fastest))
+        }
+        _ => said(radio.rate),
+    }
+}
+
+fn mac(radio: &RadioParams, mac: &MacParams) -> String {
+    let rules = match mac.flavour {
+        Flavour::Ns2 => "rules of ns-2",
+        Flavour::Standard => "rules of the standard",
+    };
+    let rts = match mac.rts_threshold {
+        None => "no RTS".to_owned(),
+        Some(0) => "RTS before all data".to_owned(),
+        Some(bytes) => format!("RTS from {bytes} bytes on"),
+    };
+    let mut parts = vec![rules.to_owned(), rts];
+    parts.extend(mac.edca.is_some().then(|| "EDCA".to_owned()));
+    parts.extend(mac.ampdu.map(|most| format!("up to {most} MPDUs in a frame")));
+    parts.push(match &mac.rate_control {
+        RateControlParams::Fixed => format!("data at {}", radio.phy.rate(radio.rate).name),
+        rule => match radio.phy.most_streams() {
+            1 => rule.word().to_owned(),
+            _ if radio.streams == 1 => format!("{} with one stream", rule.word()),
+            _ => format!("{} with {} streams", rule.word(), radio.streams),
+        },
+    });
+    format!("MAC: {}, broadcasts at {}", parts.join(", "), radio.phy.rate(radio.basic_rate).name)
+}
