@@ -22,6 +22,7 @@ pub(super) fn notes(scenario: &Scenario, places: &[Point], has_unrouted: bool) -
         notes.extend(isolated(scenario, &links).filter(|_| !has_unrouted));
         notes.extend(apart(scenario, &links, places.len()));
         notes.extend(unheard(scenario, &links));
+        notes.extend(gray(scenario, &links));
     }
     notes
 }
@@ -89,6 +90,23 @@ fn unheard(scenario: &Scenario, links: &InitialLinks) -> Option<String> {
         format!(
             "{number} links carry data at {data:?} but no broadcasts at {basic:?}: the routing protocol does not find them; a lower \
              basic_rate reaches further"
+        )
+    })
+}
+
+/// Links that carry broadcasts and no data, under a protocol that finds links by broadcasts: the gray zone of Lundgren and others.
+fn gray(scenario: &Scenario, links: &InitialLinks) -> Option<String> {
+    if matches!(scenario.routing.protocol, RoutingProtocol::Static { .. }) {
+        return None;
+    }
+    let is_gray = |link: &&crate::links::InitialLink| !link.carries_data && link.budget.carries_broadcasts;
+    let number = links.list.iter().filter(is_gray).count();
+    let [data, basic] =
+        [scenario.radio.rate, scenario.radio.basic_rate].map(|rate| scenario.radio.phy.rate(rate).name);
+    (number > 0).then(|| {
+        format!(
+            "{number} links carry broadcasts at {basic:?} but no data at {data:?}: the routing protocol finds links over which no data \
+             arrives; a higher basic_rate, a lower rate or rate_control avoids that"
         )
     })
 }

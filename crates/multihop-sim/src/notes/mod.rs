@@ -9,6 +9,7 @@ use multihop_radio::rate_control::RateControlParams;
 use multihop_scenario::{App, Flow, RoutingProtocol, Scenario};
 
 mod links;
+mod settings;
 mod traffic;
 
 use crate::world::routed_from_start;
@@ -26,6 +27,7 @@ pub fn notes(scenario: &Scenario) -> Vec<String> {
     notes.extend(unrouted);
     notes.extend(synchronous(scenario, &places));
     notes.extend(traffic::notes(scenario));
+    notes.extend(settings::notes(scenario));
     notes
 }
 

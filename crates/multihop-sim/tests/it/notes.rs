@@ -43,8 +43,35 @@ fn a_station_without_a_neighbour_at_its_rate_is_noted() {
         [
             "node 0 has no neighbour at \"11M\", whose range is 20 m",
             "flow 0 has no path: no chain of links leads from the source to the destination",
+            "4 links carry broadcasts at \"1M\" but no data at \"11M\": the routing protocol finds links over which no data arrives; a \
+             higher basic_rate, a lower rate or rate_control avoids that",
         ]
     );
+    let static_routes = text.replace("protocol = \"aodv\"", "protocol = \"static\"");
+    assert!(!said(&static_routes).iter().any(|note| note.contains("broadcasts")));
+}
+
+#[test]
+fn keys_without_effect_are_noted() {
+    let with = |lines: &str| said(&two_pairs(&format!("{OFDM}{lines}")));
+    let mac = |lines: &str| with(&format!("[mac]\nflavour = \"standard\"\n{lines}\n"));
+    assert_eq!(
+        said(&two_pairs(OFDM).replace("from = 0", "from = 0\ncategory = \"voice\"")),
+        ["flow 0 has a category without effect: mac.edca is false, so that all packets share one queue"]
+    );
+    let voice = two_pairs(&format!("{OFDM}[mac]\nflavour = \"standard\"\nedca = true\n"));
+    assert_eq!(said(&voice.replace("from = 0", "from = 0\ncategory = \"voice\"")), [""; 0]);
+    let codel = "codel_target, codel_interval and mark_above have no effect with discipline = \"drop-tail\"";
+    assert_eq!(mac("codel_target = 0.02"), [codel]);
+    assert_eq!(mac("codel_target = 0.02\ndiscipline = \"codel\""), [""; 0]);
+    let retry = "long_retry has no effect with rts_threshold = \"off\": short_retry limits data without RTS";
+    assert_eq!(mac("long_retry = 7\nrts_threshold = \"off\""), [retry]);
+    assert_eq!(mac("long_retry = 7"), [""; 0]);
+    let rate = "rate = \"MCS5\" decides static routes only: rate_control = \"minstrel\" chooses the rates of data and begins with MCS 0";
+    assert_eq!(with("rate = \"MCS5\"\n[mac]\nrate_control = \"minstrel\"\n"), [rate]);
+    let device = "[radio]\nphy = \"802.11n-20\"\nrate = \"MCS1\"\nstreams = 2\n";
+    assert_eq!(said(&two_pairs(device)), ["streams = 2 has no effect: all data has the rate \"MCS1\""]);
+    assert_eq!(said(&two_pairs(&device.replace("rate = \"MCS1\"\n", ""))), [""; 0]);
 }
 
 #[test]
