@@ -156,12 +156,14 @@ def aggregation() -> Page:
         kbps = result["totals"]["goodput_kbps"]
         return {goodput: kbps / 1e3, requests: asked / seconds, frames: sent["aggregate"] / seconds}
 
-    common = [listed(places), f"--duration={warmup + seconds}", f"--warmup={warmup}"]
+    starts = {n: 1 + 0.0011 * n for n in range(1, 11)}
+    flows = ":".join(f"{n}-0@{start}" for n, start in starts.items())
+    common = [listed(places), f"--flows={flows}", f"--duration={warmup + seconds}", f"--warmup={warmup}"]
     rows: list[Ns3 | Multihop] = []
     options: list[str] = []
     for title, change in changes:
         options = [*options, *change]
-        rows.append(Ns3(title, "cell", [*common, *options], of_ns3))
+        rows.append(Ns3(title, "wlan", [*common, *options], of_ns3))
     flow = {"to": 0, "app": "cbr", "rate_kbps": 10_000.0, "size": 1460}
     scenario = {
         "duration": warmup + seconds,
@@ -176,7 +178,7 @@ def aggregation() -> Page:
             "ampdu": 64,
             "queue": 200,
         },
-        "flow": [{**flow, "from": n, "start": 1 + 0.0011 * n} for n in range(1, 11)],
+        "flow": [{**flow, "from": n, "start": start} for n, start in starts.items()],
     }
     rows.append(Multihop("multihop, `llc = true`", scenario, of_multihop))
     return Page(rows, 3, {goodput: 1, requests: 0, frames: 0})
