@@ -6,7 +6,8 @@ python3 tools/beside_ns3.py --only chain moving          networks whose names co
 python3 tools/beside_ns3.py --only chain-4 --seeds 8     more runs of each
 python3 tools/beside_ns3.py --only moving --count        frames and messages in place of times
 python3 tools/beside_ns3.py --seconds 1 --instructions   instructions in place of times; needs valgrind
-python3 tools/beside_ns3.py --table aggregation          the table of docs/models/aggregation.md; or dcf, olsr
+python3 tools/beside_ns3.py --table aggregation          the table of docs/models/aggregation.md;
+                                                         others: dcf, olsr, distances, networks
 
 Chains of 1, 2, 4 and 8 hops (NewReno), ten saturated stations (datagrams), and fifty nodes that move
 under AODV with five TCP flows, each at 6, 24 and 54 Mb/s. Both programs run in turn, one at a time, on
@@ -41,6 +42,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import ns3_radios
 import ns3_tables
 from net_study import mean, table
 
@@ -60,6 +62,7 @@ AREA = [1000.0, 1000.0]  # m
 LONGER = 10
 """Ours simulates chains and stations for so many times as long; its times would be too short to measure."""
 SEEDS = 6
+TABLES = {**ns3_tables.PAGES, **ns3_radios.PAGES}
 INSTANT = 0.001  # s; a run of this length has the costs of the start alone
 
 
@@ -71,7 +74,7 @@ def main() -> int:
         return 1
     build_ns3()
     if options.table:
-        page = ns3_tables.PAGES[options.table]()
+        page = TABLES[options.table]()
         print(ns3_tables.show(page, options.seeds, PROGRAMS, build_quickly()))
         return 0
     options.seeds = options.seeds or SEEDS
@@ -111,7 +114,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--ns3", action="append", default=[], metavar="OPTION", help="an option of network.cc"
     )
-    parser.add_argument("--table", choices=ns3_tables.PAGES, help="print this table of a model instead")
+    parser.add_argument("--table", choices=TABLES, help="print this table of a model instead")
     options = parser.parse_args()
     if not chosen(options.only):
         parser.error(f"no such network; there are: {', '.join(case.name for case in CASES)}")

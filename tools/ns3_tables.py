@@ -49,6 +49,7 @@ class Page:
     seeds: int
     digits: Mapping[str, int] = field(default_factory=dict)  # of each value; its names are the columns
     is_transposed: bool = False  # columns are the programs
+    is_paired: bool = False  # each row of ns-3 and the row of multihop after it share a line
 
 
 def show(page: Page, seeds: int | None, programs: Path, multihop: Path) -> str:
@@ -75,9 +76,17 @@ def show(page: Page, seeds: int | None, programs: Path, multihop: Path) -> str:
         of_row = found[index * len(numbers) : (index + 1) * len(numbers)]
         line += [mean([one[name] for one in of_row], digits) for name, digits in page.digits.items()]
     lines = [["", *page.digits], *cells]
+    if page.is_paired:
+        columns = [f"{name}: {program}" for name in page.digits for program in ("ns-3", "multihop")]
+        lines = [["", *columns], *(paired(*two) for two in zip(cells[::2], cells[1::2], strict=True))]
     if page.is_transposed:
         lines = [list(line) for line in zip(*lines, strict=True)]
     return table(lines[0], lines[1:])
+
+
+def paired(one: Sequence[str], other: Sequence[str]) -> list[str]:
+    """One line of two rows: their title, and beside each value of the first that of the second."""
+    return [one[0], *(value for pair in zip(one[1:], other[1:], strict=True) for value in pair)]
 
 
 def simulated(row: Multihop, seed: int, folder: Path, multihop: Path) -> dict[str, Any]:

@@ -6,14 +6,15 @@ from typing import Any
 
 import pytest
 
+import beside_ns3
 import multihop
 import ns3_tables
 from ns3_tables import Multihop, Ns3, Page
 
 
-@pytest.mark.parametrize("name", ns3_tables.PAGES)
+@pytest.mark.parametrize("name", beside_ns3.TABLES)
 def test_every_scenario_is_valid(name: str) -> None:
-    rows = ns3_tables.PAGES[name]().rows
+    rows = beside_ns3.TABLES[name]().rows
     scenarios = [row.scenario for row in rows if isinstance(row, Multihop)]
     assert scenarios
     for scenario in scenarios:

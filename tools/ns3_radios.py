@@ -1,0 +1,186 @@
+"""Tables that compare radios sold today with ns-3; `tools/beside_ns3.py --table` prints them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ns3_tables import Multihop, Ns3, Page, Values, kbps_of, listed
+
+POWER_DBM, NOISE_FIGURE_DB = 18.0, 5.0
+"""Of the link budgets of devices: docs/models/budgets.md."""
+DETECTION_DB = 4.0
+"""Ratio of signal to noise at which ns-3 notices a preamble."""
+WEAKEST_DBM = -105.0
+"""Power of the weakest preamble that ns-3 looks at; below the noise, so that the ratio decides."""
+QUEUE = 500  # packets
+SIZE = 1460  # bytes of a datagram
+
+
+@dataclass(frozen=True)
+class Band:
+    """What depends on the band."""
+
+    gain_dbi: float  # of each antenna
+    loss_db: float  # in free space at 1 m
+
+
+BAND_2_4 = Band(2.0, 40.05)
+BAND_5 = Band(3.0, 46.68)
+
+
+@dataclass(frozen=True)
+class Standard:
+    """A physical layer as both programs name it."""
+
+    phy: str
+    options: Mapping[str, Any]  # of ns-3
+    modes: Mapping[str, str]  # ns-3's name of each rate of multihop, the slowest first
+    mbps: float  # more than a link carries
+    mac: Mapping[str, Any]
+    band: Band = BAND_5
+
+    def radio(self, exponent: float, rate: str | None = None) -> dict[str, Any]:
+        """The radio of multihop: the budget of a device, with a path loss that ns-3 has as well."""
+        law = {"kind": "log-distance", "exponent": exponent, "reference_db": self.band.loss_db}
+        found = {"phy": self.phy, "detection_db": DETECTION_DB, "path_loss": law}
+        return found | ({"rate": rate} if rate else {})
+
+    def words(self, exponent: float, rate: str | None = None) -> list[str]:
+        """The same radio as options of ns-3."""
+        options = {
+            **self.options,
+            "rate": self.modes[rate] if rate else "minstrel",
+            "control": "ErpOfdmRate6Mbps" if self.band is BAND_2_4 else "OfdmRate6Mbps",
+            "power": POWER_DBM + 2 * self.band.gain_dbi,
+            "noise-figure": NOISE_FIGURE_DB,
+            "minimum-rssi": WEAKEST_DBM,
+            "exponent": exponent,
+            "reference-loss": self.band.loss_db,
+        }
+        return [f"--{name}={value}" for name, value in options.items()]
+
+
+def schemes(prefix: str, count: int) -> dict[str, str]:
+    """The modulation and coding schemes of one stream."""
+    return {f"MCS{index}": f"{prefix}Mcs{index}" for index in range(count)}
+
+
+def wide(standard: str, ampdu: int, width: int) -> dict[str, Any]:
+    """Options of ns-3 for a standard with channels of several widths."""
+    return {"standard": standard, "ampdu": ampdu, "width": width}
+
+
+ERP = {f"{mbps}M": f"ErpOfdmRate{mbps}Mbps" for mbps in (6, 9, 12, 18, 24, 36, 48, 54)}
+AC_BYTES, AX_BYTES = 1_048_575, 6_500_631
+"""Most bytes of an A-MPDU."""
+STANDARDS = (
+    Standard("802.11g", {"standard": "802.11g"}, ERP, 40.0, {}, BAND_2_4),
+    Standard("802.11n-20", {"standard": "802.11n"}, schemes("Ht", 8), 100.0, {}),
+    Standard("802.11ac-20", wide("802.11ac", AC_BYTES, 20), schemes("Vht", 9), 120.0, {}),
+    Standard("802.11ac-80", wide("802.11ac", AC_BYTES, 80), schemes("Vht", 10), 500.0, {}),
+    Standard("802.11ax-20", wide("802.11ax", AX_BYTES, 20), schemes("He", 12), 180.0, {"ampdu": 256}),
+    Standard("802.11ax-80", wide("802.11ax", AX_BYTES, 80), schemes("He", 12), 700.0, {"ampdu": 256}),
+)
+
+
+def distances() -> Page:
+    """A saturated link with Minstrel at growing distances."""
+    exponent, duration, warmup = 3.0, 6.0, 3.0
+    goodput, step = "goodput, Mb/s", "most used rate"
+    rows: list[Ns3 | Multihop] = []
+
+    def values(kbps: Sequence[float], frames: Mapping[str, int], numbers: Mapping[str, int]) -> Values:
+        most = max(frames, key=lambda name: frames[name])
+        return {goodput: sum(kbps) / 1e3, step: numbers.get(most, -1) if sum(kbps) else -1}
+
+    for standard in STANDARDS:
+        steps = {name: index for index, name in enumerate(standard.modes)}
+        theirs = {name: steps[ours] for ours, name in standard.modes.items()}
+
+        def of_ns3(said: Mapping[str, Any], numbers: Mapping[str, int] = theirs) -> Values:
+            return values(said["kbps"], said["modes"], numbers)
+
+        def of_multihop(result: Mapping[str, Any], numbers: Mapping[str, int] = steps) -> Values:
+            return values(kbps_of(result), result["mac"]["rates"], numbers)
+
+        for metres in (10, 20, 30, 40, 60, 80, 100, 120, 150, 180, 220):
+            places = [(0.0, 0.0), (float(metres), 0.0)]
+            network = Network(places, [(0, 1)], standard.mbps, duration, warmup)
+            title = f"{standard.phy}, {metres} m"
+            rows.append(Ns3(title, "wlan", [*network.words(), *standard.words(exponent)], of_ns3))
+            rows.append(Multihop(title, network.scenario(standard, exponent), of_multihop))
+    return Page(rows, 1, {goodput: 1, step: 0}, is_paired=True)
+
+
+def networks() -> Page:
+    """Hidden stations and chains at fixed rates."""
+    exponent, duration, warmup, metres = 4.0, 12.0, 2.0, 32.0
+    goodput = "goodput, Mb/s"
+    rows: list[Ns3 | Multihop] = []
+    pair = [(0.0, 0.0), (metres, 0.0), (2 * metres, 0.0)]
+    chain = [(metres * node, 0.0) for node in range(5)]
+    layouts = [
+        ("hidden pair", pair, [(0, 1), (2, 1)], "off"),
+        ("hidden pair, RTS", pair, [(0, 1), (2, 1)], "on"),
+        ("chain of four hops", chain, [(0, 4)], "off"),
+        ("chain of four hops, RTS", chain, [(0, 4)], "on"),
+    ]
+
+    def total(said: Mapping[str, Any]) -> Values:
+        return {goodput: sum(said["kbps"]) / 1e3}
+
+    def of_multihop(result: Mapping[str, Any]) -> Values:
+        return {goodput: sum(kbps_of(result)) / 1e3}
+
+    for standard in STANDARDS:
+        rate = list(standard.modes)[2]
+        for title, places, flows, rts in layouts:
+            network = Network(places, flows, standard.mbps, duration, warmup)
+            words = [*network.words(), *standard.words(exponent, rate), f"--rts={rts}"]
+            rows.append(Ns3(f"{standard.phy}, {rate}, {title}", "wlan", words, total))
+            scenario = network.scenario(standard, exponent, rate)
+            scenario["mac"]["rts_threshold"] = 0 if rts == "on" else "off"
+            rows.append(Multihop(f"{standard.phy}, {rate}, {title}", scenario, of_multihop))
+    return Page(rows, 5, {goodput: 2}, is_paired=True)
+
+
+@dataclass(frozen=True)
+class Network:
+    """Saturated flows of datagrams between nodes that stand still."""
+
+    places: Sequence[tuple[float, float]]
+    flows: Sequence[tuple[int, int]]
+    mbps: float  # of each flow
+    duration: float
+    warmup: float
+
+    def start(self, index: int) -> float:
+        """When a flow begins: different starts, so that frames do not collide for ever."""
+        return 1 + 0.0011 * index
+
+    def words(self) -> list[str]:
+        """Options of ns-3."""
+        flows = ":".join(f"{a}-{b}@{self.start(index)}" for index, (a, b) in enumerate(self.flows))
+        kbps = f"--kbps={1e3 * self.mbps:g}"
+        times = [f"--duration={self.duration}", f"--warmup={self.warmup}"]
+        return [listed(self.places), f"--flows={flows}", kbps, f"--size={SIZE}", *times]
+
+    def scenario(self, standard: Standard, exponent: float, rate: str | None = None) -> dict[str, Any]:
+        """A scenario of multihop."""
+        cbr = {"app": "cbr", "rate_kbps": 1e3 * self.mbps, "size": SIZE}
+        return {
+            "duration": self.duration,
+            "warmup": self.warmup,
+            "topology": {"kind": "list", "positions": self.places},
+            "radio": standard.radio(exponent, rate),
+            "mac": {"arp": "oracle", "queue": QUEUE, **standard.mac},
+            "flow": [
+                {"from": a, "to": b, "start": self.start(index), **cbr}
+                for index, (a, b) in enumerate(self.flows)
+            ],
+        }
+
+
+PAGES = {"distances": distances, "networks": networks}
