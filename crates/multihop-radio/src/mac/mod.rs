@@ -132,13 +132,15 @@ struct Service {
     sequence: u16,
     /// The rate of its next transmission.
     rate: RateIndex,
-    /// How often it was transmitted.
+    /// How often it was transmitted; of an aggregate, how often it got no answer.
     transmissions: u32,
     /// Attempts after a failure.
     retries: u32,
     /// When it left the queue.
     began: Instant,
     announced: Announced,
+    /// Whether it tries a rate, and travels in no aggregate.
+    is_trial: bool,
     /// The retry bit of its data frame.
     data_retry: bool,
     /// The retry bit of its RTS.
@@ -310,6 +312,7 @@ impl Mac {
             retries: 0,
             began: now,
             announced,
+            is_trial: false,
             data_retry: false,
             rts_retry: false,
         });
@@ -497,7 +500,7 @@ impl Mac {
         let limit = if by_length { config.params.long_retry } else { config.params.short_retry };
         let attempt = Attempt { to: out.to, number: service.transmissions, limit };
         let choice = control.choose(now, &attempt, rates);
-        service.rate = choice.rate;
+        (service.rate, service.is_trial) = (choice.rate, choice.is_trial);
         service.announced = if by_length || choice.announces { Announced::NotYet } else { Announced::Never };
     }
 

@@ -133,6 +133,7 @@ mod tests {
             list: (0..8).map(RateIndex).collect(),
             groups: vec![0..4, 4..8],
             first: 0,
+            bodies: [0; 8].map(Duration::from_micros).to_vec(),
             times: [10, 8, 6, 4, 9, 7, 5, 3].map(Duration::from_micros).to_vec(),
         }
     }

@@ -15,7 +15,21 @@ pub(super) struct Minstrel {
     best: Best,
     /// The rates of the packet in service, each with its number of transmissions.
     chain: [Stage; 4],
+    /// Whether the first of them is tried for the statistics.
+    is_trial: bool,
     lookaround: Lookaround,
+    length: Length,
+}
+
+/// MPDUs in a frame.
+#[derive(Clone, Copy, Debug)]
+struct Length {
+    /// In frames since the last evaluation.
+    mpdus: u32,
+    /// These frames.
+    frames: u32,
+    /// A moving average.
+    average: f64,
 }
 
 /// The rates of packets that try no other.
@@ -53,11 +67,13 @@ impl Minstrel {
             evaluated: now,
             best: Best { fastest: rates.first, second: rates.first, surest: rates.first },
             chain: [Stage::default(); 4],
+            is_trial: false,
             lookaround: if rates.groups.is_empty() {
                 Lookaround::Shares(Shares::default())
             } else {
                 Lookaround::Groups(Groups::default())
             },
+            length: Length { mpdus: 0, frames: 0, average: 1.0 },
         }
     }
 
@@ -93,6 +109,16 @@ impl Minstrel {
         self.chain[3].rate
     }
 
+    /// Whether the packet in service tries a rate for the statistics.
+    pub(super) const fn is_trial(&self) -> bool {
+        self.is_trial
+    }
+
+    pub(super) fn note_length(&mut self, mpdus: u32) {
+        self.length.mpdus += mpdus;
+        self.length.frames += 1;
+    }
+
     pub(super) fn report(&mut self, rate: usize, delivered: bool) {
         let statistics = &mut self.rates[rate];
         statistics.transmissions += 1;
@@ -104,7 +130,9 @@ impl Minstrel {
         for statistics in &mut self.rates {
             statistics.evaluate(params.weight);
         }
-        let throughput = |rate: usize| self.rates[rate].throughput(rates.times[rate]);
+        self.length.evaluate(params.weight);
+        let average = self.length.average;
+        let throughput = |rate: usize| self.rates[rate].throughput(rates.seconds(rate, average));
         let fastest = highest(self.rates.len(), None, throughput);
         let second = highest(self.rates.len(), Some(fastest), throughput);
         let second = if throughput(second) > 0.0 { second } else { fastest };
@@ -137,7 +165,8 @@ impl Minstrel {
         // DEVIATION rate-1: so that the last rate gets its turn before the retry limit is reached.
         let share = limit.map_or(u32::MAX, |limit| limit.div_ceil(4));
         self.chain = list.map(|rate| Stage { rate, transmissions: fitting(rates.times[rate]).min(share) });
-        if list[0] != self.best.fastest {
+        self.is_trial = list[0] != self.best.fastest;
+        if self.is_trial {
             self.chain[0].transmissions = 1;
         }
     }
@@ -155,12 +184,22 @@ impl Statistics {
         (self.transmissions, self.successes) = (0, 0);
     }
 
-    /// Packets delivered per second.
-    fn throughput(&self, time: Duration) -> f64 {
+    /// Packets delivered per second, if each takes so many seconds.
+    fn throughput(&self, seconds: f64) -> f64 {
         match self.probability {
-            Some(probability) if probability >= HOPELESS => probability.min(GOOD) / time.as_secs_f64(),
+            Some(probability) if probability >= HOPELESS => probability.min(GOOD) / seconds,
             _ => 0.0,
         }
+    }
+}
+
+impl Length {
+    fn evaluate(&mut self, weight: f64) {
+        if self.frames > 0 {
+            let latest = f64::from(self.mpdus) / f64::from(self.frames);
+            self.average = weight * self.average + (1.0 - weight) * latest;
+        }
+        (self.mpdus, self.frames) = (0, 0);
     }
 }
 
@@ -215,12 +254,21 @@ mod tests {
     fn below_a_tenth_a_rate_is_useless_and_above_nine_tenths_only_its_speed_counts() {
         let throughput = |probability| {
             let statistics = Statistics { probability, ..Statistics::default() };
-            statistics.throughput(Duration::from_millis(2))
+            statistics.throughput(0.002)
         };
         let expected =
             [(None, 0.0), (Some(0.09), 0.0), (Some(0.1), 50.0), (Some(0.9), 450.0), (Some(1.0), 450.0)];
         for (probability, packets) in expected {
             assert!((throughput(probability) - packets).abs() < 1e-9, "{probability:?}");
         }
+    }
+
+    #[test]
+    fn the_average_length_of_frames_moves_by_a_quarter_in_each_interval_with_frames() {
+        let mut length = Length { mpdus: 60, frames: 3, average: 4.0 };
+        length.evaluate(0.75);
+        assert!((length.average - 8.0).abs() < 1e-9, "{length:?}");
+        length.evaluate(0.75);
+        assert!((length.average - 8.0).abs() < 1e-9, "{length:?}");
     }
 }

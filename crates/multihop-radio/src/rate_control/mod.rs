@@ -96,6 +96,8 @@ pub struct Rates {
     first: usize,
     /// How long one transmission of a packet takes without interference, access and ACK included.
     times: Vec<Duration>,
+    /// Of these, the time of the packet's bytes, which an aggregate needs for each packet.
+    bodies: Vec<Duration>,
 }
 
 /// The rate control of one station.
@@ -141,6 +143,8 @@ pub struct Choice {
     pub rate: RateIndex,
     /// Whether an RTS must precede the frame, whatever its length.
     pub announces: bool,
+    /// Whether the packet tries a rate: it travels in no aggregate then, so that little is lost if the rate fails.
+    pub is_trial: bool,
 }
 
 impl Rates {
@@ -177,12 +181,19 @@ impl Rates {
         let access = contention.difs + contention.slot * u64::from(contention.cw_min / 2) + contention.sifs;
         let time = |&rate: &RateIndex| access + airtime.data(&packet, rate) + airtime.ack(rate);
         let times = list.iter().map(time).collect();
-        Some(Self { params: params.clone(), list, groups, first, times })
+        let bodies = list.iter().map(|&rate| radio.phy.rate(rate).bit_rate.time_for(TYPICAL_BYTES)).collect();
+        Some(Self { params: params.clone(), list, groups, first, times, bodies })
     }
 
     /// Whether stations may announce data that the RTS threshold does not ask to announce.
     pub(crate) fn may_announce(&self) -> bool {
         matches!(&self.params, RateControlParams::Ladder(ladder) if ladder.rts_after.is_some())
+    }
+
+    /// Seconds of one packet at a rate, in frames that have so many on average.
+    fn seconds(&self, rate: usize, packets: f64) -> f64 {
+        let (time, body) = (self.times[rate].as_secs_f64(), self.bodies[rate].as_secs_f64());
+        (time - body) / packets + body
     }
 
     fn top(&self) -> usize {
@@ -208,14 +219,18 @@ impl RateControl {
     /// The rate of a transmission.
     pub(crate) fn choose(&mut self, now: Instant, attempt: &Attempt, rates: &Rates) -> Choice {
         let neighbour = self.find(now, attempt.to, rates);
-        let (index, announces) = match (&mut self.neighbours[neighbour].state, &rates.params) {
-            (State::Ladder(ladder), RateControlParams::Ladder(params)) => ladder.choose(params),
+        let (index, announces, is_trial) = match (&mut self.neighbours[neighbour].state, &rates.params) {
+            (State::Ladder(ladder), RateControlParams::Ladder(params)) => {
+                let (index, announces) = ladder.choose(params);
+                (index, announces, false)
+            }
             (State::Minstrel(minstrel), RateControlParams::Minstrel(params)) => {
-                (minstrel.choose(now, attempt, params, rates, &mut self.rng), false)
+                let index = minstrel.choose(now, attempt, params, rates, &mut self.rng);
+                (index, false, minstrel.is_trial())
             }
             _ => unreachable!("all neighbours have the state of the one rule"),
         };
-        Choice { rate: rates.list[index], announces }
+        Choice { rate: rates.list[index], announces, is_trial }
     }
 
     /// The rate of packets to a neighbour that try no other. Asking for it changes nothing.
@@ -248,6 +263,14 @@ impl RateControl {
                 minstrel.report(index.expect("a rate that was chosen"), delivered);
             }
             _ => unreachable!("all neighbours have the state of the one rule"),
+        }
+    }
+
+    /// A frame to a neighbour had several MPDUs, or could have had.
+    pub(crate) fn note_length(&mut self, to: NodeId, mpdus: u32) {
+        let known = self.neighbours.iter_mut().find(|neighbour| neighbour.node == to);
+        if let Some(State::Minstrel(minstrel)) = known.map(|neighbour| &mut neighbour.state) {
+            minstrel.note_length(mpdus);
         }
     }
 

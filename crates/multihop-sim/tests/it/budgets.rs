@@ -50,6 +50,18 @@ fn goodput_follows_the_distance_with_a_physical_layer_alone() {
     assert_eq!(goodput[4], 0.0);
 }
 
+/// Samples at faster rates fail. They are single frames, so that little is lost with them.
+#[test]
+fn minstrel_over_aggregates_carries_what_the_best_fixed_rate_does() {
+    for (metres, best) in [(250.0, "MCS5"), (350.0, "MCS3"), (500.0, "MCS1")] {
+        let text = one_hop("802.11n-20", metres, 2.5);
+        let kbps = |text: &str| ran(text).result.totals.goodput_kbps;
+        let fixed = text.replace("phy = ", &format!("rate = \"{best}\"\nphy = "));
+        let (fixed, adaptive) = (kbps(&fixed), kbps(&text.replace("warmup = 0.5", "warmup = 1.0")));
+        assert!(adaptive > 0.94 * fixed, "{metres} m: {adaptive} of {fixed} kb/s at {best}");
+    }
+}
+
 /// A grid of 3 x 3 nodes of 802.11g with Minstrel takes one line of `[radio]` and none of `[mac]`.
 #[test]
 fn a_grid_of_802_11g_needs_no_more_than_its_physical_layer() {

@@ -104,7 +104,8 @@ impl Mac {
             return;
         };
         let Some(sizes) = &config.aggregation else { return };
-        batch.compose(now, queue, Fill::new(sizes, &config.airtime, service.rate, limit));
+        let fill = Fill::new(sizes, &config.airtime, service.rate, limit);
+        batch.compose(now, queue, if service.is_trial { fill.single() } else { fill });
         if is_announced(batch.frame().bytes, config) && batch.is_active() {
             service.announced = Announced::NotYet;
         }
@@ -281,8 +282,13 @@ impl Mac {
         counters.data_failures += u64::from(outcome.mpdus - outcome.delivered.count_ones());
         counters.retry_drops += outcome.dropped_packets;
         counters.last_failures += outcome.dropped_mpdus;
-        let (to, rate) = (service.out.to, service.rate);
+        let (to, rate, is_trial) = (service.out.to, service.rate, service.is_trial);
+        // What is left of an answered frame begins anew, as if it had not been transmitted at any rate.
+        service.transmissions = if answer.is_some() { 0 } else { service.transmissions + 1 };
         if let (Some(control), Some(rates)) = (&mut self.own.rate_control, &config.rates) {
+            if !is_trial {
+                control.note_length(to, outcome.mpdus);
+            }
             for mpdu in 0..outcome.mpdus {
                 control.report(now, to, rate, outcome.delivered >> mpdu & 1 == 1, rates);
             }
@@ -319,8 +325,8 @@ impl Mac {
         *done = done.take().or_else(|| aggregation.finished.pop_front());
         service.rts_retry = false;
         service.announced = Announced::Never;
-        if let Some(&Packed { out, transmissions, .. }) = batch.packets().first() {
-            (service.out, service.transmissions) = (out, transmissions);
+        if let Some(&Packed { out, .. }) = batch.packets().first() {
+            service.out = out;
             if is_announced(config.airtime.data_bytes(&out), config) {
                 service.announced = Announced::NotYet;
             }

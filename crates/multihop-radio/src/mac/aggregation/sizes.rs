@@ -72,6 +72,8 @@ pub(super) struct Fill<'c> {
     rate: RateIndex,
     /// The longest airtime of several MPDUs.
     limit: Duration,
+    /// The most MPDUs.
+    most: usize,
     mpdus: usize,
     /// Bytes up to the last MPDU.
     before: u32,
@@ -82,7 +84,13 @@ pub(super) struct Fill<'c> {
 impl<'c> Fill<'c> {
     /// An empty frame that may take as long as the preamble can announce, and no longer than `limit`.
     pub(super) fn new(sizes: &'c Sizes, airtime: &'c Airtime, rate: RateIndex, limit: Duration) -> Self {
-        Self { sizes, airtime, rate, limit: limit.min(MAX_TIME), mpdus: 0, before: 0, last: 0 }
+        let (limit, most) = (limit.min(MAX_TIME), sizes.mpdus);
+        Self { sizes, airtime, rate, limit, most, mpdus: 0, before: 0, last: 0 }
+    }
+
+    /// An empty frame that has room for one MPDU only.
+    pub(super) fn single(self) -> Self {
+        Self { most: 1, ..self }
     }
 
     /// Adds an MPDU of these packets if there is room. The first one always has room.
@@ -90,7 +98,7 @@ impl<'c> Fill<'c> {
         let bytes = self.sizes.mpdu(packets);
         if self.mpdus > 0 {
             let before = self.before + padded(DELIMITER + self.last);
-            if self.mpdus == self.sizes.mpdus
+            if self.mpdus == self.most
                 || self.last.max(bytes) > self.sizes.limits.mpdu_bytes
                 || !self.allows(before + DELIMITER + bytes)
             {

@@ -8,6 +8,7 @@ use crate::frame::{BROADCAST, Category, Frame, FrameKind, Outgoing, PacketHandle
 use crate::mac::{Done, Mac, MacConfig};
 use crate::params::{Flavour, MacParams, RadioParams};
 use crate::phy_profile::{DOT11N_20, RateIndex};
+use crate::rate_control::{MinstrelParams, RateControlParams};
 
 mod edca;
 
@@ -164,6 +165,29 @@ fn a_frame_takes_what_waits_for_the_same_neighbour_and_one_block_ack_answers() {
     assert_eq!(p.macs[0].counters().data, 5);
     assert_eq!(p.macs[0].counters().aggregates, 1);
     assert_eq!(p.macs[1].counters().block_acks, 1);
+}
+
+/// In steady traffic each packet that tries another rate is alone in its frame, and so is its retry.
+#[test]
+fn only_frames_at_the_usual_rate_are_aggregates() {
+    let minstrel = RateControlParams::Minstrel(MinstrelParams::default());
+    let mut p = pair(MCS7, MacParams { rate_control: minstrel, ..basic(Some(64), None) });
+    // MCS 0 to 2 succeed.
+    let mut script = |frame: &Frame, _: &Load| {
+        let is_data = matches!(frame.kind, FrameKind::Data | FrameKind::Aggregate);
+        if is_data && frame.rate.0 > MCS0.0 + 2 { 0 } else { u64::MAX }
+    };
+    for first in (0..6000).step_by(200) {
+        p.queue(first..first + 200);
+        p.run(&mut script);
+    }
+    let learnt = p.air.len() / 2;
+    let data = p.air.split_off(learnt).into_iter().filter(|(_, frame, _)| frame.from == ME);
+    let (usual, tried): (Vec<_>, Vec<_>) = data.partition(|(_, frame, _)| frame.rate.0 == MCS0.0 + 2);
+    assert!(tried.len() >= 20, "{} frames at other rates", tried.len());
+    assert!(tried.iter().all(|(_, _, numbers)| numbers.len() == 1), "{tried:?}");
+    let longest = usual.iter().map(|(_, _, numbers)| numbers.len()).max();
+    assert!(longest >= Some(5), "{longest:?}");
 }
 
 #[test]
