@@ -19,6 +19,8 @@ BEGIN = "<!-- made by tools/scenario_reference.py -->"
 END = "<!-- end -->"
 # Fewer equal keys than this are repeated.
 FEW = 4
+# A table with so many keys, all of them those of an earlier table, is only named.
+MANY = 12
 
 Node = dict[str, Any]
 
@@ -96,6 +98,8 @@ class Walk:
 
     def __init__(self, schema: Node) -> None:
         self.definitions: Node = schema.get("$defs", {})
+        self.titles: dict[tuple[str, ...], str] = {}
+        """Sections of large tables by their keys."""
 
     def sections(self, path: str, node: Node, about: str = "", *, many: bool = False) -> Iterator[Section]:
         """The section of a table, of its kinds, and of the tables below it."""
@@ -105,6 +109,11 @@ class Walk:
         kinds = [kind for part in parts for kind in kinds_of(part)]
         title = f"[[{path}]]" if many else f"[{path}]"
         section = Section(f"`{title}`" if path else "The file", self.about(node) or about)
+        first = self.titles.setdefault(tuple(sorted(keys)), section.title)
+        if first != section.title and len(keys) >= MANY:
+            section.about += f" As in {first}: all keys."
+            yield section
+            return
         if kinds:
             name = kind_key(kinds[0])
             section.rows.append(kind_row(name, keys.pop(name, {}), kinds))
@@ -130,7 +139,10 @@ class Walk:
     def below(self, path: str, keys: Node) -> Iterator[Section]:
         """The sections of tables inside a table."""
         for name, key in ordered(keys):
+            single = [table for table, many in self.tables(key) if not many]
             for table, many in self.tables(key):
+                if many and table in single:
+                    continue
                 inner = f"{path}.{name}" if path else name
                 yield from self.sections(inner, table, key.get("description", ""), many=many)
 

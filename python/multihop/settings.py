@@ -1232,7 +1232,7 @@ class RadioPathLoss(TypedDict, total=False):
     """
 
 class Radio(TypedDict, total=False):
-    """Physical layer and channel."""
+    """The table `radio`."""
 
     basic_rate: Literal["1M", "2M", "5.5M", "11M", "6M", "9M", "12M", "18M", "24M", "36M", "48M", "54M", "3M", "4.5M", "27M", "MCS10", "MCS0", "MCS1", "MCS2", "MCS3", "MCS4", "MCS5", "MCS6", "MCS7", "MCS8", "MCS9"]
     """Bit rate of RTS and broadcasts. Default: 1M with 802.11b and with the budget ns-2 with 802.11g; 6M
@@ -1252,11 +1252,22 @@ class Radio(TypedDict, total=False):
     turn it.
     """
 
+    channel: int
+    """Number of the channel's centre in IEEE 802.11: 1 to 14 at 2.4 GHz, 36 for 5180 MHz, 42 for 80 MHz
+    around 5210 MHz. Required if there are several radios; radios on overlapping channels interfere.
+    """
+
     frame_loss: float
     """Chance that one frame is received in error; the MAC retries. Default: 0.0."""
 
     loss: float
     """Chance that a data packet is lost on one hop after the MAC has delivered it. Default: 0.0."""
+
+    mac: Mac
+    """Medium access of this radio, instead of [mac]."""
+
+    nodes: Sequence[int | str]
+    """The nodes that have this radio; by default all."""
 
     phy: Literal["802.11b", "802.11a", "802.11g", "802.11g-short-slots", "802.11p", "802.11n-20", "802.11n-20-short-guard", "802.11n-40", "802.11n-40-short-guard", "802.11ac-20", "802.11ac-20-short-guard", "802.11ac-40", "802.11ac-40-short-guard", "802.11ac-80", "802.11ac-80-short-guard", "802.11ac-160", "802.11ac-160-short-guard", "802.11ah-1", "802.11ah-1-short-guard", "802.11ah-2", "802.11ah-2-short-guard"]
     """Physical layer. Default: 802.11b."""
@@ -1859,8 +1870,11 @@ class Settings(TypedDict, total=False):
     program: Sequence[Program]
     """Real programs that `multihop emulate` runs; a simulation leaves them out."""
 
-    radio: Radio
-    """Physical layer and channel."""
+    radio: Sequence[Radio] | Radio
+    """Physical layer and channel. Several tables [[radio]] are several radios of each node: the stations
+    of one radio exchange frames, and those of different radios interfere with each other if their
+    channels overlap.
+    """
 
     record: Record
     """Time series to write."""

@@ -1,7 +1,9 @@
 //! `multihop check`.
 
+use std::fmt::Write as _;
 use std::path::Path;
 
+use multihop_core::Interface;
 use multihop_scenario::{Contents, Extensions, Scenario, Source};
 use multihop_sim::budget::budget;
 
@@ -62,13 +64,20 @@ struct Found {
     scenario: Option<Scenario>,
 }
 
-/// The table of the links of a scenario.
+/// The tables of the links of a scenario, one for each radio.
 fn links_of(scenario: &Scenario) -> Result<String, CommandError> {
-    let found = multihop_sim::links::links(scenario).ok_or_else(|| {
-        let text = format!("--links is for placements of up to {} nodes", multihop_sim::links::MAX_STATIONS);
-        CommandError::Usage(text)
-    })?;
-    Ok(table::links(&found, terminal::width_of_output()))
+    let mut tables = String::new();
+    for radio in (0..).map(Interface).take(scenario.radios.len()) {
+        let found = multihop_sim::links::links(scenario, radio).ok_or_else(|| {
+            let most = multihop_sim::links::MAX_STATIONS;
+            CommandError::Usage(format!("--links is for placements of up to {most} nodes"))
+        })?;
+        if scenario.has_several_radios() {
+            _ = writeln!(tables, "radio {}", radio.0);
+        }
+        tables += &table::links(&found, terminal::width_of_output());
+    }
+    Ok(tables)
 }
 
 fn check_one(

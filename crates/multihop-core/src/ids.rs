@@ -9,6 +9,17 @@ pub struct NodeId(pub u32);
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct FlowId(pub u32);
 
+/// A network interface of a node, numbered from 0.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct Interface(pub u8);
+
+impl Interface {
+    /// As an index into a table of interfaces.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 impl NodeId {
     /// All nodes: the broadcast address of packets and frames.
     pub const BROADCAST: Self = Self(u32::MAX);

@@ -10,7 +10,7 @@ mod drop_reason;
 pub use drop_reason::DropReason;
 
 mod ids;
-pub use ids::{FlowId, NodeId};
+pub use ids::{FlowId, Interface, NodeId};
 
 mod machine;
 pub use machine::Machine;

@@ -97,7 +97,7 @@ fn interface(scenario: &Scenario, node: NodeId, name: &str, is_own: bool) -> io:
         }
     }
     let queue =
-        back_pressure.then(|| u32::try_from(scenario.mac.queue).expect("a checked number of packets"));
+        back_pressure.then(|| u32::try_from(scenario.mac().queue).expect("a checked number of packets"));
     let link = InterfaceSettings {
         mtu: Some(if scenario.is_host(node) { MTU_OF_WIRES } else { *mtu }),
         mac: (port == Port::Tap).then(|| node.mac()),

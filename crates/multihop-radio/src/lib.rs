@@ -4,6 +4,7 @@
 
 pub mod airtime;
 pub mod budget;
+pub mod channel;
 pub mod channel_error;
 pub mod decibels;
 pub mod energy;

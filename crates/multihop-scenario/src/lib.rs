@@ -40,8 +40,8 @@ pub use examples::{EXAMPLES, Example};
 pub use extension::{CustomTransport, Extension, Extensions, TransportConfig};
 pub use model::{
     AgentProtocol, App, ArpKind, Axis, AxisValue, Codec, Drawn, Emulation, Flow, Gateway, Host, Members,
-    Mobility, Port, Program, Protocol, Record, Routing, RoutingProtocol, Scenario, Series, Sleep, Sweep,
-    Transport, VideoParams, VoiceParams, WebParams,
+    Mobility, Port, Program, Protocol, Radio, Record, Routing, RoutingProtocol, Scenario, Series, Sleep,
+    Sweep, Transport, VideoParams, VoiceParams, WebParams,
 };
 pub use problem::{Place, Position, Problem, Problems};
 pub use request::Request;

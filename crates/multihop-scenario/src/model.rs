@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use multihop_core::{BitRate, Duration, FlowId, Instant, NodeId};
+use multihop_core::{BitRate, Duration, FlowId, Instant, Interface, NodeId};
+use multihop_radio::channel::Channel;
 use multihop_radio::energy::Energy;
 use multihop_radio::frame::Category;
 use multihop_radio::mobility::{
@@ -28,12 +29,8 @@ pub struct Scenario {
     pub warmup: Duration,
     /// Root of every random stream.
     pub seed: u64,
-    /// Physical layer and channel.
-    pub radio: RadioParams,
-    /// Medium access and the interface queue.
-    pub mac: MacParams,
-    /// Address resolution.
-    pub arp: ArpKind,
+    /// The radios of the nodes, at least one: the n-th is the n-th interface of each node that has it.
+    pub radios: Vec<Radio>,
     /// Where the nodes are.
     pub topology: Topology,
     /// How they move.
@@ -62,10 +59,70 @@ pub struct Scenario {
     pub sweep: Option<Sweep>,
 }
 
+/// A radio: an interface of each node that has it. Stations of one radio exchange frames; those of different radios interfere
+/// with each other if their channels overlap.
+#[derive(Clone, Debug)]
+pub struct Radio {
+    /// Physical layer and reception.
+    pub params: RadioParams,
+    /// Medium access and the interface queue.
+    pub mac: MacParams,
+    /// Address resolution.
+    pub arp: ArpKind,
+    /// The number of the channel; given if there are several radios.
+    pub channel: Option<u8>,
+    /// The nodes that have the radio; `None`: all.
+    pub nodes: Option<BTreeSet<NodeId>>,
+}
+
+impl Radio {
+    /// Whether a node has the radio.
+    pub fn is_at(&self, node: NodeId) -> bool {
+        self.nodes.as_ref().is_none_or(|nodes| nodes.contains(&node))
+    }
+
+    /// How much weaker the receivers of another radio hear this one than its own receivers do, dB; `None`: not at all.
+    pub fn attenuation_db(&self, receiver: &Self) -> Option<f64> {
+        let [from, to] = [self, receiver].map(|radio| {
+            let phy = radio.params.phy;
+            radio.channel.map(|number| Channel { phy, number })
+        });
+        from?.attenuation_db(&to?)
+    }
+}
+
 impl Scenario {
-    /// Metres over which a unicast data frame can be decoded without interference at the rate of the scenario.
+    /// Physical layer and reception of the first radio.
+    pub fn radio(&self) -> &RadioParams {
+        &self.radios[0].params
+    }
+
+    /// Medium access of the first radio.
+    pub fn mac(&self) -> &MacParams {
+        &self.radios[0].mac
+    }
+
+    /// Root of the random streams of a radio: that of the scenario for the first one.
+    pub fn seed_of(&self, interface: Interface) -> u64 {
+        // An odd factor, so that no seed of a scenario gives two radios the same streams.
+        self.seed.wrapping_add(u64::from(interface.0).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+    }
+
+    /// The bit rate of unicast data: that of the slowest radio.
+    pub fn bit_rate(&self) -> BitRate {
+        let rates = self.radios.iter().map(|radio| radio.params.bit_rate());
+        rates.min().expect("at least one radio")
+    }
+
+    /// Whether nodes have several radios.
+    pub fn has_several_radios(&self) -> bool {
+        self.radios.len() > 1
+    }
+
+    /// Metres over which a unicast data frame can be decoded without interference at the rate of the scenario: the longest of
+    /// all radios.
     pub fn decode_range(&self) -> f64 {
-        self.radio.decode_range()
+        self.radios.iter().map(|radio| radio.params.decode_range()).fold(0.0, f64::max)
     }
 
     /// Every host with its number.

@@ -3,11 +3,17 @@
 use multihop_radio::params::{Flavour, MacParams, Model, RadioParams, Sinr};
 use multihop_radio::phy_profile::RateIndex;
 use multihop_radio::rate_control::RateControlParams;
-use multihop_scenario::Scenario;
+use multihop_scenario::{Radio, Scenario};
 
-/// One line for the radio (power, noise and ranges) and one for the MAC, for people.
-pub fn budget(scenario: &Scenario) -> [String; 2] {
-    [radio(&scenario.radio, &scenario.mac), mac(&scenario.radio, &scenario.mac)]
+/// For each radio one line for the radio (power, noise and ranges) and one for the MAC, for people. With several radios, each line
+/// has the number of its radio.
+pub fn budget(scenario: &Scenario) -> Vec<String> {
+    let lines = |found: &Radio| [radio(&found.params, &found.mac), mac(&found.params, &found.mac)];
+    let numbered = |(number, found): (usize, &Radio)| match scenario.has_several_radios() {
+        true => lines(found).map(|line| line.replacen(':', &format!(" {number}:"), 1)),
+        false => lines(found),
+    };
+    scenario.radios.iter().enumerate().flat_map(numbered).collect()
 }
 
 fn radio(radio: &RadioParams, mac: &MacParams) -> String {

@@ -1,6 +1,6 @@
 //! The links of a scenario at its start, without running it.
 
-use multihop_core::{Instant, NodeId};
+use multihop_core::{Instant, Interface, NodeId};
 use multihop_radio::grid::Point;
 use multihop_radio::link_budget::{LinkBudget, LinkBudgets};
 use multihop_radio::propagation::Site;
@@ -33,25 +33,28 @@ pub struct InitialLinks {
     pub data_rate: Option<&'static str>,
 }
 
-/// The links of a scenario at its start: pairs of stations of which one receives the other at some rate, without interference and
+/// The links of one radio of a scenario at its start: pairs of stations of which one receives the other at some rate, without interference and
 /// fading. `None` for a placement that fails, and for more than [`MAX_STATIONS`] stations.
-pub fn links(scenario: &Scenario) -> Option<InitialLinks> {
+pub fn links(scenario: &Scenario, radio: Interface) -> Option<InitialLinks> {
     let layout = scenario.topology.place(scenario.seed).ok()?;
     let mut tracks = scenario.tracks(&layout);
     let places: Vec<_> = tracks.iter_mut().map(|track| track.at(Instant::ZERO)).collect();
-    links_between(scenario, &places)
+    links_between(scenario, radio, &places)
 }
 
 /// The links between stations at these places; `None` for more than [`MAX_STATIONS`].
-pub(crate) fn links_between(scenario: &Scenario, places: &[Point]) -> Option<InitialLinks> {
+pub(crate) fn links_between(scenario: &Scenario, radio: Interface, places: &[Point]) -> Option<InitialLinks> {
     if places.len() > MAX_STATIONS {
         return None;
     }
-    let budgets = LinkBudgets::new(&scenario.radio, scenario.seed);
-    let has_lists = !scenario.radio.link_rates.is_empty();
-    let adapts = scenario.mac.rate_control != RateControlParams::Fixed && !has_lists;
-    let data_rate = (!adapts && !has_lists).then(|| scenario.radio.phy.rate(scenario.radio.rate).name);
-    let sites: Vec<_> = (0..).map(NodeId).zip(places).map(|(node, &place)| Site { node, place }).collect();
+    let (seed, radio) = (scenario.seed_of(radio), &scenario.radios[radio.index()]);
+    let params = &radio.params;
+    let budgets = LinkBudgets::new(params, seed);
+    let has_lists = !params.link_rates.is_empty();
+    let adapts = radio.mac.rate_control != RateControlParams::Fixed && !has_lists;
+    let data_rate = (!adapts && !has_lists).then(|| params.phy.rate(params.rate).name);
+    let sites = (0..).map(NodeId).zip(places).map(|(node, &place)| Site { node, place });
+    let sites: Vec<_> = sites.filter(|site| radio.is_at(site.node)).collect();
     let mut list = Vec::new();
     let mut is_linked = vec![false; places.len()];
     for &from in &sites {
@@ -63,7 +66,7 @@ pub(crate) fn links_between(scenario: &Scenario, places: &[Point]) -> Option<Ini
                 is_linked[from.node.index()] = true;
                 is_linked[to.node.index()] = true;
             }
-            let fastest = scenario.radio.phy.rate(fastest).name;
+            let fastest = params.phy.rate(fastest).name;
             list.push(InitialLink { from: from.node, to: to.node, budget, carries_data, fastest });
         }
     }

@@ -184,6 +184,9 @@ pub struct VideoResult {
 pub struct NodeResult {
     /// Its number.
     pub id: u32,
+    /// Number of its radio, from 0; absent if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub radio: Option<u8>,
     /// How its radio spent the time.
     pub airtime: AirtimeShares,
     /// See [`LinkResult::delivered`].
@@ -222,6 +225,9 @@ pub struct LinkResult {
     pub from: u32,
     /// Number of the receiving node.
     pub to: u32,
+    /// Number of its radio, from 0; absent if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub radio: Option<u8>,
     /// Packets that were acknowledged.
     pub delivered: u64,
     /// Packets dropped after the last retry.
@@ -246,6 +252,9 @@ pub struct LinkResult {
 pub struct QueueResult {
     /// Number of its node.
     pub node: u32,
+    /// Number of its radio, from 0; absent if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub radio: Option<u8>,
     /// Its access category; `null` without EDCA.
     pub category: Option<String>,
     /// Packets that entered it, dropped ones included.

@@ -22,6 +22,9 @@ pub enum RunError {
     /// An output could not be written.
     #[error("cannot write an output of the run: {0}")]
     Write(#[from] io::Error),
+    /// Nodes have several radios, which something does not support.
+    #[error("{0} has no support for several radios, allowed: one")]
+    SeveralRadios(&'static str),
     /// A run in real time cannot search for the best rate.
     #[error("a paced flow cannot run in real time; give app = \"cbr\" and a rate")]
     PacedLive,
@@ -82,6 +85,7 @@ const SEARCH_SHARE: f64 = 0.9;
 fn simulate(scenario: &Scenario, outputs: Outputs, progress: Progress<'_>) -> Result<RunResult, RunError> {
     let clock = wall_clock();
     let layout = scenario.topology.place(scenario.seed)?;
+    refuse_several_radios(scenario, &outputs)?;
     let observer = observer(scenario, &layout, outputs)?;
     let mut world = World::new(scenario, &layout, observer);
     let mut steps = Steps::new(scenario.duration);
@@ -92,6 +96,12 @@ fn simulate(scenario: &Scenario, outputs: Outputs, progress: Progress<'_>) -> Re
     let (result, observer) = world.finish(clock());
     observer.finish()?;
     Ok(result)
+}
+
+/// A capture has one interface for each node.
+pub(crate) fn refuse_several_radios(scenario: &Scenario, outputs: &Outputs) -> Result<(), RunError> {
+    let is_refused = scenario.has_several_radios() && outputs.pcap.is_some();
+    if is_refused { Err(RunError::SeveralRadios("a capture")) } else { Ok(()) }
 }
 
 /// Divides a run into steps with a progress report after each. Results do not depend on their lengths.
@@ -161,7 +171,7 @@ pub(crate) fn capture(
     filter: CaptureFilter,
 ) -> io::Result<Capture> {
     let names: Vec<_> = (0..layout.positions.len()).map(|n| layout.interface_name(n)).collect();
-    Capture::new(out, names, scenario.radio.preamble.is_short, filter)
+    Capture::new(out, names, scenario.radio().preamble.is_short, filter)
 }
 
 /// Wall-clock time since the call. Only `wall_seconds` and `events_per_second` depend on it. A browser's module has no
@@ -195,7 +205,7 @@ fn at_rate(scenario: &Scenario, rate: BitRate) -> Scenario {
 /// Goodput grows with the rate until the network saturates, then falls or stays. A coarse geometric scan finds the
 /// maximum, and two finer ones, each over the two steps around the best rate so far, narrow it to 1%.
 fn best_rate(scenario: &Scenario, progress: Progress<'_>) -> Result<BitRate, RunError> {
-    let mut centre = f64::from(scenario.radio.bit_rate().0) / 8.0;
+    let mut centre = f64::from(scenario.radio().bit_rate().0) / 8.0;
     let mut ratio = 1.25;
     let mut best = (0.0, BitRate(1));
     // Beyond saturation, goodput may vary only by chance. Of the rates nearly as good as the best, the

@@ -29,6 +29,9 @@ pub enum ViewError {
     /// The rate of paced flows is found by many runs.
     #[error("found a flow with app = \"paced\", allowed: applications that one run decides")]
     Paced,
+    /// A viewer shows one radio of each node.
+    #[error("found several radios, allowed in a viewer: one")]
+    SeveralRadios,
     /// A recording cannot be replayed.
     #[error("the recording {0}")]
     Recording(String),
@@ -39,6 +42,9 @@ impl<'a> ViewedRun<'a> {
     pub fn new(scenario: &'a Scenario) -> Result<Self, ViewError> {
         if is_paced(scenario) {
             return Err(ViewError::Paced);
+        }
+        if scenario.has_several_radios() {
+            return Err(ViewError::SeveralRadios);
         }
         let layout = scenario.topology.place(scenario.seed)?;
         let mut observer = Observer::new(None, None, None);

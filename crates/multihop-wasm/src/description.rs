@@ -61,7 +61,7 @@ struct FlowDescription {
 impl Description {
     /// That of a scenario with these nodes and this end.
     pub(crate) fn of(scenario: &Scenario, nodes: &Nodes, end: Instant) -> Self {
-        let sense_range = match &scenario.radio.model {
+        let sense_range = match &scenario.radio().model {
             Model::Threshold(threshold) => Some(threshold.sense_range),
             Model::Sinr(_) => None,
         };
@@ -79,7 +79,7 @@ impl Description {
             warmup: scenario.warmup.as_secs_f64(),
             decode_range: scenario.decode_range(),
             sense_range,
-            slot_us: scenario.radio.phy.slot.as_secs_f64() * 1e6,
+            slot_us: scenario.radio().phy.slot.as_secs_f64() * 1e6,
             rates: rates(scenario),
             obstacles: obstacles(scenario),
             nodes: described(nodes),
@@ -90,7 +90,7 @@ impl Description {
 }
 
 fn rates(scenario: &Scenario) -> Vec<Rate> {
-    let phy = scenario.radio.phy;
+    let phy = scenario.radio().phy;
     let rate = |index| {
         let rate = phy.rate(index);
         Rate { name: rate.name.to_owned(), mbps: f64::from(rate.bit_rate.0) * 1e-6 }
@@ -99,7 +99,7 @@ fn rates(scenario: &Scenario) -> Vec<Rate> {
 }
 
 fn obstacles(scenario: &Scenario) -> Vec<Vec<Vec<[f64; 2]>>> {
-    let Model::Sinr(sinr) = &scenario.radio.model else { return Vec::new() };
+    let Model::Sinr(sinr) = &scenario.radio().model else { return Vec::new() };
     let ring = |ring: &Vec<Point>| ring.iter().map(|corner| [corner.x, corner.y]).collect();
     let all = sinr.obstacles.iter().flat_map(|obstacles| obstacles.all());
     all.map(|obstacle| obstacle.rings.iter().map(ring).collect()).collect()

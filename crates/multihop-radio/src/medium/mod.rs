@@ -1,10 +1,12 @@
 //! The links of a network: which stations receive a frame, at what power and after what delay.
 
+mod leakage;
 mod moving;
 mod still;
 
 use multihop_core::{Duration, Instant, NodeId};
 
+pub use self::leakage::Leakage;
 use self::moving::Moving;
 use self::still::Still;
 use crate::decibels::dbm_to_mw;
@@ -35,6 +37,11 @@ const _: () = assert!(MAX_RATES < 1 << ZONE_BITS, "a zone for each rate, and one
 /// A rate is decoded in the zone where its range ends and in all nearer ones.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Zone(u32);
+
+impl Zone {
+    /// Nothing is decoded beyond the transmitter's own place.
+    pub const CENTRE: Self = Self(0);
+}
 
 /// Where and when a frame is transmitted.
 #[derive(Clone, Copy, Debug, Default)]
@@ -119,8 +126,11 @@ impl Link {
 
 impl Medium {
     /// The network of nodes on these tracks.
-    pub fn new(radio: &RadioParams, mut tracks: Vec<Track>, seed: u64) -> Self {
-        let hearing = Hearing::new(&radio.model, seed);
+    pub fn new(radio: &RadioParams, tracks: Vec<Track>, seed: u64) -> Self {
+        Self::with(Hearing::new(&radio.model, seed), tracks)
+    }
+
+    fn with(hearing: Hearing, mut tracks: Vec<Track>) -> Self {
         let reach = hearing.reach();
         let fastest = tracks.iter().map(Track::speed_limit).fold(0.0, f64::max);
         let nodes = if fastest > 0.0 {

@@ -115,6 +115,18 @@ impl SinrReceiver {
         !was_busy && (locks || self.energy_mw >= self.cca_mw)
     }
 
+    /// The first bit of a signal that is no frame for this receiver arrives, such as one of another channel: only its power
+    /// counts. True if that makes the medium busy.
+    #[cold]
+    pub fn interference_starts(&mut self, now: Instant, interference: ReceivedSignal) -> bool {
+        let was_busy = self.is_busy();
+        self.judge(now);
+        self.interference_mw += interference.power_mw;
+        self.energy_mw += interference.power_mw;
+        self.heard.push(interference);
+        !was_busy && self.is_busy()
+    }
+
     /// The last bit of a signal has arrived; also whether that makes the medium idle.
     ///
     /// An abandoned reception, for a stronger frame or to transmit, counts as ignored.

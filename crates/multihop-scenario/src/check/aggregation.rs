@@ -5,8 +5,8 @@ use multihop_radio::params::{Flavour, MacParams, RadioParams, Timing};
 use crate::document::Fault;
 use crate::faults::Faults;
 
-/// Refuses aggregation where there is none.
-pub(super) fn check(radio: &RadioParams, mac: &MacParams, faults: &mut Faults<'_>) {
+/// Refuses aggregation where there is none. `path` is that of the MAC's table.
+pub(super) fn check(radio: &RadioParams, mac: &MacParams, path: &str, faults: &mut Faults<'_>) {
     let reason = if radio.phy.aggregates.is_none() {
         format!("with phy = {:?}: only 802.11n and 802.11ac aggregate", radio.phy.name)
     } else if mac.flavour == Flavour::Ns2 {
@@ -19,7 +19,7 @@ pub(super) fn check(radio: &RadioParams, mac: &MacParams, faults: &mut Faults<'_
     for (key, given) in [("ampdu", mac.ampdu), ("amsdu", mac.amsdu)] {
         if let Some(given) = given {
             let message = format!("found {given}, allowed: \"off\" {reason}");
-            faults.push(Fault::at_key(format!("mac.{key}"), message));
+            faults.push(Fault::at_key(format!("{path}.{key}"), message));
         }
     }
 }

@@ -8,6 +8,7 @@ mod mobility;
 mod power;
 mod programs;
 mod protection;
+mod radios;
 mod rates;
 mod routing;
 mod surroundings;
@@ -19,7 +20,6 @@ use std::path::{Path, PathBuf};
 
 use multihop_core::{Duration, NodeId, Rng};
 use multihop_radio::mobility::Plane;
-use multihop_radio::params::{MacParams, RadioParams};
 
 use self::mobility::Mover;
 use super::document::Fault;
@@ -42,16 +42,17 @@ pub(super) fn scenario(
     fewest: usize,
     faults: &mut Faults<'_>,
 ) -> Option<Scenario> {
-    let Both(Both(Keyed(run), LinkTables { radio, link }), table) = table;
+    let Both(Both(Keyed(run), LinkTables { radios }), table) = table;
     let (duration, warmup) = (Duration::from_secs_f64(run.duration), Duration::from_secs_f64(run.warmup));
     if warmup >= duration {
         let message = format!("found {}, allowed: less than duration, {}", run.warmup, run.duration);
         faults.push(Fault::at_key("warmup", message));
     }
-    link_layer(radio, &link.mac, faults);
+    radios::link_layers(radios, faults);
     let plane = run.origin.map(|[latitude, longitude]| Plane::new(latitude, longitude));
     let ground = Ground { plane: plane.as_ref(), source };
-    let (topology, mobility) = nodes_and_movement(run, table, radio.decode_range(), ground, faults).unzip();
+    let (topology, mobility) =
+        nodes_and_movement(run, table, radios::decode_range(radios), ground, faults).unzip();
     let nodes = topology.as_ref().map(Nodes::of);
     let single_movements = match (&table.mobility, &topology, &nodes) {
         (Some(Both(single, _)), Some(topology), Some(nodes)) => {
@@ -62,7 +63,10 @@ pub(super) fn scenario(
         _ => Some(BTreeMap::new()),
     };
     let routing = routing::routing(&table.routing, nodes.as_ref(), faults);
-    let queue_kind = routing.as_ref().map(|routing| routing.protocol.queue_kind());
+    let all_radios = nodes.as_ref().zip(routing.as_ref()).and_then(|(nodes, routing)| {
+        radios::refuse_several(radios, table, routing, faults);
+        radios::radios(radios, table, routing.protocol.queue_kind(), nodes, ground, faults)
+    });
     let hosts = nodes.as_ref().and_then(|nodes| hosts::hosts(&table.host, nodes, faults));
     let places = nodes.as_ref().filter(|_| hosts.is_some()).map(|nodes| nodes.with_hosts(&table.host));
     let programs = places.as_ref().and_then(|p| programs::programs(&table.program, p, run.duration, faults));
@@ -71,12 +75,6 @@ pub(super) fn scenario(
         let has_flows = !table.flow.is_empty() || table.traffic.is_some();
         emulation::emulation(&table.emulation.0, n, hosts, routing, has_flows, faults)
     });
-    let link_rates = nodes
-        .as_ref()
-        .and_then(|nodes| rates::link_rates(&table.data_rate, (radio, &link.mac), nodes, faults));
-    let obstacles = table.obstacles.as_ref().map(|Keyed(obstacles)| obstacles);
-    let radio =
-        nodes.as_ref().and_then(|nodes| surroundings::radio(radio, obstacles, nodes.count, ground, faults));
     let count = nodes.as_ref().map_or(0, |nodes| nodes.count);
     let sleeps = nodes.as_ref().and_then(|nodes| power::sleeps(&table.sleep, nodes, faults));
     let fewest = if table.traffic.is_some() || !table.program.is_empty() { 0 } else { fewest };
@@ -103,9 +101,7 @@ pub(super) fn scenario(
         duration,
         warmup,
         seed: run.seed,
-        radio: RadioParams { link_rates: link_rates?, ..radio? },
-        mac: MacParams { queue_kind: queue_kind?, ..link.mac.clone() },
-        arp: link.arp,
+        radios: all_radios?,
         topology: topology?,
         mobility: mobility?,
         single_movements: single_movements?,
@@ -120,13 +116,6 @@ pub(super) fn scenario(
         expected: expected.flatten(),
         sweep,
     })
-}
-
-/// Rules between the keys of radio and MAC.
-fn link_layer(radio: &RadioParams, mac: &MacParams, faults: &mut Faults<'_>) {
-    aggregation::check(radio, mac, faults);
-    protection::check(radio, mac, faults);
-    rates::windows(radio, mac, faults);
 }
 
 /// Where files are, and what degrees in them mean.

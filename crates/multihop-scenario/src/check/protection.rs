@@ -5,8 +5,8 @@ use multihop_radio::params::{Flavour, MacParams, Protection, RadioParams};
 use crate::document::Fault;
 use crate::faults::Faults;
 
-/// Refuses protection where there is none.
-pub(super) fn check(radio: &RadioParams, mac: &MacParams, faults: &mut Faults<'_>) {
+/// Refuses protection where there is none. `path` is that of the MAC's table.
+pub(super) fn check(radio: &RadioParams, mac: &MacParams, path: &str, faults: &mut Faults<'_>) {
     let phy = radio.phy;
     let is_mixed = [true, false].map(|ofdm| phy.rate_indices().any(|rate| phy.is_ofdm(rate) == ofdm));
     let reason = if is_mixed != [true, true] {
@@ -22,6 +22,6 @@ pub(super) fn check(radio: &RadioParams, mac: &MacParams, faults: &mut Faults<'_
     };
     if mac.protection == Protection::CtsToSelf {
         let message = format!("found \"cts-to-self\", allowed: \"off\" {reason}");
-        faults.push(Fault::at_key("mac.protection", message));
+        faults.push(Fault::at_key(format!("{path}.protection"), message));
     }
 }

@@ -68,20 +68,23 @@ fn rate(name: &str, radio: &RadioParams, path: &str, faults: &mut Faults<'_>) ->
     Some(rate)
 }
 
-/// The smallest window is not larger than the largest.
-pub(super) fn windows(radio: &RadioParams, mac: &MacParams, faults: &mut Faults<'_>) {
+/// The smallest window is not larger than the largest. `path` is that of the MAC's table.
+pub(super) fn windows(radio: &RadioParams, mac: &MacParams, path: &str, faults: &mut Faults<'_>) {
     let (least, most) = (mac.cw_min.unwrap_or(radio.phy.cw_min), mac.cw_max.unwrap_or(radio.phy.cw_max));
     if least <= most {
         return;
     }
     let fault = match mac.cw_max {
-        Some(most) => Fault::at_key("mac.cw_max", format!("found {most}, allowed: at least cw_min, {least}")),
+        Some(most) => {
+            let message = format!("found {most}, allowed: at least cw_min, {least}");
+            Fault::at_key(format!("{path}.cw_max"), message)
+        }
         None => {
             let message = format!(
                 "found {least}, allowed: at most {most}, the largest window of {:?}, unless cw_max is larger",
                 radio.phy.name
             );
-            Fault::at_key("mac.cw_min", message)
+            Fault::at_key(format!("{path}.cw_min"), message)
         }
     };
     faults.push(fault);

@@ -12,12 +12,13 @@ use crate::faults::Faults;
 use crate::geojson::{self, Losses, MAX_CORNERS};
 use crate::tables::ObstaclesTable;
 
-/// The radio of `nodes` nodes among obstacles.
+/// The radio of `nodes` nodes among obstacles. `path` is that of the radio's table.
 pub(super) fn radio(
     radio: &RadioParams,
     obstacles: Option<&ObstaclesTable>,
     nodes: usize,
     ground: Ground<'_>,
+    path: &str,
     faults: &mut Faults<'_>,
 ) -> Option<RadioParams> {
     let mut radio = radio.clone();
@@ -29,31 +30,32 @@ pub(super) fn radio(
         }
         return Some(radio);
     };
-    one_for_each_node(sinr, nodes, faults)?;
+    one_for_each_node(sinr, nodes, path, faults)?;
     if let Some(table) = obstacles {
         sinr.obstacles = Some(Arc::new(Obstacles::new(read(table, ground, faults)?)));
     }
     Some(radio)
 }
 
-fn one_for_each_node(sinr: &Sinr, nodes: usize, faults: &mut Faults<'_>) -> Option<()> {
+fn one_for_each_node(sinr: &Sinr, nodes: usize, path: &str, faults: &mut Faults<'_>) -> Option<()> {
     let (key, found) = match &sinr.antennas {
         _ if !sinr.heights.is_empty() && sinr.heights.len() != nodes => {
-            ("radio.path_loss.height", sinr.heights.len())
+            ("path_loss.height", sinr.heights.len())
         }
         Some(Antennas { facing: Facing::Each(all), .. }) if all.len() != nodes => {
-            ("radio.antenna.azimuth", all.len())
+            ("antenna.azimuth", all.len())
         }
         Some(Antennas { facing: Facing::Some(some), .. })
             if some.last().is_some_and(|(node, _)| node.index() >= nodes) =>
         {
             let message = format!("allowed: 0 to {}", nodes.saturating_sub(1));
-            faults.push(Fault::at_key("radio.antenna.nodes", message));
+            faults.push(Fault::at_key(format!("{path}.antenna.nodes"), message));
             return None;
         }
         _ => return Some(()),
     };
-    faults.push(Fault::at_key(key, format!("found {found} values, allowed: {nodes}, one for each node")));
+    let message = format!("found {found} values, allowed: {nodes}, one for each node");
+    faults.push(Fault::at_key(format!("{path}.{key}"), message));
     None
 }
 

@@ -250,7 +250,7 @@ impl<T: Read> Read for Vec<T> {
 }
 
 /// Reads every item, so that every fault is found.
-fn all<T: Read>(items: &[Node], path: &str, faults: &mut Faults<'_>) -> Option<Vec<T>> {
+pub(super) fn all<T: Read>(items: &[Node], path: &str, faults: &mut Faults<'_>) -> Option<Vec<T>> {
     let read: Vec<Option<T>> =
         items.iter().enumerate().map(|(n, item)| T::read(item, &format!("{path}.{n}"), faults)).collect();
     read.into_iter().collect()

@@ -31,7 +31,7 @@ pub(super) use mobility::{
 };
 pub(super) use obstacles::ObstaclesTable;
 pub(super) use program::ProgramTable;
-pub(super) use radio::LinkTables;
+pub(super) use radio::{LinkLayer, LinkTables, RadioTable};
 pub(super) use record::RecordTable;
 pub(super) use routing::{ProtocolTable, RoutingTable, StaticTable};
 pub(super) use sleep::SleepTable;

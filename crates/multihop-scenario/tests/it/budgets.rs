@@ -14,28 +14,28 @@ fn radio(lines: &str) -> Scenario {
 }
 
 fn sinr(scenario: &Scenario) -> &Sinr {
-    let Model::Sinr(sinr) = &scenario.radio.model else { panic!("found the threshold model") };
+    let Model::Sinr(sinr) = &scenario.radio().model else { panic!("found the threshold model") };
     sinr
 }
 
 fn rate(scenario: &Scenario, name: &str) -> bool {
-    scenario.radio.phy.rate(scenario.radio.basic_rate).name == name
+    scenario.radio().phy.rate(scenario.radio().basic_rate).name == name
 }
 
 #[test]
 fn a_physical_layer_of_today_brings_a_device_of_today() {
     let scenario = radio("phy = \"802.11n-20\"");
-    assert_eq!(scenario.radio, RadioParams::with_budget(&DOT11N_20, Budget::Street));
-    assert_eq!(scenario.radio.streams, 1);
+    assert_eq!(*scenario.radio(), RadioParams::with_budget(&DOT11N_20, Budget::Street));
+    assert_eq!(scenario.radio().streams, 1);
     assert!(rate(&scenario, "6M"));
-    let mac = &scenario.mac;
+    let mac = scenario.mac();
     assert_eq!((mac.flavour, mac.rts_threshold, mac.llc), (Flavour::Standard, None, true));
     assert!(matches!(mac.rate_control, RateControlParams::Minstrel(_)));
-    assert_eq!((mac.ampdu, scenario.arp), (Some(64), ArpKind::Queueing));
+    assert_eq!((mac.ampdu, scenario.radios[0].arp), (Some(64), ArpKind::Queueing));
     assert_eq!(mac.edca, Some(EdcaParams::default()));
     let legacy = radio("phy = \"802.11g\"");
     assert!(rate(&legacy, "6M"));
-    assert_eq!((legacy.mac.ampdu, legacy.mac.edca), (None, Some(EdcaParams::default())));
+    assert_eq!((legacy.mac().ampdu, legacy.mac().edca.clone()), (None, Some(EdcaParams::default())));
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn the_word_for_the_surroundings_decides_the_path_loss() {
         ]
     );
     // 802.11b has the radio of ns-2 unless it is asked for another.
-    assert!(matches!(radio("rate = \"2M\"").radio.model, Model::Threshold(_)));
+    assert!(matches!(radio("rate = \"2M\"").radio().model, Model::Threshold(_)));
     assert_eq!(sinr(&radio("budget = \"indoor\"")).tx_power_dbm, 18.0);
 }
 
@@ -66,12 +66,13 @@ fn the_radio_of_ns2_has_a_name_under_every_physical_layer() {
         is_rate_given: true,
         ..RadioParams::new(&DOT11N_20)
     };
-    assert_eq!((scenario.radio, scenario.mac), (expected, MacParams::default()));
+    assert_eq!((scenario.radio(), scenario.mac()), (&expected, &MacParams::default()));
     // Nodes 250 m apart hear each other, and others 550 m away.
     let papers = radio("phy = \"802.11n-20\"\nbudget = \"ns-2\"\nmodel = \"sinr\"\ndetection_db = 4.0");
     assert_eq!(sinr(&papers).detection_db, Some(4.0));
     assert!(
-        (papers.radio.decode_range() - 250.0).abs() < 0.5 && (papers.radio.sense_range() - 550.0).abs() < 0.5
+        (papers.radio().decode_range() - 250.0).abs() < 0.5
+            && (papers.radio().sense_range() - 550.0).abs() < 0.5
     );
 }
 
@@ -85,9 +86,9 @@ fn explicit_keys_win_over_the_budget() {
     assert_eq!(numbers, [10.0, -90.0, 3.0, -70.0]);
     assert!(matches!(found.path_loss, PathLoss::LogDistance { exponent: 3.0, .. }));
     let threshold = radio("phy = \"802.11n-20\"\nmodel = \"threshold\"");
-    assert_eq!(threshold.radio.decode_range(), 250.0);
+    assert_eq!(threshold.radio().decode_range(), 250.0);
     let text = format!("{SMALLEST}[radio]\nphy = \"802.11n-20\"\n[mac]\n");
-    let mac = |lines: &str| load(&format!("{text}{lines}\n")).mac;
+    let mac = |lines: &str| load(&format!("{text}{lines}\n")).mac().clone();
     assert_eq!(mac("ampdu = \"off\"\nrts_threshold = 500").rts_threshold, Some(500));
     assert_eq!(mac("rate_control = \"fixed\"").rate_control, RateControlParams::Fixed);
     let dcf = mac("edca = false");
@@ -111,17 +112,17 @@ fn a_given_rate_is_kept() {
         "[radio]\nphy = \"802.11g\"\n[[data_rate]]\nfrom = 0\nrate = \"24M\"",
     ] {
         let scenario = load(&format!("{SMALLEST}{lines}\n"));
-        assert_eq!(scenario.mac.rate_control, RateControlParams::Fixed, "{lines}");
+        assert_eq!(scenario.mac().rate_control, RateControlParams::Fixed, "{lines}");
     }
     let scenario = radio("phy = \"802.11n-20\"\nrate = \"MCS15\"");
-    assert_eq!(scenario.radio.streams, 2);
-    assert_eq!(scenario.radio.link_rates.of(NodeId(0), NodeId(1)), None);
+    assert_eq!(scenario.radio().streams, 2);
+    assert_eq!(scenario.radio().link_rates.of(NodeId(0), NodeId(1)), None);
 }
 
 #[test]
 fn streams_bound_the_rates_of_rate_control() {
     let usable = |lines: &str| {
-        let radio = radio(lines).radio;
+        let radio = radio(lines).radio().clone();
         let names: Vec<_> = radio.usable_rates().map(|rate| radio.phy.rate(rate).name).collect();
         (names.len(), names[names.len() - 1])
     };

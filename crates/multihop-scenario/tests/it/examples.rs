@@ -44,7 +44,7 @@ fn the_town_of_files_is_the_built_in_town() {
     let [files, built_in] = [file.as_path(), Path::new("town")]
         .map(|path| Scenario::load(&Source::named(path).unwrap(), &[]).unwrap());
     let houses = |scenario: &Scenario| {
-        let Model::Sinr(sinr) = &scenario.radio.model else { panic!("{:?}", scenario.radio) };
+        let Model::Sinr(sinr) = &scenario.radio().model else { panic!("{:?}", scenario.radio()) };
         sinr.obstacles.clone().unwrap().all().to_vec()
     };
     assert_eq!((houses(&files).len(), houses(&built_in).len()), (11, 11));

@@ -13,6 +13,7 @@ mod messages;
 mod mobility;
 mod model;
 mod programs;
+mod radios;
 mod ready;
 mod routing;
 mod surroundings;

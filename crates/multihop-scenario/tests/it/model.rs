@@ -23,9 +23,9 @@ fn the_defaults_are_those_of_ns2() {
     assert_eq!(scenario.name, "x");
     assert_eq!((scenario.duration, scenario.warmup), (Duration::from_secs(10), Duration::ZERO));
     assert_eq!(scenario.seed, 1);
-    assert_eq!(scenario.radio, RadioParams::default());
-    assert_eq!(scenario.mac, MacParams::default());
-    assert_eq!(scenario.arp, ArpKind::Ns2);
+    assert_eq!(*scenario.radio(), RadioParams::default());
+    assert_eq!(*scenario.mac(), MacParams::default());
+    assert_eq!(scenario.radios[0].arp, ArpKind::Ns2);
     assert_eq!(scenario.mobility, Mobility::Static);
     let RoutingProtocol::Static { next_hops } = &scenario.routing.protocol else { panic!("static routes") };
     assert!(next_hops.is_empty());
@@ -39,7 +39,7 @@ fn the_defaults_are_those_of_ns2() {
 #[test]
 fn the_defaults_of_the_sinr_model_are_the_radios() {
     let scenario = load(&format!("{SMALLEST}[radio]\nmodel = \"sinr\"\n"));
-    assert_eq!(scenario.radio.model, Model::Sinr(Sinr::default()));
+    assert_eq!(scenario.radio().model, Model::Sinr(Sinr::default()));
     assert!((scenario.decode_range() - 250.0).abs() < 0.5, "{}", scenario.decode_range());
 }
 
@@ -125,21 +125,21 @@ fn every_key_of_the_network_arrives() {
     let scenario = load(EVERY_KEY);
     assert_eq!((scenario.name.as_str(), scenario.seed), ("all", u64::MAX));
     assert_eq!(scenario.warmup, Duration::from_millis(5500));
-    assert_eq!(scenario.radio.bit_rate(), BitRate(11_000_000));
-    let Model::Sinr(sinr) = &scenario.radio.model else { panic!("{:?}", scenario.radio) };
+    assert_eq!(scenario.radio().bit_rate(), BitRate(11_000_000));
+    let Model::Sinr(sinr) = &scenario.radio().model else { panic!("{:?}", scenario.radio()) };
     assert_eq!(sinr.path_loss, PathLoss::LogDistance { exponent: 2.7, reference_db: 40.0 });
     assert_eq!(sinr.fading, Fading::Rician { k: 6.0, change: Change::Blocks(Duration::from_millis(20)) });
     assert_eq!(
         (sinr.tx_power_dbm, sinr.noise_floor_dbm, sinr.cca_dbm, sinr.sensitivity_dbm, sinr.capture_db),
         (20.0, -95.0, -90.0, -89.0, 5.0)
     );
-    let burst = scenario.radio.burst.unwrap();
+    let burst = scenario.radio().burst.unwrap();
     assert_eq!((burst.good, burst.bad, burst.p, burst.r), (0.001, 0.5, 0.02, 0.3));
-    assert_eq!((scenario.radio.loss, scenario.radio.frame_loss), (0.1, 0.01));
-    assert_eq!((scenario.mac.rts_threshold, scenario.mac.short_retry), (None, None));
-    assert_eq!((scenario.mac.long_retry, scenario.mac.link_delay), (Some(9), Duration::ZERO));
-    assert_eq!((scenario.mac.eifs, scenario.mac.llc, scenario.mac.queue), (false, true, 20));
-    assert_eq!(scenario.arp, ArpKind::Oracle);
+    assert_eq!((scenario.radio().loss, scenario.radio().frame_loss), (0.1, 0.01));
+    assert_eq!((scenario.mac().rts_threshold, scenario.mac().short_retry), (None, None));
+    assert_eq!((scenario.mac().long_retry, scenario.mac().link_delay), (Some(9), Duration::ZERO));
+    assert_eq!((scenario.mac().eifs, scenario.mac().llc, scenario.mac().queue), (false, true, 20));
+    assert_eq!(scenario.radios[0].arp, ArpKind::Oracle);
     assert_eq!(scenario.topology.place(3).unwrap().positions[2], [-200.0, 0.0]);
     let RoutingProtocol::Static { next_hops } = &scenario.routing.protocol else { panic!("static routes") };
     assert_eq!(next_hops[&(NodeId(0), NodeId(2))], NodeId(1));
@@ -337,7 +337,7 @@ fn flows_without_ends_take_the_pairs_of_the_layout_in_turn() {
 #[test]
 fn a_range_for_each_rate() {
     let scenario = load(&format!("{SMALLEST}[radio]\nrange = {{ \"1M\" = 300.0, \"2M\" = 250 }}\n"));
-    let Model::Threshold(threshold) = &scenario.radio.model else { panic!("{:?}", scenario.radio) };
+    let Model::Threshold(threshold) = &scenario.radio().model else { panic!("{:?}", scenario.radio()) };
     assert_eq!(threshold.range, [300.0, 250.0, 0.0, 0.0]);
     assert_eq!(scenario.decode_range(), 250.0);
 }
@@ -345,8 +345,8 @@ fn a_range_for_each_rate() {
 #[test]
 fn rate_control_is_a_word_or_a_table() {
     let rate_control =
-        |given: &str| load_with(SMALLEST, &[("mac.rate_control", given)]).unwrap().mac.rate_control;
-    assert_eq!(load(SMALLEST).mac.rate_control, RateControlParams::Fixed);
+        |given: &str| load_with(SMALLEST, &[("mac.rate_control", given)]).unwrap().mac().rate_control.clone();
+    assert_eq!(load(SMALLEST).mac().rate_control, RateControlParams::Fixed);
     assert_eq!(rate_control("fixed"), RateControlParams::Fixed);
     assert_eq!(rate_control("aarf"), RateControlParams::Ladder(LadderParams::AARF));
     let cara = LadderParams { failures: 3, rts_after: Some(2), ..LadderParams::CARA };
@@ -367,12 +367,12 @@ fn rate_control_is_a_word_or_a_table() {
 fn access_categories_of_stations_and_flows() {
     let text = format!("{SMALLEST}[mac]\nflavour = \"standard\"\nedca = {{ voice = {{ txop = 0.001 }} }}\n");
     let scenario = load_with(&text, &[("flow.0.category", "video")]).unwrap();
-    let edca = scenario.mac.edca.expect("four categories");
+    let edca = scenario.mac().edca.clone().expect("four categories");
     assert_eq!(edca.categories[Category::Voice as usize].txop, Some(Duration::from_millis(1)));
     assert_eq!(edca.categories[Category::Video as usize], CategoryParams::default());
     assert_eq!(scenario.flows[0].category, Category::Video);
     let plain = load(SMALLEST);
-    assert_eq!((plain.mac.edca, plain.flows[0].category), (None, Category::BestEffort));
+    assert_eq!((plain.mac().edca.clone(), plain.flows[0].category), (None, Category::BestEffort));
 }
 
 #[test]
@@ -390,8 +390,8 @@ fn overrides_reach_every_part() {
     assert_eq!(scenario.topology.nodes(), 3);
     assert_eq!(scenario.flows[0].transport.name, "tcp-2+da");
     assert_eq!(scenario.flows[0].start, Duration::from_millis(1500));
-    assert_eq!(scenario.radio.bit_rate(), BitRate(11_000_000));
-    assert_eq!(scenario.arp, ArpKind::Oracle);
+    assert_eq!(scenario.radio().bit_rate(), BitRate(11_000_000));
+    assert_eq!(scenario.radios[0].arp, ArpKind::Oracle);
     assert_eq!(scenario.decode_range(), 200.0);
     assert_eq!(scenario.sweep.unwrap().seeds, 3);
     let later_wins = load_with(SMALLEST, &[("seed", "2"), ("seed", "3")]).unwrap();

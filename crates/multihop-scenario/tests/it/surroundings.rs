@@ -16,7 +16,7 @@ fn text(first: &str, tables: &str) -> String {
 }
 
 fn sinr(scenario: &Scenario) -> &Sinr {
-    let Model::Sinr(sinr) = &scenario.radio.model else { panic!("{:?}", scenario.radio) };
+    let Model::Sinr(sinr) = &scenario.radio().model else { panic!("{:?}", scenario.radio()) };
     sinr
 }
 

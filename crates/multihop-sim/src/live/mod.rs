@@ -16,7 +16,7 @@ use crate::fingerprint::Fingerprint;
 use crate::observe::Outputs;
 pub use crate::real::{EthernetFrame, RealPacket};
 use crate::results::RunResult;
-use crate::run::{RunError, capture, observer, wall_clock};
+use crate::run::{RunError, capture, observer, refuse_several_radios, wall_clock};
 use crate::trace::CaptureFilter;
 use crate::world::World;
 pub use crate::world::{Exit, subnet};
@@ -45,6 +45,7 @@ impl<'a> Live<'a> {
             return Err(RunError::PacedLive);
         }
         let layout = scenario.topology.place(scenario.seed)?;
+        refuse_several_radios(scenario, &outputs)?;
         let observer = observer(scenario, &layout, outputs)?;
         let mut world = World::new(scenario, &layout, observer);
         world.keep_order();
@@ -102,6 +103,9 @@ impl<'a> Live<'a> {
 
     /// Writes a capture of all frames from now on, until `out` refuses one.
     pub fn add_reader(&mut self, out: Box<dyn io::Write + Send>) {
+        if self.scenario.has_several_radios() {
+            return;
+        }
         if let Ok(reader) = capture(self.scenario, &self.layout, out, CaptureFilter::default()) {
             self.world.observer_mut().add_reader(reader);
         }

@@ -1,5 +1,6 @@
 //! Notes on stations that do not receive each other.
 
+use multihop_core::Interface;
 use multihop_radio::grid::Point;
 use multihop_radio::params::Model;
 use multihop_radio::rate_control::RateControlParams;
@@ -9,15 +10,18 @@ use super::{named, numbered};
 use crate::links::{InitialLinks, links_between};
 
 /// Stations at one place, without a neighbour, or without a path to a destination, and rate control without a choice.
-/// `has_unrouted`: a note on flows without a static route names the range already.
+/// Nothing if there are several radios. `has_unrouted`: a note on flows without a static route names the range already.
 pub(super) fn notes(scenario: &Scenario, places: &[Point], has_unrouted: bool) -> Vec<String> {
     let mut notes = Vec::new();
     notes.extend(all_at_one_place(places));
+    if scenario.has_several_radios() {
+        return notes;
+    }
     notes.extend(one_range(scenario));
     let moves = scenario.mobility != Mobility::Static || !scenario.single_movements.is_empty();
     if !moves
         && (2..=MAX_STATIONS).contains(&places.len())
-        && let Some(links) = links_between(scenario, places)
+        && let Some(links) = links_between(scenario, Interface(0), places)
     {
         notes.extend(isolated(scenario, &links).filter(|_| !has_unrouted));
         notes.extend(apart(scenario, &links, places.len()));
@@ -36,10 +40,10 @@ fn all_at_one_place(places: &[Point]) -> Option<String> {
 
 /// Rate control under a radio that receives all rates equally far.
 fn one_range(scenario: &Scenario) -> Option<String> {
-    let Model::Threshold(threshold) = &scenario.radio.model else { return None };
+    let Model::Threshold(threshold) = &scenario.radio().model else { return None };
     let first = *threshold.range.first()?;
     let is_same = threshold.range.iter().all(|range| (range - first).abs() < f64::EPSILON);
-    (scenario.mac.rate_control != RateControlParams::Fixed && is_same).then(|| {
+    (scenario.mac().rate_control != RateControlParams::Fixed && is_same).then(|| {
         format!(
             "rate_control has nothing to choose: all rates have the range of {first:.0} m; model = \"sinr\", or a table of ranges, \
              gives each rate its own"
@@ -50,12 +54,12 @@ fn one_range(scenario: &Scenario) -> Option<String> {
 /// Stations without a neighbour.
 fn isolated(scenario: &Scenario, links: &InitialLinks) -> Option<String> {
     let nodes: Vec<_> = links.isolated.iter().map(|node| node.index()).collect();
-    let at = match scenario.mac.rate_control {
+    let at = match scenario.mac().rate_control {
         RateControlParams::Fixed => {
-            let rate = scenario.radio.phy.rate(scenario.radio.rate).name;
+            let rate = scenario.radio().phy.rate(scenario.radio().rate).name;
             format!("at {rate:?}, whose range is {:.0} m", scenario.decode_range())
         }
-        _ => format!("at any rate; the longest range is {:.0} m", scenario.radio.longest_range()),
+        _ => format!("at any rate; the longest range is {:.0} m", scenario.radio().longest_range()),
     };
     let words = numbered("node", &nodes, "has", "have");
     (!nodes.is_empty()).then(|| format!("{words} no neighbour {at}"))
@@ -85,7 +89,7 @@ fn unheard(scenario: &Scenario, links: &InitialLinks) -> Option<String> {
     let is_unheard = |link: &&crate::links::InitialLink| link.carries_data && !link.budget.carries_broadcasts;
     let number = links.list.iter().filter(is_unheard).count();
     let [data, basic] =
-        [scenario.radio.rate, scenario.radio.basic_rate].map(|rate| scenario.radio.phy.rate(rate).name);
+        [scenario.radio().rate, scenario.radio().basic_rate].map(|rate| scenario.radio().phy.rate(rate).name);
     (number > 0).then(|| {
         format!(
             "{number} links carry data at {data:?} but no broadcasts at {basic:?}: the routing protocol does not find them; a lower \
@@ -102,7 +106,7 @@ fn gray(scenario: &Scenario, links: &InitialLinks) -> Option<String> {
     let is_gray = |link: &&crate::links::InitialLink| !link.carries_data && link.budget.carries_broadcasts;
     let number = links.list.iter().filter(is_gray).count();
     let [data, basic] =
-        [scenario.radio.rate, scenario.radio.basic_rate].map(|rate| scenario.radio.phy.rate(rate).name);
+        [scenario.radio().rate, scenario.radio().basic_rate].map(|rate| scenario.radio().phy.rate(rate).name);
     (number > 0).then(|| {
         format!(
             "{number} links carry broadcasts at {basic:?} but no data at {data:?}: the routing protocol finds links over which no data \

@@ -27,7 +27,9 @@ pub fn notes(scenario: &Scenario) -> Vec<String> {
     notes.extend(unrouted);
     notes.extend(synchronous(scenario, &places));
     notes.extend(traffic::notes(scenario));
-    notes.extend(settings::notes(scenario));
+    if !scenario.has_several_radios() {
+        notes.extend(settings::notes(scenario));
+    }
     notes
 }
 
@@ -41,13 +43,13 @@ fn unrouted(scenario: &Scenario, places: &[Point]) -> Option<String> {
     let ends = given.map(|flow| (scenario.in_mesh(flow.from), scenario.in_mesh(flow.to)));
     let routed = routed_from_start(scenario, places, ends);
     let without: Vec<_> = (0..routed.len()).filter(|&flow| !routed[flow]).collect();
-    let rates = match &scenario.mac.rate_control {
-        _ if !scenario.radio.link_rates.is_empty() => "the ranges of the rates of data".to_owned(),
+    let rates = match &scenario.mac().rate_control {
+        _ if !scenario.radio().link_rates.is_empty() => "the ranges of the rates of data".to_owned(),
         RateControlParams::Fixed => {
-            let rate = scenario.radio.phy.rate(scenario.radio.rate).name;
+            let rate = scenario.radio().phy.rate(scenario.radio().rate).name;
             format!("{:.0} m, the range of {rate:?}", scenario.decode_range())
         }
-        _ => format!("{:.0} m, the longest range of all rates", scenario.radio.longest_range()),
+        _ => format!("{:.0} m, the longest range of all rates", scenario.radio().longest_range()),
     };
     (!without.is_empty()).then(|| {
         format!(
@@ -57,14 +59,18 @@ fn unrouted(scenario: &Scenario, places: &[Point]) -> Option<String> {
     })
 }
 
-/// Flows of constant rate that begin at one instant with one interval, at different stations that sense each other.
+/// Flows of constant rate that begin at one instant with one interval, at different stations that sense each other. Nothing if
+/// there are several radios.
 fn synchronous(scenario: &Scenario, places: &[Point]) -> Option<String> {
+    if scenario.has_several_radios() {
+        return None;
+    }
     let mut groups: BTreeMap<(Duration, Duration), Vec<usize>> = BTreeMap::new();
     for (number, flow) in scenario.flows.iter().enumerate() {
         let Some(interval) = interval(flow).filter(|_| !scenario.is_host(flow.from)) else { continue };
         groups.entry((flow.start, interval)).or_default().push(number);
     }
-    let range = scenario.radio.sense_range();
+    let range = scenario.radio().sense_range();
     let senses = |a: usize, b: usize| {
         let [a, b] = [a, b].map(|flow| scenario.flows[flow].from);
         a != b && places[a.index()].distance(places[b.index()]) <= range
@@ -93,7 +99,7 @@ fn synchronous(scenario: &Scenario, places: &[Point]) -> Option<String> {
 /// How long the bits of a flow's datagram take, without headers.
 fn airtime(scenario: &Scenario, flow: usize) -> Duration {
     match scenario.flows[flow].app {
-        App::Cbr { size, .. } => scenario.radio.bit_rate().time_for(size),
+        App::Cbr { size, .. } => scenario.radio().bit_rate().time_for(size),
         _ => Duration::ZERO,
     }
 }

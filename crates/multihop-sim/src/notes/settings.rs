@@ -11,8 +11,8 @@ use super::named;
 pub(super) fn notes(scenario: &Scenario) -> Vec<String> {
     let notes = [
         categories(scenario),
-        codel(&scenario.mac),
-        long_retry(&scenario.mac),
+        codel(scenario.mac()),
+        long_retry(scenario.mac()),
         rate(scenario),
         streams(scenario),
     ];
@@ -25,7 +25,7 @@ fn categories(scenario: &Scenario) -> Option<String> {
     let flows: Vec<_> =
         flows.filter(|(_, flow)| flow.category != Category::BestEffort).map(|(number, _)| number).collect();
     let words = named(&flows, "has", "have");
-    (scenario.mac.edca.is_none() && !flows.is_empty()).then(|| {
+    (scenario.mac().edca.is_none() && !flows.is_empty()).then(|| {
         format!("{words} a category without effect: mac.edca is false, so that all packets share one queue")
     })
 }
@@ -51,9 +51,9 @@ fn long_retry(mac: &MacParams) -> Option<String> {
 
 /// The rate of data under Minstrel-HT.
 fn rate(scenario: &Scenario) -> Option<String> {
-    let radio = &scenario.radio;
+    let radio = scenario.radio();
     let is_high_throughput = radio.phy.rates.iter().any(|rate| rate.label.streams().is_some());
-    let adapts = matches!(scenario.mac.rate_control, RateControlParams::Minstrel(_));
+    let adapts = matches!(scenario.mac().rate_control, RateControlParams::Minstrel(_));
     (radio.is_rate_given && is_high_throughput && adapts).then(|| {
         let rate = radio.phy.rate(radio.rate).name;
         format!("rate = {rate:?} decides static routes only: rate_control = \"minstrel\" chooses the rates of data and begins with MCS 0")
@@ -62,8 +62,8 @@ fn rate(scenario: &Scenario) -> Option<String> {
 
 /// Streams for rate control, without rate control.
 fn streams(scenario: &Scenario) -> Option<String> {
-    let radio = &scenario.radio;
-    let is_fixed = scenario.mac.rate_control == RateControlParams::Fixed && radio.link_rates.is_empty();
+    let radio = scenario.radio();
+    let is_fixed = scenario.mac().rate_control == RateControlParams::Fixed && radio.link_rates.is_empty();
     let used = radio.phy.rate(radio.rate).label.streams().unwrap_or(1);
     (radio.budget.is_device() && is_fixed && radio.streams > used).then(|| {
         let (rate, streams) = (radio.phy.rate(radio.rate).name, radio.streams);

@@ -22,8 +22,8 @@ fn uncounted(scenario: &Scenario) -> Option<String> {
 
 /// Flows whose datagrams alone need more than the bit rate of the radio.
 fn excessive(scenario: &Scenario) -> Option<String> {
-    let fastest =
-        scenario.radio.phy.rate_indices().map(|rate| scenario.radio.phy.rate(rate).bit_rate).max()?;
+    let phys = scenario.radios.iter().map(|radio| radio.params.phy);
+    let fastest = phys.flat_map(|phy| phy.rate_indices().map(|rate| phy.rate(rate).bit_rate)).max()?;
     let is_excessive = |app: &App| match *app {
         App::Cbr { rate, .. } | App::Poisson { rate, .. } => rate > fastest,
         _ => false,

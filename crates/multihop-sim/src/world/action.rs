@@ -1,33 +1,33 @@
 //! Actions that one part of a network requests from the others.
 
-use multihop_core::{DropReason, FlowId, NodeId, Notice};
+use multihop_core::{DropReason, FlowId, Interface, NodeId, Notice};
 use multihop_radio::frame::{Outgoing, PacketHandle};
 
 use super::agenda::Direction;
-use super::ids::EndId;
+use super::ids::{EndId, Neighbour};
 
 /// Applied by [`World::act`](super::World::act) after the requesting part has returned.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Action {
     // Of the air:
     /// A station's MAC takes its next packet.
-    Serve(NodeId),
+    Serve { interface: Interface, node: NodeId },
     /// A station passes the packet of a data frame to the layer above.
-    Deliver { node: NodeId, from: NodeId, is_unicast: bool, packet: PacketHandle },
+    Deliver { node: NodeId, from: Neighbour, is_unicast: bool, packet: PacketHandle },
     /// Moves a packet to a node's IP or MAC.
     Arrive { node: NodeId, packet: PacketHandle, direction: Direction },
     /// A station's MAC has given up on a packet.
-    LinkFailed { node: NodeId, out: Outgoing },
+    LinkFailed { node: NodeId, interface: Interface, out: Outgoing },
 
     // Of IP:
     /// A packet arrives from a neighbour.
-    ReceiveIp { node: NodeId, from: NodeId, packet: PacketHandle },
+    ReceiveIp { node: NodeId, from: Neighbour, packet: PacketHandle },
     /// A packet could not be delivered to a neighbour.
-    Unreachable { node: NodeId, next_hop: NodeId, packet: PacketHandle, reason: DropReason },
+    Unreachable { node: NodeId, next_hop: Neighbour, packet: PacketHandle, reason: DropReason },
     /// Returns packets that wait for a lost neighbour to the agent.
-    Purge { node: NodeId, next_hop: NodeId },
+    Purge { node: NodeId, next_hop: Neighbour },
     /// Drops packets that wait for a neighbour and have this destination, or any destination if `None`.
-    Discard { node: NodeId, next_hop: NodeId, destination: Option<NodeId> },
+    Discard { node: NodeId, next_hop: Neighbour, destination: Option<NodeId> },
     /// Notifies the source of a packet that it cannot be forwarded.
     TellSource { node: NodeId, packet: PacketHandle },
     /// Takes the outputs of a routing agent.

@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
-use multihop_core::{FlowId, Instant, NodeId};
+use multihop_core::{FlowId, Instant, Interface, NodeId};
 use multihop_radio::frame::PacketHandle;
 
-use super::ids::{EndId, FlightId};
+use super::ids::{EndId, FlightId, Neighbour};
 use crate::engine::{Deadlines, Key, Rank};
 
 /// All future events, except those of frames that are passing stations (see [`Flights`]).
@@ -14,8 +14,10 @@ use crate::engine::{Deadlines, Key, Rank};
 #[derive(Debug)]
 pub(super) struct Agenda {
     deadlines: Deadlines,
-    /// The owners of the slots after those of MACs and links.
+    /// The owners of the slots after those of the first radio's MACs and of links.
     others: Vec<Owner>,
+    /// Where the slots of the second radio's MACs would begin if the first radio's were before them.
+    first_macs: u32,
     passages: VecDeque<Passage>,
     /// When the first of them ends.
     next_passage: Key,
@@ -29,10 +31,10 @@ pub(super) struct Agenda {
 /// Owners of deadlines.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Owner {
-    /// A frame in flight, whose first or last bit arrives at its next station.
-    Flight(FlightId),
+    /// A frame in flight to stations of a radio, whose first or last bit arrives at the next of them.
+    Flight(Interface, FlightId),
     /// A station's MAC.
-    Mac(NodeId),
+    Mac(Interface, NodeId),
     /// A packet between a node's MAC and IP, or its address resolution.
     Link(NodeId),
     /// A node's routing agent.
@@ -63,13 +65,13 @@ pub(super) struct Passage {
 /// The direction of a packet between IP and MAC.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Direction {
-    Up { from: NodeId },
-    Down { next_hop: NodeId },
+    Up { from: Neighbour },
+    Down { next_hop: Neighbour },
 }
 
 impl Agenda {
     /// Slots for everything that exists from the start, by kind, then by number. Slots for flights are added on demand.
-    pub(super) fn new(nodes: u32, flows: u32, wires: u32, batteries: bool) -> Self {
+    pub(super) fn new(nodes: u32, radios: usize, flows: u32, wires: u32, batteries: bool) -> Self {
         let mut others = Vec::new();
         others.extend((0..nodes).map(|n| Owner::Router(NodeId(n))));
         others.extend((0..2 * flows).map(|n| Owner::End(EndId(n))));
@@ -78,9 +80,15 @@ impl Agenda {
         others.extend((0..wires).map(Owner::Wire));
         others.push(Owner::Sleep);
         others.extend((0..if batteries { nodes } else { 0 }).map(|n| Owner::Battery(NodeId(n))));
+        for interface in (0..).map(Interface).take(radios).skip(1) {
+            others.extend((0..nodes).map(|n| Owner::Mac(interface, NodeId(n))));
+        }
+        let after_first =
+            2 * nodes + u32::try_from(others.len()).expect("checked numbers of nodes and flows");
         let deadlines = Deadlines::with_slots(2 * nodes as usize + others.len());
         Self {
             deadlines,
+            first_macs: after_first - nodes * u32::try_from(radios).expect("a checked number of radios"),
             others,
             passages: VecDeque::new(),
             next_passage: Key::NEVER,
@@ -115,7 +123,7 @@ impl Agenda {
     pub(super) fn owner(&self, key: Key) -> Owner {
         let slot = key.slot();
         if slot < self.nodes {
-            Owner::Mac(NodeId(slot))
+            Owner::Mac(Interface(0), NodeId(slot))
         } else if slot < 2 * self.nodes {
             Owner::Link(NodeId(slot - self.nodes))
         } else {
@@ -123,8 +131,8 @@ impl Agenda {
         }
     }
 
-    pub(super) fn flight_slot(&mut self, id: FlightId) -> u32 {
-        self.others.push(Owner::Flight(id));
+    pub(super) fn flight_slot(&mut self, interface: Interface, id: FlightId) -> u32 {
+        self.others.push(Owner::Flight(interface, id));
         self.deadlines.add_slot()
     }
 
@@ -138,13 +146,19 @@ impl Agenda {
         self.update();
     }
 
-    /// Sets the deadline of a station's MAC; [`Instant::FAR_FUTURE`]: none.
+    /// The slot of the MAC of node 0's station; those of the other nodes follow.
+    pub(super) fn mac_slots(&self, interface: Interface) -> u32 {
+        if interface.0 == 0 { 0 } else { self.first_macs + self.nodes * u32::from(interface.0) }
+    }
+
+    /// Sets the deadline of a station's MAC, whose slots begin at `slots`; [`Instant::FAR_FUTURE`]: none.
     #[inline]
-    pub(super) fn arm_mac(&mut self, node: NodeId, at: Instant) {
+    pub(super) fn arm_mac(&mut self, slots: u32, node: NodeId, at: Instant) {
+        let slot = slots + node.0;
         if at == Instant::FAR_FUTURE {
-            self.deadlines.clear(node.0);
+            self.deadlines.clear(slot);
         } else {
-            self.deadlines.set(Key::new(at, Rank::Timer, node, node.0));
+            self.deadlines.set(Key::new(at, Rank::Timer, node, slot));
         }
         self.update();
     }
@@ -210,8 +224,8 @@ impl Agenda {
     #[inline]
     fn slot(&self, owner: Owner) -> u32 {
         match owner {
-            Owner::Flight(_) => unreachable!("a flight knows its own slot"),
-            Owner::Mac(node) => node.0,
+            Owner::Flight(..) => unreachable!("a flight knows its own slot"),
+            Owner::Mac(interface, node) => self.mac_slots(interface) + node.0,
             Owner::Link(node) => self.nodes + node.0,
             Owner::Router(node) => 2 * self.nodes + node.0,
             Owner::End(end) => 3 * self.nodes + end.0,

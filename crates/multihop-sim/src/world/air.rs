@@ -1,12 +1,12 @@
 //! The stations, and the effect of signals on them.
 
-use multihop_core::{BitRate, DropReason, Duration, Instant, NodeId, Rng};
+use multihop_core::{BitRate, DropReason, Duration, Instant, Interface, NodeId, Rng};
 use multihop_radio::channel_error::ChannelError;
 use multihop_radio::frame::{BROADCAST, Category, FrameKind, Outgoing, PacketHandle};
 use multihop_radio::mac::{Mac, MacConfig, Passed, Transmission};
 use multihop_radio::medium::{Link, Medium, Zone};
 use multihop_radio::mobility::Track;
-use multihop_radio::params::Model;
+use multihop_radio::params::{MacParams, Model, RadioParams};
 use multihop_radio::phy::sinr::{ReceivedSignal, Signal};
 use multihop_radio::phy::threshold::{Arrival, Effect};
 use multihop_radio::phy::{Receiver, Verdict};
@@ -16,14 +16,17 @@ use super::agenda::Direction;
 use super::context::Context;
 use super::flights::{Flight, Flights};
 use super::fq_codel::FqCodel;
+use super::ids::Neighbour;
+use super::leaks::Leaks;
 use super::mac_stats::MacStats;
 use super::queues::Queues;
 use crate::observe::Sent;
 use crate::packet::Packet;
 use multihop_scenario::Scenario;
 
-/// The radio side of the network: stations, the medium between them, frames in flight.
+/// One radio of the nodes: their stations, the medium between them, frames in flight.
 pub(super) struct Air {
+    pub(super) interface: Interface,
     pub(super) config: MacConfig,
     pub(super) stations: Vec<Station>,
     /// Where a discipline chooses what the MACs send next.
@@ -46,6 +49,10 @@ pub(super) struct Air {
     pub(super) taps: bool,
     /// Whether overlapping frames may be processed in any order if no station hears both.
     pub(super) reorders: bool,
+    /// The slot in the agenda of the MAC of node 0.
+    slots: u32,
+    /// The radios that hear transmissions of this one as interference.
+    pub(super) leaks: Leaks,
 }
 
 /// Takes overheard frames.
@@ -83,33 +90,55 @@ pub(super) struct Station {
 const _: () = assert!(size_of::<Station>() == 128, "a pair of cache lines");
 
 impl Air {
-    pub(super) fn new(scenario: &Scenario, tracks: Vec<Track>, taps: bool, has_lists: bool) -> Self {
-        let config = MacConfig::new(&scenario.radio, &scenario.mac);
-        let capture = match &scenario.radio.model {
+    pub(super) fn new(
+        (scenario, interface): (&Scenario, Interface),
+        tracks: Vec<Track>,
+        slots: u32,
+        taps: bool,
+        has_lists: bool,
+    ) -> Self {
+        let radio = &scenario.radios[interface.index()];
+        let (params, seed) = (&radio.params, scenario.seed_of(interface));
+        let config = MacConfig::new(params, &radio.mac);
+        let capture = match &params.model {
             Model::Threshold(threshold) => libm::pow(10.0, threshold.capture_db / 10.0),
             Model::Sinr(_) => 0.0,
         };
-        let phy = scenario.radio.phy;
+        let phy = params.phy;
         let nodes = u32::try_from(tracks.len()).expect("a checked number of nodes");
-        Self {
-            queues: Queues::new(scenario, nodes, &config),
-            stations: (0..nodes).map(|n| Station::new(scenario, &config, NodeId(n))).collect(),
-            medium: Medium::new(&scenario.radio, tracks, scenario.seed),
-            errors: ChannelError::new(&scenario.radio, scenario.seed),
-            safe_above: phy
-                .rate_indices()
-                .map(|rate| phy.safe_above(rate, scenario.radio.preamble))
-                .collect(),
-            categories: categories(scenario),
+        let mut air = Self {
+            interface,
+            queues: Queues::new(&radio.mac, nodes, &config),
+            stations: (0..nodes).map(|n| Station::new(params, &config, seed, NodeId(n))).collect(),
+            medium: Medium::new(params, tracks, seed),
+            errors: ChannelError::new(params, seed),
+            safe_above: phy.rate_indices().map(|rate| phy.safe_above(rate, params.preamble)).collect(),
+            categories: categories(scenario, &radio.mac),
             capture,
-            flights: Flights::new(scenario.mac.flavour),
+            flights: Flights::new(radio.mac.flavour, interface),
             collisions: 0,
             stats: MacStats::new(nodes, &config, has_lists),
             silent: Vec::new(),
             taps,
             reorders: false,
+            slots,
+            leaks: Leaks::default(),
             config,
-        }
+        };
+        (0..nodes).map(NodeId).filter(|node| !radio.is_at(*node)).for_each(|node| air.hide(node));
+        air
+    }
+
+    /// A node has no radio that transmits or receives.
+    fn hide(&mut self, node: NodeId) {
+        self.silent.resize(self.stations.len(), false);
+        self.silent[node.index()] = true;
+        self.medium.hide(node);
+    }
+
+    /// Whether the radio of a node is asleep or without power, or the node has none.
+    pub(super) fn is_silent(&self, node: NodeId) -> bool {
+        self.silent.get(node.index()) == Some(&true)
     }
 
     /// Restarts the counters at the end of the warm-up.
@@ -132,7 +161,7 @@ impl Air {
         packet: PacketHandle,
         urgent: bool,
     ) {
-        if self.silent.get(node.index()) == Some(&true) {
+        if self.is_silent(node) {
             context.drop_packet(node, packet, DropReason::RadioOff);
             return;
         }
@@ -165,12 +194,11 @@ impl Air {
 
     /// A radio falls asleep or loses its power. What its station holds is dropped, and also what it gets from now on.
     pub(super) fn silence(&mut self, context: &mut Context<'_>, node: NodeId) {
-        self.silent.resize(self.stations.len(), false);
-        self.silent[node.index()] = true;
-        self.medium.hide(node);
+        self.hide(node);
         let queued = self.take_queued(node, |_| true);
         let station = &mut self.stations[node.index()];
-        let mut fresh = Station::new(context.scenario, &self.config, node);
+        let params = &context.scenario.radios[self.interface.index()].params;
+        let mut fresh = Station::new(params, &self.config, context.scenario.seed_of(self.interface), node);
         fresh.receiving = station.receiving_until(context.now);
         let old = std::mem::replace(station, fresh);
         let own = old.mac.packets().chain(&queued).map(|out| out.packet);
@@ -178,7 +206,7 @@ impl Air {
             context.drop_packet(node, packet, DropReason::RadioOff);
         }
         station.mac.succeed(old.mac);
-        context.agenda.arm_mac(node, Instant::FAR_FUTURE);
+        context.agenda.arm_mac(self.slots, node, Instant::FAR_FUTURE);
         context.observer.queue(context.now, node, || 0);
     }
 
@@ -286,8 +314,9 @@ impl Air {
             while let Some(done) = station.mac.poll_done() {
                 self.stats.finished(context.now, node, &done);
                 if !done.delivered {
-                    context.ask(Action::LinkFailed { node, out: done.out });
-                    context.ask(Action::Serve(node));
+                    let interface = self.interface;
+                    context.ask(Action::LinkFailed { node, interface, out: done.out });
+                    context.ask(Action::Serve { interface, node });
                     return false;
                 }
                 context.packets.release(done.out.packet);
@@ -313,7 +342,7 @@ impl Air {
         let station = &mut self.stations[node.index()];
         let deadline = station.mac.deadline(&self.config);
         if deadline != station.armed {
-            station.arm(context, node, deadline);
+            station.arm(context, self.slots, node, deadline);
         }
     }
 
@@ -323,7 +352,7 @@ impl Air {
         let station = &mut self.stations[node.index()];
         let deadline = station.mac.deadline(&self.config);
         if deadline < station.armed || station.armed <= context.now {
-            station.arm(context, node, deadline);
+            station.arm(context, self.slots, node, deadline);
         }
     }
 
@@ -331,7 +360,7 @@ impl Air {
     pub(super) fn common(&self, flight: &Flight) -> Common {
         let rate = flight.transmission.frame.rate;
         Common {
-            decodable: self.medium.farthest(rate),
+            decodable: if flight.is_foreign { Zone::CENTRE } else { self.medium.farthest(rate) },
             plcp: self.config.airtime.plcp(rate),
             safe_above: self.safe_above[usize::from(rate.0)],
             fades: self.medium.fades(),
@@ -363,6 +392,8 @@ impl Air {
                 }
                 effect == Effect::Occupied
             }
+            Receiver::Sinr(receiver) if flight.is_foreign => receiver
+                .interference_starts(now, ReceivedSignal { id: flight.signal, power_mw: link.power_mw }),
             Receiver::Sinr(receiver) => {
                 let medium = &self.medium;
                 let faded = || medium.power_mw(frame.from, link, flight.began());
@@ -458,6 +489,7 @@ impl Air {
             if !context.has_asked() {
                 self.deliver(context, to, from, is_unicast, packet);
             } else {
+                let from = Neighbour { interface: self.interface, node: from };
                 context.ask(Action::Deliver { node: to, from, is_unicast, packet });
             }
         } else if self.taps && verdict == Verdict::Good && frame.is_overheard_by(to) {
@@ -494,14 +526,15 @@ impl Air {
             return;
         }
         context.packets.hold(packet);
+        let from = Neighbour { interface: self.interface, node: from };
         context.pass(node, packet, Direction::Up { from });
     }
 }
 
 /// The access category of each flow, under EDCA.
-fn categories(scenario: &Scenario) -> Vec<Category> {
+fn categories(scenario: &Scenario, mac: &MacParams) -> Vec<Category> {
     let categories = scenario.flows.iter().map(|flow| flow.category);
-    scenario.mac.edca.as_ref().map_or_else(Vec::new, |_| categories.collect())
+    mac.edca.as_ref().map_or_else(Vec::new, |_| categories.collect())
 }
 
 /// The last bit of an aggregate has arrived: bits stand for the MPDUs that were received.
@@ -551,16 +584,16 @@ impl Station {
         self.receiving + current
     }
 
-    fn arm(&mut self, context: &mut Context<'_>, node: NodeId, deadline: Instant) {
+    fn arm(&mut self, context: &mut Context<'_>, slots: u32, node: NodeId, deadline: Instant) {
         self.armed = deadline;
-        context.agenda.arm_mac(node, deadline);
+        context.agenda.arm_mac(slots, node, deadline);
     }
 
-    fn new(scenario: &Scenario, config: &MacConfig, node: NodeId) -> Self {
-        let stream = |purpose| Rng::stream(scenario.seed, purpose, u64::from(node.0));
+    fn new(params: &RadioParams, config: &MacConfig, seed: u64, node: NodeId) -> Self {
+        let stream = |purpose| Rng::stream(seed, purpose, u64::from(node.0));
         Self {
             mac: Mac::new(node, config, stream("mac/backoff"), stream("mac/rates")),
-            receiver: Receiver::new(&scenario.radio, stream("radio/reception")),
+            receiver: Receiver::new(params, stream("radio/reception")),
             busy_since: Instant::ZERO,
             receiving: Duration::ZERO,
             armed: Instant::FAR_FUTURE,

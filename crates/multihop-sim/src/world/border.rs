@@ -11,6 +11,7 @@ use multihop_wire::{arp, dot11, ipv4, olsr, udp};
 
 use super::World;
 use super::context::Context;
+use super::ids::Neighbour;
 use super::ip::Ip;
 use super::real::{self, Exit};
 use crate::packet::{Arp, Body, INITIAL_TTL};
@@ -25,14 +26,14 @@ pub(super) fn crosses(context: &Context<'_>, node: NodeId, packet: PacketHandle)
 
 impl World<'_> {
     /// A packet arrives from a neighbour on the other side.
-    pub(super) fn cross(&mut self, node: NodeId, from: NodeId, packet: PacketHandle) {
+    pub(super) fn cross(&mut self, node: NodeId, from: Neighbour, packet: PacketHandle) {
         let Self { context, ip, .. } = self;
         match &context.packets.get(packet).body {
             Body::Ethernet(frame) => {
                 let frame = frame.clone();
                 ip.receive_frame(context, node, from, packet, &frame);
             }
-            _ => context.leave_as_frame(node, from, packet),
+            _ => context.leave_as_frame(node, from.node, packet),
         }
     }
 }
@@ -58,16 +59,18 @@ impl Ip {
         &mut self,
         context: &mut Context<'_>,
         node: NodeId,
-        from: NodeId,
+        from: Neighbour,
         packet: PacketHandle,
         frame: &EthernetFrame,
     ) {
         let (scenario, payload) = (context.scenario, frame.payload());
         let read = match frame.ethertype() {
-            arp::ETHERTYPE => resolution(scenario, payload).map(|(to, arp)| (from, Some(to), Body::Arp(arp))),
+            arp::ETHERTYPE => {
+                resolution(scenario, payload).map(|(to, arp)| (from.node, Some(to), Body::Arp(arp)))
+            }
             ipv4::ETHERTYPE => match routing(scenario, payload) {
-                Some(messages) => Some((from, Some(BROADCAST), messages)),
-                None => datagram(context, node, from, payload),
+                Some(messages) => Some((from.node, Some(BROADCAST), messages)),
+                None => datagram(context, node, from.node, payload),
             },
             // IPv6, and protocols of kernels among themselves.
             _ => None,

@@ -120,7 +120,7 @@ impl<'a> Context<'a> {
 
     /// Moves a packet between a node's IP and MAC, which takes the scenario's link delay.
     pub(super) fn pass(&mut self, node: NodeId, packet: PacketHandle, direction: Direction) {
-        let delay = self.scenario.mac.link_delay;
+        let delay = self.scenario.mac().link_delay;
         if delay == Duration::ZERO {
             self.ask(Action::Arrive { node, packet, direction });
         } else {

@@ -192,7 +192,7 @@ fn connections(
         pool: None,
         port: port_of(id),
         sink: !scenario.is_relayed(id),
-        bandwidth: scenario.radio.bit_rate(),
+        bandwidth: scenario.bit_rate(),
         initial_ttl: INITIAL_TTL,
         hops: &mut || hops(scenario.in_mesh(flow.from), scenario.in_mesh(flow.to)),
         rng: &|purpose, end| Rng::stream(scenario.seed, purpose, u64::from(first + end)),

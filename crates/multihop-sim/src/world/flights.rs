@@ -1,6 +1,6 @@
 //! The table of frames in flight.
 
-use multihop_core::{Duration, Instant};
+use multihop_core::{Duration, Instant, Interface, NodeId};
 use multihop_radio::mac::{Load, Transmission};
 use multihop_radio::medium::{Link, Origin};
 use multihop_radio::params::Flavour;
@@ -24,6 +24,8 @@ pub(super) struct Flights {
     /// Whether bits that reach a station at one instant come in the order in which they left. ns-2 runs the
     /// events of one instant in the order in which they were scheduled, and schedules arrivals at departure.
     in_order_of_departure: bool,
+    /// The radio whose stations hear them.
+    interface: Interface,
 }
 
 /// A frame in flight.
@@ -41,6 +43,8 @@ pub(super) struct Flight {
     pub(super) ending: bool,
     pub(super) slot: u32,
     in_order_of_departure: bool,
+    /// Whether another radio transmits it: the stations hear only its power.
+    pub(super) is_foreign: bool,
     /// Whether `load` belongs to this frame.
     pub(super) has_load: bool,
     /// What it carries, where stations aggregate.
@@ -72,6 +76,11 @@ impl Flight {
         self.key_at(self.next)
     }
 
+    /// The key by which the frame is over that a station transmitted and nobody heard.
+    pub(super) fn key_of_nothing(&self, now: Instant, node: NodeId) -> Key {
+        Key::new(now, Rank::Timer, node, self.slot)
+    }
+
     /// The key of the event on a link.
     pub(super) fn key_at(&self, link: usize) -> Key {
         let link = &self.links[link];
@@ -86,8 +95,8 @@ impl Flight {
 }
 
 impl Flights {
-    pub(super) fn new(flavour: Flavour) -> Self {
-        Self { in_order_of_departure: flavour == Flavour::Ns2, ..Self::default() }
+    pub(super) fn new(flavour: Flavour, interface: Interface) -> Self {
+        Self { in_order_of_departure: flavour == Flavour::Ns2, interface, ..Self::default() }
     }
 
     /// The key of the next arrival among passing frames.
@@ -103,7 +112,7 @@ impl Flights {
 
     pub(super) fn add(&mut self, agenda: &mut Agenda, transmission: Transmission) -> FlightId {
         let id = FlightId(u32::try_from(self.all.len()).expect("fewer than 2^32 frames in flight"));
-        let slot = agenda.flight_slot(id);
+        let slot = agenda.flight_slot(self.interface, id);
         let origin = Origin::default();
         let flight = Flight {
             transmission,
@@ -114,6 +123,7 @@ impl Flights {
             ending: false,
             slot,
             in_order_of_departure: self.in_order_of_departure,
+            is_foreign: false,
             has_load: false,
             load: Load::default(),
         };

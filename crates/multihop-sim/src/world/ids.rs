@@ -1,6 +1,20 @@
 //! Indices of the objects that the parts of a network own.
 
-use multihop_core::FlowId;
+use multihop_core::{FlowId, Interface, NodeId};
+
+/// A neighbour as one of a node's interfaces reaches it.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(super) struct Neighbour {
+    pub(super) interface: Interface,
+    pub(super) node: NodeId,
+}
+
+impl Neighbour {
+    /// A neighbour that the first interface reaches.
+    pub(super) fn on_first(node: NodeId) -> Self {
+        Self { interface: Interface(0), node }
+    }
+}
 
 /// An index into the table of ends.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

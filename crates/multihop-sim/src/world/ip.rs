@@ -11,6 +11,7 @@ use super::action::Action;
 use super::agenda::Owner;
 use super::air::Taps;
 use super::context::Context;
+use super::ids::Neighbour;
 use super::link::AddressResolution;
 use super::routing::Router;
 use super::wires::Wires;
@@ -59,9 +60,9 @@ impl Ip {
     }
 
     /// Tells a node's agent the bit rates of the link to a neighbour.
-    pub(super) fn note_rates(&mut self, node: NodeId, from: NodeId, rates: LinkRates) {
+    pub(super) fn note_rates(&mut self, node: NodeId, from: Neighbour, rates: LinkRates) {
         if let Some(agent) = self.router.agent_mut(node) {
-            agent.note_rates(from.addr(), rates);
+            agent.note_rates(from.node.addr(), rates);
         }
     }
 
@@ -80,7 +81,12 @@ impl Ip {
         packet: PacketHandle,
     ) {
         context.note_sent(node, packet);
-        self.links.pass_down(context, node, neighbour, packet);
+        if neighbour == BROADCAST {
+            self.links.pass_down_to_all(context, node, packet);
+        } else {
+            let next_hop = self.router.neighbour(node, neighbour);
+            self.links.pass_down(context, node, next_hop, packet);
+        }
     }
 
     /// Receives a packet from a neighbour, or from the other end of a wire; returns it if it is for an end at this node.
@@ -88,7 +94,7 @@ impl Ip {
         &mut self,
         context: &mut Context<'_>,
         node: NodeId,
-        from: NodeId,
+        from: Neighbour,
         packet: PacketHandle,
     ) -> Option<PacketHandle> {
         let arrived = context.packets.get(packet);
@@ -122,7 +128,7 @@ impl Ip {
         &mut self,
         context: &mut Context<'_>,
         node: NodeId,
-        from: NodeId,
+        from: Neighbour,
         arp: Arp,
         packet: PacketHandle,
     ) {
@@ -139,7 +145,7 @@ impl Ip {
         &mut self,
         context: &mut Context<'_>,
         node: NodeId,
-        from: NodeId,
+        from: Neighbour,
         packet: PacketHandle,
     ) {
         let heard = context.packets.get(packet);
@@ -147,7 +153,7 @@ impl Ip {
         let (Body::Routing { message, .. }, Some(agent)) = (&heard.body, self.router.agent_mut(node)) else {
             return;
         };
-        let has_changed = agent.receive(context.now, from.addr(), heard.ttl, message);
+        let has_changed = agent.receive(context.now, from.node.addr(), heard.ttl, message);
         context.packets.release(packet);
         if has_changed {
             self.drain_router(context, node);
@@ -159,20 +165,20 @@ impl Ip {
         &mut self,
         context: &mut Context<'_>,
         node: NodeId,
-        next_hop: NodeId,
+        next_hop: Neighbour,
         packet: PacketHandle,
         reason: DropReason,
     ) {
         let lost = context.packets.get(packet);
-        let next_hop = next_hop.addr();
+        let next_hop = next_hop.node.addr();
         let input = match &lost.body {
             Body::Real(real) if real.is_for_neighbours() => {
                 return give_up(context, node, packet, reason);
             }
-            Body::Real(_) if matches!(self.router, Router::Fixed(_)) && reason == DropReason::Arp => {
+            Body::Real(_) if self.router.is_fixed() && reason == DropReason::Arp => {
                 return give_up(context, node, packet, reason);
             }
-            _ if matches!(self.router, Router::Fixed(_)) => None,
+            _ if self.router.is_fixed() => None,
             Body::Arp(_) | Body::Ethernet(_) => None,
             Body::Routing { message, .. } => Some(Input::MessageLost { next_hop, message: message.clone() }),
             _ => {
@@ -223,10 +229,10 @@ impl Ip {
         &mut self,
         context: &mut Context<'_>,
         node: NodeId,
-        next_hop: NodeId,
+        next_hop: Neighbour,
         queued: Vec<Outgoing>,
     ) {
-        let next_hop = next_hop.addr();
+        let next_hop = next_hop.node.addr();
         for Outgoing { packet, .. } in queued {
             let input = match &context.packets.get(packet).body {
                 Body::Arp(_) | Body::Ethernet(_) => {
@@ -276,14 +282,20 @@ impl Ip {
         }
     }
 
-    fn route(&mut self, context: &mut Context<'_>, node: NodeId, from: Option<NodeId>, packet: PacketHandle) {
+    fn route(
+        &mut self,
+        context: &mut Context<'_>,
+        node: NodeId,
+        from: Option<Neighbour>,
+        packet: PacketHandle,
+    ) {
         if self.wires.send(context, node, packet) {
             return;
         }
         context.observer.routed();
-        if let Router::Fixed(routes) = &mut self.router {
+        if self.router.is_fixed() {
             let destination = context.packets.get(packet).destination;
-            match routes.next_hop(node, context.scenario.in_mesh(destination)) {
+            match self.router.fixed(node, context.scenario.in_mesh(destination)) {
                 Some(next_hop) => self.links.pass_down(context, node, next_hop, packet),
                 None => give_up(context, node, packet, DropReason::NoRoute),
             }
@@ -298,13 +310,13 @@ impl Ip {
         &mut self,
         context: &Context<'_>,
         node: NodeId,
-        from: Option<NodeId>,
+        from: Option<Neighbour>,
         handle: PacketHandle,
     ) -> Routable {
         let (scenario, packet) = (context.scenario, context.packets.get(handle));
         let [source, destination] =
             [packet.source, packet.destination].map(|end| scenario.in_mesh(end).addr());
-        let previous_hop = from.filter(|&from| !scenario.is_host(from)).map(NodeId::addr);
+        let previous_hop = from.filter(|from| !scenario.is_host(from.node)).map(|from| from.node.addr());
         let (hops, route) = (packet.hops, packet.route.clone());
         let flow = packet.flow().map_or(NO_FLOW, |flow| flow.0);
         let place = handle.0 as usize;
@@ -332,7 +344,7 @@ impl Ip {
             Output::Forward { ticket, next_hop, route } => {
                 let packet = self.redeem(ticket);
                 context.packets.get_mut(packet).route = route;
-                self.links.pass_down(context, node, node_at(next_hop), packet);
+                self.links.pass_down(context, node, neighbour_at(next_hop), packet);
             }
             Output::Drop { ticket, reason, tell_source } => {
                 let packet = self.redeem(ticket);
@@ -351,11 +363,14 @@ impl Ip {
                 }
             }
             Output::Message { to, ttl, message } => {
-                self.send_message(context, node, to.map_or(BROADCAST, node_at), ttl, message);
+                let to = to.map_or(Neighbour::on_first(BROADCAST), neighbour_at);
+                self.send_message(context, node, to, ttl, message);
             }
-            Output::Purge { next_hop } => context.ask(Action::Purge { node, next_hop: node_at(next_hop) }),
+            Output::Purge { next_hop } => {
+                context.ask(Action::Purge { node, next_hop: neighbour_at(next_hop) })
+            }
             Output::Discard { next_hop, destination } => {
-                let (next_hop, destination) = (node_at(next_hop), destination.map(node_at));
+                let (next_hop, destination) = (neighbour_at(next_hop), destination.map(node_at));
                 context.ask(Action::Discard { node, next_hop, destination });
             }
             Output::Notice { peer, notice } => {
@@ -368,16 +383,17 @@ impl Ip {
         &mut self,
         context: &mut Context<'_>,
         node: NodeId,
-        next_hop: NodeId,
+        next_hop: Neighbour,
         ttl: u8,
         message: Message,
     ) {
         let Some(agent) = self.router.agent(node) else { return };
         let bytes = u32::try_from(agent.accounted_len(&message)).expect("packets are below 64 KiB");
         let urgent = agent.overtakes_data(&message);
-        let (source, destination) = message.endpoints().map_or((node, next_hop), |(source, destination)| {
-            (node_at(source), NodeId::from_addr(destination).unwrap_or(BROADCAST))
-        });
+        let (source, destination) =
+            message.endpoints().map_or((node, next_hop.node), |(source, destination)| {
+                (node_at(source), NodeId::from_addr(destination).unwrap_or(BROADCAST))
+            });
         let packet = context.packet(source, destination, Body::Routing { message, bytes, urgent });
         context.packets.get_mut(packet).ttl = ttl;
         context.note_sent(node, packet);
@@ -415,6 +431,10 @@ fn give_up(context: &mut Context<'_>, node: NodeId, packet: PacketHandle, reason
     } else {
         context.packets.release(packet);
     }
+}
+
+fn neighbour_at(address: Ipv4Addr) -> Neighbour {
+    Neighbour::on_first(node_at(address))
 }
 
 fn node_at(address: Ipv4Addr) -> NodeId {

@@ -1,12 +1,13 @@
 //! The layer between IP and MAC: resolves the next hop's address before a packet enters the interface queue.
 
-use multihop_core::{DropReason, NodeId};
+use multihop_core::{DropReason, Interface, NodeId};
 use multihop_radio::frame::{BROADCAST, PacketHandle};
 
 use super::action::Action;
 use super::agenda::{Direction, Owner};
 use super::arp::{AddressTable, Resolution};
 use super::context::Context;
+use super::ids::Neighbour;
 use crate::engine::Rank;
 use crate::packet::{Arp, Body};
 use multihop_scenario::ArpKind;
@@ -14,27 +15,61 @@ use multihop_scenario::ArpKind;
 /// Address resolution at every node.
 #[derive(Debug)]
 pub(super) struct AddressResolution {
+    /// Those of the first interfaces of all nodes, those of the second, and so on.
     tables: Vec<AddressTable>,
+    nodes: usize,
+    interfaces: u8,
 }
 
 impl AddressResolution {
-    pub(super) fn new(nodes: u32, arp: ArpKind, seed: u64) -> Self {
-        Self { tables: (0..nodes).map(|node| AddressTable::new(arp, seed, NodeId(node))).collect() }
+    /// Tables for `nodes` nodes, for each interface of this kind and with this seed.
+    pub(super) fn new(nodes: u32, interfaces: impl ExactSizeIterator<Item = (ArpKind, u64)>) -> Self {
+        let count = u8::try_from(interfaces.len()).expect("a checked number of radios");
+        let tables = interfaces
+            .flat_map(|(arp, seed)| (0..nodes).map(move |node| AddressTable::new(arp, seed, NodeId(node))));
+        Self { tables: tables.collect(), nodes: nodes as usize, interfaces: count }
     }
 
-    /// Sends a packet of IP to `next_hop` ([`BROADCAST`]: to every neighbour).
+    fn table(&mut self, interface: Interface, node: NodeId) -> &mut AddressTable {
+        let place = self.place(interface, node);
+        &mut self.tables[place]
+    }
+
+    #[inline]
+    fn place(&self, interface: Interface, node: NodeId) -> usize {
+        interface.index() * self.nodes + node.index()
+    }
+
+    /// The tables of a node.
+    fn tables(&self, node: NodeId) -> impl Iterator<Item = &AddressTable> {
+        let places = (0..self.interfaces).map(move |interface| self.place(Interface(interface), node));
+        places.map(|place| &self.tables[place])
+    }
+
+    /// Sends a packet of IP to every neighbour of all interfaces.
+    pub(super) fn pass_down_to_all(&self, context: &mut Context<'_>, node: NodeId, packet: PacketHandle) {
+        for interface in (0..self.interfaces).map(Interface) {
+            if interface.0 > 0 {
+                context.packets.hold(packet);
+            }
+            send_down(context, node, Neighbour { interface, node: BROADCAST }, packet);
+        }
+    }
+
+    /// Sends a packet of IP to `next_hop` ([`BROADCAST`]: to every neighbour of the interface).
     pub(super) fn pass_down(
         &mut self,
         context: &mut Context<'_>,
         node: NodeId,
-        next_hop: NodeId,
+        next_hop: Neighbour,
         packet: PacketHandle,
     ) {
-        if next_hop == BROADCAST {
+        if next_hop.node == BROADCAST {
             send_down(context, node, next_hop, packet);
             return;
         }
-        match self.tables[node.index()].resolve(context.now, next_hop, packet) {
+        let now = context.now;
+        match self.table(next_hop.interface, node).resolve(now, next_hop.node, packet) {
             Resolution::Known(packet) => return send_down(context, node, next_hop, packet),
             Resolution::Asked { displaced } => {
                 if let Some(displaced) = displaced {
@@ -54,11 +89,14 @@ impl AddressResolution {
 
     /// Handles an ARP timeout at a node.
     pub(super) fn handle_timeout(&mut self, context: &mut Context<'_>, node: NodeId) {
-        while let Some(expiry) = self.tables[node.index()].handle_timeout(context.now) {
-            if expiry.ask {
-                send_arp(context, node, expiry.next_hop, Arp::Request);
+        for interface in (0..self.interfaces).map(Interface) {
+            while let Some(expiry) = self.table(interface, node).handle_timeout(context.now) {
+                let next_hop = Neighbour { interface, node: expiry.next_hop };
+                if expiry.ask {
+                    send_arp(context, node, next_hop, Arp::Request);
+                }
+                give_up(context, node, next_hop, expiry.failed);
             }
-            give_up(context, node, expiry.next_hop, expiry.failed);
         }
         self.arm(context, node);
     }
@@ -68,7 +106,7 @@ impl AddressResolution {
         &mut self,
         context: &mut Context<'_>,
         node: NodeId,
-        from: NodeId,
+        from: Neighbour,
         arp: Arp,
         packet: PacketHandle,
     ) {
@@ -76,7 +114,7 @@ impl AddressResolution {
         context.observer.received(context.now, node, heard, heard.hops);
         let is_for_us = heard.destination == node;
         context.packets.release(packet);
-        for held in self.tables[node.index()].learn(from) {
+        for held in self.table(from.interface, node).learn(from.node) {
             send_down(context, node, from, held);
         }
         if arp == Arp::Request && is_for_us {
@@ -87,23 +125,23 @@ impl AddressResolution {
 
     /// The packets that wait for address resolution at a node.
     pub(super) fn held(&self, node: NodeId) -> impl Iterator<Item = PacketHandle> {
-        self.tables[node.index()].held()
+        self.tables(node).flat_map(AddressTable::held)
     }
 
     fn arm(&self, context: &mut Context<'_>, node: NodeId) {
-        let at = self.tables[node.index()].deadline();
+        let at = self.tables(node).filter_map(AddressTable::deadline).min();
         context.agenda.arm(Owner::Link(node), Rank::Timer, node, at);
     }
 }
 
-fn send_down(context: &mut Context<'_>, node: NodeId, next_hop: NodeId, packet: PacketHandle) {
+fn send_down(context: &mut Context<'_>, node: NodeId, next_hop: Neighbour, packet: PacketHandle) {
     context.pass(node, packet, Direction::Down { next_hop });
 }
 
-fn send_arp(context: &mut Context<'_>, node: NodeId, to: NodeId, arp: Arp) {
-    let packet = context.packet(node, to, Body::Arp(arp));
+fn send_arp(context: &mut Context<'_>, node: NodeId, to: Neighbour, arp: Arp) {
+    let packet = context.packet(node, to.node, Body::Arp(arp));
     context.note_sent(node, packet);
-    let next_hop = if arp == Arp::Request { BROADCAST } else { to };
+    let next_hop = if arp == Arp::Request { Neighbour { node: BROADCAST, ..to } } else { to };
     // DEVIATION arp-1: sent at once; ns-2 waits 5 us.
     context.ask(Action::Arrive { node, packet, direction: Direction::Down { next_hop } });
 }
@@ -112,7 +150,7 @@ fn send_arp(context: &mut Context<'_>, node: NodeId, to: NodeId, arp: Arp) {
 fn give_up(
     context: &mut Context<'_>,
     node: NodeId,
-    next_hop: NodeId,
+    next_hop: Neighbour,
     packets: impl IntoIterator<Item = PacketHandle>,
 ) {
     for packet in packets {

@@ -207,6 +207,7 @@ impl MacStats {
         }
         NodeResult {
             id: node.0,
+            radio: None,
             airtime: shares(times, station.received),
             delivered: sum.delivered,
             dropped: sum.dropped,
@@ -282,6 +283,7 @@ impl QueueStats {
     fn result(&self, node: NodeId, category: Option<&str>) -> QueueResult {
         QueueResult {
             node: node.0,
+            radio: None,
             category: category.map(str::to_owned),
             packets: self.packets,
             dropped: self.dropped,
@@ -318,6 +320,7 @@ impl LinkStats {
         LinkResult {
             from: self.from.0,
             to: self.to.0,
+            radio: None,
             delivered: self.delivered,
             dropped: self.dropped,
             frames: self.frames,

@@ -1,6 +1,6 @@
 //! A network in virtual time: all state of one run, and the event loop.
 //!
-//! The parts own their state: [`Air`] (stations and frames in flight), [`Ip`] (routing, forwarding, address resolution)
+//! The parts own their state: [`Air`] (stations of one radio and frames in flight), [`Ip`] (routing, forwarding, address resolution)
 //! and [`Ends`] (transports and applications). Every call of a part gets the shared [`Context`]. A part requests an
 //! [`Action`] from the others; [`World::act`] applies it.
 
@@ -17,6 +17,7 @@ mod flow;
 mod fq_codel;
 mod ids;
 mod ip;
+mod leaks;
 mod link;
 mod losses;
 mod mac_stats;
@@ -29,7 +30,7 @@ mod relay;
 mod routing;
 mod wires;
 
-use multihop_core::{DropReason, Instant, NodeId};
+use multihop_core::{DropReason, Instant, Interface, NodeId};
 use multihop_radio::frame::PacketHandle;
 use multihop_routing::agent::LinkRates;
 
@@ -38,8 +39,9 @@ use self::agenda::{Agenda, Direction, Owner};
 use self::air::Air;
 use self::context::Context;
 use self::ends::Ends;
-use self::ids::FlightId;
+use self::ids::{FlightId, Neighbour};
 use self::ip::Ip;
+use self::leaks::Leaks;
 use self::link::AddressResolution;
 use self::losses::LossMonitor;
 use self::power::Power;
@@ -56,7 +58,8 @@ use multihop_scenario::{Layout, Scenario};
 /// All state of one run.
 pub(crate) struct World<'a> {
     context: Context<'a>,
-    air: Air,
+    /// By interface: the n-th radio of all nodes.
+    airs: Vec<Air>,
     ip: Ip,
     ends: Ends,
     /// When the warm-up ended.
@@ -71,18 +74,30 @@ impl<'a> World<'a> {
         let positions: Vec<_> = tracks.iter_mut().map(|track| track.at(Instant::ZERO)).collect();
         let wires = Wires::new(scenario);
         let (nodes, power) = (count(tracks.len()), Power::new(scenario, tracks.len()));
-        let agenda =
-            Agenda::new(nodes, count(scenario.flows.len()), count(wires.len()), power.has_batteries());
-        let mut ip = Ip::new(
-            Router::new(scenario, &positions),
-            AddressResolution::new(count(tracks.len()), scenario.arp, scenario.seed),
-            wires,
+        let agenda = Agenda::new(
+            nodes,
+            scenario.radios.len(),
+            count(scenario.flows.len()),
+            count(wires.len()),
+            power.has_batteries(),
         );
+        let interfaces = (0..).map(Interface).zip(&scenario.radios);
+        let arp: Vec<_> =
+            interfaces.clone().map(|(interface, radio)| (radio.arp, scenario.seed_of(interface))).collect();
+        let mut ip =
+            Ip::new(Router::new(scenario, &positions), AddressResolution::new(nodes, arp.into_iter()), wires);
         let ends = Ends::new(scenario, layout, |from, to| ip.hops(from, to));
         let has_lists = !observer.omits_lists;
+        let air = |(interface, _)| {
+            let slots = agenda.mac_slots(interface);
+            let mut air =
+                Air::new((scenario, interface), tracks.clone(), slots, ip.wants_overheard(), has_lists);
+            air.leaks = Leaks::new(scenario, interface, &tracks);
+            air
+        };
         let mut world = Self {
+            airs: interfaces.map(air).collect(),
             context: Context::new(scenario, agenda, observer),
-            air: Air::new(scenario, tracks, ip.wants_overheard(), has_lists),
             ip,
             ends,
             measured_from: Instant::ZERO,
@@ -90,7 +105,10 @@ impl<'a> World<'a> {
         };
         world.context.reports_losses = world.ends.losses.is_some();
         world.context.reports_rates = world.ip.wants_rates();
-        world.air.reorders = world.air.may_reorder(&world.context);
+        let interfere = world.airs.iter().any(|air| !air.leaks.are_none());
+        for air in &mut world.airs {
+            air.reorders = !interfere && air.may_reorder(&world.context);
+        }
         world.start();
         world
     }
@@ -110,7 +128,7 @@ impl<'a> World<'a> {
     pub(crate) fn run_until(&mut self, end: Instant) {
         self.context.horizon = end;
         loop {
-            let passing = self.air.flights.first();
+            let passing = self.first_passing();
             let is_passing = passing.at() < self.context.agenda.next_at();
             let key = if is_passing { passing } else { passing.min(self.context.agenda.next()) };
             if key.at() >= end {
@@ -124,21 +142,52 @@ impl<'a> World<'a> {
         self.context.now = end;
     }
 
+    /// The next arrival among the passing frames of all radios.
+    #[inline]
+    fn first_passing(&self) -> Key {
+        if let [air] = &self.airs[..] {
+            return air.flights.first();
+        }
+        self.airs.iter().map(|air| air.flights.first()).min().unwrap_or(Key::NEVER)
+    }
+
+    /// The next arrival among the passing frames of all radios but one.
+    #[inline]
+    fn first_passing_elsewhere(&self, interface: Interface) -> Key {
+        if self.airs.len() == 1 {
+            return Key::NEVER;
+        }
+        let others = self.airs.iter().filter(|air| air.interface != interface);
+        others.map(|air| air.flights.first()).min().unwrap_or(Key::NEVER)
+    }
+
+    /// The radios of a node.
+    fn airs_of(&self, node: NodeId) -> impl Iterator<Item = &Air> {
+        let radios = &self.context.scenario.radios;
+        self.airs.iter().zip(radios).filter(move |(_, radio)| radio.is_at(node)).map(|(air, _)| air)
+    }
+
     /// Handles the event at `key`; `passing` is the first one of the frames that are passing stations.
     // Called in one place; as a function of its own it costs 3% of all instructions on a chain.
     #[inline(always)]
     fn handle(&mut self, key: Key, passing: Key) {
         let context = &mut self.context;
         match context.agenda.owner(key) {
-            Owner::Flight(flight) => {
+            Owner::Flight(interface, flight) => {
                 if passing == key {
-                    self.air.flights.take_first();
+                    self.airs[interface.index()].flights.take_first();
                 } else {
                     context.agenda.clear(key);
                 }
-                self.advance_flight(flight);
+                self.advance_flight(interface, flight);
             }
-            Owner::Mac(node) => self.air.handle_mac_timeout(context, node),
+            Owner::Mac(interface, node) => {
+                let air = &mut self.airs[interface.index()];
+                air.handle_mac_timeout(context, node);
+                if air.leaks.are_due() {
+                    self.leak(interface);
+                }
+            }
             Owner::Link(_) if context.agenda.is_passage(key) => self.handle_passages(key),
             Owner::Link(node) => self.ip.handle_link_timeout(context, node),
             Owner::Router(node) => self.ip.handle_router_timeout(context, node),
@@ -153,12 +202,30 @@ impl<'a> World<'a> {
 
     /// Moves a frame on; where it pauses, the other parts act.
     #[inline]
-    fn advance_flight(&mut self, flight: FlightId) {
+    fn advance_flight(&mut self, interface: Interface, flight: FlightId) {
         let mut resumes = false;
-        while self.air.advance_flight(&mut self.context, &mut self.ip, flight, resumes) {
+        loop {
+            let elsewhere = self.first_passing_elsewhere(interface);
+            let Self { context, airs, ip, .. } = self;
+            if !airs[interface.index()].advance_flight(context, ip, flight, resumes, elsewhere) {
+                return;
+            }
             self.act_in_order();
             resumes = true;
         }
+    }
+
+    /// A transmission that has just begun reaches the stations of other radios.
+    #[cold]
+    fn leak(&mut self, from: Interface) {
+        let Self { context, airs, .. } = self;
+        let mut leaks = std::mem::take(&mut airs[from.index()].leaks);
+        if let Some((node, transmission)) = leaks.begun.take() {
+            for (interface, leakage) in &mut leaks.to {
+                airs[interface.index()].disturb(context, node, &transmission, leakage);
+            }
+        }
+        airs[from.index()].leaks = leaks;
     }
 
     /// Applies the requested actions. Actions that result from an action are applied before the next one.
@@ -177,27 +244,28 @@ impl<'a> World<'a> {
     }
 
     fn apply(&mut self, action: Action) {
-        let Self { context, air, ip, ends, .. } = self;
+        let Self { context, airs, ip, ends, .. } = self;
         match action {
-            Action::Serve(node) => air.serve(context, node),
+            Action::Serve { interface, node } => airs[interface.index()].serve(context, node),
             Action::Deliver { node, from, is_unicast, packet } => {
-                air.deliver(context, node, from, is_unicast, packet);
+                airs[from.interface.index()].deliver(context, node, from.node, is_unicast, packet);
             }
             Action::Arrive { node, packet, direction } => self.arrive(node, packet, direction),
-            Action::LinkFailed { node, out } => {
+            Action::LinkFailed { node, interface, out } => {
                 let packet = context.packets.claim(out.packet);
-                self.unreachable(node, out.to, packet, DropReason::RetryLimit);
+                self.unreachable(node, Neighbour { interface, node: out.to }, packet, DropReason::RetryLimit);
             }
             Action::ReceiveIp { node, from, packet } => self.arrive(node, packet, Direction::Up { from }),
             Action::Unreachable { node, next_hop, packet, reason } => {
                 self.unreachable(node, next_hop, packet, reason);
             }
             Action::Purge { node, next_hop } => {
-                let queued = air.take_queued(node, |out| out.to == next_hop);
+                let air = &mut airs[next_hop.interface.index()];
+                let queued = air.take_queued(node, |out| out.to == next_hop.node);
                 ip.take_back(context, node, next_hop, queued);
             }
             Action::Discard { node, next_hop, destination } => {
-                air.discard(context, node, next_hop, destination);
+                airs[next_hop.interface.index()].discard(context, node, next_hop.node, destination);
             }
             Action::TellSource { node, packet } => {
                 // DEVIATION icmp-1: only transports that use notices get them, so that the others are measured
@@ -231,7 +299,7 @@ impl<'a> World<'a> {
     }
 
     fn arrive(&mut self, node: NodeId, packet: PacketHandle, direction: Direction) {
-        let Self { context, air, ip, ends, .. } = self;
+        let Self { context, airs, ip, ends, .. } = self;
         match direction {
             Direction::Up { from } if context.has_border && border::crosses(context, node, packet) => {
                 self.cross(node, from, packet);
@@ -240,7 +308,9 @@ impl<'a> World<'a> {
                 Body::Arp(arp) => ip.receive_arp(context, node, from, arp, packet),
                 Body::Routing { .. } => {
                     if context.reports_rates {
-                        let (incoming, outgoing) = (air.bit_rate(from, node), air.bit_rate(node, from));
+                        let air = &airs[from.interface.index()];
+                        let (incoming, outgoing) =
+                            (air.bit_rate(from.node, node), air.bit_rate(node, from.node));
                         ip.note_rates(node, from, LinkRates { incoming, outgoing });
                     }
                     ip.receive_message(context, node, from, packet);
@@ -255,18 +325,18 @@ impl<'a> World<'a> {
             },
             Direction::Down { next_hop } => {
                 let urgent = context.packets.get(packet).is_urgent();
-                air.enqueue(context, node, next_hop, packet, urgent);
+                airs[next_hop.interface.index()].enqueue(context, node, next_hop.node, packet, urgent);
             }
         }
     }
 
     /// A packet could not be delivered to a neighbour.
-    fn unreachable(&mut self, node: NodeId, next_hop: NodeId, packet: PacketHandle, reason: DropReason) {
+    fn unreachable(&mut self, node: NodeId, next_hop: Neighbour, packet: PacketHandle, reason: DropReason) {
         let context = &mut self.context;
         let losses = self.ends.losses.as_mut().filter(|_| reason == DropReason::RetryLimit);
         let is_watched = losses.is_some();
         if let Some(losses) = losses {
-            losses.give_up(context.now, context.packets.get(packet), node, next_hop);
+            losses.give_up(context.now, context.packets.get(packet), node, next_hop.node);
         }
         self.ip.unreachable(context, node, next_hop, packet, reason);
         if is_watched {
@@ -285,7 +355,7 @@ impl<'a> World<'a> {
         // A result must not depend on what is recorded.
         self.context.events -= 1;
         for node in (0..self.node_count()).map(NodeId) {
-            let len = self.air.queue_len(node);
+            let len = self.airs.iter().map(|air| air.queue_len(node)).sum();
             self.context.observer.queue(self.context.now, node, || len);
         }
         self.context.observer.record_rows(self.context.now);
@@ -293,7 +363,7 @@ impl<'a> World<'a> {
     }
 
     fn node_count(&self) -> u32 {
-        count(self.air.stations.len())
+        count(self.context.scenario.topology.nodes())
     }
 
     pub(crate) fn now(&self) -> Instant {

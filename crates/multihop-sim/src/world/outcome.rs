@@ -7,11 +7,12 @@ use multihop_core::{DropReason, FlowId, Instant, NodeId};
 use multihop_radio::mac::Counters;
 
 use super::World;
+use super::air::Air;
 use super::flow::FlowStats;
 use super::mac_stats::ratio;
 use crate::observe::Observer;
 use crate::oracle::TimeByHops;
-use crate::results::{EnergyResult, FlowResult, MacResult, RoutingResult, RunResult, Totals};
+use crate::results::{EnergyResult, FlowResult, MacResult, NodeResult, RoutingResult, RunResult, Totals};
 use crate::stats::{Jitter, jain};
 use multihop_radio::energy::Powers;
 
@@ -21,7 +22,7 @@ impl World<'_> {
         let now = self.context.now;
         self.restart_power();
         self.ends.restart(now);
-        self.air.restart(now);
+        self.airs.iter_mut().for_each(|air| air.restart(now));
         self.ip.restart();
         self.measured_from = now;
         self.context.observer.restart();
@@ -30,7 +31,7 @@ impl World<'_> {
     /// Ends the run. Packets still in transit are dropped with the reason `end`.
     pub(crate) fn finish(mut self, wall: std::time::Duration) -> (RunResult, Observer) {
         self.end_packets();
-        self.air.end_overlaps(self.context.now);
+        self.airs.iter_mut().for_each(|air| air.end_overlaps(self.context.now));
         let paths = self.ends.oracle.take().map(|oracle| oracle.times(self.context.now)).unwrap_or_default();
         let began = self.ends.ids().filter(|&id| self.is_shown(id));
         let flows: Vec<_> = began.map(|id| self.flow_result(id, paths.get(id.index()))).collect();
@@ -58,17 +59,42 @@ impl World<'_> {
                 .iter()
                 .map(|(reason, &n)| (reason.name().to_owned(), n))
                 .collect(),
-            nodes: self.air.stats.nodes(|node| self.times_without_overlap(node)),
-            links: self.air.stats.links(self.measured_seconds()),
-            queues: self.air.stats.queues(),
+            nodes: self.node_results(),
+            links: self.by_radio(|air| air.stats.links(self.measured_seconds()), |link| &mut link.radio),
+            queues: self.by_radio(|air| air.stats.queues(), |queue| &mut queue.radio),
             flows,
         };
         (result, self.context.observer)
     }
 
+    /// The results of all radios, each with the number of its radio if there are several.
+    fn by_radio<T>(
+        &self,
+        results: impl Fn(&Air) -> Vec<T>,
+        number: impl Fn(&mut T) -> &mut Option<u8>,
+    ) -> Vec<T> {
+        let several = self.context.scenario.has_several_radios();
+        let numbered = |air: &Air| {
+            let mut list = results(air);
+            list.iter_mut().for_each(|result| *number(result) = several.then_some(air.interface.0));
+            list
+        };
+        self.airs.iter().flat_map(numbered).collect()
+    }
+
+    fn node_results(&self) -> Vec<NodeResult> {
+        let radios = &self.context.scenario.radios;
+        let results = |air: &Air| {
+            let mut nodes = air.stats.nodes(|node| self.times_without_overlap(air, node));
+            nodes.retain(|node| radios[air.interface.index()].is_at(NodeId(node.id)));
+            nodes
+        };
+        self.by_radio(results, |node| &mut node.radio)
+    }
+
     fn end_packets(&mut self) {
         let nodes = self.node_count();
-        let Self { context, air, ip, .. } = self;
+        let Self { context, airs, ip, .. } = self;
         let mut passing = context.agenda.take_passages().peekable();
         for node in (0..nodes).map(NodeId) {
             let passing = iter::from_fn(|| passing.next_if(|&(at, _)| at == node)).map(|(_, packet)| packet);
@@ -77,7 +103,7 @@ impl World<'_> {
             }
         }
         ip.end_packets(context);
-        air.end_packets(context);
+        airs.iter().for_each(|air| air.end_packets(context));
     }
 
     /// Whether a flow is part of the result: it has begun, or does not depend on the end of an earlier flow.
@@ -142,7 +168,7 @@ impl World<'_> {
 
     fn mac_result(&self) -> MacResult {
         let mut sum = Counters::default();
-        for station in &self.air.stations {
+        for station in self.airs.iter().flat_map(|air| &air.stations) {
             sum.add(station.mac.counters());
         }
         let mut frames = vec![
@@ -152,7 +178,7 @@ impl World<'_> {
             ("ack", sum.ack),
             ("broadcast", sum.broadcast),
         ];
-        if self.air.config.aggregates() {
+        if self.airs.iter().any(|air| air.config.aggregates()) {
             frames.extend([
                 ("aggregate", sum.aggregates),
                 ("block_ack", sum.block_acks),
@@ -162,7 +188,7 @@ impl World<'_> {
         MacResult {
             frames: frames.into_iter().map(|(kind, n)| (kind.to_owned(), n)).collect(),
             rates: self.frames_by_rate(),
-            collisions: self.air.collisions,
+            collisions: self.airs.iter().map(|air| air.collisions).sum(),
             retries: sum.retries(),
             drops: sum.retry_drops,
             airtime_share: sum.transmitting.as_secs_f64() / self.measured_seconds(),
@@ -170,12 +196,14 @@ impl World<'_> {
     }
 
     fn frames_by_rate(&self) -> Option<BTreeMap<String, u64>> {
-        let phy = self.air.config.airtime.phy();
         let mut sum: Option<BTreeMap<String, u64>> = None;
-        for counts in self.air.stations.iter().filter_map(|station| station.mac.frames_by_rate()) {
-            let sum = sum.get_or_insert_default();
-            for (rate, frames) in counts.filter(|&(_, frames)| frames > 0) {
-                *sum.entry(phy.rate(rate).name.to_owned()).or_default() += frames;
+        for air in &self.airs {
+            let phy = air.config.airtime.phy();
+            for counts in air.stations.iter().filter_map(|station| station.mac.frames_by_rate()) {
+                let sum = sum.get_or_insert_default();
+                for (rate, frames) in counts.filter(|&(_, frames)| frames > 0) {
+                    *sum.entry(phy.rate(rate).name.to_owned()).or_default() += frames;
+                }
             }
         }
         sum

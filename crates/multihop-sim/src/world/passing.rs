@@ -6,16 +6,17 @@
 //! Frames that may share a hearer, and everything with a deadline, are handled in the order of their keys.
 
 use multihop_core::{Instant, MANY_NODES, NodeId, prefetch};
-use multihop_radio::frame::PacketHandle;
+use multihop_radio::frame::{BROADCAST, Frame, FrameKind, PacketHandle};
 use multihop_radio::mac::Transmission;
-use multihop_radio::medium::Link;
+use multihop_radio::medium::{Leakage, Link};
 use multihop_radio::params::Flavour;
+use multihop_radio::phy_profile::RateIndex;
 
 use super::air::{Air, Taps};
 use super::context::Context;
 use super::flights::{Flight, Flights};
 use super::ids::FlightId;
-use crate::engine::{Key, Rank};
+use crate::engine::Key;
 use crate::observe::Sent;
 
 impl Air {
@@ -35,14 +36,21 @@ impl Air {
         settled_first && !is_watched && !context.observer.writes()
     }
 
+    /// A free entry for a frame that departs.
+    pub(super) fn free_flight(&mut self, context: &mut Context<'_>, transmission: Transmission) -> FlightId {
+        match self.flights.idle.pop() {
+            Some((_, id)) => id,
+            None => self.flights.add(&mut context.agenda, transmission),
+        }
+    }
+
     /// Starts a transmission.
     pub(super) fn launch(&mut self, context: &mut Context<'_>, node: NodeId, transmission: Transmission) {
         let body = transmission.frame.body;
-        let id = match self.flights.idle.pop() {
-            Some((_, id)) => id,
-            None => self.flights.add(&mut context.agenda, transmission),
-        };
+        let id = self.free_flight(context, transmission);
+        self.leaks.note(node, &transmission);
         let flight = self.flights.all[id.index()].as_mut().expect(AWAY);
+        flight.is_foreign = false;
         if self.config.aggregates() {
             let frame = &transmission.frame;
             flight.has_load = self.stations[node.index()].mac.load(frame, &mut flight.load, &self.config);
@@ -59,7 +67,7 @@ impl Air {
         context.observer.frame(context.now, node, &sent, &self.config.airtime, &context.packets);
         flight.origin = self.medium.links_of(node, context.now, &mut flight.links);
         if flight.links.is_empty() {
-            let key = Key::new(context.now, Rank::Timer, node, flight.slot);
+            let key = flight.key_of_nothing(context.now, node);
             self.flights.is_over(key, id);
             return;
         }
@@ -72,7 +80,7 @@ impl Air {
         self.flights.next_signal = signal;
         if context.observer.needs_powers() {
             let power = |link: &Link| self.medium.power_mw(node, link, context.now);
-            let power = (&context.scenario.radio, power);
+            let power = (&context.scenario.radios[self.interface.index()].params, power);
             context.observer.launched(context.now, signal, &transmission, &flight.links, power);
         }
         flight.transmission = transmission;
@@ -83,8 +91,37 @@ impl Air {
         self.flights.passes(key, id);
     }
 
+    /// A station of another radio begins to transmit at `node`.
+    pub(super) fn disturb(
+        &mut self,
+        context: &mut Context<'_>,
+        node: NodeId,
+        transmission: &Transmission,
+        leakage: &mut Leakage,
+    ) {
+        // Nothing of it is read: neither its contents nor its rate, which this physical layer may not have.
+        let (body, rate) = (PacketHandle::NONE, RateIndex(0));
+        let frame = Frame { kind: FrameKind::Data, to: BROADCAST, body, rate, ..transmission.frame };
+        let transmission = Transmission { frame, airtime: transmission.airtime };
+        let id = self.free_flight(context, transmission);
+        let mut flight = self.flights.all[id.index()].take().expect(AWAY);
+        flight.origin = leakage.links_of(node, context.now, &mut flight.links);
+        flight.links.retain(|link| !self.is_silent(link.to));
+        (flight.is_foreign, flight.has_load) = (true, false);
+        (flight.transmission, flight.next, flight.ending) = (transmission, 0, false);
+        if flight.links.is_empty() {
+            self.flights.is_over(flight.key_of_nothing(context.now, node), id);
+        } else {
+            self.flights.next_signal += 1;
+            flight.signal = self.flights.next_signal;
+            self.flights.passes(flight.key(), id);
+        }
+        self.flights.all[id.index()] = Some(flight);
+    }
+
     /// Moves the first or last bit of a frame to the next station, and to those after it until another event must come
     /// first. Returns whether the frame pauses for other parts to act on an event at a station; it `resumes` afterwards.
+    /// `elsewhere` is the next event of the frames of other radios.
     #[inline]
     pub(super) fn advance_flight(
         &mut self,
@@ -92,9 +129,10 @@ impl Air {
         taps: &mut impl Taps,
         id: FlightId,
         resumes: bool,
+        elsewhere: Key,
     ) -> bool {
         let mut flight = self.flights.all[id.index()].take().expect(AWAY);
-        let near = self.first_pass_near(&flight);
+        let near = self.first_pass_near(&flight).min(elsewhere);
         let others = Others::of(context, near);
         let progress = if resumes && flight.next == flight.links.len() {
             Progress::IsOver

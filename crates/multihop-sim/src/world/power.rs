@@ -7,6 +7,7 @@ use multihop_radio::energy::{Energy, Times};
 
 use super::World;
 use super::agenda::Owner;
+use super::air::Air;
 use crate::engine::Rank;
 use multihop_scenario::{Scenario, Sleep};
 
@@ -98,7 +99,7 @@ impl World<'_> {
     }
 
     fn switch(&mut self, switch: Switch) {
-        let Self { context, air, power, .. } = self;
+        let Self { context, airs, power, .. } = self;
         let (now, node) = (context.now, switch.node);
         let radio = &mut power.nodes[node.index()];
         if radio.empty.is_some() {
@@ -108,42 +109,61 @@ impl World<'_> {
             radio.sleeps += 1;
             if radio.sleeps == 1 {
                 radio.asleep_since = now;
-                air.silence(context, node);
+                airs_at(airs, context.scenario, node).for_each(|air| air.silence(context, node));
             }
         } else {
             radio.sleeps -= 1;
             if radio.sleeps == 0 {
                 radio.slept += now - radio.asleep_since;
-                air.wake(node, now);
+                airs_at(airs, context.scenario, node).for_each(|air| air.wake(node, now));
             }
         }
     }
 
-    /// How long the radio of a node has been in each state since measuring began.
+    /// How long the radios of a node have been in each state since measuring began, added up.
     pub(super) fn times(&self, node: NodeId) -> Times {
-        let (now, station) = (self.context.now, &self.air.stations[node.index()]);
-        let radio = self.power.nodes.get(node.index());
-        if let Some((_, times)) = radio.and_then(|radio| radio.empty) {
+        if let Some((_, times)) = self.power.nodes.get(node.index()).and_then(|radio| radio.empty) {
             return times;
         }
+        let mut sum = Times::default();
+        for air in self.airs_of(node) {
+            let Times { transmit, receive, idle, sleep } = self.times_of(air, node);
+            sum.transmit += transmit;
+            sum.receive += receive;
+            sum.idle += idle;
+            sum.sleep += sleep;
+        }
+        sum
+    }
+
+    /// How long one radio of a node has been in each state since measuring began.
+    fn times_of(&self, air: &Air, node: NodeId) -> Times {
+        let (now, station) = (self.context.now, &air.stations[node.index()]);
+        let radio = self.power.nodes.get(node.index());
         let asleep = radio.map_or(Duration::ZERO, |radio| radio.slept_until(now));
         let transmitting = station.mac.counters().transmitting;
         // DEVIATION energy-1: a busy receiver counts as receiving, even without success; ns-2 charges by frames.
         Times::within(now - self.measured_from, transmitting, station.receiving_until(now), asleep)
     }
 
-    /// As [`Self::times`], but a station that transmits while signals of others occupy its receiver only transmits, and a
-    /// station whose battery is empty sleeps.
-    pub(super) fn times_without_overlap(&self, node: NodeId) -> Times {
-        let (now, station) = (self.context.now, &self.air.stations[node.index()]);
+    /// How long one radio of a node has been in each state since measuring began. A station that transmits while signals of
+    /// others occupy its receiver only transmits, and a station whose battery is empty sleeps.
+    pub(super) fn times_without_overlap(&self, air: &Air, node: NodeId) -> Times {
+        let (now, station) = (self.context.now, &air.stations[node.index()]);
         let radio = self.power.nodes.get(node.index());
         let asleep = radio.map_or(Duration::ZERO, |radio| match radio.empty {
-            Some((at, times)) => times.sleep + (now - at.max(self.measured_from)),
+            // All radios of a node sleep at the same time.
+            Some((at, times)) => times.sleep / self.radio_count(node) + (now - at.max(self.measured_from)),
             None => radio.slept_until(now),
         });
-        let occupied = station.receiving_until(now).saturating_sub(self.air.stats.overlap(node));
+        let occupied = station.receiving_until(now).saturating_sub(air.stats.overlap(node));
         let transmitting = station.mac.counters().transmitting;
         Times::within(now - self.measured_from, transmitting, occupied, asleep)
+    }
+
+    /// The number of a node's radios.
+    fn radio_count(&self, node: NodeId) -> u64 {
+        self.airs_of(node).count() as u64
     }
 
     /// Measuring begins anew.
@@ -167,18 +187,26 @@ impl World<'_> {
         let Some(energy) = &scenario.energy else { return };
         let Some(battery) = energy.battery.of(node) else { return };
         let (now, times) = (self.context.now, self.times(node));
+        let highest = energy.powers.highest() * self.radio_count(node) as f64;
         let radio = &mut self.power.nodes[node.index()];
         let spent: f64 = energy.powers.joules(&times).iter().sum();
         let left = battery - radio.spent_before - spent;
-        let seconds = left / energy.powers.highest();
+        let seconds = left / highest;
         // DEVIATION energy-2: a battery is empty when it would not last another millisecond.
         let next = (seconds > SHORTEST).then(|| now + Duration::from_secs_f64(seconds.min(LONGEST)));
         self.context.agenda.arm(Owner::Battery(node), Rank::Timer, node, next);
         if next.is_none() {
             radio.empty = Some((now, times));
-            self.air.silence(&mut self.context, node);
+            let Self { context, airs, .. } = self;
+            airs_at(airs, context.scenario, node).for_each(|air| air.silence(context, node));
         }
     }
+}
+
+/// The radios that a node has.
+fn airs_at<'a>(airs: &'a mut [Air], scenario: &Scenario, node: NodeId) -> impl Iterator<Item = &'a mut Air> {
+    let radios = airs.iter_mut().zip(&scenario.radios);
+    radios.filter(move |(_, radio)| radio.is_at(node)).map(|(air, _)| air)
 }
 
 /// s.

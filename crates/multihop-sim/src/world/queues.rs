@@ -3,7 +3,7 @@
 use multihop_core::{DropReason, NodeId};
 use multihop_radio::frame::{Category, Outgoing};
 use multihop_radio::mac::{Mac, MacConfig};
-use multihop_scenario::Scenario;
+use multihop_radio::params::MacParams;
 
 use super::context::Context;
 use super::fq_codel::{Fate, FqCodel};
@@ -17,10 +17,10 @@ pub(super) struct Queues {
 }
 
 impl Queues {
-    pub(super) fn new(scenario: &Scenario, nodes: u32, config: &MacConfig) -> Self {
+    pub(super) fn new(mac: &MacParams, nodes: u32, config: &MacConfig) -> Self {
         let categories = config.categories();
         let count = nodes as usize * categories.len();
-        let queue = |_| FqCodel::new(scenario.mac.codel, scenario.mac.queue);
+        let queue = |_| FqCodel::new(mac.codel, mac.queue);
         Self { all: (0..count).filter_map(queue).collect(), categories }
     }
 

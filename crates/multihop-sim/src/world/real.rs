@@ -8,6 +8,7 @@ use multihop_radio::frame::{BROADCAST, PacketHandle};
 use super::World;
 use super::agenda::Direction;
 use super::context::Context;
+use super::ids::Neighbour;
 use super::ip::Ip;
 use crate::packet::Body;
 use crate::real::{EthernetFrame, RealPacket, Trouble};
@@ -27,12 +28,12 @@ impl World<'_> {
     /// Handles overlapping frames in the order of time, so that exits do not depend on the lengths of the calls of
     /// [`run_until`](World::run_until).
     pub(crate) fn keep_order(&mut self) {
-        self.air.reorders = false;
+        self.airs.iter_mut().for_each(|air| air.reorders = false);
     }
 
     /// When the next event is due.
     pub(crate) fn next_event(&self) -> Option<Instant> {
-        let at = self.air.flights.first().at().min(self.context.agenda.next_at());
+        let at = self.first_passing().at().min(self.context.agenda.next_at());
         (at != Instant::FAR_FUTURE).then_some(at)
     }
 
@@ -74,7 +75,10 @@ impl World<'_> {
         context.note_sent(node, handle);
         match neighbour {
             // The kernel has resolved the address itself.
-            Some(next_hop) => context.pass(node, handle, Direction::Down { next_hop }),
+            Some(next_hop) => {
+                let next_hop = Neighbour::on_first(next_hop);
+                context.pass(node, handle, Direction::Down { next_hop });
+            }
             None => context.drop_packet(node, handle, DropReason::NoRoute),
         }
         self.act();
@@ -86,7 +90,8 @@ impl World<'_> {
             return self.ip.wire_has_room(self.context.now, node);
         }
         let on_the_way = self.context.agenda.packets_down(node);
-        self.air.room(node) > on_the_way
+        // Whichever radio the next packet takes.
+        self.airs_of(node).all(|air| air.room(node) > on_the_way)
     }
 
     /// The next packet that has left.
@@ -101,7 +106,7 @@ impl Ip {
         &mut self,
         context: &mut Context<'_>,
         node: NodeId,
-        from: NodeId,
+        from: Neighbour,
         packet: PacketHandle,
     ) {
         let arrived = context.packets.get(packet);
@@ -118,7 +123,13 @@ impl Ip {
     }
 
     /// Forwards a packet of a real program, in fragments if it is too long for the radio.
-    fn forward_real(&mut self, context: &mut Context<'_>, node: NodeId, from: NodeId, packet: PacketHandle) {
+    fn forward_real(
+        &mut self,
+        context: &mut Context<'_>,
+        node: NodeId,
+        from: Neighbour,
+        packet: PacketHandle,
+    ) {
         let mtu = context.scenario.emulation.mtu;
         let arrived = context.packets.get(packet);
         let Body::Real(real) = &arrived.body else { unreachable!("a packet of a real program") };

@@ -11,6 +11,7 @@ use multihop_radio::frame::PacketHandle;
 use super::action::Action;
 use super::agenda::Owner;
 use super::context::Context;
+use super::ids::Neighbour;
 use crate::engine::Rank;
 use multihop_scenario::{Host, Scenario};
 
@@ -124,7 +125,8 @@ impl Wires {
             if sent.is_lost {
                 context.drop_packet(*near, sent.packet, DropReason::ChannelError);
             } else {
-                context.ask(Action::ReceiveIp { node: *far, from: *near, packet: sent.packet });
+                let from = Neighbour::on_first(*near);
+                context.ask(Action::ReceiveIp { node: *far, from, packet: sent.packet });
             }
         }
         self.arm(context, wire as usize);

@@ -1,5 +1,6 @@
 //! Radios of today as they are by default: rates fall with the distance, and links end.
 
+use multihop_core::Interface;
 use multihop_sim::links::links;
 use multihop_sim::notes;
 
@@ -21,10 +22,10 @@ fn a_link_steps_down_in_rate_with_the_distance_and_ends() {
     {
         let fastest = |metres: f64| {
             let scenario = scenario(&one_hop(phy, metres, 1.0));
-            let found = links(&scenario).unwrap();
+            let found = links(&scenario, Interface(0)).unwrap();
             found.list.first().map(|link| {
-                let rate = scenario.radio.phy.rate_named(link.fastest).unwrap();
-                scenario.radio.phy.rate(rate).bit_rate
+                let rate = scenario.radio().phy.rate_named(link.fastest).unwrap();
+                scenario.radio().phy.rate(rate).bit_rate
             })
         };
         let distances: Vec<_> = (1..=100).map(|tens| 10.0 * f64::from(tens)).collect();

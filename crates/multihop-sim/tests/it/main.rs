@@ -29,6 +29,7 @@ mod pacing;
 mod pinned;
 mod power;
 mod queues;
+mod radios;
 mod rates;
 mod routing;
 mod stale;

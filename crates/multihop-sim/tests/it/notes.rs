@@ -1,5 +1,6 @@
 //! Notes on settings without the effect that is probably meant.
 
+use multihop_core::Interface;
 use multihop_sim::links::links;
 use multihop_sim::notes;
 
@@ -112,7 +113,7 @@ fn traffic_that_is_not_counted_or_not_carried_is_noted() {
 
 #[test]
 fn links_have_both_directions_and_the_fastest_rate() {
-    let found = links(&scenario(&two_pairs(OFDM))).unwrap();
+    let found = links(&scenario(&two_pairs(OFDM)), Interface(0)).unwrap();
     let pairs: Vec<_> = found.list.iter().map(|link| (link.from.0, link.to.0, link.carries_data)).collect();
     assert_eq!(pairs, [(0, 1, true), (1, 0, true), (2, 3, true), (3, 2, true)]);
     assert_eq!((found.data_rate, found.list[0].fastest), (Some("MCS0"), "MCS31"));

@@ -61,7 +61,7 @@ fn keys_of_a_zipped_axis_vary_together() {
     let expected = [r#"["reno",1,"2M",250]"#, r#"["reno",1,"11M",210]"#, r#"["reno",2,"2M",250]"#];
     assert_eq!(values, expected);
     let run = plan.run(3).unwrap();
-    let radio = &run.scenario.radio;
+    let radio = run.scenario.radio();
     assert_eq!((radio.bit_rate().0, radio.decode_range()), (11_000_000, 210.0));
     let set = run.overrides.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>();
     assert_eq!(

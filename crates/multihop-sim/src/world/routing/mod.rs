@@ -1,5 +1,6 @@
 //! The source of next hops: routes that are fixed for the whole run, or an agent at each node.
 
+mod diverse;
 mod fixed;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,11 +12,15 @@ use multihop_routing::agent::{RouteChanges, RoutingAgent};
 use multihop_routing::network::{AgentConfig, AgentTable, Network};
 use multihop_scenario::{Port, RoutingProtocol, Scenario};
 
+use self::diverse::DiverseRoutes;
 use self::fixed::FixedRoutes;
+use super::ids::Neighbour;
 
 /// The source of next hops.
 pub(super) enum Router {
     Fixed(FixedRoutes),
+    /// Fixed routes over several radios.
+    Diverse(DiverseRoutes),
     /// An agent at each node; those of nodes whose kernels route are not used.
     Agents {
         agents: Box<dyn AgentTable>,
@@ -26,6 +31,9 @@ pub(super) enum Router {
 impl Router {
     pub(super) fn new(scenario: &Scenario, positions: &[Point]) -> Self {
         match &scenario.routing.protocol {
+            RoutingProtocol::Static { next_hops } if scenario.has_several_radios() => {
+                Self::Diverse(DiverseRoutes::new(scenario, positions, next_hops.clone()))
+            }
             RoutingProtocol::Static { next_hops } => {
                 Self::Fixed(fixed_routes(scenario, positions, next_hops))
             }
@@ -39,8 +47,35 @@ impl Router {
 
     /// Links between two nodes, if the route is known from the start.
     pub(super) fn hops(&mut self, from: NodeId, to: NodeId) -> Option<u32> {
-        let Self::Fixed(routes) = self else { return None };
-        routes.hops(from, to)
+        match self {
+            Self::Fixed(routes) => routes.hops(from, to),
+            Self::Diverse(routes) => routes.hops(from, to),
+            Self::Agents { .. } => None,
+        }
+    }
+
+    /// The next hop of a node to a destination where routes are fixed.
+    #[inline]
+    pub(super) fn fixed(&mut self, node: NodeId, destination: NodeId) -> Option<Neighbour> {
+        match self {
+            Self::Fixed(routes) => routes.next_hop(node, destination).map(Neighbour::on_first),
+            Self::Diverse(routes) => routes.next_hop(node, destination),
+            Self::Agents { .. } => None,
+        }
+    }
+
+    /// Whether routes are fixed.
+    #[inline]
+    pub(super) fn is_fixed(&self) -> bool {
+        !matches!(self, Self::Agents { .. })
+    }
+
+    /// A neighbour over the interface by which a node reaches it.
+    pub(super) fn neighbour(&self, node: NodeId, neighbour: NodeId) -> Neighbour {
+        match self {
+            Self::Diverse(routes) => routes.neighbour(node, neighbour),
+            _ => Neighbour::on_first(neighbour),
+        }
     }
 
     /// A node's agent, if it has one.
@@ -79,7 +114,7 @@ fn fixed_routes(
     positions: &[Point],
     next_hops: &BTreeMap<(NodeId, NodeId), NodeId>,
 ) -> FixedRoutes {
-    let radio = &scenario.radio;
+    let radio = scenario.radio();
     let longest = radio.longest_range();
     let mut routes = FixedRoutes::new(next_hops.clone());
     if radio.link_rates.is_empty() {
@@ -87,7 +122,7 @@ fn fixed_routes(
     } else {
         routes.add_links(longest, positions, |from, to, metres| metres <= radio.range_between(from, to));
     }
-    if scenario.mac.rate_control != RateControlParams::Fixed && longest > radio.decode_range() {
+    if scenario.mac().rate_control != RateControlParams::Fixed && longest > radio.decode_range() {
         routes.add_links(longest, positions, |_, _, _| true);
     }
     routes

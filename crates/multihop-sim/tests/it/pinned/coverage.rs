@@ -18,6 +18,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("mobility.node[random-waypoint]", "read by the code of mobility"),
     ("emulation", "only of real programs, which take real time"),
     ("program", "only of real programs, which take real time"),
+    ("radio.mac", "read by the code of mac"),
     ("traffic.transport", "read by the code of flow.transport"),
 ];
 

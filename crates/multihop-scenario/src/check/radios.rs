@@ -1,0 +1,143 @@
+//! `[radio]`, `[[radio]]` and `[mac]`: the radios of the nodes, and what holds between them.
+
+use std::collections::BTreeSet;
+use std::mem::discriminant;
+
+use multihop_core::{Duration, NodeId};
+use multihop_radio::params::{MacParams, QueueKind, RadioParams};
+
+use super::{Ground, Nodes, aggregation, protection, rates, surroundings};
+use crate::document::Fault;
+use crate::faults::Faults;
+use crate::model::{Port, Radio, Routing, RoutingProtocol, Series};
+use crate::read::settings::Keyed;
+use crate::tables::{LinkLayer, Parts, RadioTable, RecordTable};
+
+/// Rules between the keys of each radio and its MAC.
+pub(super) fn link_layers(radios: &[RadioTable], faults: &mut Faults<'_>) {
+    for RadioTable { path, params, channel, link, link_path, .. } in radios {
+        aggregation::check(params, &link.mac, link_path, faults);
+        protection::check(params, &link.mac, link_path, faults);
+        rates::windows(params, &link.mac, link_path, faults);
+        if radios.len() > 1 && channel.is_none() {
+            let message = "is missing, allowed: the channel of each of several radios";
+            faults.push(Fault::at_key(format!("{path}.channel"), message));
+        }
+    }
+    let delays: Vec<_> = radios.iter().map(|radio| radio.link.mac.link_delay).collect();
+    if delays.iter().any(|delay| *delay != delays[0]) {
+        let message = "the radios of a node differ in mac.link_delay, allowed: one value for all radios";
+        faults.push(Fault::at_key("radio", message));
+    }
+}
+
+/// The longest decode range of all radios, metres.
+pub(super) fn decode_range(radios: &[RadioTable]) -> f64 {
+    radios.iter().map(|radio| radio.params.decode_range()).fold(0.0, f64::max)
+}
+
+/// The radios of these nodes.
+pub(super) fn radios(
+    tables: &[RadioTable],
+    parts: &Parts,
+    queue_kind: QueueKind,
+    nodes: &Nodes<'_>,
+    ground: Ground<'_>,
+    faults: &mut Faults<'_>,
+) -> Option<Vec<Radio>> {
+    if tables.len() > 1 && !parts.data_rate.is_empty() {
+        faults.push(Fault::at_key("data_rate", "is not a key here, allowed with one radio"));
+        return None;
+    }
+    let obstacles = parts.obstacles.as_ref().map(|Keyed(obstacles)| obstacles);
+    let radio = |table: &RadioTable| {
+        let LinkLayer { mac, arp } = &table.link;
+        let link_rates = rates::link_rates(&parts.data_rate, (&table.params, mac), nodes, faults);
+        let params = surroundings::radio(&table.params, obstacles, nodes.count, ground, &table.path, faults);
+        let at = places(table, nodes, faults)?;
+        Some(Radio {
+            params: RadioParams { link_rates: link_rates?, ..params? },
+            mac: MacParams { queue_kind, ..mac.clone() },
+            arp: *arp,
+            channel: table.channel,
+            nodes: at,
+        })
+    };
+    let list: Vec<_> = tables.iter().map(radio).collect();
+    let list: Vec<Radio> = list.into_iter().collect::<Option<_>>()?;
+    same_models(&list, faults)?;
+    everywhere(&list, nodes, faults)?;
+    Some(list)
+}
+
+/// What has no support for several radios yet.
+pub(super) fn refuse_several(
+    radios: &[RadioTable],
+    table: &Parts,
+    routing: &Routing,
+    faults: &mut Faults<'_>,
+) {
+    if radios.len() == 1 {
+        return;
+    }
+    if matches!(routing.protocol, RoutingProtocol::Agents(_)) {
+        let found = routing.protocol.name();
+        let message = format!("found {found:?}, allowed with several radios: \"static\"");
+        faults.push(Fault::at_key("routing.protocol", message));
+    }
+    if let Some(RecordTable(record)) = &table.record
+        && record.every == Duration::ZERO
+        && record.what.contains(&Series::Queue)
+    {
+        let message = "found 0, allowed with several radios and the series \"queue\": more than 0";
+        faults.push(Fault::at_key("record.every", message));
+    }
+    if table.emulation.0.interface == Port::Tap {
+        let message = "found \"tap\", allowed with several radios: \"tun\"";
+        faults.push(Fault::at_key("emulation.interface", message));
+    }
+}
+
+/// The nodes that have a radio; `None` inside: all.
+#[expect(clippy::option_option, reason = "a fault, all nodes, or some")]
+fn places(
+    radio: &RadioTable,
+    nodes: &Nodes<'_>,
+    faults: &mut Faults<'_>,
+) -> Option<Option<BTreeSet<NodeId>>> {
+    let Some(list) = &radio.nodes else { return Some(None) };
+    let found = list
+        .iter()
+        .enumerate()
+        .map(|(n, node)| nodes.find(node, &format!("{}.nodes.{n}", radio.path), faults));
+    found.collect::<Option<_>>().map(Some)
+}
+
+/// Powers of the models cannot be compared.
+fn same_models(radios: &[Radio], faults: &mut Faults<'_>) -> Option<()> {
+    for (n, a) in radios.iter().enumerate() {
+        for (m, b) in radios.iter().enumerate().skip(n + 1) {
+            let interfere = [a.attenuation_db(b), b.attenuation_db(a)].iter().any(Option::is_some);
+            if interfere && discriminant(&a.params.model) != discriminant(&b.params.model) {
+                let message = format!(
+                    "the channels of radio {n} and radio {m} overlap, allowed: the same model of reception for both"
+                );
+                faults.push(Fault::at_key(format!("radio.{m}.model"), message));
+                return None;
+            }
+        }
+    }
+    Some(())
+}
+
+/// Every node has a radio.
+fn everywhere(radios: &[Radio], nodes: &Nodes<'_>, faults: &mut Faults<'_>) -> Option<()> {
+    let count = u32::try_from(nodes.count).expect("a checked number of nodes");
+    let without = (0..count).map(NodeId).find(|node| !radios.iter().any(|radio| radio.is_at(*node)));
+    let Some(node) = without else { return Some(()) };
+    faults.push(Fault::at_key(
+        "radio",
+        format!("node {node} has no radio, allowed: at least one for each node"),
+    ));
+    None
+}

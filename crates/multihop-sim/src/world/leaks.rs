@@ -1,0 +1,48 @@
+//! Interference between the radios of the nodes.
+
+use multihop_core::{Interface, NodeId};
+use multihop_radio::mac::Transmission;
+use multihop_radio::medium::Leakage;
+use multihop_radio::mobility::Track;
+use multihop_scenario::Scenario;
+
+/// The radios that hear transmissions of one radio as interference.
+#[derive(Default)]
+pub(super) struct Leaks {
+    pub(super) to: Vec<(Interface, Leakage)>,
+    /// The transmission that has just begun, with its station, if there is such a radio.
+    pub(super) begun: Option<(NodeId, Transmission)>,
+}
+
+impl Leaks {
+    /// Those of one radio of the scenario.
+    pub(super) fn new(scenario: &Scenario, from: Interface, tracks: &[Track]) -> Self {
+        let (sender, seed) = (&scenario.radios[from.index()], scenario.seed_of(from));
+        let others = (0..).map(Interface).zip(&scenario.radios).filter(|(interface, _)| *interface != from);
+        let leakage = |(interface, receiver): (Interface, &multihop_scenario::Radio)| {
+            let attenuation = sender.attenuation_db(receiver)?;
+            let leakage = Leakage::new(&sender.params, &receiver.params, attenuation, tracks.to_vec(), seed);
+            Some((interface, leakage))
+        };
+        Self { to: others.filter_map(leakage).collect(), begun: None }
+    }
+
+    /// A station begins to transmit.
+    #[inline]
+    pub(super) fn note(&mut self, node: NodeId, transmission: &Transmission) {
+        if !self.to.is_empty() {
+            self.begun = Some((node, *transmission));
+        }
+    }
+
+    /// Whether no other radio hears this one.
+    pub(super) fn are_none(&self) -> bool {
+        self.to.is_empty()
+    }
+
+    /// Whether a transmission has begun that other radios hear.
+    #[inline]
+    pub(super) fn are_due(&self) -> bool {
+        self.begun.is_some()
+    }
+}

@@ -1,0 +1,130 @@
+//! Several radios at each node: separate and overlapping channels, static routes, and what each radio counts.
+
+use multihop_scenario::{Scenario, Source};
+use multihop_sim::results::RunResult;
+use multihop_sim::{Outputs, RunError, run, unattended};
+
+fn scenario(text: &str) -> Scenario {
+    let source = Source::Toml { text: text.to_owned(), name: "radios.toml".to_owned() };
+    Scenario::load(&source, &[]).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+fn result(text: &str) -> RunResult {
+    run(&scenario(text), Outputs::default(), &mut unattended).unwrap()
+}
+
+/// A chain of four hops at 2 Mb/s, with one radio at each node for each channel, under datagrams at a constant rate.
+fn chain(channels: &[u8], rate_kbps: f64) -> RunResult {
+    let radio = |channel: &u8| format!("[[radio]]\nchannel = {channel}\n");
+    let radios: String = channels.iter().map(radio).collect();
+    result(&format!(
+        "duration = 12.0\nwarmup = 2.0\ntopology = {{ kind = \"chain\", hops = 4 }}\n{radios}\
+         [[flow]]\napp = \"cbr\"\nsize = 1460\nrate_kbps = {rate_kbps:?}\n"
+    ))
+}
+
+/// The most that a chain delivers, kb/s.
+fn capacity(channels: &[u8]) -> f64 {
+    let rates = (0..9).map(|step| 300.0 * 1.15_f64.powi(step));
+    rates.map(|rate| chain(channels, rate).totals.goodput_kbps).fold(0.0, f64::max)
+}
+
+#[test]
+fn two_radios_on_separate_channels_deliver_at_least_1_9_times_one_radio_over_four_hops() {
+    let (one, two) = (capacity(&[1]), capacity(&[1, 11]));
+    assert!(two >= 1.9 * one, "{one} and {two} kb/s");
+}
+
+#[test]
+fn two_radios_on_one_channel_deliver_no_more_than_one() {
+    let (one, same) = (capacity(&[1]), capacity(&[1, 1]));
+    assert!(same <= 1.05 * one, "{one} and {same} kb/s");
+}
+
+#[test]
+fn routes_alternate_between_separate_channels() {
+    let result = chain(&[1, 11], 100.0);
+    let hop = |link: &multihop_sim::results::LinkResult| (link.from, link.to, link.radio);
+    let data: Vec<_> = result.links.iter().filter(|link| link.delivered > 50).map(hop).collect();
+    assert_eq!(data, [(1, 2, Some(0)), (3, 4, Some(0)), (0, 1, Some(1)), (2, 3, Some(1))]);
+    assert_eq!(result.nodes.len(), 10, "two radios at each of five nodes");
+}
+
+#[test]
+fn one_radio_in_an_array_equals_one_table() {
+    let text = |radio: &str| {
+        format!(
+            "duration = 3.0\ntopology = {{ kind = \"chain\", hops = 3 }}\n{radio}model = \"sinr\"\n\
+             fading = {{ kind = \"rayleigh\" }}\nframe_loss = 0.01\n[[flow]]\ntransport = \"newreno\"\n"
+        )
+    };
+    let [table, array] = ["[radio]\n", "[[radio]]\n"].map(|radio| {
+        let result = result(&text(radio)).timeless();
+        serde_json::to_string(&result).unwrap()
+    });
+    assert_eq!(table, array);
+}
+
+/// Two pairs of nodes beside each other, each with a radio of its own.
+fn pairs(model: &str, channels: [u8; 2]) -> Vec<f64> {
+    let radio = |(channel, nodes): (u8, &str)| {
+        format!(
+            "[[radio]]\nphy = \"802.11a\"\nbudget = \"ns-2\"\n{model}channel = {channel}\nnodes = {nodes}\n"
+        )
+    };
+    let radios: String = channels.into_iter().zip(["[0, 1]", "[2, 3]"]).map(radio).collect();
+    let result = result(&format!(
+        "duration = 4.0\nwarmup = 1.0\n{radios}[mac]\nflavour = \"standard\"\nrts_threshold = \"off\"\narp = \"oracle\"\n\
+         [topology]\nkind = \"list\"\npositions = [[0, 0], [20, 0], [0, 20], [20, 20]]\n\
+         [[flow]]\nfrom = 0\nto = 1\napp = \"cbr\"\nsize = 1460\nrate_kbps = 20000.0\n\
+         [[flow]]\nfrom = 2\nto = 3\napp = \"cbr\"\nsize = 1460\nrate_kbps = 20000.0\n"
+    ));
+    assert_eq!(result.nodes.len(), 4, "each node has one radio");
+    result.flows.iter().map(|flow| flow.goodput_kbps).collect()
+}
+
+#[test]
+fn radios_share_the_time_of_a_channel_and_not_of_separate_channels() {
+    for model in ["", "model = \"sinr\"\n"] {
+        let separate = pairs(model, [36, 44]);
+        let same = pairs(model, [36, 36]);
+        assert!((separate[0] / separate[1] - 1.0).abs() < 0.02, "{model}: {separate:?}");
+        for (same, separate) in same.iter().zip(&separate) {
+            assert!((0.4..0.62).contains(&(same / separate)), "{model}: {same} of {separate} kb/s");
+        }
+    }
+}
+
+#[test]
+fn a_neighbouring_channel_interferes_near_its_transmitters_only() {
+    // 23 dB weaker: sensed up to a quarter of the 550 m of a transmitter on the same channel.
+    let near = pairs("", [36, 40]);
+    let separate = pairs("", [36, 44]);
+    assert!(near.iter().sum::<f64>() < 0.7 * separate.iter().sum::<f64>(), "{near:?} {separate:?}");
+}
+
+#[test]
+fn each_radio_consumes_energy() {
+    let energy = |radios: &str| {
+        let text = format!(
+            "duration = 10.0\ntopology = {{ kind = \"chain\", hops = 1 }}\n{radios}\
+             [energy]\ntransmit = 2.0\nreceive = 1.0\nidle = 0.5\n[[flow]]\napp = \"cbr\"\nsize = 100\nrate_kbps = 8.0\n"
+        );
+        result(&text).energy.unwrap().node_joules
+    };
+    let one = energy("[[radio]]\nchannel = 1\n");
+    let two = energy("[[radio]]\nchannel = 1\n[[radio]]\nchannel = 11\n");
+    for (one, two) in one.iter().zip(&two) {
+        assert!((two - one - 5.0).abs() < 0.01, "the second radio is idle for 10 s: {one} and {two} J");
+    }
+}
+
+#[test]
+fn a_capture_refuses_several_radios() {
+    let scenario = scenario(
+        "duration = 1.0\n[[radio]]\nchannel = 1\n[[radio]]\nchannel = 6\n[topology]\nkind = \"chain\"\nhops = 1\n[[flow]]\ntransport = \"newreno\"\n",
+    );
+    let outputs = Outputs { pcap: Some(Box::new(Vec::new())), ..Outputs::default() };
+    let refused = run(&scenario, outputs, &mut unattended).unwrap_err();
+    assert!(matches!(refused, RunError::SeveralRadios(_)), "{refused}");
+}
