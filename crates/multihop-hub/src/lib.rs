@@ -82,5 +82,5 @@ pub use error::Error;
 pub use hub::{Environment, Hub, HubEvent, Id};
 pub use keys::{Identity, PublicKey, SharedKey, TextError, Token};
 pub use reason::Reason;
-pub use stats::Stats;
+pub use stats::{DeclaredCounters, Stats};
 pub use transport::{CustomTransport, TransportName};

@@ -1,8 +1,10 @@
 //! Statistics of connections.
 
+use alloc::collections::BTreeMap;
 use core::time::Duration;
 
 use multihop_transport::connection::{Connection, StreamCounters};
+use multihop_transport::observe::Value;
 
 use crate::transport::TransportName;
 
@@ -52,7 +54,12 @@ pub struct Stats {
     pub key_changes: u64,
     /// The counters of the protocol: notices, retransmissions, timeouts, freezes, ...
     pub counters: StreamCounters,
+    /// The counters that the transport declares, by name.
+    pub declared: DeclaredCounters,
 }
+
+/// The counters that a transport declares, by name.
+pub type DeclaredCounters = BTreeMap<&'static str, u64>;
 
 /// Socket traffic of one connection.
 #[derive(Clone, Copy, Debug, Default)]
@@ -107,6 +114,16 @@ impl Stats {
                 bytes_delivered: traffic.bytes_read.saturating_add(end.unread()),
                 ..summary.counters
             },
+            declared: declared(end),
         }
     }
+}
+
+fn declared(end: &dyn Connection) -> DeclaredCounters {
+    let rows = (0..).map_while(|index| Some((end.quantity(index)?.name, end.value(index))));
+    rows.filter_map(|(name, value)| match value {
+        Some(Value::Count(count)) => Some((name, count)),
+        _ => None,
+    })
+    .collect()
 }

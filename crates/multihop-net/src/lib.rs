@@ -49,7 +49,7 @@ pub mod keys;
 pub use config::{Config, Peers, Security, SocketOptions};
 pub use keys::{AuthorizedKeys, Identity, KnownPeers, PublicKey, SecretFile, SharedKey, Token};
 pub use listener::Listener;
-pub use multihop_hub::{CustomTransport, Error, Limits, Reason, Stats, TransportName};
+pub use multihop_hub::{CustomTransport, DeclaredCounters, Error, Limits, Reason, Stats, TransportName};
 pub use stream::{StatsReader, Stream};
 
 /// The name of [`Listener`] before version 0.3.

@@ -29,6 +29,8 @@ pub async fn send_lasting(
 ) -> Result<Summary, Error> {
     let mut connection = AbortOnDrop::new(first);
     let mut progress = LastProgress { at: Instant::now(), moved: 0, moved_before: 0 };
+    // The counters of connections before the current one.
+    let mut before = Summary::default();
     loop {
         let sources = sources()?;
         let mut watched = |step: Progress| {
@@ -39,7 +41,8 @@ pub async fn send_lasting(
         let lost = match attempt {
             Attempt::Done(summary) => {
                 connection.is_complete = true;
-                return Ok(progress.complete(summary));
+                let Summary { counters, .. } = before.with(&connection.stream);
+                return Ok(Summary { counters, ..progress.complete(summary) });
             }
             Attempt::Lost { error, .. } if is_final(&error) => return Err(error),
             Attempt::Lost { error, heard } => {
@@ -48,11 +51,13 @@ pub async fn send_lasting(
             }
             Attempt::Replaced(next) => {
                 report(Progress::Note("the connection was silent: going on over a new one".to_owned()));
+                before = before.with(&connection.stream);
                 connection = AbortOnDrop::new(next);
                 progress.begin_attempt();
                 continue;
             }
         };
+        before = before.with(&connection.stream);
         connection.stream.abort();
         let left = options.patience.saturating_sub(progress.at.elapsed());
         if left <= PAUSE {
@@ -77,7 +82,7 @@ pub async fn send_over(
     let mut connection = AbortOnDrop::new(stream);
     let sent = send_between(meet(&mut connection.stream, options.patience), sources, options, report).await;
     connection.is_complete = sent.is_ok();
-    sent
+    sent.map(|summary| summary.with(&connection.stream))
 }
 
 /// A connection that is aborted unless its transfer is complete: unsent data would keep the receiver waiting.

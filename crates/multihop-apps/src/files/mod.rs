@@ -6,6 +6,8 @@
 use std::io;
 use std::time::Duration;
 
+use multihop_net::{DeclaredCounters, Stream};
+
 mod batch;
 mod claims;
 mod folder;
@@ -99,7 +101,7 @@ pub enum Progress {
 pub type Report<'a> = &'a mut (dyn FnMut(Progress) + Send);
 
 /// The result of a transfer.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Summary {
     /// Files that are complete at the receiver.
     pub files: u32,
@@ -107,6 +109,8 @@ pub struct Summary {
     pub moved: u64,
     /// Bytes that were present before.
     pub had: u64,
+    /// Counters that the transport declares: sums over all connections of the transfer. Empty for a stream of the caller.
+    pub counters: DeclaredCounters,
 }
 
 impl Summary {
@@ -117,5 +121,14 @@ impl Summary {
             Progress::Moved(n) => self.moved += n,
             _ => {}
         }
+    }
+
+    /// Adds what the transport of a connection has counted.
+    #[must_use]
+    pub fn with(mut self, connection: &Stream) -> Self {
+        for (name, count) in connection.stats().declared {
+            *self.counters.entry(name).or_default() += count;
+        }
+        self
     }
 }

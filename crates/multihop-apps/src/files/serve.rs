@@ -46,7 +46,7 @@ pub async fn serve(
     loop {
         tokio::select! {
             stream = listener.accept() => {
-                let stream = stream?;
+                let mut stream = stream?;
                 let from = stream.peer_addr();
                 let (target, mut watcher) = (Target::Folder(folder.clone()), begin(from));
                 let sender = sender(listener, &stream);
@@ -56,7 +56,8 @@ pub async fn serve(
                 let visit = Visit { sender, peer, claims, reader, slots };
                 transfers.spawn(async move {
                     let begin = Instant::now();
-                    let result = receive_visit(stream, target, options, &mut watcher, &visit).await;
+                    let received = receive_visit(&mut stream, target, options, &mut watcher, &visit).await;
+                    let result = received.map(|summary| summary.with(&stream));
                     Served { from, time: begin.elapsed(), result }
                 });
             }

@@ -1,5 +1,6 @@
 //! The messages of a measurement, as docs/net-programs.md specifies them.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::{Amount, EndTotals};
@@ -57,12 +58,19 @@ pub(super) fn emit(tally: &EndTotals) -> Vec<u8> {
         tally.out_of_order,
         nanoseconds(tally.jitter),
     ];
-    fields.iter().flat_map(|field| field.to_be_bytes()).collect()
+    let mut out: Vec<u8> = fields.iter().flat_map(|field| field.to_be_bytes()).collect();
+    for (name, count) in tally.counters.iter().take(MAX_COUNTERS) {
+        let Ok(len) = u8::try_from(name.len()) else { continue };
+        out.push(len);
+        out.extend_from_slice(name.as_bytes());
+        out.extend_from_slice(&count.to_be_bytes());
+    }
+    out
 }
 
 pub(super) fn parse(body: &[u8]) -> Option<EndTotals> {
-    let (fields, rest) = body.as_chunks::<8>();
-    let fields: &[[u8; 8]; 12] = fields.try_into().ok().filter(|_| rest.is_empty())?;
+    let (fields, rest) = body.split_first_chunk::<{ 12 * 8 }>()?;
+    let fields: &[[u8; 8]; 12] = fields.as_chunks::<8>().0.try_into().ok()?;
     let [bytes, time, cpu, data_sent, retransmitted, delivered, timeouts, freezes, out, back, late, jitter] =
         fields.map(u64::from_be_bytes);
     Some(EndTotals {
@@ -78,7 +86,30 @@ pub(super) fn parse(body: &[u8]) -> Option<EndTotals> {
         datagrams_received: back,
         out_of_order: late,
         jitter: Duration::from_nanos(jitter),
+        counters: parse_counters(rest)?,
     })
+}
+
+/// Counters in the order of their names, at most [`MAX_COUNTERS`].
+fn parse_counters(mut body: &[u8]) -> Option<BTreeMap<String, u64>> {
+    let mut counters = BTreeMap::new();
+    while let Some((&len, rest)) = body.split_first() {
+        let (name, rest) = rest.split_at_checked(len.into())?;
+        let (count, rest) = rest.split_first_chunk()?;
+        let name = str::from_utf8(name).ok()?;
+        let is_next = counters.last_key_value().is_none_or(|(last, _): (&String, _)| last.as_str() < name);
+        if !is_next || counters.len() == MAX_COUNTERS || !name.bytes().all(is_of_a_name) {
+            return None;
+        }
+        counters.insert(name.to_owned(), u64::from_be_bytes(*count));
+        body = rest;
+    }
+    Some(counters)
+}
+
+/// Whether names of counters may have this byte.
+const fn is_of_a_name(byte: u8) -> bool {
+    byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_'
 }
 
 /// Where the listening end has its UDP port, and the number that every datagram of the flow has.
@@ -157,8 +188,10 @@ pub(super) const UDP: u8 = 5;
 pub(super) const GO: u8 = 6;
 /// The number of a datagram that has none.
 pub(super) const HELLO: u64 = u64::MAX;
+/// Counters in a [`TALLY`] at most.
+const MAX_COUNTERS: usize = 64;
 /// Ends with the version.
-const MAGIC: &[u8] = b"multihop perf\x02";
+const MAGIC: &[u8] = b"multihop perf\x03";
 
 #[cfg(test)]
 mod tests {
@@ -187,12 +220,26 @@ mod tests {
             datagrams_received: 10,
             out_of_order: 11,
             jitter: Duration::from_nanos(12),
+            counters: [("acks", 13), ("freezes", 8)].map(|(name, count)| (name.to_owned(), count)).into(),
         };
         assert_eq!(parse(&emit(&tally)), Some(tally));
         let flow = UdpFlow { port: 1234, number: 1 << 40 };
         assert_eq!(UdpFlow::parse(&flow.emit()), Some(flow));
         let head = Head { flow: 1, number: HELLO, sent: 3 };
         assert_eq!(Head::parse(&head.emit()), Some(head));
+    }
+
+    #[test]
+    fn only_ordered_counters_with_names_are_accepted() {
+        let with = |counters: &[u8]| parse(&[&emit(&EndTotals::default())[..], counters].concat());
+        let entry = |name: &str| [&[u8::try_from(name.len()).unwrap()], name.as_bytes(), &[0; 8]].concat();
+        assert!(with(&[entry("a"), entry("b_2")].concat()).is_some());
+        assert!(with(&[entry("b"), entry("a")].concat()).is_none(), "the order is wrong");
+        assert!(with(&[entry("a"), entry("a")].concat()).is_none(), "a name twice");
+        assert!(with(&entry("a b")).is_none() && with(&entry("\u{1b}")).is_none(), "not a name");
+        assert!(with(&entry("a")[..9]).is_none(), "too short");
+        let many = |count: usize| (0..count).flat_map(|n| entry(&format!("n{n:03}"))).collect::<Vec<_>>();
+        assert!(with(&many(MAX_COUNTERS)).is_some() && with(&many(MAX_COUNTERS + 1)).is_none());
     }
 
     proptest! {

@@ -1,6 +1,7 @@
 //! Measures goodput: one end sends as fast as TPA allows, or UDP datagrams at a given rate; the other counts. A
 //! measurement has one or more flows, each with its own connection.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::time::Duration;
 
@@ -59,7 +60,7 @@ pub enum Amount {
 }
 
 /// The totals of one end of a flow.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct EndTotals {
     /// Bytes of data sent, or received.
     pub bytes: u64,
@@ -85,6 +86,8 @@ pub struct EndTotals {
     pub out_of_order: u64,
     /// With UDP: the variation of the transit time (RFC 3550, section 6.4.1).
     pub jitter: Duration,
+    /// The counters that the transport declares, by name; empty with UDP.
+    pub counters: BTreeMap<String, u64>,
 }
 
 /// One interval of a measurement, at the end that asked for it.
@@ -118,7 +121,7 @@ pub struct FlowSample {
 }
 
 /// A complete measurement of one flow.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct FlowOutcome {
     /// What carried the data, unless it was UDP.
     pub transport: TransportName,
@@ -166,8 +169,9 @@ impl FlowOutcome {
             datagrams_received: one.datagrams_received + other.datagrams_received,
             out_of_order: one.out_of_order + other.out_of_order,
             jitter: one.jitter.max(other.jitter),
+            counters: sums(&one.counters, &other.counters),
         };
-        flows.iter().copied().reduce(|one, other| Self {
+        flows.iter().cloned().reduce(|one, other| Self {
             sender: sum(&one.sender, &other.sender),
             receiver: sum(&one.receiver, &other.receiver),
             ..one
@@ -196,8 +200,18 @@ impl EndTotals {
             datagrams_received: stats.datagrams_received,
             out_of_order: 0,
             jitter: Duration::ZERO,
+            counters: stats.declared.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect(),
         }
     }
+}
+
+fn sums(one: &BTreeMap<String, u64>, other: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
+    let mut sums = one.clone();
+    for (name, count) in other {
+        let sum: &mut u64 = sums.entry(name.clone()).or_default();
+        *sum = sum.saturating_add(*count);
+    }
+    sums
 }
 
 impl Plan {

@@ -102,7 +102,7 @@ fn time_ends_a_measurement_and_random_bytes_do_not_end_the_server() {
         let plan = plan(Direction::Forward, Amount::Time(Duration::from_millis(200)));
         let (flows, samples) = ask(addr, Plan { interval: Duration::from_secs(9), ..plan }).await;
         assert_eq!(samples.len(), 1, "the last interval is shorter than the others would be");
-        let flow = flows[0];
+        let flow = &flows[0];
         assert!(flow.sender.time >= Duration::from_millis(200));
         assert!(flow.receiver.bytes > 0 && flow.sender.bytes == flow.receiver.bytes);
     });
@@ -128,7 +128,7 @@ fn udp_counts_what_is_lost() {
             // All of them fit into a socket's buffer, if the receiver has to wait for a processor.
             let plan = Plan { udp: Some(1_600_000), ..plan(direction, Amount::Bytes(28_000)) };
             let (flows, samples) = ask(addr, plan).await;
-            let flow = flows[0];
+            let flow = &flows[0];
             assert_eq!((flow.sender.datagrams_sent, flow.receiver.datagrams_received), (20, 20));
             assert_eq!((flow.lost(), flow.receiver.out_of_order), (0, 0));
             assert_eq!(flow.receiver.bytes, 28_000);

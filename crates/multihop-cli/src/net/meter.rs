@@ -203,7 +203,7 @@ pub(super) fn event(name: &str, peer: &str, members: Value) {
 
 /// Logs the end of a transfer.
 pub(super) fn ended(peer: &impl Display, summary: &Summary, time: Duration) {
-    let Summary { files, moved, had } = *summary;
+    let Summary { files, moved, had, .. } = *summary;
     tracing::info!(%peer, files, moved, had, seconds = time.as_secs_f64(), "transfer ended");
 }
 
@@ -216,13 +216,13 @@ pub(super) fn failed(args: &TransferArgs, peer: &str, error: &impl Display) {
 
 /// The members of the last event of a transfer.
 pub(super) fn members(summary: &Summary, time: Duration) -> Value {
-    let Summary { files, moved, had } = *summary;
-    json!({ "files": files, "moved": moved, "had": had, "seconds": time.as_secs_f64() })
+    let Summary { files, moved, had, counters } = summary;
+    json!({ "files": files, "moved": moved, "had": had, "seconds": time.as_secs_f64(), "counters": counters })
 }
 
 /// The result of a transfer in one line.
 pub(super) fn sentence(summary: &Summary, time: Duration) -> String {
-    let Summary { files, moved, had } = *summary;
+    let Summary { files, moved, had, .. } = *summary;
     let files = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
     let already = if had > 0 { format!(", {} already present", HumanBytes(had)) } else { String::new() };
     let rate = HumanBytes(bytes_per_second(moved as f64 / time.as_secs_f64().max(1e-3)));

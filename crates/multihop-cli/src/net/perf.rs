@@ -176,7 +176,7 @@ fn rate(sample: &Sample, flow: &FlowSample) -> f64 {
 
 /// The flows of one direction, and their sum.
 fn direction(flows: &[FlowOutcome], reverse: bool) -> (Vec<FlowOutcome>, Option<FlowOutcome>) {
-    let part: Vec<_> = flows.iter().filter(|flow| flow.reverse == reverse).copied().collect();
+    let part: Vec<_> = flows.iter().filter(|flow| flow.reverse == reverse).cloned().collect();
     let sum = FlowOutcome::sum(&part);
     (part, sum)
 }
@@ -280,6 +280,7 @@ fn outcome(flow: &FlowOutcome, is_udp: bool) -> Value {
             "freezes": tally.freezes,
             "datagrams_sent": tally.datagrams_sent,
             "datagrams_received": tally.datagrams_received,
+            "counters": tally.counters,
         })
     };
     json!({

@@ -129,7 +129,7 @@ async fn folder(args: &RecvArgs, verbosity: Verbosity, listener: &Listener) -> R
 }
 
 /// Receives over this connection only.
-async fn one(args: &RecvArgs, verbosity: Verbosity, stream: Stream) -> Result<(), CommandError> {
+async fn one(args: &RecvArgs, verbosity: Verbosity, mut stream: Stream) -> Result<(), CommandError> {
     let (form, from) = (Form::of(&args.transfer, verbosity), stream.peer_addr().to_string());
     let mut meter = Meter::new(&bars(), form, from.clone());
     tracing::info!(peer = %from, "transfer began");
@@ -140,9 +140,10 @@ async fn one(args: &RecvArgs, verbosity: Verbosity, stream: Stream) -> Result<()
     } else {
         Target::Folder(args.to.clone())
     };
-    let received = files::receive(stream, target, options(args), &mut |progress| meter.show(progress)).await;
+    let received =
+        files::receive(&mut stream, target, options(args), &mut |progress| meter.show(progress)).await;
     let received = received.inspect_err(|error| failed(&args.transfer, &from, error));
-    let summary = received.map_err(anyhow::Error::from)?;
+    let summary = received.map_err(anyhow::Error::from)?.with(&stream);
     ended(&from, &summary, begin.elapsed());
     match meter.end(&summary) {
         Some(sentence) if into_stream && !verbosity.quiet => eprintln!("received {sentence}"),

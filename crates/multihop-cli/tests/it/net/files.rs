@@ -207,6 +207,7 @@ fn events_are_lines_of_json() {
         let end = events.last().unwrap();
         assert_eq!((&end["event"], &end["files"]), (&"end".into(), &300.into()));
         assert_eq!(end["moved"], events[0]["bytes"]);
+        assert!(end["counters"]["acks"].as_u64().unwrap() > 0, "{end}");
     }
 }
 
