@@ -155,7 +155,7 @@ def cargo_test() -> Counts:
     install_tools()
     # Tests of the command need its pages.
     build.web_if_possible()
-    command = ["cargo", "test", "--workspace", "--locked", "--no-fail-fast"]
+    command = ["cargo", "test", "--workspace", *FEATURES, "--locked", "--no-fail-fast"]
     command += ["--", "--show-output", f"--test-threads={TEST_THREADS}"]
     code, lines = stream(command)
     return count_cargo(lines, code)
@@ -273,7 +273,7 @@ def web() -> Counts:
         raise build.MissingError(f"{command} is missing: python3 tools/build.py package")
     env = {"MULTIHOP": str(command), "PYTHON": PYTHON}
     counts = check("node", "web/node_modules/typescript/bin/tsc", "--noEmit", "--project", "web")
-    files = ["engine", "looks"]
+    files = ["engine", "log", "looks"]
     chromium = shutil.which("chromium")
     if chromium is None and build.apt_install("chromium"):
         chromium = shutil.which("chromium")
@@ -334,7 +334,10 @@ def script(name: str) -> Callable[[], Counts]:
     return lambda: check(sys.executable, f"tools/{name}.py")
 
 
-CLIPPY = "cargo clippy --workspace --all-targets --locked --keep-going --quiet -- -D warnings"
+# Programs with user-defined protocols have the feature; the command itself is built without.
+FEATURES = ("--features", "multihop-cli/view")
+CHECKED = f"--workspace --all-targets {' '.join(FEATURES)} --locked"
+CLIPPY = f"cargo clippy {CHECKED} --keep-going --quiet -- -D warnings"
 
 # Lints of the build of `make demo`, which only simulates. They take a minute: only `make lint` runs them.
 BY_NAME = {"clippy-demo"}

@@ -1,6 +1,7 @@
 // What the page shows, as `multihop view` wrote it.
 
 import { get } from "./dom";
+import type { RunLog } from "./log";
 import type { Result } from "./protocol";
 
 /** A request to the simulator's module. */
@@ -19,6 +20,8 @@ export interface RunData {
   recording?: string | Uint8Array | null;
   /** The result of `multihop run`. */
   result?: Result | null;
+  /** The log of a run with user-defined protocols, which the page cannot simulate. */
+  log?: RunLog | null;
 }
 
 /** What `multihop compare` has found. */

@@ -13,7 +13,7 @@ export async function edited(runs: RunData[]): Promise<RunData[]> {
   const parts = address();
   const [text, set] = await Promise.all([unpacked(parts.get("scenario")), unpacked(parts.get("set"))]);
   const [run] = runs;
-  if (run === undefined || runs.length > 1 || (text === null && set === null)) {
+  if (run === undefined || runs.length > 1 || isFixed(run) || (text === null && set === null)) {
     return runs;
   }
   return [changed(run, text ?? run.request.text, set)];
@@ -23,12 +23,17 @@ function changed({ request }: RunData, text: string, set: string | null): RunDat
   return { request: { ...request, text, overrides: set === null ? request.overrides : overrides(set) } };
 }
 
+/** Whether the page cannot simulate a change of this run. */
+function isFixed({ recording, log }: RunData): boolean {
+  return (recording ?? null) !== null || (log ?? null) !== null;
+}
+
 /** Lets the reader change the scenario, and simulates the change. */
 export function editScenario(runs: RunData[], stage: Stage): void {
   const [run] = runs;
-  const isFixed = run === undefined || runs.length > 1 || (run.recording ?? null) !== null || DATA.live === true;
-  get("scenario-section").hidden = isFixed;
-  if (isFixed) {
+  const cannot = run === undefined || runs.length > 1 || isFixed(run) || DATA.live === true;
+  get("scenario-section").hidden = cannot;
+  if (cannot) {
     return;
   }
   const text = get<HTMLTextAreaElement>("text");

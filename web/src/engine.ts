@@ -1,6 +1,6 @@
 // The simulator's module, and seeking in a run by copies of its memory.
 
-import type { Network, Result } from "./protocol";
+import type { Network, Player, Result } from "./protocol";
 
 interface Exports {
   memory: WebAssembly.Memory;
@@ -35,7 +35,7 @@ const MOST_CHECKPOINTS = 64;
 /** Between checkpoints of a run whose end is not known, ns. */
 const LIVE_SPACING = 1e9;
 
-export class Engine {
+export class Engine implements Player {
   /** Nanoseconds. */
   at = 0;
   readonly network: Network;
@@ -115,10 +115,11 @@ export class Engine {
     return JSON.parse(this.answer()) as string[];
   }
 
-  /** The fields of packets sent since `take`. */
-  fields(): [number, [string, string][]][] {
+  /** The fields of a packet that was sent since `take`. */
+  fieldsOf(uid: number): [string, string][] | undefined {
     this.run.fields();
-    return JSON.parse(this.answer()) as [number, [string, string][]][];
+    const all = JSON.parse(this.answer()) as [number, [string, string][]][];
+    return all.find(([other]) => other === uid)?.[1];
   }
 
   /** Ends the run. Afterwards only `seek` is allowed. */

@@ -1,5 +1,7 @@
 // What the page and its worker tell each other.
 
+import type { RunLog } from "./log";
+
 export interface Network {
   build: string;
   name: string;
@@ -29,6 +31,34 @@ export interface Result {
   mac: { frames: Record<string, number>; collisions: number; retries: number; drops: number };
   drops: Record<string, number>;
   [key: string]: unknown;
+}
+
+/** A run that moves on, and from which records are taken. Times are ns. */
+export interface Player {
+  at: number;
+  end: number;
+  readonly network: Network;
+  /** Handles all events before `at`. */
+  advance(at: number): void;
+  /** Leaves a checkpoint on the first passage, if that is due. Records must have been taken. */
+  keepIfDue(): void;
+  /** More of the recording has arrived. */
+  feed(bytes: Uint8Array): void;
+  /** How far the run can be moved on. */
+  known(): number;
+  /** Whether records have details from now on. */
+  detailed(on: boolean): void;
+  /** A copy of the records since the last call. */
+  take(): Uint32Array<ArrayBuffer>;
+  /** What `use` makes of the records since the last call, which it sees in place. */
+  read<T>(use: (records: Uint32Array<ArrayBuffer>) => T): T;
+  names(): string[];
+  /** The fields of a packet that was sent since `take`. */
+  fieldsOf(uid: number): [string, string][] | undefined;
+  /** Ends the run. Afterwards only `take` and `seek` are allowed. */
+  finish(): Result;
+  /** Continues from an instant that has been passed before, without records. */
+  seek(at: number): void;
 }
 
 /** Notable instants, in order of time. */
@@ -96,6 +126,8 @@ export interface Life {
 
 export type ToWorker =
   | { kind: "start"; module: WebAssembly.Module; request: string; recording: Uint8Array | null; live: boolean }
+  /** A run whose log and result are in the page. */
+  | { kind: "play"; log: RunLog; result: Result }
   /** More of the recording has arrived. */
   | { kind: "feed"; bytes: Uint8Array }
   | { kind: "stretch"; from: number; to: number }

@@ -54,7 +54,7 @@ export class Stage {
           early.push([index, data]);
         }
       };
-      ask({ kind: "start", module, request: JSON.stringify(run.request), recording: recordingOf(run), live });
+      ask(firstMessage(run, module, live));
       return worker;
     });
     this.latest = workers;
@@ -105,6 +105,14 @@ function showProblem(message: string): void {
       place.scrollIntoView({ block: "nearest" });
     }
   }
+}
+
+function firstMessage(run: RunData, module: WebAssembly.Module, live: boolean): ToWorker {
+  const { log, result } = run;
+  if (log !== undefined && log !== null && result !== undefined && result !== null) {
+    return { kind: "play", log, result };
+  }
+  return { kind: "start", module, request: JSON.stringify(run.request), recording: recordingOf(run), live };
 }
 
 function recordingOf({ recording }: RunData): Uint8Array | null {

@@ -1,8 +1,9 @@
 // Runs the simulator beside the page: the whole run once, then the stretches that the page asks for.
 
 import { Engine } from "./engine";
+import { LogPlayer } from "./log";
 import { Summary } from "./overview";
-import type { FromWorker, Life, Result, ToWorker } from "./protocol";
+import type { FromWorker, Life, Player, Result, ToWorker } from "./protocol";
 import { BROADCAST, DROPPED, KIND, RECEIVED, WORDS, timeOf, word } from "./records";
 import { Story } from "./story";
 
@@ -19,7 +20,7 @@ const LIFE_STEP = 50e6;
 /** Before a stretch, so that frames and states that reach into it are known. */
 const LEAD = 30e6;
 
-let engine: Engine;
+let engine: Player;
 let summary: Summary;
 let step = 1e7;
 let passed = 0;
@@ -35,7 +36,9 @@ function tell(message: FromWorker, transfer: Transferable[] = []): void {
 onmessage = ({ data }: MessageEvent<ToWorker>) => {
   try {
     if (data.kind === "start") {
-      start(data.module, data.request, data.recording, data.live);
+      start(new Engine(data.module, data.request, data.recording ?? undefined, data.live));
+    } else if (data.kind === "play") {
+      LogPlayer.open(data.log, data.result).then(start).catch(complain);
     } else if (data.kind === "feed") {
       engine.feed(data.bytes);
       schedule();
@@ -47,12 +50,16 @@ onmessage = ({ data }: MessageEvent<ToWorker>) => {
       }
     }
   } catch (error) {
-    tell({ kind: "problem", message: String(error instanceof Error ? error.message : error) });
+    complain(error);
   }
 };
 
-function start(module: WebAssembly.Module, request: string, recording: Uint8Array | null, live: boolean): void {
-  engine = new Engine(module, request, recording ?? undefined, live);
+function complain(error: unknown): void {
+  tell({ kind: "problem", message: String(error instanceof Error ? error.message : error) });
+}
+
+function start(player: Player): void {
+  engine = player;
   summary = new Summary(engine.network);
   tell({ kind: "network", network: engine.network });
   schedule();
@@ -69,7 +76,7 @@ function schedule(): void {
     try {
       pass();
     } catch (error) {
-      tell({ kind: "problem", message: String(error instanceof Error ? error.message : error) });
+      complain(error);
     }
   }, 0);
 }
@@ -186,7 +193,7 @@ function life(uid: number): Life | null {
   let longest = LONGEST_LIFE;
   while (!ended && engine.at < Math.min(engine.end, sent + longest)) {
     engine.advance(engine.at + LIFE_STEP);
-    fields = engine.fields().find(([other]) => other === uid)?.[1] ?? fields;
+    fields = engine.fieldsOf(uid) ?? fields;
     const words = engine.take();
     const found = story.read(words, engine.names());
     parts.push(found);

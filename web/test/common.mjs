@@ -2,7 +2,7 @@
 
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { gunzipSync } from "node:zlib";
+import { deflateSync, gunzipSync } from "node:zlib";
 import { buildSync } from "esbuild";
 
 /** Every routing protocol and kind of transport, and how many seconds of each. */
@@ -60,4 +60,19 @@ export async function bundled(entry) {
   const options = { absWorkingDir: cwd, entryPoints: [entry], bundle: true, format: "esm", target: "es2023", write: false };
   const [{ text }] = buildSync(options).outputFiles;
   return import(`data:text/javascript;base64,${Buffer.from(text).toString("base64")}`);
+}
+
+/** The log of a run, as programs with user-defined protocols write it, and its result. */
+export async function logged(name, seconds) {
+  const { Engine } = await bundled("src/engine.ts");
+  const run = new Engine(new WebAssembly.Module(module()), JSON.stringify(request(name, seconds)));
+  run.detailed(true);
+  run.advance(run.end);
+  const words = run.take();
+  const names = run.names();
+  const result = run.finish();
+  const all = Uint32Array.from([...words, ...run.take()]);
+  const packed = (bytes) => deflateSync(bytes).toString("base64");
+  const fields = packed(Buffer.from('[7,[["TTL","64"]]]\n'));
+  return [{ network: run.network, names, records: packed(new Uint8Array(all.buffer)), fields }, result];
 }

@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { PICTURES, axe, cutTables, detailed, ended, folder, once, open, openFile, settled, withBrowser, written } from "./browser.mjs";
-import { multihop } from "./common.mjs";
+import { logged, multihop } from "./common.mjs";
 
 const CROSS = ["cross", 60];
 const MOVING = ["aodv-mobile-50", 30];
@@ -48,6 +48,25 @@ for (const scenario of [CROSS, MOVING]) {
     await close();
   });
 }
+
+test("a page with a log shows a run that it cannot simulate", async () => {
+  const scenario = ["chain-4", 12];
+  const [log, result] = await logged(...scenario);
+  const whole = readFileSync(written(scenario), "utf8");
+  const data = { runs: [{ request: { text: "unknown", json: false, name: "a.toml", overrides: [] }, recording: null, result, log }] };
+  const path = join(folder, "log.html");
+  writeFileSync(path, whole.replace(/(id="request">)[^<]+/, (_, begin) => begin + JSON.stringify(data)));
+  const { page, complaints, close } = await openFile(path);
+  await ended(page);
+  assert.equal(await verdict(page), "The page shows what the result counts. The run in this page has the same result as multihop run.");
+  assert.equal(await page.isHidden("#scenario-section"), true, "a change could not be simulated");
+  await page.fill("#query", "6.5s");
+  await page.click("#search button");
+  await detailed(page);
+  assert.equal(await page.evaluate(() => window.multihop().cursor), 6.5e9);
+  assert.deepEqual(complaints, []);
+  await close();
+});
 
 test("a collision is found where the trace loses the packet", async () => {
   // A packet that the MAC gave up: the trace says where and when, the page shows why.

@@ -39,7 +39,7 @@ pub(crate) fn emulate(
     let (served, serving) = channel();
     let ready = match (&place, args.live) {
         (Some((place, _)), true) => {
-            Shown::of(request.clone()).check(&scenario)?;
+            Shown::of(request.clone()).check_simulated(&scenario)?;
             let page = LivePage::bind(&request, place.clone())?;
             Some(Box::new(move |is_interrupted: &dyn Fn() -> bool| {
                 live::invite(&page);

@@ -29,6 +29,8 @@ mod output;
 mod page;
 mod progress;
 mod run;
+#[cfg(feature = "view")]
+mod run_log;
 mod shell;
 mod start;
 mod sweep;

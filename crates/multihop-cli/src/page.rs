@@ -2,6 +2,8 @@
 
 use std::fs::File;
 use std::io::{BufReader, Read, Write};
+#[cfg(feature = "view")]
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -15,6 +17,8 @@ use serde_json::{Value, json};
 
 use crate::interrupt::Interrupt;
 use crate::progress::ProgressDisplay;
+#[cfg(feature = "view")]
+use crate::run_log::RunLog;
 use crate::terminal::Verbosity;
 use crate::{CommandError, input, output};
 
@@ -22,6 +26,8 @@ use crate::{CommandError, input, output};
 const PAGE: &str = include_str!(concat!(env!("OUT_DIR"), "/view.html"));
 /// Where the scenario belongs.
 const PLACE: &str = "@REQUEST@";
+/// Whether pages can have the log of a run that they cannot simulate.
+const HAS_LOGS: bool = cfg!(feature = "view");
 /// The file in a folder of results that says which run it is of.
 pub(crate) const RUN_FILE: &str = "run.json";
 
@@ -140,7 +146,7 @@ impl Shown {
         }
         let scenario = self.scenario(extensions)?;
         self.check(&scenario)?;
-        Ok(self.filled(&self.watched(&scenario, verbosity)?.timeless())?)
+        self.filled(&self.watched(&scenario, verbosity)?.timeless(), &scenario)
     }
 
     /// The page with this result.
@@ -149,8 +155,9 @@ impl Shown {
         result: &RunResult,
         extensions: &Extensions,
     ) -> Result<String, CommandError> {
-        self.check(&self.scenario(extensions)?)?;
-        Ok(self.filled(result)?)
+        let scenario = self.scenario(extensions)?;
+        self.check(&scenario)?;
+        self.filled(result, &scenario)
     }
 
     /// Simulates it with a progress display.
@@ -168,15 +175,31 @@ impl Shown {
         })
     }
 
-    /// Refuses what a page cannot simulate.
+    /// Refuses what a page cannot show.
     pub(crate) fn check(&self, scenario: &Scenario) -> Result<(), CommandError> {
+        if !HAS_LOGS || self.is_recorded() {
+            return self.check_simulated(scenario);
+        }
+        self.check_usual(scenario)
+    }
+
+    /// Refuses what a page cannot simulate.
+    pub(crate) fn check_simulated(&self, scenario: &Scenario) -> Result<(), CommandError> {
+        if let Some(extension) = scenario.extensions().first() {
+            let what =
+                format!("{} uses the user-defined protocol {}", self.request.source().name(), extension.name);
+            let how =
+                if HAS_LOGS { "" } else { ": build this program with the feature view of multihop-cli" };
+            return Err(CommandError::Usage(format!("{what}, which a page cannot simulate{how}")));
+        }
+        self.check_usual(scenario)
+    }
+
+    fn check_usual(&self, scenario: &Scenario) -> Result<(), CommandError> {
         let source = self.request.source();
         let refuse = |what: String| Err(CommandError::Usage(format!("{what}, which a page cannot simulate")));
         if let Some((key, path)) = files(&source, &self.request.overrides)?.first() {
             return refuse(format!("{}: {key} names a file, {}", source.name(), path.display()));
-        }
-        if let Some(extension) = scenario.extensions().first() {
-            return refuse(format!("{} uses the user-defined protocol {}", source.name(), extension.name));
         }
         if scenario.flows.iter().any(|flow| flow.app.name() == "paced") {
             return refuse(format!("{} has a flow with app = \"paced\"", source.name()));
@@ -185,20 +208,38 @@ impl Shown {
     }
 
     /// The page with this run and its result.
-    pub(crate) fn filled(&self, result: &RunResult) -> anyhow::Result<String> {
-        filled(&json!({ "runs": [self.data(result)] }))
+    pub(crate) fn filled(&self, result: &RunResult, scenario: &Scenario) -> Result<String, CommandError> {
+        Ok(filled(&json!({ "runs": [self.data(result, scenario)?] }))?)
     }
 
-    /// What a page needs of the run.
-    pub(crate) fn data(&self, result: &RunResult) -> Value {
+    /// What a page needs of the run: the log of a run that the page cannot simulate.
+    pub(crate) fn data(&self, result: &RunResult, scenario: &Scenario) -> Result<Value, CommandError> {
         let recording = self.recording.as_ref().map(|bytes| BASE64_STANDARD.encode(bytes));
-        json!({ "request": self.request, "recording": recording, "result": result })
+        let log = if scenario.extensions().is_empty() { Value::Null } else { log(scenario)? };
+        Ok(json!({ "request": self.request, "recording": recording, "result": result, "log": log }))
     }
 
     /// Whether it is the replay of an emulation.
     pub(crate) const fn is_recorded(&self) -> bool {
         self.recording.is_some()
     }
+}
+
+/// The log of a run.
+#[cfg(feature = "view")]
+fn log(scenario: &Scenario) -> Result<Value, CommandError> {
+    let interrupt = Interrupt::catch()?;
+    let log = RunLog::of(scenario, |_| match interrupt.control() {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(()) => Err(RunError::Cancelled.into()),
+    });
+    let log = log.map_err(|error| interrupt.explain(error, || ": no page is written".to_owned()))?;
+    Ok(serde_json::to_value(log).map_err(anyhow::Error::from)?)
+}
+
+#[cfg(not(feature = "view"))]
+fn log(_: &Scenario) -> Result<Value, CommandError> {
+    unreachable!("a page without logs is checked")
 }
 
 /// The page with what it shows.

@@ -36,7 +36,9 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity, extensions: &Extensions)
         None => Shown::of(Request::new(&source, &overrides)),
         Some(recording) => Shown::named(recording, &[])?,
     };
-    if args.view || args.live {
+    if args.live {
+        shown.check_simulated(&scenario)?;
+    } else if args.view {
         shown.check(&scenario)?;
     }
     let (outputs, files) = outputs(args, &scenario)?;
@@ -92,7 +94,7 @@ pub(crate) fn run(args: &RunArgs, verbosity: Verbosity, extensions: &Extensions)
     }
     if args.view {
         let path = args.out.as_ref().map_or_else(|| page::beside(&args.file), |folder| page::beside(folder));
-        page::write(&shown.filled(&result.timeless())?, &path)?;
+        page::write(&shown.filled(&result.timeless(), &scenario)?, &path)?;
         view::say(&path, args.json || args.csv)?;
     }
     Ok(())

@@ -1,5 +1,7 @@
 //! A run that moves on step by step and tells everything that happens in it, for viewers.
 
+mod description;
+
 use multihop_core::{Duration, Instant};
 use multihop_radio::mobility::Path;
 use multihop_scenario::{Layout, NotConnected, Scenario};
@@ -11,6 +13,8 @@ use crate::results::RunResult;
 use crate::run::is_paced;
 use crate::view::inputs::Inputs;
 use crate::world::World;
+
+pub use self::description::Description;
 
 /// A run in steps. Its result is that of [`crate::run()`].
 pub struct ViewedRun<'a> {

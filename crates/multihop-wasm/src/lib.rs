@@ -3,7 +3,6 @@
 //! A module has one run. Its caller writes a request into [`input`] and reads answers at [`output`]; records are read in
 //! place. To seek, the caller copies the memory of the module and continues from the copy: it is the whole state.
 
-mod description;
 mod session;
 
 use std::cell::RefCell;

@@ -2,10 +2,8 @@
 
 use multihop_core::Instant;
 use multihop_scenario::{Extensions, Request, Scenario};
-use multihop_sim::viewed::{Nodes, ViewedRun};
+use multihop_sim::viewed::{Description, Nodes, ViewedRun};
 use serde::Serialize;
-
-use crate::description::Description;
 
 /// One run.
 pub(crate) struct Session {

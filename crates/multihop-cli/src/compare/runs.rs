@@ -17,8 +17,8 @@ use crate::page::{self, Shown};
 use crate::progress::RunsProgress;
 use crate::terminal::Verbosity;
 
-/// A run with one seed, and its result.
-type Ended = (Shown, RunResult);
+/// A run with one seed, its scenario and its result.
+type Ended = (Shown, Scenario, RunResult);
 
 /// Compares runs; also returns those with the first seed.
 pub(super) fn compare(
@@ -50,7 +50,7 @@ pub(super) fn compare(
     let keys = Some(differing(&requests)?);
     let comparison = Comparison { names, keys, rows: rows("", &lists), first, notes };
     let first_of_each = runs.into_iter().zip(results).step_by(seeds);
-    Ok((comparison, first_of_each.map(|((shown, _), result)| (shown, result)).collect()))
+    Ok((comparison, first_of_each.map(|((shown, scenario), result)| (shown, scenario, result)).collect()))
 }
 
 /// Every run with every seed, the seeds of one name together.
@@ -105,12 +105,13 @@ fn simulated(
 }
 
 /// The page with these runs.
-pub(super) fn page(runs: &[Ended], comparison: &Comparison) -> anyhow::Result<String> {
-    let named = runs.iter().zip(&comparison.names).map(|((shown, result), name)| {
-        let mut run = shown.data(&result.clone().timeless());
+pub(super) fn page(runs: &[Ended], comparison: &Comparison) -> Result<String, CommandError> {
+    let named = runs.iter().zip(&comparison.names).map(|((shown, scenario, result), name)| {
+        let mut run = shown.data(&result.clone().timeless(), scenario)?;
         run["name"] = json!(name);
-        run
+        Ok(run)
     });
+    let named = named.collect::<Result<Vec<_>, CommandError>>()?;
     let (heading, rows) = comparison.table();
     let first = comparison.first.as_ref().and_then(|first| {
         let events = first.events.each_ref().map(|event| event.as_deref().map_or(NOTHING.to_owned(), told));
@@ -119,5 +120,5 @@ pub(super) fn page(runs: &[Ended], comparison: &Comparison) -> anyhow::Result<St
     let keys = comparison.keys.iter().flat_map(|keys| told_keys(keys));
     let notes: Vec<_> = keys.chain(comparison.notes.iter().cloned()).collect();
     let comparison = json!({ "heading": heading, "rows": rows, "first": first, "notes": notes });
-    page::filled(&json!({ "runs": named.collect::<Vec<_>>(), "comparison": comparison }))
+    Ok(page::filled(&json!({ "runs": named, "comparison": comparison }))?)
 }

@@ -37,6 +37,33 @@ fn user_defined_protocols_have_results_series_and_captures() {
 }
 
 #[test]
+fn a_page_has_the_log_of_a_run_with_user_defined_protocols() {
+    for (name, text, shown) in [("counters", COUNTERS, "copies"), ("control", CONTROL, "slow-start")] {
+        let folder = Folder::new(&format!("extension-view-{name}")).with("a.toml", text);
+        let [file, page] = ["a.toml", "a.html"].map(|name| folder.path().join(name));
+        let code = run(&["view", file.to_str().unwrap(), "--set", "duration=11.0"]);
+        if !cfg!(feature = "view") {
+            assert_eq!(code, 2, "without the feature a page has no logs");
+            return;
+        }
+        if code == 1 {
+            println!("skipped: the command was built without the page of multihop view");
+            return;
+        }
+        assert_eq!(code, 0);
+        let page = std::fs::read_to_string(page).unwrap();
+        let data = page.split_once("id=\"request\">").unwrap().1.split_once('\u{3c}').unwrap().0;
+        let data: Value = serde_json::from_str(data).unwrap();
+        let run = &data["runs"][0];
+        let names: Vec<_> =
+            run["log"]["names"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+        assert!(names.contains(&shown), "{names:?}");
+        assert!(run["log"]["records"].as_str().unwrap().len() > 10_000);
+        assert_eq!(run["log"]["network"]["flows"][0]["transport"], run["result"]["flows"][0]["transport"]);
+    }
+}
+
+#[test]
 fn a_sweep_over_the_keys_of_a_user_defined_protocol_is_resumed() {
     let folder = Folder::new("extension-sweep").with("a.toml", SCENARIO);
     let (file, out) = (folder.path().join("a.toml"), folder.path().join("out"));

@@ -1,15 +1,17 @@
-//! What the page must know of a network before its run.
+//! The network of a run, as the page shows it.
 
 use multihop_core::Instant;
 use multihop_radio::grid::Point;
 use multihop_radio::params::Model;
 use multihop_scenario::Scenario;
-use multihop_sim::viewed::Nodes;
 use serde::Serialize;
 
-/// A network.
-#[derive(Serialize)]
-pub(crate) struct Description {
+use super::Nodes;
+use crate::BUILD;
+
+/// The network of a run: nodes, flows, ranges and bit rates.
+#[derive(Debug, Serialize)]
+pub struct Description {
     /// The build of the simulator.
     build: &'static str,
     name: String,
@@ -31,26 +33,26 @@ pub(crate) struct Description {
 }
 
 /// A bit rate of the radio.
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 struct Rate {
     name: String,
     mbps: f64,
 }
 
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 struct Node {
     name: String,
     /// Time, x, y of each waypoint.
     path: Vec<[f64; 3]>,
 }
 
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 struct Host {
     id: u32,
     gateway: u32,
 }
 
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 struct FlowDescription {
     from: u32,
     to: u32,
@@ -59,8 +61,8 @@ struct FlowDescription {
 }
 
 impl Description {
-    /// That of a scenario with these nodes and this end.
-    pub(crate) fn of(scenario: &Scenario, nodes: &Nodes, end: Instant) -> Self {
+    /// The description of a scenario with these nodes, whose run ends at `end`.
+    pub fn of(scenario: &Scenario, nodes: &Nodes, end: Instant) -> Self {
         let sense_range = match &scenario.radio().model {
             Model::Threshold(threshold) => Some(threshold.sense_range),
             Model::Sinr(_) => None,
@@ -72,7 +74,7 @@ impl Description {
             app: flow.app.name(),
         };
         Self {
-            build: multihop_sim::BUILD,
+            build: BUILD,
             name: scenario.name.clone(),
             seed: scenario.seed,
             duration: end.as_secs_f64(),
