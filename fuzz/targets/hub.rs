@@ -47,7 +47,7 @@ impl Net {
             name: TransportName::new("mesh/3").expect("visible characters"),
             config: Arc::new(mesh::Config::net()),
         });
-        config.transport.linger = Duration::from_secs(9);
+        config.transport.lifecycle.linger = Duration::from_secs(9);
         let hub = |n: usize| {
             let mut rng = Rng::stream(n as u64, "fuzz", 0);
             let entropy =

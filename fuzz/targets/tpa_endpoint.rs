@@ -4,12 +4,13 @@
 use multihop_transport::connection::Data;
 use libfuzzer_sys::fuzz_target;
 use multihop_core::{Duration, Instant, Machine};
+use multihop_transport::lifecycle;
 use multihop_transport::tpa::{Config, TpaEnd, Input, Output, Ports};
 use multihop_wire::tpa::{Ack, BlockSeq, Body, Options, Segment};
 
 fuzz_target!(|data: &[u8]| {
     let config =
-        Config { mss: 100, recv_buffer: Some(1000), linger: Duration::from_secs(9), ..Config::net() };
+        Config { mss: 100, recv_buffer: Some(1000), lifecycle: lifecycle::Config { linger: Duration::from_secs(9), ..lifecycle::Config::USUAL }, ..Config::net() };
     let mut tpa = TpaEnd::new(config, Ports { local: 1, remote: 2 }, BlockSeq(0));
     tpa.connect();
     let mut now = Instant::ZERO;

@@ -478,7 +478,7 @@ class FlowTransport(TypedDict, total=False):
     """The connection is aborted after this many retransmitted SYNs. Default: 4."""
 
     syn_wait: float
-    """Wait for the answer to the first SYN, s; it doubles with each try. Default: 1.0."""
+    """Wait for the answer to the first SYN, s; it doubles with each try, up to rto_max. Default: 1.0."""
 
     th_ack: int
     """ACKs in a row that end congestion (th_ACK). Default: 1."""

@@ -91,7 +91,8 @@ pub struct Limits {
 impl Config {
     /// The defaults with this security, for which there is no default.
     pub fn new(security: Security) -> Self {
-        let transport = tpa::Config { keepalive: Some(KEEPALIVE), ..tpa::Config::net() };
+        let mut transport = tpa::Config::net();
+        transport.lifecycle.keepalive = Some(KEEPALIVE);
         Self {
             transport,
             custom: None,

@@ -165,7 +165,8 @@ fn set(
     extensions: &Extensions,
 ) -> Result<(), CommandError> {
     // A profile has no keepalive, which NAT on real networks needs.
-    let keepalive = config.transport.keepalive.map(|time| ("keepalive", time.as_secs_f64().to_string()));
+    let keepalive =
+        config.transport.lifecycle.keepalive.map(|time| ("keepalive", time.as_secs_f64().to_string()));
     let usual = keepalive.into_iter().chain(usual.iter().cloned());
     let usual: Vec<_> = usual.map(|(key, value)| (key.to_owned(), value)).collect();
     let custom = set_transport(&mut config.transport, &usual, parameters, extensions)

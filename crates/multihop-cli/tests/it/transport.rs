@@ -288,7 +288,8 @@ fn nobody_on_an_encrypted_path_can_make_two_ends_with_mesh_use_tpa() {
 fn a_peer_that_is_gone_is_noticed_with_and_without_data_in_flight() {
     for (name, data) in NAMES.into_iter().flat_map(|name| [(name, &b""[..]), (name, b"data")]) {
         let config = config(Security::Plain, name);
-        let limit = config.transport.user_timeout.unwrap() + config.transport.keepalive.unwrap();
+        let limit =
+            config.transport.lifecycle.user_timeout.unwrap() + config.transport.lifecycle.keepalive.unwrap();
         let mut ends = HubPair::new([config.clone(), config], GOOD);
         ends.connect();
         ends.cut = true;

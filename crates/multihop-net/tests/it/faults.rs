@@ -21,8 +21,8 @@ fn config(security: Security) -> Config {
     let mut config = Config::new(security);
     config.transport.cwnd_max = 12;
     // Five SYNs, the default, fail in 6 of 100 such networks, because two answers must arrive.
-    config.transport.syn_retries = None;
-    config.transport.syn_wait = Duration::from_millis(100);
+    config.transport.lifecycle.syn_retries = None;
+    config.transport.lifecycle.syn_wait = Duration::from_millis(100);
     config.transport.rto.max = Duration::from_secs(1);
     config
 }

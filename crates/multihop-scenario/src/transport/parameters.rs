@@ -184,14 +184,7 @@ const TCP: Extension = Extension { name: "tcp", version: "1", help: "TCP in user
 
 /// `mesh` with the way in which the connections of a program are opened, watched and closed.
 fn mesh_on_real_networks(tpa: &tpa::Config) -> mesh::Config {
-    mesh::Config {
-        syn_wait: tpa.syn_wait,
-        syn_retries: tpa.syn_retries,
-        linger: tpa.linger,
-        keepalive: tpa.keepalive,
-        user_timeout: tpa.user_timeout,
-        ..mesh::Config::net()
-    }
+    mesh::Config { lifecycle: tpa.lifecycle, ..mesh::Config::net() }
 }
 
 /// Reads the transport of a real network: changes the configuration of TPA, or makes another one.
@@ -226,9 +219,7 @@ pub(crate) fn take(node: &Node, tpa: &mut tpa::Config, faults: &mut Faults<'_>) 
         Parameters::Mesh(config) => {
             // What the connection keeps for the application is what the transport announces.
             tpa.recv_buffer = Some(u32::from(config.recv_buffer) * u32::from(config.mss));
-            (tpa.syn_wait, tpa.syn_retries, tpa.linger) =
-                (config.syn_wait, config.syn_retries, config.linger);
-            (tpa.keepalive, tpa.user_timeout) = (config.keepalive, config.user_timeout);
+            tpa.lifecycle = config.lifecycle;
             Some(CustomTransport { extension: MESH, config: Arc::from(config as Box<dyn TransportConfig>) })
         }
         Parameters::Tcp(mut parameters) => {

@@ -2,6 +2,7 @@
 
 use multihop_core::Duration;
 use multihop_scenario::{Protocol, Scenario};
+use multihop_transport::lifecycle;
 use multihop_transport::pacing::KMean;
 use multihop_transport::tpa::{self, AckPolicy};
 
@@ -98,8 +99,11 @@ fn parameters_of_tpa_lie_on_top_of_a_profile() {
             quick: tpa::Weights { g: 750, h: 1000 },
         },
         silence_max: Duration::from_secs(5),
-        user_timeout: None,
-        keepalive: Some(Duration::from_secs(60)),
+        lifecycle: lifecycle::Config {
+            user_timeout: None,
+            keepalive: Some(Duration::from_secs(60)),
+            ..paper.lifecycle
+        },
         ..paper
     };
     assert_eq!(tpa_config(&scenario), &expected);

@@ -11,28 +11,13 @@ use core::mem;
 
 use multihop_core::{Duration, Instant, Timers};
 
+mod config;
 mod state;
 #[cfg(test)]
 mod tests;
 
+pub use config::Config;
 pub use state::State;
-
-/// Times and limits of a lifecycle.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Config {
-    /// Time after which an unanswered SYN is retransmitted; it doubles with each retransmission.
-    pub syn_wait: Duration,
-    /// Upper bound of the doubled time. `syn_wait` itself may be longer.
-    pub syn_wait_max: Duration,
-    /// Retransmissions of a SYN before opening fails; `None` for no limit.
-    pub syn_retries: Option<u8>,
-    /// Silence of the peer after which a keepalive is sent; `None` for no keepalives.
-    pub keepalive: Option<Duration>,
-    /// Time without an answer after which the connection is gone; `None` for no limit.
-    pub user_timeout: Option<Duration>,
-    /// Time for which late segments are answered after both sides have closed.
-    pub linger: Duration,
-}
 
 /// Opening, watching and closing of one end of a connection.
 #[derive(Clone, Debug)]
@@ -287,8 +272,9 @@ impl Lifecycle {
         self.syn_sent = Some(now);
         if self.timers.at(Timer::Syn).is_none() {
             let factor = 1_u64 << self.unanswered.min(MAX_DOUBLINGS);
-            let longest = self.config.syn_wait_max.max(self.config.syn_wait);
-            self.timers.set(Timer::Syn, now + self.config.syn_wait.saturating_mul(factor).min(longest));
+            let doubled = self.config.syn_wait.saturating_mul(factor);
+            let longest = self.config.syn_wait_max.map(|longest| longest.max(self.config.syn_wait));
+            self.timers.set(Timer::Syn, now + longest.map_or(doubled, |longest| doubled.min(longest)));
         }
         let answers = (self.state == State::SynReceived).then_some(self.peer_attempt);
         Syn { attempt, answers }

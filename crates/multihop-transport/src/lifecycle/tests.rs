@@ -2,7 +2,7 @@ use super::*;
 
 const CONFIG: Config = Config {
     syn_wait: Duration::from_secs(1),
-    syn_wait_max: Duration::from_secs(5),
+    syn_wait_max: Some(Duration::from_secs(5)),
     syn_retries: Some(3),
     keepalive: Some(Duration::from_secs(20)),
     user_timeout: Some(Duration::from_secs(60)),

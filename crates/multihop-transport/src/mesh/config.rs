@@ -34,18 +34,8 @@ pub struct Config {
     pub rto_min: Duration,
     /// Longest time between two probes.
     pub rto_max: Duration,
-    /// Wait for the answer to the first SYN; it doubles with each retransmission, up to `rto_max`.
-    pub syn_wait: Duration,
-    /// Upper bound of the doubled time in place of `rto_max`, for drivers that have one.
-    pub syn_wait_max: Option<Duration>,
-    /// Retransmissions of a SYN before opening fails; `None` for no limit.
-    pub syn_retries: Option<u8>,
-    /// How long a closed connection answers late segments.
-    pub linger: Duration,
-    /// Silence of the peer after which a keepalive is sent; `None` for no keepalives.
-    pub keepalive: Option<Duration>,
-    /// Time without an answer to data, FIN or keepalive after which the connection is aborted; `None` for no limit.
-    pub user_timeout: Option<Duration>,
+    /// How the connection is opened, watched and closed.
+    pub lifecycle: lifecycle::Config,
     /// The initial TTL of packets that the driver sends.
     pub initial_ttl: u8,
     /// Whether data counts as read when it arrives in order.
@@ -67,12 +57,7 @@ impl Default for Config {
             rto_initial: Duration::from_secs(1),
             rto_min: Duration::from_millis(200),
             rto_max: Duration::from_secs(1),
-            syn_wait: Duration::from_secs(1),
-            syn_wait_max: None,
-            syn_retries: None,
-            linger: Duration::from_secs(120),
-            keepalive: None,
-            user_timeout: Some(Duration::from_secs(300)),
+            lifecycle: lifecycle::Config::USUAL,
             initial_ttl: 64,
             sink: false,
         }
@@ -84,7 +69,8 @@ impl Config {
     /// A path that was silent for a moment is tried soon: losses of many segments at once are common on radio.
     pub fn net() -> Self {
         let rto_min = Duration::from_millis(100);
-        Self { recv_buffer: 64, window_max: 8192, rto_min, syn_retries: Some(30), ..Self::default() }
+        let lifecycle = lifecycle::Config { syn_retries: Some(30), ..lifecycle::Config::USUAL };
+        Self { recv_buffer: 64, window_max: 8192, rto_min, lifecycle, ..Self::default() }
     }
 
     /// The same with every number within the bounds of the protocol.
@@ -95,38 +81,13 @@ impl Config {
         self.recv_buffer = self.recv_buffer.max(1);
         self.rto_max = self.rto_max.max(self.rto_min);
         self.initial_ttl = self.initial_ttl.max(1);
-        // A timer of zero would expire again and again at one instant.
-        let at_least = |wait: Duration| wait.max(Duration::from_micros(1));
-        self.syn_wait = at_least(self.syn_wait);
-        self.linger = at_least(self.linger);
-        self.keepalive = self.keepalive.map(at_least);
-        self.user_timeout = self.user_timeout.map(at_least);
+        self.lifecycle = self.lifecycle.in_bounds();
         self
     }
 
-    /// The configuration with this way of opening, watching and closing connections.
-    pub(crate) fn with_lifecycle(self, lifecycle: lifecycle::Config) -> Self {
-        Self {
-            syn_wait: lifecycle.syn_wait,
-            syn_wait_max: Some(lifecycle.syn_wait_max),
-            syn_retries: lifecycle.syn_retries,
-            keepalive: lifecycle.keepalive,
-            user_timeout: lifecycle.user_timeout,
-            linger: lifecycle.linger,
-            ..self
-        }
-    }
-
-    /// How connections are opened, watched and closed.
+    /// How connections are opened, watched and closed, with the longest timeout of a SYN.
     pub(super) fn lifecycle(&self) -> lifecycle::Config {
-        lifecycle::Config {
-            syn_wait: self.syn_wait,
-            syn_wait_max: self.syn_wait_max.unwrap_or(self.rto_max),
-            syn_retries: self.syn_retries,
-            keepalive: self.keepalive,
-            user_timeout: self.user_timeout,
-            linger: self.linger,
-        }
+        self.lifecycle.with_longest(self.rto_max)
     }
 
     /// The retransmission timer.
@@ -190,33 +151,6 @@ impl Settings for Config {
             TIMEOUT,
         );
         check_rto(self.rto_min, self.rto_max, keys);
-        self.lifetime_keys(keys);
-    }
-}
-
-impl Config {
-    fn lifetime_keys(&mut self, keys: &mut dyn Visitor) {
-        keys.about("Wait for the answer to the first SYN, s; it doubles with each try, up to rto_max.")
-            .seconds("syn_wait", &mut self.syn_wait, TIMEOUT);
-        keys.about("The connection is aborted after this many retransmitted SYNs.").whole_or_off(
-            "syn_retries",
-            &mut self.syn_retries,
-            0..=255,
-        );
-        keys.about("How long a closed connection answers late segments, s.").seconds(
-            "linger",
-            &mut self.linger,
-            0.0..=1e9,
-        );
-        keys.about("A peer that has been silent for this long gets a keepalive, s.").seconds_or_off(
-            "keepalive",
-            &mut self.keepalive,
-            TIMEOUT,
-        );
-        keys.about("The connection is aborted after this long without an answer, s.").seconds_or_off(
-            "user_timeout",
-            &mut self.user_timeout,
-            TIMEOUT,
-        );
+        self.lifecycle.keys(keys);
     }
 }

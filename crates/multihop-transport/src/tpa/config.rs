@@ -74,16 +74,8 @@ pub struct Config {
     pub sink: bool,
     /// The initial TTL of packets that the driver sends.
     pub initial_ttl: u8,
-    /// Wait for the answer to the first SYN; it doubles with each try.
-    pub syn_wait: Duration,
-    /// Give up after this many retransmitted SYNs; `None` never does.
-    pub syn_retries: Option<u8>,
-    /// How long a closed connection answers late segments.
-    pub linger: Duration,
-    /// Probe a silent peer after this time; `None` never does.
-    pub keepalive: Option<Duration>,
-    /// Give up after this time without an answer to data, FIN or probe; `None` never does.
-    pub user_timeout: Option<Duration>,
+    /// How the connection is opened, watched and closed.
+    pub lifecycle: lifecycle::Config,
 }
 
 /// Where the time counts for which the peer held an ACK (§3.4 and §5.2 have one sample for both).
@@ -150,11 +142,7 @@ impl Config {
             recv_buffer: None,
             sink: false,
             initial_ttl: 64,
-            syn_wait: Duration::from_secs(1),
-            syn_retries: Some(4),
-            linger: Duration::from_secs(120),
-            keepalive: None,
-            user_timeout: Some(Duration::from_secs(300)),
+            lifecycle: lifecycle::Config { syn_retries: Some(4), ..lifecycle::Config::USUAL },
         }
     }
 
@@ -194,24 +182,16 @@ impl Config {
         self.initial_ttl = self.initial_ttl.max(1);
         // A timer of zero would expire again and again at one instant.
         let at_least = |wait: Duration| wait.max(Duration::from_micros(1));
-        for wait in [&mut self.ack_interval, &mut self.silence_max, &mut self.syn_wait, &mut self.linger] {
+        for wait in [&mut self.ack_interval, &mut self.silence_max] {
             *wait = at_least(*wait);
         }
-        self.keepalive = self.keepalive.map(at_least);
-        self.user_timeout = self.user_timeout.map(at_least);
+        self.lifecycle = self.lifecycle.in_bounds();
         self
     }
 
-    /// How connections are opened, watched and closed.
+    /// How connections are opened, watched and closed, with the longest timeout of a SYN.
     pub fn lifecycle(&self) -> lifecycle::Config {
-        lifecycle::Config {
-            syn_wait: self.syn_wait,
-            syn_wait_max: self.rto.max,
-            syn_retries: self.syn_retries,
-            keepalive: self.keepalive,
-            user_timeout: self.user_timeout,
-            linger: self.linger,
-        }
+        self.lifecycle.with_longest(self.rto.max)
     }
 
     /// Bytes that may wait to be read: at least one segment, otherwise the window would never open.
@@ -233,7 +213,7 @@ impl Settings for Config {
         self.ack_keys(keys);
         self.state_keys(keys);
         self.rto.keys(keys);
-        self.lifetime_keys(keys);
+        self.lifecycle.keys(keys);
         match &mut self.pacing {
             Some(pacing) => pacing.keys(keys),
             None => {
@@ -324,34 +304,6 @@ impl Config {
              time, s.",
         )
         .seconds("silence_max", &mut self.silence_max, TIMEOUT);
-    }
-
-    fn lifetime_keys(&mut self, keys: &mut dyn Visitor) {
-        keys.about("Wait for the answer to the first SYN, s; it doubles with each try.").seconds(
-            "syn_wait",
-            &mut self.syn_wait,
-            TIMEOUT,
-        );
-        keys.about("The connection is aborted after this many retransmitted SYNs.").whole_or_off(
-            "syn_retries",
-            &mut self.syn_retries,
-            0..=255,
-        );
-        keys.about("How long a closed connection answers late segments, s.").seconds(
-            "linger",
-            &mut self.linger,
-            0.0..=1e9,
-        );
-        keys.about("A peer that has been silent for this long is probed, s.").seconds_or_off(
-            "keepalive",
-            &mut self.keepalive,
-            TIMEOUT,
-        );
-        keys.about("The connection is aborted after this long without an answer, s.").seconds_or_off(
-            "user_timeout",
-            &mut self.user_timeout,
-            TIMEOUT,
-        );
     }
 }
 

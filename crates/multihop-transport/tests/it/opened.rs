@@ -28,7 +28,7 @@ impl Run {
         let config = OpenedConfig {
             lifecycle: lifecycle::Config {
                 syn_wait: Duration::from_secs(1),
-                syn_wait_max: Duration::from_secs(1),
+                syn_wait_max: Some(Duration::from_secs(1)),
                 syn_retries: None,
                 keepalive: None,
                 user_timeout: None,

@@ -46,7 +46,10 @@ fn perf_prints_lines_or_json() {
     assert!(reverse["goodput_kbps"].as_f64().unwrap() > 0.0 && document["forward"].is_null());
     assert!(reverse["receiver"]["cpu_seconds_per_gb"].as_f64().unwrap() > 0.0);
     let counters = ["sender", "receiver"].map(|end| &reverse[end]["counters"]);
-    assert_eq!(counters[0]["freezes"], reverse["sender"]["freezes"], "the peer says what its transport counts");
+    assert_eq!(
+        counters[0]["freezes"], reverse["sender"]["freezes"],
+        "the peer says what its transport counts"
+    );
     assert!(counters[1]["acks"].as_u64().unwrap() > 0, "{}", counters[1]);
 }
 

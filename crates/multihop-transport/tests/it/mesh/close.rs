@@ -153,11 +153,10 @@ fn data_behind_a_fin_and_a_second_fin_are_ignored() {
 
 #[test]
 fn a_silent_peer_gets_keepalives_and_the_connection_ends_without_an_answer() {
-    let config = Config {
-        keepalive: Some(Duration::from_secs(20)),
-        user_timeout: Some(Duration::from_secs(30)),
-        ..config()
-    };
+    let config = config_with(|life| {
+        life.keepalive = Some(Duration::from_secs(20));
+        life.user_timeout = Some(Duration::from_secs(30));
+    });
     let mut s = established(&config);
     s.at_ms(20_000).expect([keepalive(0)]);
     s.at_ms(20_100).gets([Seen::Ack(0)]).expect([]);
@@ -174,7 +173,7 @@ fn a_keepalive_is_answered_by_an_ack() {
 
 #[test]
 fn a_peer_that_never_answers_ends_the_connection() {
-    let config = Config { user_timeout: Some(Duration::from_secs(3)), ..config() };
+    let config = config_with(|life| life.user_timeout = Some(Duration::from_secs(3)));
     let mut s = established(&config);
     s.at_ms(5000).app(send(1000)).expect([Seen::Data(0, 1000)]);
     s.at_ms(6000).expect([Seen::Data(0, 1000)]);

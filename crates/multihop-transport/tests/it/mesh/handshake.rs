@@ -74,7 +74,8 @@ fn a_lost_syn_leaves_again_after_a_second_and_each_second_after_it() {
     for (attempt, ms) in [(1, 1000), (2, 2000), (3, 3000)] {
         s.at_ms(ms).expect([own_syn(attempt)]);
     }
-    let config = Config { syn_retries: Some(2), rto_max: Duration::from_secs(60), ..config() };
+    let config =
+        Config { rto_max: Duration::from_secs(60), ..config_with(|life| life.syn_retries = Some(2)) };
     let mut s = closed(&config);
     s.app(connect).expect([own_syn(0)]);
     s.at_ms(1000).expect([own_syn(1)]);

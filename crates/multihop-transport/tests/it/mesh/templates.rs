@@ -3,6 +3,7 @@
 use multihop_core::{Duration, Instant, Machine, Payload};
 use multihop_testkit::Script;
 use multihop_transport::connection::Event;
+use multihop_transport::lifecycle;
 use multihop_transport::mesh::{Config, NAME, Output};
 use multihop_wire::control::{Cause, Control, Names, Options, Reset, Syn, VERSION};
 use multihop_wire::mesh::{Ack, Data, Segment};
@@ -147,6 +148,13 @@ pub(super) fn reset(cause: Cause, number: u32, text: &str) -> Seen {
 pub(super) fn reset_of_ack(number: u32) -> Seen {
     let cause = Cause::UNKNOWN_CONNECTION;
     control(Control::Reset(Reset { cause, number, is_expected: true, text: String::new() }))
+}
+
+/// The configuration of the scripts with other times of its lifecycle.
+pub(super) fn config_with(change: impl FnOnce(&mut lifecycle::Config)) -> Config {
+    let mut config = config();
+    change(&mut config.lifecycle);
+    config
 }
 
 pub(super) fn config() -> Config {

@@ -142,7 +142,7 @@ fn closing_with_unread_data_resets_and_so_does_data_after_closing() {
 
 #[test]
 fn a_peer_that_never_answers_ends_the_connection() {
-    let mut config = Config { user_timeout: Some(Duration::from_secs(10)), ..config() };
+    let mut config = config_with(|life| life.user_timeout = Some(Duration::from_secs(10)));
     config.rto.max = Duration::from_secs(60);
     let mut s = established(config.clone());
     s.at_ms(5000).app(|tpa| tpa.send(Data::Virtual(1000))).expect([data(1, 0, 0)]);
@@ -159,11 +159,10 @@ fn a_peer_that_never_answers_ends_the_connection() {
 
 #[test]
 fn a_silent_peer_is_probed_and_the_connection_ends_without_an_answer() {
-    let config = Config {
-        keepalive: Some(Duration::from_secs(20)),
-        user_timeout: Some(Duration::from_secs(30)),
-        ..config()
-    };
+    let config = config_with(|life| {
+        life.keepalive = Some(Duration::from_secs(20));
+        life.user_timeout = Some(Duration::from_secs(30));
+    });
     let probe = || own(0, |_| {});
     let mut s = established(config);
     s.at_ms(20_000).expect([probe()]);

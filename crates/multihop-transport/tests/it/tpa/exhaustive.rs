@@ -86,7 +86,8 @@ impl Run {
 
 fn every_pattern(config: &Config) {
     // The first five SYNs are among the twelve.
-    let config = Config { mss: 1000, block_size: 2, sink: true, syn_retries: None, ..config.clone() };
+    let mut config = Config { mss: 1000, block_size: 2, sink: true, ..config.clone() };
+    config.lifecycle.syn_retries = None;
     for lost in 0..1 << PACKETS {
         let mut run = Run::new(&config, lost);
         run.ends[1].listen();

@@ -135,7 +135,7 @@ fn a_peer_that_ignores_the_window_cannot_fill_our_memory() {
 
 #[test]
 fn a_lost_window_update_is_replaced_by_the_answer_to_a_probe() {
-    let config = Config { user_timeout: Some(Duration::from_secs(4)), ..config() };
+    let config = config_with(|life| life.user_timeout = Some(Duration::from_secs(4)));
     let mut s = established(config);
     s.gets([window(0, &[], 0, 0)]).app(|tpa| tpa.send(Data::Virtual(1000))).expect([]);
     s.at_ms(1000).expect([probe(0)]);

@@ -2,6 +2,7 @@
 
 use multihop_core::{Duration, Instant, LostSegment, Machine, Notice, Payload, SegmentId};
 use multihop_transport::connection::Data;
+use multihop_transport::lifecycle;
 use multihop_transport::tpa::{Config, Event, Input, Output, Ports, State, TpaEnd};
 use multihop_wire::tpa::{Ack, AckPolicy, Bitmap, BlockSeq, Body, Options, Segment, VERSION};
 use proptest::prelude::*;
@@ -289,8 +290,11 @@ proptest! {
             recv_buffer: Some(9000),
             framing: multihop_transport::tpa::Framing::Udp,
             route_notices: routes,
-            keepalive: routes.then_some(Duration::from_secs(7)),
-            linger: Duration::from_secs(20),
+            lifecycle: lifecycle::Config {
+                keepalive: routes.then_some(Duration::from_secs(7)),
+                linger: Duration::from_secs(20),
+                ..config.lifecycle
+            },
             ..config
         };
         let mut bench = Bench::new(config, listen);

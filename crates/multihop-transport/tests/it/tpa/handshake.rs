@@ -259,7 +259,7 @@ fn a_connection_that_is_never_opened_sends_nothing() {
     s.gets([data(1, 0, 0), ack(0, &[], 0)]).expect([]);
     s.check(|tpa| tpa.counters().dropped, 2);
     s.app(|tpa| assert!(tpa.send(Data::Virtual(1)).is_err()));
-    let mut s = closed(Config { syn_retries: None, ..config() });
+    let mut s = closed(config_with(|life| life.syn_retries = None));
     s.app(|tpa| {
         tpa.connect();
         tpa.close();

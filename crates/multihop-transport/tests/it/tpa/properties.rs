@@ -5,6 +5,7 @@ use multihop_transport::connection::Data;
 
 use multihop_core::{BitRate, Duration, Instant, LostSegment, Machine, Notice, Payload, Rng};
 use multihop_testkit::{LinkConfig, Pair, Port};
+use multihop_transport::lifecycle;
 use multihop_transport::pacing::PacingConfig;
 use multihop_transport::tpa::{AckPolicy, Config, Event, Fill, Framing, Input, Output, Ports, State, TpaEnd};
 use multihop_wire::tpa::{BlockSeq, Body, Segment};
@@ -135,9 +136,12 @@ pub(super) fn configs() -> impl Strategy<Value = Config> {
                 block_fill: if wait { Duration::from_millis(5) } else { Duration::ZERO },
                 pacing: paced.then(|| PacingConfig::new(BitRate(2_000_000))),
                 framing: if over_ip { Framing::Ip } else { Framing::Udp },
-                syn_retries: None,
-                user_timeout: None,
-                linger: Duration::from_secs(300),
+                lifecycle: lifecycle::Config {
+                    syn_retries: None,
+                    user_timeout: None,
+                    linger: Duration::from_secs(300),
+                    ..profile.lifecycle
+                },
                 ..profile
             }
         },

@@ -275,7 +275,7 @@ fn a_route_that_breaks_again_silences_the_sender_again() {
 
 #[test]
 fn a_silent_sender_probes_at_intervals() {
-    let config = Config { route_notices: true, user_timeout: None, ..config() };
+    let config = Config { route_notices: true, ..config_with(|life| life.user_timeout = None) };
     let mut s = established(config);
     s.app(|tpa| tpa.send(Data::Virtual(2000))).expect([data(1, 0, 0), data(1, 1, 1)]);
     notify(&mut s, 500, Notice::RouteLost).expect([]).check(TpaEnd::phase, Phase::Freeze);

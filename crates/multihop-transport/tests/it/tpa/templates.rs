@@ -2,6 +2,7 @@
 
 use multihop_core::{Duration, Payload};
 use multihop_testkit::Script;
+use multihop_transport::lifecycle;
 use multihop_transport::tpa::{Config, Event, Fill, Input, Output, Ports, TpaEnd};
 use multihop_wire::tpa::{Ack, AckPolicy, Bitmap, BlockSeq, Body, Options, Segment};
 
@@ -99,6 +100,13 @@ pub(super) fn from_peer() -> Segment {
 
 pub(super) fn full(position: u8) -> Body {
     Body::Data { position, last: position + 1 == K, payload: Payload::Virtual(MSS) }
+}
+
+/// The configuration of the scripts with other times of its lifecycle.
+pub(super) fn config_with(change: impl FnOnce(&mut lifecycle::Config)) -> Config {
+    let mut config = config();
+    change(&mut config.lifecycle);
+    config
 }
 
 /// The default of scripts: the paper's TPA with a window of 2, without fill delay, with timeouts of 1 s.
