@@ -13,7 +13,7 @@ use crate::keys::{AuthorizedKeys, KeyCheck, KnownPeers};
 pub struct Config {
     /// The protocol: the profile for real networks unless it is changed.
     pub transport: tpa::Config,
-    /// `mesh` or a user-defined transport for the data. `transport` then opens, watches and closes connections.
+    /// `mesh` or another transport in place of TPA. Its connections are opened, watched and closed by `transport.lifecycle`.
     pub custom: Option<CustomTransport>,
     /// Whether TPA takes the place of `custom` if the peer has only TPA.
     pub or_tpa: bool,

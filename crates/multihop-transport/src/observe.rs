@@ -229,6 +229,28 @@ impl<E> Row<E> {
         Self::gauge(["cov", ""], about, Side::Sender, read)
     }
 
+    /// The number of times that the sender froze.
+    pub const fn freezes(read: fn(&E) -> u64) -> Self {
+        Self::recorded_counter("freezes", "Times that the sender froze.", Side::Sender, read)
+    }
+
+    /// The number of link-failure notices that had an effect.
+    pub const fn notices(read: fn(&E) -> u64) -> Self {
+        let about = "Link-failure notices that concerned a segment in flight.";
+        Self::recorded_counter("notices", about, Side::Sender, read)
+    }
+
+    /// The number of probes sent.
+    pub const fn probes(read: fn(&E) -> u64) -> Self {
+        Self::recorded_counter("probes", "Probes sent.", Side::Sender, read)
+    }
+
+    /// The number of segments that arrived twice.
+    pub const fn duplicates(read: fn(&E) -> u64) -> Self {
+        let about = "Segments with data that had arrived before.";
+        Self::recorded_counter("duplicates", about, Side::Receiver, read)
+    }
+
     /// What is observed.
     pub const fn quantity(&self) -> &Quantity {
         &self.quantity

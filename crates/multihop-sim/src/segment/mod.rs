@@ -1,6 +1,6 @@
 //! The segments of each transport in packets: length, bytes on the air, identification in errors, and names for people.
 //!
-//! [`format`] is the only place that lists the transports. Each file below describes one kind of segment.
+//! [`format()`] is the only place that lists the transports. Each file below describes one kind of segment.
 
 mod control;
 mod custom;
@@ -56,9 +56,6 @@ pub(crate) trait Format {
     fn ecn(&self) -> Option<Ecn> {
         None
     }
-
-    /// Marks the segment as having met congestion, for transports with ECN.
-    fn mark(&mut self) {}
 }
 
 /// The ports and addresses around a segment.
@@ -98,15 +95,10 @@ pub(crate) fn format(segment: &Segment) -> &dyn Format {
     }
 }
 
-/// The format of a segment that can be marked.
-pub(crate) fn format_mut(segment: &mut Segment) -> &mut dyn Format {
-    match segment {
-        Segment::Tcp(segment) => segment,
-        Segment::Tpa(segment) => segment,
-        Segment::Datagram(datagram) => datagram,
-        Segment::Mesh(segment) => segment,
-        Segment::Custom(message) => message,
-        Segment::Opened(segment) => segment,
+/// Marks a segment as having met congestion, if its transport has ECN.
+pub(crate) fn mark(segment: &mut Segment) {
+    if let Segment::Tcp(segment) = segment {
+        segment.ecn = Ecn::Ce;
     }
 }
 

@@ -74,8 +74,4 @@ impl Format for Segment {
     fn ecn(&self) -> Option<Ecn> {
         Some(self.ecn)
     }
-
-    fn mark(&mut self) {
-        self.ecn = Ecn::Ce;
-    }
 }

@@ -8,7 +8,7 @@ use multihop_radio::params::{CodelParams, Discipline};
 use multihop_wire::tcp::Ecn;
 
 use crate::packet::{Body, Pool};
-use crate::segment::{format, format_mut};
+use crate::segment::{self, format};
 
 /// The packets of one station that wait for its MAC.
 #[derive(Clone, Debug)]
@@ -249,7 +249,7 @@ fn ecn_of(packet: PacketHandle, packets: &Pool) -> Option<Ecn> {
 
 fn mark(packet: PacketHandle, packets: &mut Pool) {
     if let Body::Segment { segment, .. } = &mut packets.get_mut(packet).body {
-        format_mut(segment).mark();
+        segment::mark(segment);
     }
 }
 

@@ -1,7 +1,7 @@
 //! What is observed of an end.
 
 use super::MeshEnd;
-use crate::observe::Side::{Receiver, Sender};
+use crate::observe::Side::Receiver;
 use crate::observe::{RoundTrip, Row};
 
 /// The rows of an end.
@@ -11,14 +11,9 @@ pub(crate) static OBSERVED: [Row<MeshEnd>; 10] = [
     Row::phase(MeshEnd::phase),
     Row::rate(|end| end.gap().map(|gap| f64::from(end.mss()) * 8e-3 / gap.as_secs_f64().max(1e-9))),
     Row::cov(|end| end.gap().map(|_| 0.0)),
-    Row::recorded_counter("freezes", "Times that the sender froze.", Sender, |end| end.counters().freezes),
-    Row::recorded_counter(
-        "notices",
-        "Link-failure notices that concerned a segment in flight.",
-        Sender,
-        |end| end.counters().notices,
-    ),
-    Row::recorded_counter("probes", "Probes sent.", Sender, |end| end.counters().probes),
+    Row::freezes(|end| end.counters().freezes),
+    Row::notices(|end| end.counters().notices),
+    Row::probes(|end| end.counters().probes),
     Row::recorded_counter("acks", "ACKs sent.", Receiver, |end| end.counters().acks),
     Row::recorded_counter(
         "unwanted",

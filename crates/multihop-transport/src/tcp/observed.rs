@@ -2,7 +2,7 @@
 
 use super::adtcp::OBSERVED as OF_ADTCP;
 use super::{Config, TcpEnd};
-use crate::observe::Side::{Receiver, Sender};
+use crate::observe::Side::Sender;
 use crate::observe::{Quantity, RoundTrip, Row, Value};
 
 /// The rows of every endpoint.
@@ -21,13 +21,11 @@ pub(crate) static OBSERVED: [Row<TcpEnd>; 10] = [
         Sender,
         |end| end.counters().standbys,
     ),
-    Row::recorded_counter("probes", "Probes sent.", Sender, |end| end.counters().probes),
+    Row::probes(|end| end.counters().probes),
     Row::recorded_counter("undone", "Reductions of the window that were undone.", Sender, |end| {
         end.counters().undone
     }),
-    Row::recorded_counter("duplicates", "Segments with data that had arrived before.", Receiver, |end| {
-        end.counters().duplicates
-    }),
+    Row::duplicates(|end| end.counters().duplicates),
 ];
 
 impl Config {

@@ -1,7 +1,7 @@
 //! What is observed of an endpoint.
 
 use super::TpaEnd;
-use crate::observe::Side::{Receiver, Sender};
+use crate::observe::Side::Sender;
 use crate::observe::{RoundTrip, Row};
 
 /// The rows of an endpoint.
@@ -14,13 +14,8 @@ pub(crate) static OBSERVED: [Row<TpaEnd>; 12] = [
     Row::recorded_counter("congested", "Times that the sender entered the congested state.", Sender, |end| {
         end.counters().congested
     }),
-    Row::recorded_counter("freezes", "Times that the sender froze.", Sender, |end| end.counters().freezes),
-    Row::recorded_counter(
-        "notices",
-        "Link-failure notices that concerned a segment in flight.",
-        Sender,
-        |end| end.counters().notices,
-    ),
+    Row::freezes(|end| end.counters().freezes),
+    Row::notices(|end| end.counters().notices),
     Row::recorded_counter("route_changes", "Route changes detected by round-trip times.", Sender, |end| {
         end.counters().route_changes
     }),
@@ -30,8 +25,6 @@ pub(crate) static OBSERVED: [Row<TpaEnd>; 12] = [
         Sender,
         |end| end.counters().lost_by_txseq,
     ),
-    Row::recorded_counter("probes", "Probes sent.", Sender, |end| end.counters().probes),
-    Row::recorded_counter("duplicates", "Segments with data that had arrived before.", Receiver, |end| {
-        end.counters().duplicates
-    }),
+    Row::probes(|end| end.counters().probes),
+    Row::duplicates(|end| end.counters().duplicates),
 ];
