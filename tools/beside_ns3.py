@@ -7,7 +7,7 @@ python3 tools/beside_ns3.py --only chain-4 --seeds 8     more runs of each
 python3 tools/beside_ns3.py --only moving --count        frames and messages in place of times
 python3 tools/beside_ns3.py --seconds 1 --instructions   instructions in place of times; needs valgrind
 python3 tools/beside_ns3.py --table aggregation          the table of docs/models/aggregation.md;
-                                                         others: dcf, olsr, distances, networks
+                                                         others: dcf, olsr, distances, networks, hidden
 
 Chains of 1, 2, 4 and 8 hops (NewReno), ten saturated stations (datagrams), and fifty nodes that move
 under AODV with five TCP flows, each at 6, 24 and 54 Mb/s. Both programs run in turn, one at a time, on

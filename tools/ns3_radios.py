@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ns3_tables import Multihop, Ns3, Page, Values, kbps_of, listed
+from ns3_tables import AGGREGATION, Multihop, Ns3, Page, Values, kbps_of, listed
 
 POWER_DBM, NOISE_FIGURE_DB = 18.0, 5.0
 """Of the link budgets of devices: docs/models/budgets.md."""
@@ -16,6 +16,7 @@ WEAKEST_DBM = -105.0
 """Power of the weakest preamble that ns-3 looks at; below the noise, so that the ratio decides."""
 QUEUE = 500  # packets
 SIZE = 1460  # bytes of a datagram
+GOODPUT = "goodput, Mb/s"
 
 
 @dataclass(frozen=True)
@@ -88,12 +89,12 @@ STANDARDS = (
 def distances() -> Page:
     """A saturated link with Minstrel at growing distances."""
     exponent, duration, warmup = 3.0, 6.0, 3.0
-    goodput, step = "goodput, Mb/s", "most used rate"
+    step = "most used rate"
     rows: list[Ns3 | Multihop] = []
 
     def values(kbps: Sequence[float], frames: Mapping[str, int], numbers: Mapping[str, int]) -> Values:
-        most = max(frames, key=lambda name: frames[name])
-        return {goodput: sum(kbps) / 1e3, step: numbers.get(most, -1) if sum(kbps) else -1}
+        most = max(frames, key=lambda name: frames[name], default="")
+        return {GOODPUT: sum(kbps) / 1e3, step: numbers.get(most, -1) if sum(kbps) else -1}
 
     for standard in STANDARDS:
         steps = {name: index for index, name in enumerate(standard.modes)}
@@ -111,39 +112,66 @@ def distances() -> Page:
             title = f"{standard.phy}, {metres} m"
             rows.append(Ns3(title, "wlan", [*network.words(), *standard.words(exponent)], of_ns3))
             rows.append(Multihop(title, network.scenario(standard, exponent), of_multihop))
-    return Page(rows, 1, {goodput: 1, step: 0}, is_paired=True)
+    return Page(rows, 1, {GOODPUT: 1, step: 0}, is_paired=True)
+
+
+EXPONENT = 4.0
+"""Of the path loss in networks of several hops: nodes two hops apart do not sense each other."""
+TIMES = {"duration": 22.0, "warmup": 2.0}
+
+
+def hop(standard: Standard) -> float:
+    """Metres at which a link has a ratio of signal to noise of 13 dB."""
+    width = float(standard.options.get("width", 20))
+    return float(round(32.0 * (20 / width) ** (1 / EXPONENT), 1))
+
+
+def total(said: Mapping[str, Any]) -> Values:
+    """The goodput of all flows of a run."""
+    kbps: Sequence[float] = said["kbps"] if "kbps" in said else kbps_of(said)
+    return {GOODPUT: sum(kbps) / 1e3}
 
 
 def networks() -> Page:
-    """Hidden stations and chains at fixed rates."""
-    exponent, duration, warmup, metres = 4.0, 12.0, 2.0, 32.0
-    goodput = "goodput, Mb/s"
+    """Hidden stations and chains of four hops at fixed rates."""
     rows: list[Ns3 | Multihop] = []
-    pair = [(0.0, 0.0), (metres, 0.0), (2 * metres, 0.0)]
-    chain = [(metres * node, 0.0) for node in range(5)]
-    layouts = [
-        ("hidden pair", pair, [(0, 1), (2, 1)], "off"),
-        ("hidden pair, RTS", pair, [(0, 1), (2, 1)], "on"),
-        ("chain of four hops", chain, [(0, 4)], "off"),
-        ("chain of four hops, RTS", chain, [(0, 4)], "on"),
-    ]
-
-    def total(said: Mapping[str, Any]) -> Values:
-        return {goodput: sum(said["kbps"]) / 1e3}
-
-    def of_multihop(result: Mapping[str, Any]) -> Values:
-        return {goodput: sum(kbps_of(result)) / 1e3}
-
     for standard in STANDARDS:
-        rate = list(standard.modes)[2]
-        for title, places, flows, rts in layouts:
-            network = Network(places, flows, standard.mbps, duration, warmup)
-            words = [*network.words(), *standard.words(exponent, rate), f"--rts={rts}"]
-            rows.append(Ns3(f"{standard.phy}, {rate}, {title}", "wlan", words, total))
-            scenario = network.scenario(standard, exponent, rate)
-            scenario["mac"]["rts_threshold"] = 0 if rts == "on" else "off"
-            rows.append(Multihop(f"{standard.phy}, {rate}, {title}", scenario, of_multihop))
-    return Page(rows, 5, {goodput: 2}, is_paired=True)
+        rate, metres = list(standard.modes)[2], hop(standard)
+        aggregates = "ampdu" in standard.options or standard.phy.startswith("802.11n")
+        places = [(metres * node, 0.0) for node in range(5)]
+        for title, nodes, flows, rts in (
+            ("hidden pair", 3, [(0, 1), (2, 1)], "off"),
+            ("hidden pair, RTS", 3, [(0, 1), (2, 1)], "on"),
+            ("chain of four hops", 5, [(0, 4)], "off"),
+            ("chain of four hops, RTS", 5, [(0, 4)], "on"),
+        ):
+            if aggregates and title == "hidden pair":
+                continue
+            network = Network(places[:nodes], flows, standard.mbps, **TIMES)
+            options = [
+                *standard.words(EXPONENT, rate),
+                f"--rts={rts}",
+                *(AGGREGATION.values() if aggregates else ()),
+            ]
+            name = f"{standard.phy}, {rate}, {title}"
+            rows.append(Ns3(name, "wlan", [*network.words(), *options], total))
+            rows.append(Multihop(name, network.scenario(standard, EXPONENT, rate, rts), total))
+    return Page(rows, 5, {GOODPUT: 2}, is_paired=True)
+
+
+def hidden() -> Page:
+    """Two hidden stations with aggregates and without RTS, under variants of ns-3's aggregation."""
+    standard = STANDARDS[1]
+    rate, metres = list(standard.modes)[2], hop(standard)
+    places = [(metres * node, 0.0) for node in range(3)]
+    network = Network(places, [(0, 1), (2, 1)], standard.mbps, **TIMES)
+    options = [*network.words(), *standard.words(EXPONENT, rate)]
+    rows: list[Ns3 | Multihop] = [Ns3("ns-3", "wlan", options, total)]
+    for title, option in AGGREGATION.items():
+        options = [*options, option]
+        rows.append(Ns3(f"and {title}", "wlan", options, total))
+    rows.append(Multihop("multihop", network.scenario(standard, EXPONENT, rate), total))
+    return Page(rows, 5, {GOODPUT: 1})
 
 
 @dataclass(frozen=True)
@@ -167,15 +195,18 @@ class Network:
         times = [f"--duration={self.duration}", f"--warmup={self.warmup}"]
         return [listed(self.places), f"--flows={flows}", kbps, f"--size={SIZE}", *times]
 
-    def scenario(self, standard: Standard, exponent: float, rate: str | None = None) -> dict[str, Any]:
+    def scenario(
+        self, standard: Standard, exponent: float, rate: str | None = None, rts: str = "off"
+    ) -> dict[str, Any]:
         """A scenario of multihop."""
+        threshold = 0 if rts == "on" else "off"
         cbr = {"app": "cbr", "rate_kbps": 1e3 * self.mbps, "size": SIZE}
         return {
             "duration": self.duration,
             "warmup": self.warmup,
             "topology": {"kind": "list", "positions": self.places},
             "radio": standard.radio(exponent, rate),
-            "mac": {"arp": "oracle", "queue": QUEUE, **standard.mac},
+            "mac": {"arp": "oracle", "queue": QUEUE, "rts_threshold": threshold, **standard.mac},
             "flow": [
                 {"from": a, "to": b, "start": self.start(index), **cbr}
                 for index, (a, b) in enumerate(self.flows)
@@ -183,4 +214,4 @@ class Network:
         }
 
 
-PAGES = {"distances": distances, "networks": networks}
+PAGES = {"distances": distances, "networks": networks, "hidden": hidden}

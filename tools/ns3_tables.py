@@ -131,27 +131,25 @@ def listed(places: Sequence[tuple[float, float]]) -> str:
     return "--positions=" + ":".join(f"{x:g},{y:g}" for x, y in places)
 
 
+AGGREGATION = {
+    "packets live for 10 s in the queue (`MaxDelay`) instead of 0.5 s": "--ns3::WifiMacQueue::MaxDelay=10s",
+    "no request after a missing block ACK (`UseExplicitBarAfterMissedBlockAck`)": (
+        "--ns3::QosTxop::UseExplicitBarAfterMissedBlockAck=false"
+    ),
+    "no limit of failed attempts (`MaxSsrc`) instead of 7": (
+        "--ns3::WifiRemoteStationManager::MaxSsrc=1000000"
+    ),
+}
+"""Settings of ns-3 whose defaults differ from what stations of multihop do with aggregates."""
+
+
 def aggregation() -> Page:
     """Ten saturated stations around a receiver, with A-MPDUs."""
     seconds, warmup = 8.0, 2.0
     angles = [2 * math.pi * n / 10 for n in range(10)]
     places = [(0.0, 0.0), *((round(5 * math.cos(a), 3), round(5 * math.sin(a), 3)) for a in angles)]
-    changes = [
-        ("ns-3", []),
-        (
-            "packets live for 10 s in the queue (`MaxDelay`) instead of 0.5 s",
-            ["--ns3::WifiMacQueue::MaxDelay=10s"],
-        ),
-        ("AIFSN 2 instead of 3", ["--aifsn=2"]),
-        (
-            "no request after a missing block ACK (`UseExplicitBarAfterMissedBlockAck`)",
-            ["--ns3::QosTxop::UseExplicitBarAfterMissedBlockAck=false"],
-        ),
-        (
-            "no limit of failed attempts (`MaxSsrc`) instead of 7",
-            ["--ns3::WifiRemoteStationManager::MaxSsrc=1000000"],
-        ),
-    ]
+    lives, asks, attempts = AGGREGATION.items()
+    changes = [("ns-3", ""), lives, ("AIFSN 2 instead of 3", "--aifsn=2"), asks, attempts]
     goodput, requests, frames = "goodput, Mb/s", "block ACK requests a second", "A-MPDUs a second"
 
     def of_ns3(said: Mapping[str, Any]) -> Values:
@@ -171,7 +169,7 @@ def aggregation() -> Page:
     rows: list[Ns3 | Multihop] = []
     options: list[str] = []
     for title, change in changes:
-        options = [*options, *change]
+        options = [*options, change] if change else options
         rows.append(Ns3(title, "wlan", [*common, *options], of_ns3))
     flow = {"to": 0, "app": "cbr", "rate_kbps": 10_000.0, "size": 1460}
     scenario = {
