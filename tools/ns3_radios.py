@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -47,6 +48,18 @@ class Standard:
         law = {"kind": "log-distance", "exponent": exponent, "reference_db": self.band.loss_db}
         found = {"phy": self.phy, "detection_db": DETECTION_DB, "path_loss": law}
         return found | ({"rate": rate} if rate else {})
+
+    @property
+    def aggregates(self) -> bool:
+        """Whether stations send A-MPDUs."""
+        return self.phy != "802.11g"
+
+    def metres(self, snr_db: float, exponent: float) -> float:
+        """The distance at which a link has this ratio of signal to noise."""
+        noise_dbm = -173.98 + 10 * math.log10(1e6 * self.options.get("width", 20)) + NOISE_FIGURE_DB
+        power_dbm = POWER_DBM + 2 * self.band.gain_dbi
+        loss_db = power_dbm - noise_dbm - snr_db - self.band.loss_db
+        return float(round(10 ** (loss_db / (10 * exponent)), 1))
 
     def words(self, exponent: float, rate: str | None = None) -> list[str]:
         """The same radio as options of ns-3."""
@@ -106,10 +119,10 @@ def distances() -> Page:
         def of_multihop(result: Mapping[str, Any], numbers: Mapping[str, int] = steps) -> Values:
             return values(kbps_of(result), result["mac"]["rates"], numbers)
 
-        for metres in (10, 20, 30, 40, 60, 80, 100, 120, 150, 180, 220):
-            places = [(0.0, 0.0), (float(metres), 0.0)]
-            network = Network(places, [(0, 1)], standard.mbps, duration, warmup)
-            title = f"{standard.phy}, {metres} m"
+        for snr in (40, 35, 30, 26, 23, 20, 17, 14, 11, 9, 7, 6, 5, 4.5, 4, 3.5, 3, 2.5, 2):
+            metres = standard.metres(snr, exponent)
+            network = Network([(0.0, 0.0), (metres, 0.0)], [(0, 1)], standard.mbps, duration, warmup)
+            title = f"{standard.phy}, {metres:g} m, {snr} dB"
             rows.append(Ns3(title, "wlan", [*network.words(), *standard.words(exponent)], of_ns3))
             rows.append(Multihop(title, network.scenario(standard, exponent), of_multihop))
     return Page(rows, 1, {GOODPUT: 1, step: 0}, is_paired=True)
@@ -117,13 +130,9 @@ def distances() -> Page:
 
 EXPONENT = 4.0
 """Of the path loss in networks of several hops: nodes two hops apart do not sense each other."""
+SNR_DB = 13.0
+"""Ratio of signal to noise of their links."""
 TIMES = {"duration": 22.0, "warmup": 2.0}
-
-
-def hop(standard: Standard) -> float:
-    """Metres at which a link has a ratio of signal to noise of 13 dB."""
-    width = float(standard.options.get("width", 20))
-    return float(round(32.0 * (20 / width) ** (1 / EXPONENT), 1))
 
 
 def total(said: Mapping[str, Any]) -> Values:
@@ -136,8 +145,7 @@ def networks() -> Page:
     """Hidden stations and chains of four hops at fixed rates."""
     rows: list[Ns3 | Multihop] = []
     for standard in STANDARDS:
-        rate, metres = list(standard.modes)[2], hop(standard)
-        aggregates = "ampdu" in standard.options or standard.phy.startswith("802.11n")
+        rate, metres = list(standard.modes)[2], standard.metres(SNR_DB, EXPONENT)
         places = [(metres * node, 0.0) for node in range(5)]
         for title, nodes, flows, rts in (
             ("hidden pair", 3, [(0, 1), (2, 1)], "off"),
@@ -145,13 +153,13 @@ def networks() -> Page:
             ("chain of four hops", 5, [(0, 4)], "off"),
             ("chain of four hops, RTS", 5, [(0, 4)], "on"),
         ):
-            if aggregates and title == "hidden pair":
+            if standard.aggregates and title == "hidden pair":
                 continue
             network = Network(places[:nodes], flows, standard.mbps, **TIMES)
             options = [
                 *standard.words(EXPONENT, rate),
                 f"--rts={rts}",
-                *(AGGREGATION.values() if aggregates else ()),
+                *(AGGREGATION.values() if standard.aggregates else ()),
             ]
             name = f"{standard.phy}, {rate}, {title}"
             rows.append(Ns3(name, "wlan", [*network.words(), *options], total))
@@ -162,7 +170,7 @@ def networks() -> Page:
 def hidden() -> Page:
     """Two hidden stations with aggregates and without RTS, under variants of ns-3's aggregation."""
     standard = STANDARDS[1]
-    rate, metres = list(standard.modes)[2], hop(standard)
+    rate, metres = list(standard.modes)[2], standard.metres(SNR_DB, EXPONENT)
     places = [(metres * node, 0.0) for node in range(3)]
     network = Network(places, [(0, 1), (2, 1)], standard.mbps, **TIMES)
     options = [*network.words(), *standard.words(EXPONENT, rate)]
