@@ -42,6 +42,7 @@ class Standard:
     mbps: float  # more than a link carries
     mac: Mapping[str, Any]
     band: Band = BAND_5
+    rate: str = "MCS2"  # in networks of several hops
 
     def radio(self, exponent: float, rate: str | None = None) -> dict[str, Any]:
         """The radio of multihop: the budget of a device, with a path loss that ns-3 has as well."""
@@ -86,11 +87,13 @@ def wide(standard: str, ampdu: int, width: int) -> dict[str, Any]:
     return {"standard": standard, "ampdu": ampdu, "width": width}
 
 
-ERP = {f"{mbps}M": f"ErpOfdmRate{mbps}Mbps" for mbps in (6, 9, 12, 18, 24, 36, 48, 54)}
+ERP = {"1M": "DsssRate1Mbps", "2M": "DsssRate2Mbps", "5.5M": "DsssRate5_5Mbps"}
+ERP |= {"6M": "ErpOfdmRate6Mbps", "9M": "ErpOfdmRate9Mbps", "11M": "DsssRate11Mbps"}
+ERP |= {f"{mbps}M": f"ErpOfdmRate{mbps}Mbps" for mbps in (12, 18, 24, 36, 48, 54)}
 AC_BYTES, AX_BYTES = 1_048_575, 6_500_631
 """Most bytes of an A-MPDU."""
 STANDARDS = (
-    Standard("802.11g", {"standard": "802.11g"}, ERP, 40.0, {}, BAND_2_4),
+    Standard("802.11g", {"standard": "802.11g"}, ERP, 40.0, {}, BAND_2_4, "12M"),
     Standard("802.11n-20", {"standard": "802.11n"}, schemes("Ht", 8), 100.0, {}),
     Standard("802.11ac-20", wide("802.11ac", AC_BYTES, 20), schemes("Vht", 9), 120.0, {}),
     Standard("802.11ac-80", wide("802.11ac", AC_BYTES, 80), schemes("Vht", 10), 500.0, {}),
@@ -145,7 +148,7 @@ def networks() -> Page:
     """Hidden stations and chains of four hops at fixed rates."""
     rows: list[Ns3 | Multihop] = []
     for standard in STANDARDS:
-        rate, metres = list(standard.modes)[2], standard.metres(SNR_DB, EXPONENT)
+        rate, metres = standard.rate, standard.metres(SNR_DB, EXPONENT)
         places = [(metres * node, 0.0) for node in range(5)]
         for title, nodes, flows, rts in (
             ("hidden pair", 3, [(0, 1), (2, 1)], "off"),
@@ -170,7 +173,7 @@ def networks() -> Page:
 def hidden() -> Page:
     """Two hidden stations with aggregates and without RTS, under variants of ns-3's aggregation."""
     standard = STANDARDS[1]
-    rate, metres = list(standard.modes)[2], standard.metres(SNR_DB, EXPONENT)
+    rate, metres = standard.rate, standard.metres(SNR_DB, EXPONENT)
     places = [(metres * node, 0.0) for node in range(3)]
     network = Network(places, [(0, 1), (2, 1)], standard.mbps, **TIMES)
     options = [*network.words(), *standard.words(EXPONENT, rate)]
