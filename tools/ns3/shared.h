@@ -77,3 +77,33 @@ inline std::string json(const Counts &counts) {
     }
     return members;
 }
+
+// A constant rate, and an RTS that is given up after some attempts.
+//
+// Without this, ns-3 repeats an RTS without end when every frame has one: it compares the limit with the number of
+// failed data frames.
+class LimitedRts : public ConstantRateWifiManager {
+  public:
+    static TypeId GetTypeId() {
+        static TypeId id =
+            TypeId("LimitedRts")
+                .SetParent<ConstantRateWifiManager>()
+                .AddConstructor<LimitedRts>()
+                .AddAttribute("Attempts", "Transmissions of an RTS; 0: no limit.", UintegerValue(7),
+                              MakeUintegerAccessor(&LimitedRts::m_attempts), MakeUintegerChecker<uint32_t>());
+        return id;
+    }
+
+  private:
+    void DoReportRtsFailed(WifiRemoteStation *) override { ++m_failed; }
+    void DoReportRtsOk(WifiRemoteStation *, double, WifiMode, double) override { m_failed = 0; }
+    void DoReportFinalRtsFailed(WifiRemoteStation *) override { m_failed = 0; }
+    bool DoNeedRetransmission(WifiRemoteStation *, Ptr<const Packet>, bool normally) override {
+        return normally && (m_attempts == 0 || m_failed < m_attempts);
+    }
+
+    uint32_t m_attempts = 7;
+    uint32_t m_failed = 0;
+};
+
+inline const TypeId LIMITED_RTS = LimitedRts::GetTypeId(); // registers the class

@@ -97,7 +97,7 @@ NetDeviceContainer installRadios(const NodeContainer &nodes, const Options &opti
         const bool isHt = options.standard != "802.11g";
         wifi.SetRemoteStationManager(isHt ? "ns3::MinstrelHtWifiManager" : "ns3::MinstrelWifiManager");
     } else {
-        wifi.SetRemoteStationManager("ns3::ConstantRateWifiManager", "DataMode", StringValue(options.rate),
+        wifi.SetRemoteStationManager("LimitedRts", "DataMode", StringValue(options.rate),
                                      "ControlMode", StringValue(options.control));
     }
     if (options.standard != "802.11g") {
