@@ -233,13 +233,7 @@ pub struct Message {
 }
 
 /// Output of a connection.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Output {
-    /// A segment for the other end.
-    Segment(Segment),
-    /// An event for the application.
-    Event(Event),
-}
+pub type Output = crate::event::Output<Segment>;
 
 /// Bytes that an end may keep.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]

@@ -1,6 +1,7 @@
 //! Endpoints from outside: packet scripts, properties, operation fuzzing.
 
 mod connection;
+mod losses;
 mod mesh;
 mod opened;
 mod tcp;

@@ -1,98 +1,73 @@
 //! Connections of transports that do not open and close them, in virtual time.
 
-use std::collections::VecDeque;
-
-use multihop_core::{Duration, Instant, earliest};
-use multihop_transport::connection::{Connection, Data, Event, Opened, OpenedConfig, Output, Segment, State};
+use multihop_core::{Duration, Instant};
+use multihop_transport::connection::{Connection, Data, Opened, OpenedConfig, Output, Segment, State};
 use multihop_transport::lifecycle;
 use multihop_transport::tcp::{Config, Ports, TcpEnd};
 use multihop_wire::tcp::SeqNumber;
 
-const DELAY: Duration = Duration::from_millis(30);
+use super::losses::{LossyEnd, LossyRun};
+
 const PACKETS: u32 = 10;
 const BYTES: usize = 3000;
 
-/// Two ends, the first of which sends and closes. Some of the first ten segments are lost.
-struct Run {
-    ends: [Opened; 2],
-    lost: u32,
-    sent: u32,
-    under_way: VecDeque<(Instant, usize, Segment)>,
-    now: Instant,
+/// An end, and what has been read from it.
+struct Reading {
+    end: Opened,
     received: Vec<u8>,
-    failed: bool,
 }
 
-impl Run {
-    fn new(lost: u32) -> Self {
+impl Reading {
+    fn new(number: u32) -> Self {
         let config = OpenedConfig {
             lifecycle: lifecycle::Config {
-                syn_wait: Duration::from_secs(1),
                 syn_wait_max: Some(Duration::from_secs(1)),
-                syn_retries: None,
-                keepalive: None,
                 user_timeout: None,
                 linger: Duration::from_secs(10_000),
+                ..lifecycle::Config::USUAL
             },
             initial_ttl: 64,
             capacity: 100_000,
         };
-        let ends = [1, 2].map(|number| {
-            let ports = Ports { local: 7, remote: 7 };
-            let inner = TcpEnd::new(Config { sink: false, ..Config::default() }, ports, SeqNumber(number));
-            Opened::new(Box::new(inner), config, number)
-        });
-        let under_way = VecDeque::new();
-        Self { ends, lost, sent: 0, under_way, now: Instant::ZERO, received: Vec::new(), failed: false }
+        let ports = Ports { local: 7, remote: 7 };
+        let inner = TcpEnd::new(Config { sink: false, ..Config::default() }, ports, SeqNumber(number));
+        Self { end: Opened::new(Box::new(inner), config, number), received: Vec::new() }
+    }
+}
+
+impl LossyEnd for Reading {
+    type Segment = Segment;
+
+    fn poll_output(&mut self, now: Instant) -> Option<Output> {
+        let output = self.end.poll_output(now);
+        assert!(!matches!(output, Some(Output::Segment(Segment::Tcp(_) | Segment::Custom(_)))), "{output:?}");
+        output
     }
 
-    fn drain(&mut self) {
-        for side in 0..2 {
-            while let Some(output) = self.ends[side].poll_output(self.now) {
-                match output {
-                    Output::Segment(segment) => self.put(side, segment),
-                    Output::Event(Event::Delivered(_)) => {
-                        let mut bytes = [0; 2 * BYTES];
-                        let taken = self.ends[side].read_into(&mut bytes);
-                        self.received.extend_from_slice(&bytes[..taken]);
-                    }
-                    Output::Event(Event::PeerClosed) => self.ends[side].close(self.now),
-                    Output::Event(event) => {
-                        self.failed |= matches!(event, Event::Reset | Event::TimedOut);
-                    }
-                }
-            }
-        }
+    fn receive(&mut self, now: Instant, segment: Segment) {
+        self.end.receive(now, segment, None);
     }
 
-    fn put(&mut self, side: usize, segment: Segment) {
-        assert!(matches!(segment, Segment::Opened(_)), "{segment:?}");
-        let vanishes = self.sent < PACKETS && self.lost >> self.sent & 1 == 1;
-        self.sent += 1;
-        if !vanishes {
-            self.under_way.push_back((self.now + DELAY, 1 - side, segment));
-        }
+    fn handle_timeout(&mut self, now: Instant) {
+        self.end.handle_timeout(now);
     }
 
-    /// Runs until both linger; false if that does not happen within 3000 s.
-    fn finish(&mut self) -> bool {
-        let limit = Instant::ZERO + Duration::from_secs(3000);
-        while self.ends.iter().any(|end| end.state() != State::Linger) {
-            let ends = earliest(self.ends[0].poll_timeout(), self.ends[1].poll_timeout());
-            let next = earliest(ends, self.under_way.front().map(|&(at, ..)| at));
-            let Some(at) = next.filter(|&at| at < limit) else { return false };
-            self.now = at;
-            while self.under_way.front().is_some_and(|&(at, ..)| at == self.now) {
-                let (_, side, segment) = self.under_way.pop_front().expect("there is a first one");
-                self.ends[side].receive(self.now, segment, None);
-                self.drain();
-            }
-            for side in 0..2 {
-                self.ends[side].handle_timeout(self.now);
-                self.drain();
-            }
-        }
-        true
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.end.poll_timeout()
+    }
+
+    fn close(&mut self, now: Instant) {
+        self.end.close(now);
+    }
+
+    fn state(&self) -> State {
+        self.end.state()
+    }
+
+    fn read(&mut self) {
+        let mut bytes = [0; 2 * BYTES];
+        let taken = self.end.read_into(&mut bytes);
+        self.received.extend_from_slice(&bytes[..taken]);
     }
 }
 
@@ -101,16 +76,19 @@ impl Run {
 fn every_pattern_of_losses_ends_with_all_data_and_both_closed() {
     let data: Vec<u8> = (0..=250).cycle().take(BYTES).collect();
     for lost in 0..1 << PACKETS {
-        let mut run = Run::new(lost);
-        run.ends[1].listen();
-        run.ends[0].connect();
-        run.ends[0].send(Instant::ZERO, Data::Bytes(data.clone())).expect("the stream is open");
-        run.ends[0].shutdown(Instant::ZERO);
-        assert_eq!(run.ends[0].unacked(), BYTES as u64);
+        let mut run = LossyRun::new([1, 2].map(Reading::new), lost);
+        let [sender, receiver] = run.ends.each_mut().map(|side| &mut side.end);
+        receiver.listen();
+        sender.connect();
+        sender.send(Instant::ZERO, Data::Bytes(data.clone())).expect("the stream is open");
+        sender.shutdown(Instant::ZERO);
+        assert_eq!(sender.unacked(), BYTES as u64);
         run.drain();
-        let states = |run: &Run| run.ends.each_ref().map(Connection::state);
-        assert!(run.finish() && !run.failed, "{lost:010b}: {:?} at {}", states(&run), run.now);
-        assert!(run.received == data, "{lost:010b}: {} bytes", run.received.len());
-        assert_eq!(run.ends[0].unacked(), 0, "{lost:010b}");
+        let is_over = run.finish(Duration::from_secs(3000));
+        let states = run.ends.each_ref().map(LossyEnd::state);
+        assert!(is_over && !run.failed, "{lost:010b}: {states:?} at {}", run.now);
+        let [sender, receiver] = &run.ends;
+        assert!(receiver.received == data, "{lost:010b}: {} bytes", receiver.received.len());
+        assert_eq!(sender.end.unacked(), 0, "{lost:010b}");
     }
 }
