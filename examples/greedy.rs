@@ -180,7 +180,7 @@ impl Machine for Greedy {
         self.next_beacon = now + self.interval / 2 + self.rng.duration_below(self.interval);
         let bytes = self.place.iter().flat_map(|metres| metres.to_be_bytes()).collect();
         let message = Message::Custom { kind: "beacon", bytes };
-        self.out.push_back(Output::Message { to: None, ttl: 1, message });
+        self.out.push_back(Output::Message { to: None, interface: None, ttl: 1, message });
     }
 
     fn poll_output(&mut self, _now: Instant) -> Option<Output> {

@@ -4,7 +4,7 @@ use alloc::sync::Arc;
 use core::iter::Sum;
 use core::net::Ipv4Addr;
 
-use multihop_core::{BitRate, DropReason, Instant, Machine, Notice};
+use multihop_core::{BitRate, DropReason, Instant, Interface, Machine, Notice};
 use multihop_wire::Quoted;
 use multihop_wire::dsr::SourceRoute;
 
@@ -15,13 +15,24 @@ use crate::message::Message;
 /// Data packets stay with the driver. The agent gets a [`Ticket`] for each and hands it back in
 /// exactly one [`Output::Forward`] or [`Output::Drop`], at once or later. The driver delivers
 /// packets addressed to this node itself, and decrements the TTL of those that it forwards.
+///
+/// A node may have several interfaces, each with an address; that of the first is its main address. Neighbours are known by the
+/// addresses of their interfaces. Such an address is reached by one interface, the one over which its messages arrive; a next
+/// hop therefore names an interface.
 pub trait RoutingAgent: Machine<Input = Input, Output = Output> {
     /// Does what [`Input::Message`] does, without a copy of the message. False if nothing has
     /// changed: then the driver asks neither for outputs nor for a new deadline.
     ///
     /// Broadcasts reach many agents that have no use for them; this saves most of their cost.
-    fn receive(&mut self, now: Instant, from: Ipv4Addr, ttl: u8, message: &Message) -> bool {
-        self.handle(now, Input::Message { from, ttl, message: message.clone() });
+    fn receive(
+        &mut self,
+        now: Instant,
+        interface: Interface,
+        from: Ipv4Addr,
+        ttl: u8,
+        message: &Message,
+    ) -> bool {
+        self.handle(now, Input::Message { interface, from, ttl, message: message.clone() });
         true
     }
 
@@ -105,7 +116,9 @@ pub enum Input {
     Packet(Routable),
     /// A message of the protocol arrived, for this node, for all nodes, or to be forwarded.
     Message {
-        /// The neighbour that sent it.
+        /// This node's interface over which it came.
+        interface: Interface,
+        /// The address of the neighbour's interface that sent it.
         from: Ipv4Addr,
         /// The IP TTL with which it arrived.
         ttl: u8,
@@ -194,6 +207,8 @@ pub enum Output {
     Message {
         /// The neighbour that gets it; `None`: all neighbours.
         to: Option<Ipv4Addr>,
+        /// The interface over which it leaves; `None`: all interfaces, or with `to` that by which the neighbour is reached.
+        interface: Option<Interface>,
         /// The IP TTL with which it leaves.
         ttl: u8,
         /// The message.

@@ -21,12 +21,19 @@ pub trait AgentConfig: Settings + Any + fmt::Debug + Send + Sync {
     fn separate_queue(&self) -> bool {
         false
     }
+
+    /// Whether the agents know nodes with several interfaces.
+    fn has_interfaces(&self) -> bool {
+        false
+    }
 }
 
 /// The nodes for which [`AgentConfig`] makes agents.
 pub struct Network<'a> {
     /// By node.
     pub addresses: &'a [Ipv4Addr],
+    /// By node: the addresses of all interfaces, the main address first. Empty if each node has one interface.
+    pub interfaces: &'a [Vec<Ipv4Addr>],
     /// Where the nodes are at `start`, m, for protocols that use geography. By node; empty if unknown.
     pub positions: &'a [[f64; 2]],
     /// When the agents begin.
@@ -59,6 +66,12 @@ impl Network<'_> {
         let streams = (0..).map(|node| Rng::stream(self.seed, purpose, node));
         let agents = self.addresses.iter().zip(streams).map(|(&address, rng)| agent(address, rng));
         Box::new(agents.collect::<Vec<A>>())
+    }
+
+    /// The addresses of the interfaces of the node with this main address.
+    pub(crate) fn interfaces_of(&self, address: Ipv4Addr) -> Vec<Ipv4Addr> {
+        let interfaces = self.interfaces.iter().find(|interfaces| interfaces.first() == Some(&address));
+        interfaces.cloned().unwrap_or_else(|| [address].into())
     }
 }
 

@@ -175,7 +175,7 @@ impl OnDemand {
                         self.end(None, packet);
                     }
                 }
-                Output::Message { to, ttl, message: RoutingMessage::Aodv(message) } => {
+                Output::Message { to, ttl, message: RoutingMessage::Aodv(message), .. } => {
                     *self.counter(&message) += 1;
                     self.messages.push(Outgoing { to, ttl, message });
                 }

@@ -245,7 +245,10 @@ impl Agent {
 
     fn send_request(&mut self, now: Instant, ttl: u8, request: Request, forwarded: bool) {
         if self.request_limit.allows(now) {
-            self.send(now, Outgoing { to: None, ttl, message: Message::Request(request), forwarded });
+            self.send(
+                now,
+                Outgoing { to: None, interface: None, ttl, message: Message::Request(request), forwarded },
+            );
         }
     }
 }

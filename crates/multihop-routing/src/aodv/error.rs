@@ -131,7 +131,10 @@ impl Agent {
     fn send_error(&mut self, now: Instant, to: Option<Ipv4Addr>, error: Error, origin: Origin) {
         if self.error_limit.allows(now) {
             let forwarded = origin == Origin::Elsewhere;
-            self.send(now, Outgoing { to, ttl: 1, message: Message::Error(error), forwarded });
+            self.send(
+                now,
+                Outgoing { to, interface: None, ttl: 1, message: Message::Error(error), forwarded },
+            );
         }
     }
 }

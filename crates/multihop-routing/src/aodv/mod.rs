@@ -28,7 +28,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
-use multihop_core::{Instant, Machine, Rng};
+use multihop_core::{Instant, Interface, Machine, Rng};
 use multihop_wire::aodv::{Message, Sequence};
 
 use self::buffer::Buffer;
@@ -69,6 +69,8 @@ pub struct Agent {
     last_broadcast: Option<Instant>,
     /// Further addresses of this node.
     aliases: Vec<Ipv4Addr>,
+    /// The addresses of the interfaces; empty: one interface, with the main address.
+    interfaces: Vec<Ipv4Addr>,
     rng: Rng,
     out: VecDeque<Output>,
 }
@@ -95,10 +97,24 @@ impl Agent {
             delayed: Delayed::default(),
             last_broadcast: None,
             aliases: Vec::new(),
+            interfaces: Vec::new(),
             rng,
             out: VecDeque::new(),
             config,
         }
+    }
+
+    /// The agent of a node with several interfaces, whose addresses these are, the main address first.
+    ///
+    /// Requests and errors leave over all interfaces. Each interface sends HELLOs with its own address, so that neighbours are
+    /// known by the addresses from which they send, and a route leads over the interface of its next hop.
+    #[must_use]
+    pub fn with_interfaces(mut self, addresses: Vec<Ipv4Addr>) -> Self {
+        if addresses.len() > 1 {
+            self.aliases = addresses[1..].to_vec();
+            self.interfaces = addresses;
+        }
+        self
     }
 
     /// The parameters.
@@ -145,8 +161,8 @@ impl Agent {
 
     /// Sends a message, now or after jitter.
     fn send(&mut self, now: Instant, outgoing: Outgoing) {
-        let Outgoing { to, ttl, message, forwarded } = outgoing;
-        let message = Output::Message { to, ttl, message: RoutingMessage::Aodv(message) };
+        let Outgoing { to, interface, ttl, message, forwarded } = outgoing;
+        let message = Output::Message { to, interface, ttl, message: RoutingMessage::Aodv(message) };
         if to.is_none() {
             self.last_broadcast = Some(now);
             if forwarded || self.config.preset == Preset::Uu {
@@ -162,6 +178,8 @@ impl Agent {
 struct Outgoing {
     /// One neighbour; `None`: all.
     to: Option<Ipv4Addr>,
+    /// As in [`Output::Message`].
+    interface: Option<Interface>,
     ttl: u8,
     message: Message,
     /// Whether the message is forwarded or caused by that of another node.
@@ -175,8 +193,8 @@ impl Machine for Agent {
     fn handle(&mut self, now: Instant, input: Self::Input) {
         match input {
             Input::Packet(packet) => self.on_packet(now, packet),
-            Input::Message { from, ttl, message } => {
-                self.receive(now, from, ttl, &message);
+            Input::Message { interface, from, ttl, message } => {
+                self.receive(now, interface, from, ttl, &message);
             }
             Input::LinkFailed { next_hop, packet, .. } | Input::Purged { next_hop, packet } => {
                 self.on_link_failed(now, next_hop, packet);
@@ -202,7 +220,14 @@ impl Machine for Agent {
 }
 
 impl RoutingAgent for Agent {
-    fn receive(&mut self, now: Instant, from: Ipv4Addr, ttl: u8, message: &RoutingMessage) -> bool {
+    fn receive(
+        &mut self,
+        now: Instant,
+        _interface: Interface,
+        from: Ipv4Addr,
+        ttl: u8,
+        message: &RoutingMessage,
+    ) -> bool {
         let RoutingMessage::Aodv(message) = message else { return false };
         self.hear(now, now, from, ttl, message)
     }
@@ -218,6 +243,13 @@ impl RoutingAgent for Agent {
 impl AgentConfig for Config {
     fn agents(&self, network: &Network<'_>) -> Box<dyn AgentTable> {
         let config = Arc::new(self.clone());
-        network.agents(STREAM, |address, rng| Agent::new(Arc::clone(&config), address, network.start, rng))
+        network.agents(STREAM, |address, rng| {
+            let agent = Agent::new(Arc::clone(&config), address, network.start, rng);
+            agent.with_interfaces(network.interfaces_of(address))
+        })
+    }
+
+    fn has_interfaces(&self) -> bool {
+        true
     }
 }

@@ -1,9 +1,10 @@
 //! HELLOs and the neighbours that send them (RFC 3561, sections 6.9 and 6.10).
 
 use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
-use multihop_core::{Duration, Instant, earliest};
+use multihop_core::{Duration, Instant, Interface, earliest};
 use multihop_wire::aodv::{Message, Sequence};
 
 use super::reply::new_reply;
@@ -84,8 +85,21 @@ impl Agent {
         let quiet_until = last.map(|last| last + self.config.hello_interval).filter(|&until| until > now);
         if quiet_until.is_none() {
             let life = self.config.hello_interval * ALLOWED_HELLO_LOSS;
-            let hello = Message::Reply(new_reply(self.address, 0, self.sequence, self.address, life));
-            self.send(now, Outgoing { to: None, ttl: 1, message: hello, forwarded: false });
+            let hello = |address| Message::Reply(new_reply(address, 0, self.sequence, address, life));
+            let over = |interface, address| Outgoing {
+                to: None,
+                interface,
+                ttl: 1,
+                message: hello(address),
+                forwarded: false,
+            };
+            let all: Vec<_> = match &self.interfaces[..] {
+                [] => Vec::from([over(None, self.address)]),
+                own => (0..).map(Interface).zip(own).map(|(n, address)| over(Some(n), *address)).collect(),
+            };
+            for hello in all {
+                self.send(now, hello);
+            }
         }
         let interval = self.hello_interval();
         self.neighbours.next_hello = quiet_until.or(Some(now + interval));

@@ -53,7 +53,7 @@ impl Agent {
     pub(super) fn on_reply(&mut self, now: Instant, at: Instant, from: Ipv4Addr, ttl: u8, reply: Reply) {
         if reply.ack_required {
             let message = Message::ReplyAck;
-            self.send(now, Outgoing { to: Some(from), ttl: 1, message, forwarded: false });
+            self.send(now, Outgoing { to: Some(from), interface: None, ttl: 1, message, forwarded: false });
         }
         if self.has(reply.destination) || reply.hop_count == u8::MAX {
             return;
@@ -79,7 +79,7 @@ impl Agent {
         self.join(reply.destination, ahead, reply.originator, back);
         self.table.extend(reply.originator, now + self.config.active_route_timeout);
         let message = Message::Reply(reply);
-        self.send(now, Outgoing { to: Some(back), ttl, message, forwarded: true });
+        self.send(now, Outgoing { to: Some(back), interface: None, ttl, message, forwarded: true });
     }
 
     /// Adds the precursors of a reply from the table: both sides use this node.
@@ -91,7 +91,7 @@ impl Agent {
     fn send_reply(&mut self, now: Instant, to: Ipv4Addr, reply: Reply) {
         if let Some(next_hop) = self.next_hop(to) {
             let (ttl, message) = (self.config.reply_ttl, Message::Reply(reply));
-            self.send(now, Outgoing { to: Some(next_hop), ttl, message, forwarded: false });
+            self.send(now, Outgoing { to: Some(next_hop), interface: None, ttl, message, forwarded: false });
         }
     }
 }

@@ -67,7 +67,10 @@ impl Bench {
         };
         let messages = (0..).zip(bodies).map(message).collect();
         let message = Message::Olsr(Arc::new(Packet { sequence: self.sequence, messages }));
-        self.agent.handle(self.now, Input::Message { from: node(from), ttl: 1, message });
+        self.agent.handle(
+            self.now,
+            Input::Message { interface: multihop_core::Interface(0), from: node(from), ttl: 1, message },
+        );
         self
     }
 

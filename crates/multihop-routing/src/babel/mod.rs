@@ -9,7 +9,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
-use multihop_core::{DropReason, Duration, Instant, Machine, Rng, Timers, earliest};
+use multihop_core::{DropReason, Duration, Instant, Interface, Machine, Rng, Timers, earliest};
 use multihop_wire::babel::{
     Centis, Echo, Hello, INFINITY, Ihu, Packet, Prefix, RouterId, Seqno, SeqnoRequest, Tlv, Update,
 };
@@ -426,7 +426,14 @@ impl Machine for Agent {
 }
 
 impl RoutingAgent for Agent {
-    fn receive(&mut self, now: Instant, from: Ipv4Addr, _ttl: u8, message: &Message) -> bool {
+    fn receive(
+        &mut self,
+        now: Instant,
+        _interface: Interface,
+        from: Ipv4Addr,
+        _ttl: u8,
+        message: &Message,
+    ) -> bool {
         if let Message::Babel(packet) = message {
             self.hear(now, from, packet);
             self.notify(now);

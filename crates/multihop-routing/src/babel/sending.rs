@@ -91,7 +91,7 @@ impl Agent {
         self.counters.packets += 1;
         self.counters.bytes += packet.wire_len() as u64;
         let message = Message::Babel(Arc::new(packet));
-        self.outputs.push_back(Output::Message { to, ttl: 1, message });
+        self.outputs.push_back(Output::Message { to, interface: None, ttl: 1, message });
     }
 
     /// The update for a destination. What it promises decides which routes are feasible from now on.

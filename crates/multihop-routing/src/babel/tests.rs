@@ -122,7 +122,7 @@ impl Bench {
     /// Receives a packet, and handles what is due at once.
     fn gets(&mut self, from: u8, tlvs: Vec<Tlv>) -> &mut Self {
         let message = Message::Babel(Arc::new(Packet { tlvs }));
-        self.give(Input::Message { from: node(from), ttl: 1, message })
+        self.give(Input::Message { interface: Interface(0), from: node(from), ttl: 1, message })
     }
 
     fn give(&mut self, input: Input) -> &mut Self {
@@ -144,7 +144,7 @@ impl Bench {
     fn drain(&mut self) {
         while let Some(output) = self.agent.poll_output(self.now) {
             match output {
-                Output::Message { to, ttl: 1, message: Message::Babel(packet) } => {
+                Output::Message { to, ttl: 1, message: Message::Babel(packet), .. } => {
                     self.sent.extend(packet.tlvs.iter().map(|tlv| (to, *tlv)));
                 }
                 other => self.rest.push(other),

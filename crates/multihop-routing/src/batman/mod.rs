@@ -8,7 +8,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
-use multihop_core::{DropReason, Duration, Instant, Machine, Rng, Timers};
+use multihop_core::{DropReason, Duration, Instant, Interface, Machine, Rng, Timers};
 use multihop_wire::batman::{Ogm, Packet, Seqno};
 
 use crate::agent::{Input, Output, Routable, RouteChanges, RoutingAgent};
@@ -182,7 +182,7 @@ impl Agent {
         let ogms = core::mem::take(&mut self.waiting);
         for part in ogms.chunks(OGMS_PER_PACKET) {
             let message = Message::Batman(Arc::new(Packet { ogms: part.to_vec() }));
-            self.outputs.push_back(Output::Message { to: None, ttl: 1, message });
+            self.outputs.push_back(Output::Message { to: None, interface: None, ttl: 1, message });
         }
     }
 
@@ -261,7 +261,14 @@ impl Machine for Agent {
 }
 
 impl RoutingAgent for Agent {
-    fn receive(&mut self, now: Instant, from: Ipv4Addr, _ttl: u8, message: &Message) -> bool {
+    fn receive(
+        &mut self,
+        now: Instant,
+        _interface: Interface,
+        from: Ipv4Addr,
+        _ttl: u8,
+        message: &Message,
+    ) -> bool {
         if let Message::Batman(packet) = message {
             self.hear(now, from, packet);
             self.notify(now);

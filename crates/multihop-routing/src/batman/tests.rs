@@ -68,7 +68,7 @@ impl Bench {
 
     fn gets(&mut self, from: u8, ogm: Ogm) -> &mut Self {
         let message = Message::Batman(Arc::new(Packet { ogms: vec![ogm] }));
-        self.give(Input::Message { from: node(from), ttl: 1, message })
+        self.give(Input::Message { interface: Interface(0), from: node(from), ttl: 1, message })
     }
 
     fn give(&mut self, input: Input) -> &mut Self {
@@ -80,7 +80,7 @@ impl Bench {
     fn drain(&mut self) {
         while let Some(output) = self.agent.poll_output(self.now) {
             match output {
-                Output::Message { to: None, ttl: 1, message: Message::Batman(packet) } => {
+                Output::Message { to: None, ttl: 1, message: Message::Batman(packet), .. } => {
                     self.sent.extend(&packet.ogms);
                 }
                 other => self.rest.push(other),

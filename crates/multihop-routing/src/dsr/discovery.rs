@@ -65,7 +65,11 @@ impl Agent {
 
     fn broadcast(&mut self, now: Instant, ttl: u8, message: Arc<DsrMessage>) {
         let at = now + self.rng.duration_below(self.config.broadcast_jitter);
-        self.outbox.push_at(now, at, Output::Message { to: None, ttl, message: Message::Dsr(message) });
+        self.outbox.push_at(
+            now,
+            at,
+            Output::Message { to: None, interface: None, ttl, message: Message::Dsr(message) },
+        );
     }
 
     /// Handles a request that another node originated.

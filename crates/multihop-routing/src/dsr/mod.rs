@@ -324,7 +324,7 @@ impl Carried {
             }
             Self::Message(mut message) => {
                 Arc::make_mut(&mut message).header.source_route = Some(route);
-                Output::Message { to: Some(next_hop), ttl, message: Message::Dsr(message) }
+                Output::Message { to: Some(next_hop), interface: None, ttl, message: Message::Dsr(message) }
             }
         }
     }

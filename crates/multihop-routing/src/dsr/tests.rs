@@ -83,7 +83,7 @@ impl Node {
     fn message(&mut self) -> (Option<Ipv4Addr>, u8, DsrMessage) {
         let mut sent = self.sent();
         match (sent.pop(), sent.is_empty()) {
-            (Some(Output::Message { to, ttl, message: Message::Dsr(message) }), true) => {
+            (Some(Output::Message { to, ttl, message: Message::Dsr(message), .. }), true) => {
                 (to, ttl, (*message).clone())
             }
             (last, _) => panic!("not one message but {sent:?} and {last:?}"),
@@ -167,7 +167,12 @@ fn message(source: u8, destination: Ipv4Addr) -> DsrMessage {
 
 fn arrives(ttl: u8, message: DsrMessage) -> Input {
     // DSR ignores the address of the sending neighbour.
-    Input::Message { from: node(99), ttl, message: Message::Dsr(Arc::new(message)) }
+    Input::Message {
+        interface: multihop_core::Interface(0),
+        from: node(99),
+        ttl,
+        message: Message::Dsr(Arc::new(message)),
+    }
 }
 
 fn request(source: u8, id: u16, target: u8, passed: &[u8]) -> DsrMessage {

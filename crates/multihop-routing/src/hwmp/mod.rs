@@ -7,7 +7,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
-use multihop_core::{DropReason, Instant, Machine, Rng};
+use multihop_core::{DropReason, Instant, Interface, Machine, Rng};
 use multihop_wire::aodv::Sequence;
 use multihop_wire::hwmp::{Message, Request};
 
@@ -129,6 +129,7 @@ impl Agent {
     fn send(&mut self, to: Option<Ipv4Addr>, message: Message) {
         self.outputs.push_back(Output::Message {
             to,
+            interface: None,
             ttl: 1,
             message: RoutingMessage::Hwmp(Arc::new(message)),
         });
@@ -142,8 +143,8 @@ impl Machine for Agent {
     fn handle(&mut self, now: Instant, input: Input) {
         match input {
             Input::Packet(packet) | Input::Purged { packet, .. } => self.route(now, packet),
-            Input::Message { from, ttl, message } => {
-                self.receive(now, from, ttl, &message);
+            Input::Message { interface, from, ttl, message } => {
+                self.receive(now, interface, from, ttl, &message);
             }
             Input::LinkFailed { next_hop, packet, .. } => {
                 self.drop(&packet, DropReason::RetryLimit, true);
@@ -171,7 +172,14 @@ impl Machine for Agent {
 }
 
 impl RoutingAgent for Agent {
-    fn receive(&mut self, now: Instant, from: Ipv4Addr, _ttl: u8, message: &RoutingMessage) -> bool {
+    fn receive(
+        &mut self,
+        now: Instant,
+        _interface: Interface,
+        from: Ipv4Addr,
+        _ttl: u8,
+        message: &RoutingMessage,
+    ) -> bool {
         let RoutingMessage::Hwmp(message) = message else { return false };
         match &**message {
             Message::Request(request) => return self.on_request(now, from, request),

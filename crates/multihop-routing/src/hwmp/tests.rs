@@ -118,7 +118,7 @@ impl Bench {
 
     fn hears(&mut self, from: u8, message: Message) -> &mut Self {
         let message = RoutingMessage::Hwmp(Arc::new(message));
-        self.give(Input::Message { from: node(from), ttl: 1, message })
+        self.give(Input::Message { interface: Interface(0), from: node(from), ttl: 1, message })
     }
 
     fn give(&mut self, input: Input) -> &mut Self {
@@ -130,7 +130,7 @@ impl Bench {
     fn drain(&mut self) {
         while let Some(output) = self.agent.poll_output(self.now) {
             match output {
-                Output::Message { to, ttl: 1, message: RoutingMessage::Hwmp(message) } => {
+                Output::Message { to, ttl: 1, message: RoutingMessage::Hwmp(message), .. } => {
                     self.sent.push((to.map_or(0, |to| to.octets()[3]), (*message).clone()));
                 }
                 other => self.rest.push(other),

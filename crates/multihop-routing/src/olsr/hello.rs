@@ -34,8 +34,6 @@ impl Agent {
     }
 
     /// Links grouped by code.
-    // DEVIATION olsr-1: with one interface every neighbour has a declared link, so that no
-    // neighbour is listed without one.
     pub(super) fn declared_links(&self, now: Instant) -> Vec<HelloLink> {
         let declared = self.links.iter().filter_map(|link| {
             let neighbour = self.neighbour_type(link.main);
@@ -66,7 +64,7 @@ impl Agent {
     pub(super) fn hear_hello(&mut self, now: Instant, arrival: Arrival, message: &Message, hello: &Hello) {
         let main = message.originator;
         let validity = message.validity.time();
-        let reported = hello.links.iter().find(|link| link.address == self.address).map(|link| link.code);
+        let reported = self.reported(arrival.interface, hello);
         let until = arrival.at + validity;
         let before = self.links.get(arrival.from).map(|link| link.main);
         let is_unheard = self.links.hello(
@@ -74,6 +72,7 @@ impl Agent {
             &SensedLink {
                 from: arrival.from,
                 main,
+                interface: arrival.interface,
                 validity,
                 interval: hello.interval.time(),
                 reported,
@@ -104,9 +103,10 @@ impl Agent {
     }
 
     fn learn_two_hops(&mut self, neighbour: Ipv4Addr, hello: &Hello, until: Instant) {
-        let Self { two_hops, interfaces, address, .. } = self;
+        let Self { two_hops, interfaces, address, own, .. } = self;
         let links = hello.links.iter().map(|link| (interfaces.main(link.address), link.code.neighbour()));
-        let changed = two_hops.learn(neighbour, links.filter(|(of, _)| of != address), until);
+        let changed =
+            two_hops.learn(neighbour, links.filter(|(of, _)| of != address && !own.contains(of)), until);
         if self.host.is_some() {
             self.two_hops.limit(neighbour, MAX_NODES_OF_NEIGHBOUR, MAX_HELLOS_OF_NEIGHBOUR);
         }

@@ -9,7 +9,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
-use multihop_core::Instant;
+use multihop_core::{Instant, Interface};
 use multihop_wire::olsr::{
     Body, Hello, HelloLink, Hna, LinkCode, Message, Mid, NeighbourType, Packet, TimeCode,
 };
@@ -78,7 +78,7 @@ impl Agent {
     /// is valid from the arrival on. Messages that are no longer valid are left out by the driver.
     pub fn receive_late(&mut self, now: Instant, arrived: Instant, from: Ipv4Addr, packet: &Packet) {
         self.expire(now);
-        self.hear(now, arrived.min(now), from, packet);
+        self.hear(now, arrived.min(now), (Interface(0), from), packet);
         self.schedule_early(now);
         self.settle(now, false);
     }
@@ -122,9 +122,9 @@ impl Agent {
         self.outbox.take(1, micros(now))
     }
 
-    /// Whether this host announces interfaces or networks.
+    /// Whether this node announces interfaces or networks.
     pub(super) fn announces_outside(&self) -> bool {
-        self.host.as_ref().is_some_and(|host| host.announced != Announced::default())
+        !self.own.is_empty() || self.host.as_ref().is_some_and(|host| host.announced != Announced::default())
     }
 
     /// The next hop of packets to a destination from now on, as the options of the metric keep it, for those who forward
@@ -160,10 +160,11 @@ impl Agent {
         self.host.as_ref().map_or(0, |host| host.refused)
     }
 
-    /// Queues the announcements of a host; returns whether there are any.
+    /// Queues the announcements of interfaces and networks; returns whether there are any.
     pub(super) fn put_announced(&mut self) -> bool {
-        let Some(host) = &self.host else { return false };
-        let Announced { interfaces, networks } = host.announced.clone();
+        let Announced { mut interfaces, networks } =
+            self.host.as_ref().map(|host| host.announced.clone()).unwrap_or_default();
+        interfaces.extend(self.own.iter().skip(1));
         let mid = (!interfaces.is_empty()).then_some(Body::Mid(Mid { interfaces }));
         let hna = (!networks.is_empty()).then_some(Body::Hna(Hna { networks }));
         let hold = self.config.topology_hold;

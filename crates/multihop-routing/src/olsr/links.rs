@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
-use multihop_core::{Duration, Instant};
+use multihop_core::{Duration, Instant, Interface};
 use multihop_wire::olsr::LinkCode;
 
 use super::config::{Config, Hysteresis};
@@ -28,6 +28,8 @@ pub(super) struct LinkTuple {
     pub(super) address: Ipv4Addr,
     /// The neighbour's main address.
     pub(super) main: Ipv4Addr,
+    /// This node's interface.
+    pub(super) interface: Interface,
     /// Whether it was symmetric at the last check.
     pub(super) symmetric: bool,
     /// Whether the neighbour's last HELLO listed this node.
@@ -56,6 +58,8 @@ pub(super) struct SensedLink {
     pub(super) from: Ipv4Addr,
     /// Main address of the sender.
     pub(super) main: Ipv4Addr,
+    /// The interface over which it came.
+    pub(super) interface: Interface,
     /// Validity of the information.
     pub(super) validity: Duration,
     /// The sender's HELLO interval.
@@ -114,7 +118,7 @@ impl LinkSet {
         });
         let link = &mut self.list[at];
         let was_listed = core::mem::replace(&mut link.is_listed, heard.reported.is_some());
-        link.main = heard.main;
+        (link.main, link.interface) = (heard.main, heard.interface);
         link.heard_until = now + heard.validity;
         match heard.reported {
             Some(LinkCode::Lost(_)) => link.symmetric_until = now,
@@ -185,6 +189,7 @@ impl LinkTuple {
         Self {
             address: heard.from,
             main: heard.main,
+            interface: heard.interface,
             symmetric: false,
             // A new neighbour counts as one that has just forgotten this node.
             is_listed: true,

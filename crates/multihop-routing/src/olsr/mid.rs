@@ -7,7 +7,6 @@ use multihop_wire::olsr::Mid;
 
 use crate::table::Table;
 
-// DEVIATION olsr-1: a node of a simulation has one interface, and so declares no others; a host does.
 /// Main addresses by interface address.
 pub(super) type Interfaces = Table<Ipv4Addr, Ipv4Addr>;
 

@@ -10,7 +10,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
-use multihop_core::{DropReason, Duration, Instant, Machine, Rng, Timers, earliest};
+use multihop_core::{DropReason, Duration, Instant, Interface, Machine, Rng, Timers, earliest};
 use multihop_wire::olsr::{Body, Message, Packet, TimeCode};
 
 use crate::agent::{Input, Output, Routable, RouteChanges, RoutingAgent};
@@ -43,6 +43,7 @@ mod held;
 mod hello;
 mod host;
 pub(crate) mod hysteresis;
+mod interfaces;
 mod links;
 mod metric;
 mod mid;
@@ -61,7 +62,7 @@ pub use host::{Announced, Network as BehindGateway};
 pub use metric::{DELAY, ETX, LinkMetric, METRICS};
 pub use routes::Route;
 
-/// The OLSR agent of a node with one interface.
+/// The OLSR agent of a node, with one interface unless [`with_interfaces`](Agent::with_interfaces) adds others.
 ///
 /// Messages are packets of RFC 3626, broadcast in UDP datagrams from and to port 698. They are
 /// shared because many nodes receive the same packet.
@@ -69,6 +70,8 @@ pub use routes::Route;
 pub struct Agent {
     config: Arc<Config>,
     address: Ipv4Addr,
+    /// The addresses of the interfaces; empty: one interface, with the main address.
+    own: Vec<Ipv4Addr>,
     rng: Rng,
     links: LinkSet,
     neighbours: Neighbours,
@@ -142,6 +145,8 @@ struct Stale {
 /// Where a message came from.
 #[derive(Clone, Copy)]
 struct Arrival {
+    /// The interface over which the packet came.
+    interface: Interface,
     /// Interface address of the previous hop.
     from: Ipv4Addr,
     /// Sequence number of the packet.
@@ -173,6 +178,7 @@ impl Agent {
             pricing: config.metric.map(|metric| Box::new(Pricing::new(metric))),
             config,
             address,
+            own: Vec::new(),
             rng,
             neighbours: Neighbours::default(),
             two_hops: TwoHops::new(),
@@ -247,8 +253,8 @@ impl Agent {
     }
 
     /// Processes a packet that arrived at `at`, which is not later than `now`. What it says is valid from then on.
-    fn hear(&mut self, now: Instant, at: Instant, from: Ipv4Addr, packet: &Packet) {
-        let arrival = Arrival { from, sequence: packet.sequence, at };
+    fn hear(&mut self, now: Instant, at: Instant, (interface, from): (Interface, Ipv4Addr), packet: &Packet) {
+        let arrival = Arrival { interface, from, sequence: packet.sequence, at };
         self.links.packet(at, from, packet.sequence);
         self.review_links(now);
         for message in &packet.messages {
@@ -342,11 +348,23 @@ impl Agent {
     fn flush(&mut self, now: Instant) {
         self.timers.stop(Timer::Flush);
         while let Some(packet) = self.outbox.take(self.config.messages_per_packet, micros(now)) {
-            self.counters.packets += 1;
-            self.counters.bytes += packet.len() as u64;
-            let message = RoutingMessage::Olsr(packet);
-            self.outputs.push_back(Output::Message { to: None, ttl: 1, message });
+            if self.own.is_empty() {
+                self.broadcast(None, packet);
+                continue;
+            }
+            for interface in (0..).map(Interface).take(self.own.len()) {
+                let packet = self.packet_over(interface, &packet);
+                self.broadcast(Some(interface), packet);
+            }
         }
+    }
+
+    /// Sends a packet to all neighbours of an interface, or of all interfaces.
+    fn broadcast(&mut self, interface: Option<Interface>, packet: Arc<Packet>) {
+        self.counters.packets += 1;
+        self.counters.bytes += packet.len() as u64;
+        let message = RoutingMessage::Olsr(packet);
+        self.outputs.push_back(Output::Message { to: None, interface, ttl: 1, message });
     }
 
     /// Restarts the timer of a periodic message: intervals are shortened by jitter (RFC 3626
@@ -380,6 +398,7 @@ impl Agent {
         let output = match route {
             Some(Route { next_hop, .. }) => {
                 let next_hop = self.kept_next_hop(now, packet).unwrap_or(next_hop);
+                let next_hop = self.over_another_interface(next_hop, packet.previous_hop);
                 self.count_turn(now, packet.destination, next_hop);
                 Output::Forward { ticket, next_hop, route: None }
             }
@@ -488,8 +507,8 @@ impl Machine for Agent {
         self.expire(now);
         match input {
             Input::Packet(packet) => self.route_packet(now, &packet),
-            Input::Message { from, message: RoutingMessage::Olsr(message), .. } => {
-                self.hear(now, now, from, &message);
+            Input::Message { interface, from, message: RoutingMessage::Olsr(message), .. } => {
+                self.hear(now, now, (interface, from), &message);
             }
             Input::LinkFailed { next_hop, packet, .. } | Input::Purged { next_hop, packet } => {
                 self.link_failed(now, next_hop, &packet);
@@ -557,7 +576,15 @@ impl RoutingAgent for Agent {
 impl AgentConfig for Config {
     fn agents(&self, network: &Network<'_>) -> Box<dyn AgentTable> {
         let config = Arc::new(self.clone());
-        network.agents(STREAM, |address, rng| Agent::new(network.start, address, config.clone(), rng))
+        network.agents(STREAM, |address, rng| {
+            let agent = Agent::new(network.start, address, config.clone(), rng);
+            agent.with_interfaces(network.interfaces_of(address))
+        })
+    }
+
+    fn has_interfaces(&self) -> bool {
+        // Metrics measure the links of one interface.
+        self.metric.is_none()
     }
 }
 

@@ -68,7 +68,7 @@ impl Bench {
     fn gets(&mut self, from: u8, messages: Vec<Message>) -> &mut Self {
         self.sequence += 1;
         let message = RoutingMessage::Olsr(Arc::new(Packet { sequence: self.sequence, messages }));
-        self.give(Input::Message { from: node(from), ttl: 1, message })
+        self.give(Input::Message { interface: Interface(0), from: node(from), ttl: 1, message })
     }
 
     /// Receives a HELLO from a neighbour, with an interval of 2 s and a validity of 6 s.
@@ -86,7 +86,7 @@ impl Bench {
     fn drain(&mut self) {
         while let Some(output) = self.agent.poll_output(self.now) {
             match output {
-                Output::Message { to, ttl, message: RoutingMessage::Olsr(message) } => {
+                Output::Message { to, ttl, message: RoutingMessage::Olsr(message), .. } => {
                     assert_eq!((to, ttl), (None, 1));
                     self.packets.push((self.now, message));
                 }

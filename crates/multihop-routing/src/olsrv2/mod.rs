@@ -9,7 +9,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
-use multihop_core::{DropReason, Duration, Instant, Machine, Rng, Timers, earliest};
+use multihop_core::{DropReason, Duration, Instant, Interface, Machine, Rng, Timers, earliest};
 use multihop_wire::olsrv2::{Message, Packet, Tc};
 
 use crate::agent::{Input, LinkRates, Output, Routable, RouteChanges, RoutingAgent};
@@ -232,7 +232,7 @@ impl Agent {
         self.packet_sequence = self.packet_sequence.wrapping_add(1);
         self.counters.packets += 1;
         let message = RoutingMessage::Olsrv2(Arc::new(Packet { sequence, messages }));
-        self.outputs.push_back(Output::Message { to: None, ttl: 1, message });
+        self.outputs.push_back(Output::Message { to: None, interface: None, ttl: 1, message });
     }
 
     /// Removes expired information.
@@ -369,7 +369,14 @@ impl Machine for Agent {
 }
 
 impl RoutingAgent for Agent {
-    fn receive(&mut self, now: Instant, from: Ipv4Addr, _ttl: u8, message: &RoutingMessage) -> bool {
+    fn receive(
+        &mut self,
+        now: Instant,
+        _interface: Interface,
+        from: Ipv4Addr,
+        _ttl: u8,
+        message: &RoutingMessage,
+    ) -> bool {
         if let RoutingMessage::Olsrv2(packet) = message {
             self.expire(now);
             self.hear(now, from, packet);

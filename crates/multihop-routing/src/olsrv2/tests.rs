@@ -76,7 +76,7 @@ impl Bench {
         *sequence += 1;
         let packet = Packet { sequence: Some(*sequence), messages };
         let message = RoutingMessage::Olsrv2(Arc::new(packet));
-        self.give(Input::Message { from: node(from), ttl: 1, message })
+        self.give(Input::Message { interface: Interface(0), from: node(from), ttl: 1, message })
     }
 
     /// Receives a HELLO from a neighbour, with an interval of 2 s and a validity of 6 s.
@@ -100,7 +100,7 @@ impl Bench {
     fn drain(&mut self) {
         while let Some(output) = self.agent.poll_output(self.now) {
             match output {
-                Output::Message { to, ttl, message: RoutingMessage::Olsrv2(packet) } => {
+                Output::Message { to, ttl, message: RoutingMessage::Olsrv2(packet), .. } => {
                     assert_eq!((to, ttl), (None, 1));
                     self.packets.push(packet);
                 }

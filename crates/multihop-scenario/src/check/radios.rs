@@ -80,9 +80,11 @@ pub(super) fn refuse_several(
     if radios.len() == 1 {
         return;
     }
-    if matches!(routing.protocol, RoutingProtocol::Agents(_)) {
+    if let RoutingProtocol::Agents(agents) = &routing.protocol
+        && !agents.config.has_interfaces()
+    {
         let found = routing.protocol.name();
-        let message = format!("found {found:?}, allowed with several radios: \"static\"");
+        let message = format!("found {found:?}, allowed with several radios: \"static\", \"aodv\", \"olsr\"");
         faults.push(Fault::at_key("routing.protocol", message));
     }
     if let Some(RecordTable(record)) = &table.record

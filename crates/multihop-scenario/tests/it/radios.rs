@@ -79,10 +79,10 @@ fn what_has_no_support_for_several_radios_is_refused() {
     let two = |more: &str| with(&format!("[[radio]]\nchannel = 1\n[[radio]]\nchannel = 6\n{more}"));
     let refused = |more: &str| refused(&two(more));
     assert!(
-        refused("[routing]\nprotocol = \"aodv\"\n").contains("allowed with several radios: \"static\""),
-        "{}",
-        refused("[routing]\nprotocol = \"aodv\"\n")
+        refused("[routing]\nprotocol = \"apdr\"\n")
+            .contains("found \"apdr\", allowed with several radios: \"static\", \"aodv\", \"olsr\"")
     );
+    load(&two("[routing]\nprotocol = \"aodv\"\n"));
     assert!(refused("[[data_rate]]\nfrom = 0\nrate = \"1M\"\n").contains("allowed with one radio"));
     assert!(refused("[emulation]\ninterface = \"tap\"\n").contains("allowed with several radios: \"tun\""));
     assert!(refused("[record]\nevery = 0.0\nwhat = [\"queue\"]\n").contains("record.every: found 0"));

@@ -11,7 +11,7 @@ use super::action::Action;
 use super::agenda::Owner;
 use super::air::Taps;
 use super::context::Context;
-use super::ids::Neighbour;
+use super::ids::{InterfaceAddresses, Neighbour};
 use super::link::AddressResolution;
 use super::routing::Router;
 use super::wires::Wires;
@@ -25,13 +25,20 @@ pub(super) struct Ip {
     /// By handle: the node whose agent holds the packet, if any.
     with_agents: Vec<Option<NodeId>>,
     wires: Wires,
+    addresses: InterfaceAddresses,
     /// Route changes during the warm-up.
     changes_before: RouteChanges,
 }
 
 impl Ip {
-    pub(super) fn new(router: Router, links: AddressResolution, wires: Wires) -> Self {
-        Self { router, links, with_agents: Vec::new(), wires, changes_before: RouteChanges::default() }
+    pub(super) fn new(
+        router: Router,
+        links: AddressResolution,
+        wires: Wires,
+        addresses: InterfaceAddresses,
+    ) -> Self {
+        let changes_before = RouteChanges::default();
+        Self { router, links, with_agents: Vec::new(), wires, addresses, changes_before }
     }
 
     /// Restarts the counters at the end of the warm-up.
@@ -62,7 +69,7 @@ impl Ip {
     /// Tells a node's agent the bit rates of the link to a neighbour.
     pub(super) fn note_rates(&mut self, node: NodeId, from: Neighbour, rates: LinkRates) {
         if let Some(agent) = self.router.agent_mut(node) {
-            agent.note_rates(from.node.addr(), rates);
+            agent.note_rates(self.addresses.address(from), rates);
         }
     }
 
@@ -153,7 +160,8 @@ impl Ip {
         let (Body::Routing { message, .. }, Some(agent)) = (&heard.body, self.router.agent_mut(node)) else {
             return;
         };
-        let has_changed = agent.receive(context.now, from.node.addr(), heard.ttl, message);
+        let has_changed =
+            agent.receive(context.now, from.interface, self.addresses.address(from), heard.ttl, message);
         context.packets.release(packet);
         if has_changed {
             self.drain_router(context, node);
@@ -170,7 +178,7 @@ impl Ip {
         reason: DropReason,
     ) {
         let lost = context.packets.get(packet);
-        let next_hop = next_hop.node.addr();
+        let next_hop = self.addresses.address(next_hop);
         let input = match &lost.body {
             Body::Real(real) if real.is_for_neighbours() => {
                 return give_up(context, node, packet, reason);
@@ -232,7 +240,7 @@ impl Ip {
         next_hop: Neighbour,
         queued: Vec<Outgoing>,
     ) {
-        let next_hop = next_hop.node.addr();
+        let next_hop = self.addresses.address(next_hop);
         for Outgoing { packet, .. } in queued {
             let input = match &context.packets.get(packet).body {
                 Body::Arp(_) | Body::Ethernet(_) => {
@@ -316,7 +324,8 @@ impl Ip {
         let (scenario, packet) = (context.scenario, context.packets.get(handle));
         let [source, destination] =
             [packet.source, packet.destination].map(|end| scenario.in_mesh(end).addr());
-        let previous_hop = from.filter(|from| !scenario.is_host(from.node)).map(|from| from.node.addr());
+        let previous_hop =
+            from.filter(|from| !scenario.is_host(from.node)).map(|from| self.addresses.address(from));
         let (hops, route) = (packet.hops, packet.route.clone());
         let flow = packet.flow().map_or(NO_FLOW, |flow| flow.0);
         let place = handle.0 as usize;
@@ -344,7 +353,7 @@ impl Ip {
             Output::Forward { ticket, next_hop, route } => {
                 let packet = self.redeem(ticket);
                 context.packets.get_mut(packet).route = route;
-                self.links.pass_down(context, node, neighbour_at(next_hop), packet);
+                self.links.pass_down(context, node, self.neighbour_at(next_hop), packet);
             }
             Output::Drop { ticket, reason, tell_source } => {
                 let packet = self.redeem(ticket);
@@ -362,15 +371,20 @@ impl Ip {
                     context.packets.release(packet);
                 }
             }
-            Output::Message { to, ttl, message } => {
-                let to = to.map_or(Neighbour::on_first(BROADCAST), neighbour_at);
-                self.send_message(context, node, to, ttl, message);
+            Output::Message { to, interface, ttl, message } => {
+                let to = to.map(|to| self.neighbour_at(to));
+                let over = interface.map(|interface| Neighbour { interface, node: BROADCAST });
+                let radios = &context.scenario.radios;
+                if over.is_some_and(|over| !radios[over.interface.index()].is_at(node)) {
+                    return;
+                }
+                self.send_message(context, node, to.or(over), ttl, message);
             }
             Output::Purge { next_hop } => {
-                context.ask(Action::Purge { node, next_hop: neighbour_at(next_hop) })
+                context.ask(Action::Purge { node, next_hop: self.neighbour_at(next_hop) })
             }
             Output::Discard { next_hop, destination } => {
-                let (next_hop, destination) = (neighbour_at(next_hop), destination.map(node_at));
+                let (next_hop, destination) = (self.neighbour_at(next_hop), destination.map(node_at));
                 context.ask(Action::Discard { node, next_hop, destination });
             }
             Output::Notice { peer, notice } => {
@@ -379,25 +393,32 @@ impl Ip {
         }
     }
 
+    fn neighbour_at(&self, address: Ipv4Addr) -> Neighbour {
+        self.addresses.neighbour(address).expect("agents only know addresses of the simulated network")
+    }
+
     fn send_message(
         &mut self,
         context: &mut Context<'_>,
         node: NodeId,
-        next_hop: Neighbour,
+        next_hop: Option<Neighbour>,
         ttl: u8,
         message: Message,
     ) {
         let Some(agent) = self.router.agent(node) else { return };
         let bytes = u32::try_from(agent.accounted_len(&message)).expect("packets are below 64 KiB");
         let urgent = agent.overtakes_data(&message);
-        let (source, destination) =
-            message.endpoints().map_or((node, next_hop.node), |(source, destination)| {
-                (node_at(source), NodeId::from_addr(destination).unwrap_or(BROADCAST))
-            });
+        let to = next_hop.map_or(BROADCAST, |next_hop| next_hop.node);
+        let (source, destination) = message.endpoints().map_or((node, to), |(source, destination)| {
+            (node_at(source), NodeId::from_addr(destination).unwrap_or(BROADCAST))
+        });
         let packet = context.packet(source, destination, Body::Routing { message, bytes, urgent });
         context.packets.get_mut(packet).ttl = ttl;
         context.note_sent(node, packet);
-        self.links.pass_down(context, node, next_hop, packet);
+        match next_hop {
+            Some(next_hop) => self.links.pass_down(context, node, next_hop, packet),
+            None => self.links.pass_down_to_all(context, node, packet),
+        }
     }
 }
 
@@ -431,10 +452,6 @@ fn give_up(context: &mut Context<'_>, node: NodeId, packet: PacketHandle, reason
     } else {
         context.packets.release(packet);
     }
-}
-
-fn neighbour_at(address: Ipv4Addr) -> Neighbour {
-    Neighbour::on_first(node_at(address))
 }
 
 fn node_at(address: Ipv4Addr) -> NodeId {

@@ -48,12 +48,13 @@ impl AddressResolution {
 
     /// Sends a packet of IP to every neighbour of all interfaces.
     pub(super) fn pass_down_to_all(&self, context: &mut Context<'_>, node: NodeId, packet: PacketHandle) {
-        for interface in (0..self.interfaces).map(Interface) {
-            if interface.0 > 0 {
-                context.packets.hold(packet);
-            }
+        let radios = &context.scenario.radios;
+        let interfaces = (0..self.interfaces).map(Interface);
+        for interface in interfaces.filter(|interface| radios[interface.index()].is_at(node)) {
+            context.packets.hold(packet);
             send_down(context, node, Neighbour { interface, node: BROADCAST }, packet);
         }
+        context.packets.release(packet);
     }
 
     /// Sends a packet of IP to `next_hop` ([`BROADCAST`]: to every neighbour of the interface).

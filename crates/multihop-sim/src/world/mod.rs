@@ -39,7 +39,7 @@ use self::agenda::{Agenda, Direction, Owner};
 use self::air::Air;
 use self::context::Context;
 use self::ends::Ends;
-use self::ids::{FlightId, Neighbour};
+use self::ids::{FlightId, InterfaceAddresses, Neighbour};
 use self::ip::Ip;
 use self::leaks::Leaks;
 use self::link::AddressResolution;
@@ -84,8 +84,12 @@ impl<'a> World<'a> {
         let interfaces = (0..).map(Interface).zip(&scenario.radios);
         let arp: Vec<_> =
             interfaces.clone().map(|(interface, radio)| (radio.arp, scenario.seed_of(interface))).collect();
-        let mut ip =
-            Ip::new(Router::new(scenario, &positions), AddressResolution::new(nodes, arp.into_iter()), wires);
+        let mut ip = Ip::new(
+            Router::new(scenario, &positions),
+            AddressResolution::new(nodes, arp.into_iter()),
+            wires,
+            InterfaceAddresses::new(scenario),
+        );
         let ends = Ends::new(scenario, layout, |from, to| ip.hops(from, to));
         let has_lists = !observer.omits_lists;
         let air = |(interface, _)| {

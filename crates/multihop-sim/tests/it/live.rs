@@ -497,7 +497,15 @@ impl RealNode {
         let datagram = udp::Datagram::parse(payload, header.source, header.destination).unwrap();
         let Payload::Bytes(bytes) = datagram.payload else { panic!("bytes") };
         let message = Message::Olsr(Arc::new(multihop_wire::olsr::Packet::parse(&bytes).unwrap()));
-        self.agent.handle(now, Input::Message { from: header.source, ttl: header.ttl, message });
+        self.agent.handle(
+            now,
+            Input::Message {
+                interface: multihop_core::Interface(0),
+                from: header.source,
+                ttl: header.ttl,
+                message,
+            },
+        );
         None
     }
 }

@@ -50,6 +50,56 @@ fn routes_alternate_between_separate_channels() {
     assert_eq!(result.nodes.len(), 10, "two radios at each of five nodes");
 }
 
+/// A flow over four hops with two radios at each node, under a routing protocol.
+fn routed(protocol: &str) -> RunResult {
+    result(&format!(
+        "duration = 60.0\nwarmup = 15.0\ntopology = {{ kind = \"chain\", hops = 4 }}\n\
+         [[radio]]\nchannel = 1\n[[radio]]\nchannel = 11\n[routing]\nprotocol = \"{protocol}\"\n\
+         [[flow]]\napp = \"cbr\"\nsize = 500\nrate_kbps = 40.0\nstart = 20.0\n"
+    ))
+}
+
+#[test]
+fn agents_find_routes_over_two_radios() {
+    for protocol in ["aodv", "olsr"] {
+        let result = routed(protocol);
+        let delivered = result.totals.delivery_ratio.unwrap();
+        assert!(delivered > 0.95, "{protocol}: {delivered}");
+        for radio in [0, 1] {
+            let queues = result.queues.iter().filter(|queue| queue.radio == Some(radio)).count();
+            // A destination only answers under AODV.
+            assert!(queues >= 4, "{protocol}: {queues} nodes use radio {radio}");
+        }
+    }
+}
+
+#[test]
+fn packets_leave_over_another_radio_than_they_came_under_olsr() {
+    let mut data: Vec<_> = routed("olsr").links.into_iter().filter(|link| link.delivered > 100).collect();
+    data.sort_by_key(|link| link.from);
+    let hops: Vec<_> = data.iter().map(|link| (link.from, link.to)).collect();
+    assert_eq!(hops, [(0, 1), (1, 2), (2, 3), (3, 4)], "each hop over one radio");
+    assert!(data.windows(2).all(|hops| hops[0].radio != hops[1].radio), "{data:?}");
+}
+
+#[test]
+fn a_node_with_two_radios_joins_the_networks_of_both() {
+    for protocol in ["static", "aodv", "olsr"] {
+        let result = result(&format!(
+            "duration = 40.0\nwarmup = 25.0\ntopology = {{ kind = \"chain\", hops = 2 }}\n\
+             [[radio]]\nchannel = 1\nnodes = [0, 1]\n[[radio]]\nchannel = 11\nnodes = [1, 2]\n\
+             [routing]\nprotocol = \"{protocol}\"\n\
+             [[flow]]\napp = \"cbr\"\nsize = 500\nrate_kbps = 40.0\nstart = 20.0\n\
+             [[flow]]\nfrom = 2\nto = 0\napp = \"cbr\"\nsize = 500\nrate_kbps = 30.0\nstart = 20.0\n"
+        ));
+        for flow in &result.flows {
+            let delivered = flow.delivery_ratio.unwrap();
+            assert!(delivered > 0.95, "{protocol}, flow {}: {delivered}", flow.id);
+        }
+        assert!(!result.drops.contains_key("radio-off"), "{protocol}: {:?}", result.drops);
+    }
+}
+
 #[test]
 fn one_radio_in_an_array_equals_one_table() {
     let text = |radio: &str| {

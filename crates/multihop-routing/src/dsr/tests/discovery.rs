@@ -3,7 +3,7 @@ use super::*;
 /// The requests in the outputs: TTL, number, target.
 fn requests(outputs: Vec<Output>) -> Vec<(u8, u16, u8)> {
     let request = |output| match output {
-        Output::Message { to: None, ttl, message: Message::Dsr(message) } => {
+        Output::Message { to: None, ttl, message: Message::Dsr(message), .. } => {
             message.header.request.map(|request| (ttl, request.id, request.target.octets()[3]))
         }
         _ => None,

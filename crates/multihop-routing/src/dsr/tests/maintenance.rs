@@ -32,7 +32,12 @@ fn a_route_error_quotes_the_start_of_the_packet() {
         [
             dropped(1, DropReason::NoRoute),
             Output::Purge { next_hop: node(7) },
-            Output::Message { to: Some(node(6)), ttl: 255, message: Message::Dsr(Arc::new(report)) },
+            Output::Message {
+                to: Some(node(6)),
+                interface: None,
+                ttl: 255,
+                message: Message::Dsr(Arc::new(report))
+            },
         ]
     );
 }
@@ -158,7 +163,12 @@ fn replies_with_the_broken_link_are_not_salvaged() {
     let report = errors(1, 9, &[error(1, 9, 7)], route(&[8], 1));
     assert_eq!(
         sent[1..],
-        [Output::Message { to: Some(node(8)), ttl: 255, message: Message::Dsr(Arc::new(report)) }]
+        [Output::Message {
+            to: Some(node(8)),
+            interface: None,
+            ttl: 255,
+            message: Message::Dsr(Arc::new(report))
+        }]
     );
     // A reply with another path is salvaged.
     n.input(lost(reply(9, 5, &[3, 9], route(&[8, 1, 7], 1))));

@@ -63,8 +63,10 @@ fn any_input() -> impl Strategy<Value = (Input, bool)> {
             Input::Packet(Routable { route: route.map(Arc::new), ..packet }),
             true
         )),
-        (any::<u8>(), address(), message())
-            .prop_map(|(ttl, from, message)| (Input::Message { from, ttl, message }, false)),
+        (any::<u8>(), address(), message()).prop_map(|(ttl, from, message)| (
+            Input::Message { interface: multihop_core::Interface(0), from, ttl, message },
+            false
+        )),
         (address(), packet(), any_route()).prop_map(|(next_hop, packet, route)| {
             let quoted = Some(quoted(&packet));
             (Input::LinkFailed { next_hop, packet: routed(packet, route), quoted }, true)

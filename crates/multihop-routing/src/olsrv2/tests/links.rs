@@ -149,7 +149,7 @@ fn hellos_of_other_addresses_and_of_too_many_neighbours_are_ignored() {
         let Message::Hello(said) = hello(2, &[says(OWN, SYM)]) else { unreachable!("made above") };
         let messages = vec![Message::Hello(Hello { originator: from, ..said })];
         let message = RoutingMessage::Olsrv2(Arc::new(Packet { sequence: Some(1), messages }));
-        b.give(Input::Message { from, ttl: 1, message });
+        b.give(Input::Message { interface: Interface(0), from, ttl: 1, message });
     }
     assert_eq!(b.agent.neighbours().count(), 999);
     assert_eq!(b.at_ms(2_000).declared().len(), 999, "as many as fit in a HELLO with the node itself");

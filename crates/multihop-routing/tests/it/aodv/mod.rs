@@ -89,7 +89,7 @@ impl Adapter for Net {
                 self.dropped.push((node, data, reason, tell_source));
                 Action::Log(line)
             }
-            Output::Message { to, ttl, message } => {
+            Output::Message { to, ttl, message, .. } => {
                 let packet = Packet::Message { ttl, message: aodv(message) };
                 match to {
                     None => Action::Broadcast(packet),
@@ -151,7 +151,12 @@ impl Adapter for Net {
 }
 
 fn message_input(from: usize, ttl: u8, message: Message) -> Input {
-    Input::Message { from: addr(from), ttl, message: RoutingMessage::Aodv(message) }
+    Input::Message {
+        interface: multihop_core::Interface(0),
+        from: addr(from),
+        ttl,
+        message: RoutingMessage::Aodv(message),
+    }
 }
 
 fn aodv(message: RoutingMessage) -> Message {
@@ -253,7 +258,7 @@ fn next_hop(mesh: &AodvMesh, from: usize, to: usize) -> Option<usize> {
 fn outputs(agent: &mut Agent, now: Instant) -> Vec<String> {
     std::iter::from_fn(|| agent.poll_output(now))
         .map(|output| match output {
-            Output::Message { to, ttl, message } => {
+            Output::Message { to, ttl, message, .. } => {
                 let to = to.map_or("*".into(), |to| index(to).to_string());
                 format!("-> {to}: {} ttl {ttl}", text(&aodv(message)))
             }

@@ -10,19 +10,28 @@ use super::*;
 fn irrelevant_messages_are_reported_to_change_nothing() {
     let mut agent = agents(1, &config(Preset::Ns2), 1).remove(0);
     let asked = RoutingMessage::Aodv(Message::Request(request(5, 9)));
-    assert!(agent.receive(ms(0), addr(1), 5, &asked));
-    assert!(!agent.receive(ms(1), addr(2), 5, &asked), "a duplicate");
+    assert!(agent.receive(ms(0), multihop_core::Interface(0), addr(1), 5, &asked));
+    assert!(!agent.receive(ms(1), multihop_core::Interface(0), addr(2), 5, &asked), "a duplicate");
     assert!(
-        !agent.receive(ms(1), addr(2), 5, &RoutingMessage::Aodv(Message::Request(request(0, 9)))),
+        !agent.receive(
+            ms(1),
+            multihop_core::Interface(0),
+            addr(2),
+            5,
+            &RoutingMessage::Aodv(Message::Request(request(0, 9)))
+        ),
         "its own"
     );
     let lost = |n| {
         let unreachable = vec![Unreachable { destination: addr(n), sequence: Sequence(60) }];
         RoutingMessage::Aodv(Message::Error(Error { no_delete: false, unreachable }))
     };
-    assert!(!agent.receive(ms(2), addr(2), 1, &lost(5)), "the route has another next hop");
-    assert!(!agent.receive(ms(2), addr(1), 1, &lost(6)), "no such route");
-    assert!(agent.receive(ms(2), addr(1), 1, &lost(5)));
+    assert!(
+        !agent.receive(ms(2), multihop_core::Interface(0), addr(2), 1, &lost(5)),
+        "the route has another next hop"
+    );
+    assert!(!agent.receive(ms(2), multihop_core::Interface(0), addr(1), 1, &lost(6)), "no such route");
+    assert!(agent.receive(ms(2), multihop_core::Interface(0), addr(1), 1, &lost(5)));
 }
 
 fn message() -> impl Strategy<Value = Message> {
@@ -68,7 +77,7 @@ proptest! {
             }
             while agent.poll_output(now).is_some() {}
             let before = format!("{agent:?}");
-            if !agent.receive(now, addr(from), ttl, &RoutingMessage::Aodv(message)) {
+            if !agent.receive(now, multihop_core::Interface(0), addr(from), ttl, &RoutingMessage::Aodv(message)) {
                 prop_assert_eq!(format!("{agent:?}"), before);
             }
         }

@@ -78,7 +78,7 @@ impl Adapter for Air {
                 self.packets[packet].senders.push((node, route.salvage));
                 Action::Unicast { to: number(next_hop), packet: Frame::Data { packet, route } }
             }
-            Output::Message { to, ttl, message: Message::Dsr(message) } => {
+            Output::Message { to, ttl, message: Message::Dsr(message), .. } => {
                 check_bytes(&message.header);
                 self.control += 1;
                 let frame = Frame::Control { id: u32::MAX - self.control, ttl, message };
@@ -103,9 +103,12 @@ impl Adapter for Air {
 
     fn arrived(&mut self, _: Instant, node: usize, from: usize, frame: Frame) -> Option<Input> {
         match frame {
-            Frame::Control { ttl, message, .. } => {
-                Some(Input::Message { from: address(from), ttl, message: Message::Dsr(message) })
-            }
+            Frame::Control { ttl, message, .. } => Some(Input::Message {
+                interface: multihop_core::Interface(0),
+                from: address(from),
+                ttl,
+                message: Message::Dsr(message),
+            }),
             Frame::Data { packet, route } => {
                 self.packets[packet].hops += 1;
                 if self.packets[packet].destination == node {

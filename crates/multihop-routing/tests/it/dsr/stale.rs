@@ -100,5 +100,8 @@ fn teach(mesh: &mut TestNetwork<Air>, node: usize, path: &[usize]) {
     let header = Header { replies, ..Header::new(NO_NEXT_HEADER) };
     let (source, destination) = (*route.last().expect("a path has an end"), address(node));
     let message = Message::Dsr(Arc::new(DsrMessage { source, destination, header }));
-    mesh.input(node, Input::Message { from: address(0), ttl: 255, message });
+    mesh.input(
+        node,
+        Input::Message { interface: multihop_core::Interface(0), from: address(0), ttl: 255, message },
+    );
 }

@@ -29,7 +29,12 @@ impl Adapter for Air {
     }
 
     fn arrived(&mut self, _now: Instant, _node: usize, from: usize, message: Self::Packet) -> Option<Input> {
-        Some(Input::Message { from: address(from), ttl: 1, message: Message::Hwmp(message) })
+        Some(Input::Message {
+            interface: multihop_core::Interface(0),
+            from: address(from),
+            ttl: 1,
+            message: Message::Hwmp(message),
+        })
     }
 
     fn failed(&mut self, _now: Instant, _node: usize, to: usize, message: Self::Packet) -> Option<Input> {

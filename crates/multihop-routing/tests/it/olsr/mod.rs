@@ -58,9 +58,12 @@ impl Adapter for Air {
 
     fn arrived(&mut self, _now: Instant, node: usize, from: usize, frame: Frame) -> Option<Input> {
         match frame {
-            Frame::Control(message) => {
-                Some(Input::Message { from: address(from), ttl: 1, message: Message::Olsr(message) })
-            }
+            Frame::Control(message) => Some(Input::Message {
+                interface: multihop_core::Interface(0),
+                from: address(from),
+                ttl: 1,
+                message: Message::Olsr(message),
+            }),
             Frame::Data(at) => {
                 let way = self.ways.entry(at).or_default();
                 way.push(node);

@@ -26,7 +26,12 @@ impl Adapter for Air {
     }
 
     fn arrived(&mut self, _now: Instant, _node: usize, from: usize, packet: Arc<Packet>) -> Option<Input> {
-        Some(Input::Message { from: address(from), ttl: 1, message: Message::Olsrv2(packet) })
+        Some(Input::Message {
+            interface: multihop_core::Interface(0),
+            from: address(from),
+            ttl: 1,
+            message: Message::Olsrv2(packet),
+        })
     }
 
     fn failed(&mut self, _now: Instant, _node: usize, _to: usize, _packet: Arc<Packet>) -> Option<Input> {

@@ -14,7 +14,7 @@ use multihop_scenario::{Port, RoutingProtocol, Scenario};
 
 use self::diverse::DiverseRoutes;
 use self::fixed::FixedRoutes;
-use super::ids::Neighbour;
+use super::ids::{InterfaceAddresses, Neighbour};
 
 /// The source of next hops.
 pub(super) enum Router {
@@ -141,7 +141,11 @@ pub(crate) fn routed_from_start(
 fn agents(config: &dyn AgentConfig, scenario: &Scenario, positions: &[Point]) -> Box<dyn AgentTable> {
     let id = |node: usize| NodeId(u32::try_from(node).expect("a checked number of nodes"));
     let addresses: Vec<_> = (0..positions.len()).map(|node| id(node).addr()).collect();
+    let own = InterfaceAddresses::new(scenario);
+    let count = if scenario.has_several_radios() { positions.len() } else { 0 };
+    let interfaces: Vec<_> = (0..count).map(|node| own.of(id(node))).collect();
     let positions: Vec<_> = positions.iter().map(|place| [place.x, place.y]).collect();
     let (start, seed) = (Instant::ZERO, scenario.seed);
-    config.agents(&Network { addresses: &addresses, positions: &positions, start, seed })
+    let (addresses, interfaces, positions) = (&addresses, &interfaces, &positions);
+    config.agents(&Network { addresses, interfaces, positions, start, seed })
 }
