@@ -283,8 +283,10 @@ impl Mac {
         counters.retry_drops += outcome.dropped_packets;
         counters.last_failures += outcome.dropped_mpdus;
         let (to, rate, is_trial) = (service.out.to, service.rate, service.is_trial);
-        // What is left of an answered frame begins anew, as if it had not been transmitted at any rate.
-        service.transmissions = if answer.is_some() { 0 } else { service.transmissions + 1 };
+        // What is left of an answered frame begins anew, as if it had not been transmitted at any rate. So does what follows MPDUs
+        // that were given up: otherwise a link that becomes bad at once would keep its rate for good.
+        let begins_anew = answer.is_some() || outcome.dropped_mpdus > 0;
+        service.transmissions = if begins_anew { 0 } else { service.transmissions + 1 };
         if let (Some(control), Some(rates)) = (&mut self.own.rate_control, &config.rates) {
             if !is_trial {
                 control.note_length(to, outcome.mpdus);
