@@ -26,7 +26,7 @@ from os import PathLike
 from typing import Any, Literal, TypedDict
 
 '''
-FILES = {"TopologyFile", "MobilityFile", "ObstaclesFile", "ExpectedTable"}
+FILES = {"TopologyFile", "MobilityFile", "ObstaclesFile", "RadioMeasuredFile", "ExpectedTable"}
 """Texts that are names of files."""
 SIMPLE = {"string": "str", "integer": "int", "number": "float", "boolean": "bool"}
 

@@ -1197,6 +1197,20 @@ class RadioFading(TypedDict, total=False):
     m: float
     """m, a multiple of 0.5. Default: 1.0."""
 
+class RadioMeasured(TypedDict, total=False):
+    """Links that were measured: their SNR or losses over time take the place of path loss, antennas,
+    obstacles, shadowing                  and fading. Pairs of nodes without a trace do not hear each
+    other.
+    """
+
+    file: str | PathLike[str]
+    """A CSV file with the columns time (s), from, to, and snr_db or loss, in any order; relative to the
+    scenario's folder.
+    """
+
+    interpolation: Literal["hold", "linear"]
+    """Values between two samples of a link: that of the earlier one, or on a straight line. Default: hold."""
+
 class RadioPathLoss(TypedDict, total=False):
     """Attenuation over distance. Default: two-ray at 914 MHz with the budget ns-2; indoor: log-distance,
     exponent 3.83 (3GPP TR 38.901); street: p1411; open: two-ray at the channel's frequency.
@@ -1316,6 +1330,12 @@ class Radio(TypedDict, total=False):
 
     fading: RadioFading
     """Fading: a random factor on the power of each pair of nodes."""
+
+    measured: RadioMeasured
+    """Links that were measured: their SNR or losses over time take the place of path loss, antennas,
+    obstacles, shadowing                  and fading. Pairs of nodes without a trace do not hear each
+    other.
+    """
 
     noise_floor_dbm: float
     """Thermal noise over the channel width and the noise figure together, dBm. The noise figure is 7 dB

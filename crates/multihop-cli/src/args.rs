@@ -35,9 +35,9 @@ impl Args {
     /// Rejects combinations that clap cannot express.
     pub(crate) fn check(self) -> Result<Self, clap::Error> {
         if let Command::Motion(MotionArgs { format, every: Some(_), .. }) = &self.command
-            && *format != MotionFormat::Netanim
+            && ![MotionFormat::Netanim, MotionFormat::Links].contains(format)
         {
-            let message = "--every needs --format netanim";
+            let message = "--every needs --format netanim or --format links";
             return Err(Self::command().error(ErrorKind::ArgumentConflict, message));
         }
         #[cfg(feature = "network")]
@@ -258,7 +258,7 @@ pub(crate) struct MotionArgs {
     /// Output format.
     #[arg(long)]
     pub(crate) format: MotionFormat,
-    /// Time between two netanim frames, in seconds; default 0.5. The other formats have every waypoint.
+    /// Time between two frames of netanim or two rows of a link, in seconds; default 0.5. The other formats have every waypoint.
     #[arg(long, value_name = "S", value_parser = positive_seconds, allow_negative_numbers = true)]
     pub(crate) every: Option<Duration>,
     /// Write into this file instead of standard output.
@@ -275,6 +275,8 @@ pub(crate) enum MotionFormat {
     Bonnmotion,
     /// XML for NetAnim, ns-3's viewer.
     Netanim,
+    /// CSV with the SNR of all links over time, for radio.measured.
+    Links,
 }
 
 /// Changes of a scenario's keys.

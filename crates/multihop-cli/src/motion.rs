@@ -28,7 +28,13 @@ pub(crate) fn motion(
         MotionFormat::Ns2 => Format::Ns2,
         MotionFormat::Bonnmotion => Format::Bonnmotion,
         MotionFormat::Netanim => Format::Netanim { every: args.every.unwrap_or(EVERY) },
+        MotionFormat::Links => Format::Links { every: args.every.unwrap_or(EVERY) },
     };
+    if args.format == MotionFormat::Links && !motion.has_powers() {
+        let message =
+            "--format links needs reception by SINR: --set radio.model=sinr, or another radio.budget";
+        return Err(CommandError::Usage(message.to_owned()));
+    }
     match &args.out {
         Some(path) => {
             let (out, file) = output::file(path)?;
@@ -50,5 +56,5 @@ fn write(motion: Motion, format: Format, mut out: impl Write) -> io::Result<()> 
     out.flush()
 }
 
-/// Time between two frames of an animation.
+/// Time between two frames of an animation, or between two measurements of links.
 const EVERY: Duration = Duration::from_millis(500);

@@ -1,8 +1,11 @@
 //! Artificial losses on top of the radio model: independent, or in bursts.
 
-use multihop_core::{NodeId, Rng};
+use std::sync::Arc;
 
-use crate::params::{Burst, RadioParams};
+use multihop_core::{Instant, NodeId, Rng};
+
+use crate::measured::{LinkTraces, Quantity};
+use crate::params::{Burst, Model, RadioParams};
 
 /// Decides which frames and packets a link loses.
 ///
@@ -14,9 +17,12 @@ pub struct ChannelError {
     loss: f64,
     frame_loss: f64,
     burst: Option<Burst>,
+    /// Losses that were measured.
+    measured: Option<Arc<LinkTraces>>,
     frames: PerLink<Rng>,
     packets: PerLink<Rng>,
     bursts: PerLink<Bursts>,
+    losses: PerLink<Rng>,
 }
 
 impl ChannelError {
@@ -27,31 +33,44 @@ impl ChannelError {
             loss: params.loss,
             frame_loss: params.frame_loss,
             burst: params.burst,
+            measured: measured_losses(&params.model),
             frames: PerLink::default(),
             packets: PerLink::default(),
             bursts: PerLink::default(),
+            losses: PerLink::default(),
         }
     }
 
     /// Whether an otherwise correctly received frame is damaged. Call once per frame.
     #[inline]
-    pub fn damages_frame(&mut self, from: NodeId, to: NodeId) -> bool {
-        (self.frame_loss > 0.0 || self.burst.is_some()) && self.link_damages_frame(from, to)
+    pub fn damages_frame(&mut self, now: Instant, from: NodeId, to: NodeId) -> bool {
+        (self.frame_loss > 0.0 || self.burst.is_some() || self.measured.is_some())
+            && self.link_damages_frame(now, from, to)
     }
 
-    fn link_damages_frame(&mut self, from: NodeId, to: NodeId) -> bool {
+    fn link_damages_frame(&mut self, now: Instant, from: NodeId, to: NodeId) -> bool {
         let (seed, loss) = (self.seed, self.frame_loss);
         let at_random = loss > 0.0 && self.frames.draws(seed, "radio/frame-loss", from, to).chance(loss);
         let in_burst = self.burst.is_some_and(|burst| {
             self.bursts.of(from, to, |link| Bursts::new(seed, link, &burst)).damages(&burst)
         });
-        at_random || in_burst
+        let loss = self.measured.as_ref().and_then(|traces| traces.value(from, to, now));
+        let as_measured =
+            loss.is_some_and(|loss| self.losses.draws(seed, "radio/measured-loss", from, to).chance(loss));
+        at_random || in_burst || as_measured
     }
 
     /// Whether a packet is lost after the MAC has delivered it. Call once per packet.
     pub fn loses_packet(&mut self, from: NodeId, to: NodeId) -> bool {
         self.loss > 0.0 && self.packets.draws(self.seed, "radio/loss", from, to).chance(self.loss)
     }
+}
+
+/// The traces of a radio, if they are of losses.
+fn measured_losses(model: &Model) -> Option<Arc<LinkTraces>> {
+    let Model::Sinr(sinr) = model else { return None };
+    let traces = &sinr.measured.as_ref()?.traces;
+    (traces.quantity() == Quantity::Loss).then(|| Arc::clone(traces))
 }
 
 /// A value for each direction of each link, created at first use: by sender, sorted by receiver. Moving nodes come to
@@ -132,7 +151,7 @@ mod tests {
     }
 
     fn fates(channel: &mut ChannelError, n: usize) -> Vec<bool> {
-        (0..n).map(|_| channel.damages_frame(A, B)).collect()
+        (0..n).map(|_| channel.damages_frame(Instant::ZERO, A, B)).collect()
     }
 
     #[test]
@@ -147,7 +166,7 @@ mod tests {
     fn a_link_creates_only_the_streams_that_it_uses() {
         let mut lossy = channel(|p| p.frame_loss = 0.1);
         for n in (1..21).map(NodeId) {
-            lossy.damages_frame(A, n);
+            lossy.damages_frame(Instant::ZERO, A, n);
             lossy.loses_packet(A, n);
         }
         let links = &lossy.frames.by_sender[A.index()];
@@ -200,7 +219,7 @@ mod tests {
     #[test]
     fn links_start_in_the_steady_state() {
         let mut bursty = channel(|p| p.burst = Some(Burst { good: 0.0, bad: 1.0, p: 0.1, r: 0.1 }));
-        let bad = (0..10_000).filter(|&n| bursty.damages_frame(NodeId(n), B)).count();
+        let bad = (0..10_000).filter(|&n| bursty.damages_frame(Instant::ZERO, NodeId(n), B)).count();
         assert!(bad.abs_diff(5_000) < 200, "{bad} of 10000");
         let mut stuck = channel(|p| p.burst = Some(Burst { good: 0.0, bad: 1.0, p: 0.0, r: 0.0 }));
         assert!(!fates(&mut stuck, 100).contains(&true));
@@ -218,9 +237,9 @@ mod tests {
         let mut shared = world();
         let among_others: Vec<bool> = (0..500)
             .map(|_| {
-                shared.damages_frame(B, A);
+                shared.damages_frame(Instant::ZERO, B, A);
                 shared.loses_packet(A, B);
-                shared.damages_frame(A, B)
+                shared.damages_frame(Instant::ZERO, A, B)
             })
             .collect();
         assert_eq!(alone, among_others);

@@ -5,9 +5,10 @@ use core::ops::RangeInclusive;
 use multihop_core::settings::{Given, Settings, Table, Value, Visitor};
 
 use crate::budget::Budget;
+use crate::measured::Interpolation;
 use crate::params::{
-    Burst, CategoryParams, CodelParams, Discipline, EdcaParams, ErrorModel, Flavour, MacParams, Model,
-    Protection, RadioParams, Sinr, Threshold, Timing, WindowReset, detects_from,
+    Burst, CategoryParams, CodelParams, Discipline, EdcaParams, ErrorModel, Flavour, MacParams, Measured,
+    Model, Protection, RadioParams, Sinr, Threshold, Timing, WindowReset, detects_from,
 };
 use crate::phy_profile::{PROFILES, PhyProfile, RateIndex};
 use crate::propagation::keys::{antennas, fading, path_loss};
@@ -180,6 +181,11 @@ fn sinr(phy: &PhyProfile, budget: Budget, in_use: [RateIndex; 2], keys: &mut dyn
     if keys.table(&table, &mut |keys| given = antennas(keys)) {
         sinr.antennas = given;
     }
+    let mut measured = Measured::default();
+    let about = "Links that were measured: their SNR or losses over time take the place of path loss, antennas, obstacles, shadowing                  and fading. Pairs of nodes without a trace do not hear each other.";
+    if keys.about(about).table("measured", &mut |keys| measured.keys(keys)) {
+        sinr.measured = Some(Box::new(measured));
+    }
     let about = "Thermal noise over the channel width and the noise figure together, dBm. The noise figure is 7 dB with the budget \
                  ns-2 (-93.55 dBm for 802.11b, -93.96 for 802.11a), otherwise 5 dB (802.11a: -95.96).";
     keys.about(about).number("noise_floor_dbm", &mut sinr.noise_floor_dbm, DBM);
@@ -207,6 +213,16 @@ fn sinr(phy: &PhyProfile, budget: Budget, in_use: [RateIndex; 2], keys: &mut dyn
                  first, dB.";
     keys.about(about).number("capture_db", &mut sinr.capture_db, DECIBELS);
     sinr
+}
+
+impl Settings for Measured {
+    fn keys(&mut self, keys: &mut dyn Visitor) {
+        let about = "A CSV file with the columns time (s), from, to, and snr_db or loss, in any order; relative to the scenario's folder.";
+        keys.about(about).required().text("file", &mut self.file, 500);
+        let words = [("hold", Interpolation::Hold), ("linear", Interpolation::Linear)];
+        let about = "Values between two samples of a link: that of the earlier one, or on a straight line.";
+        keys.about(about).word("interpolation", &mut self.interpolation, &words);
+    }
 }
 
 impl Settings for MacParams {

@@ -14,6 +14,7 @@ pub mod grid;
 mod keys;
 pub mod link_budget;
 pub mod mac;
+pub mod measured;
 pub mod medium;
 pub mod mobility;
 mod normal;

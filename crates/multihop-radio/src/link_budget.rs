@@ -52,7 +52,7 @@ impl<'a> LinkBudgets<'a> {
     /// The budget from one station to another.
     pub fn of(&self, from: Site, to: Site) -> LinkBudget {
         let distance = from.place.distance(to.place);
-        let power = self.propagation.as_ref().map(|law| mw_to_dbm(law.mean_power_mw(from, to, distance)));
+        let power = self.propagation.as_ref().map(|law| mw_to_dbm(law.power_at_start_mw(from, to, distance)));
         let receives = |rate: RateIndex| match (&self.radio.model, power) {
             (Model::Threshold(threshold), _) => distance <= threshold.range[usize::from(rate.0)],
             (Model::Sinr(_), power) => power.is_some_and(|dbm| dbm >= self.weakest_dbm[usize::from(rate.0)]),

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use multihop_core::{BitRate, Duration, NodeId};
+use multihop_core::{BitRate, Duration, Instant, NodeId};
 
 use crate::budget::Budget;
 use crate::decibels::from_db;
+use crate::measured::{Interpolation, LinkTraces};
 use crate::phy_profile::{DOT11B, PhyProfile, Preamble, RateIndex};
 
 pub use crate::error_rate::ErrorModel;
@@ -116,6 +117,8 @@ pub struct Sinr {
     pub antennas: Option<Antennas>,
     /// What stands between the nodes.
     pub obstacles: Option<Arc<Obstacles>>,
+    /// Links that were measured.
+    pub measured: Option<Box<Measured>>,
     /// Thermal noise and noise figure together, over the width of a channel, dBm.
     pub noise_floor_dbm: f64,
     /// Total received power at which the medium is busy, dBm.
@@ -129,6 +132,17 @@ pub struct Sinr {
     /// How much stronger a second frame must be to take over a receiver in the preamble of the
     /// first, in dB.
     pub capture_db: f64,
+}
+
+/// Measured links in place of path loss, antennas, obstacles, shadowing and fading.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Measured {
+    /// The file with the traces, relative to the scenario's folder.
+    pub file: String,
+    /// Values between two samples.
+    pub interpolation: Interpolation,
+    /// What the file contains.
+    pub traces: Arc<LinkTraces>,
 }
 
 /// Gilbert-Elliott: each direction of a link is good or bad, and each frame may change its state.
@@ -348,6 +362,20 @@ impl RadioParams {
         self.range_of(self.link_rates.of(from, to).unwrap_or(self.rate))
     }
 
+    /// The traces of measured links.
+    pub fn measured(&self) -> Option<&LinkTraces> {
+        let Model::Sinr(sinr) = &self.model else { return None };
+        sinr.measured.as_ref().map(|measured| &*measured.traces)
+    }
+
+    /// Whether a measured link carries frames at a rate at the start of the run; `None` if no links were measured.
+    pub fn measured_link_carries(&self, from: NodeId, to: NodeId, rate: RateIndex) -> Option<bool> {
+        let Model::Sinr(sinr) = &self.model else { return None };
+        let traces = &sinr.measured.as_ref()?.traces;
+        let dbm = sinr.noise_floor_dbm + traces.snr_db(from, to, Instant::ZERO);
+        Some(dbm >= self.weakest_dbm(rate, sinr))
+    }
+
     /// Metres over which a station senses the frames of another without interference: the distance at which the mean signal
     /// falls to the threshold of the carrier sense under the SINR model, or to the sensitivity of the receiver.
     pub fn sense_range(&self) -> f64 {
@@ -474,6 +502,7 @@ impl Default for Sinr {
             heights: Vec::new(),
             antennas: None,
             obstacles: None,
+            measured: None,
             noise_floor_dbm: DOT11B.noise_floor_dbm(),
             // Two-ray at 550 m.
             cca_dbm: -78.071,

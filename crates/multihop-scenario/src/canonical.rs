@@ -42,7 +42,7 @@ pub fn files(
 fn files_in(document: &Json, source: &Source) -> Vec<(&'static str, PathBuf)> {
     let path = |name: &str| check::in_folder(Path::new(source.name()), name).0;
     let file = |key| Some((key, path(document.pointer(&pointer(key))?.as_str()?)));
-    FILES.into_iter().filter_map(file).collect()
+    FILES.into_iter().chain(FILES_OF_RADIOS).filter_map(file).collect()
 }
 
 /// The source with its overrides.
@@ -79,7 +79,19 @@ fn unreadable(source: &Source, key: &str, message: String) -> Problems {
 }
 
 /// Keys that name files, relative to the scenario's folder.
-const FILES: [&str; 4] = ["topology.file", "mobility.file", "obstacles.file", "expected.table"];
+const FILES: [&str; 5] =
+    ["topology.file", "mobility.file", "obstacles.file", "radio.measured.file", "expected.table"];
+/// The same for each of several radios.
+const FILES_OF_RADIOS: [&str; 8] = [
+    "radio.0.measured.file",
+    "radio.1.measured.file",
+    "radio.2.measured.file",
+    "radio.3.measured.file",
+    "radio.4.measured.file",
+    "radio.5.measured.file",
+    "radio.6.measured.file",
+    "radio.7.measured.file",
+];
 /// Largest file, bytes; the checks of its contents have lower limits.
 const LONGEST: usize = 64 << 20;
 /// Keys of the root that the canonical document lacks.

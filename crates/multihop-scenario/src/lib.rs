@@ -11,6 +11,7 @@ mod examples;
 mod extension;
 mod faults;
 mod geojson;
+mod measured;
 mod model;
 mod motion;
 mod nearest;

@@ -21,6 +21,12 @@ fn radio(radio: &RadioParams, mac: &MacParams) -> String {
         Model::Threshold(_) => "fixed ranges".to_owned(),
         Model::Sinr(sinr) => powers(sinr),
     };
+    if let Model::Sinr(Sinr { measured: Some(measured), noise_floor_dbm, .. }) = &radio.model {
+        let (phy, budget, file) = (radio.phy.name, radio.budget.name(), &measured.file);
+        return format!(
+            "radio: {phy}, budget {budget}: links as measured in {file}, noise of {noise_floor_dbm} dBm"
+        );
+    }
     let sensed = radio.sense_range();
     let (phy, budget) = (radio.phy.name, radio.budget.name());
     format!("radio: {phy}, budget {budget}: {powers}; {}, sensed up to {sensed:.0} m", ranges(radio, mac))

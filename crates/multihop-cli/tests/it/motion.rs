@@ -92,6 +92,15 @@ fn static_nodes_have_positions() {
 }
 
 #[test]
+fn links_have_their_snr_over_time() {
+    let chain = "duration = 1.0\n[radio]\nphy = \"802.11n-20\"\n[topology]\nkind = \"chain\"\nhops = 1\n[[flow]]\ntransport = \"newreno\"\n";
+    let folder = Folder::new("motion-links").with("a.toml", chain);
+    let output = multihop(&folder, &["motion", "a.toml", "--format", "links"]);
+    let rows = "time,from,to,snr_db\n0,0,1,25.04\n0,1,0,25.04\n0.5,0,1,25.04\n0.5,1,0,25.04\n1,0,1,25.04\n1,1,0,25.04\n";
+    assert_eq!(stdout(&output), rows);
+}
+
+#[test]
 fn invalid_arguments_are_refused() {
     let folder = Folder::new("motion-refused").with("a.toml", WAYPOINT);
     let refused = |more: &[&str]| {
@@ -102,9 +111,11 @@ fn invalid_arguments_are_refused() {
     let message = refused(&[]);
     assert!(message.contains("--format <FORMAT>"), "{message}");
     let message = refused(&["--format", "setdest"]);
-    assert!(message.contains("[possible values: ns2, bonnmotion, netanim]"), "{message}");
+    assert!(message.contains("[possible values: ns2, bonnmotion, netanim, links]"), "{message}");
     let message = refused(&["--format", "ns2", "--every", "1"]);
     assert!(message.contains("--every needs --format netanim"), "{message}");
+    let message = refused(&["--format", "links"]);
+    assert!(message.contains("--format links needs reception by SINR"), "{message}");
     for every in ["0", "-1", "soon"] {
         let message = refused(&["--format", "netanim", &format!("--every={every}")]);
         assert!(message.contains("allowed: a number above 0"), "{message}");

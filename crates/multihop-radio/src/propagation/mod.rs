@@ -13,6 +13,7 @@ use multihop_core::{Duration, Instant, NodeId, Rng};
 
 use crate::decibels::{dbm_to_mw, from_db};
 use crate::grid::Point;
+use crate::measured::LinkTraces;
 use crate::normal::normals;
 use crate::params::Sinr;
 use antenna::Antennas;
@@ -36,6 +37,15 @@ pub struct Propagation {
     /// The gain (linear) of both antennas of a link, if all antennas are alike in all directions.
     uniform: Option<f64>,
     obstacles: Option<Arc<Obstacles>>,
+    /// In place of everything else.
+    measured: Option<Box<MeasuredPower>>,
+}
+
+/// The received power of measured links.
+#[derive(Clone, Debug)]
+struct MeasuredPower {
+    traces: Arc<LinkTraces>,
+    noise_mw: f64,
 }
 
 /// A node and where it is.
@@ -55,7 +65,9 @@ impl Propagation {
             transmit_mw: dbm_to_mw(params.tx_power_dbm),
             path_loss: params.path_loss,
             two_ray: match params.path_loss {
-                PathLoss::TwoRay { frequency, height } if params.heights.is_empty() => {
+                PathLoss::TwoRay { frequency, height }
+                    if params.heights.is_empty() && params.measured.is_none() =>
+                {
                     Some(TwoRay::new(frequency, [height; 2]))
                 }
                 _ => None,
@@ -69,22 +81,38 @@ impl Propagation {
                 Some(antennas) => antennas.uniform_db().map(|db| from_db(db) * from_db(db)),
             },
             obstacles: params.obstacles.clone(),
+            measured: params.measured.as_ref().map(|measured| {
+                let traces = Arc::clone(&measured.traces);
+                Box::new(MeasuredPower { traces, noise_mw: dbm_to_mw(params.noise_floor_dbm) })
+            }),
         }
     }
 
     /// Power in mW over `distance` metres after path loss, antennas, obstacles and shadowing: constant while neither node
-    /// moves.
+    /// moves. Of a measured link the highest power from `a` to `b`.
     #[inline]
     pub fn mean_power_mw(&self, a: Site, b: Site, distance: f64) -> f64 {
         let gain = match &self.two_ray {
             Some(law) => law.gain(distance),
-            None => self.gain(a, b, distance),
+            None => match &self.measured {
+                Some(measured) => return measured.highest_mw(a.node, b.node),
+                None => self.gain(a, b, distance),
+            },
         };
         let mean = self.transmit_mw * gain * self.shadowing(a.node, b.node);
         if self.antennas.is_none() && self.obstacles.is_none() {
             mean
         } else {
             mean * self.surroundings(a, b)
+        }
+    }
+
+    /// Power in mW over `distance` metres without fading; of a measured link that at the start of the run.
+    pub fn power_at_start_mw(&self, a: Site, b: Site, distance: f64) -> f64 {
+        let mean = self.mean_power_mw(a, b, distance);
+        match &self.measured {
+            None => mean,
+            Some(measured) => mean * measured.share(a.node, b.node, Instant::ZERO),
         }
     }
 
@@ -106,20 +134,27 @@ impl Propagation {
         }
     }
 
-    /// Whether there is fading.
+    /// Whether power changes over time while nodes stand still.
     pub fn fades(&self) -> bool {
-        self.fading != Fading::None
+        self.fading != Fading::None || self.measured.is_some()
     }
 
-    /// The factor by which fading changes the mean power at this time; its mean is 1.
+    /// The factor by which fading changes the mean power from `a` to `b` at this time; its mean is 1. Of a measured link it is
+    /// the ratio of its power to its highest power.
     // Inlined, a part of it would be computed for each frame even where nothing fades.
     #[inline(never)]
     pub fn fade(&self, a: NodeId, b: NodeId, at: Instant) -> f64 {
-        self.fading.factor(self.seed, pair(a, b), at)
+        match &self.measured {
+            None => self.fading.factor(self.seed, pair(a, b), at),
+            Some(measured) => measured.share(a, b, at),
+        }
     }
 
     /// The distance beyond which at most one signal in a thousand is as strong as `weakest_mw`, metres.
     pub fn reach(&self, weakest_mw: f64) -> f64 {
+        if self.measured.is_some() {
+            return FARTHEST;
+        }
         let luckiest = from_db(LUCKY_SIGMAS * self.shadowing_db) * self.fading.luckiest();
         let mut gain = weakest_mw / (self.transmit_mw * luckiest);
         if let Some(antennas) = &self.antennas {
@@ -161,6 +196,18 @@ impl Propagation {
     }
 }
 
+impl MeasuredPower {
+    fn highest_mw(&self, from: NodeId, to: NodeId) -> f64 {
+        self.noise_mw * from_db(self.traces.highest_snr_db(from, to))
+    }
+
+    fn share(&self, from: NodeId, to: NodeId, at: Instant) -> f64 {
+        let below_db = self.traces.snr_db(from, to, at) - self.traces.highest_snr_db(from, to);
+        // A link that never had a signal has no ratio.
+        if below_db.is_nan() { 0.0 } else { from_db(below_db) }
+    }
+}
+
 /// Propagation delay, rounded up to a nanosecond, so that it obeys the triangle inequality and no station hears a frame
 /// too early.
 #[expect(clippy::cast_possible_truncation, reason = "float casts saturate")]
@@ -176,6 +223,8 @@ fn pair(a: NodeId, b: NodeId) -> u64 {
     u64::from(a.min(b).0) << 32 | u64::from(a.max(b).0)
 }
 
+/// Metres within which measured links are looked for: places have no part in them.
+const FARTHEST: f64 = 4e7;
 /// The value that one standard normal draw in a thousand exceeds.
 const LUCKY_SIGMAS: f64 = 3.09;
 

@@ -202,6 +202,15 @@ impl<'a> Nodes<'a> {
         all
     }
 
+    /// The node of this number or name in a file.
+    fn in_file(&self, text: &str) -> Result<NodeId, String> {
+        let number = text.parse().ok().filter(|n: &u32| (*n as usize) < self.count).map(NodeId);
+        number.or_else(|| self.names.get(text).copied()).ok_or_else(|| {
+            let names = if self.names.is_empty() { "" } else { ", or the name of a node" };
+            format!("found {:?}, allowed: 0 to {}{names}", super::document::shorten(text), self.count - 1)
+        })
+    }
+
     fn find(&self, node: &NodeRef, path: &str, faults: &mut Faults<'_>) -> Option<NodeId> {
         let (found, shown) = match node {
             NodeRef::Number(n) => {

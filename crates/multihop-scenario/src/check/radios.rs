@@ -53,7 +53,7 @@ pub(super) fn radios(
     let radio = |table: &RadioTable| {
         let LinkLayer { mac, arp } = &table.link;
         let link_rates = rates::link_rates(&parts.data_rate, (&table.params, mac), nodes, faults);
-        let params = surroundings::radio(&table.params, obstacles, nodes.count, ground, &table.path, faults);
+        let params = surroundings::radio(&table.params, obstacles, nodes, ground, &table.path, faults);
         let at = places(table, nodes, faults)?;
         Some(Radio {
             params: RadioParams { link_rates: link_rates?, ..params? },

@@ -4,19 +4,20 @@ use std::sync::Arc;
 
 use multihop_radio::grid::Point;
 use multihop_radio::mobility::LONGEST_FILE;
-use multihop_radio::params::{Antennas, Facing, Model, Obstacle, Obstacles, RadioParams, Sinr};
+use multihop_radio::params::{Antennas, Facing, Measured, Model, Obstacle, Obstacles, RadioParams, Sinr};
 
-use super::{Ground, in_folder};
+use super::{Ground, Nodes, in_folder};
 use crate::document::{Fault, read_text};
 use crate::faults::Faults;
 use crate::geojson::{self, Losses, MAX_CORNERS};
+use crate::measured;
 use crate::tables::ObstaclesTable;
 
 /// The radio of `nodes` nodes among obstacles. `path` is that of the radio's table.
 pub(super) fn radio(
     radio: &RadioParams,
     obstacles: Option<&ObstaclesTable>,
-    nodes: usize,
+    nodes: &Nodes<'_>,
     ground: Ground<'_>,
     path: &str,
     faults: &mut Faults<'_>,
@@ -30,12 +31,40 @@ pub(super) fn radio(
         }
         return Some(radio);
     };
-    one_for_each_node(sinr, nodes, path, faults)?;
+    one_for_each_node(sinr, nodes.count, path, faults)?;
+    if let Some(measured) = &mut sinr.measured {
+        read_traces(measured, nodes, ground, path, faults)?;
+    }
     if let Some(table) = obstacles {
         sinr.obstacles = Some(Arc::new(Obstacles::new(read(table, ground, faults)?)));
     }
     Some(radio)
 }
+
+/// Reads the traces of measured links.
+fn read_traces(
+    measured: &mut Measured,
+    nodes: &Nodes<'_>,
+    ground: Ground<'_>,
+    path: &str,
+    faults: &mut Faults<'_>,
+) -> Option<()> {
+    let (file, shown) = in_folder(ground.source, &measured.file);
+    let find = |name: &str| nodes.in_file(name);
+    let traces = read_text(&file, LONGEST_TRACES)
+        .and_then(|text| measured::traces(&text, measured.interpolation, find));
+    match traces {
+        Ok(traces) => measured.traces = traces,
+        Err(message) => {
+            faults.push(Fault::at_key(format!("{path}.measured.file"), format!("{shown}: {message}")));
+            return None;
+        }
+    }
+    Some(())
+}
+
+/// Bytes of a file with traces.
+const LONGEST_TRACES: usize = 64 << 20;
 
 fn one_for_each_node(sinr: &Sinr, nodes: usize, path: &str, faults: &mut Faults<'_>) -> Option<()> {
     let (key, found) = match &sinr.antennas {

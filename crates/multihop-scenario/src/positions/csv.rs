@@ -69,7 +69,7 @@ impl Columns {
 }
 
 /// Line by line, because numbers of lines are for messages, and positions need no cell of several lines.
-fn cells(line: &str) -> StringRecord {
+pub(crate) fn cells(line: &str) -> StringRecord {
     let mut reader = ReaderBuilder::new()
         .has_headers(false)
         .trim(Trim::All)

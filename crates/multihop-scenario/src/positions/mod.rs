@@ -1,6 +1,6 @@
 //! Positions from a file: CSV, or GraphML as network tools write it.
 
-mod csv;
+pub(crate) mod csv;
 mod graphml;
 mod place;
 

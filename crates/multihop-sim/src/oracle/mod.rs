@@ -112,6 +112,10 @@ impl ShortestPaths {
     /// `None` if there are more than [`MAX_MOVING`] moving nodes, unless the scenario asks for a metric that needs the
     /// paths.
     pub(crate) fn of(scenario: &Scenario, layout: &Layout) -> Option<Self> {
+        // Distances say nothing of measured links.
+        if scenario.radio().measured().is_some() {
+            return None;
+        }
         let mut tracks = scenario.tracks(layout);
         let moving = tracks.iter().any(|track| track.speed_limit() > 0.0);
         let asked = scenario.expected.is_some()

@@ -436,7 +436,7 @@ impl Air {
             (verdict, was_busy && !station.receiver.is_busy(), intact)
         } else {
             let (verdict, turned_idle) = station.receiver.signal_ends(now, flight.signal);
-            let is_damaged = verdict == Verdict::Good && self.errors.damages_frame(frame.from, to);
+            let is_damaged = verdict == Verdict::Good && self.errors.damages_frame(now, frame.from, to);
             (if is_damaged { Verdict::Error } else { verdict }, turned_idle, 1)
         };
         context.observer.ended(now, to, flight.signal, frame, verdict);
@@ -550,7 +550,7 @@ fn aggregate_ends(
     intact &= flight.load.all();
     if verdict == Verdict::Good {
         for bit in 0..flight.load.mpdus.len() {
-            if errors.damages_frame(flight.transmission.frame.from, to) {
+            if errors.damages_frame(now, flight.transmission.frame.from, to) {
                 intact &= !(1 << bit);
             }
         }

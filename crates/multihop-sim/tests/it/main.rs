@@ -19,6 +19,7 @@ mod elfn;
 mod extension;
 mod interactive;
 mod live;
+mod measured;
 mod mesh;
 mod metrics;
 mod mobile;

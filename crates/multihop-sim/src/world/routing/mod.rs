@@ -117,6 +117,16 @@ fn fixed_routes(
     let radio = scenario.radio();
     let longest = radio.longest_range();
     let mut routes = FixedRoutes::new(next_hops.clone());
+    if radio.measured().is_some() {
+        let carries = |rate, from, to| radio.measured_link_carries(from, to, rate) == Some(true);
+        routes.add_links(ANY_DISTANCE, positions, |from, to, _| carries(radio.rate, from, to));
+        if scenario.mac().rate_control != RateControlParams::Fixed {
+            routes.add_links(ANY_DISTANCE, positions, |from, to, _| {
+                radio.usable_rates().any(|rate| carries(rate, from, to))
+            });
+        }
+        return routes;
+    }
     if radio.link_rates.is_empty() {
         routes.add_links(radio.decode_range(), positions, |_, _, _| true);
     } else {
@@ -127,6 +137,9 @@ fn fixed_routes(
     }
     routes
 }
+
+/// Metres within which measured links are looked for: places have no part in them.
+const ANY_DISTANCE: f64 = 4e7;
 
 /// Whether static routing has a route between each of these pairs of nodes.
 pub(crate) fn routed_from_start(
