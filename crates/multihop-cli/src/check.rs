@@ -73,7 +73,8 @@ fn links_of(scenario: &Scenario) -> Result<String, CommandError> {
             CommandError::Usage(format!("--links is for placements of up to {most} nodes"))
         })?;
         if scenario.has_several_radios() {
-            _ = writeln!(tables, "radio {}", radio.0);
+            let before = if radio.0 > 0 { "\n\n" } else { "" };
+            _ = writeln!(tables, "{before}radio {}", radio.0);
         }
         tables += &table::links(&found, terminal::width_of_output());
     }
