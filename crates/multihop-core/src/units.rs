@@ -4,19 +4,24 @@ use crate::time::Duration;
 
 /// Bits per second.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub struct BitRate(pub u32);
+pub struct BitRate(pub u64);
 
 impl BitRate {
     /// Transmission time of `bytes`, rounded to the nearest nanosecond.
     pub const fn time_for(self, bytes: u32) -> Duration {
-        let rate = self.0 as u64;
-        Duration::from_nanos((bytes as u64 * 8_000_000_000 + rate / 2) / rate)
+        Duration::from_nanos((bytes as u64 * 8_000_000_000 + self.0 / 2) / self.0)
+    }
+
+    /// Bits per second as a floating-point number: exact up to 9 Pb/s.
+    #[expect(clippy::cast_precision_loss, reason = "no rate has more than 53 bits")]
+    pub const fn as_f64(self) -> f64 {
+        self.0 as f64
     }
 }
 
 impl fmt::Display for BitRate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} Mb/s", f64::from(self.0) / 1e6)
+        write!(f, "{} Mb/s", self.as_f64() / 1e6)
     }
 }
 

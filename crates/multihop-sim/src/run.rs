@@ -205,7 +205,7 @@ fn at_rate(scenario: &Scenario, rate: BitRate) -> Scenario {
 /// Goodput grows with the rate until the network saturates, then falls or stays. A coarse geometric scan finds the
 /// maximum, and two finer ones, each over the two steps around the best rate so far, narrow it to 1%.
 fn best_rate(scenario: &Scenario, progress: Progress<'_>) -> Result<BitRate, RunError> {
-    let mut centre = f64::from(scenario.radio().bit_rate().0) / 8.0;
+    let mut centre = scenario.radio().bit_rate().as_f64() / 8.0;
     let mut ratio = 1.25;
     let mut best = (0.0, BitRate(1));
     // Beyond saturation, goodput may vary only by chance. Of the rates nearly as good as the best, the
@@ -222,7 +222,7 @@ fn best_rate(scenario: &Scenario, progress: Progress<'_>) -> Result<BitRate, Run
             tried.push((goodput, rate));
         }
         let (_, rate) = tried.into_iter().find(|&(goodput, _)| goodput >= nearly * best.0).unwrap_or(best);
-        centre = f64::from(rate.0);
+        centre = rate.as_f64();
         ratio = libm::pow(ratio, 1.0 / f64::from(FINER));
     }
     Ok(best.1)
@@ -230,7 +230,7 @@ fn best_rate(scenario: &Scenario, progress: Progress<'_>) -> Result<BitRate, Run
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "float casts saturate")]
 fn rate(bits_per_second: f64) -> BitRate {
-    BitRate((bits_per_second as u32).max(1))
+    BitRate((bits_per_second as u64).max(1))
 }
 
 fn paced_goodput(at_rate: &Scenario, scenario: &Scenario, progress: Progress<'_>) -> Result<f64, RunError> {

@@ -206,7 +206,7 @@ mod tests {
             ("MCS8", 7800),
         ];
         assert_eq!(rates(&DOT11AH_2), wide);
-        let short_guard = |rates: &[(&'static str, u32)]| -> Vec<_> {
+        let short_guard = |rates: &[(&'static str, u64)]| -> Vec<_> {
             rates.iter().map(|&(name, rate)| (name, rate * 10 / 9)).collect()
         };
         assert_eq!(rates(&DOT11AH_1_SHORT_GUARD), short_guard(&narrow));
@@ -239,7 +239,7 @@ mod tests {
                 unreachable!("there is one preamble")
             };
             assert_eq!(header.from + header.time, *time);
-            assert_eq!(header.time.as_micros() * u64::from(header.bit_rate.0) / 1_000_000, bits);
+            assert_eq!(header.time.as_micros() * header.bit_rate.0 / 1_000_000, bits);
         }
     }
 

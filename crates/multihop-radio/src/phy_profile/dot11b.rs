@@ -41,7 +41,7 @@ const fn preamble(name: &'static str, micros: u64, is_short: bool) -> Preamble {
     Preamble { name, time, is_short, header }
 }
 
-pub(super) const fn dsss(name: &'static str, bit_rate: u32, scheme: &'static Scheme) -> Rate {
+pub(super) const fn dsss(name: &'static str, bit_rate: u64, scheme: &'static Scheme) -> Rate {
     Rate {
         name,
         bit_rate: BitRate(bit_rate),

@@ -359,7 +359,7 @@ impl Header {
 
     /// Probability that the part of the header that takes `time` is received without error at a linear SINR.
     pub(crate) fn success(&self, model: ErrorModel, sinr: f64, time: Duration) -> f64 {
-        let bits = time.as_nanos() as f64 / (1e9 / f64::from(self.bit_rate.0));
+        let bits = time.as_nanos() as f64 / (1e9 / self.bit_rate.as_f64());
         self.curve.success(model, sinr, bits)
     }
 }

@@ -114,9 +114,8 @@ pub(super) const fn header(from: Duration, symbols: u64, symbol: Duration) -> He
 }
 
 /// Bits per second, rounded down.
-#[expect(clippy::cast_possible_truncation, reason = "the fastest rate has 600 Mb/s")]
 pub(super) const fn bit_rate(bits: u32, symbol: Duration) -> BitRate {
-    BitRate((bits as u64 * 1_000_000_000 / symbol.as_nanos()) as u32)
+    BitRate(bits as u64 * 1_000_000_000 / symbol.as_nanos())
 }
 
 const BPSK: Constellation = Constellation::Bpsk(1.0);

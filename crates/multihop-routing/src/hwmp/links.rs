@@ -64,7 +64,7 @@ mod tests {
         let mut links = LinkRateTable::default();
         assert_eq!(links.metric(&config, neighbour), 818, "unknown");
         for (incoming, outgoing, cost) in [(1, 11, 818), (11, 1, 818), (11, 11, 91)] {
-            let rate = |mega: u32| BitRate(mega * 1_000_000);
+            let rate = |mega: u64| BitRate(mega * 1_000_000);
             links.set_rates(neighbour, LinkRates { incoming: rate(incoming), outgoing: rate(outgoing) });
             assert_eq!(links.metric(&config, neighbour), cost);
         }

@@ -99,7 +99,7 @@ mod tests {
     }
 
     /// The metric after a minute of two packets a second, of which every `arrive`-th arrives.
-    fn after(arrive: u16, rate: Option<u32>) -> u32 {
+    fn after(arrive: u16, rate: Option<u64>) -> u32 {
         let mut meter = Meter::new();
         rate.into_iter().for_each(|rate| meter.set_rate(BitRate(rate)));
         let mut metric = None;

@@ -85,7 +85,7 @@ impl Bench {
     }
 
     /// The bit rate of data from a neighbour.
-    fn rate(&mut self, from: u8, bits_per_second: u32) -> &mut Self {
+    fn rate(&mut self, from: u8, bits_per_second: u64) -> &mut Self {
         let incoming = BitRate(bits_per_second);
         self.agent.note_rates(node(from), LinkRates { incoming, outgoing: BitRate(1) });
         self

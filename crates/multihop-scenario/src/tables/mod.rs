@@ -209,10 +209,10 @@ impl From<Value> for NodeRef {
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "0.001 to 1e6 kb/s are 1 to 1e9 b/s"
+    reason = "0.001 to 1e7 kb/s are 1 to 1e10 b/s"
 )]
 pub(crate) fn bit_rate(kbps: f64) -> BitRate {
-    BitRate((kbps * 1000.0).round().max(1.0) as u32)
+    BitRate((kbps * 1000.0).round().max(1.0) as u64)
 }
 
 /// Names of scenarios, hosts and files.
@@ -223,4 +223,4 @@ const SECONDS: RangeInclusive<f64> = 0.0..=1e9;
 const TIME_SPAN: RangeInclusive<f64> = 0.000_001..=1e9;
 /// A length that is not zero.
 const METRES: RangeInclusive<f64> = 0.001..=1e7;
-const KILOBITS_PER_SECOND: RangeInclusive<f64> = 0.001..=1e6;
+const KILOBITS_PER_SECOND: RangeInclusive<f64> = 0.001..=1e7;

@@ -31,7 +31,7 @@ fn excessive(scenario: &Scenario) -> Option<String> {
     let flows = scenario.flows.iter().enumerate();
     let flows = flows.filter(|(_, flow)| is_excessive(&flow.app) && !scenario.is_host(flow.from));
     let flows: Vec<_> = flows.map(|(number, _)| number).collect();
-    let fastest = f64::from(fastest.0) / 1e6;
+    let fastest = fastest.as_f64() / 1e6;
     let words = named(&flows, "offers", "offer");
     (!flows.is_empty()).then(|| {
         format!("{words} more than {fastest} Mb/s, the fastest rate of the radio: its queue overflows")

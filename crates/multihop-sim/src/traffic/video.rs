@@ -73,7 +73,7 @@ impl Video {
     }
 
     fn segment_bytes(&self) -> u64 {
-        let bits = f64::from(self.params.rate.0) * self.params.segment.as_secs_f64();
+        let bits = self.params.rate.as_f64() * self.params.segment.as_secs_f64();
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "float casts saturate")]
         let bytes = (bits / 8.0).round() as u64;
         bytes.max(1)

@@ -95,7 +95,7 @@ fn rates(scenario: &Scenario) -> Vec<Rate> {
     let phy = scenario.radio().phy;
     let rate = |index| {
         let rate = phy.rate(index);
-        Rate { name: rate.name.to_owned(), mbps: f64::from(rate.bit_rate.0) * 1e-6 }
+        Rate { name: rate.name.to_owned(), mbps: rate.bit_rate.as_f64() * 1e-6 }
     };
     phy.rate_indices().map(rate).collect()
 }

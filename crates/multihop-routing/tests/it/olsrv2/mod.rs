@@ -88,7 +88,7 @@ impl Field {
             let rate = [6, 9, 12, 18, 24, 36, 48, 54][rng.below(8) as usize] * 1_000_000;
             let rates = LinkRates { incoming: BitRate(rate), outgoing: BitRate(1) };
             self.mesh.call(to, |agent, _| agent.note_rates(address(from), rates));
-            *cost = Metric::at_least((1_u32 << 21).div_ceil(rate / 1000)).value().into();
+            *cost = Metric::at_least((1_u32 << 21).div_ceil(rate as u32 / 1000)).value().into();
         }
     }
 
