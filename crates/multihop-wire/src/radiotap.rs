@@ -25,7 +25,7 @@ pub struct Header {
     pub channel_flags: u16,
     /// Received power; `None` at the transmitter.
     pub power: Option<Power>,
-    /// The aggregate (A-MPDU) that the frame is part of, at a rate of 802.11n or 802.11ac.
+    /// The aggregate (A-MPDU) that the frame is part of, at a rate of 802.11n, 802.11ac or 802.11ax.
     pub aggregate: Option<Part>,
 }
 
@@ -56,6 +56,8 @@ pub enum Rate {
     Ht(Mcs),
     /// A modulation and coding scheme of 802.11ac.
     Vht(Vht),
+    /// A modulation and coding scheme of 802.11ax.
+    He(He),
     /// A modulation and coding scheme of 802.11ah.
     S1g(S1g),
 }
@@ -97,6 +99,56 @@ pub enum VhtWidth {
     Mhz160 = 11,
 }
 
+/// A modulation and coding scheme of 802.11ax for one receiver over the whole channel (HE SU), coded by LDPC.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct He {
+    /// Its index, 0 to 15.
+    pub index: u8,
+    /// Spatial streams, 0 to 15.
+    pub streams: u8,
+    /// Width of the channel.
+    pub width: HeWidth,
+    /// Guard interval.
+    pub guard: HeGuard,
+    /// Size of the training symbols (HE-LTF).
+    pub training: HeTraining,
+}
+
+/// The width of a channel of 802.11ax, by radiotap's number for it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum HeWidth {
+    /// 20 MHz.
+    Mhz20 = 0,
+    /// 40 MHz.
+    Mhz40 = 1,
+    /// 80 MHz.
+    Mhz80 = 2,
+    /// 160 MHz.
+    Mhz160 = 3,
+}
+
+/// A guard interval of 802.11ax, by radiotap's number for it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum HeGuard {
+    /// 0.8 us.
+    Short = 0,
+    /// 1.6 us.
+    Medium = 1,
+    /// 3.2 us.
+    Long = 2,
+}
+
+/// The size of the training symbols of 802.11ax, by radiotap's number for it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum HeTraining {
+    /// 3.2 us (1x).
+    Quarter = 1,
+    /// 6.4 us (2x).
+    Half = 2,
+    /// 12.8 us (4x).
+    Whole = 3,
+}
+
 /// A modulation and coding scheme of 802.11ah, with one stream.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct S1g {
@@ -127,10 +179,10 @@ impl Header {
         let present = u32::from_le_bytes(r.array()?);
         let is_ht = present & UP_TO_MCS & !POWERS == HT_FIELDS;
         let is_vht = present & UP_TO_VHT & !POWERS & !AGGREGATE == VHT_FIELDS;
+        let is_he = present & UP_TO_HE & !POWERS & !AGGREGATE == HE_FIELDS;
         let is_s1g = present & !MORE_PRESENT & !POWERS == S1G_FIELDS;
-        if present & FIELDS != FIELDS && !is_ht && !is_vht && !is_s1g {
-            let allowed =
-                "TSFT, flags, channel, and rate (0xf), MCS (0x8000b), VHT (0x20000b) or TLV (0x1000000b) set";
+        if present & FIELDS != FIELDS && !is_ht && !is_vht && !is_he && !is_s1g {
+            let allowed = "TSFT, flags, channel, and rate (0xf), MCS (0x8000b), VHT (0x20000b), HE (0x80000b) or TLV (0x1000000b) set";
             return Err(ParseError::Field { name: "present flags", found: present, allowed });
         }
         let mut fields_at = 8;
@@ -152,7 +204,7 @@ impl Header {
         let power = Power::parse(present, &mut r)?;
         let ht = if is_ht { Some(Mcs::parse(r.array()?)) } else { None };
         let mut aggregate = None;
-        if (is_ht || is_vht) && present & AGGREGATE != 0 {
+        if (is_ht || is_vht || is_he) && present & AGGREGATE != 0 {
             r.align(AGGREGATE_ALIGNMENT)?;
             let number = u32::from_le_bytes(r.array()?);
             let flags = u16::from_le_bytes(r.array()?);
@@ -164,6 +216,10 @@ impl Header {
             None if is_vht => {
                 r.align(VHT_ALIGNMENT)?;
                 Rate::Vht(Vht::parse(r.array()?)?)
+            }
+            None if is_he => {
+                r.align(HE_ALIGNMENT)?;
+                Rate::He(He::parse(r.array()?)?)
             }
             None if is_s1g => {
                 r.align(TLV_ALIGNMENT)?;
@@ -197,6 +253,8 @@ impl Header {
             Rate::Ht(_) => (HT_FIELDS, 0),
             Rate::Vht(_) if self.aggregate.is_some() => (VHT_FIELDS | AGGREGATE, 0),
             Rate::Vht(_) => (VHT_FIELDS, 0),
+            Rate::He(_) if self.aggregate.is_some() => (HE_FIELDS | AGGREGATE, 0),
+            Rate::He(_) => (HE_FIELDS, 0),
             Rate::S1g(_) => (S1G_FIELDS, 0),
         };
         let powers = self.power.map_or(0, Power::fields);
@@ -216,7 +274,9 @@ impl Header {
         if let Rate::Ht(mcs) = self.rate {
             out.extend_from_slice(&mcs.bytes());
         }
-        if let (Rate::Ht(_) | Rate::Vht(_), Some(Part { aggregate, is_last })) = (self.rate, self.aggregate) {
+        if let (Rate::Ht(_) | Rate::Vht(_) | Rate::He(_), Some(Part { aggregate, is_last })) =
+            (self.rate, self.aggregate)
+        {
             align(out, start, AGGREGATE_ALIGNMENT);
             out.extend_from_slice(&aggregate.to_le_bytes());
             let flags = LAST_IS_KNOWN | if is_last { IS_LAST } else { 0 };
@@ -226,6 +286,10 @@ impl Header {
         if let Rate::Vht(scheme) = self.rate {
             align(out, start, VHT_ALIGNMENT);
             out.extend_from_slice(&scheme.bytes());
+        }
+        if let Rate::He(scheme) = self.rate {
+            align(out, start, HE_ALIGNMENT);
+            scheme.emit(out);
         }
         let len = u16::try_from(out.len() - start).expect("a header has less than 100 bytes");
         out[start + 2..start + 4].copy_from_slice(&len.to_le_bytes());
@@ -288,6 +352,71 @@ impl Vht {
 
 impl VhtWidth {
     const ALL: [Self; 4] = [Self::Mhz20, Self::Mhz40, Self::Mhz80, Self::Mhz160];
+}
+
+impl He {
+    fn parse(bytes: [u8; HE_LEN]) -> Result<Self, ParseError> {
+        let mut r = Reader::new(&bytes);
+        let mut word = || r.array().map(u16::from_le_bytes);
+        let [_known, _known_too, scheme, _reuse, channel, streams] =
+            [word()?, word()?, word()?, word()?, word()?, word()?];
+        Ok(Self {
+            index: (scheme >> HE_INDEX & 0x0f) as u8,
+            streams: (streams & 0x0f) as u8,
+            width: find(HeWidth::ALL, |width| width as u16, channel & 0x0f, "HE bandwidth", "0 to 3")?,
+            guard: find(
+                HeGuard::ALL,
+                |guard| guard as u16,
+                channel >> HE_GUARD & 3,
+                "HE guard interval",
+                "0 to 2",
+            )?,
+            training: find(
+                HeTraining::ALL,
+                |size| size as u16,
+                channel >> HE_TRAINING & 3,
+                "HE-LTF size",
+                "1 to 3",
+            )?,
+        })
+    }
+
+    fn emit(self, out: &mut Vec<u8>) {
+        let scheme = u16::from(self.index) << HE_INDEX | HE_LDPC;
+        // One, two, four, six or eight training symbols.
+        let symbols = u16::from(self.streams.div_ceil(2)) << HE_TRAINING_SYMBOLS & HE_TRAINING_SYMBOLS_MASK;
+        let channel = self.width as u16
+            | (self.guard as u16) << HE_GUARD
+            | (self.training as u16) << HE_TRAINING
+            | if self.streams > 1 { symbols } else { 0 };
+        for word in [HE_KNOWN, HE_KNOWN_TOO, scheme, 0, channel, u16::from(self.streams)] {
+            out.extend_from_slice(&word.to_le_bytes());
+        }
+    }
+}
+
+/// The value of this number.
+fn find<V: Copy, const N: usize>(
+    all: [V; N],
+    number: fn(V) -> u16,
+    found: u16,
+    name: &'static str,
+    allowed: &'static str,
+) -> Result<V, ParseError> {
+    let value = all.into_iter().find(|value| number(*value) == found);
+    value.ok_or(ParseError::Field { name, found: found.into(), allowed })
+}
+
+impl HeWidth {
+    const ALL: [Self; 4] = [Self::Mhz20, Self::Mhz40, Self::Mhz80, Self::Mhz160];
+}
+
+impl HeGuard {
+    const ALL: [Self; 3] = [Self::Short, Self::Medium, Self::Long];
+}
+
+impl HeTraining {
+    const ALL: [Self; 3] = [Self::Quarter, Self::Half, Self::Whole];
 }
 
 impl S1g {
@@ -360,6 +489,23 @@ const VHT_LEN: usize = 12;
 const VHT_ALIGNMENT: usize = 2;
 /// Guard interval and bandwidth are known.
 const VHT_KNOWN: u16 = 0x0044;
+/// TSFT, flags, channel, HE: bits 0, 1, 3 and 23.
+const HE_FIELDS: u32 = 0x80_000b;
+/// The fields whose length decides where HE is.
+const UP_TO_HE: u32 = 0xff_ffff;
+const HE_LEN: usize = 12;
+const HE_ALIGNMENT: usize = 2;
+/// The format is HE SU (0); scheme, coding and bandwidth are known.
+const HE_KNOWN: u16 = 0x40a0;
+/// Guard interval and number of training symbols are known.
+const HE_KNOWN_TOO: u16 = 0x0006;
+const HE_LDPC: u16 = 0x2000;
+// Places of fields in their words.
+const HE_INDEX: u32 = 8;
+const HE_GUARD: u32 = 4;
+const HE_TRAINING: u32 = 6;
+const HE_TRAINING_SYMBOLS: u32 = 8;
+const HE_TRAINING_SYMBOLS_MASK: u16 = 0x0700;
 const MORE_PRESENT: u32 = 1 << 31;
 const SHORT_PREAMBLE: u8 = 0x02;
 const FCS_AT_END: u8 = 0x10;
@@ -381,7 +527,15 @@ mod tests {
             (0_u8..16, 0_u8..16, width, any::<bool>()).prop_map(|(index, streams, width, short_guard)| {
                 Rate::Vht(Vht { index, streams, width, short_guard })
             });
-        let rate = prop_oneof![any::<u8>().prop_map(Rate::Legacy), ht, vht, s1g];
+        let channel = (
+            prop::sample::select(HeWidth::ALL.to_vec()),
+            prop::sample::select(HeGuard::ALL.to_vec()),
+            prop::sample::select(HeTraining::ALL.to_vec()),
+        );
+        let he = (0_u8..16, 0_u8..16, channel).prop_map(|(index, streams, (width, guard, training))| {
+            Rate::He(He { index, streams, width, guard, training })
+        });
+        let rate = prop_oneof![any::<u8>().prop_map(Rate::Legacy), ht, vht, he, s1g];
         let power = any::<(i8, Option<i8>)>();
         let power = power.prop_map(|(signal_dbm, noise_dbm)| Power { signal_dbm, noise_dbm });
         let power = proptest::option::of(power);
@@ -394,7 +548,7 @@ mod tests {
                 channel_flags,
                 power,
                 aggregate: part
-                    .filter(|_| matches!(rate, Rate::Ht(_) | Rate::Vht(_)))
+                    .filter(|_| matches!(rate, Rate::Ht(_) | Rate::Vht(_) | Rate::He(_)))
                     .map(|(aggregate, is_last)| Part { aggregate, is_last }),
             },
         )
@@ -469,6 +623,30 @@ mod tests {
     }
 
     #[test]
+    fn known_bytes_of_802_11ax() {
+        let (width, guard, training) = (HeWidth::Mhz80, HeGuard::Medium, HeTraining::Half);
+        let rate = Rate::He(He { index: 11, streams: 2, width, guard, training });
+        let header = Header { short_preamble: false, rate, ..EXAMPLE };
+        let mut packet = emitted(&header);
+        let expected = [
+            0, 0, 34, 0, 0x0b, 0, 0x80, 0, 2, 1, 0, 0, 0, 0, 0, 0, 0x10, 0, 0x6c, 0x09, 0xa0, 0, 0xa0, 0x40,
+            0x06, 0, 0, 0x2b, 0, 0, 0x92, 0x01, 2, 0,
+        ];
+        assert_eq!(packet, expected);
+        let aggregate = Some(Part { aggregate: 7, is_last: true });
+        let found = emitted(&Header { aggregate, ..header });
+        assert_eq!((&found[2..8], &found[32..]), (&[44, 0, 0x0b, 0, 0x90, 0][..], &expected[22..]));
+        for (value, message) in [
+            (0x94, "HE bandwidth is 4, allowed: 0 to 3"),
+            (0xb2, "HE guard interval is 3, allowed: 0 to 2"),
+            (0x12, "HE-LTF size is 0, allowed: 1 to 3"),
+        ] {
+            packet[30] = value;
+            assert_eq!(Header::parse(&packet).unwrap_err().to_string(), message);
+        }
+    }
+
+    #[test]
     fn known_bytes_of_802_11ah() {
         let rate = Rate::S1g(S1g { index: 8, wide: true, short_guard: true });
         let header =
@@ -510,8 +688,7 @@ mod tests {
         assert_eq!(with(0, 1), field("version", 1, "0"));
         assert_eq!(with(2, 21), field("length", 21, "no less than the fields"));
         assert_eq!(with(2, 23), ParseError::Truncated { found: 22, needed: 23 });
-        let allowed =
-            "TSFT, flags, channel, and rate (0xf), MCS (0x8000b), VHT (0x20000b) or TLV (0x1000000b) set";
+        let allowed = "TSFT, flags, channel, and rate (0xf), MCS (0x8000b), VHT (0x20000b), HE (0x80000b) or TLV (0x1000000b) set";
         assert_eq!(with(4, 7), field("present flags", 7, allowed));
         assert_eq!(with(16, 2), field("flags", 2, "frame check sequence at end (0x10) set"));
     }

@@ -1,161 +1,97 @@
 //! IEEE 802.11ac: OFDM with one to four spatial streams in channels of 20 to 160 MHz, in the 5 GHz band (IEEE 802.11ac-2013
 //! §22), for one receiver at a time, behind a preamble that stations of 802.11a understand. RTS, CTS, ACK and
-//! broadcasts use the rates of 802.11a.
-//!
-//! Streams are separated without loss: each has the SINR of the whole. Bits are coded by the convolutional code of 802.11a.
+//! broadcasts use the rates of 802.11a. Bits are coded by the convolutional code of 802.11a.
 
 use multihop_core::Duration;
 
-use super::dot11n::{LEGACY, LEGACY_PREAMBLE, LEGACY_RATES, LEGACY_SYMBOL};
-use super::ofdm::{self, SCHEMES};
-use super::{
-    ANSWER_BYTES, AggregateLimits, Body, Label, PhyProfile, Preamble, Rate, RateIndex, Scheme, Symbols, Vht,
+use super::streams::{
+    Channel, LEGACY_RATES, LEGACY_SYMBOL, MAX_STREAMS, NAMES, Streams, TRAINING_SYMBOLS, behind_legacy,
+    mixed_preamble, profile, small,
 };
-use crate::error_rate::Curve;
-use crate::error_rate::ofdm::Coded;
+use super::{AggregateLimits, PhyProfile, Preamble, Rate, Scheme, Vht};
 
 /// The profile with channels of 20 MHz.
-pub static DOT11AC_20: PhyProfile = profile("802.11ac-20", 20e6, &RATES_20);
+pub static DOT11AC_20: PhyProfile = profile("802.11ac-20", 20e6, &RATES_20, AGGREGATES);
 /// The profile with channels of 20 MHz and the short guard interval.
-pub static DOT11AC_20_SHORT_GUARD: PhyProfile = profile("802.11ac-20-short-guard", 20e6, &RATES_20_SHORT);
+pub static DOT11AC_20_SHORT_GUARD: PhyProfile =
+    profile("802.11ac-20-short-guard", 20e6, &RATES_20_SHORT, AGGREGATES);
 /// The profile with channels of 40 MHz.
-pub static DOT11AC_40: PhyProfile = profile("802.11ac-40", 40e6, &RATES_40);
+pub static DOT11AC_40: PhyProfile = profile("802.11ac-40", 40e6, &RATES_40, AGGREGATES);
 /// The profile with channels of 40 MHz and the short guard interval.
-pub static DOT11AC_40_SHORT_GUARD: PhyProfile = profile("802.11ac-40-short-guard", 40e6, &RATES_40_SHORT);
+pub static DOT11AC_40_SHORT_GUARD: PhyProfile =
+    profile("802.11ac-40-short-guard", 40e6, &RATES_40_SHORT, AGGREGATES);
 /// The profile with channels of 80 MHz.
-pub static DOT11AC_80: PhyProfile = profile("802.11ac-80", 80e6, &RATES_80);
+pub static DOT11AC_80: PhyProfile = profile("802.11ac-80", 80e6, &RATES_80, AGGREGATES);
 /// The profile with channels of 80 MHz and the short guard interval.
-pub static DOT11AC_80_SHORT_GUARD: PhyProfile = profile("802.11ac-80-short-guard", 80e6, &RATES_80_SHORT);
+pub static DOT11AC_80_SHORT_GUARD: PhyProfile =
+    profile("802.11ac-80-short-guard", 80e6, &RATES_80_SHORT, AGGREGATES);
 /// The profile with channels of 160 MHz.
-pub static DOT11AC_160: PhyProfile = profile("802.11ac-160", 160e6, &RATES_160);
+pub static DOT11AC_160: PhyProfile = profile("802.11ac-160", 160e6, &RATES_160, AGGREGATES);
 /// The profile with channels of 160 MHz and the short guard interval.
-pub static DOT11AC_160_SHORT_GUARD: PhyProfile = profile("802.11ac-160-short-guard", 160e6, &RATES_160_SHORT);
+pub static DOT11AC_160_SHORT_GUARD: PhyProfile =
+    profile("802.11ac-160-short-guard", 160e6, &RATES_160_SHORT, AGGREGATES);
 
-const fn profile(name: &'static str, channel_width: f64, rates: &'static [Rate]) -> PhyProfile {
-    PhyProfile {
-        name,
-        slot: Duration::from_micros(9),
-        sifs: Duration::from_micros(16),
-        cw_min: 15,
-        cw_max: 1023,
-        preambles: &[LEGACY_PREAMBLE],
-        rates,
-        data_rate: RateIndex(LEGACY_RATES),
-        basic_rate: RateIndex(0),
-        answer_bytes: ANSWER_BYTES,
-        channel_width,
-        channel_mhz: 5180, // channel 36, the primary one
-        // Exponents of 20 bits, and the longest MPDU (IEEE 802.11ac-2013 §8.4.2.160).
-        aggregates: Some(AggregateLimits { bytes: 1_048_575, mpdu_bytes: 11_454 }),
-    }
-}
+/// MPDUs of a block ACK, an exponent of 20 bits, and the longest MPDU (IEEE 802.11ac-2013 §8.4.2.160).
+const AGGREGATES: AggregateLimits = AggregateLimits { mpdus: 64, bytes: 1_048_575, mpdu_bytes: 11_454 };
 
 // The counts are those of the rates of 802.11a, and of ten schemes with four streams less those of `does_not_exist`.
-static RATES_20: [Rate; 45] = Width { mhz: 20, subcarriers: 52 }.rates(false);
-static RATES_20_SHORT: [Rate; 45] = Width { mhz: 20, subcarriers: 52 }.rates(true);
-static RATES_40: [Rate; 48] = Width { mhz: 40, subcarriers: 108 }.rates(false);
-static RATES_40_SHORT: [Rate; 48] = Width { mhz: 40, subcarriers: 108 }.rates(true);
-static RATES_80: [Rate; 47] = Width { mhz: 80, subcarriers: 234 }.rates(false);
-static RATES_80_SHORT: [Rate; 47] = Width { mhz: 80, subcarriers: 234 }.rates(true);
-static RATES_160: [Rate; 47] = Width { mhz: 160, subcarriers: 468 }.rates(false);
-static RATES_160_SHORT: [Rate; 47] = Width { mhz: 160, subcarriers: 468 }.rates(true);
+static RATES_20: [Rate; 45] = rates(20, 52, false);
+static RATES_20_SHORT: [Rate; 45] = rates(20, 52, true);
+static RATES_40: [Rate; 48] = rates(40, 108, false);
+static RATES_40_SHORT: [Rate; 48] = rates(40, 108, true);
+static RATES_80: [Rate; 47] = rates(80, 234, false);
+static RATES_80_SHORT: [Rate; 47] = rates(80, 234, true);
+static RATES_160: [Rate; 47] = rates(160, 468, false);
+static RATES_160_SHORT: [Rate; 47] = rates(160, 468, true);
 
-/// A channel width.
-struct Width {
-    mhz: u8,
-    /// Subcarriers with data.
-    subcarriers: u32,
-}
-
-impl Width {
-    /// The rates of 802.11a, then those of one stream, of two, three and four.
-    const fn rates<const COUNT: usize>(&self, short_guard: bool) -> [Rate; COUNT] {
-        let mut rates = [LEGACY.rate(0); COUNT];
-        let (mut next, mut scheme) = (0, 0);
-        while next < LEGACY_RATES as usize {
-            rates[next] = LEGACY.rate(next);
+/// The rates of 802.11a, then those of one stream, of two, three and four.
+const fn rates<const COUNT: usize>(mhz: u8, subcarriers: u32, short_guard: bool) -> [Rate; COUNT] {
+    let symbol = Duration::from_nanos(if short_guard { 3_600 } else { 4_000 });
+    let encoder_bits = Some(MAX_BITS_OF_AN_ENCODER);
+    let channel = Channel { mhz, subcarriers, symbol, step: LEGACY_SYMBOL, encoder_bits };
+    let mut rates = behind_legacy();
+    let (mut next, mut n) = (LEGACY_RATES, 0);
+    while n < SCHEMES_OF_A_STREAM * MAX_STREAMS {
+        let (index, streams) = (n % SCHEMES_OF_A_STREAM, n / SCHEMES_OF_A_STREAM + 1);
+        if !does_not_exist(mhz, index, streams) {
+            rates[next] = channel.rate(Streams {
+                name: NAMES[streams - 1][index],
+                index,
+                count: streams,
+                preamble: &PREAMBLES[streams - 1],
+                label: Scheme::Vht(Vht {
+                    index: small(index),
+                    streams: small(streams),
+                    width_mhz: mhz,
+                    short_guard,
+                }),
+            });
             next += 1;
         }
-        while scheme < SCHEMES.len() * MAX_STREAMS {
-            let (index, streams) = (scheme % SCHEMES.len(), scheme / SCHEMES.len() + 1);
-            if !self.does_not_exist(index, streams) {
-                rates[next] = self.rate(index, streams, short_guard);
-                next += 1;
-            }
-            scheme += 1;
-        }
-        assert!(next == COUNT, "every place has a rate");
-        rates
+        n += 1;
     }
-
-    /// Schemes in whose symbols the encoders would not have whole numbers of bits (IEEE 802.11ac-2013 §22.5).
-    const fn does_not_exist(&self, index: usize, streams: usize) -> bool {
-        matches!((self.mhz, index, streams), (20, 9, 1 | 2 | 4) | (80, 6, 3) | (160, 9, 3))
-    }
-
-    #[expect(clippy::cast_possible_truncation, reason = "there are ten schemes with up to four streams")]
-    const fn rate(&self, index: usize, streams: usize, short_guard: bool) -> Rate {
-        let scheme = &SCHEMES[index];
-        let bits = scheme.bits(self.subcarriers * streams as u32);
-        let nanos: u64 = if short_guard { 3_600 } else { 4_000 };
-        let time = Duration::from_nanos(nanos);
-        // Each encoder has a tail.
-        let tail = 6 * bits.div_ceil(MAX_BITS_OF_AN_ENCODER);
-        let symbols =
-            Symbols { bits, time, overhead: 16 + tail, step: LEGACY_SYMBOL, extension: Duration::ZERO };
-        Rate {
-            name: NAMES[streams - 1][index],
-            bit_rate: ofdm::bit_rate(bits, time),
-            body: Body::Symbols(symbols),
-            curve: Curve::Ofdm(Coded {
-                constellation: scheme.constellation,
-                code: scheme.code,
-                spread: self.mhz as f64 * 1e-3 * nanos as f64 / self.subcarriers as f64,
-            }),
-            preamble: Some(&PREAMBLES[streams - 1]),
-            answer: Some(RateIndex(ANSWERS[index])),
-            label: Label {
-                channel_flags: 0x0140,
-                scheme: Some(Scheme::Vht(Vht {
-                    index: index as u8,
-                    streams: streams as u8,
-                    width_mhz: self.mhz,
-                    short_guard,
-                })),
-            },
-        }
-    }
+    assert!(next == COUNT, "every place has a rate");
+    rates
 }
 
-/// The rates of answers: the highest mandatory one of 802.11a with a constellation and a code that are not above.
-const ANSWERS: [u8; 10] = [0, 2, 2, 4, 4, 4, 4, 4, 4, 4];
+/// Schemes in whose symbols the encoders would not have whole numbers of bits (IEEE 802.11ac-2013 §22.5).
+const fn does_not_exist(mhz: u8, index: usize, streams: usize) -> bool {
+    matches!((mhz, index, streams), (20, 9, 1 | 2 | 4) | (80, 6, 3) | (160, 9, 3))
+}
+
+const SCHEMES_OF_A_STREAM: usize = 10;
 
 /// 600 Mb/s with symbols of 3.6 us.
 const MAX_BITS_OF_AN_ENCODER: u32 = 2160;
 
-const MAX_STREAMS: usize = 4;
-
-/// By the number of streams, which need 1, 2, 4 and 4 training symbols.
-static PREAMBLES: [Preamble; MAX_STREAMS] = [vht(1), vht(2), vht(4), vht(4)];
+/// By the number of streams.
+static PREAMBLES: [Preamble; MAX_STREAMS] = [vht(0), vht(1), vht(2), vht(3)];
 
 /// The preamble of 802.11a, two symbols with bits (SIG-A), training, and one more symbol with bits (SIG-B).
-const fn vht(training_symbols: u64) -> Preamble {
-    let training = Duration::from_micros(16);
-    Preamble {
-        name: "vht",
-        time: Duration::from_micros(20 + 8 + 4 + 4 * training_symbols + 4),
-        is_short: false,
-        header: ofdm::header(training, 3, LEGACY_SYMBOL),
-    }
+const fn vht(streams_before: usize) -> Preamble {
+    let time = Duration::from_micros(20 + 8 + 4 + 4 * TRAINING_SYMBOLS[streams_before] + 4);
+    mixed_preamble("vht", time, 3)
 }
-
-/// The index of the scheme and, after a cross, the number of streams, if there are several.
-const NAMES: [[&str; 10]; MAX_STREAMS] = [
-    ["MCS0", "MCS1", "MCS2", "MCS3", "MCS4", "MCS5", "MCS6", "MCS7", "MCS8", "MCS9"],
-    ["MCS0x2", "MCS1x2", "MCS2x2", "MCS3x2", "MCS4x2", "MCS5x2", "MCS6x2", "MCS7x2", "MCS8x2", "MCS9x2"],
-    ["MCS0x3", "MCS1x3", "MCS2x3", "MCS3x3", "MCS4x3", "MCS5x3", "MCS6x3", "MCS7x3", "MCS8x3", "MCS9x3"],
-    ["MCS0x4", "MCS1x4", "MCS2x4", "MCS3x4", "MCS4x4", "MCS5x4", "MCS6x4", "MCS7x4", "MCS8x4", "MCS9x4"],
-];
 
 #[cfg(test)]
 mod tests {

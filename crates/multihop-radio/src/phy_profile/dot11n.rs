@@ -1,136 +1,69 @@
 //! IEEE 802.11n: OFDM with one to four spatial streams in channels of 20 or 40 MHz, in the 5 GHz band (IEEE
 //! 802.11n-2009 §20), with the mixed preamble, which stations of 802.11a understand. RTS, CTS, ACK and broadcasts use
 //! the rates of 802.11a.
-//!
-//! Streams are separated without loss: each has the SINR of the whole.
 
 use multihop_core::Duration;
 
-use super::ofdm::{self, Rates, SCHEMES};
-use super::{
-    ANSWER_BYTES, AggregateLimits, Body, Label, Mcs, PhyProfile, Preamble, Rate, RateIndex, Scheme, Symbols,
+use super::streams::{
+    Channel, LEGACY_RATES, LEGACY_SYMBOL, MAX_STREAMS, Streams, TRAINING_SYMBOLS, behind_legacy,
+    mixed_preamble, profile, small,
 };
-use crate::error_rate::Curve;
-use crate::error_rate::ofdm::Coded;
+use super::{AggregateLimits, Mcs, PhyProfile, Preamble, Rate, Scheme};
 
 /// The profile with channels of 20 MHz.
-pub static DOT11N_20: PhyProfile = profile("802.11n-20", 20e6, &NARROW);
+pub static DOT11N_20: PhyProfile = profile("802.11n-20", 20e6, &NARROW, AGGREGATES);
 /// The same with the short guard interval.
-pub static DOT11N_20_SHORT_GUARD: PhyProfile = profile("802.11n-20-short-guard", 20e6, &NARROW_SHORT);
+pub static DOT11N_20_SHORT_GUARD: PhyProfile =
+    profile("802.11n-20-short-guard", 20e6, &NARROW_SHORT, AGGREGATES);
 /// The profile with channels of 40 MHz.
-pub static DOT11N_40: PhyProfile = profile("802.11n-40", 40e6, &WIDE);
+pub static DOT11N_40: PhyProfile = profile("802.11n-40", 40e6, &WIDE, AGGREGATES);
 /// The same with the short guard interval.
-pub static DOT11N_40_SHORT_GUARD: PhyProfile = profile("802.11n-40-short-guard", 40e6, &WIDE_SHORT);
+pub static DOT11N_40_SHORT_GUARD: PhyProfile =
+    profile("802.11n-40-short-guard", 40e6, &WIDE_SHORT, AGGREGATES);
 
-const fn profile(name: &'static str, channel_width: f64, rates: &'static [Rate]) -> PhyProfile {
-    PhyProfile {
-        name,
-        slot: Duration::from_micros(9),
-        sifs: Duration::from_micros(16),
-        cw_min: 15,
-        cw_max: 1023,
-        preambles: &[LEGACY_PREAMBLE],
-        rates,
-        data_rate: RateIndex(LEGACY_RATES),
-        basic_rate: RateIndex(0),
-        answer_bytes: ANSWER_BYTES,
-        channel_width,
-        channel_mhz: 5180, // channel 36
-        // Lengths of 16 and 12 bits (IEEE 802.11n-2009 §20.4.4 and §7.4a).
-        aggregates: Some(AggregateLimits { bytes: 65_535, mpdu_bytes: 4095 }),
+/// MPDUs of a block ACK, and lengths of 16 and 12 bits (IEEE 802.11n-2009 §20.4.4 and §7.4a).
+const AGGREGATES: AggregateLimits = AggregateLimits { mpdus: 64, bytes: 65_535, mpdu_bytes: 4095 };
+
+static NARROW: [Rate; COUNT] = rates(20, 52, false);
+static NARROW_SHORT: [Rate; COUNT] = rates(20, 52, true);
+static WIDE: [Rate; COUNT] = rates(40, 108, false);
+static WIDE_SHORT: [Rate; COUNT] = rates(40, 108, true);
+
+/// The rates of 802.11a, then MCS 0 to 31.
+const fn rates(mhz: u8, subcarriers: u32, short_guard: bool) -> [Rate; COUNT] {
+    let symbol = Duration::from_nanos(if short_guard { 3_600 } else { 4_000 });
+    let encoder_bits = Some(MAX_BITS_OF_AN_ENCODER);
+    let channel = Channel { mhz, subcarriers, symbol, step: LEGACY_SYMBOL, encoder_bits };
+    let mut rates = behind_legacy();
+    let mut n = 0;
+    while n < NAMES.len() {
+        let streams = n / SCHEMES_OF_A_STREAM + 1;
+        rates[LEGACY_RATES + n] = channel.rate(Streams {
+            name: NAMES[n],
+            index: n % SCHEMES_OF_A_STREAM,
+            count: streams,
+            preamble: &PREAMBLES[streams - 1],
+            label: Scheme::Ht(Mcs { index: small(n), wide: mhz == 40, short_guard }),
+        });
+        n += 1;
     }
+    rates
 }
-
-static NARROW: [Rate; COUNT] = Ht { subcarriers: 52, short_guard: false }.rates();
-static NARROW_SHORT: [Rate; COUNT] = Ht { subcarriers: 52, short_guard: true }.rates();
-static WIDE: [Rate; COUNT] = Ht { subcarriers: 108, short_guard: false }.rates();
-static WIDE_SHORT: [Rate; COUNT] = Ht { subcarriers: 108, short_guard: true }.rates();
-
-/// The rates of a channel width and guard interval.
-struct Ht {
-    /// Subcarriers with data.
-    subcarriers: u32,
-    short_guard: bool,
-}
-
-impl Ht {
-    /// The rates of 802.11a, then MCS 0 to 31.
-    const fn rates(&self) -> [Rate; COUNT] {
-        let mut rates = [LEGACY.rate(0); COUNT];
-        let mut n = 1;
-        while n < COUNT {
-            let legacy = LEGACY_RATES as usize;
-            rates[n] = if n < legacy { LEGACY.rate(n) } else { self.mcs(n - legacy) };
-            n += 1;
-        }
-        rates
-    }
-
-    #[expect(clippy::cast_possible_truncation, reason = "there are 32 schemes with up to four streams")]
-    const fn mcs(&self, index: usize) -> Rate {
-        let (streams, scheme) = (index / 8 + 1, &SCHEMES[index % 8]);
-        let bits = scheme.bits(self.subcarriers * streams as u32);
-        let nanos: u64 = if self.short_guard { 3_600 } else { 4_000 };
-        let time = Duration::from_nanos(nanos);
-        // Above 300 Mb/s there are two encoders, each with a tail.
-        let tail = if bits > MAX_BITS_OF_AN_ENCODER { 12 } else { 6 };
-        let wide = self.subcarriers == 108;
-        let width = if wide { 40e-3 } else { 20e-3 };
-        let symbols =
-            Symbols { bits, time, overhead: 16 + tail, step: LEGACY_SYMBOL, extension: Duration::ZERO };
-        Rate {
-            name: NAMES[index],
-            bit_rate: ofdm::bit_rate(bits, time),
-            body: Body::Symbols(symbols),
-            curve: Curve::Ofdm(Coded {
-                constellation: scheme.constellation,
-                code: scheme.code,
-                spread: width * nanos as f64 / self.subcarriers as f64,
-            }),
-            preamble: Some(&PREAMBLES[streams - 1]),
-            answer: Some(RateIndex(ANSWERS[index % 8])),
-            label: Label {
-                channel_flags: 0x0140,
-                scheme: Some(Scheme::Ht(Mcs { index: index as u8, wide, short_guard: self.short_guard })),
-            },
-        }
-    }
-}
-
-/// The rates of answers to MCS 0 to 7: the highest mandatory one with a constellation and a code that are not above (§9.6).
-const ANSWERS: [u8; 8] = [0, 2, 2, 4, 4, 4, 4, 4];
 
 /// 300 Mb/s with symbols of 3.6 us.
 const MAX_BITS_OF_AN_ENCODER: u32 = 1080;
 
-pub(super) const LEGACY_RATES: u8 = 8;
-const COUNT: usize = 40;
+const SCHEMES_OF_A_STREAM: usize = 8;
 
-pub(super) const LEGACY: Rates = Rates {
-    names: ["6M", "9M", "12M", "18M", "24M", "36M", "48M", "54M"],
-    indices: [0, 1, 2, 3, 4, 5, 6, 7],
-    symbol: LEGACY_SYMBOL,
-    preamble: &LEGACY_PREAMBLE,
-    extension: Duration::ZERO,
-    label: Label { channel_flags: 0x0140, scheme: None },
-};
+const COUNT: usize = LEGACY_RATES + NAMES.len();
 
-pub(super) const LEGACY_SYMBOL: Duration = Duration::from_micros(4);
-
-pub(super) const LEGACY_PREAMBLE: Preamble = ofdm::preamble(LEGACY_SYMBOL);
-
-/// By the number of streams, which need 1, 2, 4 and 4 training symbols.
-static PREAMBLES: [Preamble; 4] = [mixed(1), mixed(2), mixed(4), mixed(4)];
+/// By the number of streams.
+static PREAMBLES: [Preamble; MAX_STREAMS] = [mixed(0), mixed(1), mixed(2), mixed(3)];
 
 /// The preamble of 802.11a, two more symbols with bits, and training.
-const fn mixed(training_symbols: u64) -> Preamble {
-    let training = Duration::from_micros(16);
-    Preamble {
-        name: "ht-mixed",
-        time: Duration::from_micros(20 + 8 + 4 + 4 * training_symbols),
-        is_short: false,
-        header: ofdm::header(training, 3, LEGACY_SYMBOL),
-    }
+const fn mixed(streams_before: usize) -> Preamble {
+    let time = Duration::from_micros(20 + 8 + 4 + 4 * TRAINING_SYMBOLS[streams_before]);
+    mixed_preamble("ht-mixed", time, 3)
 }
 
 const NAMES: [&str; 32] = [

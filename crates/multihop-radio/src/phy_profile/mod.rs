@@ -6,11 +6,13 @@
 mod dot11a;
 mod dot11ac;
 mod dot11ah;
+mod dot11ax;
 mod dot11b;
 mod dot11g;
 mod dot11n;
 mod dot11p;
 mod ofdm;
+mod streams;
 
 use core::fmt;
 
@@ -22,6 +24,11 @@ pub use self::dot11ac::{
     DOT11AC_80_SHORT_GUARD, DOT11AC_160, DOT11AC_160_SHORT_GUARD,
 };
 pub use self::dot11ah::{DOT11AH_1, DOT11AH_1_SHORT_GUARD, DOT11AH_2, DOT11AH_2_SHORT_GUARD};
+pub use self::dot11ax::{
+    DOT11AX_20, DOT11AX_20_LONG_GUARD, DOT11AX_20_MEDIUM_GUARD, DOT11AX_40, DOT11AX_40_LONG_GUARD,
+    DOT11AX_40_MEDIUM_GUARD, DOT11AX_80, DOT11AX_80_LONG_GUARD, DOT11AX_80_MEDIUM_GUARD, DOT11AX_160,
+    DOT11AX_160_LONG_GUARD, DOT11AX_160_MEDIUM_GUARD,
+};
 pub use self::dot11b::DOT11B;
 #[cfg(test)]
 pub(crate) use self::dot11b::{CCK_5_5, CCK_11};
@@ -31,7 +38,7 @@ pub use self::dot11p::DOT11P;
 use crate::error_rate::{Curve, ErrorModel};
 
 /// The profiles that a scenario can choose, the default first.
-pub static PROFILES: [&PhyProfile; 21] = [
+pub static PROFILES: [&PhyProfile; 33] = [
     &DOT11B,
     &DOT11A,
     &DOT11G,
@@ -49,6 +56,18 @@ pub static PROFILES: [&PhyProfile; 21] = [
     &DOT11AC_80_SHORT_GUARD,
     &DOT11AC_160,
     &DOT11AC_160_SHORT_GUARD,
+    &DOT11AX_20,
+    &DOT11AX_20_MEDIUM_GUARD,
+    &DOT11AX_20_LONG_GUARD,
+    &DOT11AX_40,
+    &DOT11AX_40_MEDIUM_GUARD,
+    &DOT11AX_40_LONG_GUARD,
+    &DOT11AX_80,
+    &DOT11AX_80_MEDIUM_GUARD,
+    &DOT11AX_80_LONG_GUARD,
+    &DOT11AX_160,
+    &DOT11AX_160_MEDIUM_GUARD,
+    &DOT11AX_160_LONG_GUARD,
     &DOT11AH_1,
     &DOT11AH_1_SHORT_GUARD,
     &DOT11AH_2,
@@ -167,6 +186,8 @@ pub enum Scheme {
     Ht(Mcs),
     /// Of 802.11ac: very high throughput.
     Vht(Vht),
+    /// Of 802.11ax: high efficiency, for one receiver.
+    He(He),
     /// Of 802.11ah: below 1 GHz.
     S1g(S1g),
 }
@@ -195,6 +216,30 @@ pub struct Vht {
     pub short_guard: bool,
 }
 
+/// A modulation and coding scheme of 802.11ax.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct He {
+    /// Its index, 0 to 11.
+    pub index: u8,
+    /// Spatial streams, 1 to 4.
+    pub streams: u8,
+    /// Channel width, MHz: 20, 40, 80 or 160.
+    pub width_mhz: u8,
+    /// Its guard interval.
+    pub guard: HeGuard,
+}
+
+/// A guard interval of 802.11ax.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum HeGuard {
+    /// 0.8 us.
+    Short,
+    /// 1.6 us.
+    Medium,
+    /// 3.2 us.
+    Long,
+}
+
 /// A modulation and coding scheme of 802.11ah.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct S1g {
@@ -209,6 +254,8 @@ pub struct S1g {
 /// How long aggregates (A-MPDUs) may be.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct AggregateLimits {
+    /// MPDUs of a frame, and sequence numbers of a block ACK.
+    pub mpdus: u16,
     /// Bytes of a frame.
     pub bytes: u32,
     /// Bytes of one MPDU in it.
@@ -216,11 +263,12 @@ pub struct AggregateLimits {
 }
 
 impl Label {
-    /// Spatial streams of a scheme of 802.11n or 802.11ac; `None` for other rates.
+    /// Spatial streams of a scheme of 802.11n, 802.11ac or 802.11ax; `None` for other rates.
     pub fn streams(&self) -> Option<u8> {
         match self.scheme? {
             Scheme::Ht(mcs) => Some(mcs.index / 8 + 1),
             Scheme::Vht(vht) => Some(vht.streams),
+            Scheme::He(he) => Some(he.streams),
             Scheme::S1g(_) => None,
         }
     }
@@ -294,7 +342,7 @@ impl PhyProfile {
 
     /// Airtime of the default preamble and PLCP header in bytes at the lowest rate, as ns-2 counts them.
     pub fn plcp_bytes(&self) -> u32 {
-        let bits = self.preambles[0].time.as_nanos() * u64::from(self.rates[0].bit_rate.0) / 1_000_000_000;
+        let bits = self.preambles[0].time.as_nanos() * self.rates[0].bit_rate.0 / 1_000_000_000;
         u32::try_from(bits / 8).expect("a preamble takes microseconds")
     }
 

@@ -82,8 +82,8 @@ impl StreamScheme {
     }
 }
 
-/// MCS 0 to 9 (IEEE 802.11ac-2013 §22.5).
-pub(super) const SCHEMES: [StreamScheme; 10] = [
+/// MCS 0 to 11 (IEEE 802.11ax-2021 §27.5). 802.11n has the first eight, 802.11ac the first ten.
+pub(super) const SCHEMES: [StreamScheme; 12] = [
     StreamScheme::new(6, BPSK, &HALF),
     StreamScheme::new(12, QPSK, &HALF),
     StreamScheme::new(18, QPSK, &THREE_QUARTERS),
@@ -94,6 +94,8 @@ pub(super) const SCHEMES: [StreamScheme; 10] = [
     StreamScheme::new(60, QAM64, &FIVE_SIXTHS),
     StreamScheme::new(72, QAM256, &THREE_QUARTERS),
     StreamScheme::new(80, QAM256, &FIVE_SIXTHS),
+    StreamScheme::new(90, QAM1024, &THREE_QUARTERS),
+    StreamScheme::new(100, QAM1024, &FIVE_SIXTHS),
 ];
 
 /// Training of four symbols' length, and one symbol with rate and length.
@@ -123,6 +125,7 @@ const QPSK: Constellation = Constellation::Square(4.0);
 const QAM16: Constellation = Constellation::Square(16.0);
 const QAM64: Constellation = Constellation::Square(64.0);
 const QAM256: Constellation = Constellation::Square(256.0);
+const QAM1024: Constellation = Constellation::Square(1024.0);
 
 /// A symbol of 4 us in 20 MHz, and of 8 us in 10 MHz.
 const SPREAD: f64 = 80.0 / 48.0;

@@ -11,7 +11,7 @@ use multihop_radio::airtime::Airtime;
 use multihop_radio::decibels::mw_to_dbm;
 use multihop_radio::frame::{self, Category, Frame, FrameKind, PacketHandle};
 use multihop_radio::mac::{BlockAck, Load, Mpdu, Transmission};
-use multihop_radio::phy_profile::{Mcs, Rate, S1g, Scheme, Vht};
+use multihop_radio::phy_profile::{He, HeGuard, Mcs, Rate, S1g, Scheme, Vht};
 use multihop_wire::{Quoted, arp, dot11, dsr, icmp, ipv4, radiotap};
 
 use super::filter::CaptureFilter;
@@ -190,6 +190,20 @@ fn radiotap_rate(rate: &Rate) -> radiotap::Rate {
                 _ => radiotap::VhtWidth::Mhz160,
             };
             radiotap::Rate::Vht(radiotap::Vht { index, streams, width, short_guard })
+        }
+        Some(Scheme::He(He { index, streams, width_mhz, guard })) => {
+            let width = match width_mhz {
+                20 => radiotap::HeWidth::Mhz20,
+                40 => radiotap::HeWidth::Mhz40,
+                80 => radiotap::HeWidth::Mhz80,
+                _ => radiotap::HeWidth::Mhz160,
+            };
+            let (guard, training) = match guard {
+                HeGuard::Short => (radiotap::HeGuard::Short, radiotap::HeTraining::Half),
+                HeGuard::Medium => (radiotap::HeGuard::Medium, radiotap::HeTraining::Half),
+                HeGuard::Long => (radiotap::HeGuard::Long, radiotap::HeTraining::Whole),
+            };
+            radiotap::Rate::He(radiotap::He { index, streams, width, guard, training })
         }
         Some(Scheme::S1g(S1g { index, wide, short_guard })) => {
             radiotap::Rate::S1g(radiotap::S1g { index, wide, short_guard })

@@ -41,6 +41,10 @@ int main() {
         for (int rate : {6, 9, 12, 18, 24, 36, 48, 54})
             Print(model, "802.11a " + std::to_string(rate) + "M",
                   Transmission("OfdmRate" + std::to_string(rate) + "Mbps", 20, 1, WIFI_PREAMBLE_LONG));
+        for (int width : {20, 80})
+            for (int mcs = 0; mcs < 12; ++mcs)
+                Print(model, "802.11ax-" + std::to_string(width) + " MCS" + std::to_string(mcs),
+                      Transmission("HeMcs" + std::to_string(mcs), width, 1, WIFI_PREAMBLE_HE_SU));
         for (int width : {20, 40})
             for (int mcs = 0; mcs < 8; ++mcs)
                 Print(model, "802.11n-" + std::to_string(width) + " MCS" + std::to_string(mcs),
