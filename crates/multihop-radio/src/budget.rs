@@ -97,7 +97,7 @@ impl Budget {
                 true => RateControlParams::Fixed,
                 false => RateControlParams::Minstrel(MinstrelParams::default()),
             },
-            ampdu: phy.aggregates.is_some().then_some(MOST_MPDUS),
+            ampdu: phy.aggregates.map(|limits| limits.mpdus.into()),
             edca: Some(EdcaParams::default()),
             ..MacParams::default()
         }
@@ -133,8 +133,6 @@ const NOISE_FIGURE_DB: f64 = 5.0;
 const ENERGY_DETECTION_DBM: f64 = -62.0;
 /// Height of the antennas, m.
 const HEIGHT: f64 = 1.5;
-/// MPDUs of a frame, as a block ACK of 802.11n can acknowledge.
-const MOST_MPDUS: u32 = 64;
 /// 3GPP TR 38.901, table 7.4.1-1, indoor office out of sight: 38.3 log10(d) + 17.3 + 24.9 log10(f / GHz) dB.
 const INDOOR_EXPONENT: f64 = 3.83;
 const INDOOR_AT_1_GHZ_DB: f64 = 17.3;

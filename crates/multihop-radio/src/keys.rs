@@ -260,11 +260,11 @@ impl Settings for MacParams {
                      CTS. Default: ack; with flavour standard and 802.11b cts.";
         self.window_reset = keys.about(about).choice("window_reset", None, &resets);
         self.edca_key(keys);
-        let about = "Most MPDUs of a frame (A-MPDU), answered by a block ACK; off: one. With 802.11n or 802.11ac and flavour standard. \
-                     Default: off with the budget ns-2, otherwise 64 where the physical layer has it.";
-        keys.about(about).whole_or_off("ampdu", &mut self.ampdu, 2..=64);
+        let about = "Most MPDUs of a frame (A-MPDU), answered by a block ACK; off: one. With 802.11n or 802.11ac up to 64, with \
+                     802.11ax up to 256; flavour standard only. Default: off with the budget ns-2, otherwise the most of the physical layer.";
+        keys.about(about).whole_or_off("ampdu", &mut self.ampdu, 2..=256);
         let about = "Most bytes of several packets in one MPDU (A-MSDU), 3839 or 7935 in the standard; off: one packet. With \
-                     802.11n or 802.11ac and flavour standard.";
+                     802.11n, 802.11ac or 802.11ax and flavour standard.";
         keys.about(about).whole_or_off("amsdu", &mut self.amsdu, 256..=7935);
     }
 }

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use multihop_core::{DropReason, Duration, FlowId, Instant, NodeId};
 use multihop_radio::airtime::Airtime;
 use multihop_radio::frame::Frame;
-use multihop_radio::mac::{Access, Load, Transmission};
+use multihop_radio::mac::{Access, Bitmap, Load, Transmission};
 use multihop_radio::medium::Link;
 use multihop_radio::params::RadioParams;
 use multihop_radio::phy::Verdict;
@@ -55,7 +55,7 @@ pub(crate) struct Observer {
 #[derive(Clone, Copy)]
 pub(crate) struct Sent<'a> {
     pub(crate) transmission: &'a Transmission,
-    pub(crate) load: Option<(&'a Load, u64)>,
+    pub(crate) load: Option<(&'a Load, Bitmap)>,
     /// Number of the transmission.
     pub(crate) signal: u64,
 }

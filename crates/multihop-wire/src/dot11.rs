@@ -59,7 +59,7 @@ pub enum Frame {
         /// The first sequence number that it reports.
         start: u16,
         /// Bit n: whether `start` + n was received.
-        received: u64,
+        received: Received,
     },
     /// Request for a compressed block ACK.
     BlockAckRequest {
@@ -74,6 +74,15 @@ pub enum Frame {
         /// The oldest sequence number that may still be sent.
         start: u16,
     },
+}
+
+/// The bits of a compressed block ACK.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Received {
+    /// 64 sequence numbers.
+    Short(u64),
+    /// 256 sequence numbers.
+    Long([u64; 4]),
 }
 
 /// A data frame from one station of an ad hoc network to another.
@@ -147,8 +156,8 @@ impl Frame {
             BLOCK_ACK => {
                 let transmitter = r.array()?;
                 let tid = block_ack_tid(&mut r)?;
-                let start = u16::from_le_bytes(r.array()?) >> 4;
-                let received = u64::from_le_bytes(r.array()?);
+                let control = u16::from_le_bytes(r.array()?);
+                let (start, received) = (control >> 4, Received::parse(control & FRAGMENT, &mut r)?);
                 Ok(Self::BlockAck { duration, receiver, transmitter, tid, start, received })
             }
             BLOCK_ACK_REQUEST => {
@@ -183,8 +192,8 @@ impl Frame {
                 emit_start(BLOCK_ACK, *duration, *receiver, out);
                 out.extend_from_slice(transmitter);
                 out.extend_from_slice(&block_ack_control(*tid).to_le_bytes());
-                out.extend_from_slice(&(start << 4).to_le_bytes());
-                out.extend_from_slice(&received.to_le_bytes());
+                out.extend_from_slice(&(start << 4 | received.fragment()).to_le_bytes());
+                received.words().iter().for_each(|word| out.extend_from_slice(&word.to_le_bytes()));
             }
             Self::BlockAckRequest { duration, receiver, transmitter, tid, start } => {
                 emit_start(BLOCK_ACK_REQUEST, *duration, *receiver, out);
@@ -254,6 +263,36 @@ impl Qos {
     }
 }
 
+impl Received {
+    /// Reads the bits. In place of a fragment number, the field with the starting number has the size of the bitmap (IEEE
+    /// 802.11ax-2021, table 9-34).
+    fn parse(fragment: u16, r: &mut Reader<'_>) -> Result<Self, ParseError> {
+        let mut word = || r.array().map(u64::from_le_bytes);
+        match fragment {
+            0 => Ok(Self::Short(word()?)),
+            LONG_BITMAP => Ok(Self::Long([word()?, word()?, word()?, word()?])),
+            _ => {
+                let (name, found) = ("block ACK bitmap", u32::from(fragment));
+                Err(ParseError::Field { name, found, allowed: "0, 64 bits, or 4, 256 bits" })
+            }
+        }
+    }
+
+    fn fragment(&self) -> u16 {
+        match self {
+            Self::Short(_) => 0,
+            Self::Long(_) => LONG_BITMAP,
+        }
+    }
+
+    fn words(&self) -> &[u64] {
+        match self {
+            Self::Short(word) => core::slice::from_ref(word),
+            Self::Long(words) => words,
+        }
+    }
+}
+
 /// The control field of a block ACK or of its request.
 fn block_ack_control(tid: u8) -> u16 {
     COMPRESSED | (u16::from(tid) & MAX_TID) << TID_SHIFT
@@ -318,6 +357,8 @@ const RETRY: u16 = 0x0008;
 const SEVERAL: u16 = 0x0080;
 /// Control field of a block ACK: a compressed bitmap.
 const COMPRESSED: u16 = 0x0004;
+/// The size of a bitmap of 256 bits.
+const LONG_BITMAP: u16 = 0x0004;
 /// The largest traffic identifier, and its bits in QoS control.
 const MAX_TID: u16 = 0x000f;
 /// The place of the traffic identifier in the control field of a block ACK.
@@ -353,8 +394,8 @@ mod tests {
                     Frame::Data(Data { retry, duration, receiver, transmitter, sequence, qos, tid, body })
                 }
             ),
-            (any::<(u16, [u8; 6], [u8; 6], u64)>(), 0..4096_u16, 0..16_u8).prop_map(
-                |((duration, receiver, transmitter, received), start, tid)| Frame::BlockAck {
+            (any::<(u16, [u8; 6], [u8; 6])>(), received(), 0..4096_u16, 0..16_u8).prop_map(
+                |((duration, receiver, transmitter), received, start, tid)| Frame::BlockAck {
                     duration,
                     receiver,
                     transmitter,
@@ -373,6 +414,10 @@ mod tests {
                 }
             ),
         ]
+    }
+
+    fn received() -> impl Strategy<Value = Received> {
+        prop_oneof![any::<u64>().prop_map(Received::Short), any::<[u64; 4]>().prop_map(Received::Long)]
     }
 
     /// Content and traffic identifier of a data frame.
@@ -423,11 +468,26 @@ mod tests {
     #[test]
     fn known_bytes_of_block_acks() {
         let (duration, receiver, transmitter, tid, start) = (0, X, Y, 6, 0xabc);
-        let ack = Frame::BlockAck { duration, receiver, transmitter, tid, start, received: 0x8001 };
+        let ack = Frame::BlockAck {
+            duration,
+            receiver,
+            transmitter,
+            tid,
+            start,
+            received: Received::Short(0x8001),
+        };
         let expected =
             [&[0x94, 0, 0, 0][..], &X, &Y, &[4, 0x60, 0xc0, 0xab, 1, 0x80, 0, 0, 0, 0, 0, 0]].concat();
         assert_eq!(emitted(&ack), with_fcs(&expected));
         assert_eq!(emitted(&ack).len(), 32);
+        let received = Received::Long([0x8001, 0, 0, 0x02 << 56]);
+        let long = emitted(&Frame::BlockAck { duration, receiver, transmitter, tid, start, received });
+        assert_eq!((&long[16..20], &long[20..22], long[51]), (&[4, 0x60, 0xc4, 0xab][..], &[1, 0x80][..], 2));
+        assert_eq!(long.len(), 56);
+        let mut other = long[..52].to_vec();
+        other[18] = 0xc2;
+        let (name, allowed) = ("block ACK bitmap", "0, 64 bits, or 4, 256 bits");
+        assert_eq!(Frame::parse(&with_fcs(&other)), Err(ParseError::Field { name, found: 2, allowed }));
         let request = Frame::BlockAckRequest { duration, receiver, transmitter, tid, start };
         let expected = [&[0x84, 0, 0, 0][..], &X, &Y, &[4, 0x60, 0xc0, 0xab]].concat();
         assert_eq!(emitted(&request), with_fcs(&expected));

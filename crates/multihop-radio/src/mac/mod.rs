@@ -21,7 +21,7 @@ use multihop_core::{BitRate, Duration, Instant, NodeId, Rng};
 
 pub use self::access::{Access, Waiting};
 use self::aggregation::{Aggregation, Sizes};
-pub use self::aggregation::{BlockAck, Load, Mpdu, Packed, Passed};
+pub use self::aggregation::{Bitmap, BlockAck, Load, MAX_MPDUS, Mpdu, Packed, Passed};
 use self::backoff::Backoff;
 use self::contender::Contender;
 pub use self::counters::Counters;
@@ -275,7 +275,7 @@ impl Mac {
                     .categories
                     .as_ref()
                     .map(|categories| Box::new(Edca::new(&config.params, categories, config.aggregates()))),
-                aggregation: config.aggregation.map(|_| Box::default()),
+                aggregation: config.aggregation.as_ref().map(|sizes| Box::new(Aggregation::new(sizes))),
                 duplicates: Duplicates::default(),
                 counters: Counters::default(),
             }),

@@ -7,7 +7,7 @@ use multihop_core::{Instant, Rng};
 
 use self::sinr::SinrReceiver;
 use self::threshold::ThresholdReceiver;
-use crate::mac::Mpdu;
+use crate::mac::{Bitmap, Mpdu};
 use crate::params::{Model, RadioParams};
 
 /// The receiver of one station.
@@ -41,9 +41,9 @@ impl Receiver {
     }
 
     /// The last bit of an aggregate has arrived: bits stand for the MPDUs that were received.
-    pub fn aggregate_ends(&mut self, now: Instant, id: u64, mpdus: &[Mpdu]) -> (Verdict, u64) {
+    pub fn aggregate_ends(&mut self, now: Instant, id: u64, mpdus: &[Mpdu]) -> (Verdict, Bitmap) {
         match self {
-            Self::Threshold(receiver) => (receiver.signal_ends(now, id), u64::MAX),
+            Self::Threshold(receiver) => (receiver.signal_ends(now, id), Bitmap::ALL),
             Self::Sinr(receiver) => receiver.aggregate_ends(now, id, mpdus),
         }
     }

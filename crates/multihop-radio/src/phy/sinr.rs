@@ -7,7 +7,7 @@ use multihop_core::{Duration, Instant, Rng};
 use super::Verdict;
 use crate::decibels::{dbm_to_mw, from_db};
 use crate::error_rate::ErrorModel;
-use crate::mac::Mpdu;
+use crate::mac::{Bitmap, Mpdu};
 use crate::params::{RadioParams, Sinr};
 use crate::phy_profile::{Header, PhyProfile, Preamble, Rate, RateIndex};
 
@@ -147,24 +147,24 @@ impl SinrReceiver {
     }
 
     /// The last bit of an aggregate has arrived: bits stand for the MPDUs that were received.
-    pub fn aggregate_ends(&mut self, now: Instant, id: u64, mpdus: &[Mpdu]) -> (Verdict, u64) {
+    pub fn aggregate_ends(&mut self, now: Instant, id: u64, mpdus: &[Mpdu]) -> (Verdict, Bitmap) {
         self.judge(now);
         let finished = self.reception.take_if(|reception| reception.signal.heard.id == id);
         self.forget(id);
-        let Some(reception) = finished else { return (Verdict::Ignored, 0) };
+        let Some(reception) = finished else { return (Verdict::Ignored, Bitmap::NONE) };
         let header = reception.verdict(self.rng.unit());
         if header != Verdict::Good {
-            return (header, 0);
+            return (header, Bitmap::NONE);
         }
-        let (mut failure, mut intact) = (Verdict::Error, 0);
+        let (mut failure, mut intact) = (Verdict::Error, Bitmap::NONE);
         for (bit, mpdu) in mpdus.iter().enumerate() {
             match self.judge_mpdu(&reception, mpdu) {
-                Verdict::Good => intact |= 1 << bit,
+                Verdict::Good => intact.set(bit, true),
                 lost if lost == Verdict::Collision => failure = lost,
                 _ => {}
             }
         }
-        (if intact == 0 { failure } else { Verdict::Good }, intact)
+        (if intact.is_empty() { failure } else { Verdict::Good }, intact)
     }
 
     /// Powers are summed anew: to subtract one would accumulate rounding errors.

@@ -256,6 +256,9 @@ fn minstrel_ht_has_a_group_of_schemes_for_each_number_of_streams() {
         "it begins with the lowest, whatever radio.rate"
     );
     assert_eq!(minstrel().rates.groups, [], "802.11b has no streams");
+    let phy = PhyProfile::named("802.11ax-160").expect("a profile");
+    let rates = bench(&RadioParams::new(phy), Duration::ZERO, 1).rates;
+    assert_eq!((rates.list.len(), &rates.groups[..]), (48, &[0..12, 12..24, 24..36, 36..48][..]));
 }
 
 #[test]

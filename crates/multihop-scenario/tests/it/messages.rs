@@ -64,15 +64,19 @@ fn a_rate_control_that_does_not_exist_or_lacks_a_key() {
 fn aggregation_without_802_11n_or_the_rules_of_the_standard() {
     assert_eq!(
         with("mac", "ampdu = 64"),
-        "x.toml:8:9: mac.ampdu: found 64, allowed: \"off\" with phy = \"802.11b\": only 802.11n and 802.11ac aggregate"
+        "x.toml:8:9: mac.ampdu: found 64, allowed: \"off\" with phy = \"802.11b\": only 802.11n, 802.11ac and 802.11ax aggregate"
     );
     assert_eq!(
         with("mac", "amsdu = 3839\nflavour = \"ns2\"\n[radio]\nphy = \"802.11n-20\""),
         "x.toml:8:9: mac.amsdu: found 3839, allowed: \"off\" with flavour = \"ns2\", which does not aggregate"
     );
     assert_eq!(
-        with("mac", "ampdu = 65"),
-        "x.toml:8:9: mac.ampdu: found 65, allowed: a whole number from 2 to 64, or \"off\""
+        with("mac", "ampdu = 257"),
+        "x.toml:8:9: mac.ampdu: found 257, allowed: a whole number from 2 to 256, or \"off\""
+    );
+    assert_eq!(
+        with("mac", "ampdu = 65\nflavour = \"standard\"\n[radio]\nphy = \"802.11ac-80\""),
+        "x.toml:8:9: mac.ampdu: found 65, allowed: a whole number from 2 to 64, or \"off\" with phy = \"802.11ac-80\""
     );
 }
 

@@ -10,7 +10,7 @@ use multihop_core::{Duration, Instant, NodeId};
 use multihop_radio::airtime::Airtime;
 use multihop_radio::decibels::mw_to_dbm;
 use multihop_radio::frame::{self, Category, Frame, FrameKind, PacketHandle};
-use multihop_radio::mac::{BlockAck, Load, Mpdu, Transmission};
+use multihop_radio::mac::{Bitmap, BlockAck, Load, Mpdu, Transmission};
 use multihop_radio::phy_profile::{He, HeGuard, Mcs, Rate, S1g, Scheme, Vht};
 use multihop_wire::{Quoted, arp, dot11, dsr, icmp, ipv4, radiotap};
 
@@ -245,8 +245,14 @@ fn dot11_frame(frame: &Frame, packets: &Pool) -> dot11::Frame {
 fn block_ack(frame: &Frame, BlockAck { start, received }: BlockAck) -> dot11::Frame {
     let (receiver, transmitter) = (mac(frame.to), mac(frame.from));
     let (duration, tid) = (micros(frame.nav), tid(frame.category));
+    let Bitmap([first, ..]) = received;
+    let is_long = frame.bytes > SHORT_BLOCK_ACK_BYTES;
+    let received = if is_long { dot11::Received::Long(received.0) } else { dot11::Received::Short(first) };
     dot11::Frame::BlockAck { duration, receiver, transmitter, tid, start, received }
 }
+
+/// Bytes of a block ACK with 64 bits.
+const SHORT_BLOCK_ACK_BYTES: u32 = 32;
 
 /// An MPDU of a station that aggregates.
 fn mpdu_frame(frame: &Frame, mpdu: &Mpdu, load: &Load, packets: &Pool) -> dot11::Data {

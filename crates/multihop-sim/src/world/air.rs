@@ -3,7 +3,7 @@
 use multihop_core::{BitRate, DropReason, Duration, Instant, Interface, NodeId, Rng};
 use multihop_radio::channel_error::ChannelError;
 use multihop_radio::frame::{BROADCAST, Category, FrameKind, Outgoing, PacketHandle};
-use multihop_radio::mac::{Mac, MacConfig, Passed, Transmission};
+use multihop_radio::mac::{Bitmap, Mac, MacConfig, Passed, Transmission};
 use multihop_radio::medium::{Link, Medium, Zone};
 use multihop_radio::mobility::Track;
 use multihop_radio::params::{MacParams, Model, RadioParams};
@@ -43,6 +43,8 @@ pub(super) struct Air {
     /// Receptions lost to another frame.
     pub(super) collisions: u64,
     pub(super) stats: MacStats,
+    /// Bits of the MPDUs that the latest station received of a frame with a load: no part of the common path.
+    intact: Bitmap,
     /// Nodes whose radio is asleep or without power; empty if none was ever.
     silent: Vec<bool>,
     /// Whether the routing protocol uses overheard frames.
@@ -119,6 +121,7 @@ impl Air {
             collisions: 0,
             stats: MacStats::new(nodes, &config, has_lists),
             silent: Vec::new(),
+            intact: Bitmap::NONE,
             taps,
             reorders: false,
             slots,
@@ -430,14 +433,14 @@ impl Air {
         let (now, to) = (context.now, link.to);
         let frame = &flight.transmission.frame;
         let station = &mut self.stations[to.index()];
-        let (verdict, turned_idle, intact) = if frame.kind == FrameKind::Aggregate {
+        let (verdict, turned_idle) = if frame.kind == FrameKind::Aggregate {
             let was_busy = station.receiver.is_busy();
-            let (verdict, intact) = aggregate_ends(station, &mut self.errors, now, flight, to);
-            (verdict, was_busy && !station.receiver.is_busy(), intact)
+            let verdict = aggregate_ends(station, &mut self.errors, &mut self.intact, now, flight, to);
+            (verdict, was_busy && !station.receiver.is_busy())
         } else {
             let (verdict, turned_idle) = station.receiver.signal_ends(now, flight.signal);
             let is_damaged = verdict == Verdict::Good && self.errors.damages_frame(now, frame.from, to);
-            (if is_damaged { Verdict::Error } else { verdict }, turned_idle, 1)
+            (if is_damaged { Verdict::Error } else { verdict }, turned_idle)
         };
         context.observer.ended(now, to, flight.signal, frame, verdict);
         if verdict == Verdict::Ignored && !turned_idle {
@@ -448,7 +451,10 @@ impl Air {
         match verdict {
             Verdict::Ignored | Verdict::Deaf => self.stats.overlaps(now, to, station.busy_since),
             Verdict::Good if flight.has_load => {
-                receive_load(context, station, &self.config, flight, intact);
+                if frame.kind != FrameKind::Aggregate {
+                    self.intact = Bitmap::first(1);
+                }
+                receive_load(context, station, &self.config, flight, self.intact);
             }
             Verdict::Good => delivered = station.mac.receive(now, frame, &self.config),
             Verdict::Missed => {
@@ -473,7 +479,7 @@ impl Air {
         }
         context.observer.access(now, to, || station.mac.access(&self.config));
         if verdict == Verdict::Good && (frame.to == to || frame.to == BROADCAST) {
-            let load = flight.load(intact);
+            let load = flight.load(self.intact);
             let sent = Sent { transmission: &flight.transmission, load, signal: flight.signal };
             context.observer.frame(now, to, &sent, &self.config.airtime, &context.packets);
             self.stats.receives(to, flight.transmission.airtime);
@@ -493,7 +499,7 @@ impl Air {
                 context.ask(Action::Deliver { node: to, from, is_unicast, packet });
             }
         } else if self.taps && verdict == Verdict::Good && frame.is_overheard_by(to) {
-            if let Some((load, intact)) = flight.load(intact) {
+            if let Some((load, intact)) = flight.load(self.intact) {
                 let packets = load.selected(intact).flat_map(|mpdu| load.packets_of(mpdu));
                 packets.for_each(|packed| taps.overhear(context, to, packed.out.packet));
             } else {
@@ -537,28 +543,27 @@ fn categories(scenario: &Scenario, mac: &MacParams) -> Vec<Category> {
     mac.edca.as_ref().map_or_else(Vec::new, |_| categories.collect())
 }
 
-/// The last bit of an aggregate has arrived: bits stand for the MPDUs that were received.
+/// The last bit of an aggregate has arrived: bits of `intact` stand for the MPDUs that were received.
 #[cold]
 fn aggregate_ends(
     station: &mut Station,
     errors: &mut ChannelError,
+    intact: &mut Bitmap,
     now: Instant,
     flight: &Flight,
     to: NodeId,
-) -> (Verdict, u64) {
-    let (mut verdict, mut intact) = station.receiver.aggregate_ends(now, flight.signal, &flight.load.mpdus);
-    intact &= flight.load.all();
-    if verdict == Verdict::Good {
-        for bit in 0..flight.load.mpdus.len() {
-            if errors.damages_frame(now, flight.transmission.frame.from, to) {
-                intact &= !(1 << bit);
-            }
-        }
-        if intact == 0 {
-            verdict = Verdict::Error;
+) -> Verdict {
+    let (verdict, received) = station.receiver.aggregate_ends(now, flight.signal, &flight.load.mpdus);
+    *intact = received.and(flight.load.all());
+    if verdict != Verdict::Good {
+        return verdict;
+    }
+    for bit in 0..flight.load.mpdus.len() {
+        if errors.damages_frame(now, flight.transmission.frame.from, to) {
+            intact.set(bit, false);
         }
     }
-    (verdict, intact)
+    if intact.is_empty() { Verdict::Error } else { verdict }
 }
 
 /// A frame with a load was received. The station holds the packets that are new to it.
@@ -568,7 +573,7 @@ fn receive_load(
     station: &mut Station,
     config: &MacConfig,
     flight: &Flight,
-    intact: u64,
+    intact: Bitmap,
 ) {
     let load = &flight.load;
     let new = station.mac.receive_load(context.now, &flight.transmission.frame, load, intact, config);

@@ -1,7 +1,7 @@
 //! The table of frames in flight.
 
 use multihop_core::{Duration, Instant, Interface, NodeId};
-use multihop_radio::mac::{Load, Transmission};
+use multihop_radio::mac::{Bitmap, Load, Transmission};
 use multihop_radio::medium::{Link, Origin};
 use multihop_radio::params::Flavour;
 
@@ -53,7 +53,7 @@ pub(super) struct Flight {
 
 impl Flight {
     /// What it carries, and the bits of the MPDUs that count.
-    pub(super) fn load(&self, bits: u64) -> Option<(&Load, u64)> {
+    pub(super) fn load(&self, bits: Bitmap) -> Option<(&Load, Bitmap)> {
         self.has_load.then_some((&self.load, bits))
     }
 

@@ -7,7 +7,7 @@
 
 use multihop_core::{Instant, MANY_NODES, NodeId, prefetch};
 use multihop_radio::frame::{BROADCAST, Frame, FrameKind, PacketHandle};
-use multihop_radio::mac::Transmission;
+use multihop_radio::mac::{Bitmap, Transmission};
 use multihop_radio::medium::{Leakage, Link};
 use multihop_radio::params::Flavour;
 use multihop_radio::phy_profile::RateIndex;
@@ -63,7 +63,7 @@ impl Air {
             self.stats.transmits(context.now, &transmission, mpdus, served, busy_since);
         }
         let signal = self.flights.next_signal + 1;
-        let sent = Sent { transmission: &transmission, load: flight.load(u64::MAX), signal };
+        let sent = Sent { transmission: &transmission, load: flight.load(Bitmap::ALL), signal };
         context.observer.frame(context.now, node, &sent, &self.config.airtime, &context.packets);
         flight.origin = self.medium.links_of(node, context.now, &mut flight.links);
         if flight.links.is_empty() {
@@ -74,8 +74,8 @@ impl Air {
         if body != PacketHandle::NONE {
             context.packets.hold(body);
         }
-        if let Some((load, _)) = flight.load(0) {
-            load.packets.iter().for_each(|packed| context.packets.hold(packed.out.packet));
+        if flight.has_load {
+            flight.load.packets.iter().for_each(|packed| context.packets.hold(packed.out.packet));
         }
         self.flights.next_signal = signal;
         if context.observer.needs_powers() {
@@ -234,8 +234,8 @@ impl Air {
         if flight.transmission.frame.body != PacketHandle::NONE {
             context.packets.release(flight.transmission.frame.body);
         }
-        if let Some((load, _)) = flight.load(0) {
-            load.packets.iter().for_each(|packed| context.packets.release(packed.out.packet));
+        if flight.has_load {
+            flight.load.packets.iter().for_each(|packed| context.packets.release(packed.out.packet));
         }
         self.flights.is_over(flight.key_at(flight.links.len() - 1), id);
     }

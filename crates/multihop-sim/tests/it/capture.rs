@@ -201,6 +201,45 @@ fn tshark_reads_the_rates_of_802_11ac() {
     }
 }
 
+/// A radiotap field of its own names the rates of 802.11ax. Wireshark's data rates have the guard interval.
+#[test]
+fn tshark_reads_the_rates_of_802_11ax() {
+    if tshark_is_missing() {
+        return;
+    }
+    // wlan_radio.phy: 11 is 802.11ax. Bandwidth, guard interval and training symbols are radiotap's numbers.
+    for (phy, rate, bandwidth, streams, index, [guard, size, symbols], mbps) in [
+        ("802.11ax-20", "MCS0", "0", "1", "0", ["0", "2", "0"], "8.6"),
+        ("802.11ax-40-medium-guard", "MCS9x2", "1", "2", "9", ["1", "2", "1"], "433.3"),
+        ("802.11ax-80-long-guard", "MCS11", "2", "1", "11", ["2", "3", "0"], "510.4"),
+        ("802.11ax-160", "MCS11x4", "3", "4", "11", ["0", "2", "2"], "4803.9"),
+    ] {
+        let radio =
+            format!("[radio]\nphy = \"{phy}\"\nrate = \"{rate}\"\n[mac]\nllc = true\narp = \"oracle\"\n");
+        let flow = "[[flow]]\napp = \"cbr\"\nrate_kbps = 100.0\nsize = 432\n";
+        let scenario = format!("duration = 1.0\n{radio}[topology]\nkind = \"chain\"\nhops = 1\n{flow}");
+        let capture = Capture::of(ran(&scenario), phy);
+        let fields = [
+            "wlan_radio.phy",
+            "radiotap.he.data_5.data_bw_ru_allocation",
+            "radiotap.he.data_6.nsts",
+            "radiotap.he.data_3.data_mcs",
+            "radiotap.he.data_5.gi",
+            "radiotap.he.data_5.ltf_symbol_size",
+            "radiotap.he.num_ltf_symbols",
+            "wlan_radio.data_rate",
+            "_ws.malformed",
+        ];
+        let rows = capture.read("wlan.fc.type_subtype == 0x20", NO_ANALYSIS, &fields);
+        let number = |text: &str| {
+            text.strip_prefix("0x")
+                .map_or(text.to_owned(), |hex| u32::from_str_radix(hex, 16).expect("a number").to_string())
+        };
+        let found: Vec<String> = rows[0].iter().map(|text| number(text)).collect();
+        assert_eq!(found, ["11", bandwidth, streams, index, guard, size, symbols, mbps, ""], "{phy}");
+    }
+}
+
 /// A radiotap field of its own names the rates of 802.11ah. tshark does not compute their airtimes.
 #[test]
 fn tshark_reads_the_rates_of_802_11ah() {

@@ -1,7 +1,7 @@
-//! Sequence numbers, and the block ACK that reports 64 of them (IEEE 802.11n-2009 §9.10.7).
+//! Sequence numbers, and the block ACK that reports a window of 64 or 256 of them (IEEE 802.11n-2009 §9.10.7, 802.11ax-2021
+//! §9.3.1.8).
 
-/// How many numbers one block ACK reports, and the longest window.
-pub(super) const WINDOW: u16 = 64;
+use super::bitmap::Bitmap;
 
 /// Numbers have 12 bits.
 const NUMBERS: u16 = 1 << 12;
@@ -12,31 +12,29 @@ pub struct BlockAck {
     /// The first number that it reports.
     pub start: u16,
     /// Bit n: whether `start` + n was received.
-    pub received: u64,
+    pub received: Bitmap,
 }
 
 impl BlockAck {
     /// Whether this MPDU was received.
     pub fn contains(&self, sequence: u16) -> bool {
-        let place = ahead(self.start, sequence);
-        place < WINDOW && self.received >> place & 1 == 1
+        self.received.contains(ahead(self.start, sequence).into())
     }
 
-    /// Notes that an MPDU was received. A newer one than the report has room for moves its start.
-    pub(super) fn note(&mut self, sequence: u16) {
+    /// Notes that an MPDU was received. A newer one than a report of `window` numbers has room for moves its start.
+    pub(super) fn note(&mut self, sequence: u16, window: u16) {
         if is_older(sequence, self.start) {
             return;
         }
-        if ahead(self.start, sequence) >= WINDOW {
-            self.move_to(back(sequence, WINDOW - 1));
+        if ahead(self.start, sequence) >= window {
+            self.move_to(back(sequence, window - 1));
         }
-        self.received |= 1 << ahead(self.start, sequence);
+        self.received.set(ahead(self.start, sequence).into(), true);
     }
 
     /// Forgets what is older than `start`.
     pub(super) fn move_to(&mut self, start: u16) {
-        let by = ahead(self.start, start);
-        self.received = self.received.checked_shr(u32::from(by)).unwrap_or(0);
+        self.received = self.received.moved(ahead(self.start, start).into());
         self.start = start;
     }
 }
@@ -72,21 +70,29 @@ mod tests {
     }
 
     #[test]
-    fn a_report_covers_the_latest_64_numbers() {
-        let mut report = BlockAck { start: 4090, received: 0 };
-        for sequence in [4090, 4092, 3] {
-            report.note(sequence);
+    fn a_report_covers_the_latest_numbers_of_its_window() {
+        for window in [64, 256] {
+            let mut report = BlockAck { start: 4090, ..BlockAck::default() };
+            for sequence in [4090, 4092, 3] {
+                report.note(sequence, window);
+            }
+            let last = (4090 + window - 1) % NUMBERS;
+            report.note(last, window);
+            assert_eq!(report.start, 4090);
+            report.note(after(last), window);
+            assert_eq!(report.start, 4091);
+            let known = |sequence| report.contains(sequence);
+            assert_eq!(
+                [4090, 4092, 3, last, last + 1].map(known),
+                [false, true, true, true, true],
+                "{window}"
+            );
+            assert_eq!(report.received.count(), 4);
+            report.note(1000, window);
+            assert_eq!((report.start, report.received.count()), (1001 - window, 1));
+            assert!(report.received.contains(usize::from(window) - 1));
+            report.note(1000 - window, window);
+            assert_eq!(report.received.count(), 1, "too old to be reported");
         }
-        assert_eq!(report, BlockAck { start: 4090, received: 0b101 | 1 << 9 });
-        report.note(57); // the 64th from 4090 on
-        assert_eq!(report.start, 4090);
-        report.note(58);
-        assert_eq!(report.start, 4091);
-        let known = |sequence| report.contains(sequence);
-        assert_eq!([4090, 4092, 3, 57, 58].map(known), [false, true, true, true, true]);
-        report.note(1000);
-        assert_eq!(report, BlockAck { start: 937, received: 1 << 63 });
-        report.note(900);
-        assert_eq!(report.received, 1 << 63, "too old to be reported");
     }
 }

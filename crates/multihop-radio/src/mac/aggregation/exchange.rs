@@ -2,8 +2,8 @@
 
 use multihop_core::{Duration, Instant};
 
-use super::sizes::{BLOCK_ACK_BYTES, Fill, REQUEST_BYTES};
-use super::{Batch, BlockAck, Load, Packed, Passed, Sizes};
+use super::sizes::{Fill, REQUEST_BYTES};
+use super::{Batch, Bitmap, BlockAck, Load, Packed, Passed, Sizes};
 use crate::airtime::whole_micros;
 use crate::frame::{BROADCAST, Category, Frame, FrameKind, Outgoing, PacketHandle};
 use crate::mac::{Announced, Contender, Mac, MacConfig, Own, Phase, Service, Transmission, is_announced};
@@ -36,20 +36,20 @@ impl Mac {
         now: Instant,
         frame: &Frame,
         load: &Load,
-        intact: u64,
+        intact: Bitmap,
         config: &MacConfig,
-    ) -> u64 {
+    ) -> Bitmap {
         self.heard_error = false;
         if frame.to != self.id {
             self.extend_nav(now + frame.nav);
-            return 0;
+            return Bitmap::NONE;
         }
         if frame.kind == FrameKind::BlockAck {
             self.receive_block_ack(now, load.block_ack, config);
-            return 0;
+            return Bitmap::NONE;
         }
         if !self.may_acknowledge(now, config) {
-            return 0;
+            return Bitmap::NONE;
         }
         let new = self.accept(frame, load, intact);
         if frame.kind == FrameKind::Aggregate {
@@ -195,14 +195,15 @@ impl Mac {
         self.report(now, request, config);
     }
 
-    fn accept(&mut self, frame: &Frame, load: &Load, intact: u64) -> u64 {
-        let Own { aggregation: Some(aggregation), counters, .. } = &mut *self.own else { return 0 };
-        let (mut new, mut handles) = (0, Vec::new());
-        for (bit, mpdu) in load.mpdus.iter().enumerate().filter(|(bit, _)| intact >> bit & 1 == 1) {
-            handles.clear();
-            handles.extend(load.packets_of(mpdu).iter().map(|packed| packed.out.packet));
-            if aggregation.receivers.accept((frame.from, frame.category), mpdu.sequence, &handles) {
-                new |= 1 << bit;
+    fn accept(&mut self, frame: &Frame, load: &Load, intact: Bitmap) -> Bitmap {
+        let Own { aggregation: Some(aggregation), counters, .. } = &mut *self.own else {
+            return Bitmap::NONE;
+        };
+        let mut new = Bitmap::NONE;
+        for (bit, mpdu) in load.mpdus.iter().enumerate().filter(|(bit, _)| intact.contains(*bit)) {
+            let packets = load.packets_of(mpdu).iter().map(|packed| packed.out.packet);
+            if aggregation.receivers.accept((frame.from, frame.category), mpdu.sequence, packets) {
+                new.set(bit, true);
             } else {
                 counters.duplicates += 1;
             }
@@ -213,8 +214,8 @@ impl Mac {
     /// Answers with a block ACK.
     fn report(&mut self, now: Instant, asked: &Frame, config: &MacConfig) {
         let rate = config.airtime.answer_rate(asked.rate);
-        let report =
-            Frame::control(FrameKind::BlockAck, self.id, asked.from, Duration::ZERO, BLOCK_ACK_BYTES, rate);
+        let bytes = config.block_ack_bytes();
+        let report = Frame::control(FrameKind::BlockAck, self.id, asked.from, Duration::ZERO, bytes, rate);
         self.own.reply = Some(Frame { category: asked.category, ..report });
         self.go_on(now, config);
     }
@@ -231,7 +232,7 @@ impl Mac {
         let Some(batch) = self.batch() else { return };
         if batch.frame().mpdus == 1 && !batch.frame().is_request {
             let start = batch.packets()[0].sequence;
-            self.answered(now, Some(BlockAck { start, received: 1 }), config);
+            self.answered(now, Some(BlockAck { start, received: Bitmap::first(1) }), config);
         }
     }
 
@@ -279,7 +280,7 @@ impl Mac {
             Announced::NotYet | Announced::Yes => config.params.long_retry,
         };
         let outcome = batch.resolve(answer, limit, &mut aggregation.finished);
-        counters.data_failures += u64::from(outcome.mpdus - outcome.delivered.count_ones());
+        counters.data_failures += u64::from(outcome.mpdus - outcome.delivered.count());
         counters.retry_drops += outcome.dropped_packets;
         counters.last_failures += outcome.dropped_mpdus;
         let (to, rate, is_trial) = (service.out.to, service.rate, service.is_trial);
@@ -292,7 +293,7 @@ impl Mac {
                 control.note_length(to, outcome.mpdus);
             }
             for mpdu in 0..outcome.mpdus {
-                control.report(now, to, rate, outcome.delivered >> mpdu & 1 == 1, rates);
+                control.report(now, to, rate, outcome.delivered.contains(mpdu as usize), rates);
             }
         }
         if answer.is_some() || outcome.dropped_mpdus > 0 {
@@ -354,9 +355,13 @@ impl MacConfig {
         self.aggregation.as_ref().map_or(1, Sizes::most_packets)
     }
 
+    fn block_ack_bytes(&self) -> u32 {
+        self.aggregation.as_ref().map_or(0, Sizes::block_ack_bytes)
+    }
+
     /// The block ACK that answers a frame at this rate.
     pub(in crate::mac) fn block_ack_time(&self, rate: crate::phy_profile::RateIndex) -> Duration {
-        self.airtime.frame(self.airtime.answer_rate(rate), BLOCK_ACK_BYTES)
+        self.airtime.frame(self.airtime.answer_rate(rate), self.block_ack_bytes())
     }
 }
 

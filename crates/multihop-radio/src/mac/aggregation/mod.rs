@@ -8,6 +8,7 @@
 //! [`Frame`](crate::frame::Frame) has no room for a list of packets: what a frame carries is its [`Load`], which the driver asks for when
 //! the frame begins, and hands to each station that receives it.
 
+mod bitmap;
 mod block_ack;
 mod exchange;
 mod receiver;
@@ -18,6 +19,7 @@ mod tests;
 
 use std::collections::VecDeque;
 
+pub use self::bitmap::{Bitmap, MAX_MPDUS};
 pub use self::block_ack::BlockAck;
 pub use self::receiver::Passed;
 use self::receiver::Receivers;
@@ -56,7 +58,7 @@ pub struct Mpdu {
 }
 
 /// What a station that aggregates keeps for all access categories together.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Aggregation {
     receivers: Receivers,
     /// Packets that are no longer in service, for the driver.
@@ -64,6 +66,11 @@ pub(super) struct Aggregation {
 }
 
 impl Aggregation {
+    /// Nothing has been received, and no packet is finished.
+    pub(super) fn new(sizes: &Sizes) -> Self {
+        Self { receivers: Receivers::new(sizes.window()), finished: VecDeque::new() }
+    }
+
     /// The next packet that is no longer in service.
     pub(super) fn next_done(&mut self) -> Option<Done> {
         self.finished.pop_front()
@@ -77,13 +84,13 @@ impl Load {
     }
 
     /// One bit for each MPDU.
-    pub fn all(&self) -> u64 {
-        u64::MAX.checked_shr(64 - u32::try_from(self.mpdus.len()).expect("at most 64 MPDUs")).unwrap_or(0)
+    pub fn all(&self) -> Bitmap {
+        Bitmap::first(self.mpdus.len())
     }
 
     /// The MPDUs whose bits are set.
-    pub fn selected(&self, bits: u64) -> impl Iterator<Item = &Mpdu> {
-        self.mpdus.iter().enumerate().filter_map(move |(n, mpdu)| (bits >> n & 1 == 1).then_some(mpdu))
+    pub fn selected(&self, bits: Bitmap) -> impl Iterator<Item = &Mpdu> {
+        self.mpdus.iter().enumerate().filter_map(move |(n, mpdu)| bits.contains(n).then_some(mpdu))
     }
 
     fn clear(&mut self) {

@@ -4,12 +4,14 @@ use std::collections::VecDeque;
 
 use multihop_core::NodeId;
 
-use super::block_ack::{BlockAck, WINDOW, after, ahead, back, is_older};
+use super::block_ack::{BlockAck, after, ahead, back, is_older};
 use crate::frame::{Category, PacketHandle};
 
 /// The state for all streams.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Receivers {
+    /// Sequence numbers of a block ACK, and the most that a missing one holds up.
+    window: u16,
     /// In order of first contact.
     all: Vec<Receiver>,
     /// For the layer above.
@@ -40,16 +42,27 @@ struct Receiver {
 }
 
 impl Receivers {
+    /// Nothing has been received.
+    pub(super) fn new(window: u16) -> Self {
+        Self { window, all: Vec::new(), arrived: VecDeque::new() }
+    }
+
     /// An MPDU arrived; true if it is new.
-    pub(super) fn accept(&mut self, from: Stream, sequence: u16, packets: &[PacketHandle]) -> bool {
+    pub(super) fn accept(
+        &mut self,
+        from: Stream,
+        sequence: u16,
+        packets: impl Iterator<Item = PacketHandle>,
+    ) -> bool {
+        let window = self.window;
         let (receiver, arrived) = self.find(from);
         let is_known = receiver.report.contains(sequence) || is_older(sequence, receiver.next);
-        receiver.report.note(sequence);
+        receiver.report.note(sequence, window);
         if is_known {
             return false;
         }
-        if ahead(receiver.next, sequence) >= WINDOW {
-            receiver.pass_before(back(sequence, WINDOW - 1), arrived);
+        if ahead(receiver.next, sequence) >= window {
+            receiver.pass_before(back(sequence, window - 1), arrived);
         }
         receiver.hold(sequence, packets);
         receiver.pass_complete(arrived);
@@ -99,9 +112,9 @@ impl Receivers {
 }
 
 impl Receiver {
-    fn hold(&mut self, sequence: u16, packets: &[PacketHandle]) {
+    fn hold(&mut self, sequence: u16, packets: impl Iterator<Item = PacketHandle>) {
         let at = self.held.partition_point(|&(held, _)| is_older(held, sequence));
-        self.held.splice(at..at, packets.iter().map(|&packet| (sequence, packet)));
+        self.held.splice(at..at, packets.map(|packet| (sequence, packet)));
     }
 
     /// Passes on what is older than `start`, whatever is missing.
@@ -125,11 +138,12 @@ impl Receiver {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mac::Bitmap;
 
     const PEER: Stream = (NodeId(1), Category::BestEffort);
 
     fn accept(receivers: &mut Receivers, sequence: u16) -> (bool, Vec<u32>) {
-        let is_new = receivers.accept(PEER, sequence, &[PacketHandle(u32::from(sequence))]);
+        let is_new = receivers.accept(PEER, sequence, [PacketHandle(u32::from(sequence))].into_iter());
         (is_new, passed(receivers))
     }
 
@@ -139,7 +153,7 @@ mod tests {
 
     #[test]
     fn packets_wait_for_the_missing_one_and_come_once() {
-        let mut r = Receivers::default();
+        let mut r = Receivers::new(64);
         assert_eq!(accept(&mut r, 0), (true, vec![0]));
         assert_eq!(accept(&mut r, 3), (true, vec![]));
         assert_eq!(accept(&mut r, 2), (true, vec![]));
@@ -147,20 +161,20 @@ mod tests {
         assert_eq!(r.held().map(|packet| packet.0).collect::<Vec<_>>(), [2, 3]);
         assert_eq!(accept(&mut r, 1), (true, vec![1, 2, 3]));
         assert_eq!(accept(&mut r, 0), (false, vec![]), "its ACK was lost");
-        assert_eq!(r.report(PEER), BlockAck { start: 0, received: 0b1111 });
+        assert_eq!(r.report(PEER), BlockAck { start: 0, received: Bitmap::first(4) });
     }
 
     #[test]
     fn all_packets_of_an_mpdu_come_together() {
-        let mut r = Receivers::default();
-        assert!(r.accept(PEER, 1, &[PacketHandle(10), PacketHandle(11)]));
-        assert!(r.accept(PEER, 0, &[PacketHandle(8), PacketHandle(9)]));
+        let mut r = Receivers::new(64);
+        assert!(r.accept(PEER, 1, [10, 11].map(PacketHandle).into_iter()));
+        assert!(r.accept(PEER, 0, [8, 9].map(PacketHandle).into_iter()));
         assert_eq!(passed(&mut r), [8, 9, 10, 11]);
     }
 
     #[test]
     fn a_packet_beyond_the_window_moves_it_past_what_is_missing() {
-        let mut r = Receivers::default();
+        let mut r = Receivers::new(64);
         for sequence in [1, 2, 5] {
             assert_eq!(accept(&mut r, sequence), (true, vec![]));
         }
@@ -173,20 +187,20 @@ mod tests {
 
     #[test]
     fn a_request_moves_the_window() {
-        let mut r = Receivers::default();
+        let mut r = Receivers::new(64);
         for sequence in [1, 2, 4] {
             accept(&mut r, sequence);
         }
         r.move_to(PEER, 1);
         assert_eq!(passed(&mut r), [1, 2]);
-        assert_eq!(r.report(PEER), BlockAck { start: 1, received: 0b1011 });
+        assert_eq!(r.report(PEER), BlockAck { start: 1, received: Bitmap([0b1011, 0, 0, 0]) });
         r.move_to(PEER, 0);
         assert_eq!(accept(&mut r, 3), (true, vec![3, 4]), "never backwards");
     }
 
     #[test]
     fn numbers_wrap() {
-        let mut r = Receivers::default();
+        let mut r = Receivers::new(64);
         r.move_to(PEER, 2000);
         r.move_to(PEER, 4000);
         r.move_to(PEER, 4094);

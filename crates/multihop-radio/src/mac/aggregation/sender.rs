@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use multihop_core::{Instant, NodeId};
 
-use super::block_ack::{BlockAck, WINDOW, after, ahead, is_older};
+use super::bitmap::Bitmap;
+use super::block_ack::{BlockAck, after, ahead, is_older};
 use super::sizes::Fill;
 use crate::frame::Outgoing;
 use crate::mac::{Done, Queue};
@@ -75,7 +76,7 @@ struct Peer {
 pub(super) struct Outcome {
     pub(super) mpdus: u32,
     /// Bit n: whether MPDU n was acknowledged.
-    pub(super) delivered: u64,
+    pub(super) delivered: Bitmap,
     /// MPDUs that were given up, and their packets.
     pub(super) dropped_mpdus: u64,
     pub(super) dropped_packets: u64,
@@ -162,7 +163,7 @@ impl Batch {
             self.packets.pop();
         }
         let next = self.peer(out.to).next;
-        if ahead(self.packets[0].sequence, next) >= WINDOW {
+        if ahead(self.packets[0].sequence, next) >= fill.window() {
             return false;
         }
         let packed = Packed { out, sequence: next, transmissions: 0, began: now };
@@ -208,7 +209,7 @@ impl Batch {
             let delivered = answer.is_some_and(|answer| answer.contains(packed.sequence));
             let is_first = mpdu.replace(packed.sequence) != Some(packed.sequence);
             if is_first {
-                outcome.delivered |= u64::from(delivered) << outcome.mpdus;
+                outcome.delivered.set(outcome.mpdus as usize, delivered);
                 outcome.mpdus += 1;
             }
             packed.transmissions += 1;

@@ -32,12 +32,22 @@ impl Sizes {
         let header = DATA_HEADER + QOS_CONTROL;
         let most = if params.ampdu.is_some() { limits.mpdu_bytes - header } else { u32::MAX };
         Some(Self {
-            mpdus: params.ampdu.map_or(1, |mpdus| mpdus as usize),
+            mpdus: params.ampdu.map_or(1, |mpdus| mpdus as usize).min(limits.mpdus.into()),
             together: params.amsdu.unwrap_or(0).min(most),
             header,
             snap: if params.llc { 8 } else { 0 },
             limits,
         })
+    }
+
+    /// Sequence numbers of a block ACK: 64, or 256 if frames can have more MPDUs.
+    pub(super) fn window(&self) -> u16 {
+        if self.mpdus > SHORT_WINDOW.into() { LONG_WINDOW } else { SHORT_WINDOW }
+    }
+
+    /// Bytes of a block ACK, checksum included.
+    pub(super) fn block_ack_bytes(&self) -> u32 {
+        BLOCK_ACK_HEADER + u32::from(self.window() / 8)
     }
 
     /// The most packets of one frame: as many as MPDUs, or twice as many if an MPDU can have several.
@@ -122,6 +132,10 @@ impl<'c> Fill<'c> {
         fits
     }
 
+    pub(super) fn window(&self) -> u16 {
+        self.sizes.window()
+    }
+
     /// Bytes of the frame: an aggregate if there are several MPDUs.
     pub(super) fn bytes(&self) -> u32 {
         if self.mpdus > 1 { self.before + DELIMITER + self.last } else { self.last }
@@ -144,8 +158,12 @@ pub(super) fn padded(bytes: u32) -> u32 {
 /// Bytes before each MPDU of an aggregate.
 pub(super) const DELIMITER: u32 = 4;
 
-/// A block ACK with 64 bits, checksum included.
-pub(super) const BLOCK_ACK_BYTES: u32 = 32;
+/// A block ACK without its bits, checksum included.
+const BLOCK_ACK_HEADER: u32 = 24;
+
+/// Sequence numbers of a short and a long block ACK.
+const SHORT_WINDOW: u16 = 64;
+const LONG_WINDOW: u16 = 256;
 
 /// A request for a block ACK.
 pub(super) const REQUEST_BYTES: u32 = 24;

@@ -1,4 +1,4 @@
-//! Two stations of 802.11n: one sends, and a script says what the other receives.
+//! Two stations of 802.11n or 802.11ax: one sends, and a script says what the other receives.
 
 use multihop_core::{Duration, Instant, NodeId, Rng};
 use proptest::prelude::*;
@@ -7,7 +7,7 @@ use super::*;
 use crate::frame::{BROADCAST, Category, Frame, FrameKind, Outgoing, PacketHandle};
 use crate::mac::{Done, Mac, MacConfig};
 use crate::params::{Flavour, MacParams, RadioParams};
-use crate::phy_profile::{DOT11N_20, RateIndex};
+use crate::phy_profile::{DOT11AX_80, DOT11N_20, PhyProfile, RateIndex};
 use crate::rate_control::{MinstrelParams, RateControlParams};
 
 mod edca;
@@ -19,7 +19,7 @@ const MCS0: RateIndex = RateIndex(8);
 const MCS7: RateIndex = RateIndex(15);
 const MCS31: RateIndex = RateIndex(39);
 
-/// What the peer receives of a frame: bits for its MPDUs; 0: it hears noise.
+/// What the peer receives of a frame: bits for its first 64 MPDUs; 0: it hears noise; [`u64::MAX`]: all MPDUs.
 type Script<'s> = &'s mut dyn FnMut(&Frame, &Load) -> u64;
 
 struct Pair {
@@ -34,9 +34,13 @@ struct Pair {
 }
 
 fn pair(rate: RateIndex, params: MacParams) -> Pair {
-    let mut radio = RadioParams::new(&DOT11N_20);
+    pair_of(&DOT11N_20, rate, params)
+}
+
+fn pair_of(phy: &'static PhyProfile, rate: RateIndex, params: MacParams) -> Pair {
+    let mut radio = RadioParams::new(phy);
     radio.rate = rate;
-    let config = MacConfig::new(&radio, &MacParams { flavour: Flavour::Standard, queue: 300, ..params });
+    let config = MacConfig::new(&radio, &MacParams { flavour: Flavour::Standard, queue: 1000, ..params });
     let mac = |id| Mac::new(id, &config, Rng::stream(1, "test", 0), Rng::stream(1, "rates", 0));
     let macs = [mac(ME), mac(PEER)];
     Pair { macs, config, now: Instant::ZERO, air: Vec::new(), passed: Vec::new(), done: Vec::new() }
@@ -109,6 +113,7 @@ impl Pair {
         if intact == 0 {
             other.receive_error(self.now, &self.config);
         } else if has_load {
+            let intact = if intact == u64::MAX { Bitmap::ALL } else { Bitmap([intact, 0, 0, 0]) };
             other.receive_load(self.now, frame, &load, intact, &self.config);
         } else {
             other.receive(self.now, frame, &self.config);
@@ -353,6 +358,40 @@ fn the_window_ends_64_numbers_after_the_oldest_that_is_missing() {
     assert_eq!(sets[0], (0..40).collect::<Vec<_>>());
     assert_eq!(sets[1], [&[0], &(40..64).collect::<Vec<_>>()[..]].concat());
     assert_eq!(p.passed, (0..100).collect::<Vec<_>>());
+}
+
+#[test]
+fn frames_of_802_11ax_have_up_to_256_mpdus_and_a_block_ack_with_a_bit_for_each() {
+    let rate = DOT11AX_80.rate_named("MCS11x4").unwrap();
+    for (most, bytes) in [(64, 32), (65, 56), (256, 56)] {
+        let mut p = pair_of(&DOT11AX_80, rate, basic(Some(most), None));
+        p.queue(0..600);
+        p.run(&mut all);
+        assert_eq!(p.data()[0], (0..u16::try_from(most).unwrap()).collect::<Vec<_>>());
+        let (_, answer, _) = p.air[1];
+        assert_eq!((answer.kind, answer.bytes), (FrameKind::BlockAck, bytes), "at most {most}");
+        // At 24 Mb/s 96 bits have 4 us.
+        assert_eq!(
+            p.air[0].1.nav,
+            Duration::from_micros(16 + 20 + 4 * (8 * u64::from(bytes) + 22).div_ceil(96))
+        );
+        assert_eq!(p.passed, (0..600).collect::<Vec<_>>());
+    }
+    // Of the first frame only 64 MPDUs arrive; 192 are transmitted again, and the window ends with number 319.
+    let mut p = pair_of(&DOT11AX_80, rate, basic(Some(256), None));
+    p.queue(0..600);
+    let mut losses = [u64::MAX >> 1].into_iter();
+    p.run(&mut |_, _| losses.next().unwrap_or(u64::MAX));
+    assert_eq!(p.data()[1], (63..319).collect::<Vec<_>>());
+    assert_eq!(p.passed, (0..600).collect::<Vec<_>>());
+    assert_eq!(p.macs[0].counters().retries(), 193);
+    // 802.11n has at most 64, whatever the scenario allows.
+    let mut p = pair(MCS31, basic(Some(256), None));
+    for n in 0..100 {
+        p.macs[0].enqueue(packet(n, PEER, 500));
+    }
+    p.run(&mut all);
+    assert_eq!((p.data()[0].len(), p.air[1].1.bytes), (64, 32));
 }
 
 #[test]
