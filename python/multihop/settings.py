@@ -704,13 +704,14 @@ class Mac(TypedDict, total=False):
     """Medium access and the interface queue."""
 
     ampdu: Literal["off"] | int
-    """Most MPDUs of a frame (A-MPDU), answered by a block ACK; off: one. With 802.11n or 802.11ac and
-    flavour standard. Default: off with the budget ns-2, otherwise 64 where the physical layer has it.
+    """Most MPDUs of a frame (A-MPDU), answered by a block ACK; off: one. With 802.11n or 802.11ac up to
+    64, with 802.11ax up to 256; flavour standard only. Default: off with the budget ns-2, otherwise the
+    most of the physical layer.
     """
 
     amsdu: Literal["off"] | int
     """Most bytes of several packets in one MPDU (A-MSDU), 3839 or 7935 in the standard; off: one packet.
-    With 802.11n or 802.11ac and flavour standard. Default: off.
+    With 802.11n, 802.11ac or 802.11ax and flavour standard. Default: off.
     """
 
     arp: Literal["ns2", "queueing", "oracle"]
@@ -1035,7 +1036,19 @@ class RadioRange(_RadioRange, total=False):
 
     MCS10: float
 
+    MCS10x2: float
+
+    MCS10x3: float
+
+    MCS10x4: float
+
     MCS11: float
+
+    MCS11x2: float
+
+    MCS11x3: float
+
+    MCS11x4: float
 
     MCS12: float
 
@@ -1283,13 +1296,13 @@ class Radio(TypedDict, total=False):
     nodes: Sequence[int | str]
     """The nodes that have this radio; by default all."""
 
-    phy: Literal["802.11b", "802.11a", "802.11g", "802.11g-short-slots", "802.11p", "802.11n-20", "802.11n-20-short-guard", "802.11n-40", "802.11n-40-short-guard", "802.11ac-20", "802.11ac-20-short-guard", "802.11ac-40", "802.11ac-40-short-guard", "802.11ac-80", "802.11ac-80-short-guard", "802.11ac-160", "802.11ac-160-short-guard", "802.11ah-1", "802.11ah-1-short-guard", "802.11ah-2", "802.11ah-2-short-guard"]
+    phy: Literal["802.11b", "802.11a", "802.11g", "802.11g-short-slots", "802.11p", "802.11n-20", "802.11n-20-short-guard", "802.11n-40", "802.11n-40-short-guard", "802.11ac-20", "802.11ac-20-short-guard", "802.11ac-40", "802.11ac-40-short-guard", "802.11ac-80", "802.11ac-80-short-guard", "802.11ac-160", "802.11ac-160-short-guard", "802.11ax-20", "802.11ax-20-medium-guard", "802.11ax-20-long-guard", "802.11ax-40", "802.11ax-40-medium-guard", "802.11ax-40-long-guard", "802.11ax-80", "802.11ax-80-medium-guard", "802.11ax-80-long-guard", "802.11ax-160", "802.11ax-160-medium-guard", "802.11ax-160-long-guard", "802.11ah-1", "802.11ah-1-short-guard", "802.11ah-2", "802.11ah-2-short-guard"]
     """Physical layer. Default: 802.11b."""
 
     preamble: Literal["long", "short", "ofdm", "s1g-1m", "s1g-short"]
     """What precedes a frame: for 802.11b, long takes 192 us, short 96 us; OFDM has one of its own."""
 
-    rate: Literal["1M", "2M", "5.5M", "11M", "6M", "9M", "12M", "18M", "24M", "36M", "48M", "54M", "3M", "4.5M", "27M", "MCS0", "MCS1", "MCS2", "MCS3", "MCS4", "MCS5", "MCS6", "MCS7", "MCS8", "MCS9", "MCS10", "MCS11", "MCS12", "MCS13", "MCS14", "MCS15", "MCS16", "MCS17", "MCS18", "MCS19", "MCS20", "MCS21", "MCS22", "MCS23", "MCS24", "MCS25", "MCS26", "MCS27", "MCS28", "MCS29", "MCS30", "MCS31", "MCS0x2", "MCS1x2", "MCS2x2", "MCS3x2", "MCS4x2", "MCS5x2", "MCS6x2", "MCS7x2", "MCS8x2", "MCS0x3", "MCS1x3", "MCS2x3", "MCS3x3", "MCS4x3", "MCS5x3", "MCS6x3", "MCS7x3", "MCS8x3", "MCS9x3", "MCS0x4", "MCS1x4", "MCS2x4", "MCS3x4", "MCS4x4", "MCS5x4", "MCS6x4", "MCS7x4", "MCS8x4", "MCS9x2", "MCS9x4"]
+    rate: Literal["1M", "2M", "5.5M", "11M", "6M", "9M", "12M", "18M", "24M", "36M", "48M", "54M", "3M", "4.5M", "27M", "MCS0", "MCS1", "MCS2", "MCS3", "MCS4", "MCS5", "MCS6", "MCS7", "MCS8", "MCS9", "MCS10", "MCS11", "MCS12", "MCS13", "MCS14", "MCS15", "MCS16", "MCS17", "MCS18", "MCS19", "MCS20", "MCS21", "MCS22", "MCS23", "MCS24", "MCS25", "MCS26", "MCS27", "MCS28", "MCS29", "MCS30", "MCS31", "MCS0x2", "MCS1x2", "MCS2x2", "MCS3x2", "MCS4x2", "MCS5x2", "MCS6x2", "MCS7x2", "MCS8x2", "MCS0x3", "MCS1x3", "MCS2x3", "MCS3x3", "MCS4x3", "MCS5x3", "MCS6x3", "MCS7x3", "MCS8x3", "MCS9x3", "MCS0x4", "MCS1x4", "MCS2x4", "MCS3x4", "MCS4x4", "MCS5x4", "MCS6x4", "MCS7x4", "MCS8x4", "MCS9x2", "MCS9x4", "MCS10x2", "MCS11x2", "MCS10x3", "MCS11x3", "MCS10x4", "MCS11x4"]
     """Bit rate of unicast data; in OFDM the lowest by default, or MCS0 where there is one."""
 
     streams: int
