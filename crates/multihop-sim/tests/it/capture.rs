@@ -214,8 +214,9 @@ fn tshark_reads_the_rates_of_802_11ax() {
         ("802.11ax-80-long-guard", "MCS11", "2", "1", "11", ["2", "3", "0"], "510.4"),
         ("802.11ax-160", "MCS11x4", "3", "4", "11", ["0", "2", "2"], "4803.9"),
     ] {
-        let radio =
-            format!("[radio]\nphy = \"{phy}\"\nrate = \"{rate}\"\n[mac]\nllc = true\narp = \"oracle\"\n");
+        let radio = format!(
+            "[radio]\nphy = \"{phy}\"\nbudget = \"ns-2\"\nrate = \"{rate}\"\n[mac]\nllc = true\narp = \"oracle\"\n"
+        );
         let flow = "[[flow]]\napp = \"cbr\"\nrate_kbps = 100.0\nsize = 432\n";
         let scenario = format!("duration = 1.0\n{radio}[topology]\nkind = \"chain\"\nhops = 1\n{flow}");
         let capture = Capture::of(ran(&scenario), phy);
