@@ -34,7 +34,7 @@ impl LinkRateTable {
 
 // DEVIATION hwmp-2: the error rate of the test frame counts as 0.
 fn airtime(overhead: Duration, rate: BitRate) -> u32 {
-    let bits = TEST_FRAME * 1_000_000_000 / u64::from(rate.0.max(1));
+    let bits = TEST_FRAME * 1_000_000_000 / rate.0.max(1);
     u32::try_from((overhead.as_nanos() + bits).div_ceil(UNIT)).unwrap_or(u32::MAX)
 }
 

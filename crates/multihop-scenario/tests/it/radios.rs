@@ -57,7 +57,7 @@ fn faults_name_the_radio() {
     );
     assert_eq!(
         refused(&with(&format!("{second}mac = {{ ampdu = 64 }}\n"))),
-        "x.toml:11:17: radio.1.mac.ampdu: found 64, allowed: \"off\" with phy = \"802.11b\": only 802.11n and 802.11ac \
+        "x.toml:11:17: radio.1.mac.ampdu: found 64, allowed: \"off\" with phy = \"802.11b\": only 802.11n, 802.11ac and 802.11ax \
          aggregate"
     );
 }

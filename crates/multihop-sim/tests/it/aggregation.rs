@@ -59,29 +59,29 @@ struct Streams {
     /// Most MPDUs and bytes of a frame.
     limits: (u64, u64),
     /// Schemes of so many streams that do not exist.
-    missing: &'static [(usize, u64)],
+    missing: &'static [(usize, usize)],
 }
 
 impl Streams {
     /// The name of a rate of 802.11ac or 802.11ax; 802.11n counts schemes through.
-    fn rate(&self, index: usize, streams: u64) -> String {
+    fn rate(&self, index: usize, streams: usize) -> String {
         match streams {
-            _ if self.schemes.len() == 8 => format!("MCS{}", index + 8 * (streams as usize - 1)),
+            _ if self.schemes.len() == 8 => format!("MCS{}", index + 8 * (streams - 1)),
             1 => format!("MCS{index}"),
             _ => format!("MCS{index}x{streams}"),
         }
     }
 
     /// MPDUs of an aggregate of packets of 1460 bytes over one hop, and the microseconds until the next one.
-    fn saturation(&self, index: usize, streams: u64) -> (u64, f64) {
+    fn saturation(&self, index: usize, streams: usize) -> (u64, f64) {
         // Coded bits of a subcarrier and the code, in twelfths of a data bit.
         let twelfths = [6, 12, 18, 24, 36, 48, 54, 60, 72, 80, 90, 100][index];
-        let bits = self.subcarriers * streams * twelfths / 12;
+        let bits = self.subcarriers * streams as u64 * twelfths / 12;
         let bytes = |mpdus: u64| if mpdus > 1 { 1524 * (mpdus - 1) + 4 + 1518 } else { 1518 };
         let time = |mpdus: u64| {
             let overhead = 16 + self.encoder.map_or(0, |most| 6 * bits.div_ceil(most));
             let symbols = (8 * bytes(mpdus) + overhead).div_ceil(bits) as f64 * self.symbol;
-            self.preamble[streams as usize - 1] + (symbols / self.step - 1e-9).ceil() * self.step
+            self.preamble[streams - 1] + (symbols / self.step - 1e-9).ceil() * self.step
         };
         let (most, longest) = self.limits;
         let fits = |mpdus: &u64| time(*mpdus) <= 5484.0 && bytes(*mpdus) <= longest;
@@ -98,7 +98,7 @@ impl Streams {
     }
 
     /// Runs rates, and compares their goodput with arithmetic.
-    fn check(&self, rates: impl Iterator<Item = (usize, u64)>) {
+    fn check(&self, rates: impl Iterator<Item = (usize, usize)>) {
         for (index, streams) in rates.filter(|rate| !self.missing.contains(rate)) {
             let (mpdus, cycle) = self.saturation(index, streams);
             let (name, expected) = (self.rate(index, streams), 8e3 * 1460.0 * mpdus as f64 / cycle);
@@ -116,7 +116,7 @@ impl Streams {
     }
 
     /// Every rate.
-    fn all(&self) -> impl Iterator<Item = (usize, u64)> + use<> {
+    fn all(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
         let schemes = self.schemes.clone();
         (1..=4).flat_map(move |streams| schemes.clone().map(move |index| (index, streams)))
     }
@@ -178,7 +178,7 @@ fn saturation_of_802_11n_ac_and_ax_follows_from_the_standards() {
     // Of each layer the slowest and the fastest rate, and another one that differs from layer to layer.
     for (number, layer) in layers().iter().enumerate() {
         let schemes = layer.schemes.len();
-        layer.check([(0, 1), (number % schemes, number as u64 % 4 + 1), (schemes - 1, 4)].into_iter());
+        layer.check([(0, 1), (number % schemes, number % 4 + 1), (schemes - 1, 4)].into_iter());
     }
 }
 

@@ -85,10 +85,10 @@ impl Field {
     fn set_rates(&mut self, seed: u64) {
         let mut rng = Rng::stream(seed, "rates", 0);
         for (&(from, to), cost) in &mut self.costs {
-            let rate = [6, 9, 12, 18, 24, 36, 48, 54][rng.below(8) as usize] * 1_000_000;
-            let rates = LinkRates { incoming: BitRate(rate), outgoing: BitRate(1) };
+            let rate = [6, 9, 12, 18, 24, 36, 48, 54][rng.below(8) as usize] * 1_000_000_u32;
+            let rates = LinkRates { incoming: BitRate(rate.into()), outgoing: BitRate(1) };
             self.mesh.call(to, |agent, _| agent.note_rates(address(from), rates));
-            *cost = Metric::at_least((1_u32 << 21).div_ceil(rate as u32 / 1000)).value().into();
+            *cost = Metric::at_least((1_u32 << 21).div_ceil(rate / 1000)).value().into();
         }
     }
 
