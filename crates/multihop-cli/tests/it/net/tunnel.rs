@@ -149,6 +149,30 @@ fn a_quiet_near_end_says_nothing_and_works() {
     assert_eq!(near.end(SOON).stdout, "");
 }
 
+/// The near end has given up its rights when it meets the gateway, and may create no file.
+#[test]
+fn a_gateway_that_is_met_for_the_first_time_becomes_known() {
+    let folder = Folder::new("first-contact");
+    let [gateway_key, near_key] =
+        ["gateway", "near"].map(|name| stdout(&multihop(&folder, &["keygen", name])).trim().to_owned());
+    let target = TcpListener::bind("127.0.0.1:0").unwrap();
+    let listen = ["tunnel", "--listen", "127.0.0.1:0", "--allow", "localhost:*", "--key", "gateway"];
+    let mut gateway = Running::new(&folder, &[&listen[..], &["--peer", &near_key]].concat());
+    let to = gateway.address();
+    let forward = format!("0:{}", target.local_addr().unwrap());
+    let entrance = ["tunnel", &to, "--key", "near", "--known-peers", "known", "--forward", &forward];
+    let mut near = Running::new(&folder, &entrance);
+    let local = near.line().split(' ').next().unwrap().to_owned();
+    for _ in 0..2 {
+        let mut caller = TcpStream::connect(&local).unwrap();
+        let (mut far, _) = target.accept().unwrap();
+        far.write_all(b"x").unwrap();
+        let mut byte = [0];
+        caller.read_exact(&mut byte).unwrap();
+    }
+    assert_eq!(folder.read("known"), format!("{to} {gateway_key}\n"));
+}
+
 #[test]
 fn a_key_stroke_is_echoed_soon() {
     let folder = Folder::new("echo");
