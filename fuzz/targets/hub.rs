@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
 use multihop_core::{Duration, Instant, Rng};
-use multihop_hub::{DeliveryFailure, Environment, FailureCause, Hub, Id, IncomingDatagram};
 use multihop_hub::{Config, CustomTransport, Identity, Limits, Peers, Security, Token, TransportName};
+use multihop_hub::{DeliveryFailure, Environment, FailureCause, Hub, Id, IncomingDatagram};
 use multihop_transport::mesh;
 
 fuzz_target!(|data: &[u8]| {
@@ -100,7 +100,9 @@ impl Net {
             }
             (10, _) if end == 0 => self.ids[0].extend(self.hubs[0].accept()),
             (10, _) => self.connect(),
-            (11, Some(id)) => drop(self.hubs[end].write(self.now, id, &vec![argument; usize::from(argument) * 20])),
+            (11, Some(id)) => {
+                drop(self.hubs[end].write(self.now, id, &vec![argument; usize::from(argument) * 20]))
+            }
             (12, Some(id)) => drop(self.hubs[end].read(id, &mut [0; 1000])),
             (13, Some(id)) => drop(self.hubs[end].shutdown(self.now, id)),
             (14, Some(id)) if argument < 64 => self.hubs[end].abort(id),

@@ -1,16 +1,20 @@
 //! A TPA endpoint handles any segments at any time, with bounded memory and without a panic.
 #![no_main]
 
-use multihop_transport::connection::Data;
 use libfuzzer_sys::fuzz_target;
 use multihop_core::{Duration, Instant, Machine};
+use multihop_transport::connection::Data;
 use multihop_transport::lifecycle;
-use multihop_transport::tpa::{Config, TpaEnd, Input, Output, Ports};
+use multihop_transport::tpa::{Config, Input, Output, Ports, TpaEnd};
 use multihop_wire::tpa::{Ack, BlockSeq, Body, Options, Segment};
 
 fuzz_target!(|data: &[u8]| {
-    let config =
-        Config { mss: 100, recv_buffer: Some(1000), lifecycle: lifecycle::Config { linger: Duration::from_secs(9), ..lifecycle::Config::USUAL }, ..Config::net() };
+    let config = Config {
+        mss: 100,
+        recv_buffer: Some(1000),
+        lifecycle: lifecycle::Config { linger: Duration::from_secs(9), ..lifecycle::Config::USUAL },
+        ..Config::net()
+    };
     let mut tpa = TpaEnd::new(config, Ports { local: 1, remote: 2 }, BlockSeq(0));
     tpa.connect();
     let mut now = Instant::ZERO;
