@@ -47,7 +47,7 @@ impl Budget {
     }
 
     /// The defaults of the SINR model. The sensitivity is that of ns-2: a device's follows from its noise
-    /// ([`crate::params::RadioParams::detects_from`]).
+    /// ([`crate::params::detects_from`]).
     pub(crate) fn sinr(self, phy: &PhyProfile) -> Sinr {
         let ns2 = Sinr { noise_floor_dbm: phy.noise_floor_dbm(), ..Sinr::default() };
         if !self.is_device() {

@@ -539,7 +539,7 @@ impl Router {
         self.ports.iter().find(|port| port.name == main).map(|port| port.address)
     }
 
-    /// The agent of OLSR, for those who show its state. With IPv6, it knows nodes by [names](Heard::name).
+    /// The agent of OLSR, for those who show its state. With IPv6, it knows nodes by [names](NeighbourInterface::name).
     pub fn olsr_mut(&mut self) -> Option<&mut olsr::Agent> {
         match &mut self.agent.as_mut()?.protocol {
             Protocol::Olsr(olsr) => Some(olsr),
