@@ -179,9 +179,16 @@ impl Rates {
             queued: Instant::ZERO,
         };
         let access = contention.difs + contention.slot * u64::from(contention.cw_min / 2) + contention.sifs;
-        let time = |&rate: &RateIndex| access + airtime.data(&packet, rate) + airtime.ack(rate);
-        let times = list.iter().map(time).collect();
-        let bodies = list.iter().map(|&rate| radio.phy.rate(rate).bit_rate.time_for(TYPICAL_BYTES)).collect();
+        let bytes = airtime.data_bytes(&packet);
+        let body = |&rate: &RateIndex| match groups.is_empty() {
+            true => airtime.frame(rate, bytes) - airtime.frame(rate, 0),
+            // Without rounding to symbols: those of wide channels hold so much that a packet takes as many at several rates,
+            // and rates that are not faster would never be tried.
+            false => radio.phy.rate(rate).bit_rate.time_for(bytes),
+        };
+        let bodies: Vec<_> = list.iter().map(body).collect();
+        let time = |(&rate, &body)| access + airtime.frame(rate, 0) + body + airtime.ack(rate);
+        let times = list.iter().zip(&bodies).map(time).collect();
         Some(Self { params: params.clone(), list, groups, first, times, bodies })
     }
 

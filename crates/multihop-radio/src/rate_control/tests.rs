@@ -3,7 +3,7 @@
 use super::*;
 use crate::mac::MacConfig;
 use crate::params::{MacParams, Threshold};
-use crate::phy_profile::PhyProfile;
+use crate::phy_profile::{PROFILES, PhyProfile};
 
 const PEER: NodeId = NodeId(1);
 
@@ -259,6 +259,18 @@ fn minstrel_ht_has_a_group_of_schemes_for_each_number_of_streams() {
     let phy = PhyProfile::named("802.11ax-160").expect("a profile");
     let rates = bench(&RadioParams::new(phy), Duration::ZERO, 1).rates;
     assert_eq!((rates.list.len(), &rates.groups[..]), (48, &[0..12, 12..24, 24..36, 36..48][..]));
+}
+
+/// In 80 MHz a packet of 1200 bytes takes two symbols of 802.11ax at MCS 8 to 11.
+#[test]
+fn under_minstrel_ht_every_faster_scheme_takes_less_time() {
+    for phy in PROFILES {
+        let rates = rates(&RadioParams::new(phy), RateControlParams::Minstrel(MinstrelParams::default()));
+        for group in &rates.groups {
+            let times = &rates.times[group.clone()];
+            assert!(times.is_sorted_by(|slower, faster| slower > faster), "{phy:?}: {times:?}");
+        }
+    }
 }
 
 #[test]
