@@ -204,7 +204,9 @@ class Network:
         flows = ":".join(f"{a}-{b}@{self.start(index)}" for index, (a, b) in enumerate(self.flows))
         kbps = f"--kbps={1e3 * self.mbps:g}"
         times = [f"--duration={self.duration}", f"--warmup={self.warmup}"]
-        return [listed(self.places), f"--flows={flows}", kbps, f"--size={SIZE}", *times]
+        chain = any(abs(a - b) > 1 for a, b in self.flows)
+        words = [listed(self.places), f"--flows={flows}", f"--chain={int(chain)}"]
+        return [*words, kbps, f"--size={SIZE}", *times]
 
     def scenario(
         self, standard: Standard, exponent: float, rate: str | None = None, rts: str = "off"

@@ -23,6 +23,7 @@ struct Options {
     std::string positions, flows, standard = "802.11n", rate = "HtMcs7", control = "OfdmRate24Mbps", rts = "off",
                                   errors = "nist";
     uint32_t aifsn = 3, size = 1460, seed = 1, width = 20, streams = 1, guard = 800, ampdu = 65'535;
+    bool isChain = false;
     double kbps = 10'000, duration = 10, warmup = 2;
     double minimumRssi = -82, power = 16.0206, noiseFigure = 7, exponent = 3, referenceLoss = 46.6777;
 
@@ -46,6 +47,7 @@ struct Options {
         line.AddValue("noise-figure", "of receivers (dB)", noiseFigure);
         line.AddValue("exponent", "of the log-distance path loss", exponent);
         line.AddValue("reference-loss", "path loss at 1 m (dB)", referenceLoss);
+        line.AddValue("chain", "packets go from node to node in the order of their numbers", isChain);
         line.AddValue("aifsn", "AIFSN of best effort", aifsn);
         line.AddValue("size", "bytes of a datagram", size);
         line.AddValue("kbps", "datagrams at this rate in each flow", kbps);
@@ -117,7 +119,7 @@ NetDeviceContainer installRadios(const NodeContainer &nodes, const Options &opti
     return devices;
 }
 
-// A flow of several hops follows the numbers of its nodes.
+// Packets go from node to node in the order of their numbers.
 void addRoutes(const NodeContainer &nodes, const Ipv4InterfaceContainer &addresses) {
     Ipv4StaticRoutingHelper helper;
     for (uint32_t from = 0; from < nodes.GetN(); ++from) {
@@ -187,7 +189,9 @@ int main(int argc, char **argv) {
     numbers.SetBase("10.0.0.0", "255.255.255.0");
     Ipv4InterfaceContainer addresses = numbers.Assign(devices);
     fillArp(devices, addresses);
-    addRoutes(nodes, addresses);
+    if (options.isChain) {
+        addRoutes(nodes, addresses);
+    }
     std::vector<Flow> flows = addFlows(nodes, addresses, options);
     Counters counters;
     for (uint32_t i = 0; i < devices.GetN(); ++i) {
