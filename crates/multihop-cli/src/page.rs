@@ -212,7 +212,7 @@ impl Shown {
         Ok(filled(&json!({ "runs": [self.data(result, scenario)?] }))?)
     }
 
-    /// What a page needs of the run: the log of a run that the page cannot simulate.
+    /// The log of a run, for a page that cannot simulate it.
     pub(crate) fn data(&self, result: &RunResult, scenario: &Scenario) -> Result<Value, CommandError> {
         let recording = self.recording.as_ref().map(|bytes| BASE64_STANDARD.encode(bytes));
         let log = if scenario.extensions().is_empty() { Value::Null } else { log(scenario)? };

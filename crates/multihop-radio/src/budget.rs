@@ -29,7 +29,7 @@ impl Budget {
         if phy.is_ofdm(phy.data_rate) { Self::Street } else { Self::Ns2 }
     }
 
-    /// Its word in scenarios.
+    /// The word for this budget in scenarios.
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(_, budget)| *budget == self).expect("a word for each").0
     }
@@ -104,7 +104,7 @@ impl Budget {
     }
 }
 
-/// What of a budget depends on the band.
+/// Power and antennas of a device, which depend on the band.
 struct Device {
     tx_power_dbm: f64,
     gain_dbi: f64,

@@ -13,7 +13,7 @@ pub struct LinkTraces {
     links: BTreeMap<(NodeId, NodeId), Trace>,
 }
 
-/// What was measured.
+/// Quantity that a trace of a link has.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Quantity {
     /// Ratio of signal to noise, dB; minus infinity: no signal.
@@ -67,7 +67,7 @@ impl LinkTraces {
         Self { quantity, interpolation, links }
     }
 
-    /// What was measured.
+    /// Quantity that a trace of a link has.
     pub fn quantity(&self) -> Quantity {
         self.quantity
     }

@@ -141,7 +141,7 @@ pub struct Measured {
     pub file: String,
     /// Values between two samples.
     pub interpolation: Interpolation,
-    /// What the file contains.
+    /// Traces in the file.
     pub traces: Arc<LinkTraces>,
 }
 

@@ -81,7 +81,7 @@ fn unreadable(source: &Source, key: &str, message: String) -> Problems {
 /// Keys that name files, relative to the scenario's folder.
 const FILES: [&str; 5] =
     ["topology.file", "mobility.file", "obstacles.file", "radio.measured.file", "expected.table"];
-/// The same for each of several radios.
+/// Keys of several radios that name files.
 const FILES_OF_RADIOS: [&str; 8] = [
     "radio.0.measured.file",
     "radio.1.measured.file",

@@ -1,4 +1,4 @@
-//! What contends for the medium: the whole station under DCF, an access category under EDCA.
+//! A contender for the medium: the whole station under DCF, an access category under EDCA.
 
 use super::aggregation::Batch;
 use super::{Queue, Service};

@@ -8,7 +8,7 @@ use crate::mobility::Track;
 use crate::params::{Model, RadioParams, Sinr, Threshold};
 use crate::propagation::path_loss::TwoRay;
 
-/// What stations on one channel hear of transmissions on another.
+/// Power that stations on one channel receive from transmissions on another.
 #[derive(Clone, Debug)]
 pub struct Leakage {
     medium: Medium,

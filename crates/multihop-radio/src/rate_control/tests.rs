@@ -298,7 +298,7 @@ fn minstrel_ht_tries_fifty_packets_a_second_whatever_their_number() {
     }
 }
 
-/// What is tried may fail, and so may its first retry: neither takes an aggregate along.
+/// A packet at a rate that is tried may fail, and so may its first retry: neither takes an aggregate along.
 #[test]
 fn a_packet_that_tries_a_rate_travels_alone_until_it_is_acknowledged() {
     let mut b = ht(1);

@@ -70,7 +70,7 @@ pub(super) fn radios(
     Some(list)
 }
 
-/// What has no support for several radios yet.
+/// Refuses features without support for several radios.
 pub(super) fn refuse_several(
     radios: &[RadioTable],
     table: &Parts,

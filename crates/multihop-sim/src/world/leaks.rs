@@ -15,7 +15,7 @@ pub(super) struct Leaks {
 }
 
 impl Leaks {
-    /// Those of one radio of the scenario.
+    /// Leakage from the stations of one radio of the scenario to those of the others.
     pub(super) fn new(scenario: &Scenario, from: Interface, tracks: &[Track]) -> Self {
         let (sender, seed) = (&scenario.radios[from.index()], scenario.seed_of(from));
         let others = (0..).map(Interface).zip(&scenario.radios).filter(|(interface, _)| *interface != from);

@@ -15,7 +15,7 @@ use multihop_scenario::ArpKind;
 /// Address resolution at every node.
 #[derive(Debug)]
 pub(super) struct AddressResolution {
-    /// Those of the first interfaces of all nodes, those of the second, and so on.
+    /// Tables of the first interfaces of all nodes, then of the second ones, and so on.
     tables: Vec<AddressTable>,
     nodes: usize,
     interfaces: u8,

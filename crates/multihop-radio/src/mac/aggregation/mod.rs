@@ -57,7 +57,7 @@ pub struct Mpdu {
     pub bytes: u32,
 }
 
-/// What a station that aggregates keeps for all access categories together.
+/// State of a station that aggregates, common to all access categories.
 #[derive(Clone, Debug)]
 pub(super) struct Aggregation {
     receivers: Receivers,

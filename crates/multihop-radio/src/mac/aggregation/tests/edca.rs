@@ -239,7 +239,7 @@ fn a_station_without_power_forgets_packets_but_not_numbers_of_any_category() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
-    /// Whatever is lost, every packet of every category is done once, and each category keeps its order.
+    /// Under any losses every packet of every category is done once, and each category keeps its order.
     #[test]
     fn every_packet_of_every_category_is_counted_once(
         packets in 1..40_u32,
