@@ -58,8 +58,8 @@ papers-full: package ## The same with the papers' run lengths and repetitions (h
 	@.venv/bin/multihop papers run --full --markdown docs/papers
 
 .PHONY: lint
-lint: ## Check formatting, clippy, ruff and mypy, without tests
-	@$(PYTHON) tools/test.py fmt clippy clippy-demo ruff mypy
+lint: ## Check formatting, doc comments, clippy, ruff and mypy, without tests
+	@$(PYTHON) tools/test.py fmt comments clippy clippy-demo ruff mypy
 
 .PHONY: fmt
 fmt: ## Format Rust and Python

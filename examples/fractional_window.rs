@@ -5,7 +5,7 @@
 //! After Nahm, Helmy and Kuo, TCP over Multihop 802.11 Networks, MobiHoc 2005. docs/extending.md explains the parts.
 
 use multihop_core::Instant;
-use multihop_core::settings::{Settings, Visitor};
+use multihop_core::settings::Settings;
 use multihop_scenario::Extension;
 use multihop_transport::congestion::{Ack, AckKind, CongestionConfig, CongestionControl, Window};
 
@@ -14,25 +14,11 @@ pub(crate) const FRACTIONAL_WINDOW: Extension =
     Extension { name: "few", version: "1", help: "NewReno that grows by a fraction of a segment." };
 
 /// The parameters of the congestion control.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Settings)]
 pub(crate) struct FractionalWindow {
+    /// Growth of the window, segments per round trip.
+    #[key(0.001..=1.0, default = 0.02)]
     growth: f64,
-}
-
-impl Default for FractionalWindow {
-    fn default() -> Self {
-        Self { growth: 0.02 }
-    }
-}
-
-impl Settings for FractionalWindow {
-    fn keys(&mut self, keys: &mut dyn Visitor) {
-        keys.about("Growth of the window, segments per round trip.").number(
-            "growth",
-            &mut self.growth,
-            0.001..=1.0,
-        );
-    }
 }
 
 impl CongestionConfig for FractionalWindow {

@@ -14,10 +14,10 @@ use std::error::Error;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
-use multihop_core::settings::{Settings, Visitor};
+use multihop_core::settings::Settings;
 use multihop_core::{DropReason, Duration, Instant, Machine, NodeId, Rng};
 use multihop_routing::agent::{Input, Output, Routable, RoutingAgent};
-use multihop_routing::message::Message;
+use multihop_routing::message::{CustomMessage, Message};
 use multihop_routing::network::{AgentConfig, AgentTable, Network};
 use multihop_scenario::{Extension, Extensions, Scenario, Source};
 use multihop_sim::results::RunResult;
@@ -69,22 +69,11 @@ pub(crate) const GREEDY: Extension =
     Extension { name: "greedy", version: "1", help: "Greedy geographic forwarding." };
 
 /// The parameters of the protocol.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Settings)]
 pub(crate) struct GreedyConfig {
-    /// Mean time between beacons.
+    /// Mean time between beacons, s.
+    #[key(0.01..=100.0, default = Duration::from_secs(1))]
     interval: Duration,
-}
-
-impl Default for GreedyConfig {
-    fn default() -> Self {
-        Self { interval: Duration::from_secs(1) }
-    }
-}
-
-impl Settings for GreedyConfig {
-    fn keys(&mut self, keys: &mut dyn Visitor) {
-        keys.about("Mean time between beacons, s.").seconds("interval", &mut self.interval, 0.01..=100.0);
-    }
 }
 
 impl AgentConfig for GreedyConfig {
@@ -93,6 +82,26 @@ impl AgentConfig for GreedyConfig {
         network.agents("greedy/beacon", |address, rng| {
             Greedy::new(index(address), places.clone(), self.interval, rng)
         })
+    }
+}
+
+/// The only message: the position of its sender.
+#[derive(Debug)]
+struct Beacon {
+    place: [f64; 2],
+}
+
+impl CustomMessage for Beacon {
+    fn kind(&self) -> &'static str {
+        "beacon"
+    }
+
+    fn wire_len(&self) -> usize {
+        size_of_val(&self.place)
+    }
+
+    fn emit(&self, out: &mut Vec<u8>) {
+        out.extend(self.place.iter().flat_map(|metres| metres.to_be_bytes()));
     }
 }
 
@@ -140,13 +149,6 @@ impl Greedy {
         });
     }
 
-    fn on_beacon(&mut self, now: Instant, from: Ipv4Addr, beacon: &[u8]) {
-        // Bad input from a network is ignored: here, a message that is too short for a beacon.
-        let (Some(x), Some(y)) = (beacon.first_chunk::<8>(), beacon.last_chunk::<8>()) else { return };
-        let place = [f64::from_be_bytes(*x), f64::from_be_bytes(*y)];
-        self.neighbours.insert(from, Neighbour { place, expires: now + self.patience() });
-    }
-
     /// A neighbour expires after three intervals of the longest length without a beacon.
     fn patience(&self) -> Duration {
         self.interval * 9 / 2
@@ -160,8 +162,10 @@ impl Machine for Greedy {
     fn handle(&mut self, now: Instant, input: Input) {
         match input {
             Input::Packet(packet) => self.route(now, &packet),
-            Input::Message { from, message: Message::Custom { bytes, .. }, .. } => {
-                self.on_beacon(now, from, &bytes);
+            Input::Message { from, message, .. } => {
+                if let Some(&Beacon { place }) = message.content() {
+                    self.neighbours.insert(from, Neighbour { place, expires: now + self.patience() });
+                }
             }
             Input::LinkFailed { next_hop, packet, .. } | Input::Purged { next_hop, packet } => {
                 self.neighbours.remove(&next_hop);
@@ -178,8 +182,7 @@ impl Machine for Greedy {
         }
         // Uniform in 0.5 to 1.5 intervals, so that neighbours do not synchronise.
         self.next_beacon = now + self.interval / 2 + self.rng.duration_below(self.interval);
-        let bytes = self.place.iter().flat_map(|metres| metres.to_be_bytes()).collect();
-        let message = Message::Custom { kind: "beacon", bytes };
+        let message = Message::custom(Beacon { place: self.place });
         self.out.push_back(Output::Message { to: None, interface: None, ttl: 1, message });
     }
 

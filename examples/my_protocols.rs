@@ -10,6 +10,9 @@
 //!
 //! docs/extending.md explains the parts.
 
+#[path = "dsdv.rs"]
+mod dsdv;
+
 #[path = "fractional_window.rs"]
 mod fractional_window;
 
@@ -37,4 +40,5 @@ pub(crate) fn extensions() -> Extensions {
         .transport::<twice::Twice>(twice::TWICE)
         .congestion::<fractional_window::FractionalWindow>(fractional_window::FRACTIONAL_WINDOW)
         .routing::<greedy::GreedyConfig>(greedy::GREEDY)
+        .routing::<dsdv::Dsdv>(dsdv::DSDV)
 }

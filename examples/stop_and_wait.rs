@@ -9,7 +9,7 @@
 use std::collections::VecDeque;
 use std::error::Error;
 
-use multihop_core::settings::{Settings, Visitor};
+use multihop_core::settings::Settings;
 use multihop_core::{Instant, Payload};
 use multihop_scenario::{Extension, Extensions, Scenario, Source};
 use multihop_sim::results::RunResult;
@@ -57,22 +57,13 @@ pub(crate) const STOP_AND_WAIT: Extension =
     Extension { name: "stop-and-wait", version: "1", help: "One segment in flight at a time." };
 
 /// The parameters of the protocol.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Settings)]
 pub(crate) struct StopAndWait {
-    /// Data bytes of a segment. With headers of 20 bytes each, the IP packet of a default one has 1500.
+    /// Data bytes of a segment.
+    ///
+    /// With headers of 20 bytes each, the IP packet of a default one has 1500.
+    #[key(1..=1460, default = 1460)]
     segment: u32,
-}
-
-impl Default for StopAndWait {
-    fn default() -> Self {
-        Self { segment: 1460 }
-    }
-}
-
-impl Settings for StopAndWait {
-    fn keys(&mut self, keys: &mut dyn Visitor) {
-        keys.about("Data bytes of a segment.").whole("segment", &mut self.segment, 1..=1460);
-    }
 }
 
 impl ConnectionConfig for StopAndWait {

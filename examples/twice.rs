@@ -1,7 +1,7 @@
 //! A user-defined transport with three counters of its own: each segment leaves twice, and nothing is acknowledged.
 //!
 //!     cargo run --release -p multihop-cli --example my_protocols -- run examples/twice.toml
-use multihop_core::settings::{Settings, Visitor};
+use multihop_core::settings::Settings;
 use multihop_core::{Duration, Instant, Payload};
 use multihop_scenario::Extension;
 use multihop_transport::connection::{
@@ -17,11 +17,8 @@ static OBSERVED: [Row<TwiceEnd>; 3] = [
     Row::counter("missed", "Segments that never arrived.", Side::Receiver, |end| end.missed),
 ];
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Settings)]
 pub(crate) struct Twice;
-impl Settings for Twice {
-    fn keys(&mut self, _: &mut dyn Visitor) {}
-}
 impl ConnectionConfig for Twice {
     fn ends(&self, _: &mut FlowSetup<'_>) -> [Box<dyn Connection>; 2] {
         [(); 2].map(|()| Box::new(TwiceEnd::default()) as Box<dyn Connection>)

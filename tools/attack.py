@@ -39,7 +39,7 @@ SHORTEST_HELLO = 160
 
 
 def main() -> int:
-    """Run one attack."""
+    """Run the attack that the arguments name."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("attack", choices=["flood", "kill", "half-open", "stop", "hash"])
     parser.add_argument("--multihop", type=Path, default=MULTIHOP, help="the command to attack")
@@ -279,11 +279,11 @@ STEPS: dict[str, Callable[[int], bytes]] = {
         HELLO + listing(b"file%d" % number, 10**6) + frame(6, bytes(12)) + frame(7, b"data")
     ),
 }
-"""What a connection of `stop` says before it stops."""
+"""First messages of a connection of `stop`, up to the step at which it stops."""
 
 
 class Tpa:
-    """Connections of libtpa."""
+    """Connections that an attacker opens with libtpa."""
 
     def __init__(self, path: Path, address: str, security: dict[int, str]) -> None:
         self.library, self.security = ctypes.CDLL(str(path), use_errno=True), security
@@ -394,7 +394,7 @@ def receiver(options: argparse.Namespace, into: Path) -> Iterator[tuple[subproce
 
 
 def endpoint(address: str) -> tuple[str, int]:
-    """Host and port."""
+    """Host and port of an address."""
     host, port = address.rsplit(":", 1)
     return host, int(port)
 

@@ -181,7 +181,7 @@ def talk_from(name: str, to: str, stopped: threading.Event) -> None:
 
 
 def status_of(name: str, options: argparse.Namespace) -> dict[str, Any] | None:
-    """What a daemon reports; None if it does not answer in time."""
+    """Status that a daemon reports; None if it does not answer in time."""
     with contextlib.suppress(subprocess.CalledProcessError, json.JSONDecodeError):
         document: dict[str, Any] = json.loads(
             in_namespace(name, str(options.multihop), "route", "status", "--json")
@@ -196,7 +196,7 @@ def routes_of(status: dict[str, Any] | None) -> str:
 
 
 def counters(status: dict[str, Any]) -> str:
-    """What it did with the datagrams."""
+    """Counters of the daemon's datagrams, as text."""
     return ", ".join(f"{name} {number}" for name, number in status["datagrams"].items() if number)
 
 
@@ -218,7 +218,7 @@ def vias(name: str, destinations: list[str]) -> list[str]:
 
 
 def in_namespace(name: str, *words: str) -> str:
-    """What a command prints in a namespace."""
+    """Output of a command that runs in a namespace."""
     done = subprocess.run(["ip", "netns", "exec", name, *words], capture_output=True, text=True, check=True)
     return done.stdout
 

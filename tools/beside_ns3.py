@@ -7,7 +7,10 @@ python3 tools/beside_ns3.py --only chain-4 --seeds 8     more runs of each
 python3 tools/beside_ns3.py --only moving --count        frames and messages in place of times
 python3 tools/beside_ns3.py --seconds 1 --instructions   instructions in place of times; needs valgrind
 python3 tools/beside_ns3.py --table aggregation          the table of docs/models/aggregation.md;
-                                                         others: dcf, olsr, distances, networks, hidden
+                                                         others: dcf, olsr, distances, grid, networks,
+                                                         reservations, hidden, missed
+.venv/bin/python tools/beside_ns3.py --table distances --figure
+                                                         and docs/models/budgets-distances.svg
 
 Chains of 1, 2, 4 and 8 hops (NewReno), ten saturated stations (datagrams), and fifty nodes that move
 under AODV with five TCP flows, each at 6, 24 and 54 Mb/s. Both programs run in turn, one at a time, on
@@ -75,7 +78,12 @@ def main() -> int:
     build_ns3()
     if options.table:
         page = TABLES[options.table]()
-        print(ns3_tables.show(page, options.seeds, PROGRAMS, build_quickly()))
+        found = ns3_tables.measured(page, options.seeds, PROGRAMS, build_quickly())
+        print(ns3_tables.show(page, found))
+        if options.figure:
+            import ns3_figure
+
+            print(ns3_figure.write(page, found))
         return 0
     options.seeds = options.seeds or SEEDS
     steps = ["command"] if options.plain else ["profile", "command"]
@@ -95,7 +103,7 @@ def main() -> int:
 
 
 def arguments() -> argparse.Namespace:
-    """What the command line says."""
+    """Options of the command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -115,18 +123,21 @@ def arguments() -> argparse.Namespace:
         "--ns3", action="append", default=[], metavar="OPTION", help="an option of network.cc"
     )
     parser.add_argument("--table", choices=TABLES, help="print this table of a model instead")
+    parser.add_argument("--figure", action="store_true", help="with --table distances: draw it as well")
     options = parser.parse_args()
     if not chosen(options.only):
         parser.error(f"no such network; there are: {', '.join(case.name for case in CASES)}")
     if options.instructions and shutil.which("valgrind") is None:
         parser.error("valgrind is missing: apt-get install valgrind")
+    if options.figure and options.table != "distances":
+        parser.error("--figure needs --table distances")
     if options.core not in os.sched_getaffinity(0):
         parser.error(f"core {options.core} is not available")
     return options
 
 
 def missing(name: str | None) -> str | None:
-    """What the comparison, or the table with this name, needs and the machine lacks."""
+    """Reason why the comparison, or the table with this name, cannot run on this machine; None if it can."""
     if shutil.which("g++") is None or not Path("/usr/include/ns3/wifi-module.h").is_file():
         return "ns-3 is missing: apt-get install g++ libns3-dev"
     if name == "olsr" and shutil.which("tshark") is None:
@@ -173,7 +184,7 @@ class Case:
 
 
 def cases() -> Iterator[Case]:
-    """All networks."""
+    """All networks that are compared."""
     for rate in RATES:
         for hops in HOPS:
             title = f"chain, {hops} hop{'s' if hops > 1 else ''}, {rate} Mb/s"
@@ -201,7 +212,7 @@ def chosen(words: Sequence[str]) -> list[Case]:
 
 @dataclass
 class Row:
-    """What was measured in one network, a value for each seed."""
+    """Measurements of both programs in one network, a value for each seed."""
 
     title: str
     ns3_kbps: list[float] = field(default_factory=list)
@@ -277,7 +288,7 @@ def ours(document: Mapping[str, Any], options: argparse.Namespace, scratch: Path
 
 
 def run(command: Sequence[str], options: argparse.Namespace) -> tuple[dict[str, Any], float]:
-    """What a program says, and its cost: CPU time in ms, or millions of instructions."""
+    """Output of a program, and its cost: CPU time in ms, or millions of instructions."""
     tool = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"] if options.instructions else []
     before = processor_seconds()
     done = subprocess.run([*tool, *command], capture_output=True, text=True)
@@ -435,7 +446,7 @@ def counts(said: Mapping[str, Any]) -> dict[str, float]:
 
 
 def counted(rows: Sequence[Row]) -> str:
-    """What both transmitted, for each second."""
+    """Table of the frames that both programs transmitted in each second."""
     lines = []
     for row in rows:
         for program, kbps, found in (

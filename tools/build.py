@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Build the command and the Python package.
 
-python3 tools/build.py            target/release/multihop, and .venv with the package
-python3 tools/build.py venv       only .venv with what the package and its tests need
-python3 tools/build.py package    .venv with the package
+python3 tools/build.py            target/release/multihop, and .venv with the packages
+python3 tools/build.py venv       only .venv with what the packages and their tests need
+python3 tools/build.py package    .venv with the packages multihop and multihop-papers
 python3 tools/build.py profile command package
                                   the command and the package, faster by a profile of the simulator's own runs
 python3 tools/build.py demo       a first comparison of transports, by a quick build of the simulator alone
@@ -28,7 +28,11 @@ import run_profile
 
 ROOT = Path(__file__).resolve().parent.parent
 VENV = Path(os.environ.get("MULTIHOP_VENV", ROOT / ".venv"))
+PAPERS = ROOT / "papers"
+"""Sources of the package `multihop-papers`: the experiments and their command."""
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+PROFILE = os.environ.get("MULTIHOP_PROFILE", "release")
+"""The folder of Cargo's profile for the simulator of the pages; `debug` is that of the profile `dev`."""
 WEB = ROOT / "web"
 LOCK, LOCK_DOCS, LOCK_RUN = LOCKS = tuple(ROOT / f"tools/locks/{name}.txt" for name in ("dev", "docs", "run"))
 """Wheels with their hashes, for every platform: of package and tests; of the site; of the package."""
@@ -110,7 +114,7 @@ def profile() -> None:
 
 
 def command() -> None:
-    """Build the command."""
+    """Build the command and the extension module."""
     need_cargo()
     web_if_possible()
     # Selected together with the extension module, both share what they are compiled from.
@@ -119,15 +123,14 @@ def command() -> None:
 
 
 def package() -> None:
-    """Build the wheel and install it in .venv."""
+    """Build the wheels of the library and of the experiments and install them in .venv."""
     need_cargo()
     web_if_possible()
     venv()
     wheels = VENV / "wheels"
     shutil.rmtree(wheels, ignore_errors=True)
-    pip("wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", wheels, ROOT)
-    (wheel,) = wheels.glob("multihop-*.whl")
-    pip("install", "--quiet", "--no-deps", "--force-reinstall", wheel)
+    pip("wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", wheels, ROOT, PAPERS)
+    pip("install", "--quiet", "--no-deps", "--force-reinstall", *sorted(wheels.glob("*.whl")))
 
 
 def demo() -> None:
@@ -192,8 +195,9 @@ def web() -> None:
         install_node_packages()
         if run_quietly("rustup", "target", "add", WASM):
             raise MissingError(f"rustup target add {WASM} failed")
-        run("cargo", "build", "--release", "--locked", "--target", WASM, "-p", "multihop-wasm")
-        module = TARGET / WASM / "release" / "multihop_wasm.wasm"
+        profile = "dev" if PROFILE == "debug" else PROFILE
+        run("cargo", "build", "--profile", profile, "--locked", "--target", WASM, "-p", "multihop-wasm")
+        module = TARGET / WASM / PROFILE / "multihop_wasm.wasm"
         subprocess.run(["node", WEB / "build.mjs", module], cwd=ROOT, check=True)
 
 
@@ -257,8 +261,9 @@ def to_lock() -> tuple[list[str], ...]:
 
 
 def requirements() -> list[str]:
-    """The requirements in pyproject.toml: to build, to run and to test."""
-    return [*pyproject()["build-system"]["requires"], *dependencies(), *optional("dev")]
+    """The requirements of both packages: to build, to run and to test."""
+    to_build = [one for folder in (ROOT, PAPERS) for one in pyproject(folder)["build-system"]["requires"]]
+    return [*to_build, *dependencies(), *optional("dev")]
 
 
 def dependencies() -> list[str]:
@@ -271,11 +276,11 @@ def optional(extra: str) -> list[str]:
     return list(pyproject()["project"]["optional-dependencies"][extra])
 
 
-def pyproject() -> dict[str, Any]:
-    """What pyproject.toml says."""
+def pyproject(folder: Path = ROOT) -> dict[str, Any]:
+    """Contents of the pyproject.toml of a package as a dictionary."""
     import tomllib  # Python 3.11; older versions were refused in main
 
-    return tomllib.loads((ROOT / "pyproject.toml").read_text())
+    return tomllib.loads((folder / "pyproject.toml").read_text())
 
 
 def make_venv() -> None:

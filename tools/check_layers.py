@@ -122,11 +122,11 @@ def read_levels(text: str) -> dict[str, int]:
     """Read the level of each crate from the block of ARCHITECTURE.md that begins with a level."""
     block = next(part for part in text.split("```") if part.lstrip().startswith("level "))
     levels: dict[str, int] = {}
-    level = -1
+    level = 0
     for line in block.strip().splitlines():
-        if found := re.match(r"level (\d+)", line):
+        if found := re.match(r"level (-?\d+)", line):
             level = int(found[1])
-        levels |= dict.fromkeys(re.findall(r"multihop-\w+", line), level)
+        levels |= dict.fromkeys(re.findall(r"multihop-[\w-]+", line), level)
     return levels
 
 

@@ -46,12 +46,12 @@ def attacks(text: str) -> Iterator[tuple[str, str]]:
 
 
 def problems(rows: list[tuple[str, str]], tests: Tests) -> list[str]:
-    """What is wrong with these rows."""
+    """Problems of these rows, one line for each."""
     return [problem for attack, cell in rows for problem in problems_of(attack, cell, tests)]
 
 
 def problems_of(attack: str, cell: str, tests: Tests) -> list[str]:
-    """What is wrong with one row."""
+    """Problems of one row, one line for each."""
     if cell == NOT_PREVENTED:
         return []
     names = NAMED.findall(cell)

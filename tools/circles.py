@@ -37,7 +37,7 @@ class Crate:
         }
 
     def imports_between_neighbours(self) -> dict[Module, dict[str, set[str]]]:
-        """For each folder, from which of its modules each of them imports."""
+        """Modules that each module of a folder imports, for each folder."""
         found: dict[Module, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
         for module, paths in self.imports.items():
             for path in paths:
@@ -106,7 +106,7 @@ def paths_of(text: str) -> Iterator[list[str]]:
 
 
 def exported_by(text: str) -> Iterator[tuple[str, list[str]]]:
-    """What a file exports from elsewhere: its name here, and its path."""
+    """Names that a file exports from elsewhere: the name here, and its path."""
     for is_public, tree in USE.findall(text):
         if is_public:
             yield from leaves(tree)

@@ -31,7 +31,7 @@ NEEDED = ["sshd", "scp", "rsync", "curl", "ssh-keygen"]
 
 
 def main() -> int:
-    """Print the table."""
+    """Print the table of transfer times."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--multihop", type=Path, default=MULTIHOP, help="the command to measure")
     parser.add_argument("--runs", type=int, default=3, help="runs of each case")
@@ -152,7 +152,7 @@ class Bench:
                 return self.fetch(["--socks5-hostname", local])
 
     def by_ssh(self) -> float:
-        """Seconds through ssh."""
+        """Duration of the transfer through ssh, in seconds."""
         port = free_port()
         with running(
             ["ssh", "-N", "-D", f"{LOOPBACK}:{port}", "-p", str(self.port), *self.options, LOOPBACK]

@@ -19,7 +19,7 @@ class Scene:
     title: str
     text: str
     view: str
-    """What the address of its page adds: an instant, a width, a flow."""
+    """Part that the gallery adds to the address of the page: an instant, a width, a flow."""
     settings: tuple[str, ...] = ()
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from ns3_tables import AGGREGATION, Multihop, Ns3, Page, Values, kbps_of, listed
 
 POWER_DBM, NOISE_FIGURE_DB = 18.0, 5.0
-"""Of the link budgets of devices: docs/models/budgets.md."""
+"""Transmit power and noise figure of the link budgets of devices: docs/models/budgets.md."""
 DETECTION_DB = 4.0
 """Ratio of signal to noise at which ns-3 notices a preamble."""
 WEAKEST_DBM = -105.0
@@ -18,11 +18,12 @@ WEAKEST_DBM = -105.0
 QUEUE = 500  # packets
 SIZE = 1460  # bytes of a datagram
 GOODPUT = "goodput, Mb/s"
+RATE = "most used rate"
 
 
 @dataclass(frozen=True)
 class Band:
-    """What depends on the band."""
+    """Parameters that depend on the band."""
 
     gain_dbi: float  # of each antenna
     loss_db: float  # in free space at 1 m
@@ -51,6 +52,11 @@ class Standard:
         return found | ({"rate": rate} if rate else {})
 
     @property
+    def is_in_networks(self) -> bool:
+        """Whether networks of several stations are compared under this standard."""
+        return self.options.get("width", 20) == 20 and "guard" not in self.options
+
+    @property
     def aggregates(self) -> bool:
         """Whether stations send A-MPDUs."""
         return self.phy != "802.11g"
@@ -63,7 +69,7 @@ class Standard:
         return float(round(10 ** (loss_db / (10 * exponent)), 1))
 
     def words(self, exponent: float, rate: str | None = None) -> list[str]:
-        """The same radio as options of ns-3."""
+        """Options by which ns-3 has this radio."""
         options = {
             **self.options,
             "rate": self.modes[rate] if rate else "minstrel",
@@ -98,6 +104,13 @@ STANDARDS = (
     Standard("802.11ac-20", wide("802.11ac", AC_BYTES, 20), schemes("Vht", 9), 120.0, {}),
     Standard("802.11ac-80", wide("802.11ac", AC_BYTES, 80), schemes("Vht", 10), 500.0, {}),
     Standard("802.11ax-20", wide("802.11ax", AX_BYTES, 20), schemes("He", 12), 180.0, {"ampdu": 256}),
+    Standard(
+        "802.11ax-20-long-guard",
+        wide("802.11ax", AX_BYTES, 20) | {"guard": 3200},
+        schemes("He", 12),
+        180.0,
+        {"ampdu": 256},
+    ),
     Standard("802.11ax-80", wide("802.11ax", AX_BYTES, 80), schemes("He", 12), 700.0, {"ampdu": 256}),
 )
 
@@ -105,12 +118,11 @@ STANDARDS = (
 def distances() -> Page:
     """A saturated link with Minstrel at growing distances."""
     exponent, duration, warmup = 3.0, 6.0, 3.0
-    step = "most used rate"
     rows: list[Ns3 | Multihop] = []
 
     def values(kbps: Sequence[float], frames: Mapping[str, int], numbers: Mapping[str, int]) -> Values:
         most = max(frames, key=lambda name: frames[name], default="")
-        return {GOODPUT: sum(kbps) / 1e3, step: numbers.get(most, -1) if sum(kbps) else -1}
+        return {GOODPUT: sum(kbps) / 1e3, RATE: numbers.get(most, -1) if sum(kbps) else -1}
 
     for standard in STANDARDS:
         steps = {name: index for index, name in enumerate(standard.modes)}
@@ -128,14 +140,14 @@ def distances() -> Page:
             title = f"{standard.phy}, {metres:g} m, {snr} dB"
             rows.append(Ns3(title, "wlan", [*network.words(), *standard.words(exponent)], of_ns3))
             rows.append(Multihop(title, network.scenario(standard, exponent), of_multihop))
-    return Page(rows, 1, {GOODPUT: 1, step: 0}, is_paired=True)
+    return Page(rows, 1, {GOODPUT: 1, RATE: 0}, is_paired=True)
 
 
 EXPONENT = 4.0
-"""Of the path loss in networks of several hops: nodes two hops apart do not sense each other."""
+"""Path-loss exponent in networks of several hops: nodes two hops apart do not sense each other."""
 SNR_DB = 13.0
 """Ratio of signal to noise of their links."""
-TIMES = {"duration": 22.0, "warmup": 2.0}
+TIMES: Mapping[str, Any] = {"duration": 22.0, "warmup": 2.0}
 
 
 def total(said: Mapping[str, Any]) -> Values:
@@ -147,7 +159,7 @@ def total(said: Mapping[str, Any]) -> Values:
 def networks() -> Page:
     """Hidden stations and chains of four hops at fixed rates, in channels of 20 MHz."""
     rows: list[Ns3 | Multihop] = []
-    for standard in (one for one in STANDARDS if one.options.get("width", 20) == 20):
+    for standard in (one for one in STANDARDS if one.is_in_networks):
         rate, metres = standard.rate, standard.metres(SNR_DB, EXPONENT)
         places = [(metres * node, 0.0) for node in range(5)]
         for title, nodes, flows, rts in (
@@ -185,6 +197,46 @@ def hidden() -> Page:
     return Page(rows, 5, {GOODPUT: 1})
 
 
+def grid() -> Page:
+    """Nine stations of 802.11g with Minstrel in a grid; a flow along each row and each column."""
+    standard, exponent = STANDARDS[0], 3.0
+    rows: list[Ns3 | Multihop] = []
+    for snr in (35, 30, 26, 20):
+        metres = standard.metres(snr, exponent)
+        places = [(metres * (node % 3), metres * (node // 3)) for node in range(9)]
+        flows = [(0, 2), (3, 5), (6, 8), (0, 6), (1, 7), (2, 8)]
+        network = Network(places, flows, standard.mbps, duration=12.0, warmup=2.0, is_chain=False)
+        scenario = network.scenario(standard, exponent)
+        words = [*network.words(), *standard.words(exponent)]
+        as_ns3 = {**scenario, "radio": {**scenario["radio"], "cca_dbm": -82.0}}
+        title = f"{metres:g} m, {snr} dB"
+        rows.append(Ns3(f"{title}: ns-3", "wlan", words, total))
+        rows.append(Multihop(f"{title}: multihop", scenario, total))
+        rows.append(Multihop(f"{title}: multihop, busy from -82 dBm", as_ns3, total))
+    return Page(rows, 5, {GOODPUT: 1})
+
+
+UNLIMITED = ("--ns3::WifiRemoteStationManager::MaxSlrc=1000000", "--LimitedRts::Attempts=0")
+"""Options of ns-3 under which a station gives no packet up."""
+
+
+def reservations() -> Page:
+    """Chains of four hops with RTS: ns-3 keeps every NAV, and aggregating stations give up no packet."""
+    rows: list[Ns3 | Multihop] = []
+    for standard in (one for one in STANDARDS if one.is_in_networks):
+        rate, metres = standard.rate, standard.metres(SNR_DB, EXPONENT)
+        places = [(metres * node, 0.0) for node in range(5)]
+        network = Network(places, [(0, 4)], standard.mbps, duration=52.0, warmup=2.0)
+        options = [*network.words(), *standard.words(EXPONENT, rate), "--rts=on", "--nav-reset=0"]
+        scenario = network.scenario(standard, EXPONENT, rate, "on")
+        if standard.aggregates:
+            options += [*AGGREGATION.values(), *UNLIMITED]
+            scenario["mac"] |= {"short_retry": "off", "long_retry": "off"}
+        title = f"{standard.phy}, {rate}, chain of four hops, RTS"
+        rows += [Ns3(title, "wlan", options, total), Multihop(title, scenario, total)]
+    return Page(rows, 5, {GOODPUT: 2}, is_paired=True)
+
+
 @dataclass(frozen=True)
 class Network:
     """Saturated flows of datagrams between nodes that stand still."""
@@ -194,17 +246,18 @@ class Network:
     mbps: float  # of each flow
     duration: float
     warmup: float
+    is_chain: bool = True  # packets go from node to node in the order of their numbers
 
     def start(self, index: int) -> float:
         """When a flow begins: different starts, so that frames do not collide for ever."""
         return 1 + 0.0011 * index
 
     def words(self) -> list[str]:
-        """Options of ns-3."""
+        """Options by which ns-3 has this network."""
         flows = ":".join(f"{a}-{b}@{self.start(index)}" for index, (a, b) in enumerate(self.flows))
         kbps = f"--kbps={1e3 * self.mbps:g}"
         times = [f"--duration={self.duration}", f"--warmup={self.warmup}"]
-        chain = any(abs(a - b) > 1 for a, b in self.flows)
+        chain = self.is_chain and any(abs(a - b) > 1 for a, b in self.flows)
         words = [listed(self.places), f"--flows={flows}", f"--chain={int(chain)}"]
         return [*words, kbps, f"--size={SIZE}", *times]
 
@@ -227,4 +280,29 @@ class Network:
         }
 
 
-PAGES = {"distances": distances, "networks": networks, "hidden": hidden}
+def missed() -> Page:
+    """Chains of four hops without RTS: how strong a frame is sensed whose preamble a station has missed."""
+    rows: list[Ns3 | Multihop] = []
+    for standard, snr in ((STANDARDS[3], SNR_DB), (STANDARDS[1], SNR_DB + 2)):
+        rate, metres = standard.rate, standard.metres(snr, EXPONENT)
+        width = standard.options.get("width", 20)
+        network = Network([(metres * node, 0.0) for node in range(5)], [(0, 4)], standard.mbps, **TIMES)
+        options = [*network.words(), *standard.words(EXPONENT, rate), *AGGREGATION.values()]
+        scenario = network.scenario(standard, EXPONENT, rate)
+        energy_dbm = round(-62 + 10 * math.log10(width / 20))
+        for busy_dbm in (-82, energy_dbm):
+            radio = {**scenario["radio"], "cca_dbm": busy_dbm}
+            title = f"{standard.phy}, {rate}, {snr:g} dB, busy from {busy_dbm} dBm"
+            rows.append(Ns3(title, "wlan", [*options, f"--ns3::WifiPhy::CcaSensitivity={busy_dbm}"], total))
+            rows.append(Multihop(title, {**scenario, "radio": radio}, total))
+    return Page(rows, 5, {GOODPUT: 1}, is_paired=True)
+
+
+PAGES = {
+    "distances": distances,
+    "networks": networks,
+    "reservations": reservations,
+    "grid": grid,
+    "hidden": hidden,
+    "missed": missed,
+}

@@ -18,7 +18,7 @@ from typing import Any
 from net_study import mean, table
 
 Values = Mapping[str, float]
-"""What one run gives, by the names of the table's columns or rows."""
+"""Values of one run, by the names of the table's columns or rows."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Multihop:
 
 @dataclass(frozen=True)
 class Page:
-    """A table."""
+    """Text of one page of tables."""
 
     rows: Sequence[Ns3 | Multihop]
     seeds: int
@@ -52,8 +52,8 @@ class Page:
     is_paired: bool = False  # each row of ns-3 and the row of multihop after it share a line
 
 
-def show(page: Page, seeds: int | None, programs: Path, multihop: Path) -> str:
-    """Run every row with every seed and return the table."""
+def measured(page: Page, seeds: int | None, programs: Path, multihop: Path) -> list[list[Values]]:
+    """Run every row with every seed; for each row, what its runs give."""
     numbers = range(1, (seeds or page.seeds) + 1)
     runs = [(row, seed) for row in page.rows for seed in numbers]
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor() as pool:
@@ -71,10 +71,15 @@ def show(page: Page, seeds: int | None, programs: Path, multihop: Path) -> str:
             return values
 
         found = list(pool.map(run, enumerate(runs)))
-    cells = [[row.title] for row in page.rows]
-    for index, line in enumerate(cells):
-        of_row = found[index * len(numbers) : (index + 1) * len(numbers)]
-        line += [mean([one[name] for one in of_row], digits) for name, digits in page.digits.items()]
+    return [found[first : first + len(numbers)] for first in range(0, len(found), len(numbers))]
+
+
+def show(page: Page, found: Sequence[Sequence[Values]]) -> str:
+    """The table of what was measured for each row."""
+    cells = [
+        [row.title, *(mean([one[name] for one in values], digits) for name, digits in page.digits.items())]
+        for row, values in zip(page.rows, found, strict=True)
+    ]
     lines = [["", *page.digits], *cells]
     if page.is_paired:
         columns = [f"{name}: {program}" for name in page.digits for program in ("ns-3", "multihop")]

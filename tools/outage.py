@@ -30,7 +30,7 @@ WAYS = {
     "silent": ("router", "route replace blackhole 10.0.2.0/24", "route replace 10.0.2.0/24 dev right"),
     "at the sender": ("sender", "route del default", "route add default via 10.0.1.2"),
 }
-"""Whose route goes, how, and how it comes back."""
+"""Ways in which a route is lost and restored: whose route goes, how, and how it comes back."""
 CONTROLS = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 
 
@@ -77,7 +77,7 @@ def run(*words: str) -> None:
 
 
 def ip(*words: str) -> None:
-    """Run `ip`."""
+    """Run the command `ip` with these words."""
     run("ip", *words)
 
 

@@ -65,7 +65,7 @@ def blocks(text: str) -> Iterator[Shown]:
 
 
 def run(command: str) -> str:
-    """What a command prints on standard output."""
+    """Standard output of a command."""
     path = f"{build.bin_dir()}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         ["sh", "-c", command],

@@ -21,7 +21,7 @@ from multihop import report, theme
 
 PICTURE = Path(__file__).resolve().parent.parent / "docs" / "models" / "mesh-phase.svg"
 STEP = 0.005
-"""Of the model, s."""
+"""Time step of the model, s."""
 SHORTEST = 0.04
 """The shortest round trip, s."""
 SLOW, FAST = 30.0, 1000.0
@@ -71,7 +71,7 @@ class Flow:
         return segments
 
     def correct(self, queueing: float) -> None:
-        """What an ACK does."""
+        """Apply the law to one ACK, which measures this queueing delay."""
         law, rate = self.law, self.rate
         interval = law.ack_every + rate * SHORTEST
         target, backlog = law.backlog + rate * law.delay, rate * queueing
@@ -86,7 +86,7 @@ class Flow:
 
 
 def defaults() -> Law:
-    """Those of scenario files."""
+    """Default values of the law's keys in scenario files."""
     properties = next(found for found in dictionaries(multihop.schema()) if "correction" in found)
     return Law(**{name: float(properties[name]["default"]) for name in Law.__annotations__})
 

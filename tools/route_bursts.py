@@ -58,7 +58,7 @@ class Watch:
     stopped: threading.Event = field(default_factory=threading.Event)
 
     def run(self) -> None:
-        """Look until stopped."""
+        """Look again and again until stopped."""
         while not self.stopped.wait(0.1):
             is_there = self.is_there()
             self.away.look(time.monotonic(), is_there)

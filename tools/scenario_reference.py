@@ -84,7 +84,7 @@ class Section:
         return Section(self.title, " ".join(about).strip(), [row for row in self.rows if row not in dropped])
 
     def markdown(self) -> str:
-        """Heading, sentence, keys."""
+        """Section of the table: heading, sentence and keys."""
         lines = [f"### {self.title}", ""]
         if self.about:
             lines += [self.about, ""]
@@ -147,7 +147,7 @@ class Walk:
                 yield from self.sections(inner, table, key.get("description", ""), many=many)
 
     def row(self, path: str, name: str, key: Node, required: bool) -> str:
-        """One key."""
+        """Row of the table for one key."""
         default = "required" if required else show(key["default"]) if "default" in key else ""
         if list(self.tables(key)) and key.get("default") in ({}, None) and not required:
             default = ""
@@ -245,7 +245,7 @@ def ordered(keys: Node) -> list[tuple[str, Node]]:
 
 
 def bounds(node: Node) -> str:
-    """The allowed numbers."""
+    """Allowed numbers or texts of a key."""
     kinds = node["type"] if isinstance(node["type"], list) else [node["type"]]
     if "string" in kinds:
         return "text"

@@ -26,7 +26,7 @@ LINES = 40
 
 
 def main() -> int:
-    """Write the screens."""
+    """Write the screens that the arguments name."""
     screens = {"sweep": sweep, "transfer": transfer, "papers": papers}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("screens", nargs="*", metavar="SCREEN", help=f"of {', '.join(screens)}; default: all")
@@ -67,7 +67,7 @@ class Terminal:
         return done.stdout
 
     def type(self, *keys: str) -> None:
-        """Press keys."""
+        """Press keys in the terminal."""
         self.tmux("send-keys", "-t", self.name, *keys)
 
     def after(self, seconds: float) -> str:

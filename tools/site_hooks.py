@@ -1,4 +1,4 @@
-"""What mkdocs does for the documentation site beyond its plugins."""
+"""Hooks of mkdocs for the documentation site."""
 
 from __future__ import annotations
 

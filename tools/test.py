@@ -29,13 +29,16 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+FEATURE = "multihop-cli/view"
+"""Programs with user-defined protocols have it. With it the wheel shares its crates with the Rust tests."""
 # Everything is usually built from nothing here: what makes later builds shorter, and the line numbers of
-# backtraces, would only cost time. The wheel is of the same parts as the Rust tests. The optimised one stays
-# in .venv.
+# backtraces, would only cost time. The wheel is of the same parts as the Rust tests, and the pages' simulator
+# is compiled as they are. The optimised wheel stays in .venv.
 os.environ.update(
     CARGO_INCREMENTAL="0",
+    CARGO_PROFILE_DEV_CODEGEN_UNITS="1",
     CARGO_PROFILE_DEV_DEBUG="0",
-    MATURIN_PEP517_ARGS="--profile dev",
+    MATURIN_PEP517_ARGS=f"--profile dev --features {FEATURE}",
     MULTIHOP_PROFILE="debug",
     MULTIHOP_VENV=str(TARGET / "test-venv"),
 )
@@ -93,7 +96,7 @@ class Counts:
 
 
 class Kept(threading.local):
-    """What a step that runs beside others has printed so far; None where lines are shown as they come."""
+    """Text that a step running in parallel has printed so far; None where lines are shown as they come."""
 
     lines: list[str] | None = None
 
@@ -282,7 +285,7 @@ def web() -> Counts:
     else:
         env["CHROMIUM"] = chromium
         # Those that take longest come first.
-        files = ["results", "playground", "page", "compare", "live", "routes", *files]
+        files = ["results", "playground", "page", "compare", "live", "radios", "routes", *files]
     tests = [f"web/test/{name}.test.mjs" for name in files]
     counts.add(check("node", "--test", "--test-concurrency=2", *tests, env=env))
     return counts
@@ -334,8 +337,7 @@ def script(name: str) -> Callable[[], Counts]:
     return lambda: check(sys.executable, f"tools/{name}.py")
 
 
-# Programs with user-defined protocols have the feature; the command itself is built without.
-FEATURES = ("--features", "multihop-cli/view")
+FEATURES = ("--features", FEATURE)
 CHECKED = f"--workspace --all-targets {' '.join(FEATURES)} --locked"
 CLIPPY = f"cargo clippy {CHECKED} --keep-going --quiet -- -D warnings"
 
@@ -350,9 +352,12 @@ STEPS: dict[str, Callable[[], Counts]] = {
     "deviations": script("check_deviations"),
     "paths": script("check_paths"),
     "threats": script("check_threats"),
+    "comments": script("check_comments"),
     "clippy": lambda: check(*CLIPPY.split()),
     "clippy-demo": lambda: check(*CLIPPY_DEMO.split()),
     "cargo": cargo_test,
+    # The command and the package of users have the default features alone.
+    "default-features": lambda: check("cargo", "check", "--package", "multihop-py", "--locked", "--quiet"),
     "bare": bare,
     "fuzz": fuzz,
     "ruff": lambda: in_venv("ruff", "check", "."),

@@ -24,14 +24,14 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from multihop.experiments.declare import Axis, Document, Effort, Settings
-from multihop.experiments.gauntlet.catalogue import TEST_HALF, TRAINING_HALF
-from multihop.experiments.gauntlet.networks import FILES, NEWRENO, OWN, SHARED, START, rivals
-from multihop.experiments.study import Experiment, Study
 from multihop.journal import Journal
 from multihop.progress import Progress
 from multihop.runs import Where
 from multihop.stats import interval
+from multihop_papers.declare import Axis, Document, Effort, Settings
+from multihop_papers.gauntlet.catalogue import TEST_HALF, TRAINING_HALF
+from multihop_papers.gauntlet.networks import FILES, NEWRENO, OWN, SHARED, START, rivals
+from multihop_papers.study import Experiment, Study
 
 Point = Mapping[str, float]
 """Values of keys of `mesh`."""
@@ -55,7 +55,7 @@ FIRST: Point = {
 """Where the search begins."""
 WHOLE = ("ack_every",)
 DELAY_COUNTS = 0.1
-"""What a factor of e in delay is worth, in factors of e of goodput."""
+"""Price of a factor of e in delay, in factors of e of goodput."""
 POPULATION = 8
 FIRST_STEP = 0.25
 """The standard deviation of the first generation, as a share of the logarithmic range."""
@@ -111,7 +111,7 @@ class Judge:
         return scores
 
     def values(self, half: Experiment, points: Sequence[Point]) -> list[list[float]]:
-        """For each point its value in each network with each seed."""
+        """Values of each point in each network with each seed."""
         study = self.study(half, dict(enumerate(points)))
         return [
             [
@@ -156,7 +156,7 @@ class Judge:
 
 
 def networks(half: Experiment) -> Mapping[str, Settings]:
-    """Those of greedy flows."""
+    """Networks of one half whose flows are greedy."""
     return {name: settings for name, settings in half.axes[0].values.items() if name != FILES}
 
 
@@ -166,7 +166,7 @@ def value(document: Document) -> float:
 
 
 def cost(delay: Mapping[str, float | None] | None) -> float:
-    """What the delay of a flow costs; nothing if no segment arrived, which goodput shows."""
+    """Cost of a flow's delay; nothing if no segment arrived, which goodput shows."""
     quantile = delay["p95"] if delay else None
     return DELAY_COUNTS * math.log(max(quantile, 1.0)) if quantile else 0.0
 

@@ -50,7 +50,7 @@ def main() -> int:
 
 
 def both(options: argparse.Namespace) -> list[str]:
-    """What both ends of each connection are given."""
+    """Arguments that both ends of each connection get."""
     return ["--token", TOKEN, *(["--transport", options.transport] if options.transport else [])]
 
 
@@ -85,7 +85,7 @@ def quoted(word: str) -> str:
 
 
 def echo(_: argparse.Namespace) -> int:
-    """Return every byte."""
+    """Return every byte to its sender."""
 
     class Handler(socketserver.BaseRequestHandler):
         def handle(self) -> None:

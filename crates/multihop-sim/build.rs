@@ -9,7 +9,8 @@ use std::{env, fs, io};
 use fingerprint::Fingerprint;
 
 /// The crates whose code decides what a run finds.
-const CRATES: [&str; 7] = ["core", "wire", "transport", "routing", "radio", "scenario", "sim"];
+const CRATES: [&str; 8] =
+    ["core", "wire", "transport", "routing", "routing-extra", "radio", "scenario", "sim"];
 
 fn main() -> io::Result<()> {
     let crates = PathBuf::from("..");

@@ -1,5 +1,6 @@
 //! Helpers of the fuzz targets. Run the targets with `tools/fuzz.sh`.
 
+use libfuzzer_sys::arbitrary::{Arbitrary, Unstructured};
 use multihop_radio::mobility::{Movement, Path, Track};
 
 /// Writes the correct checksum at `at`, if that is inside the packet: a fuzzer cannot guess it, and most of a parser is
@@ -10,6 +11,14 @@ pub fn set_checksum(packet: &mut [u8], at: usize, checksum: impl Fn(&[u8]) -> u1
         let sum = checksum(packet);
         packet[at..at + 2].copy_from_slice(&sum.to_be_bytes());
     }
+}
+
+/// Makes a value from an input; None if the input is too short or not valid.
+pub fn arbitrary<'a, T: Arbitrary<'a>>(data: &'a [u8]) -> Option<T> {
+    if data.len() < T::size_hint(0).0 {
+        return None;
+    }
+    T::arbitrary_take_rest(Unstructured::new(data)).ok()
 }
 
 /// Checks that both give the same positions at every waypoint of either.

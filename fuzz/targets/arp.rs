@@ -1,12 +1,10 @@
 //! A parsed ARP packet can be emitted, and parses to the same value.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use multihop_wire::arp::Packet;
 
-fuzz_target!(|data: &[u8]| {
+pub fn fuzz(data: &[u8]) {
     let Ok(packet) = Packet::parse(data) else { return };
     let mut sent = Vec::new();
     packet.emit(&mut sent);
     assert_eq!(Packet::parse(&sent), Ok(packet));
-});
+}

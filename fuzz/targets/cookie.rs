@@ -1,15 +1,17 @@
 //! A cookie is valid only for the address and time for which it was made.
-#![no_main]
 
 use std::net::SocketAddr;
 
-use libfuzzer_sys::fuzz_target;
+use multihop_fuzz::arbitrary;
 use multihop_hub::fuzzing::cookie;
 
-fuzz_target!(|input: ([u8; 32], [u8; 16], [Place; 2], [u32; 2])| {
-    let (key, shown, places, seconds) = input;
+pub fn fuzz(data: &[u8]) {
+    let Some((key, shown, places, seconds)) = arbitrary::<([u8; 32], [u8; 16], [Place; 2], [u32; 2])>(data)
+    else {
+        return;
+    };
     cookie(key, shown, places.map(address), seconds);
-});
+}
 
 /// Whether it is IPv6, the bytes of the address, and the port.
 type Place = (bool, [u8; 16], u16);

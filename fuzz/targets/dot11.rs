@@ -1,15 +1,13 @@
 //! Parsed 802.11 frames and LLC/SNAP headers can be emitted, and parse to the same values.
-#![no_main]
 
 use crc32fast::hash as crc32;
-use libfuzzer_sys::fuzz_target;
 use multihop_wire::dot11::{Frame, Snap};
 
-fuzz_target!(|data: &[u8]| {
+pub fn fuzz(data: &[u8]) {
     round_trip(data);
     round_trip(&[data, &crc32(data).to_le_bytes()].concat());
     round_trip_of_snap(data);
-});
+}
 
 fn round_trip(bytes: &[u8]) {
     let Ok(frame) = Frame::parse(bytes) else { return };

@@ -1,13 +1,13 @@
 //! Movements read from a GPX file are within 100 km of the origin.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
+use multihop_fuzz::arbitrary;
 use multihop_radio::grid::Point;
 use multihop_radio::mobility::{Plane, gpx};
 
-fuzz_target!(|text: &str| {
+pub fn fuzz(data: &[u8]) {
+    let Some(text) = arbitrary::<&str>(data) else { return };
     let Ok(paths) = gpx::read(text, &Plane::new(48.0, 11.0)) else { return };
     for waypoint in paths.iter().flat_map(|path| path.waypoints()) {
         assert!(waypoint.place.distance(Point::default()) <= 100_000.0, "{waypoint:?}");
     }
-});
+}

@@ -1,17 +1,15 @@
 //! Two hubs, a lossy network and an attacker: no sequence of events makes a hub panic or exceed its limits.
-#![no_main]
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use libfuzzer_sys::fuzz_target;
 use multihop_core::{Duration, Instant, Rng};
-use multihop_hub::{Config, CustomTransport, Identity, Limits, Peers, Security, Token, TransportName};
+use multihop_hub::{Config, Identity, Limits, Peers, Security, Token, Transport, TransportName};
 use multihop_hub::{DeliveryFailure, Environment, FailureCause, Hub, Id, IncomingDatagram};
 use multihop_transport::mesh;
 
-fuzz_target!(|data: &[u8]| {
+pub fn fuzz(data: &[u8]) {
     let Some((&first, mut rest)) = data.split_first() else { return };
     let mut net = Net::new(first);
     while let Some((&[operation, argument], after)) = rest.split_first_chunk() {
@@ -19,7 +17,7 @@ fuzz_target!(|data: &[u8]| {
         net.step(operation, argument, &mut rest);
         net.collect();
     }
-});
+}
 
 struct Net {
     now: Instant,
@@ -43,17 +41,17 @@ impl Net {
             send_buffer: 5000,
             ..config.limits
         };
-        config.custom = (first >= 128).then(|| CustomTransport {
-            name: TransportName::new("mesh/3").expect("visible characters"),
-            config: Arc::new(mesh::Config::net()),
-        });
-        config.transport.lifecycle.linger = Duration::from_secs(9);
+        if first >= 128 {
+            let name = TransportName::new("mesh/3").expect("visible characters");
+            config.transport = Transport { name, config: Arc::new(mesh::Config::net()) };
+        }
+        config.lifecycle.linger = Duration::from_secs(9);
         let hub = |n: usize| {
             let mut rng = Rng::stream(n as u64, "fuzz", 0);
             let entropy =
                 Box::new(move |bytes: &mut [u8]| bytes.fill_with(|| rng.next_u64().to_be_bytes()[0]));
             let outside =
-                Environment { entropy, path_mtu: Box::new(|_| None), local_address: Box::new(|_| None) };
+                Environment { entropy, path_mtu: Box::new(|_, _| None), local_address: Box::new(|_| None) };
             Hub::new(&config, PLACES[n].port(), outside).expect("the settings are good")
         };
         let mut hubs = [hub(0), hub(1)];
@@ -101,7 +99,7 @@ impl Net {
             (10, _) if end == 0 => self.ids[0].extend(self.hubs[0].accept()),
             (10, _) => self.connect(),
             (11, Some(id)) => {
-                drop(self.hubs[end].write(self.now, id, &vec![argument; usize::from(argument) * 20]))
+                _ = self.hubs[end].write(self.now, id, &vec![argument; usize::from(argument) * 20]);
             }
             (12, Some(id)) => drop(self.hubs[end].read(id, &mut [0; 1000])),
             (13, Some(id)) => drop(self.hubs[end].shutdown(self.now, id)),

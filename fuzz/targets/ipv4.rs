@@ -1,12 +1,10 @@
 //! A parsed IPv4 datagram can be emitted, and parses to the same value.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use multihop_fuzz::set_checksum;
 use multihop_wire::checksum::Checksum;
 use multihop_wire::ipv4::Header;
 
-fuzz_target!(|data: &[u8]| {
+pub fn fuzz(data: &[u8]) {
     round_trip(data);
     let mut packet = data.to_vec();
     set_checksum(&mut packet, 10, |packet| {
@@ -14,7 +12,7 @@ fuzz_target!(|data: &[u8]| {
         Checksum::default().over(&packet[..header_len.min(packet.len())]).finish()
     });
     round_trip(&packet);
-});
+}
 
 fn round_trip(packet: &[u8]) {
     let Ok((header, payload)) = Header::parse(packet) else { return };

@@ -1,10 +1,8 @@
 //! A text is a key, a token, or neither; each key and token has exactly one text.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use multihop_net::{PublicKey, Token};
 
-fuzz_target!(|data: &[u8]| {
+pub fn fuzz(data: &[u8]) {
     if let Some(bytes) = data.first_chunk() {
         let key = PublicKey::from_bytes(*bytes);
         assert_eq!(key.to_string().parse(), Ok(key));
@@ -20,4 +18,4 @@ fuzz_target!(|data: &[u8]| {
     if let Ok(token) = text.parse::<Token>() {
         assert_eq!(token.to_string().parse(), Ok(token));
     }
-});
+}

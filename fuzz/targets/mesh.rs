@@ -1,10 +1,8 @@
 //! A parsed segment of `mesh`, or of a user-defined transport, can be emitted, and parses to the same value.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use multihop_wire::{custom, mesh};
 
-fuzz_target!(|data: &[u8]| {
+pub fn fuzz(data: &[u8]) {
     if let Ok(segment) = mesh::Segment::parse(data) {
         let mut sent = Vec::new();
         segment.emit(&mut sent);
@@ -16,4 +14,4 @@ fuzz_target!(|data: &[u8]| {
         segment.emit(&mut sent);
         assert_eq!(custom::Segment::parse(&sent), Ok(segment));
     }
-});
+}

@@ -1,14 +1,12 @@
 //! An end of `mesh` handles any segments and notices at any time, with bounded memory and without a panic.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use multihop_core::{Duration, Instant, LostSegment, Notice, SegmentId};
 use multihop_transport::connection::Data;
 use multihop_transport::mesh::{Config, MeshEnd, Output};
 use multihop_wire::control::{Control, Options, Syn, VERSION};
 use multihop_wire::mesh::Segment;
 
-fuzz_target!(|data: &[u8]| {
+pub fn fuzz(data: &[u8]) {
     let config = Config { mss: 100, recv_buffer: 10, window_max: 50, ..Config::default() };
     let mut end = MeshEnd::new(config, 1, NUMBER);
     // The first byte decides which side the end is, and whether the connection is established at once.
@@ -44,7 +42,7 @@ fuzz_target!(|data: &[u8]| {
         drain(&mut end, now);
         assert!(end.unread() <= 10 * 300);
     }
-});
+}
 
 /// Segments of both sides are counted from 1 then.
 fn establish(end: &mut MeshEnd) {

@@ -1,15 +1,13 @@
 //! A parsed OLSR packet can be emitted, and parses to the same value, with addresses of either length.
-#![no_main]
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use libfuzzer_sys::fuzz_target;
 use multihop_wire::olsr::{Address, Packet};
 
-fuzz_target!(|data: &[u8]| {
+pub fn fuzz(data: &[u8]) {
     comes_back::<Ipv4Addr>(data);
     comes_back::<Ipv6Addr>(data);
-});
+}
 
 fn comes_back<A: Address>(data: &[u8]) {
     let Ok(packet) = Packet::<A>::parse(data) else { return };

@@ -1,10 +1,9 @@
 //! A parsed packet of OLSRv2, and one of RFC 5444, can be emitted, and parses to the same value.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
-use multihop_wire::{olsrv2, rfc5444};
+use multihop_routing_extra::olsrv2::wire as olsrv2;
+use multihop_routing_extra::rfc5444;
 
-fuzz_target!(|data: &[u8]| {
+pub fn fuzz(data: &[u8]) {
     let Ok(packet) = rfc5444::Packet::parse(data) else { return };
     let mut sent = Vec::new();
     packet.emit(&mut sent);
@@ -16,4 +15,4 @@ fuzz_target!(|data: &[u8]| {
     packet.emit(&mut sent);
     assert_eq!(sent.len(), packet.wire_len());
     assert_eq!(olsrv2::Packet::parse(&sent), Ok(packet));
-});
+}

@@ -1,13 +1,11 @@
 //! A parsed radiotap header can be emitted, and parses to the same value.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use multihop_wire::radiotap::Header;
 
-fuzz_target!(|data: &[u8]| {
+pub fn fuzz(data: &[u8]) {
     let Ok((header, frame)) = Header::parse(data) else { return };
     let mut sent = Vec::new();
     header.emit(&mut sent);
     sent.extend(frame);
     assert_eq!(Header::parse(&sent), Ok((header, frame)));
-});
+}

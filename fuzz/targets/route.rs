@@ -1,16 +1,14 @@
 //! A routing daemon survives whatever hosts on its links send, at any time, under each protocol and family.
-#![no_main]
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use libfuzzer_sys::fuzz_target;
 use multihop_core::{Duration, Instant};
 use multihop_route::{Arrival, Config, Family, Key, Port, Router, Routing};
 use multihop_routing::aodv;
 
 // The protocol, family, and whether packets are signed, whose tags are not checked here; then each datagram: its length, the sender and how it was sent, and how long after the previous one it
 // arrives. Under AODV each is a packet without a route as well.
-fuzz_target!(|data: &[u8]| {
+pub fn fuzz(data: &[u8]) {
     let [protocol, rest @ ..] = data else { return };
     let mut config = Config::default();
     if protocol & 1 == 1 {
@@ -46,4 +44,4 @@ fuzz_target!(|data: &[u8]| {
         router.take_datagrams(now);
         router.routes(now);
     }
-});
+}

@@ -1,16 +1,18 @@
 //! Any text is a scenario or gives a list of problems. A scenario with few nodes can be placed, and a short one can be
 //! run.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
+use std::sync::Once;
+
 use multihop_scenario::{App, Scenario, Source};
 
-fuzz_target!(init: collect_keys(), |data: &[u8]| {
+pub fn fuzz(data: &[u8]) {
+    static KEYS: Once = Once::new();
+    KEYS.call_once(collect_keys);
     let Ok(text) = std::str::from_utf8(data) else { return };
     let (text, name) = (text.to_owned(), "fuzz".to_owned());
     let source =
         if text.starts_with('{') { Source::Json { text, name } } else { Source::Toml { text, name } };
-    match Scenario::load(&source, &[]) {
+    match Scenario::load_with(&source, &[], &multihop_routing_extra::extensions()) {
         Err(problems) => assert!(!problems.list().is_empty(), "refused without a reason"),
         Ok(mut scenario) => {
             let searches = scenario.flows.iter().any(|flow| matches!(flow.app, App::Paced { .. }));
@@ -25,7 +27,7 @@ fuzz_target!(init: collect_keys(), |data: &[u8]| {
             }
         }
     }
-});
+}
 
 const SHORT: multihop_core::Duration = multihop_core::Duration::from_millis(50);
 

@@ -1,11 +1,9 @@
 //! Datagrams of the encrypted protocol: a parsed one emits the same bytes, and both ends of a connection handle
 //! loss, modification and replay.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use multihop_hub::fuzzing::{SessionPair, message};
 
-fuzz_target!(|data: &[u8]| {
+pub fn fuzz(data: &[u8]) {
     message(data);
     let Some((&first, mut rest)) = data.split_first() else { return };
     let mut ends = SessionPair::new(first % 2 == 1);
@@ -29,4 +27,4 @@ fuzz_target!(|data: &[u8]| {
             _ => ends.deliver(end, argument, |bytes| *bytes = rest.to_vec()),
         }
     }
-});
+}

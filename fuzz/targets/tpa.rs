@@ -1,14 +1,12 @@
 //! A parsed TPA segment, in either framing, can be emitted, and parses to the same value.
-#![no_main]
 
 use std::net::Ipv4Addr;
 
-use libfuzzer_sys::fuzz_target;
 use multihop_fuzz::set_checksum;
 use multihop_wire::checksum::Checksum;
 use multihop_wire::tpa::{PROTOCOL, Segment};
 
-fuzz_target!(|data: &[u8]| {
+pub fn fuzz(data: &[u8]) {
     if let Ok(segment) = Segment::parse_in_udp(data, 1, 2) {
         let mut sent = Vec::new();
         segment.emit_in_udp(&mut sent);
@@ -20,7 +18,7 @@ fuzz_target!(|data: &[u8]| {
         Checksum::pseudo_header(SOURCE, DESTINATION, PROTOCOL, packet.len()).over(packet).finish()
     });
     over_ip(&packet);
-});
+}
 
 fn over_ip(packet: &[u8]) {
     let Ok(segment) = Segment::parse_over_ip(packet, SOURCE, DESTINATION) else { return };

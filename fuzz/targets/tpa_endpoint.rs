@@ -1,14 +1,12 @@
 //! A TPA endpoint handles any segments at any time, with bounded memory and without a panic.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use multihop_core::{Duration, Instant, Machine};
 use multihop_transport::connection::Data;
 use multihop_transport::lifecycle;
 use multihop_transport::tpa::{Config, Input, Output, Ports, TpaEnd};
 use multihop_wire::tpa::{Ack, BlockSeq, Body, Options, Segment};
 
-fuzz_target!(|data: &[u8]| {
+pub fn fuzz(data: &[u8]) {
     let config = Config {
         mss: 100,
         recv_buffer: Some(1000),
@@ -43,7 +41,7 @@ fuzz_target!(|data: &[u8]| {
         drain(&mut tpa, now);
         assert!(tpa.unread() <= 1000 + 12 * 100);
     }
-});
+}
 
 fn give(tpa: &mut TpaEnd, now: Instant, segment: Segment) {
     tpa.handle(now, Input::Segment(segment));

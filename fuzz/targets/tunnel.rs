@@ -1,11 +1,9 @@
 //! Targets of a tunnel: parsed from bytes or text, they emit the same bytes or text.
-#![no_main]
 
-use libfuzzer_sys::fuzz_target;
 use multihop_apps::fuzzing::tunnel;
 use multihop_apps::tunnel::{Address, Entrance, Rule, local};
 
-fuzz_target!(|data: &[u8]| {
+pub fn fuzz(data: &[u8]) {
     tunnel(data);
     let Ok(text) = std::str::from_utf8(data) else { return };
     if let Ok(address) = text.parse::<Address>() {
@@ -16,4 +14,4 @@ fuzz_target!(|data: &[u8]| {
     }
     // These types are only parsed, never written.
     let _ = (text.parse::<Rule>(), local(text));
-});
+}

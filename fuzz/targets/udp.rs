@@ -1,21 +1,19 @@
 //! A parsed UDP datagram can be emitted, and parses to the same value.
-#![no_main]
 
 use std::net::Ipv4Addr;
 
-use libfuzzer_sys::fuzz_target;
 use multihop_fuzz::set_checksum;
 use multihop_wire::checksum::Checksum;
 use multihop_wire::udp::{Datagram, PROTOCOL};
 
-fuzz_target!(|data: &[u8]| {
+pub fn fuzz(data: &[u8]) {
     round_trip(data);
     let mut packet = data.to_vec();
     set_checksum(&mut packet, 6, |packet| {
         Checksum::pseudo_header(SOURCE, DESTINATION, PROTOCOL, packet.len()).over(packet).finish()
     });
     round_trip(&packet);
-});
+}
 
 fn round_trip(packet: &[u8]) {
     let Ok(datagram) = Datagram::parse(packet, SOURCE, DESTINATION) else { return };

@@ -20,7 +20,7 @@ from importlib import import_module
 TYPE_CHECKING = False  # as in `typing`, which need not be imported
 if TYPE_CHECKING:
     from multihop import report, theme
-    from multihop._core import RunError, ScenarioError, build_profile
+    from multihop._core import RunError, ScenarioError, build, build_profile
     from multihop.results import Result, read_series, read_trace
     from multihop.running import check, run, run_all, schema
     from multihop.stats import Interval, batch_means, interval
@@ -36,6 +36,7 @@ __all__ = [
     "Sweep",
     "__version__",
     "batch_means",
+    "build",
     "build_profile",
     "check",
     "interval",
@@ -56,6 +57,7 @@ _MODULES = {
     "ScenarioError": "_core",
     "Sweep": "sweeping",
     "batch_means": "stats",
+    "build": "_core",
     "build_profile": "_core",
     "check": "running",
     "interval": "stats",

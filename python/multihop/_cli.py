@@ -14,20 +14,36 @@ COMMAND = os.path.join(os.path.dirname(__file__), "bin", "multihop")  # noqa: PT
 """The Rust command, which is part of the wheel."""
 
 
+NO_PAPERS = (
+    "the package multihop-papers, which has the experiments, is not installed; "
+    "install it with pip install 'multihop[papers]', or from the repository with pip install ./papers"
+)
+
+
 def main() -> int:
     """Run the command with the arguments of this process."""
     words = sys.argv[1:]
     general = list(takewhile(lambda word: word.startswith("-"), words))
     match words[len(general) :]:
         case ["papers", *rest]:
-            from multihop.experiments.command import main as papers  # matplotlib takes a second to import
-
             return papers([*rest, *general])
         case ["sweep", *rest] if any(word.split("=")[0] == "--on" for word in rest):
             from multihop.cluster_command import main as sweep
 
             return sweep([*rest, *general])
     return become(words)
+
+
+def papers(words: list[str]) -> int:
+    """Run the experiments' own command; returns its exit code, 2 if the package is missing."""
+    try:
+        from multihop_papers.command import main  # matplotlib takes a second to import
+    except ModuleNotFoundError as error:
+        if error.name != "multihop_papers":
+            raise
+        print(f"multihop papers: {NO_PAPERS}", file=sys.stderr)
+        return 2
+    return main(words)
 
 
 def become(words: list[str]) -> NoReturn:

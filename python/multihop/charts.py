@@ -20,17 +20,17 @@ from multihop.stats import format_mean
 from multihop.theme import NAMES, known, other, style
 
 HEIGHT = 230
-"""Of a panel, px. Its width is that of the window, in thousandths."""
+"""Height of a panel, px. Its width is that of the window, in thousandths."""
 NARROWEST = 270
 """The width of a panel on a telephone, px: tick labels must fit."""
 WIDE = 600
-"""The same on a desk, where long labels need not be tilted; page.css has it, too."""
+"""Width of a panel on a desk, px, where long labels need not be tilted; page.css has it, too."""
 LETTER = 6.7
 """The width of a letter of a tick label, px."""
 MOST_ROWS = 400
-"""Of a table beside a chart."""
+"""Largest number of rows of a table that stands beside a chart."""
 MOST_MARKERS = 40
-"""Of a curve."""
+"""Largest number of markers on one curve."""
 MARKERS = {
     "o": "o",
     "s": "s",
@@ -75,7 +75,7 @@ class Curve:
     marker: str = ""
     hollow: bool = False
     width: float = 0.0
-    """Of bars, in units of x."""
+    """Width of bars, in units of x."""
     steps: bool = False
     marked: tuple[int, int] = (0, 1)
     """The first point with a marker, and the number of points from one marker to the next."""
@@ -121,7 +121,7 @@ class Panel:
         return f"{1000 * self.x(x):.1f}".removesuffix(".0")
 
     def percent(self, x: float) -> str:
-        """The same in percent."""
+        """Position of `x` in the chart, as a percentage of its width."""
         return f"{100 * self.x(x):.2f}%"
 
     def down(self, y: float) -> str:
@@ -177,22 +177,24 @@ class Row:
 
     x: str
     place: str
-    """Of its values in the chart, in thousandths of its width."""
+    """Position of the line's values in the chart, in thousandths of its width."""
     height: str
-    """The same from its top, in px; empty if the line has several values."""
+    """Distance of the line's value from the chart's top, in px; empty if the line has several
+    values.
+    """
     cells: list[str]
 
 
 @dataclass(frozen=True)
 class Chart:
-    """A figure."""
+    """Contents of one figure: its panels, curves and labels."""
 
     panels: list[Panel]
     legend: list[Curve]
 
 
 def read(figure: Figure) -> Chart:
-    """What a figure shows."""
+    """Contents of a figure of matplotlib, for a page."""
     panels = [panel_of(axes) for axes in figure.axes if axes.get_visible()]
     labels = [panel.x_label for panel in panels]
     for place, panel in enumerate(panels):
@@ -260,7 +262,7 @@ def fitting(found: list[tuple[float, str]]) -> list[tuple[float, str]]:
 
 
 def curves_of(axes: Axes) -> Iterator[Curve]:
-    """What is drawn as points, lines or bars."""
+    """All curves of a panel: points, lines and bars."""
     yield from bars_of(axes)
     parts: set[Line2D] = set()
     for container in axes.containers:

@@ -73,4 +73,4 @@ def unpack(parcel: Parcel) -> str:
         for name, content in parcel.files.items():
             (Path(scratch) / name).write_bytes(content)
         moved = request._replace(name=str(Path(scratch) / Path(request.name).name))
-        return _core.perform(parcel.run.key, moved, parcel.lists)
+        return replace(parcel.run, request=moved).perform(lists=parcel.lists)

@@ -66,8 +66,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         metavar="DIR",
         help="write results into this folder; runs in its journal are not repeated",
     )
-    parser.add_argument("--shard", metavar="I/N", help="run one of N parts")
-    parser.add_argument("--jobs", type=int, metavar="N", help="ignored: the number of workers decides")
+    parser.add_argument("--shard", metavar="I/N", help="run part I of N")
+    parser.add_argument("--jobs", type=int, metavar="N", help="ignored: the workers of the cluster decide")
     parser.add_argument("--json", action="store_true", help="print each result as one line of JSON")
     parser.add_argument("-q", "--quiet", action="store_true", help="print only results and errors")
     parser.add_argument("-v", "--verbose", action="count", default=0, help="print a line for each run")

@@ -139,7 +139,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def scenario(network: Network, transport: str, seed: int, seconds: float) -> dict[str, Any]:
-    """One run."""
+    """Scenario of one run: a network, its transport and the seed."""
     flow: dict[str, Any] = {"transport": transport}
     if transport in network.presets:
         flow["transport"] = {"kind": transport, "preset": network.presets[transport]}

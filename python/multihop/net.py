@@ -122,21 +122,21 @@ class Socket(socket.socket):
         self._connection = connection
 
     def recv(self, size: int, flags: int = 0) -> bytes:
-        """Like that of any socket; raises an error if the connection is broken."""
+        """Receive up to `size` bytes, as `socket.recv` does; raises an error if the connection is broken."""
         data = super().recv(size, flags)
         if size and not data:
             self._check()
         return data
 
     def recv_into(self, buffer: Any, nbytes: int = 0, flags: int = 0) -> int:
-        """Like that of any socket; raises an error if the connection is broken."""
+        """Receive into a buffer, as `socket.recv_into` does; raises an error if the connection is broken."""
         length = super().recv_into(buffer, nbytes, flags)
         if length == 0:
             self._check()
         return length
 
     def send(self, data: Any, flags: int = 0) -> int:
-        """Like that of any socket."""
+        """Send some of the bytes and return their number, as `socket.send` does."""
         try:
             return super().send(data, flags)
         except (BrokenPipeError, ConnectionResetError):
@@ -144,7 +144,7 @@ class Socket(socket.socket):
             raise
 
     def sendall(self, data: Any, flags: int = 0) -> None:
-        """Like that of any socket."""
+        """Send all bytes, as `socket.sendall` does."""
         try:
             super().sendall(data, flags)
         except (BrokenPipeError, ConnectionResetError):
@@ -152,7 +152,10 @@ class Socket(socket.socket):
             raise
 
     def close(self) -> None:
-        """Close, and wait until the peer has received everything: the protocol ends with the process."""
+        """Close the connection and wait until the peer has received all data.
+
+        TPA runs in this process: data that the peer has not received when the process ends is lost.
+        """
         was_open = self.fileno() != -1
         super().close()
         if was_open and self.fileno() == -1 and not self._connection.closed(LINGER):
@@ -163,7 +166,7 @@ class Socket(socket.socket):
         return self._connection.peer_address()
 
     def getsockname(self) -> Address:
-        """Our address and port."""
+        """Local address and port of the connection."""
         return self._connection.local_address()
 
     def stats(self) -> dict[str, Any]:
@@ -200,11 +203,11 @@ class Listener:
         return self._listener.fileno()
 
     def getsockname(self) -> Address:
-        """The address and port on which it listens."""
+        """Address and port on which the listener accepts connections."""
         return self._listener.address()
 
     def close(self) -> None:
-        """Stop accepting connections."""
+        """Stop accepting connections on this address."""
         self._listener.close()
 
     def __enter__(self) -> Self:
@@ -263,7 +266,7 @@ class Server(asyncio.AbstractServer):
         return self._loop
 
     def is_serving(self) -> bool:
-        """Whether it accepts connections."""
+        """Whether the listener accepts connections."""
         return not self._closed.done()
 
     async def start_serving(self) -> None:

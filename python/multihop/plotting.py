@@ -1,4 +1,4 @@
-"""Figures of sweeps."""
+"""Figures of sweeps and runs, for matplotlib."""
 
 from __future__ import annotations
 

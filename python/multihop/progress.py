@@ -52,7 +52,7 @@ class Progress:
             self._line()
 
     def end(self) -> None:
-        """Remove the bar."""
+        """Remove the bar from the terminal."""
         self.ended.set()
         if self.bar is not None:
             self.bar.close()

@@ -46,11 +46,11 @@ class Report:
         self.parts.append({"kind": "heading", "text": text, "anchor": anchor})
 
     def text(self, text: str) -> None:
-        """Add a paragraph."""
+        """Add a paragraph to the report."""
         self.parts.append({"kind": "text", "text": text})
 
     def bullets(self, lines: Iterable[str]) -> None:
-        """Add a list."""
+        """Add a list to the report."""
         self.parts.append({"kind": "bullets", "lines": list(lines)})
 
     def verdicts(self, found: Iterable[tuple[str, str]]) -> None:
@@ -106,7 +106,7 @@ class Report:
         self.chart(read(figure), caption)
 
     def chart(self, chart: Chart, caption: str) -> None:
-        """Add a chart."""
+        """Add a chart to the report."""
         self.parts.append({"kind": "figure", "chart": chart, "caption": caption})
 
     def html(self) -> str:
@@ -140,7 +140,7 @@ class Cell:
 
     text: str
     style: str
-    """Of numbers, of verdicts, of texts that are broken into lines, or none."""
+    """Style of the column's cells: numbers, verdicts, texts that are broken into lines, or none."""
 
     @classmethod
     def of(cls, value: object, column: str = "") -> Cell:
@@ -164,7 +164,7 @@ def stylesheet() -> str:
 
 
 def digest(text: str) -> str:
-    """What a content security policy calls a style or script of the page itself."""
+    """Hash of a style or script of the page itself, as a content security policy names it."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
@@ -218,7 +218,7 @@ def curve(
 
 
 HATCHES = {"-": "", "--": "//", "-.": "xx", ":": ".."}
-"""Of bars, for the lines of curves."""
+"""Patterns of bars, for the lines of curves."""
 
 
 def bar(
@@ -301,7 +301,7 @@ def _plain(value: object) -> str:
 FEW_FLOWS = 8
 """Flows that are columns of a table."""
 MOST_COLUMNS = 9
-"""Of a table with a row for each flow, so that it fits a page."""
+"""Largest number of columns of a table with a row for each flow, so that it fits a page."""
 LONG = 40
 """Characters of a cell that is broken into lines."""
 FILTERED = 12

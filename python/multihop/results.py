@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import html
 import io
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -38,12 +37,12 @@ class Result:
 
     @property
     def notes(self) -> list[str]:
-        """What is probably not meant, such as a flow without a route; one sentence for each."""
+        """Remarks on settings that are probably not meant, such as a flow without a route."""
         return [] if self.request is None else _core.notes(self.request)
 
     @property
     def scenario(self) -> str:
-        """The scenario's name."""
+        """Name of the scenario in the results."""
         return str(self.data["scenario"])
 
     @property
@@ -176,7 +175,7 @@ class Result:
         """
         if self.request is None:
             raise ValueError("the result of a sweep does not hold its scenario; pass that of multihop.run")
-        page = Page(_core.page(*self.request, json.dumps(self.data)), f"{self.scenario}, seed {self.seed}")
+        page = Page.of(self.request, self.data, f"{self.scenario}, seed {self.seed}")
         if path is not None:
             page.write(path)
         elif not in_notebook():

@@ -22,7 +22,7 @@ SERIES_LABELS = {
     "cov": "coefficient of variation",
     "queue": "queue, packets",
 }
-"""What recorded series measure."""
+"""Labels of recorded series, with their units."""
 SHARES = ("transmit", "receive", "busy", "sleep")
 """Shares of a node's time that are drawn; the rest is idle."""
 MOST_LINES = 8

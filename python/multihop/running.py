@@ -1,4 +1,4 @@
-"""Run scenarios."""
+"""Run scenarios, one or several at a time, in this process."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def run(
     series: File | None = None,
     **settings: Unpack[Settings],
 ) -> Result:
-    """Run one scenario.
+    """Run one scenario and return its results.
 
     `source` is a scenario file, the name of an example such as `chain-4`, or a mapping; every key of the
     scenario may be given or replaced by a keyword, and every key of a table by itself:

@@ -11,9 +11,6 @@ from typing import Any, NamedTuple
 
 import multihop._core as _core
 
-Source = str | PathLike[str] | Mapping[str, Any] | None
-"""A TOML or JSON file, the name of an example, a scenario as a mapping, or nothing besides settings."""
-
 
 class Request(NamedTuple):
     """A scenario in the form of the simulator."""
@@ -22,6 +19,10 @@ class Request(NamedTuple):
     format: str
     name: str
     overrides: list[tuple[str, str]]
+
+
+Source = str | PathLike[str] | Mapping[str, Any] | Request | None
+"""A TOML or JSON file, the name of an example, a scenario as a mapping or `Request`, or only settings."""
 
 
 @dataclass(frozen=True)
@@ -36,11 +37,20 @@ class Run:
         """Check a scenario; raises `ScenarioError` if it is invalid."""
         return cls(_core.key(*request), request)
 
+    def perform(self, *, lists: bool = False) -> str:
+        """Simulate the run in this process; returns its line for a journal.
+
+        With `lists`, the result has its nodes, links and queues. Raises `RunError` if the run fails.
+        """
+        return _core.perform(self.key, self.request, lists)
+
 
 def request(source: Source, settings: Mapping[str, Any]) -> Request:
     """Read the source; settings become overrides, as `--set` on the command line."""
     if source is None:
         return Request("{}", "json", "scenario", overrides(settings))
+    if isinstance(source, Request):
+        return source._replace(overrides=[*source.overrides, *overrides(settings)])
     if isinstance(source, Mapping):
         return Request(json.dumps(source), "json", "scenario", overrides(settings))
     path = Path(fspath(source))

@@ -44,7 +44,7 @@ class Sweep:
     queues: pl.DataFrame
     """A row for each interface queue of each run that a packet entered."""
     lines: tuple[str, ...]
-    """The same as lines of JSON, one for each run, as `multihop sweep --json` prints them."""
+    """Runs as lines of JSON, as `multihop sweep --json` prints them."""
     request: Request | None = None
     """The scenario with its `sweep` table."""
 
@@ -65,7 +65,10 @@ class Sweep:
 
     @property
     def notes(self) -> list[str]:
-        """What is probably not meant in the scenarios, such as a flow without a route; each sentence once."""
+        """Remarks on settings that are probably not meant, such as a flow without a route.
+
+        A remark that several scenarios have is given once.
+        """
         return [] if self.request is None else _core.notes(self.request)
 
     @property

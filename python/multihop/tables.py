@@ -30,7 +30,7 @@ def show(table: pl.DataFrame, *, indent: int = 0, numbers: bool = False, elsewhe
     hidden = [name for name in table.columns if name not in names]
     if hidden:
         console.print(
-            f"{' ' * indent}not shown for want of width: {', '.join(hidden)}{elsewhere}", soft_wrap=True
+            f"{' ' * indent}columns that do not fit: {', '.join(hidden)}{elsewhere}", soft_wrap=True
         )
 
 

@@ -22,9 +22,9 @@ DARK: dict[str, str] = dict(_PALETTE["colours"].values())
 """The dark variant of each colour. Figures of matplotlib have the light one."""
 BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILION, PURPLE = DARK
 NAMES: dict[str, str] = dict(zip(DARK, _PALETTE["colours"], strict=True))
-"""What style sheets of pages call them."""
+"""Names of colours in the style sheets of pages."""
 STYLE_SHEET = Path(__file__).parent / "templates" / "multihop.mplstyle"
-"""For matplotlib: `plt.style.use(multihop.theme.STYLE_SHEET)`."""
+"""Path of the style sheet for matplotlib: `plt.style.use(multihop.theme.STYLE_SHEET)`."""
 
 
 @dataclass(frozen=True)

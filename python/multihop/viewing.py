@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import html
+import json
 import os
+import subprocess
 import sys
 import tempfile
 import webbrowser
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
+import multihop._core as _core
+from multihop._cli import COMMAND
 from multihop.files import make_folder, write_text
+from multihop.scenario import Request
 
 __all__ = ["Page", "in_notebook"]
 
@@ -22,6 +29,23 @@ class Page:
 
     text: str = field(repr=False)
     title: str
+
+    @classmethod
+    def of(cls, request: Request, result: Mapping[str, Any], title: str) -> Page:
+        """Make the page of a run whose result is known, by `multihop view` of a folder with both."""
+        run = {**request._asdict(), "json": request.format == "json"}
+        with tempfile.TemporaryDirectory(prefix="multihop-") as scratch:
+            folder = Path(scratch)
+            (folder / "run.json").write_text(json.dumps(run), "utf-8")
+            (folder / "result.json").write_text(json.dumps(result), "utf-8")
+            try:
+                done = subprocess.run([COMMAND, "view", folder], capture_output=True, text=True, check=False)
+            except OSError as error:
+                raise _core.RunError(f"cannot run {COMMAND}: {error.strerror}") from None
+            if done.returncode != 0:
+                kind = _core.ScenarioError if done.returncode == WRONG_INPUT else _core.RunError
+                raise kind(done.stderr.strip().removeprefix("multihop: "))
+            return cls((folder / "view.html").read_text("utf-8"), title)
 
     def write(self, path: str | PathLike[str]) -> Path:
         """Write the page and return its path."""
@@ -50,5 +74,7 @@ def in_notebook() -> bool:
     return type(shell).__name__ == "ZMQInteractiveShell"
 
 
+WRONG_INPUT = 2
+"""Exit code of the command for scenarios that it refuses."""
 HEIGHT = 900
-"""Of the page in a notebook, px."""
+"""Height of the page in a notebook, px."""

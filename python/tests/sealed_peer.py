@@ -136,7 +136,7 @@ def masked(first_key: bytes, datagram: bytes) -> bytes:
 
 
 class Handshake:
-    """What both patterns have: the caller's side."""
+    """Caller's side of the handshake, as far as both patterns share it."""
 
     pattern, protocol, added = 0, b"", 0
 
@@ -236,7 +236,7 @@ class KeysHandshake(Handshake):
 
 
 class Sealed:
-    """What puts the segments of a connection into datagrams, and takes them out."""
+    """Protection of a connection: puts its segments into datagrams, and takes them out."""
 
     def __init__(self, connection: Connection, secret: str) -> None:
         self.connection, self.out = connection, deque[bytes]()

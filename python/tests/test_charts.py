@@ -11,7 +11,6 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from multihop import charts, report, run_charts, theme
-from multihop.experiments import figures
 from multihop.stats import Interval
 
 SIGHT = {
@@ -75,7 +74,7 @@ def test_the_style_sheet_has_the_colours_of_the_pages() -> None:
 
 
 def shape(look: theme.Style) -> tuple[str, str]:
-    """What a print without colour shows of a curve."""
+    """Marker and line by which a print without colour shows a curve."""
     return (charts.MARKERS[look.marker], look.line)
 
 
@@ -206,14 +205,3 @@ def test_a_page_forbids_everything_but_itself_and_has_no_id_twice(tmp_path: Path
     ids = re.findall(r' id="([^"]+)"', text)
     assert len(ids) == len(set(ids))
     assert text.count("<figcaption>") == 2
-
-
-def test_a_legend_with_long_labels_fits_into_its_figure() -> None:
-    for count, length in [(8, 28), (5, 10), (3, 60)]:
-        figure = Figure(figsize=(7.2, 4.4), layout="constrained")
-        labels = [f"{number} {'x' * length}" for number in range(count)]
-        handles = figure.subplots().plot(np.zeros((2, count)))
-        legend = figures.draw_legend(figure, handles, labels)
-        assert len(figure.legends) == 1
-        assert legend.get_window_extent().width <= figure.bbox.width, (count, length)
-        assert [text.get_text() for text in legend.get_texts()] == labels

@@ -4,30 +4,53 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from commands import COMMAND, close_output, interrupt_and_repeat, multihop_command
 from scenarios import CHAIN_TOML
 
 import multihop
 from multihop import _cli, demo
 from multihop.stats import Interval
 
-COMMAND = Path(sys.executable).with_name("multihop")
 
-
-def multihop_command(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([COMMAND, *arguments], capture_output=True, text=True, check=False)
-
-
-def test_the_command_starts_without_the_libraries_of_the_package() -> None:
-    code = f"import sys, multihop._cli; print([name for name in {LIBRARIES} if name in sys.modules])"
+@pytest.mark.parametrize("module", ["multihop", "multihop._cli"])
+def test_neither_the_package_nor_its_command_imports_libraries_before_they_are_needed(module: str) -> None:
+    code = f"import sys, {module}; print([name for name in {LIBRARIES} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_a_scenario_is_run_without_polars_and_matplotlib_if_its_result_stays_text() -> None:
+    code = f"""
+import sys
+from multihop.scenario import Run, request
+assert '"goodput_kbps"' in Run.of(request("chain-4", {{"duration": 30.0}})).perform()
+print([name for name in {LIBRARIES} if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "['multihop._core']\n"
+
+
+def test_without_the_experiments_the_command_says_how_to_get_them() -> None:
+    code = """
+import sys
+class Hidden:
+    def find_spec(name, path=None, target=None):
+        if name == "multihop_papers":
+            raise ModuleNotFoundError(name, name=name)
+sys.meta_path.insert(0, Hidden)
+from multihop import _cli
+sys.exit(_cli.main())
+"""
+    words = [sys.executable, "-c", code, "papers", "list"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"multihop papers: {_cli.NO_PAPERS}\n"
+    assert "pip install 'multihop[papers]'" in done.stderr
 
 
 def test_every_public_name_is_found_and_no_other() -> None:
@@ -89,36 +112,12 @@ def test_run_prints_one_json_document(tmp_path: Path) -> None:
     assert json.loads(done.stdout)["flows"][0]["to"] == 3
 
 
-@pytest.mark.parametrize(
-    "command",
-    [["sweep", "--jobs", "2"], ["papers", "run", "elfn-chain", "--quick", "--looks", "1", "--jobs", "2"]],
-)
-def test_what_ctrl_c_ended_goes_on_where_it_was(tmp_path: Path, command: list[str]) -> None:
+def test_a_sweep_that_ctrl_c_ended_goes_on_where_it_was(tmp_path: Path) -> None:
     file = tmp_path / "chain.toml"
     slow = CHAIN_TOML.replace("duration = 6.0", "duration = 600.0")
     file.write_text(slow + '\n[sweep]\nseeds = 20\n"topology.hops" = [2, 3]\n')
     out = tmp_path / "out"
-    journal = out / "runs.jsonl" if command[0] == "sweep" else out / "quick" / "elfn-chain" / "runs.jsonl"
-    where = [str(file)] if command[0] == "sweep" else []
-    words: list[str | Path] = [COMMAND, *command, *where, "--out", out]
-    with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
-        end = time.monotonic() + 60
-        while not (journal.is_file() and journal.read_bytes().count(b"\n") >= 2):
-            assert time.monotonic() < end
-            time.sleep(0.01)
-        process.send_signal(signal.SIGINT)
-        assert process.stderr is not None
-        said = process.stderr.read()
-        assert process.wait(timeout=20) == 128 + signal.SIGINT
-    assert f"kept in {out}; the same command goes on with the rest" in said
-    kept = journal.read_bytes()
-    runs = 40 if command[0] == "sweep" else 60
-    assert 2 <= kept.count(b"\n") < runs
-    done = multihop_command(*words[1:])
-    assert done.returncode == 0, done.stderr
-    whole = journal.read_bytes()
-    assert whole.startswith(kept)
-    assert whole.count(b"\n") == runs + (not kept.endswith(b"\n"))
+    interrupt_and_repeat(["sweep", str(file), "--jobs", "2"], out, out / "runs.jsonl", runs=40)
 
 
 def test_a_bad_file_exits_with_2(tmp_path: Path) -> None:
@@ -179,25 +178,8 @@ def test_the_demonstration_wants_an_interval(capsys: pytest.CaptureFixture[str])
     assert "at least 2" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("words", [["papers", "list"], ["schema"]])
-def test_a_reader_that_closes_the_pipe_ends_the_command_quietly(words: list[str]) -> None:
-    with subprocess.Popen(
-        [COMMAND, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        process.stdout.close()
-        assert process.stderr.read() == ""
-        assert process.wait() == 128 + signal.SIGPIPE
-
-
-def test_quiet_and_verbose_may_stand_before_the_command(tmp_path: Path) -> None:
-    command: list[str | Path] = ["papers", "run", "elfn-chain", "--looks", "1", "--json", "--out", tmp_path]
-    loud = multihop_command("-v", *command)
-    assert loud.returncode == 0, loud.stderr
-    assert "elfn-chain: 1 of 60 runs" in loud.stderr
-    silent = multihop_command(*command, "--quiet")
-    assert (silent.stderr, json.loads(silent.stdout)["experiments"][0]["id"]) == ("", "elfn-chain")
+def test_a_reader_that_closes_the_pipe_ends_the_command_quietly() -> None:
+    close_output(["schema"])
 
 
 def test_an_example_is_run_by_its_name() -> None:
@@ -208,7 +190,7 @@ def test_an_example_is_run_by_its_name() -> None:
 
 
 LIBRARIES = ["matplotlib", "numpy", "polars", "rich", "tqdm", "multihop._core"]
-"""What the package needs, and network commands do not."""
+"""Libraries that the package needs, and network commands do not."""
 ROUTE = """
 ip link add radio type veth peer name other && ip address add 10.9.0.1/24 dev radio || exit 1
 ip link set radio up && ip link set other up && exec "$0" route radio

@@ -21,7 +21,7 @@ WHOLE = """\
 
 
 def printed(columns: int) -> str:
-    """What the script prints on a terminal of this width."""
+    """Output of the script on a terminal of this width."""
     main, end = pty.openpty()
     ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     environment = {**os.environ, "TERM": "xterm"}
@@ -45,7 +45,7 @@ def test_a_narrow_terminal_gets_fewer_and_is_told() -> None:
     assert printed(27) == WHOLE
     narrow = printed(26)
     assert narrow.startswith("  hops  goodput\n  1     1267.8 ± 4.8\n")
-    assert narrow.endswith("\n  not shown for want of width: paper\n")
+    assert narrow.endswith("\n  columns that do not fit: paper\n")
     assert printed(10).startswith("  hops\n")
 
 

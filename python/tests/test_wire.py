@@ -1,4 +1,4 @@
-"""What docs/wire.md says is enough: a second implementation, and the page's own examples."""
+"""Tests that docs/wire.md is enough for a second implementation, and that its examples hold."""
 
 import random
 

@@ -176,7 +176,7 @@ class Block:
 
 
 class Connection:
-    """One end. Datagrams and the time go in; datagrams are taken from `out`."""
+    """One end of a TPA connection. Datagrams and the time go in; datagrams are taken from `out`."""
 
     def __init__(self, to_send: bytes, *, caller: bool, mss: int = 1000, k: int = 12, cwnd: int = 2) -> None:
         self.to_send, self.received, self.out = to_send, bytearray(), deque[bytes]()

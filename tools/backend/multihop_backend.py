@@ -84,13 +84,14 @@ def with_arguments(config_settings: Mapping[str, Any] | None, arguments: Sequenc
 
 
 def build_command(maturin_arguments: Sequence[str]) -> Path:
-    """Build the Rust command in the profile and for the target of the extension module; returns its path."""
+    """Build the Rust command with profile, features and target of the extension module; returns its path."""
     # Selected together with the module, both share what they are compiled from.
     words = ["cargo", "build", "--locked", "--package", "multihop-cli", "--package", "multihop-py"]
     words += ["--bin", "multihop"]
     words += ["--profile", option("--profile", maturin_arguments) or "release"]
-    if target := option("--target", maturin_arguments):
-        words += ["--target", target]
+    for name in ("--target", "--features"):
+        if value := option(name, maturin_arguments):
+            words += [name, value]
     words += ["--message-format", "json-render-diagnostics"]
     done = subprocess.run(words, stdout=subprocess.PIPE, check=True, cwd=PYTHON.parent)
     messages = [json.loads(line) for line in done.stdout.splitlines()]

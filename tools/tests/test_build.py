@@ -2,6 +2,7 @@
 
 import re
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,14 @@ def test_a_lock_has_the_versions_of_the_first_one(lock: Path) -> None:
     names = {line.split("==")[0] for line in first} & {line.split("==")[0] for line in other}
     assert names
     assert {line for line in first if line.split("==")[0] in names} <= other
+
+
+def test_the_experiments_have_the_version_of_the_library_and_need_it() -> None:
+    cargo = tomllib.loads((build.ROOT / "Cargo.toml").read_text())
+    version = cargo["workspace"]["package"]["version"]
+    project = build.pyproject(build.PAPERS)["project"]
+    assert (project["version"], project["dependencies"]) == (version, [f"multihop=={version}"])
+    assert build.optional("papers") == [project["name"]]
 
 
 def test_the_package_of_the_demo_is_its_sources_and_the_compiled_module(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import build
+import check_comments
 import check_deviations
 import check_layers
 import check_paths
@@ -200,3 +201,92 @@ def test_every_attack_names_tests_that_exist() -> None:
         'lists: names no test, allowed: names of tests, or "not prevented"',
         "links: there is no test known in multihop-cli",
     ]
+
+
+def refused(path: str, text: str, *exceptions: dict[str, str]) -> list[str]:
+    comments = list(check_comments.comments_of(Path(path), text))
+    return check_comments.problems(comments, exceptions)
+
+
+RUST = """\
+//! The same as elsewhere.
+
+/// What a daemon is told.
+#[derive(Debug)]
+pub struct Config {
+    /// None.
+    pub(crate) routes: Vec<Route>,
+    /// Source port.
+    pub source_port: u16,
+    /// The address.
+    pub peer: Option<Ipv4Addr>,
+    /// Whether routes are shared: an
+    /// answer of `e.g.` another node.
+    pub shared: bool,
+}
+
+impl<T: Copy> Config<T> {
+    /// Of the routes, those in use. More text.
+    pub fn used(&self, at: Time) -> usize {
+        0
+    }
+}
+"""
+
+
+def test_comments_that_need_their_neighbours_are_refused() -> None:
+    found = refused("crates/a/src/b.rs", RUST)
+    heads = [line.split(' "')[0] for line in found]
+    assert heads == [
+        "crates/a/src/b.rs:1: b:",
+        "crates/a/src/b.rs:3: Config:",
+        "crates/a/src/b.rs:6: Config::routes:",
+        "crates/a/src/b.rs:8: Config::source_port:",
+        "crates/a/src/b.rs:18: Config::used:",
+    ]
+    assert found[1].endswith(
+        '"What a daemon is told." begins with "What": '
+        "begin with a noun: the configuration, reason, outcome or bytes of ..."
+    )
+    assert '"Source port." has fewer than 4 words' in found[3]
+    assert '"Of the routes, those in use." begins' in found[4]
+
+
+PYTHON = '''\
+"""Also this."""
+
+LIMIT = 3
+"""Whatever is allowed: no more."""
+
+
+class Run:
+    """Likewise."""
+
+    def end(self) -> float:
+        """The time."""
+
+    def start(self) -> Time:
+        """The time."""
+'''
+
+
+def test_docstrings_that_need_their_neighbours_are_refused() -> None:
+    found = refused("python/multihop/a.py", PYTHON)
+    assert [line.split(' "')[0] for line in found] == [
+        "python/multihop/a.py:1: a:",
+        "python/multihop/a.py:8: Run:",
+        "python/multihop/a.py:11: Run::end:",
+    ]
+
+
+def test_exceptions_of_comments_need_a_reason_and_a_comment() -> None:
+    text = "/// Data.\npub struct Data;\n"
+    allowed = {"path": "crates/a/src/b.rs", "item": "Data", "reason": "it is nothing else"}
+    assert refused("crates/a/src/b.rs", text, allowed) == []
+    (unused,) = refused("crates/a/src/b.rs", "/// Bytes of a frame of data.\nstruct Data;\n", allowed)
+    assert "remove the exception" in unused
+    no_reason, comment = refused("crates/a/src/b.rs", text, {**allowed, "reason": ""})
+    assert "write a reason" in no_reason
+    assert comment.startswith("crates/a/src/b.rs:1: Data:")
+    many = [allowed] * (check_comments.MAX_EXCEPTIONS + 1)
+    assert refused("crates/a/src/b.rs", text, *many) == ["check_comments.toml: 41 exceptions; allowed: 40"]

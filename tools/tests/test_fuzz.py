@@ -1,6 +1,7 @@
 """The fuzz targets, and how tools/fuzz.sh runs them."""
 
 import os
+import re
 import shutil
 import subprocess
 import tomllib
@@ -15,8 +16,8 @@ KILOBYTES = 16
 
 
 def test_every_target_is_built_and_has_a_few_kilobytes_of_seeds() -> None:
-    bins = tomllib.loads((FUZZ / "Cargo.toml").read_text())["bin"]
-    assert sorted(one["name"] for one in bins) == TARGETS
+    assert sorted(tomllib.loads((FUZZ / "Cargo.toml").read_text())["features"]) == TARGETS
+    assert re.findall(r'^    (\w+) "\1",$', (FUZZ / "src/main.rs").read_text(), re.MULTILINE) == TARGETS
     for target in TARGETS:
         sizes = [path.stat().st_size for path in (FUZZ / "seeds" / target).glob("*")]
         assert sizes, f"{target} has no seeds: tools/fuzz.sh 60 {target} && tools/fuzz.sh seeds {target}"
@@ -37,31 +38,50 @@ def test_every_target_is_run_with_its_seeds_and_a_crash_fails_and_names_its_inpu
 
 def test_targets_without_a_crash_pass(tmp_path: Path) -> None:
     assert fuzz(tmp_path, crashing="").returncode == 0
+    assert builds(tmp_path) == ["--all-features"]
 
 
-def fuzz(folder: Path, crashing: str) -> subprocess.CompletedProcess[str]:
+def test_a_named_target_has_a_program_with_no_other_target(tmp_path: Path) -> None:
+    done = fuzz(tmp_path, "tcp", "udp", crashing="udp")
+    assert builds(tmp_path) == ["--features=tcp", "--features=udp"]
+    assert sorted(path.name for path in tmp_path.glob("*.run")) == ["tcp.run", "udp.run"]
+    assert f"reproduce with: FUZZ_TARGET=udp {tmp_path}/out/fake/release/udp " in done.stdout
+
+
+def builds(folder: Path) -> list[str]:
+    """What every call of Cargo selected."""
+    return [line.split()[-1] for line in (folder / "builds").read_text().splitlines()]
+
+
+def fuzz(folder: Path, *targets: str, crashing: str) -> subprocess.CompletedProcess[str]:
     """Run tools/fuzz.sh with programs that only note how they are run."""
     for place in ("tools", "fuzz", "bin"):
         (folder / place).mkdir()
     shutil.copy(build.ROOT / "tools/fuzz.sh", folder / "tools")
     shutil.copytree(FUZZ / "targets", folder / "fuzz/targets")
     shutil.copytree(FUZZ / "seeds", folder / "fuzz/seeds")
-    program(folder / "bin/cargo", "true")
+    program(folder / "bin/cargo", f'echo "$@" >> {folder}/builds')
     program(folder / "bin/rustc", "echo host: fake")
     program(folder / "bin/c++", "true")
-    for target in TARGETS:
-        says = "echo INFO: seed corpus: files: 3 min: 1b >&2; echo stat::number_of_executed_units: 12 >&2"
-        if target == crashing:
-            input_ = f"fuzz/artifacts/{target}/crash-1"
-            says = f"touch {input_}; echo Test unit written to {input_}; exit 77"
-        program(folder / "out/fake/release" / target, f'echo "$@" > {folder}/{target}.run; {says}')
+    input_ = "fuzz/artifacts/$FUZZ_TARGET/crash-1"
+    text = f"""
+        echo "$@" > {folder}/$FUZZ_TARGET.run
+        if [ $FUZZ_TARGET = "{crashing}" ]; then
+            touch {input_}
+            echo Test unit written to {input_}
+            exit 77
+        fi
+        echo INFO: seed corpus: files: 3 min: 1b >&2
+        echo stat::number_of_executed_units: 12 >&2
+    """
+    program(folder / "out/fake/release/multihop-fuzz", text)
     environment = {
         **os.environ,
         "PATH": f"{folder}/bin:{os.environ['PATH']}",
         "CARGO_TARGET_DIR": str(folder / "out"),
         "CXX": "c++",
     }
-    words = [str(folder / "tools/fuzz.sh"), "1"]
+    words = [str(folder / "tools/fuzz.sh"), "1", *targets]
     return subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
 
 

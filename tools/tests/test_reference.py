@@ -12,7 +12,7 @@ def test_the_tables_of_the_document_are_those_of_the_schema() -> None:
 
 def test_every_key_has_its_bounds_default_and_meaning() -> None:
     tables = scenario_reference.reference(multihop.schema())
-    assert "| `capture_db` | 0 to 200 | `10` | How much stronger the first frame must be" in tables
+    assert "| `capture_db` | 0 to 200 | `10` | Ratio of powers with which the first frame survives" in tables
     assert "| `hops` | whole number, 1 to 99999 | required | Number of links; " in tables
     assert '| `short_retry` | whole number, 1 to 1000000 or `"off"` | `7` |' in tables
     assert "### `[[flow]]`" in tables

@@ -41,6 +41,26 @@ def test_the_wheel_has_pages_completions_and_licences(wheel: Path) -> None:
         assert "multihop/py.typed" in names
 
 
+def test_the_wheel_is_the_library_and_the_command(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        sizes = {entry.filename: entry.compress_size for entry in archive.infolist()}
+    tops = {name.split("/")[0] for name in sizes}
+    assert len(tops) == 3, tops
+    assert all(top == "multihop" or top.startswith("multihop-0.") for top in tops), tops
+    # Both compiled files depend on the profile of the build.
+    compiled = {name for name in sizes if name.endswith((".so", "bin/multihop"))}
+    assert len(compiled) == 2, compiled
+    assert sum(size for name, size in sizes.items() if name not in compiled) < 300_000
+
+
+def test_the_experiments_are_a_wheel_of_their_own() -> None:
+    (papers,) = (build.VENV / "wheels").glob("multihop_papers-*-py3-none-any.whl")
+    with zipfile.ZipFile(papers) as archive:
+        names = archive.namelist()
+    assert {"multihop_papers/command.py", "multihop_papers/ns2/network.tcl"} <= set(names)
+    assert not [name for name in names if name.endswith(".pyc") or "tests/" in name]
+
+
 def test_the_list_of_files_is_complete_and_correct(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         (record,) = (name for name in archive.namelist() if name.endswith(".dist-info/RECORD"))

@@ -13,6 +13,7 @@ import { Panels } from "./panel";
 import type { FromWorker, Network, Result, ToWorker } from "./protocol";
 import { FRAMES } from "./records";
 import { SeriesView } from "./series";
+import { radioName } from "./stations";
 import { LETTERS, colourOf, dashesOf, frameColour, onThemeChange } from "./theme";
 import { Timeline } from "./timeline";
 import { View } from "./view";
@@ -175,7 +176,8 @@ export class App {
     document.title = `${names}, seed ${network.seed}: multihop view`;
     get("title").textContent = names;
     const sizes = [count(network.nodes.length, "station"), count(network.flows.length, "flow")];
-    get("subtitle").textContent = `seed ${network.seed}, ${network.duration} s, ${sizes.join(", ")}`;
+    const radios = network.radios.length > 1 ? network.radios.map((_, radio) => `, ${radioName(network, radio)}`).join("") : "";
+    get("subtitle").textContent = `seed ${network.seed}, ${network.duration} s, ${sizes.join(", ")}${radios}`;
     get("progress").className = "";
   }
 

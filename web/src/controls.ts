@@ -53,10 +53,10 @@ function buttons(app: App, signal: AbortSignal): void {
     }
   });
   on("selection", "click", (event) => {
-    const { at, node, packet } = (event.target as HTMLElement).closest("button")?.dataset ?? {};
+    const { at, node, radio, packet } = (event.target as HTMLElement).closest("button")?.dataset ?? {};
     if (at !== undefined) {
       app.visit(Number(at));
-      app.focus.model.pick(Number(at), Number(node));
+      app.focus.model.pick(Number(at), Number(node), Number(radio));
     } else if (packet !== undefined) {
       app.focus.model.find(Number(packet));
     }

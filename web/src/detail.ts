@@ -1,12 +1,15 @@
 // A stretch of time in full: frames with their outcome, what stations wait for, packets, flows.
 
 import type { Network, Stretch } from "./protocol";
-import { BROADCAST, DATA, FRAMES, KIND, PACKET_EVENTS, VERDICTS, WORDS, float, timeOf, word } from "./records";
+import { BROADCAST, DATA, FRAMES, KIND, PACKET_EVENTS, VERDICTS, WORDS, float, kindOf, radioOf, timeOf, word } from "./records";
+import { Stations } from "./stations";
 
 export interface Frame {
   at: number;
   end: number;
   node: number;
+  /** The radio over which it is sent. */
+  radio: number;
   to: number;
   kind: number;
   bytes: number;
@@ -35,7 +38,7 @@ export interface Reception {
   sinr: number;
   /** The strongest other frame at that moment: its station, kind, and power in dBm. A station interferes with itself if it
    * transmitted. */
-  interferer: { node: number; kind: number; power: number } | null;
+  interferer: { node: number; radio: number; kind: number; power: number } | null;
 }
 
 export type Outcome = "received" | "collided" | "not received";
@@ -94,19 +97,20 @@ export interface Detail {
   from: number;
   to: number;
   frames: Frame[];
+  /** By station. */
   waits: Waits[];
   packets: PacketEvent[];
   flows: FlowSteps[];
+  /** By station. */
   queues: Step[][];
   collisions: { at: number; node: number; frame: Frame }[];
   /** Next hops, as data used them last. */
   routes: { at: number; node: number; destination: number; next: number }[];
 }
 
-export function detail(stretch: Stretch, { nodes, flows: { length: flows }, rates }: Network): Detail {
+export function detail(stretch: Stretch, network: Network): Detail {
   const { words, names, from, to, delays } = stretch;
-  const stations = nodes.length;
-  const reader = new Reader(stations, flows, to, rates);
+  const reader = new Reader(network, to);
   for (let at = 0; at < words.length; at += WORDS) {
     reader.read(words, at, names);
   }
@@ -168,14 +172,17 @@ class Reader {
   private waits: Waits[];
   private queues: Step[][];
   private flows: FlowSteps[];
+  /** The last frame of each station. */
   private lastOf = new Map<number, Frame>();
+  private readonly stations: Stations;
 
   constructor(
-    stations: number,
-    flows: number,
+    private readonly network: Network,
     private readonly to: number,
-    private readonly rates: Network["rates"],
   ) {
+    this.stations = new Stations(network);
+    const stations = this.stations.all.length;
+    const flows = network.flows.length;
     this.waits = Array.from({ length: stations }, () => ({ busy: [], nav: [], backoff: [], paused: [] }));
     this.queues = Array.from({ length: stations }, () => []);
     this.flows = Array.from({ length: flows }, () => ({ windows: [], trips: [], states: [], rates: [], delays: [], paces: [], declared: new Map() }));
@@ -184,19 +191,20 @@ class Reader {
   read(words: Uint32Array, base: number, names: string[]): void {
     const at = timeOf(words, base);
     const subject = word(words, base + 3);
+    const radio = radioOf(words, base);
     const value = (n: number): number => word(words, base + 4 + n);
-    switch (word(words, base)) {
+    switch (kindOf(words, base)) {
       case KIND.frame:
         this.frame(readFrame(words, base));
         break;
       case KIND.received:
-        this.lastOf.get(value(0))?.received.push(subject);
+        this.lastOf.get(this.stations.of(value(0), radio))?.received.push(subject);
         break;
       case KIND.heard:
-        this.lastOf.get(value(0))?.receptions.push(readReception(words, base));
+        this.lastOf.get(this.stations.of(value(0), radio))?.receptions.push(readReception(words, base));
         break;
       case KIND.collided:
-        this.collided(at, subject, value(0));
+        this.collided(at, subject, this.stations.of(value(0), radio));
         break;
       case KIND.packet:
         this.packets.push(readPacket(words, base, names));
@@ -214,7 +222,7 @@ class Reader {
         this.observed(subject, at, [names[value(0)] ?? "", names[value(1)] ?? ""], value(3) > 0 ? (names[value(3) - 1] ?? "") : float(value(2)));
         break;
       case KIND.queue:
-        this.queues[subject]?.push({ at, value: value(0) });
+        this.queues[this.stations.of(subject, radio)]?.push({ at, value: value(0) });
         break;
       case KIND.route:
         this.routes.push({ at, node: subject, destination: value(0), next: value(2) });
@@ -233,8 +241,8 @@ class Reader {
 
   private frame(frame: Frame): void {
     this.frames.push(frame);
-    this.lastOf.set(frame.node, frame);
-    const rate = this.rates[frame.rate];
+    this.lastOf.set(this.stations.of(frame.node, frame.radio), frame);
+    const rate = this.network.radios[frame.radio]?.rates[frame.rate];
     if (frame.kind === DATA && rate !== undefined) {
       this.flows[frame.flow]?.rates.push({ at: frame.at, value: rate.mbps });
     }
@@ -256,8 +264,8 @@ class Reader {
     this.flows[flow]?.delays.push({ at, value: delay / 1e6 });
   }
 
-  private collided(at: number, node: number, from: number): void {
-    const frame = this.lastOf.get(from);
+  private collided(at: number, node: number, station: number): void {
+    const frame = this.lastOf.get(station);
     if (frame !== undefined) {
       frame.collided.push(node);
       this.collisions.push({ at, node, frame });
@@ -268,7 +276,7 @@ class Reader {
   private blameOverlaps(): void {
     for (const { node, frame } of [...this.collisions]) {
       for (const other of overlapping(this.frames, frame)) {
-        const isLost = other.to === node && !other.received.includes(node) && !other.collided.includes(node);
+        const isLost = other.radio === frame.radio && other.to === node && !other.received.includes(node) && !other.collided.includes(node);
         if (isLost) {
           other.collided.push(node);
         }
@@ -278,7 +286,7 @@ class Reader {
 
   /** Most records are of this kind. */
   private access(words: Uint32Array, base: number, at: number): void {
-    const waits = this.waits[word(words, base + 3)];
+    const waits = this.waits[this.stations.of(word(words, base + 3), radioOf(words, base))];
     if (waits === undefined) {
       return;
     }
@@ -359,6 +367,7 @@ function readFrame(words: Uint32Array, base: number): Frame {
     at,
     end: at + value(2),
     node: word(words, base + 3),
+    radio: radioOf(words, base),
     to: value(0),
     kind: value(1),
     bytes: value(3),
@@ -382,7 +391,7 @@ function readReception(words: Uint32Array, base: number): Reception {
     verdict: VERDICTS[value(1)] ?? "ignored",
     power: float(value(2)),
     sinr: float(value(3)),
-    interferer: other === 0 ? null : { node: other - 1, kind: value(5), power: float(value(6)) },
+    interferer: other === 0 ? null : { node: other - 1, radio: value(5) >>> 8, kind: value(5) & 0xff, power: float(value(6)) },
   };
 }
 

@@ -2,7 +2,7 @@
 
 import { fromBase64, through } from "./packing";
 import type { Network, Player, Result } from "./protocol";
-import { KIND, WORDS, timeOf, word } from "./records";
+import { KIND, WORDS, kindOf, timeOf, word } from "./records";
 
 /** The log in the page. */
 export interface RunLog {
@@ -122,7 +122,7 @@ export class LogPlayer implements Player {
   private statesBefore(end: number): number[] {
     const newest = new Map<string, number>();
     for (let at = 0; at < end; at += WORDS) {
-      if (STATES.has(word(this.words, at))) {
+      if (STATES.has(kindOf(this.words, at))) {
         newest.set(this.subject(at), at);
       }
     }
@@ -139,10 +139,10 @@ export class LogPlayer implements Player {
 
   /** What a record of a state is about. */
   private subject(at: number): string {
-    const kind = word(this.words, at);
+    const kind = kindOf(this.words, at);
     // Routes to each destination, and quantities by their names, are states of their own.
     const part = kind === KIND.route || kind === KIND.observed ? word(this.words, at + 4) : 0;
-    return `${kind} ${word(this.words, at + 3)} ${part}`;
+    return `${word(this.words, at)} ${word(this.words, at + 3)} ${part}`;
   }
 }
 
@@ -151,7 +151,7 @@ function withoutDetails(records: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuf
   const kept = new Uint32Array(records.length);
   let length = 0;
   for (let at = 0; at < records.length; at += WORDS) {
-    const kind = word(records, at);
+    const kind = kindOf(records, at);
     const isFirstRoute = kind === KIND.route && word(records, at + 5) === word(records, at + 6);
     if (!DETAILS.has(kind) && !isFirstRoute) {
       kept.set(records.subarray(at, at + WORDS), length);

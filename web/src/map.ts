@@ -6,7 +6,9 @@ import { concerns, framesBetween, holdsAt, lastIndex, outcome, routeAt, valueAt 
 import type { Detail, Frame, Waits } from "./detail";
 import { placeAt } from "./model";
 import type { Model } from "./model";
+import type { Radio } from "./protocol";
 import { BROADCAST, DATA, FRAMES } from "./records";
+import type { Station } from "./stations";
 import { colourOf, dashesOf, frameColour, inkOn, theme } from "./theme";
 import { cross } from "./timeline";
 
@@ -23,6 +25,8 @@ const TRAIL = 15e9;
 const TRAIL_PARTS = 6;
 /** Distance between the lines that hatch an obstacle, px. */
 const HATCHING = 8;
+/** Distance between the links of two radios, px. */
+const LANE = 5;
 
 export class MapView {
   hovered: number | null = null;
@@ -135,33 +139,48 @@ export class MapView {
     const parts = [`Station ${name(node)} at ${Math.round(x)}, ${Math.round(y)} m`];
     if (detail !== null) {
       const air = framesBetween(detail.frames, cursor, cursor);
-      const own = air.find((frame) => frame.node === node);
-      if (own !== undefined) {
-        parts.push(`sends ${FRAMES[own.kind]} to ${own.to === BROADCAST ? "all" : name(own.to)}`);
-      }
-      const heard = air.filter((frame) => frame.node !== node && this.senses(node, frame.node));
-      if (heard.length > 0) {
-        parts.push(`carrier busy: hears ${heard.map((frame) => name(frame.node)).join(", ")}`);
-      }
-      const waits = detail.waits[node] as Waits;
-      if (holdsAt(waits.nav, cursor)) {
-        parts.push("the medium is reserved (NAV)");
-      }
-      if (holdsAt(waits.backoff, cursor)) {
-        parts.push("counts down its backoff");
-      } else if (holdsAt(waits.paused, cursor)) {
-        parts.push("its backoff is paused");
+      for (const station of this.model.stations.ofNode(node)) {
+        const { radio } = this.model.stations.all[station] as Station;
+        const before = network.radios.length > 1 ? `radio ${radio}: ` : "";
+        const states = this.states(node, radio, air, detail.waits[station] as Waits);
+        parts.push(...states.map((state) => before + state));
       }
       parts.push(`queue: ${this.queue(node, detail)}`);
     }
     return `${parts.join("; ")}.`;
   }
 
-  private senses(a: number, b: number): boolean {
+  /** What a radio of a node does and waits for, in words. */
+  private states(node: number, radio: number, air: Frame[], waits: Waits): string[] {
+    const { cursor, network } = this.model;
+    const name = (id: number): string => network.nodes[id]?.name ?? String(id);
+    const parts: string[] = [];
+    const frames = air.filter((frame) => frame.radio === radio);
+    const own = frames.find((frame) => frame.node === node);
+    if (own !== undefined) {
+      parts.push(`sends ${FRAMES[own.kind]} to ${own.to === BROADCAST ? "all" : name(own.to)}`);
+    }
+    const heard = frames.filter((frame) => frame.node !== node && this.senses(radio, node, frame.node));
+    if (heard.length > 0) {
+      parts.push(`carrier busy: hears ${heard.map((frame) => name(frame.node)).join(", ")}`);
+    }
+    if (holdsAt(waits.nav, cursor)) {
+      parts.push("the medium is reserved (NAV)");
+    }
+    if (holdsAt(waits.backoff, cursor)) {
+      parts.push("counts down its backoff");
+    } else if (holdsAt(waits.paused, cursor)) {
+      parts.push("its backoff is paused");
+    }
+    return parts;
+  }
+
+  private senses(radio: number, a: number, b: number): boolean {
     const { network, cursor } = this.model;
     const [x, y] = placeAt(network, a, cursor);
     const [u, v] = placeAt(network, b, cursor);
-    return Math.hypot(x - u, y - v) <= (network.sense_range ?? network.decode_range);
+    const { sense_range, decode_range } = network.radios[radio] as Radio;
+    return Math.hypot(x - u, y - v) <= (sense_range ?? decode_range);
   }
 
   private measure(): void {
@@ -233,21 +252,38 @@ export class MapView {
   }
 
   private links({ context, width, height }: Surface, places: [number, number][]): void {
-    const reach = this.model.network.decode_range * this.zoom({ width, height });
+    const { network, stations } = this.model;
+    const zoom = this.zoom({ width, height });
     context.strokeStyle = theme().line;
     context.beginPath();
-    places.forEach(([x, y], node) => {
-      if (places.length > MOST_LINKED && node !== this.hovered) {
-        return;
-      }
-      for (const [u, v] of places.slice(places.length > MOST_LINKED ? 0 : node + 1)) {
-        if (Math.hypot(u - x, v - y) <= reach + 1e-6) {
-          context.moveTo(x, y);
-          context.lineTo(u, v);
+    network.radios.forEach(({ decode_range }, radio) => {
+      const reach = decode_range * zoom + 1e-6;
+      places.forEach(([x, y], node) => {
+        if ((places.length > MOST_LINKED && node !== this.hovered) || stations.of(node, radio) < 0) {
+          return;
         }
-      }
+        for (let other = places.length > MOST_LINKED ? 0 : node + 1; other < places.length; other += 1) {
+          const [u, v] = places[other] as [number, number];
+          if (Math.hypot(u - x, v - y) <= reach && stations.of(other, radio) >= 0) {
+            const [from, to] = this.lane([x, y], [u, v], radio);
+            context.moveTo(...from);
+            context.lineTo(...to);
+          }
+        }
+      });
     });
     context.stroke();
+  }
+
+  /** Where the links of a radio are drawn: those of several radios are side by side. */
+  private lane(from: [number, number], to: [number, number], radio: number): [[number, number], [number, number]] {
+    const { length } = this.model.network.radios;
+    // The same side in both directions.
+    const [low, high] = from[0] < to[0] || (from[0] === to[0] && from[1] < to[1]) ? [from, to] : [to, from];
+    const [along, up] = [high[0] - low[0], high[1] - low[1]];
+    const aside = (LANE * (radio - (length - 1) / 2)) / Math.max(1, Math.hypot(along, up));
+    const moved = ([x, y]: [number, number]): [number, number] => [x - up * aside, y + along * aside];
+    return [moved(from), moved(to)];
   }
 
   private trails(surface: Surface): void {
@@ -284,8 +320,10 @@ export class MapView {
       return;
     }
     const zoom = this.zoom({ width, height });
-    const { decode_range, sense_range } = this.model.network;
-    for (const [range, dash] of [[decode_range, []], [sense_range, [5, 4]]] as [number | null, number[]][]) {
+    const { network, stations } = this.model;
+    const radios = network.radios.filter((_, radio) => stations.of(node, radio) >= 0);
+    const ranges = radios.flatMap(({ decode_range, sense_range }) => [[decode_range, []], [sense_range, [5, 4]]]);
+    for (const [range, dash] of ranges as [number | null, number[]][]) {
       if (range !== null) {
         context.strokeStyle = theme().muted;
         context.setLineDash(dash);
@@ -325,15 +363,15 @@ export class MapView {
 
   private frame(surface: Surface, places: [number, number][], frame: Frame): void {
     const { context } = surface;
-    const from = places[frame.node];
-    if (from === undefined) {
+    const [sender, receiver] = [places[frame.node], places[frame.to]];
+    if (sender === undefined) {
       return;
     }
     context.strokeStyle = frameColour(frame.kind);
-    const to = places[frame.to];
-    if (to === undefined) {
+    const [from, to] = this.lane(sender, receiver ?? sender, frame.radio);
+    if (receiver === undefined) {
       context.globalAlpha = 0.7;
-      circle(context, from, this.model.network.decode_range * this.zoom(surface));
+      circle(context, from, (this.model.network.radios[frame.radio] as Radio).decode_range * this.zoom(surface));
       context.stroke();
       context.globalAlpha = 1;
       return;
@@ -355,15 +393,22 @@ export class MapView {
     const { context } = surface;
     const colours = theme();
     const radius = this.radius();
-    const { cursor, overview } = this.model;
+    const { cursor, overview, stations } = this.model;
     places.forEach((place, node) => {
-      const sends = air.find((frame) => frame.node === node);
-      const waits = detail?.waits[node];
-      const isSilenced = waits !== undefined && (holdsAt(waits.busy, cursor) || holdsAt(waits.nav, cursor));
+      const own = stations.ofNode(node);
+      let isSilenced = false;
+      own.forEach((station, part) => {
+        const { radio } = stations.all[station] as Station;
+        const sends = air.find((frame) => frame.node === node && frame.radio === radio);
+        const waits = detail?.waits[station];
+        const waited = waits !== undefined && (holdsAt(waits.busy, cursor) || holdsAt(waits.nav, cursor));
+        isSilenced ||= waited;
+        context.fillStyle = sends === undefined ? (waited ? colours.line : colours.surface) : frameColour(sends.kind);
+        sector(context, place, radius, part, own.length);
+        context.fill();
+      });
+      const sends = own.length > 1 ? undefined : air.find((frame) => frame.node === node);
       circle(context, place, radius);
-      const still = isSilenced ? colours.line : colours.surface;
-      context.fillStyle = sends === undefined ? still : frameColour(sends.kind);
-      context.fill();
       context.strokeStyle = isSilenced ? colours.muted : colours.text;
       context.lineWidth = 1.2;
       context.stroke();
@@ -377,40 +422,54 @@ export class MapView {
         context.textAlign = "center";
         context.textBaseline = "middle";
         context.fillStyle = sends === undefined ? colours.text : inkOn(frameColour(sends.kind));
+        if (own.length > 1) {
+          // Readable on whatever colours the radios have.
+          context.strokeStyle = colours.surface;
+          context.lineWidth = 3;
+          context.strokeText(letter.length > 3 ? letter.slice(0, 3) : letter, place[0], place[1] + 0.5);
+          context.lineWidth = 1;
+        }
         context.fillText(letter.length > 3 ? letter.slice(0, 3) : letter, place[0], place[1] + 0.5);
       }
     });
   }
 
-  /** A ring whose angle is the station's share of airtime. */
+  /** A ring for each radio, whose angle is the radio's share of airtime; that of the first one is inside. */
   private activity({ context }: Surface, [x, y]: [number, number], node: number): void {
-    const { overview, cursor } = this.model;
+    const { overview, cursor, stations } = this.model;
     if (overview === null) {
       return;
     }
     const bin = Math.min(overview.bins - 1, Math.floor(cursor / overview.width));
-    const base = (node * overview.bins + bin) * FRAMES.length;
-    const share = FRAMES.reduce((sum, _, kind) => sum + (overview.airtime[base + kind] as number), 0);
-    if (share === 0) {
-      return;
-    }
-    context.strokeStyle = frameColour(DATA);
-    context.lineWidth = 3;
-    context.beginPath();
-    context.arc(x, y, this.radius() + 3, -Math.PI / 2, -Math.PI / 2 + 2 * Math.PI * Math.min(1, share));
-    context.stroke();
-    context.lineWidth = 1;
+    stations.ofNode(node).forEach((station, ring) => {
+      const base = (station * overview.bins + bin) * FRAMES.length;
+      const share = FRAMES.reduce((sum, _, kind) => sum + (overview.airtime[base + kind] as number), 0);
+      if (share > 0) {
+        context.strokeStyle = frameColour(DATA);
+        context.lineWidth = 3;
+        context.beginPath();
+        context.arc(x, y, this.radius() + 3 + 4 * ring, -Math.PI / 2, -Math.PI / 2 + 2 * Math.PI * Math.min(1, share));
+        context.stroke();
+        context.lineWidth = 1;
+      }
+    });
   }
 
+  /** The packets in the queues of all radios of a node. */
   private queue(node: number, detail: Detail | null): number {
-    const exact = valueAt(detail?.queues[node] ?? [], this.model.cursor);
+    const lengths = this.model.stations.ofNode(node).map((station) => this.queueOf(station, detail));
+    return lengths.reduce((sum, length) => sum + length, 0);
+  }
+
+  private queueOf(station: number, detail: Detail | null): number {
+    const exact = valueAt(detail?.queues[station] ?? [], this.model.cursor);
     const { overview, cursor } = this.model;
     if (exact !== null || overview === null) {
       return exact ?? 0;
     }
     // The last change before the detail: look back through the overview.
     const bin = Math.min(overview.bins - 1, Math.floor(cursor / overview.width));
-    return overview.queues[node * overview.bins + bin] as number;
+    return overview.queues[station * overview.bins + bin] as number;
   }
 
   private queueBadge({ context }: Surface, [x, y]: [number, number], node: number, detail: Detail | null): void {
@@ -507,6 +566,16 @@ const RING_SEGMENTS = 32;
 function circle(context: CanvasRenderingContext2D, [x, y]: [number, number], radius: number): void {
   context.beginPath();
   context.arc(x, y, Math.max(0, radius), 0, 2 * Math.PI);
+}
+
+/** One of equal parts of a disk, clockwise from the left half. */
+function sector(context: CanvasRenderingContext2D, [x, y]: [number, number], radius: number, part: number, parts: number): void {
+  const angle = (n: number): number => Math.PI / 2 + (2 * Math.PI * n) / parts;
+  context.beginPath();
+  if (parts > 1) {
+    context.moveTo(x, y);
+  }
+  context.arc(x, y, Math.max(0, radius), angle(part), angle(part + 1));
 }
 
 function line(context: CanvasRenderingContext2D, from: [number, number], to: [number, number]): void {

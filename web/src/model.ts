@@ -6,6 +6,7 @@ import { numbered } from "./looks";
 import type { Look } from "./looks";
 import { MARKS } from "./protocol";
 import type { FromWorker, Life, Mark, Network, Overview, Result, ToWorker } from "./protocol";
+import { Stations } from "./stations";
 import type { View } from "./view";
 
 /** Frames that a stretch may have, so that it is drawn without a pause. */
@@ -24,6 +25,7 @@ const AHEAD = 0.4;
 export class Model {
   /** Nanoseconds. */
   readonly end: number;
+  readonly stations: Stations;
   overview: Overview | null = null;
   result: Result | null = null;
   detail: Detail | null = null;
@@ -32,7 +34,7 @@ export class Model {
   /** What went wrong with a search. */
   notice = "";
   /** The frame to be selected when its stretch is known. */
-  private picked: { at: number; node: number } | null = null;
+  private picked: { at: number; node: number; radio: number } | null = null;
   private asked: { from: number; to: number } | null = null;
   private readonly mostFrames: number;
 
@@ -44,6 +46,7 @@ export class Model {
     private readonly changed: () => void,
   ) {
     this.end = Math.round(network.duration * 1e9);
+    this.stations = new Stations(network);
     this.mostFrames = Math.min(MOST_FRAMES, MOST_RECORDS / (6 + 3 * degree(network)));
   }
 
@@ -133,10 +136,10 @@ export class Model {
     this.changed();
   }
 
-  /** Selects the frame that a station begins at an instant, once it is known; the packet stays. */
-  pick(at: number, node: number): void {
+  /** Selects the frame that the radio of a node begins at an instant, once it is known; the packet stays. */
+  pick(at: number, node: number, radio: number): void {
     this.selected = null;
-    this.picked = { at, node };
+    this.picked = { at, node, radio };
     this.reselect();
     this.changed();
   }
@@ -233,7 +236,7 @@ export class Model {
   private reselect(): void {
     const wanted = this.selected ?? this.picked;
     if (wanted !== null && this.detail !== null) {
-      const same = this.detail.frames.find((frame) => frame.at === wanted.at && frame.node === wanted.node);
+      const same = this.detail.frames.find((frame) => frame.at === wanted.at && frame.node === wanted.node && frame.radio === wanted.radio);
       this.selected = same ?? this.selected;
     }
   }
@@ -254,7 +257,7 @@ export { MARKS };
 
 /** Mean number of stations that sense a station at the start. */
 function degree(network: Network): number {
-  const reach = network.sense_range ?? 2 * network.decode_range;
+  const reach = Math.max(...network.radios.map(({ sense_range, decode_range }) => sense_range ?? 2 * decode_range));
   const places = network.nodes.slice(0, 2000).map((_, node) => placeAt(network, node, 0));
   let pairs = 0;
   for (const [x, y] of places) {

@@ -2,7 +2,8 @@
 
 import type { Mark, Marks, Network, Overview } from "./protocol";
 import { MARKS } from "./protocol";
-import { DATA, DROPPED, FRAMES, KIND, RECEIVED, SENT, WORDS, float, timeOf, word } from "./records";
+import { DATA, DROPPED, FRAMES, KIND, RECEIVED, SENT, WORDS, float, kindOf, radioOf, timeOf, word } from "./records";
+import { Stations } from "./stations";
 
 /** Values of one chart of all stations. */
 const MOST_VALUES = 400_000;
@@ -18,12 +19,14 @@ export class Summary {
   private sent = new Float64Array(1024).fill(-1);
   private marks: Record<Mark, Growing>;
   private warmup: number;
+  private readonly stations: Stations;
   /** Values in the means of bit rates and of delays, by flow and bin. */
   private rateCounts: Uint32Array;
   private delayCounts: Uint32Array;
 
   constructor(private readonly network: Network) {
-    const stations = network.nodes.length;
+    this.stations = new Stations(network);
+    const stations = this.stations.all.length;
     const flows = network.flows.length;
     const room = Math.floor(MOST_VALUES / Math.max(1, stations));
     const bins = Math.max(FEWEST_BINS, Math.min(MOST_BINS, room));
@@ -62,8 +65,8 @@ export class Summary {
     this.overview.until = until;
     this.overview.names = names;
     const reached = Math.min(this.overview.bins - 1, Math.floor(until / this.overview.width));
-    for (const [node, { length }] of this.lastQueues) {
-      this.queue(node, reached, length);
+    for (const [station, { length }] of this.lastQueues) {
+      this.queue(station, reached, length);
     }
     this.overview.marks = byMark((mark) => this.marks[mark].marks());
     return this.overview;
@@ -74,13 +77,13 @@ export class Summary {
       const time = timeOf(words, at);
       const subject = word(words, at + 3);
       const bin = Math.min(this.overview.bins - 1, Math.floor(time / this.overview.width));
-      switch (word(words, at)) {
+      switch (kindOf(words, at)) {
         case KIND.frame:
           this.frame(words, at, time, subject, bin);
           break;
         case KIND.collided:
           this.marks.collision.add(time, subject, word(words, at + 4));
-          bump(this.overview.collisions, subject * this.overview.bins + bin);
+          bump(this.overview.collisions, this.stations.of(subject, radioOf(words, at)) * this.overview.bins + bin);
           if (time >= this.warmup) {
             this.overview.counts.collisions += 1;
           }
@@ -97,8 +100,9 @@ export class Summary {
           break;
         }
         case KIND.queue: {
-          if (subject < this.network.nodes.length) {
-            this.queue(subject, bin, word(words, at + 4));
+          const station = this.stations.of(subject, radioOf(words, at));
+          if (station >= 0) {
+            this.queue(station, bin, word(words, at + 4));
           }
           break;
         }
@@ -113,14 +117,14 @@ export class Summary {
   }
 
   /** Notes the longest queue of each bin. A queue keeps its length until the next record. */
-  private queue(node: number, bin: number, length: number): void {
+  private queue(station: number, bin: number, length: number): void {
     const { bins, queues } = this.overview;
-    const last = this.lastQueues.get(node) ?? { bin, length: 0 };
+    const last = this.lastQueues.get(station) ?? { bin, length: 0 };
     for (let later = last.bin + 1; later <= bin; later += 1) {
-      queues[node * bins + later] = last.length;
+      queues[station * bins + later] = last.length;
     }
-    queues[node * bins + bin] = Math.max(queues[node * bins + bin] as number, length);
-    this.lastQueues.set(node, { bin, length });
+    queues[station * bins + bin] = Math.max(queues[station * bins + bin] as number, length);
+    this.lastQueues.set(station, { bin, length });
   }
 
   private lastQueues = new Map<number, { bin: number; length: number }>();
@@ -133,16 +137,18 @@ export class Summary {
       counts.frames[kind] = (counts.frames[kind] as number) + 1;
     }
     const flow = word(words, at + 11) - 1;
-    const rate = this.network.rates[word(words, at + 10) >>> 13];
+    const radio = radioOf(words, at);
+    const rate = this.network.radios[radio]?.rates[word(words, at + 10) >>> 13];
     if (kind === DATA && flow >= 0 && rate !== undefined) {
       addToMean(this.overview.rates, this.rateCounts, flow * bins + bin, rate.mbps);
     }
     // A frame may reach into later bins.
+    const station = this.stations.of(node, radio);
     let begin = time;
     const end = time + word(words, at + 6);
     for (let cell = bin; cell < bins && begin < end; cell += 1) {
       const until = Math.min(end, (cell + 1) * width);
-      const index = (node * bins + cell) * FRAMES.length + kind;
+      const index = (station * bins + cell) * FRAMES.length + kind;
       airtime[index] = (airtime[index] as number) + (until - begin) / width;
       begin = until;
     }

@@ -8,6 +8,7 @@ import type { Model } from "./model";
 import type { Life, Result } from "./protocol";
 import { BROADCAST, FRAMES, FRAME_KEYS, RTS } from "./records";
 import { goodput } from "./series";
+import { radioName } from "./stations";
 import { colourOf, frameColour, LETTERS } from "./theme";
 
 export class Panels {
@@ -111,6 +112,7 @@ export class Panels {
     const rows: [string, string][] = [
       ["sent", `${seconds(frame.at, 1)} s, lasts ${length(frame.end - frame.at)}`],
       ["from, to", `${this.name(frame.node)} → ${this.name(frame.to)}`],
+      ...this.radio(frame),
       ["outcome", this.outcome(frame)],
       ["bytes, bit rate", `${frame.bytes} at ${this.rate(frame)}`],
       ...this.signal(frame),
@@ -121,15 +123,26 @@ export class Panels {
     }
     const others = detail === null ? [] : overlapping(detail.frames, frame);
     if (others.length > 0) {
-      const names = others.map((other) => `${frameName(other)} of ${this.name(other.node)}`);
+      const names = others.map((other) => `${frameName(other)} of ${this.name(other.node)}${this.over(other)}`);
       rows.push(["also on the air", names.join(", ")]);
     }
     const heading = make("h3", {}, swatch(frameColour(frame.kind), LETTERS[frame.kind]), ` ${frameName(frame)} frame`);
     return make("div", {}, heading, pairs(rows));
   }
 
+  /** The radio of a frame, where nodes have several. */
+  private radio(frame: Frame): [string, string][] {
+    const { network } = this.model;
+    return network.radios.length > 1 ? [["over", radioName(network, frame.radio)]] : [];
+  }
+
+  /** The number of the radio of a frame, where nodes have several. */
+  private over({ radio }: { radio: number }): string {
+    return this.model.network.radios.length > 1 ? ` (radio ${radio})` : "";
+  }
+
   private rate(frame: Frame): string {
-    const rate = this.model.network.rates[frame.rate];
+    const rate = this.model.network.radios[frame.radio]?.rates[frame.rate];
     if (rate === undefined) {
       return "an unknown rate";
     }
@@ -160,7 +173,7 @@ export class Panels {
       return null;
     }
     const name = FRAMES[interferer.kind] ?? "frame";
-    return interferer.node === node ? `its own ${name}` : `${name} of ${this.name(interferer.node)}, ${dbm(interferer.power)}`;
+    return interferer.node === node ? `its own ${name}` : `${name} of ${this.name(interferer.node)}${this.over(interferer)}, ${dbm(interferer.power)}`;
   }
 
   /** Why a station did not receive a frame. */
@@ -203,20 +216,22 @@ export class Panels {
       ...packets.map((packet) => ({
         at: packet.at,
         node: -1,
+        radio: 0,
         text: `${packet.event} at ${this.name(packet.node)}${packet.reason === "" ? "" : ` (${packet.reason})`}${packet.event === "received" ? ` after ${hops(packet.hops)}` : ""}`,
         isLost: packet.event === "dropped",
       })),
       ...frames.map((frame) => ({
         at: frame.at,
         node: frame.node,
-        text: `${frame.retry && frame.kind !== RTS ? "retransmission" : frameName(frame)} ${this.name(frame.node)} → ${this.name(frame.to)}: ${this.outcome(frame)}`,
+        radio: frame.radio,
+        text: `${frame.retry && frame.kind !== RTS ? "retransmission" : frameName(frame)} ${this.name(frame.node)} → ${this.name(frame.to)}${this.over(frame)}: ${this.outcome(frame)}`,
         isLost: outcome(frame) !== "received",
       })),
     ];
     events.sort((a, b) => a.at - b.at);
     const list = make("ol", { class: "life" });
-    for (const { at, node, text, isLost } of events) {
-      const go = make("button", { type: "button", "data-at": String(at), "data-node": String(node) }, `${seconds(at, 1e3)} s`);
+    for (const { at, node, radio, text, isLost } of events) {
+      const go = make("button", { type: "button", "data-at": String(at), "data-node": String(node), "data-radio": String(radio) }, `${seconds(at, 1e3)} s`);
       list.append(make("li", isLost ? { class: "lost" } : {}, go, ` ${text}`));
     }
     const first = packets[0];

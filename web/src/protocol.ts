@@ -8,16 +8,25 @@ export interface Network {
   seed: number;
   duration: number;
   warmup: number;
-  decode_range: number;
-  sense_range: number | null;
-  slot_us: number;
-  /** The bit rates of the radio, by their numbers in frames. */
-  rates: { name: string; mbps: number }[];
+  /** The radios of the nodes, by their numbers in records. */
+  radios: Radio[];
   /** Outlines of obstacles and of their holes, m. */
   obstacles: [number, number][][][];
   nodes: { name: string; path: [number, number, number][] }[];
   hosts: { id: number; gateway: number }[];
   flows: { from: number; to: number; transport: string; app: string }[];
+}
+
+export interface Radio {
+  phy: string;
+  channel: number | null;
+  decode_range: number;
+  sense_range: number | null;
+  slot_us: number;
+  /** Its bit rates, by their numbers in frames. */
+  rates: { name: string; mbps: number }[];
+  /** The nodes that have it; null: all. */
+  nodes: number[] | null;
 }
 
 /** The part of a run's result that the page shows and checks. */
@@ -81,7 +90,7 @@ export interface Overview {
   width: number;
   /** How far the run has come, ns. */
   until: number;
-  /** Share of the airtime, by station, bin and kind of frame. */
+  /** Share of the airtime, by station (`Stations`), bin and kind of frame. */
   airtime: Float32Array;
   /** By station and bin. */
   collisions: Uint16Array;

@@ -38,6 +38,16 @@ export function word(words: Uint32Array, at: number): number {
   return words[at] as number;
 }
 
+/** The kind of the record that begins at this word. */
+export function kindOf(words: Uint32Array, at: number): number {
+  return word(words, at) & 0xff;
+}
+
+/** The radio that the record that begins at this word is about. */
+export function radioOf(words: Uint32Array, at: number): number {
+  return word(words, at) >>> 8;
+}
+
 /** The time of the record that begins at this word. */
 export function timeOf(words: Uint32Array, at: number): number {
   return word(words, at + 2) * 2 ** 32 + word(words, at + 1);

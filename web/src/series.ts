@@ -112,25 +112,25 @@ export class SeriesView {
 
   /** The longest queues; of several runs, one each. */
   private queues({ name, model }: Run, run: number, overview: Overview, detailed: boolean): Line[] {
-    const { detail, network } = model;
+    const { detail, stations } = model;
     const { bins, queues } = overview;
-    const longest = network.nodes.map((_, node) => {
+    const longest = stations.all.map((_, station) => {
       let sum = 0;
       for (let bin = 0; bin < bins; bin += 1) {
-        sum += queues[node * bins + bin] as number;
+        sum += queues[station * bins + bin] as number;
       }
-      return { node, sum };
+      return { station, sum };
     });
     longest.sort((a, b) => b.sum - a.sum);
     return longest
       .slice(0, this.runs.length > 1 ? 1 : MOST_QUEUES)
       .filter(({ sum }) => sum > 0)
-      .map(({ node }, index) => {
-        const before = stepsOf(overview, queues, node, 1);
-        const exact = detailed ? (detail?.queues[node] ?? []) : [];
+      .map(({ station }, index) => {
+        const before = stepsOf(overview, queues, station, 1);
+        const exact = detailed ? (detail?.queues[station] ?? []) : [];
         return {
           look: numbered(run + index),
-          name: `${name} station ${network.nodes[node]?.name}`.trim(),
+          name: `${name} station ${stations.all[station]?.name}`.trim(),
           steps: exact.length > 0 && detail !== null ? splice(before, exact, detail) : before,
         };
       });

@@ -33,7 +33,7 @@ export class Timeline {
     private readonly canvas: HTMLCanvasElement,
     private readonly model: Model,
   ) {
-    const rows = model.network.nodes.length;
+    const rows = model.stations.all.length;
     canvas.style.height = `${AXIS + Math.max(LOWEST, Math.min(HIGHEST, rows * 34))}px`;
   }
 
@@ -87,13 +87,13 @@ export class Timeline {
   /** Gives rows to all stations, or to those that send or receive in view. */
   private choose(): void {
     const { model } = this;
-    const all = model.network.nodes.map((_, node) => node);
-    this.rows = model.view.onlyActive ? all.filter((node) => this.isActive(node)) : all;
-    this.rowOf = new Map(this.rows.map((node, row) => [node, row]));
+    const all = model.stations.all.map((_, station) => station);
+    this.rows = model.view.onlyActive ? all.filter((station) => this.isActive(station)) : all;
+    this.rowOf = new Map(this.rows.map((station, row) => [station, row]));
     this.scroll(0);
   }
 
-  private isActive(node: number): boolean {
+  private isActive(station: number): boolean {
     const { overview, from, to } = this.model;
     if (overview === null) {
       return true;
@@ -102,7 +102,7 @@ export class Timeline {
     const last = Math.min(bins - 1, Math.floor(to / width));
     for (let bin = Math.floor(from / width); bin <= last; bin += 1) {
       for (let kind = 0; kind < FRAMES.length; kind += 1) {
-        if ((airtime[(node * bins + bin) * FRAMES.length + kind] as number) > 0) {
+        if ((airtime[(station * bins + bin) * FRAMES.length + kind] as number) > 0) {
           return true;
         }
       }
@@ -127,12 +127,12 @@ export class Timeline {
       return null;
     }
     const width = this.canvas.clientWidth;
-    const node = this.rows[Math.floor((y - AXIS + this.top) / this.row(this.canvas.clientHeight))];
+    const station = this.rows[Math.floor((y - AXIS + this.top) / this.row(this.canvas.clientHeight))];
     const slack = ((model.to - model.from) / width) * 3;
     const at = timeAt(model, width, x);
     const near = framesBetween(detail.frames, at - slack, at + slack);
-    const own = near.filter((frame) => frame.node === node);
-    return own[0] ?? near.find((frame) => frame.to === node) ?? null;
+    const own = near.filter((frame) => this.stationOf(frame, frame.node) === station);
+    return own[0] ?? near.find((frame) => this.stationOf(frame, frame.to) === station) ?? null;
   }
 
   private row(height: number): number {
@@ -140,9 +140,14 @@ export class Timeline {
     return Math.max(LEAST_ROW, Math.min(MOST_ROW, (height - AXIS) / rows));
   }
 
-  private yOf(node: number, row: number): number {
+  private yOf(station: number, row: number): number {
     // Stations without a row are out of sight.
-    return AXIS + (this.rowOf.get(node) ?? -100) * row - this.top;
+    return AXIS + (this.rowOf.get(station) ?? -100) * row - this.top;
+  }
+
+  /** The station of a node that takes part in the exchange of a frame; -1 if there is none. */
+  private stationOf(frame: Frame, node: number): number {
+    return this.model.stations.of(node, frame.radio);
   }
 
   /** The stations whose rows are in sight. */
@@ -154,12 +159,12 @@ export class Timeline {
     const { context, width } = surface;
     const colours = theme();
     context.textAlign = "right";
-    for (const node of this.visible(surface, row)) {
-      const y = this.yOf(node, row);
+    for (const station of this.visible(surface, row)) {
+      const y = this.yOf(station, row);
       context.fillStyle = colours.faint;
       context.fillRect(0, y, width, 1);
       context.fillStyle = colours.text;
-      context.fillText(shorten(this.model.network.nodes[node]?.name ?? ""), GUTTER - 8, y + row / 2);
+      context.fillText(shorten(this.model.stations.all[station]?.name ?? ""), GUTTER - 8, y + row / 2);
     }
   }
 
@@ -177,13 +182,13 @@ export class Timeline {
     for (let start = begins; start < Math.min(bins, to / bin); start += each) {
       const x = xOf(this.model, surface.width, start * bin);
       const wide = xOf(this.model, surface.width, (start + each) * bin) - x;
-      for (const node of visible) {
-        let bottom = this.yOf(node, row) + row - 1;
+      for (const station of visible) {
+        let bottom = this.yOf(station, row) + row - 1;
         let lost = 0;
         for (let kind = 0; kind < FRAMES.length; kind += 1) {
           let share = 0;
           for (let n = start; n < Math.min(bins, start + each); n += 1) {
-            share += airtime[(node * bins + n) * FRAMES.length + kind] as number;
+            share += airtime[(station * bins + n) * FRAMES.length + kind] as number;
           }
           const high = (share / each / full) * (row - 5);
           if (high > 0.05) {
@@ -193,13 +198,13 @@ export class Timeline {
           }
         }
         for (let n = start; n < Math.min(bins, start + each); n += 1) {
-          lost += collisions[node * bins + n] as number;
+          lost += collisions[station * bins + n] as number;
         }
         if (lost > 0) {
           // Darker where there are more; full at one in 2 ms.
           surface.context.globalAlpha = Math.min(1, 0.15 + (lost / (each * bin)) * 2e6);
           surface.context.fillStyle = theme().lost;
-          surface.context.fillRect(x, this.yOf(node, row) + 1, Math.max(1, wide), 3);
+          surface.context.fillRect(x, this.yOf(station, row) + 1, Math.max(1, wide), 3);
           surface.context.globalAlpha = 1;
         }
       }
@@ -208,18 +213,18 @@ export class Timeline {
   }
 
   /** The largest share of airtime in view. */
-  private largestShare(nodes: number[], each: number): number {
+  private largestShare(stations: number[], each: number): number {
     const { overview, from, to } = this.model;
     if (overview === null) {
       return 1;
     }
     const { bins, width, airtime } = overview;
     let most = 0.05;
-    for (const node of nodes) {
+    for (const station of stations) {
       for (let start = Math.floor(from / width); start < Math.min(bins, to / width); start += each) {
         let sum = 0;
         for (let n = start * FRAMES.length; n < Math.min(bins, start + each) * FRAMES.length; n += 1) {
-          sum += airtime[node * bins * FRAMES.length + n] as number;
+          sum += airtime[station * bins * FRAMES.length + n] as number;
         }
         most = Math.max(most, sum / each);
       }
@@ -241,8 +246,8 @@ export class Timeline {
     if (detail === null) {
       return;
     }
-    for (const node of this.visible(surface, row)) {
-      this.drawWaits(surface, detail.waits[node], this.yOf(node, row), row);
+    for (const station of this.visible(surface, row)) {
+      this.drawWaits(surface, detail.waits[station], this.yOf(station, row), row);
     }
     const uid = life?.uid ?? selected?.uid ?? 0;
     const frames = framesBetween(detail.frames, from, to);
@@ -256,7 +261,8 @@ export class Timeline {
       if (at >= from && at <= to) {
         const matters = concerns(frame, node);
         surface.context.globalAlpha = matters ? 1 : 0.4;
-        cross(surface.context, xOf(this.model, surface.width, at), this.yOf(node, row) + row / 2, matters ? 4 : 2.5);
+        const y = this.yOf(this.stationOf(frame, node), row) + row / 2;
+        cross(surface.context, xOf(this.model, surface.width, at), y, matters ? 4 : 2.5);
         surface.context.globalAlpha = 1;
       }
     }
@@ -304,7 +310,7 @@ export class Timeline {
     const { selected, life } = this.model;
     const x = xOf(this.model, width, frame.at);
     const wide = Math.max(1, xOf(this.model, width, frame.end) - x);
-    const y = this.yOf(frame.node, row) + 5;
+    const y = this.yOf(this.stationOf(frame, frame.node), row) + 5;
     const high = row - 10;
     context.fillStyle = frameColour(frame.kind);
     context.fillRect(x, y, wide, high);
@@ -319,10 +325,11 @@ export class Timeline {
       context.lineWidth = 1;
     }
     this.label(context, frame, x, y, wide, high);
-    if (frame.to < this.model.network.nodes.length) {
+    const receiver = this.stationOf(frame, frame.to);
+    if (receiver >= 0) {
       context.globalAlpha = 0.4;
       context.fillStyle = isLost ? theme().lost : frameColour(frame.kind);
-      context.fillRect(x, this.yOf(frame.to, row) + row - 8, wide, 3);
+      context.fillRect(x, this.yOf(receiver, row) + row - 8, wide, 3);
       context.globalAlpha = 1;
     }
     const isOfPacket = life !== null && life.uid === frame.uid && frame.uid > 0;
@@ -358,10 +365,11 @@ export class Timeline {
   private drawArrow({ context, width }: Surface, frame: Frame, row: number, isMarked: boolean): void {
     const x = xOf(this.model, width, frame.end);
     const wide = x - xOf(this.model, width, frame.at);
-    if (frame.to >= this.model.network.nodes.length || !(isMarked || (frame.kind === DATA && wide > 5))) {
+    const ends = [frame.node, frame.to].map((node) => this.stationOf(frame, node));
+    if (ends.includes(-1) || !(isMarked || (frame.kind === DATA && wide > 5))) {
       return;
     }
-    const [y, target] = [frame.node, frame.to].map((node) => this.yOf(node, row) + row / 2) as [number, number];
+    const [y, target] = ends.map((station) => this.yOf(station, row) + row / 2) as [number, number];
     const isLost = outcome(frame) !== "received";
     context.strokeStyle = isLost ? theme().lost : isMarked ? theme().text : frameColour(frame.kind);
     context.setLineDash(isLost ? [3, 3] : []);
@@ -406,6 +414,7 @@ export function cross(context: CanvasRenderingContext2D, x: number, y: number, s
   context.lineWidth = 1;
 }
 
+/** A long name with its end: the numbers of radios are there. */
 function shorten(name: string): string {
-  return name.length > 8 ? `${name.slice(0, 7)}…` : name;
+  return name.length > 8 ? `${name.slice(0, 5)}…${name.slice(-2)}` : name;
 }

@@ -4,7 +4,7 @@ import { Engine } from "./engine";
 import { LogPlayer } from "./log";
 import { Summary } from "./overview";
 import type { FromWorker, Life, Player, Result, ToWorker } from "./protocol";
-import { BROADCAST, DROPPED, KIND, RECEIVED, WORDS, timeOf, word } from "./records";
+import { BROADCAST, DROPPED, KIND, RECEIVED, WORDS, kindOf, timeOf, word } from "./records";
 import { Story } from "./story";
 
 /** Words that one step of the first passage should make. */
@@ -166,7 +166,7 @@ function stretch(from: number, to: number): void {
 function delaysOf(words: Uint32Array): Float64Array<ArrayBuffer> {
   const found: number[] = [];
   for (let at = 0; at < words.length; at += WORDS) {
-    const isReceived = word(words, at) === KIND.packet && word(words, at + 4) === RECEIVED;
+    const isReceived = kindOf(words, at) === KIND.packet && word(words, at + 4) === RECEIVED;
     const arrival = isReceived ? summary.arrival(words, at) : null;
     if (arrival !== null) {
       found.push(timeOf(words, at), arrival.flow, arrival.delay);
@@ -206,12 +206,12 @@ function life(uid: number): Life | null {
 }
 
 function isBroadcast(words: Uint32Array): boolean {
-  return words.length > 0 && word(words, 0) === KIND.packet && word(words, 9) === BROADCAST;
+  return words.length > 0 && kindOf(words, 0) === KIND.packet && word(words, 9) === BROADCAST;
 }
 
 function isEnd(words: Uint32Array): boolean {
   for (let at = 0; at < words.length; at += WORDS) {
-    if (word(words, at) !== KIND.packet) {
+    if (kindOf(words, at) !== KIND.packet) {
       continue;
     }
     const event = word(words, at + 4);

@@ -1,4 +1,4 @@
-//! Connecting by host name.
+//! Opens a stream to a host by its name, trying its addresses.
 
 use std::io;
 

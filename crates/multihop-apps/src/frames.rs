@@ -13,7 +13,7 @@ pub(crate) struct Heartbeat(Mutex<PeerActivity>);
 
 #[derive(Debug)]
 struct PeerActivity {
-    /// When bytes last arrived, or when this end began to wait for them.
+    /// Time at which bytes arrived last, or at which this end began to wait for them.
     last: Instant,
     waiting: bool,
 }
@@ -42,7 +42,7 @@ impl Heartbeat {
     }
 }
 
-/// Reads messages.
+/// Reads messages from a stream, each with its kind and length.
 pub(crate) struct FrameReader<R> {
     inner: BufReader<R>,
     patience: Duration,
@@ -101,7 +101,7 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
         ready.unwrap_or_else(|_| Err(silent(self.patience))).map(drop)
     }
 
-    /// The stream.
+    /// The stream from which messages are read.
     pub(crate) fn get_ref(&self) -> &R {
         self.inner.get_ref()
     }
@@ -111,7 +111,7 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
         self.inner.get_mut()
     }
 
-    /// From now on, fails when nothing has moved for `patience`.
+    /// Sets the time without any movement after which reading fails.
     pub(crate) fn set_patience(&mut self, patience: Duration) {
         self.patience = patience;
     }
@@ -150,7 +150,7 @@ async fn read<R: AsyncRead + Unpin>(
     read.unwrap_or_else(|_| Err(silent(patience)))
 }
 
-/// Writes messages.
+/// Writes messages to a stream, each with its kind and length.
 pub(crate) struct FrameWriter<W> {
     inner: W,
     patience: Duration,
@@ -172,7 +172,8 @@ impl<W: AsyncWrite + Unpin> FrameWriter<W> {
         Self { inner, patience, pulse: None, messages, last, keepalive: KEEPALIVE }
     }
 
-    /// The same for the other direction of a reader.
+    /// Creates a writer for the other direction of a reader's stream: each message that is read renews the writer's
+    /// patience.
     pub(crate) fn beside<R: AsyncRead + Unpin>(reader: &FrameReader<R>, inner: W) -> Self {
         Self { pulse: Some(Arc::clone(&reader.pulse)), ..Self::new(inner, reader.patience) }
     }
@@ -188,7 +189,7 @@ impl<W: AsyncWrite + Unpin> FrameWriter<W> {
         self.write().await
     }
 
-    /// The same, but a short message waits for later ones, until [`flush`](Self::flush).
+    /// Queues a message for sending. A short one waits for later ones, until [`flush`](Self::flush).
     pub(crate) async fn send_later(&mut self, kind: u8, body: &[u8]) -> io::Result<()> {
         self.push(kind, body);
         if self.messages.len() < BODY_MAX { Ok(()) } else { self.write().await }
@@ -215,7 +216,7 @@ impl<W: AsyncWrite + Unpin> FrameWriter<W> {
         Ok(())
     }
 
-    /// Flushes the stream.
+    /// Writes all queued messages and flushes the stream.
     pub(crate) async fn flush(&mut self) -> io::Result<()> {
         self.write().await?;
         patiently(self.patience, self.pulse.as_deref(), self.inner.flush()).await
@@ -274,7 +275,7 @@ fn cut_off() -> io::Error {
     io::Error::new(io::ErrorKind::UnexpectedEof, "the stream ended in the middle of a message")
 }
 
-/// Longest body.
+/// Maximum length of a message's body, bytes.
 pub(crate) const BODY_MAX: usize = 32 * 1024;
 const HEAD: usize = 5;
 /// Longest time between two messages of a busy end. An end that is silent for twice as long has probably vanished.

@@ -35,7 +35,7 @@ pub fn code(bytes: &[u8]) {
     block_on(code::check(bytes));
 }
 
-/// What a client of SOCKS5 sends.
+/// Reads these bytes as the request of a SOCKS5 client.
 pub fn socks(bytes: &[u8]) {
     block_on(tunnel::check_socks(bytes));
 }

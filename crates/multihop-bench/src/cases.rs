@@ -1,4 +1,4 @@
-//! The measured scenarios.
+//! Scenarios that the benchmark measures, with their sizes.
 
 use anyhow::Context;
 use multihop_scenario::Scenario;
@@ -47,6 +47,9 @@ pub(crate) const CASES: &[Case] = &[
     // Ten stations send to the eleventh, more than the channel carries.
     small("saturated-10", 11, cell),
     small("saturated-10-ofdm", 11, networks::cell_ofdm),
+    // Aggregates of 802.11n and 802.11ax at MCS 7 in 20 MHz, with the radio of a device sold today.
+    small("saturated-10-n", 11, networks::cell_n),
+    small("saturated-10-ax", 11, networks::cell_ax),
     small("cross", 9, cross),
     // From here on there are 50 nodes per square kilometre, and one TCP flow for every ten nodes.
     mobile("mobile-50-aodv", 50, networks::mobile_aodv),
@@ -67,7 +70,23 @@ pub(crate) const CASES: &[Case] = &[
         text: networks::moving_ofdm,
         ..large("mobile-10000-ofdm", 10_000, 1, 6.0, Family::Moving)
     },
+    // Two radios of 802.11n at each node; 50 flows of 100 kb/s over three hops.
+    Case {
+        family: None,
+        text: networks::two_radios,
+        ..large("two-radios-1000", 1000, 1, 15.0, Family::Still)
+    },
+    Case {
+        family: None,
+        text: networks::two_radios_aodv,
+        ..large("two-radios-1000-aodv", 1000, 1, 15.0, Family::Moving)
+    },
 ];
+
+/// A million mobile nodes with AODV as in RFC 3561 and 20 TCP flows. Only for `--one`: `make bench` repeats its networks, and
+/// counts the instructions of each.
+const CITY: Case =
+    Case { family: None, text: networks::city, ..large("city", 1_000_000, 1, 6.0, Family::Moving) };
 
 const fn small(name: &'static str, nodes: u32, text: fn(Size) -> anyhow::Result<String>) -> Case {
     let (timed, counted) = ([0.0, 100.0], [10.0, 20.0]);
@@ -88,19 +107,21 @@ const fn large(name: &'static str, nodes: u32, networks: u32, until: f64, family
     Case { name, nodes, networks, timed, counted, family: Some(family), watched: false, text }
 }
 
-/// The same second for networks of every size: all flows have begun and have found their routes.
+/// Interval that is measured in networks of every size, in simulated seconds: all flows have begun and have found their
+/// routes.
 const STAGE: [f64; 2] = [5.0, 6.0];
 
 impl Case {
-    /// The case with this name.
+    /// The case with this name, one of those of `make bench` or the city.
     pub(crate) fn named(name: &str) -> anyhow::Result<&'static Self> {
         CASES
             .iter()
+            .chain([&CITY])
             .find(|case| case.name == name)
             .with_context(|| format!("no scenario {name:?}, there are: {}", names()))
     }
 
-    /// Its network with this size, over this interval.
+    /// Scenario of a network with this size, over this interval in simulated seconds.
     pub(crate) fn scenario(&self, size: Size, [from, to]: [f64; 2]) -> anyhow::Result<Scenario> {
         load(&(self.text)(size)?, from, to)
     }
@@ -131,6 +152,14 @@ mod tests {
             let scenario = case.scenario(size, case.timed).unwrap();
             assert_eq!(scenario.topology.nodes(), case.nodes as usize, "{}", case.name);
             assert_eq!(scenario.duration.as_secs_f64().to_bits(), case.timed[1].to_bits());
+        }
+    }
+
+    #[test]
+    fn a_city_has_twenty_flows_at_every_size() {
+        for nodes in [1_000, 2_000] {
+            let scenario = CITY.scenario(Size { nodes, seed: 1 }, [0.0, 3.0]).unwrap();
+            assert_eq!((scenario.topology.nodes(), scenario.flows.len()), (nodes as usize, 20));
         }
     }
 

@@ -1,4 +1,4 @@
-//! CPU time of the calling thread.
+//! Clock of the CPU time of the calling thread.
 
 use std::fs;
 

@@ -8,8 +8,8 @@ use serde::Serialize;
 /// The state of the machine at one time; Linux only.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moment {
-    /// Seconds since boot. The next fields are CPU seconds: of all processes, and of this process and the children it has
-    /// waited for.
+    /// Time since boot, in seconds. The next fields are CPU seconds: of all processes, and of this process and the
+    /// children it has waited for.
     up: f64,
     busy: f64,
     own: f64,
@@ -22,7 +22,7 @@ pub(crate) struct Load {
     processors: usize,
     /// Load averages over 1, 5 and 15 minutes at the beginning.
     average_before: [f64; 3],
-    /// At the end.
+    /// Load averages over 1, 5 and 15 minutes at the end.
     average_after: [f64; 3],
     /// Mean number of processors busy with other work.
     pub(crate) others: f64,

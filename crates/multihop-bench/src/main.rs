@@ -35,7 +35,7 @@ struct Args {
     /// Only the scenarios whose name contains this.
     #[arg(long, value_name = "NAME", default_value = "")]
     filter: String,
-    /// Output file.
+    /// File to which the results are written as JSON.
     #[arg(long, value_name = "FILE", default_value = "out/bench.json")]
     json: PathBuf,
     /// Run one scenario once in this process and print its counts, for example under a profiler.

@@ -31,6 +31,8 @@ pub(crate) struct Sample {
     /// Events, including those before the stretch if a child process reports them.
     pub(crate) events: u64,
     pub(crate) frames: u64,
+    /// Data among the frames; each MPDU of an aggregate counts.
+    pub(crate) mpdus: u64,
     /// Largest resident set of the process since its start; Linux only.
     pub(crate) peak_bytes: Option<u64>,
 }
@@ -43,6 +45,8 @@ pub(crate) struct InstructionCounter(());
 pub(crate) struct Cost {
     pub(crate) per_event: f64,
     pub(crate) per_frame: f64,
+    /// A data frame that is not aggregated counts as one MPDU.
+    pub(crate) per_mpdu: f64,
 }
 
 /// The clocks at the start of a stretch.
@@ -80,6 +84,7 @@ impl Stretch<'_> {
             cpu_seconds: cpu::seconds().zip(start.cpu).map(|(after, before)| after - before),
             events: result.events,
             frames: result.mac.frames.values().sum(),
+            mpdus: result.mac.frames.get("data").copied().unwrap_or(0),
             peak_bytes: peak_bytes(),
         })
     }
@@ -118,6 +123,7 @@ impl Sample {
             cpu_seconds: other.cpu_seconds.map(|seconds| cpu + seconds),
             events: self.events + other.events,
             frames: self.frames + other.frames,
+            mpdus: self.mpdus + other.mpdus,
             peak_bytes: self.peak_bytes.max(other.peak_bytes),
         }
     }
@@ -160,6 +166,7 @@ impl InstructionCounter {
         Ok(Cost {
             per_event: instructions as f64 / events as f64,
             per_frame: instructions as f64 / sum.frames as f64,
+            per_mpdu: instructions as f64 / sum.mpdus as f64,
         })
     }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::f64::consts::TAU;
 
+use anyhow::Context;
 use multihop_core::Instant;
 use multihop_radio::grid::Point;
 use multihop_radio::mobility::Track;
@@ -28,7 +29,7 @@ pub(crate) fn chain(size: Size) -> anyhow::Result<String> {
     Ok(format!("topology = {{ kind = \"chain\", hops = {} }}\n{TCP}", size.nodes - 1))
 }
 
-/// The same with 802.11a, as it is compared with ns-3.
+/// Chain with one TCP flow over 802.11a, as it is compared with ns-3.
 pub(crate) fn chain_ofdm(size: Size) -> anyhow::Result<String> {
     Ok(format!("{OFDM}{}", chain(size)?))
 }
@@ -45,10 +46,28 @@ pub(crate) fn cell(size: Size) -> anyhow::Result<String> {
     Ok(cell_of(size, 300.0))
 }
 
-/// The same with 802.11a, as it is compared with ns-3.
+/// Single cell over 802.11a, as it is compared with ns-3.
 #[expect(clippy::unnecessary_wraps, reason = "one of several that make a network of some size")]
 pub(crate) fn cell_ofdm(size: Size) -> anyhow::Result<String> {
     Ok(format!("{OFDM}{}", cell_of(size, 800.0)))
+}
+
+/// Ten stations of 802.11n that send aggregates.
+#[expect(clippy::unnecessary_wraps, reason = "one of several that make a network of some size")]
+pub(crate) fn cell_n(size: Size) -> anyhow::Result<String> {
+    Ok(aggregating_cell(size, "802.11n-20", 64))
+}
+
+/// Ten stations of 802.11ax that send aggregates.
+#[expect(clippy::unnecessary_wraps, reason = "one of several that make a network of some size")]
+pub(crate) fn cell_ax(size: Size) -> anyhow::Result<String> {
+    Ok(aggregating_cell(size, "802.11ax-20", 256))
+}
+
+fn aggregating_cell(size: Size, phy: &str, ampdu: u32) -> String {
+    let radio = format!("radio = {{ phy = \"{phy}\", rate = \"MCS7\" }}\n");
+    let mac = format!("mac = {{ ampdu = {ampdu}, queue = 300, arp = \"oracle\" }}\n");
+    format!("{radio}{mac}{}", cell_of(size, 10_000.0))
 }
 
 fn cell_of(size: Size, kbps: f64) -> String {
@@ -64,19 +83,35 @@ fn cell_of(size: Size, kbps: f64) -> String {
 ///
 /// Some nodes may be isolated, since 10,000 nodes are almost never all connected. They do not send.
 pub(crate) fn random(size: Size) -> anyhow::Result<String> {
-    with_datagrams(&place(size, ", connected = false"))
+    with_datagrams(&place(size, ", connected = false"), 10, 20.0)
 }
 
-/// The same with mobile nodes, so that AODV repeats route discoveries.
+/// Random network whose nodes move, so that AODV repeats route discoveries.
 ///
 /// A route discovery reaches at most one hop farther than [`HOPS`]. Seven hops would cover all of a network of 100
 /// nodes and three times as many nodes of a large one, where each node then sent 1.6 times as many frames.
 pub(crate) fn moving(size: Size) -> anyhow::Result<String> {
     let aodv = "routing = { protocol = \"aodv\", ttl_start = 3, ttl_threshold = 3, net_diameter = 4 }\n";
-    with_datagrams(&format!("{}{MOVEMENT}{aodv}", place(size, "")))
+    with_datagrams(&format!("{}{MOVEMENT}{aodv}", place(size, "")), 10, 20.0)
 }
 
-/// The same with the radio of 802.11a at 6 Mb/s, and the standard's rules in place of ns-2's.
+/// Nodes with two radios of 802.11n in a street, on separate channels. Every twentieth node sends 100 kb/s to one at [`HOPS`]
+/// times the range of a radio; routes have the least airtime.
+pub(crate) fn two_radios(size: Size) -> anyhow::Result<String> {
+    with_datagrams(&two_radio_nodes(size), 20, 100.0)
+}
+
+/// The network of [`two_radios`] with mobile nodes under AODV.
+pub(crate) fn two_radios_aodv(size: Size) -> anyhow::Result<String> {
+    let aodv = "routing = { protocol = \"aodv\", ttl_start = 3, ttl_threshold = 3, net_diameter = 4 }\n";
+    with_datagrams(&format!("{}{MOVEMENT}{aodv}", two_radio_nodes(size)), 20, 100.0)
+}
+
+fn two_radio_nodes(size: Size) -> String {
+    format!("{TWO_RADIOS}{}", place_apart(size, AREA_IN_A_STREET, ", connected = false"))
+}
+
+/// Random network of moving nodes over 802.11a at 6 Mb/s, with the standard's rules in place of ns-2's.
 pub(crate) fn moving_ofdm(size: Size) -> anyhow::Result<String> {
     let radio =
         "radio = { phy = \"802.11a\", budget = \"ns-2\", rate = \"6M\" }\nmac = { flavour = \"standard\" }\n";
@@ -88,17 +123,25 @@ pub(crate) fn mobile_aodv(size: Size) -> anyhow::Result<String> {
     mobile(size, "protocol = \"aodv\", preset = \"ns2\", link_failure = \"mac\"")
 }
 
-/// The same with 802.11a, as it is compared with ns-3.
+/// Mobile nodes with AODV and its default parameters; 20 TCP flows over [`HOPS`] hops, whatever the size.
+pub(crate) fn city(size: Size) -> anyhow::Result<String> {
+    let network = format!("{}{MOVEMENT}routing = {{ protocol = \"aodv\" }}\n", place(size, ""));
+    let pairs = pairs(&network, size.nodes / FLOWS_OF_A_CITY)?;
+    let flows: String = pairs.into_iter().map(|(from, to)| tcp(from, to)).collect();
+    Ok(network + &flows)
+}
+
+/// Mobile network under AODV over 802.11a, as it is compared with ns-3.
 pub(crate) fn mobile_ofdm(size: Size) -> anyhow::Result<String> {
     Ok(format!("{OFDM}{}", mobile_aodv(size)?))
 }
 
-/// The same under OLSR.
+/// Mobile network under OLSR.
 pub(crate) fn mobile_olsr(size: Size) -> anyhow::Result<String> {
     mobile(size, "protocol = \"olsr\"")
 }
 
-/// The same under DSR.
+/// Mobile network under DSR.
 pub(crate) fn mobile_dsr(size: Size) -> anyhow::Result<String> {
     mobile(size, "protocol = \"dsr\"")
 }
@@ -112,15 +155,30 @@ fn mobile(size: Size, routing: &str) -> anyhow::Result<String> {
 
 /// `nodes` at a fixed density.
 fn place(size: Size, more: &str) -> String {
+    place_apart(size, AREA_OF_A_NODE, more)
+}
+
+/// `nodes` with so many square metres for each.
+fn place_apart(size: Size, area: f64, more: &str) -> String {
     let Size { nodes, seed } = size;
-    let side = (f64::from(nodes) * AREA_OF_A_NODE).sqrt();
+    let side = (f64::from(nodes) * area).sqrt();
     format!(
         "seed = {seed}\ntopology = {{ kind = \"random\", nodes = {nodes}, area = [{side:?}, {side:?}]{more} }}\n"
     )
 }
 
-/// Every tenth node sends to a node that is [`HOPS`] hops away at the beginning.
-fn with_datagrams(network: &str) -> anyhow::Result<String> {
+/// One node in `every` sends `kbps` to a node that is [`HOPS`] hops away at the beginning.
+fn with_datagrams(network: &str, every: u32, kbps: f64) -> anyhow::Result<String> {
+    let flows: String = pairs(network, every)?
+        .into_iter()
+        // Spread over a second, so that they do not all send at once.
+        .map(|(from, to)| cbr(from, to, f64::from(from / every % 100) * 0.01, kbps, 512))
+        .collect();
+    Ok(network.to_owned() + &flows)
+}
+
+/// One node in `every`, with a node that is [`HOPS`] hops away at the beginning.
+fn pairs(network: &str, every: u32) -> anyhow::Result<Vec<(u32, u32)>> {
     let empty = load(&format!("{network}{}", cbr(0, 1, 0.0, 1.0, 512)), 0.0, 1.0)?;
     let layout = empty.topology.place(empty.seed)?;
     let begin = |mut track: Track| {
@@ -128,19 +186,18 @@ fn with_datagrams(network: &str) -> anyhow::Result<String> {
         [x, y]
     };
     let positions: Vec<_> = empty.tracks(&layout).into_iter().map(begin).collect();
-    let neighbours = neighbours(&positions, empty.decode_range());
-    let flows: String = (0..)
-        .take(positions.len())
-        .step_by(10)
-        .filter_map(|from| Some((from, farthest(&neighbours, from)?)))
-        // Spread over a second, so that they do not all send at once.
-        .map(|(from, to)| cbr(from, to, f64::from(from / 10 % 100) * 0.01, 20.0, 512))
-        .collect();
-    Ok(network.to_owned() + &flows)
+    let nodes = u32::try_from(positions.len()).context("too many nodes")?;
+    let places = Places::new(&positions, empty.decode_range());
+    let senders = (0..nodes).step_by(every as usize);
+    Ok(senders.filter_map(|from| Some((from, farthest(|node| places.neighbours(node), from)?))).collect())
 }
 
 const AREA_OF_A_NODE: f64 = 20_000.0; // m2
+/// Area of a node in a street, m2: with ranges of 699 m a node has as many neighbours as with 250 m and
+/// [`AREA_OF_A_NODE`].
+const AREA_IN_A_STREET: f64 = 156_000.0;
 const HOPS: u32 = 3;
+const FLOWS_OF_A_CITY: u32 = 20;
 
 const MOVEMENT: &str = "mobility = { kind = \"random-waypoint\", speed = [1.0, 20.0] }\n";
 
@@ -149,6 +206,10 @@ const OFDM: &str = "\
 radio = { phy = \"802.11a\", budget = \"ns-2\", rate = \"6M\", model = \"sinr\", detection_db = 4.0, capture_db = 200.0 }
 mac = { flavour = \"standard\", llc = true, arp = \"oracle\" }
 ";
+
+/// Two radios of a device sold today.
+const TWO_RADIOS: &str =
+    "radio = [{ phy = \"802.11n-20\", channel = 36 }, { phy = \"802.11n-20\", channel = 44 }]\n";
 
 const TCP: &str = "[[flow]]\ntransport = { kind = \"newreno+ack1\", window_max = 20 }\n";
 
@@ -162,31 +223,42 @@ fn cbr(from: u32, to: u32, start: f64, kbps: f64, bytes: u32) -> String {
     )
 }
 
-/// For each node, the nodes within `range`, itself included.
-fn neighbours(positions: &[[f64; 2]], range: f64) -> Vec<Vec<u32>> {
-    let mut by_x: Vec<(u32, &[f64; 2])> = (0..).zip(positions).collect();
-    by_x.sort_by(|(_, a), (_, b)| a[0].total_cmp(&b[0]));
-    let hears = |a: &[f64; 2], b: &[f64; 2]| {
-        let [dx, dy] = [a[0] - b[0], a[1] - b[1]];
-        dx * dx + dy * dy <= range * range
-    };
-    let near = |a: &[f64; 2]| {
-        let begin = by_x.partition_point(|(_, b)| b[0] < a[0] - range);
-        let end = by_x.partition_point(|(_, b)| b[0] <= a[0] + range);
-        by_x[begin..end].iter().filter(|(_, b)| hears(a, b)).map(|&(n, _)| n).collect()
-    };
-    positions.iter().map(near).collect()
+/// Finds the neighbours of a node.
+struct Places<'a> {
+    positions: &'a [[f64; 2]],
+    /// Nodes from west to east.
+    by_x: Vec<(u32, &'a [f64; 2])>,
+    range: f64,
+}
+
+impl<'a> Places<'a> {
+    fn new(positions: &'a [[f64; 2]], range: f64) -> Self {
+        let mut by_x: Vec<(u32, &[f64; 2])> = (0..).zip(positions).collect();
+        by_x.sort_by(|(_, a), (_, b)| a[0].total_cmp(&b[0]));
+        Self { positions, by_x, range }
+    }
+
+    /// The nodes in range of a node, itself included.
+    fn neighbours(&self, node: u32) -> Vec<u32> {
+        let (range, a) = (self.range, self.positions[node as usize]);
+        let hears = |b: &[f64; 2]| {
+            let [dx, dy] = [a[0] - b[0], a[1] - b[1]];
+            dx * dx + dy * dy <= range * range
+        };
+        let begin = self.by_x.partition_point(|(_, b)| b[0] < a[0] - range);
+        let end = self.by_x.partition_point(|(_, b)| b[0] <= a[0] + range);
+        self.by_x[begin..end].iter().filter(|(_, b)| hears(b)).map(|&(n, _)| n).collect()
+    }
 }
 
 /// The lowest node at a distance of [`HOPS`] hops, or at the largest smaller distance; none without neighbours.
-fn farthest(neighbours: &[Vec<u32>], from: u32) -> Option<u32> {
+fn farthest(neighbours: impl Fn(u32) -> Vec<u32>, from: u32) -> Option<u32> {
     let mut reached = BTreeSet::from([from]);
     let mut frontier = reached.clone();
     for _ in 0..HOPS {
         let beyond: BTreeSet<u32> = frontier
             .iter()
-            .flat_map(|&node| &neighbours[node as usize])
-            .copied()
+            .flat_map(|&node| neighbours(node))
             .filter(|node| !reached.contains(node))
             .collect();
         if beyond.is_empty() {
@@ -209,16 +281,17 @@ mod tests {
             nodes.sort_unstable();
             nodes
         };
-        let found: Vec<_> = neighbours(&places, 250.0).into_iter().map(sorted).collect();
+        let places = Places::new(&places, 250.0);
+        let found: Vec<_> = (0..4).map(|node| sorted(places.neighbours(node))).collect();
         assert_eq!(found, [vec![0, 2, 3], vec![1, 2, 3], vec![0, 1, 2, 3], vec![0, 1, 2, 3]]);
     }
 
     #[test]
     fn the_farthest_node_is_at_most_three_hops_away() {
         let row: Vec<_> = (0..5).map(|n| [200.0 * f64::from(n), 0.0]).collect();
-        let neighbours = neighbours(&row, 250.0);
-        assert_eq!(farthest(&neighbours, 0), Some(3));
-        assert_eq!(farthest(&neighbours, 2), Some(0), "both ends are two hops away");
-        assert_eq!(farthest(&[vec![0]], 0), None, "alone");
+        let places = Places::new(&row, 250.0);
+        assert_eq!(farthest(|node| places.neighbours(node), 0), Some(3));
+        assert_eq!(farthest(|node| places.neighbours(node), 2), Some(0), "both ends are two hops away");
+        assert_eq!(farthest(|_| vec![0], 0), None, "alone");
     }
 }

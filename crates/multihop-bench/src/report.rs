@@ -38,7 +38,7 @@ pub(crate) fn text(report: &Report) -> String {
 
 const NOTE: &str = "A frame causes two events at each station that senses it, and a few more.";
 
-/// The same as JSON.
+/// Writes the report as JSON, with the version.
 pub(crate) fn json(report: &Report) -> serde_json::Result<String> {
     #[derive(Serialize)]
     struct Document<'a> {
@@ -88,6 +88,7 @@ mod tests {
             cpu_seconds: None,
             events: 100,
             frames: 4,
+            mpdus: 2,
             peak_bytes: Some(3_000_000),
         };
         let slow = Sample { wall_seconds: 1.0, peak_bytes: Some(4_000_000), ..sample };
@@ -98,7 +99,7 @@ mod tests {
 
     #[test]
     fn the_median_run_counts() {
-        let row = row(100, Cost { per_event: 200.0, per_frame: 5000.0 });
+        let row = row(100, Cost { per_event: 200.0, per_frame: 5000.0, per_mpdu: 10_000.0 });
         let wall = "500.000 (250.000..2000.000)";
         let expected =
             ["0.000", "25.0", "0.00", wall, "2", "5000000.0", "125000.00", "200", "5000", "4.0", "20.0"];

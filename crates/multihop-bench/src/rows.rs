@@ -16,21 +16,23 @@ pub(crate) struct Row {
     pub(crate) networks: u32,
     /// The measured interval for time, in simulated seconds.
     pub(crate) timed: [f64; 2],
-    /// The same for instructions.
+    /// Measured interval for instructions, in simulated seconds.
     pub(crate) counted: [f64; 2],
     pub(crate) runs: usize,
     /// Sum over all networks, like events and frames.
     pub(crate) sim_seconds: f64,
     pub(crate) events: u64,
     pub(crate) frames: u64,
-    /// Of the median run.
+    /// Data among the frames; each MPDU of an aggregate counts.
+    pub(crate) mpdus: u64,
+    /// Number of events per second in the run of median duration.
     pub(crate) events_per_second: f64,
     pub(crate) wall_per_sim_second: Spread,
     /// `null` if the system does not report it.
     pub(crate) cpu_per_sim_second: Option<Spread>,
     /// Simulated over wall time of the median run.
     pub(crate) times_real_time: f64,
-    /// `null` without valgrind.
+    /// Instructions for each event and frame; `null` without valgrind.
     pub(crate) instructions: Option<Cost>,
     pub(crate) memory: Memory,
 }
@@ -45,7 +47,7 @@ pub(crate) struct Memory {
     pub(crate) peak_bytes_of_few: Option<(u32, u64)>,
 }
 
-/// Median and range.
+/// Median of several values, and their range.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Spread {
     pub(crate) median: f64,
@@ -62,7 +64,7 @@ impl Row {
         instructions: Option<Cost>,
         memory: Memory,
     ) -> Self {
-        let Sample { sim_seconds, frames, .. } = samples[0];
+        let Sample { sim_seconds, frames, mpdus, .. } = samples[0];
         let cpu: Option<Vec<_>> =
             samples.iter().map(|s| s.cpu_seconds.map(|seconds| seconds / s.sim_seconds)).collect();
         let wall = Spread::of(samples.iter().map(|s| s.wall_seconds / s.sim_seconds).collect());
@@ -76,6 +78,7 @@ impl Row {
             sim_seconds,
             events,
             frames,
+            mpdus,
             events_per_second: events as f64 / (sim_seconds * wall.median),
             wall_per_sim_second: wall,
             cpu_per_sim_second: cpu.map(Spread::of),
@@ -88,7 +91,11 @@ impl Row {
     /// CPU seconds of the fastest run: disturbances only make runs slower.
     pub(crate) fn time(&self) -> Cost {
         let seconds = self.cpu_per_sim_second.unwrap_or(self.wall_per_sim_second).min * self.sim_seconds;
-        Cost { per_event: seconds / self.events as f64, per_frame: seconds / self.frames as f64 }
+        Cost {
+            per_event: seconds / self.events as f64,
+            per_frame: seconds / self.frames as f64,
+            per_mpdu: seconds / self.mpdus as f64,
+        }
     }
 
     /// CPU seconds per simulated second, or wall-clock seconds if CPU time is not known.
@@ -121,7 +128,7 @@ impl Spread {
     }
 }
 
-/// All measurements.
+/// All measurements of a benchmark, with the load of the machine.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     #[serde(rename = "scenarios")]

@@ -14,7 +14,7 @@ use crate::networks::Size;
 /// The name of this measurement, beside those of the scenarios.
 pub(crate) const NAME: &str = "sweep-scaling";
 
-/// The same runs on one thread and on several.
+/// Time of equal runs on one thread and on several.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Scaling {
     runs: usize,

@@ -1,4 +1,4 @@
-//! The targets, and whether they are met.
+//! Targets of the benchmark, and whether they are met.
 
 use serde::Serialize;
 
@@ -48,6 +48,7 @@ pub(crate) fn verdicts(Report { rows, scaling, .. }: &Report) -> Vec<TargetResul
     let mut verdicts: Vec<_> = rows.iter().filter_map(against_ns3).collect();
     verdicts.extend(rows.iter().filter_map(events_per_second));
     verdicts.extend(rows.iter().filter_map(real_time));
+    verdicts.extend(ax_beside_n(rows));
     verdicts.extend(growth(rows));
     verdicts.extend(rows.iter().filter_map(memory));
     verdicts.extend(rows.iter().filter_map(memory_over_time));
@@ -75,7 +76,7 @@ fn events_per_second(row: &Row) -> Option<TargetResult> {
 }
 
 /// Networks that must not take longer than the time that they simulate.
-const REAL_TIME: [&str; 2] = ["mobile-10000", "mobile-10000-ofdm"];
+const REAL_TIME: [&str; 4] = ["mobile-10000", "mobile-10000-ofdm", "two-radios-1000", "two-radios-1000-aodv"];
 
 fn real_time(row: &Row) -> Option<TargetResult> {
     let seconds = row.seconds_per_sim_second();
@@ -83,6 +84,14 @@ fn real_time(row: &Row) -> Option<TargetResult> {
     REAL_TIME
         .contains(&row.scenario)
         .then(|| TargetResult::new(row.scenario, what, seconds, Bound::AtMost(1.0)))
+}
+
+/// The cost of an MPDU of 802.11ax relative to one of 802.11n.
+fn ax_beside_n(rows: &[Row]) -> Option<TargetResult> {
+    let [n, ax] = ["saturated-10-n", "saturated-10-ax"]
+        .map(|name| rows.iter().find(|row| row.scenario == name)?.instructions.map(|cost| cost.per_mpdu));
+    let what = "times the instructions per MPDU of saturated-10-n";
+    Some(TargetResult::new("saturated-10-ax", what, ax? / n?, Bound::AtMost(1.15)))
 }
 
 /// Costs in a larger network relative to those in the smallest one of its family.
@@ -156,6 +165,7 @@ mod tests {
             cpu_seconds: Some(wall_seconds / 2.0),
             events: 1_000_000,
             frames: 4,
+            mpdus: 2,
             peak_bytes: Some(3_000_000),
         };
         let memory = Memory {
@@ -170,16 +180,16 @@ mod tests {
         verdicts(&Report { rows, scaling: None, machine: None }).iter().map(TargetResult::text).collect()
     }
 
-    const COST: Cost = Cost { per_event: 100.0, per_frame: 1000.0 };
+    const COST: Cost = Cost { per_event: 100.0, per_frame: 1000.0, per_mpdu: 1000.0 };
 
     #[test]
     fn growth_is_relative_to_the_smallest_network_of_the_family() {
-        let grown = Cost { per_event: 110.0, per_frame: 1320.0 };
+        let grown = Cost { per_event: 110.0, per_frame: 1320.0, per_mpdu: 1320.0 };
         let rows = vec![
-            row("chain-1", 1.0, Cost { per_event: 1.0, per_frame: 1.0 }),
+            row("chain-1", 1.0, Cost { per_event: 1.0, per_frame: 1.0, per_mpdu: 1.0 }),
             row("random-100", 1.0, COST),
             row("random-1000", 1.25, grown),
-            row("mobile-100", 1.0, Cost { per_event: 55.0, per_frame: 600.0 }),
+            row("mobile-100", 1.0, Cost { per_event: 55.0, per_frame: 600.0, per_mpdu: 600.0 }),
             row("mobile-1000", 2.0, grown),
         ];
         let growth: Vec<_> = texts(rows).into_iter().filter(|text| text.contains("per frame")).collect();
@@ -227,6 +237,14 @@ mod tests {
         let expected =
             "mobile-10000-ofdm   1.20 s of CPU time for a simulated second (target: at most 1, MISSED)";
         assert_eq!(real_time, [expected]);
+    }
+
+    #[test]
+    fn an_mpdu_of_802_11ax_may_cost_15_percent_more_than_one_of_802_11n() {
+        let ax = Cost { per_mpdu: 1200.0, ..COST };
+        let texts = texts(vec![row("saturated-10-n", 1.0, COST), row("saturated-10-ax", 1.0, ax)]);
+        let verdict = "saturated-10-ax   1.20 times the instructions per MPDU of saturated-10-n (target: at most 1.15, MISSED)";
+        assert_eq!(texts[0], verdict);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind};
 use nix::errno::Errno;
 use nix::libc;
 
-/// An error with this errno.
+/// Makes an error with this `errno`.
 pub(crate) fn bad(errno: i32) -> io::Error {
     io::Error::from_raw_os_error(errno)
 }

@@ -1,5 +1,25 @@
-//! libtpa: the calls of the paper's Table 15 and a few more, declared in `include/tpa.h` and documented in
-//! `man/tpa.3`.
+//! libtpa: TPA for C programs, with the calls of BSD sockets.
+//!
+//! The calls are those of the TPA paper's Table 15 and a few more. They are declared in `include/tpa.h` and documented in
+//! `man/tpa.3`. A program replaces `socket`, `connect`, `send` and `recv` by the functions of the same names with the
+//! prefix `tpa_`, and links with `-ltpa`:
+//!
+//! ```c
+//! int socket = tpa_socket(AF_INET, SOCK_STREAM, 0), on = 1;
+//! tpa_setsockopt(socket, TPA_LEVEL, TPA_PLAIN, &on, sizeof on); /* or TPA_TOKEN, or TPA_IDENTITY */
+//! if (tpa_connect(socket, (struct sockaddr *)&peer, sizeof peer) < 0)
+//!     perror("tpa_connect");
+//! ssize_t sent = tpa_send(socket, "hello", 5, 0);
+//! tpa_shutdown(socket, SHUT_WR);
+//! tpa_close(socket);
+//! ```
+//!
+//! A socket is a number of this library, not a descriptor of the system: `poll` and `select` take the descriptor that
+//! [`tpa_poll_fd`] returns. Options select keys and the parameters of TPA ([`tpa_setsockopt`]). Errors are in `errno`,
+//! as with the calls of the system.
+//!
+//! The library offers no datagrams and no other transport than TPA. After `fork` only the parent can use it. Rust
+//! programs use `multihop-net` instead.
 //!
 //! All `unsafe` code is in this file and in `memory.rs`: they check what C passes. The rest of the crate is safe.
 #![expect(unsafe_code, reason = "C passes pointers and lengths")]
@@ -36,7 +56,7 @@ pub unsafe extern "C" fn tpa_bind(socket: c_int, address: *const sockaddr, lengt
     report(table::get(socket).and_then(|socket| socket.bind(address?)).map(|()| 0))
 }
 
-/// Opens a connection.
+/// Opens a connection to the peer at `address`, like `connect`.
 ///
 /// # Safety
 /// `address` points to `length` readable bytes.
@@ -47,7 +67,7 @@ pub unsafe extern "C" fn tpa_connect(socket: c_int, address: *const sockaddr, le
     report(table::get(socket).and_then(|socket| socket.connect(address?)).map(|()| 0))
 }
 
-/// Listens for connections.
+/// Makes the socket accept connections, like `listen`; at most `backlog` may wait for `tpa_accept`.
 #[unsafe(no_mangle)]
 pub extern "C" fn tpa_listen(socket: c_int, backlog: c_int) -> c_int {
     report(table::get(socket).and_then(|socket| socket.listen(backlog)).map(|()| 0))
@@ -127,7 +147,7 @@ pub extern "C" fn tpa_poll_fd(socket: c_int) -> c_int {
     report(table::get(socket).and_then(|socket| socket.poll_descriptor()))
 }
 
-/// Sets an option.
+/// Sets an option of the socket, like `setsockopt`.
 ///
 /// # Safety
 /// `value` points to `length` readable bytes.
@@ -147,7 +167,7 @@ pub unsafe extern "C" fn tpa_setsockopt(
     }))
 }
 
-/// Gets an option.
+/// Gets an option of the socket, like `getsockopt`.
 ///
 /// # Safety
 /// `length` points to the number of writable bytes at `value`.
@@ -168,8 +188,8 @@ pub unsafe extern "C" fn tpa_getsockopt(
     }))
 }
 
-/// What `tpa_send` and `tpa_recv` do with other flags differs between the socket pair below them and TCP: it could
-/// lose data.
+/// Flags that `tpa_send` allows. Others differ between TCP and the socket pair that this library uses, so that a
+/// program could lose data.
 const SEND_FLAGS: c_int = MSG_DONTWAIT | MSG_NOSIGNAL;
 const RECV_FLAGS: c_int = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_PEEK | MSG_WAITALL;
 

@@ -3,7 +3,7 @@
 use std::io;
 
 use multihop_apps::bridge::SecurityChoice;
-use multihop_net::Config;
+use multihop_net::{Config, Transport, tpa};
 
 /// The options of a socket.
 #[derive(Clone, Debug)]
@@ -26,7 +26,7 @@ impl TpaOptions {
     pub(crate) fn config(&self) -> io::Result<Config> {
         let mut config = self.choice.config()?;
         if let Some(cwnd_max) = self.cwnd_max {
-            config.transport.cwnd_max = cwnd_max;
+            config.transport = Transport::tpa(tpa::Config { cwnd_max, ..tpa::Config::net() });
         }
         Ok(config)
     }

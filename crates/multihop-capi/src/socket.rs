@@ -30,7 +30,7 @@ pub(crate) struct Socket {
 enum SocketState {
     Fresh {
         bound: Option<SocketAddr>,
-        /// After a failed attempt to connect: the program may still poll for its end.
+        /// Doorbell of a failed attempt to connect, for whose end the program may still poll.
         rung: Option<Doorbell>,
     },
     /// The doorbell becomes writable, and the gate opens, when the result is known.
@@ -49,7 +49,7 @@ struct ConnectedSocket {
     _doorbell: Option<Doorbell>,
 }
 
-/// Why something failed.
+/// Error number and text of the last failure.
 #[derive(Clone, Debug)]
 pub(crate) struct LastError {
     pub(crate) errno: i32,
@@ -284,7 +284,7 @@ impl Socket {
         })
     }
 
-    /// The same, and clears it.
+    /// The last error, or the error that ended the connection; clears the last error.
     pub(crate) fn take_failure(&self) -> Option<LastError> {
         let failure = self.failure();
         *lock(&self.failure) = None;

@@ -4,7 +4,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use multihop_net::Stats;
+use multihop_net::{Stats, tpa};
 use nix::libc;
 
 use crate::error::bad;
@@ -58,7 +58,7 @@ pub(crate) fn get(socket: &Socket, option: i32) -> io::Result<Vec<u8>> {
     match option {
         NONBLOCKING => of_int(socket.options().nonblocking.into()),
         LINGER => of_int(socket.options().linger),
-        CWND_MAX => of_int(socket.options().config()?.transport.cwnd_max.into()),
+        CWND_MAX => of_int(socket.options().cwnd_max.unwrap_or(tpa::Config::net().cwnd_max).into()),
         ERROR => of_int(socket.take_failure().map_or(0, |failure| failure.errno)),
         ERROR_TEXT => Ok(c_text(&socket.failure().map_or(String::new(), |failure| failure.text))),
         STATS => Ok(memory::raw(&RawStats::from(socket.stats()?))),
@@ -87,7 +87,7 @@ fn c_text(text: &str) -> Vec<u8> {
     [text.as_bytes(), &[0]].concat()
 }
 
-/// `struct tpa_stats`.
+/// Statistics in the layout of the header's `struct tpa_stats`.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 struct RawStats {

@@ -14,7 +14,7 @@ const FIRST: i32 = 1 << 20;
 const MOST: usize = 1 << 16;
 
 static SOCKETS: Mutex<Vec<Option<Arc<Socket>>>> = Mutex::new(Vec::new());
-/// The process whose sockets they are: the one that called the library first; 0 before that.
+/// Number of the process that owns all sockets: the one that called the library first; 0 before that.
 static OWNER: AtomicU32 = AtomicU32::new(0);
 
 /// The lowest free number for a socket.
@@ -31,7 +31,7 @@ pub(crate) fn insert(socket: Arc<Socket>) -> io::Result<i32> {
     Ok(FIRST + i32::try_from(place).expect("below MOST"))
 }
 
-/// The socket of a number.
+/// Finds the socket with this number.
 pub(crate) fn get(number: i32) -> io::Result<Arc<Socket>> {
     place(number).and_then(|place| lock()?.get(place)?.clone()).ok_or_else(|| bad(libc::EBADF))
 }

@@ -1,4 +1,4 @@
-//! The command line.
+//! Command line of `multihop`: subcommands and their arguments.
 
 #[cfg(not(feature = "network"))]
 use std::ffi::OsString;
@@ -18,8 +18,8 @@ use crate::values::{from_one, from_zero, key_value, positive_seconds, seconds, s
 
 /// Exit codes, at the end of help texts.
 pub(crate) const EXIT_CODES: &str = "\
-Exit codes: 0 success, also of a service that SIGTERM ends; 1 failure; 2 wrong arguments or files; 3 send has left something out; \
-4 another multihop route runs here; 128 + the number of the signal that ended unfinished work.";
+Exit codes: 0 success, also of a service ended by SIGTERM; 1 failure; 2 wrong arguments or files; 3 send left something out; \
+4 another multihop route runs in this network namespace; 128 + N: signal N ended unfinished work.";
 
 /// Reliable transport over wireless multi-hop networks, simulated and real.
 #[derive(Parser)]
@@ -48,7 +48,7 @@ impl Args {
     }
 }
 
-/// The subcommands.
+/// Subcommands of `multihop`, with their arguments.
 #[derive(Subcommand)]
 #[cfg_attr(
     feature = "network",
@@ -59,18 +59,19 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// Run every combination of a scenario's `[sweep]` table.
     Sweep(SweepArgs),
-    /// Check scenario files, networks for multihop emulate, and configurations of multihop route; show each problem in its line.
+    /// Check scenario files, networks for multihop emulate, and configurations of multihop route; show each problem at
+    /// its line.
     Check(CheckArgs),
     /// Print the JSON Schema of scenario files.
     Schema,
-    /// Print one of the scenarios that the program contains; without a name, list them.
+    /// Print one of the built-in example scenarios; without a name, list them.
     Example {
-        /// Its name. Other commands accept it in place of a file.
+        /// Name of the scenario. Other commands accept it in place of a file.
         name: Option<String>,
     },
     /// Write a commented scenario to start from.
     Init {
-        /// File to write. An existing file is not overwritten.
+        /// Path of the file to write. An existing file is not overwritten.
         #[arg(default_value = "scenario.toml")]
         file: PathBuf,
     },
@@ -97,7 +98,7 @@ pub(crate) enum Command {
         /// Folder, created if missing.
         folder: PathBuf,
     },
-    /// Rerun the experiments of the papers: list, show, run. Needs the Python package.
+    /// Repeat experiments of published papers, with the Python package multihop-papers.
     #[command(disable_help_flag = true)]
     Papers {
         /// Arguments for the Python package.
@@ -106,21 +107,21 @@ pub(crate) enum Command {
     },
 }
 
-/// `multihop check`.
+/// Arguments of `multihop check`.
 #[derive(Parser)]
 pub(crate) struct CheckArgs {
     /// Files or examples; - is standard input.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// Print the links at the start: distance, received power, ratio of signal to noise, fastest rate, and whether data
-    /// gets through at the rate of the scenario.
+    /// Print every link at the start of the run: distance, received power, signal-to-noise ratio, fastest rate, and
+    /// whether the link delivers data frames at the scenario's rate.
     #[arg(long)]
     pub(crate) links: bool,
     #[command(flatten)]
     pub(crate) changes: ChangeArgs,
 }
 
-/// `multihop run`.
+/// Arguments of `multihop run`.
 #[derive(Parser)]
 pub(crate) struct RunArgs {
     /// Scenario file or example; - is standard input.
@@ -134,15 +135,15 @@ pub(crate) struct RunArgs {
     /// Write packets.txt into the folder, one line for each packet event.
     #[arg(long, requires = "out")]
     pub(crate) trace: bool,
-    /// Write packets.pcapng into the folder, one interface for each node.
+    /// Write packets.pcapng into the folder, one interface for each radio of each node.
     #[arg(long, requires = "out")]
     pub(crate) pcap: bool,
     #[command(flatten)]
     pub(crate) capture: CaptureArgs,
-    /// Repeat an emulation in virtual time, from the recording that multihop emulate --record has written.
+    /// Repeat an emulation in virtual time from a recording that multihop emulate --record wrote.
     #[arg(long, value_name = "FILE")]
     pub(crate) replay: Option<PathBuf>,
-    /// Serve a page that follows the run; it begins when the page is open.
+    /// Serve a page that follows the run; the run begins when a browser opens the page.
     #[arg(long, conflicts_with = "replay")]
     pub(crate) live: bool,
     /// Write a page that shows the run in a browser: NAME.html, or with --out view.html in its folder.
@@ -151,8 +152,8 @@ pub(crate) struct RunArgs {
     /// Print the result as one JSON document, and everything else on standard error.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print the flows as CSV, and everything else on standard error; with --out also write flows.csv, nodes.csv, links.csv,
-    /// queues.csv and runs.csv into the folder.
+    /// Print the flows as CSV, and everything else on standard error. With --out also write flows.csv, nodes.csv,
+    /// links.csv, queues.csv and runs.csv into the folder.
     #[arg(long, conflicts_with = "json")]
     pub(crate) csv: bool,
 }
@@ -174,7 +175,7 @@ pub(crate) struct CaptureArgs {
     pub(crate) pcap_length: Option<u32>,
 }
 
-/// `multihop sweep`.
+/// Arguments of `multihop sweep`.
 #[derive(Parser)]
 pub(crate) struct SweepArgs {
     /// Scenario file or example; - is standard input.
@@ -185,33 +186,33 @@ pub(crate) struct SweepArgs {
     /// Set a key of the scenario for every run.
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
     pub(crate) set: Vec<(String, String)>,
-    /// Write results.jsonl into this folder. Runs that are already in its journal, runs.jsonl, are not
-    /// repeated. The journal also contains the series. For packet traces use multihop run.
+    /// Write results.jsonl into this folder. Runs in the folder's journal, runs.jsonl, are not repeated. The journal
+    /// also contains the recorded series. For packet traces use multihop run.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Run one of N parts, for job arrays. The last part to end writes results.jsonl.
+    /// Run part I of N, for job arrays. The part that finishes last writes results.jsonl.
     #[arg(long, value_name = "I/N", requires = "out")]
     pub(crate) shard: Option<Shard>,
-    /// Run on a cluster: the address of a Dask scheduler. Needs the Python package.
+    /// Run on a cluster with the Dask scheduler at this address. Needs the Python package.
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) on: Option<String>,
     /// Print each result as one line of JSON, and everything else on standard error.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print a row for each run as CSV, and everything else on standard error; with --out also write runs.csv, flows.csv,
-    /// nodes.csv, links.csv and queues.csv into the folder.
+    /// Print a row for each run as CSV, and everything else on standard error. With --out also write runs.csv,
+    /// flows.csv, nodes.csv, links.csv and queues.csv into the folder.
     #[arg(long, conflicts_with = "json")]
     pub(crate) csv: bool,
 }
 
-/// `multihop view`.
+/// Arguments of `multihop view`.
 #[derive(Parser)]
 pub(crate) struct ViewArgs {
-    /// Scenario file or example, a folder of multihop run --out, a run in a folder of multihop sweep --out (--run, or --set and
-    /// --seed, choose it), or a recording of multihop emulate or the folder with it; - is standard input.
+    /// Scenario file or example, folder of multihop run --out, folder of multihop sweep --out (--run, or --set and
+    /// --seed, select one of its runs), or recording of multihop emulate or the folder with it; - is standard input.
     #[arg(required_unless_present = "playground")]
     pub(crate) file: Option<PathBuf>,
-    /// Write a page to build networks in, without a run.
+    /// Write a page in which the reader builds a network and simulates it.
     #[arg(long, conflicts_with_all = ["file", "seed", "set", "run"])]
     pub(crate) playground: bool,
     #[command(flatten)]
@@ -219,19 +220,19 @@ pub(crate) struct ViewArgs {
     /// Write the page into this file; by default NAME.html, or view.html in the folder.
     #[arg(long, value_name = "PAGE.html")]
     pub(crate) out: Option<PathBuf>,
-    /// A run of a sweep's folder, by its number in the list that multihop view FOLDER prints.
+    /// Number of a run in a folder of multihop sweep; multihop view FOLDER lists the runs with their numbers.
     #[arg(long, value_name = "N", value_parser = from_zero, conflicts_with_all = ["seed", "set"], allow_negative_numbers = true)]
     pub(crate) run: Option<u64>,
 }
 
-/// `multihop compare`.
+/// Arguments of `multihop compare`.
 #[derive(Parser)]
 pub(crate) struct CompareArgs {
-    /// Scenario files, examples or folders of multihop run --out; or folders of multihop sweep --out. Differences are those
-    /// to the first one.
+    /// Scenario files, examples or folders of multihop run --out; or folders of multihop sweep --out. Each is compared
+    /// with the first one.
     #[arg(required = true, num_args = 2.., value_name = "RUN")]
     pub(crate) names: Vec<PathBuf>,
-    /// Run each with the seeds 1 to N.
+    /// Run each scenario with the seeds 1 to N.
     #[arg(long, value_name = "N", value_parser = from_one, allow_negative_numbers = true)]
     pub(crate) seeds: Option<NonZeroUsize>,
     /// Parallel runs; by default one per processor.
@@ -248,17 +249,18 @@ pub(crate) struct CompareArgs {
     pub(crate) json: bool,
 }
 
-/// `multihop motion`.
+/// Arguments of `multihop motion`.
 #[derive(Parser)]
 pub(crate) struct MotionArgs {
     /// Scenario file or example; - is standard input.
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) changes: ChangeArgs,
-    /// Output format.
+    /// Format in which the movements are written.
     #[arg(long)]
     pub(crate) format: MotionFormat,
-    /// Time between two frames of netanim or two rows of a link, in seconds; default 0.5. The other formats have every waypoint.
+    /// Time between two frames of netanim or two rows of a link, in seconds; default 0.5. Only for netanim and links:
+    /// the other formats contain every waypoint.
     #[arg(long, value_name = "S", value_parser = positive_seconds, allow_negative_numbers = true)]
     pub(crate) every: Option<Duration>,
     /// Write into this file instead of standard output.
@@ -269,9 +271,9 @@ pub(crate) struct MotionArgs {
 /// Formats of movement files.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub(crate) enum MotionFormat {
-    /// An ns-2 script, as setdest writes it; ns-3 reads it too.
+    /// An ns-2 script as written by setdest; ns-3 also reads it.
     Ns2,
-    /// BonnMotion's native format.
+    /// The native format of BonnMotion.
     Bonnmotion,
     /// XML for NetAnim, ns-3's viewer.
     Netanim,

@@ -1,4 +1,4 @@
-//! Where progress bars are drawn.
+//! Progress bars on standard error, which leave room for the `^C` of an interrupt.
 
 use std::io;
 

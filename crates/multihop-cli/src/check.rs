@@ -1,4 +1,4 @@
-//! `multihop check`.
+//! Implements `multihop check`, which reads scenarios and reports their problems.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -70,7 +70,7 @@ fn links_of(scenario: &Scenario) -> Result<String, CommandError> {
     for radio in (0..).map(Interface).take(scenario.radios.len()) {
         let found = multihop_sim::links::links(scenario, radio).ok_or_else(|| {
             let most = multihop_sim::links::MAX_STATIONS;
-            CommandError::Usage(format!("--links is for placements of up to {most} nodes"))
+            CommandError::Usage(format!("--links prints the links of at most {most} nodes"))
         })?;
         if scenario.has_several_radios() {
             let before = if radio.0 > 0 { "\n\n" } else { "" };
@@ -96,7 +96,10 @@ fn check_one(
         }
         Contents::Network => {
             let network = Scenario::load_network(&source, overrides, extensions)?;
-            format!("{}; traffic comes from multihop emulate FILE -- COMMAND", contents(&network))
+            format!(
+                "{}; has no traffic of its own: multihop emulate FILE -- COMMAND runs a program over it",
+                contents(&network)
+            )
         }
         Contents::Scenario => return scenario(&source, overrides, extensions),
     };

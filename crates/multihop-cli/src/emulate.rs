@@ -1,4 +1,4 @@
-//! `multihop emulate` and `multihop enter`.
+//! Implements `multihop emulate` and `multihop enter`.
 
 use std::io::{self, Write};
 use std::ops::ControlFlow;
@@ -192,7 +192,7 @@ fn write_later(path: &Path, files: &mut Vec<NewFile>) -> anyhow::Result<Box<dyn 
     Ok(Box::new(writer))
 }
 
-/// What a person wants to know.
+/// Text about an emulation for people: metrics, lateness and the programs' exit codes.
 fn summary(emulated: &Emulated) -> String {
     let Emulated { run, emulation, programs, .. } = emulated;
     let mut lines = Vec::new();
@@ -203,18 +203,18 @@ fn summary(emulated: &Emulated) -> String {
         lines.push(format!("node {}: {}: {}", program.node, program.command, ending(program)));
     }
     lines.push(format!(
-        "{}, seed {}: {} packets entered, {} left, {:.1} virtual s",
+        "{}, seed {}: {} packets entered the network, {} left it, {:.1} s of virtual time",
         run.scenario, run.seed, emulation.entered, emulation.left, run.sim_seconds
     ));
     let late = |late: &Option<Quantiles>| match late {
         Some(late) => {
-            format!("{:.2} ms in the median, {:.2} in 99%, {:.2} at most", late.p50, late.p99, late.max)
+            format!("median {:.2} ms, 99% quantile {:.2} ms, maximum {:.2} ms", late.p50, late.p99, late.max)
         }
         None => "none".to_owned(),
     };
-    lines.push(format!("late: events {}", late(&emulation.wakeups_late_ms)));
-    lines.push(format!("      packets {}", late(&emulation.deliveries_late_ms)));
-    lines.push(format!("lost: {:.2}% of the time", 1e2 * emulation.lost_share));
+    lines.push(format!("lateness: events {}", late(&emulation.wakeups_late_ms)));
+    lines.push(format!("          packets {}", late(&emulation.deliveries_late_ms)));
+    lines.push(format!("time lost by late events: {:.2}%", 1e2 * emulation.lost_share));
     lines.join("\n")
 }
 

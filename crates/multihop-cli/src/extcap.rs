@@ -1,4 +1,4 @@
-//! `multihop extcap`: the frames of emulations as interfaces of Wireshark.
+//! Implements `multihop extcap`, which offers the frames of emulations as interfaces of Wireshark.
 
 use multihop_emulate::{EmulateError, emulations, read_frames};
 
@@ -36,5 +36,5 @@ pub(crate) fn extcap(args: &ExtcapArgs) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// Of the names of interfaces; the process number of the emulation follows.
+/// Prefix of the names of interfaces; the process number of the emulation follows.
 const PREFIX: &str = "multihop-";

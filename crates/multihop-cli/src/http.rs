@@ -65,7 +65,7 @@ fn converse(
         return answer(&request, &mut reply);
     }
     reply.begin("403 Forbidden", "text/plain")?;
-    reply.write_all(b"open this page by its address")
+    reply.write_all(b"open this page at its IP address or at localhost")
 }
 
 /// Reads the head of a request, which must be complete at the deadline.

@@ -1,4 +1,4 @@
-//! Where scenarios come from.
+//! Input of scenarios: from files, examples and standard input.
 
 use std::io;
 use std::path::Path;

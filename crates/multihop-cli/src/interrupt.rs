@@ -18,7 +18,7 @@ pub(crate) struct Interrupt {
 }
 
 impl Interrupt {
-    /// From now on, until it is dropped.
+    /// Catches interrupts from now on, until the value is dropped.
     pub(crate) fn catch() -> anyhow::Result<Self> {
         let arrived = Arc::new(AtomicBool::new(false));
         // In this order the first interrupt is noted only after it has been found to be the first.
@@ -35,7 +35,8 @@ impl Interrupt {
         if self.arrived.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
-    /// What to report instead of an error that the interrupt has caused; `kept` says what is left of the work.
+    /// Turns an error that an interrupt has caused into the report of the interrupt; `kept` says what is left of the
+    /// work.
     pub(crate) fn explain(&self, error: anyhow::Error, kept: impl FnOnce() -> String) -> CommandError {
         if self.control().is_break() {
             return CommandError::Interrupted { signal: SIGINT, kept: kept() };

@@ -1,10 +1,20 @@
-//! The command `multihop`: arguments in, text out. The work is done by the libraries.
+//! The command `multihop` as a library: arguments in, text and exit code out.
 //!
-//! It is a library so that programs with protocols of their own can provide the same command, and for the page of a run in
-//! the Python package.
+//! Other programs use it to provide the same command with protocols of their own.
 //!
-//! The feature `network`, a default one, adds the commands that send packets over real networks or run real programs.
-//! Without it the command simulates only, and is built in a third of the time.
+//! * [`main`] runs the command with the built-in protocols.
+//! * [`main_with`] runs it with user-defined protocols, which scenarios name like the built-in ones.
+//!
+//! ```
+//! let arguments = ["multihop", "example", "chain-4"].map(Into::into);
+//! assert_eq!(multihop_cli::main(arguments.to_vec()), 0);
+//! ```
+//!
+//! The libraries do the work: this crate reads arguments, prints tables and messages, and writes files. It offers no
+//! functions to simulate or to transfer files; call `multihop-sim`, `multihop-net` or `multihop-apps` for these.
+//!
+//! The feature `network`, enabled by default, adds the commands that send packets over real networks or run real
+//! programs. Without it the command only simulates, and is built in a third of the time.
 
 mod args;
 mod bars;
@@ -45,19 +55,18 @@ mod view;
 use std::ffi::OsString;
 
 use clap::Parser;
-use multihop_scenario::{Extensions, Problems, Request};
-use multihop_sim::results::RunResult;
+use multihop_scenario::{Extensions, Problems};
 
 use args::{Args, Command};
-use page::Shown;
 use terminal::{Verbosity, note};
 
-/// Runs the command; `args` begins with its name. Returns the exit code.
+/// Runs the command with the protocols of this repository; `args` begins with its name. Returns the exit code.
 pub fn main(args: Vec<OsString>) -> i32 {
-    main_with(args, &Extensions::default())
+    main_with(args, &multihop_routing_extra::extensions())
 }
 
-/// The same with user-defined protocols, which scenarios name like the built-in ones.
+/// Runs the command with these protocols beside the built-in ones. A program that keeps the usual ones adds its own to
+/// `multihop_routing_extra::extensions()`.
 pub fn main_with(args: Vec<OsString>, extensions: &Extensions) -> i32 {
     let args = match Args::try_parse_from(args).and_then(Args::check) {
         Ok(args) => args,
@@ -99,28 +108,6 @@ pub fn main_with(args: Vec<OsString>, extensions: &Extensions) -> i32 {
     }
 }
 
-/// The page that shows a run in a browser; `result` is what `multihop run` has found.
-pub fn page(request: Request, result: RunResult) -> Result<String, PageError> {
-    let page = Shown::of(request).page_of(&result.timeless(), &Extensions::default());
-    page.map_err(|error| match error {
-        CommandError::Input(problems) => PageError::Scenario(problems.to_string()),
-        CommandError::Usage(message) | CommandError::Taken(message) => PageError::Scenario(message),
-        CommandError::Other(error) => PageError::Other(format!("{error:#}")),
-        CommandError::Reported | CommandError::LeftOut(_) | CommandError::Interrupted { .. } => {
-            unreachable!("making a page neither reports nor waits")
-        }
-    })
-}
-
-/// Why there is no page.
-#[derive(Debug)]
-pub enum PageError {
-    /// A page cannot simulate the scenario.
-    Scenario(String),
-    /// The command was built without the page, or something else went wrong.
-    Other(String),
-}
-
 /// The number of the signal that ends a program whose output nobody reads.
 const SIGPIPE: i32 = 13;
 
@@ -128,11 +115,11 @@ const SIGPIPE: i32 = 13;
 enum CommandError {
     /// The input is wrong: exit code 2.
     Input(Problems),
-    /// The same, and the user has been told.
+    /// An error that was already reported to the user.
     Reported,
     /// The arguments are wrong in a way that clap cannot check: exit code 2.
     Usage(String),
-    /// Another program of this kind has what this one needs: exit code 4.
+    /// Another program of this kind has the address or name that this one needs: exit code 4.
     #[cfg_attr(not(feature = "network"), expect(dead_code, reason = "only commands of the network need it"))]
     Taken(String),
     /// Everything was sent except for this many entries: exit code 3.
@@ -158,7 +145,7 @@ fn command(command: Command, verbosity: Verbosity, extensions: &Extensions) -> R
         Command::Unknown(words) => {
             Err(CommandError::Usage(format!("no command {:?} {ONLY_SIMULATES}", words[0])))
         }
-        Command::Papers { .. } => Err(anyhow::anyhow!("papers {IN_PYTHON}").into()),
+        Command::Papers { .. } => Err(CommandError::Usage(format!("papers {IN_PYTHON} 'multihop[papers]'"))),
         Command::Schema => Ok(output::json(&multihop_scenario::schema_with(extensions), true)?),
         Command::Example { name } => start::example(name.as_deref()),
         Command::Init { file } => start::init(&file, verbosity),
@@ -167,8 +154,8 @@ fn command(command: Command, verbosity: Verbosity, extensions: &Extensions) -> R
     }
 }
 
-/// The end of messages about commands that need the Python package.
-const IN_PYTHON: &str = "needs the Python package, which provides the same command: pip install multihop";
+/// Message about commands that need the Python package, without their name before it and the package's extra after it.
+const IN_PYTHON: &str = "needs the Python package, which provides the same command: pip install";
 
 /// The end of messages about commands that need the feature `network`.
 #[cfg(not(feature = "network"))]

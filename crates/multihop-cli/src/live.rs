@@ -66,7 +66,7 @@ impl LivePage {
         format!("http://{}/{}/", self.shared.address, self.shared.token)
     }
 
-    /// Begins to answer.
+    /// Starts to answer requests in a thread.
     pub(crate) fn serve(self) -> Serving {
         let Self { listener, shared } = self;
         let serving = Serving(Arc::clone(&shared));
@@ -74,7 +74,7 @@ impl LivePage {
             // This thread and those of its connections read the recording and nothing else.
             let needs = Needs { read: vec![shared.recording.clone()], ..Needs::default() };
             if let Err(error) = Sandbox::prepare(needs).and_then(|sandbox| sandbox.enter()) {
-                note(format_args!("the server of the live page keeps its rights: {error}"));
+                note(format_args!("cannot drop the rights of the live page's server: {error}"));
             }
             let clients = Arc::clone(&shared.clients);
             http::serve(&listener, &clients, move |request, reply| shared.answer(request, reply));
@@ -143,9 +143,9 @@ impl Shared {
 
 /// The name of the thread that accepts connections.
 const THREAD: &str = "live page";
-/// Between looks at a file or flag.
+/// Interval between two checks of a file or flag.
 const STEP: WallTime = WallTime::from_millis(50);
-/// How many of them a page has to read the end of the recording.
+/// Number of checks for which the end of a recording waits for open pages that still read it.
 const LAST_STEPS: usize = 100;
 
 /// 128 random bits in hexadecimal digits, which nobody guesses.
@@ -222,7 +222,7 @@ impl Followed {
 
 /// Says where the page is.
 pub(crate) fn invite(page: &LivePage) {
-    eprintln!("open {} in a browser: the run begins then", page.address());
+    eprintln!("open {} in a browser to begin the run", page.address());
 }
 
 #[cfg(all(test, target_os = "linux"))]

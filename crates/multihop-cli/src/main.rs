@@ -1,4 +1,4 @@
-//! The command `multihop`.
+//! Binary of the command `multihop`.
 
 fn main() {
     std::process::exit(multihop_cli::main(std::env::args_os().collect()));

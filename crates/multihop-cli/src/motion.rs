@@ -1,4 +1,4 @@
-//! `multihop motion`.
+//! Implements `multihop motion`, which writes the movements of a scenario for other programs.
 
 use std::io::{self, BufWriter, Write};
 

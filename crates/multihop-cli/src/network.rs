@@ -16,21 +16,21 @@ use crate::{CommandError, net, tcp};
 #[cfg(target_os = "linux")]
 use crate::{emulate, extcap};
 
-/// The subcommands.
+/// Subcommands that use networks of the operating system.
 #[derive(Subcommand)]
 pub(crate) enum NetworkCommand {
     /// Run a scenario in real time, with real programs as its traffic (Linux).
     ///
-    /// Each node and host is a network namespace. What a program sends there crosses the simulated network. The
-    /// programs of the scenario's `[[program]]` tables run, and the command after `--`, with whose end the emulation
-    /// ends. $ADDRESS_N is the address of node or host N.
+    /// Each node and host is a network namespace. Packets that a program sends there cross the simulated network. The
+    /// emulation starts the programs of the scenario's `[[program]]` tables and the command after `--`, and ends when
+    /// this command ends. In the environment of programs and command, $ADDRESS_N is the address of node or host N.
     Emulate(EmulateArgs),
-    /// Open a shell, or run a program, at a node of an emulation that runs (Linux).
+    /// Open a shell, or run a program, at a node of a running emulation (Linux).
     Enter(EnterArgs),
     /// Show running emulations to Wireshark as interfaces, by its extcap protocol (Linux).
     ///
-    /// Wireshark finds it by an executable file in one of its folders for extcap (Help, About, Folders), with the lines
-    /// `#!/bin/sh` and `exec multihop extcap "$@"`.
+    /// Wireshark calls this command through a script in one of its extcap folders (listed under Help, About, Folders).
+    /// The script is executable and has two lines: `#!/bin/sh` and `exec multihop extcap "$@"`.
     Extcap(ExtcapArgs),
     /// Send files and folders: by a code of four words for another person, or to a host that runs multihop recv.
     Send(SendArgs),
@@ -38,14 +38,15 @@ pub(crate) enum NetworkCommand {
     Recv(RecvArgs),
     /// Measure the goodput to a host that runs multihop perf --listen.
     Perf(PerfArgs),
-    /// Carry TCP, UDP or all IP to a gateway, by mesh or TPA.
+    /// Forward TCP, UDP or all IP traffic to a gateway, over mesh or TPA.
     Tunnel(TunnelArgs),
     /// Use congestion controls for multi-hop networks in the kernel's TCP, by eBPF (Linux, as root).
     Tcp(TcpArgs),
-    /// Find routes with neighbours over this host's interfaces, and tell them to its kernel (Linux).
+    /// Run a routing daemon: exchange routes with neighbours and install them in this host's kernel (Linux).
     ///
-    /// Routes have the protocol number 77 (`ip route show proto 77`) and are removed at the end. SIGHUP reads the
-    /// configuration again. It takes CAP_NET_ADMIN and CAP_NET_BIND_SERVICE, and gives up other rights.
+    /// Installed routes have the protocol number 77 (`ip route show proto 77`). The daemon removes them when it ends,
+    /// and reads its configuration again on SIGHUP. It needs CAP_NET_ADMIN and CAP_NET_BIND_SERVICE, and drops all
+    /// other rights.
     Route(RouteArgs),
     /// Make a key pair: write the private key to a file, print the public key.
     Keygen(KeygenArgs),
@@ -96,10 +97,10 @@ pub(crate) fn perform(
     }
 }
 
-/// `multihop emulate`.
+/// Arguments of `multihop emulate`.
 #[derive(Parser)]
 pub(crate) struct EmulateArgs {
-    /// Scenario file or example; - is standard input. With a command, it needs no flows.
+    /// Scenario file or example; - is standard input. With a command, the scenario needs no flows.
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) changes: ChangeArgs,
@@ -118,16 +119,17 @@ pub(crate) struct EmulateArgs {
     /// Record the packets of the programs for multihop run --replay.
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
-    /// Serve a page that follows the emulation; it begins when the page is open.
+    /// Serve a page that follows the emulation; the emulation begins when a browser opens the page.
     #[arg(long)]
     pub(crate) live: bool,
-    /// The node or host at which the command runs, by number or name.
+    /// Number or name of the node or host at which the command runs.
     #[arg(long, value_name = "NODE", default_value = "0")]
     pub(crate) node: String,
-    /// Fail if more than 1% of the events or packets are later than this, in seconds.
+    /// Fail if more than 1% of the events or packets are more than this many seconds late.
     #[arg(long, value_name = "S", value_parser = positive_seconds, allow_negative_numbers = true)]
     pub(crate) late_limit: Option<Duration>,
-    /// Wait for the last moments before each event without sleeping: less late, but it takes a whole processor.
+    /// Poll the clock instead of sleeping shortly before each event. Events are then less late, and one processor is
+    /// busy all the time.
     #[arg(long)]
     pub(crate) busy_wait: bool,
     /// Print the result as one JSON document, and everything else on standard error.
@@ -138,12 +140,12 @@ pub(crate) struct EmulateArgs {
     pub(crate) command: Vec<OsString>,
 }
 
-/// `multihop enter`.
+/// Arguments of `multihop enter`.
 #[derive(Parser)]
 pub(crate) struct EnterArgs {
     /// Number or name of the node or host.
     pub(crate) node: String,
-    /// Process number of the emulation, if several run.
+    /// Process ID of the emulation; needed if several emulations run.
     #[arg(long)]
     pub(crate) pid: Option<u32>,
     /// A program and its arguments, in place of a shell.
@@ -154,28 +156,28 @@ pub(crate) struct EnterArgs {
 /// `multihop extcap`, with the arguments that Wireshark gives.
 #[derive(Parser)]
 pub(crate) struct ExtcapArgs {
-    /// List the interfaces: emulations that run.
+    /// List the interfaces: one for each running emulation.
     #[arg(long)]
     pub(crate) extcap_interfaces: bool,
     /// List the link types of an interface.
     #[arg(long)]
     pub(crate) extcap_dlts: bool,
-    /// List what can be configured: nothing.
+    /// List the options of an interface, of which there are none.
     #[arg(long)]
     pub(crate) extcap_config: bool,
-    /// The interface.
+    /// Interface whose frames are captured.
     #[arg(long, value_name = "NAME")]
     pub(crate) extcap_interface: Option<String>,
     /// Write frames to the pipe until it is closed.
     #[arg(long)]
     pub(crate) capture: bool,
-    /// The pipe.
+    /// Pipe to which the frames are written.
     #[arg(long, value_name = "FILE")]
     pub(crate) fifo: Option<PathBuf>,
-    /// Not used.
+    /// Filter that Wireshark passes; not used.
     #[arg(long, value_name = "FILTER", allow_hyphen_values = true)]
     pub(crate) extcap_capture_filter: Option<String>,
-    /// Not used.
+    /// Version that Wireshark passes; not used.
     #[arg(long, value_name = "VERSION")]
     pub(crate) extcap_version: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! Standard output and files.
+//! Writing to standard output and to files.
 
 use std::fmt::{self, Arguments};
 use std::fs::File;
@@ -74,7 +74,8 @@ pub(crate) fn folder(path: &Path) -> anyhow::Result<()> {
 /// A file under a temporary name, which it loses when it is complete. It is deleted when it is dropped before.
 pub(crate) struct NewFile(durable::NewFile);
 
-/// Creates a file. A failure leaves the file that had the name before.
+/// Creates a file that replaces the old one only when it is complete. A failure leaves the file that had the name
+/// before.
 pub(crate) fn file(path: &Path) -> anyhow::Result<(BufWriter<File>, NewFile)> {
     let (file, new) = durable::NewFile::create(path, USUAL_MODE)
         .with_context(|| format!("cannot create {}", path.display()))?;
@@ -82,7 +83,7 @@ pub(crate) fn file(path: &Path) -> anyhow::Result<(BufWriter<File>, NewFile)> {
 }
 
 impl NewFile {
-    /// Where it is until then.
+    /// Path of the file until it is complete.
     #[cfg_attr(not(feature = "network"), expect(dead_code, reason = "only commands of the network need it"))]
     pub(crate) fn place(&self) -> &Path {
         self.0.place()

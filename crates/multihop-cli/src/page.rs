@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use multihop_scenario::{Extensions, Problems, Request, Scenario, files};
+use multihop_scenario::{Extension, Extensions, Problems, Request, Scenario, files};
 use multihop_sim::live::{self, identity, is_recording, read_head};
 use multihop_sim::results::RunResult;
 use multihop_sim::{Outputs, Progress, RunError, run};
@@ -36,7 +36,7 @@ pub(crate) struct Shown {
     pub(crate) request: Request,
     /// The packets that entered, if it was an emulation.
     recording: Option<Vec<u8>>,
-    /// Its result, if that is known already.
+    /// Result of the run, if it is known already.
     result: Option<RunResult>,
 }
 
@@ -52,12 +52,12 @@ impl Shown {
         }
     }
 
-    /// That of a scenario.
+    /// Page of a scenario that has not run yet.
     pub(crate) const fn of(request: Request) -> Self {
         Self { request, recording: None, result: None }
     }
 
-    /// The same with the result that it has had.
+    /// Page of a run whose result is known, for comparison.
     pub(crate) fn with_result(self, result: RunResult) -> Self {
         Self { result: Some(result.timeless()), ..self }
     }
@@ -80,7 +80,7 @@ impl Shown {
         Ok(Self::of(request).with_result(result))
     }
 
-    /// That of the only recording in a folder, which `multihop emulate` has written.
+    /// Page of the only recording in a folder of `multihop emulate`.
     fn of_emulation(folder: &Path, overrides: &[(String, String)]) -> Result<Self, CommandError> {
         let mut found = recordings(folder)?;
         let message = match (found.pop(), &found[..]) {
@@ -120,13 +120,13 @@ impl Shown {
         Ok(Self { request: head.request, recording: Some(recording), result: None })
     }
 
-    /// The scenario, checked.
+    /// Loads the scenario that the page shows.
     pub(crate) fn scenario(&self, extensions: &Extensions) -> Result<Scenario, Problems> {
         let load = if self.recording.is_some() { Scenario::load_network } else { Scenario::load_with };
         load(&self.request.source(), &self.request.overrides, extensions)
     }
 
-    /// Simulates it.
+    /// Simulates the scenario, or replays its recording.
     pub(crate) fn simulate(
         &self,
         scenario: &Scenario,
@@ -139,7 +139,7 @@ impl Shown {
         live::replay(scenario, &identity, &mut &recording[..], Outputs::default(), progress).map_err(failed)
     }
 
-    /// The page. Its run is compared with the result; if there is none yet, it is simulated.
+    /// Text of the page. Its run is compared with the result; if there is none yet, it is simulated.
     pub(crate) fn page(&self, extensions: &Extensions, verbosity: Verbosity) -> Result<String, CommandError> {
         if let Some(result) = &self.result {
             return self.page_of(result, extensions);
@@ -185,7 +185,7 @@ impl Shown {
 
     /// Refuses what a page cannot simulate.
     pub(crate) fn check_simulated(&self, scenario: &Scenario) -> Result<(), CommandError> {
-        if let Some(extension) = scenario.extensions().first() {
+        if let Some(extension) = unknown_to_pages(scenario) {
             let what =
                 format!("{} uses the user-defined protocol {}", self.request.source().name(), extension.name);
             let how =
@@ -207,7 +207,7 @@ impl Shown {
         Ok(())
     }
 
-    /// The page with this run and its result.
+    /// Text of the page with this run and its result.
     pub(crate) fn filled(&self, result: &RunResult, scenario: &Scenario) -> Result<String, CommandError> {
         Ok(filled(&json!({ "runs": [self.data(result, scenario)?] }))?)
     }
@@ -215,14 +215,19 @@ impl Shown {
     /// The log of a run, for a page that cannot simulate it.
     pub(crate) fn data(&self, result: &RunResult, scenario: &Scenario) -> Result<Value, CommandError> {
         let recording = self.recording.as_ref().map(|bytes| BASE64_STANDARD.encode(bytes));
-        let log = if scenario.extensions().is_empty() { Value::Null } else { log(scenario)? };
+        let log = if unknown_to_pages(scenario).is_none() { Value::Null } else { log(scenario)? };
         Ok(json!({ "request": self.request, "recording": recording, "result": result, "log": log }))
     }
 
-    /// Whether it is the replay of an emulation.
+    /// Whether the page shows the replay of an emulation.
     pub(crate) const fn is_recorded(&self) -> bool {
         self.recording.is_some()
     }
+}
+
+/// The first protocol of a scenario that pages do not contain: they cannot simulate it.
+fn unknown_to_pages(scenario: &Scenario) -> Option<Extension> {
+    multihop_routing_extra::extensions().first_missing(scenario)
 }
 
 /// The log of a run.

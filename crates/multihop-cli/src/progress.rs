@@ -83,7 +83,7 @@ impl ProgressDisplay {
     }
 }
 
-/// Removes the bar.
+/// Removes the bar from the terminal.
 impl Drop for ProgressDisplay {
     fn drop(&mut self) {
         if let Some(bar) = &self.bar {

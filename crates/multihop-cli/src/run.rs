@@ -1,4 +1,4 @@
-//! `multihop run`.
+//! Implements `multihop run`, which simulates one scenario.
 
 use std::fs::File;
 use std::io::{BufReader, Write};

@@ -25,7 +25,8 @@ pub(crate) struct RunLog {
 }
 
 impl RunLog {
-    /// Simulates the scenario. `progress` gets the finished share of the run, and ends it by an error.
+    /// Simulates the scenario and records what the page shows. `progress` gets the finished share of the run, and ends
+    /// it by an error.
     pub(crate) fn of(
         scenario: &Scenario,
         mut progress: impl FnMut(f64) -> anyhow::Result<()>,
@@ -74,7 +75,7 @@ fn check(bytes: u64, at: Instant, end: Instant) -> anyhow::Result<()> {
 /// Bytes that are compressed as they come.
 struct Packed {
     encoder: ZlibEncoder<Vec<u8>>,
-    /// Bytes before compression.
+    /// Number of bytes before compression.
     len: u64,
 }
 

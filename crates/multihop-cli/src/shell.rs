@@ -1,4 +1,4 @@
-//! What packages install beside the command: completions for shells, and manual pages.
+//! Files that packages install with the command: completions for shells, and manual pages.
 
 use std::path::Path;
 

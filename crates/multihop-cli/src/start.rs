@@ -1,4 +1,4 @@
-//! What to start from: `multihop example` and `multihop init`.
+//! Scenarios to start from: `multihop example` and `multihop init`.
 
 use std::io::Write;
 use std::path::Path;

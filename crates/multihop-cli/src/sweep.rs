@@ -1,11 +1,11 @@
-//! `multihop sweep`.
+//! Implements `multihop sweep`, which runs every combination of varied keys.
 
 use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use multihop_scenario::{Extensions, Request};
 use multihop_sim::batch::{in_order, perform};
 use multihop_sim::journal::{Journal, Shard};
@@ -27,7 +27,7 @@ pub(crate) fn sweep(
     extensions: &Extensions,
 ) -> Result<(), CommandError> {
     if args.on.is_some() {
-        return Err(anyhow!("sweep --on {IN_PYTHON}").into());
+        return Err(CommandError::Usage(format!("sweep --on {IN_PYTHON} 'multihop[cluster]'")));
     }
     let source = input::source(&args.file)?;
     let plan = Plan::new_with(&source, &args.set, extensions)?;
@@ -112,7 +112,7 @@ fn one(
     Ok((run, entry.result))
 }
 
-/// What an interrupt leaves, and how to go on.
+/// Describes what an interrupt leaves of a sweep, and the command that continues it.
 fn kept(plan: &Plan, journal: Option<&Mutex<Journal>>, folder: Option<&Path>) -> String {
     let (Some(journal), Some(folder)) = (journal, folder) else {
         return ": nothing is kept; with --out DIR finished runs are, and the same command goes on with the rest"

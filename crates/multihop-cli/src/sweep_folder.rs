@@ -15,7 +15,7 @@ use crate::{CommandError, output, table, terminal};
 /// The file in a sweep's folder that says which scenario was varied.
 pub(crate) const SWEEP_FILE: &str = "sweep.json";
 
-/// A sweep's folder.
+/// Folder of a sweep: its plan and the journal of finished runs.
 pub(crate) struct SweepFolder {
     path: PathBuf,
     request: Request,

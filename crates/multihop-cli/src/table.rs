@@ -1,4 +1,4 @@
-//! Results as tables.
+//! Tables of results for terminals.
 
 use comfy_table::{CellAlignment, ColumnConstraint, Table, presets};
 use multihop_sim::interval::Estimate;
@@ -76,7 +76,10 @@ pub(crate) fn links(links: &InitialLinks, width: Option<usize>) -> String {
     let hidden = fit(&mut table, &[3, 4], width);
     let how =
         links.data_rate.map_or_else(|| "at the rate of each link".to_owned(), |rate| format!("at {rate}"));
-    format!("{table}\n{hidden}\n{} links; data {how}, without interference and fading", links.list.len())
+    format!(
+        "{table}\n{hidden}\n{} links; data: whether frames {how} are received, without interference and fading",
+        links.list.len()
+    )
 }
 
 /// One row for each combination of a sweep, with intervals over its seeds.
@@ -150,7 +153,7 @@ fn fit(table: &mut Table, least_first: &[usize], width: Option<usize>) -> String
     if hidden.is_empty() {
         String::new()
     } else {
-        format!("not shown for want of width: {}\n", hidden.join(", "))
+        format!("columns that do not fit: {}\n", hidden.join(", "))
     }
 }
 
@@ -198,9 +201,6 @@ mod tests {
         }
         let narrow = "| flow | goodput |\n|------|---------|\n| 0    | ±1.5    |";
         let hidden = fit(&mut table, &[1, 0], Some(23));
-        assert_eq!(
-            (table.to_string().as_str(), hidden.as_str()),
-            (narrow, "not shown for want of width: app\n")
-        );
+        assert_eq!((table.to_string().as_str(), hidden.as_str()), (narrow, "columns that do not fit: app\n"));
     }
 }

@@ -1,4 +1,4 @@
-//! How much is said, and how wide the terminal is.
+//! Terminal: verbosity of notes, and width.
 
 use std::fmt::Arguments;
 
@@ -8,10 +8,10 @@ use terminal_size::Width;
 /// How much a command says.
 #[derive(Args, Clone, Copy)]
 pub(crate) struct Verbosity {
-    /// Print only results, errors and what is left out; no progress.
+    /// Print only results, errors and what was left out; no progress.
     #[arg(long, short, global = true, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
-    /// Say more of what happens; repeat for even more.
+    /// Report more events; repeat the option for still more.
     #[arg(long, short, global = true, action = ArgAction::Count)]
     pub(crate) verbose: u8,
 }
@@ -27,7 +27,7 @@ pub(crate) fn note(message: Arguments<'_>) {
     eprintln!("{}", broken(&message.to_string(), width.unwrap_or(usize::MAX)));
 }
 
-/// The same lines, broken at spaces where they are too long; a longer word stays whole.
+/// Breaks lines at spaces where they are longer than `width`; a longer word stays whole.
 fn broken(text: &str, width: usize) -> String {
     text.lines().map(|line| broken_line(line, width)).collect::<Vec<_>>().join("\n")
 }

@@ -1,4 +1,4 @@
-//! Values of options: what the commands for scenarios and for real networks both parse.
+//! Parsers of options' values that the commands for scenarios and for real networks share.
 
 use std::num::NonZeroUsize;
 

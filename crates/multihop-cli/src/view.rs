@@ -1,4 +1,4 @@
-//! `multihop view`: a page that shows a run in a browser.
+//! Implements `multihop view`: a page that shows a run in a browser.
 
 use std::path::{Path, PathBuf};
 

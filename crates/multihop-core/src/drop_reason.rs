@@ -1,13 +1,13 @@
 use core::fmt;
 
-/// Why a packet was dropped.
+/// Reason for which a packet was dropped, as results and traces report it.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum DropReason {
     /// The MAC reached its retry limit without an acknowledgement.
     RetryLimit,
     /// The interface queue was full.
     QueueFull,
-    /// No route to the destination.
+    /// The node had no route to the destination.
     NoRoute,
     /// The next hop's MAC address was not found, or a newer packet replaced the waiting one.
     Arp,
@@ -15,15 +15,15 @@ pub enum DropReason {
     Stale,
     /// Lost to the `loss` channel model after the MAC had delivered it, or on a wire that loses packets at random.
     ChannelError,
-    /// The TTL expired.
+    /// The packet had crossed as many links as its IP TTL allows.
     Ttl,
     /// Timed out in a routing buffer, or was displaced from it by newer packets.
     BufferTimeout,
     /// Too long for the next link, and not to be fragmented (real programs only).
     TooBig,
-    /// The node's radio was asleep, or its battery empty.
+    /// The radio of the node was asleep, or its battery empty.
     RadioOff,
-    /// In transit when the run ended.
+    /// The packet was still in transit when the run ended.
     End,
 }
 
@@ -43,7 +43,7 @@ impl DropReason {
         Self::End,
     ];
 
-    /// The key in results.
+    /// Name of the reason as a key in results.
     pub const fn name(self) -> &'static str {
         match self {
             Self::RetryLimit => "retry-limit",

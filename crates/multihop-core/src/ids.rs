@@ -14,7 +14,7 @@ pub struct FlowId(pub u32);
 pub struct Interface(pub u8);
 
 impl Interface {
-    /// As an index into a table of interfaces.
+    /// Number of the interface as an index into a table.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
@@ -24,7 +24,7 @@ impl NodeId {
     /// All nodes: the broadcast address of packets and frames.
     pub const BROADCAST: Self = Self(u32::MAX);
 
-    /// As an index into a table of nodes.
+    /// Number of the node as an index into a table.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
@@ -74,18 +74,18 @@ impl NodeId {
         if n < Self::MOST { Some(Self(n)) } else { None }
     }
 
-    /// 10.0.0.0/8.
+    /// Network 10.0.0.0/8, in which node `n` has the IPv4 address with host part `n + 1`.
     const NETWORK: u32 = 0x0a00_0000;
-    /// fd00::/64.
+    /// Prefix fd00::/64 of the nodes' unique local IPv6 addresses.
     const NETWORK6: u128 = 0xfd00 << 112;
-    /// fe80::/64.
+    /// Prefix fe80::/64 of the nodes' link-local IPv6 addresses.
     const LINK_LOCAL: u128 = 0xfe80 << 112;
-    /// Nodes that can have an address.
+    /// Number of nodes that can have an address: the host parts of 10.0.0.0/8 without the first and the last.
     const MOST: u32 = 0x00ff_fffe;
 }
 
 impl FlowId {
-    /// As an index into a table of flows.
+    /// Number of the flow as an index into a table.
     pub const fn index(self) -> usize {
         self.0 as usize
     }

@@ -20,24 +20,24 @@ pub enum Notice {
 /// A segment that was dropped because of a link failure.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct LostSegment {
-    /// Source port.
+    /// Source port in the transport header of the lost segment.
     pub source: u16,
-    /// Destination port.
+    /// Destination port in the transport header of the lost segment.
     pub destination: u16,
     /// The transport protocol, and the identity of the segment.
     pub segment: SegmentId,
 }
 
-/// What identifies a segment within its connection.
+/// Identity of a segment within its connection, by transport protocol.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum SegmentId {
     /// A TCP segment with this sequence number.
     Tcp(u32),
     /// A TPA segment with data or FIN.
     Tpa {
-        /// Number of its block.
+        /// Number of the segment's block.
         block: u16,
-        /// Its position in the block.
+        /// Position of the segment in its block.
         position: u8,
     },
     /// The start of the header of a user-defined transport, padded with zeros.

@@ -5,17 +5,17 @@ use alloc::vec::Vec;
 /// Virtual data becomes zeros where bytes are needed, for example in a capture file.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Payload {
-    /// The data itself.
+    /// Application data as real bytes.
     Bytes(Vec<u8>),
     /// This many bytes, which need no memory.
     Virtual(u32),
 }
 
 impl Payload {
-    /// No data.
+    /// A payload without data, which needs no memory.
     pub const EMPTY: Self = Self::Virtual(0);
 
-    /// Bytes of data.
+    /// Length of the application data, bytes; virtual data counts as if it were there.
     pub fn len(&self) -> usize {
         match self {
             Self::Bytes(bytes) => bytes.len(),

@@ -3,7 +3,7 @@
 /// With fewer nodes than this, the data that a frame needs of each fits into a processor's second-level cache.
 pub const MANY_NODES: usize = 1000;
 
-/// Bytes of a cache line.
+/// Length of a processor's cache line, bytes.
 #[cfg(target_arch = "x86_64")]
 const LINE: usize = 64;
 
@@ -17,6 +17,19 @@ pub fn prefetch<T>(value: &T) {
         for line in 0..size_of::<T>().div_ceil(LINE) {
             _mm_prefetch::<_MM_HINT_T0>(core::ptr::from_ref(value).cast::<i8>().wrapping_add(line * LINE));
         }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = value;
+}
+
+/// Prefetches the first cache line of `value`.
+#[inline]
+pub fn prefetch_start<T>(value: &T) {
+    #[cfg(target_arch = "x86_64")]
+    #[expect(unsafe_code, reason = "the hint reads nothing and takes any address")]
+    unsafe {
+        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(core::ptr::from_ref(value).cast::<i8>());
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = value;

@@ -2,7 +2,7 @@
 
 use crate::time::Duration;
 
-/// A random stream. The same seed, purpose and index give the same draws on every machine.
+/// A stream of random numbers (xoshiro256++). The same seed, purpose and index give the same draws on every machine.
 #[derive(Clone, Debug)]
 pub struct Rng {
     state: [u64; 4],
@@ -26,7 +26,7 @@ impl Rng {
         Self { state }
     }
 
-    /// 64 random bits.
+    /// Draws 64 uniformly distributed bits and advances the stream.
     pub fn next_u64(&mut self) -> u64 {
         let s = &mut self.state;
         let result = s[0].wrapping_add(s[3]).rotate_left(23).wrapping_add(s[0]);
@@ -61,17 +61,17 @@ impl Rng {
         (self.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// A number in [low, high).
+    /// Draws a number in [low, high).
     pub fn range(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * self.unit()
     }
 
-    /// True with probability `p`.
+    /// Returns true with probability `p`.
     pub fn chance(&mut self, p: f64) -> bool {
         self.unit() < p
     }
 
-    /// A time in [0, `limit`).
+    /// Draws a time in [0, `limit`).
     pub fn duration_below(&mut self, limit: Duration) -> Duration {
         let wide = u128::from(self.next_u64()) * u128::from(limit.as_nanos());
         Duration::from_nanos((wide >> 64) as u64)

@@ -25,7 +25,7 @@ pub fn earliest<T: Ord>(a: Option<T>, b: Option<T>) -> Option<T> {
 impl Instant {
     /// The start of the run.
     pub const ZERO: Self = Self(0);
-    /// Later than any event.
+    /// An instant later than any event of a run.
     pub const FAR_FUTURE: Self = Self(u64::MAX);
 
     /// The instant `nanos` nanoseconds after the start.
@@ -50,27 +50,27 @@ impl Instant {
 }
 
 impl Duration {
-    /// No time at all.
+    /// The duration of zero nanoseconds.
     pub const ZERO: Self = Self(0);
     /// The longest duration (584 years).
     pub const MAX: Self = Self(u64::MAX);
 
-    /// A number of nanoseconds.
+    /// Makes a duration from a number of nanoseconds.
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
     }
 
-    /// A number of microseconds.
+    /// Makes a duration from a number of microseconds.
     pub const fn from_micros(micros: u64) -> Self {
         Self(micros * 1_000)
     }
 
-    /// A number of milliseconds.
+    /// Makes a duration from a number of milliseconds.
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis * 1_000_000)
     }
 
-    /// A number of seconds.
+    /// Makes a duration from a number of seconds.
     pub const fn from_secs(secs: u64) -> Self {
         Self(secs * 1_000_000_000)
     }
@@ -85,17 +85,17 @@ impl Duration {
         Self((secs * 1e9 + 0.5) as u64)
     }
 
-    /// Nanoseconds.
+    /// Length of the duration in nanoseconds.
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
-    /// Whole microseconds, rounded down.
+    /// Length of the duration in whole microseconds, rounded down.
     pub const fn as_micros(self) -> u64 {
         self.0 / 1_000
     }
 
-    /// Seconds, for people and statistics.
+    /// Length of the duration in seconds, for people and statistics.
     pub const fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }

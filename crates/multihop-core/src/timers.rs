@@ -10,7 +10,7 @@ pub struct Timers<K, const N: usize> {
 }
 
 impl<K: Copy + PartialEq, const N: usize> Timers<K, N> {
-    /// All timers stopped. `kinds` decides the order of ties.
+    /// Creates stopped timers of these kinds. Their order decides which of two timers due at the same time comes first.
     pub const fn new(kinds: [K; N]) -> Self {
         Self { kinds, at: [None; N] }
     }
@@ -20,17 +20,17 @@ impl<K: Copy + PartialEq, const N: usize> Timers<K, N> {
         self.at[self.slot(kind)] = Some(at);
     }
 
-    /// Disarms `kind`.
+    /// Disarms the timer of this kind.
     pub fn stop(&mut self, kind: K) {
         self.at[self.slot(kind)] = None;
     }
 
-    /// The deadline of `kind`.
+    /// Deadline of the timer of this kind; `None` if it is stopped.
     pub fn at(&self, kind: K) -> Option<Instant> {
         self.at[self.slot(kind)]
     }
 
-    /// The earliest deadline.
+    /// Earliest deadline of all armed timers; `None` if every timer is stopped.
     pub fn next(&self) -> Option<Instant> {
         self.at.iter().flatten().min().copied()
     }

@@ -2,7 +2,7 @@ use core::fmt;
 
 use crate::time::Duration;
 
-/// Bits per second.
+/// A bit rate, in bits per second.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct BitRate(pub u64);
 

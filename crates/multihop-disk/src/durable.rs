@@ -10,7 +10,7 @@ use crate::own;
 #[derive(Debug)]
 pub struct NewFile {
     path: PathBuf,
-    /// `None` for a device or a pipe, which is written directly.
+    /// Path with the temporary name; `None` for a device or a pipe, which is written directly.
     part: Option<PathBuf>,
 }
 

@@ -2,16 +2,16 @@
 
 use std::fmt;
 
-/// A congestion control.
+/// A congestion control that runs in the kernel as an eBPF program.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Control {
-    /// Adaptive pacing.
+    /// Pacing that adapts to the variation of round trips (`mh_ap`).
     Ap,
-    /// A window of a quarter of the hops.
+    /// Window of a quarter of the hops (`mh_clamp`).
     Clamp,
-    /// A rate, from the delay in queues.
+    /// Rate that follows the delay in queues (`mh_mesh`).
     Mesh,
-    /// A window that stays after losses without congestion, by reports of the receiver.
+    /// Window that stays after losses without congestion, by reports of the receiver (`mh_adtcp`).
     Adtcp,
 }
 
@@ -19,7 +19,7 @@ impl Control {
     /// All of them; the place of each is its number in the programs.
     pub const ALL: [Self; 4] = [Self::Ap, Self::Clamp, Self::Mesh, Self::Adtcp];
 
-    /// Its name in the kernel.
+    /// Name of the control in the kernel, by which programs choose it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Ap => "mh_ap",
@@ -36,7 +36,7 @@ impl fmt::Display for Control {
     }
 }
 
-/// What the controls cannot find out.
+/// Settings that the controls cannot find out by themselves.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Settings {
     /// Bit rate of the links, kb/s.

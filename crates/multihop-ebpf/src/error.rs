@@ -1,9 +1,9 @@
-//! Why a control cannot be used.
+//! Errors of loading and using the controls.
 
 use std::io;
 use std::path::PathBuf;
 
-/// What went wrong.
+/// Error of loading, running or reading the controls.
 #[derive(Debug, thiserror::Error)]
 pub enum TcpError {
     /// The kernel does not describe its types.
@@ -17,7 +17,7 @@ pub enum TcpError {
         "this kernel takes no congestion controls by eBPF: Linux 6.1 or later with CONFIG_BPF_JIT is needed"
     )]
     NoStructOps,
-    /// These capabilities are missing.
+    /// The user lacks these capabilities.
     #[error("not permitted: {0} needed; run it as root")]
     Rights(String),
     /// No hierarchy of cgroups of version 2 is mounted.
@@ -25,16 +25,16 @@ pub enum TcpError {
         "cgroups of version 2 are not mounted: mount -t cgroup2 none /sys/fs/cgroup/unified, or elsewhere"
     )]
     NoCgroups,
-    /// The controls are there already.
+    /// The controls are loaded already.
     #[error("the controls are loaded already: multihop tcp unload removes them")]
     Loaded,
-    /// There is nothing to remove.
+    /// No controls are loaded that could be removed.
     #[error("the controls are not loaded")]
     NotLoaded,
-    /// The kernel refused a step.
+    /// The kernel refused a step of loading.
     #[error("{step}: {reason}")]
     Kernel {
-        /// What was tried.
+        /// Step that was tried.
         step: &'static str,
         /// The error that the kernel returned.
         reason: String,
@@ -42,9 +42,9 @@ pub enum TcpError {
     /// A file or directory could not be used.
     #[error("{what}: {error}")]
     File {
-        /// Which one, and for what.
+        /// Name of the file or directory, and its purpose.
         what: String,
-        /// Why not.
+        /// Reason for which the file or directory could not be used.
         error: io::Error,
     },
 }

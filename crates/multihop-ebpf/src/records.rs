@@ -1,4 +1,4 @@
-//! What the programs write: `struct record` and `struct sample` of `bpf/flow.h`.
+//! Records that the eBPF programs write: `struct record` and `struct sample` of `bpf/flow.h`.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -10,13 +10,13 @@ use crate::Control;
 /// A connection that uses one of the controls.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct KernelConnection {
-    /// This end.
+    /// Address and port of this end.
     pub local: SocketAddr,
-    /// The other end.
+    /// Address and port of the other end.
     pub remote: SocketAddr,
     /// Inode number of the network namespace.
     pub namespace: u32,
-    /// Name of the control.
+    /// Name of the congestion control.
     pub control: &'static str,
     /// Hops from the other end to this one; none before the first packet.
     pub hops: Option<u32>,
@@ -24,43 +24,43 @@ pub struct KernelConnection {
     pub rtt_ms: Option<f64>,
     /// Smoothed round trip, ms.
     pub srtt_ms: f64,
-    /// Congestion window, segments.
+    /// Congestion window, in segments.
     pub window: u32,
     /// Variation of the last round trips, as a share of their mean.
     pub cov: f64,
     /// Pace, kb/s of payload; none where there is no pacing.
     pub pace_kbps: Option<f64>,
-    /// What ADTCP did; none with another control.
+    /// Measurements of ADTCP; `None` with another control.
     pub adtcp: Option<Adtcp>,
 }
 
-/// What ADTCP did for a connection.
+/// Reports and reactions of ADTCP for a connection.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Adtcp {
     /// States that this end has returned to a sender of data.
     pub returned: Reports,
     /// States that it has received as a sender.
     pub received: Reports,
-    /// Losses and timeouts.
+    /// Number of losses and timeouts.
     pub losses: u32,
-    /// Those after which the window was kept.
+    /// Number of losses and timeouts after which the window was kept.
     pub kept: u32,
 }
 
 /// How many ACKs had which state; several may hold.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Reports {
-    /// ACKs with a state, the normal one included.
+    /// Number of ACKs with a state, the normal one included.
     pub all: u32,
-    /// With congestion.
+    /// Number of ACKs that reported congestion.
     pub congestion: u32,
-    /// With a change of route.
+    /// Number of ACKs that reported a change of route.
     pub route_change: u32,
-    /// With channel errors.
+    /// Number of ACKs that reported channel errors.
     pub channel_error: u32,
-    /// With a disconnection.
+    /// Number of ACKs that reported a disconnection.
     pub disconnection: u32,
-    /// The newest; none before the first.
+    /// Newest state; `None` before the first.
     #[serde(serialize_with = "name")]
     pub newest: Option<NetworkState>,
 }
@@ -70,15 +70,15 @@ pub struct Reports {
 pub struct Sample {
     /// Time since the machine started, s.
     pub time: f64,
-    /// Port of this end.
+    /// Local port of the connection.
     pub port: u32,
     /// Hops from the other end to this one.
     pub hops: u32,
-    /// Segments that it acknowledges.
+    /// Number of segments that the ACK acknowledges.
     pub acked: u32,
-    /// Newest round trip, ms.
+    /// Newest round-trip time, ms.
     pub rtt_ms: f64,
-    /// Whether the round trip counts.
+    /// Whether the round trip is used as a sample.
     pub is_counted: bool,
     /// Variation of the last round trips, as a share of their mean.
     pub cov: f64,
@@ -86,20 +86,20 @@ pub struct Sample {
     pub delay_ms: f64,
     /// Time between two segments, ms.
     pub gap_ms: f64,
-    /// Congestion window, segments.
+    /// Congestion window, in segments.
     pub window: u32,
-    /// Data segments sent so far.
+    /// Number of data segments sent so far.
     pub sent: u32,
     /// The state that the receiver reported last (`mh_adtcp`).
     pub told: NetworkState,
     /// Losses and timeouts so far (`mh_adtcp`).
     pub losses: u32,
-    /// Those after which the window was kept.
+    /// Number of losses and timeouts so far after which the window was kept (`mh_adtcp`).
     pub kept: u32,
 }
 
 impl KernelConnection {
-    /// Bytes of a record.
+    /// Length of a record, bytes.
     pub const LENGTH: usize = 144;
 
     /// Reads a record; `None` if it is not one of these programs.
@@ -131,7 +131,7 @@ impl KernelConnection {
 }
 
 impl Sample {
-    /// Bytes of a sample.
+    /// Length of a sample, bytes.
     pub const LENGTH: usize = 72;
     /// The columns of a table of samples.
     pub const COLUMNS: &str =
@@ -180,7 +180,7 @@ pub fn state_name(state: NetworkState) -> String {
     state.names().collect::<Vec<_>>().join("+")
 }
 
-/// As JSON has it.
+/// Writes the name of a state as JSON shows it.
 fn name<S: Serializer>(state: &Option<NetworkState>, serializer: S) -> Result<S::Ok, S::Error> {
     state.map(state_name).serialize(serializer)
 }

@@ -2,7 +2,7 @@
 
 use std::os::fd::AsFd;
 
-use multihop_core::{Duration, Instant, NodeId, earliest};
+use multihop_core::{Duration, Instant, earliest};
 use multihop_linux::wait::{self, Signals};
 use multihop_scenario::Scenario;
 use multihop_sim::live::{EntryError, Live};
@@ -15,7 +15,7 @@ use crate::programs::Programs;
 use crate::readers::Readers;
 use crate::sandbox::Sandbox;
 use crate::slice;
-use crate::stations::Stations;
+use crate::stations::{StationPort, Stations};
 use crate::{EmulateError, Emulated, Tried};
 
 pub(crate) struct Driver<'a> {
@@ -27,7 +27,7 @@ pub(crate) struct Driver<'a> {
     signals: Signals,
     readers: Option<Readers>,
     epoll: Epoll,
-    /// Stations that take no packets because their queues are full; `None`: they drop packets instead.
+    /// Ports of stations that take no packets because their queues are full; `None`: they drop packets instead.
     paused: Option<Vec<usize>>,
     /// How long before an event it stops sleeping.
     awake: Duration,
@@ -40,24 +40,24 @@ pub(crate) struct Driver<'a> {
     buffer: Vec<u8>,
 }
 
-/// What concerns an emulation besides the network and its programs.
+/// Interfaces of an emulation to its user and to other programs: signals, live captures, and how it waits.
 pub(crate) struct Outside {
     pub(crate) signals: Signals,
     pub(crate) readers: Option<Readers>,
     pub(crate) busy_wait: bool,
 }
 
-/// In place of a station's number.
+/// Key of the readers' socket, in place of a port's number.
 const READERS: u64 = u64::MAX;
 /// Lateness that is caught up with; from more, virtual time slips.
 const TOLERANCE: Duration = Duration::from_millis(1);
 /// The longest wait: programs may have ended.
 const LONGEST: Duration = Duration::from_millis(20);
-/// Before an event, when it waits without sleeping.
+/// Time before an event for which the driver waits without sleeping, if it may.
 const AWAKE: Duration = Duration::from_micros(200);
 /// Virtual time between two marks in a recording that is read while it grows.
 const MARK_EVERY: Duration = Duration::from_millis(100);
-/// Packets read from one station before the others have their turn.
+/// Packets read from one port before the others have their turn.
 const TURN: usize = 32;
 
 impl<'a> Driver<'a> {
@@ -71,8 +71,8 @@ impl<'a> Driver<'a> {
     ) -> Result<Self, EmulateError> {
         let watch = || WATCH.to_owned();
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).tried(watch)?;
-        for (n, tun) in (0..).zip(stations.tuns()) {
-            epoll.add(tun, EpollEvent::new(EpollFlags::EPOLLIN, n)).tried(watch)?;
+        for (n, port) in (0..).zip(stations.ports()) {
+            epoll.add(&port.tun, EpollEvent::new(EpollFlags::EPOLLIN, n)).tried(watch)?;
         }
         let Outside { signals, readers, busy_wait } = outside;
         if let Some(readers) = &readers {
@@ -127,7 +127,7 @@ impl<'a> Driver<'a> {
         self.finish(late_limit)
     }
 
-    /// The virtual time. If the next event is too late for it, it slips.
+    /// Updates the virtual time and returns it. If the next event is too late for it, it slips.
     fn wake(&mut self) -> Instant {
         let now = self.clock.now();
         let Some(due) = self.live.next_event().filter(|due| *due < now) else { return now.min(self.end) };
@@ -144,7 +144,7 @@ impl<'a> Driver<'a> {
     /// Hands packets that have left the simulated network to the programs.
     fn deliver(&mut self) {
         while let Some(exit) = self.live.poll_exit() {
-            self.stations.send(exit.node.index(), &exit.bytes);
+            self.stations.send(exit.node, exit.interface, &exit.bytes);
             self.left += 1;
             self.deliveries.add(self.clock.now().saturating_since(exit.at));
         }
@@ -171,23 +171,23 @@ impl<'a> Driver<'a> {
                 }
                 continue;
             }
-            self.read(usize::try_from(event.data()).expect("the number of a station"))?;
+            self.read(usize::try_from(event.data()).expect("the number of a port"))?;
         }
         Ok(())
     }
 
-    /// Takes packets that programs at a station have sent.
-    fn read(&mut self, station: usize) -> Result<(), EmulateError> {
-        let node = node(station);
+    /// Takes packets that programs have sent over a port.
+    fn read(&mut self, port: usize) -> Result<(), EmulateError> {
         for _ in 0..TURN {
-            if self.pause(station)? {
+            if self.pause(port)? {
                 break;
             }
-            let received = self.stations.receive(station, &mut self.buffer);
-            let Some(length) = received.tried(|| format!("read from the interface of node {node}"))? else {
+            let StationPort { node, interface, tun } = &self.stations.ports()[port];
+            let received = tun.receive(&mut self.buffer);
+            let Some(length) = received.tried(|| format!("read from an interface of node {node}"))? else {
                 break;
             };
-            match self.live.enter(node, &self.buffer[..length]) {
+            match self.live.enter(*node, *interface, &self.buffer[..length]) {
                 Ok(()) => self.entered += 1,
                 Err(EntryError::Packet(_)) => self.ignored += 1,
                 Err(EntryError::Recording(error)) => {
@@ -198,26 +198,29 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
-    /// Stops reading from a station whose queue is full; whether it did.
-    fn pause(&mut self, station: usize) -> Result<bool, EmulateError> {
-        let Some(paused) = self.paused.as_mut().filter(|_| !self.live.has_room(node(station))) else {
+    /// Stops reading from a port whose queue is full; whether it did.
+    fn pause(&mut self, port: usize) -> Result<bool, EmulateError> {
+        let StationPort { node, interface, .. } = self.stations.ports()[port];
+        let Some(paused) = self.paused.as_mut().filter(|_| !self.live.has_room(node, interface)) else {
             return Ok(false);
         };
-        paused.push(station);
-        self.watch(station, EpollFlags::empty())?;
+        paused.push(port);
+        self.watch(port, EpollFlags::empty())?;
         Ok(true)
     }
 
-    /// Reads again from stations whose queues have room.
+    /// Reads again from ports whose queues have room.
     fn resume(&mut self) -> Result<(), EmulateError> {
         let Some(paused) = &mut self.paused else { return Ok(()) };
-        let ready: Vec<_> = paused.extract_if(.., |station| self.live.has_room(node(*station))).collect();
-        ready.into_iter().try_for_each(|station| self.watch(station, EpollFlags::EPOLLIN))
+        let ports = self.stations.ports();
+        let has_room = |port: &mut usize| self.live.has_room(ports[*port].node, ports[*port].interface);
+        let ready: Vec<_> = paused.extract_if(.., has_room).collect();
+        ready.into_iter().try_for_each(|port| self.watch(port, EpollFlags::EPOLLIN))
     }
 
-    fn watch(&self, station: usize, flags: EpollFlags) -> Result<(), EmulateError> {
-        let mut event = EpollEvent::new(flags, u64::from(node(station).0));
-        self.epoll.modify(&self.stations.tuns()[station], &mut event).tried(|| WATCH.to_owned())
+    fn watch(&self, port: usize, flags: EpollFlags) -> Result<(), EmulateError> {
+        let mut event = EpollEvent::new(flags, port as u64);
+        self.epoll.modify(&self.stations.ports()[port].tun, &mut event).tried(|| WATCH.to_owned())
     }
 
     fn finish(self, late_limit: Option<Duration>) -> Result<Emulated, EmulateError> {
@@ -239,10 +242,6 @@ impl<'a> Driver<'a> {
         let run = self.live.finish()?;
         Ok(Emulated { run, emulation, programs, interrupted: self.signals.noted() })
     }
-}
-
-fn node(station: usize) -> NodeId {
-    NodeId(u32::try_from(station).expect("a checked number of stations"))
 }
 
 const WATCH: &str = "watch the interfaces";

@@ -1,4 +1,4 @@
-//! Entering a station of an emulation that runs.
+//! Programs that enter a station of a running emulation.
 
 use std::env;
 use std::ffi::OsString;
@@ -117,7 +117,7 @@ fn join(description: &Description, network: &Path) -> Result<(), EmulateError> {
     setns(mounts, CloneFlags::CLONE_NEWNS).tried(join)
 }
 
-/// This user's emulations.
+/// Emulations of this user that run now.
 pub(crate) fn all() -> Vec<Description> {
     let mut found: Vec<_> = files(&folder()).filter_map(|path| running(&path)).collect();
     found.sort_by_key(|description| description.pid);
@@ -176,7 +176,7 @@ pub(crate) fn readers_socket(description: &Path) -> PathBuf {
     description.with_extension("sock")
 }
 
-/// Of this user; the variable is unset for some services, and in containers.
+/// Folder for this user's emulations; the variable is unset for some services, and in containers.
 pub(crate) fn folder() -> PathBuf {
     match env::var_os("XDG_RUNTIME_DIR") {
         Some(folder) => Path::new(&folder).join("multihop"),

@@ -1,4 +1,4 @@
-//! How late the simulated network was, compared with the wall clock.
+//! Statistics of how late the simulated network was, compared with the wall clock.
 
 use multihop_core::Duration;
 use multihop_sim::Histogram;
@@ -26,13 +26,13 @@ pub struct EmulationResult {
 /// Quantiles of a lateness.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Quantiles {
-    /// Median.
+    /// Median of the lateness.
     pub p50: f64,
-    /// 99%.
+    /// 99% quantile of the lateness.
     pub p99: f64,
-    /// 99.9%.
+    /// 99.9% quantile of the lateness.
     pub p999: f64,
-    /// The largest.
+    /// Largest lateness that was measured.
     pub max: f64,
 }
 

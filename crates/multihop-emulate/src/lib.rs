@@ -1,7 +1,33 @@
-//! Emulation: a scenario runs in real time, and real programs are its traffic. Each node and host is a network
-//! namespace with a TUN or TAP interface; what a program sends there crosses the simulated network.
+//! Emulation: runs a scenario in real time with real programs as its traffic.
 //!
-//! The simulated network itself is [`multihop_sim::live`], which has no clock.
+//! Each node and host of the scenario is a network namespace with a TUN or TAP interface. Packets that a program sends
+//! there cross the simulated network and leave it at another namespace.
+//!
+//! * [`emulate`] runs a scenario; [`Options`] has its outputs, its recording and a command for one station.
+//! * [`Emulated`] is the result: the simulator's metrics, the lateness of the emulation and the programs' exit codes.
+//! * [`enter()`] starts a program in a station of a running emulation; [`emulations`] lists those that run.
+//!
+//! A program pings over two hops of Wi-Fi. The example is only compiled: it needs Linux with user namespaces or root.
+//!
+//! ```no_run
+//! use multihop_emulate::{Command, Options, emulate};
+//! use multihop_scenario::{Extensions, Scenario, Source};
+//!
+//! let text = r#"
+//!     duration = 10.0
+//!     topology = { kind = "chain", hops = 2 }
+//! "#;
+//! let source = Source::Toml { text: text.to_owned(), name: "ping".to_owned() };
+//! let scenario = Scenario::load_network(&source, &[], &Extensions::default())?;
+//! let words = ["ping", "-c", "3", "10.0.0.3"].map(Into::into).to_vec();
+//! let command = Some(Command { station: "0".to_owned(), words });
+//! let emulated = emulate(&scenario, Options { command, ..Options::default() })?;
+//! println!("{:?}", emulated.programs);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! The simulated network itself is [`multihop_sim::live`], which has no clock. An emulation is not deterministic:
+//! programs and the machine decide when packets enter. Its recording can be replayed exactly.
 #![cfg(target_os = "linux")]
 
 mod clock;
@@ -36,7 +62,7 @@ pub use lateness::{EmulationResult, Quantiles};
 pub use programs::ProgramResult;
 pub use readers::{emulations, read_frames};
 
-/// What an emulation does besides running the scenario's programs.
+/// Options of an emulation: outputs, recording, a command in place of programs, and how it waits.
 #[derive(Default)]
 pub struct Options {
     /// Outputs of the simulated network.
@@ -60,7 +86,8 @@ pub struct Options {
     pub late_limit: Option<Duration>,
 }
 
-/// What is called with a function that says whether a signal has arrived.
+/// Callback for the instant at which all programs are started. Its argument is a function that reports whether a signal
+/// has arrived.
 pub type Ready = Box<dyn FnOnce(&dyn Fn() -> bool)>;
 
 /// A program that an emulation ends with.
@@ -74,7 +101,7 @@ pub struct Command {
 /// The result of an emulation.
 #[derive(Clone, Debug, Serialize)]
 pub struct Emulated {
-    /// What the simulated network measured.
+    /// Measurements of the simulated network.
     #[serde(flatten)]
     pub run: RunResult,
     /// How well it kept up with the wall clock.
@@ -92,12 +119,12 @@ pub enum EmulateError {
     /// The machine does not allow it.
     #[error("cannot {action}: {error}")]
     System {
-        /// What was tried.
+        /// Operation that was tried.
         action: String,
-        /// The reason.
+        /// Error that the system returned.
         error: io::Error,
     },
-    /// There is no such node or host, or it is not clear which emulation is meant.
+    /// The scenario has no such node or host, or it is not clear which emulation is meant.
     #[error("{0}")]
     NotFound(String),
     /// No connected placement was found.

@@ -23,13 +23,13 @@ use crate::stations::address_variables;
 pub struct ProgramResult {
     /// The node or host whose network it had.
     pub node: u32,
-    /// Its command line.
+    /// Command line of the program.
     pub command: String,
-    /// Its exit code; `null` if a signal ended it, or it could not start.
+    /// Exit code of the program; `null` if a signal ended it, or it could not start.
     pub exit_code: Option<i32>,
     /// The signal that ended it.
     pub signal: Option<i32>,
-    /// Whether it was told to end, at `stop` or at the end of the emulation.
+    /// Whether the program was asked to end, at `stop` or at the end of the emulation.
     pub stopped: bool,
     /// Why it could not start.
     pub error: Option<String>,
@@ -51,7 +51,7 @@ struct State {
     start: Instant,
     stop: Option<Instant>,
     phase: Phase,
-    /// Whether it leads a process group of its own, which is signalled as a whole.
+    /// Whether the program leads a process group of its own, which is signalled as a whole.
     leads: bool,
     stopped: bool,
     process: Option<Process>,
@@ -176,7 +176,8 @@ impl State {
         }
     }
 
-    /// It stays in the terminal's foreground, so that it can read what a user types.
+    /// Creates the program of a command, which stays in the terminal's foreground, so that it can read what a user
+    /// types.
     fn of_command((station, command): (usize, Vec<OsString>)) -> Self {
         let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
         let mut process = Process::new(&command[0]);

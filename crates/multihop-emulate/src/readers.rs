@@ -11,7 +11,7 @@ use nix::sys::socket::{setsockopt, sockopt};
 use crate::enter::{self, Description};
 use crate::{EmulateError, Tried};
 
-/// Waits for readers.
+/// Accepts programs that read live captures, over a socket.
 pub(crate) struct Readers {
     listener: UnixListener,
     path: PathBuf,
@@ -67,5 +67,5 @@ pub fn read_frames(pid: u32, to: &Path) -> Result<(), EmulateError> {
     }
 }
 
-/// Bytes.
+/// Number of bytes that a reader may be behind before it is dropped.
 const BEHIND: usize = 4 << 20;

@@ -1,5 +1,5 @@
-//! Where programs run: a PID namespace, which ends all of them with the emulation, and a mount namespace with a hosts
-//! file of its own. Both end with their first process, which ends when this process does, however that happens.
+//! Sandbox of the programs: a PID namespace, which ends all of them with the emulation, and a mount namespace with a
+//! hosts file of its own. Both end with their first process, which ends when this process does, however that happens.
 
 use std::fs;
 use std::io::{self, Read, Write};

@@ -1,4 +1,4 @@
-//! Network namespaces of the nodes and hosts, each with a TUN or TAP interface.
+//! Network namespaces of the nodes and hosts, each with a TUN interface, or with a TAP interface for each radio.
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -6,101 +6,114 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 
-use multihop_core::NodeId;
+use multihop_core::{Interface, NodeId};
 use multihop_linux::netns::Namespace;
 use multihop_linux::netns::interface::{InterfaceSettings, add_address, add_default_route, set_up};
 use multihop_linux::tun::Tun;
-use multihop_scenario::{Emulation, Port, Scenario, find_station};
-use multihop_sim::live::{stations, subnet};
+use multihop_scenario::{Emulation, Gateway, Port, Scenario, find_station};
+use multihop_sim::live::{StationInterface, interfaces, stations};
 
 use crate::{EmulateError, Tried};
 
-const INTERFACE: &str = "radio0";
 const THREADS: usize = 16;
 const MTU_OF_WIRES: u16 = 1500;
 
-/// The namespace and the interface of each node and host.
+/// The namespaces and the interfaces of all nodes and hosts.
 pub(crate) struct Stations {
     namespaces: Arc<[Namespace]>,
-    tuns: Vec<Tun>,
+    /// In the order of nodes and interfaces.
+    ports: Vec<StationPort>,
+}
+
+/// A TUN or TAP interface in the namespace of a node or host.
+pub(crate) struct StationPort {
+    pub(crate) node: NodeId,
+    pub(crate) interface: Interface,
+    pub(crate) tun: Tun,
 }
 
 impl Stations {
     pub(crate) fn new(scenario: &Scenario) -> Result<Self, EmulateError> {
         let count = stations(scenario);
-        let (mut namespaces, mut tuns) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        let (mut namespaces, mut ports) = (Vec::with_capacity(count), Vec::with_capacity(count));
         for node in (0..).map(NodeId).take(count) {
             let gateway = scenario.emulation.gateway.as_ref().filter(|gateway| gateway.node == node);
-            let (namespace, name) = match gateway {
-                Some(gateway) => (Namespace::current(), &*gateway.interface),
-                None => (Namespace::new(), INTERFACE),
-            };
+            let namespace = if gateway.is_some() { Namespace::current() } else { Namespace::new() };
             let namespace = namespace.tried(|| "make a network namespace".to_owned())?;
-            let made = || namespace.run(|| interface(scenario, node, name, gateway.is_none()))?;
-            let tun = made().tried(|| match gateway {
-                Some(_) => format!("make the gateway's interface {name} on this machine (needs root)"),
-                None => "make a TUN interface (needs /dev/net/tun)".to_owned(),
-            });
-            tuns.push(tun?);
+            for station in interfaces(scenario, node) {
+                let name = name(gateway, station.interface);
+                let made = || namespace.run(|| interface(scenario, node, &station, &name))?;
+                let tun = made().tried(|| match gateway {
+                    Some(_) => format!("make the gateway's interface {name} on this machine (needs root)"),
+                    None => "make a TUN interface (needs /dev/net/tun)".to_owned(),
+                });
+                ports.push(StationPort { node, interface: station.interface, tun: tun? });
+            }
             namespaces.push(namespace);
         }
-        Ok(Self { namespaces: namespaces.into(), tuns })
+        Ok(Self { namespaces: namespaces.into(), ports })
     }
 
     pub(crate) fn namespaces(&self) -> Arc<[Namespace]> {
         Arc::clone(&self.namespaces)
     }
 
-    pub(crate) fn tuns(&self) -> &[Tun] {
-        &self.tuns
+    pub(crate) fn ports(&self) -> &[StationPort] {
+        &self.ports
     }
 
-    /// The next packet that a program at this station sends; its length.
-    pub(crate) fn receive(&self, station: usize, buffer: &mut [u8]) -> io::Result<Option<usize>> {
-        self.tuns[station].receive(buffer)
-    }
-
-    pub(crate) fn send(&self, station: usize, packet: &[u8]) {
-        self.tuns[station].send(packet);
+    /// Hands a packet to the kernel of a station.
+    pub(crate) fn send(&self, node: NodeId, interface: Interface, packet: &[u8]) {
+        let found = self.ports.binary_search_by_key(&(node, interface), |port| (port.node, port.interface));
+        self.ports[found.expect("packets leave at interfaces of the scenario")].tun.send(packet);
     }
 }
 
 impl Drop for Stations {
     /// Removes the interfaces on several threads, because the kernel waits some 50 ms for each.
     fn drop(&mut self) {
-        let each = self.tuns.len().div_ceil(THREADS).max(1);
+        let each = self.ports.len().div_ceil(THREADS).max(1);
         thread::scope(|scope| {
-            while !self.tuns.is_empty() {
-                let some = self.tuns.split_off(self.tuns.len().saturating_sub(each));
+            while !self.ports.is_empty() {
+                let some = self.ports.split_off(self.ports.len().saturating_sub(each));
                 scope.spawn(move || drop(some));
             }
         });
     }
 }
 
-/// Makes the interface of a station in the namespace of this thread, which may be the station's own.
-fn interface(scenario: &Scenario, node: NodeId, name: &str, is_own: bool) -> io::Result<Tun> {
+/// Name of an interface: `radio` with the number of the radio, on the gateway the scenario's name.
+fn name(gateway: Option<&Gateway>, Interface(n): Interface) -> String {
+    match gateway {
+        Some(gateway) if n == 0 => gateway.interface.clone(),
+        Some(gateway) => format!("{}-{n}", gateway.interface),
+        None => format!("radio{n}"),
+    }
+}
+
+/// Makes an interface of a station in the namespace of this thread, which is the station's own unless it is the gateway.
+fn interface(scenario: &Scenario, node: NodeId, station: &StationInterface, name: &str) -> io::Result<Tun> {
     let Emulation { mtu, back_pressure, gateway, .. } = &scenario.emulation;
+    let is_own = gateway.as_ref().is_none_or(|gateway| gateway.node != node);
     let port = scenario.port(node);
     let tun = match port {
         Port::Tun => Tun::open(name)?,
         Port::Tap => Tun::open_tap(name)?,
     };
     settings(name, port, is_own);
-    let (prefix, broadcast) = subnet(stations(scenario));
-    add_address(name, node.addr().into(), prefix, Some(broadcast))?;
+    add_address(name, station.address.into(), station.prefix, Some(station.broadcast))?;
     let has_ipv6 = Path::new("/proc/sys/net/ipv6").exists();
     if has_ipv6 {
-        add_address(name, node.addr6().into(), 64, None)?;
+        add_address(name, station.address6.into(), 64, None)?;
         if port == Port::Tun {
             add_address(name, node.link_local().into(), 64, None)?;
         }
     }
-    let queue =
-        back_pressure.then(|| u32::try_from(scenario.mac().queue).expect("a checked number of packets"));
+    let mac = &scenario.radios[station.interface.index()].mac;
+    let queue = back_pressure.then(|| u32::try_from(mac.queue).expect("a checked number of packets"));
     let link = InterfaceSettings {
         mtu: Some(if scenario.is_host(node) { MTU_OF_WIRES } else { *mtu }),
-        mac: (port == Port::Tap).then(|| node.mac()),
+        mac: (port == Port::Tap).then_some(station.mac),
         queue,
     };
     set_up(name, link)?;

@@ -5,29 +5,29 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use multihop_core::Duration;
-use multihop_transport::tpa;
+use multihop_transport::{lifecycle, tpa};
 
 use crate::keys::{Identity, PublicKey, SharedKey, Token};
-use crate::segment::Format;
-use crate::transport::{CustomTransport, TransportName, Transports};
+use crate::transport::{Transport, Transports};
 
 /// The configuration of a hub.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The protocol: the profile for real networks unless it is changed.
-    pub transport: tpa::Config,
-    /// `mesh` or another transport in place of TPA. Its connections are opened, watched and closed by `transport.lifecycle`.
-    pub custom: Option<CustomTransport>,
-    /// Whether TPA takes the place of `custom` if the peer has only TPA.
-    pub or_tpa: bool,
+    /// The transport of connections: TPA with its profile for real networks unless it is changed.
+    pub transport: Transport,
+    /// TPA with these parameters takes the place of `transport` if the peer has only TPA.
+    pub or_tpa: Option<tpa::Config>,
+    /// Opening, watching and closing of connections, whatever their transport.
+    pub lifecycle: lifecycle::Config,
+    /// The TTL with which packets leave.
+    pub initial_ttl: u8,
     /// Who may connect, and whether traffic is encrypted.
     pub security: Security,
-    /// With keys: a secret that both ends have in addition.
+    /// Secret that both ends have in addition to their keys.
     pub shared_key: Option<SharedKey>,
     /// A listener answers only callers that prove that they know the token, or that own an authorised key.
     pub silent: bool,
-    /// Whether peers learn of a restart of this host from its answers to late datagrams. A token that everybody has does
-    /// not prove such an answer.
+    /// Whether peers learn of a restart of this host from its answers to late datagrams of old connections.
     pub resets: bool,
     /// Limits of a listener.
     pub limits: Limits,
@@ -38,11 +38,11 @@ pub struct Config {
 pub enum Security {
     /// The plain protocol: anybody can connect, eavesdrop and interfere.
     Plain,
-    /// Peers that know the token.
+    /// Peers that have the same token.
     Token(Token),
-    /// Peers with an accepted key.
+    /// Peers with a key that is accepted.
     Keys {
-        /// This end's key pair.
+        /// Key pair of this end.
         identity: Identity,
         /// Which keys of peers are accepted.
         peers: Peers,
@@ -52,11 +52,11 @@ pub enum Security {
 /// Which keys of peers are accepted.
 #[derive(Clone, Debug)]
 pub enum Peers {
-    /// Any key.
+    /// A peer with any key may connect.
     Any,
-    /// This key only.
+    /// Only the peer with this key may connect.
     Exactly(PublicKey),
-    /// The keys of a list, which may change while the hub runs.
+    /// Peers whose keys are on a list, which may change while the hub runs.
     Listed(Arc<dyn PeerKeys>),
 }
 
@@ -91,12 +91,16 @@ pub struct Limits {
 impl Config {
     /// The defaults with this security, for which there is no default.
     pub fn new(security: Security) -> Self {
-        let mut transport = tpa::Config::net();
-        transport.lifecycle.keepalive = Some(KEEPALIVE);
         Self {
-            transport,
-            custom: None,
-            or_tpa: false,
+            transport: Transport::tpa(tpa::Config::net()),
+            or_tpa: None,
+            lifecycle: lifecycle::Config {
+                syn_wait_max: Some(MAX_SYN_WAIT),
+                syn_retries: Some(4),
+                keepalive: Some(KEEPALIVE),
+                ..lifecycle::Config::USUAL
+            },
+            initial_ttl: 64,
             security,
             shared_key: None,
             silent: false,
@@ -107,9 +111,8 @@ impl Config {
 
     /// The transports, one of which the peer must have as well.
     pub(crate) fn transports(&self) -> Transports {
-        let preferred = self.custom.as_ref().map_or(TransportName::TPA, |custom| custom.name);
-        let format = self.custom.as_ref().map_or(Format::Tpa, CustomTransport::format);
-        Transports { preferred, format, or_tpa: self.or_tpa && self.custom.is_some() }
+        let Transport { name, .. } = self.transport;
+        Transports { preferred: name, format: self.transport.format(), or_tpa: self.or_tpa.is_some() }
     }
 }
 
@@ -134,6 +137,8 @@ impl Peers {
     }
 }
 
+/// Upper bound of the time between two SYNs.
+const MAX_SYN_WAIT: Duration = Duration::from_secs(10);
 /// Detects a peer that is gone, and keeps NAT bindings alive: many expire after 30 s without UDP.
 const KEEPALIVE: Duration = Duration::from_secs(25);
 

@@ -1,4 +1,4 @@
-//! What passes between a UDP socket and a [`Hub`](crate::hub::Hub).
+//! Types that pass between a UDP socket and a [`Hub`](crate::hub::Hub): datagrams, failures, routes and randomness.
 
 use alloc::boxed::Box;
 use core::net::{IpAddr, SocketAddr};
@@ -6,8 +6,9 @@ use core::net::{IpAddr, SocketAddr};
 /// Fills a slice with unpredictable random bytes.
 pub type Entropy = Box<dyn FnMut(&mut [u8]) + Send>;
 
-/// The longest IP packet that the path to a peer carries unfragmented; `None` if it is not known.
-pub type PathMtu = Box<dyn FnMut(SocketAddr) -> Option<u16> + Send>;
+/// The longest IP packet that the path to a peer, from this local address or the one that the system chooses, carries
+/// unfragmented; `None` if it is not known.
+pub type PathMtu = Box<dyn FnMut(SocketAddr, Option<IpAddr>) -> Option<u16> + Send>;
 
 /// The address of this host from which the system sends to a peer; `None` if it is not known.
 pub type LocalAddressTo = Box<dyn FnMut(SocketAddr) -> Option<IpAddr> + Send>;
@@ -15,33 +16,33 @@ pub type LocalAddressTo = Box<dyn FnMut(SocketAddr) -> Option<IpAddr> + Send>;
 /// A datagram that has arrived.
 #[derive(Clone, Copy, Debug)]
 pub struct IncomingDatagram<'a> {
-    /// Its source address, which may be spoofed.
+    /// Source address of the datagram, which may be spoofed.
     pub from: SocketAddr,
-    /// Its destination address, if the system reports it.
+    /// Destination address of the datagram, if the system reports it.
     pub local: Option<IpAddr>,
-    /// Its remaining TTL or hop limit, if the system reports it.
+    /// Remaining TTL or hop limit of the datagram, if the system reports it.
     pub ttl: Option<u8>,
-    /// Its payload.
+    /// Payload of the UDP datagram.
     pub bytes: &'a [u8],
 }
 
 /// A datagram to send; its bytes have been appended to the buffer.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Transmit {
-    /// Destination.
+    /// Address and port of the destination.
     pub to: SocketAddr,
-    /// The source address, if it matters.
+    /// Address from which the datagram must be sent, if it matters.
     pub source: Option<IpAddr>,
-    /// Bytes.
+    /// Length of the datagram in the buffer, bytes.
     pub len: usize,
 }
 
 /// A route of this host that was added, replaced or removed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct RouteChange {
-    /// Where it leads: the network's address, and the bits of its prefix.
+    /// Destination of the route: the network's address, and the bits of its prefix.
     pub network: (IpAddr, u8),
-    /// Whether it is there now.
+    /// Whether the route exists after the change.
     pub is_there: bool,
 }
 
@@ -63,11 +64,11 @@ impl RouteChange {
 pub struct DeliveryFailure<'a> {
     /// The destination of the datagram.
     pub to: SocketAddr,
-    /// Who reports it; `None` for this system.
+    /// Address of the router or host that reports the failure; `None` for this system.
     pub reporter: Option<IpAddr>,
-    /// What went wrong.
+    /// Cause of the failure, as ICMP or this system names it.
     pub cause: FailureCause,
-    /// The start of the datagram, as far as it is quoted.
+    /// First bytes of the datagram, as far as the report quotes them.
     pub quoted: &'a [u8],
 }
 
@@ -78,7 +79,7 @@ pub enum FailureCause {
     Unreachable,
     /// The port is closed at the peer's host.
     PortClosed,
-    /// It is longer than a link of the path carries; the value is that link's MTU.
+    /// The datagram is longer than a link of the path allows; the value is that link's MTU, bytes.
     TooLong(u16),
 }
 

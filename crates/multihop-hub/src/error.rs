@@ -22,7 +22,7 @@ pub enum Error {
     /// There is no route to the peer.
     #[error("no route to the peer within the time limit")]
     Unreachable,
-    /// This end aborted it.
+    /// This end aborted the connection.
     #[error("connection was aborted by this end")]
     Aborted,
     /// This end has closed its sending side.
@@ -40,17 +40,17 @@ pub enum Error {
     /// The listener has another version of the protocol.
     #[error("connection refused: this end has version {ours} of the protocol, the listener version {theirs}")]
     OtherVersion {
-        /// The version of this end.
+        /// Protocol version of this end.
         ours: u8,
-        /// The version of the listener.
+        /// Protocol version of the listener.
         theirs: u8,
     },
     /// The listener uses another transport.
     #[error("connection refused: this end uses the transport {ours}, the listener {theirs}")]
     WrongTransport {
-        /// The transport of this end.
+        /// Transport of this end.
         ours: TransportName,
-        /// The transport of the listener.
+        /// Transport of the listener.
         theirs: TransportName,
     },
 }

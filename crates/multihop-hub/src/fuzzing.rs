@@ -86,7 +86,7 @@ impl SessionPair {
         ends
     }
 
-    /// One end sends a segment of this kind.
+    /// Makes one end send a segment of this kind.
     pub fn send(&mut self, end: usize, kind: u8) {
         let Some(session) = self.sessions.get_mut(end) else { return };
         let ack = (end == 1 || kind % 2 == 1).then_some(Ack::default());
@@ -100,7 +100,7 @@ impl SessionPair {
         let mut out = Vec::new();
         let segment = tpa::Segment { body, ack, ..tpa::Segment::default() };
         session.send(self.now, &Segment::Tpa(segment), Path::Current, &mut out);
-        let pending = core::iter::from_fn(|| session.pop_pending());
+        let pending = core::iter::from_fn(|| session.pop_pending()).map(|pending| pending.bytes);
         let all = Some(out).filter(|out| !out.is_empty()).into_iter().chain(pending);
         self.sent[end].extend(all);
         let excess = self.sent[end].len().saturating_sub(64);
@@ -125,7 +125,7 @@ impl SessionPair {
         session.receive(self.now, message, true, (1, 2), &mut entropy());
     }
 
-    /// Advances the clock.
+    /// Advances the clock of both ends.
     pub fn wait(&mut self, seconds: u8) {
         self.now += Duration::from_secs(u64::from(seconds));
     }

@@ -18,7 +18,7 @@
 //!             *byte = random.to_be_bytes()[0];
 //!         }
 //!     };
-//!     let (path_mtu, local_address) = (Box::new(|_| Some(1500)), Box::new(|_| None));
+//!     let (path_mtu, local_address) = (Box::new(|_, _| Some(1500)), Box::new(|_| None));
 //!     let environment = Environment { entropy: Box::new(entropy), path_mtu, local_address };
 //!     Hub::new(&Config::new(Security::Plain), port, environment).unwrap()
 //! }
@@ -83,4 +83,4 @@ pub use hub::{Environment, Hub, HubEvent, Id};
 pub use keys::{Identity, PublicKey, SharedKey, TextError, Token};
 pub use reason::Reason;
 pub use stats::{DeclaredCounters, Stats};
-pub use transport::{CustomTransport, TransportName};
+pub use transport::{Transport, TransportName};

@@ -28,7 +28,7 @@ mod genuine {
         stream.apply_keystream(bytes);
     }
 
-    /// X25519, for `snow`.
+    /// Diffie-Hellman over X25519, in the form that `snow` expects.
     pub(crate) fn curve25519() -> Box<dyn Dh> {
         DefaultResolver.resolve_dh(&DHChoice::Curve25519).expect("snow has Curve25519")
     }
@@ -44,7 +44,7 @@ mod with_ring {
     use snow::resolvers::{CryptoResolver, RingResolver};
     use snow::types::Cipher;
 
-    /// ChaCha20-Poly1305.
+    /// Cipher ChaCha20-Poly1305 with one key.
     pub(crate) struct Aead(LessSafeKey);
 
     impl Aead {
@@ -73,7 +73,7 @@ mod with_ring {
         }
     }
 
-    /// A cipher, for `snow`.
+    /// Makes a cipher for `snow`.
     pub(crate) fn cipher(choice: &CipherChoice) -> Option<Box<dyn Cipher>> {
         RingResolver.resolve_cipher(choice)
     }
@@ -89,7 +89,7 @@ mod portable {
     use snow::resolvers::{CryptoResolver, DefaultResolver};
     use snow::types::Cipher;
 
-    /// ChaCha20-Poly1305.
+    /// Cipher ChaCha20-Poly1305 with one key.
     pub(crate) struct Aead(ChaCha20Poly1305);
 
     impl Aead {
@@ -114,7 +114,7 @@ mod portable {
         }
     }
 
-    /// A cipher, for `snow`.
+    /// Makes a cipher for `snow`.
     #[cfg_attr(feature = "std", expect(dead_code, reason = "tests compare the other cipher only"))]
     pub(crate) fn cipher(choice: &CipherChoice) -> Option<Box<dyn Cipher>> {
         DefaultResolver.resolve_cipher(choice)

@@ -9,7 +9,7 @@ pub enum Reason {
     /// Only peers with a key are accepted.
     #[error("the listener requires a key, not a token")]
     WantsKeys,
-    /// The two tokens differ.
+    /// The tokens of both ends differ.
     #[error("the listener has another token")]
     WrongToken,
     /// Only the plain protocol is accepted.
@@ -27,7 +27,7 @@ pub enum Reason {
     /// The listener has no shared key.
     #[error("the listener has no shared key")]
     WantsNoShared,
-    /// The two shared keys differ.
+    /// The shared keys of both ends differ.
     #[error("the listener has another shared key")]
     WrongShared,
 }

@@ -12,21 +12,21 @@ use multihop_wire::{custom, mesh};
 /// How the segments of a transport look in datagrams.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) enum Format {
-    /// The header of TPA.
+    /// Segments with the header of TPA.
     #[default]
     Tpa,
-    /// Segments of `mesh`.
+    /// Segments in the format of `mesh`.
     Mesh,
     /// Messages of a user-defined transport.
     Custom,
 }
 
-/// What the hub and the protection distinguish.
+/// Kind of a segment, as far as the hub and the protection distinguish.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Kind {
     /// The first segment of a connection.
     Syn,
-    /// The answer to it.
+    /// The answer to a SYN, which opens the connection.
     SynAck,
     /// The abrupt end of a connection.
     Reset,
@@ -35,14 +35,14 @@ pub(crate) enum Kind {
 }
 
 impl Format {
-    /// The format of the SYN in these bytes.
-    pub(crate) fn of_syn(bytes: &[u8], other: Self) -> Self {
-        let is_control = bytes.get(MARK_OFFSET).is_some_and(|mark| mark & CONTROL_MARK == CONTROL_MARK);
-        match other {
-            _ if !is_control => Self::Tpa,
+    /// The format of the SYN in these bytes; `None` if they are another segment.
+    pub(crate) fn of_syn(bytes: &[u8], other: Self) -> Option<Self> {
+        match (bytes.get(..8)?, other) {
+            (&[_, _, 0, TPA_SYN, 0, 0, 0, 0], _) => Some(Self::Tpa),
+            (&[_, _, _, mark, ..], _) if mark & CONTROL_MARK != CONTROL_MARK => None,
             // What only has TPA reads the SYN as one of any other transport.
-            Self::Tpa | Self::Mesh => Self::Mesh,
-            Self::Custom => Self::Custom,
+            (_, Self::Tpa | Self::Mesh) => Some(Self::Mesh),
+            (_, Self::Custom) => Some(Self::Custom),
         }
     }
 
@@ -200,9 +200,10 @@ pub(crate) fn into_memory(segment: Segment) -> Option<Vec<u8>> {
     }
 }
 
-/// In the fourth byte of a SYN of `mesh` or of a user-defined transport these bits are set. In TPA they are RST, SYN and
-/// FIN, of which at most one is set.
-const MARK_OFFSET: usize = 3;
+/// Bits that are set in the fourth byte of a SYN of `mesh` or of a user-defined transport.
 const CONTROL_MARK: u8 = 7;
+/// The fourth byte of a SYN of TPA: the flag SYN and no position. Its AckBlockSeq and BitmapAck are zero, where segments of
+/// other transports have a number that begins at 32 random bits.
+const TPA_SYN: u8 = 2;
 /// Bytes of the header of TPA in UDP.
 const TPA_HEADER: u16 = 12;

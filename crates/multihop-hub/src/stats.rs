@@ -1,4 +1,4 @@
-//! Statistics of connections.
+//! Statistics of a connection for programs and logs.
 
 use alloc::collections::BTreeMap;
 use core::time::Duration;
@@ -11,7 +11,7 @@ use crate::transport::TransportName;
 /// The state and the statistics of a connection.
 #[derive(Clone, Debug)]
 pub struct Stats {
-    /// What carries the data.
+    /// Name of the transport that both ends use.
     pub transport: TransportName,
     /// The state of the connection, for example `established`.
     pub state: &'static str,
@@ -27,7 +27,7 @@ pub struct Stats {
     pub cwnd: u32,
     /// Segments that may be in flight: the smaller of congestion window and the peer's window.
     pub window: u32,
-    /// Segments in flight.
+    /// Number of segments in flight.
     pub flight: u32,
     /// Payload of a full segment of the next block.
     pub mss: u32,

@@ -1,26 +1,39 @@
-//! The transport of a connection: TPA, or another one.
+//! The transport of a connection, and its name.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
 use multihop_transport::connection::ConnectionConfig;
+use multihop_transport::tpa;
 
 use crate::segment::Format;
 
-/// `mesh` or a user-defined transport in place of TPA.
+/// A transport with its parameters: TPA, `mesh`, TCP or a user-defined one.
 #[derive(Clone, Debug)]
-pub struct CustomTransport {
-    /// What both ends must agree on.
+pub struct Transport {
+    /// Name of the transport, on which both ends must agree.
     pub name: TransportName,
     /// Makes the ends of connections: the first one initiates, the second one listens.
     pub config: Arc<dyn ConnectionConfig>,
 }
 
-impl CustomTransport {
+impl Transport {
+    /// Transport TPA with these parameters. After its host's route is restored, a frozen sender probes at once.
+    pub fn tpa(config: tpa::Config) -> Self {
+        let config = Arc::new(tpa::Config { probe_restored: true, ..config });
+        Self { name: TransportName::TPA, config }
+    }
+
     /// How its segments look in datagrams.
     pub(crate) fn format(&self) -> Format {
-        if self.config.opens_connections() { Format::Mesh } else { Format::Custom }
+        if self.name == TransportName::TPA {
+            Format::Tpa
+        } else if self.config.opens_connections() {
+            Format::Mesh
+        } else {
+            Format::Custom
+        }
     }
 }
 
@@ -35,7 +48,7 @@ impl TransportName {
     /// The most bytes of a name: an answer with it is never longer than the hello that it answers.
     pub const MAX: usize = 28;
 
-    /// TPA.
+    /// Name of TPA, which SYNs of TPA do not contain.
     pub const TPA: Self = Self::of(b"tpa");
 
     /// A name that the peer does not say.
@@ -81,17 +94,17 @@ impl Transports {
         [self.preferred].into_iter().chain(tpa).collect()
     }
 
-    /// Whether this end can use this one.
+    /// Whether this end has the transport with this name.
     pub(crate) fn has(self, name: TransportName) -> bool {
         name == self.preferred || (self.or_tpa && name == TransportName::TPA)
     }
 
-    /// The format of one of them.
+    /// Format of the segments of a transport of this end.
     pub(crate) fn format_of(self, name: TransportName) -> Format {
         if name == TransportName::TPA { Format::Tpa } else { self.format }
     }
 
-    /// The transport to try after a listener has refused `tried` because it has only these.
+    /// Transport to try after a listener with these transports has refused `tried`.
     pub(crate) fn after(self, tried: TransportName, theirs: &[TransportName]) -> Option<TransportName> {
         let untried = self.names().into_iter().skip_while(|name| *name != tried).skip(1);
         untried.into_iter().find(|name| theirs.contains(name))

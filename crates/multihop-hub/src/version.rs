@@ -4,7 +4,7 @@
 //! version 2 ignore what they cannot read, so that a caller who gets no answer also sends the opening of version 2, with
 //! a mark by which later listeners ignore it: an answer to that shows which version the listener has.
 
-/// The version of this end.
+/// Version of the protocol that this end implements.
 pub(crate) const VERSION: u8 = 3;
 /// The version before, in which a caller asks whether anybody is there.
 pub(crate) const EARLIER: u8 = 2;

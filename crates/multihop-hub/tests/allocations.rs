@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use multihop_core::{Duration, Instant, Rng};
-use multihop_hub::{Config, CustomTransport, Security, Token, TransportName};
+use multihop_hub::{Config, Security, Token, Transport, TransportName};
 use multihop_hub::{Environment, Hub, Id, IncomingDatagram};
 use multihop_testkit::CountingAllocator;
 use multihop_transport::mesh;
@@ -14,14 +14,13 @@ use multihop_transport::mesh;
 #[test]
 fn a_segment_costs_few_allocations() {
     let token = || Config::new(Security::Token(Token::from_bytes([7; 15])));
-    let mesh =
-        CustomTransport { name: TransportName::new("mesh").unwrap(), config: Arc::new(mesh::Config::net()) };
+    let mesh = Transport { name: TransportName::new("mesh").unwrap(), config: Arc::new(mesh::Config::net()) };
     // A copy of the data at the sender, and one at the receiver. Others come once in several segments.
     check("plain", Config::new(Security::Plain), 2.5);
     check("encrypted", token(), 2.5);
     // Only those of writes.
-    check("mesh, plain", Config { custom: Some(mesh.clone()), ..Config::new(Security::Plain) }, 0.1);
-    check("mesh, encrypted", Config { custom: Some(mesh), ..token() }, 0.1);
+    check("mesh, plain", Config { transport: mesh.clone(), ..Config::new(Security::Plain) }, 0.1);
+    check("mesh, encrypted", Config { transport: mesh, ..token() }, 0.1);
 }
 
 fn check(name: &str, config: Config, most: f64) {
@@ -90,7 +89,7 @@ fn environment(at: usize) -> Environment {
     let mut rng = Rng::stream(1, "test/allocations", at as u64);
     Environment {
         entropy: Box::new(move |bytes| bytes.fill_with(|| rng.next_u64().to_le_bytes()[0])),
-        path_mtu: Box::new(|_| Some(1500)),
+        path_mtu: Box::new(|_, _| Some(1500)),
         local_address: Box::new(move |_| Some(address(at).ip())),
     }
 }

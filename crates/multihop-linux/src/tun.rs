@@ -32,7 +32,7 @@ impl Tun {
         Self::open_kind(name, libc::IFF_TUN)
     }
 
-    /// The same for Ethernet frames.
+    /// Creates a TAP interface, which passes Ethernet frames, with this name.
     pub fn open_tap(name: &str) -> io::Result<Self> {
         Self::open_kind(name, libc::IFF_TAP)
     }

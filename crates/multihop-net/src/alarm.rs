@@ -1,47 +1,27 @@
-//! The timer of a driver: millisecond resolution by tokio, or a kernel timer for pacing.
+//! Timer by which a driver wakes at a deadline.
 
 use std::io;
-use std::pin::Pin;
 
-use tokio::time::{self, Instant, Sleep};
+use tokio::time::Instant;
 
 /// Wakes a driver at its next deadline or earlier: it is not set again each time that a deadline moves.
 #[derive(Debug)]
 pub(crate) struct Alarm {
     at: Option<Instant>,
-    bell: Bell,
-}
-
-#[derive(Debug)]
-enum Bell {
-    /// Millisecond resolution: tokio's timer.
-    Coarse(Pin<Box<Sleep>>),
-    /// Some tens of microseconds: gaps between paced packets may be only a few milliseconds long.
-    #[cfg(target_os = "linux")]
-    Fine(fine::KernelTimer),
+    timer: timer::Timer,
 }
 
 impl Alarm {
-    /// An alarm that is not set. A fine one uses a descriptor, on Linux.
-    pub(crate) fn new(fine: bool) -> io::Result<Self> {
-        let bell = match fine {
-            #[cfg(target_os = "linux")]
-            true => Bell::Fine(fine::KernelTimer::new()?),
-            _ => Bell::Coarse(Box::pin(time::sleep(time::Duration::ZERO))),
-        };
-        Ok(Self { at: None, bell })
+    /// An alarm that is not set. It uses a descriptor, on Linux.
+    pub(crate) fn new() -> io::Result<Self> {
+        Ok(Self { at: None, timer: timer::Timer::new()? })
     }
 
-    /// Expires at `at` or earlier.
+    /// Sets the alarm, which expires at `at` or earlier.
     pub(crate) fn set(&mut self, at: Option<Instant>) -> io::Result<()> {
         let Some(at) = at.filter(|at| self.at.is_none_or(|set| *at < set)) else { return Ok(()) };
         self.at = Some(at);
-        match &mut self.bell {
-            Bell::Coarse(sleep) => sleep.as_mut().reset(at),
-            #[cfg(target_os = "linux")]
-            Bell::Fine(bell) => bell.set(at)?,
-        }
-        Ok(())
+        self.timer.set(at)
     }
 
     /// Waits until it expires; forever if it is not set.
@@ -49,17 +29,40 @@ impl Alarm {
         if self.at.is_none() {
             return std::future::pending().await;
         }
-        match &mut self.bell {
-            Bell::Coarse(sleep) => sleep.as_mut().await,
-            #[cfg(target_os = "linux")]
-            Bell::Fine(bell) => bell.ring().await,
-        }
+        self.timer.ring().await;
         self.at = None;
     }
 }
 
+#[cfg(not(target_os = "linux"))]
+mod timer {
+    use std::io;
+    use std::pin::Pin;
+
+    use tokio::time::{Duration, Instant, Sleep, sleep};
+
+    /// A timer of tokio, with a resolution of a millisecond.
+    #[derive(Debug)]
+    pub(super) struct Timer(Pin<Box<Sleep>>);
+
+    impl Timer {
+        pub(super) fn new() -> io::Result<Self> {
+            Ok(Self(Box::pin(sleep(Duration::ZERO))))
+        }
+
+        pub(super) fn set(&mut self, at: Instant) -> io::Result<()> {
+            self.0.as_mut().reset(at);
+            Ok(())
+        }
+
+        pub(super) async fn ring(&mut self) {
+            self.0.as_mut().await;
+        }
+    }
+}
+
 #[cfg(target_os = "linux")]
-mod fine {
+mod timer {
     use std::io;
     use std::os::fd::{AsFd, AsRawFd, RawFd};
 
@@ -69,9 +72,10 @@ mod fine {
     use tokio::io::unix::AsyncFd;
     use tokio::time::{Duration, Instant};
 
-    /// A timer of the kernel.
+    /// A timer of the kernel, with a resolution of some tens of microseconds: gaps between paced packets may be only a few
+    /// milliseconds long.
     #[derive(Debug)]
-    pub(super) struct KernelTimer(AsyncFd<Descriptor>);
+    pub(super) struct Timer(AsyncFd<Descriptor>);
 
     #[derive(Debug)]
     struct Descriptor(TimerFd);
@@ -82,7 +86,7 @@ mod fine {
         }
     }
 
-    impl KernelTimer {
+    impl Timer {
         pub(super) fn new() -> io::Result<Self> {
             let flags = TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC;
             let timer = Descriptor(TimerFd::new(ClockId::CLOCK_MONOTONIC, flags)?);
@@ -112,26 +116,24 @@ mod fine {
 
 #[cfg(test)]
 mod tests {
-    use tokio::time::Duration;
+    use tokio::time::{self, Duration};
 
     use super::*;
 
     #[tokio::test]
     async fn an_alarm_rings_once_at_the_earliest_time_set() {
-        for fine in [false, true] {
-            let mut alarm = Alarm::new(fine).unwrap();
-            let begun = Instant::now();
-            let earliest = Duration::from_millis(30);
-            for wait in [Duration::from_secs(1000), earliest, 2 * earliest] {
-                alarm.set(Some(begun + wait)).unwrap();
-            }
-            alarm.set(None).unwrap();
-            time::timeout(Duration::from_secs(60), alarm.ring()).await.expect("not at the latest time set");
-            assert!(begun.elapsed() >= earliest);
-            let again = time::timeout(Duration::from_millis(60), alarm.ring()).await;
-            assert!(again.is_err(), "it expires again");
-            alarm.set(Some(begun)).unwrap();
-            alarm.ring().await;
+        let mut alarm = Alarm::new().unwrap();
+        let begun = Instant::now();
+        let earliest = Duration::from_millis(30);
+        for wait in [Duration::from_secs(1000), earliest, 2 * earliest] {
+            alarm.set(Some(begun + wait)).unwrap();
         }
+        alarm.set(None).unwrap();
+        time::timeout(Duration::from_secs(60), alarm.ring()).await.expect("not at the latest time set");
+        assert!(begun.elapsed() >= earliest);
+        let again = time::timeout(Duration::from_millis(60), alarm.ring()).await;
+        assert!(again.is_err(), "it expires again");
+        alarm.set(Some(begun)).unwrap();
+        alarm.ring().await;
     }
 }

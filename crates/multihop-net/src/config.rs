@@ -1,25 +1,28 @@
 //! The configuration of listeners and streams: transport, security, limits, socket.
 
 use std::io;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use multihop_hub::{CustomTransport, Error, Identity, Limits, PublicKey, SharedKey, Token};
-use multihop_transport::tpa;
+use multihop_hub::{Error, Identity, Limits, PublicKey, SharedKey, Token, Transport};
+use multihop_transport::{lifecycle, tpa};
 
 use crate::keys::{AuthorizedKeys, KeyCheck, KnownPeers};
 
 /// The configuration of a listener or a stream.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The protocol: the profile for real networks unless it is changed.
-    pub transport: tpa::Config,
-    /// `mesh` or another transport in place of TPA. Its connections are opened, watched and closed by `transport.lifecycle`.
-    pub custom: Option<CustomTransport>,
-    /// Whether TPA takes the place of `custom` if the peer has only TPA.
-    pub or_tpa: bool,
+    /// The transport of connections: TPA with its profile for real networks unless it is changed.
+    pub transport: Transport,
+    /// TPA with these parameters takes the place of `transport` if the peer has only TPA.
+    pub or_tpa: Option<tpa::Config>,
+    /// Opening, watching and closing of connections, whatever their transport.
+    pub lifecycle: lifecycle::Config,
+    /// The TTL with which packets leave.
+    pub initial_ttl: u8,
     /// Who may connect, and whether traffic is encrypted.
     pub security: Security,
-    /// With keys: a secret that both ends have in addition.
+    /// Secret that both ends have in addition to their keys.
     pub shared_key: Option<SharedKey>,
     /// A listener answers only callers that prove that they know the token, or that own an authorised key.
     pub silent: bool,
@@ -28,8 +31,11 @@ pub struct Config {
     pub resets: bool,
     /// Limits of a listener.
     pub limits: Limits,
-    /// The UDP socket.
+    /// Buffers of the UDP socket.
     pub socket: SocketOptions,
+    /// Local addresses of a caller: it sends from the first one, and on a second path of the connection from the second one.
+    /// Without them the system chooses the address. Two need Linux, encryption and the transport `mesh`.
+    pub local: Vec<IpAddr>,
 }
 
 /// Who may connect, and whether traffic is encrypted.
@@ -37,11 +43,11 @@ pub struct Config {
 pub enum Security {
     /// The plain protocol: anybody can connect, eavesdrop and interfere.
     Plain,
-    /// Peers that know the token.
+    /// Peers that have the same token.
     Token(Token),
-    /// Peers with an accepted key.
+    /// Peers with a key that is accepted.
     Keys {
-        /// This end's key pair.
+        /// Key pair of this end.
         identity: Identity,
         /// Which keys of peers are accepted.
         peers: Peers,
@@ -51,13 +57,13 @@ pub enum Security {
 /// Which keys of peers are accepted.
 #[derive(Clone, Debug)]
 pub enum Peers {
-    /// For initiators: the key that the listener had before, and at first contact any key, which is stored.
+    /// For an initiator: the key that the listener had before, and at first contact any key, which is stored.
     Known(KnownPeers),
-    /// For listeners: the keys of the file.
+    /// For a listener: the keys of the file.
     Authorized(AuthorizedKeys),
-    /// Any key.
+    /// A peer with any key may connect.
     Any,
-    /// This key only.
+    /// Only the peer with this key may connect.
     Exactly(PublicKey),
 }
 
@@ -72,7 +78,7 @@ impl Peers {
     }
 }
 
-/// The UDP socket.
+/// Buffers of the UDP socket below a hub.
 #[derive(Clone, Debug)]
 pub struct SocketOptions {
     /// The kernel's receive buffer in bytes; the kernel may grant less.
@@ -87,14 +93,36 @@ impl Config {
         let hub = multihop_hub::Config::new(multihop_hub::Security::Plain);
         Self {
             transport: hub.transport,
-            custom: hub.custom,
             or_tpa: hub.or_tpa,
+            lifecycle: hub.lifecycle,
+            initial_ttl: hub.initial_ttl,
             security,
             shared_key: hub.shared_key,
             silent: hub.silent,
             resets: hub.resets,
             limits: hub.limits,
             socket: SocketOptions::default(),
+            local: Vec::new(),
+        }
+    }
+
+    /// Refuses local addresses from which the peer cannot be reached.
+    pub(crate) fn check_local(&self, peer: SocketAddr) -> io::Result<()> {
+        let refuse = |text: String| Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+        if self.local.len() > 2 {
+            return refuse(format!("{} local addresses, allowed: 2", self.local.len()));
+        }
+        if self.local.len() == 2 && self.local[0] == self.local[1] {
+            return refuse(format!("two paths need two local addresses, and both are {}", self.local[0]));
+        }
+        if self.local.len() == 2 && matches!(self.security, Security::Plain) {
+            return refuse(
+                "two local addresses need a token or keys: a plain connection has one path".to_owned(),
+            );
+        }
+        match self.local.iter().find(|local| local.is_ipv4() != peer.is_ipv4()) {
+            Some(local) => refuse(format!("{local} and {peer} are addresses of different IP versions")),
+            None => Ok(()),
         }
     }
 
@@ -102,8 +130,9 @@ impl Config {
     pub(crate) fn for_hub(&self) -> multihop_hub::Config {
         multihop_hub::Config {
             transport: self.transport.clone(),
-            custom: self.custom.clone(),
-            or_tpa: self.or_tpa,
+            or_tpa: self.or_tpa.clone(),
+            lifecycle: self.lifecycle,
+            initial_ttl: self.initial_ttl,
             security: self.security.for_hub(),
             shared_key: self.shared_key.clone(),
             silent: self.silent,
@@ -181,7 +210,7 @@ impl Security {
         {
             let file = known.file();
             tracing::warn!(
-                "first contact with {name}: its key is {key}, now in {file}; compare it with its owner's"
+                "first contact with {name}: its key, {key}, was stored in {file}; ask its owner whether this is the right key"
             );
         }
         Ok(())

@@ -29,7 +29,7 @@ pub(crate) struct SharedHub {
     epoch: time::Instant,
 }
 
-/// What the driver and the streams share.
+/// State that the driver of a socket and its streams share.
 #[derive(Debug)]
 pub(crate) struct HubState {
     pub(crate) hub: Hub,
@@ -45,10 +45,10 @@ struct Waiters {
     writer: Option<Waker>,
 }
 
-/// What a task can wait for.
+/// Side of a stream for which a task can wait.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Side {
-    /// Something to read.
+    /// Data to read, or the end of the stream.
     Read,
     /// Room to write, or the end of opening or closing.
     Write,
@@ -61,7 +61,8 @@ impl SharedHub {
         config: &Config,
         begin: impl FnOnce(&mut Hub) -> Result<R, Error>,
     ) -> io::Result<(Arc<Self>, R)> {
-        let socket = Socket::open(local, config.transport.initial_ttl, &config.socket)?;
+        let mut socket = Socket::open(local, config.initial_ttl, &config.socket)?;
+        socket.use_addresses(&config.local)?;
         let local = socket.local();
         let environment = Environment {
             entropy: Box::new(entropy),
@@ -78,8 +79,7 @@ impl SharedHub {
             kick: Notify::new(),
             epoch: time::Instant::now(),
         });
-        // Only pacing needs better than a millisecond.
-        let alarm = Alarm::new(config.transport.pacing.is_some() || config.custom.is_some())?;
+        let alarm = Alarm::new()?;
         let routes = RouteNews::open();
         tokio::spawn(Driver { shared: Arc::clone(&shared), socket, alarm, routes, lingers: None }.run());
         Ok((shared, begun))
@@ -268,7 +268,7 @@ impl Drop for Lingers {
     }
 }
 
-/// Such drivers in this process.
+/// Number of drivers in this process that linger.
 static LINGERING: AtomicUsize = AtomicUsize::new(0);
 /// A quarter of the usual limit of descriptors of a process.
 const MAX_LINGERING: usize = 256;

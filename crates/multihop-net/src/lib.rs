@@ -49,8 +49,13 @@ pub mod keys;
 pub use config::{Config, Peers, Security, SocketOptions};
 pub use keys::{AuthorizedKeys, Identity, KnownPeers, PublicKey, SecretFile, SharedKey, Token};
 pub use listener::Listener;
-pub use multihop_hub::{CustomTransport, DeclaredCounters, Error, Limits, Reason, Stats, TransportName};
+pub use multihop_hub::{DeclaredCounters, Error, Limits, Reason, Stats, Transport, TransportName};
+pub use multihop_transport::{lifecycle, mesh, tpa};
 pub use stream::{StatsReader, Stream};
+
+/// The name of [`Transport`] before version 0.3.
+#[deprecated(since = "0.3.0", note = "use Transport, which also stands for TPA")]
+pub type CustomTransport = Transport;
 
 /// The name of [`Listener`] before version 0.3.
 #[deprecated(since = "0.3.0", note = "use Listener, which has other transports than TPA as well")]

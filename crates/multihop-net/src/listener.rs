@@ -66,7 +66,7 @@ impl Listener {
         if config.security.key().is_none() || self.key.is_none() {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidInput,
-                "only a listener with keys gets other keys",
+                "keys can only be replaced at a listener that was opened with keys",
             ));
         }
         let mut state = self.shared.lock();
@@ -82,7 +82,7 @@ impl Listener {
         self.key
     }
 
-    /// The address that it listens on.
+    /// Address and port on which the listener accepts connections.
     pub fn local_addr(&self) -> SocketAddr {
         self.shared.local
     }

@@ -44,13 +44,14 @@ mod linux {
     #[derive(Debug)]
     pub(crate) struct RouteNews {
         news: AsyncFd<News>,
-        /// Changes gather until then.
+        /// Time until which changes gather before they are reported.
         resume: Option<time::Instant>,
         _count: Count,
     }
 
     impl RouteNews {
-        /// Those of this thread's namespace. `None` if the system refuses, or this process has enough of them.
+        /// Begins to watch the routes of this thread's network namespace. `None` if the system refuses, or this process
+        /// has enough of them.
         pub(crate) fn open() -> Option<Self> {
             let count = Count::begin()?;
             let news = News::of_routes().ok()?;
@@ -97,7 +98,7 @@ mod linux {
         RouteChange { network: change.destination, is_there: change.is_there }
     }
 
-    /// Any route may have changed.
+    /// Report that any route may have changed.
     fn any() -> Vec<RouteChange> {
         let all: [IpAddr; 2] = [Ipv4Addr::UNSPECIFIED.into(), Ipv6Addr::UNSPECIFIED.into()];
         all.map(|address| RouteChange { network: (address, 0), is_there: true }).to_vec()
@@ -122,7 +123,7 @@ mod linux {
 
     static OPEN: AtomicUsize = AtomicUsize::new(0);
     const MAX_OPEN: usize = 64;
-    /// Compared with each peer.
+    /// Maximum number of changes in one report: each is compared with each peer.
     const MAX_CHANGES: usize = 64;
 
     #[cfg(test)]
@@ -180,12 +181,12 @@ mod elsewhere {
 
     use multihop_hub::RouteChange;
 
-    /// Only Linux tells of its routes.
+    /// Reports of route changes, which only Linux has.
     #[derive(Debug)]
     pub(crate) struct RouteNews(Infallible);
 
     impl RouteNews {
-        /// None.
+        /// Always returns `None`: only Linux reports route changes.
         pub(crate) fn open() -> Option<Self> {
             None
         }

@@ -16,7 +16,7 @@ use multihop_hub::Error;
 use multihop_hub::Id;
 use multihop_hub::Stats;
 
-/// One end of a connection.
+/// One end of a connection, as a tokio stream of bytes in both directions.
 ///
 /// [`shutdown`](tokio::io::AsyncWriteExt::shutdown) closes our side and returns once the peer has everything
 /// that was written. A stream that is dropped closes in the background, as a TCP socket does: written data
@@ -52,12 +52,16 @@ impl Stream {
     pub async fn connect_as(name: &str, addr: SocketAddr, config: &Config) -> io::Result<Self> {
         config.security.check_initiator()?;
         config.security.check_name(name)?;
+        config.check_local(addr)?;
         let any: IpAddr = match addr {
             SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
             SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
         };
-        let (shared, id) =
-            SharedHub::start(SocketAddr::new(any, 0), config, |hub| hub.connect_as(name, addr))?;
+        let (shared, id) = SharedHub::start(SocketAddr::new(any, 0), config, |hub| {
+            let id = hub.connect_as(name, addr)?;
+            hub.send_from(id, &config.local)?;
+            Ok(id)
+        })?;
         let stream = Self { shared, id, peer: addr };
         let connected = poll_fn(|cx| stream.poll_connected(cx)).await;
         connected.map_err(|error| config.security.explain(name, error))?;
@@ -70,7 +74,7 @@ impl Stream {
         Self { shared, id, peer }
     }
 
-    /// The peer's address.
+    /// Address and port of the peer, which change when the peer moves.
     pub fn peer_addr(&self) -> SocketAddr {
         self.shared.lock().hub.peer(self.id).unwrap_or(self.peer)
     }

@@ -85,7 +85,7 @@ async fn echo(mut stream: Stream) {
 
 fn config() -> Config {
     let mut config = Config::new(Security::Plain);
-    config.transport.lifecycle.linger = multihop_core::Duration::from_millis(50);
+    config.lifecycle.linger = multihop_core::Duration::from_millis(50);
     config.limits.handshakes = 1_000_000;
     (config.limits.connections, config.limits.backlog) = (2000, 2000);
     config

@@ -18,7 +18,7 @@ impl Flag {
         Self::default()
     }
 
-    /// Cancels the runs.
+    /// Asks the runs to end as soon as they can.
     pub(crate) fn set(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -31,10 +31,10 @@ impl Flag {
     }
 }
 
-/// Watches one run.
+/// Watch over one run: lets Python handle signals, and ends the run if a handler raises.
 pub(crate) struct Watch {
     flag: Flag,
-    /// What a handler of a signal raised, such as `KeyboardInterrupt`.
+    /// Exception that a handler of a signal raised, such as `KeyboardInterrupt`.
     raised: Option<PyErr>,
 }
 
@@ -49,7 +49,7 @@ impl Watch {
         if self.raised.is_some() { ControlFlow::Break(()) } else { self.flag.control() }
     }
 
-    /// What a handler raised.
+    /// Returns the exception that a handler of a signal raised, if any.
     pub(crate) fn raised(self) -> Option<PyErr> {
         self.raised
     }

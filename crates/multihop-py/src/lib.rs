@@ -18,15 +18,13 @@ create_exception!(
 );
 create_exception!(multihop, RunError, PyRuntimeError, "A run that failed.");
 
-/// The extension module.
+/// Python module `multihop._core`, the compiled part of the package.
 #[pyo3::pymodule(gil_used = false)]
 mod _core {
     use std::fs::File;
     use std::io::{BufWriter, Write};
     use std::path::{Path, PathBuf};
 
-    use multihop_cli::PageError;
-    use multihop_scenario::Request;
     use multihop_sim::Outputs;
     use pyo3::prelude::*;
 
@@ -98,30 +96,13 @@ mod _core {
     /// The JSON Schema of scenario files, as text.
     #[pyfunction]
     fn schema() -> String {
-        multihop_scenario::schema().to_string()
+        multihop_scenario::schema_with(&multihop_routing_extra::extensions()).to_string()
     }
 
     /// The scenario of that name that the module contains.
     #[pyfunction]
     fn example(name: &str) -> Option<&'static str> {
         multihop_scenario::Example::find(name).map(|example| example.text)
-    }
-
-    /// The page that shows a run in a browser; `result` is the JSON document of [`run`].
-    #[pyfunction]
-    fn page(
-        text: String,
-        format: &str,
-        name: String,
-        overrides: Vec<(String, String)>,
-        result: &str,
-    ) -> PyResult<String> {
-        let request = Request::new(&source(text, format, name)?, &overrides);
-        let result = serde_json::from_str(result).map_err(|error| RunError::new_err(error.to_string()))?;
-        multihop_cli::page(request, result).map_err(|error| match error {
-            PageError::Scenario(message) => ScenarioError::new_err(message),
-            PageError::Other(message) => RunError::new_err(message),
-        })
     }
 
     /// `release` or `debug`, so that benchmarks can refuse a debug build.

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use multihop_apps::bridge::{Bridge, BridgeListener, SecurityChoice, runtime};
 use multihop_linux::wait::Gate;
-use multihop_net::{Config, Stream, Token};
+use multihop_net::{Config, Stream, Token, Transport, tpa};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -124,7 +124,7 @@ impl Listener {
     }
 }
 
-/// `multihop.net.Security`.
+/// Class `multihop.net.Security`: how a connection is protected.
 #[derive(FromPyObject)]
 pub(crate) struct Security {
     #[pyo3(attribute("plain_"))]
@@ -259,7 +259,7 @@ fn config(security: Security, cwnd_max: Option<u8>) -> PyResult<Config> {
         if !(1..=12).contains(&cwnd_max) {
             return Err(PyValueError::new_err(format!("cwnd_max is {cwnd_max}, allowed: 1 to 12")));
         }
-        config.transport.cwnd_max = cwnd_max;
+        config.transport = Transport::tpa(tpa::Config { cwnd_max, ..tpa::Config::net() });
     }
     Ok(config)
 }

@@ -5,6 +5,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use multihop_routing_extra::extensions;
 use multihop_scenario::{Problems, Scenario, Source};
 use multihop_sim::journal::{self, Entry};
 use multihop_sim::sweep::Plan;
@@ -27,7 +28,7 @@ pub(crate) struct Shard(journal::Shard);
 
 #[pymethods]
 impl Shard {
-    /// Reads `I/N`.
+    /// Reads a shard written as `I/N`.
     #[staticmethod]
     fn parse(text: &str) -> PyResult<Self> {
         let shard =
@@ -144,7 +145,9 @@ pub(crate) fn notes(request: Request) -> PyResult<Vec<String>> {
     let source = source(text, &format, name)?;
     let scenario = load(&source, &overrides)?;
     match scenario.sweep {
-        Some(_) => Plan::new(&source, &overrides).and_then(|plan| plan.notes()).map_err(refused),
+        Some(_) => {
+            Plan::new_with(&source, &overrides, &extensions()).and_then(|plan| plan.notes()).map_err(refused)
+        }
         None => Ok(multihop_sim::notes(&scenario)),
     }
 }
@@ -172,8 +175,8 @@ impl Drop for Batch {
 
 #[pymethods]
 impl Batch {
-    /// Starts the runs. Dropping the iterator cancels those that have not finished. Results have nodes, links and queues if
-    /// `lists`.
+    /// Starts the runs on `jobs` threads. Dropping the iterator cancels those that have not finished. Results have
+    /// nodes, links and queues if `lists`.
     #[new]
     fn new(runs: Vec<Keyed>, jobs: usize, lists: bool) -> Self {
         let (lines, inbox) = channel();
@@ -215,7 +218,7 @@ pub(crate) fn plan(
     name: String,
     overrides: Vec<(String, String)>,
 ) -> PyResult<String> {
-    let plan = Plan::new(&source(text, format, name)?, &overrides).map_err(refused)?;
+    let plan = Plan::new_with(&source(text, format, name)?, &overrides, &extensions()).map_err(refused)?;
     let runs = (0..plan.runs()).map(|index| {
         let run = plan.run(index).map_err(refused)?;
         let values = plan.values(run.combination).iter().cloned();
@@ -239,7 +242,7 @@ pub(crate) fn sweep_request(request: Request) -> PyResult<String> {
 #[pyfunction]
 pub(crate) fn sweep_lines(request: Request, journal: &Journal, timed: bool) -> PyResult<Vec<String>> {
     let (text, format, name, overrides) = request;
-    let plan = Plan::new(&source(text, &format, name)?, &overrides).map_err(refused)?;
+    let plan = Plan::new_with(&source(text, &format, name)?, &overrides, &extensions()).map_err(refused)?;
     let finished = journal.with(|journal| plan.finished(journal)).map_err(refused)?;
     let line = |result: multihop_sim::sweep::SweepResult| {
         if timed { result.to_line() } else { result.timeless().to_line() }
@@ -247,7 +250,7 @@ pub(crate) fn sweep_lines(request: Request, journal: &Journal, timed: bool) -> P
     Ok(finished.into_iter().map(line).collect())
 }
 
-/// Reads a source.
+/// Creates the source of a scenario from its text and format.
 pub(crate) fn source(text: String, format: &str, name: String) -> PyResult<Source> {
     match format {
         "toml" => Ok(Source::Toml { text, name }),
@@ -258,7 +261,7 @@ pub(crate) fn source(text: String, format: &str, name: String) -> PyResult<Sourc
 
 /// Reads and checks a scenario.
 pub(crate) fn load(source: &Source, overrides: &[(String, String)]) -> PyResult<Scenario> {
-    Scenario::load(source, overrides).map_err(refused)
+    Scenario::load_with(source, overrides, &extensions()).map_err(refused)
 }
 
 fn line(

@@ -10,7 +10,8 @@ pub(crate) fn interval(values: Vec<f64>, level: f64) -> Option<(f64, f64)> {
     multihop_sim::interval::estimate(&values, level).map(pair)
 }
 
-/// The same for batches of equal length of one correlated series; `None` if a batch would be empty.
+/// Mean and half-width of the interval from batches of equal length of one correlated series; `None` if a batch would
+/// be empty.
 #[pyfunction]
 pub(crate) fn batch_means(values: Vec<f64>, batches: usize, level: f64) -> Option<(f64, f64)> {
     multihop_sim::interval::batch_means(&values, batches, level).map(pair)

@@ -107,7 +107,7 @@ fn estimate(values: &[f64]) -> (f64, f64) {
 const AREA: Area = Area { width: 1000.0, height: 1000.0 };
 const NODES: u32 = 20_000;
 const SEED: u64 = 1;
-/// Seconds between samples.
+/// Interval between two samples of the nodes' positions, in seconds.
 const STEP: u64 = 20;
 const SAMPLES: u64 = 100;
 /// Equal parts of the width.

@@ -9,7 +9,7 @@ use crate::phy_profile::{PhyProfile, RateIndex};
 /// Frame sizes, rates and precomputed airtimes of one scenario.
 #[derive(Clone, Debug)]
 pub struct Airtime {
-    /// An RTS.
+    /// Airtime of an RTS frame.
     pub rts: Duration,
     /// The CTS that answers it.
     pub cts: Duration,
@@ -20,7 +20,7 @@ pub struct Airtime {
     at: Box<[AtRate]>,
 }
 
-/// What the rate of a frame decides.
+/// Airtimes and answers that depend on the rate of a data frame only.
 #[derive(Clone, Copy, Debug)]
 struct AtRate {
     /// Preamble and PLCP header.
@@ -122,7 +122,7 @@ impl Airtime {
         self.rate
     }
 
-    /// The physical layer.
+    /// Physical layer whose airtimes these are.
     pub fn phy(&self) -> &'static PhyProfile {
         self.phy
     }

@@ -121,7 +121,7 @@ impl Device {
     }
 }
 
-/// To hundredths of a decibel.
+/// Rounds a value in decibels to hundredths.
 fn rounded(db: f64) -> f64 {
     (db * 100.0).round() / 100.0
 }

@@ -40,6 +40,14 @@ impl Channel {
         }
     }
 
+    /// Centre frequency of the primary channel, MHz, rounded down: the lowest 20 MHz of a wider channel.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most 5925 MHz")]
+    pub fn primary_mhz(&self) -> u16 {
+        let width = self.width_mhz();
+        let below = if width >= 2.0 * PRIMARY_WIDTH { (width - PRIMARY_WIDTH) / 2.0 } else { 0.0 };
+        (self.centre_mhz() - below) as u16
+    }
+
     /// How much weaker a transmission on this channel is within the receiver's channel than within its own, dB: the part of
     /// its power that lies within the width of the receiver, if its spectrum is the standard's mask. `None` if
     /// the mask ends before the receiver's channel begins.
@@ -76,9 +84,9 @@ impl Channel {
 
 /// A transmit spectrum mask: limits of the spectral density relative to its maximum, at distances from the centre.
 struct Mask {
-    /// MHz and dB; straight lines between them.
+    /// Corners of the mask: offset in MHz and density in dB, with straight lines between them.
     corners: Vec<(f64, f64)>,
-    /// Beyond this distance nothing is transmitted, MHz.
+    /// Offset from the middle of the channel beyond which nothing is transmitted, in MHz.
     end: f64,
 }
 
@@ -98,7 +106,7 @@ impl Mask {
         Self { corners: vec![(0.0, 0.0), (11.0, 0.0), (11.0, -30.0), (22.0, -30.0)], end: 22.0 }
     }
 
-    /// Spectral density, linear.
+    /// Spectral density of the signal at `offset` MHz from the middle of its channel, linear, relative to the peak.
     fn density(&self, offset: f64) -> f64 {
         let offset = offset.abs();
         let around = self.corners.windows(2).find(|ends| (ends[0].0..ends[1].0).contains(&offset));
@@ -112,13 +120,15 @@ fn is_sub_ghz(phy: &PhyProfile) -> bool {
     phy.channel_mhz < 1000
 }
 
+/// Width of a primary channel, MHz.
+const PRIMARY_WIDTH: f64 = 20.0;
 /// Steps of the integral over a mask.
 const STEPS: u32 = 20_000;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::phy_profile::{DOT11A, DOT11AC_80, DOT11B, DOT11N_20, DOT11N_40};
+    use crate::phy_profile::{DOT11A, DOT11AC_80, DOT11AH_1, DOT11B, DOT11N_20, DOT11N_40, DOT11P};
 
     fn attenuation(from: (&'static PhyProfile, u8), to: (&'static PhyProfile, u8)) -> Option<f64> {
         let [from, to] = [from, to].map(|(phy, number)| Channel { phy, number });
@@ -159,6 +169,15 @@ mod tests {
         assert!((5.9..6.2).contains(&quarter), "20 of 80 MHz: {quarter}");
         let whole = attenuation((&DOT11A, 36), (&DOT11N_40, 38)).unwrap();
         assert!(whole < 0.2, "20 MHz lie within 40 MHz: {whole}");
+    }
+
+    #[test]
+    fn the_primary_channel_is_the_lowest_of_a_wide_one() {
+        let primary = |phy, number| Channel { phy, number }.primary_mhz();
+        assert_eq!([primary(&DOT11B, 6), primary(&DOT11A, 44)], [2437, 5220]);
+        assert_eq!([primary(&DOT11N_40, 38), primary(&DOT11AC_80, 42)], [5180, 5180]);
+        assert_eq!([primary(&DOT11N_20, 1), primary(&DOT11P, 178)], [2412, 5890]);
+        assert_eq!(primary(&DOT11AH_1, 27), 915, "915.5 MHz");
     }
 
     #[test]

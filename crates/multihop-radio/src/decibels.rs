@@ -1,6 +1,6 @@
-//! Powers and ratios on the logarithmic scale.
+//! Conversion of powers and ratios between decibels and linear values.
 
-/// Milliwatts from dBm.
+/// Converts a power from dBm to milliwatts.
 pub fn dbm_to_mw(dbm: f64) -> f64 {
     from_db(dbm)
 }

@@ -2,37 +2,49 @@
 
 use core::ops::RangeInclusive;
 
-use multihop_core::settings::{Allowed, Settings, Value, Visitor};
+use multihop_core::settings::{Allowed, Field, Settings, Value, Visitor};
 use multihop_core::{Duration, NodeId};
 
 /// Electrical powers and batteries.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Settings)]
 pub struct Energy {
     /// Powers of the states.
+    #[key(
+        name = "card",
+        help = "Card whose measured powers take the place of the defaults.",
+        with = Self::card_key
+    )]
+    #[key(flatten)]
     pub powers: Powers,
-    /// What the nodes have.
+    /// Energy of each node at the start, J; or a list with one for each node. A node whose battery is empty stays silent. Default: no
+    /// limit.
+    #[key(JOULES)]
     pub battery: Battery,
 }
 
 /// Electrical powers of a radio, W.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Settings)]
 pub struct Powers {
-    /// While transmitting.
+    /// Power while transmitting, W.
+    #[key(WATTS)]
     pub transmit: f64,
-    /// While receiving.
+    /// Power while receiving, W.
+    #[key(WATTS)]
     pub receive: f64,
-    /// While doing neither.
+    /// Power while awake, but neither transmitting nor receiving, W.
+    #[key(WATTS)]
     pub idle: f64,
-    /// While asleep.
+    /// Power while asleep, W.
+    #[key(WATTS)]
     pub sleep: f64,
 }
 
 /// Energy that nodes have at the start, J.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Battery {
-    /// No limit.
+    /// Every node has unlimited energy.
     Mains,
-    /// The same for all.
+    /// Every node starts with this energy, in joules.
     All(f64),
     /// One for each node.
     Each(Vec<f64>),
@@ -41,27 +53,28 @@ pub enum Battery {
 /// How long a radio was in each state.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Times {
-    /// Transmitting.
+    /// Total time that the card spent transmitting.
     pub transmit: Duration,
-    /// Receiving.
+    /// Total time that the card spent receiving.
     pub receive: Duration,
-    /// Awake, and neither.
+    /// Total time that the card was awake without transmitting or receiving.
     pub idle: Duration,
-    /// Asleep.
+    /// Total time that the card spent asleep.
     pub sleep: Duration,
 }
 
 /// A card whose powers have been measured.
 pub struct Card {
-    /// Its name in scenarios.
+    /// Name of the card in scenarios.
     pub name: &'static str,
-    /// Its powers.
+    /// Power that the card draws in each state.
     pub powers: Powers,
 }
 
-/// L. M. Feeney, M. Nilsson, INFOCOM 2001: Lucent `WaveLAN` cards at 4.74 V, 284, 190, 156 and 10 mA at 11 Mb/s, and 280,
-/// 204, 178 and 14 mA at 2 Mb/s. D. Halperin and others, `HotPower` 2010: Intel 5300 with one antenna, transmitting at
-/// 0 dBm.
+/// Cards with measured powers. Sources: L. M. Feeney, M. Nilsson, INFOCOM 2001: Lucent `WaveLAN` cards at 4.74 V, 284,
+/// 190, 156 and 10 mA at 11 Mb/s, and 280, 204, 178 and 14 mA at 2 Mb/s. M. Feeney, M. Nilsson, INFOCOM 2001: Lucent
+/// `WaveLAN` cards at 4.74 V, 284, 190, 156 and 10 mA at 11 Mb/s, and 280, 204, 178 and 14 mA at 2 Mb/s. D. Halperin
+/// and others, `HotPower` 2010: Intel 5300 with one antenna, transmitting at 0 dBm.
 pub const CARDS: [Card; 3] = [
     Card { name: "wavelan-11", powers: Powers::of(1.346, 0.9006, 0.7394, 0.0474) },
     Card { name: "wavelan-2", powers: Powers::of(1.3272, 0.967, 0.8437, 0.0664) },
@@ -90,7 +103,7 @@ impl Powers {
 }
 
 impl Battery {
-    /// What a node has at the start, J; `None`: no limit.
+    /// Energy of a node at the start, in joules; `None` means that it has no limit.
     pub fn of(&self, node: NodeId) -> Option<f64> {
         match self {
             Self::Mains => None,
@@ -121,27 +134,35 @@ impl Default for Energy {
     }
 }
 
-impl Settings for Energy {
-    fn keys(&mut self, keys: &mut dyn Visitor) {
+impl Energy {
+    fn card_key(&mut self, name: &'static str, help: &str, keys: &mut dyn Visitor) {
         let cards = CARDS.map(|card| (card.name, card.powers));
-        let about = "A card whose measured powers take the place of the defaults.";
-        if let Some(powers) = keys.about(about).choice("card", None, &cards) {
+        if let Some(powers) = keys.about(help).choice(name, None, &cards) {
             self.powers = powers;
         }
-        let powers = &mut self.powers;
-        keys.about("Power while transmitting, W.").number("transmit", &mut powers.transmit, WATTS);
-        keys.about("Power while receiving, W.").number("receive", &mut powers.receive, WATTS);
-        keys.about("Power while doing neither, W.").number("idle", &mut powers.idle, WATTS);
-        keys.about("Power while asleep, W.").number("sleep", &mut powers.sleep, WATTS);
-        let each = Allowed::from(JOULES);
-        let (one, list) = (Allowed::from(JOULES), Allowed::List(&each, None));
-        let about = "Energy of each node at the start, J; or a list with one for each node. A node whose battery is \
-                     empty stays silent. Default: no limit.";
-        self.battery = match keys.about(about).value("battery", Allowed::Either(&one, &list), None) {
-            None => Battery::Mains,
-            Some(Value::List(each)) => Battery::Each(each.into_iter().map(Value::into_number).collect()),
-            Some(all) => Battery::All(all.into_number()),
-        };
+    }
+}
+
+impl Field for Battery {
+    type Bounds = RangeInclusive<f64>;
+
+    fn allowed(bounds: &Self::Bounds) -> Allowed {
+        f64::allowed(bounds).or(Vec::<f64>::allowed(bounds))
+    }
+
+    fn value(&self) -> Option<Value> {
+        match self {
+            Self::Mains => None,
+            Self::All(joules) => joules.value(),
+            Self::Each(joules) => joules.value(),
+        }
+    }
+
+    fn of_value(value: Value) -> Self {
+        match value {
+            Value::List(_) => Self::Each(Vec::of_value(value)),
+            all => Self::All(f64::of_value(all)),
+        }
     }
 }
 

@@ -1,18 +1,19 @@
 //! Frames, and the packets that the MAC transmits in them.
 
+use multihop_core::settings::Field;
 use multihop_core::{Duration, Instant, NodeId};
 
 use crate::phy_profile::RateIndex;
 
-/// The broadcast address.
+/// Receiver address of a broadcast frame.
 pub const BROADCAST: NodeId = NodeId::BROADCAST;
 
 /// A frame on the air. Its packet is named by a handle; the driver keeps the bytes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Frame {
-    /// The kind.
+    /// Kind of the frame, such as RTS or data.
     pub kind: FrameKind,
-    /// The transmitter.
+    /// Station that transmits the frame.
     pub from: NodeId,
     /// The receiver, or [`BROADCAST`].
     pub to: NodeId,
@@ -39,16 +40,16 @@ impl Frame {
     }
 }
 
-/// Kinds of frames.
+/// Kinds of 802.11 frames that the model distinguishes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum FrameKind {
-    /// Request to send.
+    /// Request to send, which reserves the medium for a data frame.
     Rts,
-    /// Clear to send.
+    /// Clear to send: the answer to an RTS, or a reservation that a station sends to itself.
     Cts,
-    /// Acknowledgement.
+    /// Acknowledgement of one unicast data frame.
     Ack,
-    /// Data: one MPDU.
+    /// Data frame with one MPDU.
     Data,
     /// Several MPDUs with data (A-MPDU).
     Aggregate,
@@ -78,21 +79,21 @@ pub struct Outgoing {
     pub bytes: u32,
     /// Routing messages go to the head of the queue.
     pub urgent: bool,
-    /// Its access category, under EDCA.
+    /// Access category of the packet, under EDCA.
     pub category: Category,
-    /// When it entered the interface queue.
+    /// Instant at which the packet entered the interface queue.
     pub queued: Instant,
 }
 
 /// Access categories of EDCA, the most urgent last.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, Eq, Field, PartialEq)]
 pub enum Category {
-    /// After everything else.
+    /// Traffic that yields to all other categories (AC_BK).
     Background,
-    /// What has no category of its own.
+    /// Default for packets without a category of their own (AC_BE).
     #[default]
     BestEffort,
-    /// Moving pictures.
+    /// Traffic of moving pictures (AC_VI).
     Video,
     /// Speech, and urgent routing messages.
     Voice,
@@ -102,7 +103,7 @@ impl Category {
     /// All, the most urgent last.
     pub const ALL: [Self; 4] = [Self::Background, Self::BestEffort, Self::Video, Self::Voice];
 
-    /// Its name in scenarios and results.
+    /// Name of the kind in scenarios and results.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Background => "background",

@@ -5,7 +5,7 @@ use multihop_core::NodeId;
 /// A place in the plane, metres.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Point {
-    /// Eastward.
+    /// Distance eastward from the origin, in metres.
     pub x: f64,
     /// Southward: down, as layouts are drawn.
     pub y: f64,
@@ -27,122 +27,128 @@ impl Point {
 ///
 /// Cells have the requested size, or a larger one if a wide and sparse plane would need many more cells than there
 /// are nodes. The border cells reach to infinity, so that a node may leave the rectangle in which all started.
+///
+/// Nodes are stored cell by cell, row by row: a search reads one stretch of memory for each row of cells.
 #[derive(Clone, Debug)]
 pub struct Grid {
+    cells: Cells,
+    /// Where the nodes of each cell begin in `nodes` and `places`, and the number of all nodes.
+    first: Vec<u32>,
+    /// Nodes by cell; those of one cell in ascending order.
+    nodes: Vec<NodeId>,
+    /// The place of each of `nodes`.
+    places: Vec<Point>,
+    /// By node: its index in `nodes`.
+    indices: Vec<u32>,
+}
+
+/// Equal squares that divide the plane.
+#[derive(Clone, Copy, Debug)]
+struct Cells {
     corner: Point,
-    cell: f64,
+    /// Metres from one side of a cell to the other.
+    width: f64,
     columns: usize,
     rows: usize,
-    /// The first node of each cell.
-    first: Vec<u32>,
-    /// The other nodes of its cell, for each node.
-    links: Vec<ListEntry>,
-    places: Vec<Point>,
 }
 
 impl Grid {
-    /// Nodes 0, 1, ... at `points`, in cells of about `cell` metres. The usual radius of [`Self::within`] is a good size.
+    /// Creates a grid with node n at `points[n]`, in cells of about `cell` metres. The usual radius of [`Self::within`] is
+    /// a good size.
     pub fn new(cell: f64, points: &[Point]) -> Self {
         assert!(cell > 0.0, "cells of {cell} m have no size");
-        let (corner, width, height) = extent(points);
-        let most = CELLS_PER_NODE * points.len().max(1);
-        let mut cell = cell;
-        while cells(width, cell).saturating_mul(cells(height, cell)) > most {
-            cell *= 2.0;
-        }
-        let (columns, rows) = (cells(width, cell), cells(height, cell));
+        let cells = Cells::around(points, cell);
         let mut grid = Self {
-            corner,
-            cell,
-            columns,
-            rows,
-            first: vec![NOBODY; columns * rows],
-            links: vec![ListEntry { before: NOBODY, after: NOBODY }; points.len()],
-            places: points.to_vec(),
+            first: vec![0; cells.columns * cells.rows + 1],
+            cells,
+            nodes: vec![NodeId(0); points.len()],
+            places: vec![Point::default(); points.len()],
+            indices: vec![0; points.len()],
         };
-        for node in 0..points.len() {
-            grid.insert(node);
-        }
+        grid.move_all(points);
         grid
     }
 
     /// Where a node is.
     pub fn place(&self, node: NodeId) -> Point {
-        self.places[node.index()]
+        self.places[self.indices[node.index()] as usize]
     }
 
-    /// Moves a node.
-    pub fn move_to(&mut self, node: NodeId, to: Point) {
-        let from = self.cell_of(self.places[node.index()]);
-        if from == self.cell_of(to) {
-            self.places[node.index()] = to;
-            return;
+    /// Moves all nodes: node 0 to the first of `points`, and so on. Panics if their number differs.
+    pub fn move_all(&mut self, points: &[Point]) {
+        assert_eq!(points.len(), self.nodes.len(), "a place for each node");
+        self.first.fill(0);
+        for (index, &point) in self.indices.iter_mut().zip(points) {
+            // The cell for now.
+            let (column, row) = self.cells.column_and_row(point.x, point.y);
+            *index =
+                u32::try_from(row * self.cells.columns + column).expect("at most four cells for each node");
+            self.first[*index as usize] += 1;
         }
-        self.remove(node.index());
-        self.places[node.index()] = to;
-        self.insert(node.index());
+        let mut end = 0;
+        for first in &mut self.first {
+            end += *first;
+            *first = end;
+        }
+        // From the last node to the first, so that each cell is filled from its end to its beginning.
+        for (node, &point) in points.iter().enumerate().rev() {
+            let first = &mut self.first[self.indices[node] as usize];
+            *first -= 1;
+            self.indices[node] = *first;
+            self.nodes[*first as usize] = NodeId(u32::try_from(node).expect("nodes are numbered by 32 bits"));
+            self.places[*first as usize] = point;
+        }
     }
 
     /// How many nodes there are.
     pub fn len(&self) -> usize {
-        self.places.len()
+        self.nodes.len()
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.places.is_empty()
+        self.nodes.is_empty()
     }
 
     /// Replaces `found` by the nodes no farther than `radius` from `centre`, in ascending order; a
     /// node at the centre is among them.
     pub fn within(&self, centre: Point, radius: f64, found: &mut Vec<NodeId>) {
-        found.clear();
-        let (left, low) = self.cell_at(centre.x - radius, centre.y - radius);
-        let (right, high) = self.cell_at(centre.x + radius, centre.y + radius);
-        for row in low..=high {
-            for column in left..=right {
-                let mut next = self.first[row * self.columns + column];
-                while next != NOBODY {
-                    if self.places[next as usize].distance_squared(centre) <= radius * radius {
-                        if found.len() == found.capacity() {
-                            // There may be a list for every node; doubling the capacity would leave half of it empty.
-                            found.reserve_exact(8 + found.len() / 8);
-                        }
-                        found.push(NodeId(next));
-                    }
-                    next = self.links[next as usize].after;
-                }
-            }
-        }
+        self.near(centre, radius, found);
         found.sort_unstable();
     }
 
-    fn insert(&mut self, node: usize) {
-        let cell = self.cell_of(self.places[node]);
-        let number = u32::try_from(node).expect("nodes are numbered by 32 bits");
-        let after = std::mem::replace(&mut self.first[cell], number);
-        self.links[node] = ListEntry { before: NOBODY, after };
-        if after != NOBODY {
-            self.links[after as usize].before = number;
+    /// Replaces `found` by the nodes no farther than `radius` from `centre`, in no particular order; a node at the centre is
+    /// among them.
+    pub fn near(&self, centre: Point, radius: f64, found: &mut Vec<NodeId>) {
+        found.clear();
+        let (left, low) = self.cells.column_and_row(centre.x - radius, centre.y - radius);
+        let (right, high) = self.cells.column_and_row(centre.x + radius, centre.y + radius);
+        for row in low..=high {
+            let [begin, end] =
+                [left, right + 1].map(|column| self.first[row * self.cells.columns + column] as usize);
+            for (&node, place) in self.nodes[begin..end].iter().zip(&self.places[begin..end]) {
+                if place.distance_squared(centre) <= radius * radius {
+                    if found.len() == found.capacity() {
+                        // There may be a list for every node; doubling the capacity would leave half of it empty.
+                        found.reserve_exact(8 + found.len() / 8);
+                    }
+                    found.push(node);
+                }
+            }
         }
     }
+}
 
-    fn remove(&mut self, node: usize) {
-        let ListEntry { before, after } = self.links[node];
-        if before == NOBODY {
-            let cell = self.cell_of(self.places[node]);
-            self.first[cell] = after;
-        } else {
-            self.links[before as usize].after = after;
+impl Cells {
+    /// Cells around all points, of about `width` metres.
+    fn around(points: &[Point], width: f64) -> Self {
+        let (corner, wide, high) = extent(points);
+        let most = CELLS_PER_NODE * points.len().max(1);
+        let mut width = width;
+        while cells(wide, width).saturating_mul(cells(high, width)) > most {
+            width *= 2.0;
         }
-        if after != NOBODY {
-            self.links[after as usize].before = before;
-        }
-    }
-
-    fn cell_of(&self, place: Point) -> usize {
-        let (column, row) = self.cell_at(place.x, place.y);
-        row * self.columns + column
+        Self { corner, width, columns: cells(wide, width), rows: cells(high, width) }
     }
 
     /// Column and row of a point; the nearest ones if it is outside.
@@ -151,18 +157,11 @@ impl Grid {
         clippy::cast_sign_loss,
         reason = "what lies outside saturates and is then clamped to the border"
     )]
-    fn cell_at(&self, x: f64, y: f64) -> (usize, usize) {
-        let column = ((x - self.corner.x) / self.cell) as usize;
-        let row = ((y - self.corner.y) / self.cell) as usize;
+    fn column_and_row(&self, x: f64, y: f64) -> (usize, usize) {
+        let column = ((x - self.corner.x) / self.width) as usize;
+        let row = ((y - self.corner.y) / self.width) as usize;
         (column.min(self.columns - 1), row.min(self.rows - 1))
     }
-}
-
-/// A node's neighbours in the list of its cell.
-#[derive(Clone, Copy, Debug)]
-struct ListEntry {
-    before: u32,
-    after: u32,
 }
 
 /// South-west corner, width and height of the smallest rectangle around all points.
@@ -183,9 +182,6 @@ fn extent(points: &[Point]) -> (Point, f64, f64) {
 fn cells(length: f64, cell: f64) -> usize {
     ((length / cell) as usize).saturating_add(1)
 }
-
-/// The end of a list.
-const NOBODY: u32 = u32::MAX;
 
 /// Bounds the memory of a wide and empty plane.
 const CELLS_PER_NODE: usize = 4;
@@ -220,14 +216,17 @@ mod tests {
             let scale = |p: Point| Point { x: p.x * side, y: p.y * side };
             let mut places: Vec<Point> = places.into_iter().map(scale).collect();
             let mut grid = Grid::new(550.0, &places);
-            prop_assert!(grid.first.len() <= 4 * places.len().max(1));
+            prop_assert!(grid.first.len() <= 4 * places.len().max(1) + 1);
             let mut found = Vec::new();
             for (which, to) in moves {
                 if !places.is_empty() {
                     let node = which.index(places.len());
                     places[node] = scale(to);
-                    grid.move_to(NodeId(u32::try_from(node).unwrap()), scale(to));
                 }
+            }
+            grid.move_all(&places);
+            for (node, &place) in (0..).map(NodeId).zip(&places) {
+                prop_assert_eq!(grid.place(node), place);
             }
             for centre in centres {
                 grid.within(scale(centre), reach * side, &mut found);
@@ -251,6 +250,6 @@ mod tests {
     #[test]
     fn two_nodes_a_light_year_apart_need_few_cells() {
         let grid = Grid::new(550.0, &[Point::default(), Point { x: 9.46e15, y: -9.46e15 }]);
-        assert!(grid.first.len() <= 8, "{} cells", grid.first.len());
+        assert!(grid.first.len() <= 9, "{} cells", grid.first.len());
     }
 }

@@ -11,7 +11,7 @@ pub struct LinkBudgets<'a> {
     radio: &'a RadioParams,
     /// `None` under the threshold model, which has ranges instead of powers.
     propagation: Option<Propagation>,
-    /// For each rate the weakest mean signal of which half of the frames of a typical length are received, dBm.
+    /// Weakest mean signal at which half of the frames of a typical length are received, for each rate, in dBm.
     weakest_dbm: Vec<f64>,
     /// The usable rates, the fastest first.
     fastest_first: Vec<RateIndex>,

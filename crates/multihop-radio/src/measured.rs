@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use multihop_core::settings::Field;
 use multihop_core::{Instant, NodeId};
 
 /// Traces of the links of a network. Pairs of nodes without a trace do not hear each other.
@@ -9,7 +10,7 @@ use multihop_core::{Instant, NodeId};
 pub struct LinkTraces {
     quantity: Quantity,
     interpolation: Interpolation,
-    /// By sender and receiver.
+    /// Traces of measured links, by sender and receiver.
     links: BTreeMap<(NodeId, NodeId), Trace>,
 }
 
@@ -24,23 +25,23 @@ pub enum Quantity {
 }
 
 /// Values between two samples.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, Eq, Field, PartialEq)]
 pub enum Interpolation {
     /// The value of the earlier sample.
     #[default]
     Hold,
-    /// On a straight line between the values. Next to a sample without signal, the value of the earlier sample.
+    /// Values change linearly between samples. Next to a sample without signal the value of the earlier sample holds.
     Linear,
 }
 
 /// One value of one direction of a link.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measurement {
-    /// When it was measured.
+    /// Instant of the measurement.
     pub at: Instant,
-    /// The transmitter.
+    /// Transmitter of the measured direction.
     pub from: NodeId,
-    /// The receiver.
+    /// Receiver of the measured direction.
     pub to: NodeId,
     /// SNR in dB, or the chance of a loss.
     pub value: f64,
@@ -49,7 +50,7 @@ pub struct Measurement {
 /// The samples of one direction of a link.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Trace {
-    /// By time; of samples at one instant the last one.
+    /// Samples by time; of several at one instant the last one.
     samples: Vec<(Instant, f64)>,
     highest: f64,
 }

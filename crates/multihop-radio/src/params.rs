@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use multihop_core::settings::{Field, Settings};
 use multihop_core::{BitRate, Duration, Instant, NodeId};
 
 use crate::budget::Budget;
 use crate::decibels::from_db;
+use crate::keys::{CHANCE, DBM, DECIBELS, METRES, WINDOW};
 use crate::measured::{Interpolation, LinkTraces};
 use crate::phy_profile::{DOT11B, PhyProfile, Preamble, RateIndex};
 
@@ -19,38 +21,55 @@ pub use crate::propagation::path_loss::PathLoss;
 use crate::rate_control::RateControlParams;
 
 /// The physical layer and the channel.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Settings)]
 pub struct RadioParams {
-    /// The physical layer.
+    /// Physical layer of the radio: rates, airtimes and channel width.
+    #[key(with = Self::phy_key)]
     pub phy: &'static PhyProfile,
-    /// Where the defaults come from.
+    /// Source of the defaults of `[radio]` and `[mac]`: ns-2's radio, on which the papers' networks ran, or a device sold today indoors,
+    /// in a street or over open ground. Default: ns-2 with 802.11b, street with all others.
+    #[key(with = Self::budget_key)]
     pub budget: Budget,
-    /// Most spatial streams of data.
-    pub streams: u8,
+    /// Bit rate of unicast data; in OFDM the lowest by default, or MCS0 where there is one.
+    ///
+    /// `link_rates` has exceptions.
+    #[key(with = Self::rate_key)]
+    pub rate: RateIndex,
     /// Whether the scenario names `rate`, so that by default no rate control chooses another.
     pub is_rate_given: bool,
-    /// The rate of unicast data, where `link_rates` has no other.
-    pub rate: RateIndex,
     /// Rates of unicast data that differ by sender and receiver.
     pub link_rates: LinkRates,
-    /// The rate of RTS and broadcasts, and of answers where the profile has no other.
+    /// Limit of spatial streams of data, with 802.11n and later. Rate control uses no rate with more. Default: those of radio.rate,
+    /// one if it is not given; with the budget ns-2 as many as there are.
+    #[key(with = Self::streams_key)]
+    pub streams: u8,
+    /// Bit rate of RTS and broadcasts. Default: 1M with 802.11b and with the budget ns-2 with 802.11g; 6M with all others of 20 MHz and
+    /// more, 3M with 802.11p, MCS0 with 802.11ah. CTS and ACK have it as well in 802.11b; in OFDM they have the highest mandatory rate
+    /// up to that of the frame that they answer, and in 802.11ah they are preambles.
+    #[key(with = Self::basic_rate_key)]
     pub basic_rate: RateIndex,
-    /// The preamble of every frame whose rate has none of its own.
+    /// Preamble of a frame: for 802.11b, long takes 192 us, short 96 us; OFDM has one of its own.
+    #[key(with = Self::preamble_key)]
     pub preamble: &'static Preamble,
-    /// How reception is decided.
-    pub model: Model,
     /// Probability that a data packet is lost on one hop after the MAC has delivered it.
+    #[key(CHANCE)]
     pub loss: f64,
-    /// Probability that a frame is received in error (the MAC retries).
+    /// Probability that a frame is received in error; the MAC retries.
+    #[key(CHANCE)]
     pub frame_loss: f64,
-    /// Bursts of frame errors on each link.
+    /// Bursts of frame errors on each link (Gilbert-Elliott): a link is good or bad, and each frame may change its state.
+    #[key(table)]
     pub burst: Option<Burst>,
+    /// How reception is decided.
+    // Last, because it decides which other keys there are.
+    #[key(with = Self::model_key)]
+    pub model: Model,
 }
 
 /// Rates of unicast data that differ from the scenario's: of all data of a station, or of its data to one receiver.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LinkRates {
-    /// By sender and receiver; `None` stands for all receivers.
+    /// Fixed rates by sender and receiver; `None` stands for all receivers.
     list: BTreeMap<(NodeId, Option<NodeId>), RateIndex>,
 }
 
@@ -89,130 +108,179 @@ pub enum Model {
     Sinr(Sinr),
 }
 
-/// ns-2's reception model.
-#[derive(Clone, Debug, PartialEq)]
+/// Parameters of ns-2's reception model: fixed ranges, and capture by power.
+#[derive(Clone, Debug, PartialEq, Settings)]
 pub struct Threshold {
     /// Metres up to which a frame can be decoded, for each rate of the profile.
     pub range: Vec<f64>,
-    /// Metres at which a frame is sensed.
+    /// Distance up to which a frame is sensed, m.
+    #[key(METRES)]
     pub sense_range: f64,
-    /// How much stronger the first frame must be to survive a second, in dB.
+    /// Ratio of powers with which the first frame survives a second, dB.
+    #[key(DECIBELS)]
     pub capture_db: f64,
 }
 
-/// The SINR model.
-#[derive(Clone, Debug, PartialEq)]
+/// Parameters of the SINR model: propagation, antennas and the receiver.
+#[derive(Clone, Debug, PartialEq, Settings)]
 pub struct Sinr {
-    /// Transmit power, dBm.
+    /// Transmit power of every station, dBm. Default: 24.5 with the budget ns-2; otherwise 18, with 802.11p 20, with 802.11ah 21.
+    #[key(DBM)]
     pub tx_power_dbm: f64,
-    /// Attenuation over distance.
+    /// Law by which power falls with distance.
     pub path_loss: PathLoss,
-    /// Standard deviation of log-normal shadowing, dB; one draw for each pair of nodes.
+    /// Standard deviation of log-normal shadowing, dB; one draw for each pair of nodes. Default: 8.03 with the budget indoor, otherwise
+    /// 0.
+    #[key(DECIBELS)]
     pub shadowing_db: f64,
-    /// Fading.
+    /// Fading of each frame on top of the mean received power.
     pub fading: Fading,
     /// The height of each node's antenna, metres; empty: the height in `path_loss`.
     pub heights: Vec<f64>,
-    /// Antennas that favour directions.
+    /// Antennas; without this table they are omnidirectional, with a gain of 0 dBi with the budget ns-2 and with 802.11p, 3.4 dBi with
+    /// 802.11ah, otherwise 2 dBi at 2.4 GHz and 3 dBi at 5 GHz.
+    #[key(name = "antenna", with = Self::antenna_key)]
     pub antennas: Option<Antennas>,
-    /// What stands between the nodes.
+    /// Obstacles between the nodes; `None` is open ground.
     pub obstacles: Option<Arc<Obstacles>>,
-    /// Links that were measured.
+    /// Links that were measured: their SNR or losses over time take the place of path loss, antennas, obstacles, shadowing and fading.
+    /// Pairs of nodes without a trace do not hear each other.
+    #[key(table)]
     pub measured: Option<Box<Measured>>,
-    /// Thermal noise and noise figure together, over the width of a channel, dBm.
+    /// Thermal noise over the channel width and the noise figure together, dBm. The noise figure is 7 dB with the budget ns-2 (-93.55
+    /// dBm for 802.11b, -93.96 for 802.11a), otherwise 5 dB (802.11a: -95.96).
+    #[key(DBM)]
     pub noise_floor_dbm: f64,
-    /// Total received power at which the medium is busy, dBm.
+    /// Received power at which the medium counts as busy, dBm. Default: -78.071 with the budget ns-2; otherwise -62 over 20 MHz, and as
+    /// dense over other channel widths.
+    #[key(DBM)]
     pub cca_dbm: f64,
+    /// Model of the errors of OFDM frames: that of NIST, or that of the simulator YANS.
+    #[key]
+    pub error_model: ErrorModel,
     /// Weakest frame that a receiver locks to, dBm.
     pub sensitivity_dbm: f64,
-    /// Smallest ratio of signal to noise and interference at its first bit at which it does, in dB; `None`: any.
+    /// Smallest ratio of signal to noise and interference at which a receiver locks to a frame, dB; if not given, any. ns-3 has 4.
+    ///
+    /// The ratio at the first bit of the frame counts.
+    #[key(DECIBELS)]
     pub detection_db: Option<f64>,
-    /// How the errors of OFDM are computed.
-    pub error_model: ErrorModel,
-    /// How much stronger a second frame must be to take over a receiver in the preamble of the
-    /// first, in dB.
+    /// Ratio of powers with which a second frame takes over a receiver in the preamble of the first, dB.
+    #[key(DECIBELS)]
     pub capture_db: f64,
 }
 
 /// Measured links in place of path loss, antennas, obstacles, shadowing and fading.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Settings)]
 pub struct Measured {
-    /// The file with the traces, relative to the scenario's folder.
+    /// CSV file with the columns time (s), from, to, and snr_db or loss, in any order; relative to the scenario's folder.
+    #[key(500, required)]
     pub file: String,
-    /// Values between two samples.
+    /// Values between two samples of a link: that of the earlier one (hold), or on a straight line (linear).
+    #[key]
     pub interpolation: Interpolation,
     /// Traces in the file.
     pub traces: Arc<LinkTraces>,
 }
 
 /// Gilbert-Elliott: each direction of a link is good or bad, and each frame may change its state.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Settings)]
 pub struct Burst {
-    /// Frame error rate in the good state.
+    /// Frame error rate of a good link.
+    #[key(CHANCE, default = 0.0)]
     pub good: f64,
-    /// Frame error rate in the bad state.
+    /// Frame error rate of a bad link.
+    #[key(CHANCE, default = 1.0)]
     pub bad: f64,
-    /// Probability per frame of changing to the bad state.
+    /// Probability, for each frame, that a good link turns bad.
+    #[key(CHANCE, required)]
     pub p: f64,
-    /// Probability per frame of changing to the good state.
+    /// Probability, for each frame, that a bad link turns good.
+    #[key(CHANCE, required)]
     pub r: f64,
 }
 
-/// The MAC.
-#[derive(Clone, Debug, PartialEq)]
+/// Settings of the 802.11 MAC, which all stations of a radio share.
+#[derive(Clone, Debug, PartialEq, Settings)]
 pub struct MacParams {
-    /// Whose rules apply.
+    /// Rules that hold where ns-2 departs from IEEE 802.11. Default: ns2 with the budget ns-2, otherwise standard.
+    #[key]
     pub flavour: Flavour,
-    /// Whose frame sizes apply.
+    /// Frame sizes that count: those of the standard (dsss), or the accounting of the papers of 1999 to 2001 (ns2-1999).
+    #[key]
     pub timing: Timing,
-    /// Frames of at least this many bytes (as the flavour counts them) use RTS; `None`: no frame does.
+    /// Length from which on frames are announced by RTS, bytes as the flavour counts them; off: no frame is. Default: 0 with the budget
+    /// ns-2, otherwise off.
+    #[key(0..=100_000, off)]
     pub rts_threshold: Option<u32>,
-    /// What precedes unicast data at a rate of OFDM that no RTS announces.
+    /// Protection of unicast data at a rate of OFDM without RTS, which stations of 802.11b do not hear: none, or a CTS that a station
+    /// sends to itself. With 802.11g, a `basic_rate` of 802.11b and flavour standard.
+    #[key]
     pub protection: Protection,
-    /// Whether a station waits longer after a reception error (EIFS).
+    /// Whether a station that heard an error waits longer (EIFS).
+    #[key]
     pub eifs: bool,
-    /// Whether every data frame has 8 bytes of LLC/SNAP.
+    /// Whether every data frame has 8 bytes of LLC/SNAP. Default: false with the budget ns-2, otherwise true.
+    #[key]
     pub llc: bool,
     /// Length of the interface queue, packets.
+    #[key(1..=1_000_000)]
     pub queue: usize,
     /// How the interface queue prefers routing messages.
     pub queue_kind: QueueKind,
     /// Which packets leave the interface queue, and how.
+    #[key(flatten)]
     pub codel: CodelParams,
-    /// Limit of transmissions of an RTS, or of a data frame without RTS; `None`: no limit.
+    /// Limit of transmissions of an RTS, or of a data frame without RTS; off: no limit.
+    #[key(1..=1_000_000, off)]
     pub short_retry: Option<u32>,
-    /// Limit of transmissions of a data frame after RTS; `None`: no limit.
+    /// Limit of transmissions of a data frame after RTS; off: no limit.
+    #[key(1..=1_000_000, off)]
     pub long_retry: Option<u32>,
-    /// Time that a packet takes between IP and MAC, in each direction.
+    /// Time that a packet takes between IP and MAC, in each direction, s.
+    #[key(0.0..=1e9)]
     pub link_delay: Duration,
-    /// How the rate of unicast data is chosen.
+    /// Choice of the rate of unicast data. All but fixed begin with radio.rate, Minstrel-HT with MCS 0. Default: fixed; with the budget
+    /// of a device minstrel, unless radio.rate or `data_rate` is given.
+    #[key(with = Self::rate_control_key)]
     pub rate_control: RateControlParams,
-    /// Most MPDUs of a frame (A-MPDU), at most 64; `None`: one.
-    pub ampdu: Option<u32>,
-    /// Most bytes of several packets in one MPDU (A-MSDU); `None`: one packet.
-    pub amsdu: Option<u32>,
-    /// Smallest contention window, slots; `None`: that of the profile.
+    /// Smallest contention window (CWmin), slots; by default that of the physical layer. The windows of edca that are not given follow
+    /// from it.
+    #[key(WINDOW)]
     pub cw_min: Option<u32>,
-    /// Largest contention window, slots; `None`: that of the profile.
+    /// Largest contention window (CWmax), slots; by default that of the physical layer.
+    #[key(WINDOW)]
     pub cw_max: Option<u32>,
-    /// Which answer resets the contention window; `None`: as flavour and profile have it.
+    /// Answer that resets the contention window: the ACK, as IEEE 802.11 and ns-2 have it, or already the CTS. Default: ack; with
+    /// flavour standard and 802.11b cts.
+    #[key]
     pub window_reset: Option<WindowReset>,
-    /// Four access categories; `None`: DCF.
+    /// Four access categories (EDCA) instead of DCF, with the parameters of the standard or those given; flavour standard only. Flows
+    /// have a category, urgent routing messages are voice. Default: false with the budget ns-2, otherwise true.
     // DEVIATION edca-2: frames keep the format of DCF.
+    #[key(with = Self::edca_key)]
     pub edca: Option<EdcaParams>,
+    /// Limit of MPDUs of a frame (A-MPDU), answered by a block ACK; off: one. With 802.11n or 802.11ac up to 64, with 802.11ax up to
+    /// 256; flavour standard only. Default: off with the budget ns-2, otherwise the most of the physical layer.
+    #[key(2..=256, off)]
+    pub ampdu: Option<u32>,
+    /// Limit of bytes of several packets in one MPDU (A-MSDU), 3839 or 7935 in the standard; off: one packet. With 802.11n, 802.11ac or
+    /// 802.11ax and flavour standard.
+    #[key(256..=7935, off)]
+    pub amsdu: Option<u32>,
 }
 
 /// How stations of 802.11b, which do not hear OFDM, learn of data at a rate of it.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Field, PartialEq)]
 pub enum Protection {
-    /// Not at all.
+    /// Data frames are sent without protection.
     Off,
-    /// By a CTS to the station itself, at the basic rate.
+    /// Data is announced by a CTS that the station sends to itself at the basic rate.
     CtsToSelf,
 }
 
 /// Which answer resets the contention window.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Field, PartialEq)]
 pub enum WindowReset {
     /// A CTS, and an ACK.
     Cts,
@@ -220,47 +288,56 @@ pub enum WindowReset {
     Ack,
 }
 
-/// What differs from the standard's parameters of EDCA.
+/// Contention parameters that replace those of the standard, for each category of EDCA.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EdcaParams {
-    /// In the order of [`crate::frame::Category::ALL`].
+    /// Contention parameters of each category, in the order of [`crate::frame::Category::ALL`].
     pub categories: [CategoryParams; 4],
 }
 
 /// One access category; `None`: as the standard has it.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Settings)]
 pub struct CategoryParams {
-    /// Slots of its interframe space after SIFS.
+    /// Number of slots of the interframe space after SIFS.
+    #[key(1..=15)]
     pub aifsn: Option<u32>,
-    /// Smallest contention window, slots.
+    /// Smallest contention window of the category, slots.
+    #[key(WINDOW)]
     pub cw_min: Option<u32>,
-    /// Largest contention window, slots.
+    /// Largest contention window of the category, slots.
+    #[key(WINDOW)]
     pub cw_max: Option<u32>,
-    /// Limit of a transmission opportunity; zero: one packet.
+    /// Limit of a transmission opportunity, s; 0: one packet.
+    #[key(0.0..=0.01)]
     pub txop: Option<Duration>,
 }
 
 /// A discipline of the interface queue.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Field, PartialEq)]
 pub enum Discipline {
-    /// In the order of arrival; what finds the queue full is dropped.
+    /// Packets leave in the order of arrival; a packet that finds the queue full is dropped.
     DropTail,
     /// Packets that have waited too long are marked or dropped (RFC 8289).
     Codel,
-    /// The same for each flow, and flows take turns (RFC 8290).
+    /// CoDel for each flow, with flows taking turns (RFC 8290).
     FqCodel,
 }
 
 /// The parameters of CoDel.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Settings)]
 pub struct CodelParams {
-    /// The discipline.
+    /// Discipline of the interface queue: packets leave in their order (drop-tail); CoDel (RFC 8289) drops or marks those that have
+    /// waited too long; FQ-CoDel (RFC 8290) lets flows take turns as well.
+    #[key]
     pub discipline: Discipline,
-    /// How long packets may wait.
+    /// Wait of packets that CoDel allows, s.
+    #[key(0.0..=1000.0, name = "codel_target")]
     pub target: Duration,
-    /// For how long they may wait longer than that.
+    /// Time for which packets may wait longer than `codel_target` before CoDel drops or marks one, s.
+    #[key(0.000_001..=1000.0, name = "codel_interval")]
     pub interval: Duration,
-    /// From when on packets of scalable congestion controls are marked.
+    /// Wait from which on CoDel marks packets of prague, s.
+    #[key(0.0..=1000.0)]
     pub mark_above: Duration,
 }
 
@@ -286,21 +363,23 @@ pub enum QueueKind {
 }
 
 /// Which rules the MAC follows where ns-2 deviates from the standard.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Field, PartialEq)]
 pub enum Flavour {
-    /// ns-2's Mac802_11.
+    /// Follows ns-2's Mac802_11 where it departs from the standard.
     Ns2,
-    /// IEEE 802.11.
+    /// Follows the frame exchange of IEEE 802.11.
     Standard,
 }
 
 /// Which frame sizes and rates apply.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Field, PartialEq)]
 pub enum Timing {
     /// Frames of IEEE 802.11: RTS 20, CTS and ACK 14, data header 28 bytes, behind preamble and PLCP header.
+    #[word("dsss")]
     Standard,
     /// The accounting of the papers of 1999 to 2001: RTS 40, CTS and ACK 39, data header 47 bytes,
     /// all at the data rate, nothing for the PLCP.
+    #[word("ns2-1999")]
     Ns2Of1999,
 }
 
@@ -491,7 +570,7 @@ impl Default for Threshold {
 /// ns-2's transmit power, dBm.
 pub const NS2_TX_POWER_DBM: f64 = 24.5;
 
-/// ns-2's transmit power. Without interference, it decodes up to 250 m and senses up to 550 m.
+/// Uses ns-2's transmit power. Without interference, it decodes up to 250 m and senses up to 550 m.
 impl Default for Sinr {
     fn default() -> Self {
         Self {

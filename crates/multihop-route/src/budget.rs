@@ -60,13 +60,13 @@ impl<K> Default for Shares<K> {
 }
 
 impl<K: Copy + Ord> Shares<K> {
-    /// Which of these is served next.
+    /// Chooses the sender that is served next among those that wait.
     pub(crate) fn next(&self, waiting: impl Iterator<Item = K>) -> Option<K> {
         // Of equal ones, the one that has used nothing lately.
         waiting.min_by_key(|one| (self.used(*one), self.used.contains_key(one)))
     }
 
-    /// Counts time that serving one of them took.
+    /// Counts time that serving a sender took.
     pub(crate) fn spend(&mut self, by: K, cost: Duration) {
         let used = self.used(by);
         self.served = used;

@@ -1,4 +1,4 @@
-//! What AODV needs of this host: packets without a route, a way to send them later, and news of how routes fare.
+//! Link between AODV and this host: packets without a route, a way to send them later, and reports of how routes fare.
 
 use std::collections::BTreeSet;
 use std::io::{self, IoSlice};
@@ -96,7 +96,7 @@ impl Catcher {
         }
     }
 
-    /// What to wait for: packets, pairs of hosts, and neighbours that do not answer.
+    /// Descriptors to wait for: packets, pairs of hosts, and neighbours that do not answer.
     pub(crate) fn descriptors(&self) -> [BorrowedFd<'_>; 3] {
         [self.tun.as_fd(), self.usage.as_fd(), self.neighbours.as_fd()]
     }
@@ -224,7 +224,7 @@ impl Refusals {
 }
 
 const ECHO_REQUEST: u8 = 8;
-/// In a second.
+/// Largest number of ICMP errors sent in one second.
 const MAX_REFUSALS: u32 = 100;
 /// The priority of a route that is used if there is no other.
 const LAST: u32 = u32::MAX;

@@ -40,9 +40,9 @@ pub enum RouteError {
     /// The system refuses something.
     #[error("cannot {what}: {error}")]
     System {
-        /// What was tried.
+        /// Operation that was tried.
         what: String,
-        /// What the system says.
+        /// Error that the system returned.
         error: io::Error,
     },
 }
@@ -57,7 +57,7 @@ struct Asked {
     end: Signals,
     /// SIGHUP, which reloads the configuration.
     reload: Signals,
-    /// Rings when one of them has come.
+    /// Wakes the daemon when a signal or a request has come.
     bell: Doorbell,
 }
 
@@ -68,7 +68,8 @@ impl Stop {
         Ok(Self(Arc::new(Asked { end, reload, bell: Doorbell::new()? })))
     }
 
-    /// By the signals of this process: SIGINT and SIGTERM end the daemon, SIGHUP reloads its configuration.
+    /// Creates a handle that signals of this process use: SIGINT and SIGTERM end the daemon, SIGHUP reloads its
+    /// configuration.
     pub fn by_signals() -> io::Result<Self> {
         let bell = Doorbell::new()?;
         let end = Signals::catch_and_ring(&[SIGINT, SIGTERM], &bell)?;
@@ -76,7 +77,7 @@ impl Stop {
         Ok(Self(Arc::new(Asked { end, reload, bell })))
     }
 
-    /// Ends the daemon.
+    /// Asks the daemon to end, as SIGTERM does.
     pub fn end(&self) {
         self.0.end.note(SIGTERM);
         self.0.bell.ring();
@@ -128,9 +129,9 @@ struct Daemon {
     /// Interfaces of the configuration that cannot be used, and why.
     waiting: BTreeMap<String, String>,
     installed: Installed,
-    /// What AODV needs besides.
+    /// Link between AODV and this host; `None` under other protocols.
     catcher: Option<Catcher>,
-    /// What routes by delay need besides.
+    /// Measurements of queues and radios; `None` unless routes are chosen by delay.
     links: Option<LinkMonitor>,
     parameters: Parameters,
     load: Load,
@@ -157,7 +158,7 @@ impl Daemon {
         let family = config.family;
         let reporter = Reporter::open(family).tried("open the socket for the status")?;
         let reporter = reporter.ok_or(RouteError::Runs(family))?;
-        let left = flush(family).tried("read and remove routes (it takes CAP_NET_ADMIN)")?;
+        let left = flush(family).tried("read and remove routes (needs CAP_NET_ADMIN)")?;
         if left > 0 {
             tracing::warn!("removed {left} routes of a daemon that was killed");
         }
@@ -170,8 +171,7 @@ impl Daemon {
         let sandbox = config.is_confined.then(|| Sandbox::prepare(needs(&config))).transpose();
         let sandbox = sandbox.tried("prepare the sandbox")?;
         let catcher = config.routing.is_on_demand().then(Catcher::open).transpose();
-        let catcher =
-            catcher.tried("catch packets without a route (it takes CAP_NET_ADMIN and CAP_NET_RAW)")?;
+        let catcher = catcher.tried("catch packets without a route (needs CAP_NET_ADMIN and CAP_NET_RAW)")?;
         let links = LinkMonitor::new(Instant::ZERO, &config.routing);
         let mut daemon = Self {
             router: Router::new(config, seed, epoch.as_secs()),
@@ -193,7 +193,7 @@ impl Daemon {
         };
         daemon.look(Instant::ZERO)?;
         if let Some(sandbox) = sandbox {
-            sandbox.enter().tried("give up rights")?;
+            sandbox.enter().tried("drop rights")?;
         }
         Ok(daemon)
     }
@@ -478,11 +478,11 @@ impl Daemon {
         let now = self.now();
         match reload() {
             Ok(config) if config.family != self.router.config().family => {
-                not_reloaded("the family is for the daemon's whole life");
+                not_reloaded("ipv6 cannot change while the daemon runs: start it again");
                 Ok(())
             }
             Ok(config) if config.routing.is_on_demand() != self.catcher.is_some() => {
-                not_reloaded("AODV begins and ends with the daemon");
+                not_reloaded("a running daemon cannot change to or from AODV: start it again");
                 Ok(())
             }
             Ok(config) => {
@@ -503,7 +503,7 @@ impl Daemon {
 }
 
 fn not_reloaded(problem: &str) {
-    tracing::warn!(error = problem, "configuration not reloaded: it stays as it was");
+    tracing::warn!(error = problem, "configuration not reloaded: the daemon keeps the earlier one");
 }
 
 /// Ends the links over interfaces that the daemon leaves: neighbours need not wait until HELLOs are missing.
@@ -511,7 +511,7 @@ fn end_links(router: &mut Router, now: Instant, left: &[Open]) {
     for open in left {
         let Some(datagram) = router.farewell(now, open.port.index) else { continue };
         if let Err(error) = open.socket.send_last(&datagram.bytes) {
-            tracing::debug!("cannot end the links over {}: {error}", open.name);
+            tracing::debug!("cannot announce the end of the links over {}: {error}", open.name);
         }
     }
 }
@@ -561,7 +561,7 @@ impl<T, E: Into<io::Error>> Tried<T> for Result<T, E> {
 
 /// Descriptors before those of the interfaces.
 const FIXED: usize = 3;
-/// For what changes together: the messages of a flood, or of several neighbours.
+/// Wait before routes are updated, so that changes of one flood, or of several neighbours, are applied together.
 const UPDATE_AFTER: Duration = Duration::from_millis(50);
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// Datagrams read from one interface before the others have their turn.

@@ -1,4 +1,4 @@
-//! What data to a neighbour waits and takes besides what HELLOs measure: pure functions of what the kernel counts.
+//! Delay of data to a neighbour in addition to what HELLOs measure: pure functions of the kernel's counters.
 //!
 //! HELLOs are short broadcasts at a basic rate, each sent once, which many queues let overtake data. Half of their round
 //! trip is the delay of the medium and of the queues in which they do wait; the rest is computed here.
@@ -6,14 +6,14 @@
 use multihop_core::{Duration, Instant};
 use serde::Serialize;
 
-/// What is known of the link to a neighbour besides its HELLOs.
+/// Measurements of the link to a neighbour other than those of its HELLOs.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Known {
     /// How long a packet would wait in the queue of the interface; `None` if HELLOs wait there, too.
     pub(crate) queue: Option<Duration>,
-    /// The same for the queue of the Wi-Fi card for this neighbour, in which no broadcast waits.
+    /// Time that a packet would wait in the Wi-Fi card's queue for this neighbour, in which no broadcast waits.
     pub(crate) card: Option<Duration>,
-    /// What the card tells of its transmissions.
+    /// Report of the Wi-Fi card about its transmissions to the neighbour.
     pub(crate) radio: Option<Radio>,
 }
 
@@ -24,18 +24,18 @@ pub struct Radio {
     pub rate: Option<u64>,
     /// Transmissions for each packet, in thousandths.
     pub transmissions: Option<u64>,
-    /// What the card expects to get through, bit/s: rate and transmissions in one number.
+    /// Throughput that the card expects, in bit/s: rate and transmissions in one number.
     pub throughput: Option<u64>,
     /// Strength of the last signal from it, dBm.
     pub signal: Option<i8>,
 }
 
-/// The parts of what data waits and takes besides.
+/// Parts of the delay of data in addition to what HELLOs measure.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Besides {
-    /// In queues of this host; `None` if nothing tells.
+    /// Wait in queues of this host; `None` if it is not known.
     pub(crate) queue: Option<Duration>,
-    /// On the medium; `None` if nothing tells.
+    /// Time on the medium; `None` if it is not known.
     pub(crate) transmission: Option<Duration>,
 }
 
@@ -64,7 +64,7 @@ impl Radio {
 }
 
 impl Besides {
-    /// The sum, microseconds.
+    /// Sum of both delays, in microseconds.
     pub(crate) fn micros(self) -> u32 {
         let micros = |part: Option<Duration>| part.unwrap_or_default().as_micros();
         u32::try_from(micros(self.queue) + micros(self.transmission)).unwrap_or(u32::MAX)
@@ -75,7 +75,7 @@ impl Besides {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Look {
     pub(crate) at: Instant,
-    /// Bytes that wait.
+    /// Number of bytes that wait in the queue.
     pub(crate) waiting: u64,
     /// Bytes that have left.
     pub(crate) sent: u64,
@@ -85,10 +85,10 @@ pub(crate) struct Look {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct QueueGauge {
     last: Option<Look>,
-    /// Since the last mean: looks, and the sum of the bytes that waited.
+    /// Number of measurements since the last mean; `waiting` is the sum of the bytes that waited.
     looks: u64,
     waiting: u64,
-    /// The same: how long the queue was not empty, and the bytes that left it meanwhile.
+    /// Time since the last mean in which the queue was not empty. `left` counts the bytes that left it in that time.
     busy: Duration,
     left: u64,
     /// Nanoseconds for some bytes, of the last interval in which the queue was not empty.

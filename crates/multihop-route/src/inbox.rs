@@ -19,7 +19,7 @@ pub(crate) struct Waiting {
     pub(crate) bytes: Box<[u8]>,
     /// When the kernel received it.
     arrived: Instant,
-    /// When it was put into its queue.
+    /// Instant at which the datagram was put into its queue.
     since: Instant,
 }
 
@@ -172,7 +172,7 @@ mod tests {
     struct Bench {
         inbox: Inbox,
         now: Instant,
-        /// Until when the processor is busy.
+        /// Instant until which the processor is busy.
         busy: Instant,
         spent: Duration,
         /// Sender and age of each datagram that was processed.
@@ -190,7 +190,7 @@ mod tests {
             self.inbox.put(self.now, arrival, is_neighbour, &vec![0; length]);
         }
 
-        /// Until the end of this millisecond, each datagram costing what `cost` says.
+        /// Works until the end of this millisecond; `cost` gives the time for a datagram of each sender.
         fn work(&mut self, cost: impl Fn(IpAddr) -> Duration) {
             let end = self.now + MS;
             while self.busy < end {

@@ -1,4 +1,4 @@
-//! The routes of the kernel, kept equal to those of the router.
+//! Keeps the routes of the kernel equal to those of the router.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -23,7 +23,7 @@ pub(crate) struct Installed {
     impossible: BTreeSet<Route>,
     /// Changes that the kernel refused.
     pub(crate) refused: u64,
-    /// Changes made.
+    /// Number of changes made to the kernel's routes.
     pub(crate) changes: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What the kernel tells of queues and radios, looked at while routes are chosen by delay.
+//! Measurements of queues and radios from the kernel, taken while routes are chosen by delay.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -14,7 +14,7 @@ use crate::delay::{Besides, Known, Look, QueueGauge, Radio, transmissions};
 /// Looks at the queues of interfaces eight times between two HELLOs, and at Wi-Fi cards once.
 #[derive(Debug)]
 pub(crate) struct LinkMonitor {
-    /// Between two looks.
+    /// Interval between two measurements.
     every: Duration,
     weight: u32,
     /// Whether HELLOs wait behind data in a queue that lets nothing overtake.
@@ -27,12 +27,12 @@ pub(crate) struct LinkMonitor {
     addresses: BTreeMap<(u32, IpAddr), [u8; 6]>,
 }
 
-/// What is known of an interface.
+/// Measurements of one interface: queue and channel.
 #[derive(Debug, Default)]
 struct Interface {
     gauge: QueueGauge,
     queue: Option<Queue>,
-    /// Whether HELLOs wait in its queue.
+    /// Whether HELLOs wait in the interface's queue.
     hellos_wait: bool,
     channel: Option<Channel>,
     /// The share of time for which the channel was busy between the last two looks.
@@ -50,11 +50,11 @@ struct Tracked {
 /// The queue of an interface.
 #[derive(Clone, Debug, Serialize)]
 pub struct QueueStatus {
-    /// Its kind, such as `fq_codel`.
+    /// Kind of the queue, such as `fq_codel`.
     pub kind: String,
-    /// Packets that wait.
+    /// Number of packets that wait.
     pub packets: u32,
-    /// Bytes of these.
+    /// Number of bytes that wait.
     pub bytes: u32,
     /// The mean wait in it, s.
     pub wait: Option<f64>,
@@ -98,7 +98,7 @@ impl LinkMonitor {
             self.ask_for_addresses(neighbours);
         }
         if let Err(error) = done {
-            tracing::debug!("cannot look at queues and radios: {error}");
+            tracing::debug!("cannot read the state of queues and radios: {error}");
         }
         is_end
     }
@@ -147,12 +147,12 @@ impl LinkMonitor {
         let has_radio = |interface| self.stations.keys().any(|(of, _)| *of == interface);
         for to in neighbours.iter().filter(|to| has_radio(to.0) && !self.addresses.contains_key(to)) {
             if let Err(error) = find_link_address(to.0, to.1) {
-                tracing::debug!("cannot ask for the link address of {}: {error}", to.1);
+                tracing::debug!("cannot look up the link address of {}: {error}", to.1);
             }
         }
     }
 
-    /// What is known of the link to a neighbour.
+    /// Measurements of the link to a neighbour other than those of its HELLOs.
     fn known(&self, interface: u32, neighbour: IpAddr) -> Known {
         let port = self.interfaces.get(&interface);
         let overtaken = port.filter(|port| port.queue.is_some() && !port.hellos_wait);
@@ -165,7 +165,7 @@ impl LinkMonitor {
         }
     }
 
-    /// What data to a neighbour waits and takes besides what HELLOs measure.
+    /// Delay of data to a neighbour in addition to what HELLOs measure.
     pub(crate) fn besides(&self, interface: u32, neighbour: IpAddr) -> Besides {
         self.known(interface, neighbour).besides()
     }
@@ -238,7 +238,7 @@ const SHORTEST: Duration = Duration::from_millis(20);
 const OVERTAKEN: [&str; 7] = ["fq_codel", "fq", "cake", "fq_pie", "sfq", "hhf", "dualpi2"];
 /// The kind of interfaces that have none.
 const NO_QUEUE: &str = "noqueue";
-/// Of one card.
+/// Largest number of stations that are read from one card.
 const MAX_STATIONS: usize = 4_096;
 
 #[cfg(test)]

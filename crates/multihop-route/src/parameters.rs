@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::prefix::Family;
 
-/// Parameters with the values that they had.
+/// Kernel parameters that were changed, with the values that they had.
 #[derive(Debug, Default)]
 pub(crate) struct Parameters(Vec<(PathBuf, String)>);
 
@@ -22,7 +22,7 @@ impl Parameters {
         }
     }
 
-    /// The same for one interface.
+    /// Sets the parameters of one interface over which packets are forwarded.
     pub(crate) fn forward_over(&mut self, interface: &str, family: Family) {
         // Hosts follow a redirect of IPv6 only if it comes from the address of their gateway, and it never does.
         if family == Family::Ipv4 {

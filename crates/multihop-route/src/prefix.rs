@@ -1,20 +1,20 @@
-//! Networks, of IPv4 or IPv6.
+//! Prefixes of networks, of IPv4 or IPv6.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
-/// IPv4 or IPv6.
+/// Family of addresses: IPv4 or IPv6.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Family {
-    /// IPv4.
+    /// IPv4, with addresses of 32 bits.
     Ipv4,
-    /// IPv6.
+    /// IPv6, with addresses of 128 bits.
     Ipv6,
 }
 
 impl Family {
-    /// That of an address.
+    /// Family to which an address belongs.
     pub const fn of(address: IpAddr) -> Self {
         match address {
             IpAddr::V4(_) => Self::Ipv4,
@@ -39,7 +39,7 @@ impl Family {
         network.ok_or_else(wrong)
     }
 
-    /// All addresses.
+    /// Prefix that contains all addresses of the family.
     pub(crate) const fn all(self) -> Prefix {
         let address = match self {
             Self::Ipv4 => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
@@ -84,7 +84,7 @@ pub struct Prefix {
 }
 
 impl Prefix {
-    /// One address.
+    /// Prefix that contains one address only.
     pub fn host(address: impl Into<IpAddr>) -> Self {
         let address = address.into();
         Self { address, bits: Family::of(address).bits() }
@@ -107,7 +107,7 @@ impl Prefix {
         Self { address: Family::of(address).with_bits(network), bits }
     }
 
-    /// Its two halves; `None` if each of its addresses stands for itself.
+    /// Both halves of the prefix; `None` if it has one address.
     pub(crate) fn halves(self) -> Option<[Self; 2]> {
         let (bits, family) = (self.bits + 1, self.family());
         if bits >= family.bits() {
@@ -117,12 +117,12 @@ impl Prefix {
         Some([Self { bits, ..self }, Self { address: family.with_bits(upper), bits }])
     }
 
-    /// Its address, and the bits of its prefix.
+    /// Address of the prefix, and its number of bits.
     pub const fn parts(self) -> (IpAddr, u8) {
         (self.address, self.bits)
     }
 
-    /// Its mask.
+    /// Network mask of the prefix.
     pub fn mask(self) -> IpAddr {
         self.family().with_bits(mask_bits(self.bits))
     }
@@ -174,7 +174,7 @@ fn first_bits(address: IpAddr) -> u128 {
     }
 }
 
-/// This many ones, then zeros.
+/// Number that begins with this many ones and ends with zeros.
 fn mask_bits(ones: u8) -> u128 {
     u128::MAX.checked_shl(128 - u32::from(ones)).unwrap_or(0)
 }

@@ -39,7 +39,7 @@ pub(crate) struct PortSocket {
 }
 
 impl PortSocket {
-    /// On an interface, with its number and name.
+    /// Opens the socket of an interface, which is given by its number and name.
     pub(crate) fn open((interface, name): (u32, &str), address: IpAddr, config: &Config) -> io::Result<Self> {
         let (port, group, waits) = (config.routing.port(), config.group, config.routing.messages_wait());
         let domain = if address.is_ipv4() { Domain::IPV4 } else { Domain::IPV6 };
@@ -170,7 +170,8 @@ fn since(stamp: TimeSpec) -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH + stamp.into()).unwrap_or_default().into()
 }
 
-/// Of the network or of this link. The kernel delivers no broadcasts of other networks.
+/// Whether an address is the broadcast address of a network or of the link. The kernel delivers no broadcasts of other
+/// networks.
 fn is_broadcast(address: Ipv4Addr) -> bool {
     address.is_broadcast() || address.octets()[3] == 255
 }
@@ -183,7 +184,7 @@ impl AsFd for PortSocket {
 
 /// The type of service of routing messages (RFC 2474, class selector 6); with IPv6, their traffic class.
 const INTERNETWORK_CONTROL: u32 = 0xc0;
-/// Of linux/pkt_sched.h: the kernel's usual queue (`pfifo_fast`) sends it first.
+/// Priority by which the kernel's usual queue (`pfifo_fast`) sends a packet first, from linux/pkt_sched.h.
 const TC_PRIO_CONTROL: i32 = 7;
 /// Bytes, of which the kernel reserves twice as many and counts 768 or more for each datagram: 2700 short ones. That is
 /// several seconds of the messages of 256 neighbours, or a tenth of a second of the fastest flood that the daemon has time to

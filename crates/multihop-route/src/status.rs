@@ -1,4 +1,4 @@
-//! What a running daemon tells of itself: one JSON document for each connection to its socket.
+//! Status of a running daemon: one JSON document for each connection to its socket.
 //!
 //! The socket has an abstract name, which belongs to the network namespace, as interfaces and routes do: it leaves no
 //! file, and one namespace has one daemon of each family.
@@ -31,17 +31,17 @@ pub const fn control(family: Family) -> &'static str {
 /// The state of a daemon.
 #[derive(Clone, Debug, Serialize)]
 pub struct Status {
-    /// The routing protocol.
+    /// Name of the routing protocol.
     pub protocol: &'static str,
     /// The address by which other nodes know this host.
     pub main_address: Option<IpAddr>,
-    /// Since the start of the agent, s.
+    /// Time since the start of the agent, in seconds.
     pub seconds: f64,
     /// The interfaces of the configuration.
     pub interfaces: Vec<InterfaceStatus>,
     /// Everybody who was heard in the last minute.
     pub neighbours: Vec<NeighbourStatus>,
-    /// Routes, by destination.
+    /// Routes to other hosts, by destination.
     pub routes: BTreeMap<String, RouteStatus>,
     /// Routes in the kernel's tables.
     pub installed: usize,
@@ -51,9 +51,9 @@ pub struct Status {
     pub refused: u64,
     /// Times that the next hop to a destination was replaced by another.
     pub route_changes: u64,
-    /// Of these, returns to a next hop that had been left less than 10 s before.
+    /// Number of returns to a next hop that had been left less than 10 s before.
     pub oscillations: u64,
-    /// Datagrams.
+    /// Numbers of datagrams received, sent and refused.
     pub datagrams: Counters,
     /// Senders whose datagrams were refused, with the reason and the time of the last one.
     pub refusals: Vec<RefusalStatus>,
@@ -65,16 +65,16 @@ pub struct Status {
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(untagged)]
 pub enum Messages {
-    /// Of OLSR.
+    /// Counters of OLSR's messages.
     Olsr(MessageCounts),
-    /// Of AODV.
+    /// Counters of AODV's messages and of waiting packets.
     Aodv(OnDemandStatus),
 }
 
-/// What AODV does.
+/// Status of AODV: messages, and packets that had no route.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct OnDemandStatus {
-    /// What it has done.
+    /// Counters since the start of the agent.
     #[serde(flatten)]
     pub counts: OnDemandCounts,
     /// Packets that wait for routes.
@@ -84,34 +84,34 @@ pub struct OnDemandStatus {
 /// An interface of the configuration.
 #[derive(Clone, Debug, Serialize)]
 pub struct InterfaceStatus {
-    /// Its name.
+    /// Name of the interface.
     pub name: String,
-    /// Its address; `None` while it is down or missing.
+    /// Address of the interface; `None` while it is down or missing.
     pub address: Option<IpAddr>,
-    /// Its queue, if it has one and routes are chosen by delay.
+    /// Queue of the interface, if it has one and routes are chosen by delay.
     pub queue: Option<QueueStatus>,
     /// The share of time for which the channel is busy, if a Wi-Fi card tells and routes are chosen by delay.
     pub channel_busy: Option<f64>,
 }
 
-/// A neighbour's interface.
+/// Status of one interface of a neighbour, and of the link to it.
 #[derive(Clone, Debug, Serialize)]
 pub struct NeighbourStatus {
-    /// Its address.
+    /// Address of the neighbour's interface.
     pub address: IpAddr,
     /// The neighbour's main address.
     pub main_address: IpAddr,
     /// The name of this host's interface.
     pub interface: String,
-    /// Since it was last heard, s.
+    /// Time since the neighbour was last heard, in seconds.
     pub heard_ago: f64,
     /// The share of its last packets, at most 32, that arrived; `None` under AODV, whose packets have no numbers.
     pub received: Option<f64>,
-    /// Whether it hears this host, too.
+    /// Whether the neighbour hears this host, too.
     pub symmetric: bool,
-    /// Whether it is a multipoint relay of this host.
+    /// Whether the neighbour is a multipoint relay of this host.
     pub relay: bool,
-    /// Whether this host is a multipoint relay of it.
+    /// Whether this host is a multipoint relay of the neighbour.
     pub selector: bool,
     /// The delay of the link to it; `None` if routes are not chosen by delay.
     pub delay: Option<DelayStatus>,
@@ -134,17 +134,17 @@ pub struct DelayStatus {
 /// Datagrams of one sender that were not used for the same reason.
 #[derive(Clone, Debug, Serialize)]
 pub struct RefusalStatus {
-    /// The sender's address.
+    /// Address from which the refused datagrams came.
     pub address: IpAddr,
-    /// Why they were not used.
+    /// Reason why the datagrams were not used.
     pub reason: Reason,
     /// How many there were.
     pub count: u64,
-    /// Since the last one, s.
+    /// Time since the last refused datagram, in seconds.
     pub last_ago: f64,
 }
 
-/// A route.
+/// Status of one route: its next hop and its length.
 #[derive(Clone, Debug, Serialize)]
 pub struct RouteStatus {
     /// The neighbour; `None` if the destination is one.
@@ -153,16 +153,16 @@ pub struct RouteStatus {
     pub interface: String,
     /// Hops to the destination, or to its gateway.
     pub hops: u8,
-    /// Microseconds, or thousandths of transmissions.
+    /// Cost of the path if routes are chosen by cost, in microseconds or thousandths of transmissions.
     pub cost: Option<u64>,
 }
 
 /// Messages of an OLSR agent.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct MessageCounts {
-    /// HELLOs originated.
+    /// Number of HELLOs originated.
     pub hellos: u64,
-    /// TCs originated.
+    /// Number of TCs originated.
     pub tcs: u64,
     /// Messages of other nodes forwarded.
     pub forwarded: u64,
@@ -181,7 +181,7 @@ pub fn status(family: Family) -> io::Result<String> {
     Ok(text)
 }
 
-/// Answers those who ask.
+/// Answers the connections of those who ask for the daemon's status.
 #[derive(Debug)]
 pub(crate) struct Reporter {
     listener: UnixListener,

@@ -1,4 +1,4 @@
-//! Which routes the kernel uses: the headers of the packets that it transmits.
+//! Observation of the routes that the kernel uses: the headers of the packets that it transmits.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -22,11 +22,11 @@ pub(crate) struct Usage {
     again_at: Option<Instant>,
 }
 
-/// Source and destination.
+/// Source and destination of packets.
 pub(crate) type Pair = (Ipv4Addr, Ipv4Addr);
 
 impl Usage {
-    /// Takes `CAP_NET_RAW`. It sees nothing yet.
+    /// Opens the packet socket, which sees nothing yet. Needs `CAP_NET_RAW`.
     pub(crate) fn open() -> io::Result<Self> {
         let all = Protocol::from(i32::from(ETHERTYPE_ALL.to_be()));
         let socket = Socket::new(Domain::PACKET, Type::DGRAM.nonblocking().cloexec(), Some(all))?;

@@ -22,7 +22,7 @@ impl Addresses<()> {
 }
 
 impl<V: Copy + Default> Addresses<V> {
-    /// With room for this many addresses.
+    /// Creates an empty list with room for this many addresses.
     pub(crate) fn with_room(len: usize) -> Self {
         let slots = FEWEST.max((2 * len + 1).next_power_of_two());
         Self { slots: alloc::vec![(FREE, V::default()); slots], len: 0 }

@@ -76,24 +76,24 @@ pub trait RoutingAgent: Machine<Input = Input, Output = Output> {
 /// The bit rates of data on a link.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct LinkRates {
-    /// From the neighbour.
+    /// Rate of frames that arrive from the neighbour.
     pub incoming: BitRate,
-    /// To it.
+    /// Rate of frames sent to the neighbour.
     pub outgoing: BitRate,
 }
 
 /// A data packet that needs a next hop.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Routable {
-    /// Handed back exactly once.
+    /// Names the packet that the driver stores; an agent returns each ticket exactly once.
     pub ticket: Ticket,
-    /// IP source address.
+    /// IP address of the node that sent the packet.
     pub source: Ipv4Addr,
-    /// IP destination address.
+    /// IP address of the packet's final destination.
     pub destination: Ipv4Addr,
-    /// The neighbour that it came from; `None` if this node originated it.
+    /// Neighbour from which the packet came; `None` if this node originated it.
     pub previous_hop: Option<Ipv4Addr>,
-    /// Links that it has crossed.
+    /// Number of links that the packet has crossed.
     pub hops: u8,
     /// Distinguishes flows with the same source and destination. Packets without ports have the
     /// label [`NO_FLOW`].
@@ -116,18 +116,18 @@ pub enum Input {
     Packet(Routable),
     /// A message of the protocol arrived, for this node, for all nodes, or to be forwarded.
     Message {
-        /// This node's interface over which it came.
+        /// Interface of this node over which the message came.
         interface: Interface,
         /// The address of the neighbour's interface that sent it.
         from: Ipv4Addr,
         /// The IP TTL with which it arrived.
         ttl: u8,
-        /// The message.
+        /// Message as it arrived, with the fields of its protocol.
         message: Message,
     },
     /// The MAC, or address resolution, could not deliver this data packet to a neighbour.
     LinkFailed {
-        /// The neighbour.
+        /// Address of the neighbour that did not answer.
         next_hop: Ipv4Addr,
         /// The packet, with the source route that it was sent with.
         packet: Routable,
@@ -136,7 +136,7 @@ pub enum Input {
     },
     /// The MAC, or address resolution, could not deliver a message of the protocol to a neighbour.
     MessageLost {
-        /// The neighbour.
+        /// Address of the neighbour that did not answer.
         next_hop: Ipv4Addr,
         /// The message as it was sent.
         message: Message,
@@ -145,14 +145,14 @@ pub enum Input {
     Purged {
         /// The neighbour for which it was queued.
         next_hop: Ipv4Addr,
-        /// The packet.
+        /// Data packet that comes back.
         packet: Routable,
     },
     /// A message of the protocol comes back from the interface queue after [`Output::Purge`].
     MessagePurged {
         /// The neighbour for which it was queued.
         next_hop: Ipv4Addr,
-        /// The message.
+        /// Message of the protocol that comes back.
         message: Message,
     },
     /// A unicast packet addressed to another station was received. Only if the agent
@@ -161,7 +161,7 @@ pub enum Input {
         /// Identifies the packet on all of its hops: in real networks a hash of the IP source and
         /// identification.
         id: u32,
-        /// The packet.
+        /// Contents that concern routing: a data packet or a message.
         packet: Overheard,
     },
 }
@@ -169,11 +169,11 @@ pub enum Input {
 /// A packet addressed to another station.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Overheard {
-    /// A data packet.
+    /// Data packet on its way between two other nodes.
     Data {
-        /// IP source address.
+        /// IP address of the node that sent the packet.
         source: Ipv4Addr,
-        /// IP destination address.
+        /// IP address of the packet's final destination.
         destination: Ipv4Addr,
         /// The source route that it carries.
         route: Option<Arc<SourceRoute>>,
@@ -187,18 +187,18 @@ pub enum Overheard {
 pub enum Output {
     /// The packet leaves for a neighbour.
     Forward {
-        /// Which packet.
+        /// Ticket of the packet that leaves.
         ticket: Ticket,
-        /// The neighbour.
+        /// Address of the neighbour that receives the packet next.
         next_hop: Ipv4Addr,
         /// The source route that it carries from here on.
         route: Option<Arc<SourceRoute>>,
     },
     /// The packet is dropped.
     Drop {
-        /// Which packet.
+        /// Ticket of the packet that is dropped.
         ticket: Ticket,
-        /// Why.
+        /// Reason that traces and counters give for the drop.
         reason: DropReason,
         /// Whether the packet's source gets an ICMP host-unreachable message that quotes it.
         tell_source: bool,
@@ -211,28 +211,28 @@ pub enum Output {
         interface: Option<Interface>,
         /// The IP TTL with which it leaves.
         ttl: u8,
-        /// The message.
+        /// Message to encode and transmit.
         message: Message,
     },
     /// Everything in the interface queue for this neighbour comes back as [`Input::Purged`] or
     /// [`Input::MessagePurged`].
     Purge {
-        /// The neighbour.
+        /// Address of the neighbour whose packets come back.
         next_hop: Ipv4Addr,
     },
     /// Data packets in the interface queue for this neighbour are dropped because it has no route.
     /// They do not come back.
     Discard {
-        /// The neighbour.
+        /// Address of the neighbour whose packets are dropped.
         next_hop: Ipv4Addr,
-        /// Only packets to this destination; `None`: all.
+        /// Destination whose packets are dropped; `None` for all destinations.
         destination: Option<Ipv4Addr>,
     },
     /// A notice for this host's connections with a peer.
     Notice {
-        /// The peer.
+        /// Address of the host at the other end of the connections.
         peer: Ipv4Addr,
-        /// What happened.
+        /// Event that the connections learn of, such as a lost route.
         notice: Notice,
     },
 }
@@ -242,7 +242,7 @@ pub enum Output {
 pub struct RouteChanges {
     /// Packets that took another route than the previous packet to the same destination.
     pub changes: u64,
-    /// Of these, the packets that returned to a route that had just been left.
+    /// Number of packets that returned to a route that had just been left.
     pub oscillations: u64,
 }
 

@@ -1,45 +1,71 @@
 //! Messages of routing protocols: their names in results, their IP payload and their length.
 
+use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::any::Any;
+use core::fmt;
 use core::net::Ipv4Addr;
 
-use multihop_wire::{aodv, babel, batman, dsr, hwmp, olsr, olsrv2, udp};
+use multihop_wire::{aodv, dsr, olsr, udp};
 
 /// A message of a routing protocol.
 ///
 /// All nodes that receive a broadcast read the same message, so a clone must be cheap.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Message {
-    /// RFC 3561.
+    /// Message of AODV (RFC 3561).
     Aodv(aodv::Message),
-    /// RFC 3626.
+    /// Packet of OLSR (RFC 3626).
     Olsr(Arc<olsr::Packet>),
-    /// RFC 7181.
-    Olsrv2(Arc<olsrv2::Packet>),
-    /// RFC 8966.
-    Babel(Arc<babel::Packet>),
-    /// B.A.T.M.A.N. IV.
-    Batman(Arc<batman::Packet>),
-    /// IEEE 802.11-2020, 14.10.
-    Hwmp(Arc<hwmp::Message>),
-    /// RFC 4728.
+    /// Message of DSR (RFC 4728).
     Dsr(Arc<DsrMessage>),
-    /// Any other protocol.
-    Custom {
-        /// What results and traces call it.
-        kind: &'static str,
-        /// The UDP payload.
-        bytes: Arc<[u8]>,
-    },
+    /// Message of a protocol that this crate does not contain, in the protocol's own format.
+    Custom(Arc<dyn CustomMessage>),
 }
+
+/// A message in the format of a user-defined protocol: the payload of a UDP datagram.
+///
+/// Simulated agents exchange the value itself; results, captures and the viewer show what these methods return.
+pub trait CustomMessage: Any + fmt::Debug + Send + Sync {
+    /// Name of the message in results and traces.
+    fn kind(&self) -> &'static str;
+
+    /// Number of bytes that [`emit`](Self::emit) appends. Their transmission takes time.
+    fn wire_len(&self) -> usize;
+
+    /// Appends the payload of the datagram.
+    fn emit(&self, out: &mut Vec<u8>);
+
+    /// UDP port of source and destination, by which programs that read captures recognise the format.
+    fn port(&self) -> u16 {
+        CUSTOM_PORT
+    }
+
+    /// Appends names and values of the fields that the viewer shows.
+    fn fields(&self, _fields: &mut Vec<(&'static str, String)>) {}
+}
+
+/// Equal messages have one type and the same bytes.
+impl PartialEq for dyn CustomMessage {
+    fn eq(&self, other: &Self) -> bool {
+        let emitted = |message: &Self| {
+            let mut bytes = Vec::with_capacity(message.wire_len());
+            message.emit(&mut bytes);
+            bytes
+        };
+        self.type_id() == other.type_id() && emitted(self) == emitted(other)
+    }
+}
+
+impl Eq for dyn CustomMessage {}
 
 /// A DSR message with the addresses of its IP header. It may cross several hops.
 ///
 /// The IP header carries [`dsr::PROTOCOL`] and the header's bytes.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct DsrMessage {
-    /// IP source address.
+    /// IP address of the message's source.
     pub source: Ipv4Addr,
     /// IP destination address; requests go to the broadcast address.
     pub destination: Ipv4Addr,
@@ -48,10 +74,28 @@ pub struct DsrMessage {
 }
 
 impl Message {
-    /// What results and traces call it.
+    /// A message in the format of a user-defined protocol.
+    pub fn custom(content: impl CustomMessage) -> Self {
+        Self::Custom(Arc::new(content))
+    }
+
+    /// Content of a message of the format `M`; `None` for messages in another format.
+    pub fn content<M: CustomMessage>(&self) -> Option<&M> {
+        let Self::Custom(content) = self else { return None };
+        let content: &dyn Any = &**content;
+        content.downcast_ref()
+    }
+
+    /// Appends names and values of the fields that the viewer shows besides [`kind`](Self::kind).
+    pub fn fields(&self, fields: &mut Vec<(&'static str, String)>) {
+        if let Self::Custom(content) = self {
+            content.fields(fields);
+        }
+    }
+
+    /// Name of the message in results and traces.
     ///
-    /// The name of an OLSR packet with several messages is that of its first flooded one. A Babel packet with a Hello is a
-    /// Hello, one with updates an update.
+    /// The name of an OLSR packet with several messages is that of its first flooded one.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Aodv(aodv::Message::Request(_)) => "rreq",
@@ -71,18 +115,7 @@ impl Message {
             Self::Dsr(message) if message.header.request.is_some() => "rreq",
             Self::Dsr(message) if !message.header.replies.is_empty() => "rrep",
             Self::Dsr(_) => "rerr",
-            Self::Olsrv2(packet) => {
-                let floods = packet.messages.iter().any(|message| matches!(message, olsrv2::Message::Tc(_)));
-                if floods { "tc" } else { "hello" }
-            }
-            Self::Babel(packet) => babel_kind(packet),
-            Self::Batman(_) => "ogm",
-            Self::Hwmp(message) => match **message {
-                hwmp::Message::Request(_) => "preq",
-                hwmp::Message::Reply(_) => "prep",
-                hwmp::Message::Error(_) => "perr",
-            },
-            Self::Custom { kind, .. } => kind,
+            Self::Custom(content) => content.kind(),
         }
     }
 
@@ -91,13 +124,7 @@ impl Message {
     pub fn endpoints(&self) -> Option<(Ipv4Addr, Ipv4Addr)> {
         match self {
             Self::Dsr(message) => Some((message.source, message.destination)),
-            Self::Aodv(_)
-            | Self::Olsr(_)
-            | Self::Olsrv2(_)
-            | Self::Babel(_)
-            | Self::Batman(_)
-            | Self::Hwmp(_)
-            | Self::Custom { .. } => None,
+            Self::Aodv(_) | Self::Olsr(_) | Self::Custom(_) => None,
         }
     }
 
@@ -106,12 +133,8 @@ impl Message {
         match self {
             Self::Aodv(message) => IP_AND_UDP + message.wire_len(),
             Self::Olsr(packet) => IP_AND_UDP + packet.len(),
-            Self::Olsrv2(packet) => IP_AND_UDP + packet.wire_len(),
-            Self::Babel(packet) => IP_AND_UDP + packet.wire_len(),
-            Self::Batman(packet) => IP_AND_UDP + packet.wire_len(),
-            Self::Hwmp(message) => IP_AND_UDP + message.wire_len(),
             Self::Dsr(message) => IP + message.header.accounted_len(),
-            Self::Custom { bytes, .. } => IP_AND_UDP + bytes.len(),
+            Self::Custom(content) => IP_AND_UDP + content.wire_len(),
         }
     }
 
@@ -131,25 +154,9 @@ impl Message {
                 packet.emit(&mut bytes);
                 olsr::PORT
             }
-            Self::Olsrv2(packet) => {
-                packet.emit(&mut bytes);
-                olsrv2::PORT
-            }
-            Self::Babel(packet) => {
-                packet.emit(&mut bytes);
-                babel::PORT
-            }
-            Self::Batman(packet) => {
-                packet.emit(&mut bytes);
-                batman::PORT
-            }
-            Self::Hwmp(message) => {
-                message.emit(&mut bytes);
-                hwmp::PORT
-            }
-            Self::Custom { bytes: payload, .. } => {
-                bytes.extend_from_slice(payload);
-                CUSTOM_PORT
+            Self::Custom(content) => {
+                content.emit(&mut bytes);
+                content.port()
             }
         };
         let datagram = udp::Datagram { source: port, destination: port, payload: bytes.into() };
@@ -159,18 +166,7 @@ impl Message {
     }
 }
 
-fn babel_kind(packet: &babel::Packet) -> &'static str {
-    let has = |is: fn(&babel::Tlv) -> bool| packet.tlvs.iter().any(is);
-    if has(|tlv| matches!(tlv, babel::Tlv::Hello(_))) {
-        "hello"
-    } else if has(|tlv| matches!(tlv, babel::Tlv::Update(_) | babel::Tlv::RetractAll)) {
-        "update"
-    } else {
-        "request"
-    }
-}
-
 const IP: usize = 20;
 const IP_AND_UDP: usize = IP + 8;
-/// UDP port of user-defined protocols: an unassigned number near AODV's 654.
+/// UDP port of messages that choose no other: an unassigned number near AODV's 654.
 const CUSTOM_PORT: u16 = 650;

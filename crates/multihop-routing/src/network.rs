@@ -7,7 +7,7 @@ use core::fmt;
 use core::net::Ipv4Addr;
 
 use multihop_core::settings::Settings;
-use multihop_core::{Instant, Rng};
+use multihop_core::{Instant, Rng, prefetch_start};
 
 use crate::agent::{RouteChanges, RoutingAgent};
 
@@ -30,10 +30,12 @@ pub trait AgentConfig: Settings + Any + fmt::Debug + Send + Sync {
 
 /// The nodes for which [`AgentConfig`] makes agents.
 pub struct Network<'a> {
-    /// By node.
+    /// Addresses of all nodes, by the node's number.
     pub addresses: &'a [Ipv4Addr],
-    /// By node: the addresses of all interfaces, the main address first. Empty if each node has one interface.
+    /// Addresses of all interfaces of each node, the main address first. Empty if each node has one interface.
     pub interfaces: &'a [Vec<Ipv4Addr>],
+    /// Number of each interface's channel. Empty if each node has one interface.
+    pub channels: &'a [u8],
     /// Where the nodes are at `start`, m, for protocols that use geography. By node; empty if unknown.
     pub positions: &'a [[f64; 2]],
     /// When the agents begin.
@@ -54,6 +56,9 @@ pub trait AgentTable {
 
     /// The sum of all agents' route changes; `None` if they do not count them.
     fn route_changes(&self) -> Option<RouteChanges>;
+
+    /// Prefetches the agent of a node, which will receive a packet soon. Does nothing by default.
+    fn prefetch(&self, _node: usize) {}
 }
 
 impl Network<'_> {
@@ -69,7 +74,7 @@ impl Network<'_> {
     }
 
     /// The addresses of the interfaces of the node with this main address.
-    pub(crate) fn interfaces_of(&self, address: Ipv4Addr) -> Vec<Ipv4Addr> {
+    pub fn interfaces_of(&self, address: Ipv4Addr) -> Vec<Ipv4Addr> {
         let interfaces = self.interfaces.iter().find(|interfaces| interfaces.first() == Some(&address));
         interfaces.cloned().unwrap_or_else(|| [address].into())
     }
@@ -86,6 +91,12 @@ impl<A: RoutingAgent> AgentTable for Vec<A> {
 
     fn route_changes(&self) -> Option<RouteChanges> {
         self.iter().map(A::route_changes).sum()
+    }
+
+    fn prefetch(&self, node: usize) {
+        if let Some(agent) = self.get(node) {
+            prefetch_start(agent);
+        }
     }
 }
 

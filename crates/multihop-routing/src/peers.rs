@@ -7,7 +7,7 @@ use multihop_core::Notice;
 
 /// The last notices about the destinations of this host's packets.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Peers {
+pub struct Peers {
     peers: BTreeMap<Ipv4Addr, Notified>,
 }
 
@@ -19,12 +19,12 @@ struct Notified {
 
 impl Peers {
     /// Reports the route to a destination from now on.
-    pub(crate) fn watch(&mut self, peer: Ipv4Addr) {
+    pub fn watch(&mut self, peer: Ipv4Addr) {
         self.peers.entry(peer).or_default();
     }
 
-    /// What has changed about a peer if the route to it has this many links.
-    pub(crate) fn found(&mut self, peer: Ipv4Addr, hops: u8) -> impl Iterator<Item = Notice> + use<> {
+    /// Notices about a peer whose route now has this many links.
+    pub fn found(&mut self, peer: Ipv4Addr, hops: u8) -> impl Iterator<Item = Notice> + use<> {
         let (mut restored, mut path) = (None, None);
         if let Some(notified) = self.peers.get_mut(&peer) {
             restored = core::mem::take(&mut notified.lost).then_some(Notice::RouteRestored);
@@ -35,7 +35,7 @@ impl Peers {
     }
 
     /// The route to a peer broke or was not found.
-    pub(crate) fn lost(&mut self, peer: Ipv4Addr) -> Option<Notice> {
+    pub fn lost(&mut self, peer: Ipv4Addr) -> Option<Notice> {
         let notified = self.peers.get_mut(&peer).filter(|notified| !notified.lost)?;
         *notified = Notified { lost: true, hops: None };
         Some(Notice::RouteLost)

@@ -2,7 +2,7 @@
 
 use core::ops::RangeInclusive;
 
-/// Of a timer, s.
-pub(crate) const TIMEOUT: RangeInclusive<f64> = 0.001..=1e6;
-/// Of a random delay, s.
-pub(crate) const JITTER: RangeInclusive<f64> = 0.0..=10.0;
+/// Allowed durations of a timer, in seconds.
+pub const TIMEOUT: RangeInclusive<f64> = 0.001..=1e6;
+/// Allowed bounds of a random delay, in seconds.
+pub const JITTER: RangeInclusive<f64> = 0.0..=10.0;

@@ -1,14 +1,15 @@
 //! Counts the elements of tables that agents read, write or move: how tests bound the processor time of a message
-//! without a clock. Compiled to nothing unless the feature `steps` is on, which only tests of this workspace use.
+//! without a clock. Compiled to nothing without debug assertions, and for machines without an operating system. A
+//! feature would make tests of the workspace and programs compile this crate, and all that depend on it, twice.
 
 /// Counts elements.
-#[cfg(not(any(test, feature = "steps")))]
+#[cfg(any(not(debug_assertions), target_os = "none"))]
 pub(crate) const fn count(_elements: usize) {}
 
-#[cfg(any(test, feature = "steps"))]
+#[cfg(all(debug_assertions, not(target_os = "none")))]
 pub use counting::{count, taken};
 
-#[cfg(any(test, feature = "steps"))]
+#[cfg(all(debug_assertions, not(target_os = "none")))]
 mod counting {
     extern crate std;
 
@@ -18,7 +19,7 @@ mod counting {
         static STEPS: Cell<u64> = const { Cell::new(0) };
     }
 
-    /// Counts elements.
+    /// Adds `elements` to the work counted on this thread.
     pub fn count(elements: usize) {
         STEPS.with(|steps| steps.set(steps.get() + elements as u64));
     }

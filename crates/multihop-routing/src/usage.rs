@@ -1,4 +1,4 @@
-//! Changes of the routes in use.
+//! Counts changes of the routes in use, and oscillations between them.
 
 use alloc::collections::BTreeMap;
 use core::net::Ipv4Addr;
@@ -7,9 +7,9 @@ use multihop_core::{Duration, Instant};
 
 use crate::steps;
 
-/// Recently used destinations.
+/// Next hops of recently used destinations.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Usage {
+pub struct Usage {
     list: BTreeMap<Ipv4Addr, Use>,
     /// Destinations that are no longer in use are looked for no earlier.
     sweep_at: Instant,
@@ -25,10 +25,10 @@ struct Use {
 
 /// The next hop of a packet compared with that of the previous packet.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Turn {
-    /// The same, or there was no recent packet.
+pub enum Turn {
+    /// The next hop is unchanged, or there was no recent packet.
     Same,
-    /// Another one.
+    /// The next hop is another one than before.
     Other,
     /// The previous next hop, left less than [`LATELY`] ago: an oscillation.
     Back,
@@ -36,7 +36,7 @@ pub(crate) enum Turn {
 
 impl Usage {
     /// Records a packet to a destination.
-    pub(crate) fn note(&mut self, now: Instant, destination: Ipv4Addr, next_hop: Ipv4Addr) -> Turn {
+    pub fn note(&mut self, now: Instant, destination: Ipv4Addr, next_hop: Ipv4Addr) -> Turn {
         self.sweep(now);
         let new = Use { next_hop, used: now, before: None };
         let usage = self.list.entry(destination).or_insert_with(|| new.clone());
@@ -67,8 +67,8 @@ impl Usage {
     }
 }
 
-/// Within this time A-B-A is an oscillation. After it, a route is no longer in use.
-pub(crate) const LATELY: Duration = Duration::from_secs(10);
+/// Time within which A-B-A is an oscillation. After it, a route is no longer in use.
+pub const LATELY: Duration = Duration::from_secs(10);
 const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 
 #[cfg(test)]

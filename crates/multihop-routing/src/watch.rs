@@ -5,20 +5,20 @@ use core::net::Ipv4Addr;
 
 use multihop_core::{Duration, Instant, Notice};
 
-/// What a routing table says of a destination.
+/// Reachability of a destination in a routing table.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Reach {
-    /// There is no route.
+pub enum Reach {
+    /// No route leads to the destination.
     Lost,
-    /// There is a route over this many links.
+    /// A route over this many links exists.
     Hops(u8),
-    /// There is a route of unknown length.
+    /// A route of unknown length exists.
     Somewhere,
 }
 
 /// Recently used destinations of this host, and what was last known of them.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Watch {
+pub struct Watch {
     list: Vec<Watched>,
 }
 
@@ -30,12 +30,13 @@ struct Watched {
 }
 
 impl Watch {
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether this host has sent no packets lately.
+    pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
     /// Records a packet to a destination.
-    pub(crate) fn uses(&mut self, now: Instant, destination: Ipv4Addr, reach: Reach) -> Option<Notice> {
+    pub fn uses(&mut self, now: Instant, destination: Ipv4Addr, reach: Reach) -> Option<Notice> {
         match self.list.binary_search_by_key(&destination, |watched| watched.destination) {
             Ok(at) => {
                 self.list[at].used = now;
@@ -53,7 +54,7 @@ impl Watch {
     }
 
     /// Compares with the current routes, and reports the changes.
-    pub(crate) fn compare(
+    pub fn compare(
         &mut self,
         now: Instant,
         reach: impl Fn(Ipv4Addr) -> Reach,
@@ -78,5 +79,5 @@ impl Watch {
     }
 }
 
-/// Longer than any transport pauses between two attempts (two minutes).
+/// Time for which a peer is remembered: longer than any transport pauses between two attempts (two minutes).
 const MEMORY: Duration = Duration::from_secs(300);

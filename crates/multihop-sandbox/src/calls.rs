@@ -1,4 +1,4 @@
-//! System calls, by seccomp.
+//! Denies system calls by seccomp.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -112,7 +112,7 @@ fn invalid(error: Error) -> io::Error {
 }
 
 const SOCK_RAW: u64 = 3;
-/// The first number of x32.
+/// Lowest number of a system call of the x32 ABI.
 #[cfg(target_arch = "x86_64")]
 const X32: u32 = 0x4000_0000;
 const TIOCSTI: libc::c_int = 0x5412;

@@ -1,4 +1,4 @@
-//! Files and sockets, by Landlock.
+//! Confines access to files and TCP by Landlock.
 
 use std::io;
 use std::path::PathBuf;

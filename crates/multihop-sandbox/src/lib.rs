@@ -14,7 +14,21 @@
 //! process are few and known. A denied call returns an error and does not end the process, because a library that
 //! only probes for a call then goes on, and an attacker cannot end a daemon by it.
 //!
-//! On other systems than Linux, entering a sandbox changes nothing.
+//! ```
+//! use std::net::UdpSocket;
+//! use multihop_sandbox::{Needs, Sandbox};
+//!
+//! let sandbox = Sandbox::prepare(Needs { internet: true, ..Needs::default() })?;
+//! let confined = std::thread::spawn(move || {
+//!     sandbox.enter()?;
+//!     UdpSocket::bind("127.0.0.1:0")
+//! });
+//! assert!(confined.join().unwrap().is_ok(), "sockets are needed, and thus allowed");
+//! # std::io::Result::Ok(())
+//! ```
+//!
+//! A sandbox does not limit memory, processor time or the hosts that a program reaches. Threads that run already are
+//! not confined. On other systems than Linux, entering a sandbox changes nothing.
 
 #[cfg(all(
     target_os = "linux",

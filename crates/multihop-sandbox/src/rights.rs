@@ -1,4 +1,4 @@
-//! Capabilities.
+//! Capabilities and users that a process gives up.
 
 use std::io;
 use std::path::Path;

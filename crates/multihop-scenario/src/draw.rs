@@ -1,4 +1,4 @@
-//! Distributions of traffic.
+//! Distributions from which traffic draws sizes and pauses.
 
 use multihop_core::{Duration, Rng};
 
@@ -22,14 +22,14 @@ pub struct TruncatedLogNormal {
     pub mu: f64,
     /// Standard deviation of the logarithm.
     pub sigma: f64,
-    /// Smallest size, bytes.
+    /// Smallest size that is drawn, in bytes.
     pub smallest: u64,
-    /// Largest size, bytes.
+    /// Largest size that is drawn, in bytes.
     pub largest: u64,
 }
 
 impl TruncatedLogNormal {
-    /// A size, bytes.
+    /// Draws a size, in bytes.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "float casts saturate")]
     pub fn draw(&self, rng: &mut Rng) -> u64 {
         loop {

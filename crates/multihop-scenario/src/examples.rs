@@ -1,4 +1,4 @@
-//! The scenarios of the project, which the program contains.
+//! Example scenarios of the project, which the program contains.
 
 use std::path::Path;
 
@@ -9,9 +9,9 @@ use crate::problem::Problems;
 /// A scenario that the program contains.
 #[derive(Debug)]
 pub struct Example {
-    /// The name of its file, without extension.
+    /// Name of the example's file, without extension.
     pub name: &'static str,
-    /// The file.
+    /// Contents of the scenario file.
     pub text: &'static str,
 }
 
@@ -26,7 +26,7 @@ impl Example {
         nearest(word, EXAMPLES.iter().map(|example| example.name))
     }
 
-    /// The first sentence of the comment at its top.
+    /// First sentence of the comment at the top of the example.
     pub fn about(&self) -> String {
         let comment: Vec<_> = self.text.lines().map_while(|line| line.strip_prefix("# ")).collect();
         let comment = comment.join(" ");

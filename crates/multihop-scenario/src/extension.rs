@@ -1,4 +1,4 @@
-//! User-defined protocols: what a program declares about each.
+//! User-defined protocols, and the declaration that a program makes of each.
 //!
 //! A protocol is registered by its configuration, which lists its keys ([`Settings`]) as those of the
 //! built-in protocols do, and makes what the simulator runs.
@@ -18,14 +18,15 @@ pub struct Extensions {
     pub(crate) routing: Vec<RoutingRow>,
 }
 
-/// What users call a user-defined protocol.
+/// Name, version and description of a user-defined protocol.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Extension {
-    /// In scenario files and results.
+    /// Name of the protocol in scenario files and results.
     pub name: &'static str,
-    /// Part of the keys of runs in journals: another version means that finished runs are repeated.
+    /// Version of the protocol. It is part of the keys of runs in journals, so that finished runs are repeated under
+    /// a new version.
     pub version: &'static str,
-    /// One sentence, for the JSON Schema.
+    /// Description in one sentence, for the JSON Schema.
     pub help: &'static str,
 }
 
@@ -37,9 +38,9 @@ impl<C: ConnectionConfig + Settings> TransportConfig for C {}
 /// A user-defined transport as a flow uses it.
 #[derive(Clone, Debug)]
 pub struct CustomTransport {
-    /// What users call it.
+    /// Name, version and description of the transport.
     pub extension: Extension,
-    /// With the flow's values of its keys.
+    /// Parameters with the values that the flow gives to its keys.
     pub config: Arc<dyn TransportConfig>,
 }
 

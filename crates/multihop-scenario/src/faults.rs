@@ -1,5 +1,4 @@
-//! What all steps of reading and checking share: the faults found so far, and which user-defined
-//! protocols exist.
+//! State that all steps of reading and checking share: the faults found so far, and which user-defined protocols exist.
 
 use super::document::Fault;
 use super::extension::Extensions;

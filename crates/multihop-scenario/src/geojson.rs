@@ -1,4 +1,4 @@
-//! The polygons of a GeoJSON file (RFC 7946); everything else is ignored.
+//! Reader of the polygons of a GeoJSON file (RFC 7946); everything else is ignored.
 
 use multihop_radio::grid::Point;
 use multihop_radio::mobility::Plane;
@@ -16,7 +16,8 @@ pub(super) struct Losses {
     pub(super) metre_db: f64,
 }
 
-/// Reads the polygons. Positions are longitude and latitude with a plane, otherwise x and y in metres.
+/// Reads polygons from a GeoJSON document. Positions are longitude and latitude with a plane, otherwise x and y in
+/// metres.
 pub(super) fn obstacles(text: &str, losses: Losses, plane: Option<&Plane>) -> Result<Vec<Obstacle>, String> {
     let document: Value =
         serde_json::from_str(text).map_err(|error| format!("not a JSON document: {error}"))?;
@@ -86,7 +87,7 @@ impl Reader<'_> {
             return plane.point(y, x);
         }
         if x.abs().max(y.abs()) > FARTHEST {
-            let hint = "or degrees with origin";
+            let hint = "or degrees with the key origin";
             return Err(format!("found {}, allowed: -{FARTHEST:e} to {FARTHEST:e} m, {hint}", found()));
         }
         Ok(Point { x, y })
@@ -172,7 +173,7 @@ mod tests {
         );
         assert_eq!(
             refused(&polygon("[[[0, 1e9], [1, 1], [0, 0]]]")),
-            "found [0,1000000000.0], allowed: -1e7 to 1e7 m, or degrees with origin"
+            "found [0,1000000000.0], allowed: -1e7 to 1e7 m, or degrees with the key origin"
         );
         let loud = TOWN.replace("\"wall_db\": 5", "\"wall_db\": -5");
         assert_eq!(refused(&loud), "found -5 as wall_db, allowed: a number from 0 to 1000");

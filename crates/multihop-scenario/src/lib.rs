@@ -1,8 +1,38 @@
-//! Scenario files: TOML or JSON text in, a checked [`Scenario`] or every problem out.
+//! Scenario files: reads TOML or JSON and returns a checked [`Scenario`], or all problems of the document.
 //!
-//! Text becomes a document whose values record their position; overrides are applied; the tables read
-//! it; and the checks turn the tables into a [`Scenario`].
+//! * [`Source`] is the text of a scenario; [`Scenario::load`] reads it, with overrides such as `("seed", "7")`.
+//! * [`Problems`] lists what is wrong: each [`Problem`] has its place, what was found, what is allowed, and the word
+//!   that was probably meant.
+//! * [`Extensions`] adds user-defined transports, routing protocols and congestion controls, which scenarios then name
+//!   like the built-in ones.
+//! * [`schema()`] is the JSON Schema of scenario files, from which the reference and the Python types are generated.
+//! * [`Request`] is a scenario with its overrides, as results and journals store it.
+//!
+//! ```
+//! use multihop_scenario::{Scenario, Source};
+//!
+//! let load = |text: &str| {
+//!     let source = Source::Toml { text: text.to_owned(), name: "chain.toml".to_owned() };
+//!     Scenario::load(&source, &[("seed".to_owned(), "7".to_owned())])
+//! };
+//! let text = r#"
+//!     duration = 10.0
+//!     topology = { kind = "chain", hops = 4 }
+//!     flow = [{ transport = "newreno" }]
+//! "#;
+//! let scenario = load(text).expect("a valid scenario");
+//! assert_eq!(scenario.seed, 7);
+//! assert_eq!(scenario.flows.len(), 1);
+//!
+//! let problems = load(&text.replace("newreno", "newrenno")).expect_err("a misspelt transport");
+//! assert!(problems.to_string().contains("newreno"));
+//! ```
+//!
+//! Text becomes a document whose values keep their positions; overrides are applied; tables are read; checks turn them
+//! into a [`Scenario`]. This crate neither simulates nor opens sockets; `multihop-sim` runs a scenario.
 
+mod application;
+mod bounds;
 mod canonical;
 mod check;
 mod document;
@@ -21,7 +51,6 @@ mod problem;
 mod read;
 mod register;
 mod request;
-mod router;
 mod schema;
 mod schema_with;
 mod series;
@@ -31,26 +60,47 @@ mod transport;
 
 use std::path::Path;
 
+use multihop_core::settings::Settings;
 use multihop_transport::tpa;
 
 use faults::Faults;
 
+pub use application::{App, Codec, VideoParams, VoiceParams, WebParams};
 pub use canonical::{canonical, files};
+pub use check::MAX_HOSTS;
 pub use document::{Contents, Source};
 pub use examples::{EXAMPLES, Example};
 pub use extension::{CustomTransport, Extension, Extensions, TransportConfig};
 pub use model::{
-    AgentProtocol, App, ArpKind, Axis, AxisValue, Codec, Drawn, Emulation, Flow, Gateway, Host, Members,
-    Mobility, Port, Program, Protocol, Radio, Record, Routing, RoutingProtocol, Scenario, Series, Sleep,
-    Sweep, Transport, VideoParams, VoiceParams, WebParams,
+    AgentProtocol, ArpKind, Axis, AxisValue, Drawn, Emulation, Flow, Gateway, Host, Members, Mobility, Port,
+    Program, Protocol, Radio, Record, Routing, RoutingProtocol, Scenario, Series, Sleep, Sweep, Transport,
 };
+pub use positions::MAX_NODES;
 pub use problem::{Place, Position, Problem, Problems};
 pub use request::Request;
-pub use router::{RouterProtocol, RouterSettings};
 pub use schema::schema;
 pub use schema_with::schema_with;
 pub use topology::{Layout, NotConnected, Topology, find_station};
 pub use transport::transport_name;
+
+/// Reads a configuration outside of scenarios, in TOML, with `overrides` (dotted path, TOML value or bare string) applied in their
+/// order. Names, bounds and messages of its keys are those that its type describes; messages call it `name`.
+pub fn read_settings(
+    settings: &mut dyn Settings,
+    name: &str,
+    source: &Source,
+    overrides: &[(String, String)],
+) -> Result<(), Problems> {
+    let mut root = source.parse().map_err(|faults| source.problems(None, faults, &[]))?;
+    let extensions = Extensions::default();
+    let mut faults = Faults::new(&extensions);
+    overrides::apply(&mut root, overrides, &mut faults);
+    if let Some(mut keys) = read::Keys::open(&root, "", &mut faults) {
+        read::settings::take(settings, name, &mut keys, &mut faults);
+        keys.close(&mut faults);
+    }
+    if faults.is_empty() { Ok(()) } else { Err(source.problems(Some(&root), faults.into_list(), overrides)) }
+}
 
 /// Chooses the transport of a real network: `kind` and its keys in `parameters`, with the names, bounds and
 /// messages of scenario files. Keys of TPA, and those in `usual`, change `tpa`. Another transport is returned, with its
@@ -95,7 +145,7 @@ impl Scenario {
         Self::load_with(source, overrides, &Extensions::default())
     }
 
-    /// The same for scenarios that may use the user-defined protocols in `extensions`.
+    /// Loads a scenario that may use the user-defined protocols in `extensions`.
     pub fn load_with(
         source: &Source,
         overrides: &[(String, String)],
@@ -104,7 +154,7 @@ impl Scenario {
         Self::load_flows(source, overrides, extensions, 1)
     }
 
-    /// The same for a network that may have no flows, because its traffic comes from elsewhere.
+    /// Loads a network that may have no flows, because its traffic comes from elsewhere.
     pub fn load_network(
         source: &Source,
         overrides: &[(String, String)],

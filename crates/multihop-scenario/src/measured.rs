@@ -1,4 +1,4 @@
-//! `[radio.measured]`: traces of links as comma-separated values.
+//! Reader of `[radio.measured]`: traces of links as comma-separated values.
 
 use std::sync::Arc;
 
@@ -9,10 +9,11 @@ use multihop_radio::measured::{Interpolation, LinkTraces, Measurement, Quantity}
 use crate::document::shorten;
 use crate::positions::csv::cells;
 
-/// Reads traces. `find` knows the nodes by number or name; its error says which are allowed. An error names its line.
+/// Reads traces of measured links. `find` finds a node by number or name; its error lists the allowed nodes. An error
+/// names its line.
 ///
-/// The first line that is neither empty nor begins with `#` names the columns: time, from, to, and snr_db or loss, in any order;
-/// other columns are ignored. A row without an SNR says that the receiver has no signal.
+/// The first line that is neither empty nor begins with `#` names the columns: time, from, to, and snr_db or loss, in any
+/// order; other columns are ignored. A row without an SNR says that the receiver has no signal.
 pub(crate) fn traces(
     text: &str,
     interpolation: Interpolation,

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use multihop_core::settings::Field;
 use multihop_core::{BitRate, Duration, FlowId, Instant, Interface, NodeId};
 use multihop_radio::channel::Channel;
 use multihop_radio::energy::Energy;
@@ -16,6 +17,7 @@ use multihop_transport::connection::{ConnectionConfig, UdpConfig};
 use multihop_transport::{mesh, observe, tcp, tpa};
 
 use super::Topology;
+use super::application::App;
 use super::extension::{CustomTransport, Extension, STATIC_ROUTES};
 
 /// One simulation, ready to run.
@@ -23,7 +25,7 @@ use super::extension::{CustomTransport, Extension, STATIC_ROUTES};
 pub struct Scenario {
     /// Name for people and results.
     pub name: String,
-    /// Simulated time.
+    /// Duration of the run in simulated time.
     pub duration: Duration,
     /// The start of the run that no metric counts; shorter than `duration`.
     pub warmup: Duration,
@@ -33,21 +35,21 @@ pub struct Scenario {
     pub radios: Vec<Radio>,
     /// Where the nodes are.
     pub topology: Topology,
-    /// How they move.
+    /// Movement of the nodes; static nodes do not move.
     pub mobility: Mobility,
     /// Nodes that move otherwise than `mobility` says.
     pub single_movements: BTreeMap<NodeId, Mobility>,
     /// Computers behind wires; numbered after the nodes.
     pub hosts: Vec<Host>,
-    /// Routing protocol.
+    /// Routing protocol and its parameters.
     pub routing: Routing,
     /// Traffic, in the order of the file; [`multihop_core::FlowId`] counts along it.
     pub flows: Vec<Flow>,
     /// Real programs, which only an emulation runs.
     pub programs: Vec<Program>,
-    /// How they are connected to the network.
+    /// Connection of real programs to the network.
     pub emulation: Emulation,
-    /// Series to write.
+    /// Time series to write, if any.
     pub record: Option<Record>,
     /// Powers and batteries; without them no energy is reported.
     pub energy: Option<Energy>,
@@ -55,7 +57,7 @@ pub struct Scenario {
     pub sleeps: Vec<Sleep>,
     /// Goodput of a chain by its hops, kb/s: from 1 hop on, without gaps.
     pub expected: Option<BTreeMap<u32, f64>>,
-    /// What `multihop sweep` varies.
+    /// Axes that `multihop sweep` varies, if the scenario has them.
     pub sweep: Option<Sweep>,
 }
 
@@ -67,7 +69,7 @@ pub struct Radio {
     pub params: RadioParams,
     /// Medium access and the interface queue.
     pub mac: MacParams,
-    /// Address resolution.
+    /// Kind of address resolution on this radio.
     pub arp: ArpKind,
     /// The number of the channel; given if there are several radios.
     pub channel: Option<u8>,
@@ -180,7 +182,7 @@ pub struct Host {
     pub wire: usize,
     /// Bit rate of each direction of the wire.
     pub rate: BitRate,
-    /// From the end of a packet's transmission to its arrival.
+    /// Time from the end of a packet's transmission to its arrival.
     pub delay: Duration,
     /// Packets that may wait in either direction of the wire.
     pub queue: usize,
@@ -191,7 +193,7 @@ pub struct Host {
 }
 
 /// How a node finds the MAC address of a neighbour.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Field, PartialEq)]
 pub enum ArpKind {
     /// One packet is held for each destination; a newer one displaces it.
     Ns2,
@@ -206,22 +208,22 @@ pub enum ArpKind {
 /// Unless they stand still, their initial positions come from here and not from the topology.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Mobility {
-    /// They do not move.
+    /// The nodes do not move.
     Static,
-    /// From one place drawn at random to the next.
+    /// Each node moves from one place drawn at random to the next.
     RandomWaypoint {
         /// Area, speeds, pauses, start.
         params: RandomWaypointParams,
         /// Replaces the scenario's seed, so that runs with other seeds have the same movement.
         pattern: Option<u64>,
     },
-    /// In a sequence of directions drawn at random.
+    /// Each node moves in a sequence of directions drawn at random.
     RandomWalk(RandomWalkParams),
-    /// With memory of speed and direction.
+    /// Each node moves with memory of its speed and direction.
     GaussMarkov(GaussMarkovParams),
     /// Along the streets of a town.
     Manhattan(ManhattanParams),
-    /// In groups, each around its reference point.
+    /// The nodes move in groups, each around its reference point.
     Group {
         /// The movement of the reference points and of the nodes around them.
         params: GroupParams,
@@ -239,7 +241,7 @@ pub enum Mobility {
 /// The nodes that move as a group.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Members {
-    /// This many nodes with successive numbers each.
+    /// Groups of this many nodes with successive numbers.
     BySize(u32),
     /// Some single nodes, of which this is the first.
     Of(NodeId),
@@ -258,7 +260,7 @@ impl Members {
 /// The routing protocol and how its packets travel.
 #[derive(Clone, Debug)]
 pub struct Routing {
-    /// The protocol.
+    /// Protocol that finds routes, with its parameters.
     pub protocol: RoutingProtocol,
     /// Bytes of a second IP header in every routed packet.
     pub ip_extra: u32,
@@ -274,16 +276,16 @@ pub enum RoutingProtocol {
         /// `(node, destination) -> via`.
         next_hops: BTreeMap<(NodeId, NodeId), NodeId>,
     },
-    /// What the agents of a protocol decide.
+    /// Routes that agents of a protocol find by messages.
     Agents(AgentProtocol),
 }
 
 /// A routing protocol with an agent at each node.
 #[derive(Clone, Debug)]
 pub struct AgentProtocol {
-    /// In scenario files and results.
+    /// Name of the protocol in scenario files and results.
     pub name: &'static str,
-    /// With the scenario's values of its keys.
+    /// Parameters with the values that the scenario gives to their keys.
     pub config: Arc<dyn AgentConfig>,
     /// If it is user-defined.
     pub extension: Option<Extension>,
@@ -310,26 +312,26 @@ impl RoutingProtocol {
 /// One sender and one receiver.
 #[derive(Clone, Debug)]
 pub struct Flow {
-    /// The sender.
+    /// Node that sends the flow's data.
     pub from: NodeId,
     /// The receiver; never the sender.
     pub to: NodeId,
-    /// What is sent.
+    /// Application, which decides what is sent and when.
     pub app: App,
-    /// How it is sent.
+    /// Transport that sends the data.
     pub transport: Transport,
     /// When the application begins, start jitter included; before the end of the run.
     pub start: Duration,
-    /// When it ends; after `start`.
+    /// Instant at which the flow ends; after `start`.
     pub stop: Option<Duration>,
-    /// Its access category, under EDCA.
+    /// Access category of the flow's packets, under EDCA.
     pub category: Category,
-    /// Its place among transfers that were drawn at random.
+    /// Place of the flow among transfers that were drawn at random; `None` for other flows.
     pub drawn: Option<Drawn>,
 }
 
 impl Flow {
-    /// Whether it begins at `start`, and not after another flow.
+    /// Whether the flow begins at `start`, and not after another flow.
     pub fn begins_by_itself(&self) -> bool {
         self.drawn.is_none_or(|drawn| drawn.first)
     }
@@ -338,130 +340,10 @@ impl Flow {
 /// A transfer that was drawn at random, and those before and after it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Drawn {
-    /// Whether it begins at `start`, or after another flow.
+    /// Whether the transfer begins at `start`; otherwise it begins after another flow.
     pub first: bool,
     /// Which one follows when it has ended, and how long after.
     pub next: Option<(FlowId, Duration)>,
-}
-
-/// What a flow sends.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub enum App {
-    /// Greedy: always has data to send.
-    #[default]
-    Ftp,
-    /// A fixed amount of data.
-    File {
-        /// Application bytes.
-        bytes: u64,
-    },
-    /// Files of Pareto size with exponential pauses between them.
-    Pareto {
-        /// Mean size, bytes.
-        mean_bytes: f64,
-        /// Shape; more than 1, so that the mean exists.
-        shape: f64,
-        /// Mean pause.
-        mean_pause: Duration,
-    },
-    /// Datagrams at a constant rate, over UDP.
-    Cbr {
-        /// Payload bits per second.
-        rate: BitRate,
-        /// Payload bytes of each datagram.
-        size: u32,
-    },
-    /// Datagrams at exponentially distributed intervals, over UDP.
-    Poisson {
-        /// Mean payload bits per second.
-        rate: BitRate,
-        /// Payload bytes of each datagram.
-        size: u32,
-    },
-    /// Datagrams at the best constant rate, which the run searches for; over UDP.
-    Paced {
-        /// Payload bytes of each datagram.
-        size: u32,
-    },
-    /// Speech, over UDP.
-    Voice(VoiceParams),
-    /// One web page after another.
-    Web(WebParams),
-    /// A video, fetched in segments.
-    Video(VideoParams),
-    /// The data that another flow delivers to this one's sender.
-    Relay {
-        /// The other one.
-        of: FlowId,
-        /// Largest number of bytes taken from it that are not acknowledged here.
-        buffer: u64,
-    },
-}
-
-/// A talker and a listener.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct VoiceParams {
-    /// Codec of the speech.
-    pub codec: Codec,
-    /// Speech in each packet.
-    pub packet: Duration,
-    /// From the departure of a packet to the instant at which its speech is played.
-    pub playout_delay: Duration,
-    /// Mean lengths of talk spurts and of the pauses between them; `None`: speech without pauses.
-    pub spurts: Option<(Duration, Duration)>,
-}
-
-/// A speech codec.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum Codec {
-    /// ITU-T G.711, 64 kb/s.
-    #[default]
-    G711,
-    /// ITU-T G.729 with annex A, 8 kb/s.
-    G729,
-}
-
-/// A user who reads web pages.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct WebParams {
-    /// Mean time from a complete page to the next one.
-    pub reading: Duration,
-}
-
-/// A video and its player.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct VideoParams {
-    /// Bits per second of video.
-    pub rate: BitRate,
-    /// Length of a segment.
-    pub segment: Duration,
-    /// Video in the buffer with which playing begins, and goes on after a stall.
-    pub startup: Duration,
-    /// Longest video in the buffer.
-    pub buffer: Duration,
-}
-
-impl App {
-    /// Whether it sends datagrams, which need UDP.
-    pub const fn sends_datagrams(&self) -> bool {
-        matches!(self, Self::Cbr { .. } | Self::Poisson { .. } | Self::Paced { .. } | Self::Voice(_))
-    }
-
-    /// The name in scenario files and results.
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::Ftp => "ftp",
-            Self::File { .. } => "file",
-            Self::Pareto { .. } => "pareto",
-            Self::Cbr { .. } => "cbr",
-            Self::Poisson { .. } => "poisson",
-            Self::Paced { .. } => "paced",
-            Self::Voice(_) => "voice",
-            Self::Web(_) => "web",
-            Self::Video(_) => "video",
-            Self::Relay { .. } => "relay",
-        }
-    }
 }
 
 /// How a flow sends.
@@ -476,31 +358,31 @@ pub struct Transport {
 /// A transport protocol and its parameters.
 #[derive(Clone, Debug)]
 pub enum Protocol {
-    /// Datagrams only.
+    /// UDP, which sends datagrams without acknowledgements.
     Udp,
     /// TCP with one of its congestion controls.
     Tcp {
         /// The program's name for the congestion control, if that is user-defined.
         control: Option<Extension>,
-        /// For both ends.
+        /// Parameters of both ends of the flow.
         config: Box<tcp::Config>,
     },
-    /// TPA.
+    /// TPA, the transport of blocks that acknowledges in bitmaps.
     Tpa {
-        /// For both ends.
+        /// Parameters of both ends of the flow.
         config: Box<tpa::Config>,
     },
-    /// `mesh`.
+    /// The transport `mesh` of this project.
     Mesh {
-        /// For both ends.
+        /// Parameters of both ends of the flow.
         config: Box<mesh::Config>,
     },
-    /// A user-defined transport.
+    /// Transport that the user has defined.
     Custom(CustomTransport),
 }
 
 impl Protocol {
-    /// What makes both ends of a flow.
+    /// Configuration that creates the connections at both ends of a flow.
     pub fn connections(&self) -> &dyn ConnectionConfig {
         match self {
             Self::Udp => &UdpConfig,
@@ -519,9 +401,9 @@ pub struct Program {
     pub node: NodeId,
     /// A command line for `sh`.
     pub command: String,
-    /// When it starts; before the end of the run.
+    /// Instant at which the program starts; before the end of the run.
     pub start: Duration,
-    /// When it is told to end; after `start`.
+    /// Instant at which the program is asked to end; after `start`.
     pub stop: Option<Duration>,
     /// Variables besides those of its parent: names and values.
     pub environment: Vec<(String, String)>,
@@ -532,7 +414,7 @@ pub struct Program {
 pub struct Emulation {
     /// The interface of each node and host; see [`Scenario::port`].
     pub interface: Port,
-    /// With [`Port::Tap`]: the nodes for which the simulated network routes all the same.
+    /// Nodes for which the simulated network routes even with [`Port::Tap`].
     pub simulated: BTreeSet<NodeId>,
     /// Longest IP packet on the radio, bytes.
     pub mtu: u16,
@@ -542,19 +424,19 @@ pub struct Emulation {
     pub gateway: Option<Gateway>,
 }
 
-/// Kinds of interfaces.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+/// Kind of the interfaces through which real programs enter the network.
+#[derive(Clone, Copy, Debug, Eq, Field, PartialEq)]
 pub enum Port {
-    /// For IP packets, which the simulated network routes.
+    /// TUN interfaces for IP packets, which the simulated network routes.
     Tun,
-    /// For Ethernet frames, which reach neighbours only.
+    /// TAP interfaces for Ethernet frames, which reach neighbours only.
     Tap,
 }
 
 /// A node whose interface is one of the machine that emulates.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Gateway {
-    /// The node.
+    /// Node whose host has this interface.
     pub node: NodeId,
     /// Name of the interface.
     pub interface: String,
@@ -565,18 +447,18 @@ pub struct Gateway {
 pub struct Record {
     /// Time between two values; zero writes each change.
     pub every: Duration,
-    /// What is written, each once, in the order of the file.
+    /// Series to write, each once, in the order of the file.
     pub what: Vec<Series>,
 }
 
 /// One kind of time series.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Series {
-    /// What transports declare under this name.
+    /// Quantity that transports declare under this name.
     Declared {
         /// The name, which is the word in scenarios.
         name: &'static str,
-        /// Its unit.
+        /// Unit of the quantity.
         unit: &'static str,
     },
     /// Links that packets crossed between sender and receiver.
@@ -617,20 +499,20 @@ impl Series {
 /// A time in which the radio of a node is asleep.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Sleep {
-    /// The node.
+    /// Node whose radio sleeps.
     pub node: NodeId,
-    /// When it falls asleep.
+    /// Instant at which the radio falls asleep.
     pub from: Instant,
-    /// When it wakes; `None`: not before the end.
+    /// Instant at which the radio wakes; `None` if it sleeps until the end.
     pub until: Option<Instant>,
 }
 
-/// What `multihop sweep` varies: every combination of the axes, each with the same seeds.
+/// Axes that `multihop sweep` varies: every combination of their values runs with the same seeds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sweep {
     /// Runs of each combination, with the scenario's seed and those that follow it.
     pub seeds: u32,
-    /// In the order of the file; the last one varies fastest.
+    /// Varied keys in the order of the file; the last one varies fastest.
     pub axes: Vec<Axis>,
 }
 
@@ -646,8 +528,8 @@ pub struct Axis {
 /// One value on an axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AxisValue {
-    /// In the form of an override.
+    /// Value in the form of an override.
     pub text: String,
-    /// In the form that results show.
+    /// Value in the form that results show.
     pub json: serde_json::Value,
 }

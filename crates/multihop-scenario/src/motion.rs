@@ -1,4 +1,4 @@
-//! From the movement of a scenario to that of each node.
+//! Movement of each node, from the movement that a scenario describes.
 
 use multihop_core::NodeId;
 use multihop_radio::grid::Point;
@@ -14,16 +14,17 @@ impl Scenario {
     /// Where a node begins is `at(Instant::ZERO)`; `layout` has it only for nodes that stand still
     /// or walk from there.
     pub fn tracks(&self, layout: &Layout) -> Vec<Track> {
-        let movements = self.movements(layout);
-        // `collect` would reuse the allocation of the movements, which is larger.
-        let mut tracks = Vec::with_capacity(movements.len());
-        tracks.extend(movements.into_iter().map(Track::new));
-        tracks
+        self.each_movement(layout).map(Track::new).collect()
     }
 
     /// The movement of each node of `layout`, from leg to leg.
     pub fn movements(&self, layout: &Layout) -> Vec<Movement> {
-        let movement = |(node, &[x, y]): (NodeId, &[f64; 2])| match self.movement_of(node) {
+        self.each_movement(layout).collect()
+    }
+
+    /// The movement of one node of `layout` after the other.
+    pub fn each_movement(&self, layout: &Layout) -> impl Iterator<Item = Movement> {
+        let movement = move |(node, &[x, y]): (NodeId, &[f64; 2])| match self.movement_of(node) {
             Mobility::Static => Movement::Still(Point { x, y }),
             Mobility::RandomWaypoint { params, pattern } => {
                 Movement::RandomWaypoint(RandomWaypoint::new(*params, pattern.unwrap_or(self.seed), node))
@@ -40,7 +41,7 @@ impl Scenario {
             Mobility::Path(path) => Movement::along(path.clone()),
             Mobility::Walk(walk) => Movement::Walk(Walking::new(walk.clone(), Point { x, y })),
         };
-        (0..).map(NodeId).zip(&layout.positions).map(movement).collect()
+        (0..).map(NodeId).zip(&layout.positions).map(movement)
     }
 
     /// How a node moves.

@@ -1,4 +1,4 @@
-//! What is wrong with a scenario, and where.
+//! Problems of a scenario: the place, what was found and what is allowed.
 
 use core::fmt;
 use core::ops::Range;
@@ -10,25 +10,25 @@ pub struct Problem {
     pub place: Place,
     /// Dotted path of the key; empty for the document itself.
     pub key: String,
-    /// What was found and what is allowed.
+    /// Value that was found and values that are allowed.
     pub message: String,
-    /// What the user probably meant.
+    /// Word that the user probably meant.
     pub suggestion: Option<String>,
 }
 
 /// Where a problem lies.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Place {
-    /// In the text.
+    /// The problem is in the text of the document.
     Text {
         /// Name of the file.
         name: String,
         /// `None` where the text has no positions (JSON from a program).
         at: Option<Position>,
     },
-    /// In an override.
+    /// The problem is in an override of the command line.
     Override {
-        /// `key=value`.
+        /// The override as `key=value`.
         text: String,
     },
 }
@@ -36,11 +36,11 @@ pub enum Place {
 /// A part of the text.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Position {
-    /// Line of its first character, from 1.
+    /// Line of the first character, from 1.
     pub line: usize,
-    /// Column of its first character, from 1.
+    /// Column of the first character, from 1.
     pub column: usize,
-    /// Its bytes.
+    /// Range of bytes in the document.
     pub span: Range<usize>,
 }
 
@@ -83,7 +83,7 @@ impl Problems {
         self
     }
 
-    /// In the order of the text, overrides last; at most [`LISTED`].
+    /// Sorts problems in the order of the text, overrides last, and keeps at most [`LISTED`].
     pub(crate) fn new(mut list: Vec<Problem>, text: &str) -> Self {
         list.sort_by_key(Problem::order);
         let unlisted = list.len().saturating_sub(LISTED);

@@ -1,4 +1,4 @@
-//! How a program makes its protocols known to the readers of scenarios.
+//! Registration of user-defined protocols with the readers of scenarios.
 
 use multihop_routing::network::AgentConfig;
 use multihop_routing::protocol::Protocol;
@@ -10,7 +10,7 @@ use multihop_transport::tcp;
 use super::extension::{
     Entry, Extension, Extensions, NewControl, RoutingRow, STATIC_ROUTES, TransportConfig,
 };
-use super::model::Series;
+use super::model::{Scenario, Series};
 use super::read::describe;
 use super::transport::{built_in_transports, tcp_keys};
 
@@ -49,6 +49,15 @@ impl Extensions {
         self.check_declared(tcp_names(), &|index| control.quantity(index));
         self.controls.push(Entry { extension, make });
         self
+    }
+
+    /// The first protocol that a scenario uses and that is not one of these, by name and version.
+    pub fn first_missing(&self, scenario: &Scenario) -> Option<Extension> {
+        let transports = self.transports.iter().map(|entry| entry.extension);
+        let controls = self.controls.iter().map(|entry| entry.extension);
+        let routing = self.routing.iter().filter_map(|row| row.extension);
+        let known: Vec<_> = transports.chain(controls).chain(routing).collect();
+        scenario.extensions().into_iter().find(|used| !known.contains(used))
     }
 
     /// A name has one unit, whoever declares it, and is not that of a series of every network. `own`: what the same transport

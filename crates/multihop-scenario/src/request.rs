@@ -1,4 +1,4 @@
-//! What is asked for with a scenario: its text and what overrides it. With the build, that decides a run.
+//! Request for a run: the text of a scenario and its overrides. Together with the build they decide the run.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ pub struct Request {
     text: String,
     #[serde(default)]
     json: bool,
-    /// Name in messages.
+    /// Name of the scenario in messages.
     name: String,
     /// Dotted paths and values.
     #[serde(default)]
@@ -19,7 +19,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// For a scenario with overrides.
+    /// Creates the request for a scenario with overrides.
     pub fn new(source: &Source, overrides: &[(String, String)]) -> Self {
         let (text, name, json) = match source {
             Source::Toml { text, name } => (text, name, false),

@@ -1,4 +1,4 @@
-//! Which series scenarios can record.
+//! Series that scenarios can record, with their names and units.
 
 use multihop_transport::connection::built_in_quantities;
 use multihop_transport::observe::Quantity;
@@ -19,7 +19,7 @@ impl Extensions {
         all
     }
 
-    /// What user-defined transports and congestion controls declare.
+    /// Quantities that user-defined transports and congestion controls declare.
     fn declared(&self) -> Vec<Quantity> {
         let transports = self.transports.iter().map(|entry| (entry.make)());
         let of_transports =

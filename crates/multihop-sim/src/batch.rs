@@ -107,7 +107,7 @@ fn thread_time() -> Option<Duration> {
     nix::time::clock_gettime(nix::time::ClockId::CLOCK_THREAD_CPUTIME_ID).ok().map(Duration::from)
 }
 
-/// Not measured on other systems.
+/// Processor time of this thread; `None`, because other systems are not supported.
 #[cfg(not(unix))]
 fn thread_time() -> Option<Duration> {
     None

@@ -1,4 +1,4 @@
-//! The radio and the MAC of a scenario in two lines: what its keys and the defaults of its link budget come to.
+//! Text of a scenario's radio and MAC in two lines: the values that follow from its keys and its link budget.
 
 use multihop_radio::params::{Flavour, MacParams, Model, RadioParams, Sinr};
 use multihop_radio::phy_profile::RateIndex;

@@ -1,4 +1,5 @@
-//! Where two runs first differ. Runs are deterministic, so that this is where the cause of all later differences is.
+//! Search for the first difference between two runs. Runs are deterministic, so that the cause of all
+//! later differences is there.
 
 use std::io::{self, Write};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -61,7 +62,7 @@ impl<'scope> Traced<'scope> {
         Self { chunks, lines: Vec::new().into_iter(), run }
     }
 
-    /// The next line.
+    /// Returns the next line of the trace, or None at its end.
     fn next(&mut self) -> Option<String> {
         loop {
             if let Some(line) = self.lines.next() {

@@ -1,4 +1,4 @@
-//! A hash that identifies a text; also used by the build script.
+//! Hash that identifies a text; also used by the build script.
 
 /// FNV-1a with 128 bits. Not cryptographic: collisions can be constructed.
 pub(crate) struct Fingerprint(u128);
@@ -16,7 +16,7 @@ impl Fingerprint {
         }
     }
 
-    /// 32 hexadecimal digits.
+    /// The fingerprint as 32 hexadecimal digits.
     pub(crate) fn digits(&self) -> String {
         format!("{:032x}", self.0)
     }

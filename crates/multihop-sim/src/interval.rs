@@ -3,7 +3,7 @@
 /// A mean over repetitions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// Arithmetic mean.
+    /// Arithmetic mean of the values.
     pub mean: f64,
     /// Half the width of the confidence interval around the mean; `None` for a single value.
     pub half_width: Option<f64>,

@@ -65,7 +65,7 @@ fn hash(text: &str) -> String {
     hash.digits()
 }
 
-/// What is between a line and its hash.
+/// Text in a line of the journal between its content and the content's hash.
 const HASH: &str = ",\"hash\":\"";
 
 /// One part of a list of runs that is divided between several machines.
@@ -81,7 +81,7 @@ impl Shard {
         self.number
     }
 
-    /// Number of parts.
+    /// Number of parts into which the list is divided.
     pub const fn of(self) -> usize {
         self.of
     }
@@ -111,7 +111,7 @@ impl fmt::Display for Shard {
     }
 }
 
-/// An invalid shard.
+/// Error for a shard that is not `number/of` with a number from 1 to `of`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("allowed: I/N with I from 1 to N")]
 pub struct ShardError;

@@ -1,4 +1,4 @@
-//! Keys, which identify runs.
+//! Keys that identify runs in journals, from the scenario and the build.
 
 use multihop_scenario::{Problems, Scenario, Source, canonical};
 

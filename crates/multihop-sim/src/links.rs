@@ -10,9 +10,9 @@ use multihop_scenario::Scenario;
 /// A station and one that receives it, at the start of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct InitialLink {
-    /// The transmitter.
+    /// Node that transmits over the link.
     pub from: NodeId,
-    /// The receiver.
+    /// Node that receives over the link.
     pub to: NodeId,
     /// Power, ratio of signal to noise, and rates at the receiver.
     pub budget: LinkBudget,

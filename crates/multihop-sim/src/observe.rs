@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use multihop_core::{DropReason, Duration, FlowId, Instant, NodeId};
+use multihop_core::{DropReason, Duration, FlowId, Instant, Interface, NodeId};
 use multihop_radio::airtime::Airtime;
 use multihop_radio::frame::Frame;
 use multihop_radio::mac::{Access, Bitmap, Load, Transmission};
@@ -16,7 +16,7 @@ use multihop_transport::observe::Side;
 
 use crate::packet::{Body, Packet, Pool};
 use crate::record::Recorder;
-use crate::signals::Signals;
+use crate::signals::{Launch, Signals};
 use crate::trace::{Capture, CaptureFilter, Captures, Event, TextTrace};
 use crate::view::View;
 
@@ -25,7 +25,7 @@ use crate::view::View;
 pub struct Outputs {
     /// One line for each packet event.
     pub trace: Option<Box<dyn Write + Send>>,
-    /// A pcapng file with an interface for each selected node.
+    /// A pcapng file with an interface for each radio of each selected node.
     pub pcap: Option<Box<dyn Write + Send>>,
     /// The frames in that file.
     pub pcap_filter: CaptureFilter,
@@ -35,7 +35,7 @@ pub struct Outputs {
     pub without_lists: bool,
 }
 
-/// Observes a run.
+/// Passes what happens in a run to traces, captures, records, counters and the viewer.
 #[derive(Default)]
 pub(crate) struct Observer {
     trace: Option<TextTrace>,
@@ -43,8 +43,8 @@ pub(crate) struct Observer {
     recorder: Option<Recorder>,
     counts: Counts,
     view: View,
-    /// The signals on the air, if the output has their powers.
-    signals: Option<Signals>,
+    /// The signals at the stations of each radio, if the output has their powers.
+    signals: BTreeMap<Interface, Signals>,
     /// Whether the result has no lists of nodes, links and queues.
     pub(crate) omits_lists: bool,
     /// The first write error; nothing is written after it.
@@ -54,13 +54,15 @@ pub(crate) struct Observer {
 /// A frame, with what it carries where stations aggregate, and the bits of the MPDUs that were received.
 #[derive(Clone, Copy)]
 pub(crate) struct Sent<'a> {
+    /// The radio that transmits it.
+    pub(crate) interface: Interface,
     pub(crate) transmission: &'a Transmission,
     pub(crate) load: Option<(&'a Load, Bitmap)>,
     /// Number of the transmission.
     pub(crate) signal: u64,
 }
 
-/// Counts of packets.
+/// Numbers of packets dropped and routed, and of routing messages sent.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) drops: BTreeMap<DropReason, u64>,
@@ -147,30 +149,52 @@ impl Observer {
         self.captures.is_some() || self.view.is_detailed()
     }
 
-    /// A transmission begins; `power` is the power of a link, fading included.
+    /// A transmission begins, which reaches the stations of a radio over these links; `power` is the power of a link, fading
+    /// included.
     #[cold]
     pub(crate) fn launched(
         &mut self,
         now: Instant,
-        signal: u64,
-        transmission: &Transmission,
+        launch: &Launch<'_>,
         links: &[Link],
         (radio, power): (&RadioParams, impl Fn(&Link) -> f64),
     ) {
-        let signals = self.signals.get_or_insert_with(|| Signals::new(radio));
-        signals.launch(now, signal, transmission, links, power);
+        let signals = self.signals.entry(launch.at).or_insert_with(|| Signals::new(radio));
+        signals.launch(now, launch, links, power);
     }
 
-    /// A frame has ended at `node`.
+    /// A frame has ended at the station of a radio of `node`.
     #[inline]
-    pub(crate) fn ended(&mut self, now: Instant, node: NodeId, signal: u64, frame: &Frame, verdict: Verdict) {
-        let reception = || self.signals.as_ref()?.reception(signal, node);
-        self.view.ended(now, node, frame, verdict, reception);
+    pub(crate) fn ended(
+        &mut self,
+        now: Instant,
+        (interface, node): (Interface, NodeId),
+        signal: u64,
+        frame: &Frame,
+        verdict: Verdict,
+    ) {
+        let reception = || self.signals.get(&interface)?.reception(signal, node);
+        self.view.ended(now, (interface, node), frame, verdict, reception);
     }
 
     /// A frame sent by `node`, or received by it.
     #[inline]
-    pub(crate) fn frame(
+    pub(crate) fn frame<'a>(
+        &mut self,
+        now: Instant,
+        node: NodeId,
+        sent: impl FnOnce() -> Sent<'a>,
+        airtime: &Airtime,
+        packets: &Pool,
+    ) {
+        if self.captures.is_some() || self.view.is_on() {
+            self.output_frame(now, node, &sent(), airtime, packets);
+        }
+    }
+
+    /// Writes a frame to the captures and to the view.
+    #[cold]
+    fn output_frame(
         &mut self,
         now: Instant,
         node: NodeId,
@@ -181,23 +205,28 @@ impl Observer {
         self.view.frame(now, node, sent, packets);
         if let Some(captures) = &mut self.captures {
             let reception = (sent.transmission.frame.from != node)
-                .then(|| self.signals.as_ref()?.reception(sent.signal, node))
+                .then(|| self.signals.get(&sent.interface)?.reception(sent.signal, node))
                 .flatten();
             let written = captures.frame(now, node, sent, reception.as_ref(), airtime, packets);
             self.check(written);
         }
     }
 
-    /// A frame that `node` could have decoded was lost to another one.
+    /// A frame that a station could have decoded was lost to another one.
     #[inline]
-    pub(crate) fn collided(&mut self, now: Instant, node: NodeId, frame: &Frame) {
-        self.view.collided(now, node, frame);
+    pub(crate) fn collided(&mut self, now: Instant, station: (Interface, NodeId), frame: &Frame) {
+        self.view.collided(now, station, frame);
     }
 
-    /// What a station waits for may have changed.
+    /// Reports to the viewer that the channel access of a station may have changed.
     #[inline]
-    pub(crate) fn access(&mut self, now: Instant, node: NodeId, access: impl FnOnce() -> Access) {
-        self.view.access(now, node, access);
+    pub(crate) fn access(
+        &mut self,
+        now: Instant,
+        station: (Interface, NodeId),
+        access: impl FnOnce() -> Access,
+    ) {
+        self.view.access(now, station, access);
     }
 
     /// How often a flow's retransmission timer has expired.
@@ -214,7 +243,7 @@ impl Observer {
         }
     }
 
-    /// What an end of a flow declares may have changed.
+    /// Reports to viewer and recorder that the observed values of a connection may have changed.
     pub(crate) fn observed(&mut self, now: Instant, flow: FlowId, side: Side, end: &dyn Connection) {
         #[cfg(feature = "view")]
         if self.view.is_on() {
@@ -226,12 +255,20 @@ impl Observer {
         }
     }
 
+    /// The interface queue of a station may have another length.
     #[inline]
-    pub(crate) fn queue(&mut self, now: Instant, node: NodeId, len: impl Fn() -> usize) {
+    pub(crate) fn queue(&mut self, now: Instant, station: (Interface, NodeId), len: impl Fn() -> usize) {
         #[cfg(feature = "view")]
         if self.view.is_on() {
-            self.view.queue(now, node, len());
+            self.view.queue(now, station, len());
         }
+        self.queue_of_node(now, station.1, len);
+    }
+
+    /// The length of all interface queues of a node. Each queue's own length stands for it between rows: a series whose rows
+    /// have no interval has one radio.
+    #[inline]
+    pub(crate) fn queue_of_node(&mut self, now: Instant, node: NodeId, len: impl Fn() -> usize) {
         if let Some(recorder) = &mut self.recorder {
             let written = recorder.queue(now, node, len());
             self.check(written);
@@ -250,7 +287,7 @@ impl Observer {
         self.failure.is_some()
     }
 
-    /// Completes the outputs.
+    /// Writes the rest of all output files, or returns the first error that occurred while writing.
     pub(crate) fn finish(self) -> io::Result<()> {
         self.failure.map_or(Ok(()), Err)?;
         self.trace.map_or(Ok(()), TextTrace::finish)?;

@@ -19,30 +19,30 @@ pub struct Packet {
     pub uid: u64,
     /// When the sender created it.
     pub created: Instant,
-    /// Source address.
+    /// Node that created the packet.
     pub source: NodeId,
-    /// Final destination.
+    /// Node for which the packet is meant in the end.
     pub destination: NodeId,
-    /// Remaining hops.
+    /// Number of hops that the packet may still take.
     pub ttl: u8,
     /// Links that it has crossed.
     pub hops: u8,
     /// Bytes of a second IP header.
     pub ip_extra: u32,
-    /// The data that it acknowledges. It has no bytes on the air: a real receiver would echo a timestamp.
+    /// Data that the packet acknowledges. A real receiver would echo a timestamp; this has no bytes on the air.
     pub trigger: Option<Trigger>,
     /// The source route, if it has one (DSR).
     pub route: Option<Arc<SourceRoute>>,
-    /// Its content.
+    /// Content of the packet: a segment, a routing message or another one.
     pub body: Body,
 }
 
 /// The data that made its receiver send an ACK.
 #[derive(Clone, Copy, Debug)]
 pub struct Trigger {
-    /// When it left its source.
+    /// Instant at which the data left its source.
     pub sent: Instant,
-    /// When it arrived.
+    /// Instant at which the data arrived at its receiver.
     pub arrived: Instant,
 }
 
@@ -51,18 +51,18 @@ pub struct Trigger {
 pub enum Body {
     /// A segment of a transport.
     Segment {
-        /// Its flow.
+        /// Flow to which the segment belongs.
         flow: FlowId,
-        /// Header and data.
+        /// Header and data of the transport.
         segment: Segment,
     },
     /// A message of the routing protocol.
     Routing {
-        /// The message.
+        /// Message of a routing agent to its peers.
         message: RoutingMessage,
         /// Bytes of the IP packet, as the protocol accounts for them.
         bytes: u32,
-        /// Whether it overtakes data in the interface queue.
+        /// Whether the packet overtakes data in the interface queue.
         urgent: bool,
     },
     /// ICMP destination unreachable, with the packet that could not be forwarded.
@@ -71,7 +71,7 @@ pub enum Body {
     Real(RealPacket),
     /// An Ethernet frame of a real kernel, in an emulation.
     Ethernet(EthernetFrame),
-    /// Address resolution.
+    /// Request or answer of address resolution (ARP).
     Arp(Arp),
 }
 
@@ -124,17 +124,17 @@ impl Packet {
         self.segment().map(|(flow, _)| flow)
     }
 
-    /// Whether it is a segment with data whose acknowledgement is measured.
+    /// Whether the packet is a segment with data whose acknowledgement is measured.
     pub(crate) fn carries_data(&self) -> bool {
         self.segment().is_some_and(|(_, segment)| format(segment).carries_data())
     }
 
-    /// Whether it belongs to a routing protocol.
+    /// Whether the packet belongs to a routing protocol.
     pub fn is_routing(&self) -> bool {
         matches!(self.body, Body::Routing { .. })
     }
 
-    /// Whether it overtakes data in the interface queue.
+    /// Whether the packet overtakes data in the interface queue.
     pub(crate) fn is_urgent(&self) -> bool {
         matches!(self.body, Body::Routing { urgent: true, .. })
     }
@@ -166,7 +166,7 @@ impl Packet {
     }
 }
 
-/// Both ports of a flow.
+/// Port of the flow at both of its ends.
 pub fn port_of(flow: FlowId) -> u16 {
     u16::try_from(flow.0)
         .ok()
@@ -197,7 +197,7 @@ impl Pool {
         &self.packets[handle.0 as usize].as_ref().expect(HELD).0
     }
 
-    /// Adds a holder.
+    /// Adds a holder: the packet is freed after one more release.
     pub(crate) fn hold(&mut self, handle: PacketHandle) {
         self.packets[handle.0 as usize].as_mut().expect(HELD).1 += 1;
     }

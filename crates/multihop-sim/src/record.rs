@@ -26,7 +26,7 @@ pub(crate) struct Recorder {
 /// The last value of each of a flow's series.
 #[derive(Clone, Debug, Default)]
 struct FlowSeries {
-    /// What is recorded of the sender and of the receiver; `None` before either was seen.
+    /// Recorded quantities of the sender and of the receiver; `None` for a side that was not seen yet.
     ends: [Option<Vec<Watched>>; 2],
     hops: Option<u8>,
     delivered: u64,
@@ -36,16 +36,16 @@ struct FlowSeries {
 /// A declared quantity that is recorded.
 #[derive(Clone, Debug)]
 struct Watched {
-    /// Its number in the table of the end.
+    /// Index of the quantity in the table of the end.
     index: usize,
     quantity: &'static Quantity,
-    /// Its name in the file.
+    /// Name of the quantity in the file.
     key: Arc<str>,
     last: Option<Value>,
 }
 
 impl Watched {
-    /// Its name in the file, and its last value if there is one.
+    /// Name of the quantity in the file, and its last value if there is one.
     fn row(&self) -> Option<(Arc<str>, f64)> {
         Some((Arc::clone(&self.key), self.quantity.number(self.last?)?))
     }
@@ -88,7 +88,7 @@ impl Recorder {
         (self.every > Duration::ZERO).then_some(self.every)
     }
 
-    /// What an end declares may have changed.
+    /// Records the quantities of a connection that may have changed, if every change is recorded.
     pub(crate) fn observed(
         &mut self,
         now: Instant,

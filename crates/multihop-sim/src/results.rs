@@ -19,17 +19,17 @@ pub struct RunResult {
     /// Wall-clock time of the run. This and `events_per_second` are the only keys that may differ between two identical
     /// runs; they are `null` in files for comparison.
     pub wall_seconds: Option<f64>,
-    /// Events handled.
+    /// Number of events that the simulation handled.
     pub events: u64,
     /// Events handled per second of wall-clock time.
     pub events_per_second: Option<f64>,
-    /// In the order of the scenario.
+    /// Results of each flow, in the order of the scenario.
     pub flows: Vec<FlowResult>,
-    /// Over all flows.
+    /// Totals of all flows together.
     pub totals: Totals,
-    /// Over all stations.
+    /// Counters of the MAC, summed over all stations.
     pub mac: MacResult,
-    /// Over all nodes.
+    /// Counters of routing, summed over all nodes.
     pub routing: RoutingResult,
     /// `null` unless the scenario has an `[energy]` table.
     pub energy: Option<EnergyResult>,
@@ -63,13 +63,13 @@ pub struct FlowResult {
     pub from: u32,
     /// Number of the receiving node.
     pub to: u32,
-    /// `ftp`, `file`, ...
+    /// Name of the application, such as `ftp` or `file`.
     pub app: String,
     /// Short name of the transport.
     pub transport: String,
     /// When the application began, s.
     pub start: f64,
-    /// When it ended, s; at the latest the end of the run.
+    /// Instant at which the flow ended, s; at the latest the end of the run.
     pub stop: f64,
     /// Application bytes delivered in order, over the time in which the flow was active.
     pub goodput_kbps: f64,
@@ -79,13 +79,13 @@ pub struct FlowResult {
     pub retransmission_index: Option<f64>,
     /// Data segments that left the sender, retransmissions included.
     pub segments_sent: u64,
-    /// Of these, the retransmissions.
+    /// Number of retransmissions among the segments sent.
     pub segments_retransmitted: u64,
     /// Distinct data segments that arrived.
     pub segments_delivered: u64,
     /// Segments of a stream that arrived behind a gap; datagrams that arrived after one with a higher number (RFC 4737).
     pub out_of_order: u64,
-    /// Retransmission timeouts.
+    /// Number of retransmission timeouts.
     pub timeouts: u64,
     /// Distinct data segments that arrived / distinct data segments sent, at most 1; `null` if none was sent. A segment that
     /// is still on its way at the end of the run was not delivered.
@@ -115,11 +115,11 @@ pub struct FlowResult {
     /// Causes of losses, and how they were identified. Only present for ADTCP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub identification: Option<Identification>,
-    /// What the user of the application notices. Only present for `voice`, `web` and `video`.
+    /// Quality that the user of the application notices. Only present for `voice`, `web` and `video`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub application: Option<ApplicationResult>,
-    /// What the transport counts besides, under the names that it declares. Only present for user-defined transports and
-    /// congestion controls with counters.
+    /// Counters that the transport declares, by name. Only present for user-defined transports and congestion controls
+    /// with counters.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub counters: BTreeMap<String, u64>,
 }
@@ -143,9 +143,10 @@ pub struct VoiceResult {
     pub mos: Option<f64>,
     /// The rating factor behind it; `null` if no packet was sent.
     pub r_factor: Option<f64>,
-    /// From the talker's mouth to the listener's ear, ms: packet, look-ahead of the codec, and playout delay.
+    /// Delay from the talker's mouth to the listener's ear, ms: packet, look-ahead of the codec, and playout delay.
     pub mouth_to_ear_ms: f64,
-    /// Packets sent. Those that may still arrive in time at the end do not count.
+    /// Packets sent, except those at the end that may still arrive in time. Those that may still arrive in time at the
+    /// end do not count.
     pub packets: u64,
     /// Packets that arrived after the instant of their playout.
     pub late: u64,
@@ -153,10 +154,10 @@ pub struct VoiceResult {
     pub lost: Option<f64>,
 }
 
-/// Web pages.
+/// Quality of web browsing: pages and their load times.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct WebResult {
-    /// Complete pages.
+    /// Number of pages that arrived completely.
     pub pages: u64,
     /// Pages that were loading at the end.
     pub unfinished_pages: u64,
@@ -164,10 +165,10 @@ pub struct WebResult {
     pub page_load_ms: Option<Summary>,
 }
 
-/// A video.
+/// Quality of video streaming: start-up and stalls.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct VideoResult {
-    /// From the first request to the first picture, s; `null` if no picture was shown.
+    /// Time from the first request to the first picture, s; `null` if no picture was shown.
     pub startup_seconds: Option<f64>,
     /// Number of times that the buffer ran empty during the playout.
     pub stalls: u64,
@@ -175,29 +176,30 @@ pub struct VideoResult {
     pub stalled_seconds: f64,
     /// Time for which the video was played, s.
     pub played_seconds: f64,
-    /// Segments that arrived.
+    /// Number of segments that arrived.
     pub segments: u64,
 }
 
 /// One node, after warm-up. Counts and delays are those of all its links.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct NodeResult {
-    /// Its number.
+    /// Number of the node.
     pub id: u32,
     /// Number of its radio, from 0; absent if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub radio: Option<u8>,
-    /// How its radio spent the time.
+    /// Shares of the time that the node's radio spent in each state.
     pub airtime: AirtimeShares,
-    /// See [`LinkResult::delivered`].
+    /// Number of unicast packets that were acknowledged, over all links of the node ([`LinkResult::delivered`]).
     pub delivered: u64,
-    /// See [`LinkResult::dropped`].
+    /// Number of unicast packets dropped after the last retry, over all links of the node ([`LinkResult::dropped`]).
     pub dropped: u64,
-    /// See [`LinkResult::retries`].
+    /// Number of further attempts after the first of each packet, over all links of the node ([`LinkResult::retries`]).
     pub retries: u64,
-    /// See [`LinkResult::delivery_ratio`].
+    /// Packets delivered / (delivered + dropped), over all links of the node ([`LinkResult::delivery_ratio`]).
     pub delivery_ratio: Option<f64>,
-    /// See [`LinkResult::delay_ms`].
+    /// Time from the interface queue to the acknowledgement, in ms, over all links of the node
+    /// ([`LinkResult::delay_ms`]).
     pub delay_ms: Option<Summary>,
     /// Mean of the links' jitter, weighted by packets, ms.
     pub jitter_ms: Option<f64>,
@@ -206,15 +208,16 @@ pub struct NodeResult {
 /// Shares of a radio's time. Their sum is 1.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 pub struct AirtimeShares {
-    /// Transmitting.
+    /// Share of the time in which the station transmits.
     pub transmit: f64,
-    /// Receiving frames for this node, or broadcasts, without error.
+    /// Share of the time in which the station receives frames for it, or broadcasts, without error.
     pub receive: f64,
-    /// Neither, but its receiver is occupied: by frames for other nodes, by signals too weak to decode, by collisions.
+    /// Share of the time in which the receiver is occupied by frames for other nodes, by signals too weak to decode, or
+    /// by collisions.
     pub busy: f64,
-    /// None of these.
+    /// Share of the time in which the station neither transmits, receives nor senses anything.
     pub idle: f64,
-    /// Asleep, or without power.
+    /// Share of the time in which the radio is asleep or without power.
     pub sleep: f64,
 }
 
@@ -255,7 +258,7 @@ pub struct QueueResult {
     /// Number of its radio, from 0; absent if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub radio: Option<u8>,
-    /// Its access category; `null` without EDCA.
+    /// Access category of the queue; `null` without EDCA.
     pub category: Option<String>,
     /// Packets that entered it, dropped ones included.
     pub packets: u64,
@@ -275,44 +278,44 @@ pub struct Identification {
     /// Data segments lost, by cause: `congestion` (a queue overflowed), `channel-error` (also if a MAC gave up on an
     /// existing link), `route-change`, `disconnection` (there was no path).
     pub losses: BTreeMap<String, u64>,
-    /// By cause: the states of the receiver at the time of the loss. Several states may hold at once.
+    /// States of the receiver at the time of a loss, by its cause. Several states may hold at once.
     pub states: BTreeMap<String, BTreeMap<String, u64>>,
     /// Identification of congestion by both of the receiver's metrics at the time of the loss.
     pub joint: Accuracy,
-    /// The same by the inter-packet delay difference (IDD) only.
+    /// Identification of congestion by the inter-packet delay difference (IDD) alone.
     pub idd: Accuracy,
-    /// The same by the short-term throughput (STT) only.
+    /// Identification of congestion by the short-term throughput (STT) alone.
     pub stt: Accuracy,
-    /// The same by the state that the receiver had reported when the sender acted on the loss.
+    /// Identification of congestion by the state that the receiver had reported when the sender acted on the loss.
     pub acted: Accuracy,
 }
 
 /// How reliably congestion was told from other causes of loss.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Accuracy {
-    /// Losses judged.
+    /// Number of losses that were judged.
     pub losses: u64,
-    /// Fraction of them judged wrongly; `null` if there were none.
+    /// Fraction of the losses judged wrongly; `null` if there were no losses.
     pub wrong: Option<f64>,
-    /// Fraction of them that were unrecognised congestion, for which TCP would have reduced its rate more.
+    /// Fraction of the losses that were unrecognised congestion, for which TCP would have reduced its rate more.
     pub incompatible: Option<f64>,
 }
 
 /// Summary of several values.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Summary {
-    /// Arithmetic mean.
+    /// Arithmetic mean of the values.
     pub mean: f64,
-    /// Median.
+    /// Median of the values.
     pub p50: f64,
-    /// 95th percentile.
+    /// 95th percentile of the values.
     pub p95: f64,
     /// 99th percentile; `null` only in results of versions that did not measure it.
     #[serde(default)]
     pub p99: Option<f64>,
 }
 
-/// Over all flows.
+/// Totals over all flows of a run.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Totals {
     /// Sum of the flows' goodput; data that a relay forwards counts once.
@@ -360,7 +363,7 @@ pub struct MacResult {
 pub struct RoutingResult {
     /// Packets of the routing protocol sent, by kind; each hop counts.
     pub packets: BTreeMap<String, u64>,
-    /// Their bytes, IP header included.
+    /// Bytes of the messages sent, by kind, IP header included.
     pub bytes: BTreeMap<String, u64>,
     /// Packets dropped without a valid route / packets routed; `null` if none was routed.
     pub invalid_routes: Option<f64>,
@@ -368,28 +371,28 @@ pub struct RoutingResult {
     /// 10 s. Omitted if it is not counted (`count_changes` under OLSR).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub route_changes: Option<u64>,
-    /// Of these, the returns to a next hop that was abandoned less than 10 s before.
+    /// Number of returns to a next hop that was abandoned less than 10 s before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub oscillations: Option<u64>,
 }
 
-/// Energy, after warm-up.
+/// Energy spent after the warm-up, in joules.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct EnergyResult {
-    /// J spent by each node.
+    /// Joules that each node spent.
     pub node_joules: Vec<f64>,
-    /// J spent by all nodes / MB delivered; `null` if nothing was delivered.
+    /// Joules spent by all nodes / MB delivered; `null` if nothing was delivered.
     pub joules_per_mb: Option<f64>,
-    /// Of `node_joules`, those spent transmitting.
+    /// Joules that each node spent transmitting.
     #[serde(default)]
     pub transmit_joules: Vec<f64>,
-    /// Those spent receiving.
+    /// Joules that each node spent receiving.
     #[serde(default)]
     pub receive_joules: Vec<f64>,
-    /// Those spent awake, but neither transmitting nor receiving.
+    /// Joules that each node spent awake, neither transmitting nor receiving.
     #[serde(default)]
     pub idle_joules: Vec<f64>,
-    /// Those spent asleep.
+    /// Joules that each node spent asleep.
     #[serde(default)]
     pub sleep_joules: Vec<f64>,
     /// When the first battery was empty, s; `null` if none was.

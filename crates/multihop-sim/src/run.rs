@@ -9,7 +9,7 @@ use crate::observe::{Observer, Outputs};
 use crate::oracle::ShortestPaths;
 use crate::record::Recorder;
 use crate::results::RunResult;
-use crate::trace::{Capture, CaptureFilter, TextTrace};
+use crate::trace::{Capture, TextTrace};
 use crate::world::World;
 use multihop_scenario::{App, Layout, NotConnected, Scenario, Series};
 
@@ -22,9 +22,6 @@ pub enum RunError {
     /// An output could not be written.
     #[error("cannot write an output of the run: {0}")]
     Write(#[from] io::Error),
-    /// Nodes have several radios, which something does not support.
-    #[error("{0} has no support for several radios, allowed: one")]
-    SeveralRadios(&'static str),
     /// A run in real time cannot search for the best rate.
     #[error("a paced flow cannot run in real time; give app = \"cbr\" and a rate")]
     PacedLive,
@@ -45,7 +42,7 @@ pub const fn unattended(_share: f64) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }
 
-/// Runs a scenario.
+/// Runs a scenario and returns its results.
 pub fn run(scenario: &Scenario, outputs: Outputs, progress: Progress<'_>) -> Result<RunResult, RunError> {
     if !is_paced(scenario) {
         return simulate(scenario, outputs, progress);
@@ -72,7 +69,7 @@ fn name_applications(result: &mut RunResult, scenario: &Scenario) {
 
 /// The most simulated time between progress reports, as a fraction of a run.
 const LONGEST_STEP: u64 = 200;
-/// Between progress reports pass at most about this, on the wall clock.
+/// Longest time between two reports of the progress, approximately, on the wall clock.
 const ATTENTIVE: std::time::Duration = std::time::Duration::from_millis(100);
 /// Simulated times: of the first step, and the least of a step.
 const FIRST_STEP: Duration = Duration::from_millis(100);
@@ -85,7 +82,6 @@ const SEARCH_SHARE: f64 = 0.9;
 fn simulate(scenario: &Scenario, outputs: Outputs, progress: Progress<'_>) -> Result<RunResult, RunError> {
     let clock = wall_clock();
     let layout = scenario.topology.place(scenario.seed)?;
-    refuse_several_radios(scenario, &outputs)?;
     let observer = observer(scenario, &layout, outputs)?;
     let mut world = World::new(scenario, &layout, observer);
     let mut steps = Steps::new(scenario.duration);
@@ -96,12 +92,6 @@ fn simulate(scenario: &Scenario, outputs: Outputs, progress: Progress<'_>) -> Re
     let (result, observer) = world.finish(clock());
     observer.finish()?;
     Ok(result)
-}
-
-/// A capture has one interface for each node.
-pub(crate) fn refuse_several_radios(scenario: &Scenario, outputs: &Outputs) -> Result<(), RunError> {
-    let is_refused = scenario.has_several_radios() && outputs.pcap.is_some();
-    if is_refused { Err(RunError::SeveralRadios("a capture")) } else { Ok(()) }
 }
 
 /// Divides a run into steps with a progress report after each. Results do not depend on their lengths.
@@ -157,21 +147,11 @@ pub(crate) fn observer(scenario: &Scenario, layout: &Layout, outputs: Outputs) -
         _ => None,
     };
     let trace = outputs.trace.map(TextTrace::new).transpose()?;
-    let capture = outputs.pcap.map(|out| capture(scenario, layout, out, outputs.pcap_filter)).transpose()?;
+    let capture =
+        outputs.pcap.map(|out| Capture::new(out, scenario, layout, outputs.pcap_filter)).transpose()?;
     let mut observer = Observer::new(trace, capture, recorder);
     observer.omits_lists = outputs.without_lists;
     Ok(observer)
-}
-
-/// Begins a capture of the frames that a filter selects.
-pub(crate) fn capture(
-    scenario: &Scenario,
-    layout: &Layout,
-    out: Box<dyn io::Write + Send>,
-    filter: CaptureFilter,
-) -> io::Result<Capture> {
-    let names: Vec<_> = (0..layout.positions.len()).map(|n| layout.interface_name(n)).collect();
-    Capture::new(out, names, scenario.radio().preamble.is_short, filter)
 }
 
 /// Wall-clock time since the call. Only `wall_seconds` and `events_per_second` depend on it. A browser's module has no

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use multihop_core::{Duration, Instant, NodeId};
+use multihop_core::{Duration, Instant, Interface, NodeId};
 use multihop_radio::decibels::dbm_to_mw;
 use multihop_radio::frame::FrameKind;
 use multihop_radio::mac::Transmission;
@@ -19,11 +19,27 @@ pub(crate) struct Signals {
     flying: VecDeque<Flying>,
 }
 
+/// A transmission that begins, as the stations of one radio hear it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Launch<'a> {
+    /// The radio whose stations hear it.
+    pub(crate) at: Interface,
+    /// The radio that transmits it.
+    pub(crate) over: Interface,
+    /// Number of the transmission.
+    pub(crate) signal: u64,
+    pub(crate) transmission: &'a Transmission,
+}
+
 /// A frame on the air.
 #[derive(Debug)]
 struct Flying {
     /// Number of the transmission.
     signal: u64,
+    /// The radio that transmits it.
+    interface: Interface,
+    /// Whether another radio than that of the stations transmits it.
+    is_foreign: bool,
     from: NodeId,
     kind: FrameKind,
     began: Instant,
@@ -43,7 +59,7 @@ struct SignalAtStation {
 /// A frame as it reached a station.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Reception {
-    /// Received power, mW.
+    /// Received power of the signal, in mW.
     pub(crate) power_mw: f64,
     /// Power of noise and interference at the worst moment of the frame, mW; 0 without either.
     pub(crate) disturbance_mw: f64,
@@ -54,8 +70,10 @@ pub(crate) struct Reception {
 /// A frame that disturbs another one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Interferer {
-    /// The station that transmits it; the receiver itself if it transmitted meanwhile.
+    /// The node that transmits it; the receiver itself if it transmitted meanwhile.
     pub(crate) node: NodeId,
+    /// The radio of the node that transmits it.
+    pub(crate) interface: Interface,
     pub(crate) kind: FrameKind,
     /// Received power, mW; infinite for the receiver's own frame.
     pub(crate) power_mw: f64,
@@ -74,8 +92,7 @@ impl Signals {
     pub(crate) fn launch(
         &mut self,
         now: Instant,
-        signal: u64,
-        transmission: &Transmission,
+        launch: &Launch<'_>,
         links: &[Link],
         power: impl Fn(&Link) -> f64,
     ) {
@@ -86,9 +103,19 @@ impl Signals {
             power_mw: self.unit_mw * power(link),
         };
         let heard = links.iter().map(heard).collect();
-        let Transmission { frame, airtime, .. } = transmission;
-        let (from, kind, airtime) = (frame.from, frame.kind, *airtime);
-        self.flying.push_back(Flying { signal, from, kind, began: now, airtime, heard });
+        let &Launch { at, over: interface, signal, transmission: Transmission { frame, airtime, .. } } =
+            launch;
+        let (from, kind, airtime, is_foreign) = (frame.from, frame.kind, *airtime, at != interface);
+        self.flying.push_back(Flying {
+            signal,
+            interface,
+            is_foreign,
+            from,
+            kind,
+            began: now,
+            airtime,
+            heard,
+        });
     }
 
     /// How a frame that has ended at a station reached it; `None` if its beginning was not observed.
@@ -110,6 +137,7 @@ impl Signals {
             let strongest = during(moment).max_by(|(_, (.., a)), (_, (.., b))| a.total_cmp(b));
             strongest.map(|(other, (.., power_mw))| Interferer {
                 node: other.from,
+                interface: other.interface,
                 kind: other.kind,
                 power_mw,
             })
@@ -131,7 +159,8 @@ impl Signals {
 impl Flying {
     /// When the first and the last bit reach a station, and with which power.
     fn at(&self, node: NodeId) -> Option<(Instant, Instant, f64)> {
-        if node == self.from {
+        // The radios of a node do not hear each other.
+        if node == self.from && !self.is_foreign {
             return Some((self.began, self.began + self.airtime, f64::INFINITY));
         }
         let SignalAtStation { delay, power_mw, .. } = self.heard.iter().find(|heard| heard.by == node)?;
@@ -194,7 +223,9 @@ mod tests {
         let (mut signals, mut links) = (Signals::new(&radio), Vec::new());
         for (signal, &(micros, from)) in (1..).zip(sent) {
             medium.links_of(NodeId(from), at(micros), &mut links);
-            signals.launch(at(micros), signal, &transmission(from), &links, |link| link.power_mw);
+            let transmission = &transmission(from);
+            let launch = Launch { at: Interface(0), over: Interface(0), signal, transmission };
+            signals.launch(at(micros), &launch, &links, |link| link.power_mw);
         }
         (1..).zip(sent).map(|(signal, _)| signals.reception(signal, NodeId(1))).collect()
     }

@@ -24,7 +24,7 @@ const RATIO: f64 = 1.01;
 const CHUNK: usize = 32;
 
 impl Histogram {
-    /// Adds a duration.
+    /// Counts one more duration in its bucket.
     #[inline]
     pub fn add(&mut self, duration: Duration) {
         self.count += 1;
@@ -121,7 +121,7 @@ impl Times {
         }
     }
 
-    /// Ends the collection. Adds its times to those of other flows, unless it had ended before.
+    /// Ends the collection of a flow's times. Adds its times to those of other flows, unless it had ended before.
     pub(crate) fn close(&mut self, all: &mut Histogram) {
         if let Self::Coming(histogram) = self {
             all.merge(histogram);
@@ -143,7 +143,7 @@ impl Times {
         matches!(self, Self::Coming(_))
     }
 
-    /// See [`Histogram::summary_ms`].
+    /// Summary in milliseconds of the times collected ([`Histogram::summary_ms`]).
     pub(crate) fn summary_ms(&self) -> Option<Summary> {
         match self {
             Self::Coming(histogram) => histogram.summary_ms(),
@@ -158,11 +158,11 @@ impl Times {
 pub(crate) struct Jitter {
     /// Transit time of the latest packet.
     transit: Option<Duration>,
-    /// The estimate at its arrival, ns.
+    /// Estimate of the jitter at the latest packet's arrival, ns.
     estimate: f64,
     /// Sum of the estimates at all arrivals after the first, ns.
     sum: f64,
-    /// Number of these arrivals.
+    /// Number of arrivals after the first.
     count: u64,
 }
 
@@ -213,12 +213,12 @@ impl Delays {
         self.jitter.merge(&other.jitter);
     }
 
-    /// See [`Histogram::summary_ms`].
+    /// Summary of the delays in milliseconds ([`Histogram::summary_ms`]).
     pub(crate) fn summary_ms(&self) -> Option<Summary> {
         self.histogram.summary_ms()
     }
 
-    /// See [`Jitter::mean_ms`].
+    /// Mean jitter in milliseconds ([`Jitter::mean_ms`]).
     pub(crate) fn jitter_ms(&self) -> Option<f64> {
         self.jitter.mean_ms()
     }
@@ -239,7 +239,7 @@ fn bucket(duration: Duration) -> usize {
 struct Bounds {
     /// The largest duration of each bucket, ns.
     upper: [u64; LAST_BUCKET + 1],
-    /// For each cell, the bucket of its smallest duration. A cell has at most three buckets.
+    /// Bucket of the smallest duration of each cell. A cell has at most three buckets.
     first: [u16; ALL_CELLS],
 }
 

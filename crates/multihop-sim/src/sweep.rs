@@ -62,7 +62,7 @@ pub struct SweepResult {
 /// Estimates over the seeds of one combination.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CombinationSummary {
-    /// Number of runs.
+    /// Number of runs in the summary.
     pub runs: usize,
     /// Sum of the flows' goodput, kb/s.
     pub goodput_kbps: Option<Estimate>,
@@ -72,7 +72,7 @@ pub struct CombinationSummary {
     pub delivery_ratio: Option<Estimate>,
     /// Mean one-way delay of all segments, ms.
     pub delay_ms: Option<Estimate>,
-    /// Its 95th percentile, ms.
+    /// 95th percentile of the delay, ms.
     pub delay_p95_ms: Option<Estimate>,
     /// Retransmitted segments / distinct segments delivered.
     pub retransmission_index: Option<Estimate>,
@@ -84,7 +84,7 @@ impl Plan {
         Self::new_with(source, overrides, &Extensions::default())
     }
 
-    /// The same for scenarios that may use user-defined protocols.
+    /// Plans the runs of a sweep whose scenario may use user-defined protocols.
     pub fn new_with(
         source: &Source,
         overrides: &[(String, String)],
@@ -171,7 +171,7 @@ impl Plan {
         Ok(Run { index, combination, scenario, key, overrides })
     }
 
-    /// Adds its place in the sweep to a result.
+    /// Adds the run's place in the sweep to its result.
     pub fn label(&self, run: &Run, result: RunResult) -> SweepResult {
         let values = self.values(run.combination).iter().cloned();
         let sweep = self.keys.iter().cloned().zip(values).collect();

@@ -16,20 +16,20 @@ use crate::sweep::SweepResult;
 /// The kinds of tables, by what a row describes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Rows {
-    /// Runs: totals and everything else that is counted over all nodes.
+    /// One row for each run: totals and everything else that is counted over all nodes.
     Runs,
-    /// Flows.
+    /// One row for each flow of a run.
     Flows,
-    /// Nodes.
+    /// One row for each node of a run.
     Nodes,
-    /// Links.
+    /// One row for each link of a run.
     Links,
-    /// Interface queues.
+    /// One row for each interface queue.
     Queues,
 }
 
 impl Rows {
-    /// All of them.
+    /// All kinds of tables, in a fixed order.
     pub const ALL: [Self; 5] = [Self::Runs, Self::Flows, Self::Nodes, Self::Links, Self::Queues];
 
     /// Name of the table.

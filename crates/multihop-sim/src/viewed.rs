@@ -7,7 +7,7 @@ use multihop_radio::mobility::Path;
 use multihop_scenario::{Layout, NotConnected, Scenario};
 
 use crate::live::recording::Entry;
-use crate::live::{Entered, stations};
+use crate::live::{Entered, interfaces};
 use crate::observe::Observer;
 use crate::results::RunResult;
 use crate::run::is_paced;
@@ -33,9 +33,6 @@ pub enum ViewError {
     /// The rate of paced flows is found by many runs.
     #[error("found a flow with app = \"paced\", allowed: applications that one run decides")]
     Paced,
-    /// A viewer shows one radio of each node.
-    #[error("found several radios, allowed in a viewer: one")]
-    SeveralRadios,
     /// A recording cannot be replayed.
     #[error("the recording {0}")]
     Recording(String),
@@ -46,9 +43,6 @@ impl<'a> ViewedRun<'a> {
     pub fn new(scenario: &'a Scenario) -> Result<Self, ViewError> {
         if is_paced(scenario) {
             return Err(ViewError::Paced);
-        }
-        if scenario.has_several_radios() {
-            return Err(ViewError::SeveralRadios);
         }
         let layout = scenario.topology.place(scenario.seed)?;
         let mut observer = Observer::new(None, None, None);
@@ -95,13 +89,13 @@ impl<'a> ViewedRun<'a> {
         self.run_until(end);
     }
 
-    /// What is damaged does not enter; `multihop run --replay` says so.
+    /// Enters a recorded packet into the world. Damaged entries are ignored here;
     fn enter(&mut self, entry: &Entry) {
-        if let Entry::Packet { node, bytes, .. } = entry
-            && node.index() < stations(self.scenario)
-            && let Ok(entered) = Entered::parse(self.scenario, *node, bytes)
+        if let Entry::Packet { node, interface, bytes, .. } = entry
+            && interfaces::exists(self.scenario, *node, *interface)
+            && let Ok(entered) = Entered::parse(self.scenario, *node, *interface, bytes)
         {
-            entered.enter(&mut self.world, *node);
+            entered.enter(&mut self.world, *node, *interface);
         }
     }
 
@@ -138,7 +132,7 @@ impl<'a> ViewedRun<'a> {
         self.world.observer_mut().watch().names()
     }
 
-    /// Forgets the records.
+    /// Deletes all records that were made so far.
     pub fn clear(&mut self) {
         self.world.observer_mut().watch().clear();
     }
@@ -156,14 +150,14 @@ impl<'a> ViewedRun<'a> {
 /// The nodes of a run.
 #[derive(Debug)]
 pub struct Nodes {
-    /// Where they are at the start, and their names.
+    /// Positions of the nodes at the start, and their names.
     pub layout: Layout,
     /// How each one moves.
     pub paths: Vec<Path>,
 }
 
 impl Nodes {
-    /// Those of a scenario.
+    /// Places of a scenario's nodes and their movements until its end.
     pub fn of(scenario: &Scenario) -> Result<Self, NotConnected> {
         let layout = scenario.topology.place(scenario.seed)?;
         let until = Instant::ZERO + scenario.duration.max(Duration::from_nanos(1));

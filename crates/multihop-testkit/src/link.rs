@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use multihop_core::{Duration, Instant, Machine, Rng};
 
-/// The faults of a link.
+/// Faults and delay of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LinkConfig {
     /// Delay of every packet.
@@ -29,7 +29,7 @@ pub struct LossyLink<P> {
 }
 
 impl<P> LossyLink<P> {
-    /// An empty link.
+    /// Makes a link without packets.
     pub fn new(config: LinkConfig, rng: Rng) -> Self {
         Self { config, rng, launched: 0, under_way: BTreeMap::new() }
     }
@@ -54,7 +54,7 @@ impl<P> LossyLink<P> {
 /// The faults of a packet that was not lost.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Fate {
-    /// Whether it was duplicated.
+    /// Whether the packet was duplicated.
     pub duplicated: bool,
     /// The number of copies that were held back.
     pub held_back: u64,
@@ -80,7 +80,7 @@ impl<P: Clone> Machine for LossyLink<P> {
         }
     }
 
-    /// Nothing to do: `poll_output` returns packets once they are due.
+    /// Does nothing, because `poll_output` returns packets once they are due.
     fn handle_timeout(&mut self, _now: Instant) {}
 
     fn poll_output(&mut self, now: Instant) -> Option<P> {

@@ -63,9 +63,9 @@ pub enum Action<P> {
     Broadcast(P),
     /// A packet for one node.
     Unicast {
-        /// The node.
+        /// Index of the receiving node.
         to: usize,
-        /// The packet.
+        /// Packet for that node.
         packet: P,
     },
     /// A line in the log.
@@ -84,7 +84,7 @@ pub struct TestLink {
 }
 
 impl TestLink {
-    /// One millisecond of delay, no losses.
+    /// A link with a delay of one millisecond and no losses.
     pub const GOOD: Self = Self { delay: Duration::from_millis(1), loss: 0.0 };
 }
 
@@ -95,7 +95,7 @@ impl TestLink {
 pub struct TestNetwork<A: Adapter> {
     /// The machine of each node. Use [`TestNetwork::call`] to change one.
     pub machines: Vec<A::Machine>,
-    /// The adapter.
+    /// Adapter between the network and the machines.
     pub adapter: A,
     /// Whether packets are logged; true at first.
     pub logging: bool,
@@ -146,7 +146,7 @@ impl<A: Adapter> TestNetwork<A> {
         network
     }
 
-    /// The time.
+    /// Current virtual time of the network.
     pub fn now(&self) -> Instant {
         self.now
     }

@@ -6,7 +6,7 @@ use crate::{LinkConfig, LossyLink};
 
 /// Two machines and the links between them, in virtual time.
 pub struct Pair<M: Machine, P> {
-    /// The two machines.
+    /// State machines of the two ends.
     pub ends: [M; 2],
     /// The outputs of each machine that are not packets; a test may take them.
     pub events: [Vec<M::Output>; 2],
@@ -35,7 +35,7 @@ impl<M: Machine, P: Clone> Pair<M, P> {
         pair
     }
 
-    /// The time.
+    /// Current virtual time of the pair.
     pub fn now(&self) -> Instant {
         self.now
     }

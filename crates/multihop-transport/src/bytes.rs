@@ -75,7 +75,7 @@ impl ByteQueue {
         self.slice_in(offset, len, &mut None)
     }
 
-    /// The same, in this memory if there is some.
+    /// Copies `len` bytes from `offset` on into a payload, which reuses the buffer in `memory` if there is one.
     pub(crate) fn slice_in(&self, offset: u64, len: u32, memory: &mut Option<Vec<u8>>) -> Payload {
         let (mut skip, mut left) = (offset, u64::from(len));
         let mut copied: Option<Vec<u8>> = None;
@@ -210,7 +210,7 @@ impl Chunk {
     }
 }
 
-/// Memory for `len` bytes.
+/// Takes the given buffer, emptied, or a new one for `len` bytes.
 fn cleared(memory: Option<Vec<u8>>, len: u32) -> Vec<u8> {
     let mut memory = memory.unwrap_or_default();
     memory.clear();

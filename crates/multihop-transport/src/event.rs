@@ -1,5 +1,4 @@
-//! What both transports with connections have in common: ports, data, outputs, events, and why data cannot be
-//! sent.
+//! Types that all transports with connections share: ports, data, outputs, events, and reasons why data cannot be sent.
 
 use alloc::vec::Vec;
 use core::{error, fmt};
@@ -9,9 +8,9 @@ use multihop_core::{Duration, LostSegment, Payload};
 /// The two ports of a connection, as seen from one end.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Ports {
-    /// This end's.
+    /// Port of this end.
     pub local: u16,
-    /// The peer's; a listening endpoint replaces it with that of the first SYN.
+    /// Port of the peer; a listening endpoint replaces it with that of the first SYN.
     pub remote: u16,
 }
 
@@ -22,10 +21,10 @@ impl Ports {
     }
 }
 
-/// What an application has to send.
+/// Data that an application sends.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Data {
-    /// These bytes.
+    /// Real bytes, which the peer receives as they are.
     Bytes(Vec<u8>),
     /// This many bytes whose contents do not matter.
     Virtual(u64),
@@ -45,11 +44,11 @@ impl From<Payload> for Data {
 /// A driver's measurement of a round trip, in its parts. Transports that do not need it ignore it.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Trip {
-    /// From the departure of the data segment that made an ACK to its arrival.
+    /// Time from the departure of a data segment to its arrival.
     pub there: Duration,
-    /// From the departure of that ACK to its arrival.
+    /// Time from the departure of the segment's ACK to its arrival.
     pub back: Duration,
-    /// Between the two.
+    /// Time for which the peer held the ACK between the two ways.
     pub held: Duration,
     /// Links that the ACK crossed.
     pub hops: u8,
@@ -64,10 +63,10 @@ pub enum Output<S> {
     Event(Event),
 }
 
-/// What happened to a connection.
+/// Event that the driver reports to the application of a connection.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Event {
-    /// Data can flow.
+    /// The connection is open, and data can flow.
     Connected,
     /// This many more bytes have arrived in order; they can be read, unless the endpoint is a sink.
     Delivered(u64),
@@ -86,7 +85,7 @@ pub enum Event {
 /// Why data cannot be sent.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum SendError {
-    /// The connection, or this side of it, is closed.
+    /// The connection, or this side of the connection, is closed.
     Closed,
     /// An endless source was queued before it.
     Endless,

@@ -1,7 +1,43 @@
-//! End-to-end state machines: packets and time in, packets and events out.
+//! Transport protocols as state machines: packets and time in, packets and events out.
 //!
-//! No clock, no socket, no thread: `no_std` with `alloc`. A driver passes in what arrives, sends
-//! the outputs, and comes back at the endpoint's deadline.
+//! | module | for |
+//! |---|---|
+//! | [`tcp`] | TCP with its variants for multi-hop networks, among them ADTCP and pacing |
+//! | [`congestion`] | the congestion controls of TCP, built-in or your own |
+//! | [`tpa`] | TPA, which sends in blocks and pauses while a route is broken |
+//! | [`mesh`] | `mesh`, whose rate follows the queueing delay |
+//! | [`connection`] | one interface to all of them, and to transports of your own |
+//! | [`observe`] | counters and time series that a transport declares |
+//!
+//! A driver passes in what arrives, sends the outputs, and comes back at the endpoint's deadline:
+//!
+//! ```
+//! use multihop_core::{Duration, Instant, Machine, Payload};
+//! use multihop_transport::Output;
+//! use multihop_transport::tcp::{Config, Data, Input, Ports, TcpEnd};
+//! use multihop_wire::tcp::SeqNumber;
+//!
+//! let mut now = Instant::ZERO;
+//! let mut ends = [(4000, 80), (80, 4000)]
+//!     .map(|(local, remote)| TcpEnd::new(Config::rfc(), Ports { local, remote }, SeqNumber(7)));
+//! ends[1].listen();
+//! ends[0].connect();
+//! ends[0].send(Data::Bytes(b"hello".to_vec())).unwrap();
+//! for _ in 0..10 {
+//!     now += Duration::from_millis(5);
+//!     for end in [0, 1] {
+//!         ends[end].handle_timeout(now);
+//!         while let Some(output) = ends[end].poll_output(now) {
+//!             if let Output::Segment(segment) = output {
+//!                 ends[1 - end].handle(now, Input::Segment(segment));
+//!             }
+//!         }
+//!     }
+//! }
+//! assert_eq!(ends[1].read(100), Payload::Bytes(b"hello".to_vec()));
+//! ```
+//!
+//! No clock, no socket, no thread, no encryption: `no_std` with `alloc`. `multihop-hub` has many connections on a socket.
 #![cfg_attr(not(test), no_std)]
 
 extern crate alloc;

@@ -12,7 +12,7 @@ macro_rules! named {
         }
 
         impl $Type {
-            /// The name in results.
+            /// Name of the value in results.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$Variant => $name,)*

@@ -27,21 +27,21 @@ use multihop_core::Duration;
 /// A quantity that a protocol declares.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Quantity {
-    /// Its name in scenarios: lower-case letters, digits and underscores. Protocols that share a quantity share its name.
+    /// Name of the quantity in scenarios: lower-case letters, digits and underscores.
     pub name: &'static str,
-    /// Its unit, which follows the name in series and results; empty for plain numbers.
+    /// Unit of the quantity, which follows the name in series and results; empty for plain numbers.
     pub unit: &'static str,
-    /// One sentence that describes it.
+    /// Sentence that describes the quantity.
     pub about: &'static str,
-    /// What its values are.
+    /// Kind of the values: a counter, a number, a time or a state.
     pub kind: Kind,
-    /// The end of a flow at which it is observed.
+    /// End of a flow at which the quantity is observed.
     pub side: Side,
-    /// Whether results have it. Counters have this by default.
+    /// Whether results show the quantity. Counters are shown by default.
     pub in_results: bool,
 }
 
-/// What the values of a quantity are.
+/// Kind of the values of a quantity, by which results and plots treat them.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Kind {
     /// A number of events since the connection began. Results have the number after the warm-up.
@@ -50,7 +50,7 @@ pub enum Kind {
     Gauge,
     /// The newest round-trip time. Each sample counts, even if it equals the one before.
     RoundTrip,
-    /// One of several states. Series have its position in this list, and no value for a state that is not listed.
+    /// A state of this list of names.
     State(&'static [&'static str]),
 }
 
@@ -59,34 +59,34 @@ pub enum Kind {
 pub enum Side {
     /// The end that sends the data of the flow.
     Sender,
-    /// The end that receives it.
+    /// The end of the flow that receives the data.
     Receiver,
 }
 
 /// A value of a quantity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value {
-    /// Of a counter.
+    /// Value of a counter.
     Count(u64),
-    /// Of a gauge.
+    /// Value of a gauge, in the quantity's unit.
     Number(f64),
-    /// Of a round-trip time.
+    /// Value of a round-trip time.
     RoundTrip(RoundTrip),
-    /// Of a state: its name.
+    /// Name of a state.
     State(&'static str),
 }
 
 /// The newest round-trip time.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct RoundTrip {
-    /// The newest sample.
+    /// Newest sample of the round-trip time.
     pub latest: Duration,
-    /// How many there were.
+    /// Number of samples so far.
     pub samples: u64,
 }
 
 impl RoundTrip {
-    /// `None` before the first sample.
+    /// Round trip with its newest sample; `None` before the first sample.
     pub fn newest(latest: Option<Duration>, samples: u64) -> Option<Self> {
         latest.map(|latest| Self { latest, samples })
     }
@@ -155,7 +155,7 @@ impl Value {
 }
 
 impl<E> Row<E> {
-    /// A counter.
+    /// Declares a counter at one side of a flow, read from the end by `read`.
     pub const fn counter(name: &'static str, about: &'static str, side: Side, read: fn(&E) -> u64) -> Self {
         let (unit, kind) = ("", Kind::Counter);
         let quantity = Quantity { name, unit, about, kind, side, in_results: true };
@@ -185,7 +185,7 @@ impl<E> Row<E> {
         Self { quantity, read: Read::Gauge(read) }
     }
 
-    /// One of the states `names`.
+    /// Declares a state, one of `names`.
     pub const fn states(
         name: &'static str,
         about: &'static str,
@@ -251,7 +251,7 @@ impl<E> Row<E> {
         Self::recorded_counter("duplicates", about, Side::Receiver, read)
     }
 
-    /// What is observed.
+    /// Name, unit and description of the observed quantity.
     pub const fn quantity(&self) -> &Quantity {
         &self.quantity
     }

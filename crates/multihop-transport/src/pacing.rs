@@ -3,27 +3,38 @@
 
 use alloc::collections::VecDeque;
 
-use multihop_core::settings::{Settings, Visitor};
+use multihop_core::settings::{Field, Settings, Visitor};
 use multihop_core::{BitRate, Duration, Instant};
 
 /// Every constant of the pacer.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Settings)]
 pub struct PacingConfig {
-    /// Whether the text of the paper holds, or its authors' implementation.
+    /// Rules of adaptive pacing where the paper's text and its authors' implementation differ; also sets cov and, for TCP,
+    /// `ap_rtt`.
+    #[key(then = Self::take_rules)]
     pub rules: Rules,
-    /// A packet is sent once the one before it is this many hops away.
-    pub reuse_hops: u8,
-    /// Weight of the past in the average n-hop delay (alpha), thousandths.
+    /// Weight of earlier samples in the average time that data needs for `reuse_hops` hops.
+    ///
+    /// In thousandths (alpha).
+    #[key(0.0..=1.0, thousandths)]
     pub alpha: u16,
-    /// Round trips over which the variation is taken (N).
+    /// Number of round-trip times from which the variation is computed (N).
+    #[key(1..=10_000)]
     pub history: u16,
-    /// How the variation is measured.
+    /// Number of hops that a segment should be away, or at its destination, before the next one leaves.
+    #[key(1..=64)]
+    pub reuse_hops: u8,
+    /// Variation of round-trip times: their standard deviation (std), or their mean absolute deviation (mad).
+    #[key]
     pub cov: Cov,
-    /// Where the delay of n hops comes from.
+    /// Source of the delay of n hops. Only TCP has a key for it.
     pub clock: Clock,
-    /// Factor of each sample in the deviation (K of the TPA paper, Equation 3).
+    /// Factor on each round-trip time in the deviation (K in Equation 3 of the TPA paper).
+    #[key(1..=100, name = "pacing_k")]
     pub k: u8,
-    /// What `k` does to the mean.
+    /// Effect of `pacing_k` on the mean: none, as the equation is printed (raw), or the mean is scaled too, so that the
+    /// variation is `pacing_k` times as large (scaled).
+    #[key(name = "pacing_k_mean")]
     pub k_mean: KMean,
     /// Bit rate of the wireless links (b).
     pub bandwidth: BitRate,
@@ -31,7 +42,7 @@ pub struct PacingConfig {
 
 /// Where the text of the TCP-AP paper and its authors' implementation (TCP-AP 1.0 for ns-2) differ, which of
 /// them holds.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Field, PartialEq)]
 pub enum Rules {
     /// Variation of round trips; the delay of the whole path where it has fewer hops than `reuse_hops`.
     Paper,
@@ -39,8 +50,8 @@ pub enum Rules {
     Authors,
 }
 
-/// How the spread of round trips is measured, as a share of their mean.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+/// Measure of the spread of round trips, as a share of their mean.
+#[derive(Clone, Copy, Debug, Eq, Field, PartialEq)]
 pub enum Cov {
     /// Sample standard deviation (section 4.2).
     Std,
@@ -49,18 +60,18 @@ pub enum Cov {
 }
 
 /// Where the delay of n hops comes from.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Field, PartialEq)]
 pub enum Clock {
-    /// From the round-trip time, corrected for the different sizes of data and ACK (section 4.3).
+    /// Delay from the round-trip time, corrected for the different sizes of data and ACK (section 4.3).
     Own,
-    /// From the one-way delay that a receiver with the same clock measures (section 5.1.1).
+    /// Delay of one way, which a receiver with the same clock measures (section 5.1.1).
     Synchronised,
 }
 
-/// What a factor on the samples does to their mean in the deviation.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+/// Effect of a factor on the samples on their mean in the deviation.
+#[derive(Clone, Copy, Debug, Eq, Field, PartialEq)]
 pub enum KMean {
-    /// Nothing, as Equation 3 of the TPA paper is printed: each deviation includes (K - 1) times the mean.
+    /// No effect, as Equation 3 of the TPA paper is printed: each deviation includes (K - 1) times the mean.
     Raw,
     /// The mean is scaled as well: the variation is K times as large.
     Scaled,
@@ -76,52 +87,13 @@ pub struct Pacer {
     queueing: Option<Duration>,
     /// Average delay of n hops.
     delay: Option<Duration>,
-    /// Coefficient of variation, millionths.
+    /// Coefficient of variation of the samples, in millionths.
     cov: u64,
     gap: Option<Duration>,
 }
 
-impl Settings for PacingConfig {
-    fn keys(&mut self, keys: &mut dyn Visitor) {
-        let before = self.rules;
-        keys.about(
-            "Rules of adaptive pacing where the paper's text and its authors' implementation differ; also \
-                sets cov and, for TCP, ap_rtt.",
-        )
-        .word("rules", &mut self.rules, &[("paper", Rules::Paper), ("authors", Rules::Authors)]);
-        if self.rules != before {
-            *self = self.with_rules(self.rules);
-        }
-        keys.about("Weight of earlier samples in the average time that data needs for reuse_hops hops.")
-            .thousandths("alpha", &mut self.alpha, 0.0..=1.0);
-        keys.about("Number of round-trip times from which the variation is computed.").whole(
-            "history",
-            &mut self.history,
-            1..=10_000,
-        );
-        keys.about(
-            "A segment leaves when the one before it should be this many hops away, or at its \
-                destination.",
-        )
-        .whole("reuse_hops", &mut self.reuse_hops, 1..=64);
-        keys.about(
-            "Variation of round-trip times: their standard deviation, or their mean absolute \
-                deviation.",
-        )
-        .word("cov", &mut self.cov, &[("std", Cov::Std), ("mad", Cov::Mad)]);
-        keys.about("Factor on each round-trip time in the deviation (K in Equation 3 of the TPA paper).")
-            .whole("pacing_k", &mut self.k, 1..=100);
-        let means = [("raw", KMean::Raw), ("scaled", KMean::Scaled)];
-        keys.about(
-            "Whether pacing_k leaves the mean as it is, as the equation is printed, or scales it \
-                too, so that the variation is pacing_k times as large.",
-        )
-        .word("pacing_k_mean", &mut self.k_mean, &means);
-    }
-}
-
 impl PacingConfig {
-    /// Why the keys do not exist where a transport is not paced.
+    /// Reason for which the keys do not exist where a transport is not paced.
     pub const REASON: &str = "is not paced, allowed with: +ap";
 
     /// The values that the TCP-AP paper chooses (section 4.5).
@@ -139,7 +111,11 @@ impl PacingConfig {
         }
     }
 
-    /// The same with these rules, and the variation as they have it.
+    fn take_rules(&mut self, _: &mut dyn Visitor) {
+        *self = self.with_rules(self.rules);
+    }
+
+    /// Copies the configuration with other rules, and with the measure of variation that belongs to them.
     pub const fn with_rules(self, rules: Rules) -> Self {
         let cov = match rules {
             Rules::Paper => Cov::Std,
@@ -204,7 +180,7 @@ impl Pacer {
         (at > now).then_some(at)
     }
 
-    /// Data packets per second.
+    /// Rate of the pacer, data packets per second.
     pub fn rate(&self) -> Option<f64> {
         self.gap.map(|gap| 1.0 / gap.as_secs_f64())
     }
@@ -261,7 +237,7 @@ impl Pacer {
         (delay < TOO_LONG).then_some(delay)
     }
 
-    /// The time in a queue, or the average if it is too long.
+    /// Queueing delay in a sample, or the average if the sample's is too long.
     fn queueing_of(&mut self, sample: Duration) -> Option<Duration> {
         if sample > TOO_LONG {
             return self.queueing;
@@ -270,7 +246,7 @@ impl Pacer {
         Some(sample)
     }
 
-    /// The coefficient of variation, millionths.
+    /// Coefficient of variation of the samples, in millionths.
     fn variation(&self) -> u64 {
         let PacingConfig { k, k_mean, cov, .. } = self.config;
         // Scaling samples and mean alike scales the deviation.
@@ -335,7 +311,7 @@ impl History {
         u64::try_from((squares / (n * (n - 1))).isqrt()).unwrap_or(u64::MAX)
     }
 
-    /// See [`standard_deviation`](Self::standard_deviation).
+    /// Mean absolute deviation of the samples, each multiplied by `k`, from their unscaled mean.
     fn absolute_deviation(&self, k: u64) -> u64 {
         let n = self.len();
         if n < 2 {

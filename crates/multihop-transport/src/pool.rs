@@ -1,4 +1,4 @@
-//! Memory that connections share.
+//! Pool of memory that the connections of a socket share.
 
 use alloc::sync::Arc;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -13,7 +13,7 @@ impl Pool {
         Self(Arc::new(AtomicUsize::new(usize::try_from(bytes).unwrap_or(usize::MAX))))
     }
 
-    /// Bytes that nobody has taken.
+    /// Bytes of the pool that no buffer has taken.
     pub fn left(&self) -> u64 {
         self.0.load(Ordering::Relaxed) as u64
     }
@@ -24,7 +24,7 @@ impl Pool {
     }
 }
 
-/// What one buffer has taken; it returns to the pool with the buffer.
+/// Bytes that one buffer has taken from a pool, and returns to it when dropped.
 #[derive(Debug)]
 pub(crate) struct Share {
     pool: Option<Pool>,
@@ -32,7 +32,7 @@ pub(crate) struct Share {
 }
 
 impl Share {
-    /// Nothing yet. Without a pool the buffer cannot grow.
+    /// A share of `pool` without any bytes yet. Without a pool the buffer cannot grow.
     pub(crate) const fn of(pool: Option<Pool>) -> Self {
         Self { pool, taken: 0 }
     }

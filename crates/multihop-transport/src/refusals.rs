@@ -11,7 +11,7 @@ pub struct Refusals<P> {
 }
 
 impl<P: Copy + Ord> Refusals<P> {
-    /// Without refused peers.
+    /// Creates an empty list of recently refused peers.
     pub const fn new() -> Self {
         Self { recent: BTreeMap::new() }
     }

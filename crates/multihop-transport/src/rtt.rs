@@ -1,27 +1,47 @@
 //! Round-trip time and retransmission timeout (RFC 6298).
 
 use multihop_core::Duration;
+use multihop_core::settings::{Settings, Visitor};
+
+use crate::settings::{TIMEOUT, check_rto};
 
 /// Every constant of the retransmission timer.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Settings)]
+#[settings(check = Self::check)]
 pub struct RtoConfig {
-    /// Timeout before the first sample.
+    /// Retransmission timeout before the first sample, s.
+    #[key(TIMEOUT, name = "rto_initial")]
     pub initial: Duration,
-    /// Lower bound.
+    /// Shortest retransmission timeout, s.
+    #[key(TIMEOUT, name = "rto_min")]
     pub min: Duration,
-    /// Upper bound, backoff included.
+    /// Longest retransmission timeout, backoff included, s.
+    #[key(TIMEOUT, name = "rto_max")]
     pub max: Duration,
-    /// Tick of the clock: samples are read in whole ticks, and the variance term is at least one.
-    pub granularity: Duration,
-    /// Lower bound of the variance term, as Linux has it in place of one for the whole timeout.
+    /// Least time by which the timeout exceeds the smoothed round trip, s.
+    ///
+    /// Linux has this lower bound of the variance term in place of one for the whole timeout.
+    #[key(0.0..=100.0, name = "rto_margin")]
     pub margin: Duration,
-    /// Largest backoff factor.
+    /// Tick of the clock that measures round-trip times, s.
+    ///
+    /// Samples are read in whole ticks, and the variance term is at least one.
+    #[key(0.000_001..=10.0, name = "tick")]
+    pub granularity: Duration,
+    /// Largest backoff factor of the timeout.
+    #[key(1..=1_000_000)]
     pub backoff_limit: u32,
     /// Once the backoff factor is larger than this, the estimate counts as stale: its value moves
     /// into the variance, and the next sample starts afresh. `None` keeps it.
     pub forget_above: Option<u32>,
     /// The timeout data starts with if the SYN was lost. `None` leaves the estimate alone.
     pub after_lost_syn: Option<Duration>,
+}
+
+impl RtoConfig {
+    fn check(&self, keys: &mut dyn Visitor) {
+        check_rto(self.min, self.max, keys);
+    }
 }
 
 /// The estimator of one connection.
@@ -93,7 +113,7 @@ impl RttEstimator {
         self.backoff = 1;
     }
 
-    /// The handshake is over, and its SYN had to be retransmitted.
+    /// Notes at the end of the handshake that the SYN had to be retransmitted.
     pub fn syn_was_lost(&mut self) {
         // RFC 6298 §5.7
         if let Some(rto) = self.config.after_lost_syn

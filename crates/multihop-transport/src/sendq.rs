@@ -17,7 +17,7 @@ pub struct SendQueue {
 }
 
 impl SendQueue {
-    /// No data.
+    /// Creates an empty queue, whose first byte will have position 1.
     pub fn new() -> Self {
         Self { first: 1, data: ByteQueue::default(), endless: false }
     }
@@ -61,12 +61,12 @@ impl SendQueue {
         }
     }
 
-    /// At most `len` bytes from `position`.
+    /// Copies at most `len` bytes from `position`.
     pub fn payload(&self, position: u64, len: u32) -> Payload {
         self.data.slice(position - self.first, len)
     }
 
-    /// The same, in this memory if there is some.
+    /// Copies `len` bytes from `position` on into a payload, which reuses the buffer in `memory` if there is one.
     pub(crate) fn payload_in(&self, position: u64, len: u32, memory: &mut Option<Vec<u8>>) -> Payload {
         self.data.slice_in(position - self.first, len, memory)
     }

@@ -1,4 +1,4 @@
-//! What the keys of all transports have in common.
+//! Keys, bounds and words that the settings of several transports share.
 
 use alloc::format;
 use core::ops::RangeInclusive;

@@ -1,11 +1,11 @@
-//! One run and its answers as JSON.
+//! Session of the page: one run, and its answers as JSON.
 
 use multihop_core::Instant;
-use multihop_scenario::{Extensions, Request, Scenario};
+use multihop_scenario::{Request, Scenario};
 use multihop_sim::viewed::{Description, Nodes, ViewedRun};
 use serde::Serialize;
 
-/// One run.
+/// Session of the page: one run that it moves on and shows.
 pub(crate) struct Session {
     /// `None` after its end.
     run: Option<ViewedRun<'static>>,
@@ -22,10 +22,8 @@ impl Session {
         let recording = recording.get(1..).filter(|recording| !recording.is_empty());
         let request: Request = serde_json::from_slice(request).map_err(|error| error.to_string())?;
         let (source, overrides) = (request.source(), &request.overrides);
-        let scenario = match recording {
-            None => Scenario::load(&source, overrides),
-            Some(_) => Scenario::load_network(&source, overrides, &Extensions::default()),
-        };
+        let load = if recording.is_none() { Scenario::load_with } else { Scenario::load_network };
+        let scenario = load(&source, overrides, &multihop_routing_extra::extensions());
         let scenario = scenario.map_err(|problems| problems.to_string())?;
         // A module has one run; its memory ends with it.
         let scenario: &'static Scenario = Box::leak(Box::new(scenario));
@@ -105,8 +103,8 @@ mod tests {
     use std::io::{self, Write};
     use std::sync::{Arc, Mutex};
 
-    use multihop_core::{Duration, NodeId};
-    use multihop_scenario::Source;
+    use multihop_core::{Duration, Interface, NodeId};
+    use multihop_scenario::{Extensions, Source};
     use multihop_sim::Outputs;
     use multihop_sim::live::{Live, Recording, identity};
     use serde_json::Value;
@@ -145,7 +143,7 @@ mod tests {
         packet[10..12].copy_from_slice(&checksum.to_be_bytes());
         for n in 0..100 {
             live.advance(Instant::ZERO + Duration::from_millis(61 * n));
-            live.enter(NodeId(0), &packet).unwrap();
+            live.enter(NodeId(0), Interface(0), &packet).unwrap();
             if n % 10 == 0 {
                 live.tell_readers().unwrap();
             }
@@ -193,6 +191,18 @@ mod tests {
         }
         assert_eq!(session.end(), Instant::from_nanos(7_500_000_000));
         assert_eq!(serde_json::from_slice::<Value>(&session.finish()).unwrap(), result);
+    }
+
+    #[test]
+    fn the_page_simulates_every_routing_protocol_of_this_repository() {
+        for protocol in ["babel", "batman", "hwmp", "olsrv2"] {
+            let text = TEXT.replace("aodv", protocol) + "[[flow]]\ntransport = \"newreno\"\n";
+            let source = Source::Toml { text, name: "a.toml".to_owned() };
+            let request = serde_json::to_vec(&Request::new(&source, &[])).unwrap();
+            let (mut session, _) = Session::new(&request).unwrap_or_else(|message| panic!("{message}"));
+            session.advance(Instant::from_nanos(1_000_000_000));
+            assert!(!session.records().is_empty(), "{protocol}");
+        }
     }
 
     #[test]

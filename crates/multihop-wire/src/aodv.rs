@@ -9,10 +9,10 @@ use crate::reader::Reader;
 /// The UDP port of AODV.
 pub const PORT: u16 = 654;
 
-/// An AODV message.
+/// An AODV message, the data of a UDP datagram to port [`PORT`].
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Message {
-    /// Route request.
+    /// Route request (RREQ): searches for a route to a destination.
     Request(Request),
     /// Route reply; with a TTL of 1 and its sender as destination, a HELLO.
     Reply(Reply),
@@ -33,9 +33,9 @@ pub struct Request {
     pub gratuitous: bool,
     /// D: only the destination may reply.
     pub destination_only: bool,
-    /// Links crossed.
+    /// Number of links that the request has crossed so far.
     pub hop_count: u8,
-    /// Distinguishes the requests of one originator.
+    /// Number that distinguishes the requests of one originator.
     pub id: u32,
     /// The destination of the route discovery.
     pub destination: Ipv4Addr,
@@ -58,7 +58,7 @@ pub struct Reply {
     pub prefix_size: u8,
     /// Links between the sender and the destination.
     pub hop_count: u8,
-    /// The destination.
+    /// Destination of the route that the reply offers.
     pub destination: Ipv4Addr,
     /// The destination's sequence number.
     pub destination_sequence: Sequence,
@@ -73,16 +73,16 @@ pub struct Reply {
 pub struct Error {
     /// N: the link has been repaired; the receiver must keep the routes.
     pub no_delete: bool,
-    /// From 1 to 255 destinations.
+    /// Destinations that have become unreachable, 1 to 255.
     pub unreachable: Vec<Unreachable>,
 }
 
 /// A destination in a route error.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Unreachable {
-    /// The destination.
+    /// Destination that can no longer be reached through the sender.
     pub destination: Ipv4Addr,
-    /// Its sequence number, one higher than that of the broken route; 0 if unknown.
+    /// Sequence number of the destination, one higher than that of the broken route; 0 if unknown.
     pub sequence: Sequence,
 }
 
@@ -91,24 +91,24 @@ pub struct Unreachable {
 pub struct Sequence(pub u32);
 
 impl Sequence {
-    /// Whether this one is newer (section 6.1: signed difference, so that numbers may wrap).
+    /// Whether this sequence number is newer (section 6.1: signed difference, so that numbers may wrap).
     pub const fn newer_than(self, other: Self) -> bool {
         self.0.wrapping_sub(other.0).cast_signed() > 0
     }
 
-    /// The newer of two.
+    /// The newer of this number and another.
     #[must_use]
     pub const fn newest(self, other: Self) -> Self {
         if other.newer_than(self) { other } else { self }
     }
 
-    /// The next number.
+    /// The next sequence number; 0 follows the largest.
     #[must_use]
     pub const fn next(self) -> Self {
         Self(self.0.wrapping_add(1))
     }
 
-    /// The previous number.
+    /// The previous sequence number; the largest precedes 0.
     #[must_use]
     pub const fn previous(self) -> Self {
         Self(self.0.wrapping_sub(1))
@@ -135,7 +135,7 @@ impl Message {
         Ok(message)
     }
 
-    /// Appends the message.
+    /// Appends the bytes of the message.
     ///
     /// # Panics
     ///

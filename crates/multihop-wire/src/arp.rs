@@ -10,10 +10,10 @@ use crate::reader::Reader;
 /// The EtherType of ARP.
 pub const ETHERTYPE: u16 = 0x0806;
 
-/// An ARP packet.
+/// An ARP packet for IPv4 over MAC addresses of 6 bytes (RFC 826).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Packet {
-    /// Request or reply.
+    /// Whether the packet asks for a MAC address or gives one.
     pub operation: Operation,
     /// MAC address of the sender.
     pub sender_mac: [u8; 6],
@@ -25,7 +25,7 @@ pub struct Packet {
     pub target: Ipv4Addr,
 }
 
-/// Request or reply.
+/// Purpose of an ARP packet.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Operation {
     /// Asks for the MAC address of the target.
@@ -35,7 +35,7 @@ pub enum Operation {
 }
 
 impl Packet {
-    /// Bytes of a packet.
+    /// Length of a packet, bytes.
     pub const LEN: usize = 28;
 
     /// Reads a packet; bytes after its end (link-layer padding) are dropped.
@@ -61,7 +61,7 @@ impl Packet {
         })
     }
 
-    /// Appends the packet.
+    /// Appends the bytes of the packet.
     pub fn emit(&self, out: &mut Vec<u8>) {
         let operation = match self.operation {
             Operation::Request => REQUEST,

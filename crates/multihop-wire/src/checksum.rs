@@ -26,7 +26,7 @@ impl Checksum {
         Self { sum: self.sum + even + last }
     }
 
-    /// Adds application data. Virtual data is zeros, which add nothing.
+    /// Adds application data to the sum. Virtual data is zeros, which add nothing.
     #[must_use]
     pub fn over_payload(self, payload: &Payload) -> Self {
         match payload {

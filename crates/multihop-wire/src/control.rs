@@ -19,7 +19,7 @@ pub use options::{Features, Options};
 /// The implemented version of the protocol.
 pub const VERSION: u8 = 3;
 
-/// A control segment.
+/// A control segment, which opens, watches or resets a connection of any transport over UDP.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Control {
     /// Opens a connection, or answers the peer's SYN.
@@ -35,14 +35,13 @@ pub enum Control {
 pub struct Syn {
     /// The sender's connection number.
     pub number: u32,
-    /// In a SYN, its serial number from 0: a retransmission has the next one. In a SYN ACK, that of the SYN that it
-    /// answers.
+    /// Serial number of a SYN, from 0: a retransmission has the next one.
     pub attempt: u8,
-    /// In a SYN ACK, the connection number of the peer; `None` in a SYN.
+    /// Connection number of the peer in a SYN ACK; `None` in a SYN.
     pub answers: Option<u32>,
     /// Segments that the sender has room for.
     pub window: u16,
-    /// What the sender supports.
+    /// Version, transports and features that the sender supports.
     pub options: Options,
 }
 
@@ -58,7 +57,7 @@ impl Syn {
     }
 }
 
-/// A reset.
+/// A segment that resets a connection or refuses a SYN.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Reset {
     /// Why the sender resets the connection.
@@ -92,7 +91,7 @@ impl Cause {
     /// The listener accepts only encrypted connections.
     pub const NOT_PLAIN: Self = Self(6);
 
-    /// The cause in words.
+    /// Words for the cause, for messages.
     pub const fn name(self) -> &'static str {
         match self {
             Self::ABORTED => "aborted",
@@ -108,7 +107,7 @@ impl Cause {
 }
 
 impl Reset {
-    /// Characters of [`text`](Self::text), at most.
+    /// Maximum length of [`text`](Self::text), characters.
     pub const MAX_TEXT: usize = 200;
 }
 
@@ -178,7 +177,7 @@ impl Control {
         }
     }
 
-    /// Bytes of the segment.
+    /// Length of the segment, bytes.
     pub fn wire_len(&self) -> usize {
         match self {
             Self::Syn(syn) => {
@@ -210,7 +209,7 @@ fn parse_syn(mut reader: Reader<'_>, has_answer: bool) -> Result<Syn, ParseError
     Ok(Syn { number, attempt, answers, window, options: Options::parse(reader.rest())? })
 }
 
-/// The reset behind its kind.
+/// Parses a reset after its kind.
 fn parse_reset(mut reader: Reader<'_>) -> Result<Reset, ParseError> {
     let cause = Cause(reader.u8()?);
     let is_expected = reader.u8()? & 1 != 0;
@@ -252,7 +251,7 @@ const SYN: u8 = 0x30;
 const SYN_ACK: u8 = 0x31;
 const RESET: u8 = 0x32;
 const KEEP_ALIVE: u8 = 0x33;
-/// In the place of these bits a segment of TPA has RST, SYN and FIN, of which at most one is set.
+/// Bits of which a segment of TPA has at most one set: RST, SYN and FIN.
 const NOT_TPA: u8 = 0x07;
 
 #[cfg(test)]

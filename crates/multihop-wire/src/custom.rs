@@ -26,7 +26,7 @@ pub enum Segment {
 /// The acknowledgement of a segment without data.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Ack {
-    /// Connection number.
+    /// Connection number of the ACK's sender, as in its SYN.
     pub number: u32,
     /// The kind of the acknowledged segment.
     pub of: Acked,
@@ -35,22 +35,22 @@ pub struct Ack {
 /// The segments that an [`Ack`] acknowledges.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Acked {
-    /// A SYN ACK.
+    /// The SYN ACK that answered the caller's SYN.
     SynAck,
-    /// A keepalive.
+    /// A keepalive, which checks that the peer still has the connection.
     KeepAlive,
-    /// A [`Close`](Segment::Close).
+    /// A [`Close`](Segment::Close) of the peer.
     Close,
 }
 
 /// A message of a user-defined transport.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Message {
-    /// Connection number.
+    /// Connection number of the sender, as in its SYN.
     pub number: u32,
     /// The header of the transport: at most 65,535 bytes.
     pub header: Vec<u8>,
-    /// Application data behind it.
+    /// Application data after the transport's header.
     pub data: Payload,
 }
 
@@ -115,7 +115,7 @@ impl Segment {
         }
     }
 
-    /// Length in bytes.
+    /// Length of the segment as bytes.
     pub fn wire_len(&self) -> usize {
         match self {
             Self::Control(control) => control.wire_len(),
@@ -149,7 +149,7 @@ impl Acked {
     }
 }
 
-/// The acknowledgement behind its kind.
+/// Parses an acknowledgement after its kind.
 fn parse_ack(mut reader: Reader<'_>) -> Result<Ack, ParseError> {
     let kind = reader.u8()?;
     reader.take(2)?;

@@ -12,7 +12,7 @@ use crc32fast::hash as crc32;
 use crate::ParseError;
 use crate::reader::Reader;
 
-/// The broadcast address.
+/// MAC address of all stations, to which broadcast frames go.
 pub const BROADCAST: [u8; 6] = [0xff; 6];
 
 /// The BSSID of all data frames.
@@ -21,42 +21,42 @@ pub const BSSID: [u8; 6] = *b"\x02multi";
 /// An 802.11 frame, from frame control to frame check sequence.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Frame {
-    /// Request to send.
+    /// Request to send (RTS): reserves the channel for a data frame.
     Rts {
         /// Remaining time of the exchange after this frame, microseconds.
         duration: u16,
-        /// Receiver address.
+        /// MAC address of the station that shall answer with a CTS.
         receiver: [u8; 6],
-        /// Transmitter address.
+        /// MAC address of the station that wants to send data.
         transmitter: [u8; 6],
     },
-    /// Clear to send.
+    /// Clear to send (CTS): grants the channel to the sender of an RTS.
     Cts {
         /// Remaining time of the exchange after this frame, microseconds.
         duration: u16,
-        /// Receiver address.
+        /// MAC address of the station that may now send.
         receiver: [u8; 6],
     },
-    /// Acknowledgement.
+    /// Acknowledgement of one data frame.
     Ack {
         /// Remaining time of the exchange after this frame, microseconds.
         duration: u16,
-        /// Receiver address.
+        /// MAC address of the station whose frame is acknowledged.
         receiver: [u8; 6],
     },
-    /// Data.
+    /// A data frame, with one packet or several (A-MSDU).
     Data(Data),
-    /// Compressed block ACK.
+    /// Compressed block ACK: reports which of 64 or 256 data frames have arrived.
     BlockAck {
         /// Remaining time of the exchange after this frame, microseconds.
         duration: u16,
-        /// Receiver address.
+        /// MAC address of the station whose frames are acknowledged.
         receiver: [u8; 6],
-        /// Transmitter address.
+        /// MAC address of the station that acknowledges.
         transmitter: [u8; 6],
         /// Traffic identifier, at most 15.
         tid: u8,
-        /// The first sequence number that it reports.
+        /// First sequence number that the bitmap reports.
         start: u16,
         /// Bit n: whether `start` + n was received.
         received: Received,
@@ -65,9 +65,9 @@ pub enum Frame {
     BlockAckRequest {
         /// Remaining time of the exchange after this frame, microseconds.
         duration: u16,
-        /// Receiver address.
+        /// MAC address of the station that shall send the block ACK.
         receiver: [u8; 6],
-        /// Transmitter address.
+        /// MAC address of the station that requests the block ACK.
         transmitter: [u8; 6],
         /// Traffic identifier, at most 15.
         tid: u8,
@@ -76,29 +76,29 @@ pub enum Frame {
     },
 }
 
-/// The bits of a compressed block ACK.
+/// Bitmap of a compressed block ACK: bit `i` is set if the frame with sequence number `start + i` has arrived.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Received {
-    /// 64 sequence numbers.
+    /// Bitmap of 64 sequence numbers.
     Short(u64),
-    /// 256 sequence numbers.
+    /// Bitmap of 256 sequence numbers.
     Long([u64; 4]),
 }
 
 /// A data frame from one station of an ad hoc network to another.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Data {
-    /// Whether this is a retransmission.
+    /// Whether the frame is a retransmission.
     pub retry: bool,
     /// Remaining time of the exchange after this frame, microseconds.
     pub duration: u16,
-    /// Receiver address.
+    /// MAC address of the station that receives the frame.
     pub receiver: [u8; 6],
-    /// Transmitter address.
+    /// MAC address of the station that transmits the frame.
     pub transmitter: [u8; 6],
     /// Sequence number, modulo 4096.
     pub sequence: u16,
-    /// Whether it is a QoS data frame, and whether that has several packets (A-MSDU).
+    /// Content of a QoS data frame, one packet or several (A-MSDU); `None` in other data frames.
     pub qos: Option<Qos>,
     /// Traffic identifier of a QoS data frame, at most 15; otherwise 0.
     pub tid: u8,
@@ -109,7 +109,7 @@ pub struct Data {
 /// The content of a QoS data frame.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Qos {
-    /// One packet.
+    /// One packet, as in an ordinary data frame.
     Single,
     /// Several packets (A-MSDU), see [`push_subframe`].
     Several,
@@ -137,7 +137,7 @@ pub struct Snap {
 }
 
 impl Frame {
-    /// Parses a frame. The BSSID and the power management bits are ignored.
+    /// Parses a frame with its frame check sequence. The BSSID and the power management bits are ignored.
     pub fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
         let Some((frame, fcs)) = bytes.split_last_chunk() else {
             return Err(ParseError::Truncated { found: bytes.len(), needed: ACK_LEN });
@@ -264,8 +264,8 @@ impl Qos {
 }
 
 impl Received {
-    /// Reads the bits. In place of a fragment number, the field with the starting number has the size of the bitmap (IEEE
-    /// 802.11ax-2021, table 9-34).
+    /// Reads the bitmap of a block ACK. In place of a fragment number, the field with the starting number has the size
+    /// of the bitmap (IEEE 802.11ax-2021, table 9-34).
     fn parse(fragment: u16, r: &mut Reader<'_>) -> Result<Self, ParseError> {
         let mut word = || r.array().map(u64::from_le_bytes);
         match fragment {
@@ -311,7 +311,7 @@ fn block_ack_tid(r: &mut Reader<'_>) -> Result<u8, ParseError> {
 }
 
 impl Snap {
-    /// Bytes of both headers.
+    /// Length of the LLC and SNAP headers, bytes.
     pub const LEN: usize = 8;
 
     /// Splits the body of a data frame into headers and packet.
@@ -363,7 +363,7 @@ const LONG_BITMAP: u16 = 0x0004;
 const MAX_TID: u16 = 0x000f;
 /// The place of the traffic identifier in the control field of a block ACK.
 const TID_SHIFT: u32 = 12;
-/// Power management and more data.
+/// Bits that are ignored: power management and more data.
 const IGNORED: u16 = 0x0030;
 
 /// Length of the shortest frame.

@@ -19,20 +19,20 @@ pub const PROTOCOL: u8 = 48;
 /// [`Header::next_header`] if nothing follows.
 pub const NO_NEXT_HEADER: u8 = 59;
 
-/// A DSR header.
+/// A DSR header, which stands between the IP header and the payload (RFC 4728 §6).
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Header {
     /// IP protocol number of what follows, or [`NO_NEXT_HEADER`].
     pub next_header: u8,
-    /// Route request.
+    /// Route Request option, if the header has one.
     pub request: Option<RouteRequest>,
-    /// Route replies.
+    /// Route Reply options of the header.
     pub replies: Vec<RouteReply>,
-    /// Route errors.
+    /// Route Error options of the header.
     pub errors: Vec<RouteError>,
     /// Identification of the acknowledgement that the next hop must send.
     pub ack_request: Option<u16>,
-    /// Acknowledgements.
+    /// Acknowledgement options of the header.
     pub acks: Vec<Ack>,
     /// The source route of the packet.
     pub source_route: Option<SourceRoute>,
@@ -67,13 +67,13 @@ pub struct RouteError {
     pub source: Ipv4Addr,
     /// The node to which the error is sent.
     pub destination: Ipv4Addr,
-    /// The error.
+    /// Failure that the error reports, with the node that cannot be reached.
     pub fault: Fault,
     /// The start of the packet that met the error: our extension, which §6.4 allows.
     pub quoted: Option<Quoted>,
 }
 
-/// Types of route errors.
+/// Failure that a route error reports, by its type.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Fault {
     /// The error's source cannot reach this node.
@@ -142,7 +142,7 @@ impl Header {
         Ok((header, r.rest()))
     }
 
-    /// Appends the header.
+    /// Appends the bytes of the header.
     ///
     /// # Panics
     ///
@@ -204,7 +204,7 @@ impl SourceRoute {
     }
 }
 
-/// Next header, flags and length.
+/// Length of the fixed part, bytes: next header, flags and length of the options.
 const FIXED_LEN: usize = 4;
 const FLOW_STATE: u8 = 0x80;
 

@@ -5,9 +5,9 @@ use core::fmt;
 pub enum ParseError {
     /// The bytes end before the packet does.
     Truncated {
-        /// Bytes present.
+        /// Number of bytes that are present.
         found: usize,
-        /// Bytes required, at least.
+        /// Lowest number of bytes that the format requires.
         needed: usize,
     },
     /// The checksum or frame check sequence does not match the rest.
@@ -16,9 +16,9 @@ pub enum ParseError {
     Field {
         /// The field, as its specification calls it.
         name: &'static str,
-        /// Its value.
+        /// Value that the field has.
         found: u32,
-        /// The accepted values.
+        /// Values that the field may have, as a text for messages.
         allowed: &'static str,
     },
 }

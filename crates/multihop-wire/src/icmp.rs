@@ -18,7 +18,7 @@ pub const HOST_UNREACHABLE: u8 = 1;
 /// [`Message::TimeExceeded`]: the TTL expired in transit.
 pub const TTL_EXCEEDED: u8 = 0;
 
-/// An ICMP message.
+/// An ICMP message: an echo, or an error about a datagram (RFC 792).
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Message {
     /// Asks for an echo reply.
@@ -29,14 +29,14 @@ pub enum Message {
     Unreachable {
         /// The reason, for example [`HOST_UNREACHABLE`].
         code: u8,
-        /// The datagram.
+        /// Start of the datagram that could not be delivered.
         quote: Quote,
     },
     /// The datagram exceeded a time limit.
     TimeExceeded {
         /// The limit, for example [`TTL_EXCEEDED`].
         code: u8,
-        /// The datagram.
+        /// Start of the datagram that exceeded the limit.
         quote: Quote,
     },
 }
@@ -46,7 +46,7 @@ pub enum Message {
 pub struct Echo {
     /// Identifier of the process that asks.
     pub id: u16,
-    /// Sequence number.
+    /// Sequence number of the request, which its reply repeats.
     pub seq: u16,
     /// Data to be echoed.
     pub payload: Payload,
@@ -58,11 +58,11 @@ pub struct Echo {
 /// TCP's acknowledgement number and all of TPA's header.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Quote {
-    /// Its header.
+    /// IP header of the quoted datagram.
     pub header: ipv4::Header,
-    /// Length of its whole payload, which the quote may cut short.
+    /// Length of the datagram's whole payload, bytes, which the quote may cut short.
     pub payload_len: u16,
-    /// The first bytes of its payload; zeros after the end of the datagram or of the quote.
+    /// First bytes of the datagram's payload; zeros after the end of the datagram or of the quote.
     pub transport: [u8; 20],
 }
 
@@ -88,7 +88,7 @@ impl Message {
         }
     }
 
-    /// Appends the message.
+    /// Appends the bytes of the message.
     ///
     /// # Panics
     ///

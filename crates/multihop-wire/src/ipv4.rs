@@ -18,17 +18,17 @@ pub const MAX_PAYLOAD: usize = 65_535 - Header::LEN;
 pub struct Header {
     /// Differentiated services and congestion notification (RFC 2474, RFC 3168).
     pub tos: u8,
-    /// Identification.
+    /// Identification, by which a receiver finds the fragments of one packet.
     pub id: u16,
-    /// Whether routers must not fragment it.
+    /// Whether routers must not fragment the packet.
     pub dont_fragment: bool,
-    /// Remaining hops.
+    /// Number of routers that may still forward the packet.
     pub ttl: u8,
-    /// Protocol of the payload.
+    /// Protocol number of the payload.
     pub protocol: u8,
-    /// Source address.
+    /// Source address in the header.
     pub source: Ipv4Addr,
-    /// Destination address.
+    /// Destination address in the header.
     pub destination: Ipv4Addr,
 }
 
@@ -118,7 +118,7 @@ impl Start {
 
 const VERSION_4: u8 = 0x40;
 const DONT_FRAGMENT: u16 = 0x4000;
-/// More fragments, and the offset.
+/// Bits of fragments: more fragments, and the offset.
 const FRAGMENT: u16 = 0x3fff;
 
 #[cfg(test)]

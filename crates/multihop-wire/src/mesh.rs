@@ -9,12 +9,12 @@ use crate::ParseError;
 use crate::control::Control;
 use crate::reader::Reader;
 
-/// A segment of `mesh`.
+/// A segment of the transport `mesh`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Segment {
     /// Application data, the end of the stream, or a probe.
     Data(Data),
-    /// What has arrived.
+    /// Reports which segments have arrived.
     Ack(Ack),
     /// Opens, watches or resets the connection.
     Control(Control),
@@ -23,12 +23,14 @@ pub enum Segment {
 /// A segment with data, the end of the stream, or a probe, which has neither.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Data {
-    /// It is acknowledged at once.
+    /// Whether the segment requests an ACK at once.
     pub ask: bool,
     /// The sender has more data, and the receiver no room for it.
     pub more: bool,
     /// The sender's stream ends here: the segment has a number, and no payload.
     pub is_fin: bool,
+    /// Whether the segment is one of the second path of the connection, whose transmissions have numbers of their own.
+    pub second_path: bool,
     /// An ACK is due after this many segments; 0 means 1.
     pub every: u8,
     /// The longest time that its ACK may wait, in units of 100 us.
@@ -37,25 +39,30 @@ pub struct Data {
     pub number: u32,
     /// Number of the transmission: the first one has the number of the first segment.
     pub transmission: u32,
-    /// When it left, by the sender's clock, us.
+    /// Departure of the segment by the sender's clock, us.
     pub sent: u32,
-    /// Application data.
+    /// Application data; empty in a probe and at the end of the stream.
     pub payload: Payload,
 }
 
-/// An acknowledgement.
+/// An acknowledgement: the segments that have arrived, and the room for more.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Ack {
+    /// Whether the fields about transmissions and their delay are about the second path of the connection.
+    pub second_path: bool,
     /// Segments from `next` on that the receiver has room for.
     pub window: u16,
     /// Number of the first segment that has not arrived.
     pub next: u32,
     /// The largest transmission number that has arrived; before the first one, the peer's connection number.
     pub newest: u32,
-    /// `sent` of that transmission.
+    /// Departure time of the echoed transmission, as its segment has it.
     pub echo: u32,
-    /// How long the receiver held the ACK since that arrival, us.
+    /// How long the receiver held the ACK since that arrival, us; at most [`MAX_HELD`](Self::MAX_HELD).
     pub held: u32,
+    /// Segments beyond the first one in the longest run of segments, since the last ACK, that arrived in one frame of a
+    /// radio. 0 if each arrived alone.
+    pub together: u8,
     /// Mean queueing delay of the segments since the last ACK, us: how much longer they were under way than the
     /// fastest of the last seconds.
     pub delay: u32,
@@ -63,19 +70,29 @@ pub struct Ack {
     pub bitmap: Bitmap,
 }
 
+impl Ack {
+    /// The longest time that [`held`](Self::held) can express, us.
+    pub const MAX_HELD: u32 = (1 << 24) - 1;
+
+    /// The word on the wire with `together` and `held`.
+    fn together_and_held(&self) -> u32 {
+        u32::from(self.together) << 24 | self.held.min(Self::MAX_HELD)
+    }
+}
+
 /// Which of the segments after the first missing one have arrived.
 #[derive(Clone, Debug, Default)]
 pub struct Bitmap {
-    /// Of the next 256 segments.
+    /// Bits of the first 256 segments after the missing one: set if the segment has arrived.
     near: [u8; Self::NEAR],
-    /// Of those behind them: few windows are so large. The last byte is not zero. Clones share it, so that whoever
-    /// sends one ACK after another allocates nothing.
+    /// Bits of later segments, which only few windows reach. The last byte is not zero. Clones share it, so that
+    /// whoever sends one ACK after another allocates nothing.
     far: Option<Arc<Vec<u8>>>,
 }
 
 impl Bitmap {
     const NEAR: usize = 32;
-    /// Bytes that it has at most.
+    /// Maximum length of a bitmap, bytes.
     pub const BYTES: usize = 1024;
     /// Segments that it covers at most.
     pub const LEN: u64 = 8192;
@@ -103,7 +120,7 @@ impl Bitmap {
         }
     }
 
-    /// Whether that segment has arrived.
+    /// Whether the segment at this offset after the missing one has arrived.
     pub fn contains(&self, offset: u64) -> bool {
         place(offset).is_some_and(|(byte, bit)| self.byte(byte) & bit != 0)
     }
@@ -129,12 +146,12 @@ impl Bitmap {
         self.far.as_ref().map_or(&[], |far| far)
     }
 
-    /// Bytes that it has on the wire.
+    /// Length of the bitmap on the wire, bytes.
     fn wire_len(&self) -> usize {
         self.used().map(<[u8]>::len).iter().sum()
     }
 
-    /// The bitmap with these bytes.
+    /// Makes a bitmap of these bytes.
     fn of(bytes: &[u8]) -> Self {
         let (near, far) = bytes.split_at(bytes.len().min(Self::NEAR));
         let far = (!far.is_empty()).then(|| Arc::new(far.to_vec()));
@@ -173,11 +190,12 @@ impl Segment {
     pub fn parse_into(bytes: &[u8], memory: &mut Option<Vec<u8>>) -> Result<Self, ParseError> {
         let mut reader = Reader::new(bytes);
         match (reader.u8()?, reader.u8()?) {
-            (kind, every) if kind & !(ASK | MORE | FIN) == DATA => {
+            (kind, every) if kind & !(ASK | MORE | FIN | SECOND_PATH) == DATA => {
                 let data = Data {
                     ask: kind & ASK != 0,
                     more: kind & MORE != 0,
                     is_fin: kind & FIN != 0,
+                    second_path: kind & SECOND_PATH != 0,
                     every,
                     hold: reader.u16()?,
                     number: reader.u32()?,
@@ -191,12 +209,13 @@ impl Segment {
                 }
                 Ok(Self::Data(Data { payload, ..data }))
             }
-            (kind, low) if kind & !LONG == ACK => {
+            (kind, low) if kind & !(LONG | SECOND_PATH) == ACK => {
                 let len = usize::from(u16::from_be_bytes([kind & LONG, low]));
-                parse_ack(len, reader).map(Self::Ack)
+                let second_path = kind & SECOND_PATH != 0;
+                parse_ack(len, reader).map(|ack| Self::Ack(Ack { second_path, ..ack }))
             }
             (kind, _) if Control::has_kind(kind) => Control::parse(bytes).map(Self::Control),
-            (kind, _) => Err(refusal("kind", kind.into(), "0x10 to 0x17, 0x20 to 0x27, 0x30 to 0x33")),
+            (kind, _) => Err(refusal("kind", kind.into(), "0x10 to 0x1f, 0x20 to 0x2f, 0x30 to 0x33")),
         }
     }
 
@@ -215,7 +234,7 @@ impl Segment {
         }
         out.extend_from_slice(&self.start());
         if let Self::Ack(ack) = self {
-            out.extend_from_slice(&ack.held.to_be_bytes());
+            out.extend_from_slice(&ack.together_and_held().to_be_bytes());
             out.extend_from_slice(&ack.delay.to_be_bytes());
             ack.bitmap.used().into_iter().for_each(|bytes| out.extend_from_slice(bytes));
         }
@@ -225,10 +244,11 @@ impl Segment {
     pub fn start(&self) -> [u8; 16] {
         let (first, second, words) = match self {
             Self::Data(data) => {
-                let flags = [(data.ask, ASK), (data.more, MORE), (data.is_fin, FIN)]
-                    .map(|(is_set, bit)| u8::from(is_set) * bit);
+                let flags =
+                    [(data.ask, ASK), (data.more, MORE), (data.is_fin, FIN), (data.second_path, SECOND_PATH)]
+                        .map(|(is_set, bit)| u8::from(is_set) * bit);
                 (
-                    [DATA | flags[0] | flags[1] | flags[2], data.every],
+                    [DATA | flags[0] | flags[1] | flags[2] | flags[3], data.every],
                     data.hold,
                     [data.number, data.transmission, data.sent],
                 )
@@ -236,7 +256,8 @@ impl Segment {
             Self::Ack(ack) => {
                 let len = u16::try_from(ack.bitmap.wire_len()).expect("at most 1024 bytes");
                 let [long, low] = len.to_be_bytes();
-                ([ACK | long, low], ack.window, [ack.next, ack.newest, ack.echo])
+                let path = u8::from(ack.second_path) * SECOND_PATH;
+                ([ACK | path | long, low], ack.window, [ack.next, ack.newest, ack.echo])
             }
             Self::Control(control) => {
                 let mut bytes = Vec::with_capacity(control.wire_len().max(16));
@@ -254,7 +275,16 @@ impl Segment {
         start
     }
 
-    /// Bytes of the header.
+    /// Whether the segment belongs to the second path of its connection; `None` for control segments, which may take either.
+    pub const fn second_path(&self) -> Option<bool> {
+        match self {
+            Self::Data(data) => Some(data.second_path),
+            Self::Ack(ack) => Some(ack.second_path),
+            Self::Control(_) => None,
+        }
+    }
+
+    /// Length of the segment's header, bytes.
     pub fn header_len(&self) -> usize {
         match self {
             Self::Data(_) => usize::from(Self::DATA_HEADER),
@@ -263,7 +293,7 @@ impl Segment {
         }
     }
 
-    /// Application data.
+    /// Application data of a data segment; other segments have none.
     pub fn payload(&self) -> &Payload {
         match self {
             Self::Data(data) => &data.payload,
@@ -283,11 +313,13 @@ impl Segment {
 /// An ACK, of which `len` bytes are the bitmap.
 fn parse_ack(len: usize, mut reader: Reader<'_>) -> Result<Ack, ParseError> {
     let ack = Ack {
+        second_path: false,
         window: reader.u16()?,
         next: reader.u32()?,
         newest: reader.u32()?,
         echo: reader.u32()?,
-        held: reader.u32()?,
+        together: reader.u8()?,
+        held: u32::from(reader.u8()?) << 16 | u32::from(reader.u16()?),
         delay: reader.u32()?,
         bitmap: Bitmap::default(),
     };
@@ -312,9 +344,11 @@ const DATA: u8 = 0x10;
 const ASK: u8 = 0x01;
 const MORE: u8 = 0x02;
 const FIN: u8 = 0x04;
-/// The other bits of the first two bytes are the length of the bitmap.
+/// Three bits of the first byte, and the second one, are the length of the bitmap.
 const ACK: u8 = 0x20;
 const LONG: u8 = 0x07;
+/// The bit of segments of the second path, in data and ACKs.
+const SECOND_PATH: u8 = 0x08;
 
 #[cfg(test)]
 mod tests;

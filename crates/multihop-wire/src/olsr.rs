@@ -27,7 +27,7 @@ pub const PORT: u16 = 698;
 /// The routers of a mesh on the same link (RFC 5498), to which packets with addresses of IPv6 go.
 pub const GROUP: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 0x6d);
 
-/// An OLSR packet.
+/// An OLSR packet, the data of one UDP datagram (RFC 3626, section 3.3).
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Packet<A = Ipv4Addr> {
     /// Counts the packets of the sending interface.
@@ -39,17 +39,17 @@ pub struct Packet<A = Ipv4Addr> {
 /// A message and its header.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Message<A = Ipv4Addr> {
-    /// How long its information is valid.
+    /// Time for which the information in the message is valid.
     pub validity: TimeCode,
     /// The main address of the originator.
     pub originator: A,
-    /// Remaining hops.
+    /// Number of hops that the message may still travel.
     pub ttl: u8,
-    /// How many times it was forwarded.
+    /// Number of times that the message was forwarded.
     pub hop_count: u8,
     /// Counts the messages of the originator.
     pub sequence: u16,
-    /// Its content.
+    /// Content of the message, by its type.
     pub body: Body<A>,
 }
 
@@ -60,9 +60,9 @@ pub enum Body<A = Ipv4Addr> {
     Hello(Hello<A>),
     /// Nodes that can be reached through the originator. Shared, because all receivers keep it.
     Tc(Arc<Tc<A>>),
-    /// The originator's other interfaces.
+    /// Addresses of the originator's other interfaces.
     Mid(Mid<A>),
-    /// Networks behind the originator.
+    /// Networks that are reached through the originator.
     Hna(Hna<A>),
     /// The costs of the links in its last TC.
     Costs(Arc<Costs>),
@@ -73,13 +73,13 @@ pub enum Body<A = Ipv4Addr> {
 /// The links and neighbours of a node; sent to its neighbours only.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Hello<A = Ipv4Addr> {
-    /// The time between its HELLOs.
+    /// Time between HELLOs of the node.
     pub interval: TimeCode,
-    /// Its willingness to forward messages and packets of others.
+    /// Willingness of the node to forward messages and packets of others.
     pub willingness: Willingness,
-    /// Its links; consecutive links with the same code share four bytes of header.
+    /// Links of the node; consecutive links with the same code share four bytes of header.
     pub links: Vec<HelloLink<A>>,
-    /// How well it hears others. Boxed, because nodes without this extension have none.
+    /// Report about how well the node hears others.
     pub report: Option<Box<Report<A>>>,
 }
 
@@ -111,9 +111,9 @@ pub enum LinkCode {
 /// The type of a neighbour, in a HELLO.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum NeighbourType {
-    /// No symmetric link.
+    /// The sender has no symmetric link to the neighbour.
     Not,
-    /// At least one symmetric link.
+    /// The sender has at least one symmetric link to the neighbour.
     Symmetric,
     /// A symmetric neighbour that the sender has chosen as multipoint relay.
     Mpr,
@@ -128,21 +128,21 @@ pub struct Willingness(pub u8);
 pub struct Tc<A = Ipv4Addr> {
     /// Counts the changes of the set (ANSN).
     pub sequence: u16,
-    /// Main addresses of neighbours.
+    /// Main addresses of the announced neighbours.
     pub neighbours: Vec<A>,
 }
 
 /// The interfaces of a node other than that of its main address.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Mid<A = Ipv4Addr> {
-    /// Their addresses.
+    /// Addresses of the node's further interfaces.
     pub interfaces: Vec<A>,
 }
 
 /// Networks for which a node is a gateway.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Hna<A = Ipv4Addr> {
-    /// Address and mask.
+    /// Address and mask of each network.
     pub networks: Vec<(A, A)>,
 }
 
@@ -170,7 +170,7 @@ impl<A> Default for Tc<A> {
 }
 
 impl<A: Address> Packet<A> {
-    /// Bytes of the header.
+    /// Length of a packet's header, bytes.
     pub const HEADER_LEN: usize = 4;
 
     /// Parses the data of a UDP datagram; bytes after the packet's length are ignored.
@@ -189,7 +189,7 @@ impl<A: Address> Packet<A> {
         Ok(Self { sequence, messages })
     }
 
-    /// Appends the packet.
+    /// Appends the bytes of the packet.
     ///
     /// # Panics
     ///
@@ -202,7 +202,7 @@ impl<A: Address> Packet<A> {
         }
     }
 
-    /// Bytes of the packet.
+    /// Length of the packet, bytes.
     #[expect(clippy::len_without_is_empty, reason = "there is always a header")]
     pub fn len(&self) -> usize {
         Self::HEADER_LEN + self.messages.iter().map(Message::len).sum::<usize>()
@@ -210,10 +210,10 @@ impl<A: Address> Packet<A> {
 }
 
 impl<A: Address> Message<A> {
-    /// Bytes of the header.
+    /// Length of a message's header, bytes.
     pub const HEADER_LEN: usize = 8 + A::LEN;
 
-    /// Bytes of the message.
+    /// Length of the message, bytes.
     #[expect(clippy::len_without_is_empty, reason = "there is always a header")]
     pub fn len(&self) -> usize {
         Self::HEADER_LEN
@@ -385,7 +385,7 @@ impl Willingness {
     pub const NEVER: Self = Self(0);
     /// Carries little traffic for others.
     pub const LOW: Self = Self(1);
-    /// The default.
+    /// Usual willingness of a node, 3.
     pub const DEFAULT: Self = Self(3);
     /// Is preferred to other nodes.
     pub const HIGH: Self = Self(6);
@@ -418,12 +418,12 @@ impl Opaque {
         (!matches!(kind, HELLO..=HNA | metric::COSTS)).then_some(Self { kind, bytes })
     }
 
-    /// Its message type.
+    /// Type of the message, unknown to this implementation.
     pub const fn kind(&self) -> u8 {
         self.kind
     }
 
-    /// Its content.
+    /// Content of the message after its header.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -445,7 +445,7 @@ impl TimeCode {
         if b > 15 { Self(u8::MAX) } else { Self((a << 4) as u8 | b as u8) }
     }
 
-    /// The time.
+    /// Length of time that the code stands for.
     pub const fn time(self) -> Duration {
         let (a, b) = (self.0 >> 4, self.0 & 15);
         Duration::from_nanos((UNIT.as_nanos() * (16 + a as u64)) << b)
@@ -502,7 +502,7 @@ const TC: u8 = 2;
 const MID: u8 = 3;
 const HNA: u8 = 4;
 const LINK_HEADER_LEN: usize = 4;
-/// C / 16.
+/// Scaling factor C of RFC 3626, 1/16 s, divided by 16.
 const UNIT: Duration = Duration::from_nanos(3_906_250);
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ pub struct Quoted {
     pub source: Ipv4Addr,
     /// Destination address of the packet.
     pub destination: Ipv4Addr,
-    /// IP protocol number.
+    /// IP protocol number of the transport, which says how to read `transport`.
     pub protocol: u8,
     /// The first 20 bytes of the IP payload: ports, and the sequence number of TCP or TPA.
     pub transport: [u8; 20],

@@ -10,14 +10,14 @@ use crate::reader::Reader;
 /// The link type of captures whose packets start with a radiotap header.
 pub const LINKTYPE: u16 = 127;
 
-/// A radiotap header.
+/// A radiotap header: time, rate, channel and power of a captured frame.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Header {
     /// When the first bit of the MAC frame arrived, in microseconds.
     pub tsft: u64,
     /// Whether the frame was transmitted with a short preamble.
     pub short_preamble: bool,
-    /// The rate.
+    /// Rate at which the frame was transmitted.
     pub rate: Rate,
     /// Centre frequency of the channel, MHz.
     pub channel_mhz: u16,
@@ -41,16 +41,16 @@ pub struct Power {
 /// A part of an aggregate.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Part {
-    /// The same number in all parts of one aggregate.
+    /// Number of the aggregate, shared by all of its parts in a capture.
     pub aggregate: u32,
-    /// Whether it is the last one.
+    /// Whether the part is the last one of its aggregate.
     pub is_last: bool,
 }
 
 /// The rate of a frame.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Rate {
-    /// In units of 500 kb/s.
+    /// Rate of 802.11a, b or g, in units of 500 kb/s.
     Legacy(u8),
     /// A modulation and coding scheme of 802.11n.
     Ht(Mcs),
@@ -65,50 +65,50 @@ pub enum Rate {
 /// A modulation and coding scheme of 802.11n.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Mcs {
-    /// Its index.
+    /// Index of the scheme in the standard, which also determines the number of spatial streams.
     pub index: u8,
-    /// Whether it has a channel of 40 MHz.
+    /// Whether the channel is 40 MHz wide; otherwise 20 MHz.
     pub wide: bool,
-    /// Whether it has the short guard interval.
+    /// Whether the guard interval is the short one, 0.4 us.
     pub short_guard: bool,
 }
 
 /// A modulation and coding scheme of 802.11ac, for one receiver.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Vht {
-    /// Its index, 0 to 15.
+    /// Index of the scheme, 0 to 15.
     pub index: u8,
-    /// Spatial streams, 0 to 15.
+    /// Number of spatial streams, 0 to 15.
     pub streams: u8,
     /// Width of the channel.
     pub width: VhtWidth,
-    /// Whether it has the short guard interval.
+    /// Whether the guard interval is the short one, 0.4 us.
     pub short_guard: bool,
 }
 
 /// The width of a channel of 802.11ac, by radiotap's number for it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum VhtWidth {
-    /// 20 MHz.
+    /// A channel of 20 MHz.
     Mhz20 = 0,
-    /// 40 MHz.
+    /// A channel of 40 MHz.
     Mhz40 = 1,
-    /// 80 MHz.
+    /// A channel of 80 MHz.
     Mhz80 = 4,
-    /// 160 MHz.
+    /// A channel of 160 MHz.
     Mhz160 = 11,
 }
 
 /// A modulation and coding scheme of 802.11ax for one receiver over the whole channel (HE SU), coded by LDPC.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct He {
-    /// Its index, 0 to 15.
+    /// Index of the scheme, 0 to 15.
     pub index: u8,
-    /// Spatial streams, 0 to 15.
+    /// Number of spatial streams, 0 to 15.
     pub streams: u8,
     /// Width of the channel.
     pub width: HeWidth,
-    /// Guard interval.
+    /// Guard interval before each symbol.
     pub guard: HeGuard,
     /// Size of the training symbols (HE-LTF).
     pub training: HeTraining,
@@ -117,46 +117,46 @@ pub struct He {
 /// The width of a channel of 802.11ax, by radiotap's number for it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum HeWidth {
-    /// 20 MHz.
+    /// A channel of 20 MHz.
     Mhz20 = 0,
-    /// 40 MHz.
+    /// A channel of 40 MHz.
     Mhz40 = 1,
-    /// 80 MHz.
+    /// A channel of 80 MHz.
     Mhz80 = 2,
-    /// 160 MHz.
+    /// A channel of 160 MHz.
     Mhz160 = 3,
 }
 
 /// A guard interval of 802.11ax, by radiotap's number for it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum HeGuard {
-    /// 0.8 us.
+    /// Guard interval of 0.8 us.
     Short = 0,
-    /// 1.6 us.
+    /// Guard interval of 1.6 us.
     Medium = 1,
-    /// 3.2 us.
+    /// Guard interval of 3.2 us.
     Long = 2,
 }
 
 /// The size of the training symbols of 802.11ax, by radiotap's number for it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum HeTraining {
-    /// 3.2 us (1x).
+    /// Training symbols of 3.2 us (1x).
     Quarter = 1,
-    /// 6.4 us (2x).
+    /// Training symbols of 6.4 us (2x).
     Half = 2,
-    /// 12.8 us (4x).
+    /// Training symbols of 12.8 us (4x).
     Whole = 3,
 }
 
 /// A modulation and coding scheme of 802.11ah, with one stream.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct S1g {
-    /// Its index, 0 to 15.
+    /// Index of the scheme, 0 to 15.
     pub index: u8,
-    /// Whether it has a channel of 2 MHz.
+    /// Whether the channel is 2 MHz wide; otherwise 1 MHz.
     pub wide: bool,
-    /// Whether it has the short guard interval.
+    /// Whether the guard interval is the short one.
     pub short_guard: bool,
 }
 
@@ -463,7 +463,7 @@ const AGGREGATE: u32 = 1 << 20;
 const AGGREGATE_ALIGNMENT: usize = 4;
 /// Fields with type and length begin at a multiple of 4.
 const TLV_ALIGNMENT: usize = 4;
-/// FHSS, bit 4: 2 bytes.
+/// Presence bit of the field FHSS, which has 2 bytes.
 const HOPPING: u32 = 1 << 4;
 /// Antenna signal and antenna noise in dBm, bits 5 and 6.
 const SIGNAL: u32 = 1 << 5;

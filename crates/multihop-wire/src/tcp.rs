@@ -15,36 +15,36 @@ mod options;
 /// The IP protocol number of TCP.
 pub const PROTOCOL: u8 = 6;
 
-/// A TCP segment.
+/// A TCP segment without its checksum, which [`emit`](Self::emit) computes.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Segment {
-    /// Source port.
+    /// Source port in the TCP header.
     pub source: u16,
-    /// Destination port.
+    /// Destination port in the TCP header.
     pub destination: u16,
     /// Sequence number of the first byte, or of the SYN or FIN if no data precedes it.
     pub seq: SeqNumber,
     /// Next byte expected, if the ACK bit is set.
     pub ack: Option<SeqNumber>,
-    /// Synchronise sequence numbers.
+    /// SYN: synchronise sequence numbers to open the connection.
     pub syn: bool,
-    /// No more data from the sender.
+    /// FIN: the sender has no more data.
     pub fin: bool,
-    /// Reset the connection.
+    /// RST: the sender resets the connection.
     pub rst: bool,
-    /// Push function.
+    /// PSH: the receiver should pass the data to its program at once.
     pub psh: bool,
-    /// Echo of a mark (RFC 3168 §6.1).
+    /// ECE: echo of a congestion mark (RFC 3168 §6.1).
     pub ece: bool,
-    /// The congestion window has been reduced (RFC 3168 §6.1).
+    /// CWR: the congestion window has been reduced (RFC 3168 §6.1).
     pub cwr: bool,
-    /// What the IP header of its packet says about marks; no part of the segment's bytes.
+    /// ECN field of the packet's IP header, which is no part of the segment's bytes.
     pub ecn: Ecn,
     /// Window as on the wire: the scale option is not applied.
     pub window: u16,
-    /// Options.
+    /// Options of the segment's header.
     pub options: Options,
-    /// Data.
+    /// Application data of the segment.
     pub payload: Payload,
 }
 
@@ -58,7 +58,7 @@ pub enum Ecn {
     Ect1 = 1,
     /// May be marked in place of being dropped.
     Ect0 = 2,
-    /// Marked: congestion experienced.
+    /// Congestion experienced: a router has marked the packet.
     Ce = 3,
 }
 
@@ -79,7 +79,7 @@ pub struct Options {
     pub state: Option<StateOption>,
 }
 
-/// The timestamps option.
+/// The timestamps option (RFC 7323 §3).
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Timestamps {
     /// TSval: the sender's clock.
@@ -98,9 +98,9 @@ pub struct SackBlocks {
 /// ADTCP's option (Fu, Greenstein, Meng, Lu, ICNP 2002, section 4.1): kind, length 3, four bits.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct StateOption {
-    /// One of [`StateOption::KINDS`].
+    /// Kind of the option, one of [`StateOption::KINDS`].
     pub kind: u8,
-    /// The state.
+    /// State of the network, as the receiver has identified it.
     pub state: NetworkState,
 }
 
@@ -114,7 +114,7 @@ impl StateOption {
 }
 
 impl NetworkState {
-    /// Normal.
+    /// No condition found: the network works normally.
     pub const NORMAL: Self = Self(0);
     /// Queues build up and overflow.
     pub const CONGESTION: Self = Self(1);
@@ -122,20 +122,20 @@ impl NetworkState {
     pub const ROUTE_CHANGE: Self = Self(2);
     /// Packets are lost at random.
     pub const CHANNEL_ERROR: Self = Self(4);
-    /// Nothing arrives.
+    /// No packets arrive: the connection is interrupted.
     pub const DISCONNECTION: Self = Self(8);
 
-    /// From the low four bits.
+    /// Takes the state from the low four bits.
     pub const fn from_bits(bits: u8) -> Self {
         Self(bits & 0x0f)
     }
 
-    /// Four bits.
+    /// The state as the option's four bits.
     pub const fn bits(self) -> u8 {
         self.0
     }
 
-    /// Both states.
+    /// Union of two states: the conditions of both.
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }

@@ -5,9 +5,10 @@ use core::num::{NonZeroU8, NonZeroU16};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
-use proptest::sample::Index;
 
 use multihop_core::Payload;
+
+pub(crate) use crate::damage::{Damage, damage};
 
 use crate::control::{Cause, Control, Features, Names, Options, Reset, Syn};
 
@@ -53,29 +54,6 @@ pub(crate) fn control() -> impl Strategy<Value = Control> {
             Control::Reset(Reset { cause: Cause(cause), number, is_expected, text })
         });
     prop_oneof![syn, reset, any::<u32>().prop_map(Control::KeepAlive)]
-}
-
-/// Damage to a packet in transit.
-#[derive(Clone, Debug)]
-pub(crate) struct Damage {
-    edits: Vec<(Index, u8)>,
-    cut: Option<Index>,
-}
-
-pub(crate) fn damage() -> impl Strategy<Value = Damage> {
-    (vec(any::<(Index, u8)>(), 0..6), any::<Option<Index>>()).prop_map(|(edits, cut)| Damage { edits, cut })
-}
-
-impl Damage {
-    pub(crate) fn apply(&self, packet: &mut Vec<u8>) {
-        for (at, value) in &self.edits {
-            let at = at.index(packet.len());
-            packet[at] = *value;
-        }
-        if let Some(cut) = &self.cut {
-            packet.truncate(cut.index(packet.len()));
-        }
-    }
 }
 
 /// Puts the right checksum at `at`, if that is inside the packet.

@@ -33,12 +33,12 @@ pub enum Framing {
     Ip,
 }
 
-/// A TPA segment.
+/// A TPA segment in either framing.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Segment {
-    /// Source port.
+    /// Source port, of TPA or of the UDP datagram around it.
     pub source: u16,
-    /// Destination port.
+    /// Destination port, of TPA or of the UDP datagram around it.
     pub destination: u16,
     /// The block of the data; without data, the sender's current block.
     pub block: BlockSeq,
@@ -48,11 +48,12 @@ pub struct Segment {
     pub body: Body,
     /// The acknowledgement, if the ACK bit is set.
     pub ack: Option<Ack>,
-    /// With data or FIN, and without `ack`: how long its ACK may wait, ms; 0 leaves that to the options of the SYN.
+    /// Time for which the ACK of a segment with data or FIN may wait, ms, if `ack` is `None`; 0 leaves it to the
+    /// options of the SYN.
     pub ack_delay: u8,
     /// The sender is congested or frozen (`txStat`).
     pub congested: bool,
-    /// Receive window, segments.
+    /// Receive window: segments that the sender of this one has room for.
     pub window: u16,
 }
 
@@ -62,32 +63,32 @@ pub enum Body {
     /// A pure ACK; without an ACK, a probe.
     #[default]
     Empty,
-    /// One segment of a block.
+    /// A segment of a block, with data.
     Data {
-        /// Its place in the block, below [`MAX_BLOCK`].
+        /// Whether the segment is the last of its block.
         position: u8,
         /// Whether it is the last of the block.
         last: bool,
-        /// At least one byte.
+        /// Application data, at least one byte.
         payload: Payload,
     },
-    /// No more data. It occupies a position in the block and ends it.
+    /// The sender has no more data. The FIN occupies a position in the block and ends it.
     Fin {
-        /// Its place in the block, below [`MAX_BLOCK`].
+        /// Place of the FIN in the block, below [`MAX_BLOCK`].
         position: u8,
     },
-    /// Opens a connection.
+    /// Opens a connection, with the options of its sender.
     Syn(Options),
-    /// Resets a connection.
+    /// Resets the connection that the ports identify.
     Reset,
 }
 
 /// An acknowledgement: which segments of a block have arrived.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Ack {
-    /// The block.
+    /// Block whose segments the bitmap reports.
     pub block: BlockSeq,
-    /// The segments of it that have arrived.
+    /// Positions of the block's segments that have arrived.
     pub bitmap: Bitmap,
     /// The transmission that caused this ACK; for a held ACK, the first one that it acknowledges.
     pub tx_seq: u8,
@@ -100,7 +101,7 @@ pub struct Ack {
 pub struct BlockSeq(pub u16);
 
 impl Framing {
-    /// Bytes of a header.
+    /// Length of a header, bytes.
     pub const fn header_len(self) -> usize {
         match self {
             Self::Udp => 12,
@@ -108,7 +109,7 @@ impl Framing {
         }
     }
 
-    /// The largest window.
+    /// Largest receive window that the header can state, segments.
     pub const fn max_window(self) -> u16 {
         match self {
             Self::Udp => u16::MAX,
@@ -116,7 +117,7 @@ impl Framing {
         }
     }
 
-    /// The block `n` after `start`.
+    /// Number of the block that is `n` blocks after `start`.
     #[expect(clippy::cast_possible_truncation, reason = "block numbers wrap")]
     pub const fn block_after(self, start: BlockSeq, n: u64) -> BlockSeq {
         BlockSeq((start.0 as u64).wrapping_add(n) as u16 & self.block_mask())
@@ -163,7 +164,8 @@ impl Segment {
         Self::parse_in_udp_into(bytes, source, destination, &mut None)
     }
 
-    /// The same, with the payload in this memory if there is some.
+    /// Parses the segment of a UDP datagram between these ports. The payload reuses the buffer in `memory` if there is
+    /// one.
     pub fn parse_in_udp_into(
         bytes: &[u8],
         source: u16,
@@ -265,7 +267,7 @@ impl Segment {
         out[start + 4..start + 6].copy_from_slice(&sum.to_be_bytes());
     }
 
-    /// Bytes of application data.
+    /// Length of the application data, bytes.
     pub fn data_len(&self) -> usize {
         match &self.body {
             Body::Data { payload, .. } => payload.len(),
@@ -291,7 +293,7 @@ impl Segment {
 /// The header without ports and checksum, as in both framings.
 struct Fields {
     block: u16,
-    /// BitmapData and flags.
+    /// BitmapData, and the flags of the header.
     data: u16,
     ack_block: u16,
     /// BitmapAck, txStat, LAST, HELD and a reserved bit.

@@ -12,19 +12,19 @@ use crate::reader::Reader;
 /// The IP protocol number of UDP.
 pub const PROTOCOL: u8 = 17;
 
-/// A UDP datagram.
+/// A UDP datagram without its checksum, which [`emit`](Self::emit) computes.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Datagram {
-    /// Source port.
+    /// Source port in the UDP header.
     pub source: u16,
-    /// Destination port.
+    /// Destination port in the UDP header.
     pub destination: u16,
-    /// Data.
+    /// Application data of the datagram.
     pub payload: Payload,
 }
 
 impl Datagram {
-    /// Bytes of the header.
+    /// Length of the UDP header, bytes.
     pub const HEADER_LEN: usize = 8;
 
     /// Parses the payload of an IP packet between these addresses; a checksum of 0 means that none was computed.

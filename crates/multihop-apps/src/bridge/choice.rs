@@ -8,23 +8,23 @@ use multihop_net::{AuthorizedKeys, Config, Identity, KnownPeers, Peers, SecretFi
 /// Security options in the form that other languages pass. Exactly one of the first three must be set.
 #[derive(Clone, Debug, Default)]
 pub struct SecurityChoice {
-    /// The plain protocol.
+    /// Whether the plain protocol is chosen: no encryption and no proof of identity.
     pub plain: bool,
-    /// A token as text.
+    /// Token as text, which both ends share.
     pub token: Option<String>,
-    /// The file with our key.
+    /// Path of the file with this end's key.
     pub identity: Option<PathBuf>,
-    /// With a key: the public key that the peer must have as text, or `any`.
+    /// Public key that the peer must have, as text, or `any`; only with a key of this end.
     pub peer: Option<String>,
-    /// With a key, to connect: the file of known peers.
+    /// File of known peers, for connecting with a key.
     pub known_peers: Option<PathBuf>,
-    /// With a key, to listen: the file of authorised keys.
+    /// File of authorised keys, for listening with a key.
     pub authorized_keys: Option<PathBuf>,
-    /// With known peers: whether a listener that is not among them is refused.
+    /// Whether a listener that is not in the file of known peers is refused.
     pub strict: bool,
-    /// With a key: the file of a secret that both ends have in addition.
+    /// File of a secret that both ends have in addition to their keys.
     pub shared_key: Option<PathBuf>,
-    /// With a token or a key, to listen: whether only those get an answer who prove their identity.
+    /// Whether a listener with a token or a key answers only peers that prove their identity.
     pub silent: bool,
 }
 

@@ -39,7 +39,7 @@ impl BridgeListener {
         Ok(Self { local, ready, waiting: Mutex::new(waiting), task })
     }
 
-    /// The address that it listens on.
+    /// Address and port on which the listener accepts connections.
     pub const fn local_addr(&self) -> SocketAddr {
         self.local
     }
@@ -64,7 +64,7 @@ impl BridgeListener {
         }
     }
 
-    /// Closes it for all waiting threads.
+    /// Closes the listener: threads that wait for a connection wait no longer.
     pub fn close(&self) {
         self.task.abort();
         let _ = self.ready.shutdown(std::net::Shutdown::Both);

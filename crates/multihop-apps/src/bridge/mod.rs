@@ -133,7 +133,7 @@ async fn carry(stream: &Mutex<Stream>, program: &mut tokio::net::UnixStream) -> 
     tokio::try_join!(outbound, inbound).map(drop)
 }
 
-/// From the program to the peer, until the program closes its side.
+/// Copies bytes from the program to the peer, until the program closes its side.
 async fn send(stream: &Mutex<Stream>, mut program: ReadHalf<'_>, sent: &Notify) -> io::Result<()> {
     let mut buffer = vec![0; CHUNK];
     loop {
@@ -150,7 +150,7 @@ async fn send(stream: &Mutex<Stream>, mut program: ReadHalf<'_>, sent: &Notify) 
     }
 }
 
-/// From the peer to the program, until either closes.
+/// Copies bytes from the peer to the program, until either closes.
 async fn receive(stream: &Mutex<Stream>, mut program: WriteHalf<'_>) -> io::Result<()> {
     let mut buffer = vec![0; CHUNK];
     loop {

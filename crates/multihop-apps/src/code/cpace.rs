@@ -9,30 +9,30 @@ use hmac::{Hmac, Mac};
 use sha2::{Digest, Sha512};
 use zeroize::{Zeroize, Zeroizing};
 
-/// What both ends must agree on.
+/// Inputs of CPace on which both ends must agree.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Common<'a> {
-    /// The secret (PRS).
+    /// Secret that both ends share (PRS).
     pub(super) secret: &'a [u8],
-    /// The identifier of the channel (CI).
+    /// Identifier of the channel (CI).
     pub(super) channel: &'a [u8],
-    /// The identifier of the session (sid), which no other run has.
+    /// Identifier of the session (sid), which no other run has.
     pub(super) session: &'a [u8],
 }
 
-/// The two ends.
+/// End of a run: the caller or the listener.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Role {
     Caller,
     Listener,
 }
 
-/// What one end sends to the other: an encoded group element.
+/// Message of one end to the other: an encoded group element.
 pub(super) type Share = [u8; 32];
 /// The proof that an end has the key.
 pub(super) type Tag = [u8; 64];
 
-/// One end of a run.
+/// One end of a run of CPace.
 pub(super) struct Run<'a> {
     common: Common<'a>,
     role: Role,
@@ -40,7 +40,7 @@ pub(super) struct Run<'a> {
     share: Share,
 }
 
-/// The proofs of both ends.
+/// Proofs by which each end shows the other that it has the key.
 pub(super) struct Tags {
     ours: Tag,
     theirs: Hmac<Sha512>,
@@ -142,7 +142,7 @@ fn session_key(session: &[u8], point: &[u8; 32], transcript: &[u8]) -> Zeroizing
     Zeroizing::new(Sha512::new().chain_update(input).chain_update(transcript).finalize().into())
 }
 
-/// The strings, each after its length in LEB128.
+/// Concatenates strings, each after its length in LEB128.
 fn lv_cat(parts: &[&[u8]]) -> Vec<u8> {
     let mut out = Vec::new();
     for part in parts {
@@ -157,7 +157,7 @@ fn lv_cat(parts: &[&[u8]]) -> Vec<u8> {
     out
 }
 
-/// The group, as a domain of its own (DSI).
+/// Name of the group in CPace, which separates its hashes from other uses (DSI).
 const NAME: &[u8] = b"CPaceRistretto255";
 const KEY_NAME: &[u8] = b"CPaceRistretto255_ISK";
 /// Bytes of an input block of SHA-512.

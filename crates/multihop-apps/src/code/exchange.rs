@@ -20,7 +20,7 @@ pub(super) enum Refusal {
     WrongCode = 1,
     #[error("the code is no longer valid: it was guessed wrong too often")]
     Ended = 2,
-    #[error("the other end does not speak this protocol, or another version of it")]
+    #[error("the other end uses another protocol, or another version of this one")]
     Protocol = 3,
 }
 
@@ -100,7 +100,7 @@ where
     answered
 }
 
-/// The refusal in an error, if it is one.
+/// Refusal inside an error; `None` for other errors.
 pub(super) fn refusal(error: &io::Error) -> Option<Refusal> {
     error.get_ref().and_then(|inner| inner.downcast_ref()).copied()
 }
@@ -125,7 +125,7 @@ fn random() -> io::Result<Zeroizing<[u8; 64]>> {
     Ok(bytes)
 }
 
-/// Ends with the version.
+/// Start of the first message, which ends with the version of the protocol.
 const MAGIC: &[u8; 14] = b"multihop code\x01";
 const WELL: u8 = 0;
 

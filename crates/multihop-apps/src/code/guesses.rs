@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// The guesses that are left.
+/// Number of guesses that peers still have before the code expires.
 #[derive(Debug)]
 pub(super) struct Guesses(AtomicU8);
 
@@ -22,7 +22,7 @@ impl Guesses {
         self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).ok().map(|_| Guess(self))
     }
 
-    /// Whether no guess is left.
+    /// Whether peers have no guess left.
     pub(super) fn are_used_up(&self) -> bool {
         self.left() == 0
     }
@@ -33,11 +33,11 @@ impl Guesses {
 }
 
 impl Guess<'_> {
-    /// It does not count.
+    /// Gives the guess back, because the code was right.
     pub(super) fn was_right(self) {
         self.0.0.fetch_add(1, Ordering::Relaxed);
     }
 }
 
-/// Guesses of a code.
+/// Number of guesses that peers have for one code.
 const GUESSES: u8 = 3;

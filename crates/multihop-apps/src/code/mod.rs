@@ -61,7 +61,7 @@ async fn redeem_at(code: &Code, place: SocketAddr, config: &Config) -> io::Resul
     let binding = stream.binding().expect("the handshake is complete");
     let met = timeout(LIMIT, exchange::call(&mut stream, code, &binding)).await;
     met.unwrap_or_else(|_| {
-        Err(io::Error::new(io::ErrorKind::TimedOut, "the other end is not an offer of a code"))
+        Err(io::Error::new(io::ErrorKind::TimedOut, "the other end is not a multihop send with a code"))
     })?;
     Ok(stream)
 }

@@ -32,12 +32,12 @@ pub struct Offer {
 /// Why a code is no longer valid.
 #[derive(Debug, thiserror::Error)]
 pub enum Ended {
-    /// It was guessed wrong too often.
+    /// A peer guessed the code wrong too often.
     #[error(
         "the code was guessed wrong three times and is no longer valid: run the command again for a new one"
     )]
     Guessed,
-    /// Nobody used it in time.
+    /// No peer used the code in time.
     #[error("the code has expired: run the command again for a new one")]
     Expired,
     /// Connections can no longer be accepted.
@@ -67,12 +67,12 @@ impl Offer {
         &self.code
     }
 
-    /// The address that it listens on.
+    /// Address and port on which the offer's listener accepts connections.
     pub fn local_addr(&self) -> SocketAddr {
         self.listener.local_addr()
     }
 
-    /// Why it cannot be found in the local network, if so.
+    /// Error for which the offer cannot be found in the local network; `None` if it can.
     pub fn unseen(&self) -> Option<&io::Error> {
         self.beacon.as_ref().err()
     }

@@ -13,30 +13,30 @@ use tokio::time::{Instant, sleep, timeout_at};
 use super::words::{Code, Label};
 use crate::interfaces;
 
-/// Who asks for a sender.
+/// Question of a receiver that searches the local network for a sender.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 struct Question {
     label: Label,
     number: Number,
 }
 
-/// Where a sender listens.
+/// Answer of a sender to a search: where it listens.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 struct Answer {
     port: u16,
-    /// That of the question.
+    /// Number of the question that is answered.
     number: Number,
     offer: OfferId,
 }
 
-/// By this number the addresses of one sender are known to be the same.
+/// Random identifier of one sender's offer, by which its addresses are recognised as one sender.
 pub(super) type OfferId = [u8; 8];
 
-/// Where a sender may be.
+/// Address at which a sender may listen.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Place {
     pub(super) addr: SocketAddr,
-    /// `None` if the user has named the place.
+    /// Offer that was found; `None` if the user has named the place.
     pub(super) offer: Option<OfferId>,
 }
 
@@ -102,7 +102,7 @@ async fn answer(socket: UdpSocket, label: Label, port: u16, offer: OfferId) {
         let (length, from) = match socket.recv_from(&mut buffer).await {
             Ok(received) => received,
             Err(error) => {
-                tracing::debug!("cannot receive questions for a code: {error}");
+                tracing::debug!("cannot receive searches for a code: {error}");
                 sleep(PAUSE).await;
                 continue;
             }
@@ -141,7 +141,7 @@ pub(super) async fn seek(code: &Code, networks: &[Ipv4Addr]) -> io::Result<Vec<P
         for network in networks {
             // A network may be down; another one may have the sender.
             if let Err(error) = socket.send_to(&question, (*network, PORT)).await {
-                tracing::debug!("cannot ask in the network {network}: {error}");
+                tracing::debug!("cannot search the network {network} for a code: {error}");
             }
         }
         hear(&socket, number, &mut found, Instant::now() + WAIT).await;
@@ -152,7 +152,7 @@ pub(super) async fn seek(code: &Code, networks: &[Ipv4Addr]) -> io::Result<Vec<P
     Ok(found)
 }
 
-/// Collects answers until then.
+/// Collects answers to a question until its time is over.
 async fn hear(socket: &UdpSocket, number: Number, found: &mut Vec<Place>, until: Instant) {
     let mut buffer = [0; 64];
     while let Ok(received) = timeout_at(until, socket.recv_from(&mut buffer)).await {
@@ -175,12 +175,12 @@ pub(super) fn check(bytes: &[u8]) {
     assert!(question.or(answer).is_none_or(|emitted| emitted == bytes));
 }
 
-/// UDP port of questions.
+/// UDP port to which questions are sent.
 const PORT: u16 = 7454;
-/// Both end with the version, and are as long as each other.
+/// Marks at the start of questions and answers, which end with the version and have equal lengths.
 const QUESTION: &[u8; 14] = b"multihop seek\x01";
 const ANSWER: &[u8; 14] = b"multihop here\x01";
-/// The end of a question.
+/// Zeros that make a question as long as its answer.
 const PADDING: OfferId = [0; 8];
 /// How often a question is asked.
 const QUESTIONS: usize = 6;
@@ -188,7 +188,7 @@ const QUESTIONS: usize = 6;
 const WAIT: Duration = Duration::from_millis(500);
 /// Places that are tried: each of them can test one guess.
 const PLACES: usize = 3;
-/// Pause after an error.
+/// Pause after an error of the socket.
 const PAUSE: Duration = Duration::from_millis(100);
 
 #[cfg(test)]

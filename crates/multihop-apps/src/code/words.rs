@@ -20,18 +20,18 @@ pub(super) struct Label(pub(super) u16);
 /// Why a text is not a code.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum CodeError {
-    /// It has another number of words.
+    /// The text has another number of words.
     #[error("{0} words, allowed: {WORDS}")]
     Number(usize),
-    /// It has a word that no code has.
+    /// The text has a word that no code has.
     #[error("'{}' is not a word of a code", .0.escape_debug())]
     Word(String),
-    /// It has a word that no code has, and one is similar.
+    /// The text has a word that no code has, and a similar one exists.
     #[error("'{}' is not a word of a code, did you mean '{similar}'?", found.escape_debug())]
     Similar {
-        /// The word.
+        /// Word that no code has.
         found: String,
-        /// A word of codes.
+        /// Similar word that codes have.
         similar: &'static str,
     },
 }

@@ -12,20 +12,20 @@ use super::names::Name;
 use super::place::{Partial, Root, cannot_write};
 use super::unsynced::{FileSystems, sync_file_systems, syncs_file_systems};
 
-/// Files that have arrived.
+/// Files that have arrived and wait to be published together.
 #[derive(Default)]
 pub(super) struct Batch {
     files: Vec<(FileEntry, Arrived)>,
-    /// Bytes in memory.
+    /// Bytes of the batch in memory.
     bytes: usize,
-    /// When the first one arrived.
+    /// Time at which the first file of the batch arrived.
     since: Option<Instant>,
 }
 
 enum Arrived {
-    /// All of its contents.
+    /// Whole contents of a small file, in memory.
     Memory(Vec<u8>),
-    /// Written under its temporary name.
+    /// A file that is complete under its temporary name.
     Disk(Partial),
 }
 
@@ -50,14 +50,14 @@ impl Batch {
         self.files.is_empty()
     }
 
-    /// Whether it is time to commit.
+    /// Whether the batch should be committed now.
     pub(super) fn is_due(&self) -> bool {
         self.files.len() >= FILES_MAX
             || self.bytes >= BYTES_MAX
             || self.since.is_some_and(|since| since.elapsed() >= AGE_MAX)
     }
 
-    /// The names of the files.
+    /// Names of the files in the batch.
     pub(super) fn names(&self) -> impl Iterator<Item = &Name> {
         self.files.iter().map(|(entry, _)| &entry.name)
     }
@@ -110,7 +110,7 @@ fn write(root: &Root, entry: &FileEntry, arrived: Arrived) -> io::Result<Partial
     Ok(partial)
 }
 
-/// The file systems of these files.
+/// Finds one folder of each file system that contains these files.
 fn by_device(ready: &[(Name, Partial)]) -> io::Result<FileSystems> {
     let mut found = FileSystems::new();
     let mut last: Option<&Arc<Folder>> = None;

@@ -14,14 +14,14 @@ use super::message::FileEntry;
 use super::names::Name;
 use crate::frames::Heartbeat;
 
-/// Who sends. Transfers of one sender may replace each other.
+/// Identity of a sender. Transfers of one sender may replace each other.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Sender {
-    /// The owner of a key.
+    /// The peer that owns this key.
     Key(PublicKey),
-    /// Everybody who knows the token.
+    /// Any peer that has the token.
     Token,
-    /// Without authentication, a host.
+    /// A host that has not proved its identity.
     Host(IpAddr),
 }
 
@@ -33,9 +33,9 @@ pub(super) struct Claims(Mutex<BTreeMap<Name, Arc<Transfer>>>);
 struct Transfer {
     sender: Sender,
     pulse: Arc<Heartbeat>,
-    /// Another transfer has taken over.
+    /// Notified when another transfer of the same sender has taken over.
     taken: Notify,
-    /// Closed at the end of the transfer.
+    /// Channel that is closed at the end of the transfer.
     end: watch::Receiver<()>,
 }
 
@@ -43,7 +43,7 @@ struct Transfer {
 pub(super) struct Claim {
     claims: Arc<Claims>,
     transfer: Arc<Transfer>,
-    /// Closes [`Transfer::end`].
+    /// Sender of a channel; dropping it closes [`Transfer::end`].
     _end: watch::Sender<()>,
 }
 
@@ -96,7 +96,7 @@ impl Claim {
         Arc::ptr_eq(owner, &self.transfer)
     }
 
-    /// The file has its final name.
+    /// Releases the claim on a file, because it has its final name.
     pub(super) fn remove(&self, name: &Name) {
         let mut claims = self.claims.lock();
         if claims.get(name).is_some_and(|other| Arc::ptr_eq(other, &self.transfer)) {

@@ -23,7 +23,7 @@ use multihop_disk::own::{self, Identity};
 #[derive(Debug)]
 pub(super) struct Folder(OwnedFd);
 
-/// What a name refers to.
+/// Kind of the entry that a name refers to.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Found {
     Nothing,
@@ -84,12 +84,12 @@ impl Folder {
         set_mode(&self.0, mode)
     }
 
-    /// Sets the modification time.
+    /// Sets the modification time of the folder.
     pub(super) fn set_modified(&self, time: Modified) -> io::Result<()> {
         set_modified(&self.0, time)
     }
 
-    /// The file system that it is on.
+    /// Device number of the file system that contains the folder.
     pub(super) fn device(&self) -> io::Result<u64> {
         Ok(fstat(&self.0)?.st_dev)
     }
@@ -165,7 +165,7 @@ impl Folder {
         }
     }
 
-    /// Creates a symbolic link.
+    /// Creates a symbolic link in the folder.
     pub(super) fn make_link(&self, name: &OsStr, target: &OsStr) -> io::Result<()> {
         Ok(symlinkat(target, &self.0, name)?)
     }
@@ -195,7 +195,7 @@ impl Folder {
         Ok(nix::unistd::syncfs(&self.0)?)
     }
 
-    /// Deletes a file.
+    /// Deletes the file with this name.
     pub(super) fn remove(&self, name: &OsStr) -> io::Result<()> {
         Ok(unlinkat(&self.0, name, UnlinkatFlags::NoRemoveDir)?)
     }
@@ -251,8 +251,7 @@ fn times(time: Modified) -> [TimeSpec; 2] {
     [TimeSpec::UTIME_OMIT, TimeSpec::new(seconds, time.nanoseconds.into())]
 }
 
-/// The umask when it was first needed. It can only be read by setting it; a file that another thread creates in that
-/// instant is for its owner only.
+/// The process's umask when it was first needed.
 fn usual_umask() -> Mode {
     static UMASK: OnceLock<Mode> = OnceLock::new();
     *UMASK.get_or_init(|| {
@@ -262,7 +261,7 @@ fn usual_umask() -> Mode {
     })
 }
 
-/// The mode of incomplete files.
+/// Mode of incomplete files, which only their owner can read.
 const PRIVATE: Mode = Mode::S_IRUSR.union(Mode::S_IWUSR);
-/// A pipe must not block.
+/// Flags with which files are opened: a pipe must not block.
 const FILE: OFlag = OFlag::O_NOFOLLOW.union(OFlag::O_CLOEXEC).union(OFlag::O_NONBLOCK);

@@ -50,7 +50,9 @@ pub async fn send_lasting(
                 error
             }
             Attempt::Replaced(next) => {
-                report(Progress::Note("the connection was silent: going on over a new one".to_owned()));
+                report(Progress::Note(
+                    "no packets from the peer: continuing over a new connection".to_owned(),
+                ));
                 before = before.with(&connection.stream);
                 connection = AbortOnDrop::new(next);
                 progress.begin_attempt();
@@ -122,9 +124,9 @@ pub async fn dial_within(dial: &impl AsyncFn() -> io::Result<Stream>, end: Insta
 
 /// The bytes that a transfer has moved, and the time of its last progress.
 struct LastProgress {
-    /// When bytes moved last, or when the receiver was last heard at work, for instance while it read its files.
+    /// Time at which bytes moved last, or the receiver was last heard at work, for instance while it read its files.
     at: Instant,
-    /// Bytes moved over all connections.
+    /// Bytes that the transfer has moved over all connections.
     moved: u64,
     /// Bytes moved over connections before the current one.
     moved_before: u64,
@@ -150,7 +152,7 @@ impl LastProgress {
     }
 }
 
-/// The end of one connection.
+/// Outcome of one connection of a transfer.
 enum Attempt {
     Done(Summary),
     /// `heard`: when the receiver was last heard, unless the connection was short.
@@ -230,7 +232,7 @@ fn no_answer() -> io::Error {
 
 /// A live receiver is heard at least once a second.
 const SILENCE: Duration = Duration::from_secs(3);
-/// One attempt to connect takes at most this long: the next one looks up the address anew.
+/// Maximum time of one attempt to connect; the next attempt looks up the address anew.
 const DIAL_MAX: Duration = Duration::from_secs(4);
-/// Time between two attempts.
+/// Time between two attempts to connect.
 const PAUSE: Duration = Duration::from_millis(500);

@@ -1,4 +1,4 @@
-//! What the sender sends: files and folders of this host, and standard input.
+//! List of the entries that a sender sends: files and folders of this host, and standard input.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -18,13 +18,13 @@ use super::names::{LinkTarget, Name, is_partial, printable};
 pub struct Sources {
     pub(super) list: Vec<Source>,
     links: Option<SymbolicLinks>,
-    /// What was skipped, and why.
+    /// Messages about entries that were skipped, with the reason.
     pub(super) notes: Vec<String>,
     /// Entries that were skipped although nobody asked for it.
     left_out: usize,
     /// Files whose folders are being read, by device and inode.
     above: Vec<(u64, u64)>,
-    /// Bytes of all names.
+    /// Length of all names together, bytes.
     names: usize,
     tops: BTreeSet<Name>,
 }
@@ -34,14 +34,14 @@ pub(super) struct Source {
     pub(super) origin: Origin,
 }
 
-/// What becomes of symbolic links in a folder. Without a choice they are left out.
+/// Treatment of symbolic links in a folder. Without a choice they are left out.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum SymbolicLinks {
-    /// Leave them out.
+    /// Leave symbolic links out of the transfer.
     Skip,
     /// Send them as links, except those that may lead out of what is sent.
     Keep,
-    /// Send what they point to.
+    /// Send the files and folders to which the links point.
     Follow,
 }
 
@@ -53,7 +53,7 @@ pub(super) enum Origin {
 }
 
 impl Sources {
-    /// An empty list.
+    /// Creates an empty list.
     pub fn new() -> Self {
         Self::default()
     }
@@ -106,12 +106,12 @@ impl Sources {
         self.push(entry, Origin::Stream(Some(stream)))
     }
 
-    /// Bytes to send, if known.
+    /// Bytes of all files in the list; `None` if the size of one is unknown.
     pub(super) fn bytes(&self) -> Option<u64> {
         total(self.list.iter().map(|source| &source.entry))
     }
 
-    /// Number of files.
+    /// Number of files in the list, without folders and links.
     pub(super) fn files(&self) -> u32 {
         let files = self.list.iter().filter(|source| source.entry.is_file()).count();
         u32::try_from(files).expect("the list is bounded")
@@ -218,7 +218,7 @@ pub(super) fn open(path: &Path, size: u64) -> Result<(File, Stamp), Error> {
     }
 }
 
-/// What changes when a file is written to.
+/// Size, times and inode of a file, which change when the file is written to.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Stamp {
     size: u64,
@@ -269,7 +269,7 @@ fn parse(name: &[u8]) -> Result<Name, Error> {
     Name::parse(name).map_err(|bad| Error::Here(format!("cannot send: {bad}")))
 }
 
-/// Entries of a list.
+/// Maximum number of entries in a list.
 pub(super) const ENTRIES_MAX: usize = 250_000;
 /// Bytes of all names of a list.
 pub(super) const NAMES_MAX: usize = 32 * 1024 * 1024;

@@ -4,16 +4,16 @@ use std::time::Duration;
 
 use super::names::{BadName, LinkTarget, NAME_MAX, Name, printable};
 
-/// One message.
+/// A message of a file transfer, from either end.
 #[derive(Debug)]
 pub(super) enum TransferMessage<'a> {
-    /// The first message. The sender gives up when it has received nothing for `patience`.
+    /// First message of a sender, which gives up when it has received nothing for `patience`.
     Hello { patience: Duration },
     /// The first message of a sender that uses another version.
     OtherVersion(u8),
     /// One entry of the sender's list.
     FileEntry(Result<FileEntry, BadName>),
-    /// The end of the list.
+    /// The sender's list ends here.
     Listed { entries: u32 },
     /// The receiver has the first `offset` bytes of a file, and their hash.
     Have(Have),
@@ -27,13 +27,13 @@ pub(super) enum TransferMessage<'a> {
     Hole(u32),
     /// The end of the file, with the hash of all of it.
     End { hash: Hash },
-    /// The end of all files.
+    /// The sender has sent all files.
     Done,
     /// All files are complete at the receiver.
     Verdict { files: u32 },
     /// The peer gave up, for this reason.
     Failed(String),
-    /// Keepalive: the peer is busy.
+    /// Keepalive of a peer that is busy.
     Wait,
 }
 
@@ -57,11 +57,11 @@ impl FileEntry {
     }
 }
 
-/// A modification time, since 1970.
+/// A modification time, counted since the beginning of 1970.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Modified {
     pub(super) seconds: i64,
-    /// Below 10^9.
+    /// Nanoseconds within the second, below 10^9.
     pub(super) nanoseconds: u32,
 }
 
@@ -119,7 +119,7 @@ impl<'a> TransferMessage<'a> {
         })
     }
 
-    /// Its kind, and its body as a header in `scratch` and data elsewhere.
+    /// Kind of the message, and its body: a header in `scratch`, and data elsewhere.
     pub(super) fn emit<'b>(&'b self, scratch: &'b mut Vec<u8>) -> (u8, &'b [u8]) {
         scratch.clear();
         let kind = match self {
@@ -243,7 +243,7 @@ fn emit_milliseconds(time: Duration) -> [u8; 4] {
     u32::try_from(time.as_millis()).unwrap_or(u32::MAX).to_be_bytes()
 }
 
-/// The protocol version.
+/// Version of the transfer protocol.
 pub(super) const VERSION: u8 = 2;
 /// The kind of keepalive messages.
 pub(super) const WAIT: u8 = 12;
@@ -263,7 +263,7 @@ const FAILED: u8 = 11;
 const HOLE: u8 = 13;
 /// Hashing a hole takes some milliseconds: a peer cannot keep this end busy without sending.
 pub(super) const HOLE_MAX: u32 = 1 << 22;
-/// Kinds of entries.
+/// Kind of an entry that is a folder; the others are regular files and links.
 const FOLDER: u8 = 0;
 const REGULAR: u8 = 1;
 const LINK: u8 = 2;

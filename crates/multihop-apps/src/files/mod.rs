@@ -37,7 +37,7 @@ pub use serve::{Served, Watcher, serve};
 /// Why a transfer failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A problem on this host.
+    /// A problem on this host, described in words.
     #[error("{0}")]
     Here(String),
     /// The peer gave up, for this reason.
@@ -78,12 +78,12 @@ impl Default for Options {
 pub enum Progress {
     /// The size of the transfer is known.
     Begin {
-        /// Files.
+        /// Number of files in the transfer.
         files: u32,
         /// Bytes of all files; `None` if the size of one is unknown.
         bytes: Option<u64>,
     },
-    /// A file begins.
+    /// The transfer of this file begins.
     File(String),
     /// This many more bytes were present before.
     Had(u64),
@@ -93,11 +93,11 @@ pub enum Progress {
     Hole(u64),
     /// The file is complete, or, at the sender, sent.
     Complete,
-    /// A note for the user.
+    /// A text for the user, for example about a skipped file.
     Note(String),
 }
 
-/// Receives the progress.
+/// Receives the progress of a transfer while it runs.
 pub type Report<'a> = &'a mut (dyn FnMut(Progress) + Send);
 
 /// The result of a transfer.
@@ -105,16 +105,16 @@ pub type Report<'a> = &'a mut (dyn FnMut(Progress) + Send);
 pub struct Summary {
     /// Files that are complete at the receiver.
     pub files: u32,
-    /// Bytes transferred.
+    /// Bytes of contents that were transferred.
     pub moved: u64,
-    /// Bytes that were present before.
+    /// Bytes that the receiver had before the transfer.
     pub had: u64,
     /// Counters that the transport declares: sums over all connections of the transfer. Empty for a stream of the caller.
     pub counters: DeclaredCounters,
 }
 
 impl Summary {
-    /// Adds a step of progress.
+    /// Adds a step of progress to the totals.
     fn note(&mut self, progress: &Progress) {
         match progress {
             Progress::Had(n) => self.had += n,

@@ -44,7 +44,7 @@ impl Name {
         (parts.map(OsStr::from_bytes), OsStr::from_bytes(last))
     }
 
-    /// The number of parent folders.
+    /// Number of folders above the entry.
     pub(super) fn parents(&self) -> usize {
         self.0.iter().filter(|&&byte| byte == b'/').count()
     }
@@ -90,7 +90,7 @@ impl LinkTarget {
     }
 }
 
-/// A rejected name, and why.
+/// A name that a peer sent and that was rejected, with the reason.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) struct BadName {
     name: String,
@@ -122,9 +122,9 @@ pub(super) fn is_partial(name: &[u8]) -> bool {
 
 const PARTIAL_BEGIN: &str = ".multihop-";
 const PARTIAL_END: &str = ".part";
-/// Linux's PATH_MAX.
+/// Longest path that Linux accepts, bytes (`PATH_MAX`).
 pub(super) const NAME_MAX: usize = 4096;
-/// Linux's NAME_MAX.
+/// Longest part of a path that Linux accepts, bytes (`NAME_MAX`).
 const PART_MAX: usize = 255;
 /// Each level is a folder that is held open while the next one is opened.
 pub(super) const DEPTH_MAX: usize = 128;

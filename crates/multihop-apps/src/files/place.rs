@@ -16,11 +16,11 @@ use super::reading::Reading;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Present {
     pub(super) have: Have,
-    /// It has its final name, not the temporary one.
+    /// Whether the file has its final name, not the temporary one.
     pub(super) finished: bool,
 }
 
-/// What the receiver's folder holds of the sender's list.
+/// Entries of the sender's list that the receiver's folder already has.
 pub(super) struct Survey {
     pub(super) present: Vec<Present>,
     /// Indices of the folders that this transfer has created.
@@ -103,7 +103,7 @@ fn make_folders(root: &Root, entries: &[FileEntry]) -> Result<Vec<u32>, String> 
     Ok(created)
 }
 
-/// Creates the symbolic links.
+/// Creates the symbolic links among these entries.
 pub(super) fn make_links(root: &Root, entries: &[FileEntry], overwrite: bool) -> Result<(), String> {
     for entry in entries {
         if let EntryKind::Link(target) = &entry.kind {
@@ -166,7 +166,7 @@ impl Partial {
         Ok(Self { place, file, mode, modified, is_temporary: entry.size.is_none() })
     }
 
-    /// Writes a whole file.
+    /// Writes a whole file under its temporary name.
     pub(super) fn store(root: &Root, entry: &FileEntry, contents: &[u8]) -> io::Result<Self> {
         let mut partial = Self::open(root, entry, 0)?;
         partial.file.set_len(0)?;
@@ -174,12 +174,12 @@ impl Partial {
         Ok(partial)
     }
 
-    /// The file itself.
+    /// Handle of the partial file, with a position shared by all copies.
     pub(super) fn file(&self) -> io::Result<File> {
         self.file.try_clone()
     }
 
-    /// Its folder.
+    /// Folder in which the file will have its final name.
     pub(super) fn folder(&self) -> &Arc<Folder> {
         &self.place.folder
     }
@@ -191,7 +191,7 @@ impl Partial {
         self.modified.map_or(Ok(()), |time| folder::set_modified(&self.file, time))
     }
 
-    /// Writes it to the disk.
+    /// Writes the contents of the partial file to the disk.
     pub(super) fn sync(&self) -> io::Result<()> {
         self.file.sync_all()
     }
@@ -272,14 +272,14 @@ fn lock(place: &Place, file: &File) -> io::Result<()> {
     }
 }
 
-/// The receiver's folder.
+/// Folder into which the receiver writes.
 pub(super) struct Root {
     folder: Arc<Folder>,
     /// The folder of the last file: the next one is usually in the same.
     last: Mutex<Option<NamedFolder>>,
 }
 
-/// A folder and its name.
+/// A folder with the name by which it was opened.
 type NamedFolder = (Box<[u8]>, Arc<Folder>);
 
 /// Folder and names of one file.
@@ -294,7 +294,7 @@ impl Root {
         Self { folder: Arc::new(folder), last: Mutex::new(None) }
     }
 
-    /// `None` if a parent folder does not exist.
+    /// Finds the folder and entry of a name; `None` if a parent folder does not exist.
     fn find(&self, name: &Name) -> io::Result<Option<Place>> {
         match self.place(name, |_, _| Ok(false)) {
             Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -302,12 +302,12 @@ impl Root {
         }
     }
 
-    /// Creates the parent folders.
+    /// Creates the folders above a name.
     fn make(&self, name: &Name) -> io::Result<Place> {
         self.place(name, |folder, name| folder.make(name, MODE_MAX))
     }
 
-    /// The folder of an entry.
+    /// Opens the folder that contains an entry.
     pub(super) fn folder_of(&self, entry: &FileEntry) -> io::Result<Arc<Folder>> {
         Ok(self.place(&entry.name, |_, _| Ok(false))?.folder)
     }

@@ -21,10 +21,10 @@ pub(super) struct Hashes {
     turns: Arc<Turns>,
 }
 
-/// Device and inode.
+/// Device and inode of a file.
 type FileId = (u64, u64);
 
-/// A file that was read.
+/// Hash of a file that was read, with the version of its contents.
 #[derive(Debug)]
 struct Known {
     version: Version,
@@ -35,7 +35,7 @@ struct Known {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 struct Version(u64, [(i64, i64); 2]);
 
-/// On whose behalf files are hashed.
+/// Peer on whose behalf files are hashed.
 #[derive(Clone, Debug)]
 pub(super) struct Reader {
     hashes: Arc<Hashes>,
@@ -104,7 +104,7 @@ impl Reader {
         Self { hashes, peer }
     }
 
-    /// For an end that has one peer.
+    /// Reader for an end that has one peer.
     pub(super) fn of_one_peer() -> Self {
         Self::new(Arc::default(), Peer::new(None, Ipv4Addr::UNSPECIFIED.into()))
     }
@@ -144,7 +144,8 @@ impl Reading {
         Ok(hasher)
     }
 
-    /// Hashes zeros. BLAKE3 numbers its chunks, so that no part of the work is the same as another one.
+    /// Adds `length` zeros to a hash without reading them. BLAKE3 numbers its chunks, so that no part of the work is
+    /// the same as another one.
     pub(super) fn hash_zeros(&self, hasher: &mut blake3::Hasher, length: u64) -> io::Result<()> {
         self.in_pieces(length, |piece| {
             hasher.update(&ZEROS[..piece]);
@@ -191,7 +192,7 @@ impl Drop for StopOnDrop {
     }
 }
 
-/// Bytes of a turn.
+/// Number of bytes that are hashed in one turn.
 const TURN: u64 = 4 << 20;
 /// Files; each takes about 2 KiB.
 const MAX_KNOWN: usize = 1024;

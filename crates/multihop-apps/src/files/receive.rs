@@ -1,4 +1,4 @@
-//! The receiving end.
+//! Receiving end of a file transfer.
 
 use std::collections::BTreeSet;
 use std::fmt::{self, Debug, Formatter};
@@ -28,9 +28,9 @@ use crate::frames::BODY_MAX;
 
 /// Where the received files go.
 pub enum Target {
-    /// Into this folder.
+    /// Into this folder, with the names of the sender's list.
     Folder(PathBuf),
-    /// One file, into this stream.
+    /// Contents of a single file, into this stream.
     Stream(Box<dyn AsyncWrite + Send + Unpin>),
 }
 
@@ -65,7 +65,7 @@ pub(super) struct Visit {
     pub(super) peer: Peer,
     pub(super) claims: Arc<Claims>,
     pub(super) reader: Reader,
-    /// One for each transfer that is not idle; others wait.
+    /// Slots for transfers that are not idle; others wait.
     pub(super) slots: Arc<Turns>,
 }
 
@@ -116,7 +116,7 @@ struct FileReceiver<'a, R, W> {
     claim: Claim,
     visit: &'a Visit,
     slot: Option<Turn>,
-    /// The folder, once it is known that it is one.
+    /// Folder of the target, once the sender's list shows that a folder is needed.
     root: Option<Arc<Root>>,
     /// Complete files without their final names.
     batch: Batch,
@@ -125,7 +125,7 @@ struct FileReceiver<'a, R, W> {
 
 /// Where the bytes of a file go.
 enum Sink<'a> {
-    /// It exists, with this hash.
+    /// The file exists with this hash: its bytes are not written again.
     Nowhere(Hash),
     /// A small file, written when it is complete.
     Memory(Vec<u8>),
@@ -151,7 +151,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> FileReceiver<'_, R, W> {
         Ok(files)
     }
 
-    /// The request. A peer without one must not keep others waiting.
+    /// Reads the sender's request. A peer without one must not keep others waiting.
     async fn hello(&mut self) -> Result<(), Error> {
         let patience = FIRST.min(self.options.patience);
         let Ok(first) = timeout(patience, self.next()).await else {
@@ -178,7 +178,10 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> FileReceiver<'_, R, W> {
                 self.take_slot().await?;
             }
             let Ok(next) = timeout(patience, self.next()).await else {
-                let text = format!("the list did not go on within {} s", patience.as_secs_f64());
+                let text = format!(
+                    "the next part of the file list did not arrive within {} s",
+                    patience.as_secs_f64()
+                );
                 return Err(Error::Here(text));
             };
             match next? {
@@ -211,7 +214,8 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> FileReceiver<'_, R, W> {
         let busy = |name| Error::Here(cannot_write(name, &place::busy()));
         self.outgoing.meanwhile(self.claim.take_over(entries)).await?.map_err(busy)?;
         // The message does not reveal our path to the sender.
-        let root = Folder::open(path).map_err(|why| Error::Here(format!("no folder to write to: {why}")))?;
+        let root = Folder::open(path)
+            .map_err(|why| Error::Here(format!("cannot open the folder to write to: {why}")))?;
         let root = Arc::new(Root::new(root));
         self.root = Some(Arc::clone(&root));
         let survey = {
@@ -453,7 +457,7 @@ async fn skip(file: &mut tokio::fs::File, at: u64) -> std::io::Result<()> {
     file.seek(SeekFrom::Start(at)).await.map(drop)
 }
 
-/// Writes data, then zeros.
+/// Writes data, then a number of zeros.
 async fn write(out: &mut (dyn AsyncWrite + Send + Unpin), data: &[u8], zeros: u32) -> std::io::Result<()> {
     out.write_all(data).await?;
     let mut left = zeros as usize;
@@ -465,7 +469,7 @@ async fn write(out: &mut (dyn AsyncWrite + Send + Unpin), data: &[u8], zeros: u3
     Ok(())
 }
 
-/// Why these entries cannot all exist: a name that occurs twice, or below something that is not a folder.
+/// Reason for which these entries cannot all exist: a name that occurs twice, or below something that is not a folder.
 fn conflict(entries: &[FileEntry]) -> Option<String> {
     let mut names: Vec<&Name> = entries.iter().map(|entry| &entry.name).collect();
     names.sort_unstable();

@@ -1,4 +1,4 @@
-//! The sending end.
+//! Sending end of a file transfer.
 
 use std::collections::BTreeMap;
 use std::fs::Metadata;
@@ -70,7 +70,7 @@ where
     let spoken = tokio::select! {
         biased;
         heard = &mut hear => {
-            return heard.and_then(|_| Err(Error::Protocol("it sent a result before the end".to_owned())));
+            return heard.and_then(|_| Err(Error::Protocol("result received before the last file was sent".to_owned())));
         }
         spoken = speak(outgoing, sources, patience, haves, report) => spoken,
     };
@@ -82,11 +82,11 @@ where
         },
         Err(other) => Err(other),
         Ok(()) if hear.await? == files => Ok(()),
-        Ok(()) => Err(Error::Protocol("it reported another number of files".to_owned())),
+        Ok(()) => Err(Error::Protocol("the number of files in the result is wrong".to_owned())),
     }
 }
 
-/// What the receiver has, and its patience.
+/// Entries that the receiver already has, and its patience.
 struct Ready {
     haves: BTreeMap<u32, Have>,
     patience: Duration,
@@ -207,9 +207,9 @@ where
     Ok(outgoing.flush().await?)
 }
 
-/// A small file.
+/// Contents of a small file, read into memory.
 struct Whole {
-    /// Bytes that the receiver has.
+    /// Number of bytes at the file's start that the receiver has already.
     offset: u64,
     rest: Vec<u8>,
     hash: Hash,
@@ -301,7 +301,7 @@ where
     if at < size || Stamp::of(&now) != stamp { Err(changed(entry)) } else { Ok(hasher) }
 }
 
-/// The next file to send.
+/// Next file to send, with the position at which it starts.
 struct Start {
     file: std::fs::File,
     stamp: Stamp,

@@ -22,11 +22,11 @@ pub type Watcher = Box<dyn FnMut(Progress) + Send>;
 /// The end of a transfer.
 #[derive(Debug)]
 pub struct Served {
-    /// The sender's address.
+    /// Address of the sender.
     pub from: SocketAddr,
-    /// Its duration.
+    /// Duration of the transfer.
     pub time: Duration,
-    /// Its result.
+    /// Totals of the transfer, or the error that ended it.
     pub result: Result<Summary, Error>,
 }
 

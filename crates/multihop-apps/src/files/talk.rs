@@ -16,7 +16,7 @@ use crate::frames::{FrameReader, FrameWriter, Heartbeat};
 pub(super) struct MessageReader<R> {
     reader: FrameReader<R>,
     patience: Duration,
-    /// Since when the peer has been serving others first.
+    /// Time since which the peer has been serving others first.
     queued: Option<Instant>,
 }
 
@@ -80,7 +80,7 @@ impl<W: AsyncWrite + Unpin> MessageWriter<W> {
         self.writer.send(kind, body).await
     }
 
-    /// The same, but a short message may wait for later ones, until [`flush`](Self::flush).
+    /// Queues a message. A short one may wait for later ones, until [`flush`](Self::flush).
     pub(super) async fn say_later(&mut self, message: &TransferMessage<'_>) -> io::Result<()> {
         let (kind, body) = message.emit(&mut self.scratch);
         self.writer.send_later(kind, body).await
@@ -178,7 +178,10 @@ fn served_others(patience: Duration) -> String {
 }
 
 fn too_soon() -> Error {
-    Error::Stream(io::Error::new(io::ErrorKind::UnexpectedEof, "the peer closed it too early"))
+    Error::Stream(io::Error::new(
+        io::ErrorKind::UnexpectedEof,
+        "the peer closed the connection before the end of the transfer",
+    ))
 }
 
 /// Time for the peer to begin.

@@ -10,9 +10,9 @@ use tokio::sync::oneshot;
 /// Who is behind a connection, for the purpose of sharing.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) enum Peer {
-    /// The owner of a key.
+    /// The peer that owns this key.
     Key([u8; 32]),
-    /// With a token or without authentication, a host; under IPv6 a /64, because a host owns all of its addresses.
+    /// A host with a token or without authentication; under IPv6 a /64, because a host owns all of its addresses.
     Host(IpAddr),
 }
 
@@ -33,7 +33,7 @@ pub(super) struct Turns(Mutex<State>);
 #[derive(Debug)]
 struct State {
     free: usize,
-    /// Permits of each peer.
+    /// Number of permits that each peer holds.
     held: BTreeMap<Peer, usize>,
     waiting: VecDeque<(Peer, oneshot::Sender<()>)>,
 }

@@ -1,4 +1,5 @@
-//! What must reach the disk before a transfer is reported as complete: names, links, modes, and files that were present.
+//! Entries that must reach the disk before a transfer is reported as complete: names, links, modes, and files that were
+//! present.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -11,14 +12,14 @@ use super::place::{Root, cannot_write};
 
 /// Folders and files that are open since before folders got their final modes, which may prevent opening them.
 pub(super) struct Unsynced {
-    /// Each is synced alone.
+    /// Folders that are synced one by one.
     folders: Vec<Arc<Folder>>,
     files: Vec<File>,
     /// Everything on the file systems of these folders is synced.
     file_systems: FileSystems,
 }
 
-/// For each file system one of the folders. A folder below the receiver's may be a mount point.
+/// One folder of each file system, by which the file system is synced.
 pub(super) type FileSystems = BTreeMap<u64, Arc<Folder>>;
 
 impl Unsynced {

@@ -3,12 +3,12 @@
 use std::fs::File;
 use std::io;
 
-/// The next part of a file.
+/// Next part of a file: a hole, then data.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Extent {
-    /// Bytes of a hole.
+    /// Length of the hole, bytes.
     pub(super) hole: u64,
-    /// Bytes of data after it.
+    /// Bytes of data after the hole.
     pub(super) data: u64,
 }
 
@@ -39,7 +39,7 @@ pub(super) fn next_extent(file: &File, at: u64, size: u64) -> io::Result<Extent>
     whole(file, at, size)
 }
 
-/// All that follows is data.
+/// An extent without a hole: all that follows is data.
 fn whole(file: &File, at: u64, size: u64) -> io::Result<Extent> {
     io::Seek::seek(&mut &*file, io::SeekFrom::Start(at))?;
     Ok(Extent { hole: 0, data: size - at })

@@ -1,4 +1,4 @@
-//! Both ends of one flow.
+//! Both ends of a measured flow.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! What can be seen of a flow while it runs.
+//! Counters of a flow that can be read while it runs.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,7 +17,7 @@ pub(super) struct Gauge {
     progress: Arc<Progress>,
 }
 
-/// What the flow itself counts.
+/// Counters that the flow itself updates.
 #[derive(Debug, Default)]
 struct Progress {
     bytes: AtomicU64,
@@ -25,7 +25,7 @@ struct Progress {
     jitter: AtomicU64,
 }
 
-/// What has happened so far.
+/// Counters of a flow at one moment.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     bytes: u64,
@@ -46,7 +46,7 @@ impl Gauge {
         self.progress.bytes.store(bytes, Ordering::Relaxed);
     }
 
-    /// What the receiver of UDP knows so far.
+    /// Stores the receiver's counts of lost datagrams and of jitter.
     pub(super) fn set_losses(&self, lost: u64, jitter: Duration) {
         self.progress.lost.store(lost, Ordering::Relaxed);
         let jitter = u64::try_from(jitter.as_nanos()).unwrap_or(u64::MAX);
@@ -74,7 +74,7 @@ impl Gauge {
         }
     }
 
-    /// What happened between two counts.
+    /// Differences between two counts, as one sample of the flow.
     pub(super) fn sample(&self, before: &Counts, now: &Counts) -> FlowSample {
         let receives_udp = self.is_udp && self.reverse;
         FlowSample {

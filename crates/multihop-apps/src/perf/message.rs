@@ -139,11 +139,11 @@ pub(super) fn parse_count(body: &[u8]) -> Option<u64> {
 /// The start of a UDP datagram; the rest is zeros.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Head {
-    /// That of the flow.
+    /// Random number of the flow to which the datagram belongs.
     pub(super) flow: u64,
-    /// From 0; [`HELLO`] in a datagram that only shows where the receiver is.
+    /// Number of the datagram in its flow, from 0; [`HELLO`] in a datagram that only shows where the receiver is.
     pub(super) number: u64,
-    /// Nanoseconds since the sender began.
+    /// Departure of the datagram, in nanoseconds since the sender began.
     pub(super) sent: u64,
 }
 
@@ -190,7 +190,7 @@ pub(super) const GO: u8 = 6;
 pub(super) const HELLO: u64 = u64::MAX;
 /// Counters in a [`TALLY`] at most.
 const MAX_COUNTERS: usize = 64;
-/// Ends with the version.
+/// Start of the first message, which ends with the version of the protocol.
 const MAGIC: &[u8] = b"multihop perf\x03";
 
 #[cfg(test)]

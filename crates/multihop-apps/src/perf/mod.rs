@@ -24,12 +24,12 @@ use message::PerfRequest;
 pub(crate) use message::check;
 pub use serve::serve;
 
-/// What to measure.
+/// Plan of a measurement: directions, flows and amounts.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
-    /// Who sends.
+    /// Direction of the data: which end sends.
     pub direction: Direction,
-    /// Flows in each direction.
+    /// Number of flows in each direction.
     pub flows: usize,
     /// The amount of each flow.
     pub amount: Amount,
@@ -39,23 +39,23 @@ pub struct Plan {
     pub udp: Option<u64>,
 }
 
-/// Who sends.
+/// Direction of the data in a measurement.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Direction {
-    /// The connecting end.
+    /// Data from the connecting end to the listening end.
     Forward,
-    /// The listening end.
+    /// Data from the listening end to the connecting end.
     Reverse,
-    /// Both at the same time.
+    /// Data in both directions at the same time.
     Both,
 }
 
-/// When a flow is over.
+/// Amount after which a flow is over.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Amount {
-    /// After this time; data in flight then still arrives.
+    /// Data for this time; data then in flight still arrives.
     Time(Duration),
-    /// After this many bytes.
+    /// Data of this many bytes.
     Bytes(u64),
 }
 
@@ -74,34 +74,34 @@ pub struct EndTotals {
     pub retransmitted: u64,
     /// Segments with new data received.
     pub delivered: u64,
-    /// Retransmission timeouts.
+    /// Number of retransmission timeouts.
     pub timeouts: u64,
-    /// Freezes of the sender.
+    /// Number of times that the sender froze.
     pub freezes: u64,
     /// Datagrams sent; with UDP, those of the flow.
     pub datagrams_sent: u64,
     /// Datagrams received; with UDP, those of the flow.
     pub datagrams_received: u64,
-    /// With UDP: datagrams that arrived after a later one.
+    /// Datagrams that arrived after a later one (UDP only).
     pub out_of_order: u64,
-    /// With UDP: the variation of the transit time (RFC 3550, section 6.4.1).
+    /// Variation of the transit time (UDP only; RFC 3550, section 6.4.1).
     pub jitter: Duration,
     /// The counters that the transport declares, by name; empty with UDP.
     pub counters: BTreeMap<String, u64>,
 }
 
-/// One interval of a measurement, at the end that asked for it.
+/// Interval of a measurement, at the end that requested it.
 #[derive(Clone, Debug)]
 pub struct Sample {
-    /// Its start, since the measurement began.
+    /// Start of the interval, since the measurement began.
     pub from: Duration,
-    /// Its end.
+    /// End of the interval, since the measurement began.
     pub to: Duration,
-    /// What each flow did in it.
+    /// Progress of each flow in the interval.
     pub flows: Vec<FlowSample>,
 }
 
-/// What one flow did in an interval.
+/// Progress of one flow in an interval.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowSample {
     /// Whether the listening end sends.
@@ -123,11 +123,11 @@ pub struct FlowSample {
 /// A complete measurement of one flow.
 #[derive(Clone, Debug)]
 pub struct FlowOutcome {
-    /// What carried the data, unless it was UDP.
+    /// Name of the transport that both ends used; it has no meaning for a UDP flow.
     pub transport: TransportName,
     /// Whether the listening end sent.
     pub reverse: bool,
-    /// The sending end.
+    /// Totals of the sending end.
     pub sender: EndTotals,
     /// The receiving end: its bytes and its time are the result.
     pub receiver: EndTotals,
@@ -138,7 +138,7 @@ pub struct FlowOutcome {
 }
 
 impl FlowOutcome {
-    /// Bits per second received.
+    /// Goodput at the receiver, bit/s.
     pub fn goodput(&self) -> f64 {
         8.0 * self.receiver.bytes as f64 / self.receiver.time.as_secs_f64().max(1e-9)
     }
@@ -149,7 +149,7 @@ impl FlowOutcome {
         (delivered > 0).then(|| self.sender.retransmitted as f64 / delivered as f64)
     }
 
-    /// With UDP: datagrams lost.
+    /// Number of datagrams that were lost (UDP only).
     pub fn lost(&self) -> u64 {
         self.sender.datagrams_sent.saturating_sub(self.receiver.datagrams_received)
     }
@@ -215,7 +215,7 @@ fn sums(one: &BTreeMap<String, u64>, other: &BTreeMap<String, u64>) -> BTreeMap<
 }
 
 impl Plan {
-    /// For each connection that the measurement needs: whether the listening end sends.
+    /// Directions of the connections that the measurement needs: for each, whether the listening end sends.
     pub fn connections(&self) -> impl Iterator<Item = bool> + use<> {
         let (flows, direction) = (self.flows, self.direction);
         let forward = (direction != Direction::Reverse).then_some(false);
@@ -268,7 +268,7 @@ pub async fn measure(
     Ok(done.into_iter().map(|(_, (outcome, _))| outcome).collect())
 }
 
-/// The results of these futures, which run at the same time.
+/// Runs these futures at the same time, and collects their results.
 async fn together<T: Send + 'static>(
     futures: impl Iterator<Item = impl Future<Output = io::Result<T>> + Send + 'static>,
 ) -> io::Result<Vec<T>> {
@@ -296,7 +296,7 @@ struct Sampler {
     begin: Instant,
     /// The end of the last interval.
     last: Duration,
-    /// The flows, each with its counts at the end of the last interval.
+    /// Flows with their counts at the end of the last interval.
     gauges: Vec<(Gauge, Counts)>,
 }
 

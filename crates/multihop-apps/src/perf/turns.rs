@@ -27,12 +27,12 @@ impl Turns {
         self.0.get_ref()
     }
 
-    /// Waits this long for messages.
+    /// Limits the time for which this end waits for a message.
     pub(super) fn be_patient_for(&mut self, patience: Duration) {
         self.0.set_patience(patience);
     }
 
-    /// Reads messages of data.
+    /// Reader of the messages with the data of a measurement.
     pub(super) fn reader(&mut self) -> &mut FrameReader<Stream> {
         &mut self.0
     }
@@ -50,7 +50,7 @@ impl Turns {
         if self.0.next().await? == Some(kind) { Ok(self.0.body().to_vec()) } else { Err(nonsense()) }
     }
 
-    /// Closes the connection. The result is complete; this only avoids a reset at the peer.
+    /// Closes the connection and returns its stream. The result is complete; this only avoids a reset at the peer.
     pub(super) async fn close(self) -> Stream {
         let mut stream = self.0.into_inner();
         let _ = timeout(FAREWELL, stream.shutdown()).await;

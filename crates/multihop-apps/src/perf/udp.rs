@@ -16,7 +16,7 @@ use super::message::{self, HELLO, Head, PerfRequest, UdpFlow};
 use super::turns::{Turns, theirs};
 use super::{Amount, EndTotals, PATIENCE, nonsense};
 
-/// The end that asks: its totals, and those of the other end.
+/// Runs the flow at the end that requested it: its totals, and those of the other end.
 pub(super) async fn ask(
     turns: &mut Turns,
     request: &PerfRequest,
@@ -42,7 +42,7 @@ pub(super) async fn ask(
     Ok((ours, theirs(turns).await?))
 }
 
-/// The listening end.
+/// Runs the flow at the listening end.
 pub(super) async fn answer(turns: &mut Turns, request: &PerfRequest, rate: u64) -> io::Result<EndTotals> {
     turns.be_patient_for(PATIENCE + length(request.amount, rate));
     let mut number = [0; 8];
@@ -86,7 +86,7 @@ async fn find(socket: &UdpSocket, flow: u64, host: IpAddr) -> io::Result<SocketA
     }
 }
 
-/// Sends datagrams evenly.
+/// Sends datagrams at even intervals until the amount is sent.
 async fn send(
     socket: &UdpSocket,
     flow: u64,
@@ -175,15 +175,15 @@ async fn receive(
     Ok(received)
 }
 
-/// What has arrived.
+/// Totals of the datagrams that have arrived.
 #[derive(Debug, Default)]
 struct Received {
     datagrams: u64,
     bytes: u64,
     out_of_order: u64,
-    /// One more than the highest number.
+    /// Number after the highest one that has arrived.
     next: u64,
-    /// In nanoseconds.
+    /// Smoothed jitter of the travel times, nanoseconds.
     jitter: u64,
     /// The time of travel of the last datagram, by two clocks with an unknown offset, in nanoseconds.
     transit: Option<i64>,
@@ -243,7 +243,7 @@ fn nanoseconds(time: Duration) -> u64 {
 }
 
 fn unheard() -> io::Error {
-    io::Error::new(io::ErrorKind::TimedOut, "no UDP datagram of the other end arrived")
+    io::Error::new(io::ErrorKind::TimedOut, "no UDP datagram from the other end arrived")
 }
 
 /// Bytes of a datagram: with IPv6 and UDP headers less than most paths carry.
@@ -252,7 +252,7 @@ pub(super) const LENGTH: u32 = 1400;
 const HELLO_EVERY: Duration = Duration::from_millis(100);
 /// Time for one of them to arrive.
 const HELLO_LIMIT: Duration = Duration::from_secs(10);
-/// Time for late datagrams.
+/// Time for which the receiver waits for late datagrams.
 const STRAGGLERS: Duration = Duration::from_secs(1);
 /// A year: longer than any measurement.
 const LONGEST: Duration = Duration::from_secs(365 * 86_400);

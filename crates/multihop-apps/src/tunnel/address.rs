@@ -13,23 +13,23 @@ use crate::text;
 /// A host and a port.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Address {
-    /// The host.
+    /// Host, by address or by name.
     pub host: Host,
-    /// The port.
+    /// Port number at the host.
     pub port: u16,
 }
 
 /// A host: an address, or a name that the gateway resolves.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Host {
-    /// An address.
+    /// A host by its IP address.
     Ip(IpAddr),
-    /// A name, in lower case.
+    /// A host by its name, in lower case.
     Name(String),
 }
 
 impl Address {
-    /// From a socket address.
+    /// Makes an address from a socket address.
     pub fn from_addr(addr: SocketAddr) -> Self {
         Self { host: Host::Ip(addr.ip()), port: addr.port() }
     }
@@ -40,7 +40,7 @@ impl Address {
         Self::read_after(kind, stream).await
     }
 
-    /// The same after its type.
+    /// Reads the rest of an address whose type has already been read.
     pub(super) async fn read_after(
         kind: u8,
         stream: &mut (impl AsyncRead + Unpin),

@@ -109,7 +109,7 @@ async fn receive(socket: Option<&UdpSocket>, buffer: &mut [u8]) -> (usize, Socke
 struct Sockets {
     four: Option<UdpSocket>,
     six: Option<UdpSocket>,
-    /// Only these may answer.
+    /// Targets to which the near end has sent: only these may answer.
     asked: Mutex<BTreeSet<SocketAddr>>,
     /// The allowed address of each name; `None` if there is none.
     known: Mutex<BTreeMap<String, Option<SocketAddr>>>,
@@ -168,7 +168,7 @@ impl Sockets {
     }
 }
 
-/// Bytes of a message.
+/// Longest message with a datagram, bytes.
 const LONGEST: usize = u16::MAX as usize;
 /// Targets of one client that are remembered.
 const TARGETS: usize = 1024;

@@ -27,16 +27,16 @@ pub struct Dialer {
 /// The far ends of a near end.
 #[derive(Debug)]
 pub enum Gateways {
-    /// The first of these that answers.
+    /// A list of gateways, of which the first one that answers is used.
     Listed(Vec<Gateway>),
     /// The host of each target, at this port.
     OfTargets(u16),
 }
 
-/// A far end.
+/// A gateway: the far end of a tunnel.
 #[derive(Debug)]
 pub struct Gateway {
-    /// The name by which it is known.
+    /// Name of the gateway in messages.
     name: String,
     at: SocketAddr,
     /// The time until which others are tried first.
@@ -45,9 +45,9 @@ pub struct Gateway {
 
 /// Why no gateway was reached.
 enum Unreached {
-    /// None answers.
+    /// None of the gateways answers.
     Absent,
-    /// One answers, and refuses: no reason to give up protection.
+    /// A gateway answers and refuses, which is no reason to give up protection.
     Declined,
 }
 
@@ -87,7 +87,7 @@ impl Gateway {
 }
 
 impl Dialer {
-    /// By TPA to a gateway; with `falls_back`, by unprotected TCP if no gateway answers.
+    /// Dials by TPA to a gateway; with `falls_back`, by unprotected TCP if no gateway answers.
     pub fn new(gateways: Gateways, config: Config, falls_back: bool) -> Arc<Self> {
         Arc::new(Self { gateways, config, falls_back })
     }
@@ -140,7 +140,7 @@ impl Dialer {
         Err(unreached)
     }
 
-    /// Requests something of the gateway.
+    /// Sends a request to the gateway and waits for the answer.
     async fn ask(&self, mut stream: Stream, request: &Request) -> Result<Stream, Refusal> {
         let answer = within(CONNECT + 2 * REQUEST, async {
             stream.write_all(&request.emit()).await?;

@@ -8,9 +8,9 @@ use super::address::{Address, Host};
 /// A local port whose connections go to one target: `8080:web.example:80`, `[::1]:8080:10.0.0.1:80`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Entrance {
-    /// Where connections are accepted: on loopback unless an address is given.
+    /// Address and port where connections are accepted: on loopback unless an address is given.
     pub local: SocketAddr,
-    /// Their target.
+    /// Target to which the gateway connects each of them.
     pub target: Address,
 }
 

@@ -18,7 +18,7 @@ use super::splice::{Reset, splice};
 use super::targets::{connect_any, resolve};
 use super::{REQUEST, Refusal, within};
 
-/// What the peers of a gateway may reach.
+/// Targets that the peers of a gateway may reach.
 struct Gate {
     rules: Vec<Rule>,
     packets: Option<Arc<Exchange>>,
@@ -44,7 +44,7 @@ pub async fn gateway(listener: &Listener, rules: Vec<Rule>, interface: Option<In
     Ok(())
 }
 
-/// One connection from its request to its end; `number` is that of no other connection.
+/// Serves one connection from its request to its end; `number` differs from that of every other connection.
 async fn serve(mut near: impl Reset, gate: &Gate, number: u64) -> io::Result<(Request, u64, u64)> {
     let wanted = within(REQUEST, Request::read(&mut near)).await?;
     let met = match &wanted {

@@ -76,7 +76,7 @@ mod linux {
             Ok(Self { tun, net })
         }
 
-        /// Its name.
+        /// Name of the TUN interface.
         pub fn name(&self) -> &str {
             self.tun.get_ref().name()
         }
@@ -125,12 +125,12 @@ mod elsewhere {
     pub struct Interface(Infallible);
 
     impl Interface {
-        /// Fails.
+        /// Always fails, because TUN interfaces exist only on Linux.
         pub fn open(_: Net) -> io::Result<Self> {
             Err(io::Error::new(io::ErrorKind::Unsupported, "TUN interfaces need Linux"))
         }
 
-        /// Its name.
+        /// Name of the TUN interface; never called, because no interface exists here.
         pub fn name(&self) -> &str {
             match self.0 {}
         }

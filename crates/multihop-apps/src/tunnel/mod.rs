@@ -47,9 +47,9 @@ pub(crate) enum Refusal {
     Host = 4,
     #[error("connection refused")]
     Refused = 5,
-    #[error("the gateway does not know this command")]
+    #[error("the gateway does not support this command")]
     Command = 7,
-    #[error("the gateway does not know this type of address")]
+    #[error("the gateway does not support this type of address")]
     AddressType = 8,
 }
 

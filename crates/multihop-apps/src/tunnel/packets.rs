@@ -25,10 +25,10 @@ pub async fn packets(interface: Interface, dialer: Arc<Dialer>) -> io::Result<()
             Ok(far) => {
                 tracing::info!("the connection for packets is open");
                 let Err(error) = carry(&interface, far).await;
-                tracing::warn!("the connection for packets was lost, and is opened again: {error}");
+                tracing::warn!("the connection for packets was lost and is being reopened: {error}");
             }
             Err(refusal @ (Refusal::NotAllowed | Refusal::AddressType)) => {
-                return Err(io::Error::other(format!("no packets through this gateway: {refusal}")));
+                return Err(io::Error::other(format!("this gateway forwards no IP packets: {refusal}")));
             }
             Err(refusal) => tracing::warn!("no connection for packets yet: {refusal}"),
         }
@@ -70,9 +70,9 @@ pub(super) struct Exchange {
 /// Where packets for an address go.
 #[derive(Debug)]
 struct Route {
-    /// The number of the connection.
+    /// Number of the connection to which packets go.
     connection: u64,
-    /// Who has it; `None` without keys.
+    /// Key of the peer that has the address; `None` without keys.
     owner: Option<PublicKey>,
     packets: Sender<Vec<u8>>,
 }
@@ -188,7 +188,7 @@ fn may_claim(routes: &mut BTreeMap<IpAddr, Route>, net: Net, address: IpAddr, ne
     true
 }
 
-/// An IP packet.
+/// An IP packet with its addresses.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Packet<'a> {
     from: IpAddr,
@@ -197,7 +197,7 @@ pub(super) struct Packet<'a> {
 }
 
 impl<'a> Packet<'a> {
-    /// Its addresses; the kernel checks the rest.
+    /// Reads the addresses of a packet; the kernel checks the rest.
     pub(super) fn parse(bytes: &'a [u8]) -> Option<Self> {
         let (from, to) = match bytes.first()? >> 4 {
             4 => {
@@ -219,12 +219,14 @@ async fn read_packet<'a>(
     buffer: &'a mut [u8],
 ) -> io::Result<Packet<'a>> {
     let bytes = read_message(stream, buffer).await?;
-    Packet::parse(bytes).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "received no IP packet"))
+    Packet::parse(bytes).ok_or_else(|| {
+        io::Error::new(io::ErrorKind::InvalidData, "received a message that is not an IP packet")
+    })
 }
 
 /// Packets for one near end that wait while its connection is slow.
 const QUEUE: usize = 100;
-/// Addresses of one near end.
+/// Maximum number of addresses of one near end.
 const ADDRESSES: usize = 16;
 /// Pause before a lost connection is opened again.
 const PAUSE: Duration = Duration::from_secs(1);

@@ -1,4 +1,4 @@
-//! What the near end of a tunnel asks the gateway for.
+//! Requests of the near end of a tunnel to the gateway.
 
 use std::fmt::{self, Display};
 use std::io;
@@ -8,7 +8,7 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use super::address::Address;
 use super::{MAGIC, Refusal};
 
-/// What a connection to a gateway is for.
+/// Purpose of a connection to a gateway.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Request {
     /// A TCP connection to this target.
@@ -25,7 +25,7 @@ impl Request {
         let mut magic = [0; MAGIC.len()];
         stream.read_exact(&mut magic).await?;
         if magic != *MAGIC {
-            return Err(io::Error::other("no tunnel request received"));
+            return Err(io::Error::other("the caller is not multihop tunnel"));
         }
         Ok(match stream.read_u8().await? {
             DATAGRAMS => Ok(Self::Datagrams),
@@ -70,13 +70,13 @@ pub(super) async fn read_message<'a>(
     Ok(message)
 }
 
-/// The same message to send.
+/// Builds a message from its parts, with its length of 2 bytes in front.
 pub(super) fn message(parts: &[&[u8]]) -> Vec<u8> {
     let body = parts.concat();
     let length = u16::try_from(body.len()).expect("a datagram or packet");
     [&length.to_be_bytes()[..], &body].concat()
 }
 
-/// In the place of the type of a SOCKS5 address.
+/// Kind of a request for datagrams, in place of the type of a SOCKS5 address.
 const DATAGRAMS: u8 = 0x80;
 const PACKETS: u8 = 0x81;

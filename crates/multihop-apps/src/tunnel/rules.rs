@@ -1,4 +1,4 @@
-//! The rules of a gateway.
+//! Rules by which a gateway allows or denies targets.
 
 use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
@@ -18,7 +18,7 @@ enum Hosts {
     All,
     Loopback,
     Name(String),
-    /// Addresses with this prefix.
+    /// Hosts whose address has this prefix.
     Net(IpAddr, u32),
 }
 
@@ -34,7 +34,7 @@ pub(super) fn allowed(rules: &[Rule], wanted: &Address, found: &[SocketAddr]) ->
 }
 
 impl Rule {
-    /// Whether it matches this host, or some address to which the name of this host may resolve.
+    /// Whether the rule matches this host, or some address to which the host's name may resolve.
     fn may_match(&self, host: &Host) -> bool {
         match (&self.hosts, host) {
             (Hosts::Name(name), Host::Name(wanted)) => name == wanted,

@@ -8,7 +8,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use super::Refusal;
 use super::address::Address;
 
-/// What a client requests.
+/// Request of a SOCKS5 client.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Wanted {
     /// A connection to this target.
@@ -63,5 +63,5 @@ const WITHOUT_PASSWORD: u8 = 0;
 const NO_METHOD: u8 = 0xff;
 const CONNECT: u8 = 1;
 const ASSOCIATE: u8 = 3;
-/// In a reply without an address: clients of CONNECT do not use it.
+/// Address in a reply that has none: clients of CONNECT do not use it.
 pub(super) const NOWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);

@@ -1,4 +1,4 @@
-//! Joins two streams.
+//! Joins two streams, so that each gets what arrives on the other.
 
 use std::io;
 

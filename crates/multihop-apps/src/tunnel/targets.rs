@@ -20,7 +20,7 @@ pub(super) async fn resolve(wanted: &Address, rules: &[Rule]) -> Result<Vec<Sock
     if found.is_empty() { Err(Refusal::NotAllowed) } else { Ok(found) }
 }
 
-/// Tries the addresses in order.
+/// Connects to the first of these addresses that answers, in order.
 pub(super) async fn connect_any(addresses: &[SocketAddr]) -> io::Result<TcpStream> {
     let mut last = io::Error::new(io::ErrorKind::HostUnreachable, "the name resolves to no address");
     for address in addresses {

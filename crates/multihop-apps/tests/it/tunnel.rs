@@ -322,7 +322,7 @@ fn tcp_fallback_needs_the_option_and_a_target_that_is_not_loopback() {
             let near = TcpListener::bind(LOCAL).await.unwrap();
             let entry = near.local_addr().unwrap();
             let mut config = Config::new(Security::Plain);
-            config.transport.lifecycle.syn_retries = Some(0);
+            config.lifecycle.syn_retries = Some(0);
             tokio::spawn(forward(
                 near,
                 Address::from_addr(wanted),
@@ -355,7 +355,7 @@ fn another_gateway_takes_over_from_one_that_does_not_answer() {
         let nobody = UdpSocket::bind(LOCAL).await.unwrap();
         let gateways = [nobody.local_addr().unwrap(), far_end(&["localhost:*"]).await];
         let mut config = Config::new(Security::Plain);
-        config.transport.lifecycle.syn_retries = Some(0);
+        config.lifecycle.syn_retries = Some(0);
         let near = TcpListener::bind(LOCAL).await.unwrap();
         let entry = near.local_addr().unwrap();
         let wanted = Address::from_addr(target.local_addr().unwrap());

@@ -234,7 +234,7 @@ fn tpa_pair(
     pair([client, server], calls, data, lost)
 }
 
-/// One-way delay.
+/// One-way delay between the endpoints.
 const DELAY: Duration = Duration::from_millis(10);
 
 #[global_allocator]

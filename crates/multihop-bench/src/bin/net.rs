@@ -9,7 +9,7 @@ use std::time::Instant;
 use anyhow::{Context, bail};
 use clap::Parser;
 use comfy_table::{CellAlignment, Table, presets};
-use multihop_net::{Config, Listener, Security, Stream, Token};
+use multihop_net::{Config, Listener, Security, Stream, Token, Transport, tpa};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 /// Send bytes over loopback; measure wall-clock time, CPU time and datagrams.
@@ -65,7 +65,7 @@ fn main() -> anyhow::Result<()> {
 fn config(window: u8, mss: u16, encrypted: bool) -> anyhow::Result<Config> {
     let security = if encrypted { Security::Token(Token::generate()?) } else { Security::Plain };
     let mut config = Config::new(security);
-    (config.transport.cwnd_max, config.transport.mss) = (window, mss);
+    config.transport = Transport::tpa(tpa::Config { cwnd_max: window, mss, ..tpa::Config::net() });
     Ok(config)
 }
 

@@ -42,10 +42,10 @@ pub(crate) fn compare(
     Ok(())
 }
 
-/// What was compared, and what was found.
+/// Result of a comparison: the metrics of all runs, and their differences to the first one.
 #[derive(Serialize)]
 struct Comparison {
-    /// Of what is compared, in the order of the command line.
+    /// Names of the compared runs, in the order of the command line.
     names: Vec<String>,
     /// The keys in which the scenarios differ; absent if they are not known.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -54,17 +54,17 @@ struct Comparison {
     /// The first difference between the first two runs; absent for sweeps and recordings.
     #[serde(skip_serializing_if = "Option::is_none")]
     first: Option<First>,
-    /// What limits the comparison.
+    /// Remarks about what limits the comparison.
     notes: Vec<String>,
 }
 
-/// One metric.
+/// Values and differences of one metric.
 #[derive(Serialize)]
 struct Row {
     /// The values of a sweep's axes; empty for runs.
     of: String,
     metric: &'static str,
-    /// Decimals in tables.
+    /// Number of decimals in tables.
     #[serde(skip)]
     digits: usize,
     /// Number of a flow, if it is a metric of one.
@@ -222,7 +222,7 @@ fn rows(of: &str, results: &[Vec<&RunResult>]) -> Vec<Row> {
     totals.into_iter().chain(flows).map(|(flow, metric)| row(of, flow, metric, results)).collect()
 }
 
-/// Its name, its decimals in tables, and where it is.
+/// Name of a metric, its decimals in tables, and a function that reads it.
 type Metric = (&'static str, usize, Box<dyn Fn(&RunResult) -> Option<f64>>);
 
 fn row(of: &str, flow: Option<u32>, (metric, digits, pick): Metric, results: &[Vec<&RunResult>]) -> Row {
@@ -257,7 +257,7 @@ fn names(paths: &[PathBuf]) -> Vec<String> {
 const LEVEL: f64 = 0.95;
 /// Keys that are shown.
 const MAX_KEYS: usize = 30;
-/// Of more flows than these, only the totals are shown.
+/// Largest number of flows that are shown one by one; with more flows, only the totals are shown.
 const MAX_FLOWS: usize = 12;
 
 #[cfg(test)]

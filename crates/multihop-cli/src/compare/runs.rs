@@ -1,4 +1,4 @@
-//! Runs side by side.
+//! Comparison of runs, as rows of metrics.
 
 use std::num::NonZeroUsize;
 
@@ -41,7 +41,7 @@ pub(super) fn compare(
     }
     let (a, b) = (&runs[0], &runs[seeds]);
     let first = if a.0.is_recorded() || b.0.is_recorded() {
-        notes.push("the first difference is not searched for in recordings".to_owned());
+        notes.push("recordings are compared without the first difference between packets".to_owned());
         None
     } else {
         Some(First::of(first_difference(&a.1, &b.1).map_err(anyhow::Error::from)?))

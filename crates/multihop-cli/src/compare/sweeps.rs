@@ -1,4 +1,4 @@
-//! Sweeps side by side: runs with the same values of the axes and the same seed are pairs.
+//! Comparison of sweeps: runs with the same values of the axes and the same seed are pairs.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -39,7 +39,7 @@ pub(super) fn compare(
     extensions: &Extensions,
 ) -> Result<Comparison, CommandError> {
     if args.out.is_some() || args.seeds.is_some() || !args.set.is_empty() {
-        let message = "sweeps are compared as they are: --out, --seeds and --set are for runs";
+        let message = "--out, --seeds and --set are for runs: a comparison of sweeps runs nothing";
         return Err(CommandError::Usage(message.to_owned()));
     }
     let sweeps = args.names.iter().map(|name| read(name)).collect::<Result<Vec<_>, _>>()?;
@@ -62,7 +62,7 @@ pub(super) fn compare(
     let left_out = sweeps.iter().map(|sweep| sweep.len() - common.len()).sum::<usize>();
     let mut notes = vec!["means over seeds, paired; ± half the 95% confidence interval".to_owned()];
     if left_out > 0 {
-        notes.push(format!("{left_out} runs without a partner are left out"));
+        notes.push(format!("left out: {left_out} runs that only one of the sweeps has"));
     }
     let folders = args.names.iter().map(|name| SweepFolder::open(name, extensions));
     let folders = folders.collect::<Result<Option<Vec<_>>, _>>()?;
@@ -75,7 +75,8 @@ pub(super) fn compare(
 /// The results of a sweep, by their places.
 fn read(folder: &Path) -> Result<BTreeMap<Place, RunResult>, CommandError> {
     if !is_sweep(folder) {
-        let message = format!("{} has no {FILE}: sweeps are compared with sweeps", folder.display());
+        let message =
+            format!("{} has no {FILE}: a sweep can only be compared with other sweeps", folder.display());
         return Err(CommandError::Usage(message));
     }
     let path = folder.join(FILE);

@@ -14,7 +14,7 @@ pub(crate) struct Limits {
     pub(crate) request: Duration,
     /// The time for an answer to leave completely.
     pub(crate) answer: Duration,
-    /// Connections in all.
+    /// Largest number of open connections, from all addresses together.
     pub(super) max_connections: usize,
     /// Connections from one address of IPv4, or from one /64 of IPv6.
     pub(super) max_per_address: usize,
@@ -38,7 +38,7 @@ impl Default for Limits {
 /// Connections whose request is incomplete are replaced first.
 pub(crate) struct Clients {
     limits: Limits,
-    /// In the order of their arrival.
+    /// Open connections, in the order of their arrival.
     open: Mutex<Vec<Client>>,
     /// Threads that serve connections, of which some may have been replaced.
     threads: AtomicUsize,

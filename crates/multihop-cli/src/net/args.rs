@@ -1,6 +1,6 @@
-//! The arguments of the commands for real networks.
+//! Arguments of the commands for real networks.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -12,29 +12,30 @@ use multihop_net::PublicKey;
 use crate::args::EXIT_CODES;
 use crate::values::key_value;
 
-/// `multihop send`.
+/// Arguments of `multihop send`.
 #[derive(Parser)]
 #[command(after_help = EXIT_CODES, override_usage = "multihop send [OPTIONS] PATH...\n       \
     multihop send [OPTIONS] PATH... HOST[:PORT] <--token WORD | --key FILE | --plain>")]
 pub(crate) struct SendArgs {
-    /// Files and folders; - is standard input. Without a host, a code of four words is printed, which the other host
-    /// passes to multihop recv. With --token, --key or --plain, the last argument is the host that runs multihop
-    /// recv; its port is 7450 unless given.
+    /// Files and folders; - is standard input. Without a host, the command prints a code of four words, with which
+    /// multihop recv on the other host fetches the files. With --token, --key or --plain, the last argument is the host
+    /// that runs multihop recv; the default port is 7450.
     #[arg(required = true, value_name = "PATH")]
     pub(crate) arguments: Vec<PathBuf>,
-    /// With a code: address to listen on; the default port is 7453, or another one if that is taken.
+    /// With a code: address to listen on; the default port is 7453, or any free port if 7453 is taken.
     #[arg(long, value_name = "HOST[:PORT]", value_parser = codes_at, conflicts_with = "security")]
     pub(crate) listen: Option<Address>,
-    /// With a code: seconds after which nobody can begin to use it; default 600.
+    /// With a code: seconds after which the code can no longer be used to start a transfer; default 600.
     #[arg(long, value_name = "S", value_parser = seconds, allow_negative_numbers = true, conflicts_with = "security")]
     pub(crate) expire: Option<Duration>,
-    /// Wait until the receiver listens, for up to --patience. Without it, a receiver that is not there is an error.
+    /// Wait for up to --patience until the receiver listens. Without this option, a receiver that does not listen is an
+    /// error.
     #[arg(long)]
     pub(crate) wait: bool,
     /// Name under which the receiver stores standard input.
     #[arg(long, value_name = "NAME", default_value = "stdin")]
     pub(crate) name: String,
-    /// What becomes of symbolic links in folders. Without this option they are left out and the exit code is 3.
+    /// Treatment of symbolic links in folders. Without this option they are left out and the exit code is 3.
     #[arg(long, value_name = "WHAT")]
     pub(crate) links: Option<LinksArg>,
     #[command(flatten)]
@@ -43,14 +44,14 @@ pub(crate) struct SendArgs {
     pub(crate) net: NetArgs,
 }
 
-/// What becomes of symbolic links.
+/// Treatment of symbolic links in folders that are sent.
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum LinksArg {
-    /// Leave them out.
+    /// Leave symbolic links out.
     Skip,
-    /// Send them as links, except those that may lead out of the folder.
+    /// Send symbolic links as links, except those that may lead out of the folder.
     Keep,
-    /// Send what they point to.
+    /// Send the files to which symbolic links point.
     Follow,
 }
 
@@ -64,18 +65,18 @@ impl From<LinksArg> for SymbolicLinks {
     }
 }
 
-/// `multihop recv`.
+/// Arguments of `multihop recv`.
 #[derive(Parser)]
 #[command(after_help = EXIT_CODES)]
 pub(crate) struct RecvArgs {
-    /// The code that multihop send printed: four words. Fetches its files, and ends.
+    /// Code of four words that multihop send printed. The command fetches the files offered under this code, and ends.
     #[arg(value_name = "WORDS", conflicts_with_all = ["listen", "once", "security", "silent"])]
     pub(crate) words: Vec<String>,
-    /// With a code: the host of the sender; its port is 7453 unless given. Without this option the sender is searched
-    /// in the local network (IPv4).
+    /// With a code: host of the sender; the default port is 7453. Without this option the command searches the local
+    /// network for the sender (IPv4).
     #[arg(long, value_name = "HOST[:PORT]", value_parser = codes_at, requires = "words")]
     pub(crate) at: Option<Address>,
-    /// Address to listen on; the port is 7450 unless given.
+    /// Address to listen on; the default port is 7450.
     #[arg(long, value_name = "HOST[:PORT]", default_value = "0.0.0.0", value_parser = files_at)]
     pub(crate) listen: Address,
     /// Folder to write to, created if missing; - is standard output, for one file. With a code the default is the
@@ -105,8 +106,8 @@ pub(crate) struct RecvArgs {
 /// Whether a command that goes on for long is confined.
 #[derive(Args, Clone, Copy)]
 pub(crate) struct SandboxArgs {
-    /// Keep all rights, files and system calls after the start: for debugging, and for transports and name services
-    /// that need more than multihop.
+    /// Run without the sandbox: keep all rights, and access to all files and system calls, after the start. For
+    /// debugging, and for transports and name services that need more than the sandbox allows.
     #[arg(long)]
     pub(crate) no_sandbox: bool,
 }
@@ -114,11 +115,11 @@ pub(crate) struct SandboxArgs {
 /// Options of both ends of a transfer.
 #[derive(Args)]
 pub(crate) struct TransferArgs {
-    /// Give up after this many seconds without anything from the peer, also while connecting. The two ends may have
-    /// different values: each sends signs of life often enough for the other.
+    /// Give up after this many seconds without a packet from the peer, also while connecting. The two ends may have
+    /// different values: each end sends keep-alive packets often enough for the other.
     #[arg(long, value_name = "S", default_value = "120", value_parser = seconds, allow_negative_numbers = true)]
     pub(crate) patience: Duration,
-    /// Show the progress also if standard error is not a terminal: a line per second.
+    /// Show the progress even if standard error is not a terminal: a line per second.
     #[arg(long, conflicts_with = "quiet")]
     pub(crate) progress: bool,
     /// Print events as lines of JSON on standard output.
@@ -126,14 +127,14 @@ pub(crate) struct TransferArgs {
     pub(crate) json: bool,
 }
 
-/// `multihop perf`.
+/// Arguments of `multihop perf`.
 #[derive(Parser)]
 #[command(after_help = EXIT_CODES, group(ArgGroup::new("end").args(["server", "listen"]).required(true)))]
 pub(crate) struct PerfArgs {
-    /// Host of the listening end; its port is 7451 unless given.
+    /// Host that runs multihop perf --listen; the default port is 7451.
     #[arg(value_name = "HOST[:PORT]", value_parser = perf_at)]
     pub(crate) server: Option<Address>,
-    /// Listen on this address; the port is 7451 unless given.
+    /// Listen on this address; the default port is 7451.
     #[arg(
         long,
         value_name = "HOST[:PORT]",
@@ -149,11 +150,12 @@ pub(crate) struct PerfArgs {
     /// Let both ends send at the same time.
     #[arg(long, conflicts_with = "reverse")]
     pub(crate) bidir: bool,
-    /// Use this many connections at the same time in each direction; a row for each, and their sum.
+    /// Number of simultaneous connections in each direction. The output has a row for each connection and one for their
+    /// sum.
     #[arg(long, short = 'P', value_name = "N", default_value = "1", value_parser = clap::value_parser!(u8).range(1..=128))]
     pub(crate) parallel: u8,
-    /// Send UDP datagrams at a given rate instead of a stream, to see what the path loses. They are zeros, unprotected, on
-    /// a port of their own.
+    /// Send UDP datagrams at a given rate instead of a stream, to measure the losses of the path. The datagrams contain
+    /// zeros, are not protected, and use a port of their own.
     #[arg(long, short)]
     pub(crate) udp: bool,
     /// With --udp: bits per second of each connection, with suffix k, M or G; default 1M.
@@ -177,7 +179,7 @@ pub(crate) struct PerfArgs {
     pub(crate) sandbox: SandboxArgs,
 }
 
-/// `multihop tunnel`.
+/// Arguments of `multihop tunnel`.
 #[derive(Parser)]
 #[command(
     after_help = EXIT_CODES,
@@ -186,13 +188,14 @@ pub(crate) struct PerfArgs {
     group(ArgGroup::new("permits").multiple(true))
 )]
 pub(crate) struct TunnelArgs {
-    /// Host of the gateway; its port is 7452 unless given. Of several, the first that answers is used.
+    /// Host of the gateway; the default port is 7452. If several gateways are given, the command uses the first that
+    /// answers.
     #[arg(value_name = "HOST[:PORT]", value_parser = tunnel_at, requires = "entrances")]
     pub(crate) gateways: Vec<Address>,
-    /// Each target is its own gateway: its host runs multihop tunnel --listen at port 7452.
+    /// Use the host of each target as its gateway: every target host runs multihop tunnel --listen at port 7452.
     #[arg(long, requires = "entrances", conflicts_with = "tun")]
     pub(crate) to_targets: bool,
-    /// Be the gateway and listen on this address; the port is 7452 unless given.
+    /// Be the gateway and listen on this address; the default port is 7452.
     #[arg(
         long,
         value_name = "HOST[:PORT]",
@@ -203,21 +206,21 @@ pub(crate) struct TunnelArgs {
         conflicts_with_all = ["forward", "socks", "transparent", "fallback_tcp"]
     )]
     pub(crate) listen: Option<Address>,
-    /// Targets that the gateway may connect to: web.example:80, 10.0.0.0/8:1-1023, localhost:22, *:*. All others
-    /// are refused.
+    /// Targets to which the gateway may connect, such as web.example:80, 10.0.0.0/8:1-1023, localhost:22 or *:*. The
+    /// gateway refuses all other targets.
     #[arg(long, value_name = "HOST:PORT", conflicts_with_all = ["gateways", "to_targets"], group = "permits")]
     pub(crate) allow: Vec<Rule>,
-    /// Listen on a local port and carry its connections to one target.
+    /// Listen on a local port and forward its connections to one target.
     #[arg(long, value_name = "[ADDRESS:]PORT:HOST:PORT", group = "entrances")]
     pub(crate) forward: Vec<Entrance>,
     /// Serve SOCKS5 on a local port: TCP, and UDP by UDP ASSOCIATE.
     #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = tunnel::local, group = "entrances")]
     pub(crate) socks: Vec<SocketAddr>,
-    /// Accept TCP connections that the firewall redirects to a local port, and carry each to where it was going. Linux,
-    /// with rules of nftables or iptables.
+    /// Accept TCP connections that the firewall redirects to this local port, and forward each to its original
+    /// destination. Linux, with rules of nftables or iptables.
     #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = tunnel::local, group = "entrances")]
     pub(crate) transparent: Vec<SocketAddr>,
-    /// Carry all IP packets between the two hosts: create a TUN interface with this address. Both ends need this
+    /// Forward all IP packets between the two hosts: create a TUN interface with this address. Both ends need this
     /// option, with addresses of one network. Linux, as root.
     #[arg(long, value_name = "ADDRESS/BITS", groups = ["entrances", "permits"])]
     pub(crate) tun: Option<Net>,
@@ -237,17 +240,18 @@ impl TransferArgs {
     }
 }
 
-/// `multihop keygen`.
+/// Arguments of `multihop keygen`.
 #[derive(Parser)]
 pub(crate) struct KeygenArgs {
     /// File for the private key. An existing file is not overwritten.
     pub(crate) file: PathBuf,
-    /// Make a shared key for --shared-key instead, to be copied to the other end.
+    /// Write a shared key instead of a key pair: for --shared-key, or for --key of multihop route. Copy the file to the
+    /// other hosts.
     #[arg(long)]
     pub(crate) shared: bool,
 }
 
-/// `multihop keys`.
+/// Arguments of `multihop keys`.
 #[derive(Parser)]
 pub(crate) struct KeysArgs {
     #[command(subcommand)]
@@ -267,58 +271,58 @@ pub(crate) struct KeyFiles {
     pub(crate) authorized_keys: Option<PathBuf>,
 }
 
-/// What `multihop keys` does.
+/// Subcommands of `multihop keys`.
 #[derive(Subcommand)]
 pub(crate) enum KeysAction {
-    /// List both files.
+    /// List the keys of both files.
     List,
-    /// Add a key.
+    /// Add a key to one of the files.
     #[command(subcommand)]
     Add(AddKey),
-    /// Remove a key.
+    /// Remove a key from one of the files.
     #[command(subcommand)]
     Remove(RemoveKey),
 }
 
-/// `multihop keys add`.
+/// Arguments of `multihop keys add`.
 #[derive(Subcommand)]
 pub(crate) enum AddKey {
     /// Store the key of a listener, to which this user connects.
     Known {
-        /// The listener, as it is given to send, perf and tunnel, with its port.
+        /// Host and port of the listener, as passed to send, perf and tunnel.
         #[arg(value_name = "HOST:PORT")]
         name: Address,
-        /// Its public key.
+        /// Public key of the listener.
         key: PublicKey,
     },
-    /// Let a caller connect to the listeners of this user.
+    /// Accept the caller with this key at the listeners of this user.
     Authorized {
         /// The caller's public key.
         key: PublicKey,
-        /// A note, by which the key can be recognised and removed.
+        /// Note that identifies the key in the list, and with which multihop keys remove finds it.
         #[arg(default_value = "")]
         note: String,
     },
 }
 
-/// `multihop keys remove`.
+/// Arguments of `multihop keys remove`.
 #[derive(Subcommand)]
 pub(crate) enum RemoveKey {
     /// Forget the key of a listener.
     Known {
-        /// The listener, as `multihop keys list` shows it.
+        /// Host and port of the listener, as shown by multihop keys list.
         #[arg(value_name = "HOST:PORT")]
         name: Address,
     },
-    /// No longer accept a caller.
+    /// Refuse the caller with this key from now on.
     Authorized {
-        /// The caller's public key, or the note beside it.
+        /// Public key of the caller, or the note stored with it.
         #[arg(value_name = "KEY|NOTE")]
         key: String,
     },
 }
 
-/// The event log.
+/// Options of the event log.
 #[derive(Args)]
 pub(crate) struct LogArgs {
     /// Write events to standard error as lines of JSON.
@@ -332,7 +336,7 @@ pub(crate) struct NetArgs {
     /// No protection: anybody can connect, eavesdrop and modify traffic.
     #[arg(long, group = "security")]
     pub(crate) plain: bool,
-    /// Shared secret. A listening end without --plain, --token and --key creates one and prints it. The
+    /// Secret that both ends share. A listening end without --plain, --token and --key creates one and prints it. The
     /// environment variable MULTIHOP_TOKEN can also contain it.
     #[arg(long, value_name = "WORD", group = "security")]
     pub(crate) token: Option<String>,
@@ -340,11 +344,11 @@ pub(crate) struct NetArgs {
     #[arg(long, value_name = "FILE", group = "security")]
     pub(crate) key: Option<PathBuf>,
     /// File with a secret that both ends have in addition to their keys, from multihop keygen --shared. It protects
-    /// what is recorded today against future quantum computers.
+    /// traffic recorded today against future quantum computers.
     #[arg(long, value_name = "FILE", requires = "key")]
     pub(crate) shared_key: Option<PathBuf>,
-    /// To listen: answer nobody who does not prove to know the token, or to own an authorised key. With keys, callers
-    /// must know this end's key beforehand.
+    /// To listen: answer only callers that have the token or an authorised key. With keys, callers must know this end's
+    /// public key beforehand.
     #[arg(long, conflicts_with = "plain")]
     pub(crate) silent: bool,
     /// Public key that the peer must have.
@@ -360,15 +364,19 @@ pub(crate) struct NetArgs {
     /// data folder.
     #[arg(long, value_name = "FILE", requires = "key", conflicts_with = "peer")]
     pub(crate) authorized_keys: Option<PathBuf>,
-    /// Transport, by its name in scenario files: mesh, a kind of TPA or TCP, or a user-defined transport. Both ends must
-    /// name it, or two kinds of TPA, or two of TCP. Without this option and --set: mesh, or TPA if the other end has
-    /// only TPA.
+    /// Transport, by its name in scenario files: mesh, a kind of TPA or TCP, or a user-defined transport. Both ends
+    /// must name the same transport, two kinds of TPA, or two kinds of TCP. Without --transport and --set: mesh, or TPA
+    /// if the other end has only TPA.
     #[arg(long, value_name = "NAME")]
     pub(crate) transport: Option<String>,
     /// Set a parameter of the transport by its name in scenario files: cwnd_max=12, user_timeout=60. Without
-    /// --transport it is one of TPA, which is then used.
+    /// --transport, the transport is TPA.
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
     pub(crate) set: Vec<(String, String)>,
+    /// To connect: send from this address of this host. Twice, with --token or --key: also use a second path to the same
+    /// host, from the second address, as by Wi-Fi and LTE.
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) local: Vec<IpAddr>,
     #[command(flatten)]
     pub(crate) log: LogArgs,
 }
@@ -426,16 +434,16 @@ pub(crate) const PERF: u16 = 7451;
 /// Default port of a gateway.
 pub(crate) const TUNNEL: u16 = 7452;
 
-/// `multihop route`.
+/// Arguments of `multihop route`.
 #[derive(Parser)]
 #[command(args_conflicts_with_subcommands = true, after_help = EXIT_CODES)]
 pub(crate) struct RouteArgs {
     #[command(subcommand)]
     pub(crate) question: Option<RouteQuestion>,
-    /// Names of the interfaces over which it talks to neighbours.
+    /// Interfaces over which the daemon exchanges messages with neighbours.
     #[arg(value_name = "INTERFACE")]
     pub(crate) interfaces: Vec<String>,
-    /// Routes of IPv6 in place of IPv4; one daemon of each family can run on a host.
+    /// Use IPv6 instead of IPv4; one daemon of each family can run on a host.
     #[arg(long, global = true)]
     pub(crate) ipv6: bool,
     /// Configuration in TOML: interfaces, ipv6, group, announce, neighbors, within, table, priority, forward, user, on_demand, and the
@@ -445,16 +453,17 @@ pub(crate) struct RouteArgs {
     /// Set a key of the configuration, for example routing.hello_interval=1, or routing.protocol=aodv.
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
     pub(crate) set: Vec<(String, String)>,
-    /// Announce a network behind this host, or default for the way to all others.
+    /// Announce a network behind this host; default stands for all other networks. Can be repeated.
     #[arg(long, value_name = "NETWORK")]
     pub(crate) announce: Vec<String>,
-    /// Listen only to the neighbour whose interface has this address. Can be repeated.
+    /// Accept messages only from the neighbour whose interface has this address. Can be repeated.
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) neighbor: Vec<String>,
-    /// File with a key that all hosts have (multihop keygen --shared): packets are signed, and others are not used.
+    /// File with a key that all hosts share (from multihop keygen --shared). The daemon signs its packets, and ignores
+    /// packets without a valid signature.
     #[arg(long, value_name = "FILE")]
     pub(crate) key: Option<String>,
-    /// Make routes only to destinations in this network. Can be repeated.
+    /// Install routes only to destinations in this network. Can be repeated.
     #[arg(long, value_name = "NETWORK")]
     pub(crate) within: Vec<String>,
     #[command(flatten)]
@@ -463,15 +472,15 @@ pub(crate) struct RouteArgs {
     pub(crate) sandbox: SandboxArgs,
 }
 
-/// What `multihop route` can be asked.
+/// Questions that `multihop route` puts to a running daemon.
 #[derive(Clone, Copy, Subcommand)]
 pub(crate) enum RouteQuestion {
-    /// Print the state of the running daemon, or show it in a page.
+    /// Print the state of the running daemon, or show it on a page.
     Status {
         /// Print one JSON document.
         #[arg(long)]
         json: bool,
-        /// Serve a page with the state, which changes while one looks, at this address.
+        /// Serve a page at this address that shows the state and keeps it up to date; default 127.0.0.1:8698.
         #[arg(
             long,
             value_name = "ADDRESS:PORT",
@@ -481,6 +490,6 @@ pub(crate) enum RouteQuestion {
         )]
         page: Option<SocketAddr>,
     },
-    /// Remove the routes that a killed daemon has left.
+    /// Remove the routes of a daemon that was killed.
     Flush,
 }

@@ -15,12 +15,12 @@ use super::args::{KeyFiles, NetArgs, SandboxArgs};
 pub(super) struct Confinement(Option<Arc<Sandbox>>);
 
 impl Confinement {
-    /// For a command that keeps everything.
+    /// Confinement of a command that keeps all rights.
     pub(super) const fn none() -> Self {
         Self(None)
     }
 
-    /// For a command with these needs.
+    /// Confinement of a command with these needs.
     pub(super) fn new(args: SandboxArgs, needs: Needs) -> anyhow::Result<Self> {
         if args.no_sandbox {
             return Ok(Self::none());
@@ -36,7 +36,7 @@ impl Confinement {
         runtime.on_thread_start(move || {
             if let Err(error) = sandbox.enter() {
                 // The main thread fails in the same way, and the command ends.
-                tracing::debug!("a thread cannot give up rights: {error}");
+                tracing::debug!("cannot drop the rights of a thread: {error}");
             }
         });
     }
@@ -64,4 +64,4 @@ pub(super) fn folder_of(path: &Path) -> PathBuf {
     }
 }
 
-const FAILED: &str = "cannot give up rights (--no-sandbox keeps them)";
+const FAILED: &str = "cannot drop rights (--no-sandbox keeps them)";

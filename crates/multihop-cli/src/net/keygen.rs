@@ -1,4 +1,4 @@
-//! `multihop keygen`.
+//! Implements `multihop keygen`, which creates a private key.
 
 use std::io::ErrorKind;
 

@@ -1,4 +1,4 @@
-//! `multihop keys`: who is known to this user, and who may connect.
+//! Implements `multihop keys`: the keys of known listeners and of callers that may connect.
 
 use std::path::{Path, PathBuf};
 

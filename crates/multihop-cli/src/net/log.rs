@@ -50,11 +50,11 @@ fn subscriber<W: Write>(
 enum Form {
     /// Level, message and fields.
     Terminal,
-    /// The time before them.
+    /// Time, level, message and fields.
     File,
     /// The priority of syslog, by which journald knows the level, in place of time and level.
     Journal,
-    /// One JSON object.
+    /// One JSON object for each line.
     Json,
 }
 

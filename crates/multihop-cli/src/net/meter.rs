@@ -40,10 +40,10 @@ impl Form {
     }
 }
 
-/// Shows one transfer.
+/// Progress of one transfer on the terminal.
 pub(super) struct Meter {
     form: Form,
-    /// The other end.
+    /// Name or address of the other end.
     peer: String,
     bar: ProgressBar,
     counts: Counts,
@@ -51,7 +51,7 @@ pub(super) struct Meter {
     shown: Instant,
 }
 
-/// What has been done.
+/// Numbers of files and bytes of a transfer so far.
 #[derive(Clone, Copy, Debug)]
 struct Counts {
     begin: Instant,
@@ -61,7 +61,7 @@ struct Counts {
     bytes: Option<u64>,
     /// Bytes that the receiver has, holes included.
     done: u64,
-    /// Those that were transferred.
+    /// Number of bytes transferred, without those that the receiver already had.
     moved: u64,
 }
 
@@ -141,7 +141,7 @@ impl Meter {
     }
 }
 
-/// Removes the bar.
+/// Removes the bar from the terminal.
 impl Drop for Meter {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
@@ -149,7 +149,7 @@ impl Drop for Meter {
 }
 
 impl Counts {
-    /// Bytes per second.
+    /// Mean rate since the start, in bytes per second.
     fn rate(&self) -> f64 {
         self.moved as f64 / self.begin.elapsed().as_secs_f64().max(1e-3)
     }

@@ -28,7 +28,7 @@ use multihop_apps::tunnel::Address;
 use multihop_net::{Listener, Token};
 use multihop_scenario::Extensions;
 #[cfg(not(target_os = "linux"))]
-use multihop_scenario::{RouterSettings, Source};
+use multihop_scenario::Source;
 use signal_hook::consts::SIGTERM;
 use tokio::runtime::Builder;
 
@@ -46,10 +46,10 @@ pub(crate) use tunnel::tunnel;
 use crate::terminal::Verbosity;
 use crate::{CommandError, output};
 
-/// Checks the configuration of a routing daemon; returns what it describes.
+/// Always refuses the configuration of a routing daemon, which runs on Linux only.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn check_route(source: &Source, set: &[(String, String)]) -> Result<String, CommandError> {
-    Ok(RouterSettings::load(source, set).map(|settings| settings.protocol.to_owned())?)
+pub(crate) fn check_route(_: &Source, _: &[(String, String)]) -> Result<String, CommandError> {
+    Err(CommandError::Usage("the configuration of a routing daemon is checked on Linux only".to_owned()))
 }
 
 /// How a command ends by SIGTERM.
@@ -187,5 +187,5 @@ fn host(address: IpAddr, port: u16, usual: u16) -> String {
 
 /// One for the socket, one for files.
 const WORKERS: usize = 2;
-/// For the last datagrams to leave: a few times the delay of a delayed ACK.
+/// Time for the last datagrams to leave: a few times the delay of a delayed ACK.
 const FAREWELL: Duration = Duration::from_millis(100);

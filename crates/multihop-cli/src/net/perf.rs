@@ -1,4 +1,4 @@
-//! `multihop perf`.
+//! Implements `multihop perf`, which measures goodput and delay between two hosts.
 
 use std::io;
 use std::net::SocketAddr;
@@ -237,7 +237,7 @@ fn details(plan: &Plan, flow: &FlowOutcome) -> Vec<String> {
     vec![what, cpu]
 }
 
-/// What carried the data: the name by which the ends agreed on it, the same for all flows.
+/// Name of the protocol of the flows, as the ends agreed on it.
 fn protocol(plan: &Plan, flows: &[FlowOutcome]) -> String {
     let transport = flows.first().map(|flow| flow.transport).unwrap_or_default();
     if plan.udp.is_some() { "udp".to_owned() } else { transport.to_string() }

@@ -1,4 +1,4 @@
-//! `multihop recv`.
+//! Implements `multihop recv`, which receives files and streams.
 
 use std::io;
 use std::net::SocketAddr;

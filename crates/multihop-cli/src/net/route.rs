@@ -1,11 +1,9 @@
-//! `multihop route`.
-
-use std::net::Ipv6Addr;
+//! Implements `multihop route`, the routing daemon.
 
 use anyhow::Context;
 use multihop_net::{SecretFile, SharedKey};
-use multihop_route::{Config, Family, Key, RouteError, Routing, Stop, flush, run, status};
-use multihop_scenario::{RouterProtocol, RouterSettings, Source};
+use multihop_route::{Config, Family, Key, RouteError, Stop, flush, run, status};
+use multihop_scenario::{Source, read_settings};
 
 use super::args::{RouteArgs, RouteQuestion};
 use super::confinement::folder_of;
@@ -73,63 +71,30 @@ fn config(args: &RouteArgs) -> Result<Config, CommandError> {
     let key = args.key.iter().map(|path| ("key".to_owned(), format!("{path:?}")));
     let ipv6 = args.ipv6.then(|| ("ipv6".to_owned(), "true".to_owned()));
     let overrides: Vec<_> = args.set.iter().cloned().chain(lists).chain(key).chain(ipv6).collect();
-    let mut config = of_settings(RouterSettings::load(&source, &overrides)?)?;
+    let mut config = read(&source, &overrides)?;
     config.reload_from.extend(args.config.as_deref().map(folder_of));
     Ok(config)
 }
 
 /// Checks a configuration as the daemon does at its start; returns what it describes.
 pub(crate) fn check(source: &Source, set: &[(String, String)]) -> Result<String, CommandError> {
-    let config = of_settings(RouterSettings::load(source, set)?)?;
+    let config = read(source, set)?;
     Ok(format!("{} of {} over {}", config.protocol, config.family, config.interfaces.join(", ")))
 }
 
-fn of_settings(settings: RouterSettings) -> Result<Config, CommandError> {
-    let reload_from = settings.key.iter().map(|path| folder_of(path.as_ref())).collect();
-    let key = settings.key.as_ref().map(|path| SharedKey::load(path.as_ref())).transpose();
-    let key = key.context("cannot read the key (multihop keygen --shared creates one)")?;
-    let family = family(settings.ipv6);
-    let networks = |key: &str, texts: &[String]| parsed(key, texts, |text| family.network(text));
-    let group = |text| parsed("group", &[text], multicast).map(|groups| groups[0]);
-    Ok(Config {
-        family,
-        group: settings.group.map_or(Ok(Config::default().group), group)?,
-        key: key.map(|key| Key::new(*key.psk())),
-        announce: networks("announce", &settings.announce)?,
-        neighbors: parsed("neighbors", &settings.neighbors, |text| family.address(text))?,
-        within: networks("within", &settings.within)?,
-        interfaces: settings.interfaces,
-        protocol: settings.protocol,
-        routing: match settings.routing {
-            RouterProtocol::Olsr(olsr) => Routing::Olsr(olsr),
-            RouterProtocol::Aodv(aodv) => Routing::Aodv(aodv),
-        },
-        on_demand: settings.on_demand.map(|texts| networks("on_demand", &texts)).transpose()?,
-        table: settings.table,
-        priority: settings.priority,
-        forward: settings.forward,
-        user: settings.user,
-        is_confined: true,
-        reload_from,
-    })
+/// Reads a configuration and the key that it names.
+fn read(source: &Source, overrides: &[(String, String)]) -> Result<Config, CommandError> {
+    let mut config = Config::default();
+    read_settings(&mut config, "multihop route", source, overrides)?;
+    if let Some(path) = config.key_file.as_ref() {
+        let key = SharedKey::load(path.as_ref());
+        let key = key.context("cannot read the key (multihop keygen --shared creates one)")?;
+        config.key = Some(Key::new(*key.psk()));
+        config.reload_from.push(folder_of(path.as_ref()));
+    }
+    Ok(config)
 }
 
 const fn family(ipv6: bool) -> Family {
     if ipv6 { Family::Ipv6 } else { Family::Ipv4 }
-}
-
-fn multicast(text: &str) -> Result<Ipv6Addr, String> {
-    let group = text.parse().ok().filter(Ipv6Addr::is_multicast);
-    group.ok_or_else(|| "allowed: a multicast address of IPv6".to_owned())
-}
-
-fn parsed<T>(
-    key: &str,
-    texts: &[String],
-    read: impl Fn(&str) -> Result<T, String>,
-) -> Result<Vec<T>, CommandError> {
-    let read = |text: &String| {
-        read(text).map_err(|problem| CommandError::Usage(format!("{key}: found {text:?}, {problem}")))
-    };
-    texts.iter().map(read).collect()
 }

@@ -1,5 +1,5 @@
-//! `multihop route status --page`: the state of the daemon in a page, from a server that asks the daemon as
-//! `multihop route status` does. It changes nothing, and serves the page and the JSON document only.
+//! Implements `multihop route status --page`: the state of the daemon in a page. It changes nothing, and serves the
+//! page and the JSON document only.
 
 use std::io::{self, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -28,7 +28,7 @@ pub(crate) fn serve(address: SocketAddr, family: Family) -> anyhow::Result<()> {
     let address = listener.local_addr().with_context(|| format!("cannot serve the page at {address}"))?;
     output::line(format_args!("open http://{address}/ in a browser; Ctrl-C ends the page"))?;
     let sandbox = Sandbox::prepare(Needs { abstract_sockets: true, ..Needs::default() });
-    sandbox.and_then(|sandbox| sandbox.enter()).context("cannot give up rights")?;
+    sandbox.and_then(|sandbox| sandbox.enter()).context("cannot drop rights")?;
     let clients = Arc::new(Clients::new(Limits::default()));
     http::serve(&listener, &clients, move |request, reply| answer(request, reply, family));
     Ok(())

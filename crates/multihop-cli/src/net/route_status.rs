@@ -1,4 +1,4 @@
-//! `multihop route status` for people: the JSON document of the daemon as tables.
+//! Implements `multihop route status` for people: the JSON document of the daemon as tables.
 
 use std::fmt::Write as _;
 
@@ -9,8 +9,8 @@ use crate::table;
 
 /// The reason if no daemon answers.
 pub(super) fn no_daemon(family: Family) -> String {
-    let hint = if family == Family::Ipv4 { " (--ipv6 asks the daemon of IPv6)" } else { "" };
-    format!("no multihop route of {family} answers in this network namespace{hint}")
+    let hint = if family == Family::Ipv4 { " (for IPv6, pass --ipv6)" } else { "" };
+    format!("no multihop route for {family} answers in this network namespace{hint}")
 }
 
 /// The state, in tables that fit into a width.
@@ -35,7 +35,7 @@ pub(super) fn text(status: &Value, width: Option<usize>) -> String {
     }
     let unused = unused(status);
     if !unused.is_empty() {
-        let _ = write!(text, "\ndatagrams that were not used: {}\n", unused.join(", "));
+        let _ = write!(text, "\nignored datagrams: {}\n", unused.join(", "));
     }
     let (heading, rows) = refusals(status);
     if !rows.is_empty() {
@@ -53,8 +53,7 @@ fn interfaces(status: &Value) -> Shown {
         let address = one["address"].as_str().unwrap_or("down or missing");
         let queue = one["queue"].as_object().map(|queue| {
             let kind = word(&queue["kind"]);
-            let measured =
-                if queue["hellos_wait"] == true { "HELLOs wait in it" } else { "overtaken by HELLOs" };
+            let measured = if queue["hellos_wait"] == true { "delays HELLOs" } else { "HELLOs overtake it" };
             format!("{kind}, {} bytes, {measured}", queue["bytes"])
         });
         let busy = one["channel_busy"].as_f64().map(|share| format!("{:.0}%", 100.0 * share));
@@ -120,10 +119,10 @@ fn refusals(status: &Value) -> Shown {
 fn explained(reason: &Value) -> String {
     match reason.as_str() {
         Some("unsigned") => "no signature".to_owned(),
-        Some("other_version") => "signature of another release".to_owned(),
+        Some("other_version") => "signature of an incompatible version".to_owned(),
         Some("wrong_key") => "wrong key".to_owned(),
         Some("replayed") => "replayed".to_owned(),
-        Some("unproven") => "not yet proved to be new".to_owned(),
+        Some("unproven") => "freshness not yet proved".to_owned(),
         Some("too_many") => "too many neighbours".to_owned(),
         _ => word(reason).replace('_', " "),
     }
@@ -177,10 +176,10 @@ mod tests {
         let wanted = "\
 apdr for 62 s; main address: 10.0.1.1; routes in the kernel's tables: 1
 
-| interface | address         | queue                                     | channel busy |
-|-----------|-----------------|-------------------------------------------|--------------|
-| wlan0     | 10.0.1.1        | fq_codel, 4500 bytes, overtaken by HELLOs | 25%          |
-| eth7      | down or missing | -                                         | -            |
+| interface | address         | queue                                    | channel busy |
+|-----------|-----------------|------------------------------------------|--------------|
+| wlan0     | 10.0.1.1        | fq_codel, 4500 bytes, HELLOs overtake it | 25%          |
+| eth7      | down or missing | -                                        | -            |
 
 | neighbour | over  | link                              | received | heard     | HELLOs ms | queue ms | transmission ms |
 |-----------|-------|-----------------------------------|----------|-----------|-----------|----------|-----------------|
@@ -190,7 +189,7 @@ apdr for 62 s; main address: 10.0.1.1; routes in the kernel's tables: 1
 |-------------|---------|-------|------|-------|
 | 10.0.1.2/32 | direct  | wlan0 | 1    | 12500 |
 
-datagrams that were not used: malformed 3
+ignored datagrams: malformed 3
 
 | refused  | because   | datagrams | last       |
 |----------|-----------|-----------|------------|

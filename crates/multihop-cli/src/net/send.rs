@@ -1,4 +1,4 @@
-//! `multihop send`.
+//! Implements `multihop send`, which sends files and streams.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -130,7 +130,7 @@ fn show(args: &SendArgs, verbosity: Verbosity, offer: &Offer) -> anyhow::Result<
     output::line(format_args!("code: {code}"))?;
     if let Some(problem) = offer.unseen() {
         note(format_args!(
-            "the code cannot be found in the local network, the other host needs --at: {problem}"
+            "the receiver cannot find this host in the local network and needs --at: {problem}"
         ));
     }
     if verbosity.quiet {
@@ -138,12 +138,13 @@ fn show(args: &SendArgs, verbosity: Verbosity, offer: &Offer) -> anyhow::Result<
     }
     output::line(format_args!("on the other host, in the same network:\n  {command}\nelsewhere:"))?;
     elsewhere.iter().try_for_each(|command| output::line(format_args!("  {command}")))?;
-    output::line(format_args!("the code is for one transfer, which must begin within {lifetime:.0} s"))
+    output::line(format_args!("the code is valid for one transfer that begins within {lifetime:.0} s"))
 }
 
 fn receiver(argument: &Path) -> Result<Address, String> {
-    let text = argument.to_str().ok_or_else(|| "HOST[:PORT]: not a text".to_owned())?;
-    files_at(text).map_err(|problem| format!("'{text}' is no file or folder, and no HOST[:PORT]: {problem}"))
+    let text = argument.to_str().ok_or_else(|| "HOST[:PORT] is not valid UTF-8".to_owned())?;
+    files_at(text)
+        .map_err(|problem| format!("'{text}' is neither a file, a folder nor HOST[:PORT]: {problem}"))
 }
 
 /// Connects within the patience.
@@ -210,7 +211,7 @@ async fn metered(
     Ok(meter.end(&summary).filter(|_| !verbosity.quiet))
 }
 
-/// Prints the result.
+/// Prints the result of a transfer; an error if links were left out.
 fn finish(sent: Option<String>, left_out: usize) -> Result<(), CommandError> {
     if let Some(sentence) = sent {
         output::line(format_args!("sent {sentence}"))?;

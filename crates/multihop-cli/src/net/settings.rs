@@ -1,8 +1,8 @@
-//! From arguments to the transport and the accepted peers.
+//! Conversion of arguments into the transport and the accepted peers.
 
 use anyhow::Context;
 use multihop_net::{
-    Config, CustomTransport, Identity, Peers, SecretFile, Security, SharedKey, Token, TransportName,
+    Config, Identity, Peers, SecretFile, Security, SharedKey, Token, Transport, TransportName, lifecycle, tpa,
 };
 use multihop_scenario::{Extension, Extensions, set_transport, transport_name};
 
@@ -13,12 +13,17 @@ use crate::terminal::note;
 /// The parameters of TPA that a command sets unless the user does.
 pub(super) type Usual<'a> = &'a [(&'a str, String)];
 
-/// For the listening end: without a security mode it makes a token, which peers must know.
+/// Configuration of the listening end: without a security mode it makes a token, which peers must know.
 pub(super) fn listening(
     args: &NetArgs,
     usual: Usual<'_>,
     extensions: &Extensions,
 ) -> Result<(Config, Option<Token>), CommandError> {
+    if !args.local.is_empty() {
+        let text =
+            "--local is for the end that connects; pass --listen ADDRESS to listen on one address".to_owned();
+        return Err(CommandError::Usage(text));
+    }
     if let Some(security) = security(args, CommandRole::Listening)? {
         return Ok((config(args, usual, extensions, security)?, None));
     }
@@ -26,7 +31,7 @@ pub(super) fn listening(
     Ok((config(args, usual, extensions, Security::Token(token.clone()))?, Some(token)))
 }
 
-/// For the end that connects.
+/// Configuration of the end that connects.
 pub(super) fn connecting(
     args: &NetArgs,
     usual: Usual<'_>,
@@ -40,7 +45,7 @@ pub(super) fn connecting(
     config(args, usual, extensions, security)
 }
 
-/// For both ends of a transfer by a code, which replaces the security mode.
+/// Configuration of both ends of a transfer by a code, which replaces the security mode.
 pub(super) fn with_code(
     args: &NetArgs,
     usual: Usual<'_>,
@@ -52,11 +57,11 @@ pub(super) fn with_code(
 /// Where a command has found its security mode.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Mode {
-    /// In its arguments.
+    /// The secret is in the arguments of the command.
     Given,
-    /// In the environment: a token.
+    /// A token is in the environment.
     Inherited,
-    /// Nowhere.
+    /// No protection and no secret was chosen.
     Missing,
 }
 
@@ -83,17 +88,19 @@ fn config(
 ) -> Result<Config, CommandError> {
     let mut config = Config::new(security);
     config.silent = args.silent;
+    config.local.clone_from(&args.local);
     if let Some(path) = &args.shared_key {
         let key = SharedKey::load(path)
             .context("cannot read the shared key (multihop keygen --shared creates one)")?;
         config.shared_key = Some(key);
     }
     // Parameters without a name are those of TPA.
-    config.or_tpa = args.transport.is_none() && args.set.is_empty();
-    let name = args.transport.as_deref().or(config.or_tpa.then_some(transport_name::MESH));
+    let is_usual = args.transport.is_none() && args.set.is_empty();
+    let name = args.transport.as_deref().or(is_usual.then_some(transport_name::MESH));
     let kind = name.map(|name| ("kind".to_owned(), name.to_owned()));
     let parameters: Vec<_> = kind.into_iter().chain(args.set.iter().cloned()).collect();
-    set(&mut config, usual, &parameters, extensions)?;
+    let tpa = set(&mut config, usual, &parameters, extensions)?;
+    config.or_tpa = is_usual.then_some(tpa);
     Ok(config)
 }
 
@@ -157,26 +164,32 @@ fn peers(args: &NetArgs, end: CommandRole) -> Result<Peers, CommandError> {
     }
 }
 
-/// Chooses the transport and sets its parameters, with the names, bounds and messages of scenario files.
+/// Chooses the transport and sets its parameters, with the names, bounds and messages of scenario files. Returns the parameters
+/// of TPA.
 fn set(
     config: &mut Config,
     usual: Usual<'_>,
     parameters: &[(String, String)],
     extensions: &Extensions,
-) -> Result<(), CommandError> {
+) -> Result<tpa::Config, CommandError> {
+    let lifecycle = lifecycle::Config { syn_wait_max: None, ..config.lifecycle };
+    let mut tpa = tpa::Config { lifecycle, ..tpa::Config::net() };
     // A profile has no keepalive, which NAT on real networks needs.
-    let keepalive =
-        config.transport.lifecycle.keepalive.map(|time| ("keepalive", time.as_secs_f64().to_string()));
+    let keepalive = lifecycle.keepalive.map(|time| ("keepalive", time.as_secs_f64().to_string()));
     let usual = keepalive.into_iter().chain(usual.iter().cloned());
     let usual: Vec<_> = usual.map(|(key, value)| (key.to_owned(), value)).collect();
-    let custom = set_transport(&mut config.transport, &usual, parameters, extensions)
+    let custom = set_transport(&mut tpa, &usual, parameters, extensions)
         .map_err(|problems| CommandError::Usage(problems.to_string()))?;
-    config.custom = custom.map(on_real_sockets).transpose()?;
-    Ok(())
+    config.transport = match custom {
+        Some(custom) => on_real_sockets(custom)?,
+        None => Transport::tpa(tpa.clone()),
+    };
+    config.lifecycle = tpa.lifecycle();
+    Ok(tpa)
 }
 
-/// A user-defined transport with the name by which two ends recognise it.
-fn on_real_sockets(custom: multihop_scenario::CustomTransport) -> Result<CustomTransport, CommandError> {
+/// A transport other than TPA with the name by which two ends recognise it.
+fn on_real_sockets(custom: multihop_scenario::CustomTransport) -> Result<Transport, CommandError> {
     let Extension { name, version, .. } = custom.extension;
     let name = format!("{name}/{version}");
     let problem = || {
@@ -187,27 +200,36 @@ fn on_real_sockets(custom: multihop_scenario::CustomTransport) -> Result<CustomT
         )
     };
     let name = TransportName::new(&name).ok_or_else(|| CommandError::Usage(problem()))?;
-    Ok(CustomTransport { name, config: custom.config })
+    Ok(Transport { name, config: custom.config })
 }
 
 #[cfg(test)]
 mod tests {
+    use multihop_core::Duration;
+
     use super::*;
 
-    fn with(parameters: &[(&str, &str)]) -> Result<Config, CommandError> {
+    fn with(parameters: &[(&str, &str)]) -> Result<(Config, tpa::Config), CommandError> {
         let mut config = Config::new(Security::Plain);
         let owned = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
-        set(&mut config, &[], &parameters.iter().map(owned).collect::<Vec<_>>(), &Extensions::default())?;
-        Ok(config)
+        let parameters: Vec<_> = parameters.iter().map(owned).collect();
+        let tpa = set(&mut config, &[], &parameters, &Extensions::default())?;
+        Ok((config, tpa))
     }
 
     #[test]
     fn what_is_not_set_is_as_without_setting_anything() {
-        let usual = Config::new(Security::Plain).transport;
-        assert_eq!(with(&[]).ok().map(|config| config.transport), Some(usual.clone()));
-        let mut other = with(&[("cwnd_max", "12")]).ok().map(|config| config.transport).unwrap();
-        assert_eq!(std::mem::replace(&mut other.cwnd_max, usual.cwnd_max), 12);
-        assert_eq!(other, usual);
+        let (config, usual) = with(&[]).ok().unwrap();
+        assert_eq!(config.lifecycle, Config::new(Security::Plain).lifecycle);
+        assert_eq!(usual, tpa::Config { lifecycle: usual.lifecycle, ..tpa::Config::net() });
+        let (_, other) = with(&[("cwnd_max", "12")]).ok().unwrap();
+        assert_eq!(other, tpa::Config { cwnd_max: 12, ..usual });
+        let (other, _) = with(&[("rto_max", "3"), ("keepalive", "5")]).ok().unwrap();
+        let [longest, keepalive] = [3, 5].map(|seconds| Some(Duration::from_secs(seconds)));
+        assert_eq!(
+            other.lifecycle,
+            lifecycle::Config { syn_wait_max: longest, keepalive, ..config.lifecycle }
+        );
     }
 
     #[test]

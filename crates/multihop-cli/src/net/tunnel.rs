@@ -1,4 +1,4 @@
-//! `multihop tunnel`.
+//! Implements `multihop tunnel`, which forwards TCP connections and packets between hosts.
 
 use std::fmt::Arguments;
 use std::fs::File;
@@ -152,7 +152,7 @@ async fn enter(
     }
     confinement.enter()?;
     while let Some(ended) = entrances.join_next().await {
-        ended.context("a local port stopped")?.context("the tunnel ended")?;
+        ended.context("a local port failed")?.context("the tunnel ended")?;
     }
     Ok(())
 }

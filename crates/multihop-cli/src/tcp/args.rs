@@ -5,40 +5,40 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-/// `multihop tcp`.
+/// Arguments of `multihop tcp`.
 #[derive(Parser)]
 pub(crate) struct TcpArgs {
     #[command(subcommand)]
     pub(crate) command: TcpCommand,
 }
 
-/// What to do with the controls.
+/// Subcommands of `multihop tcp`.
 #[derive(Subcommand)]
 pub(crate) enum TcpCommand {
-    /// Load the controls for the whole machine, until unload or the next start.
+    /// Load the congestion controls for the whole machine, until multihop tcp unload or the next boot.
     ///
-    /// Programs choose them by name, such as iperf3 -C mh_ap; ip route and sysctl choose them for others.
+    /// A program selects a control by name, as in iperf3 -C mh_ap. For other programs, ip route and sysctl select it.
     Load(LoadArgs),
-    /// Remove the controls. Connections that use one keep it until they end.
+    /// Remove the congestion controls from the kernel. Open connections keep their control until they end.
     Unload,
-    /// Show the connections that use a control.
+    /// Show the connections that use one of the congestion controls.
     Status(StatusArgs),
-    /// Run a program whose TCP connections use a control, and nothing else does.
+    /// Run one program whose TCP connections use a congestion control, without loading it for other programs.
     Run(TcpRunArgs),
 }
 
-/// `multihop tcp load`.
+/// Arguments of `multihop tcp load`.
 #[derive(Parser)]
 pub(crate) struct LoadArgs {
     #[command(flatten)]
     pub(crate) links: LinkArgs,
-    /// Read arriving packets, for the length of paths and for ADTCP, only of connections of this cgroup (version 2); by
-    /// default of all.
+    /// Inspect arriving packets, which hop counts and ADTCP need, only for connections of this cgroup (version 2); by
+    /// default for all connections.
     #[arg(long, value_name = "DIR")]
     pub(crate) cgroup: Option<PathBuf>,
 }
 
-/// What the controls cannot find out.
+/// Properties of links that the controls cannot find out themselves.
 #[derive(Parser)]
 pub(crate) struct LinkArgs {
     /// Bit rate of the links, Mb/s.
@@ -46,7 +46,7 @@ pub(crate) struct LinkArgs {
     pub(crate) bit_rate: u32,
 }
 
-/// `multihop tcp status`.
+/// Arguments of `multihop tcp status`.
 #[derive(Parser)]
 pub(crate) struct StatusArgs {
     /// Print one JSON document.
@@ -54,15 +54,15 @@ pub(crate) struct StatusArgs {
     pub(crate) json: bool,
 }
 
-/// `multihop tcp run`.
+/// Arguments of `multihop tcp run`.
 #[derive(Parser)]
 pub(crate) struct TcpRunArgs {
     #[command(flatten)]
     pub(crate) links: LinkArgs,
-    /// The control.
+    /// Congestion control that the program's connections use.
     #[arg(long, value_name = "NAME", default_value = "mh_ap")]
     pub(crate) control: ControlName,
-    /// Write every ACK that the connections get into this file, as CSV.
+    /// Write a row of CSV to this file for every ACK that the connections receive.
     #[arg(long, value_name = "FILE")]
     pub(crate) samples: Option<PathBuf>,
     /// The program and its arguments.
@@ -73,16 +73,16 @@ pub(crate) struct TcpRunArgs {
 /// Names of the controls.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub(crate) enum ControlName {
-    /// Adaptive pacing (TCP-AP).
+    /// Adaptive pacing of segments (TCP-AP).
     #[value(name = "mh_ap")]
     Ap,
-    /// A window of a quarter of the hops.
+    /// Window of at most a quarter of the path's hops.
     #[value(name = "mh_clamp")]
     Clamp,
-    /// The control law of mesh: a rate, from the delay in queues.
+    /// Control law of mesh: a sending rate set by queueing delay.
     #[value(name = "mh_mesh")]
     Mesh,
-    /// ADTCP: the window stays after losses without congestion; the other end uses it as well.
+    /// ADTCP: keeps the window after losses without congestion; the other end must use mh_adtcp, too.
     #[value(name = "mh_adtcp")]
     Adtcp,
 }

@@ -1,4 +1,4 @@
-//! `multihop tcp` where it has been built in.
+//! Implements `multihop tcp` in programs that contain the eBPF controls.
 
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
@@ -36,7 +36,7 @@ fn settings(links: &LinkArgs) -> Settings {
     Settings { kbps: links.bit_rate }
 }
 
-/// What `multihop tcp status --json` prints.
+/// Output of `multihop tcp status --json`.
 #[derive(Serialize)]
 struct Status {
     loaded: bool,

@@ -1,4 +1,4 @@
-//! `multihop tcp`: congestion controls in the kernel.
+//! Implements `multihop tcp`: congestion controls in the kernel.
 
 pub(crate) mod args;
 #[cfg(target_os = "linux")]

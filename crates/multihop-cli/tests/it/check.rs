@@ -85,7 +85,7 @@ a.toml: MAC: rules of ns-2, RTS before all data, data at 2M, broadcasts at 1M
 |    2 |  0 | 141.4 | -54.5 |   39.1 | 11M          | yes  |
 |    2 |  1 | 100.0 | -48.5 |   45.1 | 11M          | yes  |
 
-6 links; data at 2M, without interference and fading
+6 links; data: whether frames at 2M are received, without interference and fading
 ";
     assert_eq!((code(&output), stdout(&output)), (0, table), "{}", stderr(&output));
 }
@@ -144,8 +144,7 @@ fn a_network_for_an_emulation_needs_no_traffic() {
     let folder =
         Folder::new("network").with("a.toml", network).with("b.toml", &network.replace("tap", "tan"));
     let output = multihop(&folder, &["check", "-v", "a.toml"]);
-    let said =
-        "a.toml: no problems: 3 nodes, 0 flows, 10 s; traffic comes from multihop emulate FILE -- COMMAND\n";
+    let said = "a.toml: no problems: 3 nodes, 0 flows, 10 s; has no traffic of its own: multihop emulate FILE -- COMMAND runs a program over it\n";
     assert_eq!((code(&output), stdout(&output), stderr(&output)), (0, said, ""));
     let output = multihop(&folder, &["check", "b.toml"]);
     assert_eq!((code(&output), stdout(&output)), (2, ""));
@@ -169,7 +168,7 @@ fn a_configuration_of_a_routing_daemon_is_checked_as_the_daemon_does() {
     assert_eq!((code(&output), stdout(&output)), (2, ""));
     assert!(stderr(&output).ends_with("did you mean \"apdr\"?\n"), "{}", stderr(&output));
     for (file, part) in [
-        ("network.toml", "network.toml: announce: found \"10.0.0.1/8\", allowed: ADDRESS/BITS"),
+        ("network.toml", "network.toml:2:12: announce: found \"10.0.0.1/8\", allowed: ADDRESS/BITS"),
         (
             "interval.toml",
             "interval.toml:3:18: routing.hello_interval: found 0, allowed: a number from 0.1 to 1000",

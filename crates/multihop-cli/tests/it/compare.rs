@@ -1,4 +1,4 @@
-//! `multihop compare`. How its page works is tested in `web/test`.
+//! Tests of `multihop compare`. How its page works is tested in `web/test`.
 
 use super::{Folder, SHORT, code, multihop, stderr, stdout};
 
@@ -91,7 +91,7 @@ fn what_cannot_be_compared_is_refused() {
     assert!(refused(&["compare", "a.toml", "missing.toml"]).contains("missing.toml"));
     std::fs::create_dir(folder.path().join("s")).unwrap();
     std::fs::write(folder.path().join("s/results.jsonl"), "").unwrap();
-    let message = "multihop: a.toml has no results.jsonl: sweeps are compared with sweeps\n";
+    let message = "multihop: a.toml has no results.jsonl: a sweep can only be compared with other sweeps\n";
     assert_eq!(refused(&["compare", "s", "a.toml"]), message);
     let message = "multihop: no two runs have the same values of the axes and the same seed\n";
     assert_eq!(refused(&["compare", "s", "s"]), message);

@@ -65,7 +65,7 @@ fn multihop(folder: &Folder, args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_multihop")).args(args).current_dir(folder.path()).output().unwrap()
 }
 
-/// The same with a text on its standard input.
+/// Runs the command with a text on its standard input.
 fn multihop_with_input(folder: &Folder, args: &[&str], input: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_multihop"));
     command.args(args).current_dir(folder.path());

@@ -1,4 +1,4 @@
-//! `multihop motion`.
+//! Tests of `multihop motion`.
 
 use super::{Folder, SHORT, code, multihop, stderr, stdout};
 

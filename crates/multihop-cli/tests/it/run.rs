@@ -1,4 +1,4 @@
-//! `multihop run`.
+//! Tests of `multihop run`.
 
 use super::{Folder, SHORT, code, multihop, stderr, stdout};
 

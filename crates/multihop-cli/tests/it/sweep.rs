@@ -1,4 +1,4 @@
-//! `multihop sweep`.
+//! Tests of `multihop sweep`.
 
 use super::{Folder, SHORT, code, multihop, stderr, stdout};
 
@@ -104,10 +104,13 @@ fn the_last_shard_writes_the_results() {
 #[test]
 fn commands_of_the_python_package_are_named() {
     let folder = Folder::new("python").with("a.toml", &swept());
-    for args in [&["sweep", "a.toml", "--on", "tcp://host:8786"][..], &["papers", "run", "--quick"]] {
+    let on = ["sweep", "a.toml", "--on", "tcp://host:8786"];
+    for (args, package) in
+        [(&on[..], "multihop[cluster]"), (&["papers", "run", "--quick"], "multihop[papers]")]
+    {
         let output = multihop(&folder, args);
-        assert_eq!((code(&output), stdout(&output)), (1, ""));
-        assert!(stderr(&output).contains("pip install multihop"), "{}", stderr(&output));
+        assert_eq!((code(&output), stdout(&output)), (2, ""));
+        assert!(stderr(&output).contains(&format!("pip install '{package}'")), "{}", stderr(&output));
     }
 }
 

@@ -4,10 +4,11 @@ use std::net::{SocketAddr, UdpSocket};
 use std::thread;
 
 use multihop_core::{Duration, Instant, Machine, Rng, earliest};
-use multihop_hub::{Config, CustomTransport, Error, Identity, Peers, Security, Token, TransportName};
+use multihop_hub::{Config, Error, Identity, Peers, Security, Token, Transport, TransportName};
 use multihop_hub::{DeliveryFailure, Environment, FailureCause, Hub, Id, IncomingDatagram};
 use multihop_scenario::set_transport;
 use multihop_testkit::{LinkConfig, LossyLink};
+use multihop_transport::tpa;
 
 use super::Folder;
 use crate::extension::{my_protocols, run};
@@ -39,7 +40,7 @@ impl HubPair {
                 Box::new(move |bytes: &mut [u8]| bytes.fill_with(|| rng.next_u64().to_be_bytes()[0]));
             let environment = Environment {
                 entropy,
-                path_mtu: Box::new(|_| Some(1500)),
+                path_mtu: Box::new(|_, _| Some(1500)),
                 local_address: Box::new(|_| None),
             };
             Hub::new(&configs[end], address(end).port(), environment).unwrap()
@@ -102,6 +103,13 @@ impl HubPair {
         }
     }
 
+    /// Waits until everything that was sent is acknowledged: the last data may arrive long before its ACK.
+    fn wait_for_acks(&mut self) {
+        while self.hubs[INITIATOR].stats(self.initiated).unwrap().unacked > 0 {
+            assert!(self.step(), "nothing happens any more");
+        }
+    }
+
     /// Sends `data` and closes; returns what arrives before the end of the stream.
     fn transfer(&mut self, data: &[u8]) -> Vec<u8> {
         let (mut sent, mut received) = (0, Vec::new());
@@ -135,12 +143,17 @@ fn address(end: usize) -> SocketAddr {
 fn config(security: Security, transport: &str) -> Config {
     let mut config = Config::new(security);
     let kind = [("kind".to_owned(), transport.to_owned())];
-    let custom = set_transport(&mut config.transport, &[], &kind, &my_protocols::extensions()).unwrap();
-    config.custom = custom.map(|custom| CustomTransport {
-        name: TransportName::new(&format!("{}/1", custom.extension.name)).unwrap(),
-        config: custom.config,
-    });
+    let custom = set_transport(&mut tpa::Config::net(), &[], &kind, &my_protocols::extensions()).unwrap();
+    if let Some(custom) = custom {
+        let name = TransportName::new(&format!("{}/1", custom.extension.name)).unwrap();
+        config.transport = Transport { name, config: custom.config };
+    }
     config
+}
+
+/// As a program without a transport in its arguments sets it.
+fn or_tpa(config: Config) -> Config {
+    Config { or_tpa: Some(tpa::Config::net()), ..config }
 }
 
 /// Two ends with this transport.
@@ -186,6 +199,7 @@ fn a_megabyte_crosses_a_lossy_path_in_every_security_mode() {
     for (name, security) in cases() {
         let mut ends = ends(&security, name, BAD);
         assert!(ends.transfer(&data) == data, "{name}, {security:?}");
+        ends.wait_for_acks();
         let stats = ends.hubs[INITIATOR].stats(ends.initiated).unwrap();
         assert!(stats.counters.retransmitted > 50, "{name}: {stats:?}");
         assert_eq!((stats.counters.bytes_acked, stats.unacked), (1_000_000, 0));
@@ -213,7 +227,7 @@ fn two_ends_with_different_transports_learn_both_names() {
         let with = |name: &str| config(security.clone(), name);
         let mut long = with("mesh");
         let longest = TransportName::new(&"n".repeat(TransportName::MAX)).unwrap();
-        long.custom.as_mut().unwrap().name = longest;
+        long.transport.name = longest;
         let pairs = [
             [with("tpa"), with("mesh")],
             [with("mesh"), with("tpa")],
@@ -221,7 +235,7 @@ fn two_ends_with_different_transports_learn_both_names() {
             [long, with("tpa")],
         ];
         for configs in pairs {
-            let name = |config: &Config| config.custom.as_ref().map(|custom| custom.name).unwrap_or_default();
+            let name = |config: &Config| config.transport.name;
             let error = Error::WrongTransport { ours: name(&configs[1]), theirs: name(&configs[0]) };
             let mut ends = HubPair::new(configs, GOOD);
             assert_eq!(ends.refusal(), error, "{security:?}");
@@ -240,7 +254,7 @@ fn two_ends_with_different_transports_learn_both_names() {
 fn the_ends_use_mesh_unless_one_has_only_tpa() {
     let data = vec![7; 100_000];
     for security in securities() {
-        let prefers = |name: &str| Config { or_tpa: true, ..config(security.clone(), name) };
+        let prefers = |name: &str| or_tpa(config(security.clone(), name));
         let only = |name: &str| config(security.clone(), name);
         for (listener, caller, agreed) in [
             (prefers("mesh"), prefers("mesh"), "mesh/1"),
@@ -269,7 +283,7 @@ fn the_ends_use_mesh_unless_one_has_only_tpa() {
 #[test]
 fn nobody_on_an_encrypted_path_can_make_two_ends_with_mesh_use_tpa() {
     for security in securities().into_iter().skip(1) {
-        let config = Config { or_tpa: true, ..config(security, "mesh") };
+        let config = or_tpa(config(security, "mesh"));
         let mut connected = 0;
         for at in 0..200 {
             let mut ends = HubPair::new([config.clone(), config.clone()], GOOD);
@@ -288,8 +302,7 @@ fn nobody_on_an_encrypted_path_can_make_two_ends_with_mesh_use_tpa() {
 fn a_peer_that_is_gone_is_noticed_with_and_without_data_in_flight() {
     for (name, data) in NAMES.into_iter().flat_map(|name| [(name, &b""[..]), (name, b"data")]) {
         let config = config(Security::Plain, name);
-        let limit =
-            config.transport.lifecycle.user_timeout.unwrap() + config.transport.lifecycle.keepalive.unwrap();
+        let limit = config.lifecycle.user_timeout.unwrap() + config.lifecycle.keepalive.unwrap();
         let mut ends = HubPair::new([config.clone(), config], GOOD);
         ends.connect();
         ends.cut = true;

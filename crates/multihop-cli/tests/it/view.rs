@@ -1,4 +1,4 @@
-//! `multihop view`. How the page works is tested in `web/test`.
+//! Tests of `multihop view`. How the page works is tested in `web/test`.
 
 use super::{Folder, SHORT, code, multihop, stderr, stdout};
 

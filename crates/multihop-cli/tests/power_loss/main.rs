@@ -1,5 +1,5 @@
-//! What survives a loss of power: a real run of each program is recorded, and each state that its folder may have after
-//! a cut at a random point is judged by the code that reads it. `MULTIHOP_CUTS=1000` tries 1000 cuts of each program.
+//! Tests of a loss of power: a real run of each program is recorded, and each state that its folder may have after a
+//! cut at a random point is judged by the code that reads it. `MULTIHOP_CUTS=1000` tries 1000 cuts of each program.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 #![expect(clippy::print_stdout, reason = "it says why a test is skipped")]
@@ -99,7 +99,7 @@ fn are_absent_or_whole(image: &Image, last: &BTreeMap<PathBuf, Kept>) -> Result<
 /// Stands for the end of a program that has succeeded.
 const EXIT: &str = "[the program has ended]";
 
-/// One hop.
+/// Scenario of one hop, which runs for 0.3 s.
 const SHORT: &str = "\
 duration = 0.3
 [topology]

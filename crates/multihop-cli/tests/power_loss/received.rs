@@ -87,8 +87,8 @@ impl Transfer {
         trace.try_cuts(program, |image| self.check(image, &last)).assert_none_is_violated();
     }
 
-    /// What the image has is whole or recognised as incomplete, has all that was reported, and is completed by the
-    /// next transfer.
+    /// Checks a state of the disk: each file is whole or recognised as incomplete, all that was reported is there, and
+    /// the next transfer completes it.
     fn check(&self, image: &Image, last: &Tree) -> Result<(), String> {
         for (path, kept) in image.files() {
             let is_new = last.get(path) == Some(kept);

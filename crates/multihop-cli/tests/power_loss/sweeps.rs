@@ -1,4 +1,4 @@
-//! Journals of sweeps.
+//! Tests of the journals of sweeps after a loss of power.
 
 use std::collections::BTreeMap;
 use std::path::Path;

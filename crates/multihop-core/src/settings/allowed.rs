@@ -1,79 +1,105 @@
 //! Keys: name, description, and allowed values.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 use core::ops::RangeInclusive;
 
-/// One key of a configuration.
+/// A key of a configuration, with everything that references and schemas show.
 #[derive(Clone, Debug)]
 pub struct Key<'a> {
-    /// Its name in scenario files.
+    /// Name of the key in scenario files.
     pub name: &'static str,
-    /// Its description, with the unit.
+    /// Description of the key, with the unit.
     pub help: &'a str,
-    /// The values that it allows.
-    pub allowed: Allowed<'a>,
-    /// A word that is also allowed.
-    pub or: Option<&'static str>,
-    /// The default; `None` if there is none, or if it depends on other settings.
+    /// Values that the key allows.
+    pub allowed: Allowed,
+    /// Default of the key; `None` if there is none, or if it depends on other settings.
     pub value: Option<Value>,
-    /// Whether the user must give it.
+    /// Whether the user must give the key.
     pub required: bool,
 }
 
 /// A key whose value is a table of further keys.
 #[derive(Clone, Copy, Debug)]
 pub struct Table<'a> {
-    /// Its name in scenario files.
+    /// Name of the table in scenario files.
     pub name: &'static str,
-    /// Its description.
+    /// Description of the table for references, schemas and editors.
     pub help: &'a str,
-    /// Whether the user must give it.
+    /// Whether the user must give the table.
     pub required: bool,
-    /// Keys and values that hold without the table; `None` if then there is nothing.
+    /// Keys and values that apply without the table; `None` if the feature is then absent.
     pub default: Option<&'a [(&'static str, &'static str)]>,
 }
 
 /// The values that a key allows. `Display` is the form of error messages.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Allowed<'a> {
-    /// `true` and `false`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Allowed {
+    /// A switch: `true` or `false`.
     Switch,
     /// Whole numbers between two bounds, both included.
     Whole(u64, u64),
     /// Finite numbers between two bounds, both included.
     Number(f64, f64),
-    /// One of these words.
-    Words(&'a [&'static str]),
+    /// A word of this list.
+    Words(Vec<&'static str>),
     /// Any text of up to this many characters, but not an empty one.
     Text(usize),
     /// A node by its number or by its name.
     Node,
-    /// A list of such values: any number of them, or this many.
-    List(&'a Self, Option<usize>),
+    /// A list whose elements are values of the inner kind: any number of them, or exactly this many.
+    List(Box<Self>, Option<usize>),
+    /// A value of the inner kind, or this word.
+    OrWord(Box<Self>, &'static str),
     /// A value of either type, which is not that of the other.
-    Either(&'a Self, &'a Self),
+    Either(Box<Self>, Box<Self>),
 }
 
 /// The value of a key.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// `true` or `false`.
+    /// A switch that is `true` or `false`.
     Switch(bool),
-    /// A whole number.
+    /// A whole number of at least 0.
     Whole(u64),
-    /// A finite number.
+    /// A finite number, possibly with a fraction.
     Number(f64),
-    /// One of the key's words.
+    /// A word of the key's list.
     Word(&'static str),
-    /// A text that the user made up.
+    /// A text of the user's choice, such as a name.
     Text(String),
-    /// Several values.
+    /// Several values, in the user's order.
     List(Vec<Self>),
 }
 
-impl Allowed<'_> {
+impl Allowed {
+    /// The words of a list that has a value for each.
+    pub fn of_words<T>(words: &[(&'static str, T)]) -> Self {
+        Self::Words(words.iter().map(|(word, _)| *word).collect())
+    }
+
+    /// A list of any length whose elements are values of this kind.
+    pub fn list(self) -> Self {
+        Self::List(Box::new(self), None)
+    }
+
+    /// A list of `count` values of this kind.
+    pub fn array(self, count: usize) -> Self {
+        Self::List(Box::new(self), Some(count))
+    }
+
+    /// A value of this kind, or a word.
+    pub fn or_word(self, word: &'static str) -> Self {
+        Self::OrWord(Box::new(self), word)
+    }
+
+    /// A value of this type or of another one.
+    pub fn or(self, other: Self) -> Self {
+        Self::Either(Box::new(self), Box::new(other))
+    }
+
     /// `text` as a value, if it is an allowed word or any text is allowed.
     pub fn text(&self, text: &str) -> Option<Value> {
         match self {
@@ -112,21 +138,86 @@ impl Allowed<'_> {
     }
 }
 
-impl From<RangeInclusive<f64>> for Allowed<'_> {
+impl From<RangeInclusive<f64>> for Allowed {
     fn from(range: RangeInclusive<f64>) -> Self {
         Self::Number(*range.start(), *range.end())
     }
 }
 
-impl fmt::Display for Key<'_> {
-    /// The allowed values.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.allowed)?;
-        self.or.map_or(Ok(()), |word| write!(f, ", or {word:?}"))
+impl From<RangeInclusive<u64>> for Allowed {
+    fn from(range: RangeInclusive<u64>) -> Self {
+        Self::Whole(*range.start(), *range.end())
     }
 }
 
-impl fmt::Display for Allowed<'_> {
+impl Value {
+    /// The values of a list.
+    ///
+    /// # Panics
+    ///
+    /// If it is another value.
+    pub fn into_list(self) -> Vec<Self> {
+        match self {
+            Self::List(values) => values,
+            _ => unreachable!("a value of the allowed type"),
+        }
+    }
+
+    /// A text that the user made up.
+    ///
+    /// # Panics
+    ///
+    /// If it is another value.
+    pub fn into_text(self) -> String {
+        match self {
+            Self::Text(text) => text,
+            _ => unreachable!("a value of the allowed type"),
+        }
+    }
+
+    /// Unwraps the number of a [`Value::Number`].
+    ///
+    /// # Panics
+    ///
+    /// If it is another value.
+    pub fn into_number(self) -> f64 {
+        match self {
+            Self::Number(x) => x,
+            _ => unreachable!("a value of the allowed type"),
+        }
+    }
+
+    /// Unwraps the number of a [`Value::Whole`].
+    ///
+    /// # Panics
+    ///
+    /// If it is another value.
+    pub fn into_whole(self) -> u64 {
+        match self {
+            Self::Whole(n) => n,
+            _ => unreachable!("a value of the allowed type"),
+        }
+    }
+
+    /// The value that a word stands for.
+    ///
+    /// # Panics
+    ///
+    /// If it is another value.
+    pub fn into_choice<T: Copy>(self, words: &[(&'static str, T)]) -> T {
+        let found = words.iter().find(|(word, _)| self == Self::Word(word));
+        found.map(|(_, value)| *value).expect("one of the allowed words")
+    }
+}
+
+impl fmt::Display for Key<'_> {
+    /// Writes the allowed values as error messages show them, for example `1 to 10, or "off"`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.allowed.fmt(f)
+    }
+}
+
+impl fmt::Display for Allowed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Switch => f.write_str("true, false"),
@@ -140,6 +231,7 @@ impl fmt::Display for Allowed<'_> {
             Self::Node => f.write_str("the number or the name of a node"),
             Self::List(_, None) => f.write_str("an array"),
             Self::List(_, Some(count)) => write!(f, "an array of {count} values"),
+            Self::OrWord(inner, word) => write!(f, "{inner}, or {word:?}"),
             Self::Either(one, other) => write!(f, "{one}, or {other}"),
         }
     }

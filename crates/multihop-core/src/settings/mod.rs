@@ -1,23 +1,94 @@
 //! Configurations with named keys, which scenario files, `--set` and sweeps can change.
 //!
-//! A configuration lists its keys in [`Settings::keys`], one call per key: the name, the field, the
-//! allowed values and a description. Readers of files and options, the JSON Schema and suggestions for
-//! misspelled keys are [`Visitor`]s of that list, so that a new key is one call in one place.
+//! A key is a field of a configuration that derives [`Settings`], with the attribute `#[key(...)]`. The field's type, a
+//! [`Field`], says which values there are; the attribute has their bounds; the first paragraph of the doc comment is the
+//! help text, which names the unit. Readers of files and options, the JSON Schema and suggestions for misspelled keys are
+//! [`Visitor`]s of these keys, so that a new key is a change of one place.
+//!
+//! ```
+//! use multihop_core::Duration;
+//! use multihop_core::settings::{Field, Settings, Visitor};
+//!
+//! /// Parameters of a protocol.
+//! #[derive(Clone, Debug, Settings)]
+//! #[settings(check = Config::check)]
+//! struct Config {
+//!     /// Mean interval between HELLO messages, s.
+//!     #[key(0.1..=1000.0, default = Duration::from_secs(2))]
+//!     hello_interval: Duration,
+//!     /// HELLO jitter: each interval is drawn uniformly from `hello_interval` ± `hello_jitter`, s.
+//!     #[key(0.0..=10.0)]
+//!     hello_jitter: Duration,
+//!     /// Largest number of packets that wait for a route.
+//!     #[key(1..=100_000, off, default = Some(64))]
+//!     buffer_packets: Option<usize>,
+//!     /// Detection of link failures: by missing HELLOs, or also when the MAC gives up on a packet.
+//!     #[key(default = LinkFailure::Hello)]
+//!     link_failure: LinkFailure,
+//! }
+//!
+//! /// How link failures are detected.
+//! #[derive(Clone, Copy, Debug, Field)]
+//! enum LinkFailure {
+//!     /// HELLOs are missing.
+//!     Hello,
+//!     /// HELLOs are missing, or the MAC gives up on a packet.
+//!     Mac,
+//! }
+//!
+//! impl Config {
+//!     fn check(&self, keys: &mut dyn Visitor) {
+//!         if self.hello_jitter >= self.hello_interval {
+//!             keys.refuse("hello_jitter", "allowed: less than hello_interval".into());
+//!         }
+//!     }
+//! }
+//! ```
+//!
+//! | in `#[key(...)]` | meaning |
+//! |---|---|
+//! | an expression | bounds, of the type that the field's [`Field::Bounds`] has |
+//! | `required` | the user must give the key |
+//! | `off` | on an `Option`: `"off"` is `None` |
+//! | `default = value` | default of the field; the structure then derives `Default` as well |
+//! | `help = "..."` | help text, where the doc comment describes more than the key |
+//! | `name = "..."` | name of the key, where it is not that of the field |
+//! | `thousandths`, `millionths` | the whole number in the field counts these; users write a number |
+//! | `table` | a table of further keys; an `Option` is `None` without it |
+//! | `switch` | on an `Option`: `false` is `None`, `true` and a table of further keys are `Some` |
+//! | `flatten` | the keys of the field are keys of this table |
+//! | `when = condition` | the key exists only if this holds, of `self` with the keys read so far |
+//! | `then = function` | `fn(&mut Self, &mut dyn Visitor)`, called if the user gave the key: to set defaults of later keys, or to refuse the key |
+//! | `with = function` | `fn(&mut Self, name, help, &mut dyn Visitor)`, which visits the key itself |
+//!
+//! A field with several attributes `#[key(...)]` has a key for each. `#[settings(check = function)]` on the structure names a `fn(&self, &mut dyn Visitor)` that compares keys with each other.
+//!
+//! An enumeration that derives [`Settings`] is a choice of tables: `#[settings(tag = "kind")]` names the key that decides
+//! which other keys there are, one word for each variant. The first variant is the default, unless the attribute has
+//! `required`. A variant has keys as its fields, or holds a configuration that has `Default`. `#[word("...")]` gives a
+//! variant another word than its name in kebab case.
 
 mod allowed;
+mod field;
 
+use alloc::boxed::Box;
 use alloc::string::String;
-use alloc::vec::Vec;
 use core::ops::RangeInclusive;
 
-use crate::time::Duration;
-
 pub use allowed::{Allowed, Key, Table, Value};
+pub use field::Field;
+pub use multihop_derive::{Field, Settings};
 
-/// A configuration with keys.
+/// A configuration whose keys users can set.
 pub trait Settings {
     /// Calls `keys` for every key. The order matters if a key changes the default of a later one.
     fn keys(&mut self, keys: &mut dyn Visitor);
+}
+
+impl<T: Settings + ?Sized> Settings for Box<T> {
+    fn keys(&mut self, keys: &mut dyn Visitor) {
+        (**self).keys(keys);
+    }
 }
 
 /// Visits the keys of a configuration: reads their values, or describes them.
@@ -53,12 +124,12 @@ pub trait Visitor {
     fn refuse(&mut self, name: &'static str, message: String);
 }
 
-/// What a user gave for a key that can have a table.
+/// A user's choice for a key that allows a single value or a table of further keys.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Given {
-    /// A value.
+    /// The user wrote a single value.
     Value(Value),
-    /// A table, whose keys have been taken.
+    /// The user wrote a table, whose keys the visitor has already read.
     Table,
 }
 
@@ -78,13 +149,14 @@ impl<'k> dyn Visitor + 'k {
         help: &str,
     ) -> Option<bool> {
         let value = Some(Value::Switch(current));
-        let key = Key { name, help, allowed: Allowed::Switch, or: None, value, required: false };
+        let key = Key { name, help, allowed: Allowed::Switch, value, required: false };
         let given = self.key_or_table(&key, &mut |keys| inner.keys(keys))?;
         Some(given != Given::Value(Value::Switch(false)))
     }
 }
 
-/// A key with its description. There is one method for each type of field; it returns whether the user gave the key.
+/// A key with its description. [`field`](Self::field) sets a field of any type that a key can have; other methods are for tables, for
+/// values that depend on other keys, and for numbers that the field holds in other units.
 pub struct About<'a, 'k> {
     keys: &'a mut (dyn Visitor + 'k),
     help: &'a str,
@@ -92,161 +164,59 @@ pub struct About<'a, 'k> {
 }
 
 impl About<'_, '_> {
-    /// The same key, which users must give. Its field then has no default.
+    /// Makes the key one that every user must give. Its field then has no default.
     #[must_use]
     pub fn required(self) -> Self {
         Self { required: true, ..self }
     }
 
-    /// A key that is `true` or `false`.
-    pub fn switch(self, name: &'static str, field: &mut bool) -> bool {
-        let value = Some(Value::Switch(*field));
-        self.take(name, Allowed::Switch, None, value, |value| match value {
-            Value::Switch(on) => *field = on,
-            _ => unreachable!("a value of the allowed type"),
-        })
+    /// A key that sets a field, with the bounds of its values. Returns whether the user gave the key.
+    pub fn field<T: Field>(self, name: &'static str, field: &mut T, bounds: T::Bounds) -> bool {
+        let value = field.value();
+        self.take(name, T::allowed(&bounds), value, |value| *field = T::of_value(value))
     }
 
-    /// A whole number between two bounds, both included, which must be values of `T`.
-    pub fn whole<T>(self, name: &'static str, field: &mut T, range: RangeInclusive<u64>) -> bool
-    where
-        T: Copy + TryFrom<u64> + TryInto<u64>,
-    {
-        let value = (*field).try_into().ok().map(Value::Whole);
-        self.take(name, whole_in(range), None, value, |value| {
-            *field = whole(value);
-        })
-    }
-
-    /// The same, but `None` unless the user gave it.
-    pub fn whole_if_set<T>(
+    /// A key that sets a field to a value, or by the word `"off"` to `None`. Returns whether the user gave the key.
+    pub fn field_or_off<T: Field>(
         self,
         name: &'static str,
         field: &mut Option<T>,
-        range: RangeInclusive<u64>,
-    ) -> bool
-    where
-        T: Copy + TryFrom<u64> + TryInto<u64>,
-    {
-        let value = field.and_then(|field| field.try_into().ok()).map(Value::Whole);
-        self.take(name, whole_in(range), None, value, |value| {
-            *field = Some(whole(value));
-        })
-    }
-
-    /// The same, with `"off"` for `None`.
-    pub fn whole_or_off<T>(
-        self,
-        name: &'static str,
-        field: &mut Option<T>,
-        range: RangeInclusive<u64>,
-    ) -> bool
-    where
-        T: Copy + TryFrom<u64> + TryInto<u64>,
-    {
-        let value = match *field {
-            None => Some(Value::Word(OFF)),
-            Some(field) => field.try_into().ok().map(Value::Whole),
-        };
-        self.take(name, whole_in(range), Some(OFF), value, |value| {
-            *field = (value != Value::Word(OFF)).then(|| whole(value));
-        })
-    }
-
-    /// A time in seconds between bounds, both included; rounded to the nearest nanosecond.
-    pub fn seconds(self, name: &'static str, field: &mut Duration, range: RangeInclusive<f64>) -> bool {
-        let value = (*field <= LONGEST_SHOWN).then(|| Value::Number(field.as_secs_f64()));
-        self.take(name, range.into(), None, value, |value| {
-            *field = Duration::from_secs_f64(value.into_number());
-        })
-    }
-
-    /// The same, with `"off"` for `None`.
-    pub fn seconds_or_off(
-        self,
-        name: &'static str,
-        field: &mut Option<Duration>,
-        range: RangeInclusive<f64>,
+        bounds: T::Bounds,
     ) -> bool {
-        let value = field.map_or(Value::Word(OFF), |field| Value::Number(field.as_secs_f64()));
-        self.take(name, range.into(), Some(OFF), Some(value), |value| {
-            *field = (value != Value::Word(OFF)).then(|| Duration::from_secs_f64(value.into_number()));
+        let value = field.as_ref().map_or(Some(Value::Word(OFF)), T::value);
+        self.take(name, T::allowed(&bounds).or_word(OFF), value, |value| {
+            *field = (value != Value::Word(OFF)).then(|| T::of_value(value));
         })
     }
 
-    /// The same, but `None` unless the user gave it.
-    pub fn seconds_if_set(
-        self,
-        name: &'static str,
-        field: &mut Option<Duration>,
-        range: RangeInclusive<f64>,
-    ) -> bool {
-        self.take(name, range.into(), None, None, |value| {
-            *field = Some(Duration::from_secs_f64(value.into_number()));
-        })
+    /// A table of further keys. Returns whether the user gave it.
+    pub fn settings(self, name: &'static str, table: &mut dyn Settings) -> bool {
+        self.table(name, &mut |keys| table.keys(keys))
     }
 
-    /// A number between bounds, both included.
-    pub fn number(self, name: &'static str, field: &mut f64, range: RangeInclusive<f64>) -> bool {
-        let value = Some(Value::Number(*field));
-        self.take(name, range.into(), None, value, |value| *field = value.into_number())
+    /// A table of further keys, which sets a field to `Some`. Returns whether the user gave it.
+    pub fn optional_table<T: Settings + Default>(self, name: &'static str, table: &mut Option<T>) -> bool {
+        let mut inner = table.take();
+        let is_set = inner.is_some();
+        let given = self.settings(name, inner.get_or_insert_default());
+        *table = inner.filter(|_| given || is_set);
+        given
     }
 
-    /// The same, but `None` unless the user gave it.
-    pub fn number_if_set(
-        self,
-        name: &'static str,
-        field: &mut Option<f64>,
-        range: RangeInclusive<f64>,
-    ) -> bool {
-        self.take(name, range.into(), None, None, |value| *field = Some(value.into_number()))
-    }
-
-    /// Several numbers between bounds, both included.
-    pub fn numbers<const N: usize>(
-        self,
-        name: &'static str,
-        field: &mut [f64; N],
-        range: RangeInclusive<f64>,
-    ) -> bool {
-        let value = Some(Value::List(field.iter().copied().map(Value::Number).collect()));
-        let each = Allowed::from(range);
-        self.take(name, Allowed::List(&each, Some(N)), None, value, |value| {
-            for (place, value) in field.iter_mut().zip(value.into_list()) {
-                *place = value.into_number();
-            }
-        })
-    }
-
-    /// The same, but `None` unless the user gave them.
-    pub fn numbers_if_set<const N: usize>(
-        self,
-        name: &'static str,
-        field: &mut Option<[f64; N]>,
-        range: RangeInclusive<f64>,
-    ) -> bool {
-        let each = Allowed::from(range);
-        self.take(name, Allowed::List(&each, Some(N)), None, None, |value| {
-            let mut values = value.into_list().into_iter().map(Value::into_number);
-            *field = Some(core::array::from_fn(|_| values.next().expect("a list of the allowed length")));
-        })
-    }
-
-    /// A text of up to `longest` characters, but not an empty one.
-    pub fn text(self, name: &'static str, field: &mut String, longest: usize) -> bool {
-        let value = Some(Value::Text(field.clone()));
-        self.take(name, Allowed::Text(longest), None, value, |value| *field = value.into_text())
-    }
-
-    /// The same, but `None` unless the user gave it.
-    pub fn text_if_set(self, name: &'static str, field: &mut Option<String>, longest: usize) -> bool {
-        self.take(name, Allowed::Text(longest), None, None, |value| *field = Some(value.into_text()))
+    /// A key that is `false`, which sets a field to `None`, or `true` or a table of further keys, which sets it to `Some`.
+    /// Returns whether the user gave the key.
+    pub fn switch_or_table<T: Settings + Default>(self, name: &'static str, field: &mut Option<T>) -> bool {
+        let is_on = field.is_some();
+        let mut inner = field.take().unwrap_or_default();
+        let given = self.keys.switch_or_table(name, is_on, &mut inner, self.help);
+        *field = given.unwrap_or(is_on).then_some(inner);
+        given.is_some()
     }
 
     /// A value of any allowed type, as the user gave it.
-    pub fn value(self, name: &'static str, allowed: Allowed<'_>, default: Option<Value>) -> Option<Value> {
+    pub fn value(self, name: &'static str, allowed: Allowed, default: Option<Value>) -> Option<Value> {
         let mut given = None;
-        self.take(name, allowed, None, default, |value| given = Some(value));
+        self.take(name, allowed, default, |value| given = Some(value));
         given
     }
 
@@ -254,12 +224,12 @@ impl About<'_, '_> {
     pub fn value_or_table(
         self,
         name: &'static str,
-        allowed: Allowed<'_>,
+        allowed: Allowed,
         default: Option<Value>,
         keys: &mut dyn FnMut(&mut dyn Visitor),
     ) -> Option<Given> {
         let (help, required) = (self.help, self.required);
-        let key = Key { name, help, allowed, or: None, value: default, required };
+        let key = Key { name, help, allowed, value: default, required };
         self.keys.key_or_table(&key, keys)
     }
 
@@ -269,20 +239,20 @@ impl About<'_, '_> {
         self.keys.table(&Table { name, help, required, default: None }, keys)
     }
 
-    /// A number between two bounds; the field counts thousandths.
+    /// A number between two bounds, both included, which the field holds in thousandths.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "float casts saturate")]
     pub fn thousandths(self, name: &'static str, field: &mut u16, range: RangeInclusive<f64>) -> bool {
         let value = Some(Value::Number(f64::from(*field) / 1e3));
-        self.take(name, range.into(), None, value, |value| {
+        self.take(name, range.into(), value, |value| {
             *field = (value.into_number() * 1e3 + 0.5) as u16;
         })
     }
 
-    /// A fraction from 0 to 1; the field counts millionths.
+    /// A fraction from 0 to 1, which the field holds in millionths.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "float casts saturate")]
     pub fn millionths(self, name: &'static str, field: &mut u32) -> bool {
         let value = Some(Value::Number(f64::from(*field) / 1e6));
-        self.take(name, Allowed::Number(0.0, 1.0), None, value, |value| {
+        self.take(name, Allowed::Number(0.0, 1.0), value, |value| {
             *field = (value.into_number() * 1e6 + 0.5) as u32;
         })
     }
@@ -302,84 +272,32 @@ impl About<'_, '_> {
         chosen.is_some()
     }
 
-    /// The same for values that cannot be compared, such as presets; `current` is the word of the current value.
+    /// One of several words, returned as the value that it stands for. Unlike [`word`](Self::word) it sets no field, so
+    /// that the values need no comparison (presets, for example). `current` is the word of the default.
     pub fn choice<T: Copy>(
         self,
         name: &'static str,
         current: Option<&'static str>,
         words: &[(&'static str, T)],
     ) -> Option<T> {
-        let list: Vec<&'static str> = words.iter().map(|(word, _)| *word).collect();
-        let found = self.value(name, Allowed::Words(&list), current.map(Value::Word))?;
-        words.iter().find(|(word, _)| found == Value::Word(word)).map(|(_, value)| *value)
+        let found = self.value(name, Allowed::of_words(words), current.map(Value::Word))?;
+        Some(found.into_choice(words))
     }
 
     fn take(
         self,
         name: &'static str,
-        allowed: Allowed<'_>,
-        or: Option<&'static str>,
+        allowed: Allowed,
         value: Option<Value>,
         set: impl FnOnce(Value),
     ) -> bool {
         let value = value.filter(|_| !self.required);
         let (help, required) = (self.help, self.required);
-        let found = self.keys.key(&Key { name, help, allowed, or, value, required });
+        let found = self.keys.key(&Key { name, help, allowed, value, required });
         let given = found.is_some();
         found.map(set);
         given
     }
 }
 
-impl Value {
-    /// The values of a list.
-    ///
-    /// # Panics
-    ///
-    /// If it is another value.
-    pub fn into_list(self) -> Vec<Self> {
-        match self {
-            Self::List(values) => values,
-            _ => unreachable!("a value of the allowed type"),
-        }
-    }
-
-    /// A text that the user made up.
-    ///
-    /// # Panics
-    ///
-    /// If it is another value.
-    pub fn into_text(self) -> String {
-        match self {
-            Self::Text(text) => text,
-            _ => unreachable!("a value of the allowed type"),
-        }
-    }
-
-    /// A number.
-    ///
-    /// # Panics
-    ///
-    /// If it is another value.
-    pub fn into_number(self) -> f64 {
-        match self {
-            Self::Number(x) => x,
-            _ => unreachable!("a value of the allowed type"),
-        }
-    }
-}
-
-const fn whole_in(range: RangeInclusive<u64>) -> Allowed<'static> {
-    Allowed::Whole(*range.start(), *range.end())
-}
-
-fn whole<T: TryFrom<u64>>(value: Value) -> T {
-    match value {
-        Value::Whole(n) => T::try_from(n).ok().expect("bounds that fit the field"),
-        _ => unreachable!("a value of the allowed type"),
-    }
-}
-
 const OFF: &str = "off";
-/// Longer times mean "never" and are not shown as a default.
-const LONGEST_SHOWN: Duration = Duration::from_secs(1_000_000_000);

@@ -13,7 +13,7 @@ pub(super) struct Btf<'a> {
 pub(super) struct Member<'a> {
     pub(super) name: &'a str,
     pub(super) of: u32,
-    /// Place in the structure, bytes.
+    /// Offset of the member in the structure, bytes.
     pub(super) offset: usize,
 }
 
@@ -180,12 +180,12 @@ fn kind(bytes: &[u8], at: usize) -> Option<u32> {
     bytes.get(at + 7).map(|byte| u32::from(byte & 0x1f))
 }
 
-/// Members, parameters or variables; of a function its linkage.
+/// Number of members, parameters or variables of a type; for a function its linkage.
 fn count(bytes: &[u8], at: usize) -> Option<usize> {
     word(bytes, at + 4).map(|info| info & 0xffff)
 }
 
-/// A number of four bytes.
+/// Reads a number of four bytes.
 pub(super) fn word(bytes: &[u8], at: usize) -> Option<usize> {
     let bytes = bytes.get(at..at.checked_add(4)?)?.try_into().ok()?;
     usize::try_from(u32::from_le_bytes(bytes)).ok()

@@ -9,7 +9,7 @@ use std::process;
 
 use crate::TcpError;
 
-/// An open cgroup.
+/// A cgroup and its open directory.
 #[derive(Debug)]
 pub(super) struct Cgroup {
     path: PathBuf,
@@ -34,7 +34,7 @@ impl Cgroup {
         Self::open(path)
     }
 
-    /// Moves this process into it.
+    /// Moves this process into the cgroup.
     fn enter(&self) -> Result<(), TcpError> {
         fs::write(self.path.join("cgroup.procs"), process::id().to_string())
             .map_err(|error| failed("cannot enter the cgroup", &self.path, error))

@@ -149,7 +149,7 @@ fn mark(name: [u8; NAME]) -> io::Result<OwnedFd> {
     })
 }
 
-/// A map of an array.
+/// Type of a map that is an array.
 const MARK: u32 = 2;
 pub(super) const MAP_STRUCT_OPS: u32 = 26;
 /// A map whose control is registered by a link.

@@ -2,7 +2,7 @@
 //!
 //! The file is part of this program, so that a fault in it is a mistake of the build: reading it panics then.
 
-/// A compiled file.
+/// Sections and symbols of a compiled ELF file.
 pub(super) struct Elf<'a> {
     pub(super) sections: Vec<Section<'a>>,
     pub(super) symbols: Vec<Symbol<'a>>,
@@ -19,11 +19,11 @@ pub(super) struct Section<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct Relocation {
     pub(super) offset: usize,
-    /// Index of the symbol.
+    /// Index of the symbol to which the relocation refers.
     pub(super) symbol: usize,
 }
 
-/// A named place.
+/// A named place in a section.
 pub(super) struct Symbol<'a> {
     pub(super) name: &'a str,
     /// Index of its section; 0 if it is the kernel's.
@@ -125,9 +125,9 @@ fn long(bytes: &[u8], at: usize) -> usize {
     usize::try_from(long).expect("the file is small")
 }
 
-/// Bytes of a section header.
+/// Length of a section header, bytes.
 const HEADER: usize = 64;
-/// Types of sections.
+/// Type of a section with symbols.
 const SYMBOLS: usize = 2;
 const RELOCATIONS: usize = 9;
 /// The type of symbols of functions.

@@ -38,7 +38,7 @@ pub fn load(settings: Settings, cgroup: Option<PathBuf>) -> Result<(), TcpError>
     done
 }
 
-/// Removes the controls. Connections that use one keep it until they end.
+/// Removes the controls from the kernel. Connections that use one keep it until they end.
 pub fn unload() -> Result<(), TcpError> {
     sweep();
     if is_mounted() {
@@ -104,11 +104,11 @@ fn failed(what: &str, error: io::Error) -> TcpError {
     TcpError::File { what: format!("{what} {PLACE}"), error }
 }
 
-/// Those for the connections of the cgroup.
+/// Programs that are attached to the cgroup's connections.
 const PROGRAMS: [&str; 2] = [PACKETS, REPORT];
 /// Names of the controls that the kernel has.
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 const TRIES: u32 = 200;
 const PAUSE: Duration = Duration::from_millis(10);
-/// Where the links are.
+/// Folder in which the links are pinned.
 const PLACE: &str = "/run/multihop-tcp";

@@ -25,7 +25,7 @@ pub(super) const CHOOSE: &str = "choose";
 /// The program that lists connections.
 pub(super) const LIST: &str = "list_flows";
 
-/// The programs before they are loaded.
+/// Compiled programs that are not loaded yet.
 pub(super) struct Programs {
     /// The kernel's descriptions of its types.
     kernel: Vec<u8>,
@@ -103,7 +103,7 @@ impl Programs {
 #[derive(Debug, Default)]
 pub(super) struct Loaded {
     programs: BTreeMap<String, OwnedFd>,
-    /// Maps of data.
+    /// Maps with data, by name.
     maps: BTreeMap<String, OwnedFd>,
     controls: BTreeMap<&'static str, Checked>,
 }
@@ -138,7 +138,7 @@ struct Loader<'a> {
     elf: Elf<'a>,
     types: Btf<'a>,
     kernel: Btf<'a>,
-    /// The types of the programs, in the kernel.
+    /// Descriptor of the programs' types in the kernel.
     btf: OwnedFd,
     config: Vec<u8>,
     loaded: Loaded,
@@ -150,7 +150,7 @@ struct Code {
     instructions: Vec<u8>,
     functions: Vec<u8>,
     accesses: Vec<u8>,
-    /// Where each function begins.
+    /// Index at which each function begins.
     starts: BTreeMap<String, usize>,
 }
 

@@ -1,4 +1,4 @@
-//! What the kernel and the user must bring along.
+//! Checks that the kernel has the needed features, and the user the needed capabilities.
 
 use std::fs;
 use std::path::Path;
@@ -36,7 +36,7 @@ fn check_capabilities(status: &str) -> Result<(), TcpError> {
     }
 }
 
-/// What the kernel has if it takes congestion controls by struct_ops.
+/// Type that the kernel describes if it takes congestion controls by struct_ops.
 pub(super) const STRUCT_OPS: &str = "bpf_struct_ops_tcp_congestion_ops";
 /// Programs and maps; what they may do with sockets; reading connections; finding maps, and the mount of `load`.
 const CAPABILITIES: [(&str, u32); 4] =

@@ -12,7 +12,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 use nix::unistd::{SysconfVar, sysconf};
 
-/// The reader of a ring.
+/// Reader of a ring of records that the kernel fills.
 pub(super) struct Ring<'a> {
     map: BorrowedFd<'a>,
     /// How far this process has read, on a page of its own.

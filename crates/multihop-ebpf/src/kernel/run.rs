@@ -88,12 +88,12 @@ pub fn terminate(id: u32) {
     let _ = kill(Pid::from_raw(id), Signal::SIGTERM);
 }
 
-/// Those for the connections of the program.
+/// Programs that are attached to the connections of the started program.
 const PROGRAMS: [&str; 3] = [PACKETS, REPORT, CHOOSE];
 const SAMPLES: &str = "samples";
 /// Bytes of the ring of samples in `bpf/multihop_cc.bpf.c`.
 const SAMPLES_SIZE: usize = 1 << 18;
-/// Six digits.
+/// Mask of an identifier's 24 bits, which are six hexadecimal digits.
 const MOST: u32 = 0xff_ffff;
 /// How long the end of the program may go unnoticed, ms.
 const POLL: u8 = 20;

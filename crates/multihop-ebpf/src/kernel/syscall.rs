@@ -1,4 +1,4 @@
-//! The system call `bpf`.
+//! Calls of the system call `bpf`.
 #![expect(unsafe_code, reason = "nix has no bpf")]
 
 use std::ffi::{CString, OsStr, c_long};
@@ -185,7 +185,7 @@ pub(super) fn load_program(program: &Program<'_>, licence: &[u8]) -> Result<Owne
     })
 }
 
-/// Makes a map.
+/// Creates a map with these attributes.
 pub(super) fn create_map(mut attributes: MapAttributes) -> io::Result<OwnedFd> {
     descriptor(MAP_CREATE, &mut attributes)
 }
@@ -333,7 +333,7 @@ fn length(bytes: &[u8]) -> u32 {
 
 /// Bytes of a name, with its zero.
 pub(super) const NAME: usize = 16;
-/// Bytes for the kernel's explanation.
+/// Length of the buffer for the kernel's explanation, bytes.
 const LOG: usize = 1 << 20;
 
 const MAP_CREATE: c_long = 0;

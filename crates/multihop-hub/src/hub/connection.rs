@@ -12,10 +12,11 @@ use multihop_transport::connection::{self as transport, Data, Event, Segment, St
 use super::local::LocalAddress;
 use super::paths::Paths;
 use super::recent::RecentDatagrams;
+use super::second::SecondPath;
 use crate::datagram::{DeliveryFailure, FailureCause, IncomingDatagram, LocalAddressTo};
 use crate::error::Error;
-use crate::protection::{Freshness, Protection};
-use crate::segment::{is_opening, lost};
+use crate::protection::{Challenge, Freshness, Protection};
+use crate::segment::{Kind, is_opening, kind, lost};
 use crate::stats::{HubStats, Stats, Traffic};
 use crate::transport::TransportName;
 
@@ -29,14 +30,17 @@ pub(super) struct HubConnection {
     /// The transport of the data; `None` until the peer has chosen.
     transport: Option<TransportName>,
     pub(super) holder: Holder,
-    /// Whether it is in the hub's list of connections that may have something to send.
+    /// Whether the connection is in the hub's list of those that may have something to send.
     pub(super) is_ready: bool,
     /// The deadline of the endpoint.
     pub(super) deadline: Option<Instant>,
-    /// Its number among the lingering connections.
+    /// Number of the connection among the lingering ones.
     pub(super) lingering: Option<u64>,
     /// The local address that the peer used, from which answers must come.
     pub(super) source: Option<IpAddr>,
+    /// The local address of a second path that the application wants, until it is open.
+    pub(super) wanted: Option<IpAddr>,
+    pub(super) second: Option<SecondPath>,
     /// The local address that the system chooses if `source` is not set.
     local: LocalAddress,
     /// Links between here and the peer.
@@ -47,11 +51,11 @@ pub(super) struct HubConnection {
     sending: Sending,
     /// The peer has closed its side: no data follows that which waits to be read.
     peer_closed: bool,
-    /// When the peer's port was first reported closed; nothing has been received from it since.
+    /// First time at which the peer's port was reported closed, if nothing has been received from the peer since.
     port_closed: Option<PortClosed>,
 }
 
-/// The owner of a connection.
+/// Holder of a connection: the hub, or an application.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Holder {
     /// No owner yet: a peer opened it and has not completed the handshake. Its number among those.
@@ -62,7 +66,7 @@ pub(super) enum Holder {
     Released,
 }
 
-/// From the handshake to the end.
+/// Stage of a connection's life, from the handshake to the end.
 #[derive(Clone, Copy, Debug)]
 enum Life {
     /// The handshake is in progress. `unreachable`: there was a report that there is no route to the peer.
@@ -72,14 +76,14 @@ enum Life {
     Open,
     /// The peer has all our data and has closed its side. Only its last ACK is missing, and it may be gone.
     LastAck,
-    /// It was aborted, reset, or timed out.
+    /// The connection was aborted or reset, or has timed out.
     Failed {
         error: Error,
         was_open: bool,
     },
 }
 
-/// Our side of a connection.
+/// State of the sending side of a connection.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Sending {
     Open,
@@ -92,7 +96,7 @@ enum Sending {
 #[derive(Clone, Copy, Debug)]
 struct PortClosed {
     since: Instant,
-    /// Unanswered datagrams sent since.
+    /// Number of unanswered datagrams sent since the report.
     unanswered: u32,
 }
 
@@ -115,6 +119,8 @@ impl HubConnection {
             deadline: None,
             lingering: None,
             source: None,
+            wanted: None,
+            second: None,
             local: LocalAddress::default(),
             hops: None,
             recent: RecentDatagrams::default(),
@@ -140,7 +146,7 @@ impl HubConnection {
         }
     }
 
-    /// The peer uses this transport.
+    /// Sets the transport that the peer uses.
     pub(super) fn agree_on(&mut self, name: TransportName) {
         self.transport = Some(name);
     }
@@ -163,9 +169,43 @@ impl HubConnection {
         if freshness == Freshness::Newest {
             self.port_closed = None;
         }
-        if self.paths.on_authentic(now, datagram.from, datagram.bytes.len(), freshness) {
+        if self.protection.is_on_second() {
+            let second = self.second.get_or_insert_with(|| SecondPath::of(datagram));
+            second.paths.on_authentic(now, datagram.from, datagram.bytes.len(), freshness);
+        } else if self.paths.on_authentic(now, datagram.from, datagram.bytes.len(), freshness) {
             self.protection.use_spare_index();
         }
+    }
+
+    /// The peer has returned the number of a challenge, from this address.
+    pub(super) fn on_response(&mut self, from: SocketAddr, number: &Challenge) {
+        match &mut self.second {
+            Some(second) if self.protection.is_on_second() => second.paths.on_response(from, number),
+            _ => self.paths.on_response(from, number),
+        }
+    }
+
+    /// The peer's address on the path on which the newest authentic datagram came.
+    pub(super) fn peer_there(&self) -> SocketAddr {
+        match &self.second {
+            Some(second) if self.protection.is_on_second() => second.paths.current(),
+            _ => self.peer(),
+        }
+    }
+
+    /// Whether a datagram of this length may leave on a path: the second one must have been validated, or it gets no more than
+    /// three times what came from there.
+    pub(super) fn may_send(&mut self, on_second: bool, len: usize) -> bool {
+        match &mut self.second {
+            Some(second) if on_second => second.paths.may_send(len),
+            None if on_second => false,
+            _ => true,
+        }
+    }
+
+    /// Whether datagrams to this address may belong to the connection.
+    pub(super) fn sends_to(&self, address: SocketAddr) -> bool {
+        self.peer() == address || self.second.as_ref().is_some_and(|second| second.paths.current() == address)
     }
 
     /// Names the connection otherwise if this end has moved.
@@ -176,7 +216,7 @@ impl HubConnection {
         }
     }
 
-    /// Its statistics.
+    /// Statistics of the connection since it began.
     pub(super) fn stats(&self) -> Stats {
         let hub = HubStats {
             transport: self.transport.unwrap_or_else(|| self.protection.transport()),
@@ -191,6 +231,15 @@ impl HubConnection {
         self.port_closed = None;
         self.end.receive(now, segment, None);
         self.measure_path(now, ttl);
+    }
+
+    /// Whether a segment opens a new connection in place of this one, which only lingers.
+    pub(super) fn gives_way_to(&self, segment: &Segment) -> bool {
+        let is_tpa = self.protection.transport() == TransportName::TPA;
+        if matches!(segment, Segment::Tpa(_)) == is_tpa {
+            return self.end.gives_way_to(segment);
+        }
+        kind(segment) == Kind::Syn && self.end.state() == State::Linger
     }
 
     /// Derives the hop count from the TTL of what arrived and the peer's initial TTL, which its SYN carries.
@@ -286,7 +335,7 @@ impl HubConnection {
         }
     }
 
-    /// The endpoint has lost its peer. In LAST-ACK no data is lost (RFC 9293 section 3.10.7.4).
+    /// Ends the connection because the endpoint has lost its peer.
     fn on_lost(&mut self, error: impl FnOnce(&Self) -> Error) {
         if !matches!(self.life, Life::LastAck) {
             self.life = Life::Failed { error: error(self), was_open: self.was_open() };
@@ -297,12 +346,12 @@ impl HubConnection {
         if self.was_open() { Error::Reset } else { Error::NotPlain }
     }
 
-    /// The peer's address.
+    /// Current address of the peer.
     pub(super) const fn peer(&self) -> SocketAddr {
         self.paths.current()
     }
 
-    /// Ends it for this reason.
+    /// Ends the connection for this reason.
     pub(super) fn fail(&mut self, error: Error) {
         self.end.abort();
         if !matches!(self.life, Life::Failed { .. }) {
@@ -310,7 +359,7 @@ impl HubConnection {
         }
     }
 
-    /// The peer has forgotten the connection, and has proved it.
+    /// Ends the connection because the peer has proved that it has forgotten it.
     pub(super) fn on_forgotten(&mut self) {
         self.on_lost(|_| Error::Reset);
         self.end.abort();
@@ -325,7 +374,7 @@ impl HubConnection {
         refusal.is_some()
     }
 
-    /// See [`Hub::is_connected`](super::Hub::is_connected).
+    /// Whether the connection has been established; its error if it failed before.
     pub(super) fn is_connected(&self) -> Result<bool, Error> {
         match self.life {
             Life::Failed { error, was_open: false } => Err(error),
@@ -333,7 +382,7 @@ impl HubConnection {
         }
     }
 
-    /// See [`Hub::write`](super::Hub::write).
+    /// Queues at most `room` bytes of `data` to send, and returns how many were taken.
     pub(super) fn write(&mut self, now: Instant, data: &[u8], room: usize) -> Result<usize, Error> {
         self.check()?;
         if self.sending != Sending::Open {
@@ -352,7 +401,7 @@ impl HubConnection {
         Ok(len)
     }
 
-    /// See [`Hub::read`](super::Hub::read).
+    /// Moves received data into the start of `into`; `None` if nothing has arrived yet, 0 at the end of the stream.
     pub(super) fn read(&mut self, into: &mut [u8]) -> Result<Option<usize>, Error> {
         if self.end.unread() > 0 {
             let taken = self.end.read_into(into);
@@ -365,7 +414,7 @@ impl HubConnection {
         self.check().map(|()| None)
     }
 
-    /// See [`Hub::shutdown`](super::Hub::shutdown).
+    /// Closes the sending side, and returns whether the peer has acknowledged all data.
     pub(super) fn shutdown(&mut self, now: Instant) -> Result<bool, Error> {
         self.check()?;
         if self.sending == Sending::Open {
@@ -396,7 +445,7 @@ impl HubConnection {
         matches!(self.end.state(), State::HalfClosed | State::Linger | State::Closed)
     }
 
-    /// Ends it now.
+    /// Ends the connection at once, with a reset to the peer.
     pub(super) fn abort(&mut self) {
         self.fail(Error::Aborted);
     }

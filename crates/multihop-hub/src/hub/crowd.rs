@@ -3,7 +3,7 @@
 use alloc::collections::BTreeMap;
 use core::net::{IpAddr, SocketAddr};
 
-/// How many entries there are from each address, and from the prefixes around it.
+/// Number of entries from each address, and from the prefixes around it.
 #[derive(Debug, Default)]
 pub(super) struct Crowd(BTreeMap<(u8, u128), u32>);
 

@@ -9,11 +9,14 @@ use multihop_transport::connection::Segment;
 use super::connection::{Holder, HubConnection};
 use super::limit::Limit;
 use super::paths::CHALLENGE_LEN;
+use super::second::is_on_its_path;
 use super::{Hub, HubEvent, Id, Role, buffers, mss_of};
 use crate::config::Limits;
 use crate::datagram::{DeliveryFailure, FailureCause, IncomingDatagram};
 use crate::error::Error;
-use crate::protection::{Destination, FirstContact, Freshness, Protection, Refusal, ResetToken, Unprotected};
+use crate::protection::{
+    Destination, FirstContact, Freshness, Path, Protection, Refusal, ResetToken, Unprotected,
+};
 use crate::transport::TransportName;
 use crate::version::VERSION;
 
@@ -31,18 +34,23 @@ impl Hub {
 
     fn receive_for(&mut self, now: Instant, id: Id, datagram: IncomingDatagram<'_>) {
         let Some(connection) = self.connections.get_mut(id) else { return };
+        let had_second = connection.second.is_some();
         connection.traffic.datagrams_received += 1;
         connection.traffic.bytes_received += datagram.bytes.len() as u64;
         let ports = (datagram.from.port(), self.port);
         match connection.protection.unprotect(now, &datagram, connection.peer(), ports, &mut self.entropy) {
-            Unprotected::Segment(segment, _) if connection.end.gives_way_to(&segment) => {
+            Unprotected::Segment(segment, _) if connection.gives_way_to(&segment) => {
                 return self.receive_first_contact(now, datagram);
             }
             Unprotected::Segment(segment, freshness) => {
+                let on_second = connection.protection.is_on_second();
+                if !is_on_its_path(&segment, freshness, on_second) {
+                    return;
+                }
                 if let Some(freshness) = freshness {
                     connection.on_authentic(now, &datagram, freshness);
                 }
-                connection.on_segment(now, datagram.ttl, segment);
+                connection.on_segment(now, datagram.ttl.filter(|_| !on_second), segment);
                 if let Some(memory) = connection.end.spare() {
                     connection.protection.reuse(memory);
                 }
@@ -51,7 +59,7 @@ impl Hub {
             Unprotected::Duplicate => connection.on_authentic(now, &datagram, Freshness::Duplicate),
             Unprotected::Request(number, freshness) => {
                 connection.on_authentic(now, &datagram, freshness);
-                if datagram.from == connection.peer() {
+                if datagram.from == connection.peer_there() {
                     self.give_index(now, id, number);
                 }
             }
@@ -60,7 +68,7 @@ impl Hub {
                 self.reply_if_any(&datagram, response);
             }
             Unprotected::Response(number, freshness) => {
-                connection.paths.on_response(datagram.from, &number);
+                connection.on_response(datagram.from, &number);
                 connection.on_authentic(now, &datagram, freshness);
             }
             Unprotected::Answer(answer, name) => self.on_answer(now, id, &datagram, answer, name),
@@ -68,7 +76,12 @@ impl Hub {
             Unprotected::NewCookie => connection.end.connect_again(),
             Unprotected::Ignored => {}
         }
+        let has_second = self.connections.get(id).is_some_and(|connection| connection.second.is_some());
+        if has_second && !had_second {
+            self.bound_mss(id);
+        }
         self.challenge(now, id, datagram.local);
+        self.challenge_second(now, id);
         // Even a datagram with nothing new may cause an answer.
         self.wake(id);
     }
@@ -103,7 +116,7 @@ impl Hub {
         self.on_other_transports(id, &[name]);
     }
 
-    /// The listener refuses our SYN.
+    /// Handles the listener's refusal of this end's SYN.
     fn on_refused(&mut self, id: Id, refusal: &Refusal) {
         match refusal {
             Refusal::Transports(theirs) => self.on_other_transports(id, theirs),
@@ -113,7 +126,7 @@ impl Hub {
         }
     }
 
-    /// The listener has only these transports: this end opens a connection of the first one that it has not tried.
+    /// Opens the connection again with the first of the listener's transports that this end has not tried.
     fn on_other_transports(&mut self, id: Id, theirs: &[TransportName]) {
         let Some(connection) = self.connections.get(id) else { return };
         let Some(next) = self.transports.after(connection.protection.transport(), theirs) else {
@@ -154,7 +167,7 @@ impl Hub {
             number
         };
         let Some((to, number)) = connection.paths.take_challenge(now, &mut random) else { return };
-        if let Some(bytes) = connection.protection.challenge(now, &number) {
+        if let Some(bytes) = connection.protection.challenge(now, Path::New, &number) {
             debug_assert_eq!(bytes.len(), CHALLENGE_LEN);
             self.reply(to, source, bytes);
         }
@@ -234,7 +247,7 @@ impl Hub {
         let live = self.connections.len() - self.lingering.len();
         let reached = if live >= connections {
             (Limit::Connections, connections)
-        } else if (live + 1).saturating_mul(buffers(&self.config, &self.limits)) > memory {
+        } else if (live + 1).saturating_mul(buffers(&self.choices, &self.limits)) > memory {
             (Limit::Memory, memory)
         } else if self.backlog.len() >= backlog {
             (Limit::Backlog, backlog)
@@ -310,13 +323,14 @@ impl Hub {
         }
         // The kernel limits such reports, so a search is fast enough.
         let to = |connection: &HubConnection| {
-            connection.peer() == failure.to && connection.has_sent(failure.quoted)
+            connection.sends_to(failure.to) && connection.has_sent(failure.quoted)
         };
         let Some(id) = self.connections.find(to) else { return };
         let Some(connection) = self.connections.get_mut(id) else { return };
         if let FailureCause::TooLong(mtu) = failure.cause {
             // The system has validated the report, and applies its own minimum.
-            let mtu = (self.path_mtu)(failure.to).unwrap_or(mtu);
+            let known = (self.path_mtu)(failure.to, connection.source).unwrap_or(mtu);
+            let mtu = if connection.second.is_some() { known.min(mtu) } else { known };
             let mss = mss_of(self.transports, mtu, failure.to, &connection.protection);
             connection.end.set_mss(mss);
         } else if connection.on_delivery_failure(now, failure) {

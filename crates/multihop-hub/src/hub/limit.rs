@@ -2,7 +2,7 @@
 
 use multihop_core::{Duration, Instant};
 
-/// What is limited.
+/// Resource of a hub that has a limit, about which it warns.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Limit {
     Connections,
@@ -21,7 +21,7 @@ pub(super) struct RateLimit {
     full: Instant,
 }
 
-/// For each limit: the time of the last warning, and how often it was reached since.
+/// Time of the last warning about each limit, and how often the limit was reached since.
 #[derive(Debug, Default)]
 pub(super) struct Warnings([(Option<Instant>, u64); 5]);
 

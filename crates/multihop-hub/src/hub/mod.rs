@@ -14,9 +14,8 @@ use core::net::{IpAddr, SocketAddr};
 use multihop_core::{BitRate, Instant, Rng, earliest};
 use multihop_transport::Pool;
 use multihop_transport::connection::{self as transport, FlowSetup, Opened, OpenedConfig};
+use multihop_transport::lifecycle;
 use multihop_transport::refusals::Refusals;
-use multihop_transport::tpa::{self, Ports};
-use multihop_wire::tpa::{BlockSeq, MAX_BLOCK};
 
 mod connection;
 mod crowd;
@@ -29,6 +28,7 @@ mod output;
 mod paths;
 mod recent;
 mod routes;
+mod second;
 mod slots;
 mod turns;
 
@@ -41,7 +41,7 @@ use crate::keys::PublicKey;
 use crate::protection::{self, Acceptor, Protection};
 use crate::segment::Format;
 use crate::stats::Stats;
-use crate::transport::{CustomTransport, TransportName, Transports};
+use crate::transport::{Transport, TransportName, Transports};
 use connection::{Holder, HubConnection};
 use demux::Demux;
 use half_open::HalfOpen;
@@ -49,15 +49,17 @@ use limit::{RateLimit, Warnings};
 use slots::Slots;
 use turns::Turns;
 
-/// Many connections on one socket.
+/// State machine of many connections on one UDP socket.
 pub struct Hub {
-    config: tpa::Config,
-    custom: Option<CustomTransport>,
+    /// Transports of the hub, the preferred one first.
+    choices: Vec<Transport>,
     transports: Transports,
+    lifecycle: lifecycle::Config,
+    initial_ttl: u8,
     limits: Limits,
-    /// What the buffers of all connections do not need at their usual size.
+    /// Memory that is left if all connections have buffers of their usual size.
     pool: Pool,
-    /// The port of the socket.
+    /// Local UDP port of the socket.
     port: u16,
     /// Whether new peers may connect.
     listening: bool,
@@ -75,7 +77,7 @@ pub struct Hub {
     backlog: VecDeque<Id>,
     /// Closed connections that still answer late segments, oldest first.
     lingering: BTreeMap<u64, Id>,
-    /// Connections closed so far.
+    /// Number of connections closed so far.
     closed: u64,
     half_open: HalfOpen,
     turns: Turns,
@@ -87,17 +89,17 @@ pub struct Hub {
     events: VecDeque<HubEvent>,
 }
 
-/// What a hub needs from its environment.
+/// Services of the environment that a hub calls.
 pub struct Environment {
-    /// Randomness.
+    /// Source of unpredictable random bytes.
     pub entropy: Entropy,
-    /// MTUs of paths.
+    /// Query for the MTU of the path to a peer.
     pub path_mtu: PathMtu,
-    /// Addresses of this host.
+    /// Query for the address of this host from which a peer is reached.
     pub local_address: LocalAddressTo,
 }
 
-/// What an application may be waiting for.
+/// Event of a hub for which an application may wait.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum HubEvent {
     /// A connection is ready to be accepted.
@@ -111,15 +113,14 @@ impl Hub {
     pub fn new(config: &Config, port: u16, environment: Environment) -> Result<Self, Error> {
         let Environment { mut entropy, path_mtu, local_address } = environment;
         let acceptor = protection::acceptor(config, port, &mut entropy);
-        let mut transport = config.transport.clone();
-        transport.mss = transport.mss.saturating_sub(acceptor.overhead());
-        // The driver tells of this host's routes.
-        transport.probe_restored = true;
+        let tpa = config.or_tpa.clone().map(Transport::tpa);
+        let choices: Vec<_> = [config.transport.clone()].into_iter().chain(tpa).collect();
         Ok(Self {
-            pool: pool(&transport, &config.limits),
-            config: transport,
-            custom: config.custom.clone(),
+            pool: pool(&choices, &config.limits),
+            choices,
             transports: config.transports(),
+            lifecycle: config.lifecycle,
+            initial_ttl: config.initial_ttl,
             limits: config.limits.clone(),
             port,
             listening: false,
@@ -158,7 +159,7 @@ impl Hub {
         }
     }
 
-    /// The next established connection.
+    /// Takes the next established connection that a peer has opened.
     pub fn accept(&mut self) -> Option<Id> {
         let id = self.backlog.pop_front();
         if !self.backlog.is_empty() {
@@ -309,7 +310,8 @@ impl Hub {
         self.connections.get(id).and_then(|connection| connection.protection.peer_key())
     }
 
-    /// What distinguishes an encrypted connection from all others; the same at both ends.
+    /// Identifier of an encrypted connection, equal at both ends and different for all other connections; `None` for a
+    /// plain one.
     pub fn binding(&self, id: Id) -> Option<[u8; 32]> {
         self.connections.get(id).and_then(|connection| connection.protection.binding())
     }
@@ -327,12 +329,12 @@ impl Hub {
         !self.listening && self.len() == self.lingering.len() && !self.lingering.values().any(held)
     }
 
-    /// Connections, lingering ones included.
+    /// Number of connections, lingering ones included.
     pub fn len(&self) -> usize {
         self.connections.len()
     }
 
-    /// Whether there is no connection.
+    /// Whether the hub has no connection.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -349,36 +351,18 @@ impl Hub {
         protection: &Protection,
         role: Role,
     ) -> Box<dyn transport::Connection> {
-        let custom = self.custom.clone().filter(|custom| custom.name == protection.transport());
-        // TPA has a setting for paths of which the MTU is not known.
-        let (mut end, usual_mtu) = match custom {
-            None => (self.tpa_end(peer), None),
-            Some(custom) => (self.custom_end(&custom, role), Some(USUAL_MTU)),
-        };
-        if let Some(mtu) = (self.path_mtu)(peer).or(usual_mtu) {
-            end.set_mss(mss_of(self.transports, mtu, peer, protection));
-        }
-        end
-    }
-
-    fn tpa_end(&mut self, peer: SocketAddr) -> Box<dyn transport::Connection> {
-        let mut iss = [0; 2];
-        (self.entropy)(&mut iss);
-        let ports = Ports { local: self.port, remote: peer.port() };
-        Box::new(tpa::TpaEnd::new(self.config.clone(), ports, BlockSeq(u16::from_be_bytes(iss))))
-    }
-
-    fn custom_end(&mut self, custom: &CustomTransport, role: Role) -> Box<dyn transport::Connection> {
         let mut seed = [0; 8];
         (self.entropy)(&mut seed);
         let seed = u64::from_be_bytes(seed);
-        let [initiator, listener] = custom.config.ends(&mut FlowSetup {
+        let named = self.choices.iter().find(|transport| transport.name == protection.transport());
+        let transport = named.unwrap_or(&self.choices[0]);
+        let [initiator, listener] = transport.config.ends(&mut FlowSetup {
             port: self.port,
             sink: false,
             pool: Some(self.pool.clone()),
             bandwidth: BANDWIDTH,
-            initial_ttl: self.config.initial_ttl,
-            lifecycle: Some(self.config.lifecycle()),
+            initial_ttl: self.initial_ttl,
+            lifecycle: Some(self.lifecycle),
             hops: &mut || None,
             rng: &|purpose, end| Rng::stream(seed, purpose, end.into()),
         });
@@ -386,18 +370,21 @@ impl Hub {
             Role::Initiator => initiator,
             Role::Listener => listener,
         };
-        match custom.format() {
+        let mut end = match transport.format() {
             Format::Tpa | Format::Mesh => end,
             Format::Custom => {
                 let config = OpenedConfig {
-                    lifecycle: self.config.lifecycle(),
-                    initial_ttl: self.config.initial_ttl,
-                    capacity: receive_buffer(&self.config).into(),
+                    lifecycle: self.lifecycle,
+                    initial_ttl: self.initial_ttl,
+                    capacity: transport.config.receive_buffer(),
                 };
                 let number = Rng::stream(seed, "connection", 0).below(u32::MAX);
                 Box::new(Opened::new(end, config, number))
             }
-        }
+        };
+        let mtu = (self.path_mtu)(peer, None).unwrap_or(USUAL_MTU);
+        end.set_mss(mss_of(self.transports, mtu, peer, protection));
+        end
     }
 
     fn insert(&mut self, connection: HubConnection) -> Id {
@@ -417,21 +404,15 @@ impl fmt::Debug for Hub {
     }
 }
 
-/// Bytes that the buffers of one connection hold at their usual size: unsent data, unread data, and one block in flight.
-fn buffers(transport: &tpa::Config, limits: &Limits) -> usize {
-    let mss = u32::from(transport.mss);
-    let received = receive_buffer(transport).saturating_add(mss * u32::from(MAX_BLOCK));
-    limits.send_buffer.saturating_add(received as usize)
+/// Bytes that the buffers of one connection hold at their usual size.
+fn buffers(choices: &[Transport], limits: &Limits) -> usize {
+    let received = choices.iter().map(|transport| transport.config.receive_buffer()).max();
+    limits.send_buffer.saturating_add(received.and_then(|bytes| bytes.try_into().ok()).unwrap_or(usize::MAX))
 }
 
-/// Bytes of one connection that may wait to be read.
-fn receive_buffer(transport: &tpa::Config) -> u32 {
-    transport.recv_buffer.unwrap_or(tpa::Config::DEFAULT_BUFFER * u32::from(transport.mss))
-}
-
-/// What is left of the memory if there are as many connections as possible.
-fn pool(transport: &tpa::Config, limits: &Limits) -> Pool {
-    let all = limits.connections.saturating_mul(buffers(transport, limits));
+/// Memory that is left if there are as many connections as possible.
+fn pool(choices: &[Transport], limits: &Limits) -> Pool {
+    let all = limits.connections.saturating_mul(buffers(choices, limits));
     Pool::new(limits.memory.saturating_sub(all) as u64)
 }
 
@@ -445,14 +426,14 @@ fn mss_of(ours: Transports, mtu: u16, peer: SocketAddr, protection: &Protection)
     mtu.max(min).saturating_sub(ip + UDP_HEADER + protection.overhead() + uncounted)
 }
 
-/// Who opens a connection.
+/// Side of a connection's opening: caller or listener.
 #[derive(Clone, Copy, Debug)]
 enum Role {
     Initiator,
     Listener,
 }
 
-/// The default of TPA's pacing, because the bandwidth of a real path is unknown.
+/// Bandwidth for the first pace of transports with adaptive pacing, because the bandwidth of a real path is unknown.
 const BANDWIDTH: BitRate = BitRate(2_000_000);
 /// Resets per second of connections that this host has forgotten.
 const MAX_RESETS: usize = 1000;

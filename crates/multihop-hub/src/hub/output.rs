@@ -5,6 +5,7 @@ use multihop_core::Instant;
 use multihop_transport::connection::{Event, Output, Segment, State};
 
 use super::connection::Holder;
+use super::second::is_of_second;
 use super::{Hub, HubEvent, Id};
 use crate::datagram::Transmit;
 use crate::protection::Path;
@@ -25,9 +26,17 @@ impl Hub {
             };
             connection.follow_local_address(now, &mut self.local_address);
             connection.protection.refresh(now, &mut self.entropy);
-            if let Some(bytes) = connection.protection.pop_pending() {
-                out.extend_from_slice(&bytes);
-                return Some(self.record_sent(id, None, &out[start..]));
+            if connection.wanted.is_some() {
+                self.open_second(id);
+            }
+            let Some(connection) = self.connections.get_mut(id) else { continue };
+            if let Some(pending) = connection.protection.pop_pending() {
+                out.extend_from_slice(&pending.bytes);
+                if connection.may_send(pending.on_second, out.len() - start) {
+                    return Some(self.record_sent(id, pending.on_second, None, &out[start..]));
+                }
+                out.truncate(start);
+                continue;
             }
             match connection.end.poll_output(now) {
                 Some(Output::Segment(segment)) => {
@@ -35,10 +44,18 @@ impl Hub {
                         self.events.push_back(HubEvent::Changed(id));
                         continue;
                     }
-                    connection.protection.protect(now, &segment, Path::Current, out);
+                    let heard = connection.second.is_some() && connection.protection.heard_on_second();
+                    let on_second = is_of_second(&segment).unwrap_or(heard);
+                    let path = if on_second { Path::Second } else { Path::First };
+                    connection.protection.protect(now, &segment, path, out);
+                    if !connection.may_send(on_second, out.len() - start) {
+                        out.truncate(start);
+                    }
                     if out.len() > start {
-                        self.copy(now, id, &segment, out.len() - start);
-                        return Some(self.record_sent(id, Some(segment), &out[start..]));
+                        if !on_second {
+                            self.copy(now, id, &segment, out.len() - start);
+                        }
+                        return Some(self.record_sent(id, on_second, Some(segment), &out[start..]));
                     }
                 }
                 Some(Output::Event(event)) => self.on_event(id, event),
@@ -52,13 +69,17 @@ impl Hub {
     }
 
     /// Records a datagram that is sent.
-    fn record_sent(&mut self, id: Id, segment: Option<Segment>, bytes: &[u8]) -> Transmit {
+    fn record_sent(&mut self, id: Id, on_second: bool, segment: Option<Segment>, bytes: &[u8]) -> Transmit {
         let connection = self.connections.get_mut(id).expect("it has just produced the datagram");
         connection.on_sent(self.port, segment.as_ref(), bytes);
         if let Some(memory) = segment.and_then(into_memory) {
             connection.end.reuse(memory);
         }
-        Transmit { to: connection.peer(), source: connection.source, len: bytes.len() }
+        let len = bytes.len();
+        match connection.second.as_ref().filter(|_| on_second) {
+            Some(second) => Transmit { to: second.paths.current(), source: second.source, len },
+            None => Transmit { to: connection.peer(), source: connection.source, len },
+        }
     }
 
     /// Sends a segment, of which the datagram has this length, also to an address that the peer may have moved to. It

@@ -15,32 +15,46 @@ use crate::protection::{Challenge, Freshness};
 #[derive(Clone, Debug)]
 pub(super) struct Paths {
     current: SocketAddr,
+    /// Whether the peer receives what is sent to its current address. The handshake has shown that of the first path.
+    validation: Validation,
     candidate: Option<CandidateAddress>,
 }
 
-/// Another address that authentic datagrams come from.
+/// Further address from which authentic datagrams of the peer come.
 #[derive(Clone, Copy, Debug)]
 struct CandidateAddress {
     address: SocketAddr,
     since: Instant,
     last: Instant,
     validation: Validation,
-    /// Number of copies that it gets before another datagram must arrive from it.
+    /// Number of datagrams that are also sent to this address before another datagram must arrive from it.
     copies: u8,
 }
 
 /// Whether the peer receives what is sent to an address.
 #[derive(Clone, Copy, Debug)]
 enum Validation {
-    /// It is not known: bytes that came from there, bytes sent there, and the challenge with its time.
+    /// The peer has not shown yet that it receives there. Counts bytes that came from the address and bytes sent there,
+    /// and has the challenge with its time.
     Open { received: usize, sent: usize, challenge: Option<(Challenge, Instant)> },
-    /// It has returned the challenge.
+    /// The peer has returned the challenge.
     Done,
 }
 
 impl Paths {
     pub(super) const fn new(current: SocketAddr) -> Self {
-        Self { current, candidate: None }
+        Self { current, validation: Validation::Done, candidate: None }
+    }
+
+    /// A path to an address that has shown nothing yet.
+    pub(super) const fn unproved(current: SocketAddr) -> Self {
+        let validation = Validation::Open { received: 0, sent: 0, challenge: None };
+        Self { current, validation, candidate: None }
+    }
+
+    /// Whether a datagram of this length may be sent to the peer's address, which then counts as sent.
+    pub(super) fn may_send(&mut self, len: usize) -> bool {
+        self.validation.may_send(len)
     }
 
     /// The peer's address.
@@ -58,6 +72,7 @@ impl Paths {
         freshness: Freshness,
     ) -> bool {
         if from == self.current {
+            self.validation.add(len);
             return freshness != Freshness::Late && self.candidate.take().is_some();
         }
         if freshness != Freshness::Newest {
@@ -80,11 +95,11 @@ impl Paths {
 
     /// The peer has returned the number of a challenge, from this address.
     pub(super) fn on_response(&mut self, from: SocketAddr, number: &Challenge) {
-        if let Some(candidate) = self.candidate.as_mut().filter(|candidate| candidate.address == from)
-            && let Validation::Open { challenge: Some((sent, _)), .. } = candidate.validation
-            && sent == *number
+        if from == self.current {
+            self.validation.on_response(number);
+        } else if let Some(candidate) = self.candidate.as_mut().filter(|candidate| candidate.address == from)
         {
-            candidate.validation = Validation::Done;
+            candidate.validation.on_response(number);
         }
     }
 
@@ -94,8 +109,50 @@ impl Paths {
         now: Instant,
         random: impl FnOnce() -> Challenge,
     ) -> Option<(SocketAddr, Challenge)> {
+        if let Validation::Open { .. } = self.validation {
+            return Some((self.current, self.validation.take_challenge(now, random)?));
+        }
         let candidate = self.candidate.as_mut()?;
-        let Validation::Open { received, sent, challenge } = &mut candidate.validation else { return None };
+        Some((candidate.address, candidate.validation.take_challenge(now, random)?))
+    }
+
+    /// The address that gets a copy of the next datagram, which has this length.
+    pub(super) fn take_copy(&mut self, len: usize) -> Option<SocketAddr> {
+        let candidate = self.candidate.as_mut()?;
+        if !candidate.validation.may_send(len) {
+            return None;
+        }
+        candidate.copies = candidate.copies.checked_sub(1)?;
+        Some(candidate.address)
+    }
+}
+
+impl Validation {
+    /// A datagram of this length has come from the address.
+    fn add(&mut self, len: usize) {
+        if let Self::Open { received, .. } = self {
+            *received += len;
+        }
+    }
+
+    fn may_send(&mut self, len: usize) -> bool {
+        let Self::Open { received, sent, .. } = self else { return true };
+        let may = *sent + len <= AMPLIFICATION * *received;
+        *sent += if may { len } else { 0 };
+        may
+    }
+
+    fn on_response(&mut self, number: &Challenge) {
+        if let Self::Open { challenge: Some((sent, _)), .. } = self
+            && sent == number
+        {
+            *self = Self::Done;
+        }
+    }
+
+    /// The number of a challenge that is to be sent now, which is `random` for the first one.
+    fn take_challenge(&mut self, now: Instant, random: impl FnOnce() -> Challenge) -> Option<Challenge> {
+        let Self::Open { received, sent, challenge } = self else { return None };
         let is_early = challenge.is_some_and(|(_, last)| now < last + PAUSE);
         if is_early || *sent + CHALLENGE_LEN > AMPLIFICATION * *received {
             return None;
@@ -103,20 +160,7 @@ impl Paths {
         *sent += CHALLENGE_LEN;
         let number = challenge.map_or_else(random, |(number, _)| number);
         *challenge = Some((number, now));
-        Some((candidate.address, number))
-    }
-
-    /// The address that gets a copy of the next datagram, which has this length.
-    pub(super) fn take_copy(&mut self, len: usize) -> Option<SocketAddr> {
-        let candidate = self.candidate.as_mut()?;
-        if let Validation::Open { received, sent, .. } = &mut candidate.validation {
-            if *sent + len > AMPLIFICATION * *received {
-                return None;
-            }
-            *sent += len;
-        }
-        candidate.copies = candidate.copies.checked_sub(1)?;
-        Some(candidate.address)
+        Some(number)
     }
 }
 
@@ -128,9 +172,7 @@ impl CandidateAddress {
 
     fn on_datagram(&mut self, now: Instant, len: usize) {
         (self.last, self.copies) = (now, COPIES);
-        if let Validation::Open { received, .. } = &mut self.validation {
-            *received += len;
-        }
+        self.validation.add(len);
     }
 
     fn has_moved(&self, now: Instant) -> bool {
@@ -140,9 +182,9 @@ impl CandidateAddress {
 
 /// How long datagrams must come from the new address, and none from the old one, before the peer has moved.
 const PROBATION: Duration = Duration::from_secs(1);
-/// After this silence of a candidate, another address can become the candidate.
+/// Silence of a candidate after which another address can become the candidate.
 const SILENCE: Duration = Duration::from_millis(500);
-/// Copies per datagram received.
+/// Number of copies for each datagram received.
 const COPIES: u8 = 16;
 /// Bytes sent to an address for each byte from it, before it is validated: as in RFC 9000.
 const AMPLIFICATION: usize = 3;
@@ -239,6 +281,23 @@ mod tests {
         paths.on_authentic(at(0), place(2), 50, Freshness::Late);
         paths.on_authentic(at(0), place(2), 50, Freshness::Duplicate);
         assert_eq!(paths.take_copy(1), None);
+    }
+
+    #[test]
+    fn an_address_without_a_handshake_gets_three_times_what_came_from_it_until_it_answers() {
+        let mut paths = Paths::unproved(place(2));
+        assert_eq!((paths.may_send(1), paths.take_challenge(at(0), || NUMBER)), (false, None));
+        newest(&mut paths, 0, 2);
+        assert_eq!(paths.take_challenge(at(0), || NUMBER), Some((place(2), NUMBER)));
+        assert_eq!([111, 110, 1].map(|len| paths.may_send(len)), [false, true, false]);
+        newest(&mut paths, 1, 2);
+        assert!(paths.may_send(150) && !paths.may_send(1));
+        paths.on_response(place(3), &NUMBER);
+        paths.on_response(place(2), &[8; 8]);
+        assert!(!paths.may_send(1));
+        paths.on_response(place(2), &NUMBER);
+        assert!(paths.may_send(1_000_000));
+        assert_eq!(paths.take_challenge(at(500), || NUMBER), None);
     }
 
     #[test]

@@ -13,7 +13,7 @@ pub(super) struct RecentDatagrams {
 struct SentDatagram {
     start: [u8; START],
     len: u8,
-    /// Its segment, if that had data or FIN.
+    /// Segment in the datagram, if it had data or FIN.
     segment: Option<LostSegment>,
 }
 
@@ -48,7 +48,7 @@ impl SentDatagram {
 
 /// More than a window, its retransmissions and the ACKs in between.
 const KEPT: usize = 16;
-/// A header, plain or encrypted.
+/// Length of a header, plain or encrypted, bytes.
 const START: usize = 16;
 
 #[cfg(test)]

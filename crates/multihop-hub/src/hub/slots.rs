@@ -9,7 +9,7 @@ pub struct Id {
     generation: u32,
 }
 
-/// Entries with stable identifiers.
+/// Table of entries by identifiers that stay valid when others are removed.
 #[derive(Debug)]
 pub(super) struct Slots<T> {
     entries: Vec<Slot<T>>,

@@ -76,7 +76,7 @@ impl Turns {
         true
     }
 
-    /// The next datagram, if it has its turn now.
+    /// Next waiting datagram whose turn has come.
     pub(super) fn next(&mut self, now: Instant) -> Option<Waiting> {
         let order = |n: &usize| (self.waiting[*n].round, self.waiting[*n].arrival);
         let first = (0..self.waiting.len()).min_by_key(order)?;

@@ -44,7 +44,7 @@ impl Identity {
         Self { secret, public }
     }
 
-    /// The public key.
+    /// Public key of this identity.
     pub const fn public(&self) -> PublicKey {
         self.public
     }
@@ -73,12 +73,12 @@ impl SharedKey {
         Ok(Self(secret))
     }
 
-    /// The key with these bytes.
+    /// Makes a key of these bytes.
     pub fn from_bytes(secret: [u8; KEY]) -> Self {
         Self(Zeroizing::new(secret))
     }
 
-    /// Its bytes.
+    /// Bytes of the key, which are erased from memory after use.
     pub fn psk(&self) -> Zeroizing<[u8; KEY]> {
         self.0.clone()
     }
@@ -95,12 +95,12 @@ impl SharedKey {
 }
 
 impl PublicKey {
-    /// The key with these bytes.
+    /// Makes a public key of these bytes.
     pub const fn from_bytes(bytes: [u8; KEY]) -> Self {
         Self(bytes)
     }
 
-    /// Its bytes.
+    /// Bytes of the public key.
     pub const fn as_bytes(&self) -> &[u8; KEY] {
         &self.0
     }
@@ -158,7 +158,7 @@ fn parse(text: &str, prefix: &'static str) -> Result<Zeroizing<[u8; KEY]>, TextE
 
 const KEY: usize = 32;
 const CHECK: usize = 3;
-/// Characters after the prefix.
+/// Number of characters after the prefix.
 const LENGTH: usize = (KEY + CHECK) * 8 / 5;
 const PUBLIC: &str = "tpa-public-";
 const SECRET: &str = "tpa-secret-";

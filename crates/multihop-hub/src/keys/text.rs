@@ -9,18 +9,18 @@ pub enum TextError {
     /// The prefix is missing.
     #[error("it does not begin with '{0}'")]
     Prefix(&'static str),
-    /// Wrong length.
+    /// The text has the wrong length.
     #[error("length is {found}, allowed: {allowed} characters; hyphens and the prefix do not count")]
     Length {
         /// Characters found, without hyphens and blanks.
         found: usize,
-        /// Characters required.
+        /// Number of characters that such a text must have.
         allowed: usize,
     },
-    /// An invalid character.
+    /// A character that such texts cannot have.
     #[error("it contains '{0}', allowed: digits and letters except u")]
     Character(char),
-    /// The check does not match.
+    /// The check at the end of the text does not match the rest: it is mistyped.
     #[error("mistyped: the check at its end does not match")]
     Check,
 }

@@ -24,7 +24,7 @@ impl Token {
         Ok(Self(secret))
     }
 
-    /// The token with these bits.
+    /// Makes a token of these secret bytes.
     pub const fn from_bytes(secret: [u8; SECRET]) -> Self {
         Self(secret)
     }
@@ -80,11 +80,11 @@ fn check_bits(secret: &[u8; SECRET]) -> u8 {
     text::check("token", secret)[0] & 0xf8
 }
 
-/// Bytes of a token.
+/// Length of a token's secret, bytes.
 const SECRET: usize = 15;
 const GROUPS: usize = 5;
 const GROUP: usize = 5;
-/// Domain separation of the hash.
+/// Prefix that separates this hash from other uses of the token.
 const PSK: &str = "multihop TPA token 1";
 
 #[cfg(test)]

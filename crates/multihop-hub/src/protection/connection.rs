@@ -12,7 +12,7 @@ use multihop_transport::connection::Segment;
 use super::destination::Destination;
 use super::encrypted::message::Content;
 use super::encrypted::session::Session;
-use super::encrypted::{OVERHEAD, ResetToken, SecureDatagram};
+use super::encrypted::{OVERHEAD, Pending, ResetToken, SecureDatagram};
 use super::outcome::{Challenge, IndexChange, Path, Unprotected};
 use super::plain::PlainSession;
 use crate::datagram::{Entropy, IncomingDatagram};
@@ -22,7 +22,7 @@ use crate::transport::TransportName;
 
 /// Turns the segments of one connection into datagrams, and datagrams into segments.
 pub(crate) enum Protection {
-    /// Segments are not changed.
+    /// No protection: segments are not changed.
     Plain(PlainSession),
     /// Segments are encrypted and authenticated.
     Encrypted(Box<Session>),
@@ -86,14 +86,15 @@ impl Protection {
         }
     }
 
-    /// The datagram that asks the peer to return a number from a new address.
-    pub(crate) fn challenge(&mut self, now: Instant, number: &Challenge) -> Option<Vec<u8>> {
-        self.probe(now, Content::Challenge, Path::New, number)
+    /// The datagram that asks the peer to return a number, from a new address or on the second path.
+    pub(crate) fn challenge(&mut self, now: Instant, path: Path, number: &Challenge) -> Option<Vec<u8>> {
+        self.probe(now, Content::Challenge, path, number)
     }
 
-    /// The datagram that returns the number of a challenge.
+    /// The datagram that returns the number of the challenge that has just arrived, on its path.
     pub(crate) fn respond(&mut self, now: Instant, number: &Challenge) -> Option<Vec<u8>> {
-        self.probe(now, Content::Response, Path::Current, number)
+        let path = if self.is_on_second() { Path::Second } else { Path::First };
+        self.probe(now, Content::Response, path, number)
     }
 
     fn probe(&mut self, now: Instant, content: Content, path: Path, number: &Challenge) -> Option<Vec<u8>> {
@@ -111,7 +112,22 @@ impl Protection {
         }
     }
 
-    /// From now on names the connection by another index, because the path to the peer has changed.
+    /// Whether the newest authentic datagram came on the second path.
+    pub(crate) fn is_on_second(&self) -> bool {
+        matches!(self, Self::Encrypted(session) if session.is_on_second())
+    }
+
+    /// Whether the peer was heard last on the second path.
+    pub(crate) fn heard_on_second(&self) -> bool {
+        matches!(self, Self::Encrypted(session) if session.heard_on_second())
+    }
+
+    /// Whether a second path would have an index of its own. A plain connection has no second path.
+    pub(crate) fn has_second_index(&self) -> bool {
+        matches!(self, Self::Encrypted(session) if session.has_second_index())
+    }
+
+    /// Switches to another index for the connection, because the path to the peer has changed.
     pub(crate) fn use_spare_index(&mut self) {
         if let Self::Encrypted(session) = self {
             session.use_spare_index();
@@ -126,9 +142,9 @@ impl Protection {
     }
 
     /// Takes a whole datagram that must be sent before anything else.
-    pub(crate) fn pop_pending(&mut self) -> Option<Vec<u8>> {
+    pub(crate) fn pop_pending(&mut self) -> Option<Pending> {
         match self {
-            Self::Plain(plain) => plain.pop_pending(),
+            Self::Plain(plain) => plain.pop_pending().map(Pending::first),
             Self::Encrypted(session) => session.pop_pending(),
         }
     }
@@ -152,7 +168,8 @@ impl Protection {
         }
     }
 
-    /// What distinguishes this connection from all others; the same at both ends.
+    /// Identifier of an encrypted connection, equal at both ends and different for all other connections; `None` for a
+    /// plain one.
     pub(crate) fn binding(&self) -> Option<[u8; 32]> {
         match self {
             Self::Plain(_) => None,
@@ -176,7 +193,7 @@ impl Protection {
         }
     }
 
-    /// Why there will be no connection, as far as the listener says.
+    /// Reason for which there will be no connection, as far as the listener states it.
     pub(crate) fn refusal(&self) -> Option<Error> {
         match self {
             Self::Plain(_) => None,

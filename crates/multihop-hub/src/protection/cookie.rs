@@ -17,7 +17,7 @@ pub(crate) type Cookie = [u8; 16];
 pub(crate) struct CookieKey(Zeroizing<[u8; 32]>);
 
 impl CookieKey {
-    /// From secret random bytes.
+    /// Makes a key for cookies from secret random bytes.
     pub(crate) fn new(key: [u8; 32]) -> Self {
         Self(Zeroizing::new(key))
     }

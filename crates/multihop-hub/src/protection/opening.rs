@@ -1,8 +1,8 @@
-//! What the hub adds to the segments that open a connection, and reads from them: a cookie, the names of transports,
-//! and why a listener refuses a SYN.
+//! Additions of the hub to the segments that open a connection: a cookie, the names of transports, and the reason for
+//! which a listener refuses a SYN.
 //!
-//! SYNs of `mesh` and of user-defined transports have options for cookie and names. A SYN of TPA has a cookie as an option
-//! that its endpoint does not see, and no names.
+//! SYNs of `mesh` and of user-defined transports have options for cookie and names. A SYN of TPA has a cookie as an
+//! option that its endpoint does not see, and no names.
 
 use alloc::string::String;
 use alloc::string::ToString;
@@ -27,7 +27,7 @@ pub(crate) enum Refusal {
     Transports(Vec<TransportName>),
     /// The listener accepts only encrypted connections.
     NotPlain,
-    /// Another cause.
+    /// The listener gives a cause that this version does not distinguish.
     Other,
 }
 
@@ -130,7 +130,7 @@ pub(super) fn refusal(syn: &Segment, cause: Cause, ours: Transports) -> Option<V
     Some(out)
 }
 
-/// Why a datagram in this format refuses our SYN with this number; `None` if it does not.
+/// Reason for which a datagram in this format refuses this end's SYN with this number; `None` if it does not.
 pub(super) fn refusal_in(format: Format, number: u32, bytes: &[u8]) -> Option<Refusal> {
     if format == Format::Tpa {
         let (header, rest) = bytes.split_at_checked(HEADER)?;
@@ -214,7 +214,7 @@ pub(super) fn is_version_probe(syn: &[u8]) -> bool {
     find(PROBE, syn).is_some()
 }
 
-/// Bytes of a header of TPA, and where its flags are.
+/// Length of a TPA header, bytes.
 const HEADER: usize = Framing::Udp.header_len();
 const FLAGS: usize = 3;
 const SYN: u8 = 2;

@@ -6,12 +6,16 @@ use multihop_transport::connection::Segment;
 use super::opening::Refusal;
 use crate::transport::TransportName;
 
-/// The path of a datagram.
+/// Path on which a datagram leaves.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Path {
-    /// To the peer's address.
+    /// The path on which the peer was heard last: the first one without a second one.
     Current,
-    /// To an address that the peer may have moved to, or from a new address of this end.
+    /// Path to the peer's current address.
+    First,
+    /// The second path of the connection, with an index and counters of its own.
+    Second,
+    /// Path to an address to which the peer may have moved, or from a new address of this end.
     New,
 }
 
@@ -36,7 +40,7 @@ pub(crate) enum Unprotected {
     Refused(Refusal),
     /// The peer asks whether we receive what it sends to the address from which we seem to send.
     Challenge(Challenge),
-    /// The peer received a challenge.
+    /// The peer shows that it received a challenge.
     Response(Challenge, Freshness),
     /// A message about new keys or indices, which has been processed.
     Processed(Freshness),
@@ -50,10 +54,10 @@ pub(crate) enum Unprotected {
     Ignored,
 }
 
-/// What to do with a datagram that belongs to no connection.
+/// Decision about a datagram that belongs to no connection.
 #[derive(Debug)]
 pub(crate) enum FirstContact {
-    /// Drop it.
+    /// Drop the datagram without an answer.
     Ignore,
     /// Send this datagram back.
     Reply(Vec<u8>),
@@ -70,10 +74,10 @@ pub(crate) enum FirstContact {
 /// The order of an authentic datagram among those of its sender.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Freshness {
-    /// No later one has arrived.
+    /// The datagram is newer than all that have arrived.
     Newest,
-    /// A later one has arrived.
+    /// A datagram that was sent later has arrived before.
     Late,
-    /// It has arrived before.
+    /// The datagram has arrived before.
     Duplicate,
 }

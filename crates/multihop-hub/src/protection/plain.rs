@@ -17,17 +17,17 @@ pub(crate) struct PlainSession {
     ours: Transports,
     /// The transport that our SYN opens, or that our answer chooses.
     chosen: TransportName,
-    /// The number of our SYN, while it is not answered.
+    /// Number of this end's SYN while it is not answered.
     syn: Option<u32>,
-    /// SYNs sent.
+    /// Number of SYNs sent.
     syns: u8,
     /// The listener's cookie; zeros ask for one.
     cookie: Cookie,
-    /// Cookies taken.
+    /// Number of cookies taken from the listener.
     cookies: u8,
     /// A datagram that must be sent before anything else.
     pending: Option<Vec<u8>>,
-    /// For the data of the next segment.
+    /// Buffer for the data of the next segment, to save an allocation.
     memory: Option<Vec<u8>>,
 }
 
@@ -104,11 +104,7 @@ impl PlainSession {
 
     /// A segment of this connection, or the SYN of another one that may take its place.
     fn read(&mut self, format: Format, bytes: &[u8], ports: (u16, u16)) -> Option<Segment> {
-        let format = match Format::of_syn(bytes, self.ours.format) {
-            Format::Tpa => format,
-            of_syn if format == Format::Tpa => of_syn,
-            _ => format,
-        };
+        let format = Format::of_syn(bytes, self.ours.format).unwrap_or(format);
         format.parse(bytes, ports, &mut self.memory)
     }
 
@@ -258,6 +254,25 @@ mod tests {
                     };
                     assert_eq!(Err(theirs), expected);
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn a_syn_of_tpa_is_one_whatever_its_number_and_the_preferred_transport_of_the_listener() {
+        let (caller, syn) = &syns()[0];
+        let Segment::Tpa(syn) = syn else { panic!("a segment of TPA") };
+        let custom = Transports { format: Format::Custom, ..mesh(true) };
+        for listener in [*caller, mesh(true), custom, mesh(false)] {
+            let acceptor = PlainAcceptor::new(listener, [1; 32]);
+            for number in 0..=u16::MAX {
+                let syn = Segment::Tpa(tpa::Segment { block: BlockSeq(number), ..syn.clone() });
+                let mut initiator = session(*caller);
+                let bytes = emitted(&mut initiator, &syn);
+                let FirstContact::Reply(answer) = first_contact(&acceptor, 0, &bytes) else {
+                    panic!("no cookie for {number}")
+                };
+                assert!(matches!(initiator.parse(&answer, (80, 1000)), Unprotected::NewCookie), "{number}");
             }
         }
     }

@@ -1,4 +1,4 @@
-//! News of interfaces and addresses.
+//! Events of interfaces and their addresses.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -14,7 +14,7 @@ use super::message::open;
 pub struct Events(OwnedFd);
 
 impl Events {
-    /// Those of this thread's network namespace, from now on.
+    /// Begins to watch the interfaces of this thread's network namespace.
     pub fn watch() -> io::Result<Self> {
         let socket = open(SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK)?;
         let groups = libc::RTMGRP_LINK | libc::RTMGRP_IPV4_IFADDR | libc::RTMGRP_IPV6_IFADDR;

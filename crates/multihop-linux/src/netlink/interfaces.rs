@@ -1,4 +1,4 @@
-//! The interfaces and their addresses.
+//! Interfaces of a network namespace, with their addresses.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -8,29 +8,28 @@ use nix::libc;
 
 use super::message::{Message, Request, address, attributes, number};
 
-/// A network interface.
+/// A network interface of this thread's network namespace.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Interface {
-    /// Its number.
+    /// Number of the interface in the kernel.
     pub index: u32,
-    /// Its name.
+    /// Name of the interface.
     pub name: String,
-    /// Whether it is set up and has a carrier.
+    /// Whether the interface is set up and has a carrier.
     pub is_up: bool,
-    /// The longest packet that it carries, bytes.
+    /// Longest packet that the interface sends, bytes.
     pub mtu: u32,
-    /// Those of both families that can be used, in the order of the kernel: the first is what packets are sent from. An
-    /// address of IPv6 cannot yet be used while the kernel asks whether another host has it, and should not be if it is
-    /// temporary or deprecated.
+    /// Usable addresses of both families, in the order of the kernel, which sends from the first one. Left out are IPv6
+    /// addresses that are temporary or deprecated, or for which the kernel still checks whether another host has them.
     pub addresses: Vec<Address>,
 }
 
 /// An address with the length of its network's prefix.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Address {
-    /// The address.
+    /// IP address of the interface.
     pub address: IpAddr,
-    /// Bits of the prefix.
+    /// Length of the network's prefix, bits.
     pub prefix: u8,
 }
 

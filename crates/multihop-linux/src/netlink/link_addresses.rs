@@ -14,11 +14,11 @@ pub struct LinkAddress {
     pub interface: u32,
     /// The neighbour's IP address.
     pub address: IpAddr,
-    /// Its address on the link.
+    /// Address of the neighbour on the link.
     pub link: [u8; 6],
 }
 
-/// Those of all neighbours of this thread's network namespace.
+/// Lists the link addresses of all neighbours in this thread's network namespace.
 pub fn link_addresses() -> io::Result<Vec<LinkAddress>> {
     // struct ndmsg: family (any), padding, interface (any), state, flags, type.
     let list = Request::new(libc::RTM_GETNEIGH, libc::NLM_F_DUMP).bytes(&[0; 12]).dump()?;
@@ -42,7 +42,7 @@ fn link_address(message: &Message) -> Option<LinkAddress> {
     Some(LinkAddress { interface, address, link: attribute(rest, libc::NDA_LLADDR)?.try_into().ok()? })
 }
 
-/// Of linux/neighbour.h.
+/// Flag of a neighbour entry that is in use (linux/neighbour.h).
 const NTF_USE: u8 = 1;
 
 #[cfg(test)]

@@ -7,16 +7,16 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use nix::libc;
 use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, recv, send, socket};
 
-/// A request in the making.
+/// A request to the kernel that is being built.
 #[derive(Debug)]
 pub struct Request(Vec<u8>);
 
-/// A message of the kernel.
+/// A message that the kernel has sent.
 #[derive(Clone, Debug)]
 pub struct Message {
-    /// Its type, `RTM_*`.
+    /// Type of the message, `RTM_*`.
     pub kind: u16,
-    /// What follows the header.
+    /// Bytes of the message after its header.
     pub body: Vec<u8>,
 }
 
@@ -30,18 +30,18 @@ impl Request {
         request
     }
 
-    /// Appends bytes.
+    /// Appends bytes without padding.
     pub fn bytes(&mut self, bytes: &[u8]) -> &mut Self {
         self.0.extend_from_slice(bytes);
         self
     }
 
-    /// Appends a number.
+    /// Appends a number in the byte order of the machine.
     pub fn u32(&mut self, value: u32) -> &mut Self {
         self.bytes(&value.to_ne_bytes())
     }
 
-    /// Appends an attribute.
+    /// Appends an attribute with its header, padded to a multiple of 4 bytes.
     pub fn attribute(&mut self, kind: u16, value: &[u8]) -> &mut Self {
         let length = u16::try_from(ATTRIBUTE_HEADER + value.len()).expect("attributes are short");
         self.bytes(&length.to_ne_bytes()).bytes(&kind.to_ne_bytes()).bytes(value);
@@ -69,7 +69,8 @@ impl Request {
         self.dump_of(SockProtocol::NetlinkRoute)
     }
 
-    /// The same for another part of the kernel than interfaces and routes.
+    /// Sends the request to a part of the kernel, and collects the kernel's list. The request must have the flag
+    /// `NLM_F_DUMP`.
     pub(crate) fn dump_of(&mut self, part: SockProtocol) -> io::Result<Vec<Message>> {
         let socket = self.send(part)?;
         let mut list = Vec::new();
@@ -113,7 +114,7 @@ pub fn family(address: IpAddr) -> u8 {
     u8::try_from(family).expect("address families are small")
 }
 
-/// An address of either family.
+/// Reads an IP address of 4 or 16 bytes.
 pub(crate) fn address(bytes: &[u8]) -> Option<IpAddr> {
     let four = || bytes.try_into().ok().map(|bytes: [u8; 4]| bytes.into());
     let sixteen = || bytes.try_into().ok().map(|bytes: [u8; 16]| bytes.into());
@@ -155,7 +156,7 @@ pub(crate) fn open(flags: SockFlag) -> io::Result<OwnedFd> {
     Ok(socket(AddressFamily::Netlink, SockType::Raw, flags, SockProtocol::NetlinkRoute)?)
 }
 
-/// The messages of one datagram.
+/// Reads the messages of one datagram from a netlink socket.
 pub(crate) fn read(socket: &OwnedFd) -> io::Result<Vec<Message>> {
     let mut buffer = vec![0; LARGEST];
     let length = recv(socket.as_raw_fd(), &mut buffer, MsgFlags::empty())?;
@@ -186,20 +187,20 @@ fn cut_off() -> io::Error {
     io::Error::other("the kernel's answer is too short")
 }
 
-/// struct nlmsghdr.
+/// Length of the header of a message, `struct nlmsghdr`, bytes.
 const HEADER: usize = 16;
-/// struct rtattr.
+/// Length of the header of an attribute, `struct rtattr`, bytes.
 const ATTRIBUTE_HEADER: usize = 4;
-/// Of linux/netlink.h: the bits of a type besides its flags.
+/// Bits of an attribute's type without its flags (linux/netlink.h).
 const NLA_TYPE_MASK: u16 = 0x3fff;
-/// What the kernel fills at most when it lists something.
+/// Largest buffer that the kernel fills when it lists something, bytes.
 const LARGEST: usize = 32_768;
 
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
 
-    /// What is appended to a request, without its header.
+    /// Bytes that `append` appends to a request, without the request's header.
     pub(crate) fn content(append: impl FnOnce(&mut Request) -> &mut Request) -> Vec<u8> {
         let mut request = Request::new(0, 0);
         append(&mut request);

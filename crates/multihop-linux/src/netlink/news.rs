@@ -17,9 +17,9 @@ pub struct News(OwnedFd);
 /// A route that was added, replaced or removed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct RouteChange {
-    /// Where it leads: the network's address, and the bits of its prefix.
+    /// Destination of the route: the network's address, and the bits of its prefix.
     pub destination: (IpAddr, u8),
-    /// Whether it is there now.
+    /// Whether the route exists after the change.
     pub is_there: bool,
 }
 
@@ -69,7 +69,7 @@ impl AsRawFd for News {
     }
 }
 
-/// What a message says of a route that packets can take.
+/// Reads a message about a route that packets can take; `None` for other messages.
 pub fn route_change(message: &Message) -> Option<RouteChange> {
     // struct rtmsg: family, lengths of the prefixes of destination and source, type of service, table, protocol, scope,
     // type, flags.
@@ -99,7 +99,7 @@ pub fn failed_neighbour(message: &Message) -> Option<(u32, IpAddr)> {
     Some((interface, address(bytes)?))
 }
 
-/// Of linux/rtnetlink.h.
+/// Multicast groups of netlink messages (linux/rtnetlink.h): neighbours, and routes of IPv4 and IPv6.
 const RTMGRP_NEIGH: u32 = 4;
 const RTMGRP_IPV4_ROUTE: u32 = 0x40;
 const RTMGRP_IPV6_ROUTE: u32 = 0x400;

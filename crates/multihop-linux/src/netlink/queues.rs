@@ -9,18 +9,17 @@ use super::message::{Message, Request, attribute, number};
 /// A queue of an interface.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Queue {
-    /// The number of the interface.
+    /// Number of the interface to which the queue belongs.
     pub interface: u32,
-    /// Its kind, such as `fq_codel`.
+    /// Kind of the queue, such as `fq_codel`.
     pub kind: String,
-    /// Whether all packets of the interface go through it. Others are part of one that has this property, which counts
-    /// their packets, too.
+    /// Whether all packets of the interface go through the queue.
     pub is_root: bool,
-    /// Packets that wait now.
+    /// Number of packets that wait now.
     pub packets: u32,
-    /// Bytes of these.
+    /// Bytes of the packets that wait now.
     pub bytes: u32,
-    /// Bytes that have left it.
+    /// Bytes that have left the queue since it was made.
     pub sent: u64,
 }
 
@@ -47,7 +46,7 @@ fn queue(message: &Message) -> Option<Queue> {
     Some(Queue { interface, kind, is_root: parent == TC_H_ROOT, packets, bytes, sent })
 }
 
-/// struct tcmsg.
+/// Length of `struct tcmsg`, bytes.
 const HEADER: usize = 20;
 
 // Of linux/rtnetlink.h, linux/pkt_sched.h and linux/gen_stats.h.

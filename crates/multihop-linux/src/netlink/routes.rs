@@ -1,4 +1,4 @@
-//! Routes of one protocol number.
+//! Routes of one protocol number in the kernel's tables.
 
 use std::io;
 use std::net::IpAddr;
@@ -10,15 +10,15 @@ use super::message::{Message, Request, address, attributes, family, number, unsp
 /// A route in the kernel's tables.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub struct Route {
-    /// Where it leads: the network's address, and the bits of its prefix.
+    /// Destination of the route: the network's address, and the bits of its prefix.
     pub destination: (IpAddr, u8),
     /// The neighbour; `None` if the destination is on the link.
     pub via: Option<IpAddr>,
-    /// The number of the interface.
+    /// Number of the interface through which packets leave.
     pub interface: u32,
     /// The number of the routing table.
     pub table: u32,
-    /// Of several routes to the same network the one with the smallest number is used.
+    /// Priority among routes to the same network: the smallest number is used.
     pub priority: u32,
     /// The address from which packets of this host leave; `None`: the kernel's choice.
     pub source: Option<IpAddr>,
@@ -36,7 +36,7 @@ pub fn add_route(route: &Route, protocol: u8) -> io::Result<()> {
     change(libc::RTM_NEWROUTE, libc::NLM_F_CREATE | libc::NLM_F_REPLACE, route, protocol)
 }
 
-/// Removes a route. One that is not there is no error.
+/// Removes a route of this thread's network namespace. One that is not there is no error.
 pub fn remove_route(route: &Route, protocol: u8) -> io::Result<()> {
     match change(libc::RTM_DELROUTE, 0, route, protocol) {
         // The kernel has removed it together with its interface.
@@ -98,5 +98,5 @@ fn route(message: &Message, of: u8) -> Option<Route> {
     Some(route)
 }
 
-/// Of linux/rtnetlink.h.
+/// Flag of a next hop that is on the link although no network of the interface contains it (linux/rtnetlink.h).
 const RTNH_F_ONLINK: u32 = 4;

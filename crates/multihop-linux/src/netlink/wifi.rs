@@ -1,4 +1,4 @@
-//! What a Wi-Fi card tells of its neighbours and of its channel (nl80211).
+//! Statistics that a Wi-Fi card keeps of its neighbours and of its channel (nl80211).
 
 use std::io;
 
@@ -14,21 +14,21 @@ pub struct Wifi(Family);
 /// A station that the card of an interface knows. Drivers leave out what they do not count.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Station {
-    /// Its link address.
+    /// Link address of the station.
     pub address: [u8; 6],
-    /// Bytes sent to it.
+    /// Bytes sent to the station.
     pub sent_bytes: Option<u64>,
-    /// Packets sent to it.
+    /// Packets sent to the station.
     pub sent_packets: Option<u32>,
     /// Transmissions to it that were made again.
     pub retries: Option<u32>,
-    /// The rate of transmissions to it, bit/s.
+    /// Rate of transmissions to the station, bit/s.
     pub rate: Option<u64>,
-    /// What the card expects to get through to it, bit/s.
+    /// Throughput to the station that the card expects, bit/s.
     pub throughput: Option<u64>,
     /// Strength of the last signal from it, dBm.
     pub signal: Option<i8>,
-    /// Bytes that wait in the card's queues for it.
+    /// Bytes that wait in the card's queues for the station.
     pub waiting: Option<u64>,
 }
 
@@ -37,12 +37,12 @@ pub struct Station {
 pub struct Channel {
     /// How long the card has listened, ms.
     pub time: u64,
-    /// How long it has found the channel busy, ms.
+    /// Time for which the card has found the channel busy, ms.
     pub busy: u64,
 }
 
 impl Wifi {
-    /// `None` if this kernel has no Wi-Fi, or none yet.
+    /// Opens the kernel's interface to Wi-Fi cards; `None` if this kernel has no Wi-Fi, or none yet.
     pub fn open() -> io::Result<Option<Self>> {
         Ok(Family::find("nl80211")?.map(Self))
     }
@@ -107,7 +107,7 @@ fn waiting(classes: &[u8]) -> Option<u64> {
     attributes(classes).filter_map(|(_, class)| bytes(class)).reduce(|one, other| one + other)
 }
 
-/// Of the channel in use.
+/// Times of the channel in use; `None` if the message is about another channel.
 fn channel(message: &[u8]) -> Option<Channel> {
     let known = attribute(message, NL80211_ATTR_SURVEY_INFO)?;
     attribute(known, NL80211_SURVEY_INFO_IN_USE)?;
@@ -152,7 +152,7 @@ mod tests {
 
     type Part = fn(&mut Request) -> &mut Request;
 
-    /// What the kernel says of a station: these attributes, and some that nobody asked for.
+    /// A message about a station as the kernel sends it: these attributes, and some that nobody requested.
     fn message(rate: &[u8], more: Part) -> Vec<u8> {
         let queue = |bytes: u32| {
             let counts = content(|request| {
@@ -255,6 +255,6 @@ mod tests {
         }
     }
 
-    /// Of linux/netlink.h.
+    /// Flag of an attribute that contains attributes (linux/netlink.h).
     const NESTED: u16 = 0x8000;
 }

@@ -7,12 +7,12 @@ use crate::netlink::{Request, family};
 use nix::libc;
 use nix::net::if_::if_nametoindex;
 
-/// What changes when an interface is set up.
+/// Settings of an interface that are changed when it is set up; `None` keeps the present one.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct InterfaceSettings {
-    /// Longest IP packet, bytes.
+    /// Longest IP packet of the interface, bytes.
     pub mtu: Option<u16>,
-    /// MAC address.
+    /// MAC address of the interface.
     pub mac: Option<[u8; 6]>,
     /// Packets that may wait in the kernel.
     pub queue: Option<u32>,

@@ -70,7 +70,7 @@ impl Namespace {
         self.run(|| std::fs::write(format!("/proc/sys/{parameter}"), value))?
     }
 
-    /// Its path for other programs while this process runs.
+    /// Path of the namespace for other programs while this process runs.
     pub fn path(&self) -> PathBuf {
         format!("/proc/{}/fd/{}", process::id(), self.0.as_raw_fd()).into()
     }

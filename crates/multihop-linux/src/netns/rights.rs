@@ -1,4 +1,4 @@
-//! The right to make namespaces.
+//! Rights that a process needs to make namespaces.
 
 use std::fs;
 use std::io;

@@ -14,7 +14,7 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// A closed gate.
+    /// Creates a closed gate.
     pub fn new() -> io::Result<Self> {
         let (waited, opened) = UnixStream::pair()?;
         Ok(Self { waited, opened })

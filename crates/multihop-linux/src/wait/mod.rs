@@ -31,7 +31,7 @@ fn poll(polled: &mut [PollFd<'_>], limit: Option<Duration>) -> Result<i32, Errno
     nix::poll::ppoll(polled, limit.map(Into::into), None)
 }
 
-/// Other systems have a resolution of milliseconds.
+/// Polls with the system's resolution of time: milliseconds on systems other than Linux.
 #[cfg(not(target_os = "linux"))]
 fn poll(polled: &mut [PollFd<'_>], limit: Option<Duration>) -> Result<i32, Errno> {
     use nix::poll::PollTimeout;

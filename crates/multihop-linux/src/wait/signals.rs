@@ -19,7 +19,7 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Notes these signals.
+    /// Catches these signals from now on, so that they can be waited for.
     pub fn catch(signals: &[i32]) -> io::Result<Self> {
         let mut caught = Self::default();
         for &signal in signals {

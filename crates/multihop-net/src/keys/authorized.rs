@@ -29,7 +29,7 @@ struct Line {
 }
 
 impl AuthorizedKeys {
-    /// These keys, without a file.
+    /// A list of these keys, without a file.
     pub fn in_memory(keys: impl IntoIterator<Item = PublicKey>) -> Self {
         let lines = keys.into_iter().map(|key| Line { key, note: String::new(), number: 0 }).collect();
         Self { path: None, lines: Arc::new(Mutex::new(lines)) }

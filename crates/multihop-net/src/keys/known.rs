@@ -27,13 +27,13 @@ pub struct KnownPeers {
 pub enum KeyCheck {
     /// The key is the known one.
     Known,
-    /// The peer is not known.
+    /// No key is known for the peer.
     New,
     /// The known key is another one.
     Changed {
         /// Line of the file, from 1.
         line: usize,
-        /// The known key.
+        /// Key that the file has for the peer.
         known: PublicKey,
     },
 }
@@ -57,7 +57,7 @@ impl KnownPeers {
         Ok(Self { path: Some(path.to_path_buf()), is_strict: false, lines: Arc::new(Mutex::new(lines)) })
     }
 
-    /// The same peers, and no others: a first contact is refused.
+    /// Accepts only the peers in the file from now on: a first contact is refused.
     #[must_use]
     pub fn strict(self) -> Self {
         Self { is_strict: true, ..self }
@@ -132,7 +132,7 @@ impl KnownPeers {
         Ok(numbers.len())
     }
 
-    /// The name of the file.
+    /// Name of the file for messages.
     pub(crate) fn file(&self) -> String {
         self.path.as_ref().map_or_else(|| "memory".to_owned(), |path| path.display().to_string())
     }

@@ -26,6 +26,21 @@ nix::setsockopt_impl!(
     sockopt::SetStruct<'_, libc::c_int>
 );
 
+/// The interface by which unicast datagrams leave (`ip(7)`), in network byte order.
+#[derive(Clone, Copy, Debug)]
+struct UnicastInterface;
+
+nix::setsockopt_impl!(
+    UnicastInterface,
+    libc::IPPROTO_IP,
+    IP_UNICAST_IF,
+    libc::c_int,
+    sockopt::SetStruct<'_, libc::c_int>
+);
+
+/// Number of the option, as `linux/in.h` has it.
+const IP_UNICAST_IF: libc::c_int = 50;
+
 /// The capabilities of the socket.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Abilities {
@@ -89,7 +104,7 @@ pub(super) fn receive(
 #[derive(Default)]
 struct About {
     ttl: Option<u8>,
-    /// Its destination address.
+    /// Destination address of the datagram.
     local: Option<IpAddr>,
     /// Length of each coalesced datagram.
     each: Option<usize>,
@@ -166,13 +181,14 @@ fn cause(error: libc::sock_extended_err) -> Option<FailureCause> {
 pub(super) fn send(
     udp: &UdpSocket,
     abilities: &mut Abilities,
-    parcel: &Parcel,
+    (parcel, interface): (&Parcel, u32),
     bytes: &[u8],
 ) -> io::Result<()> {
+    let to = Way { abilities: *abilities, parcel, interface };
     let all = &bytes[parcel.range.clone()];
     if parcel.count() > 1 && abilities.gso {
         let size = u16::try_from(parcel.each).unwrap_or(u16::MAX);
-        match send_one(udp, *abilities, parcel, all, Some(&size)) {
+        match send_one(udp, to, all, Some(&size)) {
             // The device does not support it, or the datagrams exceed the path MTU.
             Err(Errno::EIO) => abilities.gso = false,
             Err(Errno::EINVAL | Errno::EMSGSIZE) => {}
@@ -180,8 +196,8 @@ pub(super) fn send(
         }
     }
     for datagram in all.chunks(parcel.each.max(1)) {
-        match send_one(udp, *abilities, parcel, datagram, None) {
-            Err(Errno::EMSGSIZE) => send_in_fragments(udp, *abilities, parcel, datagram)?,
+        match send_one(udp, to, datagram, None) {
+            Err(Errno::EMSGSIZE) => send_in_fragments(udp, to, datagram)?,
             sent => sent?,
         }
     }
@@ -189,37 +205,40 @@ pub(super) fn send(
 }
 
 /// Only datagrams sent before the path MTU shrank are too long for it.
-fn send_in_fragments(
-    udp: &UdpSocket,
-    abilities: Abilities,
-    parcel: &Parcel,
-    bytes: &[u8],
-) -> Result<(), Errno> {
+fn send_in_fragments(udp: &UdpSocket, way: Way<'_>, bytes: &[u8]) -> Result<(), Errno> {
     setsockopt(udp, MtuDiscover, &libc::IP_PMTUDISC_DONT)?;
-    let sent = send_one(udp, abilities, parcel, bytes, None);
+    let sent = send_one(udp, way, bytes, None);
     setsockopt(udp, MtuDiscover, &libc::IP_PMTUDISC_DO)?;
     sent
 }
 
-fn send_one(
-    udp: &UdpSocket,
+/// From where to where a parcel is sent.
+#[derive(Clone, Copy)]
+struct Way<'a> {
     abilities: Abilities,
-    parcel: &Parcel,
-    bytes: &[u8],
-    each: Option<&u16>,
-) -> Result<(), Errno> {
+    parcel: &'a Parcel,
+    /// Number of the interface by which it must leave; 0 if the system chooses.
+    interface: u32,
+}
+
+fn send_one(udp: &UdpSocket, way: Way<'_>, bytes: &[u8], each: Option<&u16>) -> Result<(), Errno> {
+    let Way { abilities, parcel, interface } = way;
     let mut control = Vec::new();
     let (four, six);
     match parcel.source.filter(|_| abilities.is_wild) {
         Some(IpAddr::V4(ip)) => {
             let ipi_spec_dst = libc::in_addr { s_addr: ip.to_bits().to_be() };
-            four = libc::in_pktinfo { ipi_ifindex: 0, ipi_spec_dst, ipi_addr: libc::in_addr { s_addr: 0 } };
+            four = libc::in_pktinfo {
+                ipi_ifindex: interface.cast_signed(),
+                ipi_spec_dst,
+                ipi_addr: libc::in_addr { s_addr: 0 },
+            };
             control.push(ControlMessage::Ipv4PacketInfo(&four));
         }
         // A link-local address needs an interface, which the peer's address names.
         Some(IpAddr::V6(ip)) if !ip.is_unicast_link_local() => {
             let ipi6_addr = libc::in6_addr { s6_addr: ip.octets() };
-            six = libc::in6_pktinfo { ipi6_addr, ipi6_ifindex: 0 };
+            six = libc::in6_pktinfo { ipi6_addr, ipi6_ifindex: interface };
             control.push(ControlMessage::Ipv6PacketInfo(&six));
         }
         _ => {}
@@ -230,6 +249,21 @@ fn send_one(
     let to = SockaddrStorage::from(parcel.to);
     let parts = [IoSlice::new(bytes)];
     socket::sendmsg(udp.as_raw_fd(), &parts, &control, MsgFlags::empty(), Some(&to)).map(drop)
+}
+
+/// Number of the interface that has this address.
+pub(super) fn interface(address: IpAddr) -> Option<u32> {
+    let has = |storage: SockaddrStorage| {
+        let four = storage.as_sockaddr_in().map(|four| IpAddr::V4(four.ip()));
+        four.or_else(|| storage.as_sockaddr_in6().map(|six| IpAddr::V6(six.ip()))) == Some(address)
+    };
+    let found = nix::ifaddrs::getifaddrs().ok()?.find(|interface| interface.address.is_some_and(has))?;
+    nix::net::if_::if_nametoindex(found.interface_name.as_str()).ok()
+}
+
+/// Lets what the socket sends leave by this interface.
+pub(super) fn use_interface(socket: &std::net::UdpSocket, interface: u32) -> Option<()> {
+    setsockopt(socket, UnicastInterface, &interface.to_be().cast_signed()).ok()
 }
 
 pub(super) fn mtu(socket: &std::net::UdpSocket) -> Option<u16> {

@@ -26,12 +26,14 @@ pub(crate) use outbox::{Outbox, Parcel};
 use crate::config::SocketOptions;
 use multihop_hub::{DeliveryFailure, IncomingDatagram};
 
-/// A UDP socket.
+/// A UDP socket that sends and receives many datagrams in one call where the system can.
 #[derive(Debug)]
 pub(crate) struct Socket {
     udp: UdpSocket,
     local: SocketAddr,
     abilities: system::Abilities,
+    /// Interfaces by their addresses: what is sent from one of these leaves by its interface, whatever the best route is.
+    interfaces: Vec<(IpAddr, u32)>,
 }
 
 /// The buffers of one receive call.
@@ -44,7 +46,7 @@ pub(crate) struct Inbox {
 /// The result of [`Socket::send`].
 #[derive(Debug)]
 pub(crate) enum SendResult {
-    /// It was sent, or is considered lost.
+    /// The datagram was sent, or counts as lost.
     Done,
     /// The kernel's buffer is full; try later.
     Later,
@@ -67,10 +69,21 @@ impl Socket {
         let abilities = system::prepare(&socket, local)?;
         socket.bind(&local.into())?;
         let udp = UdpSocket::from_std(socket.into())?;
-        Ok(Self { local: udp.local_addr()?, udp, abilities })
+        Ok(Self { local: udp.local_addr()?, udp, abilities, interfaces: Vec::new() })
     }
 
-    /// The local address.
+    /// Sends from these addresses by their interfaces, from now on. Fails if this host has no such address.
+    pub(crate) fn use_addresses(&mut self, addresses: &[IpAddr]) -> io::Result<()> {
+        let missing = |address| {
+            let text = format!("no interface of this host has the address {address}");
+            io::Error::new(io::ErrorKind::AddrNotAvailable, text)
+        };
+        let of = |&address| Ok((address, system::interface(address).ok_or_else(|| missing(address))?));
+        self.interfaces = addresses.iter().map(of).collect::<io::Result<_>>()?;
+        Ok(())
+    }
+
+    /// Local address of the socket.
     pub(crate) fn local(&self) -> SocketAddr {
         self.local
     }
@@ -105,11 +118,13 @@ impl Socket {
     /// Sends the datagrams of a parcel.
     pub(crate) fn send(&mut self, parcel: &Parcel, bytes: &[u8]) -> SendResult {
         let mut tries = 0;
+        let listed = self.interfaces.iter().find(|(address, _)| parcel.source == Some(*address));
+        let interface = listed.map_or(0, |&(_, interface)| interface);
         loop {
             tries += 1;
-            let sent = self
-                .udp
-                .try_io(Interest::WRITABLE, || system::send(&self.udp, &mut self.abilities, parcel, bytes));
+            let sent = self.udp.try_io(Interest::WRITABLE, || {
+                system::send(&self.udp, &mut self.abilities, (parcel, interface), bytes)
+            });
             let Err(error) = sent else { return SendResult::Done };
             // The first call may return a pending error about another destination; the second returns its own.
             match error.kind() {
@@ -133,23 +148,26 @@ impl Inbox {
     }
 }
 
-/// The path MTU to `peer`, if the system knows it.
-pub(crate) fn path_mtu(peer: SocketAddr) -> Option<u16> {
-    system::mtu(&connected(peer)?)
+/// The path MTU to `peer` from this local address, if the system knows it.
+pub(crate) fn path_mtu(peer: SocketAddr, from: Option<IpAddr>) -> Option<u16> {
+    system::mtu(&connected(peer, from)?)
 }
 
 /// The address of this host from which the system sends to `peer`, if it has a route.
 pub(crate) fn local_address(peer: SocketAddr) -> Option<IpAddr> {
-    connected(peer)?.local_addr().ok().map(|local| local.ip())
+    connected(peer, None)?.local_addr().ok().map(|local| local.ip())
 }
 
 /// A socket that sends nothing, and for which the system has chosen a route.
-fn connected(peer: SocketAddr) -> Option<std::net::UdpSocket> {
+fn connected(peer: SocketAddr, from: Option<IpAddr>) -> Option<std::net::UdpSocket> {
     let any: IpAddr = match peer {
         SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
         SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
     };
-    let socket = std::net::UdpSocket::bind(SocketAddr::new(any, 0)).ok()?;
+    let socket = std::net::UdpSocket::bind(SocketAddr::new(from.unwrap_or(any), 0)).ok()?;
+    if let Some(interface) = from.and_then(system::interface) {
+        system::use_interface(&socket, interface)?;
+    }
     socket.connect(peer).ok()?;
     Some(socket)
 }

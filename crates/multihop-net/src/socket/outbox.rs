@@ -8,7 +8,7 @@ use multihop_hub::Transmit;
 /// Datagrams to send, grouped into those that one call can send.
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
-    /// The datagrams, one after another.
+    /// Bytes of all datagrams, one after another.
     pub(crate) bytes: Vec<u8>,
     parcels: Vec<Parcel>,
 }
@@ -17,9 +17,9 @@ pub(crate) struct Outbox {
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Parcel {
     pub(crate) to: SocketAddr,
-    /// The source address, if it matters.
+    /// Address from which the datagrams must be sent, if it matters.
     pub(crate) source: Option<IpAddr>,
-    /// Their bytes in the outbox.
+    /// Range of the datagrams' bytes in the outbox.
     pub(crate) range: Range<usize>,
     /// Length of each datagram.
     pub(crate) each: usize,
@@ -52,7 +52,7 @@ impl Outbox {
 }
 
 impl Parcel {
-    /// Number of datagrams.
+    /// Number of datagrams in the parcel.
     pub(crate) fn count(&self) -> usize {
         self.range.len().div_ceil(self.each.max(1))
     }

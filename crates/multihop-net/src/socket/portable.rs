@@ -1,7 +1,7 @@
 //! Systems other than Linux: no TTL, no error queue, one datagram at a time.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use tokio::net::UdpSocket;
 
@@ -41,13 +41,23 @@ pub(super) fn failure(
 pub(super) fn send(
     udp: &UdpSocket,
     _abilities: &mut Abilities,
-    parcel: &Parcel,
+    (parcel, _interface): (&Parcel, u32),
     bytes: &[u8],
 ) -> io::Result<()> {
     for datagram in bytes[parcel.range.clone()].chunks(parcel.each.max(1)) {
         udp.try_send_to(datagram, parcel.to)?;
     }
     Ok(())
+}
+
+/// Always returns `None`: only Linux sends by a chosen interface.
+pub(super) fn interface(_address: IpAddr) -> Option<u32> {
+    None
+}
+
+/// Always returns `None`: only Linux sends by a chosen interface.
+pub(super) fn use_interface(_socket: &std::net::UdpSocket, _interface: u32) -> Option<()> {
+    None
 }
 
 pub(super) fn mtu(_socket: &std::net::UdpSocket) -> Option<u16> {

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use multihop_net::{Config, Listener, Security, Stats, Stream};
+use multihop_net::{Config, Listener, Security, Stats, Stream, Transport, tpa};
 use multihop_testkit::impaired::Chain;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -22,7 +22,7 @@ pub(crate) fn possible<T>(made: io::Result<T>) -> Option<T> {
 }
 
 /// Runs a future on a runtime whose sockets are in the thread's namespace.
-fn block_on<T>(future: impl Future<Output = T>) -> T {
+pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async { tokio::time::timeout(crate::LIMIT, future).await.expect("in time") })
 }
@@ -92,7 +92,7 @@ fn datagrams_are_not_fragmented_and_segments_fit_the_path_mtu() {
     let data = crate::loopback::pattern(300_000);
     // Batches leave with the largest window.
     let mut config = Config::new(Security::Plain);
-    config.transport.cwnd_max = 12;
+    config.transport = Transport::tpa(tpa::Config { cwnd_max: 12, ..tpa::Config::net() });
     let (listens, listening) = std::sync::mpsc::channel();
     let far = || {
         block_on(async {

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use multihop_core::Duration;
-use multihop_net::{Config, Listener, Security, Stream, Token};
+use multihop_net::{Config, Listener, Security, Stream, Token, Transport, tpa};
 use multihop_testkit::impaired::{Relay, Settings};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -19,11 +19,12 @@ fn faults() -> Settings {
 
 fn config(security: Security) -> Config {
     let mut config = Config::new(security);
-    config.transport.cwnd_max = 12;
+    let rto = tpa::RtoConfig { max: Duration::from_secs(1), ..tpa::Config::net().rto };
+    config.transport = Transport::tpa(tpa::Config { cwnd_max: 12, rto, ..tpa::Config::net() });
     // Five SYNs, the default, fail in 6 of 100 such networks, because two answers must arrive.
-    config.transport.lifecycle.syn_retries = None;
-    config.transport.lifecycle.syn_wait = Duration::from_millis(100);
-    config.transport.rto.max = Duration::from_secs(1);
+    config.lifecycle.syn_retries = None;
+    config.lifecycle.syn_wait = Duration::from_millis(100);
+    config.lifecycle.syn_wait_max = Some(Duration::from_secs(1));
     config
 }
 

@@ -124,8 +124,8 @@ fn a_peer_that_never_answers_causes_a_timeout() {
     run(async {
         let silent = std::net::UdpSocket::bind(LOCAL).unwrap();
         let mut config = plain();
-        config.transport.lifecycle.syn_wait = multihop_core::Duration::from_millis(20);
-        config.transport.lifecycle.syn_retries = Some(1);
+        config.lifecycle.syn_wait = multihop_core::Duration::from_millis(20);
+        config.lifecycle.syn_retries = Some(1);
         let error = Stream::connect(silent.local_addr().unwrap(), &config).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut, "{error}");
     });
@@ -187,7 +187,7 @@ fn a_taken_port_is_addr_in_use() {
 fn a_closed_port_is_connection_refused_at_once() {
     run(async {
         let mut config = plain();
-        config.transport.lifecycle.syn_wait = multihop_core::Duration::from_secs(1000);
+        config.lifecycle.syn_wait = multihop_core::Duration::from_secs(1000);
         for local in [LOCAL, LOCAL_6] {
             let closed = std::net::UdpSocket::bind(local).unwrap().local_addr().unwrap();
             let error = Stream::connect(closed, &config).await.unwrap_err();
@@ -237,8 +237,8 @@ fn garbage_neither_refuses_nor_connects() {
             }
         });
         let mut config = plain();
-        config.transport.lifecycle.syn_wait = multihop_core::Duration::from_millis(50);
-        config.transport.lifecycle.syn_retries = Some(2);
+        config.lifecycle.syn_wait = multihop_core::Duration::from_millis(50);
+        config.lifecycle.syn_retries = Some(2);
         let error = Stream::connect(addr, &config).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut, "{error}");
         noise.abort();

@@ -1,6 +1,7 @@
 //! Streams over real sockets.
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
+mod capture;
 #[cfg(target_os = "linux")]
 mod chain;
 mod example;
@@ -8,6 +9,8 @@ mod faults;
 mod loopback;
 mod sealed;
 mod second;
+#[cfg(target_os = "linux")]
+mod two_paths;
 
 use std::time::Duration;
 

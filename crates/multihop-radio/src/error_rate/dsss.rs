@@ -6,7 +6,7 @@
 
 /// A modulation by code words with differential phase: DSSS or CCK.
 pub(crate) struct Scheme {
-    /// Bits per symbol.
+    /// Number of bits that one symbol carries.
     pub(crate) bits: f64,
     /// Channel width / symbol rate, which is symbol energy / noise density at a SINR of 1.
     pub(crate) spreading: f64,

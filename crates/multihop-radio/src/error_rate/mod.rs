@@ -3,20 +3,22 @@
 pub(crate) mod dsss;
 pub(crate) mod ofdm;
 
+use multihop_core::settings::Field;
+
 use self::dsss::Scheme;
 use self::ofdm::Coded;
 
 /// The error curve of a rate.
 #[derive(Clone, Copy)]
 pub(crate) enum Curve {
-    /// DSSS and CCK.
+    /// Error rates of DSSS and CCK, the modulations of 802.11b.
     Dsss(&'static Scheme),
     /// OFDM with a convolutional code.
     Ofdm(Coded),
 }
 
 /// How the errors of OFDM are computed.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Field, PartialEq)]
 pub enum ErrorModel {
     /// A union bound with ten terms of the code's spectrum (Pei and Henderson 2010).
     Nist,

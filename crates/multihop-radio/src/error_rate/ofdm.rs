@@ -163,7 +163,8 @@ impl Constellation {
         (1.0 - 1.0 / side) * beyond / libm::log2(side)
     }
 
-    /// The same as half of the chance that either of a point's coordinates is wrong, over its bits per coordinate.
+    /// Exact bit error rate of a Gray-coded constellation: half the chance that either coordinate of a point is wrong,
+    /// over the bits per coordinate.
     fn bit_error_of_axes(self, energy: f64) -> f64 {
         let beyond = libm::erfc(self.exponent(energy).sqrt());
         let Self::Square(points) = self else { return beyond / 2.0 };

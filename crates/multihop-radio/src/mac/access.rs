@@ -2,26 +2,26 @@
 
 use multihop_core::{Duration, Instant};
 
-use super::{Backoff, Contention, Mac, MacConfig, Phase};
-use crate::params::Flavour;
+use super::chosen::by_rules;
+use super::{Backoff, Mac, MacConfig, Phase};
 
-/// What a station knows of the medium, and waits for, at an instant.
+/// State of a station's channel access at one instant, for observers.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Access {
     /// Whether the carrier is busy.
     pub busy: bool,
-    /// Other stations have reserved the medium until then.
+    /// Instant until which other stations have reserved the medium.
     pub nav: Instant,
-    /// Its backoff.
+    /// State of the station's backoff.
     pub waiting: Waiting,
-    /// Contention window, slots.
+    /// Current contention window, in slots.
     pub window: u32,
 }
 
 /// A backoff, as others see it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Waiting {
-    /// No backoff.
+    /// The station is in no backoff.
     No,
     /// The medium is busy; so many slots are left.
     Paused(u32),
@@ -30,7 +30,7 @@ pub enum Waiting {
 }
 
 impl Mac {
-    /// What the station knows of the medium, and waits for.
+    /// State of the station's channel access, for observers.
     pub fn access(&self, config: &MacConfig) -> Access {
         let waiting = match self.backoff {
             Backoff::Idle => Waiting::No,
@@ -78,43 +78,26 @@ impl Mac {
     /// A frame ended that could not be decoded.
     #[inline]
     pub fn receive_error(&mut self, now: Instant, config: &MacConfig) {
-        if config.params.eifs {
-            match config.params.flavour {
-                // ns-2 keeps EIFS as NAV, so that a DIFS follows it.
-                Flavour::Ns2 => self.extend_nav(now + config.contention.eifs),
-                Flavour::Standard => self.heard_error = true,
-            }
-        }
+        by_rules!(config.rules, receive_error(self, now, config));
     }
 
     /// A frame ended that the station missed, because it transmitted when the frame began.
-    ///
-    /// EIFS follows a reception with an error (IEEE 802.11-2020 §10.3.2.3.7), and here was no reception. ns-2 takes the frame for
-    /// an error.
     #[inline]
     pub fn miss_frame(&mut self, now: Instant, config: &MacConfig) {
-        if config.params.flavour == Flavour::Ns2 {
-            self.receive_error(now, config);
-        }
+        by_rules!(config.rules, miss_frame(self, now, config));
     }
 
     /// A frame of `airtime` began that is too weak to disturb the one being received.
-    ///
-    /// ns-2 sets its NAV from it; the standard has no such rule.
     pub fn overheard_weak(&mut self, now: Instant, airtime: Duration, config: &MacConfig) {
-        if config.params.flavour == Flavour::Ns2 {
-            let space = if config.params.eifs { config.contention.eifs } else { Duration::ZERO };
-            self.extend_nav(now + airtime + space);
-        }
+        by_rules!(config.rules, overhear_weak(self, now, airtime, config));
     }
 
-    /// Begins with a new packet: backoff first, unless the standard allows immediate transmission.
+    /// Begins with a new packet: backoff first, unless the rules allow immediate transmission.
     pub(super) fn begin_access(&mut self, now: Instant, config: &MacConfig) {
         // If a CTS or ACK is due first, the end of that frame starts the backoff.
         let behind_reply = self.sifs_ends != Instant::FAR_FUTURE && self.is_idle(now);
         if self.backoff.is_idle() && !behind_reply {
-            let at_once = config.params.flavour == Flavour::Standard && self.is_idle(now);
-            if at_once {
+            if by_rules!(config.rules, begins_at_once(self, now)) {
                 self.backoff = Backoff::Paused { slots: 0 };
             } else {
                 self.draw_backoff(config);
@@ -125,11 +108,7 @@ impl Mac {
 
     /// Draws a backoff (paused until the medium is idle).
     pub(super) fn draw_backoff(&mut self, config: &MacConfig) {
-        let bound = match config.params.flavour {
-            // ns-2 draws 0..cw-1, the standard 0..cw.
-            Flavour::Ns2 => self.own.front.contention_window,
-            Flavour::Standard => self.own.front.contention_window + 1,
-        };
+        let bound = by_rules!(config.rules, backoff_bound(self.own.front.contention_window));
         self.backoff = Backoff::Paused { slots: self.own.rng.below(bound) };
     }
 
@@ -176,14 +155,8 @@ impl Mac {
         if self.carrier_busy || self.phase != Phase::Idle || !self.backoff.is_paused() {
             return;
         }
-        let &Contention { difs, eifs, .. } = self.rules(config);
-        let from = match config.params.flavour {
-            Flavour::Ns2 => self.nav.max(self.idle_since).max(now) + difs,
-            Flavour::Standard => {
-                let space = if self.heard_error { eifs } else { difs };
-                (self.nav.max(self.idle_since) + space).max(now)
-            }
-        };
+        let idle = self.nav.max(self.idle_since);
+        let from = by_rules!(config.rules, backoff_begins(self, idle, now, self.rules(config)));
         self.backoff.resume(from);
     }
 

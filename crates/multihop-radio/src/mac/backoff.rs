@@ -1,11 +1,11 @@
-//! The backoff counter.
+//! Backoff counter of a station, and the instant at which it ends.
 
 use multihop_core::{Duration, Instant};
 
 /// Slots to wait while the medium is idle.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Backoff {
-    /// No backoff.
+    /// The station is in no backoff.
     Idle,
     /// The medium is busy.
     Paused { slots: u32 },

@@ -1,7 +1,7 @@
 //! A contender for the medium: the whole station under DCF, an access category under EDCA.
 
 use super::aggregation::Batch;
-use super::{Queue, Service};
+use super::{MacConfig, Queue, Service};
 use crate::frame::Outgoing;
 use crate::params::MacParams;
 
@@ -12,7 +12,7 @@ pub(super) struct Contender {
     pub(super) service: Option<Service>,
     /// Packets that wait for service.
     pub(super) queue: Queue,
-    /// Contention window, slots.
+    /// Current contention window, in slots.
     pub(super) contention_window: u32,
     /// Failed transmissions of RTS and of data without RTS.
     pub(super) short_count: u32,
@@ -58,5 +58,14 @@ impl Contender {
     #[inline]
     pub(super) fn active_batch(&self) -> Option<&Batch> {
         self.batch.as_deref().filter(|batch| batch.is_active())
+    }
+
+    /// Whether the first frame of the service has not been transmitted, and has room for one more packet than the MAC has.
+    pub(super) fn collects(&self, config: &MacConfig) -> bool {
+        let Some(batch) = self.active_batch().filter(|batch| batch.is_fresh()) else { return false };
+        let held = batch.packets().len() + self.queue.len();
+        let bytes = self.packets().map(|out| out.bytes).sum();
+        let service = self.service.as_ref().expect("a batch is the packets of a service");
+        held < config.most_packets() && self.queue.room() > 0 && config.fits_in_frame(service.rate, bytes)
     }
 }

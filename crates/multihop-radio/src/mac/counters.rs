@@ -1,19 +1,19 @@
-//! Counters of one station.
+//! Counters of a station's MAC: frames, failures, packets and airtime.
 
 use multihop_core::Duration;
 
 /// Counts since the counters were last cleared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// RTS frames sent.
+    /// Number of RTS frames sent.
     pub rts: u64,
-    /// CTS frames sent.
+    /// Number of CTS frames sent.
     pub cts: u64,
-    /// Acknowledgements sent.
+    /// Number of acknowledgements sent.
     pub ack: u64,
     /// Unicast data frames sent, retries included.
     pub data: u64,
-    /// Broadcast frames sent.
+    /// Number of broadcast frames sent.
     pub broadcast: u64,
     /// RTS frames without a CTS.
     pub rts_failures: u64,
@@ -21,17 +21,17 @@ pub struct Counters {
     pub data_failures: u64,
     /// Packets dropped at the retry limit.
     pub retry_drops: u64,
-    /// Of the failures, those that were not followed by another attempt.
+    /// Failures after which the packet was given up: no further attempt followed.
     pub last_failures: u64,
     /// Frames with several MPDUs sent. Each of these MPDUs counts in [`Self::data`].
     pub aggregates: u64,
-    /// Block ACKs sent.
+    /// Number of block ACKs sent.
     pub block_acks: u64,
     /// Requests for a block ACK sent.
     pub block_ack_requests: u64,
     /// Duplicate data frames received.
     pub duplicates: u64,
-    /// Time spent sending.
+    /// Total airtime of all frames that the station sent.
     pub transmitting: Duration,
 }
 

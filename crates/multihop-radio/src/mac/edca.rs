@@ -17,7 +17,8 @@ use crate::phy_profile::{DOT11B, PhyProfile};
 #[derive(Clone, Debug)]
 pub(super) struct Edca {
     front: Category,
-    /// By category. What stands at the place of the one in front means nothing.
+    /// Backoffs of the four access categories. The entry of the category in front is unused. What stands at the place
+    /// of the one in front means nothing.
     waiting: [Waiting; 4],
     /// When the current transmission opportunity ends.
     opportunity_ends: Instant,
@@ -33,7 +34,7 @@ struct Waiting {
 }
 
 impl Edca {
-    /// Nothing to do in any category.
+    /// Creates the state of a station with nothing to send in any category.
     pub(super) fn new(params: &MacParams, categories: &[Contention; 4], aggregates: bool) -> Self {
         let waiting = |access: &Contention| Waiting {
             backoff: Backoff::Idle,
@@ -269,7 +270,8 @@ impl Mac {
         }
     }
 
-    /// After an answer: whether the next exchange follows in the same transmission opportunity. If so, it waits for SIFS only.
+    /// Decides after an answer whether the next exchange follows in the same transmission opportunity. If so, it waits
+    /// for SIFS only.
     pub(super) fn continues_opportunity(&mut self, now: Instant, config: &MacConfig) -> bool {
         let begins = now + config.contention.sifs;
         if self.own.reply.is_some() || self.next_in_opportunity(begins, 0, config).is_none() {

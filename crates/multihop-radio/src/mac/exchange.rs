@@ -1,16 +1,12 @@
 //! The frame exchange: RTS, CTS, data, ACK.
 
-use multihop_core::{Duration, Instant, NodeId};
+use multihop_core::{Duration, Instant};
 
-use super::{Announced, Contention, Mac, MacConfig, Phase, Transmission, is_announced};
+use super::chosen::by_rules;
+use super::{Announced, Mac, MacConfig, Phase, Transmission};
 use crate::airtime::whole_micros;
 use crate::frame::{BROADCAST, Frame, FrameKind};
-use crate::params::Flavour;
 use crate::phy_profile::RateIndex;
-use crate::rate_control::Rates;
-
-/// The propagation delay that ns-2 assumes.
-const MAX_PROPAGATION: Duration = Duration::from_micros(2);
 
 impl Mac {
     /// A frame was received without error. True if it carries a new packet for this station.
@@ -42,10 +38,7 @@ impl Mac {
     }
 
     fn receive_rts(&mut self, now: Instant, rts: &Frame, config: &MacConfig) {
-        if !self.may_answer(now, config) {
-            return;
-        }
-        if config.params.flavour == Flavour::Standard && self.nav > now {
+        if !by_rules!(config.rules, answers_rts(self, now, config)) {
             return;
         }
         let airtime = &config.airtime;
@@ -99,31 +92,14 @@ impl Mac {
     }
 
     fn receive_data(&mut self, now: Instant, data: &Frame, config: &MacConfig) -> bool {
-        if config.params.flavour == Flavour::Ns2
-            && (is_announced(data.bytes, config) || self.answered_to(data.from, config))
-        {
-            // Only the data that our CTS answered.
-            if self.phase != Phase::Cts {
-                return false;
-            }
-            self.stop_waiting();
-            self.own.reply = None;
-            self.phase = Phase::Idle;
-        } else if !self.may_acknowledge(now, config) {
+        if !by_rules!(config.rules, takes_data(self, now, data, config)) {
             return false;
         }
         self.acknowledge(now, data, config);
-        let repeated = self.own.duplicates.seen(data.from, data.sequence)
-            && (data.retry || config.params.flavour == Flavour::Ns2);
+        let repeated =
+            self.own.duplicates.seen(data.from, data.sequence) && !by_rules!(config.rules, may_be_new(data));
         self.own.counters.duplicates += u64::from(repeated);
         !repeated
-    }
-
-    /// Whether a CTS was sent to this station for data that its length does not oblige it to announce.
-    fn answered_to(&self, from: NodeId, config: &MacConfig) -> bool {
-        config.rates.as_ref().is_some_and(Rates::may_announce)
-            && self.phase == Phase::Cts
-            && self.own.reply.is_some_and(|cts| cts.to == from)
     }
 
     pub(super) fn acknowledge(&mut self, now: Instant, data: &Frame, config: &MacConfig) {
@@ -136,30 +112,9 @@ impl Mac {
         }
     }
 
-    /// Whether an RTS may be answered with a CTS now.
-    fn may_answer(&mut self, now: Instant, config: &MacConfig) -> bool {
-        match config.params.flavour {
-            Flavour::Ns2 => self.phase == Phase::Idle && self.own.reply.is_none(),
-            Flavour::Standard => {
-                self.abandon_wait(now, config);
-                self.own.reply.is_none()
-            }
-        }
-    }
-
     /// Whether data without RTS may be acknowledged.
     pub(super) fn may_acknowledge(&mut self, now: Instant, config: &MacConfig) -> bool {
-        if config.params.flavour == Flavour::Standard {
-            self.abandon_wait(now, config);
-        }
-        self.own.reply.is_none()
-    }
-
-    /// IEEE 802.11 §9.2.8: any other valid frame means that the expected response will not come.
-    fn abandon_wait(&mut self, now: Instant, config: &MacConfig) {
-        if matches!(self.phase, Phase::Rts | Phase::Data) {
-            self.give_up_waiting(now, config);
-        }
+        by_rules!(config.rules, acknowledges(self, now, config))
     }
 
     /// Starts the next step after an exchange or a part of it.
@@ -176,19 +131,11 @@ impl Mac {
     }
 
     pub(super) fn send_after_sifs(&mut self, now: Instant, config: &MacConfig) -> Option<Transmission> {
-        if let Some(reply) = self.own.reply {
-            if reply.kind == FrameKind::Cts && config.params.flavour == Flavour::Ns2 && !self.is_idle(now) {
-                self.own.reply = None;
-                if self.own.front.service.is_some() {
-                    self.begin_access(now, config);
-                }
-                return None;
-            }
-            return Some(self.send_reply(now, reply, config));
-        }
-        if config.params.flavour == Flavour::Ns2 && !self.is_idle(now) {
-            self.start_over(now, config);
+        if !by_rules!(config.rules, sends_after_sifs(self, now, config)) {
             return None;
+        }
+        if let Some(reply) = self.own.reply {
+            return Some(self.send_reply(now, reply, config));
         }
         if config.is_edca() && self.continues() {
             return self.continue_opportunity(now, config);
@@ -219,7 +166,7 @@ impl Mac {
     }
 
     /// The medium turned busy at the last moment: contend again.
-    fn start_over(&mut self, now: Instant, config: &MacConfig) {
+    pub(super) fn start_over(&mut self, now: Instant, config: &MacConfig) {
         if let Some(Announced::Yes) = self.own.front.service.map(|s| s.announced) {
             self.own.front.service.as_mut().expect("just looked").announced = Announced::NotYet;
         }
@@ -240,7 +187,7 @@ impl Mac {
         let mut rts = Frame::control(FrameKind::Rts, self.id, service.out.to, nav, bytes, rate);
         rts.retry = service.rts_retry;
         self.own.counters.rts += 1;
-        let wait = self.answer_after(airtime.rts, rate, airtime.cts, config);
+        let wait = Self::answer_after(airtime.rts, rate, airtime.cts, config);
         self.transmit(now, rts, Phase::Rts, airtime.rts, wait, config)
     }
 
@@ -289,7 +236,7 @@ impl Mac {
         if let Some(control) = &mut self.own.rate_control {
             control.count(rate);
         }
-        let wait = self.answer_after(length, rate, airtime.ack(rate), config);
+        let wait = Self::answer_after(length, rate, airtime.ack(rate), config);
         self.transmit(now, frame, Phase::Data, length, wait, config)
     }
 
@@ -317,20 +264,11 @@ impl Mac {
             return self.transmit_last(now, reply, length, config);
         }
         self.own.counters.cts += 1;
-        match config.params.flavour {
-            Flavour::Ns2 => {
-                // CTS, SIFS and the data that the RTS announced.
-                let wait = (airtime.cts + MAX_PROPAGATION * 2 + reply.nav)
-                    .saturating_sub(config.contention.sifs)
-                    .saturating_sub(whole_micros(airtime.ack(airtime.rate())));
-                self.transmit(now, reply, Phase::Cts, airtime.cts, wait, config)
-            }
-            Flavour::Standard => self.transmit_last(now, reply, airtime.cts, config),
-        }
+        by_rules!(config.rules, send_cts(self, now, reply, config))
     }
 
     /// Transmits a frame that needs no response: what the station does after it is known from the start.
-    fn transmit_last(
+    pub(super) fn transmit_last(
         &mut self,
         now: Instant,
         frame: Frame,
@@ -346,18 +284,12 @@ impl Mac {
 
     /// Time from the start of a frame until its response is overdue.
     pub(super) fn answer_after(
-        &self,
         frame: Duration,
         rate: RateIndex,
         answer: Duration,
         config: &MacConfig,
     ) -> Duration {
-        let Contention { slot, sifs, .. } = config.contention;
-        match config.params.flavour {
-            Flavour::Ns2 => frame + MAX_PROPAGATION + sifs + answer + MAX_PROPAGATION,
-            // IEEE 802.11 §9.2.8: SIFS, a slot, and the preamble that announces the response.
-            Flavour::Standard => frame + sifs + slot + config.airtime.plcp(config.airtime.answer_rate(rate)),
-        }
+        by_rules!(config.rules, answer_after(frame, rate, answer, config))
     }
 
     pub(super) fn transmit(

@@ -1,4 +1,7 @@
-//! 802.11 DCF: one station's channel access and frame exchanges (IEEE 802.11 §9.2, or ns-2's Mac802_11, by flavour).
+//! 802.11 DCF: one station's channel access and frame exchanges (IEEE 802.11 §9.2, or ns-2's Mac802_11).
+//!
+//! `access` has carrier sense and backoff, `exchange` and `retry` the sequence of frames, `edca` and `aggregation` their extensions. What
+//! ns-2 and the standard decide differently is in `ns2` and `standard` (the trait `Rules`).
 //!
 //! Inputs are received frames ([`Mac::receive`], [`Mac::receive_error`]), the medium turning busy or idle, and
 //! deadlines; outputs are frames to transmit.
@@ -7,13 +10,17 @@
 mod access;
 mod aggregation;
 mod backoff;
+mod chosen;
 mod contender;
 mod counters;
 mod duplicates;
 mod edca;
 mod exchange;
+mod ns2;
 mod queue;
 mod retry;
+mod rules;
+mod standard;
 #[cfg(test)]
 mod tests;
 
@@ -23,6 +30,7 @@ pub use self::access::{Access, Waiting};
 use self::aggregation::{Aggregation, Sizes};
 pub use self::aggregation::{Bitmap, BlockAck, Load, MAX_MPDUS, Mpdu, Packed, Passed};
 use self::backoff::Backoff;
+use self::chosen::{ExchangeRules, by_rules};
 use self::contender::Contender;
 pub use self::counters::Counters;
 use self::duplicates::Duplicates;
@@ -30,20 +38,22 @@ use self::edca::Edca;
 pub use self::queue::Queue;
 use crate::airtime::Airtime;
 use crate::frame::{BROADCAST, Category, Frame, FrameKind, Outgoing};
-use crate::params::{Flavour, LinkRates, MacParams, Protection, RadioParams};
+use crate::params::{LinkRates, MacParams, Protection, RadioParams};
 use crate::phy_profile::{PhyProfile, RateIndex};
 use crate::rate_control::{Attempt, RateControl, Rates};
 
-/// What all stations of a scenario share.
+/// Configuration that all stations of a radio share, with the airtimes and intervals that follow from it.
 #[derive(Clone, Debug)]
 pub struct MacConfig {
-    /// The rules.
+    /// MAC settings of the scenario.
     pub params: MacParams,
+    /// The rules of the frame exchange: ns-2's or the standard's.
+    rules: ExchangeRules,
     /// How long frames take.
     pub airtime: Airtime,
     /// The intervals and windows of channel access.
     pub contention: Contention,
-    /// Those of each access category, under EDCA.
+    /// Contention parameters of each access category under EDCA; `None` under DCF.
     categories: Option<[Contention; 4]>,
     /// The rates of unicast data, unless there is only one.
     pub(crate) rates: Option<Rates>,
@@ -60,13 +70,13 @@ pub struct MacConfig {
 /// The intervals and windows of channel access.
 #[derive(Clone, Copy, Debug)]
 pub struct Contention {
-    /// Slot time.
+    /// Duration of one backoff slot.
     pub slot: Duration,
-    /// Short interframe space.
+    /// Short interframe space (SIFS): the wait before an answer.
     pub sifs: Duration,
-    /// DCF interframe space.
+    /// DCF interframe space (DIFS): the idle time before a backoff counts down.
     pub difs: Duration,
-    /// Extended interframe space.
+    /// Extended interframe space (EIFS): the idle time after a frame that could not be decoded.
     pub eifs: Duration,
     /// Smallest contention window, slots.
     pub cw_min: u32,
@@ -76,7 +86,7 @@ pub struct Contention {
     pub opportunity: Duration,
 }
 
-/// One station.
+/// MAC of one station: queue, channel access and frame exchange.
 ///
 /// Fields that every overheard frame touches stand here, in memory order, and fill one cache line: among thousands of
 /// stations, each one is out of the cache when its turn comes. All other state is in a box: inline, a station had 512
@@ -89,9 +99,9 @@ pub struct Mac {
     sifs_ends: Instant,
     /// When the response to our frame is overdue; for a broadcast, when it ends.
     response_due: Instant,
-    /// In the future: when our frame ends.
+    /// Instant since which the medium is idle; while this station transmits, the end of its frame.
     idle_since: Instant,
-    /// Other stations have reserved the medium until then.
+    /// Instant until which other stations have reserved the medium.
     nav: Instant,
     phase: Phase,
     carrier_busy: bool,
@@ -117,7 +127,7 @@ struct Own {
     rate_control: Option<Box<RateControl>>,
     /// Fixed rates that differ from the scenario's: to a receiver, or (`None`) to all others.
     link_rates: Vec<(Option<NodeId>, RateIndex)>,
-    /// `None`: DCF.
+    /// State of EDCA; `None` if the station uses DCF.
     edca: Option<Box<Edca>>,
     /// `None`: the station does not aggregate.
     aggregation: Option<Box<Aggregation>>,
@@ -130,20 +140,20 @@ struct Own {
 struct Service {
     out: Outgoing,
     sequence: u16,
-    /// The rate of its next transmission.
+    /// Rate of the packet's next transmission.
     rate: RateIndex,
     /// How often it was transmitted; of an aggregate, how often it got no answer.
     transmissions: u32,
     /// Attempts after a failure.
     retries: u32,
-    /// When it left the queue.
+    /// Instant at which the packet left the queue.
     began: Instant,
     announced: Announced,
-    /// Whether it tries a rate, and travels in no aggregate.
+    /// Whether the packet tries a rate; it then travels in no aggregate.
     is_trial: bool,
-    /// The retry bit of its data frame.
+    /// Retry bit of the packet's data frame.
     data_retry: bool,
-    /// The retry bit of its RTS.
+    /// Retry bit of the packet's RTS.
     rts_retry: bool,
 }
 
@@ -160,13 +170,13 @@ enum Announced {
     Yes,
 }
 
-/// What the station is transmitting or waiting for (ns-2's transmit state).
+/// Frame that the station is transmitting, or whose response it waits for (ns-2's transmit state).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Phase {
     Idle,
     /// RTS sent, CTS expected.
     Rts,
-    /// CTS sent, data expected (ns2 flavour).
+    /// CTS sent, data expected (ns-2's rules).
     Cts,
     /// Data sent, ACK expected.
     Data,
@@ -177,20 +187,21 @@ enum Phase {
 /// The start of a transmission.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Transmission {
-    /// The frame.
+    /// Frame to put on the air.
     pub frame: Frame,
-    /// Its airtime.
+    /// Time that the frame takes on the air.
     pub airtime: Duration,
 }
 
 /// The outcome of a packet.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Done {
-    /// The packet.
+    /// Packet whose service has ended, with its receiver.
     pub out: Outgoing,
-    /// Whether it was acknowledged (a broadcast counts as such); otherwise the retry limit was reached.
+    /// Whether the packet was acknowledged (a broadcast always counts as acknowledged); otherwise the retry limit was
+    /// reached.
     pub delivered: bool,
-    /// When it left the interface queue.
+    /// Instant at which the packet left the interface queue.
     pub began: Instant,
     /// Further attempts after the first one: those that mac counters call retries. Under aggregation, retransmissions
     /// of its MPDU.
@@ -198,12 +209,13 @@ pub struct Done {
 }
 
 impl MacConfig {
-    /// What all stations of a scenario share.
+    /// Derives airtimes, intervals and rates from the settings of radio and MAC.
     pub fn new(radio: &RadioParams, params: &MacParams) -> Self {
         let airtime = Airtime::new(radio, params);
         let contention = Contention::new(radio.phy, params);
         Self {
             params: params.clone(),
+            rules: ExchangeRules::new(params.flavour),
             rates: Rates::new(&params.rate_control, radio, &airtime, &contention),
             airtime,
             contention,
@@ -318,10 +330,7 @@ impl Mac {
         });
         self.serves = true;
         self.own.next_sequence = (self.own.next_sequence + 1) & 0x0fff;
-        if config.params.flavour == Flavour::Standard {
-            self.own.front.short_count = 0;
-            self.own.front.long_count = 0;
-        }
+        by_rules!(config.rules, begin_service(self));
         self.choose_rate(now, config);
         match &self.own.edca {
             None => self.begin_access(now, config),
@@ -398,12 +407,12 @@ impl Mac {
         }
     }
 
-    /// Counts so far.
+    /// Counters since the start, or since the last [`Mac::clear_counts`].
     pub fn counters(&self) -> &Counters {
         &self.own.counters
     }
 
-    /// Clears the counts.
+    /// Sets all counters of the station and of its rate control to zero.
     pub fn clear_counts(&mut self) {
         self.own.counters = Counters::default();
         if let Some(control) = &mut self.own.rate_control {
@@ -448,12 +457,16 @@ impl Mac {
         if rates.is_empty() { None } else { of(Some(to)).or_else(|| of(None)) }
     }
 
-    /// Whether a category takes a packet that a queue in front of the MAC holds back: none waits, and none is in service
-    /// unless the next one may follow it in a transmission opportunity.
+    /// Whether a category takes a packet that a queue in front of the MAC holds back. It takes one if it has none. The first frame
+    /// of a service is composed when it is transmitted, and collects packets until then. In a transmission opportunity the packets
+    /// of the next frame wait behind the service.
     pub fn needs(&self, category: Category, config: &MacConfig) -> bool {
-        let bursts = config.of_category(category).opportunity > Duration::ZERO;
         let contender = self.contender(category);
-        contender.queue.is_empty() && (bursts || contender.service.is_none())
+        let waiting = contender.queue.len();
+        if config.of_category(category).opportunity > Duration::ZERO {
+            return waiting < config.most_packets() && contender.queue.room() > 0;
+        }
+        (waiting == 0 && contender.service.is_none()) || contender.collects(config)
     }
 
     /// Packets in the interface queue, or in those of all access categories.
@@ -531,14 +544,10 @@ fn is_announced(bytes: u32, config: &MacConfig) -> bool {
     bytes >= config.announced_from
 }
 
-/// The shortest unicast data frame that needs an RTS. ns-2 counts the PLCP preamble and header as part of the frame
-/// and uses RTS at the threshold; the standard uses it above the threshold.
+/// The shortest unicast data frame that needs an RTS.
 fn announced_from(phy: &PhyProfile, params: &MacParams) -> u32 {
     let Some(threshold) = params.rts_threshold else { return u32::MAX };
-    match params.flavour {
-        Flavour::Ns2 => threshold.saturating_sub(phy.plcp_bytes()),
-        Flavour::Standard => threshold.saturating_add(1),
-    }
+    by_rules!(ExchangeRules::new(params.flavour), announced_from(phy, threshold))
 }
 
 impl Frame {

@@ -1,9 +1,9 @@
-//! Missing responses: retries and the retry limits.
+//! Handling of missing responses: retries, and the retry limits.
 
 use multihop_core::Instant;
 
+use super::chosen::by_rules;
 use super::{Announced, Done, Mac, MacConfig, Phase, is_announced};
-use crate::params::Flavour;
 
 impl Mac {
     /// Whether the end of the current reception decides if the response is overdue.
@@ -11,7 +11,7 @@ impl Mac {
     pub(super) fn response_may_be_arriving(&self, config: &MacConfig) -> bool {
         self.carrier_busy
             && matches!(self.phase, Phase::Rts | Phase::Data)
-            && config.params.flavour == Flavour::Standard
+            && by_rules!(config.rules, waits_for_reception())
     }
 
     /// Ends the wait for a response, or the transmission of a broadcast.
@@ -87,10 +87,7 @@ impl Mac {
         self.own.counters.retry_drops += 1;
         self.own.counters.last_failures += 1;
         self.finish(false, config);
-        // IEEE 802.11 §9.2.5.2; in ns-2 the next packet draws its own backoff.
-        if config.params.flavour == Flavour::Standard {
-            self.draw_backoff(config);
-        }
+        by_rules!(config.rules, end_dropped(self, config));
     }
 
     fn retry(&mut self, config: &MacConfig) {

@@ -3,20 +3,20 @@
 
 use super::*;
 use crate::frame::{Category, PacketHandle};
-use crate::params::{CategoryParams, EdcaParams, Protection, RadioParams, WindowReset};
+use crate::params::{CategoryParams, EdcaParams, Flavour, Protection, RadioParams, WindowReset};
 use crate::phy_profile::{DOT11A, DOT11B, DOT11G};
 use crate::rate_control::{LadderParams, RateControlParams};
 
 const ME: NodeId = NodeId(0);
-const PEER: NodeId = NodeId(1);
+pub(super) const PEER: NodeId = NodeId(1);
 const OTHER: NodeId = NodeId(2);
 
-struct Bench {
-    mac: Mac,
-    config: MacConfig,
+pub(super) struct Bench {
+    pub(super) mac: Mac,
+    pub(super) config: MacConfig,
 }
 
-fn bench(flavour: Flavour, rts_threshold: Option<u32>) -> Bench {
+pub(super) fn bench(flavour: Flavour, rts_threshold: Option<u32>) -> Bench {
     let params = MacParams { flavour, rts_threshold, ..MacParams::default() };
     let config = MacConfig::new(&RadioParams::default(), &params);
     let [backoff, rates] = ["test", "rates"].map(|purpose| Rng::stream(1, purpose, 0));
@@ -32,11 +32,11 @@ fn adaptive(flavour: Flavour, rate_control: LadderParams) -> Bench {
     Bench { mac: Mac::new(ME, &config, backoff, rates), config }
 }
 
-fn us(micros: u64) -> Instant {
+pub(super) fn us(micros: u64) -> Instant {
     Instant::ZERO + Duration::from_micros(micros)
 }
 
-fn packet(n: u32) -> Outgoing {
+pub(super) fn packet(n: u32) -> Outgoing {
     Outgoing {
         packet: PacketHandle(n),
         to: PEER,
@@ -48,7 +48,7 @@ fn packet(n: u32) -> Outgoing {
 }
 
 impl Bench {
-    fn sends(&mut self, now: Instant, out: Outgoing) {
+    pub(super) fn sends(&mut self, now: Instant, out: Outgoing) {
         assert_eq!(self.mac.enqueue(out), None);
         self.mac.serve(now, &self.config);
     }
@@ -67,7 +67,7 @@ impl Bench {
     }
 
     /// The next frame that goes out.
-    fn next_frame(&mut self) -> (Instant, Frame) {
+    pub(super) fn next_frame(&mut self) -> (Instant, Frame) {
         loop {
             if let (at, Some(sent)) = self.step() {
                 return (at, sent.frame);
@@ -90,7 +90,7 @@ impl Bench {
         self.mac.carrier_idle(end, &self.config);
     }
 
-    fn to_me(&self, kind: FrameKind, nav: u64) -> Frame {
+    pub(super) fn to_me(&self, kind: FrameKind, nav: u64) -> Frame {
         Frame::control(kind, PEER, ME, Duration::from_micros(nav), 14, RateIndex(0))
     }
 
@@ -529,7 +529,8 @@ fn what_stations_of_802_11b_hear_needs_no_protection() {
     assert_eq!(first(protected("54M", None), broadcast), FrameKind::Data);
 }
 
-/// What one packet without an answer transmits: kind, rate, airtime and, of an RTS, the announced duration, us.
+/// Frames transmitted for one packet that nobody answers: kind, rate, airtime in us and, of an RTS, the announced
+/// duration in us.
 fn unanswered(b: &mut Bench) -> Vec<(FrameKind, u8, u64, u64)> {
     let mut sent = Vec::new();
     while b.mac.poll_done().is_none() {

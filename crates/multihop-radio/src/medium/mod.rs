@@ -39,7 +39,7 @@ const _: () = assert!(MAX_RATES < 1 << ZONE_BITS, "a zone for each rate, and one
 pub struct Zone(u32);
 
 impl Zone {
-    /// Nothing is decoded beyond the transmitter's own place.
+    /// Zone at the transmitter's own place, beyond which nothing is decoded.
     pub const CENTRE: Self = Self(0);
 }
 
@@ -74,10 +74,10 @@ enum Hearing {
     Sinr { propagation: Propagation, weakest_mw: f64 },
 }
 
-/// Fixed ranges.
+/// Reception by fixed ranges: sensing up to one distance, decoding up to one for each rate.
 #[derive(Clone, Debug)]
 struct Ranges {
-    /// Beyond this, nothing is sensed, metres.
+    /// Distance beyond which nothing is sensed, in metres.
     sense: f64,
     zones: Zones,
 }
@@ -106,7 +106,7 @@ impl Link {
         Self { to, delay_and_zone: nanos << ZONE_BITS | zone.0, power_mw }
     }
 
-    /// Propagation delay.
+    /// Propagation delay of a signal over this link.
     #[inline]
     pub fn delay(&self) -> Duration {
         Duration::from_nanos(u64::from(self.delay_and_zone >> ZONE_BITS))
@@ -143,6 +143,7 @@ impl Medium {
     }
 
     /// Replaces `links` by the links from `node` to the stations that hear it at `now`, nearest first.
+    #[inline]
     pub fn links_of(&mut self, node: NodeId, now: Instant, links: &mut Vec<Link>) -> Origin {
         links.clear();
         let place = match &mut self.nodes {
@@ -150,14 +151,7 @@ impl Medium {
                 still.links_of(node, links);
                 still.place(node)
             }
-            // The loops for power by distance alone have no branches for shadowing, antennas and obstacles.
-            Nodes::Moving(moving) => match (&self.hearing, self.hearing.by_distance()) {
-                (Hearing::Threshold(ranges), _) => {
-                    moving.links_of(node, now, links, |from, to| ranges.link(from, to))
-                }
-                (_, Some(link)) => moving.links_of(node, now, links, link),
-                (_, None) => moving.links_of(node, now, links, |from, to| self.hearing.link(from, to)),
-            },
+            Nodes::Moving(moving) => moving_links(moving, &self.hearing, node, now, links),
         };
         Origin { place, at: now }
     }
@@ -170,7 +164,7 @@ impl Medium {
         }
     }
 
-    /// It wakes.
+    /// Lets a hidden node, whose radio was asleep, hear and be heard again from `now` on.
     pub fn show(&mut self, node: NodeId, now: Instant) {
         match &mut self.nodes {
             Nodes::Still(still) => still.show(node),
@@ -212,6 +206,24 @@ impl Medium {
     }
 }
 
+/// Adds the links from a moving node to `links`; returns its place.
+// Inlined, it would keep the copy of a stationary node's links from being inlined.
+#[inline(never)]
+fn moving_links(
+    nodes: &mut Moving,
+    hearing: &Hearing,
+    node: NodeId,
+    now: Instant,
+    links: &mut Vec<Link>,
+) -> Point {
+    // The loops for power by distance alone have no branches for shadowing, antennas and obstacles.
+    match (hearing, hearing.by_distance()) {
+        (Hearing::Threshold(ranges), _) => nodes.links_of(node, now, links, |from, to| ranges.link(from, to)),
+        (_, Some(link)) => nodes.links_of(node, now, links, link),
+        (_, None) => nodes.links_of(node, now, links, |from, to| hearing.link(from, to)),
+    }
+}
+
 impl Hearing {
     fn new(model: &Model, seed: u64) -> Self {
         match model {
@@ -235,7 +247,7 @@ impl Hearing {
         }
     }
 
-    /// The same as `link`, if power depends on nothing but distance, by the two-ray law.
+    /// Returns a faster equivalent of `link` if received power depends on distance alone, by the two-ray law.
     #[inline]
     fn by_distance(&self) -> Option<impl Fn(Site, Site) -> Option<Link>> {
         let Self::Sinr { propagation, weakest_mw } = self else { return None };

@@ -19,6 +19,8 @@ pub(super) struct Moving {
     slack: f64,
     /// Positions at the beginning of the epoch.
     grid: Grid,
+    /// Positions of all nodes in the order of their numbers, only while an epoch begins: kept for its memory.
+    places: Vec<Point>,
     epoch: Duration,
     epoch_ends: Instant,
     /// Candidates that may hear each node in this epoch, in the order of its last frame; empty before its first one.
@@ -30,7 +32,8 @@ pub(super) struct Moving {
 /// How many nodes ahead tracks are prefetched. All at once are more than a processor fetches at a time.
 const AHEAD: usize = 8;
 
-/// Slack / reach. A larger value makes epochs longer, and also the lists of candidates.
+/// Slack of the lists of candidates, as a share of the reach. A larger value makes epochs longer, and also A larger
+/// value makes epochs longer, and also the lists of candidates.
 const SLACK: f64 = 0.1;
 
 impl Moving {
@@ -42,6 +45,7 @@ impl Moving {
             near: vec![Vec::new(); tracks.len()],
             // Cells of half the radius yield fewer candidates outside the circle.
             grid: Grid::new((reach + slack) / 2.0, &places),
+            places,
             tracks,
             reach,
             slack,
@@ -79,7 +83,7 @@ impl Moving {
         let is_first = near.is_empty();
         if is_first {
             // The node itself is put at the end, so that an examined list is never empty.
-            self.grid.within(self.grid.place(from), self.reach + self.slack, near);
+            self.grid.near(self.grid.place(from), self.reach + self.slack, near);
             let itself = near.iter().position(|&node| node == from).expect("it is 0 m away");
             let last = near.len() - 1;
             near.swap(itself, last);
@@ -125,9 +129,9 @@ impl Moving {
     }
 
     fn begin_epoch(&mut self, now: Instant) {
-        for (node, track) in (0..).map(NodeId).zip(&mut self.tracks) {
-            self.grid.move_to(node, track.at(now));
-        }
+        self.places.clear();
+        self.places.extend(self.tracks.iter_mut().map(|track| track.at(now)));
+        self.grid.move_all(&self.places);
         self.near.iter_mut().for_each(Vec::clear);
         self.epoch_ends = now + self.epoch;
     }

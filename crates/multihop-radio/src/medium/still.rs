@@ -13,7 +13,7 @@ pub(super) struct Still {
     /// Index of each node's first link, and one past the last link.
     first: Vec<usize>,
     places: Vec<Point>,
-    /// Whose radio is asleep; empty if none was ever.
+    /// Whether each node's radio is asleep; empty if no radio ever slept.
     asleep: Vec<bool>,
 }
 
@@ -24,7 +24,7 @@ impl Still {
         let mut first = vec![0];
         let mut near = Vec::new();
         for (from, &place) in (0..).map(NodeId).zip(&places) {
-            grid.within(place, reach, &mut near);
+            grid.near(place, reach, &mut near);
             let begin = links.len();
             links.extend(
                 near.iter()

@@ -5,9 +5,9 @@ use crate::grid::Point;
 /// The rectangle from the origin to (`width`, `height`), metres.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Area {
-    /// Eastward.
+    /// Extent from west to east, in metres.
     pub width: f64,
-    /// Southward.
+    /// Extent from north to south, in metres.
     pub height: f64,
 }
 

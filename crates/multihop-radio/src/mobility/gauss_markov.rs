@@ -14,7 +14,7 @@ pub struct GaussMarkovParams {
     pub area: Area,
     /// Share of the previous value in the next one, from 0 (no memory) to 1 (no change).
     pub alpha: f64,
-    /// Mean speed, m/s.
+    /// Mean speed of a node, in m/s.
     pub mean_speed: f64,
     /// Standard deviation of the speed, m/s.
     pub speed_deviation: f64,
@@ -54,7 +54,7 @@ pub struct GaussMarkov {
     /// Deviation of the direction from its mean, in standard deviations.
     direction: f64,
     mean_direction: f64,
-    /// The next change.
+    /// Instant of the next change of speed and direction.
     turn: Instant,
 }
 

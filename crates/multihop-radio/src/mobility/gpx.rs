@@ -27,7 +27,7 @@ pub fn read(text: &str, plane: &Plane) -> Result<Vec<Path>, Problem> {
     paths(&reader.tracks)
 }
 
-/// What has been read.
+/// State of the GPX reader: finished tracks, and the point that is being read.
 struct Reader<'a> {
     plane: &'a Plane,
     /// Points with their nanoseconds since 1970.
@@ -151,7 +151,7 @@ fn days(year: i64, month: i64, day: i64) -> i64 {
     before_year + before_month + day - 1 - BEFORE_1970
 }
 
-/// From 1 March of year 0 to 1970-01-01.
+/// Number of days from 1 March of year 0 to 1970-01-01.
 const BEFORE_1970: i64 = 719_468;
 
 fn fields(text: &str, separator: char) -> Option<[&str; 3]> {

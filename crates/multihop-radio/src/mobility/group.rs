@@ -36,7 +36,7 @@ impl GroupParams {
     }
 }
 
-/// One node of a group.
+/// Movement of one node of a group.
 #[derive(Clone, Debug)]
 pub struct Group {
     params: GroupParams,

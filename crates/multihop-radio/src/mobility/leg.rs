@@ -7,11 +7,11 @@ use crate::grid::Point;
 pub struct Leg {
     /// When the node starts.
     pub start: Instant,
-    /// Where it starts.
+    /// Point at which the leg starts.
     pub from: Point,
-    /// When it arrives; [`Instant::FAR_FUTURE`]: it stays for ever.
+    /// Instant at which the node arrives; [`Instant::FAR_FUTURE`] if it stays for ever.
     pub end: Instant,
-    /// Where it ends.
+    /// Point at which the leg ends.
     pub to: Point,
 }
 
@@ -66,7 +66,7 @@ impl Leg {
         self.on_the_way(now)
     }
 
-    /// The same for an instant within the leg: not before the start, and before the end.
+    /// Position at an instant within the leg, not before its start and before its end.
     #[inline]
     pub(super) fn on_the_way(&self, now: Instant) -> Point {
         debug_assert!(self.start <= now && now < self.end && (!self.stays() || self.from == self.to));

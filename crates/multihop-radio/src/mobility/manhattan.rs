@@ -13,7 +13,7 @@ pub struct ManhattanParams {
     pub blocks: [u32; 2],
     /// Lowest speed, m/s; more than 0.
     pub min_speed: f64,
-    /// Highest speed, m/s.
+    /// Highest speed of a node, in m/s.
     pub max_speed: f64,
     /// Probability of turning at a crossing, half of it to each side.
     pub turn: f64,

@@ -1,5 +1,5 @@
-//! Mobility models. A node moves along straight legs, one after another, so that its position is known exactly at
-//! every instant.
+//! Models of how nodes move. A node moves along straight legs, one after another, so that its position is known exactly
+//! at every instant.
 
 mod area;
 pub mod bonnmotion;

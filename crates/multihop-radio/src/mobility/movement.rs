@@ -15,7 +15,7 @@ use crate::grid::Point;
 /// Generates the legs of one node, without end.
 #[derive(Clone, Debug)]
 pub enum Movement {
-    /// Does not move.
+    /// The node stays at this point for the whole run.
     Still(Point),
     /// Travels from one random point to the next.
     RandomWaypoint(RandomWaypoint),
@@ -63,8 +63,8 @@ impl Movement {
         }
     }
 
-    /// The next leg. The first starts at [`Instant::ZERO`], each other one when and where the previous one ended. A leg
-    /// without end is returned again and again.
+    /// Moves on to the next leg and returns it. The first starts at [`Instant::ZERO`], each other one when and where
+    /// the previous one ended. A leg without end is returned again and again.
     pub fn next_leg(&mut self) -> Leg {
         match self {
             Self::Still(place) => Leg::pause(Instant::ZERO, *place, Instant::FAR_FUTURE),
@@ -123,7 +123,7 @@ impl Track {
         &self.leg
     }
 
-    /// See [`Movement::speed_limit`].
+    /// Upper bound of the node's speed over the whole run, in m/s ([`Movement::speed_limit`]).
     pub fn speed_limit(&self) -> f64 {
         self.movement.speed_limit()
     }

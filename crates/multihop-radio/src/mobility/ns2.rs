@@ -56,7 +56,7 @@ pub fn write(paths: &[Path], out: &mut impl io::Write) -> io::Result<()> {
 /// The statements of a file about one node.
 #[derive(Default)]
 struct Node {
-    /// The line of its first statement.
+    /// Line of the node's first statement.
     line: usize,
     x: Option<f64>,
     y: Option<f64>,
@@ -162,7 +162,7 @@ fn node_number(word: &str) -> Option<Result<u32, String>> {
     Some(number.ok_or_else(found))
 }
 
-/// Exactly `N` words.
+/// Splits `text` at white space into exactly `N` words; otherwise None.
 fn words<const N: usize>(text: &str) -> Option<[&str; N]> {
     let mut words = text.split_whitespace();
     let mut found = [""; N];

@@ -9,9 +9,9 @@ use crate::grid::Point;
 /// A point and the time when a node is there.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Waypoint {
-    /// When.
+    /// Instant at which the node is at this waypoint.
     pub at: Instant,
-    /// Where.
+    /// Position of the waypoint on the plane.
     pub place: Point,
 }
 
@@ -24,16 +24,16 @@ pub struct Path {
     /// Begins at time zero, in ascending order of time. No three in a row are at one point, and the last two are at
     /// different points.
     waypoints: Vec<Waypoint>,
-    /// m/s.
+    /// Highest speed between two waypoints, in m/s.
     speed_limit: f64,
 }
 
-/// An invalid waypoint.
+/// Waypoint that makes a list of waypoints invalid, with the reason.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct BadWaypoint {
-    /// Its index in the list, from 0.
+    /// Index of the waypoint in the list, from 0.
     pub index: usize,
-    /// What was found and what is allowed.
+    /// Value that was found and values that are allowed.
     pub message: String,
 }
 
@@ -136,7 +136,7 @@ impl fmt::Display for BadWaypoint {
 
 impl core::error::Error for BadWaypoint {}
 
-/// Highest speed, m/s.
+/// Highest speed that a path may have, in m/s.
 pub const FASTEST: f64 = 10_000.0;
 
 #[cfg(test)]

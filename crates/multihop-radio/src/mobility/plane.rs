@@ -7,7 +7,7 @@ use crate::grid::Point;
 pub struct Plane {
     latitude: f64,
     longitude: f64,
-    /// The place itself.
+    /// The origin of the plane in Earth-centred coordinates, in metres.
     origin: [f64; 3],
 }
 
@@ -58,7 +58,7 @@ fn turned(degrees: f64) -> (f64, f64) {
 const EQUATOR: f64 = 6_378_137.0;
 const FLATTENING: f64 = 1.0 / 298.257_223_563;
 
-/// Metres.
+/// Largest distance of a coordinate from the origin, in metres.
 const FARTHEST: f64 = 100_000.0;
 
 #[cfg(test)]

@@ -69,7 +69,7 @@ impl RandomWalk {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reflected {
     pub(super) place: Point,
-    /// m/s.
+    /// Velocity (east, south) in m/s.
     pub(super) velocity: (f64, f64),
 }
 
@@ -112,7 +112,7 @@ fn leaves(place: f64, velocity: f64, border: f64) -> bool {
     (place <= 0.0 && velocity < 0.0) || (place >= border && velocity > 0.0)
 }
 
-/// Seconds.
+/// Time in seconds until a node at `place` reaches the border at 0 or at `border`; infinite without movement.
 fn time_to_border(place: f64, velocity: f64, border: f64) -> f64 {
     if velocity > 0.0 {
         (border - place) / velocity

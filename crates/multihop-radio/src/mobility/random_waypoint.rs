@@ -1,3 +1,4 @@
+use multihop_core::settings::Field;
 use multihop_core::{Duration, Instant, NodeId, Rng};
 
 use super::area::Area;
@@ -11,7 +12,7 @@ pub struct RandomWaypointParams {
     pub area: Area,
     /// Lowest speed, m/s; may be 0 only with a classic start.
     pub min_speed: f64,
-    /// Highest speed, m/s.
+    /// Highest speed of a trip, in m/s.
     pub max_speed: f64,
     /// How long a node pauses after each trip.
     pub pause: Duration,
@@ -20,7 +21,7 @@ pub struct RandomWaypointParams {
 }
 
 /// How random waypoint begins.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Field, PartialEq)]
 pub enum Start {
     /// In the steady state (random trip): the distributions of speed, position and pauses are the same at all times.
     Stationary,

@@ -1,4 +1,4 @@
-//! Shared by the readers of movement files: limits, numbers, problems.
+//! Limits, numbers and problems that the readers of movement files share.
 
 use core::fmt;
 
@@ -7,9 +7,9 @@ use multihop_core::{Duration, Instant};
 /// An error in a movement file.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Problem {
-    /// From 1.
+    /// Line of the file where reading failed, counted from 1.
     pub line: usize,
-    /// What was found and what is allowed.
+    /// Value that was found and values that are allowed.
     pub message: String,
 }
 
@@ -31,12 +31,12 @@ pub(super) fn lines(text: &str) -> Result<impl Iterator<Item = (usize, &str)>, P
     Ok((1..).zip(text.lines().map(str::trim)).filter(|(_, line)| !line.is_empty()))
 }
 
-/// Metres.
+/// Reads a coordinate in metres, at most [`FARTHEST`] from the origin.
 pub(super) fn coordinate(text: &str) -> Result<f64, String> {
     number(text, -FARTHEST, FARTHEST)
 }
 
-/// Seconds.
+/// Reads an instant given in seconds since the start, from 0 to [`LATEST`].
 pub(super) fn time(text: &str) -> Result<Instant, String> {
     number(text, 0.0, LATEST).map(|seconds| Instant::ZERO + Duration::from_secs_f64(seconds))
 }
@@ -54,14 +54,14 @@ pub(super) fn seconds(at: Instant) -> String {
     format!("{}.{:09}", nanos / 1_000_000_000, nanos % 1_000_000_000)
 }
 
-/// At most 60 characters of `text`.
+/// Shortens `text` to at most 60 characters.
 pub(super) fn shorten(text: &str) -> &str {
     text.char_indices().nth(60).map_or(text, |(end, _)| &text[..end])
 }
 
 /// Metres from the origin.
 pub const FARTHEST: f64 = 1e7;
-/// Seconds.
+/// Latest instant of a movement file, in seconds.
 pub const LATEST: f64 = 1e9;
 /// Most bytes of a movement file.
 pub const LONGEST_FILE: usize = 64 << 20;

@@ -8,7 +8,7 @@ use crate::grid::Point;
 pub struct Walk {
     /// Where the node goes, in this order; at least one place.
     pub places: Vec<Point>,
-    /// m/s.
+    /// Speed of the walk, in m/s.
     pub speed: f64,
     /// How long the node stays where it begins.
     pub start: Duration,

@@ -1,4 +1,4 @@
-//! XML, piece by piece: memory does not grow with the file, and nothing is expanded.
+//! Reader of XML, piece by piece: memory does not grow with the file, and nothing is expanded.
 
 use quick_xml::events::attributes::Attribute;
 use quick_xml::events::{BytesStart, Event};
@@ -12,7 +12,7 @@ pub(super) struct Pieces<'a> {
     reader: quick_xml::Reader<&'a [u8]>,
 }
 
-/// What the readers of movements need of XML.
+/// Part of an XML document: the subset that readers of movements need.
 pub(super) enum Piece<'a> {
     Begins(Element<'a>),
     Ends(String),
@@ -57,7 +57,7 @@ impl<'a> Pieces<'a> {
 }
 
 impl Element<'_> {
-    /// Its name, without the prefix of a namespace.
+    /// Name of the element, without the prefix of a namespace.
     pub(super) fn name(&self) -> String {
         local(self.0.name())
     }
@@ -73,7 +73,7 @@ impl Element<'_> {
         Some(found.value.into_owned())
     }
 
-    /// The same, or a message that it is missing.
+    /// Value of the attribute `name`, or a message that the element lacks it.
     pub(super) fn required(&self, name: &str) -> Result<String, String> {
         self.attribute(name).ok_or_else(|| format!("{:?} has no {name:?}, allowed: with it", self.name()))
     }

@@ -1,4 +1,4 @@
-//! Receivers: which of the signals at a station are decoded.
+//! Receivers, which decide which signals at a station are decoded.
 
 pub mod sinr;
 pub mod threshold;
@@ -20,7 +20,7 @@ pub enum Receiver {
 }
 
 impl Receiver {
-    /// An idle receiver.
+    /// Creates an idle receiver for the reception model of `radio`.
     pub fn new(radio: &RadioParams, rng: Rng) -> Self {
         match &radio.model {
             Model::Threshold(_) => Self::Threshold(ThresholdReceiver::default()),
@@ -70,9 +70,9 @@ impl Receiver {
 pub enum Verdict {
     /// The receiver never locked to it.
     Ignored,
-    /// It ended while the station itself was transmitting.
+    /// The frame ended while the station itself was transmitting.
     Deaf,
-    /// Received.
+    /// The frame was received without error.
     Good,
     /// The station transmitted when the signal began, or while it was received.
     Missed,

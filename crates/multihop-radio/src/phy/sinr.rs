@@ -33,7 +33,7 @@ pub struct Signal {
     pub end: Instant,
 }
 
-/// One station's receiver.
+/// Receiver of one station under the SINR model.
 ///
 /// It locks to the first signal that it can decode, and leaves it only for a much stronger one during the preamble,
 /// or to transmit. It judges the frame in pieces: each interval of constant interference by the error rate at its SINR.
@@ -47,7 +47,7 @@ pub struct SinrReceiver {
     heard: Vec<ReceivedSignal>,
     /// Sum of the powers in `heard`.
     energy_mw: f64,
-    /// The same without the signal that is being received.
+    /// Power of all signals in `heard` except the one that is being received, in mW.
     interference_mw: f64,
     cca_mw: f64,
     sensitivity_mw: f64,
@@ -60,7 +60,7 @@ pub struct SinrReceiver {
     /// Ratio of powers, linear.
     capture: f64,
     phy: &'static PhyProfile,
-    /// That of rates without one of their own.
+    /// Preamble of rates that name no preamble of their own.
     preamble: &'static Preamble,
     error_model: ErrorModel,
     /// The interference with an aggregate.
@@ -268,7 +268,7 @@ struct Stretch {
 pub struct ReceivedSignal {
     /// Number of the transmission.
     pub id: u64,
-    /// Received power, mW.
+    /// Received power of the signal, in mW.
     pub power_mw: f64,
 }
 
@@ -288,7 +288,7 @@ struct Reception {
     began: Instant,
     /// Probability that all bits so far are without error.
     intact: f64,
-    /// The same probability without interference.
+    /// Probability that the frame would be intact without interference.
     intact_alone: f64,
 }
 

@@ -4,7 +4,7 @@ use multihop_core::Instant;
 
 use super::Verdict;
 
-/// One station's receiver.
+/// Receiver of one station under ns-2's model of fixed ranges.
 #[derive(Clone, Debug, Default)]
 pub struct ThresholdReceiver {
     current: Option<Current>,
@@ -28,7 +28,7 @@ enum State {
     Weak,
     /// The station transmitted when it began, or while it was received.
     Missed,
-    /// Another frame was too strong.
+    /// Another frame was too strong, so that this one was lost.
     Collided,
 }
 
@@ -41,18 +41,18 @@ pub struct Arrival {
     pub power: f64,
     /// Whether the transmitter is within decode range.
     pub decodable: bool,
-    /// When its last bit arrives.
+    /// Instant at which the last bit of the signal arrives.
     pub end: Instant,
 }
 
 /// The effect of the start of a frame on a receiver.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Effect {
-    /// It occupies the idle receiver.
+    /// The signal occupies the idle receiver.
     Occupied,
-    /// It is too weak to disturb the frame being received.
+    /// The signal is too weak to disturb the frame being received.
     TooWeakToDisturb,
-    /// Both it and the frame being received are lost.
+    /// The signal and the frame being received are both lost.
     Collided,
 }
 

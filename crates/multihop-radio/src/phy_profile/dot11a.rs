@@ -5,7 +5,7 @@ use multihop_core::Duration;
 use super::ofdm::{self, Rates};
 use super::{ANSWER_BYTES, Label, PhyProfile, Preamble, RateIndex};
 
-/// The 802.11a profile.
+/// Profile of IEEE 802.11a with channels of 20 MHz.
 pub static DOT11A: PhyProfile = PhyProfile {
     name: "802.11a",
     slot: Duration::from_micros(9),

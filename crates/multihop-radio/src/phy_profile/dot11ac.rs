@@ -84,7 +84,7 @@ const SCHEMES_OF_A_STREAM: usize = 10;
 /// 600 Mb/s with symbols of 3.6 us.
 const MAX_BITS_OF_AN_ENCODER: u32 = 2160;
 
-/// By the number of streams.
+/// Preambles by the number of streams.
 static PREAMBLES: [Preamble; MAX_STREAMS] = [vht(0), vht(1), vht(2), vht(3)];
 
 /// The preamble of 802.11a, two symbols with bits (SIG-A), training, and one more symbol with bits (SIG-B).

@@ -10,11 +10,11 @@ use crate::error_rate::ofdm::{Code, Coded, Constellation, HALF};
 
 /// The profile with channels of 1 MHz.
 pub static DOT11AH_1: PhyProfile = narrow("802.11ah-1", &NARROW);
-/// The same with the short guard interval.
+/// Profile of 802.11ah in 1 MHz channels with the short guard interval.
 pub static DOT11AH_1_SHORT_GUARD: PhyProfile = narrow("802.11ah-1-short-guard", &NARROW_SHORT);
 /// The profile with channels of 2 MHz.
 pub static DOT11AH_2: PhyProfile = wide("802.11ah-2", &WIDE);
-/// The same with the short guard interval.
+/// Profile of 802.11ah in 2 MHz channels with the short guard interval.
 pub static DOT11AH_2_SHORT_GUARD: PhyProfile = wide("802.11ah-2-short-guard", &WIDE_SHORT);
 
 const fn narrow(name: &'static str, rates: &'static [Rate]) -> PhyProfile {
@@ -78,11 +78,11 @@ static WIDE_SHORT: [Rate; 9] = WIDE_CHANNEL.rates(true);
 const NARROW_CHANNEL: Channel = Channel { wide: false, subcarriers: 24 };
 const WIDE_CHANNEL: Channel = Channel { wide: true, subcarriers: 52 };
 
-/// A channel width.
+/// Subcarriers and coding of one channel width.
 struct Channel {
-    /// Whether it has 2 MHz.
+    /// Whether the channel has 2 MHz; otherwise 1 MHz.
     wide: bool,
-    /// Subcarriers with data.
+    /// Number of subcarriers that carry data.
     subcarriers: u32,
 }
 

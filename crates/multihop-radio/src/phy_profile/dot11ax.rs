@@ -94,7 +94,7 @@ const fn rates(mhz: u8, subcarriers: u32, guard: HeGuard) -> [Rate; COUNT] {
 const SYMBOL_NANOS: u64 = 12_800;
 
 impl HeGuard {
-    /// Its length.
+    /// Length of the guard interval, in nanoseconds.
     const fn nanos(self) -> u64 {
         match self {
             Self::Short => 800,
@@ -113,7 +113,7 @@ impl HeGuard {
     }
 }
 
-/// By the number of streams, with the guard interval of 0.8 us.
+/// Preambles by the number of streams, with the guard interval of 0.8 us.
 static PREAMBLES: [Preamble; MAX_STREAMS] = preambles(HeGuard::Short);
 static PREAMBLES_MEDIUM: [Preamble; MAX_STREAMS] = preambles(HeGuard::Medium);
 static PREAMBLES_LONG: [Preamble; MAX_STREAMS] = preambles(HeGuard::Long);

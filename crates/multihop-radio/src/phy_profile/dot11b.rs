@@ -8,7 +8,7 @@ use super::{ANSWER_BYTES, Body, Header, Label, PhyProfile, Preamble, Rate, RateI
 use crate::error_rate::Curve;
 use crate::error_rate::dsss::Scheme;
 
-/// The 802.11b profile.
+/// Profile of IEEE 802.11b: DSSS and CCK at 1 to 11 Mb/s.
 pub static DOT11B: PhyProfile = PhyProfile {
     name: "802.11b",
     slot: Duration::from_micros(20),

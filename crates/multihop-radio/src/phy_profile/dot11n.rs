@@ -12,12 +12,12 @@ use super::{AggregateLimits, Mcs, PhyProfile, Preamble, Rate, Scheme};
 
 /// The profile with channels of 20 MHz.
 pub static DOT11N_20: PhyProfile = profile("802.11n-20", 20e6, &NARROW, AGGREGATES);
-/// The same with the short guard interval.
+/// Profile of 802.11n in 20 MHz channels with the short guard interval.
 pub static DOT11N_20_SHORT_GUARD: PhyProfile =
     profile("802.11n-20-short-guard", 20e6, &NARROW_SHORT, AGGREGATES);
 /// The profile with channels of 40 MHz.
 pub static DOT11N_40: PhyProfile = profile("802.11n-40", 40e6, &WIDE, AGGREGATES);
-/// The same with the short guard interval.
+/// Profile of 802.11n in 40 MHz channels with the short guard interval.
 pub static DOT11N_40_SHORT_GUARD: PhyProfile =
     profile("802.11n-40-short-guard", 40e6, &WIDE_SHORT, AGGREGATES);
 
@@ -57,7 +57,7 @@ const SCHEMES_OF_A_STREAM: usize = 8;
 
 const COUNT: usize = LEGACY_RATES + NAMES.len();
 
-/// By the number of streams.
+/// Preambles by the number of streams.
 static PREAMBLES: [Preamble; MAX_STREAMS] = [mixed(0), mixed(1), mixed(2), mixed(3)];
 
 /// The preamble of 802.11a, two more symbols with bits, and training.

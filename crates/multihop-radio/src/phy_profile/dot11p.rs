@@ -6,7 +6,7 @@ use multihop_core::Duration;
 use super::ofdm::{self, Rates};
 use super::{ANSWER_BYTES, Label, PhyProfile, Preamble, RateIndex};
 
-/// The 802.11p profile.
+/// Profile of IEEE 802.11p with channels of 10 MHz.
 pub static DOT11P: PhyProfile = PhyProfile {
     name: "802.11p",
     slot: Duration::from_micros(13),

@@ -74,13 +74,14 @@ pub static PROFILES: [&PhyProfile; 33] = [
     &DOT11AH_2_SHORT_GUARD,
 ];
 
-/// One physical layer. Profiles are equal if their names are equal.
+/// Everything that one physical layer fixes: timing, rates, preambles, channel and error rates. Profiles are equal if
+/// their names are equal.
 pub struct PhyProfile {
-    /// Its name in scenarios.
+    /// Name of the profile in scenarios.
     pub name: &'static str,
-    /// Slot time.
+    /// Duration of one backoff slot.
     pub slot: Duration,
-    /// Short interframe space.
+    /// Short interframe space (SIFS): the wait before an answer.
     pub sifs: Duration,
     /// Smallest contention window, slots.
     pub cw_min: u32,
@@ -107,7 +108,7 @@ pub struct PhyProfile {
 /// A preamble with the PLCP header that follows it.
 #[derive(Debug, PartialEq)]
 pub struct Preamble {
-    /// Its name in scenarios.
+    /// Name of the preamble in scenarios.
     pub name: &'static str,
     /// Airtime of preamble and header.
     pub time: Duration,
@@ -119,11 +120,11 @@ pub struct Preamble {
 
 /// Bits of a preamble that must be received without error.
 pub struct Header {
-    /// When they begin, from the start of the frame.
+    /// Start of the header's bits, from the start of the frame.
     pub from: Duration,
-    /// Their airtime.
+    /// Airtime of the header's bits.
     pub time: Duration,
-    /// Bits per second.
+    /// Rate of the header's bits, in bits per second.
     pub bit_rate: BitRate,
     pub(crate) curve: Curve,
 }
@@ -131,9 +132,9 @@ pub struct Header {
 /// A bit rate with its modulation.
 #[derive(Clone, Copy)]
 pub struct Rate {
-    /// Its name in scenarios.
+    /// Name of the rate in scenarios.
     pub name: &'static str,
-    /// Bits per second.
+    /// Rate of the frame's body, in bits per second.
     pub bit_rate: BitRate,
     /// How the bits after the PLCP header take time.
     pub body: Body,
@@ -142,7 +143,7 @@ pub struct Rate {
     pub preamble: Option<&'static Preamble>,
     /// The rate of the CTS or ACK that answers a frame at this rate; `None`: the basic rate.
     pub answer: Option<RateIndex>,
-    /// What captures say of it.
+    /// Description of the rate in radiotap headers of captures.
     pub label: Label,
 }
 
@@ -151,16 +152,16 @@ pub struct Rate {
 pub enum Body {
     /// One after the other.
     Bits,
-    /// In OFDM symbols.
+    /// The body is divided into OFDM symbols.
     Symbols(Symbols),
 }
 
-/// OFDM symbols.
+/// Lengths of OFDM symbols and of the bits around a body.
 #[derive(Clone, Copy, Debug)]
 pub struct Symbols {
     /// Data bits in one.
     pub bits: u32,
-    /// Airtime of one.
+    /// Airtime of one symbol.
     pub time: Duration,
     /// SERVICE and tail bits of a frame.
     pub overhead: u32,
@@ -170,7 +171,7 @@ pub struct Symbols {
     pub extension: Duration,
 }
 
-/// What captures say of a rate.
+/// Description of a rate in the radiotap header of a captured frame.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Label {
     /// Radiotap's channel flags: band and modulation.
@@ -182,72 +183,72 @@ pub struct Label {
 /// A modulation and coding scheme, by the standard that has it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Scheme {
-    /// Of 802.11n: high throughput.
+    /// Scheme of 802.11n: high throughput.
     Ht(Mcs),
-    /// Of 802.11ac: very high throughput.
+    /// Scheme of 802.11ac: very high throughput.
     Vht(Vht),
-    /// Of 802.11ax: high efficiency, for one receiver.
+    /// Scheme of 802.11ax: high efficiency, for one receiver.
     He(He),
-    /// Of 802.11ah: below 1 GHz.
+    /// Scheme of 802.11ah: below 1 GHz.
     S1g(S1g),
 }
 
 /// A modulation and coding scheme of 802.11n.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Mcs {
-    /// Its index.
+    /// Index of the modulation and coding scheme (MCS).
     pub index: u8,
-    /// Whether it has a channel of 40 MHz.
+    /// Whether the channel has 40 MHz; otherwise 20 MHz.
     pub wide: bool,
-    /// Whether it has the short guard interval.
+    /// Whether symbols have the short guard interval.
     pub short_guard: bool,
 }
 
 /// A modulation and coding scheme of 802.11ac.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Vht {
-    /// Its index, 0 to 9.
+    /// Index of the modulation and coding scheme, 0 to 9.
     pub index: u8,
     /// Spatial streams, 1 to 4.
     pub streams: u8,
     /// Channel width, MHz: 20, 40, 80 or 160.
     pub width_mhz: u8,
-    /// Whether it has the short guard interval.
+    /// Whether symbols have the short guard interval.
     pub short_guard: bool,
 }
 
 /// A modulation and coding scheme of 802.11ax.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct He {
-    /// Its index, 0 to 11.
+    /// Index of the modulation and coding scheme, 0 to 11.
     pub index: u8,
     /// Spatial streams, 1 to 4.
     pub streams: u8,
     /// Channel width, MHz: 20, 40, 80 or 160.
     pub width_mhz: u8,
-    /// Its guard interval.
+    /// Guard interval between two OFDM symbols.
     pub guard: HeGuard,
 }
 
 /// A guard interval of 802.11ax.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum HeGuard {
-    /// 0.8 us.
+    /// Guard interval of 0.8 us.
     Short,
-    /// 1.6 us.
+    /// Guard interval of 1.6 us.
     Medium,
-    /// 3.2 us.
+    /// Guard interval of 3.2 us.
     Long,
 }
 
 /// A modulation and coding scheme of 802.11ah.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct S1g {
-    /// Its index.
+    /// Index of the modulation and coding scheme (MCS).
     pub index: u8,
-    /// Whether it has a channel of 2 MHz.
+    /// Whether the channel has 2 MHz; otherwise 1 MHz.
     pub wide: bool,
-    /// Whether it has the short guard interval.
+    /// Whether symbols have the short guard interval.
     pub short_guard: bool,
 }
 

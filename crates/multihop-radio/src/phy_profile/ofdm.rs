@@ -8,17 +8,17 @@ use crate::error_rate::ofdm::{Code, Coded, Constellation, FIVE_SIXTHS, HALF, THR
 
 /// The eight rates of a channel width.
 pub(super) struct Rates {
-    /// Their names in scenarios.
+    /// Names of the rates in scenarios.
     pub(super) names: [&'static str; 8],
-    /// Their indices in the profile.
+    /// Indices of the rates in the profile.
     pub(super) indices: [u8; 8],
     /// Airtime of a symbol.
     pub(super) symbol: Duration,
-    /// Their preamble.
+    /// Preamble that all these rates share.
     pub(super) preamble: &'static Preamble,
     /// Silence after the last symbol.
     pub(super) extension: Duration,
-    /// What captures say of them.
+    /// Description of these rates in radiotap headers of captures.
     pub(super) label: Label,
 }
 
@@ -34,7 +34,7 @@ impl Rates {
         rates
     }
 
-    /// The nth rate.
+    /// Rate `n` of the eight OFDM rates, slowest first.
     pub(super) const fn rate(&self, n: usize) -> Rate {
         let &Self { names, indices, symbol, preamble, extension, label } = self;
         let (bits, constellation, code, answer) = TABLE[n];

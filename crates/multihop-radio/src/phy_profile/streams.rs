@@ -1,5 +1,5 @@
-//! What 802.11n, 802.11ac and 802.11ax share: one to four spatial streams in channels of the 5 GHz band, behind a preamble
-//! that stations of 802.11a understand. RTS, CTS, ACK and broadcasts use the rates of 802.11a.
+//! Spatial streams of 802.11n, 802.11ac and 802.11ax: one to four in channels of the 5 GHz band, behind a preamble that
+//! stations of 802.11a understand. RTS, CTS, ACK and broadcasts use the rates of 802.11a.
 //!
 //! Streams are separated without loss: each has the SINR of the whole.
 
@@ -38,9 +38,9 @@ pub(super) const fn profile(
 
 /// The symbols of a channel width and guard interval.
 pub(super) struct Channel {
-    /// Channel width, MHz.
+    /// Width of the channel, in MHz.
     pub(super) mhz: u8,
-    /// Subcarriers with data.
+    /// Number of subcarriers that carry data.
     pub(super) subcarriers: u32,
     /// Airtime of a symbol.
     pub(super) symbol: Duration,
@@ -52,15 +52,15 @@ pub(super) struct Channel {
 
 /// A modulation and coding scheme with a number of streams.
 pub(super) struct Streams {
-    /// Its name in scenarios.
+    /// Name of the rate in scenarios.
     pub(super) name: &'static str,
     /// The index of the scheme with one stream.
     pub(super) index: usize,
-    /// Spatial streams.
+    /// Number of spatial streams.
     pub(super) count: usize,
-    /// The preamble of its frames.
+    /// Preamble of the frames at these rates.
     pub(super) preamble: &'static Preamble,
-    /// What captures say of it.
+    /// Scheme of these rates in radiotap headers of captures.
     pub(super) label: Scheme,
 }
 
@@ -114,7 +114,7 @@ pub(super) const TRAINING_SYMBOLS: [u64; MAX_STREAMS] = [1, 2, 4, 4];
 /// 802.11n-2009 §9.6).
 const ANSWERS: [u8; SCHEMES.len()] = [0, 2, 2, 4, 4, 4, 4, 4, 4, 4, 4, 4];
 
-/// Bits of SERVICE.
+/// Length of the SERVICE field in front of the data, in bits.
 const SERVICE: u32 = 16;
 
 pub(super) const MAX_STREAMS: usize = 4;

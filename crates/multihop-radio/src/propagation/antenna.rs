@@ -8,9 +8,9 @@ use crate::grid::Point;
 /// Antennas that favour directions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Antennas {
-    /// How strong they are in each direction.
+    /// Pattern of all antennas: their gain in each direction.
     pub pattern: Pattern,
-    /// The directions in which they face.
+    /// Directions in which the antennas face.
     pub facing: Facing,
 }
 
@@ -28,30 +28,30 @@ pub enum Facing {
 /// Gain by the angle from the direction in which an antenna faces.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Pattern {
-    /// The same in all directions.
+    /// Equal gain in all directions.
     Omni {
-        /// dBi.
+        /// Gain of the antenna, in dBi.
         gain_db: f64,
     },
     /// A sector of a base station (3GPP TR 36.942): -12 (angle / width)^2 dB, and not below the front-to-back ratio.
     Sector {
-        /// Ahead, dBi.
+        /// Gain straight ahead, in dBi.
         gain_db: f64,
-        /// Between the directions in which half the power is left, degrees.
+        /// Angle between the directions in which half the power is left, in degrees.
         width: f64,
-        /// From ahead to behind, dB.
+        /// Ratio of the gain ahead to the gain behind, in dB.
         front_back_db: f64,
     },
     /// A power of the cosine of half the angle, as in ns-3.
     Cosine {
-        /// Ahead, dBi.
+        /// Gain straight ahead, in dBi.
         gain_db: f64,
-        /// Between the directions in which half the power is left, degrees.
+        /// Angle between the directions in which half the power is left, in degrees.
         width: f64,
     },
     /// Gains in dBi at equal steps clockwise from ahead, interpolated in dB.
     Table {
-        /// One or more.
+        /// Gains at equal angles around the antenna, in dBi; at least one.
         gains_db: Vec<f64>,
     },
 }

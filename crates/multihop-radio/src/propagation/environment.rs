@@ -5,7 +5,7 @@ use super::path_loss::friis;
 /// Where both antennas are: a loss of 10 a log10(d) + b + 10 c log10(f / GHz) in the median.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Environment {
-    /// Its name in scenarios.
+    /// Name of the environment in scenarios.
     pub name: &'static str,
     a: f64,
     b: f64,
@@ -27,7 +27,7 @@ pub const ENVIRONMENTS: [Environment; 9] = [
 ];
 
 impl Environment {
-    /// The path-loss exponent.
+    /// Path-loss exponent of the environment.
     pub fn exponent(&self) -> f64 {
         self.a
     }
@@ -47,9 +47,9 @@ pub(super) fn free_space_db(frequency: f64) -> f64 {
 /// Kinds of buildings in ITU-R P.1238-7: 20 log10(f / MHz) + N log10(d) + Lf(n) - 28 dB over n floors.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Building {
-    /// Flats and houses.
+    /// Residential building: flats and houses.
     Residential,
-    /// Offices.
+    /// Building with office rooms.
     Office,
     /// Shops, stations and halls.
     Commercial,
@@ -82,5 +82,5 @@ impl Building {
     }
 }
 
-/// Hz.
+/// Frequency from which the values for 5.2 GHz apply, in Hz.
 const UPPER_BAND: f64 = 3e9;

@@ -7,7 +7,7 @@ use crate::normal::normals;
 /// A random factor on the power of each pair of nodes, the same in both directions; its mean is 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fading {
-    /// None.
+    /// No fading: every frame arrives with the mean power.
     None,
     /// No line of sight.
     Rayleigh {
@@ -23,7 +23,7 @@ pub enum Fading {
     },
     /// Nakagami-m: the sum of the squares of 2 m normal variables.
     Nakagami {
-        /// 2 m.
+        /// Number of squared normal variables in the sum: 2 m.
         squares: u32,
         /// How fast it changes.
         change: Change,
@@ -110,7 +110,7 @@ enum Source {
 }
 
 impl Source {
-    /// Two of them, independent of each other.
+    /// Draws two independent values of the standard normal distribution.
     fn normals(&mut self) -> (f64, f64) {
         match self {
             Self::Block(rng) => normals(rng),

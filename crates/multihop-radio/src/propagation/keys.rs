@@ -29,7 +29,7 @@ pub(crate) fn path_loss(phy: &PhyProfile, sinr: &mut Sinr, keys: &mut dyn Visito
         let mut frequency = if kind == 1 { 914e6 } else { channel(phy) };
         let about =
             "Carrier frequency, Hz. Default: the channel's; for two-ray that of ns-2's card, 914 MHz.";
-        keys.about(about).number("frequency", &mut frequency, 1e6..=1e12);
+        keys.about(about).field("frequency", &mut frequency, 1e6..=1e12);
         let height = heights(&mut sinr.heights, keys);
         sinr.path_loss = match kind {
             1 => PathLoss::TwoRay { frequency, height },
@@ -48,9 +48,9 @@ fn log_distance(phy: &PhyProfile, keys: &mut dyn Visitor) -> PathLoss {
         exponent = environment.exponent();
         reference_db = environment.reference_db(channel(phy));
     }
-    keys.about("n.").number("exponent", &mut exponent, 1.0..=10.0);
+    keys.about("Exponent n of the loss over distance.").field("exponent", &mut exponent, 1.0..=10.0);
     let about = "Loss at 1 m, dB; the default is free space in the channel's band.";
-    keys.about(about).number("reference_db", &mut reference_db, DECIBELS);
+    keys.about(about).field("reference_db", &mut reference_db, DECIBELS);
     PathLoss::LogDistance { exponent, reference_db }
 }
 
@@ -61,9 +61,9 @@ fn indoor(frequency: f64, height: f64, keys: &mut dyn Visitor) -> PathLoss {
         ("commercial", Building::Commercial),
     ];
     let (mut building, mut storey) = (Building::Residential, 3.0);
-    keys.about("What the building is used for.").word("building", &mut building, &kinds);
-    let about = "From one floor to the next, m. The heights decide how many floors are between two nodes.";
-    keys.about(about).number("storey", &mut storey, METRES);
+    keys.about("Use of the building.").word("building", &mut building, &kinds);
+    let about = "Height of a storey, from one floor to the next, m. The heights of the antennas decide how many floors are between two nodes.";
+    keys.about(about).field("storey", &mut storey, METRES);
     PathLoss::Indoor { building, frequency, height, storey }
 }
 
@@ -90,11 +90,11 @@ pub(crate) fn fading(phy: &PhyProfile, fading: &mut Fading, keys: &mut dyn Visit
     keys.kinds("kind", None, &kinds, &mut |kind, keys| {
         let (mut k, mut m) = (4.0, 1.0);
         if kind == 2 {
-            let about = "Power of the line of sight / that of the rest, linear.";
-            keys.about(about).number("k", &mut k, 0.0..=1e6);
+            let about = "Power of the line of sight relative to that of the scattered waves, linear.";
+            keys.about(about).field("k", &mut k, 0.0..=1e6);
         }
         if kind == 3 {
-            keys.about("m, a multiple of 0.5.").number("m", &mut m, 0.5..=50.0);
+            keys.about("Parameter m of the distribution, a multiple of 0.5.").field("m", &mut m, 0.5..=50.0);
             if (2.0 * m).fract() != 0.0 {
                 keys.refuse("m", format!("found {m}, allowed: a multiple of 0.5"));
             }
@@ -119,12 +119,15 @@ fn doubled(m: f64) -> u32 {
 
 fn change(phy: &PhyProfile, keys: &mut dyn Visitor) -> Change {
     let mut coherence = Duration::from_millis(100);
-    let given =
-        keys.about("How long an independent draw holds, s.").seconds("coherence", &mut coherence, 1e-6..=1e9);
-    let mut speed = None;
+    let given = keys.about("Time for which an independent draw holds, s.").field(
+        "coherence",
+        &mut coherence,
+        1e-6..=1e9,
+    );
+    let mut speed: Option<f64> = None;
     let about = "Instead of coherence: fading changes continuously, as for nodes that pass each other and their \
                  surroundings at this speed, m/s (Clarke's model at the channel's frequency).";
-    keys.about(about).number_if_set("speed", &mut speed, 0.0..=10_000.0);
+    keys.about(about).field("speed", &mut speed, 0.0..=10_000.0);
     if given && speed.is_some() {
         keys.refuse("speed", "is not a key here, allowed without coherence".to_owned());
     }
@@ -135,13 +138,13 @@ fn change(phy: &PhyProfile, keys: &mut dyn Visitor) -> Change {
 }
 
 pub(crate) fn antennas(keys: &mut dyn Visitor) -> Option<Antennas> {
-    let about = "Where the antenna faces, degrees clockwise from north (up, to lower y): one for all, or a list with one for \
+    let about = "Direction of the antenna, degrees clockwise from north (up, to lower y): one for all, or a list with one for \
                  each node, or for each of nodes.";
     let azimuth = one_or_each("azimuth", about, -360.0..=360.0, 0.0, keys);
     let each = Allowed::Whole(0, u64::from(u32::MAX) - 1);
     let about = "The nodes that have the antenna, by number in ascending order; all others have an \
                  omnidirectional one without gain. Default: all nodes.";
-    let nodes = keys.about(about).value("nodes", Allowed::List(&each, None), None);
+    let nodes = keys.about(about).value("nodes", each.list(), None);
     let facing = facing(azimuth, nodes.map(Value::into_list), keys);
     let kinds = [
         ("omni", "The same in all directions."),
@@ -162,7 +165,7 @@ fn pattern(kind: usize, keys: &mut dyn Visitor) -> Pattern {
         let each = Allowed::from(GAIN_DB);
         let about = "Gains in dBi at equal steps clockwise from ahead, such as four for every 90 degrees; \
                      between them interpolated.";
-        let given = keys.about(about).required().value("gains_dbi", Allowed::List(&each, None), None);
+        let given = keys.about(about).required().value("gains_dbi", each.list(), None);
         let gains_db: Vec<_> =
             given.map_or_else(Vec::new, Value::into_list).into_iter().map(Value::into_number).collect();
         if gains_db.is_empty() {
@@ -171,18 +174,18 @@ fn pattern(kind: usize, keys: &mut dyn Visitor) -> Pattern {
         return Pattern::Table { gains_db };
     }
     let mut gain_db = 0.0;
-    keys.about("Gain ahead, dBi.").number("gain_dbi", &mut gain_db, GAIN_DB);
+    keys.about("Gain ahead, dBi.").field("gain_dbi", &mut gain_db, GAIN_DB);
     if kind == 0 {
         return Pattern::Omni { gain_db };
     }
     let (mut width, mut front_back_db) = (65.0, 20.0);
-    let about = "Between the directions in which half the power is left, degrees.";
-    keys.about(about).number("width", &mut width, 1.0..=350.0);
+    let about = "Width of the beam, between the directions in which half the power is left, degrees.";
+    keys.about(about).field("width", &mut width, 1.0..=350.0);
     if kind == 2 {
         return Pattern::Cosine { gain_db, width };
     }
     let about = "Front-to-back ratio, dB.";
-    keys.about(about).number("front_back_db", &mut front_back_db, 0.0..=100.0);
+    keys.about(about).field("front_back_db", &mut front_back_db, 0.0..=100.0);
     Pattern::Sector { gain_db, width, front_back_db }
 }
 
@@ -222,12 +225,12 @@ fn one_or_each(
     keys: &mut dyn Visitor,
 ) -> Value {
     let (one, each) = (Allowed::from(range.clone()), Allowed::from(range));
-    let allowed = Allowed::Either(&one, &Allowed::List(&each, None));
+    let allowed = one.or(each.list());
     let given = keys.about(about).value(name, allowed, Some(Value::Number(default)));
     given.unwrap_or(Value::Number(default))
 }
 
-/// Hz.
+/// Frequency of the profile's channel, in Hz.
 fn channel(phy: &PhyProfile) -> f64 {
     f64::from(phy.channel_mhz) * 1e6
 }

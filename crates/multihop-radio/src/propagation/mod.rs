@@ -27,7 +27,7 @@ pub struct Propagation {
     seed: u64,
     transmit_mw: f64,
     path_loss: PathLoss,
-    /// The same if it is two-ray between antennas at one height.
+    /// Two-ray law between antennas at one common height; `None` if path loss is anything else.
     two_ray: Option<TwoRay>,
     shadowing_db: f64,
     fading: Fading,
@@ -37,7 +37,7 @@ pub struct Propagation {
     /// The gain (linear) of both antennas of a link, if all antennas are alike in all directions.
     uniform: Option<f64>,
     obstacles: Option<Arc<Obstacles>>,
-    /// In place of everything else.
+    /// Measured powers, which replace path loss, shadowing, fading and antennas.
     measured: Option<Box<MeasuredPower>>,
 }
 
@@ -51,9 +51,9 @@ struct MeasuredPower {
 /// A node and where it is.
 #[derive(Clone, Copy, Debug)]
 pub struct Site {
-    /// The node.
+    /// Node whose antenna this is.
     pub node: NodeId,
-    /// Its place.
+    /// Position of the node at this instant.
     pub place: Point,
 }
 
@@ -116,7 +116,7 @@ impl Propagation {
         }
     }
 
-    /// The same as a function of distance alone, if it is one, by the two-ray law.
+    /// Received power in mW as a function of distance alone; `None` unless the two-ray law is all that matters.
     #[inline]
     pub fn two_ray_alone(&self) -> Option<impl Fn(f64) -> f64> {
         let law = self.two_ray?;

@@ -2,10 +2,10 @@
 
 use crate::grid::Point;
 
-/// A polygon.
+/// Obstacle with a polygon as its outline, and its attenuation in dB.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Obstacle {
-    /// Its outline and those of its holes, each without repeating the first point.
+    /// Outline of the obstacle and those of its holes, each without repeating the first point.
     pub rings: Vec<Vec<Point>>,
     /// Loss at each crossing of an outline, dB.
     pub wall_db: f64,
@@ -45,7 +45,7 @@ struct Rectangle {
 }
 
 impl Obstacles {
-    /// These obstacles.
+    /// Creates the search index for these obstacles.
     pub fn new(obstacles: Vec<Obstacle>) -> Self {
         let boxes: Vec<_> = obstacles.iter().map(|obstacle| Rectangle::around(obstacle.points())).collect();
         let all = Rectangle::around(boxes.iter().flat_map(|each| [each.low, each.high]));
@@ -67,7 +67,7 @@ impl Obstacles {
         index
     }
 
-    /// The obstacles.
+    /// All obstacles, in the order given to [`Obstacles::new`].
     pub fn all(&self) -> &[Obstacle] {
         &self.obstacles
     }
@@ -234,7 +234,7 @@ fn whole(x: f64) -> usize {
     x as usize
 }
 
-/// Along one side.
+/// Largest number of cells along one side of the search grid.
 const MAX_CELLS: f64 = 1000.0;
 
 #[cfg(test)]

@@ -8,32 +8,32 @@ use crate::decibels::from_db;
 pub enum PathLoss {
     /// Free space to the crossover, then d^-4 (two-ray ground).
     TwoRay {
-        /// Carrier frequency, Hz.
+        /// Frequency of the carrier, in Hz.
         frequency: f64,
         /// Height of the antennas, m.
         height: f64,
     },
     /// `reference_db` at 1 m, then 10 n dB a decade.
     LogDistance {
-        /// Path-loss exponent n.
+        /// Exponent n by which power falls with distance.
         exponent: f64,
         /// Loss at 1 m, dB.
         reference_db: f64,
     },
     /// Inside a building with several storeys (ITU-R P.1238).
     Indoor {
-        /// Its kind.
+        /// Kind of building, which sets the exponent.
         building: Building,
-        /// Carrier frequency, Hz.
+        /// Frequency of the carrier, in Hz.
         frequency: f64,
         /// Height of the antennas above the lowest floor, m.
         height: f64,
-        /// From one floor to the next, m.
+        /// Height from one floor to the next, in metres.
         storey: f64,
     },
     /// Along a street between buildings, in sight (ITU-R P.1411).
     Street {
-        /// Carrier frequency, Hz.
+        /// Frequency of the carrier, in Hz.
         frequency: f64,
         /// Height of the antennas, m.
         height: f64,
@@ -52,7 +52,8 @@ impl PathLoss {
         self.gain_between(self.heights(), distance)
     }
 
-    /// The same between antennas at these heights, metres.
+    /// Gain over `distance` metres between antennas at these heights in metres: the share of the transmitted power that
+    /// arrives.
     #[inline]
     pub(super) fn gain_between(&self, heights: [f64; 2], distance: f64) -> f64 {
         let gain = match *self {
@@ -88,7 +89,7 @@ impl PathLoss {
         self.distance_between(self.heights(), gain)
     }
 
-    /// The same between antennas at these heights.
+    /// Distance in metres at which the gain between antennas at these heights falls to `gain`.
     pub(super) fn distance_between(&self, heights: [f64; 2], gain: f64) -> f64 {
         match *self {
             Self::TwoRay { frequency, .. } => {
@@ -116,7 +117,7 @@ pub(crate) struct TwoRay {
 }
 
 impl TwoRay {
-    /// The same as [`PathLoss::NS2`].
+    /// Two-ray law of ns-2's radio: 914 MHz, antennas at 1.5 m.
     pub(crate) const NS2: Self = Self::new(NS2_FREQUENCY, [NS2_HEIGHT; 2]);
 
     #[inline]
@@ -124,7 +125,7 @@ impl TwoRay {
         Self { friis: friis(frequency), crossover: crossover(frequency, heights), heights }
     }
 
-    /// See [`PathLoss::gain`].
+    /// Share of the transmitted power that arrives over `distance` metres.
     #[inline]
     pub(crate) fn gain(&self, distance: f64) -> f64 {
         let gain = if distance <= self.crossover {
@@ -187,5 +188,5 @@ const NS2_HEIGHT: f64 = 1.5;
 /// Metres per second, rounded as in ns-2.
 pub(crate) const LIGHT_SPEED: f64 = 3e8;
 
-/// -6 dB.
+/// Median of the gain relative to the upper bound that the law gives: -6 dB, as a ratio of powers.
 const MEDIAN: f64 = 0.251_188_643_150_958;

@@ -1,28 +1,22 @@
 //! The keys of rate control in scenario files.
 
-use multihop_core::settings::{Allowed, Given, Value, Visitor};
+use multihop_core::settings::{Allowed, Given, Settings, Value, Visitor};
 
 use super::{LadderParams, MinstrelParams, RateControlParams};
 
 impl RateControlParams {
     /// `rate_control`: a name, or a table with a name and parameters.
-    pub(crate) fn key(&mut self, keys: &mut dyn Visitor) {
-        let about = "How the rate of unicast data is chosen. All but fixed begin with radio.rate, Minstrel-HT with MCS 0. Default: fixed; \
-                     with the budget of a device minstrel, unless radio.rate or data_rate is given.";
+    pub(crate) fn key(&mut self, name: &'static str, help: &str, keys: &mut dyn Visitor) {
         let words = KINDS.map(|(word, _)| word);
-        let allowed = Allowed::Words(&words);
+        let allowed = Allowed::of_words(&KINDS);
         let mut listed = self.clone();
-        let given = keys.about(about).value_or_table(
-            "rate_control",
-            allowed,
-            Some(Value::Word(self.word())),
-            &mut |keys| {
+        let given =
+            keys.about(help).value_or_table(name, allowed, Some(Value::Word(self.word())), &mut |keys| {
                 keys.kinds("kind", None, &KINDS, &mut |kind, keys| {
                     listed = Self::of_kind(kind);
                     listed.keys(keys);
                 });
-            },
-        );
+            });
         match given {
             Some(Given::Value(Value::Word(word))) => {
                 let kind = words.iter().position(|known| *known == word).expect("an allowed word");
@@ -70,36 +64,9 @@ impl LadderParams {
         rule(self) == rule(other) && doubles(self) == doubles(other)
     }
 
-    fn keys(&mut self, keys: &mut dyn Visitor) {
-        let doubles = self.most_successes > self.successes;
-        let about = "Consecutive successes after which the next higher rate is tried.";
-        keys.about(about).whole("successes", &mut self.successes, COUNT);
-        if doubles {
-            let about = "A failed trial doubles successes, up to this.";
-            keys.about(about).whole("most_successes", &mut self.most_successes, COUNT);
-        }
-        // A failed trial never lowers the number.
+    /// Keeps a failed trial from lowering the number of successes.
+    pub(super) fn raise_most(&mut self, _: &mut dyn Visitor) {
         self.most_successes = self.most_successes.max(self.successes);
-        let about = "Consecutive failures after which the next lower rate is used.";
-        keys.about(about).whole("failures", &mut self.failures, COUNT);
-        let about = "Transmissions at one rate after which any success leads to a trial of the next higher one; \
-                     under aarf it grows in proportion to successes.";
-        keys.about(about).whole("timer", &mut self.timer, COUNT);
-        if let Some(failures) = &mut self.rts_after {
-            let about = "Consecutive failures after which an RTS precedes data of any length.";
-            keys.about(about).whole("rts_after", failures, COUNT);
-        }
-    }
-}
-
-impl MinstrelParams {
-    fn keys(&mut self, keys: &mut dyn Visitor) {
-        let about = "Time between two evaluations of the statistics, s.";
-        keys.about(about).seconds("interval", &mut self.interval, 0.001..=1000.0);
-        let about = "Weight of the earlier estimate of a probability against the last interval.";
-        keys.about(about).number("weight", &mut self.weight, 0.0..=1.0);
-        let about = "Share of packets that try another rate; of 802.11n, fifty a second do.";
-        keys.about(about).number("lookaround", &mut self.lookaround, 0.0..=1.0);
     }
 }
 
@@ -117,4 +84,5 @@ const KINDS: [(&str, &str); 5] = [
     ),
 ];
 
-const COUNT: core::ops::RangeInclusive<u64> = 1..=10_000;
+/// Bounds of a number of frames.
+pub(super) const COUNT: core::ops::RangeInclusive<u64> = 1..=10_000;

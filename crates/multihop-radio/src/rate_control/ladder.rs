@@ -7,9 +7,9 @@ use super::LadderParams;
 pub(super) struct Ladder {
     /// Index of the rate.
     rate: usize,
-    /// Consecutive successes.
+    /// Number of consecutive successes at the current rate.
     successes: u16,
-    /// Consecutive failures.
+    /// Number of consecutive failures at the current rate.
     failures: u16,
     /// Transmissions since the rate last changed.
     transmissions: u16,

@@ -1,4 +1,4 @@
-//! Which other rates Minstrel tries.
+//! Choice of the rates that Minstrel samples.
 
 use core::ops::Range;
 
@@ -16,7 +16,7 @@ pub(super) enum Lookaround {
     Groups(Groups),
 }
 
-/// Without groups.
+/// Sampling of Minstrel: a share of the packets tries other rates.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shares {
     packets: u64,
@@ -25,7 +25,7 @@ pub(super) struct Shares {
     waiting: Vec<usize>,
 }
 
-/// With groups.
+/// Sampling of Minstrel-HT, which tries rates by groups of streams.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Groups {
     /// When the next sample is due.
@@ -36,7 +36,7 @@ pub(super) struct Groups {
     groups: [usize; 3],
 }
 
-/// What a sample is for.
+/// Purpose of a sample, which decides the rate that it tries.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     /// The next faster rate of a group.
@@ -49,7 +49,7 @@ enum Kind {
 
 const TURNS: [Kind; 6] = [Kind::Step, Kind::Jump, Kind::Step, Kind::Jump, Kind::Step, Kind::Between];
 
-/// Between two samples.
+/// Least time between two samples.
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(20);
 
 impl Shares {
@@ -112,7 +112,7 @@ fn any(list: &[usize], rng: &mut Rng) -> Option<usize> {
     (bound > 0).then(|| list[rng.below(bound) as usize])
 }
 
-/// Fisher and Yates.
+/// Shuffles a list in place (Fisher-Yates): every order is equally likely.
 fn shuffle(list: &mut [usize], rng: &mut Rng) {
     for end in (2..=list.len()).rev() {
         let bound = u32::try_from(end).expect("a profile has few rates");

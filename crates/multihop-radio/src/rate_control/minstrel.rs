@@ -24,31 +24,31 @@ pub(super) struct Minstrel {
 /// MPDUs in a frame.
 #[derive(Clone, Copy, Debug)]
 struct Length {
-    /// In frames since the last evaluation.
+    /// Number of MPDUs in the frames since the last evaluation.
     mpdus: u32,
-    /// These frames.
+    /// Number of frames since the last evaluation.
     frames: u32,
-    /// A moving average.
+    /// Moving average of the number of MPDUs per frame.
     average: f64,
 }
 
 /// The rates of packets that try no other.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Best {
-    /// With the highest throughput.
+    /// Rate with the highest throughput.
     pub(super) fastest: usize,
-    /// With the second highest.
+    /// Rate with the second highest throughput.
     pub(super) second: usize,
-    /// With the highest probability of success.
+    /// Rate with the highest probability of success.
     pub(super) surest: usize,
 }
 
-/// What is known of one rate.
+/// Measurements of one rate towards one neighbour.
 #[derive(Clone, Copy, Debug, Default)]
 struct Statistics {
-    /// Since the last evaluation.
+    /// Number of transmissions since the last evaluation.
     transmissions: u32,
-    /// Of these, those that were acknowledged.
+    /// Number of transmissions since the last evaluation that were acknowledged.
     successes: u32,
     /// Probability of success, a moving average; `None` before the first transmission.
     probability: Option<f64>,

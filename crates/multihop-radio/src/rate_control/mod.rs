@@ -10,8 +10,10 @@ mod minstrel;
 
 use core::ops::Range;
 
+use multihop_core::settings::Settings;
 use multihop_core::{Duration, Instant, NodeId, Rng};
 
+use self::keys::COUNT;
 use self::ladder::Ladder;
 use self::minstrel::Minstrel;
 use crate::airtime::Airtime;
@@ -32,35 +34,46 @@ pub enum RateControlParams {
 }
 
 /// When a ladder moves up or down.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Settings)]
 pub struct LadderParams {
-    /// Consecutive successes after which the next higher rate is tried.
-    pub successes: u16,
-    /// What failed trials double this number up to.
+    /// Largest number of successes, which a failed trial doubles.
+    #[key(COUNT, when = self.most_successes > self.successes, then = Self::raise_most)]
     pub most_successes: u16,
-    /// Consecutive failures after which the next lower rate is used.
+    /// Number of consecutive successes after which the next higher rate is tried.
+    #[key(COUNT, then = Self::raise_most)]
+    pub successes: u16,
+    /// Number of consecutive failures after which the next lower rate is used.
+    #[key(COUNT)]
     pub failures: u16,
-    /// Transmissions at one rate after which any success leads to a trial. It grows in proportion with `successes`.
+    /// Number of transmissions at one rate after which any success leads to a trial of the next higher one; under aarf it grows in
+    /// proportion to successes.
+    #[key(COUNT)]
     pub timer: u16,
     /// Whether the first failure at a rate that is being tried ends the trial.
     pub trial_fails_at_once: bool,
-    /// Consecutive failures after which an RTS precedes data of any length.
+    /// Number of consecutive failures after which an RTS precedes data of any length.
+    #[key(COUNT, when = self.rts_after.is_some())]
     pub rts_after: Option<u16>,
 }
 
-/// How Minstrel measures.
-#[derive(Clone, Debug, PartialEq)]
+/// Parameters of Minstrel's measurements.
+#[derive(Clone, Debug, PartialEq, Settings)]
 pub struct MinstrelParams {
-    /// Time between two evaluations of the statistics.
+    /// Time between two evaluations of the statistics, s.
+    #[key(0.001..=1000.0)]
     pub interval: Duration,
-    /// Weight of the earlier estimate against the last interval.
+    /// Weight of the earlier estimate of a probability against the last interval.
+    #[key(0.0..=1.0)]
     pub weight: f64,
-    /// Share of packets that try another rate. Minstrel-HT has a rule of its own.
+    /// Share of packets that try another rate; of 802.11n, fifty a second do.
+    ///
+    /// Minstrel-HT has a rule of its own.
+    #[key(0.0..=1.0)]
     pub lookaround: f64,
 }
 
 impl LadderParams {
-    /// A. Kamerman, L. Monteban, 1997. The paper gives no duration for its timer; Lacage et al. count 15 frames.
+    /// ARF as Kamerman and Monteban describe it (1997). The paper gives no duration for its timer; Lacage et al. count 15 frames.
     pub const ARF: Self = Self {
         successes: 10,
         most_successes: 10,
@@ -70,10 +83,11 @@ impl LadderParams {
         rts_after: None,
     };
 
-    /// M. Lacage, M. H. Manshaei, T. Turletti, 2004.
+    /// AARF by Lacage, Manshaei and Turletti (2004): ARF whose threshold doubles with each failed trial, to 50.
     pub const AARF: Self = Self { most_successes: 50, ..Self::ARF };
 
-    /// CARA-1 of J. Kim, S. Kim, S. Choi, D. Qiao, 2006.
+    /// CARA-1 by Kim, Kim, Choi and Qiao (2006): ARF that sends an RTS after the first failure, and tries again
+    /// at the same rate.
     pub const CARA: Self = Self { trial_fails_at_once: false, rts_after: Some(1), ..Self::ARF };
 }
 
@@ -83,20 +97,20 @@ impl Default for MinstrelParams {
     }
 }
 
-/// What the rate controls of all stations of a scenario share.
+/// Configuration that the rate controls of all stations of a scenario share.
 #[derive(Clone, Debug)]
 pub struct Rates {
     params: RateControlParams,
     /// The rates in use: lowest first, one of equal ones; under Minstrel-HT by streams. Everything below counts along them.
     list: Vec<RateIndex>,
-    /// Those with as many streams, under Minstrel-HT; otherwise empty.
+    /// Ranges of `list` with the same number of streams, under Minstrel-HT; otherwise empty.
     groups: Vec<Range<usize>>,
     /// The first one for a new neighbour: that of the scenario; under Minstrel-HT, which never tries slower ones than the
     /// surest, the lowest.
     first: usize,
     /// How long one transmission of a packet takes without interference, access and ACK included.
     times: Vec<Duration>,
-    /// Of these, the time of the packet's bytes, which an aggregate needs for each packet.
+    /// Part of each entry of `times` that the packet's bytes take, which an aggregate needs for each packet.
     bodies: Vec<Duration>,
 }
 
@@ -128,7 +142,7 @@ enum State {
 /// A transmission that is about to be made.
 #[derive(Clone, Copy, Debug)]
 pub struct Attempt {
-    /// The neighbour.
+    /// Neighbour that receives the transmission.
     pub to: NodeId,
     /// How often the packet has been transmitted before.
     pub number: u32,
@@ -136,10 +150,10 @@ pub struct Attempt {
     pub limit: Option<u32>,
 }
 
-/// The answer.
+/// Decision of the rate control about the next transmission.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Choice {
-    /// The rate.
+    /// Rate at which the frame is transmitted.
     pub rate: RateIndex,
     /// Whether an RTS must precede the frame, whatever its length.
     pub announces: bool,
@@ -281,7 +295,7 @@ impl RateControl {
         }
     }
 
-    /// Counts a transmission.
+    /// Counts one transmission at `rate`.
     pub(crate) fn count(&mut self, rate: RateIndex) {
         self.sent[usize::from(rate.0)] += 1;
     }
@@ -291,7 +305,7 @@ impl RateControl {
         (0..).map(RateIndex).zip(self.sent.iter().copied())
     }
 
-    /// Clears the counts.
+    /// Sets the number of transmissions at every rate to zero.
     pub(crate) fn clear_counts(&mut self) {
         self.sent.fill(0);
     }

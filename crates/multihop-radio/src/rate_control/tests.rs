@@ -11,7 +11,7 @@ struct Bench {
     rates: Rates,
     control: RateControl,
     now: Instant,
-    /// Between packets.
+    /// Interval between the starts of two packets.
     every: Duration,
     channel: Rng,
     delivered: u32,
@@ -103,9 +103,10 @@ fn minstrel_finds_the_rate_with_the_highest_throughput() {
     }
 }
 
-/// Of the packets 5 % begin with a faster rate that may fail. A retry at the second best rate costs up to 7 % where the best
-/// one fails often. Where that one carries three quarters of it (2 Mb/s at 95 %, 5.5 Mb/s at 30 %), one sample in an interval
-/// leaves an estimate with a standard deviation of 0.17: above 0.4, packets begin with the wrong rate for an interval.
+/// At most 5% of the packets begin with a faster rate that may fail. A retry at the second best rate costs up to 7 %
+/// where the best one fails often. Where that one carries three quarters of it (2 Mb/s at 95 %, 5.5 Mb/s at 30 %), one
+/// sample in an interval leaves an estimate with a standard deviation of 0.17: above 0.4, packets begin with the wrong
+/// rate for an interval.
 #[test]
 fn minstrel_carries_nine_tenths_of_what_the_best_rate_does() {
     for success in [

@@ -1,4 +1,4 @@
-//! What a daemon tells of its state.
+//! Status reports of the daemon, from the state of its router.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;

@@ -1,4 +1,4 @@
-//! Log events about neighbours and routes.
+//! Events of the log about neighbours and routes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;

@@ -1,4 +1,4 @@
-//! The delay of a link, in virtual time.
+//! Tests of the delay of a link, in virtual time.
 
 use std::net::Ipv6Addr;
 
@@ -12,8 +12,8 @@ fn address(family: Family, host: u8) -> IpAddr {
     }
 }
 
-/// What two neighbours measure of their link, whose HELLOs are on the way for 3 ms: microseconds. Each daemon takes them
-/// late, by different times, and may know that.
+/// Delays that two neighbours measure of their link, in microseconds. HELLOs take 3 ms over the link. Each daemon takes
+/// them late, by different times, and may know that.
 fn measured(family: Family, late: [u64; 2], knows: bool) -> [Option<u32>; 2] {
     let late = late.map(Duration::from_millis);
     let metric = olsr::Metric { clocks: olsr::Clocks::Echoed, ..olsr::Metric::default() };

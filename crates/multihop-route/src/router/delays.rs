@@ -1,4 +1,4 @@
-//! What the host of a router knows of the cost of links.
+//! Extra costs of links, which the host of a router reports.
 
 use multihop_core::Instant;
 
@@ -13,7 +13,7 @@ impl Router {
         }
     }
 
-    /// What HELLOs have measured of the link to a neighbour, in the unit of the metric.
+    /// Cost of the link to a neighbour that HELLOs have measured, in the unit of the metric.
     pub fn measured(&self, of: &NeighbourInterface) -> Option<u32> {
         match &self.agent.as_ref()?.protocol {
             Protocol::Olsr(olsr) => olsr.measured(of.link),

@@ -1,7 +1,6 @@
 //! The part of the daemon without sockets: datagrams, interfaces and time in, datagrams and routes out.
 
 mod delays;
-mod hello;
 mod names;
 mod neighbours;
 mod on_demand;
@@ -13,7 +12,7 @@ mod signing;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 
-use multihop_core::{Duration, Instant, Machine, Rng, earliest};
+use multihop_core::{Duration, Instant, Interface, Machine, Rng, earliest};
 use multihop_routing::{aodv, olsr};
 use serde::Serialize;
 
@@ -22,7 +21,7 @@ use crate::config::{Config, Routing};
 use crate::prefix::Prefix;
 use names::Names;
 use neighbours::{Known, Neighbours};
-use on_demand::OnDemand;
+use on_demand::{OnDemand, Outgoing};
 use proactive::Found;
 use refusals::Refusals;
 use signing::Signing;
@@ -34,9 +33,8 @@ pub use signature::Key;
 
 /// A routing agent behind several interfaces, and the routes that it has found.
 ///
-/// The agent has one interface, that of the main address. HELLOs of OLSR that arrive are changed so that they name it,
-/// and those that leave so that each interface declares its own links (RFC 3626 §6.2). With IPv6, the agent knows nodes by
-/// names of 32 bits, and so does all that is behind [`receive`](Self::receive).
+/// The agent knows the interfaces by numbers. With IPv6, it knows nodes by names of 32 bits, and so does all that is
+/// behind [`receive`](Self::receive).
 #[derive(Debug)]
 pub struct Router {
     config: Config,
@@ -44,7 +42,8 @@ pub struct Router {
     ports: Vec<Port>,
     /// All addresses of this host.
     own: Vec<IpAddr>,
-    /// Those of the interfaces of the configuration, even of one without a carrier: the kernel still takes packets for it.
+    /// Addresses of all configured interfaces, even of those without a carrier, for which the kernel still accepts
+    /// packets.
     aliases: Vec<IpAddr>,
     names: Names,
     neighbours: Neighbours,
@@ -59,7 +58,7 @@ pub struct Router {
 
 #[derive(Debug)]
 struct Agent {
-    /// The main address.
+    /// Main address of this node, as the agent knows it.
     main: Ipv4Addr,
     protocol: Protocol,
     /// When the agent began.
@@ -77,9 +76,10 @@ enum Protocol {
 pub struct Arrival {
     /// The number of the interface.
     pub interface: u32,
-    /// The sender's address.
+    /// Address from which the datagram came.
     pub from: IpAddr,
-    /// Whether it was sent to all neighbours. No router forwards such a datagram, so that a neighbour has sent it.
+    /// Whether the datagram was sent to all neighbours. No router forwards such a datagram, so that a neighbour has
+    /// sent it.
     pub to_all: bool,
     /// The IP TTL with which it came.
     pub ttl: u8,
@@ -92,11 +92,13 @@ pub struct Arrival {
 pub struct Port {
     /// The interface's number in the kernel.
     pub index: u32,
-    /// Its address.
+    /// Address of the interface.
     pub address: IpAddr,
-    /// The agent's name for it.
+    /// The agent's name for the address.
     name: Ipv4Addr,
-    /// Of its next packet.
+    /// The agent's number of the interface, which stays as long as the interface does.
+    number: Interface,
+    /// Sequence number of the next packet over the interface.
     sequence: u16,
 }
 
@@ -109,7 +111,7 @@ pub struct Datagram {
     pub to: Option<IpAddr>,
     /// The IP TTL with which it leaves.
     pub ttl: u8,
-    /// What it contains.
+    /// Payload of the UDP datagram.
     pub bytes: Vec<u8>,
 }
 
@@ -122,7 +124,7 @@ pub struct Path {
     pub interface: u32,
     /// Hops to the destination, or to its gateway.
     pub hops: u8,
-    /// What the path costs, if routes are chosen by cost: microseconds, or thousandths of transmissions.
+    /// Cost of the path if routes are chosen by cost, in microseconds or thousandths of transmissions.
     pub cost: Option<u64>,
     /// The address from which packets of this host leave; `None`: the kernel's choice.
     pub source: Option<IpAddr>,
@@ -133,33 +135,33 @@ pub struct Path {
 pub struct Counters {
     /// Datagrams that were used.
     pub received: u64,
-    /// Datagrams sent.
+    /// Number of datagrams sent.
     pub sent: u64,
-    /// Bytes of these, without UDP and IP.
+    /// Number of bytes sent, without headers of UDP and IP.
     pub bytes_sent: u64,
-    /// Not a packet of the protocol, or with a list that no node has.
+    /// Number of datagrams refused because they are no packet of the protocol, or have a list that no node has.
     pub malformed: u64,
-    /// From an address that is not in the list of neighbours.
+    /// Number of datagrams refused because their sender is not in the list of neighbours.
     pub not_allowed: u64,
-    /// Without a signature.
+    /// Number of datagrams refused for want of a signature.
     pub unsigned: u64,
-    /// With a signature of another version.
+    /// Number of datagrams refused for a signature of another version.
     pub other_version: u64,
-    /// With a signature of another key, or of another packet.
+    /// Number of datagrams refused for a signature of another key or of another packet.
     pub wrong_key: u64,
-    /// With a counter that is not greater than that of an earlier packet.
+    /// Number of datagrams refused as replays: their counter is not greater than that of an earlier packet.
     pub replayed: u64,
-    /// From a sender that has not answered a challenge yet.
+    /// Number of datagrams refused because the sender has not answered a challenge yet.
     pub unproven: u64,
-    /// From an address that was heard over another interface a moment ago.
+    /// Number of datagrams refused because the sender was heard over another interface a moment ago.
     pub elsewhere: u64,
-    /// From one neighbour more than the daemon remembers.
+    /// Number of datagrams refused because the daemon remembers no more neighbours.
     pub too_many: u64,
-    /// For this host alone, from an address from which nothing has come for all neighbours.
+    /// Number of datagrams refused because they are for this host alone, and their sender has broadcast nothing.
     pub strangers: u64,
-    /// From a neighbour that sent more than there was time for.
+    /// Number of datagrams refused because their neighbour sent more than there was time for.
     pub too_frequent: u64,
-    /// With messages that were no longer valid when there was time for them.
+    /// Number of datagrams whose messages were no longer valid when there was time for them.
     pub outdated: u64,
     /// Routes that were left out because they lead outside of the allowed networks, or to no host.
     pub left_out: u64,
@@ -168,7 +170,13 @@ pub struct Counters {
 impl Port {
     /// An interface with this number and address.
     pub fn new(index: u32, address: impl Into<IpAddr>) -> Self {
-        Self { index, address: address.into(), name: Ipv4Addr::UNSPECIFIED, sequence: 0 }
+        let address = address.into();
+        Self { index, address, name: Ipv4Addr::UNSPECIFIED, number: Interface(0), sequence: 0 }
+    }
+
+    /// Whether an output of the agent for this interface, or for all, leaves here.
+    fn is_meant_by(&self, interface: Option<Interface>) -> bool {
+        interface.is_none_or(|number| number == self.number)
     }
 }
 
@@ -193,7 +201,7 @@ impl Router {
         }
     }
 
-    /// The configuration.
+    /// Configuration in use, which a reload replaces.
     pub const fn config(&self) -> &Config {
         &self.config
     }
@@ -214,13 +222,15 @@ impl Router {
     /// address, and the agent begins anew.
     pub fn set_ports(&mut self, now: Instant, ports: &[Port]) {
         let before = std::mem::take(&mut self.ports);
-        let sequence =
-            |port: &Port| before.iter().find(|old| old.index == port.index).map_or(0, |old| old.sequence);
         for port in ports {
             // An address of the other family is not used.
-            if let Some(name) = self.names.own(now, port.address) {
-                self.ports.push(Port { name, sequence: sequence(port), ..*port });
-            }
+            let Some(name) = self.names.own(now, port.address) else { continue };
+            let known = before.iter().find(|old| old.index == port.index);
+            let sequence = known.map_or(0, |old| old.sequence);
+            // The number of an interface that has gone is free once the agent has ended its links.
+            let number = known.map(|old| old.number).or_else(|| free_number(&before, &self.ports));
+            let Some(number) = number else { continue };
+            self.ports.push(Port { name, number, sequence, ..*port });
         }
         let counts = |index| ports.iter().any(|port| port.index == index);
         self.neighbours.keep(counts);
@@ -231,13 +241,10 @@ impl Router {
         if self.agent.as_ref().is_some_and(lost) {
             self.agent = None;
         }
-        if let Some(Agent { protocol: Protocol::Olsr(olsr), .. }) = &mut self.agent {
-            olsr.keep_links(now, |link| self.neighbours.interface(link).is_some());
-        }
         self.begin(now);
     }
 
-    /// Makes the agent if it is missing, and tells it what to announce.
+    /// Makes the agent if it is missing, and gives it the interfaces and what to announce.
     fn begin(&mut self, now: Instant) {
         self.names.release(now);
         for port in &self.ports {
@@ -261,19 +268,20 @@ impl Router {
             };
             Agent { main, protocol, since: now }
         });
-        let main = agent.main;
-        let others = self.ports.iter().map(|port| port.name).filter(|name| *name != main).collect();
+        let interfaces = self.ports.iter().map(|port| (port.number, port.name)).collect();
         match &mut agent.protocol {
             Protocol::Olsr(olsr) => {
+                olsr.set_interfaces(now, interfaces);
                 let mut name = |address| self.names.own(now, address);
                 let networks = config
                     .announce
                     .iter()
                     .filter_map(|network| Some((name(network.parts().0)?, name(network.mask())?)));
-                olsr.announce(now, olsr::Announced { interfaces: others, networks: networks.collect() });
+                olsr.announce(now, networks.collect());
             }
             Protocol::Aodv(aodv) => {
                 let aliases = self.aliases.iter().filter_map(|address| self.names.find(*address));
+                aodv.agent.set_interfaces(interfaces);
                 aodv.agent.set_aliases(aliases.collect());
             }
         }
@@ -414,11 +422,14 @@ impl Router {
         let messages = self.aodv().map(OnDemand::take_messages).unwrap_or_default();
         let mut datagrams = Vec::new();
         for message in messages {
-            let ttl = message.ttl;
-            let over = message.to.map(|to| self.neighbours.interface(to));
-            let to = message.to.map(IpAddr::V4);
-            for port in self.ports.iter().filter(|port| over.is_none_or(|over| over == Some(port.index))) {
-                datagrams.push(Datagram { interface: port.index, to, ttl, bytes: message.over(port) });
+            let Outgoing { to, interface, ttl, bytes } = message;
+            let index = to.map(|to| self.neighbours.interface(to));
+            let leaves = |port: &&Port| {
+                index.is_none_or(|index| index == Some(port.index)) && port.is_meant_by(interface)
+            };
+            for port in self.ports.iter().filter(leaves) {
+                let (to, bytes) = (to.map(IpAddr::V4), bytes.clone());
+                datagrams.push(Datagram { interface: port.index, to, ttl, bytes });
             }
         }
         datagrams
@@ -469,7 +480,7 @@ impl Router {
         ends.into_iter().map(fate).collect()
     }
 
-    /// What AODV has done, and how many packets wait; `None` under other protocols.
+    /// Counters of AODV, and the number of packets that wait for a route; `None` under other protocols.
     pub fn on_demand(&self) -> Option<(OnDemandCounts, usize)> {
         match &self.agent.as_ref()?.protocol {
             Protocol::Aodv(aodv) => Some((aodv.counts, aodv.waiting())),
@@ -490,7 +501,7 @@ impl Router {
         to.is_routable() && (within.is_empty() || within.iter().any(|network| network.contains(to)))
     }
 
-    /// All routes.
+    /// All routes that the agent has at `now`, by their destination.
     pub fn routes(&mut self, now: Instant) -> BTreeMap<Prefix, Path> {
         let found = match self.agent.as_mut().map(|agent| &mut agent.protocol) {
             None => Vec::new(),
@@ -533,7 +544,7 @@ impl Router {
         self.agent.as_ref().map_or(Duration::ZERO, |agent| now.saturating_since(agent.since))
     }
 
-    /// The main address.
+    /// Main address of this host, under which other nodes know it.
     pub fn main(&self) -> Option<IpAddr> {
         let main = self.agent.as_ref()?.main;
         self.ports.iter().find(|port| port.name == main).map(|port| port.address)
@@ -569,6 +580,12 @@ impl Router {
     }
 }
 
+/// A number that no interface has or has just had.
+fn free_number(before: &[Port], now: &[Port]) -> Option<Interface> {
+    let is_free = |number: &Interface| before.iter().chain(now).all(|port| port.number != *number);
+    (0..=u8::MAX).map(Interface).find(is_free)
+}
+
 /// Routes to nodes; those to their further interfaces and to networks may be as many again.
 const MAX_ROUTES: usize = 8_192;
 /// Lines in the log per minute for each reason of refusals.
@@ -580,5 +597,6 @@ mod delay_tests;
 mod on_demand_tests;
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
+// Only debug builds count steps.
+#[cfg(all(test, debug_assertions))]
 mod work_tests;

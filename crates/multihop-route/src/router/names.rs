@@ -1,4 +1,4 @@
-//! What the agent calls the nodes of a mesh with IPv6: its addresses have 32 bits.
+//! Names by which the agent refers to nodes of a mesh with IPv6, because its own addresses have 32 bits.
 //!
 //! Each address of 128 bits gets a name that looks like an address of IPv4 and means nothing outside of this host. It
 //! keeps it as long as messages mention it or the agent does. With IPv4, an address is its own name.
@@ -14,9 +14,9 @@ use crate::prefix::Family;
 /// Names of addresses, and of what else has the length of an address: networks and their masks.
 #[derive(Debug)]
 pub(super) enum Names {
-    /// Of IPv4.
+    /// IPv4: an address is its own name.
     Same,
-    /// Of IPv6.
+    /// IPv6: every address gets a name.
     Given(Box<Given>),
 }
 
@@ -70,7 +70,7 @@ impl Names {
         }
     }
 
-    /// This host's addresses are no longer those that they were.
+    /// Releases names of this host's former addresses.
     pub(super) fn release(&mut self, now: Instant) {
         if let Self::Given(given) = self {
             given.addresses.values_mut().for_each(|named| {
@@ -188,9 +188,9 @@ impl Given {
     }
 }
 
-/// As many as the agent remembers links, with the usual limits.
+/// Largest number of names: the number of links that the agent remembers with the usual limits.
 const MOST: usize = 65_536;
-/// What the agent remembers longer than messages say: who was heard, which messages have come, broken links.
+/// Time for which the agent may remember more than messages mention: neighbours, messages that came, broken links.
 const SPARE: Duration = Duration::from_secs(120);
 const SWEEP: Duration = Duration::from_secs(1);
 

@@ -1,4 +1,4 @@
-//! Who was heard over which interface.
+//! Table of the neighbours that were heard over each interface.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
@@ -26,7 +26,7 @@ struct Received {
     last: u16,
     /// Bit n is set if the n-th packet before the last arrived.
     seen: u32,
-    /// How many of these bits count.
+    /// Number of valid bits.
     span: u32,
 }
 
@@ -57,7 +57,7 @@ impl Received {
 /// A neighbour's interface, for those who show it.
 #[derive(Clone, Copy, Debug)]
 pub struct NeighbourInterface {
-    /// Its address.
+    /// Address of the neighbour's interface.
     pub address: IpAddr,
     /// The number of this host's interface.
     pub interface: u32,
@@ -65,9 +65,9 @@ pub struct NeighbourInterface {
     pub main: IpAddr,
     /// The agent's name for the neighbour.
     pub name: Ipv4Addr,
-    /// The agent's name for this interface of it.
+    /// Name by which the agent refers to this interface of the neighbour.
     pub link: Ipv4Addr,
-    /// When it was last heard.
+    /// Instant at which the neighbour was last heard.
     pub at: Instant,
     /// The share of its last packets, at most 32, that arrived; `None` if they have no sequence numbers.
     pub received: Option<f64>,
@@ -79,7 +79,7 @@ pub(super) enum Known {
     Yes,
     /// The sender was heard over another interface a moment ago.
     Elsewhere,
-    /// There are too many neighbours.
+    /// The daemon remembers no more neighbours.
     TooMany,
 }
 
@@ -120,10 +120,6 @@ impl Neighbours {
         self.0.get(&of).map(|neighbour| neighbour.interface)
     }
 
-    pub(super) fn main(&self, of: Ipv4Addr) -> Option<Ipv4Addr> {
-        self.0.get(&of).map(|neighbour| neighbour.main)
-    }
-
     /// Forgets neighbours of interfaces that no longer count.
     pub(super) fn keep(&mut self, counts: impl Fn(u32) -> bool) {
         self.0.retain(|_, neighbour| counts(neighbour.interface));
@@ -154,9 +150,10 @@ impl Neighbours {
 /// A neighbour's interface that two of this host's interfaces hear belongs to the first, until it is silent there for
 /// this long: three of the RFC's HELLO intervals.
 const FAITHFUL: Duration = Duration::from_secs(6);
-/// Longer than the agent considers a link that is not confirmed, with the usual intervals.
+/// Time for which a silent neighbour is remembered: longer than the agent considers a link that is not confirmed, with
+/// the usual intervals.
 const MEMORY: Duration = Duration::from_secs(60);
-/// Of the interfaces of neighbours.
+/// Largest number of neighbours' interfaces that are remembered.
 const MOST: usize = 256;
 
 #[cfg(test)]

@@ -1,54 +1,50 @@
-//! AODV behind several interfaces: its messages, and the packets that wait for routes.
-//!
-//! The agent has one address, the main address. Each interface's HELLOs name its own address, so that neighbours are
-//! known by the addresses from which they send.
+//! AODV on a host: the messages of the agent, and the packets that wait for routes.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
-use multihop_core::{Instant, Machine as _};
+use multihop_core::{Instant, Interface, Machine as _};
 use multihop_routing::agent::{Input, NO_FLOW, Output, Routable, Ticket};
 use multihop_routing::aodv::{Agent, RouteState};
 use multihop_routing::message::Message as RoutingMessage;
 use multihop_wire::aodv::{Message, Reply};
 use serde::Serialize;
 
-use super::Port;
 use crate::prefix::Prefix;
 
-/// What becomes of a packet that had no route.
+/// Outcome for a packet that had no route when it came.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Fate {
-    /// It leaves over this interface.
+    /// The packet leaves over this interface.
     Leaves {
         /// The number of the interface.
         interface: u32,
-        /// The packet.
+        /// Bytes of the IP packet.
         packet: Vec<u8>,
     },
-    /// It is dropped, and its source is told.
+    /// The packet is dropped, and its source gets an ICMP error.
     Refused {
-        /// The packet.
+        /// Bytes of the IP packet.
         packet: Vec<u8>,
     },
 }
 
-/// What AODV has sent, and packets that had no route.
+/// Numbers of AODV's messages, and of packets that had no route.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
 pub struct OnDemandCounts {
-    /// HELLOs sent.
+    /// Number of HELLOs sent.
     pub hellos: u64,
     /// Route requests sent or forwarded.
     pub requests: u64,
     /// Route replies sent or forwarded.
     pub replies: u64,
-    /// Route errors sent.
+    /// Number of route errors sent.
     pub errors: u64,
     /// Packets that had no route when they came.
     pub caught: u64,
-    /// Of these, packets that left when there was a route.
+    /// Packets without a route that left when there was one.
     pub released: u64,
-    /// Of these, packets that were dropped.
+    /// Packets without a route that were dropped.
     pub dropped: u64,
     /// Neighbours that the kernel reported as unreachable.
     pub failed_neighbours: u64,
@@ -61,7 +57,7 @@ pub(super) struct OnDemand {
     pub(super) counts: OnDemandCounts,
     held: BTreeMap<Ticket, Vec<u8>>,
     next_ticket: u32,
-    /// What happened to packets: the next hop of those that leave.
+    /// Packets that are no longer held: the next hop of those that leave, `None` for those that are refused.
     ends: Vec<(Option<Ipv4Addr>, Vec<u8>)>,
     messages: Vec<Outgoing>,
 }
@@ -71,8 +67,10 @@ pub(super) struct OnDemand {
 pub(super) struct Outgoing {
     /// The neighbour; `None`: all.
     pub(super) to: Option<Ipv4Addr>,
+    /// The interface over which it leaves; `None`: all interfaces, or with `to` that by which the neighbour is reached.
+    pub(super) interface: Option<Interface>,
     pub(super) ttl: u8,
-    message: Message,
+    pub(super) bytes: Vec<u8>,
 }
 
 impl OnDemand {
@@ -148,7 +146,7 @@ impl OnDemand {
         std::mem::take(&mut self.messages)
     }
 
-    /// Packets that wait.
+    /// Number of packets that wait for a route.
     pub(super) fn waiting(&self) -> usize {
         self.held.len()
     }
@@ -175,9 +173,11 @@ impl OnDemand {
                         self.end(None, packet);
                     }
                 }
-                Output::Message { to, ttl, message: RoutingMessage::Aodv(message), .. } => {
+                Output::Message { to, interface, ttl, message: RoutingMessage::Aodv(message) } => {
                     *self.counter(&message) += 1;
-                    self.messages.push(Outgoing { to, ttl, message });
+                    let mut bytes = Vec::with_capacity(message.wire_len());
+                    message.emit(&mut bytes);
+                    self.messages.push(Outgoing { to, interface, ttl, bytes });
                 }
                 Output::Message { .. }
                 | Output::Purge { .. }
@@ -202,21 +202,6 @@ impl OnDemand {
             Message::Reply(_) | Message::ReplyAck => &mut self.counts.replies,
             Message::Error(_) => &mut self.counts.errors,
         }
-    }
-}
-
-impl Outgoing {
-    /// Its bytes for an interface: a HELLO names the interface's address.
-    pub(super) fn over(&self, port: &Port) -> Vec<u8> {
-        let message = match &self.message {
-            Message::Reply(hello) if is_hello(hello) => {
-                Message::Reply(Reply { destination: port.name, originator: port.name, ..*hello })
-            }
-            other => other.clone(),
-        };
-        let mut bytes = Vec::with_capacity(message.wire_len());
-        message.emit(&mut bytes);
-        bytes
     }
 }
 
@@ -252,5 +237,5 @@ pub(super) fn ends(packet: &[u8]) -> Option<AddressPair> {
 
 /// Packets that wait for routes; each search has one at least.
 const MAX_HELD: usize = 256;
-/// A day, ms.
+/// Longest lifetime that a reply may give a route: a day, in ms.
 const LONGEST_LIFE: u32 = 86_400_000;

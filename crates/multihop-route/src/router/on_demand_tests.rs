@@ -1,4 +1,4 @@
-//! AODV behind several interfaces, in virtual time.
+//! Tests of AODV behind several interfaces, in virtual time.
 
 use multihop_routing::aodv::Config as Aodv;
 use multihop_wire::aodv::{Message as AodvMessage, Reply, Request, Sequence};
@@ -28,7 +28,7 @@ struct Net {
     now: Instant,
     routers: Vec<Router>,
     links: Vec<([(usize, u32); 2], bool)>,
-    /// What became of packets at each router.
+    /// Outcome of each packet, with the router at which it ended.
     fates: Vec<(usize, Fate)>,
 }
 
@@ -152,6 +152,25 @@ fn a_packet_waits_for_its_route_and_leaves() {
     }
     let path = net.routers[0].routes(net.now)[&Prefix::host(address(3, 4))];
     assert_eq!((path.hops, path.source), (3, Some(address(1, 1).into())));
+}
+
+#[test]
+fn each_interface_sends_hellos_with_its_own_address() {
+    let mut router = router(&[address(1, 1), address(2, 1)], 1, 0);
+    let mut named: BTreeMap<u32, Vec<Ipv4Addr>> = BTreeMap::new();
+    for _ in 0..600 {
+        let now = router.poll_timeout().expect("the next HELLO is due");
+        router.handle_timeout(now);
+        for datagram in router.take_datagrams(now) {
+            let Ok(AodvMessage::Reply(hello)) = AodvMessage::parse(&datagram.bytes) else { continue };
+            assert_eq!((hello.originator, datagram.to), (hello.destination, None));
+            named.entry(datagram.interface).or_default().push(hello.destination);
+        }
+    }
+    for (interface, own) in [(0, address(1, 1)), (1, address(2, 1))] {
+        let named = &named[&interface];
+        assert!(named.len() > 5 && named.iter().all(|name| *name == own), "{interface}: {named:?}");
+    }
 }
 
 #[test]

@@ -12,7 +12,7 @@ use multihop_wire::olsr::{Body, Message, Packet};
 use super::names::{Names, OfFamily};
 use super::neighbours::Neighbours;
 use super::signing::Signing;
-use super::{Agent, Arrival, Datagram, MAX_ROUTES, Path, Port, Protocol, Reason, Router, hello};
+use super::{Agent, Arrival, Datagram, MAX_ROUTES, Path, Port, Protocol, Reason, Router};
 use crate::budget::{before, take_turns};
 use crate::prefix::{Prefix, is_of_link};
 
@@ -27,7 +27,7 @@ impl Router {
     ) {
         let Arrival { interface, ago, .. } = arrival;
         let Some(port) = self.ports.iter().find(|port| port.index == interface) else { return };
-        let (own, port_name) = (A::of(port.address), port.name);
+        let (own, number) = (A::of(port.address), port.number);
         let Some((mut packet, own)) = parse(from, bytes).zip(own) else {
             return self.refuse(now, from.into(), Reason::Malformed);
         };
@@ -50,18 +50,11 @@ impl Router {
         if !self.is_used(now, known, arrival.from) {
             return;
         }
-        let Some(Agent { main, protocol: Protocol::Olsr(olsr), .. }) = &mut self.agent else { return };
-        let own = hello::Own { main: *main, port: port_name, ports: &self.ports };
+        let Some(Agent { protocol: Protocol::Olsr(olsr), .. }) = &mut self.agent else { return };
         let named = packet.messages.iter().filter_map(|message| self.names.named(now, message));
-        let mut packet = Packet { sequence: packet.sequence, messages: named.collect() };
-        for message in &mut packet.messages {
-            if let Body::Hello(hello) = &mut message.body {
-                own.translate(hello);
-                hello::came_before(hello, ago);
-            }
-        }
+        let packet = Packet { sequence: packet.sequence, messages: named.collect() };
         self.counters.received += 1;
-        olsr.receive_late(now, arrived, from, &packet);
+        olsr.receive_late(now, arrived, (number, from), &packet);
     }
 
     /// Whether a datagram has a signature of the key that was not used before, or needs none.
@@ -91,15 +84,16 @@ impl Router {
         };
         let mut seal = Seal { now, names: &mut self.names, signing: self.signing.as_mut(), main: *main };
         while let Some(output) = olsr.poll_output(now) {
-            let Output::Message { message: RoutingMessage::Olsr(packet), .. } = output else { continue };
-            for port in &mut self.ports {
-                let packet = packet_of(&packet, port, &self.neighbours);
-                datagrams.push(seal.datagram(packet, port));
+            let Output::Message { message: RoutingMessage::Olsr(packet), interface, .. } = output else {
+                continue;
+            };
+            for port in self.ports.iter_mut().filter(|port| port.is_meant_by(interface)) {
+                datagrams.push(seal.datagram(&packet.messages, port));
             }
         }
         for port in &mut self.ports {
             if seal.signing.as_mut().is_some_and(|signing| signing.takes_turn(now, port.index)) {
-                datagrams.push(seal.datagram(Packet::default(), port));
+                datagrams.push(seal.datagram(&[], port));
             }
         }
         datagrams
@@ -109,9 +103,9 @@ impl Router {
     pub(crate) fn farewell(&mut self, now: Instant, interface: u32) -> Option<Datagram> {
         let Some(Agent { main, protocol: Protocol::Olsr(olsr), .. }) = &mut self.agent else { return None };
         let port = self.ports.iter_mut().find(|port| port.index == interface)?;
-        let packet = packet_of(&*olsr.farewell(now)?, port, &self.neighbours);
+        let packet = olsr.farewell(now, port.number)?;
         let mut seal = Seal { now, names: &mut self.names, signing: self.signing.as_mut(), main: *main };
-        Some(seal.datagram(packet, port))
+        Some(seal.datagram(&packet.messages, port))
     }
 }
 
@@ -126,19 +120,24 @@ struct Seal<'a> {
 
 impl Seal<'_> {
     /// The datagram with these messages, as the next packet of an interface.
-    fn datagram(&mut self, mut packet: Packet, port: &mut Port) -> Datagram {
-        packet.sequence = port.sequence;
-        port.sequence = port.sequence.wrapping_add(1);
+    fn datagram(&mut self, messages: &[Message], port: &mut Port) -> Datagram {
+        let sequence = port.sequence;
+        port.sequence = sequence.wrapping_add(1);
         let bytes = match port.address {
-            IpAddr::V4(from) => self.bytes(&packet, port.index, from),
-            IpAddr::V6(from) => self.bytes(&packet, port.index, from),
+            IpAddr::V4(from) => self.bytes((sequence, messages), port.index, from),
+            IpAddr::V6(from) => self.bytes((sequence, messages), port.index, from),
         };
         Datagram { interface: port.index, to: None, ttl: 1, bytes }
     }
 
-    fn bytes<A: OfFamily>(&mut self, packet: &Packet, interface: u32, from: A) -> Vec<u8> {
-        let messages = packet.messages.iter().filter_map(|message| self.names.addressed(self.now, message));
-        let mut packet = Packet::<A> { sequence: packet.sequence, messages: messages.collect() };
+    fn bytes<A: OfFamily>(
+        &mut self,
+        (sequence, messages): (u16, &[Message]),
+        interface: u32,
+        from: A,
+    ) -> Vec<u8> {
+        let messages = messages.iter().filter_map(|message| self.names.addressed(self.now, message));
+        let mut packet = Packet::<A> { sequence, messages: messages.collect() };
         let main = self.names.address(self.now, self.main).and_then(A::of);
         if let (Some(signing), Some(main)) = (&mut self.signing, main) {
             return signing.sign(self.now, (interface, from), main, &mut packet);
@@ -149,7 +148,7 @@ impl Seal<'_> {
     }
 }
 
-/// What an agent of OLSR has found.
+/// View of an agent of OLSR at one instant, from which routes for the kernel are made.
 pub(super) struct Found<'a> {
     pub(super) now: Instant,
     pub(super) agent: &'a mut olsr::Agent,
@@ -171,8 +170,8 @@ impl Found<'_> {
         all
     }
 
-    /// To the main addresses of the nearest nodes. If they are too many, each neighbour leads to as many as the others, as
-    /// far as it leads to so many.
+    /// Paths to the main addresses of the nearest nodes. If they are too many, each neighbour leads to as many as the
+    /// others, as far as it leads to so many.
     fn paths(&mut self) -> BTreeMap<Ipv4Addr, Path> {
         let mut hosts = self.agent.routes().to_vec();
         hosts.sort_by_key(|route| route.hops);
@@ -225,18 +224,6 @@ fn parse<A: OfFamily>(from: A, bytes: &[u8]) -> Option<Packet<A>> {
     let is_neighbour = is_host(from) || is_of_link(from.into());
     let sound = |message: &Message<A>| listed(message) <= MAX_LISTED && is_host(message.originator);
     (is_neighbour && packet.messages.iter().all(sound)).then_some(packet)
-}
-
-/// What leaves over one interface of what the agent sends.
-fn packet_of(packet: &Packet, port: &Port, neighbours: &Neighbours) -> Packet {
-    let message = |message: &Message| match &message.body {
-        Body::Hello(hello) => {
-            let body = Body::Hello(hello::of_port(hello, port.index, neighbours));
-            Message { body, ..message.clone() }
-        }
-        _ => message.clone(),
-    };
-    Packet { sequence: packet.sequence, messages: packet.messages.iter().map(message).collect() }
 }
 
 /// Addresses in one message. A node with more neighbours than this would need several HELLOs.

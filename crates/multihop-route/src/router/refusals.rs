@@ -1,4 +1,4 @@
-//! Senders whose datagrams were refused, and the reasons.
+//! Table of the senders whose datagrams were refused, and the reasons.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -12,7 +12,7 @@ use super::Counters;
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
-    /// Not a packet of the protocol, or with a list that no node has.
+    /// The datagram is not a packet of the protocol, or has a list that no node has.
     Malformed,
     /// The sender is not in the list of neighbours.
     NotAllowed,
@@ -33,9 +33,9 @@ pub enum Reason {
 /// Datagrams of one sender that were not used for the same reason.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Refusal {
-    /// The sender's address.
+    /// Address from which the refused datagrams came.
     pub from: IpAddr,
-    /// Why they were not used.
+    /// Reason why the datagrams were not used.
     pub reason: Reason,
     /// How many there were.
     pub count: u64,
@@ -77,8 +77,8 @@ impl Reason {
 }
 
 impl Refusals {
-    /// Notes a refusal. If the table is full, the entry with the fewest datagrams goes, of these the oldest: a flood from many
-    /// addresses displaces itself.
+    /// Records that a datagram was refused. If the table is full, the entry with the fewest datagrams goes, of these
+    /// the oldest: a flood from many addresses displaces itself.
     pub(super) fn note(&mut self, now: Instant, from: IpAddr, reason: Reason) {
         let place = (from, reason);
         if !self.0.contains_key(&place) && self.0.len() >= MAX_REFUSALS {
@@ -90,7 +90,7 @@ impl Refusals {
         *last = now;
     }
 
-    /// All of them.
+    /// All remembered refusals, by sender and reason.
     pub(super) fn iter(&self) -> impl Iterator<Item = Refusal> {
         let refusal = |(&(from, reason), &(count, last)): (&_, &_)| Refusal { from, reason, count, last };
         self.0.iter().map(refusal)

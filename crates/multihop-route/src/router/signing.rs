@@ -262,7 +262,7 @@ impl Challenge {
 pub(super) const MAX_SENDERS: usize = 256;
 /// Answers that wait; further challenges are ignored until some have left.
 pub(super) const MAX_ANSWERS: usize = 64;
-/// As long as neighbours are remembered.
+/// Time for which counters of neighbours are remembered: as long as the neighbours themselves.
 const MEMORY: Duration = Duration::from_secs(60);
 /// How long an answer to a challenge counts (RFC 8967 §4.3.1.1).
 const NONCE_LIFETIME: Duration = Duration::from_secs(30);

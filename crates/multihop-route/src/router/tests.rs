@@ -1,4 +1,4 @@
-//! Routers on links, in virtual time.
+//! Tests of routers on links, in virtual time.
 
 use std::sync::Arc;
 
@@ -123,6 +123,24 @@ fn a_broken_link_is_routed_around() {
     net.links[2].1 = false;
     net.run(30);
     assert_eq!(net.via(0, address(2, 4)), None);
+}
+
+#[test]
+fn an_interface_that_replaces_another_has_links_of_its_own() {
+    let addresses: [&[_]; 3] =
+        [&[address(1, 1), address(2, 1)], &[address(1, 2)], &[address(2, 3), address(3, 3)]];
+    let mut net = Net::new(&addresses, &Config::default()).link((0, 0), (1, 0)).link((0, 1), (2, 0));
+    net.run(20);
+    assert_eq!(net.via(1, address(3, 3)), Some(address(1, 1)));
+    // The link to the third router is now that of another interface at either end.
+    let now = net.now;
+    net.routers[0].set_ports(now, &[Port::new(0, address(1, 1)), Port::new(7, address(3, 1))]);
+    assert_eq!(net.via(0, address(2, 3)), None);
+    net.links[1].0 = [(0, 7), (2, 1)];
+    net.run(20);
+    assert_eq!(net.routers[0].routes(net.now)[&Prefix::host(address(3, 3))].interface, 7);
+    assert_eq!(net.via(1, address(2, 3)), Some(address(1, 1)));
+    assert_eq!(net.via(2, address(1, 2)), Some(address(3, 1)));
 }
 
 #[test]
@@ -380,7 +398,7 @@ fn a_route_by_cost_changes_only_if_the_options_let_it() {
         let metric = olsr::Metric {
             clocks: olsr::Clocks::Echoed,
             weight: 800_000,
-            hysteresis,
+            switching: olsr::Switching { hysteresis, ..olsr::Switching::default() },
             ..olsr::Metric::default()
         };
         let config =

@@ -1,4 +1,7 @@
-//! What hostile messages cost: the elements of tables that an agent touches for one, which do not depend on the machine.
+//! Tests of the work that hostile messages cause: how many table elements an agent touches for one, which does not
+//! depend on the machine.
+//!
+//! Only builds with debug assertions count these elements, so `cargo test --release` runs none of these tests.
 
 use std::sync::Arc;
 

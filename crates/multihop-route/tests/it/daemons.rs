@@ -1,4 +1,4 @@
-//! What daemons do with the routes of their hosts.
+//! Tests of daemons that install and remove routes of their hosts.
 
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 
@@ -21,7 +21,7 @@ fn line() -> Option<[Host; 3]> {
     Some([left, middle, right])
 }
 
-/// The same with daemons that have found each other.
+/// Starts the daemons of a line of hosts and waits until they have found each other.
 fn running_line() -> Option<[Host; 3]> {
     let mut line = line()?;
     line[0].start(quick(&["veth-a"]));

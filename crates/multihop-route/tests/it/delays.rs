@@ -52,7 +52,7 @@ fn slow_down(host: &Host) -> bool {
     done
 }
 
-/// What the daemon tells of its neighbour behind an interface, and of the queue there.
+/// Status of the only neighbour behind an interface, and of the queue there.
 fn told(host: &Host, interface: &str) -> (Value, Value) {
     let status = host.status().unwrap();
     let of = |list: &str, key: &str| {

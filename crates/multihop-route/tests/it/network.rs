@@ -53,7 +53,7 @@ pub(crate) fn quick(interfaces: &[&str]) -> Config {
 }
 
 impl Host {
-    /// The same namespace once more, for another daemon in it.
+    /// Host in the namespace of another one, for a second daemon in it.
     pub(crate) fn in_same(other: &Self) -> Self {
         Self { namespace: Arc::clone(&other.namespace), running: None }
     }
@@ -80,7 +80,7 @@ impl Host {
         self.start_with(config, Vec::new());
     }
 
-    /// Ends the daemon.
+    /// Ends the daemon and waits for its thread.
     pub(crate) fn end(&mut self) -> Result<(), RouteError> {
         let Some((stop, daemon)) = self.running.take() else { return Ok(()) };
         stop.end();
@@ -100,12 +100,12 @@ impl Host {
             .map(|route| route.via.unwrap_or(to))
     }
 
-    /// What the daemon tells of itself.
+    /// Status that the IPv4 daemon of the host reports.
     pub(crate) fn status(&self) -> Option<Value> {
         self.status_of(Family::Ipv4)
     }
 
-    /// What the daemon of a family tells.
+    /// Status that the host's daemon of a family reports.
     pub(crate) fn status_of(&self, family: Family) -> Option<Value> {
         let text = self.namespace.run(|| multihop_route::status(family)).unwrap().ok()?;
         serde_json::from_str(&text).ok()

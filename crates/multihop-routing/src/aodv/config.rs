@@ -2,14 +2,14 @@
 
 use alloc::format;
 
-use multihop_core::settings::{Settings, Visitor};
+use multihop_core::settings::{Field, Settings, Visitor};
 use multihop_core::{Duration, Instant};
 use multihop_wire::aodv::Message;
 
 use crate::settings::{JITTER, TIMEOUT};
 
 /// The implementation that the agent follows.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Field, PartialEq)]
 pub enum Preset {
     /// The agent of ns-2.35.
     Ns2,
@@ -18,7 +18,7 @@ pub enum Preset {
 }
 
 /// How link failures are detected.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Field, PartialEq)]
 pub enum LinkFailure {
     /// The MAC reports packets that it could not deliver. No HELLOs are sent.
     Mac,
@@ -26,87 +26,124 @@ pub enum LinkFailure {
     Hello,
 }
 
-/// What a node on the path does when its link fails; needs [`LinkFailure::Mac`].
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+/// Repair by a node on the path when its link fails: none, that of the RFC or that of ns-2. Needs [`LinkFailure::Mac`].
+#[derive(Clone, Copy, Debug, Eq, Field, PartialEq)]
 pub enum LocalRepair {
-    /// It sends a route error.
+    /// The node sends a route error and repairs nothing.
     Off,
-    /// It searches for a new route once, and sends a route error if it finds none (RFC 3561,
-    /// section 6.12).
+    /// The node searches for a new route once, and sends a route error if it finds none (RFC 3561, section 6.12).
     Rfc,
-    /// It searches for a new route if the packet has crossed more than half of its path, and never
-    /// sends a route error.
+    /// The node searches for a new route if the packet has crossed more than half of its path, and never sends a route
+    /// error.
     Ns2,
 }
 
 /// Parameters of AODV; [`Config::new`] has the values of a preset.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Settings)]
+#[settings(check = Self::check)]
 pub struct Config {
-    /// Decides what the other parameters cannot express: see `docs/models/aodv.md`.
+    /// Implementation whose values and rules hold: ns2 is the agent of ns-2.35, uu is AODV-UU 0.9.
+    ///
+    /// Decides also what the other parameters cannot express: see `docs/models/aodv.md`.
+    #[key(then = Self::take_preset)]
     pub preset: Preset,
-    /// How link failures are detected.
+    /// Detection of link failures: the MAC gives up on a packet (mac), or HELLOs are missing (hello).
+    #[key(then = Self::take_preset)]
     pub link_failure: LinkFailure,
-    /// Whether route requests use an expanding ring search. Otherwise each reaches the whole
-    /// network.
-    pub expanding_ring: bool,
-    /// What a node on the path does when its link fails.
+    /// Repair by a node on the path when its link fails: off only reports the failure; rfc searches for a new route once (RFC
+    /// 3561); ns2 searches if the packet has crossed more than half of its path, and never reports. Not with `link_failure` =
+    /// hello. ns2: ns2, uu: off.
+    #[key(then = Self::check_repair)]
     pub local_repair: LocalRepair,
-    /// Whether this node's requests ask for gratuitous replies to the destination (flag G).
-    pub gratuitous_replies: bool,
-    /// Whether only the destination may reply to this node's requests (flag D).
-    pub destination_only: bool,
-    /// Lifetime of a route after its last use.
+    /// Lifetime of a route after its last use, s. 10; uu with hello: 3.
+    #[key(TIMEOUT)]
     pub active_route_timeout: Duration,
-    /// Lifetime that a destination puts into its replies.
+    /// Lifetime that a destination puts into its replies, s. ns2: 10, uu: 20, with hello 6.
+    #[key(TIMEOUT)]
     pub my_route_timeout: Duration,
-    /// Lifetime of a route to the originator of a request,
+    /// Lifetime of a route to the originator of a request, s. ns2: 6, uu: 5.6.
+    #[key(TIMEOUT)]
     pub reverse_route_life: Duration,
-    /// minus this for each hop.
+    /// Time by which each hop shortens the lifetime of a route to the originator, s. ns2: 0, uu: 0.08.
+    #[key(JITTER)]
     pub reverse_life_per_hop: Duration,
-    /// How long a request is recognised as a duplicate.
-    pub request_id_life: Duration,
-    /// How long the hop count of an invalid route is remembered; `None`: for ever.
+    /// Time for which the hop count of an invalid route is remembered, s; off: for ever. ns2: off, uu: 10, with hello 15.
+    #[key(TIMEOUT, off)]
     pub delete_period: Option<Duration>,
-    /// TTL of the first request for an unknown destination.
-    pub ttl_start: u8,
-    /// Added to the TTL of each following request.
-    pub ttl_increment: u8,
-    /// After a request with at least this TTL, the next one reaches the whole network.
-    pub ttl_threshold: u8,
-    /// TTL of a request for the whole network.
-    pub net_diameter: u8,
-    /// Expected time to cross one hop.
-    pub node_traversal: Duration,
-    /// Hops added to the TTL when the wait for a reply is computed.
-    pub timeout_buffer: u8,
-    /// Network-wide requests before the search ends without success (in `uu`, not counting the first
-    /// request).
-    pub network_wide_requests: u8,
-    /// `ns2`: the longest wait for a reply, and the pause after a search without success.
-    pub max_wait: Duration,
-    /// Routes expire, packets time out and requests are repeated at multiples of this; `None`:
-    /// exactly on time.
+    /// Resolution of timers, s: routes expire, packets time out and requests are repeated at multiples of this; off: exactly on
+    /// time. ns2: 0.5, uu: off.
+    #[key(0.000_001..=10.0, off)]
     pub tick: Option<Duration>,
-    /// Interval between HELLOs,
-    pub hello_interval: Duration,
-    /// plus or minus up to this.
-    pub hello_jitter: Duration,
-    /// A neighbour is lost this long after its last HELLO or message.
-    pub neighbour_life: Duration,
-    /// Packets that may wait for routes.
-    pub buffer_packets: usize,
-    /// How long each packet may wait.
-    pub buffer_life: Duration,
-    /// Interval between the packets of the buffer that leave after a route was found.
-    pub release_spacing: Duration,
-    /// Broadcasts are delayed at random by up to this: in `ns2` forwarded ones, in `uu` all.
-    pub jitter: Duration,
-    /// Limit of requests, and of errors, in any second; one less is sent, as in AODV-UU.
+    /// Whether route requests use an expanding ring search; otherwise each reaches the whole network. Both presets: true.
+    #[key]
+    pub expanding_ring: bool,
+    /// Whether the destination is informed when another node replies (flag G of requests). Both presets: false.
+    #[key]
+    pub gratuitous_replies: bool,
+    /// Whether only destinations may reply to requests (flag D). Both presets: false.
+    #[key]
+    pub destination_only: bool,
+    /// Time for which a request is recognised as a duplicate, s. ns2: 6, uu: 5.6.
+    #[key(TIMEOUT)]
+    pub request_id_life: Duration,
+    /// TTL of the first request for an unknown destination. ns2: 5, uu: 1, with hello 2.
+    #[key(1..=255)]
+    pub ttl_start: u8,
+    /// Number added to the TTL of each further request. Both presets: 2.
+    #[key(1..=127)]
+    pub ttl_increment: u8,
+    /// TTL of a request from which on the next request reaches the whole network. Both presets: 7.
+    #[key(1..=128)]
+    pub ttl_threshold: u8,
+    /// TTL of a request for the whole network. ns2: 30, uu: 35.
+    #[key(1..=255)]
+    pub net_diameter: u8,
+    /// Expected time to cross one hop, s. ns2: 0.03, uu: 0.04.
+    #[key(TIMEOUT)]
+    pub node_traversal: Duration,
+    /// Hops added to the TTL when uu computes the wait for a reply. uu: 2.
+    #[key(0..=255)]
+    pub timeout_buffer: u8,
+    /// Number of requests for the whole network after which a search ends without success. ns2: 4, uu: 2.
+    ///
+    /// AODV-UU does not count the first request.
+    #[key(1..=100)]
+    pub network_wide_requests: u8,
+    /// Longest wait for a reply, and the pause after a search without success, s; under ns2 only. 10.
+    #[key(TIMEOUT, then = Self::check_wait)]
+    pub max_wait: Duration,
+    /// Limit of requests, and of errors, in any second; one less than this is sent. ns2: off, uu: 10.
+    ///
+    /// AODV-UU sends one less as well.
+    #[key(2..=255, off)]
     pub rate_limit: Option<u8>,
-    /// TTL of replies.
+    /// TTL of the IP packets of route replies. ns2: 30, uu: 255.
+    #[key(1..=255)]
     pub reply_ttl: u8,
-    /// [`LocalRepair::Rfc`] applies to destinations up to this many hops away.
+    /// Largest random delay of a broadcast, s: under ns2 of forwarded ones, under uu of all. ns2: 0.01, uu: 0.02.
+    #[key(JITTER)]
+    pub jitter: Duration,
+    /// Longest distance of a destination for the local repair of RFC 3561, hops. ns2: 9, uu: 10.
+    #[key(1..=255)]
     pub max_repair_ttl: u8,
+    /// Mean interval between HELLO messages, s. Both presets: 1.
+    #[key(0.1..=1000.0)]
+    pub hello_interval: Duration,
+    /// HELLO jitter, s: each interval is drawn uniformly from `hello_interval` plus or minus this. ns2: 0.25, uu: 0.
+    #[key(JITTER)]
+    pub hello_jitter: Duration,
+    /// Time after the last message of a neighbour at which its link counts as lost, s. ns2: 4.5, uu: 2.05.
+    #[key(TIMEOUT)]
+    pub neighbour_life: Duration,
+    /// Number of packets that may wait for routes. ns2: 64, uu: 512.
+    #[key(1..=100_000)]
+    pub buffer_packets: usize,
+    /// Longest wait of a packet for a route, s. ns2: 30, uu: 10.
+    #[key(TIMEOUT)]
+    pub buffer_life: Duration,
+    /// Interval between buffered packets that leave after a route was found, s. ns2: 0.01, uu: 0.005.
+    #[key(JITTER)]
+    pub release_spacing: Duration,
 }
 
 impl Config {
@@ -210,138 +247,27 @@ impl Config {
     }
 }
 
-impl Settings for Config {
-    fn keys(&mut self, keys: &mut dyn Visitor) {
-        self.preset_keys(keys);
-        self.repair_key(keys);
-        self.route_keys(keys);
-        self.search_keys(keys);
-        self.message_keys(keys);
-        self.hello_keys(keys);
-        self.buffer_keys(keys);
-    }
-}
-
 impl Config {
-    /// The two keys that decide the defaults of all others.
-    fn preset_keys(&mut self, keys: &mut dyn Visitor) {
-        let presets = [("ns2", Preset::Ns2), ("uu", Preset::Uu)];
-        let about = "Implementation: ns2 is the agent of ns-2.35, uu is AODV-UU 0.9.";
-        let preset = keys.about(about).choice("preset", Some("ns2"), &presets);
-        let failures = [("mac", LinkFailure::Mac), ("hello", LinkFailure::Hello)];
-        let about = "How link failures are detected: the MAC gives up on a packet, or HELLOs are missing.";
-        let link_failure = keys.about(about).choice("link_failure", Some("mac"), &failures);
-        if preset.is_some() || link_failure.is_some() {
-            *self = Self::new(preset.unwrap_or(self.preset), link_failure.unwrap_or(self.link_failure));
-        }
+    /// Sets the defaults of all other keys.
+    fn take_preset(&mut self, _: &mut dyn Visitor) {
+        *self = Self::new(self.preset, self.link_failure);
     }
 
-    fn repair_key(&mut self, keys: &mut dyn Visitor) {
-        let repairs = [("off", LocalRepair::Off), ("rfc", LocalRepair::Rfc), ("ns2", LocalRepair::Ns2)];
-        let about = "What a node inside a route does when its link breaks: report it; look for a new route once \
-                     (RFC 3561); or look for one if the packet has come more than half of its way, and never \
-                     report (ns2). Not with link_failure = hello. ns2: ns2, uu: off.";
-        if keys.about(about).word("local_repair", &mut self.local_repair, &repairs)
-            && self.local_repair != LocalRepair::Off
-            && self.link_failure == LinkFailure::Hello
-        {
+    fn check_repair(&self, keys: &mut dyn Visitor) {
+        if self.local_repair != LocalRepair::Off && self.link_failure == LinkFailure::Hello {
             let message = "local repair needs the packet that the MAC could not deliver, allowed with link_failure = \"mac\"";
             keys.refuse("local_repair", message.into());
         }
     }
 
-    fn route_keys(&mut self, keys: &mut dyn Visitor) {
-        keys.about("A route lives this long after its last use, s. 10; uu with hello: 3.").seconds(
-            "active_route_timeout",
-            &mut self.active_route_timeout,
-            TIMEOUT,
-        );
-        keys.about("Lifetime that a destination puts into its replies, s. ns2: 10, uu: 20, with hello 6.")
-            .seconds("my_route_timeout", &mut self.my_route_timeout, TIMEOUT);
-        keys.about("A route to the originator of a request lives this long after it, s. ns2: 6, uu: 5.6.")
-            .seconds("reverse_route_life", &mut self.reverse_route_life, TIMEOUT);
-        keys.about("Each hop shortens that by this, s. ns2: 0, uu: 0.08.").seconds(
-            "reverse_life_per_hop",
-            &mut self.reverse_life_per_hop,
-            JITTER,
-        );
-        keys.about("The hop count of a route is forgotten this long after the route, s. ns2: off, uu: 10, with hello 15.").seconds_or_off("delete_period", &mut self.delete_period, TIMEOUT);
-        keys.about("Timers expire at multiples of this, s; with off exactly on time. ns2: 0.5, uu: off.")
-            .seconds_or_off("tick", &mut self.tick, 0.000_001..=10.0);
-    }
-
-    fn search_keys(&mut self, keys: &mut dyn Visitor) {
-        keys.about("Whether requests use an expanding ring search. Both presets: true.")
-            .switch("expanding_ring", &mut self.expanding_ring);
-        keys.about("Whether the destination is informed when another node replies. Both presets: false.")
-            .switch("gratuitous_replies", &mut self.gratuitous_replies);
-        keys.about("Whether only destinations may reply. Both presets: false.")
-            .switch("destination_only", &mut self.destination_only);
-        keys.about("A request is recognised as a duplicate for this long, s. ns2: 6, uu: 5.6.").seconds(
-            "request_id_life",
-            &mut self.request_id_life,
-            TIMEOUT,
-        );
-        keys.about("TTL of the first request for an unknown destination. ns2: 5, uu: 1, with hello 2.")
-            .whole("ttl_start", &mut self.ttl_start, 1..=255);
-        keys.about("Each further request adds this to the TTL. Both presets: 2.").whole(
-            "ttl_increment",
-            &mut self.ttl_increment,
-            1..=127,
-        );
-        keys.about(
-            "A request that had at least this TTL is followed by one for the whole network. Both presets: 7.",
-        )
-        .whole("ttl_threshold", &mut self.ttl_threshold, 1..=128);
-        keys.about("TTL of a request for the whole network. ns2: 30, uu: 35.").whole(
-            "net_diameter",
-            &mut self.net_diameter,
-            1..=255,
-        );
-        keys.about("Expected time to cross one hop, s. ns2: 0.03, uu: 0.04.").seconds(
-            "node_traversal",
-            &mut self.node_traversal,
-            TIMEOUT,
-        );
-        keys.about("Hops added to the TTL when the wait for a reply is computed, under uu. 2.").whole(
-            "timeout_buffer",
-            &mut self.timeout_buffer,
-            0..=255,
-        );
-        keys.about(
-            "The search for a destination ends after this many requests for the whole network. ns2: 4, uu: 2.",
-        )
-        .whole("network_wide_requests", &mut self.network_wide_requests, 1..=100);
-        let about = "The longest wait for a reply, and the pause after a search without success, s; under ns2 only. 10.";
-        if keys.about(about).seconds("max_wait", &mut self.max_wait, TIMEOUT) && self.preset == Preset::Uu {
+    fn check_wait(&self, keys: &mut dyn Visitor) {
+        if self.preset == Preset::Uu {
             let found = self.max_wait.as_secs_f64();
             keys.refuse("max_wait", format!("found {found}, allowed with preset = \"ns2\""));
         }
     }
 
-    fn message_keys(&mut self, keys: &mut dyn Visitor) {
-        keys.about(
-            "Limit of requests, and of errors, in any second; one less than this is sent. ns2: off, uu: 10.",
-        )
-        .whole_or_off("rate_limit", &mut self.rate_limit, 2..=255);
-        keys.about("TTL of replies. ns2: 30, uu: 255.").whole("reply_ttl", &mut self.reply_ttl, 1..=255);
-        keys.about("Broadcasts are delayed by up to this, s: under ns2 forwarded ones, under uu all. ns2: 0.01, uu: 0.02.").seconds("jitter", &mut self.jitter, JITTER);
-        keys.about("The local repair of RFC 3561 is tried for destinations up to this many hops away. ns2: 9, uu: 10.").whole("max_repair_ttl", &mut self.max_repair_ttl, 1..=255);
-    }
-
-    fn hello_keys(&mut self, keys: &mut dyn Visitor) {
-        keys.about("Time between HELLOs, s. Both presets: 1.").seconds(
-            "hello_interval",
-            &mut self.hello_interval,
-            0.1..=1000.0,
-        );
-        keys.about("HELLOs are earlier or later by up to this, s. ns2: 0.25, uu: 0.").seconds(
-            "hello_jitter",
-            &mut self.hello_jitter,
-            JITTER,
-        );
-        keys.about("A neighbour is considered lost this long after its last message, s. ns2: 4.5, uu: 2.05.")
-            .seconds("neighbour_life", &mut self.neighbour_life, TIMEOUT);
+    fn check(&self, keys: &mut dyn Visitor) {
         if self.hello_jitter >= self.hello_interval {
             let (found, most) = (self.hello_jitter.as_secs_f64(), self.hello_interval.as_secs_f64());
             keys.refuse("hello_jitter", format!("found {found}, allowed: less than hello_interval, {most}"));
@@ -353,23 +279,6 @@ impl Config {
                 format!("found {found}, allowed: more than hello_interval, {least}"),
             );
         }
-    }
-
-    fn buffer_keys(&mut self, keys: &mut dyn Visitor) {
-        keys.about("Number of packets that may wait for routes. ns2: 64, uu: 512.").whole(
-            "buffer_packets",
-            &mut self.buffer_packets,
-            1..=100_000,
-        );
-        keys.about("How long each packet may wait, s. ns2: 30, uu: 10.").seconds(
-            "buffer_life",
-            &mut self.buffer_life,
-            TIMEOUT,
-        );
-        keys.about(
-            "Interval between buffered packets that leave after a route was found, s. ns2: 0.01, uu: 0.005.",
-        )
-        .seconds("release_spacing", &mut self.release_spacing, JITTER);
     }
 }
 

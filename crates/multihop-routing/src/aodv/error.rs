@@ -14,9 +14,9 @@ use crate::steps;
 /// Which node detected a link failure.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Origin {
-    /// This node.
+    /// A failed link of this node.
     Here,
-    /// Another node, which sent a route error.
+    /// A route error of another node.
     Elsewhere,
 }
 

@@ -1,4 +1,4 @@
-//! Data packets: forwarded, buffered or dropped (RFC 3561, sections 6.2 and 6.11).
+//! Handling of data packets: forwarded, buffered or dropped (RFC 3561, sections 6.2 and 6.11).
 
 use core::net::Ipv4Addr;
 

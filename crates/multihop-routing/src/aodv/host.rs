@@ -1,4 +1,4 @@
-//! What a driver on real interfaces needs, where kernels forward packets by themselves.
+//! Interface to real hosts, whose kernels forward packets without the agent.
 
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;

@@ -44,7 +44,7 @@ use crate::message::Message as RoutingMessage;
 use crate::network::{AgentConfig, AgentTable, Network, STREAM};
 use crate::peers::Peers;
 
-/// An AODV agent.
+/// Agent of AODV (RFC 3561) for one node.
 ///
 /// The order of fields matters: a duplicate request, as most requests are, touches only the first
 /// cache line.
@@ -69,8 +69,8 @@ pub struct Agent {
     last_broadcast: Option<Instant>,
     /// Further addresses of this node.
     aliases: Vec<Ipv4Addr>,
-    /// The addresses of the interfaces; empty: one interface, with the main address.
-    interfaces: Vec<Ipv4Addr>,
+    /// Numbers and addresses of the interfaces; empty: one interface, with the main address.
+    interfaces: Vec<(Interface, Ipv4Addr)>,
     rng: Rng,
     out: VecDeque<Output>,
 }
@@ -112,12 +112,17 @@ impl Agent {
     pub fn with_interfaces(mut self, addresses: Vec<Ipv4Addr>) -> Self {
         if addresses.len() > 1 {
             self.aliases = addresses[1..].to_vec();
-            self.interfaces = addresses;
+            self.set_interfaces((0..).map(Interface).zip(addresses).collect());
         }
         self
     }
 
-    /// The parameters.
+    /// Replaces the interfaces: their numbers and addresses, one of which is the main address.
+    pub fn set_interfaces(&mut self, list: Vec<(Interface, Ipv4Addr)>) {
+        self.interfaces = if list.len() > 1 { list } else { Vec::new() };
+    }
+
+    /// Parameters with which the agent was created.
     pub fn config(&self) -> &Config {
         &self.config
     }
@@ -178,7 +183,7 @@ impl Agent {
 struct Outgoing {
     /// One neighbour; `None`: all.
     to: Option<Ipv4Addr>,
-    /// As in [`Output::Message`].
+    /// Interface over which the message leaves, as in [`Output::Message`].
     interface: Option<Interface>,
     ttl: u8,
     message: Message,

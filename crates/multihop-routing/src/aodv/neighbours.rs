@@ -4,7 +4,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
-use multihop_core::{Duration, Instant, Interface, earliest};
+use multihop_core::{Duration, Instant, earliest};
 use multihop_wire::aodv::{Message, Sequence};
 
 use super::reply::new_reply;
@@ -95,7 +95,7 @@ impl Agent {
             };
             let all: Vec<_> = match &self.interfaces[..] {
                 [] => Vec::from([over(None, self.address)]),
-                own => (0..).map(Interface).zip(own).map(|(n, address)| over(Some(n), *address)).collect(),
+                own => own.iter().map(|&(interface, address)| over(Some(interface), address)).collect(),
             };
             for hello in all {
                 self.send(now, hello);

@@ -1,4 +1,4 @@
-//! Duplicate route requests (RFC 3561, section 6.5).
+//! Recognition of duplicate route requests (RFC 3561, section 6.5).
 
 use alloc::collections::VecDeque;
 use core::iter;

@@ -7,19 +7,20 @@
 //! higher rank than the node that uses it, or the same rank and fewer hops; the sequence ends at
 //! the destination.
 
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
 use multihop_core::{Duration, Instant};
 use multihop_wire::aodv::Sequence;
 
+use crate::sorted::SortedMap;
 use crate::steps;
 
-/// What is known about a destination.
+/// Entry of the routing table for one destination.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Route {
-    /// The next hop.
+    /// Address of the next neighbour towards the destination.
     pub next_hop: Ipv4Addr,
     /// Links to the destination.
     pub hops: u8,
@@ -67,7 +68,7 @@ pub(super) struct Broken {
 /// All destinations that were ever learned.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
-    routes: BTreeMap<Ipv4Addr, Route>,
+    routes: SortedMap<Ipv4Addr, Route>,
     /// No route expires before this.
     next_expiry: Instant,
     delete_period: Option<Duration>,
@@ -79,11 +80,11 @@ pub(super) struct Table {
 impl Table {
     pub(super) const fn new(delete_period: Option<Duration>, repair_keeps_number: bool) -> Self {
         let next_expiry = Instant::FAR_FUTURE;
-        Self { routes: BTreeMap::new(), next_expiry, delete_period, repair_keeps_number }
+        Self { routes: SortedMap::new(), next_expiry, delete_period, repair_keeps_number }
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (Ipv4Addr, &Route)> {
-        self.routes.iter().map(|(&destination, route)| (destination, route))
+        self.routes.iter()
     }
 
     pub(super) fn len(&self) -> usize {
@@ -99,11 +100,11 @@ impl Table {
     /// Removes entries of which only the number is left.
     pub(super) fn forget(&mut self) {
         steps::count(self.routes.len());
-        self.routes.retain(|_, route| route.state != RouteState::Forgotten);
+        self.routes.retain(|route| route.state != RouteState::Forgotten);
     }
 
     pub(super) fn get(&self, destination: Ipv4Addr) -> Option<&Route> {
-        self.routes.get(&destination)
+        self.routes.get(destination)
     }
 
     pub(super) fn valid(&self, destination: Ipv4Addr) -> Option<&Route> {
@@ -175,14 +176,17 @@ impl Table {
         sequence: Option<Sequence>,
         expires: Instant,
     ) {
-        let route = self.routes.entry(destination).or_insert(Route {
-            next_hop,
-            hops,
-            sequence,
-            state: RouteState::Invalid,
-            expires,
-            precursors: BTreeSet::new(),
-        });
+        let route = self.routes.get_or_insert(
+            destination,
+            Route {
+                next_hop,
+                hops,
+                sequence,
+                state: RouteState::Invalid,
+                expires,
+                precursors: BTreeSet::new(),
+            },
+        );
         (route.next_hop, route.hops, route.sequence) = (next_hop, hops, sequence);
         route.expires = expires;
         route.state = RouteState::Valid;
@@ -191,7 +195,7 @@ impl Table {
 
     /// Extends the lifetime of a valid route to at least `expires`.
     pub(super) fn extend(&mut self, destination: Ipv4Addr, expires: Instant) {
-        if let Some(route) = self.routes.get_mut(&destination)
+        if let Some(route) = self.routes.get_mut(destination)
             && route.state == RouteState::Valid
         {
             route.expires = route.expires.max(expires);
@@ -199,7 +203,7 @@ impl Table {
     }
 
     pub(super) fn add_precursor(&mut self, destination: Ipv4Addr, neighbour: Ipv4Addr) {
-        if let Some(route) = self.routes.get_mut(&destination) {
+        if let Some(route) = self.routes.get_mut(destination) {
             route.precursors.insert(neighbour);
         }
     }
@@ -212,7 +216,7 @@ impl Table {
         reported: Option<Sequence>,
     ) -> Option<Broken> {
         self.standing(destination)?;
-        let route = self.routes.get_mut(&destination)?;
+        let route = self.routes.get_mut(destination)?;
         route.sequence = route.sequence.map(|known| {
             // DEVIATION aodv-9: ns-2 and AODV-UU take the number in the route error.
             let raised = known.next();
@@ -223,7 +227,7 @@ impl Table {
 
     /// Invalidates a route whose sequence number has already been incremented.
     pub(super) fn retire(&mut self, now: Instant, destination: Ipv4Addr) -> Option<Broken> {
-        let route = self.routes.get_mut(&destination)?;
+        let route = self.routes.get_mut(destination)?;
         route.state = RouteState::Invalid;
         route.expires = self.delete_period.map_or(Instant::FAR_FUTURE, |period| now + period);
         self.next_expiry = self.next_expiry.min(route.expires);
@@ -236,7 +240,7 @@ impl Table {
 
     /// Marks a valid route as under repair.
     pub(super) fn start_repair(&mut self, destination: Ipv4Addr) {
-        if let Some(route) = self.routes.get_mut(&destination) {
+        if let Some(route) = self.routes.get_mut(destination) {
             if !self.repair_keeps_number {
                 route.sequence = route.sequence.map(Sequence::next);
             }
@@ -261,7 +265,7 @@ impl Table {
 
     /// Removes `neighbour` from the precursors of all routes.
     pub(super) fn remove_precursor(&mut self, neighbour: Ipv4Addr) {
-        for route in self.routes.values_mut() {
+        for (_, route) in self.routes.iter_mut() {
             route.precursors.remove(&neighbour);
         }
     }
@@ -270,7 +274,7 @@ impl Table {
     pub(super) fn expire(&mut self, due: impl Fn(Instant) -> bool) -> Vec<Ipv4Addr> {
         let mut expired = Vec::new();
         steps::count(self.routes.len());
-        for (&destination, route) in &mut self.routes {
+        for (destination, route) in self.routes.iter_mut() {
             if due(route.expires) {
                 match route.state {
                     RouteState::Valid => expired.push(destination),

@@ -1,4 +1,4 @@
-//! Everything that happens by timer: expiry, retries, HELLOs and delayed messages.
+//! Timers of AODV: expiry, retries, HELLOs and delayed messages.
 
 use alloc::collections::BTreeMap;
 

@@ -1,33 +1,37 @@
 //! The parameters of APDR and their keys.
 
 use multihop_core::Duration;
-use multihop_core::settings::{Settings, Visitor};
+use multihop_core::settings::{Field, Settings, Visitor};
 
 use crate::olsr;
 use crate::settings::TIMEOUT;
 
 /// The parameters of APDR.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Settings)]
 pub struct Config {
     /// OLSR with a metric.
+    #[key(flatten)]
     pub olsr: olsr::Config,
-    /// Each flow keeps the path of its first packet.
+    /// Reservation of paths: each flow keeps the path of its first packet. `None` chooses a path for each packet.
+    #[key(with = Self::reservation_keys)]
     pub reservation: Option<Reservation>,
 }
 
 /// How long a reserved path is kept.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Settings)]
 pub struct Reservation {
-    /// What happens when a link of the path fails.
+    /// Reaction of a flow to a failed link of its path: it keeps the path (hold), or its next packet fixes another path
+    /// (reselect).
+    #[key]
     pub on_break: OnBreak,
-    /// A path that costs more than this is replaced by the best one (microseconds or thousandths of
-    /// transmissions).
-    pub max_cost: Option<u64>,
+    /// Delay above which a path is replaced by the best path, s.
+    #[key(TIMEOUT, off)]
+    pub max_delay: Option<Duration>,
 }
 
-/// What a flow does when a link of its path fails: the MAC of the source reports a link failure, or
-/// the topology no longer has the link.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+/// Reaction of a flow to a failed link of its path: the MAC of the source reports a link failure, or the topology no
+/// longer has the link.
+#[derive(Clone, Copy, Debug, Eq, Field, PartialEq)]
 pub enum OnBreak {
     /// The flow keeps the path, and its packets are lost until the link is back.
     Hold,
@@ -42,31 +46,17 @@ impl Config {
     }
 }
 
-impl Settings for Config {
-    fn keys(&mut self, keys: &mut dyn Visitor) {
-        self.olsr.keys(keys);
+impl Config {
+    fn reservation_keys(&mut self, _: &'static str, _: &str, keys: &mut dyn Visitor) {
+        let Some(metric) = &mut self.olsr.metric else { return };
         match &mut self.reservation {
+            None => metric.switching.keys(keys),
             Some(reservation) => {
-                let measures_delay = self.olsr.metric.is_some_and(|metric| metric.kind.is_delay);
-                reservation.keys(measures_delay, keys);
+                reservation.keys(keys);
+                if reservation.max_delay.is_some() && !metric.kind.is_delay {
+                    keys.refuse("max_delay", "the limit is a delay, allowed with metric = \"delay\"".into());
+                }
             }
-            None => self.olsr.switch_keys(keys),
-        }
-    }
-}
-
-impl Reservation {
-    fn keys(&mut self, measures_delay: bool, keys: &mut dyn Visitor) {
-        let words = [("hold", OnBreak::Hold), ("reselect", OnBreak::Reselect)];
-        keys.about("What a flow does when a link of its path fails: it keeps the path, or its next packet fixes another path.")
-            .word("on_break", &mut self.on_break, &words);
-        let mut max_delay = self.max_cost.map(Duration::from_micros);
-        let about = "A path with a longer delay than this is replaced by the best path, s.";
-        if keys.about(about).seconds_or_off("max_delay", &mut max_delay, TIMEOUT) {
-            self.max_cost = max_delay.map(Duration::as_micros);
-        }
-        if max_delay.is_some() && !measures_delay {
-            keys.refuse("max_delay", "the limit is a delay, allowed with metric = \"delay\"".into());
         }
     }
 }
@@ -81,6 +71,6 @@ impl Default for Config {
 
 impl Default for Reservation {
     fn default() -> Self {
-        Self { on_break: OnBreak::Hold, max_cost: None }
+        Self { on_break: OnBreak::Hold, max_delay: None }
     }
 }

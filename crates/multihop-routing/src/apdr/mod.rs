@@ -26,7 +26,7 @@ pub struct Agent {
     olsr: olsr::Agent,
     address: Ipv4Addr,
     config: Reservation,
-    /// By destination and flow label.
+    /// Reserved paths by destination and flow label.
     paths: BTreeMap<(Ipv4Addr, u32), Reserved>,
     outputs: VecDeque<Output>,
     counters: Counters,
@@ -43,7 +43,7 @@ pub struct Counters {
 
 #[derive(Clone, Debug)]
 struct Reserved {
-    /// From the first hop to the destination.
+    /// Nodes of the path from the first hop to the destination.
     path: Addresses,
     used: Instant,
 }
@@ -108,7 +108,7 @@ impl Agent {
     fn stays(&self, path: &[Ipv4Addr]) -> bool {
         match self.olsr.cost_of(path) {
             None => self.config.on_break == OnBreak::Hold,
-            Some(cost) => self.config.max_cost.is_none_or(|most| cost <= most),
+            Some(cost) => self.config.max_delay.is_none_or(|most| cost <= most.as_micros()),
         }
     }
 

@@ -1,4 +1,4 @@
-//! One node with reserved paths, driven step by step.
+//! Tests of one node with reserved paths, driven step by step.
 
 use std::vec;
 use std::vec::Vec;
@@ -24,7 +24,11 @@ impl Bench {
         let config = olsr::Config { max_jitter: Duration::ZERO, ..olsr::Config::rfc() };
         let config = config.with_metric(olsr::Metric { weight: 1_000_000, ..olsr::Metric::default() });
         let olsr = olsr::Agent::new(Instant::ZERO, node(OWN), config, Rng::stream(1, "olsr", 0));
-        let agent = Agent::new(node(OWN), olsr, Reservation { on_break, max_cost });
+        let agent = Agent::new(
+            node(OWN),
+            olsr,
+            Reservation { on_break, max_delay: max_cost.map(Duration::from_micros) },
+        );
         let mut bench = Self { agent, now: Instant::ZERO, sequence: 0 };
         bench.costs(1_000, 2_000);
         bench

@@ -24,9 +24,9 @@ pub(super) struct Cache {
 /// The part of the cache that holds a path.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Part {
-    /// Requested or used.
+    /// Routes that this node requested or used.
     Primary,
-    /// Overheard.
+    /// Routes learnt from overheard packets.
     Secondary,
 }
 
@@ -145,7 +145,7 @@ struct Broken {
 #[derive(Clone, Debug)]
 struct Store {
     entries: Vec<Entry>,
-    /// For each path, the [`sign`]s of its nodes.
+    /// [`sign`]s of each path's nodes.
     signs: Vec<u64>,
     size: usize,
     victim: usize,

@@ -198,8 +198,8 @@ impl Agent {
     }
 }
 
-/// Beyond this, paths have more nodes than a header can hold.
+/// TTL of requests through the whole network. Longer paths have more nodes than a header can hold.
 const REQUEST_TTL: u8 = 16;
 
-/// ns-2's `max_err_hold`.
+/// Time within which this node's next request repeats a route error: ns-2's `max_err_hold`.
 const ERROR_LIFE: Duration = Duration::from_secs(1);

@@ -135,7 +135,7 @@ impl Agent {
     }
 }
 
-/// ns-2's `MAX_ROUTE_ERRORS`.
+/// Largest number of route errors in one message: ns-2's `MAX_ROUTE_ERRORS`.
 const ERRORS_MAX: usize = 3;
 
 /// The largest value of the salvage field.

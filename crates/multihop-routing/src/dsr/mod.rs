@@ -62,21 +62,21 @@ pub struct Agent {
 /// Counters of an agent.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Counters {
-    /// Non-propagating requests.
+    /// Number of route requests to neighbours only.
     pub ring0_requests: u64,
-    /// Propagating requests.
+    /// Number of route requests to the whole network.
     pub requests: u64,
     /// Replies sent as the target.
     pub replies: u64,
     /// Replies from the cache.
     pub cache_replies: u64,
-    /// Gratuitous replies.
+    /// Number of gratuitous replies sent.
     pub gratuitous_replies: u64,
-    /// Route errors.
+    /// Number of route errors sent.
     pub errors: u64,
     /// Packets sent along another path than their source route.
     pub salvaged: u64,
-    /// Malformed inputs.
+    /// Number of malformed inputs, which were ignored.
     pub malformed: u64,
 }
 
@@ -330,5 +330,5 @@ impl Carried {
     }
 }
 
-/// As in ns-2.
+/// TTL of packets along a source route, as in ns-2.
 const UNICAST_TTL: u8 = 255;

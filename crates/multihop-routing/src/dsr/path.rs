@@ -7,7 +7,7 @@ use multihop_wire::dsr::{Addresses, SourceRoute};
 /// The path of a packet, and its position on it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Trip {
-    /// From the node that chose the path to the destination, without repeated nodes.
+    /// Nodes from the one that chose the path to the destination, without repetitions.
     pub(super) nodes: Addresses,
     /// Index of the node that the packet is being sent to; the node before it is the sender.
     pub(super) receiver: usize,
@@ -29,7 +29,7 @@ pub(super) fn is_simple(nodes: &[Ipv4Addr]) -> bool {
     nodes.iter().enumerate().all(|(n, node)| !nodes[..n].contains(node))
 }
 
-/// The path without its loops.
+/// Copy of a path without loops.
 pub(super) fn without_loops(nodes: &[Ipv4Addr]) -> Addresses {
     let mut straight = Addresses::EMPTY;
     for &node in nodes {

@@ -8,7 +8,7 @@ use multihop_core::{Instant, Notice};
 use super::cache::Cache;
 use super::outbox::Outbox;
 
-/// What this host's connections know about their paths.
+/// Lengths of paths as this host's connections last heard of them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Peers {
     /// Hops to each peer that packets were sent to; `None` while there is no path.

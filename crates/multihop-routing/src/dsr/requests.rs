@@ -17,9 +17,9 @@ pub(super) struct RequestTable {
 /// How far a request propagates.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Reach {
-    /// To the neighbours only.
+    /// The request reaches the neighbours only.
     Ring0,
-    /// The whole network.
+    /// The request is flooded through the whole network.
     Everyone,
 }
 
@@ -163,7 +163,7 @@ const CYCLES_MAX: u8 = 15;
 
 // DEVIATION dsr-3: ns-2 checks the whole buffer every 30 to 60 ms. Here a packet is checked when
 // its search takes the next step, 0 to 30 ms late.
-/// ns-2's `BUFFER_CHECK`.
+/// Longest time between two checks of the buffer: ns-2's `BUFFER_CHECK`.
 pub(super) const LOOK_GAP: Duration = Duration::from_millis(30);
 
 #[cfg(test)]

@@ -93,8 +93,8 @@ impl Agent {
         }
     }
 
-    /// Of a path in an overheard reply, learns only the part beyond this node: whether this node
-    /// can reach the other nodes is unknown.
+    /// Learns of a path in an overheard reply only the part beyond this node: whether this node can reach the other
+    /// nodes is unknown.
     fn learn_own_part(&mut self, now: Instant, first: Ipv4Addr, reply: &RouteReply) {
         if !is_simple(&reply.route) || reply.route.contains(&first) {
             self.counters.malformed += 1;
@@ -119,7 +119,7 @@ impl Agent {
     }
 }
 
-/// Recently overheard packets.
+/// Recently overheard packets, to recognise them on later hops.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Overhearing {
     /// Indexed by the low bits of the packet id: the remaining bits plus one, 0 if empty.
@@ -192,7 +192,7 @@ const ID_BITS: u32 = 10;
 /// Covers the flows nearby.
 const LESSONS: usize = 4;
 
-/// ns-2's `grat_hold_down_time`.
+/// Time between two gratuitous replies about one route: ns-2's `grat_hold_down_time`.
 const HOLD_DOWN: Duration = Duration::from_secs(1);
-/// ns-2's `RTREP_HOLDOFF_SIZE`.
+/// Number of replies that are remembered for the hold-down: ns-2's `RTREP_HOLDOFF_SIZE`.
 const HOLD_DOWN_SIZE: usize = 10;

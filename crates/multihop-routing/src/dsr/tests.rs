@@ -1,4 +1,4 @@
-//! One agent, driven message by message.
+//! Tests of one DSR agent, driven message by message.
 
 use alloc::vec;
 use alloc::vec::Vec;

@@ -1,4 +1,4 @@
-//! Routes of least cost.
+//! Routing table with the routes of least cost.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -9,8 +9,8 @@ use multihop_wire::olsr::{Costs, Tc, Willingness};
 use super::config::Metric;
 use super::gauges::{ASSUMED, Gauges};
 use super::routes::{Detail, Known, Route, Routes};
-use crate::search::{self, Graph, Search};
-use crate::table::{self, Table};
+use crate::link_state::search::{self, Graph, Search};
+use crate::link_state::table::{self, Table};
 
 /// The link costs that belong to each node's last TC, by originator.
 pub(super) type Prices = Table<Ipv4Addr, Arc<Costs>>;

@@ -12,7 +12,7 @@ use multihop_wire::olsr::{HelloLink, Tc};
 
 use super::Agent;
 use super::config::{Config, Triggered};
-use crate::table::Table;
+use crate::link_state::table::Table;
 
 /// State of early messages.
 #[derive(Clone, Debug)]
@@ -130,7 +130,7 @@ impl Early {
         [self.hello.due, self.tc.due].into_iter().flatten().min()
     }
 
-    /// A HELLO leaves that declares these links.
+    /// Records that a HELLO leaves that declares these links.
     pub(super) fn on_hello(&mut self, now: Instant, links: &[HelloLink], rng: &mut Rng) {
         self.hello.sent = Some(now);
         if self.declared != links {
@@ -140,7 +140,7 @@ impl Early {
         }
     }
 
-    /// A TC leaves.
+    /// Records that a TC leaves at `now`.
     pub(super) fn on_tc(&mut self, now: Instant) {
         self.tc.sent = Some(now);
     }
@@ -223,9 +223,9 @@ impl Agent {
     }
 }
 
-/// Of an early HELLO that declares something new: broadcasts can be lost.
+/// Number of repetitions of an early HELLO that declares something new: broadcasts can be lost.
 const HELLO_REPEATS: u8 = 2;
-/// Of an early TC.
+/// Number of repetitions of an early TC.
 const TC_REPEATS: u8 = 1;
 /// The most that the number of a node's TCs can grow while another node remembers it and misses them.
 const MAX_STEP: u16 = 16;

@@ -1,4 +1,4 @@
-//! Messages that wait to share a packet.
+//! Queue of messages that wait to share a packet.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;

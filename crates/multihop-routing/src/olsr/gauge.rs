@@ -1,4 +1,4 @@
-//! What the HELLOs of one neighbour show: delay and loss.
+//! Measurements of one neighbour's HELLOs: delay and loss.
 
 use multihop_core::Instant;
 
@@ -9,7 +9,7 @@ pub(super) struct Gauge {
     number: u16,
     /// HELLOs before that number: bit n is set if the n-th before it arrived.
     seen: u16,
-    /// How many of these bits are valid.
+    /// Number of valid bits in the history.
     span: u8,
     /// The neighbour's clock when it sent the last HELLO, and this node's clock at arrival.
     pub(super) stamp: u32,
@@ -18,7 +18,7 @@ pub(super) struct Gauge {
     average: Option<u64>,
     /// The neighbour's measurement of the opposite direction.
     pub(super) reported: Option<u32>,
-    /// What packets to the neighbour cost besides, as this node's host knows.
+    /// Extra cost of packets to the neighbour, as this node's host reports it.
     pub(super) besides: u32,
 }
 

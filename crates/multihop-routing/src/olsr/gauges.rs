@@ -1,14 +1,14 @@
 //! Link measurements by HELLOs: delay and loss.
 
+use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
-use alloc::vec::Vec;
 use multihop_core::Instant;
 use multihop_wire::olsr::{Echo, Report};
 
 use super::config::{Clocks, Metric};
 use super::gauge::{Gauge, micros};
-use crate::table::Table;
+use crate::link_state::table::Table;
 
 /// Measurements by the interface address of the neighbour.
 pub(super) type Gauges = Table<Ipv4Addr, Gauge>;
@@ -59,8 +59,8 @@ impl Gauges {
         self.get(to).and_then(|gauge| metric.kind.cost_of(gauge))
     }
 
-    /// What packets to neighbours cost besides, by the interface address of the neighbour; others cost nothing besides.
-    /// Whether that has changed anything.
+    /// Sets the extra costs of packets to neighbours, by the neighbour's interface address; all other neighbours have
+    /// none. Returns whether this changed anything.
     pub(super) fn set_besides(&mut self, costs: &[(Ipv4Addr, u32)]) -> bool {
         let mut has_changed = false;
         for (to, gauge) in self.iter_mut() {
@@ -87,7 +87,7 @@ impl Gauges {
 
 /// The cost of a link that was not measured: 10 ms, or 10 transmissions.
 pub(super) const ASSUMED: u32 = 10_000;
-/// Longer delays, from 60 s on, mean that a clock is wrong or was set.
+/// Delay from which on a clock must be wrong or was set: 60 s.
 const IMPLAUSIBLE: u32 = 60_000_000;
 /// Maximum number of neighbours in a HELLO: with echoes they take 12 kB.
 const REPORTED_MAX: usize = 500;

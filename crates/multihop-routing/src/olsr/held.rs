@@ -16,7 +16,7 @@ pub(super) struct Held {
 #[derive(Clone, Debug)]
 struct Kept {
     destination: Ipv4Addr,
-    /// From the first hop to the destination.
+    /// Addresses of the path from the first hop to the destination.
     path: Vec<Ipv4Addr>,
     since: Instant,
     used: Instant,
@@ -42,7 +42,7 @@ impl Held {
             Ok(at) => {
                 let kept = &mut self.list[at];
                 kept.used = now;
-                let young = now.saturating_since(kept.since) < metric.hold;
+                let young = now.saturating_since(kept.since) < metric.switching.hold;
                 let stays = |cost: u64| young || !metric.is_worth_it(best_cost, cost);
                 if !cost(&kept.path).is_some_and(stays) {
                     (kept.path, kept.since) = (best()?, now);
@@ -107,7 +107,7 @@ impl Held {
 impl Metric {
     /// Whether a path of cost `best` is sufficiently better than one of cost `now`.
     const fn is_worth_it(&self, best: u64, now: u64) -> bool {
-        best.saturating_mul(1_000_000) < now.saturating_mul(1_000_000 - self.hysteresis as u64)
+        best.saturating_mul(1_000_000) < now.saturating_mul(1_000_000 - self.switching.hysteresis as u64)
     }
 }
 
@@ -118,6 +118,7 @@ const INTERVAL: Duration = Duration::from_secs(2);
 
 #[cfg(test)]
 mod tests {
+    use super::super::config::Switching;
     use super::*;
 
     fn node(n: u8) -> Ipv4Addr {
@@ -130,7 +131,8 @@ mod tests {
 
     #[test]
     fn a_path_is_replaced_after_the_hold_time_for_a_sufficient_gain() {
-        let metric = Metric { hysteresis: 200_000, hold: Duration::from_secs(5), ..Metric::default() };
+        let switching = Switching { hysteresis: 200_000, hold: Duration::from_secs(5), own_load: false };
+        let metric = Metric { switching, ..Metric::default() };
         let mut held = Held::default();
         let mut first = |seconds, best: u8, best_cost, kept_cost: Option<u64>| {
             let best = || Some(alloc::vec![node(best), node(9)]);

@@ -83,7 +83,7 @@ impl Agent {
             self.hasten_hello(now);
         }
         if let Some(report) = &hello.report {
-            self.hear_report(now, arrival.from, report, until);
+            self.hear_report(arrival, report, until);
         }
         self.review_links(now);
         self.review_neighbour(now, main);
@@ -104,9 +104,10 @@ impl Agent {
 
     fn learn_two_hops(&mut self, neighbour: Ipv4Addr, hello: &Hello, until: Instant) {
         let Self { two_hops, interfaces, address, own, .. } = self;
-        let links = hello.links.iter().map(|link| (interfaces.main(link.address), link.code.neighbour()));
-        let changed =
-            two_hops.learn(neighbour, links.filter(|(of, _)| of != address && !own.contains(of)), until);
+        let is_own = |of: Ipv4Addr| own.as_ref().is_some_and(|own| own.has(of));
+        let others = hello.links.iter().filter(|link| !is_own(link.address));
+        let links = others.map(|link| (interfaces.main(link.address), link.code.neighbour()));
+        let changed = two_hops.learn(neighbour, links.filter(|(of, _)| of != address), until);
         if self.host.is_some() {
             self.two_hops.limit(neighbour, MAX_NODES_OF_NEIGHBOUR, MAX_HELLOS_OF_NEIGHBOUR);
         }

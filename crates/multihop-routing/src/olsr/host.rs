@@ -1,8 +1,5 @@
-//! What a real host has and a node of a simulation has not: several interfaces, networks behind it (RFC 3626 §5 and §12),
-//! sequence numbers that go on after a restart, and limits against neighbours that fill its memory.
-//!
-//! An agent has one interface, that of its main address. Who drives it for a host with several sends each packet from
-//! all of them; see [`Agent::on_host`].
+//! The state that an agent needs on real hosts alone: networks behind it (RFC 3626 §12), sequence numbers that go on
+//! after a restart, and limits against neighbours that fill its memory. See [`Agent::on_host`].
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -10,53 +7,39 @@ use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
 use multihop_core::{Instant, Interface};
-use multihop_wire::olsr::{
-    Body, Hello, HelloLink, Hna, LinkCode, Message, Mid, NeighbourType, Packet, TimeCode,
-};
+use multihop_wire::olsr::{Body, Hello, HelloLink, Hna, LinkCode, Mid, NeighbourType, Packet, TimeCode};
 
 use super::Agent;
 use super::gauge::micros;
 use super::room::Senders;
 use crate::agent::{NO_FLOW, Routable, Ticket};
-use crate::duplicates::Duplicates;
-use crate::table::Table;
-
-/// What a host announces besides its links.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct Announced {
-    /// Addresses of its interfaces other than the main address.
-    pub interfaces: Vec<Ipv4Addr>,
-    /// Networks to which it is a gateway: address and mask.
-    pub networks: Vec<(Ipv4Addr, Ipv4Addr)>,
-}
+use crate::link_state::table::Table;
 
 /// A network behind a gateway.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub struct Network {
     /// The gateway's main address.
     pub gateway: Ipv4Addr,
-    /// The network's address.
+    /// IP address of the announced network.
     pub address: Ipv4Addr,
-    /// Its mask.
+    /// Mask of the announced network.
     pub mask: Ipv4Addr,
 }
 
 /// The part of an agent that only hosts have.
 #[derive(Clone, Debug)]
 pub(super) struct Host {
-    announced: Announced,
+    /// Networks to which this host is a gateway: address and mask.
+    announced: Vec<(Ipv4Addr, Ipv4Addr)>,
     pub(super) networks: Table<Network>,
     pub(super) senders: Senders,
-    /// Messages that were forwarded. With several interfaces, a message that came over one from a node that is not a
-    /// selector is forwarded when it comes over another from one that is (RFC 3626 §3.4.1).
-    forwarded: Duplicates,
     /// Flooded messages for which there was no room.
     pub(super) refused: u64,
 }
 
 impl Agent {
-    /// The same agent as that of a real host. Its sequence numbers begin where `seconds`, of a clock that goes on between
-    /// two starts, says, so that other nodes take its messages for newer than those before the start.
+    /// Turns the agent into that of a real host. Its sequence numbers begin at `seconds` of a clock that goes on
+    /// between two starts, so that other nodes take its messages for newer than those before the start.
     #[must_use]
     pub fn on_host(mut self, seconds: u64) -> Self {
         let [.., a, b] = seconds.to_be_bytes();
@@ -65,44 +48,44 @@ impl Agent {
         self.advertisement.begin(seconds.wrapping_mul(8));
         self.message_sequence = seconds.wrapping_mul(32);
         self.host = Some(Box::new(Host {
-            announced: Announced::default(),
+            announced: Vec::new(),
             networks: Table::new(),
             senders: Table::new(),
-            forwarded: Duplicates::default(),
             refused: 0,
         }));
         self
     }
 
-    /// Processes a packet that arrived before now, such as one that waited until the host had time. What its messages say
-    /// is valid from the arrival on. Messages that are no longer valid are left out by the driver.
-    pub fn receive_late(&mut self, now: Instant, arrived: Instant, from: Ipv4Addr, packet: &Packet) {
+    /// Processes a packet that arrived before now, such as one that waited until the host had time: the interface over which it
+    /// came, and the address of the neighbour's interface. What its messages say is valid from the arrival on. Messages that are no
+    /// longer valid are left out by the driver.
+    pub fn receive_late(
+        &mut self,
+        now: Instant,
+        arrived: Instant,
+        (interface, from): (Interface, Ipv4Addr),
+        packet: &Packet,
+    ) {
         self.expire(now);
-        self.hear(now, arrived.min(now), (Interface(0), from), packet);
+        self.hear(now, arrived.min(now), (interface, from), packet);
         self.schedule_early(now);
         self.settle(now, false);
     }
 
-    /// Announces these interfaces and networks with every TC interval from now on. Only for hosts.
-    pub fn announce(&mut self, now: Instant, announced: Announced) {
+    /// Announces this host as a gateway to these networks, given by address and mask, with every TC interval from now on. Only
+    /// for hosts.
+    pub fn announce(&mut self, now: Instant, networks: Vec<(Ipv4Addr, Ipv4Addr)>) {
         if let Some(host) = &mut self.host
-            && host.announced != announced
+            && host.announced != networks
         {
-            host.announced = announced;
+            host.announced = networks;
             self.hasten_tc(now);
         }
     }
 
-    /// Ends the links to all interfaces of neighbours but these, because an interface of this host has gone.
-    pub fn keep_links(&mut self, now: Instant, counts: impl Fn(Ipv4Addr) -> bool) {
-        self.links.keep(now, counts);
-        self.review_links(now);
-        self.schedule_early(now);
-    }
-
-    /// A packet that ends all links of this host, for neighbours over an interface that it gives up: its HELLO declares them
-    /// lost. `None` if there are no links.
-    pub fn farewell(&mut self, now: Instant) -> Option<Arc<Packet>> {
+    /// A packet for an interface that this host gives up. Its HELLO declares the links over this interface lost. `None` if the host
+    /// has no links.
+    pub fn farewell(&mut self, now: Instant, interface: Interface) -> Option<Arc<Packet>> {
         let lost = |link: &super::links::LinkTuple| HelloLink {
             code: LinkCode::Lost(NeighbourType::Not),
             address: link.address,
@@ -119,12 +102,13 @@ impl Agent {
         };
         self.flush(now);
         self.put_own(Body::Hello(hello), 1, self.config.neighbour_hold);
-        self.outbox.take(1, micros(now))
+        let packet = self.outbox.take(1, micros(now))?;
+        Some(if self.own.is_some() { self.packet_over(interface, &packet) } else { packet })
     }
 
     /// Whether this node announces interfaces or networks.
     pub(super) fn announces_outside(&self) -> bool {
-        !self.own.is_empty() || self.host.as_ref().is_some_and(|host| host.announced != Announced::default())
+        self.own.is_some() || self.host.as_ref().is_some_and(|host| !host.announced.is_empty())
     }
 
     /// The next hop of packets to a destination from now on, as the options of the metric keep it, for those who forward
@@ -162,9 +146,8 @@ impl Agent {
 
     /// Queues the announcements of interfaces and networks; returns whether there are any.
     pub(super) fn put_announced(&mut self) -> bool {
-        let Announced { mut interfaces, networks } =
-            self.host.as_ref().map(|host| host.announced.clone()).unwrap_or_default();
-        interfaces.extend(self.own.iter().skip(1));
+        let networks = self.host.as_ref().map(|host| host.announced.clone()).unwrap_or_default();
+        let interfaces = self.further_addresses();
         let mid = (!interfaces.is_empty()).then_some(Body::Mid(Mid { interfaces }));
         let hna = (!networks.is_empty()).then_some(Body::Hna(Hna { networks }));
         let hold = self.config.topology_hold;
@@ -181,19 +164,7 @@ impl Agent {
         }
     }
 
-    /// Whether a message is to be forwarded as far as earlier ones decide; `is_new` if it has not come before.
-    pub(super) fn may_forward(&mut self, now: Instant, message: &Message, is_new: bool) -> bool {
-        match &mut self.host {
-            // DEVIATION olsr-6: whether a message came again over the same interface does not matter.
-            Some(host) if !host.announced.interfaces.is_empty() => {
-                host.forwarded.expire(now);
-                host.forwarded.admit(message.originator, message.sequence, now + self.config.duplicate_hold)
-            }
-            _ => is_new,
-        }
-    }
-
-    /// Removes expired networks.
+    /// Removes networks of gateways whose announcements have expired.
     pub(super) fn expire_host(&mut self, now: Instant) {
         if let Some(host) = &mut self.host {
             host.networks.expire(now);

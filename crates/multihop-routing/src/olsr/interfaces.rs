@@ -4,11 +4,12 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
-use multihop_core::Interface;
+use multihop_core::{Instant, Interface};
 use multihop_wire::olsr::{Body, Hello, HelloLink, LinkCode, Message, NeighbourType, Packet};
 
 use super::Agent;
 use super::links::LinkTuple;
+use crate::link_state::interfaces::OwnInterfaces;
 
 impl Agent {
     /// The agent of a node with several interfaces, whose addresses these are, the main address first.
@@ -17,22 +18,52 @@ impl Agent {
     /// node leaves over another interface than it came, if the next hop has a link there.
     #[must_use]
     pub fn with_interfaces(mut self, addresses: Vec<Ipv4Addr>) -> Self {
-        if addresses.len() > 1 {
-            self.own = addresses;
-        }
+        self.own = OwnInterfaces::new((0..).map(Interface).zip(addresses).collect());
         self
+    }
+
+    /// Replaces the interfaces: their numbers and addresses, one of which is the main address. Links over interfaces that are not in
+    /// the list end.
+    pub fn set_interfaces(&mut self, now: Instant, list: Vec<(Interface, Ipv4Addr)>) {
+        self.links.keep(now, |interface| list.iter().any(|(number, _)| *number == interface));
+        let before = self.own.as_ref().map_or(&[][..], |own| own.list());
+        let after = if list.len() > 1 { &list[..] } else { &[] };
+        if before != after {
+            self.own = OwnInterfaces::new(list);
+            self.hasten_tc(now);
+        }
+        self.review_links(now);
+        self.schedule_early(now);
+    }
+
+    /// The address of an interface.
+    pub(super) fn address_of(&self, interface: Interface) -> Ipv4Addr {
+        self.own.as_ref().and_then(|own| own.address(interface)).unwrap_or(self.address)
+    }
+
+    /// The addresses of the interfaces other than the main address.
+    pub(super) fn further_addresses(&self) -> Vec<Ipv4Addr> {
+        let all = self.own.iter().flat_map(|own| own.list()).map(|(_, address)| *address);
+        all.filter(|address| *address != self.address).collect()
+    }
+
+    /// Whether a message is to be forwarded as far as earlier ones decide; `is_new` if it has not come before.
+    pub(super) fn may_forward(&mut self, now: Instant, message: &Message, is_new: bool) -> bool {
+        let until = now + self.config.duplicate_hold;
+        let Message { originator, sequence, .. } = *message;
+        self.own.as_mut().map_or(is_new, |own| own.may_forward(now, originator, sequence, until))
     }
 
     /// The code of the link that a HELLO declares to the interface over which it came. If it declares none, what it says of this
     /// node.
     pub(super) fn reported(&self, interface: Interface, hello: &Hello) -> Option<LinkCode> {
         let code = |address| hello.links.iter().find(|link| link.address == address).map(|link| link.code);
-        let Some(&own) = self.own.get(interface.index()) else { return code(self.address) };
+        let own = self.address_of(interface);
         let of_node = || code(self.address).filter(|_| own != self.address);
         code(own).or_else(|| of_node().map(|code| LinkCode::Unspecified(code.neighbour())))
     }
 
-    /// What leaves over one interface.
+    /// Packet as it leaves over one interface: each HELLO lists the links of that interface.
     pub(super) fn packet_over(&self, interface: Interface, packet: &Packet) -> Arc<Packet> {
         let message = |message: &Message| match &message.body {
             Body::Hello(hello) => {
@@ -46,7 +77,8 @@ impl Agent {
         })
     }
 
-    /// The links of one interface, and the neighbours that are reached over others by their main addresses.
+    /// The links of one interface with what was measured of them, and the neighbours that are reached over others by their main
+    /// addresses.
     fn hello_over(&self, interface: Interface, hello: &Hello) -> Hello {
         let known = hello.links.iter().filter_map(|link| Some((link, self.links.get(link.address)?)));
         let (here, elsewhere): (Vec<_>, Vec<_>) = known.partition(|(_, tuple)| tuple.interface == interface);
@@ -60,7 +92,13 @@ impl Agent {
             }
         }
         links.sort_unstable_by_key(|link| (link.code, link.address));
-        Hello { links, report: hello.report.clone(), ..*hello }
+        let is_here = |address| self.links.get(address).is_some_and(|link| link.interface == interface);
+        let report = hello.report.clone().map(|mut report| {
+            report.heard.retain(|(address, _)| is_here(*address));
+            report.echoes.retain(|echo| is_here(echo.address));
+            report
+        });
+        Hello { links, report, ..*hello }
     }
 
     /// The address of the same neighbour on a symmetric link over another interface than that over which a packet came, if there
@@ -70,7 +108,7 @@ impl Agent {
         next_hop: Ipv4Addr,
         previous_hop: Option<Ipv4Addr>,
     ) -> Ipv4Addr {
-        if self.own.is_empty() {
+        if self.own.is_none() {
             return next_hop;
         }
         let came = previous_hop.and_then(|previous| self.links.get(previous)).map(|link| link.interface);

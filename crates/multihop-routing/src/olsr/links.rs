@@ -7,9 +7,10 @@ use core::net::Ipv4Addr;
 use multihop_core::{Duration, Instant, Interface};
 use multihop_wire::olsr::LinkCode;
 
-use super::config::{Config, Hysteresis};
-use super::hysteresis::Quality;
-use crate::{steps, table};
+use super::config::Config;
+use crate::link_state::hysteresis::{Hysteresis, Quality};
+use crate::link_state::table;
+use crate::steps;
 
 /// Links to neighbours, sorted by address.
 #[derive(Clone, Debug)]
@@ -28,9 +29,9 @@ pub(super) struct LinkTuple {
     pub(super) address: Ipv4Addr,
     /// The neighbour's main address.
     pub(super) main: Ipv4Addr,
-    /// This node's interface.
+    /// Interface of this node that has the link.
     pub(super) interface: Interface,
-    /// Whether it was symmetric at the last check.
+    /// Whether the link was symmetric at the last check.
     pub(super) symmetric: bool,
     /// Whether the neighbour's last HELLO listed this node.
     is_listed: bool,
@@ -38,7 +39,7 @@ pub(super) struct LinkTuple {
     heard_until: Instant,
     lost_until: Instant,
     expires: Instant,
-    /// `None` without hysteresis.
+    /// Link quality for hysteresis; `None` without hysteresis.
     quality: Option<Box<Quality>>,
 }
 
@@ -146,16 +147,16 @@ impl LinkSet {
         self.due = self.due.min(now);
     }
 
-    /// Ends the links that no longer count.
-    pub(super) fn keep(&mut self, now: Instant, counts: impl Fn(Ipv4Addr) -> bool) {
-        for link in self.list.iter_mut().filter(|link| !counts(link.address)) {
+    /// Ends the links over interfaces that no longer count.
+    pub(super) fn keep(&mut self, now: Instant, counts: impl Fn(Interface) -> bool) {
+        for link in self.list.iter_mut().filter(|link| !counts(link.interface)) {
             link.expires = now;
             self.due = self.due.min(now);
         }
     }
 
-    /// Updates one link. Returns the neighbour if the link has become symmetric, is no longer
-    /// symmetric, or is lost. To be repeated until it returns `None`.
+    /// Updates one link whose state has changed by `now`. Returns the neighbour if the link has become symmetric, is no
+    /// longer symmetric, or is lost. To be repeated until it returns `None`.
     pub(super) fn next_change(&mut self, now: Instant) -> Option<Ipv4Addr> {
         if now < self.due {
             return None;
@@ -217,7 +218,7 @@ impl LinkTuple {
         }
     }
 
-    /// Counts missing packets.
+    /// Counts packets that should have arrived by `now` as lost.
     fn listen(&mut self, now: Instant, hysteresis: Option<Hysteresis>, hold: Duration) {
         let (Some(hysteresis), Some(quality)) = (hysteresis, &mut self.quality) else { return };
         let before = quality.pending;

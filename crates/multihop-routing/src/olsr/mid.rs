@@ -5,7 +5,7 @@ use core::net::Ipv4Addr;
 use multihop_core::Instant;
 use multihop_wire::olsr::Mid;
 
-use crate::table::Table;
+use crate::link_state::table::Table;
 
 /// Main addresses by interface address.
 pub(super) type Interfaces = Table<Ipv4Addr, Ipv4Addr>;

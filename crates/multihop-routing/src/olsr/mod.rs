@@ -14,7 +14,8 @@ use multihop_core::{DropReason, Duration, Instant, Interface, Machine, Rng, Time
 use multihop_wire::olsr::{Body, Message, Packet, TimeCode};
 
 use crate::agent::{Input, Output, Routable, RouteChanges, RoutingAgent};
-use crate::duplicates::Duplicates;
+use crate::link_state::duplicates::Duplicates;
+use crate::link_state::interfaces::OwnInterfaces;
 use crate::message::Message as RoutingMessage;
 use crate::network::{AgentConfig, AgentTable, Network, STREAM};
 use crate::usage::{Turn, Usage};
@@ -34,7 +35,7 @@ use topology::{News, Topology};
 use two_hops::TwoHops;
 
 mod cheapest;
-pub(crate) mod config;
+mod config;
 mod early;
 mod forwarding;
 mod gauge;
@@ -42,7 +43,6 @@ mod gauges;
 mod held;
 mod hello;
 mod host;
-pub(crate) mod hysteresis;
 mod interfaces;
 mod links;
 mod metric;
@@ -57,8 +57,9 @@ mod timers;
 mod topology;
 mod two_hops;
 
-pub use config::{Advertised, Clocks, Config, Hysteresis, LinkFailure, Metric, Triggered};
-pub use host::{Announced, Network as BehindGateway};
+pub use crate::link_state::hysteresis::Hysteresis;
+pub use config::{Advertised, Clocks, Config, LinkFailure, Metric, Preset, Switching, Triggered};
+pub use host::Network as BehindGateway;
 pub use metric::{DELAY, ETX, LinkMetric, METRICS};
 pub use routes::Route;
 
@@ -70,8 +71,8 @@ pub use routes::Route;
 pub struct Agent {
     config: Arc<Config>,
     address: Ipv4Addr,
-    /// The addresses of the interfaces; empty: one interface, with the main address.
-    own: Vec<Ipv4Addr>,
+    /// `None`: one interface, with the main address.
+    own: Option<Box<OwnInterfaces>>,
     rng: Rng,
     links: LinkSet,
     neighbours: Neighbours,
@@ -90,7 +91,7 @@ pub struct Agent {
     /// Sequence number of this node's next message.
     message_sequence: u16,
     outbox: Outbox,
-    /// `None` in simulations.
+    /// State of an agent on a real host; `None` in simulations.
     host: Option<Box<host::Host>>,
     /// `None` if messages leave at their intervals only.
     early: Option<Box<Early>>,
@@ -103,15 +104,15 @@ pub struct Agent {
 /// Counters of an agent.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Counters {
-    /// HELLOs originated.
+    /// Number of HELLOs originated.
     pub hellos: u64,
-    /// TCs originated.
+    /// Number of TCs originated.
     pub tcs: u64,
     /// Number of HELLOs and TCs that left early.
     pub early: u64,
     /// Messages of other nodes forwarded.
     pub forwarded: u64,
-    /// Packets sent.
+    /// Number of packets sent.
     pub packets: u64,
     /// Bytes of packets sent, without UDP and IP.
     pub bytes: u64,
@@ -121,17 +122,17 @@ pub struct Counters {
     pub strangers: u64,
     /// TCs with an outdated sequence number.
     pub outdated: u64,
-    /// MPR selections.
+    /// Number of times that MPRs were selected.
     pub elections: u64,
-    /// Route computations.
+    /// Number of times that routes were computed.
     pub computations: u64,
     /// Packets with another next hop than the previous packet to the same destination.
     pub route_changes: u64,
-    /// Of these, the packets that returned to a next hop that was in use less than 10 s before.
+    /// Number of packets that returned to a next hop that was in use less than 10 s before.
     pub oscillations: u64,
 }
 
-/// What must be recomputed before its next use.
+/// Results that must be recomputed before their next use.
 #[derive(Clone, Copy, Debug, Default)]
 struct Stale {
     mprs: bool,
@@ -178,7 +179,7 @@ impl Agent {
             pricing: config.metric.map(|metric| Box::new(Pricing::new(metric))),
             config,
             address,
-            own: Vec::new(),
+            own: None,
             rng,
             neighbours: Neighbours::default(),
             two_hops: TwoHops::new(),
@@ -348,11 +349,12 @@ impl Agent {
     fn flush(&mut self, now: Instant) {
         self.timers.stop(Timer::Flush);
         while let Some(packet) = self.outbox.take(self.config.messages_per_packet, micros(now)) {
-            if self.own.is_empty() {
+            let Some(own) = &self.own else {
                 self.broadcast(None, packet);
                 continue;
-            }
-            for interface in (0..).map(Interface).take(self.own.len()) {
+            };
+            let interfaces: Vec<_> = own.list().iter().map(|(interface, _)| *interface).collect();
+            for interface in interfaces {
                 let packet = self.packet_over(interface, &packet);
                 self.broadcast(Some(interface), packet);
             }
@@ -429,7 +431,7 @@ impl Agent {
         self.outputs.push_back(Output::Drop { ticket, reason, tell_source });
     }
 
-    /// Removes expired information.
+    /// Removes all information whose time has expired.
     fn expire(&mut self, now: Instant) {
         self.review_links(now);
         if self.two_hops.expire(now) {
@@ -450,7 +452,7 @@ impl Agent {
         }
     }
 
-    /// RFC 3626 §8.5.
+    /// Follows a change of a neighbour's links (RFC 3626, section 8.5).
     fn review_neighbour(&mut self, now: Instant, main: Ipv4Addr) {
         match self.neighbours.review(main, &self.links) {
             Change::None => return,

@@ -7,7 +7,7 @@ use multihop_wire::olsr::Willingness;
 
 use super::neighbours::Neighbour;
 use super::two_hops::TwoHops;
-use crate::relays::{self, Relay};
+use crate::link_state::relays::{self, Relay};
 
 /// Selects MPRs among the symmetric neighbours, so that each strict 2-hop neighbour is covered by
 /// `coverage` of them, or by as many as possible. Sorted by address.

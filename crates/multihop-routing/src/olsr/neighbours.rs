@@ -6,8 +6,8 @@ use core::net::Ipv4Addr;
 use multihop_wire::olsr::Willingness;
 
 use super::links::LinkSet;
+use crate::link_state::table::{self, Table};
 use crate::steps;
-use crate::table::{self, Table};
 
 /// Neighbours, sorted by main address.
 #[derive(Clone, Debug, Default)]
@@ -18,11 +18,11 @@ pub(super) struct Neighbours {
 /// A node to which there is a link in any state.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Neighbour {
-    /// Its main address.
+    /// Main address of the neighbour.
     pub(super) main: Ipv4Addr,
-    /// Its willingness to forward packets of others.
+    /// Willingness of the neighbour to forward packets of others.
     pub(super) willingness: Willingness,
-    /// Its interface on a symmetric link; the neighbour is symmetric if there is one.
+    /// Interface of the neighbour on a symmetric link; the neighbour is symmetric if there is one.
     pub(super) via: Option<Ipv4Addr>,
 }
 
@@ -30,9 +30,9 @@ pub(super) struct Neighbour {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Change {
     None,
-    /// It has become symmetric, or is symmetric through another link.
+    /// The neighbour has become symmetric, or is symmetric through another link.
     Gained,
-    /// It is no longer symmetric.
+    /// The neighbour is no longer symmetric.
     Lost,
 }
 

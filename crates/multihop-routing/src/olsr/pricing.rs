@@ -7,14 +7,14 @@ use core::net::Ipv4Addr;
 use multihop_core::Instant;
 use multihop_wire::olsr::{Body, Costs, Message, Report, Tc};
 
-use super::Agent;
 use super::cheapest::{Order, Orders, Priced, Prices};
 use super::config::Metric;
 use super::gauges::Gauges;
 use super::held::Held;
 use super::routes::{Known, Routes};
+use super::{Agent, Arrival};
 use crate::agent::Routable;
-use crate::search::Search;
+use crate::link_state::search::Search;
 
 /// The state of a node that chooses routes by cost.
 #[derive(Clone, Debug)]
@@ -63,7 +63,7 @@ impl Pricing {
     pub(super) fn find(&mut self, known: &Known<'_>, routes: &mut Routes) {
         let mut search = core::mem::take(&mut self.search);
         routes.find_cheapest(known, self.priced(), &mut search);
-        if self.metric.own_load {
+        if self.metric.switching.own_load {
             let mut unladen = core::mem::take(&mut self.unladen);
             unladen.find_cheapest(known, self.unladen_prices(), &mut search);
             self.unladen = unladen;
@@ -91,7 +91,7 @@ impl Pricing {
             let beyond = known.cost_beyond(path, self.priced());
             beyond.is_some_and(|beyond| (beyond, path.len()) <= (from_here, hops.into()))
         };
-        let wanted = if self.metric.own_load { &self.unladen } else { routes };
+        let wanted = if self.metric.switching.own_load { &self.unladen } else { routes };
         let best = || wanted.path(destination).filter(|path| leads_on(path));
         let best = || best().or_else(|| routes.path(destination));
         let cost = |path: &[_]| known.cost_of(path, self.unladen_prices()).filter(|_| leads_on(path));
@@ -122,15 +122,15 @@ impl Agent {
         self.known().cost_of(path, self.pricing.as_ref()?.priced())
     }
 
-    /// What packets to neighbours cost besides what HELLOs measure, as the host of this node knows: by the interface address
-    /// of the neighbour, in the unit of the metric. Others cost nothing besides.
+    /// Sets the extra costs of packets to neighbours, as this node's host knows them, by the neighbour's interface
+    /// address and in the unit of the metric. Others cost nothing besides.
     pub fn set_besides(&mut self, costs: &[(Ipv4Addr, u32)]) {
         if let Some(pricing) = &mut self.pricing {
             self.stale.routes |= pricing.gauges.set_besides(costs);
         }
     }
 
-    /// What HELLOs have measured of the link to a neighbour's interface, in the unit of the metric.
+    /// Measured cost of the link to a neighbour's interface, in the unit of the metric.
     pub fn measured(&self, to: Ipv4Addr) -> Option<u32> {
         let Pricing { gauges, metric, .. } = &**self.pricing.as_ref()?;
         gauges.measured(to, metric)
@@ -150,7 +150,7 @@ impl Agent {
         let path = pricing.choose(now, &mut held, destination, &known, &self.routes);
         let first = path.and_then(|path| path.first().copied());
         let next_hop = first.and_then(|first| self.interface_of(first));
-        let counts = metric.own_load && packet.previous_hop.is_none();
+        let counts = metric.switching.own_load && packet.previous_hop.is_none();
         if counts && held.count(now, destination) {
             pricing.own_load = held.own_load(self.address);
             self.stale.routes = true;
@@ -165,11 +165,11 @@ impl Agent {
         Known { own: *own, neighbours, two_hops, topology }
     }
 
-    pub(super) fn hear_report(&mut self, now: Instant, from: Ipv4Addr, report: &Report, until: Instant) {
-        let own = self.address;
+    pub(super) fn hear_report(&mut self, arrival: Arrival, report: &Report, until: Instant) {
+        let own = self.address_of(arrival.interface);
         if let Some(pricing) = &mut self.pricing {
             let Pricing { metric, gauges, .. } = &mut **pricing;
-            self.stale.routes |= gauges.hear(now, [from, own], report, metric, until);
+            self.stale.routes |= gauges.hear(arrival.at, [arrival.from, own], report, metric, until);
         }
     }
 

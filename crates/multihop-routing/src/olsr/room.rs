@@ -1,5 +1,6 @@
-//! Limits of what a host remembers of flooded messages. One neighbour fills no more than half of any limit, and news of
-//! what is known already always has room, so that a flood of one neighbour leaves room for the messages of the others.
+//! Limits of the memory that a host spends on flooded messages. One neighbour fills no more than half of any limit, and
+//! news of what is known already always has room, so that a flood of one neighbour leaves room for the messages of the
+//! others.
 
 use core::net::Ipv4Addr;
 
@@ -7,8 +8,8 @@ use multihop_core::Instant;
 use multihop_wire::olsr::{Body, Message};
 
 use super::Agent;
+use crate::link_state::table::Table;
 use crate::steps;
-use crate::table::Table;
 
 /// The neighbour that brought the latest message of each originator.
 pub(super) type Senders = Table<Ipv4Addr, Ipv4Addr>;

@@ -12,7 +12,8 @@ use super::neighbours::{Neighbour, Neighbours};
 use super::topology::Topology;
 use super::two_hops::TwoHops;
 use crate::addresses::Addresses;
-use crate::{steps, table};
+use crate::link_state::table;
+use crate::steps;
 
 /// The route to a node.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -25,7 +26,7 @@ pub struct Route {
     pub hops: u8,
 }
 
-/// The information sets.
+/// Information from which routes are computed: neighbours, two-hop neighbours and topology.
 #[derive(Debug)]
 pub(super) struct Known<'a> {
     pub(super) own: Ipv4Addr,
@@ -38,7 +39,7 @@ pub(super) struct Known<'a> {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Routes {
     pub(super) list: Vec<Route>,
-    /// In the order of `list` if routes are chosen by cost, otherwise empty.
+    /// Details in the order of `list` if routes are chosen by cost, otherwise empty.
     pub(super) details: Vec<Detail>,
 }
 
@@ -73,7 +74,7 @@ impl Routes {
         self.list = Vec::new();
     }
 
-    /// Recomputes all routes. Ties go to the first hop with the highest willingness, then to the
+    /// Recomputes the routes to all destinations. Ties go to the first hop with the highest willingness, then to the
     /// lowest address; the RFC leaves the choice open.
     pub(super) fn find(&mut self, known: &Known<'_>) {
         // Nearly every node sends TCs or is a neighbour.

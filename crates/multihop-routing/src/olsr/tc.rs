@@ -14,7 +14,7 @@ use super::timers::Timer;
 /// This node's last TC.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Advertisement {
-    /// With its neighbours sorted by address.
+    /// TC with its neighbours sorted by address.
     tc: Arc<Tc>,
     /// When the last non-empty TC expires at the other nodes.
     forgotten_at: Instant,

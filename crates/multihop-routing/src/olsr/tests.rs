@@ -1,4 +1,4 @@
-//! One node, driven step by step.
+//! Tests of one OLSR node, driven step by step.
 
 use multihop_core::Notice;
 use multihop_wire::olsr::{
@@ -12,6 +12,7 @@ mod costs;
 mod early;
 mod expiry;
 mod flooding;
+mod interfaces;
 mod links;
 mod news;
 mod random;

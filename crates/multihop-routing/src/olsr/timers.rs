@@ -1,4 +1,4 @@
-//! Periodic messages and their jitter (RFC 3626 §18).
+//! Timers of periodic messages, with their jitter (RFC 3626 §18).
 
 use multihop_core::Timers;
 
@@ -13,7 +13,7 @@ pub(super) enum Timer {
     Flush,
 }
 
-/// All timers, stopped.
+/// All timers of the agent, stopped.
 pub(super) const fn stopped() -> Timers<Timer, 3> {
     Timers::new([Timer::Hello, Timer::Tc, Timer::Flush])
 }

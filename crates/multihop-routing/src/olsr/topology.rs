@@ -7,8 +7,8 @@ use core::net::Ipv4Addr;
 use multihop_core::Instant;
 use multihop_wire::olsr::Tc;
 
+use crate::link_state::table::Table;
 use crate::steps;
-use crate::table::Table;
 
 /// The links that TCs announce, by originator.
 ///
@@ -20,9 +20,9 @@ pub(super) type Topology = Table<Ipv4Addr, Arc<Tc>>;
 /// The effect of a TC.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum News {
-    /// It has an outdated sequence number.
+    /// The TC has an outdated sequence number.
     Outdated,
-    /// It confirms what is known.
+    /// The TC confirms what is known.
     Confirmed,
     /// Links were added or removed.
     Changed,
@@ -39,7 +39,7 @@ impl Topology {
         self.of(last).iter().flat_map(|tc| tc.neighbours.iter().copied())
     }
 
-    /// Processes a TC.
+    /// Learns the links that a TC lists.
     pub(super) fn learn(&mut self, originator: Ipv4Addr, tc: &Arc<Tc>, until: Instant) -> News {
         let known = self.of(originator);
         steps::count(known.len() + tc.neighbours.len());
@@ -82,7 +82,7 @@ impl Topology {
     }
 }
 
-/// Without repetitions, sorted by address.
+/// Copy of a TC without repetitions, sorted by address.
 fn in_order(tc: &Arc<Tc>) -> Arc<Tc> {
     if tc.neighbours.is_sorted_by(|a, b| a < b) {
         return tc.clone();

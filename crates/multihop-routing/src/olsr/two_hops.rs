@@ -7,7 +7,8 @@ use core::ops::Range;
 use multihop_core::Instant;
 use multihop_wire::olsr::NeighbourType;
 
-use crate::{steps, table};
+use crate::link_state::table;
+use crate::steps;
 
 /// Symmetric neighbours of symmetric neighbours.
 ///
@@ -15,7 +16,7 @@ use crate::{steps, table};
 /// last confirmed by the same HELLO, which have the same expiry time, are stored as a group.
 #[derive(Clone, Debug)]
 pub(super) struct TwoHops {
-    /// Sorted by neighbour; the groups of one neighbour, latest first.
+    /// Groups sorted by neighbour; those of one neighbour latest first.
     groups: Vec<Group>,
     /// The nodes of all groups in one list: many small lists would need half as much memory again.
     nodes: Vec<Ipv4Addr>,
@@ -132,7 +133,7 @@ impl TwoHops {
         lost || confirmed < listed.len()
     }
 
-    /// Removes a neighbour.
+    /// Removes a neighbour and the two-hop neighbours behind it.
     pub(super) fn forget(&mut self, neighbour: Ipv4Addr) {
         self.replace(self.range_of(neighbour), Vec::new(), &[]);
         self.shrink();

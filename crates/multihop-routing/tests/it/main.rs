@@ -1,10 +1,7 @@
 //! Networks of agents over ideal links.
 
 mod aodv;
-mod babel;
-mod batman;
+mod change;
 mod dsr;
-mod hwmp;
 mod keys;
 mod olsr;
-mod olsrv2;

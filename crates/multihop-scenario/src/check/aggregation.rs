@@ -1,4 +1,4 @@
-//! Aggregation: what it needs.
+//! Checks the requirements of aggregation (A-MSDU and A-MPDU).
 
 use multihop_radio::params::{Flavour, MacParams, RadioParams, Timing};
 

@@ -1,4 +1,4 @@
-//! `[emulation]`.
+//! Checks the table `[emulation]` and the programs and hosts that it needs.
 
 use std::collections::BTreeSet;
 
@@ -35,7 +35,7 @@ pub(super) fn emulation(
             faults.push(Fault::at_key("routing.protocol", message));
         }
         if is_simulated && has_flows {
-            let message = "simulated flows cannot cross kernels, allowed with emulation.simulated: programs";
+            let message = "found simulated flows, allowed with emulation.simulated: programs alone, whose packets the kernels forward";
             faults.push(Fault::at_key("flow", message.to_owned()));
         }
     } else if !table.simulated.is_empty() {

@@ -1,4 +1,4 @@
-//! `[expected]`: the measured goodput of a chain of each length.
+//! Checks the table `[expected]`: the measured goodput of a chain of each length.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -53,7 +53,7 @@ fn goodput(value: &serde_json::Value) -> Result<BTreeMap<u32, f64>, String> {
 }
 
 const FORM: &str = "hops and kb/s, such as {\"1\": 1460.0, \"2\": 720.5}";
-/// Largest file, bytes.
+/// Size of the largest file that is read, in bytes.
 const LONGEST: usize = 1 << 20;
 const MAX_HOPS: u32 = 99_999;
 const MAX_KBPS: f64 = 1e6;

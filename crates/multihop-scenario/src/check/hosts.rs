@@ -1,13 +1,16 @@
-//! `[[host]]`, and flows that relay the data of others.
+//! Checks the tables `[[host]]`, and flows that relay the data of others.
 
 use std::collections::BTreeSet;
 
+use multihop_core::BitRate;
+
 use super::Nodes;
+use crate::application::App;
 use crate::document::Fault;
 use crate::faults::Faults;
-use crate::model::{App, Flow, Host, Protocol};
+use crate::model::{Flow, Host, Protocol};
 use crate::read::settings::Keyed;
-use crate::tables::{HostTable, bit_rate};
+use crate::tables::HostTable;
 
 /// Computers connected by wires.
 pub(super) fn hosts(
@@ -32,7 +35,7 @@ pub(super) fn hosts(
         let mut host = gateway.map(|gateway| Host {
             gateway,
             wire: n,
-            rate: bit_rate(table.rate_kbps.unwrap_or(10_000.0)),
+            rate: table.rate.unwrap_or(BitRate(10_000_000)),
             delay: table.delay,
             queue: table.queue.unwrap_or(50),
             loss_to_host: table.loss_to_host,
@@ -65,11 +68,11 @@ fn share(
     };
     let first = earlier[shared]?;
     if first.gateway != host.gateway {
-        refuse("wire", "is a host of another gateway");
+        refuse("wire", "found a host of another gateway, allowed: an earlier host of the same gateway");
     }
-    for (key, is_given) in [("rate_kbps", table.rate_kbps.is_some()), ("queue", table.queue.is_some())] {
+    for (key, is_given) in [("rate_kbps", table.rate.is_some()), ("queue", table.queue.is_some())] {
         if is_given {
-            refuse(key, "is not a key here: a host with wire has that of the wire");
+            refuse(key, "is not a key here: a host with wire uses the value of that host");
         }
     }
     Some(Host { wire: first.wire, rate: first.rate, queue: first.queue, ..host })
@@ -97,4 +100,5 @@ pub(super) fn check_relays(flows: &[Flow], faults: &mut Faults<'_>) {
     }
 }
 
-const MAX_HOSTS: usize = 1000;
+/// Most hosts on wires.
+pub const MAX_HOSTS: usize = 1000;

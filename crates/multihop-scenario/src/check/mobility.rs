@@ -1,4 +1,4 @@
-//! `[mobility]`, and where the nodes are once that is known.
+//! Checks the table `[mobility]`, and positions that it gives.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ use crate::topology::{Layout, Topology};
 pub(super) struct Mover<'a> {
     /// The topology; `None` if the movement gives the number of nodes.
     pub(super) topology: Option<&'a Topology>,
-    /// Where files are.
+    /// Folder and plane against which files and positions are read.
     pub(super) ground: Ground<'a>,
     /// Duration of the run.
     pub(super) duration: Duration,
@@ -80,7 +80,7 @@ impl Mover<'_> {
         let fastest = params.max_speed();
         if !(SLOWEST..=FASTEST).contains(&fastest) {
             let message = format!(
-                "found {}, allowed: a mean with which speed + 4 speed_deviation is from {SLOWEST} to {FASTEST}",
+                "found {}, allowed: a mean for which speed + 4 speed_deviation is from {SLOWEST} to {FASTEST}",
                 table.speed
             );
             faults.push(Fault::at_key(self.key("speed"), message));
@@ -112,15 +112,15 @@ impl Mover<'_> {
         if shorter <= 0.0 || width.max(height) > NARROWEST * shorter {
             let (wide, high) = (area.width, area.height);
             let message = format!(
-                "found {radius}, allowed: less than half of each side of the area, {wide} x {high} m, by enough that one \
-                 remaining side is up to {NARROWEST} times the other"
+                "found {radius}, allowed: less than half of each side of the area, {wide} x {high} m; of the sides that \
+                 remain, the longer is at most {NARROWEST} times the shorter"
             );
             faults.push(Fault::at_key(self.key("radius"), message));
             return None;
         }
         if params.max_speed() > FASTEST {
             let message = format!(
-                "found {}, allowed: a time in which nodes need not be faster than {FASTEST} m/s to cross the circle",
+                "found {}, allowed: long enough for nodes to cross the circle at up to {FASTEST} m/s",
                 table.interval.as_secs_f64()
             );
             faults.push(Fault::at_key(self.key("interval"), message));
@@ -257,7 +257,8 @@ impl Mover<'_> {
         if legs <= MAX_LEGS {
             return Some(());
         }
-        let message = format!("found about {legs:.0e} changes of direction, allowed: {MAX_LEGS:e} in a run");
+        let message =
+            format!("found about {legs:.0e} changes of direction in a run, allowed: at most {MAX_LEGS:e}");
         faults.push(Fault::at_key(self.path.as_str(), message));
         None
     }
@@ -341,10 +342,10 @@ pub(super) fn single_movements<'a>(
     for (number, Both(Keyed(moved), Keyed(SingleMovement(table)))) in table.node.iter().enumerate() {
         let path = format!("mobility.node.{number}");
         let key = format!("{path}.node");
-        if moved.nodes.is_empty() {
+        if moved.nodes.0.is_empty() {
             faults.push(Fault::at_key(key.as_str(), "found an empty array, allowed: at least one node"));
         }
-        let found: Vec<_> = moved.nodes.iter().filter_map(|node| nodes.find(node, &key, faults)).collect();
+        let found: Vec<_> = moved.nodes.0.iter().filter_map(|node| nodes.find(node, &key, faults)).collect();
         if found.is_empty() {
             continue;
         }
@@ -403,7 +404,7 @@ pub(super) fn agree(
             | Some(Static | RandomWaypoint(_) | RandomWalk(_) | GaussMarkov(_) | Manhattan(_) | Group(_)),
         ) => (
             "topology.kind",
-            "found \"mobility\", allowed with mobility.kind = \"waypoints\" or that of a file",
+            "found \"mobility\", allowed with mobility.kind = \"waypoints\" or a kind that reads a file",
         ),
         _ => return Some(()),
     };
@@ -435,9 +436,9 @@ fn through(waypoints: &[Waypoint], key: &str, faults: &mut Faults<'_>) -> Option
     }
 }
 
-/// m/s. Slower nodes hardly move.
+/// Slowest speed of a moving node, in m/s. Slower nodes hardly move. Slower nodes hardly move.
 const SLOWEST: f64 = 1e-6;
-/// Longer side of an area in shorter ones.
+/// Largest ratio of the longer to the shorter side of an area.
 const NARROWEST: f64 = 1e4;
 /// Legs of all nodes in a run.
 const MAX_LEGS: f64 = 1e7;

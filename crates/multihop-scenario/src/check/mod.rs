@@ -1,4 +1,4 @@
-//! From the tables of a file to the checked [`Scenario`]: rules between several keys.
+//! Checks that concern several keys: from the tables of a file to the checked [`Scenario`].
 
 mod aggregation;
 mod emulation;
@@ -15,6 +15,8 @@ mod surroundings;
 mod topology;
 mod traffic;
 
+pub use hosts::MAX_HOSTS;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -22,8 +24,9 @@ use multihop_core::{Duration, NodeId, Rng};
 use multihop_radio::mobility::Plane;
 
 use self::mobility::Mover;
+use super::application::App;
 use super::document::Fault;
-use super::model::{App, Flow, Mobility, Protocol, Record, Scenario, Sweep, Transport};
+use super::model::{Flow, Mobility, Protocol, Record, Scenario, Sweep, Transport};
 use super::read::settings::Keyed;
 use super::read::{Both, one_of};
 use super::tables::{
@@ -130,7 +133,7 @@ struct Ground<'a> {
 impl Ground<'_> {
     /// The plane, without which degrees mean nothing.
     fn plane(&self) -> Result<&Plane, String> {
-        self.plane.ok_or_else(|| "allowed with origin, the latitude and longitude of (0, 0)".to_owned())
+        self.plane.ok_or_else(|| "needs the key origin: the latitude and longitude of (0, 0)".to_owned())
     }
 }
 
@@ -276,7 +279,7 @@ fn times(
         refuse("start", format!("found {start}, allowed: less than duration, {}", run.duration));
     } else if start + jitter > run.duration {
         let most = run.duration - start;
-        refuse("start_jitter", format!("found {jitter}, allowed: at most duration less start, {most}"));
+        refuse("start_jitter", format!("found {jitter}, allowed: at most duration minus start, {most}"));
     }
     match stop {
         Some(stop) if stop <= start => {
@@ -320,7 +323,7 @@ fn flow(
     })
 }
 
-/// The flows.
+/// Resolves the source and destination of a flow; without both keys the next pair of the list.
 fn ends<'a>(
     table: &FlowTable,
     nodes: &Nodes<'_>,
@@ -335,7 +338,7 @@ fn ends<'a>(
             None => {
                 let count = nodes.pairs.len();
                 let message = format!(
-                    "from and to are missing, allowed: without them only the first flows, one for each pair of the layout ({count})"
+                    "from and to are missing; pairs that the layout names for the first flows: {count}"
                 );
                 faults.push(Fault::at_key(path, message));
                 return None;
@@ -391,7 +394,8 @@ fn record(record: &Record, duration: Duration, faults: &mut Faults<'_>) -> Recor
     let Record { every, what } = record;
     if *every > Duration::ZERO && duration.whole(*every) > MAX_ROWS {
         let found = every.as_secs_f64();
-        let message = format!("found {found}, allowed: 0, or at most {MAX_ROWS} values in a run");
+        let message =
+            format!("found {found}, allowed: 0, or so long that a run records at most {MAX_ROWS} values");
         faults.push(Fault::at_key("record.every", message));
     }
     for (n, series) in what.iter().enumerate() {
@@ -410,7 +414,10 @@ fn sweep(table: &SweepTable, faults: &mut Faults<'_>) -> Sweep {
         runs.checked_mul(axis.points.len() as u64).filter(|runs| *runs <= MAX_RUNS)
     });
     if runs.is_none() {
-        faults.push(Fault::at_key("sweep", format!("allowed: at most {MAX_RUNS} runs")));
+        faults.push(Fault::at_key(
+            "sweep",
+            format!("found more than {MAX_RUNS} runs, allowed: at most {MAX_RUNS}"),
+        ));
     }
     let mut known = std::collections::BTreeSet::new();
     for key in table.axes.iter().flat_map(|axis| &axis.keys).filter(|key| !known.insert(*key)) {

@@ -1,4 +1,4 @@
-//! `[energy]` and `[[sleep]]`.
+//! Checks the tables `[energy]` and `[[sleep]]`.
 
 use multihop_core::{Duration, Instant};
 use multihop_radio::energy::{Battery, Energy};

@@ -1,4 +1,4 @@
-//! `[[program]]`.
+//! Checks the tables `[[program]]`.
 
 use multihop_core::Duration;
 

@@ -1,4 +1,4 @@
-//! Protection of OFDM: what it needs.
+//! Checks the requirements of protecting OFDM from stations of 802.11b.
 
 use multihop_radio::params::{Flavour, MacParams, Protection, RadioParams};
 
@@ -14,7 +14,10 @@ pub(super) fn check(radio: &RadioParams, mac: &MacParams, path: &str, faults: &m
     } else if mac.flavour == Flavour::Ns2 {
         "with flavour = \"ns2\", which has none".to_owned()
     } else if phy.is_ofdm(radio.basic_rate) {
-        format!("with basic_rate = {:?}, which 802.11b does not hear", phy.rate(radio.basic_rate).name)
+        format!(
+            "with basic_rate = {:?}, which stations of 802.11b cannot receive",
+            phy.rate(radio.basic_rate).name
+        )
     } else if mac.edca.is_some() {
         "with edca".to_owned()
     } else {

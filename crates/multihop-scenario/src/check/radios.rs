@@ -1,6 +1,7 @@
-//! `[radio]`, `[[radio]]` and `[mac]`: the radios of the nodes, and what holds between them.
+//! Checks the tables `[radio]`, `[[radio]]` and `[mac]`: each radio, and rules between several.
 
 use std::collections::BTreeSet;
+use std::iter;
 use std::mem::discriminant;
 
 use multihop_core::{Duration, NodeId};
@@ -8,6 +9,7 @@ use multihop_radio::params::{MacParams, QueueKind, RadioParams};
 
 use super::{Ground, Nodes, aggregation, protection, rates, surroundings};
 use crate::document::Fault;
+use crate::extension::STATIC_ROUTES;
 use crate::faults::Faults;
 use crate::model::{Port, Radio, Routing, RoutingProtocol, Series};
 use crate::read::settings::Keyed;
@@ -20,7 +22,7 @@ pub(super) fn link_layers(radios: &[RadioTable], faults: &mut Faults<'_>) {
         protection::check(params, &link.mac, link_path, faults);
         rates::windows(params, &link.mac, link_path, faults);
         if radios.len() > 1 && channel.is_none() {
-            let message = "is missing, allowed: the channel of each of several radios";
+            let message = "is missing: each of several radios needs its channel";
             faults.push(Fault::at_key(format!("{path}.channel"), message));
         }
     }
@@ -84,7 +86,11 @@ pub(super) fn refuse_several(
         && !agents.config.has_interfaces()
     {
         let found = routing.protocol.name();
-        let message = format!("found {found:?}, allowed with several radios: \"static\", \"aodv\", \"olsr\"");
+        let rows = faults.extensions.routing_rows();
+        let names = rows.filter(|row| (row.protocol.config)().has_interfaces()).map(|row| row.protocol.name);
+        let allowed: Vec<_> =
+            iter::once(STATIC_ROUTES).chain(names).map(|name| format!("{name:?}")).collect();
+        let message = format!("found {found:?}, allowed with several radios: {}", allowed.join(", "));
         faults.push(Fault::at_key("routing.protocol", message));
     }
     if let Some(RecordTable(record)) = &table.record
@@ -94,11 +100,20 @@ pub(super) fn refuse_several(
         let message = "found 0, allowed with several radios and the series \"queue\": more than 0";
         faults.push(Fault::at_key("record.every", message));
     }
-    if table.emulation.0.interface == Port::Tap {
-        let message = "found \"tap\", allowed with several radios: \"tun\"";
-        faults.push(Fault::at_key("emulation.interface", message));
+    let emulation = &table.emulation.0;
+    if !emulation.simulated.is_empty() {
+        let message = format!("found {} nodes, allowed with several radios: none", emulation.simulated.len());
+        faults.push(Fault::at_key("emulation.simulated", message));
+    }
+    let length = emulation.gateway_interface.len();
+    if emulation.interface == Port::Tap && emulation.gateway.is_some() && length > LONGEST_PREFIX {
+        let message = format!("found {length} bytes, allowed with several radios: at most {LONGEST_PREFIX}");
+        faults.push(Fault::at_key("emulation.gateway_interface", message));
     }
 }
+
+/// Length of a gateway's interface name to which `-` and the number of a radio are appended, bytes: Linux has names of 15.
+const LONGEST_PREFIX: usize = 13;
 
 /// The nodes that have a radio; `None` inside: all.
 #[expect(clippy::option_option, reason = "a fault, all nodes, or some")]

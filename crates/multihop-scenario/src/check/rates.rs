@@ -1,4 +1,4 @@
-//! `[[data_rate]]`: the rates of single stations and links; and the windows of the MAC.
+//! Checks the tables `[[data_rate]]`, the rates of single stations and links, and the windows of the MAC.
 
 use multihop_radio::params::{LinkRates, MacParams, Model, RadioParams};
 use multihop_radio::phy_profile::RateIndex;
@@ -19,7 +19,8 @@ pub(super) fn link_rates(
     faults: &mut Faults<'_>,
 ) -> Option<LinkRates> {
     if !tables.is_empty() && mac.rate_control != RateControlParams::Fixed {
-        faults.push(Fault::at_key("data_rate", "allowed: only with mac.rate_control = \"fixed\""));
+        faults
+            .push(Fault::at_key("data_rate", "is not a key here, allowed with mac.rate_control = \"fixed\""));
         return None;
     }
     let mut rates = LinkRates::default();
@@ -57,7 +58,7 @@ fn rate(name: &str, radio: &RadioParams, path: &str, faults: &mut Faults<'_>) ->
         for used in [rate, answer] {
             if threshold.range[usize::from(used.0)] == 0.0 {
                 let message = format!(
-                    "found {name:?}, but radio.range has no range for {:?}",
+                    "found {name:?}, allowed: a rate for which radio.range has a range; it has none for {:?}",
                     radio.phy.rate(used).name
                 );
                 faults.push(Fault::at_key(path, message));

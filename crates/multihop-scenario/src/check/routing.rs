@@ -1,4 +1,4 @@
-//! `[routing]`.
+//! Checks the table `[routing]`.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +37,7 @@ fn fixed(table: &StaticTable, nodes: &Nodes<'_>, faults: &mut Faults<'_>) -> Opt
             let message = "a node needs no route to itself and cannot be its own next hop";
             faults.push(Fault::at_key(path, message));
         } else if next_hops.insert((node, destination), via).is_some() {
-            let message = format!("a second next hop at {node} for {destination}, allowed: one");
+            let message = format!("found a second next hop from {node} to {destination}, allowed: one");
             faults.push(Fault::at_key(path, message));
         }
     }

@@ -1,4 +1,4 @@
-//! What the radio model has to know of each node and of the surroundings: heights, antennas, obstacles.
+//! Checks heights, antennas and obstacles: the surroundings that the radio model needs for each node.
 
 use std::sync::Arc;
 

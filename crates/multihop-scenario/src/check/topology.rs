@@ -1,4 +1,4 @@
-//! `[topology]`.
+//! Checks the table `[topology]`.
 
 use super::{Ground, in_folder};
 use crate::document::Fault;

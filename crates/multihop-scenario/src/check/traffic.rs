@@ -1,18 +1,19 @@
-//! `[traffic]`: transfers between nodes drawn at random.
+//! Checks the table `[traffic]`: transfers between nodes drawn at random.
 
 use multihop_core::{Duration, FlowId, NodeId, Rng};
 use multihop_radio::frame::Category;
 
 use super::{MAX_FLOWS, transport_of};
+use crate::application::App;
 use crate::document::Fault;
 use crate::draw::pareto;
 use crate::faults::Faults;
-use crate::model::{App, Drawn, Flow};
+use crate::model::{Drawn, Flow};
 use crate::read::Both;
 use crate::read::settings::Keyed;
-use crate::tables::{Bytes, TrafficTable};
+use crate::tables::{Bytes, ParetoBytes, TrafficTable};
 
-/// As many transfers as can begin before the end, round by round; `before` flows come first.
+/// Draws as many transfers as can begin before the end, round by round; `before` flows come first.
 ///
 /// Endpoints and sizes depend on the seed alone, not on the progress of the transfers.
 pub(super) fn draw(
@@ -37,13 +38,15 @@ pub(super) fn draw(
         faults.push(Fault::at_key("traffic.gap", message));
     }
     if nodes < 2 {
-        faults.push(Fault::at_key("traffic", "a transfer needs two nodes"));
+        faults
+            .push(Fault::at_key("traffic", "found one node, allowed: at least two, the ends of a transfer"));
         return None;
     }
     let (count, pause) = (table.count, table.restart);
     let rounds = usize::try_from((duration - first).whole(pause)).unwrap_or(usize::MAX).saturating_add(1);
     if rounds.saturating_mul(count).saturating_add(before) > MAX_FLOWS {
-        let message = format!("there may be more than {MAX_FLOWS} transfers before the end");
+        let message =
+            format!("found room for more than {MAX_FLOWS} transfers in a run, allowed: at most {MAX_FLOWS}");
         faults.push(Fault::at_key("traffic.restart", message));
         return None;
     }
@@ -74,7 +77,7 @@ pub(super) fn draw(
     Some(flows)
 }
 
-/// Two different nodes.
+/// Draws two different nodes, every ordered pair with equal probability.
 fn pair(rng: &mut Rng, nodes: usize) -> (NodeId, NodeId) {
     let nodes = u32::try_from(nodes).expect("a checked number of nodes");
     let (from, other) = (rng.below(nodes), rng.below(nodes - 1));
@@ -84,6 +87,6 @@ fn pair(rng: &mut Rng, nodes: usize) -> (NodeId, NodeId) {
 fn size(rng: &mut Rng, bytes: &Bytes) -> u64 {
     match *bytes {
         Bytes::Fixed(bytes) => bytes,
-        Bytes::Pareto { mean, shape } => pareto(rng, mean, shape),
+        Bytes::Pareto(ParetoBytes { mean, shape }) => pareto(rng, mean, shape),
     }
 }

@@ -1,4 +1,4 @@
-//! JSON text to nodes.
+//! Conversion of JSON text into the nodes of a document.
 
 use core::fmt;
 

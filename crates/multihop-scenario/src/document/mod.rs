@@ -17,14 +17,14 @@ use super::problem::{Place, Position, Problem, Problems};
 pub enum Source {
     /// The form of scenario files.
     Toml {
-        /// The document.
+        /// Text of the TOML document.
         text: String,
         /// Name in messages; the files that it names are in the same folder.
         name: String,
     },
-    /// The same structure, from programs.
+    /// JSON document of the structure that scenario files have, from programs.
     Json {
-        /// The document.
+        /// Text of the JSON document.
         text: String,
         /// Name in messages; the files that it names are in the same folder.
         name: String,
@@ -60,7 +60,7 @@ impl Source {
         Ok(if is_json { Self::Json { text, name } } else { Self::Toml { text, name } })
     }
 
-    /// Name in messages.
+    /// Name of the document in messages.
     pub fn name(&self) -> &str {
         match self {
             Self::Toml { name, .. } | Self::Json { name, .. } => name,
@@ -132,14 +132,14 @@ impl Source {
     }
 }
 
-/// A value.
+/// Value of the document, with its place for messages.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
     pub(super) origin: Origin,
     pub(super) value: Value,
 }
 
-/// What a value is.
+/// Type and content of a value in a document.
 #[derive(Clone, Debug)]
 pub(super) enum Value {
     Text(String),
@@ -168,7 +168,7 @@ pub(super) struct Entry {
 pub(super) enum Origin {
     /// Byte offsets of its begin and end in the text.
     Text(usize, usize),
-    /// Which override.
+    /// Place of the override in the list of overrides.
     Override(usize),
     /// JSON, whose values have no positions; or a default.
     Nowhere,
@@ -181,7 +181,7 @@ pub(super) struct Fault {
     pub(super) origin: Option<Origin>,
     pub(super) key: String,
     pub(super) message: String,
-    /// What the user probably meant.
+    /// Word that the user probably meant.
     pub(super) suggestion: Option<String>,
 }
 
@@ -203,7 +203,7 @@ impl Fault {
 }
 
 impl Node {
-    /// A default value.
+    /// Node for a default value, given as JSON.
     pub(super) fn default(json: &serde_json::Value) -> Self {
         json::node(json)
     }
@@ -262,7 +262,7 @@ fn read_all(reader: impl Read, longest: usize) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|_| "found bytes that are not UTF-8".to_owned())
 }
 
-/// At most 60 characters of `text`.
+/// Shortens `text` to at most 60 characters.
 pub(super) fn shorten(text: &str) -> String {
     match text.char_indices().nth(60) {
         Some((end, _)) => format!("{}...", &text[..end]),
@@ -270,7 +270,7 @@ pub(super) fn shorten(text: &str) -> String {
     }
 }
 
-/// Longest document, bytes. 100 000 positions take 2 MB.
+/// Length of the longest document, in bytes. 100 000 positions take 2 MB.
 const LONGEST: usize = 16 << 20;
 /// Keys that configurations of routing daemons have, and scenarios do not.
 const ROUTER_KEYS: [&str; 12] = [

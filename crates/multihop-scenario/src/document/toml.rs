@@ -1,4 +1,4 @@
-//! TOML text to nodes.
+//! Conversion of TOML text into the nodes of a document.
 
 use core::ops::Range;
 

@@ -1,4 +1,4 @@
-//! Comma-separated positions, with or without a header.
+//! Reader of positions as comma-separated values, with or without a header.
 
 use csv::{ReaderBuilder, StringRecord, Trim};
 use multihop_radio::mobility::Plane;
@@ -25,7 +25,7 @@ pub(super) fn nodes(text: &str, plane: Option<&Plane>) -> Result<Vec<Place>, Str
         _ => Columns { x: 0, y: 1, name: Some(2), is_degrees: false },
     };
     if columns.is_degrees && plane.is_none() {
-        return Err("1: found latitude and longitude, allowed with origin, those of (0, 0)".to_owned());
+        return Err("1: found latitude and longitude, which need the key origin: the latitude and longitude of (0, 0)".to_owned());
     }
     let plane = plane.filter(|_| columns.is_degrees);
     lines.map(|(line, number)| columns.place(&cells(line), number, plane)).collect()
@@ -107,7 +107,7 @@ mod tests {
         assert_eq!(error("a,b\n1,2\n"), header);
         assert_eq!(nodes("", None).unwrap(), []);
         let degrees = "lat,lon\n48,11.001\n";
-        let needs = "1: found latitude and longitude, allowed with origin, those of (0, 0)";
+        let needs = "1: found latitude and longitude, which need the key origin: the latitude and longitude of (0, 0)";
         assert_eq!(error(degrees), needs);
         let place = nodes(degrees, Some(&Plane::new(48.0, 11.0))).unwrap()[0].position;
         assert!((place[0] - 74.6).abs() < 0.1 && place[1].abs() < 0.1, "{place:?}");

@@ -1,4 +1,4 @@
-//! The nodes of a GraphML file and their data `x` and `y`; everything else is ignored.
+//! Reader of the nodes of a GraphML file and their data `x` and `y`; everything else is ignored.
 
 use roxmltree::{Document, Node, ParsingOptions};
 
@@ -28,7 +28,7 @@ fn place(node: &Node<'_, '_>, keys: [&str; 2]) -> Result<Place, String> {
     let id = node.attribute("id").unwrap_or_default();
     let (Some(x), Some(y)) = (data(node, keys[0])?, data(node, keys[1])?) else {
         let (line, id) = (line(node), shorten(id));
-        return Err(format!("{line}: node {id:?} has no x and y, allowed: data with both"));
+        return Err(format!("{line}: node {id:?} has no x and y, allowed: a data element for each of them"));
     };
     let name = (!id.is_empty()).then(|| id.to_owned());
     Ok(Place { name, position: [x, y] })
@@ -78,11 +78,11 @@ mod tests {
     #[test]
     fn errors_name_the_line() {
         let missing = "<graph>\n<node id=\"n\">\n<data key=\"x\">1</data></node></graph>";
-        let message = "2: node \"n\" has no x and y, allowed: data with both";
+        let message = "2: node \"n\" has no x and y, allowed: a data element for each of them";
         assert_eq!(nodes(missing).unwrap_err(), message);
         assert_eq!(
             nodes("<node id='n'/>").unwrap_err(),
-            "1: node \"n\" has no x and y, allowed: data with both"
+            "1: node \"n\" has no x and y, allowed: a data element for each of them"
         );
         let bad = "<node id='n'>\n<data key='x'>far</data></node>";
         assert_eq!(nodes(bad).unwrap_err(), "2: found \"far\", allowed: a number from -1e7 to 1e7");

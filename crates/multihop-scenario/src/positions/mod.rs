@@ -36,7 +36,7 @@ fn layout(nodes: Vec<Place>) -> Result<Layout, String> {
     Ok(Layout { positions, names, pairs: Vec::new() })
 }
 
-/// Nodes of a network.
-pub(super) const MAX_NODES: usize = 100_000;
+/// Most nodes of a network, hosts on wires not included.
+pub const MAX_NODES: usize = 1_000_000;
 /// Bytes of a file of positions.
 const LONGEST: usize = 64 << 20;

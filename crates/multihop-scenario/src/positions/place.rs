@@ -1,12 +1,12 @@
-//! One node of a file of positions.
+//! Place of one node in a file of positions.
 
 use crate::document::shorten;
 
-/// A node.
+/// Named or numbered node of a layout, with its position.
 #[derive(Debug, PartialEq)]
 pub(super) struct Place {
     pub(super) name: Option<String>,
-    /// m.
+    /// Position in metres: x, y.
     pub(super) position: [f64; 2],
 }
 

@@ -1,4 +1,4 @@
-//! Configurations that list their keys ([`Settings`]), as parts of the JSON Schema.
+//! JSON Schema of configurations that list their keys ([`Settings`]).
 
 use multihop_core::settings::{Allowed, Given, Key, Settings, Table, Value, Visitor};
 use schemars::Schema;
@@ -80,7 +80,7 @@ const MAX_OTHERS: usize = 2;
 /// would be thousands.
 #[derive(Default)]
 struct Combination {
-    /// What is chosen, and the length of the list.
+    /// Chosen alternative and number of alternatives of each list.
     choices: Vec<(usize, usize)>,
     made: usize,
 }
@@ -233,10 +233,7 @@ impl Visitor for Describer {
     }
 
     fn key(&mut self, key: &Key<'_>) -> Option<Value> {
-        let mut schema = type_of(&key.allowed);
-        if let Some(word) = key.or {
-            schema = any_of([schema, json!({ "const": word })]);
-        }
+        let schema = type_of(&key.allowed);
         self.add(key.name, key.help, schema, key.required, key.value.as_ref().map(json_of));
         let (Allowed::Words(words), Some(combination)) = (&key.allowed, &mut self.words) else { return None };
         Some(Value::Word(words[combination.choose(words.len())]))
@@ -293,7 +290,7 @@ fn any_of(alternatives: [Json; 2]) -> Json {
     object([("anyOf", Vec::from(alternatives).into())])
 }
 
-pub(crate) fn type_of(allowed: &Allowed<'_>) -> Json {
+pub(crate) fn type_of(allowed: &Allowed) -> Json {
     match allowed {
         Allowed::Switch => json!({ "type": "boolean" }),
         Allowed::Whole(min, max) => json!({ "type": "integer", "minimum": min, "maximum": max }),
@@ -305,6 +302,7 @@ pub(crate) fn type_of(allowed: &Allowed<'_>) -> Json {
         Allowed::List(each, Some(n)) => {
             json!({ "type": "array", "items": type_of(each), "minItems": n, "maxItems": n })
         }
+        Allowed::OrWord(inner, word) => any_of([type_of(inner), json!({ "const": word })]),
         Allowed::Either(one, other) => json!({ "anyOf": [type_of(one), type_of(other)] }),
     }
 }

@@ -1,4 +1,4 @@
-//! The keys of one table: each is taken once, and those that nobody took are refused.
+//! Reader of the keys of one table: each is taken once, and keys that nobody took are refused.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ type Kinds = (Option<&'static str>, Box<dyn Fn() -> KeysByKind>);
 type KeysByKind = Vec<(&'static str, Vec<&'static str>)>;
 
 impl<'a> Keys<'a> {
-    /// Opens a table.
+    /// Opens a value as a table; a fault if it is none.
     pub(crate) fn open(node: &'a Node, path: &'a str, faults: &mut Faults<'_>) -> Option<Self> {
         match &node.value {
             Value::Table(table) => {
@@ -40,7 +40,7 @@ impl<'a> Keys<'a> {
         self.table.get(key).map(|entry| &entry.node)
     }
 
-    /// Takes one key.
+    /// Reads the value of one key, or its default.
     pub(crate) fn take<T: Read>(
         &mut self,
         key: &'static str,

@@ -1,4 +1,4 @@
-//! From nodes to typed values: every key is read once, and every fault is kept.
+//! Conversion of a document's nodes into typed values: every key is read once, and every fault is kept.
 //!
 //! A table lists its keys ([`multihop_core::settings::Settings`]): radio, MAC and protocols in their
 //! crates, the others in `tables`. One visitor reads the keys (`settings.rs`), another describes them
@@ -122,7 +122,7 @@ pub(super) struct Object {
 }
 
 impl Object {
-    /// Adds one key.
+    /// Adds the description of one key.
     pub(super) fn key<T: Read>(
         &mut self,
         generator: &mut SchemaGenerator,
@@ -151,7 +151,7 @@ impl Object {
         self.properties.insert(name.to_owned(), schema.into());
     }
 
-    /// The description.
+    /// JSON Schema of the object that was described.
     pub(super) fn schema(self) -> Schema {
         let Self { properties, required } = self;
         json_schema!({ "type": "object", "properties": properties, "required": required })
@@ -163,7 +163,7 @@ pub(super) fn wrong<T>(node: &Node, path: &str, allowed: &str, faults: &mut Faul
     wrong_word(node, path, allowed, [], faults)
 }
 
-/// The same where some of the allowed values are words.
+/// Reports a wrong value where some of the allowed values are words, with the word that was probably meant.
 pub(super) fn wrong_word<'a, T>(
     node: &Node,
     path: &str,

@@ -1,4 +1,4 @@
-//! Configurations that list their keys ([`Settings`]), as parts of a scenario's tables: the reader.
+//! Reader of configurations that list their keys ([`Settings`]), as parts of a scenario's tables.
 
 use multihop_core::settings::{Allowed, Given, Key, Settings, Table, Value, Visitor};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -13,7 +13,7 @@ pub(crate) fn take(settings: &mut dyn Settings, name: &str, keys: &mut Keys<'_>,
     take_listed(&mut |reader| settings.keys(reader), name, keys, faults);
 }
 
-/// The same for keys that a function lists.
+/// Reads keys that a function lists into its settings.
 pub(crate) fn take_listed(
     list: &mut dyn FnMut(&mut dyn Visitor),
     name: &str,
@@ -75,7 +75,7 @@ impl<C: Settings + Default> JsonSchema for Keyed<C> {
     }
 }
 
-/// Reads values.
+/// Visitor that reads the values of settings from a table.
 struct Reader<'a, 'k, 'f> {
     name: &'a str,
     keys: &'a mut Keys<'k>,
@@ -98,7 +98,7 @@ impl<'k> Reader<'_, 'k, '_> {
         Some(node)
     }
 
-    /// The same for a key that the user may have to give.
+    /// Finds a key and reports it as missing if the user must give it.
     fn find_or_miss(&mut self, name: &'static str, required: bool) -> Option<&'k Node> {
         let node = self.find(name);
         if node.is_none() && required {
@@ -122,12 +122,7 @@ impl Visitor for Reader<'_, '_, '_> {
     fn key(&mut self, key: &Key<'_>) -> Option<Value> {
         let node = self.find_or_miss(key.name, key.required)?;
         let path = self.keys.path_of(key.name);
-        if let (Some(word), Found::Text(text)) = (key.or, &node.value)
-            && text == word
-        {
-            return Some(Value::Word(word));
-        }
-        read(&key.allowed, key, key.or, node, &path, self.faults)
+        value(&key.allowed, node, &path, self.faults)
     }
 
     fn key_or_table(&mut self, key: &Key<'_>, keys: &mut dyn FnMut(&mut dyn Visitor)) -> Option<Given> {
@@ -143,7 +138,7 @@ impl Visitor for Reader<'_, '_, '_> {
         let mut inner = Describer::default();
         keys(&mut inner);
         let allowed = format!("{key}, or a table such as {}", inner.example(key.value.as_ref()));
-        wrong_word(node, &path, &allowed, words(&key.allowed).chain(key.or), self.faults)
+        wrong_word(node, &path, &allowed, words(&key.allowed), self.faults)
     }
 
     fn table(&mut self, table: &Table<'_>, keys: &mut dyn FnMut(&mut dyn Visitor)) -> bool {
@@ -196,25 +191,21 @@ impl Visitor for Reader<'_, '_, '_> {
 }
 
 /// The value of a node, if it is an allowed one.
-pub(crate) fn value(
-    allowed: &Allowed<'_>,
-    node: &Node,
-    path: &str,
-    faults: &mut Faults<'_>,
-) -> Option<Value> {
-    read(allowed, allowed, None, node, path, faults)
+pub(crate) fn value(allowed: &Allowed, node: &Node, path: &str, faults: &mut Faults<'_>) -> Option<Value> {
+    read(allowed, allowed, node, path, faults)
 }
 
-/// The value of a node, or a fault that shows `shown` as what is allowed; `or` is a word that is, too.
+/// The value of a node, or a fault that shows `shown` as what is allowed.
 fn read(
-    allowed: &Allowed<'_>,
-    shown: &dyn core::fmt::Display,
-    or: Option<&str>,
+    allowed: &Allowed,
+    shown: &Allowed,
     node: &Node,
     path: &str,
     faults: &mut Faults<'_>,
 ) -> Option<Value> {
     match (allowed, &node.value) {
+        (Allowed::OrWord(_, word), Found::Text(text)) if text == word => Some(Value::Word(word)),
+        (Allowed::OrWord(inner, _), _) => read(inner, shown, node, path, faults),
         (Allowed::List(each, count), Found::Array(items)) if count.is_none_or(|n| n == items.len()) => {
             let item = |(n, item)| value(each, item, &format!("{path}.{n}"), faults);
             // Every item is read, so that every fault is found.
@@ -227,17 +218,23 @@ fn read(
                 None => wrong(node, path, &shown.to_string(), faults),
             }
         }
-        _ => single(allowed, node)
-            .or_else(|| wrong_word(node, path, &shown.to_string(), words(allowed).chain(or), faults)),
+        _ => {
+            single(allowed, node).or_else(|| wrong_word(node, path, &shown.to_string(), words(shown), faults))
+        }
     }
 }
 
-fn words<'a>(allowed: &Allowed<'a>) -> impl Iterator<Item = &'a str> + use<'a> {
-    let words = if let Allowed::Words(words) = *allowed { words } else { &[] };
+/// The words that are allowed, for suggestions.
+fn words(allowed: &Allowed) -> impl Iterator<Item = &str> {
+    let words = match allowed {
+        Allowed::Words(words) => words,
+        Allowed::OrWord(_, word) => std::slice::from_ref(word),
+        _ => &[],
+    };
     words.iter().copied()
 }
 
-fn single(allowed: &Allowed<'_>, node: &Node) -> Option<Value> {
+fn single(allowed: &Allowed, node: &Node) -> Option<Value> {
     match &node.value {
         Found::Bool(on) => allowed.switch(*on),
         Found::Integer(n) => allowed.whole(*n),
@@ -247,7 +244,7 @@ fn single(allowed: &Allowed<'_>, node: &Node) -> Option<Value> {
     }
 }
 
-const fn is_of_type(allowed: &Allowed<'_>, found: &Found) -> bool {
+const fn is_of_type(allowed: &Allowed, found: &Found) -> bool {
     match found {
         Found::Integer(_) | Found::Float(_) => {
             matches!(allowed, Allowed::Whole(..) | Allowed::Number(..) | Allowed::Node)

@@ -1,21 +1,21 @@
-//! `[mobility]`.
+//! Keys of the table `[mobility]`.
 
 use core::ops::RangeInclusive;
 
 use multihop_core::Duration;
-use multihop_core::settings::{Allowed, Settings, Value, Visitor};
+use multihop_core::settings::{Allowed, Field, Settings, Value, Visitor};
 use multihop_radio::mobility::Start;
 
 use serde_json::json;
 
-use super::{LONGEST_TEXT, METRES, NodeRef, SECONDS, TIME_SPAN};
+use super::{LONGEST_TEXT, METRES, METRES_AWAY, NodeRef, SECONDS, TIME_SPAN};
 use crate::read::settings::{Keyed, listed};
 use crate::read::{Both, table};
 
-/// `[mobility]`.
+/// Table `[mobility]`: single nodes, and the movement of all others.
 pub(crate) type MobilityTable = Both<SingleNodes, Keyed<MovementTable>>;
 
-/// One of `[[mobility.node]]`.
+/// Table `[[mobility.node]]`: nodes and their movement.
 pub(crate) type SingleNodeTable = Both<Keyed<MovedNodes>, Keyed<SingleMovement>>;
 
 table! {
@@ -27,19 +27,33 @@ table! {
 }
 
 /// The nodes that an entry of `[[mobility.node]]` moves.
-#[derive(Default)]
+#[derive(Default, Settings)]
 pub(crate) struct MovedNodes {
-    pub(crate) nodes: Vec<NodeRef>,
+    /// Node, or array of nodes, each by its number or name.
+    #[key(name = "node", required)]
+    pub(crate) nodes: OneOrMore,
 }
 
-impl Settings for MovedNodes {
-    fn keys(&mut self, keys: &mut dyn Visitor) {
-        let about = "The node, or an array of nodes, each by its number or name.";
-        let allowed = Allowed::Either(&Allowed::Node, &Allowed::List(&Allowed::Node, None));
-        self.nodes = match keys.about(about).required().value("node", allowed, None) {
-            Some(Value::List(nodes)) => nodes.into_iter().map(NodeRef::from).collect(),
-            node => node.map(NodeRef::from).into_iter().collect(),
-        };
+/// Nodes that users write as one node or as an array.
+#[derive(Default)]
+pub(crate) struct OneOrMore(pub(crate) Vec<NodeRef>);
+
+impl Field for OneOrMore {
+    type Bounds = ();
+
+    fn allowed((): &()) -> Allowed {
+        Allowed::Node.or(Allowed::Node.list())
+    }
+
+    fn value(&self) -> Option<Value> {
+        self.0.value()
+    }
+
+    fn of_value(value: Value) -> Self {
+        match value {
+            Value::List(_) => Self(Vec::of_value(value)),
+            node => Self(vec![NodeRef::of_value(node)]),
+        }
     }
 }
 
@@ -51,7 +65,7 @@ pub(crate) enum MovementTable {
     Static,
     RandomWaypoint(RandomWaypointTable),
     RandomWalk(RandomWalkTable),
-    /// For each node its list of time, x and y.
+    /// Waypoints of each node: time, x and y.
     Waypoints(Vec<Vec<[f64; 3]>>),
     /// The file, relative to the scenario's folder.
     Ns2(String),
@@ -64,7 +78,7 @@ pub(crate) enum MovementTable {
     GaussMarkov(GaussMarkovTable),
     Manhattan(ManhattanTable),
     Group(GroupTable),
-    /// Only for single nodes.
+    /// Movement along a path at one speed, only for single nodes.
     Walk(WalkTable),
 }
 
@@ -161,307 +175,203 @@ impl Settings for SingleMovement {
     }
 }
 
-/// Gauss-Markov mobility.
+/// Keys of Gauss-Markov mobility, whose speed and direction remember their previous values.
+#[derive(Settings)]
 pub(crate) struct GaussMarkovTable {
-    /// Width and height, m.
+    /// Width and height of the area, m; by default those of the topology random.
+    #[key(METRES)]
     pub(crate) area: Option<[f64; 2]>,
+    /// Memory: the autocorrelation of speed and direction from one interval to the next. 0 forgets them, 1 keeps them for ever.
+    #[key(0.0..=1.0, default = 0.75)]
     pub(crate) alpha: f64,
-    /// m/s.
+    /// Mean speed, m/s.
+    #[key(SPEED, required)]
     pub(crate) speed: f64,
-    /// m/s.
+    /// Standard deviation of the speed, m/s. Speeds are never below 0 or more than four standard deviations above the mean.
+    #[key(SPEED, default = 1.0)]
     pub(crate) speed_deviation: f64,
-    /// Degrees.
+    /// Mean direction, degrees from the x axis to the y axis, which grows downwards. Without it each node has a mean direction of its
+    /// own, drawn uniformly. It is mirrored where the node meets a border.
+    #[key(-360.0..=360.0)]
     pub(crate) direction: Option<f64>,
-    /// Degrees.
+    /// Standard deviation of the direction, degrees.
+    #[key(0.0..=360.0, default = 30.0)]
     pub(crate) direction_deviation: f64,
+    /// Time between two changes of speed and direction, s.
+    #[key(TIME_SPAN, default = Duration::from_secs(1))]
     pub(crate) interval: Duration,
-}
-
-impl Default for GaussMarkovTable {
-    fn default() -> Self {
-        let (interval, direction_deviation) = (Duration::from_secs(1), 30.0);
-        Self {
-            area: None,
-            alpha: 0.75,
-            speed: 0.0,
-            speed_deviation: 1.0,
-            direction: None,
-            direction_deviation,
-            interval,
-        }
-    }
-}
-
-impl Settings for GaussMarkovTable {
-    fn keys(&mut self, keys: &mut dyn Visitor) {
-        keys.about(AREA).numbers_if_set("area", &mut self.area, METRES);
-        let about = "Memory: the autocorrelation of speed and direction from one interval to the next. 0 forgets them, \
-                     1 keeps them for ever.";
-        keys.about(about).number("alpha", &mut self.alpha, 0.0..=1.0);
-        keys.about("Mean speed, m/s.").required().number("speed", &mut self.speed, SPEED);
-        let about = "Standard deviation of the speed, m/s. Speeds are never below 0 or more than four standard deviations \
-                     above the mean.";
-        keys.about(about).number("speed_deviation", &mut self.speed_deviation, SPEED);
-        let about = "Mean direction, degrees from the x axis to the y axis, which grows downwards. Without it each node has a \
-                     mean direction of its own, drawn uniformly. It is mirrored where the node meets a border.";
-        keys.about(about).number_if_set("direction", &mut self.direction, -360.0..=360.0);
-        let about = "Standard deviation of the direction, degrees.";
-        keys.about(about).number("direction_deviation", &mut self.direction_deviation, 0.0..=360.0);
-        keys.about("Time between two changes of speed and direction, s.").seconds(
-            "interval",
-            &mut self.interval,
-            TIME_SPAN,
-        );
-    }
 }
 
 /// Streets of a town.
+#[derive(Settings)]
 pub(crate) struct ManhattanTable {
-    /// Width and height, m.
+    /// Width and height of the area, m; by default those of the topology random.
+    #[key(METRES)]
     pub(crate) area: Option<[f64; 2]>,
+    /// Number of blocks in a row and in a column. Streets run between them and along the borders of the area.
+    #[key(1..=10_000, required, default = [1; 2])]
     pub(crate) blocks: [u32; 2],
-    /// Lowest and highest, m/s.
+    /// Slowest and fastest speed, m/s; drawn uniformly at each crossing.
+    #[key(MOVING_SPEED, required, default = [1.0; 2])]
     pub(crate) speed: [f64; 2],
+    /// Probability of turning at a crossing, half of it to each side.
+    #[key(0.0..=1.0, default = 0.5)]
     pub(crate) turn: f64,
 }
 
-impl Default for ManhattanTable {
-    fn default() -> Self {
-        Self { area: None, blocks: [1; 2], speed: [1.0; 2], turn: 0.5 }
-    }
-}
-
-impl Settings for ManhattanTable {
-    fn keys(&mut self, keys: &mut dyn Visitor) {
-        keys.about(AREA).numbers_if_set("area", &mut self.area, METRES);
-        let about = "Number of blocks in a row and in a column. Streets run between them and along the borders of the area.";
-        let count = Allowed::Whole(1, 10_000);
-        let blocks = keys.about(about).required().value("blocks", Allowed::List(&count, Some(2)), None);
-        let counts = blocks.map_or_else(Vec::new, Value::into_list).into_iter();
-        for (count, given) in self.blocks.iter_mut().zip(counts) {
-            if let Value::Whole(blocks) = given {
-                *count = u32::try_from(blocks).unwrap_or(u32::MAX);
-            }
-        }
-        let about = "Slowest and fastest, m/s; drawn uniformly at each crossing.";
-        keys.about(about).required().numbers("speed", &mut self.speed, MOVING_SPEED);
-        let about = "Probability of turning at a crossing, half of it to each side.";
-        keys.about(about).number("turn", &mut self.turn, 0.0..=1.0);
-    }
-}
-
-/// Groups of nodes.
+/// Keys of mobility in groups, whose nodes follow a moving centre.
+#[derive(Settings)]
 pub(crate) struct GroupTable {
-    /// Width and height, m.
+    /// Width and height of the area, m; by default those of the topology random.
+    #[key(METRES)]
     pub(crate) area: Option<[f64; 2]>,
-    /// Lowest and highest, m/s.
+    /// Slowest and fastest speed of reference points, m/s; drawn uniformly for each trip.
+    #[key(SPEED, required, default = [1.0; 2])]
     pub(crate) speed: [f64; 2],
+    /// Pause of reference points after each trip, s.
+    #[key(SECONDS)]
     pub(crate) pause: Duration,
+    /// Beginning of the movement: stationary starts in the steady state, classic as setdest does, with uniform places and a pause.
+    #[key(default = Start::Stationary)]
     pub(crate) start: Start,
-    /// m.
+    /// Largest distance of a node from its reference point, m. Reference points stay this far away from the borders of the area.
+    #[key(METRES, required, default = 1.0)]
     pub(crate) radius: f64,
+    /// Time in which a node moves from one place relative to its reference point to the next, s. Each place is drawn uniformly from the
+    /// circle.
+    #[key(TIME_SPAN, default = Duration::from_secs(10))]
     pub(crate) interval: Duration,
-    /// Nodes of each group; `None` for an entry of `[[mobility.node]]`, which is one group.
+    /// Number of nodes of each group; `None` for an entry of `[[mobility.node]]`, which is one group.
     pub(crate) size: Option<u32>,
-}
-
-impl Default for GroupTable {
-    fn default() -> Self {
-        let (pause, interval) = (Duration::ZERO, Duration::from_secs(10));
-        Self {
-            area: None,
-            speed: [1.0; 2],
-            pause,
-            start: Start::Stationary,
-            radius: 1.0,
-            interval,
-            size: None,
-        }
-    }
-}
-
-impl Settings for GroupTable {
-    fn keys(&mut self, keys: &mut dyn Visitor) {
-        keys.about(AREA).numbers_if_set("area", &mut self.area, METRES);
-        let about = "Slowest and fastest speed of reference points, m/s; drawn uniformly for each trip.";
-        keys.about(about).required().numbers("speed", &mut self.speed, SPEED);
-        keys.about("Pause of reference points after each trip, s.").seconds(
-            "pause",
-            &mut self.pause,
-            SECONDS,
-        );
-        keys.about(START).word("start", &mut self.start, &STARTS);
-        let about = "Largest distance of a node from its reference point, m. Reference points stay this far away from the \
-                     borders of the area.";
-        keys.about(about).required().number("radius", &mut self.radius, METRES);
-        let about = "Time in which a node moves from one place relative to its reference point to the next, s. Each place is \
-                     drawn uniformly from the circle.";
-        keys.about(about).seconds("interval", &mut self.interval, TIME_SPAN);
-    }
 }
 
 fn groups(keys: &mut dyn Visitor) -> GroupTable {
     let mut table: GroupTable = listed(keys);
     let mut size = 1;
     let about = "Number of nodes in each group, by successive numbers; the last group may have fewer.";
-    keys.about(about).required().whole("size", &mut size, 1..=100_000);
+    keys.about(about).required().field("size", &mut size, 1..=100_000);
     table.size = Some(size);
     table
 }
 
 /// A walk from place to place.
+#[derive(Settings)]
 pub(crate) struct WalkTable {
+    /// Places to which the node goes: a list of [x, y], m; y grows downwards. It stays at the last place.
+    #[key(METRES_AWAY, required)]
     pub(crate) path: Vec<[f64; 2]>,
-    /// m/s.
+    /// Speed along the path, m/s.
+    #[key(MOVING_SPEED, required, default = 1.0)]
     pub(crate) speed: f64,
+    /// Instant at which the node leaves its place in the topology, s.
+    #[key(SECONDS)]
     pub(crate) start: Duration,
+    /// Pause at each place, s.
+    #[key(SECONDS)]
     pub(crate) pause: Duration,
+    /// Whether the node goes to the first place of the path again after the last one, and so on.
+    #[key]
     pub(crate) repeat: bool,
 }
 
-impl Default for WalkTable {
-    fn default() -> Self {
-        let (start, pause) = (Duration::ZERO, Duration::ZERO);
-        Self { path: Vec::new(), speed: 1.0, start, pause, repeat: false }
-    }
-}
-
-impl Settings for WalkTable {
-    fn keys(&mut self, keys: &mut dyn Visitor) {
-        let about =
-            "Where the node goes: a list of [x, y], m; y grows downwards. It stays at the last place.";
-        let coordinate = Allowed::Number(-1e7, 1e7);
-        let place = Allowed::List(&coordinate, Some(2));
-        let given = keys.about(about).required().value("path", Allowed::List(&place, None), None);
-        let places = given.map_or_else(Vec::new, Value::into_list).into_iter();
-        self.path = places.map(|place| numbers(place.into_list())).collect();
-        keys.about("Speed, m/s.").required().number("speed", &mut self.speed, MOVING_SPEED);
-        keys.about("When the node leaves its place in the topology, s.").seconds(
-            "start",
-            &mut self.start,
-            SECONDS,
-        );
-        keys.about("Pause at each place, s.").seconds("pause", &mut self.pause, SECONDS);
-        let about =
-            "Whether the node goes to the first place of the path again after the last one, and so on.";
-        keys.about(about).switch("repeat", &mut self.repeat);
-    }
-}
-
-/// Random waypoint.
+/// Keys of the random waypoint model.
+#[derive(Settings)]
 pub(crate) struct RandomWaypointTable {
-    /// Width and height, m.
+    /// Width and height of the area, m; by default those of the topology random.
+    #[key(METRES)]
     pub(crate) area: Option<[f64; 2]>,
+    /// Slowest and fastest speed, m/s; or one number v, for speeds from 0.9 v to 1.1 v without pauses, so that another v is the same
+    /// movement with the time scaled.
+    #[key(SPEED, required, default = SpeedValue::Mean(0.0))]
     pub(crate) speed: SpeedValue,
+    /// Pause after each trip, s; 0 by default.
+    #[key(SECONDS)]
     pub(crate) pause: Option<Duration>,
+    /// Beginning of the movement: stationary starts in the steady state, classic as setdest does, with uniform places and a pause.
+    #[key(default = Start::Stationary)]
     pub(crate) start: Start,
+    /// Number from which, with one number as speed, the movement is drawn instead of the seed, so that runs with different seeds have the
+    /// same movement.
+    #[key(0..=u64::MAX)]
     pub(crate) pattern: Option<u64>,
 }
 
 /// One mean speed, or the slowest and the fastest, m/s.
 #[derive(Clone, Copy)]
 pub(crate) enum SpeedValue {
-    /// Speeds are within a tenth of it.
+    /// Mean speed, from which speeds differ by at most a tenth.
     Mean(f64),
-    /// Slowest and fastest.
+    /// Slowest and fastest speed, in m/s.
     Between([f64; 2]),
 }
 
-impl Default for RandomWaypointTable {
-    fn default() -> Self {
-        let speed = SpeedValue::Mean(0.0);
-        Self { area: None, speed, pause: None, start: Start::Stationary, pattern: None }
-    }
-}
+impl Field for SpeedValue {
+    type Bounds = RangeInclusive<f64>;
 
-impl Settings for RandomWaypointTable {
-    fn keys(&mut self, keys: &mut dyn Visitor) {
-        keys.about(AREA).numbers_if_set("area", &mut self.area, METRES);
-        let about = "Slowest and fastest, m/s; or one number v, for speeds from 0.9 v to 1.1 v without pauses, \
-                     so that another v is the same movement with the time scaled.";
-        let (mean, both) = (SPEED.into(), SPEED.into());
-        let allowed = Allowed::Either(&mean, &Allowed::List(&both, Some(2)));
-        match keys.about(about).required().value("speed", allowed, None) {
-            Some(Value::List(speeds)) => self.speed = SpeedValue::Between(numbers(speeds)),
-            Some(mean) => self.speed = SpeedValue::Mean(mean.into_number()),
-            None => {}
+    fn allowed(bounds: &Self::Bounds) -> Allowed {
+        f64::allowed(bounds).or(<[f64; 2]>::allowed(bounds))
+    }
+
+    fn value(&self) -> Option<Value> {
+        match self {
+            Self::Mean(speed) => speed.value(),
+            Self::Between(speeds) => speeds.value(),
         }
-        let about = "Pause after each trip, s; 0 by default.";
-        keys.about(about).seconds_if_set("pause", &mut self.pause, SECONDS);
-        keys.about(START).word("start", &mut self.start, &STARTS);
-        let about = "With one number as speed: the movement is drawn from this number instead of the seed, so that \
-                     runs with different seeds have the same movement.";
-        keys.about(about).whole_if_set("pattern", &mut self.pattern, 0..=u64::MAX);
+    }
+
+    fn of_value(value: Value) -> Self {
+        match value {
+            Value::List(_) => Self::Between(Field::of_value(value)),
+            mean => Self::Mean(f64::of_value(mean)),
+        }
     }
 }
 
-/// Random walk.
-#[derive(Default)]
+/// Keys of the random walk model.
+#[derive(Default, Settings)]
 pub(crate) struct RandomWalkTable {
-    /// Width and height, m.
+    /// Width and height of the area, m; by default those of the topology random.
+    #[key(METRES)]
     pub(crate) area: Option<[f64; 2]>,
+    /// Largest speed, m/s; speeds are uniform from 0 to this.
+    #[key(SPEED, required)]
     pub(crate) speed_max: f64,
-    /// s.
+    /// Mean time in one direction, s; times are exponential.
+    #[key(TIME_SPAN, required)]
     pub(crate) leg_mean: f64,
 }
 
-impl Settings for RandomWalkTable {
-    fn keys(&mut self, keys: &mut dyn Visitor) {
-        keys.about(AREA).numbers_if_set("area", &mut self.area, METRES);
-        let about = "Speeds are uniform from 0 to this, m/s.";
-        keys.about(about).required().number("speed_max", &mut self.speed_max, SPEED);
-        let about = "Mean time in one direction, s; times are exponential.";
-        keys.about(about).required().number("leg_mean", &mut self.leg_mean, TIME_SPAN);
-    }
-}
-
 fn single_waypoints(keys: &mut dyn Visitor) -> Vec<[f64; 3]> {
-    let about = "A list of [time, x, y], s and m. The node waits at the first, goes straight to each in turn and \
+    let mut waypoints = Vec::new();
+    let about = "Waypoints of the node: a list of [time, x, y], s and m. The node waits at the first, goes straight to each in turn and \
                  stays at the last.";
-    let coordinate = Allowed::Number(-1e7, 1e7);
-    let waypoint = Allowed::List(&coordinate, Some(3));
-    let given = keys.about(about).required().value("waypoints", Allowed::List(&waypoint, None), None);
-    let waypoints = given.map_or_else(Vec::new, Value::into_list).into_iter();
-    waypoints.map(|waypoint| numbers(waypoint.into_list())).collect()
+    keys.about(about).required().field("waypoints", &mut waypoints, METRES_AWAY);
+    waypoints
 }
 
 fn waypoints(keys: &mut dyn Visitor) -> Vec<Vec<[f64; 3]>> {
-    let about = "For each node its path: a list of [time, x, y], s and m. A node waits at the first, goes \
-                 straight to each in turn and stays at the last; one with an empty list stays where the \
-                 topology has it.";
-    let coordinate = Allowed::Number(-1e7, 1e7);
-    let waypoint = Allowed::List(&coordinate, Some(3));
-    let path = Allowed::List(&waypoint, None);
-    let given = keys.about(about).required().value("waypoints", Allowed::List(&path, None), None);
-    let path = |path: Value| path.into_list().into_iter().map(|place| numbers(place.into_list())).collect();
-    given.map(|paths| paths.into_list().into_iter().map(path).collect()).unwrap_or_default()
+    let mut waypoints = Vec::new();
+    let about = "Path of each node: a list of [time, x, y], s and m. A node waits at the first, goes straight to each in turn and stays \
+                 at the last; one with an empty list stays where the topology has it.";
+    keys.about(about).required().field("waypoints", &mut waypoints, METRES_AWAY);
+    waypoints
 }
 
 fn degrees(keys: &mut dyn Visitor) -> bool {
     let mut degrees = false;
     let about = "Whether x and y are longitude and latitude, as with --fcd-output.geo; needs origin.";
-    keys.about(about).switch("degrees", &mut degrees);
+    keys.about(about).field("degrees", &mut degrees, ());
     degrees
 }
 
 fn file(keys: &mut dyn Visitor) -> String {
     let mut file = String::new();
     let about = "The file, relative to the scenario's folder.";
-    keys.about(about).required().text("file", &mut file, LONGEST_TEXT);
+    keys.about(about).required().field("file", &mut file, LONGEST_TEXT);
     file
 }
 
-/// The numbers of a list of this length.
-pub(super) fn numbers<const N: usize>(list: Vec<Value>) -> [f64; N] {
-    let mut numbers = list.into_iter().map(Value::into_number);
-    core::array::from_fn(|_| numbers.next().expect("a list of the allowed length"))
-}
-
-const START: &str = "How the movement begins: stationary starts in the steady state, classic as setdest does, with uniform \
-                     places and a pause.";
-const STARTS: [(&str, Start); 2] = [("stationary", Start::Stationary), ("classic", Start::Classic)];
-const AREA: &str = "Width and height, m; by default those of the topology random.";
-/// m/s.
+/// Speeds that nodes may have, in m/s.
 const SPEED: RangeInclusive<f64> = 0.0..=10_000.0;
 /// m/s, of a node that never stands.
 const MOVING_SPEED: RangeInclusive<f64> = 1e-6..=10_000.0;

@@ -1,8 +1,8 @@
-//! `[radio]` or several `[[radio]]`, and `[mac]`.
+//! Keys of the tables `[radio]`, `[[radio]]` and `[mac]`.
 
 use std::borrow::Cow;
 
-use multihop_core::settings::{Allowed, Settings, Visitor};
+use multihop_core::settings::{Settings, Visitor};
 use multihop_radio::budget::Budget;
 use multihop_radio::channel;
 use multihop_radio::params::{Flavour, MacParams, RadioParams};
@@ -36,23 +36,24 @@ pub(crate) struct RadioTable {
 }
 
 /// The keys of a radio, without those of its MAC.
-#[derive(Default)]
+#[derive(Default, Settings)]
+#[settings(check = Self::check)]
 struct RadioKeys {
-    params: RadioParams,
+    /// Number of the channel's centre in IEEE 802.11: 1 to 14 at 2.4 GHz, 36 for 5180 MHz, 42 for 80 MHz around 5210 MHz. Required if
+    /// there are several radios; radios on overlapping channels interfere.
+    #[key(1..=184)]
     channel: Option<u8>,
+    /// Nodes that have this radio; by default all.
+    #[key]
     nodes: Option<Vec<NodeRef>>,
+    /// Physical layer and model of reception.
+    // Last: the model decides which other keys there are.
+    #[key(flatten)]
+    params: RadioParams,
 }
 
-impl Settings for RadioKeys {
-    fn keys(&mut self, keys: &mut dyn Visitor) {
-        let about = "Number of the channel's centre in IEEE 802.11: 1 to 14 at 2.4 GHz, 36 for 5180 MHz, 42 for 80 MHz \
-                     around 5210 MHz. Required if there are several radios; radios on overlapping channels interfere.";
-        keys.about(about).whole_if_set("channel", &mut self.channel, 1..=184);
-        let about = "The nodes that have this radio; by default all.";
-        let nodes = keys.about(about).value("nodes", Allowed::List(&Allowed::Node, None), None);
-        self.nodes = nodes.map(|nodes| nodes.into_list().into_iter().map(NodeRef::from).collect());
-        // Last: the model decides which other keys there are.
-        self.params.keys(keys);
+impl RadioKeys {
+    fn check(&self, keys: &mut dyn Visitor) {
         let numbers = channel::numbers(self.params.phy);
         if let Some(found) = self.channel.filter(|found| !numbers.iter().any(|range| range.contains(found))) {
             let ranges: Vec<_> =
@@ -88,7 +89,7 @@ impl Fields for LinkTables {
             && !read.radios.is_empty()
             && read.radios.iter().all(|radio| radio.link_path != shared.path)
         {
-            let message = "has no effect, allowed: radios without a table mac of their own";
+            let message = "has no effect: every radio has a mac table of its own";
             faults.push(Fault::at(mac.origin, shared.path.as_str(), message));
         }
         (faults.len() == before).then_some(read)
@@ -109,7 +110,7 @@ impl Fields for LinkTables {
     }
 }
 
-/// What radios may have in common.
+/// Keys that several radios may have in common.
 struct Shared<'a> {
     has_link_rates: bool,
     mac: Option<&'a Node>,
@@ -164,9 +165,14 @@ impl JsonSchema for RadioTable {
 const MAX_RADIOS: usize = 8;
 
 /// The MAC, and address resolution.
-#[derive(Clone)]
+#[derive(Clone, Settings)]
 pub(crate) struct LinkLayer {
+    /// Medium access and the interface queue.
+    #[key(flatten)]
     pub(crate) mac: MacParams,
+    /// Address resolution: ARP as in ns-2 (ns2), ARP with a queue (queueing), or all addresses known in advance (oracle). Default: ns2;
+    /// with flavour standard queueing.
+    #[key(with = Self::arp_key)]
     pub(crate) arp: ArpKind,
 }
 
@@ -176,7 +182,7 @@ impl LinkLayer {
         Self { mac: MacParams::beside(radio, is_rate_given), ..Self::default() }
     }
 
-    /// Describes the keys. A default is shown if it is the same beside every radio.
+    /// Describes the keys of the link layer. A default is shown if it is the same beside every radio.
     fn schema() -> Schema {
         let mut beside = vec![Self::default()];
         for phy in PROFILES {
@@ -200,15 +206,11 @@ impl Default for LinkLayer {
     }
 }
 
-impl Settings for LinkLayer {
-    fn keys(&mut self, keys: &mut dyn Visitor) {
-        self.mac.keys(keys);
+impl LinkLayer {
+    fn arp_key(&mut self, name: &'static str, help: &str, keys: &mut dyn Visitor) {
         if self.mac.flavour == Flavour::Standard {
             self.arp = ArpKind::Queueing;
         }
-        let about = "Address resolution: ARP as in ns-2, ARP with a queue, or all addresses known in advance. \
-                     Default: ns2; with flavour standard queueing.";
-        let words = [("ns2", ArpKind::Ns2), ("queueing", ArpKind::Queueing), ("oracle", ArpKind::Oracle)];
-        keys.about(about).word("arp", &mut self.arp, &words);
+        keys.about(help).field(name, &mut self.arp, ());
     }
 }

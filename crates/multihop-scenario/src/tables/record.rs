@@ -1,4 +1,4 @@
-//! Which series are written.
+//! Keys of `[record]`: the series to write.
 
 use std::borrow::Cow;
 
@@ -23,10 +23,10 @@ impl RecordTable {
 
     fn keys(&mut self, all: &[Series], keys: &mut dyn Visitor) {
         let about = "Time between two values, s; 0 writes each change.";
-        keys.about(about).seconds("every", &mut self.0.every, SECONDS);
+        keys.about(about).field("every", &mut self.0.every, SECONDS);
         let words: Vec<_> = all.iter().map(|series| series.word()).collect();
-        let allowed = Allowed::List(&Allowed::Words(&words), None);
-        let given = keys.about("Which series.").required().value("what", allowed, None);
+        let allowed = Allowed::Words(words).list();
+        let given = keys.about("Names of the series.").required().value("what", allowed, None);
         let series = |value: Value| all.iter().copied().find(|series| value == Value::Word(series.word()));
         self.0.what = given.map_or_else(Vec::new, Value::into_list).into_iter().filter_map(series).collect();
     }

@@ -1,9 +1,8 @@
-//! `[routing]`: the keys that hold for every protocol, and those of the protocol, which its
-//! configuration lists.
+//! Keys of the table `[routing]`: those of every protocol, and those that the protocol's configuration lists.
 
 use std::iter;
 
-use multihop_core::settings::{Allowed, Settings, Value, Visitor};
+use multihop_core::settings::{Settings, Visitor};
 use schemars::{Schema, SchemaGenerator};
 
 use super::NodeRef;
@@ -13,48 +12,31 @@ use crate::model::AgentProtocol;
 use crate::read::settings::{Keyed, listed};
 use crate::read::{Both, Fields, Keys, describe, settings};
 
-/// `[routing]`.
+/// Table `[routing]`: keys for every protocol, and those of the chosen protocol.
 pub(crate) type RoutingTable = Both<Keyed<PacketTable>, ProtocolTable>;
 
-/// What holds for every protocol.
-#[derive(Default)]
+/// Keys that hold under every routing protocol.
+#[derive(Default, Settings)]
 pub(crate) struct PacketTable {
+    /// Length of a second IP header in every routed packet, bytes: 20 in ns-2 under AODV-UU, DSR and UM-OLSR.
+    #[key(0..=60)]
     pub(crate) ip_extra: u32,
-}
-
-impl Settings for PacketTable {
-    fn keys(&mut self, keys: &mut dyn Visitor) {
-        let about = "Bytes of a second IP header in every routed packet: 20 in ns-2 under AODV-UU, DSR and \
-                     UM-OLSR.";
-        keys.about(about).whole("ip_extra", &mut self.ip_extra, 0..=60);
-    }
 }
 
 /// Who forwards to whom.
 pub(crate) enum ProtocolTable {
     /// Routes with the fewest hops between the initial positions.
     Static(StaticTable),
-    /// What agents decide.
+    /// Protocol whose agents find routes by messages.
     Agents(AgentProtocol),
 }
 
 /// Routes that hold for the whole run.
-#[derive(Default)]
+#[derive(Default, Settings)]
 pub(crate) struct StaticTable {
-    /// Each node, destination and next hop.
-    pub(crate) next_hops: Vec<Vec<NodeRef>>,
-}
-
-impl Settings for StaticTable {
-    fn keys(&mut self, keys: &mut dyn Visitor) {
-        let about = "Routes that differ from the shortest, each as [node, destination, via]: at node, packets \
-                     for destination go to via.";
-        let route = Allowed::List(&Allowed::Node, Some(3));
-        let none = Value::List(Vec::new());
-        let given = keys.about(about).value("next_hops", Allowed::List(&route, None), Some(none));
-        let route = |route: Value| route.into_list().into_iter().map(NodeRef::from).collect();
-        self.next_hops = given.map_or_else(Vec::new, Value::into_list).into_iter().map(route).collect();
-    }
+    /// Routes that differ from the shortest, each as [node, destination, via]: at node, packets for destination go to via.
+    #[key]
+    pub(crate) next_hops: Vec<[NodeRef; 3]>,
 }
 
 impl ProtocolTable {

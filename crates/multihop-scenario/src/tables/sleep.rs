@@ -1,31 +1,19 @@
-//! `[[sleep]]`.
+//! Keys of the tables `[[sleep]]`.
 
-use multihop_core::settings::{Allowed, Settings, Value, Visitor};
+use multihop_core::settings::Settings;
 
 use super::{NodeRef, SECONDS, TIME_SPAN};
 
 /// A time in which the radio of one node is asleep.
+#[derive(Default, Settings)]
 pub(crate) struct SleepTable {
+    /// Node whose radio sleeps.
+    #[key(required)]
     pub(crate) node: NodeRef,
-    /// s.
+    /// Instant at which the radio falls asleep, s.
+    #[key(SECONDS)]
     pub(crate) from: f64,
-    /// s.
+    /// Instant at which the radio wakes, s; by default the end of the run.
+    #[key(TIME_SPAN)]
     pub(crate) until: Option<f64>,
-}
-
-impl Default for SleepTable {
-    fn default() -> Self {
-        Self { node: NodeRef::Number(0), from: 0.0, until: None }
-    }
-}
-
-impl Settings for SleepTable {
-    fn keys(&mut self, keys: &mut dyn Visitor) {
-        if let Some(node) = keys.about("The node.").required().value("node", Allowed::Node, None::<Value>) {
-            self.node = node.into();
-        }
-        keys.about("When its radio falls asleep, s.").number("from", &mut self.from, SECONDS);
-        let about = "When it wakes, s; by default at the end of the run.";
-        keys.about(about).number_if_set("until", &mut self.until, TIME_SPAN);
-    }
 }

@@ -1,4 +1,4 @@
-//! `[sweep]`.
+//! Keys of the table `[sweep]`.
 
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ use crate::read::{Read, describe, join, settings, wrong};
 pub(crate) struct SweepTable {
     /// Runs of each combination.
     pub(crate) seeds: u32,
-    /// What varies.
+    /// Keys of the scenario that vary, with their values.
     pub(crate) axes: Vec<Axis>,
 }
 
@@ -84,8 +84,9 @@ fn zipped(entry: &Entry, path: &str, ranked: &mut Vec<(usize, Axis)>, faults: &m
         let count = |axis: &Axis| format!("{} of {}", axis.points.len(), axis.keys[0]);
         if parts.iter().any(|axis| axis.points.len() != parts[0].points.len()) {
             let counts = parts.iter().map(count).collect::<Vec<_>>().join(", ");
-            let message =
-                format!("found numbers of values that differ: {counts}, allowed: one number for all");
+            let message = format!(
+                "found different numbers of values: {counts}, allowed: the same number for every key"
+            );
             faults.push(Fault::at(node.origin, path, message));
         } else {
             ranked.extend(together(parts).map(|axis| (entry.rank, axis)));
@@ -161,4 +162,4 @@ impl JsonSchema for SweepTable {
 /// The key of axes of several keys.
 const ZIP: &str = "zip";
 /// Runs of each combination.
-const SEEDS: Allowed<'static> = Allowed::Whole(1, 1_000_000);
+const SEEDS: Allowed = Allowed::Whole(1, 1_000_000);

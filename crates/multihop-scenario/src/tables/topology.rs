@@ -1,9 +1,8 @@
-//! `[topology]`.
+//! Keys of the table `[topology]`.
 
-use multihop_core::settings::{Allowed, Settings, Value, Visitor};
+use multihop_core::settings::{Settings, Visitor};
 
-use super::mobility::numbers;
-use super::{LONGEST_TEXT, METRES};
+use super::{LONGEST_TEXT, METRES, METRES_AWAY};
 use crate::positions::MAX_NODES;
 use crate::topology::{Layout, layouts};
 
@@ -75,13 +74,13 @@ const KINDS: [(&str, &str); 13] = [
 
 fn spacing(keys: &mut dyn Visitor) -> f64 {
     let mut spacing = 200.0;
-    keys.about("Distance between neighbours, m.").number("spacing", &mut spacing, METRES);
+    keys.about("Distance between neighbours, m.").field("spacing", &mut spacing, METRES);
     spacing
 }
 
 fn chain(keys: &mut dyn Visitor) -> Layout {
     let mut hops = 1;
-    keys.about("Number of links; there is one node more.").required().whole("hops", &mut hops, 1..=99_999);
+    keys.about("Number of links; there is one node more.").required().field("hops", &mut hops, 1..=99_999);
     layouts::chain(hops, spacing(keys))
 }
 
@@ -90,10 +89,10 @@ fn grid(keys: &mut dyn Visitor) -> Layout {
     let (mut rows, mut columns) = (5, 5);
     let about = "Number of rows. Without from and to the first flows take the rows between the first and the last, \
                  from the top, each from its left end to its right end; of one or two rows all have a flow.";
-    keys.about(about).whole("rows", &mut rows, 1..=MAX_NODES as u64);
+    keys.about(about).field("rows", &mut rows, 1..=MAX_NODES as u64);
     let about = "Number of columns. The flows after those of the rows take the columns between the first and the last, \
                  from the left, each from its lower end to its upper end; of one or two columns all have a flow.";
-    keys.about(about).whole("columns", &mut columns, 1..=MAX_NODES as u64);
+    keys.about(about).field("columns", &mut columns, 1..=MAX_NODES as u64);
     if u64::from(rows) * u64::from(columns) > MAX_NODES as u64 {
         let message = format!("found {rows} x {columns} nodes, allowed: at most {MAX_NODES}");
         keys.refuse("rows", message);
@@ -105,36 +104,32 @@ fn grid(keys: &mut dyn Visitor) -> Layout {
 fn two_chains(layout: fn(f64, f64) -> Layout, keys: &mut dyn Visitor) -> Layout {
     let spacing = spacing(keys);
     let mut gap = 400.0;
-    keys.about("Distance between the chains, m.").number("gap", &mut gap, METRES);
+    keys.about("Distance between the chains, m.").field("gap", &mut gap, METRES);
     layout(spacing, gap)
 }
 
 fn random(keys: &mut dyn Visitor) -> TopologyTable {
     let (mut nodes, mut area) = (1, [1.0; 2]);
-    keys.about("Number of nodes.").required().whole("nodes", &mut nodes, 1..=100_000);
-    keys.about("Width and height, m.").required().numbers("area", &mut area, METRES);
+    keys.about("Number of nodes.").required().field("nodes", &mut nodes, 1..=MAX_NODES as u64);
+    keys.about("Width and height, m.").required().field("area", &mut area, METRES);
     let about = "Whether to draw again until every node can reach every other at the decode range; true if not \
                  given and the nodes stand still, never if they move.";
-    let connected = match keys.about(about).value("connected", Allowed::Switch, None) {
-        Some(Value::Switch(connected)) => Some(connected),
-        _ => None,
-    };
+    let mut connected = None;
+    keys.about(about).field("connected", &mut connected, ());
     TopologyTable::Random { nodes, area, connected }
 }
 
 fn positions(keys: &mut dyn Visitor) -> Vec<[f64; 2]> {
-    let coordinate = Allowed::Number(-1e7, 1e7);
-    let position = Allowed::List(&coordinate, Some(2));
-    let about = "One [x, y] for each node, m; y grows downwards.";
-    let given = keys.about(about).required().value("positions", Allowed::List(&position, None), None);
-    let position = |position: Value| numbers(position.into_list());
-    given.map(|positions| positions.into_list().into_iter().map(position).collect()).unwrap_or_default()
+    let mut positions = Vec::new();
+    let about = "Position of each node as [x, y], m; y grows downwards.";
+    keys.about(about).required().field("positions", &mut positions, METRES_AWAY);
+    positions
 }
 
 fn degrees(keys: &mut dyn Visitor) -> bool {
     let mut degrees = false;
     let about = "Whether each position is a latitude and a longitude in degrees; needs origin.";
-    keys.about(about).switch("degrees", &mut degrees);
+    keys.about(about).field("degrees", &mut degrees, ());
     degrees
 }
 
@@ -143,6 +138,6 @@ fn file(keys: &mut dyn Visitor) -> String {
     let about = "A CSV file with columns x and y, or latitude and longitude with an origin (and name), or a \
                  GraphML file (ending .graphml or .xml) whose nodes have data x and y; relative to the scenario's \
                  folder.";
-    keys.about(about).required().text("file", &mut file, LONGEST_TEXT);
+    keys.about(about).required().field("file", &mut file, LONGEST_TEXT);
     file
 }

@@ -1,4 +1,4 @@
-//! Where the nodes are: the layouts of the papers, random placement, positions from a list.
+//! Positions of the nodes: layouts of papers, random placement, positions from a list.
 
 pub(crate) mod layouts;
 mod random;
@@ -10,11 +10,11 @@ pub use random::NotConnected;
 /// A rule that places nodes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Topology {
-    /// The same places for every seed.
+    /// Positions that are the same for every seed.
     Fixed(Layout),
     /// Uniform in a rectangle, drawn anew for each seed.
     Random {
-        /// Number of nodes.
+        /// Number of nodes that are placed.
         nodes: u32,
         /// Width and height, m.
         area: [f64; 2],

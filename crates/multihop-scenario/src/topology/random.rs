@@ -16,11 +16,11 @@ use super::Layout;
 pub struct NotConnected {
     /// How often it was tried.
     pub tries: u64,
-    /// How many nodes.
+    /// Number of nodes that were placed.
     pub nodes: u32,
     /// Width and height, m.
     pub area: [f64; 2],
-    /// Longest link, m.
+    /// Length of the longest link, in metres.
     pub range: f64,
 }
 

@@ -1,4 +1,4 @@
-//! Short names of transports: what they stand for, and which go together.
+//! Short names of transports, the parameters behind them, and the combinations that are allowed.
 //!
 //! A name is a row of [`KINDS`], with suffixes from [`SUFFIXES`] after it. Each family of transports
 //! has a file: what its kinds differ in. The keys of a family are those of its configuration.
@@ -36,24 +36,24 @@ struct Name {
     kind: Kind,
 }
 
-/// What a name stands for, by its family.
+/// Transport that a name stands for, by its family.
 #[derive(Clone)]
 enum Kind {
     Udp,
     Tcp(TcpKind),
     Tpa(TpaKind),
     Mesh,
-    /// A user-defined one.
+    /// Transport that the user has defined.
     Custom(Entry<NewTransport>),
 }
 
-/// What may follow the name of a kind after a plus sign.
+/// Addition that may follow the name of a transport after a plus sign.
 #[derive(Clone, Copy)]
 enum Suffix {
     Ack(Ack),
     /// Explicit link failure notification.
     Elfn,
-    /// Adaptive pacing.
+    /// Adaptive pacing of segments.
     Pacing,
 }
 
@@ -92,12 +92,13 @@ const STAR_FOR_SHELLS: &str = "tpa-star";
 const SUFFIXES: &[(&str, Suffix)] = &[
     ("da", Suffix::Ack(Ack::Delayed)),
     ("dyn", Suffix::Ack(Ack::Dynamic)),
+    ("tack", Suffix::Ack(Ack::Tack)),
     ("ack1", Suffix::Ack(Ack::Every)),
     ("elfn", Suffix::Elfn),
     ("ap", Suffix::Pacing),
 ];
 
-/// What a suffix makes of a kind, or why the two do not go together.
+/// Applies a suffix to a transport, or explains why the two do not go together.
 fn compose(kind: &Kind, suffix: Suffix) -> Result<Kind, &'static str> {
     match (kind, suffix) {
         (Kind::Tcp(tcp), Suffix::Ack(ack)) => Ok(Kind::Tcp(TcpKind { ack, ..*tcp })),
@@ -177,7 +178,7 @@ fn names() -> Vec<(String, Kind)> {
     all
 }
 
-/// What may follow some kind of a family.
+/// List of the suffixes that may follow some transport of a family.
 fn suffixes_after(belongs: fn(&Kind) -> bool) -> String {
     let goes = |suffix| KINDS.iter().any(|(_, kind)| belongs(kind) && compose(kind, suffix).is_ok());
     let words: Vec<_> =
@@ -188,7 +189,7 @@ fn suffixes_after(belongs: fn(&Kind) -> bool) -> String {
 /// Why a text is not a valid name.
 enum Refusal {
     Unknown,
-    /// Its parts exist but do not go together.
+    /// The parts of the name exist but do not go together.
     Senseless(&'static str),
 }
 
@@ -244,7 +245,7 @@ impl JsonSchema for Name {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         let names: Vec<String> = names().into_iter().map(|(name, _)| name).collect();
         json_schema!({
-            "description": "+da delays ACKs, +dyn acknowledges less and less often, down to every fourth segment, +ack1 acknowledges every segment, +elfn goes on stand-by after a link failure, +ap paces.",
+            "description": "+da delays ACKs, +dyn acknowledges less and less often, down to every fourth segment, +tack acknowledges at most four times in a round trip, +ack1 acknowledges every segment, +elfn goes on stand-by after a link failure, +ap paces.",
             "type": "string",
             "enum": names,
         })

@@ -1,4 +1,4 @@
-//! `transport`: a short name, or a table of parameters.
+//! Keys of `transport`: a short name, or a table of parameters.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -83,7 +83,7 @@ impl Parameters {
         }
     }
 
-    /// Those with keys.
+    /// Parameters that have keys, to visit them; None for UDP.
     fn settings(&mut self) -> Option<&mut dyn Settings> {
         match self {
             Self::Udp => None,
@@ -225,7 +225,7 @@ pub(crate) fn take(node: &Node, tpa: &mut tpa::Config, faults: &mut Faults<'_>) 
         Parameters::Tcp(mut parameters) => {
             let config = &mut parameters.config;
             if config.pacing.is_some_and(|pacing| pacing.pacer.rules == Rules::Authors) {
-                let message = "found authors, whose timer only a simulation has, allowed: paper";
+                let message = "found \"authors\", which only simulations can use, allowed: \"paper\"";
                 faults.push(Fault::at_key("rules", message.to_owned()));
                 return None;
             }

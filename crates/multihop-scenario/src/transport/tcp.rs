@@ -1,11 +1,11 @@
-//! TCP: what its kinds differ in.
+//! Parameters behind the short names of TCP.
 
 use multihop_core::settings::{Settings, Visitor};
 use multihop_core::{BitRate, Duration};
 use multihop_transport::congestion::{Algorithm, Signals, Variant};
 use multihop_transport::connection::{Connection, ConnectionConfig, FlowSetup};
 use multihop_transport::pacing::{Clock, PacingConfig, Rules};
-use multihop_transport::tcp::{AckRule, Config, DelayedAck, PRESETS, Pacing, Restore, Standby};
+use multihop_transport::tcp::{AckRule, Config, DelayedAck, Ending, PRESETS, Pacing, Restore, Standby};
 
 use crate::extension::{Entry, Extension, NewControl};
 
@@ -27,12 +27,12 @@ pub(crate) struct TcpKind {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Control {
     BuiltIn(Variant),
-    /// A user-defined one.
+    /// Congestion control that the user has defined.
     Custom(Entry<NewControl>),
 }
 
 impl Control {
-    /// With the default values of its keys.
+    /// Algorithm with the default values of its keys.
     fn algorithm(self) -> Algorithm {
         match self {
             Self::BuiltIn(variant) => variant.into(),
@@ -54,6 +54,7 @@ pub(super) enum Ack {
     Every,
     Delayed,
     Dynamic,
+    Tack,
 }
 
 /// The clamp of a kind, where it has one.
@@ -112,7 +113,7 @@ pub(super) const fn paced(kind: TcpKind, clock: Clock) -> TcpKind {
     TcpKind { pacing: Some(clock), ..kind }
 }
 
-/// With delayed ACKs.
+/// Fixed window of so many segments, with delayed ACKs.
 pub(super) const fn clamped(segments: u16) -> TcpKind {
     TcpKind { window: Window::Fixed(segments), ..delayed(NEWRENO) }
 }
@@ -135,12 +136,13 @@ impl TcpKind {
         }
     }
 
-    /// On top of its preset alone.
+    /// Parameters that the name sets on top of its preset.
     pub(super) fn parameters(self) -> TcpParameters {
         self.on_top_of(&(self.preset)())
     }
 
-    /// With the constants of Linux. The pacing is the paper's: nobody measures the parts of a round trip for us.
+    /// Parameters with the constants of Linux. The pacing is the paper's: nobody measures the parts of a round trip for
+    /// us.
     pub(super) fn on_real_networks(self) -> TcpParameters {
         let mut parameters = self.on_top_of(&Config::linux());
         if let Some(pacing) = &mut parameters.config.pacing {
@@ -156,12 +158,13 @@ impl TcpKind {
     fn config(&self, preset: &Config) -> Config {
         let whose = match preset.ack_rule {
             AckRule::Delayed(whose) => whose,
-            AckRule::Every | AckRule::Dynamic => DelayedAck::Ns2,
+            AckRule::Every | AckRule::Dynamic | AckRule::Tack => DelayedAck::Ns2,
         };
         let ack_rule = match self.ack {
             Ack::Every => AckRule::Every,
             Ack::Delayed => AckRule::Delayed(whose),
             Ack::Dynamic => AckRule::Dynamic,
+            Ack::Tack => AckRule::Tack,
         };
         let window_max = match self.window {
             Window::OfPreset | Window::ByHops => preset.window_max,
@@ -172,13 +175,19 @@ impl TcpKind {
             ack_rule,
             window_max,
             window_by_hops: matches!(self.window, Window::ByHops),
-            elfn: self.elfn.map(|restore| Standby { restore, ..Standby::elfn() }),
+            elfn: self.elfn.map(standby),
             sack: preset.sack || self.control.signals().rates,
             timestamps: preset.timestamps.or(self.is_adtcp().then_some(ADTCP_CLOCK)),
             pacing: self.pacing.map(|clock| Pacing::new(pacing(clock))),
             ..preset.clone()
         }
     }
+}
+
+/// Stand-by that restores this state at its end.
+const fn standby(restore: Restore) -> Standby {
+    let elfn = Standby::elfn();
+    Standby { end: Ending { restore, ..elfn.end }, ..elfn }
 }
 
 /// A kind and its parameters, which a preset replaces.

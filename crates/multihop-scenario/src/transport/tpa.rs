@@ -1,4 +1,4 @@
-//! TPA: what its kinds differ in.
+//! Parameters behind the short names of TPA.
 
 use multihop_core::settings::{Settings, Visitor};
 use multihop_transport::pacing::Clock;
@@ -28,7 +28,7 @@ pub(super) const fn star(cwnd_max: u8) -> TpaKind {
 }
 
 impl TpaKind {
-    /// With adaptive pacing: TPA-AP.
+    /// Variant with adaptive pacing: TPA-AP.
     pub(super) const fn paced(self) -> Self {
         Self { paced: true, ..self }
     }
@@ -37,7 +37,7 @@ impl TpaKind {
         self.paced
     }
 
-    /// On top of a profile.
+    /// Parameters that the name sets on top of a profile.
     pub(super) fn parameters(self, profile: Config) -> TpaParameters {
         TpaParameters { kind: self, config: self.config(profile) }
     }

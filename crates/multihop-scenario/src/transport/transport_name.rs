@@ -1,6 +1,6 @@
 //! Short names of transports that code refers to. The others are in the table of kinds alone.
 
-/// UDP.
+/// Name of UDP in scenarios.
 pub const UDP: &str = "udp";
 /// TPA with the window of its profile.
 pub const TPA: &str = "tpa";

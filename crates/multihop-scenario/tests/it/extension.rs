@@ -8,15 +8,11 @@ use multihop_transport::connection::{Connection, ConnectionConfig, FlowSetup};
 use multihop_transport::observe::{Quantity, Row, Side};
 
 /// A protocol with one key and no agents.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Settings)]
 struct Gossip {
+    /// Neighbours that hear each rumour.
+    #[key(0..=9)]
     fanout: u8,
-}
-
-impl Settings for Gossip {
-    fn keys(&mut self, keys: &mut dyn Visitor) {
-        keys.about("Neighbours that hear each rumour.").whole("fanout", &mut self.fanout, 0..=9);
-    }
 }
 
 impl AgentConfig for Gossip {
@@ -147,13 +143,11 @@ fn messages_know_user_defined_congestion_controls() {
 }
 
 /// A control whose key is one of TCP's pacing, which NewReno does not have.
-#[derive(Clone, Debug, Default)]
-struct Ambiguous(u8);
-
-impl Settings for Ambiguous {
-    fn keys(&mut self, keys: &mut dyn Visitor) {
-        keys.about("Weight of the past.").whole("alpha", &mut self.0, 0..=9);
-    }
+#[derive(Clone, Debug, Default, Settings)]
+struct Ambiguous {
+    /// Weight of the past.
+    #[key(0..=9)]
+    alpha: u8,
 }
 
 impl CongestionConfig for Ambiguous {

@@ -44,10 +44,13 @@ fn problems_of_a_shared_wire() {
     assert_eq!(second("wire = 4"), "x.toml:12:8: host.1.wire: found a node, allowed: an earlier host");
     assert_eq!(
         second("wire = 5\nqueue = 9"),
-        "x.toml:13:9: host.1.queue: is not a key here: a host with wire has that of the wire"
+        "x.toml:13:9: host.1.queue: is not a key here: a host with wire uses the value of that host"
     );
     let other = with_host("") + "[[host]]\ngateway = 3\nwire = 5\n";
-    assert_eq!(refused(&other), "x.toml:12:8: host.1.wire: is a host of another gateway");
+    assert_eq!(
+        refused(&other),
+        "x.toml:12:8: host.1.wire: found a host of another gateway, allowed: an earlier host of the same gateway"
+    );
 }
 
 #[test]

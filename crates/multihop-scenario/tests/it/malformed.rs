@@ -52,7 +52,7 @@ seeds = 2
 idle = 0.1
 "#;
 
-/// The same for nodes that move and look for their routes: random waypoint and AODV.
+/// Scenario whose nodes move and find routes by themselves: random waypoint and AODV.
 const MOBILE: &str = r#"duration = 60.0
 [topology]
 kind = "random"
@@ -132,7 +132,7 @@ transport = "reno"
 /// Text in which something goes wrong.
 const ALL: &[&str] = &[VALID, MOBILE, GUIDED, ROAMING];
 
-/// What a value may become.
+/// Values that replace a value of a valid document.
 const VALUES: &[&str] = &[
     "nan",
     "inf",

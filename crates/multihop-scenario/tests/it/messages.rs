@@ -87,7 +87,7 @@ fn protection_without_stations_that_need_it() {
         ("", "with phy = \"802.11b\": only 802.11g needs it"),
         ("[radio]\nphy = \"802.11n-20\"", "with phy = \"802.11n-20\": only 802.11g needs it"),
         ("flavour = \"ns2\"\n[radio]\nphy = \"802.11g\"", "with flavour = \"ns2\", which has none"),
-        ("[radio]\nphy = \"802.11g\"", "with basic_rate = \"6M\", which 802.11b does not hear"),
+        ("[radio]\nphy = \"802.11g\"", "with basic_rate = \"6M\", which stations of 802.11b cannot receive"),
         ("edca = true\n[radio]\nphy = \"802.11g\"\nbasic_rate = \"1M\"", "with edca"),
     ] {
         let found = with("mac", &format!("protection = \"cts-to-self\"\n{more}"));
@@ -198,7 +198,7 @@ fn transfers_that_cannot_be_drawn() {
         "x.toml:11:7: traffic.gap: found [5, 1], allowed: [shortest, longest]"
     );
     assert!(drawn("first = 1e6").contains("traffic.first: found 1000000, allowed: less than duration"));
-    assert!(drawn("restart = 1e-6").contains("traffic.restart: there may be more than 100000 transfers"));
+    assert!(drawn("restart = 1e-6").contains("traffic.restart: found room for more than 100000 transfers"));
     assert!(drawn("app = \"ftp\"").contains("traffic.app: found \"ftp\", allowed: \"file\""));
 }
 
@@ -246,7 +246,7 @@ fn times_that_contradict_each_other() {
 fn start_jitter_that_does_not_fit() {
     assert_eq!(
         with("[flow]", "start = 4\nstart_jitter = 6.5"),
-        "x.toml:7:16: flow.0.start_jitter: found 6.5, allowed: at most duration less start, 6"
+        "x.toml:7:16: flow.0.start_jitter: found 6.5, allowed: at most duration minus start, 6"
     );
     assert_eq!(
         with("[flow]", "start = 4\nstart_jitter = 2\nstop = 5"),
@@ -288,11 +288,11 @@ fn rates_of_stations_and_links() {
     );
     assert_eq!(
         rate("from = 1\nrate = \"11M\"\n[mac]\nrate_control = \"arf\""),
-        "x.toml:7:1: data_rate: allowed: only with mac.rate_control = \"fixed\""
+        "x.toml:7:1: data_rate: is not a key here, allowed with mac.rate_control = \"fixed\""
     );
     assert_eq!(
         rate("from = 1\nrate = \"11M\"\n[radio]\nrange = { \"1M\" = 250, \"2M\" = 250 }"),
-        "x.toml:9:8: data_rate.0.rate: found \"11M\", but radio.range has no range for \"11M\""
+        "x.toml:9:8: data_rate.0.rate: found \"11M\", allowed: a rate for which radio.range has a range; it has none for \"11M\""
     );
 }
 
@@ -343,13 +343,13 @@ fn nodes_that_do_not_exist() {
     );
     assert_eq!(
         refused(&format!("{SMALLEST}[[flow]]\ntransport = \"reno\"\n")),
-        "x.toml:7:1: flow.1: from and to are missing, allowed: without them only the first flows, one for each pair of the layout (1)"
+        "x.toml:7:1: flow.1: from and to are missing; pairs that the layout names for the first flows: 1"
     );
     assert_eq!(
         with("routing", "next_hops = [[0, 4, 7], [1, 1, 2], [0, 4, 1], [0, 4, 2]]"),
         "x.toml:8:21: routing.next_hops.0.2: found 7, allowed: 0 to 4\n\
          x.toml:8:25: routing.next_hops.1: a node needs no route to itself and cannot be its own next hop\n\
-         x.toml:8:47: routing.next_hops.3: a second next hop at 0 for 4, allowed: one"
+         x.toml:8:47: routing.next_hops.3: found a second next hop from 0 to 4, allowed: one"
     );
 }
 
@@ -384,7 +384,7 @@ fn a_transport_that_does_not_exist() {
             "x.toml:6:13: flow.0.transport: found {name:?}, allowed: \"udp\", \"reno\", \"newreno\", \"cubic\", "
         );
         assert!(found.starts_with(&begin), "{found}");
-        let end = ", tpa-star for tpa*, after a TCP kind +da, +dyn, +ack1, +elfn, +ap, after a TPA kind +ap, or a \
+        let end = ", tpa-star for tpa*, after a TCP kind +da, +dyn, +tack, +ack1, +elfn, +ap, after a TPA kind +ap, or a \
                    table of parameters";
         let hint = near.map(|near| format!(", did you mean {near:?}?")).unwrap_or_default();
         assert!(found.ends_with(&format!("{end}{hint}")), "{found}");
@@ -513,7 +513,7 @@ fn recorded_series() {
     );
     assert_eq!(
         with("record", "what = [\"rtt\"]\nevery = 1e-7"),
-        "x.toml:9:9: record.every: found 0.0000001, allowed: 0, or at most 10000000 values in a run"
+        "x.toml:9:9: record.every: found 0.0000001, allowed: 0, or so long that a run records at most 10000000 values"
     );
 }
 
@@ -525,7 +525,7 @@ fn sweeps() {
     );
     assert_eq!(
         with("sweep", "seeds = 1000000\n\"topology.hops\" = [1, 2]"),
-        "x.toml:7:1: sweep: allowed: at most 1000000 runs"
+        "x.toml:7:1: sweep: found more than 1000000 runs, allowed: at most 1000000"
     );
     assert_eq!(
         with("sweep", "topology.hops = [1, 2]\n[[sweep.zip]]\ntopology.hops = [1]"),
@@ -533,8 +533,8 @@ fn sweeps() {
     );
     assert_eq!(
         with("[sweep.zip]", "topology.hops = [1, 2]\nduration = [1]"),
-        "x.toml:7:1: sweep.zip.0: found numbers of values that differ: 2 of topology.hops, 1 of duration, allowed: \
-         one number for all"
+        "x.toml:7:1: sweep.zip.0: found different numbers of values: 2 of topology.hops, 1 of duration, allowed: \
+         the same number for every key"
     );
     assert_eq!(with("[sweep.zip]", ""), "x.toml:7:1: sweep.zip.0: found a table, allowed: a table of axes");
     assert_eq!(with("sweep", "zip = [1]"), "x.toml:8:8: sweep.zip.0: found 1, allowed: a table of axes");
@@ -680,6 +680,21 @@ fn a_misspelt_value() {
 }
 
 #[test]
+fn a_random_network_of_more_than_a_million_nodes() {
+    let random = |nodes: u32| {
+        let layout = format!("kind = \"random\"\nnodes = {nodes}\narea = [1e5, 1e5]\nconnected = false\n");
+        SMALLEST
+            .replace("kind = \"chain\"\nhops = 4\n", &layout)
+            .replace("[[flow]]", "[[flow]]\nfrom = 0\nto = 1")
+    };
+    assert_eq!(
+        refused(&random(1_000_001)),
+        "x.toml:4:9: topology.nodes: found 1000001, allowed: a whole number from 1 to 1000000"
+    );
+    assert_eq!(load(&random(1_000_000)).topology.nodes(), 1_000_000);
+}
+
+#[test]
 fn a_grid_without_nodes_or_with_too_many() {
     let grid = |keys: &str| {
         let text = SMALLEST.replace("kind = \"chain\"\nhops = 4\n", &format!("kind = \"grid\"\n{keys}\n"));
@@ -687,20 +702,19 @@ fn a_grid_without_nodes_or_with_too_many() {
     };
     assert_eq!(
         grid("rows = 0"),
-        "x.toml:4:8: topology.rows: found 0, allowed: a whole number from 1 to 100000"
+        "x.toml:4:8: topology.rows: found 0, allowed: a whole number from 1 to 1000000"
     );
     assert_eq!(
         grid("columns = 2.5"),
-        "x.toml:4:11: topology.columns: found 2.5, allowed: a whole number from 1 to 100000"
+        "x.toml:4:11: topology.columns: found 2.5, allowed: a whole number from 1 to 1000000"
     );
     assert_eq!(
-        grid("rows = 400\ncolumns = 300"),
-        "x.toml:4:8: topology.rows: found 400 x 300 nodes, allowed: at most 100000"
+        grid("rows = 4000\ncolumns = 300"),
+        "x.toml:4:8: topology.rows: found 4000 x 300 nodes, allowed: at most 1000000"
     );
     assert_eq!(
         grid("rows = 1\ncolumns = 1"),
-        "x.toml:6:1: flow.0: from and to are missing, allowed: without them only the first flows, one for each pair of \
-         the layout (0)"
+        "x.toml:6:1: flow.0: from and to are missing; pairs that the layout names for the first flows: 0"
     );
     assert_eq!(
         refused(&SMALLEST.replace("hops = 4", "hops = 4\nrows = 3")),

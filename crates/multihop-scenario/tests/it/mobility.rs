@@ -124,7 +124,7 @@ fn the_movement_may_be_the_topology() {
         assert_eq!(
             refused(&text(own, mobility)),
             "x.toml:3:8: topology.kind: found \"mobility\", allowed with mobility.kind = \"waypoints\" or \
-             that of a file"
+             a kind that reads a file"
         );
     }
     let alone = refused(&format!("duration = 1\n{own}{FLOW}"));
@@ -276,7 +276,7 @@ fn movements_that_never_end() {
     ] {
         let found = refused(&text(&tiny, mobility));
         assert!(found.starts_with("x.toml:6:1: mobility: found about "), "{found}");
-        assert!(found.ends_with("changes of direction, allowed: 1e7 in a run"), "{found}");
+        assert!(found.ends_with("changes of direction in a run, allowed: at most 1e7"), "{found}");
     }
     let hasty = refused(&text(RANDOM, "kind = \"random-walk\"\nspeed_max = 1\nleg_mean = 1e-6"));
     assert!(hasty.starts_with("x.toml:6:1: mobility: found about 2e9 changes"), "{hasty}");
@@ -431,7 +431,7 @@ fn problems_of_single_nodes() {
     );
     assert_eq!(
         with(&format!("node = 1\n{walk}\nrepeat = true")),
-        "x.toml:7:1: mobility.node.0: found about inf changes of direction, allowed: 1e7 in a run"
+        "x.toml:7:1: mobility.node.0: found about inf changes of direction in a run, allowed: at most 1e7"
     );
     assert_eq!(
         with("node = 1\nkind = \"waypoints\"\nwaypoints = [[5, 0, 0], [4, 0, 0]]"),
@@ -489,7 +489,7 @@ fn problems_of_random_models() {
     );
     assert_eq!(
         with(GAUSS_MARKOV, "speed = 5", "speed = 0\nspeed_deviation = 0"),
-        "x.toml:9:9: mobility.speed: found 0, allowed: a mean with which speed + 4 speed_deviation is from 0.000001 to 10000"
+        "x.toml:9:9: mobility.speed: found 0, allowed: a mean for which speed + 4 speed_deviation is from 0.000001 to 10000"
     );
     assert_eq!(
         with(GAUSS_MARKOV, "area = [400, 400]\n", ""),
@@ -497,7 +497,7 @@ fn problems_of_random_models() {
     );
     assert_eq!(
         with(GAUSS_MARKOV, "speed = 5", "speed = 5\ninterval = 1e-6"),
-        "x.toml:6:1: mobility: found about 9e8 changes of direction, allowed: 1e7 in a run"
+        "x.toml:6:1: mobility: found about 9e8 changes of direction in a run, allowed: at most 1e7"
     );
     assert_eq!(
         with(MANHATTAN, "[4, 2]", "[4, 0]"),
@@ -515,8 +515,8 @@ fn problems_of_random_models() {
     let group = format!("{GROUP}\nsize = 3");
     assert_eq!(
         with(&group, "radius = 50", "radius = 200"),
-        "x.toml:10:10: mobility.radius: found 200, allowed: less than half of each side of the area, 400 x 400 m, by \
-         enough that one remaining side is up to 10000 times the other"
+        "x.toml:10:10: mobility.radius: found 200, allowed: less than half of each side of the area, 400 x 400 m; of \
+         the sides that remain, the longer is at most 10000 times the shorter"
     );
     assert_eq!(
         with(&group, "speed = [5, 10]", "speed = [0, 10]"),
@@ -524,8 +524,8 @@ fn problems_of_random_models() {
     );
     assert_eq!(
         with(&group, "radius = 50", "radius = 50\ninterval = 0.001"),
-        "x.toml:11:12: mobility.interval: found 0.001, allowed: a time in which nodes need not be faster than 10000 m/s to \
-         cross the circle"
+        "x.toml:11:12: mobility.interval: found 0.001, allowed: long enough for nodes to cross the circle \
+         at up to 10000 m/s"
     );
     assert_eq!(with(&group, "size = 3", ""), "x.toml:6:1: mobility.size: is missing");
     assert_eq!(

@@ -1,4 +1,4 @@
-//! What a checked scenario says.
+//! Tests that compare a checked scenario with its document.
 
 use multihop_core::{BitRate, Duration, NodeId};
 use multihop_radio::energy::{Battery, Energy, Powers};
@@ -11,8 +11,8 @@ use multihop_scenario::{
 use multihop_transport::congestion::Variant;
 use multihop_transport::pacing::{Clock, Cov, KMean, PacingConfig, Rules};
 use multihop_transport::tcp::{
-    AckRule, AdtcpConfig, Config, DelayedAck, DensityConfig, Exit, Identify, Pacing, PartialAckTimer, Probe,
-    ProbeInterval, Restore, RoundTrips, Standby,
+    AckRule, AdtcpConfig, Config, DelayedAck, DensityConfig, Ending, Exit, Identify, Pacing, PartialAckTimer,
+    Probe, ProbeInterval, Probing, Restore, RoundTrips, Standby,
 };
 
 use super::{SMALLEST, load, load_with};
@@ -187,6 +187,7 @@ fn short_names_of_tcp() {
         ("tcp-uc", Variant::NewReno, delayed, 64),
         ("reno+da", Variant::Reno, delayed, 64),
         ("newreno+dyn", Variant::NewReno, AckRule::Dynamic, 64),
+        ("reno+tack", Variant::Reno, AckRule::Tack, 64),
         ("tcp-3+ack1", Variant::NewReno, AckRule::Every, 3),
     ] {
         let scenario = load(&SMALLEST.replace("newreno", name));
@@ -223,13 +224,17 @@ fn short_names_of_link_failure_notification() {
         ("newreno+elfn+dyn", Variant::NewReno, AckRule::Dynamic, Restore::Keep),
     ] {
         let scenario = load(&SMALLEST.replace("newreno", name));
-        let elfn = Some(Standby { restore, ..Standby::elfn() });
+        let elfn = Some(standby(Ending { restore, ..Standby::elfn().end }));
         assert_eq!(
             config(&scenario, 0),
             &Config { congestion: variant.into(), ack_rule, elfn, ..Config::default() },
             "{name}"
         );
     }
+}
+
+const fn standby(end: Ending) -> Standby {
+    Standby { end, ..Standby::elfn() }
 }
 
 #[test]
@@ -242,16 +247,16 @@ fn keys_of_standby() {
         "probe_interval = \"rtt\", probe = \"lowest-lost\", exit = \"new\", restore = \"rto-window\", probe_max = 9",
     );
     let expected = Standby {
-        interval: ProbeInterval::RoundTrips,
+        probing: Probing { interval: ProbeInterval::RoundTrips, max_probes: Some(9) },
         at_once: false,
-        probe: Probe::LowestLost,
-        exit: Exit::New,
-        restore: Restore::RtoWindow,
-        max_probes: Some(9),
+        end: Ending { probe: Probe::LowestLost, exit: Exit::New, restore: Restore::RtoWindow },
     };
     assert_eq!(changed, expected);
-    assert_eq!(plan("probe_interval = 30").interval, ProbeInterval::Fixed(Duration::from_secs(30)));
-    assert_eq!(plan("probe_max = \"off\""), Standby { restore: Restore::Window, ..Standby::elfn() });
+    assert_eq!(plan("probe_interval = 30").probing.interval, ProbeInterval::Fixed(Duration::from_secs(30)));
+    assert_eq!(
+        plan("probe_max = \"off\""),
+        standby(Ending { restore: Restore::Window, ..Standby::elfn().end })
+    );
 }
 
 #[test]
@@ -271,8 +276,7 @@ fn adtcp_is_of_2002_with_timestamps() {
         probe_interval = 4, probe_max = 3, bins = 16, high = 0.2, low = 0.4 }"#;
     let changed = of(&table.replace('\n', " "));
     let disconnected = Standby {
-        interval: ProbeInterval::Fixed(Duration::from_secs(4)),
-        max_probes: Some(3),
+        probing: Probing { interval: ProbeInterval::Fixed(Duration::from_secs(4)), max_probes: Some(3) },
         ..plain.adtcp.disconnected
     };
     let density = DensityConfig { samples: 30, bins: 16, high: 200, low: 400 };
@@ -450,7 +454,7 @@ fn the_schema_describes_every_key() {
     assert_eq!(mac["short_retry"]["default"], 7);
     let rts = &mac["rts_threshold"];
     assert_eq!(rts["default"], serde_json::Value::Null, "it depends on the budget of the radio");
-    assert!(rts["description"].as_str().unwrap().starts_with("Frames of at least"));
+    assert!(rts["description"].as_str().unwrap().starts_with("Length from which on frames"));
     let topology = tables["topology"]["oneOf"].as_array().unwrap();
     assert_eq!(topology.len(), 13);
     assert_eq!(topology[0]["properties"]["kind"]["const"], "chain");

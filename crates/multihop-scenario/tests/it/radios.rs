@@ -32,7 +32,7 @@ fn a_table_is_one_radio_and_an_array_lists_several() {
 fn each_of_several_radios_needs_a_channel_of_its_physical_layer() {
     assert_eq!(
         refused(&with("[[radio]]\nchannel = 1\n[[radio]]\n")),
-        "x.toml:9:1: radio.1.channel: is missing, allowed: the channel of each of several radios"
+        "x.toml:9:1: radio.1.channel: is missing: each of several radios needs its channel"
     );
     assert_eq!(
         refused(&with("[[radio]]\nchannel = 36\n")),
@@ -84,6 +84,11 @@ fn what_has_no_support_for_several_radios_is_refused() {
     );
     load(&two("[routing]\nprotocol = \"aodv\"\n"));
     assert!(refused("[[data_rate]]\nfrom = 0\nrate = \"1M\"\n").contains("allowed with one radio"));
-    assert!(refused("[emulation]\ninterface = \"tap\"\n").contains("allowed with several radios: \"tun\""));
+    let tap = "[emulation]\ninterface = \"tap\"\n";
+    load(&two(&format!("{tap}gateway = 0\ngateway_interface = \"mesh-of-roofs\"\n")));
+    let simulated = refused(&format!("{tap}simulated = [0]\n[routing]\nprotocol = \"olsr\"\n"));
+    assert!(simulated.contains("emulation.simulated: found 1 nodes, allowed with several radios: none"));
+    let gateway = refused(&format!("{tap}gateway = 0\ngateway_interface = \"mesh-of-houses\"\n"));
+    assert!(gateway.contains("found 14 bytes, allowed with several radios: at most 13"), "{gateway}");
     assert!(refused("[record]\nevery = 0.0\nwhat = [\"queue\"]\n").contains("record.every: found 0"));
 }

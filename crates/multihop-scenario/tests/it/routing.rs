@@ -56,8 +56,7 @@ fn the_defaults_are_those_of_the_simulators() {
     assert_eq!(aodv(""), aodv::Config::new(aodv::Preset::Ns2, aodv::LinkFailure::Mac));
     assert_eq!(dsr(""), dsr::Config::default());
     assert_eq!(olsr(""), olsr::Config::um_olsr());
-    for protocol in ["static", "aodv", "dsr", "olsr", "olsrv2", "apdr", "apdr-pr", "babel", "batman", "hwmp"]
-    {
+    for protocol in ["static", "aodv", "dsr", "olsr", "apdr", "apdr-pr"] {
         let routing = routing(&format!("protocol = \"{protocol}\"\nip_extra = 20"));
         assert_eq!((routing.protocol.name(), routing.ip_extra), (protocol, 20));
     }
@@ -165,6 +164,7 @@ fn every_key_of_olsr() {
         hysteresis = { scaling = 0.25, high = 0.9 }\nlink_failure = \"mac\"\ntell_source = false\ncount_changes = true\n\
         triggered = { min_interval = 0.5, burst = 3 }";
     let expected = olsr::Config {
+        preset: olsr::Preset::UmOlsr,
         hello_interval: s(1),
         tc_interval: s(4),
         neighbour_hold: s(7),
@@ -207,9 +207,7 @@ fn every_key_of_apdr() {
         kind,
         clocks,
         weight: 750_000,
-        hysteresis: 200_000,
-        hold: s(10),
-        own_load: true,
+        switching: olsr::Switching { hysteresis: 200_000, hold: s(10), own_load: true },
         hellos_wait: false,
     };
     let times = [1000, 3000, 250].map(ms);
@@ -220,10 +218,10 @@ fn every_key_of_apdr() {
     let expected = olsr::Hysteresis { scaling: 250_000, ..olsr::Hysteresis::default() };
     assert_eq!(apdr(links).hysteresis, Some(expected), "of links, not of routes");
     let reservation = |keys| config::<apdr::Config>("apdr-pr", keys).reservation.expect("paths are reserved");
-    let hold = apdr::Reservation { on_break: apdr::OnBreak::Hold, max_cost: None };
+    let hold = apdr::Reservation { on_break: apdr::OnBreak::Hold, max_delay: None };
     assert_eq!(reservation(""), hold);
     let keys = "on_break = \"reselect\"\nmax_delay = 0.25";
-    let reselect = apdr::Reservation { on_break: apdr::OnBreak::Reselect, max_cost: Some(250_000) };
+    let reselect = apdr::Reservation { on_break: apdr::OnBreak::Reselect, max_delay: Some(ms(250)) };
     assert_eq!(reservation(keys), reselect);
     let limit = refused("apdr-pr", "metric = \"etx\"\nmax_delay = 0.25");
     assert!(limit.contains("routing.max_delay: the limit is a delay"), "{limit}");
@@ -244,7 +242,7 @@ fn keys_of_another_protocol() {
     );
     assert_eq!(
         refused("dsr", "hello_interval = 1"),
-        "x.toml:9:1: routing.hello_interval: is not a key here, allowed with protocol = \"aodv\", \"olsr\", \"olsrv2\", \"apdr\", \"apdr-pr\", \"babel\""
+        "x.toml:9:1: routing.hello_interval: is not a key here, allowed with protocol = \"aodv\", \"olsr\", \"apdr\", \"apdr-pr\""
     );
     assert_eq!(
         refused("olsr", "next_hops = []"),

@@ -127,7 +127,7 @@ fn places_in_degrees_need_an_origin() {
     let expected = [(48.0, 11.0), (48.001, 11.001)].map(|(lat, lon)| plane.point(lat, lon).unwrap());
     assert_eq!(begins(&scenario), expected);
     let without = refused(&text("", list));
-    ends(&without, "topology.degrees: allowed with origin, the latitude and longitude of (0, 0)");
+    ends(&without, "topology.degrees: needs the key origin: the latitude and longitude of (0, 0)");
     let far = refused(&text("origin = [58.0, 11.0]", list));
     assert!(far.contains("topology.positions.0: found 48, 11, 1111 km from the origin"), "{far}");
     assert!(refused(&text("origin = [91, 0]", CHAIN)).contains("allowed: a latitude from -90 to 90"));
@@ -153,5 +153,5 @@ fn movements_of_sumo_and_gpx() {
     let metres = load_in(&folder, &text("", &movement("kind = \"sumo\"\nfile = \"cars.xml\""))).unwrap();
     assert_eq!(begins(&metres)[0], Point { x: 11.0, y: 48.0 });
     let without = refused(&text("", &movement("kind = \"gpx\"\nfile = \"walk.gpx\"")));
-    assert!(without.contains("mobility.kind: allowed with origin"), "{without}");
+    assert!(without.contains("mobility.kind: needs the key origin"), "{without}");
 }

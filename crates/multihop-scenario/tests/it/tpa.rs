@@ -95,8 +95,10 @@ fn parameters_of_tpa_lie_on_top_of_a_profile() {
             short_samples: false,
             th_rc: 5,
             n_rc: 6,
-            usual: tpa::Weights { g: 250, h: 500 },
-            quick: tpa::Weights { g: 750, h: 1000 },
+            g: 250,
+            h: 500,
+            g1: 750,
+            h1: 1000,
         },
         silence_max: Duration::from_secs(5),
         lifecycle: lifecycle::Config {

@@ -37,7 +37,7 @@ impl Deadlines {
         }
     }
 
-    /// Adds a slot.
+    /// Adds a slot without a deadline and returns its number.
     pub(crate) fn add_slot(&mut self) -> u32 {
         self.place.push(ABSENT);
         u32::try_from(self.place.len() - 1).expect("there are fewer than 2^30 slots")
@@ -88,7 +88,7 @@ impl Deadlines {
         self.near.iter().rposition(|key| key.slot() == slot).expect("a slot that is marked as near")
     }
 
-    /// Moves one of them.
+    /// Moves one of the near deadlines.
     #[inline]
     fn move_near(&mut self, key: Key) {
         let mut place = self.place_near(key.slot());
@@ -109,7 +109,7 @@ impl Deadlines {
         }
     }
 
-    /// Removes one of them.
+    /// Removes one of the near deadlines.
     #[inline]
     fn take_near(&mut self, place: usize) {
         let last = self.near.len() - 1;

@@ -1,6 +1,7 @@
-//! The total order of events.
+//! Order of events: instant, then rank, then node, then slot.
 
 use multihop_core::{Duration, Instant, NodeId};
+use multihop_scenario::{MAX_HOSTS, MAX_NODES};
 
 /// The order of simultaneous events.
 ///
@@ -28,9 +29,11 @@ const FLIGHT_BITS: u32 = 12;
 const LONGEST_FLIGHT: u64 = (1 << FLIGHT_BITS) - 1;
 const NODE_SHIFT: u32 = SLOT_BITS + FLIGHT_BITS;
 const NODE_MASK: u32 = (1 << (62 - NODE_SHIFT)) - 1;
+const _: () =
+    assert!(MAX_NODES + MAX_HOSTS <= NODE_MASK as usize + 1, "a key has room for every node number");
 
 impl Key {
-    /// After all events.
+    /// Key that sorts after those of all events.
     pub(crate) const NEVER: Self = Self(u128::MAX);
 
     pub(crate) fn new(at: Instant, rank: Rank, node: NodeId, slot: u32) -> Self {

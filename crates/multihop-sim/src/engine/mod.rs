@@ -1,4 +1,4 @@
-//! Virtual time: events in a total order.
+//! Event queue in virtual time, with a total order of events.
 
 mod deadlines;
 mod key;

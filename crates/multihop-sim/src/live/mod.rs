@@ -1,25 +1,27 @@
 //! A scenario that is moved on from outside, with a port at each node and host through which packets of real programs
 //! enter and leave. It has no clock: its owner says which time it is.
 
+pub(crate) mod interfaces;
 pub(crate) mod recording;
 mod replay;
 
 use std::io;
 
-use multihop_core::{Instant, NodeId};
+use multihop_core::{Instant, Interface, NodeId};
 use multihop_scenario::{App, Layout, Port, Problems, Scenario, Source, canonical};
 use multihop_wire::ParseError;
 
+pub use self::interfaces::{StationInterface, interfaces};
 pub use self::recording::{Head, Recording, is_recording, read_head};
 pub use self::replay::replay;
 use crate::fingerprint::Fingerprint;
 use crate::observe::Outputs;
 pub use crate::real::{EthernetFrame, RealPacket};
 use crate::results::RunResult;
-use crate::run::{RunError, capture, observer, refuse_several_radios, wall_clock};
-use crate::trace::CaptureFilter;
-use crate::world::World;
-pub use crate::world::{Exit, subnet};
+use crate::run::{RunError, observer, wall_clock};
+use crate::trace::{Capture, CaptureFilter};
+pub use crate::world::Exit;
+use crate::world::{InterfaceAddresses, World};
 
 /// One run of a scenario with ports.
 ///
@@ -45,14 +47,13 @@ impl<'a> Live<'a> {
             return Err(RunError::PacedLive);
         }
         let layout = scenario.topology.place(scenario.seed)?;
-        refuse_several_radios(scenario, &outputs)?;
         let observer = observer(scenario, &layout, outputs)?;
         let mut world = World::new(scenario, &layout, observer);
         world.keep_order();
         Ok(Self { world, scenario, layout, measures: false, recording, wall: Box::new(wall_clock()) })
     }
 
-    /// The virtual time.
+    /// Virtual time that the network has reached.
     pub fn now(&self) -> Instant {
         self.world.now()
     }
@@ -75,25 +76,30 @@ impl<'a> Live<'a> {
         self.world.run_until(end);
     }
 
-    /// A packet of a program at `node` enters now: an IP packet, or with TAP interfaces an Ethernet frame. Others are
-    /// refused.
+    /// A packet of a program at `node` enters now over one of its [`interfaces()`]: an IP packet, or with TAP interfaces an
+    /// Ethernet frame. Others are refused.
     ///
     /// # Panics
     ///
-    /// If there is no such node or host.
-    pub fn enter(&mut self, node: NodeId, bytes: &[u8]) -> Result<(), EntryError> {
-        assert!(node.index() < stations(self.scenario), "no node or host {node}");
-        let entered = Entered::parse(self.scenario, node, bytes)?;
+    /// If there is no such node or host, or it has no such interface.
+    pub fn enter(&mut self, node: NodeId, interface: Interface, bytes: &[u8]) -> Result<(), EntryError> {
+        let n = interface.0;
+        assert!(
+            interfaces::exists(self.scenario, node, interface),
+            "no interface {n} of a node or host {node}"
+        );
+        let entered = Entered::parse(self.scenario, node, interface, bytes)?;
         if let Some(recording) = &mut self.recording {
-            recording.entered(self.world.now(), node, bytes)?;
+            recording.entered(self.world.now(), node, interface, bytes)?;
         }
-        entered.enter(&mut self.world, node);
+        entered.enter(&mut self.world, node, interface);
         Ok(())
     }
 
-    /// Whether the interface queue of `node`, or the wire of a host, has room for another packet.
-    pub fn has_room(&self, node: NodeId) -> bool {
-        self.world.has_room(node)
+    /// Whether another packet that enters over an interface of `node` finds room: in the queue of the interface's radio, under
+    /// TUN in the queues of all radios of the node, or on the wire of a host.
+    pub fn has_room(&self, node: NodeId, interface: Interface) -> bool {
+        self.world.has_room(node, interface)
     }
 
     /// The next packet that has left the network.
@@ -103,10 +109,7 @@ impl<'a> Live<'a> {
 
     /// Writes a capture of all frames from now on, until `out` refuses one.
     pub fn add_reader(&mut self, out: Box<dyn io::Write + Send>) {
-        if self.scenario.has_several_radios() {
-            return;
-        }
-        if let Ok(reader) = capture(self.scenario, &self.layout, out, CaptureFilter::default()) {
+        if let Ok(reader) = Capture::new(out, self.scenario, &self.layout, CaptureFilter::default()) {
             self.world.observer_mut().add_reader(reader);
         }
     }
@@ -133,26 +136,34 @@ impl<'a> Live<'a> {
     }
 }
 
-/// What was read from an interface.
+/// Packet or frame that was read from a real interface and enters the simulation.
 pub(crate) enum Entered {
     Packet(RealPacket),
     Frame(EthernetFrame),
 }
 
 impl Entered {
-    /// Reads what arrived at the interface of a node.
-    pub(crate) fn parse(scenario: &Scenario, node: NodeId, bytes: &[u8]) -> Result<Self, ParseError> {
+    /// Reads what arrived at an interface of a node.
+    pub(crate) fn parse(
+        scenario: &Scenario,
+        node: NodeId,
+        interface: Interface,
+        bytes: &[u8],
+    ) -> Result<Self, ParseError> {
         Ok(match scenario.port(node) {
             Port::Tun => Self::Packet(RealPacket::parse(bytes)?),
-            Port::Tap => Self::Frame(EthernetFrame::parse(node, bytes)?),
+            Port::Tap => {
+                let mac = InterfaceAddresses::new(scenario).number(interface, node).mac();
+                Self::Frame(EthernetFrame::parse(mac, bytes)?)
+            }
         })
     }
 
     /// Lets it enter now.
-    pub(crate) fn enter(self, world: &mut World<'_>, node: NodeId) {
+    pub(crate) fn enter(self, world: &mut World<'_>, node: NodeId, interface: Interface) {
         match self {
             Self::Packet(packet) => world.enter(node, packet),
-            Self::Frame(frame) => world.enter_ethernet(node, frame),
+            Self::Frame(frame) => world.enter_ethernet(node, interface, frame),
         }
     }
 }
@@ -160,10 +171,10 @@ impl Entered {
 /// Why a packet did not enter.
 #[derive(Debug, thiserror::Error)]
 pub enum EntryError {
-    /// It is no packet of this kind, or too long.
+    /// The entered bytes are no packet of this kind, or too long.
     #[error("not a packet that the network carries: {0}")]
     Packet(#[from] ParseError),
-    /// It could not be recorded.
+    /// The entry could not be recorded.
     #[error("cannot write the recording: {0}")]
     Recording(#[from] io::Error),
 }

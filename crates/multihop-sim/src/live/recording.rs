@@ -1,25 +1,36 @@
 //! Recordings: every packet that entered a live run, with its virtual time.
 //!
 //! A line of text names the format and the run's identity, a second one has the scenario as JSON. Each entry follows in
-//! binary, numbers with the lowest byte first: 8 bytes of nanoseconds, 4 bytes of the node's number, 2 bytes of length, the
-//! packet. The last entry has the end of the run, the node number [`END`] and no bytes; entries with [`PASSED`] tell readers
+//! binary, numbers with the lowest byte first: 8 bytes of nanoseconds, 4 bytes of the node's number, 1 byte of the interface's
+//! number, 2 bytes of length, the packet. Format 2 has no number of an interface: all packets enter over the first one. The last entry has the end of the run, the node number [`END`] and no bytes; entries with [`PASSED`] tell readers
 //! of a recording that still grows how far the run has come.
 
 use std::io::{self, BufRead, Read, Write};
 
-use multihop_core::{Instant, NodeId};
+use multihop_core::{Instant, Interface, NodeId};
 use multihop_scenario::Request;
 
-/// Writes a recording.
+/// Writer of a recording of everything that enters a live network.
 pub struct Recording(Box<dyn Write + Send>);
 
-/// What a recording begins with.
+/// First record of a recording: the run to which it belongs.
 #[derive(Debug)]
 pub struct Head {
-    /// Of the run; see [`identity`](super::identity).
+    /// Format of the entries.
+    pub(crate) format: Format,
+    /// Identity of the recorded run; see [`identity`](super::identity).
     pub identity: String,
     /// The scenario of the run.
     pub request: Request,
+}
+
+/// Format of the entries of a recording.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Format {
+    /// Format 2: entries have no interface.
+    WithoutInterfaces,
+    /// Format 3, which [`Recording`] writes.
+    WithInterfaces,
 }
 
 /// An entry of a recording.
@@ -28,9 +39,10 @@ pub(crate) enum Entry {
     Packet {
         at: Instant,
         node: NodeId,
+        interface: Interface,
         bytes: Vec<u8>,
     },
-    /// Nothing else has entered until then.
+    /// The time advances to this instant, and nothing else has entered until then.
     Passed {
         at: Instant,
     },
@@ -40,43 +52,53 @@ pub(crate) enum Entry {
 }
 
 impl Entry {
-    /// When it was made.
+    /// Instant of the entry.
     pub(crate) const fn at(&self) -> Instant {
         let (Self::Packet { at, .. } | Self::Passed { at } | Self::End { at }) = self;
         *at
     }
 }
 
-/// What the first line of a recording of any version begins with.
+/// Beginning of the first line of a recording, in every version of the format.
 const NAME: &str = "multihop recording ";
-const VERSION: &str = "2";
-/// In place of a node's number.
+/// Formats that are read.
+const FORMATS: [(&str, Format); 2] = [("2", Format::WithoutInterfaces), ("3", Format::WithInterfaces)];
+/// Format of new recordings.
+const NEWEST: &str = "3";
+/// Number in place of a node that marks the end of a recording.
 const END: u32 = u32::MAX;
 const PASSED: u32 = u32::MAX - 1;
 
 impl Recording {
     /// Begins a recording of the run with this [`identity`](super::identity).
     pub fn new(mut out: Box<dyn Write + Send>, identity: &str, request: &Request) -> io::Result<Self> {
-        writeln!(out, "{NAME}{VERSION} {identity}\n{}", serde_json::to_string(request)?)?;
+        writeln!(out, "{NAME}{NEWEST} {identity}\n{}", serde_json::to_string(request)?)?;
         Ok(Self(out))
     }
 
-    pub(super) fn entered(&mut self, at: Instant, node: NodeId, bytes: &[u8]) -> io::Result<()> {
+    pub(super) fn entered(
+        &mut self,
+        at: Instant,
+        node: NodeId,
+        interface: Interface,
+        bytes: &[u8],
+    ) -> io::Result<()> {
         self.0.write_all(&at.as_nanos().to_le_bytes())?;
         self.0.write_all(&node.0.to_le_bytes())?;
+        self.0.write_all(&[interface.0])?;
         self.0.write_all(&u16::try_from(bytes.len()).map_err(io::Error::other)?.to_le_bytes())?;
         self.0.write_all(bytes)
     }
 
     /// Tells readers that nothing else has entered until `at`.
     pub fn passed(&mut self, at: Instant) -> io::Result<()> {
-        self.entered(at, NodeId(PASSED), &[])?;
+        self.entered(at, NodeId(PASSED), Interface(0), &[])?;
         self.0.flush()
     }
 
-    /// Ends the recording.
+    /// Writes the end of the recording, at this virtual time, and flushes it.
     pub fn finish(mut self, at: Instant) -> io::Result<()> {
-        self.entered(at, NodeId(END), &[])?;
+        self.entered(at, NodeId(END), Interface(0), &[])?;
         self.0.flush()
     }
 }
@@ -91,13 +113,13 @@ pub fn read_head(from: &mut impl BufRead) -> Result<Head, String> {
     let first = read_line(from, NAME.len() + 64)?;
     let (version, identity) =
         first.strip_prefix(NAME).and_then(|rest| rest.split_once(' ')).ok_or(NO_RECORDING)?;
-    if version != VERSION {
-        return Err(format!("has format {version}, allowed: {VERSION}"));
-    }
+    let Some((_, format)) = FORMATS.into_iter().find(|(name, _)| *name == version) else {
+        return Err(format!("has format {version}, allowed: 2, 3"));
+    };
     let request = read_line(from, LONGEST_REQUEST)?;
     let request =
         serde_json::from_str(&request).map_err(|error| format!("has a damaged scenario: {error}"))?;
-    Ok(Head { identity: identity.to_owned(), request })
+    Ok(Head { format, identity: identity.to_owned(), request })
 }
 
 fn read_line(from: &mut impl BufRead, longest: usize) -> Result<String, String> {
@@ -109,19 +131,23 @@ fn read_line(from: &mut impl BufRead, longest: usize) -> Result<String, String> 
 }
 
 /// Reads the next entry.
-pub(crate) fn read_entry(from: &mut impl Read) -> Result<Entry, String> {
-    let mut head = [0; 14];
+pub(crate) fn read_entry(from: &mut impl Read, format: Format) -> Result<Entry, String> {
+    let (mut head, mut interface, mut length) = ([0; 12], [0], [0; 2]);
     read_all(from, &mut head)?;
-    let [t @ .., a, b, c, d, low, high] = head;
+    if format == Format::WithInterfaces {
+        read_all(from, &mut interface)?;
+    }
+    read_all(from, &mut length)?;
+    let [t @ .., a, b, c, d] = head;
     let (at, node) = (Instant::from_nanos(u64::from_le_bytes(t)), u32::from_le_bytes([a, b, c, d]));
     match node {
         END => return Ok(Entry::End { at }),
         PASSED => return Ok(Entry::Passed { at }),
         _ => {}
     }
-    let mut bytes = vec![0; usize::from(u16::from_le_bytes([low, high]))];
+    let mut bytes = vec![0; usize::from(u16::from_le_bytes(length))];
     read_all(from, &mut bytes)?;
-    Ok(Entry::Packet { at, node: NodeId(node), bytes })
+    Ok(Entry::Packet { at, node: NodeId(node), interface: Interface(interface[0]), bytes })
 }
 
 fn read_all(from: &mut impl Read, bytes: &mut [u8]) -> Result<(), String> {

@@ -2,11 +2,11 @@
 
 use std::io::BufRead;
 
-use multihop_core::{Duration, Instant};
+use multihop_core::{Duration, Instant, Interface};
 use multihop_scenario::Scenario;
 
 use super::recording::{Entry, read_entry, read_head};
-use super::{EntryError, Live, stations};
+use super::{EntryError, Live, interfaces};
 use crate::observe::Outputs;
 use crate::results::RunResult;
 use crate::run::{Progress, RunError};
@@ -27,18 +27,19 @@ pub fn replay(
     }
     let mut live = Live::new(scenario, outputs, None)?;
     loop {
-        let entry = read_entry(recording).map_err(RunError::Recording)?;
+        let entry = read_entry(recording, recorded.format).map_err(RunError::Recording)?;
         advance(&mut live, scenario, entry.at(), progress)?;
         while live.poll_exit().is_some() {}
         match entry {
             _ if live.has_failed() => return live.finish(),
             Entry::End { .. } => return live.finish(),
             Entry::Passed { .. } => {}
-            Entry::Packet { node, bytes, .. } if node.index() < stations(scenario) => {
-                live.enter(node, &bytes).map_err(damaged)?;
+            Entry::Packet { node, interface, bytes, .. } if interfaces::exists(scenario, node, interface) => {
+                live.enter(node, interface, &bytes).map_err(damaged)?;
             }
-            Entry::Packet { node, .. } => {
-                let message = format!("has a packet of node {node}, which the scenario has not");
+            Entry::Packet { node, interface: Interface(n), .. } => {
+                let message =
+                    format!("has a packet of interface {n} of node {node}, which the scenario has not");
                 return Err(RunError::Recording(message));
             }
         }
@@ -73,5 +74,5 @@ fn damaged(error: EntryError) -> RunError {
     RunError::Recording(format!("has a damaged packet: {error}"))
 }
 
-/// Of simulated time, between reports of the progress.
+/// Simulated time between two reports of the progress.
 const STEP: Duration = Duration::from_millis(500);

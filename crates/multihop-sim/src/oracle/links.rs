@@ -34,7 +34,7 @@ pub(super) type NodePair = [NodeId; 2];
 /// A link appears or breaks.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) struct Change {
-    /// When.
+    /// Instant at which the link appears or breaks.
     pub(super) at: Instant,
     pub(super) link: NodePair,
     /// Whether the link appears.
@@ -87,11 +87,14 @@ impl LinkChanges {
         let (begin, end) = (self.found_to, (self.found_to + self.stretch).min(self.until));
         self.legs.clear();
         self.first.clear();
-        for (node, track) in (0..).map(NodeId).zip(&mut self.tracks) {
-            self.first.push(self.legs.len());
+        let mut places = Vec::with_capacity(self.tracks.len());
+        for track in &mut self.tracks {
+            let first = self.legs.len();
+            self.first.push(first);
             add_legs(track, begin, end, &mut self.legs);
-            self.grid.move_to(node, self.legs[self.first[node.index()]].at(begin));
+            places.push(self.legs[first].at(begin));
         }
+        self.grid.move_all(&places);
         self.first.push(self.legs.len());
         let mut found = Vec::from(std::mem::take(&mut self.coming));
         self.each_near_pair(|link| self.find_pair(link, begin, end, &mut found));
@@ -142,7 +145,8 @@ fn add_legs(track: &mut Track, begin: Instant, end: Instant, legs: &mut Vec<Leg>
     }
 }
 
-/// Seconds. In longer intervals more pairs may meet; in shorter ones each pair is examined more often.
+/// Bounds of the interval in which pairs of nodes are searched for changes, in seconds. In longer intervals more pairs
+/// may meet; in shorter ones each pair is examined more often.
 const SHORTEST_STRETCH: f64 = 1.0;
 /// Seconds, at any speed: a node may turn often.
 const LONGEST_STRETCH: f64 = 10.0;

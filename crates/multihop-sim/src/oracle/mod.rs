@@ -18,7 +18,7 @@ use multihop_scenario::{Layout, Scenario, Series};
 #[derive(Debug)]
 pub(crate) struct Oracle {
     paths: ShortestPaths,
-    /// For each flow.
+    /// Current shortest path of each flow.
     spells: Vec<Spell>,
 }
 
@@ -57,7 +57,7 @@ struct Spell {
 pub(crate) struct TimeByHops(BTreeMap<Option<u32>, Duration>);
 
 impl Oracle {
-    /// See [`ShortestPaths::of`].
+    /// Follows the shortest paths of a scenario's flows; None where [`ShortestPaths::of`] has none.
     pub(crate) fn new(scenario: &Scenario, layout: &Layout) -> Option<Self> {
         let paths = ShortestPaths::of(scenario, layout)?;
         let flows = scenario.flows.iter().take(paths.flows.len());
@@ -76,7 +76,7 @@ impl Oracle {
         self.paths.hops(flow)
     }
 
-    /// Restarts the measurement.
+    /// Forgets all times measured so far, at the end of the warm-up.
     pub(crate) fn restart(&mut self, now: Instant) {
         self.catch_up(now);
         self.spells.iter_mut().for_each(|spell| spell.restart(now));
@@ -116,11 +116,10 @@ impl ShortestPaths {
         if scenario.radio().measured().is_some() {
             return None;
         }
-        let mut tracks = scenario.tracks(layout);
-        let moving = tracks.iter().any(|track| track.speed_limit() > 0.0);
+        let moving = scenario.each_movement(layout).any(|movement| movement.speed_limit() > 0.0);
         let asked = scenario.expected.is_some()
             || scenario.record.as_ref().is_some_and(|record| record.what.contains(&Series::Shortest));
-        if moving && tracks.len() > MAX_MOVING && !asked {
+        if moving && layout.positions.len() > MAX_MOVING && !asked {
             return None;
         }
         // Randomly drawn transfers come last; there may be thousands in a run.
@@ -131,6 +130,7 @@ impl ShortestPaths {
             return None;
         }
         let range = scenario.decode_range();
+        let mut tracks = scenario.tracks(layout);
         if moving {
             let links = LinkChanges::new(tracks, range, Instant::ZERO + scenario.duration);
             return Some(Self::moving(layout.positions.len(), links, flows));
@@ -229,7 +229,7 @@ impl Spell {
         self.before = TimeByHops::default();
     }
 
-    /// From `at` on, the path has this many hops.
+    /// Records that the path has this many hops from `at` on.
     fn turn(&mut self, at: Instant, hops: Option<u32>) {
         let time = at.min(self.until).saturating_since(self.since);
         if time > Duration::ZERO {

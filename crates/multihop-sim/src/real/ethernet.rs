@@ -1,4 +1,4 @@
-//! Ethernet frames.
+//! Ethernet frames that enter and leave a simulated network, and their addresses.
 
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use super::{RealPacket, truncated};
 pub struct EthernetFrame(Arc<[u8]>);
 
 impl EthernetFrame {
-    /// Checks a frame that `node` sends.
-    pub(crate) fn parse(node: NodeId, bytes: &[u8]) -> Result<Self, ParseError> {
+    /// Checks a frame of the interface with this MAC address.
+    pub(crate) fn parse(mac: [u8; 6], bytes: &[u8]) -> Result<Self, ParseError> {
         let payload = bytes.len().checked_sub(HEADER).ok_or_else(|| truncated(bytes, HEADER))?;
         if payload > RealPacket::LONGEST {
             let found = u32::try_from(payload).unwrap_or(u32::MAX);
@@ -26,20 +26,25 @@ impl EthernetFrame {
             return Err(ParseError::Field { name: "EtherType", found, allowed: "1536 to 65535" });
         }
         // An 802.11 frame of an ad hoc network has one field for transmitter and source.
-        if bytes[6..12] != node.mac() {
+        if bytes[6..12] != mac {
             let found = u32::from_be_bytes([bytes[8], bytes[9], bytes[10], bytes[11]]);
-            return Err(ParseError::Field { name: "source", found, allowed: "the node's own MAC address" });
+            return Err(ParseError::Field {
+                name: "source",
+                found,
+                allowed: "the interface's own MAC address",
+            });
         }
         Ok(frame)
     }
 
-    /// The node or all neighbours; `None` if no node has the address.
+    /// The [number](crate::world::InterfaceAddresses::number) of the interface with the destination address, or all neighbours;
+    /// `None` if no interface can have that address.
     pub(crate) fn destination(&self) -> Option<NodeId> {
         let address = self.destination_mac();
         if address[0] & GROUP != 0 { Some(BROADCAST) } else { NodeId::from_mac(address) }
     }
 
-    /// Its address.
+    /// MAC address of the receiver.
     pub(crate) fn destination_mac(&self) -> [u8; 6] {
         core::array::from_fn(|n| self.0[n])
     }
@@ -48,19 +53,19 @@ impl EthernetFrame {
         u16::from_be_bytes([self.0[12], self.0[13]])
     }
 
-    /// What follows the header.
+    /// Bytes behind the Ethernet header.
     pub(crate) fn payload(&self) -> &[u8] {
         &self.0[HEADER..]
     }
 
-    /// The whole frame.
+    /// Bytes of the whole frame, with its header.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.0
     }
 }
 
 const HEADER: usize = 14;
-/// In the first byte of the address of a group.
+/// Bit in the first byte of the address of a group.
 const GROUP: u8 = 1;
 /// Smaller values are lengths of 802.3 frames.
 const SMALLEST_TYPE: u32 = 0x600;
@@ -75,7 +80,8 @@ mod tests {
 
     #[test]
     fn a_frame_goes_to_a_node_to_all_neighbours_or_nowhere() {
-        let to = |mac| EthernetFrame::parse(NodeId(3), &frame(mac, NodeId(3), 0x0800)).unwrap().destination();
+        let own = NodeId(3).mac();
+        let to = |mac| EthernetFrame::parse(own, &frame(mac, NodeId(3), 0x0800)).unwrap().destination();
         assert_eq!(to(NodeId(7).mac()), Some(NodeId(7)));
         for group in [[0xff; 6], [0x01, 0, 0x5e, 0, 0, 5], [0x33, 0x33, 0, 0, 0, 1]] {
             assert_eq!(to(group), Some(BROADCAST));
@@ -85,7 +91,7 @@ mod tests {
 
     #[test]
     fn damaged_frames_are_refused_with_the_reason() {
-        let refused = |bytes: &[u8]| EthernetFrame::parse(NodeId(3), bytes).unwrap_err().to_string();
+        let refused = |bytes: &[u8]| EthernetFrame::parse(NodeId(3).mac(), bytes).unwrap_err().to_string();
         let good = frame([0xff; 6], NodeId(3), 0x0800);
         assert_eq!(refused(&good[..13]), "13 bytes where at least 14 are needed");
         assert_eq!(refused(&[]), "0 bytes where at least 14 are needed");
@@ -94,6 +100,6 @@ mod tests {
         let short = frame([0xff; 6], NodeId(3), 7);
         assert_eq!(refused(&short), "EtherType is 7, allowed: 1536 to 65535");
         let foreign = frame([0xff; 6], NodeId(4), 0x0800);
-        assert_eq!(refused(&foreign), "source is 4, allowed: the node's own MAC address");
+        assert_eq!(refused(&foreign), "source is 4, allowed: the interface's own MAC address");
     }
 }

@@ -30,7 +30,7 @@ enum Version {
 /// An ICMP error about a packet.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Trouble {
-    /// There is no way to the destination.
+    /// No way leads to the destination.
     Unreachable,
     /// The TTL has expired.
     TimeExceeded,
@@ -76,7 +76,7 @@ impl RealPacket {
         }
     }
 
-    /// Whether it must not leave the link on which it was sent.
+    /// Whether the packet must not leave the link on which it was sent.
     pub(crate) fn is_for_neighbours(&self) -> bool {
         match self.destination() {
             IpAddr::V4(_) => false,
@@ -84,7 +84,7 @@ impl RealPacket {
         }
     }
 
-    /// The EtherType.
+    /// EtherType of the packet's version of IP.
     pub(crate) fn ethertype(&self) -> u16 {
         match self.version {
             Version::V4 => multihop_wire::ipv4::ETHERTYPE,
@@ -97,7 +97,8 @@ impl RealPacket {
         self.with_header(ttl, None)
     }
 
-    /// The same with another header between those of IP and of the payload: its protocol number and bytes.
+    /// Bytes of the packet with this TTL and, if given, an inserted header (protocol number and bytes) between the IP
+    /// header and the payload.
     pub(crate) fn with_header(&self, ttl: u8, inserted: Option<(u8, &[u8])>) -> Vec<u8> {
         match self.version {
             Version::V4 => v4::with_header(&self.bytes, ttl, inserted),

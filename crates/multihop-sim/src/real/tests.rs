@@ -14,7 +14,7 @@ fn datagram(source: [u8; 4], destination: [u8; 4], ttl: u8, payload: &[u8]) -> V
     out
 }
 
-/// The same over IPv6, with this next header.
+/// Bytes of an IPv6 datagram whose payload begins with a header of this type.
 fn datagram6(source: Ipv6Addr, destination: Ipv6Addr, next_header: u8, payload: &[u8]) -> Vec<u8> {
     let length = u16::try_from(payload.len()).unwrap().to_be_bytes();
     let start = [0x60, 0, 0, 0, length[0], length[1], next_header, 64];

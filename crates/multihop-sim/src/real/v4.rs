@@ -1,4 +1,4 @@
-//! IPv4.
+//! Headers of IPv4 in real packets: reading, forwarding, ICMP errors.
 
 use std::net::Ipv4Addr;
 

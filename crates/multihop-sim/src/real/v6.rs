@@ -1,4 +1,4 @@
-//! IPv6 (RFC 8200) and ICMPv6 (RFC 4443).
+//! Headers of IPv6 (RFC 8200) and ICMPv6 (RFC 4443) in real packets.
 
 use std::net::Ipv6Addr;
 

@@ -1,4 +1,4 @@
-//! Names of the control segments that `mesh` and opened connections share.
+//! Names of control segments (SYN, RST, ...) of `mesh` and of user-defined transports.
 
 use multihop_wire::control::Control;
 

@@ -74,7 +74,7 @@ impl Format for custom::Segment {
         }
     }
 
-    /// The connection number.
+    /// Writes the number of the connection to which the segment belongs.
     fn number(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Control(control) => control.number().fmt(f),

@@ -1,4 +1,4 @@
-//! Segments of `mesh`, behind both ports.
+//! Segments of `mesh` as the simulator sees them, behind the ports of UDP.
 
 use std::fmt::{self, Display};
 

@@ -61,20 +61,20 @@ pub(crate) trait Format {
 /// The ports and addresses around a segment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Envelope {
-    /// Both ports of the flow.
+    /// Port of the flow at both ends.
     pub(crate) port: u16,
     pub(crate) source: Ipv4Addr,
     pub(crate) destination: Ipv4Addr,
 }
 
 impl Envelope {
-    /// Both ports, as they precede the headers of `mesh` and of user-defined transports.
+    /// UDP ports at both ends, as they precede the headers of `mesh` and of user-defined transports.
     fn ports(&self) -> [u8; PORTS] {
         let [high, low] = self.port.to_be_bytes();
         [high, low, high, low]
     }
 
-    /// Both ports, followed by the first bytes of a header.
+    /// UDP ports at both ends, followed by the first bytes of a header.
     fn quoted(&self, header: &[u8]) -> [u8; 20] {
         let mut out = [0; 20];
         out[..PORTS].copy_from_slice(&self.ports());

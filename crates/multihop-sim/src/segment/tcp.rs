@@ -1,4 +1,4 @@
-//! Segments of TCP.
+//! Segments of TCP as the simulator sees them: length, bytes, names and fields.
 
 use std::fmt::{self, Display};
 

@@ -1,4 +1,4 @@
-//! Segments of TPA, in UDP.
+//! Segments of TPA as the simulator sees them, in UDP datagrams.
 
 use std::fmt::{self, Display};
 

@@ -1,4 +1,4 @@
-//! Captures: the frames that each node's interface transmits, and those that it receives for itself.
+//! Captures: the frames that each radio of a node transmits, and those that it receives for itself.
 //!
 //! Overheard frames are left out, so that each interface looks like a capture taken on that node, and a TCP connection
 //! appears once at each end.
@@ -6,43 +6,46 @@
 use std::io::{self, Write};
 use std::net::Ipv4Addr;
 
-use multihop_core::{Duration, Instant, NodeId};
+use multihop_core::{Duration, Instant, Interface, NodeId};
 use multihop_radio::airtime::Airtime;
 use multihop_radio::decibels::mw_to_dbm;
 use multihop_radio::frame::{self, Category, Frame, FrameKind, PacketHandle};
 use multihop_radio::mac::{Bitmap, BlockAck, Load, Mpdu, Transmission};
 use multihop_radio::phy_profile::{He, HeGuard, Mcs, Rate, S1g, Scheme, Vht};
+use multihop_scenario::{Layout, Scenario};
 use multihop_wire::{Quoted, arp, dot11, dsr, icmp, ipv4, radiotap};
 
 use super::filter::CaptureFilter;
+use super::interfaces::Interfaces;
 use super::pcapng::PcapngWriter;
 use crate::observe::Sent;
 use crate::packet::{Arp, Body, Packet, Pool, port_of};
 use crate::segment::{Envelope, format};
 use crate::signals::Reception;
+use crate::world::InterfaceAddresses;
 
-/// A capture file with an interface for each selected node.
+/// A capture file with an interface for each radio of each selected node.
 pub(crate) struct Capture {
     file: PcapngWriter<Box<dyn Write + Send>>,
     filter: CaptureFilter,
-    /// The names of all nodes.
-    names: Vec<String>,
-    short_preamble: bool,
+    interfaces: Interfaces,
+    addresses: InterfaceAddresses,
     bytes: Vec<u8>,
-    /// Aggregates so far.
+    /// Number of aggregates captured so far.
     aggregates: u32,
 }
 
 impl Capture {
     pub(crate) fn new(
         out: Box<dyn Write + Send>,
-        names: Vec<String>,
-        short_preamble: bool,
+        scenario: &Scenario,
+        layout: &Layout,
         filter: CaptureFilter,
     ) -> io::Result<Self> {
-        let selected = (0..).map(NodeId).zip(&names).filter(|(node, _)| filter.interface(*node).is_some());
-        let file = PcapngWriter::new(out, selected.map(|(_, name)| name.as_str()), filter.length)?;
-        Ok(Self { file, filter, names, short_preamble, bytes: Vec::new(), aggregates: 0 })
+        let interfaces = Interfaces::new(scenario, layout, &filter);
+        let file = PcapngWriter::new(out, interfaces.described(), filter.length)?;
+        let addresses = InterfaceAddresses::new(scenario);
+        Ok(Self { file, filter, interfaces, addresses, bytes: Vec::new(), aggregates: 0 })
     }
 
     /// Adds a frame that `node` begins to transmit, or has received, at `at`. An aggregate is one entry for each MPDU.
@@ -58,14 +61,15 @@ impl Capture {
         if !self.filter.selects(at, node) {
             return Ok(());
         }
-        let Sent { transmission, load, .. } = *sent;
+        let Sent { interface, transmission, load, .. } = *sent;
         let frame = &transmission.frame;
-        let place = Place { at, node, transmission, reception, airtime };
+        let place = Place { at, interface, node, transmission, reception, airtime };
+        let stations = Stations { interface, addresses: self.addresses };
         let Some((load, received)) = load else {
-            return self.entry(&place, None, &dot11_frame(frame, packets));
+            return self.entry(&place, None, &stations.dot11_frame(frame, packets));
         };
         if frame.kind == FrameKind::BlockAck {
-            let answer = block_ack(frame, load.block_ack);
+            let answer = stations.block_ack(frame, load.block_ack);
             return self.entry(&place, None, &answer);
         }
         self.aggregates = self.aggregates.wrapping_add(1);
@@ -73,7 +77,7 @@ impl Capture {
             let is_last = load.mpdus.last() == Some(mpdu);
             let part = radiotap::Part { aggregate: self.aggregates, is_last };
             let part = (frame.kind == FrameKind::Aggregate).then_some(part);
-            let data = dot11::Frame::Data(mpdu_frame(frame, mpdu, load, packets));
+            let data = dot11::Frame::Data(stations.mpdu_frame(frame, mpdu, load, packets));
             self.entry(&place, part, &data)?;
         }
         Ok(())
@@ -86,26 +90,26 @@ impl Capture {
         frame: &dot11::Frame,
     ) -> io::Result<()> {
         self.bytes.clear();
-        let &Place { at, node, transmission: sent, reception, airtime } = place;
+        let &Place { at, interface, node, transmission: sent, reception, airtime } = place;
         // The time stamp of radiotap is that of the first bit after the PLCP header.
         let began = if sent.frame.from == node { at } else { at - sent.airtime };
         let first_bit = began + airtime.plcp(sent.frame.rate);
-        let phy = airtime.phy();
-        let rate = phy.rate(sent.frame.rate);
+        let rate = airtime.phy().rate(sent.frame.rate);
+        let radio = self.interfaces.radio(interface);
         radiotap::Header {
             tsft: first_bit.as_nanos() / 1_000,
-            short_preamble: self.short_preamble,
+            short_preamble: radio.has_short_preamble,
             rate: radiotap_rate(rate),
-            channel_mhz: phy.channel_mhz,
-            channel_flags: rate.label.channel_flags,
+            channel_mhz: radio.channel_mhz,
+            channel_flags: radio.channel_flags(rate),
             power: reception.map(radiotap_power),
             aggregate,
         }
         .emit(&mut self.bytes);
         frame.emit(&mut self.bytes);
-        let interface = self.filter.interface(node).expect("frames of other nodes are left out");
-        let comment = reception.and_then(|reception| interference(reception, &self.names));
-        self.file.packet(interface, at, &self.bytes, comment.as_deref())
+        let number = self.interfaces.number(node, interface).expect("frames of other nodes are left out");
+        let comment = reception.and_then(|reception| interference(reception, interface, &self.interfaces));
+        self.file.packet(number, at, &self.bytes, comment.as_deref())
     }
 
     pub(crate) fn finish(self) -> io::Result<()> {
@@ -116,6 +120,7 @@ impl Capture {
 /// Where and when a frame is captured, and how it reached the station.
 struct Place<'a> {
     at: Instant,
+    interface: Interface,
     node: NodeId,
     transmission: &'a Transmission,
     /// `None` at the transmitter.
@@ -158,12 +163,14 @@ fn whole_dbm(mw: f64) -> i8 {
     mw_to_dbm(mw).round() as i8
 }
 
-/// The strongest interference with a received frame, for people.
-fn interference(reception: &Reception, names: &[String]) -> Option<String> {
+/// The strongest interference with a frame that a radio received, for people.
+fn interference(reception: &Reception, at: Interface, interfaces: &Interfaces) -> Option<String> {
     let interferer = reception.interferer?;
-    let (name, kind) = (&names[interferer.node.index()], kind_name(interferer.kind));
+    let (name, kind) = (interfaces.node_name(interferer.node), kind_name(interferer.kind));
     let (power, sinr) = (mw_to_dbm(interferer.power_mw), mw_to_dbm(reception.sinr()?));
-    Some(format!("strongest interference: {kind} of {name} at {power:.1} dBm, SINR {sinr:.1} dB"))
+    let other = interferer.interface;
+    let radio = if other == at { String::new() } else { format!(" (radio {})", other.0) };
+    Some(format!("strongest interference: {kind} of {name}{radio} at {power:.1} dBm, SINR {sinr:.1} dB"))
 }
 
 const fn kind_name(kind: FrameKind) -> &'static str {
@@ -212,73 +219,139 @@ fn radiotap_rate(rate: &Rate) -> radiotap::Rate {
     }
 }
 
-/// A frame without a load.
-fn dot11_frame(frame: &Frame, packets: &Pool) -> dot11::Frame {
-    let receiver = mac(frame.to);
-    let duration = micros(frame.nav);
-    match frame.kind {
-        FrameKind::Rts => dot11::Frame::Rts { duration, receiver, transmitter: mac(frame.from) },
-        // DEVIATION capture-3: also those of 802.11ah, which are null data packets.
-        FrameKind::Cts => dot11::Frame::Cts { duration, receiver },
-        FrameKind::Ack => dot11::Frame::Ack { duration, receiver },
-        FrameKind::Data => dot11::Frame::Data(dot11::Data {
-            retry: frame.retry,
-            duration,
-            receiver: group(frame.body, packets).unwrap_or(receiver),
-            transmitter: mac(frame.from),
-            sequence: frame.sequence,
-            qos: None,
-            tid: 0,
-            body: packet_bytes(frame.from, frame.body, packets),
-        }),
-        FrameKind::BlockAckRequest => dot11::Frame::BlockAckRequest {
-            duration,
-            receiver,
-            transmitter: mac(frame.from),
-            tid: tid(frame.category),
-            start: frame.sequence,
-        },
-        FrameKind::Aggregate | FrameKind::BlockAck => unreachable!("frames with a load"),
-    }
+/// The stations of one radio, with the addresses of their interfaces.
+#[derive(Clone, Copy)]
+pub(crate) struct Stations {
+    pub(crate) interface: Interface,
+    pub(crate) addresses: InterfaceAddresses,
 }
 
-fn block_ack(frame: &Frame, BlockAck { start, received }: BlockAck) -> dot11::Frame {
-    let (receiver, transmitter) = (mac(frame.to), mac(frame.from));
-    let (duration, tid) = (micros(frame.nav), tid(frame.category));
-    let Bitmap([first, ..]) = received;
-    let is_long = frame.bytes > SHORT_BLOCK_ACK_BYTES;
-    let received = if is_long { dot11::Received::Long(received.0) } else { dot11::Received::Short(first) };
-    dot11::Frame::BlockAck { duration, receiver, transmitter, tid, start, received }
+impl Stations {
+    /// A frame without a load.
+    fn dot11_frame(self, frame: &Frame, packets: &Pool) -> dot11::Frame {
+        let receiver = self.mac(frame.to);
+        let duration = micros(frame.nav);
+        match frame.kind {
+            FrameKind::Rts => dot11::Frame::Rts { duration, receiver, transmitter: self.mac(frame.from) },
+            // DEVIATION capture-3: also those of 802.11ah, which are null data packets.
+            FrameKind::Cts => dot11::Frame::Cts { duration, receiver },
+            FrameKind::Ack => dot11::Frame::Ack { duration, receiver },
+            FrameKind::Data => dot11::Frame::Data(dot11::Data {
+                retry: frame.retry,
+                duration,
+                receiver: group(frame.body, packets).unwrap_or(receiver),
+                transmitter: self.mac(frame.from),
+                sequence: frame.sequence,
+                qos: None,
+                tid: 0,
+                body: self.packet_bytes(frame.from, frame.body, packets),
+            }),
+            FrameKind::BlockAckRequest => dot11::Frame::BlockAckRequest {
+                duration,
+                receiver,
+                transmitter: self.mac(frame.from),
+                tid: tid(frame.category),
+                start: frame.sequence,
+            },
+            FrameKind::Aggregate | FrameKind::BlockAck => unreachable!("frames with a load"),
+        }
+    }
+
+    fn block_ack(self, frame: &Frame, BlockAck { start, received }: BlockAck) -> dot11::Frame {
+        let (receiver, transmitter) = (self.mac(frame.to), self.mac(frame.from));
+        let (duration, tid) = (micros(frame.nav), tid(frame.category));
+        let Bitmap([first, ..]) = received;
+        let is_long = frame.bytes > SHORT_BLOCK_ACK_BYTES;
+        let received =
+            if is_long { dot11::Received::Long(received.0) } else { dot11::Received::Short(first) };
+        dot11::Frame::BlockAck { duration, receiver, transmitter, tid, start, received }
+    }
+
+    /// An MPDU of a station that aggregates.
+    fn mpdu_frame(self, frame: &Frame, mpdu: &Mpdu, load: &Load, packets: &Pool) -> dot11::Data {
+        let (receiver, transmitter) = (self.mac(frame.to), self.mac(frame.from));
+        let (qos, body) = match load.packets_of(mpdu) {
+            [only] => (dot11::Qos::Single, self.packet_bytes(frame.from, only.out.packet, packets)),
+            several => {
+                let mut body = Vec::new();
+                for packed in several {
+                    let packet = self.packet_bytes(frame.from, packed.out.packet, packets);
+                    dot11::push_subframe(receiver, transmitter, &packet, &mut body);
+                }
+                (dot11::Qos::Several, body)
+            }
+        };
+        dot11::Data {
+            retry: mpdu.retry,
+            duration: micros(frame.nav),
+            receiver,
+            transmitter,
+            sequence: mpdu.sequence,
+            qos: Some(qos),
+            tid: tid(frame.category),
+            body,
+        }
+    }
+
+    /// LLC/SNAP and the packet.
+    pub(crate) fn packet_bytes(self, from: NodeId, handle: PacketHandle, packets: &Pool) -> Vec<u8> {
+        let packet = packets.get(handle);
+        let mut out = Vec::with_capacity(1600);
+        // DEVIATION capture-1: always written, even if the scenario does not count its 8 bytes (`llc`).
+        if let Body::Arp(message) = packet.body {
+            dot11::Snap { ethertype: arp::ETHERTYPE }.emit(&mut out);
+            self.arp_packet(from, packet.destination, message).emit(&mut out);
+            return out;
+        }
+        if let Body::Ethernet(frame) = &packet.body {
+            dot11::Snap { ethertype: frame.ethertype() }.emit(&mut out);
+            out.extend_from_slice(frame.payload());
+            return out;
+        }
+        if let Body::Real(real) = &packet.body {
+            dot11::Snap { ethertype: real.ethertype() }.emit(&mut out);
+            let route = dsr_header(packet, real.next_header());
+            let inserted = route.as_deref().map(|bytes| (dsr::PROTOCOL, bytes));
+            out.extend(real.with_header(packet.ttl, inserted));
+            return out;
+        }
+        dot11::Snap { ethertype: ipv4::ETHERTYPE }.emit(&mut out);
+        let (protocol, carried) = carried(packet);
+        let header = ipv4::Header {
+            tos: marks(packet),
+            // Lets people follow the packet through the capture.
+            id: u16::try_from(packet.uid & 0xffff).expect("16 bits are left"),
+            dont_fragment: true,
+            ttl: packet.ttl,
+            protocol,
+            source: packet.source.addr(),
+            destination: ip(packet.destination),
+        };
+        header.emit(&carried, &mut out);
+        out
+    }
+
+    fn arp_packet(self, from: NodeId, to: NodeId, message: Arp) -> arp::Packet {
+        let [from, to] = [from, to].map(|node| self.number(node));
+        let (operation, target_mac) = match message {
+            Arp::Request => (arp::Operation::Request, [0; 6]),
+            Arp::Reply => (arp::Operation::Reply, to.mac()),
+        };
+        arp::Packet { operation, sender_mac: from.mac(), sender: from.addr(), target_mac, target: to.addr() }
+    }
+
+    pub(crate) fn mac(self, node: NodeId) -> [u8; 6] {
+        if node == frame::BROADCAST { dot11::BROADCAST } else { self.number(node).mac() }
+    }
+
+    /// The number from which the addresses of a node's interface follow.
+    fn number(self, node: NodeId) -> NodeId {
+        self.addresses.number(self.interface, node)
+    }
 }
 
 /// Bytes of a block ACK with 64 bits.
 const SHORT_BLOCK_ACK_BYTES: u32 = 32;
-
-/// An MPDU of a station that aggregates.
-fn mpdu_frame(frame: &Frame, mpdu: &Mpdu, load: &Load, packets: &Pool) -> dot11::Data {
-    let (receiver, transmitter) = (mac(frame.to), mac(frame.from));
-    let (qos, body) = match load.packets_of(mpdu) {
-        [only] => (dot11::Qos::Single, packet_bytes(frame.from, only.out.packet, packets)),
-        several => {
-            let mut body = Vec::new();
-            for packed in several {
-                let packet = packet_bytes(frame.from, packed.out.packet, packets);
-                dot11::push_subframe(receiver, transmitter, &packet, &mut body);
-            }
-            (dot11::Qos::Several, body)
-        }
-    };
-    dot11::Data {
-        retry: mpdu.retry,
-        duration: micros(frame.nav),
-        receiver,
-        transmitter,
-        sequence: mpdu.sequence,
-        qos: Some(qos),
-        tid: tid(frame.category),
-        body,
-    }
-}
 
 /// A traffic identifier of an access category: the lowest user priority that it has (IEEE 802.11-2016, table 10-1).
 const fn tid(category: Category) -> u8 {
@@ -296,45 +369,7 @@ fn group(handle: PacketHandle, packets: &Pool) -> Option<[u8; 6]> {
     Some(frame.destination_mac())
 }
 
-/// LLC/SNAP and the packet.
-pub(crate) fn packet_bytes(from: NodeId, handle: PacketHandle, packets: &Pool) -> Vec<u8> {
-    let packet = packets.get(handle);
-    let mut out = Vec::with_capacity(1600);
-    // DEVIATION capture-1: always written, even if the scenario does not count its 8 bytes (`llc`).
-    if let Body::Arp(message) = packet.body {
-        dot11::Snap { ethertype: arp::ETHERTYPE }.emit(&mut out);
-        arp_packet(from, packet.destination, message).emit(&mut out);
-        return out;
-    }
-    if let Body::Ethernet(frame) = &packet.body {
-        dot11::Snap { ethertype: frame.ethertype() }.emit(&mut out);
-        out.extend_from_slice(frame.payload());
-        return out;
-    }
-    if let Body::Real(real) = &packet.body {
-        dot11::Snap { ethertype: real.ethertype() }.emit(&mut out);
-        let route = dsr_header(packet, real.next_header());
-        let inserted = route.as_deref().map(|bytes| (dsr::PROTOCOL, bytes));
-        out.extend(real.with_header(packet.ttl, inserted));
-        return out;
-    }
-    dot11::Snap { ethertype: ipv4::ETHERTYPE }.emit(&mut out);
-    let (protocol, carried) = carried(packet);
-    let header = ipv4::Header {
-        tos: marks(packet),
-        // Lets people follow the packet through the capture.
-        id: u16::try_from(packet.uid & 0xffff).expect("16 bits are left"),
-        dont_fragment: true,
-        ttl: packet.ttl,
-        protocol,
-        source: packet.source.addr(),
-        destination: ip(packet.destination),
-    };
-    header.emit(&carried, &mut out);
-    out
-}
-
-/// The ECN field.
+/// ECN field of the IP header that the packet has in a capture.
 fn marks(packet: &Packet) -> u8 {
     packet.segment().and_then(|(_, segment)| format(segment).ecn()).map_or(0, |ecn| ecn as u8)
 }
@@ -380,18 +415,6 @@ fn payload(packet: &Packet) -> (u8, Vec<u8>) {
         Body::Real(_) | Body::Ethernet(_) => unreachable!("written with its own header"),
         Body::Arp(_) => unreachable!("ARP is not carried by IP"),
     }
-}
-
-fn arp_packet(from: NodeId, to: NodeId, message: Arp) -> arp::Packet {
-    let (operation, target_mac) = match message {
-        Arp::Request => (arp::Operation::Request, [0; 6]),
-        Arp::Reply => (arp::Operation::Reply, to.mac()),
-    };
-    arp::Packet { operation, sender_mac: from.mac(), sender: from.addr(), target_mac, target: to.addr() }
-}
-
-fn mac(node: NodeId) -> [u8; 6] {
-    if node == frame::BROADCAST { dot11::BROADCAST } else { node.mac() }
 }
 
 fn ip(node: NodeId) -> Ipv4Addr {

@@ -2,6 +2,7 @@
 
 mod capture;
 mod filter;
+mod interfaces;
 mod pcapng;
 
 use std::fmt::{self, Display};
@@ -9,7 +10,7 @@ use std::io::{self, Write};
 
 use multihop_core::{DropReason, Instant, NodeId};
 
-pub(crate) use self::capture::{Capture, Captures, packet_bytes};
+pub(crate) use self::capture::{Capture, Captures, Stations};
 pub use self::filter::CaptureFilter;
 use crate::packet::{Arp, Body, Packet};
 use crate::segment::format;
@@ -19,7 +20,7 @@ pub(crate) struct TextTrace {
     out: Box<dyn Write + Send>,
 }
 
-/// Packet events.
+/// Events of packets that traces show.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Event {
     Sent,

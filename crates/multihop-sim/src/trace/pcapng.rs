@@ -17,23 +17,31 @@ pub(crate) struct PcapngWriter<W> {
     block: Vec<u8>,
 }
 
+/// An interface in the head of a capture file.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Described<'a> {
+    pub(crate) name: &'a str,
+    /// Description of the interface for readers of the capture; none is written if it is empty.
+    pub(crate) description: &'a str,
+}
+
 impl<W: Write> PcapngWriter<W> {
-    /// Writes the head of the file, with one interface for each name.
+    /// Writes the head of the file, with its interfaces.
     pub(crate) fn new<'a>(
         out: W,
-        interface_names: impl IntoIterator<Item = &'a str>,
+        interfaces: impl IntoIterator<Item = Described<'a>>,
         snap_length: Option<u32>,
     ) -> io::Result<Self> {
         let mut writer = Self { out, interfaces: 0, snap_length, block: Vec::new() };
         writer.section_header()?;
-        for name in interface_names {
-            writer.interface_description(name)?;
+        for interface in interfaces {
+            writer.interface_description(&interface)?;
             writer.interfaces += 1;
         }
         Ok(writer)
     }
 
-    /// Writes the packet that `interface` (from 0, in the order of names) sent or received at `at`.
+    /// Writes the packet that `interface` (from 0, in the order of the head) sent or received at `at`.
     pub(crate) fn packet(
         &mut self,
         interface: u32,
@@ -77,12 +85,15 @@ impl<W: Write> PcapngWriter<W> {
         self.end()
     }
 
-    fn interface_description(&mut self, name: &str) -> io::Result<()> {
+    fn interface_description(&mut self, interface: &Described<'_>) -> io::Result<()> {
         self.begin(INTERFACE_DESCRIPTION);
         self.u16(LINKTYPE_RADIOTAP);
         self.u16(0);
         self.u32(self.snap_length.unwrap_or(NO_SNAP_LENGTH));
-        self.option(IF_NAME, name.as_bytes())?;
+        self.option(IF_NAME, interface.name.as_bytes())?;
+        if !interface.description.is_empty() {
+            self.option(IF_DESCRIPTION, interface.description.as_bytes())?;
+        }
         self.option(IF_TSRESOL, &[NANOSECONDS])?;
         self.u32(END_OF_OPTIONS);
         self.end()
@@ -139,6 +150,7 @@ const NO_SNAP_LENGTH: u32 = 0;
 const END_OF_OPTIONS: u32 = 0;
 const COMMENT: u16 = 1;
 const IF_NAME: u16 = 2;
+const IF_DESCRIPTION: u16 = 3;
 const IF_TSRESOL: u16 = 9;
 /// The resolution of timestamps, as a negative power of ten.
 const NANOSECONDS: u8 = 9;
@@ -148,7 +160,11 @@ mod tests {
     use super::*;
 
     fn capture() -> PcapngWriter<Vec<u8>> {
-        PcapngWriter::new(Vec::new(), ["n0", "node1"], None).unwrap()
+        PcapngWriter::new(Vec::new(), ["n0", "node1"].map(named), None).unwrap()
+    }
+
+    fn named(name: &str) -> Described<'_> {
+        Described { name, description: "" }
     }
 
     #[test]
@@ -165,6 +181,19 @@ mod tests {
         ]
         .concat();
         assert_eq!(capture().finish().unwrap(), expected);
+    }
+
+    #[test]
+    fn an_interface_may_have_a_description() {
+        let interface = Described { name: "n0", description: "a" };
+        let capture = PcapngWriter::new(Vec::new(), [interface], None).unwrap();
+        let expected = [
+            &[1, 0, 0, 0, 48, 0, 0, 0, 127, 0, 0, 0, 0, 0, 0, 0][..],
+            &[2, 0, 2, 0, b'n', b'0', 0, 0, 3, 0, 1, 0, b'a', 0, 0, 0, 9, 0, 1, 0, 9, 0, 0, 0, 0, 0, 0, 0],
+            &[48, 0, 0, 0],
+        ]
+        .concat();
+        assert_eq!(capture.finish().unwrap()[28..], expected);
     }
 
     #[test]
@@ -187,7 +216,7 @@ mod tests {
 
     #[test]
     fn packets_are_cut_to_the_snap_length() {
-        let mut capture = PcapngWriter::new(Vec::new(), ["n0"], Some(4)).unwrap();
+        let mut capture = PcapngWriter::new(Vec::new(), ["n0"].map(named), Some(4)).unwrap();
         assert_eq!(capture.out[40..44], 4_u32.to_le_bytes(), "of the interface");
         let head = capture.out.len();
         capture.packet(0, Instant::ZERO, &[7; 5], None).unwrap();

@@ -32,12 +32,12 @@ pub(crate) trait Application: Debug {
     fn result(&self, now: Instant) -> ApplicationResult;
 }
 
-/// What an application does at one instant.
+/// Action of an application at one instant: bytes to send, and the next deadline.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Step {
-    /// Bytes that it sends; 0: none.
+    /// Bytes that the application sends; 0 if it sends none.
     pub(crate) bytes: u64,
-    /// When its next step is due, if nothing arrives before.
+    /// Deadline of the application's next step, if nothing arrives before.
     pub(crate) next: Option<Instant>,
 }
 

@@ -19,14 +19,14 @@ pub(super) struct Video {
     state: Playback,
     /// s from the first request to the first picture.
     startup: Option<f64>,
-    /// Seconds played.
+    /// Time played so far, in seconds.
     played: f64,
     stalls: u64,
     stalled: f64,
     segments: u64,
 }
 
-/// Whether pictures move.
+/// State of the player: whether it plays or fills its buffer.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Playback {
     /// The buffer fills before the first picture.

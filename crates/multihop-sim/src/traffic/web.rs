@@ -21,7 +21,7 @@ pub(super) struct Web {
     load: Histogram,
 }
 
-/// What comes next of a page.
+/// Stage in which a page is: opening, main object, embedded objects.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Phase {
     /// The user opens a page.
@@ -30,7 +30,7 @@ enum Phase {
     Main,
     /// The browser has read the main object, and requests what it embeds.
     Embedded,
-    /// Embedded objects arrive.
+    /// The embedded objects of the page arrive.
     Rest,
 }
 

@@ -1,6 +1,6 @@
-//! Keeps nothing, and costs nothing.
+//! View for builds without a viewer: it keeps nothing, and costs nothing.
 
-use multihop_core::{FlowId, Instant, NodeId};
+use multihop_core::{FlowId, Instant, Interface, NodeId};
 use multihop_radio::frame::Frame;
 use multihop_radio::mac::Access;
 use multihop_radio::phy::Verdict;
@@ -10,7 +10,7 @@ use crate::packet::{Packet, Pool};
 use crate::signals::Reception;
 use crate::trace::Event;
 
-/// What a viewer would be told.
+/// Viewer in a build without the feature `view`: it ignores every report.
 #[derive(Default)]
 pub(crate) struct View;
 
@@ -36,7 +36,7 @@ impl View {
     pub(crate) fn ended(
         &mut self,
         _: Instant,
-        _: NodeId,
+        _: (Interface, NodeId),
         _: &Frame,
         _: Verdict,
         _: impl FnOnce() -> Option<Reception>,
@@ -44,10 +44,10 @@ impl View {
     }
 
     #[inline(always)]
-    pub(crate) fn collided(&mut self, _: Instant, _: NodeId, _: &Frame) {}
+    pub(crate) fn collided(&mut self, _: Instant, _: (Interface, NodeId), _: &Frame) {}
 
     #[inline(always)]
-    pub(crate) fn access(&mut self, _: Instant, _: NodeId, _: impl FnOnce() -> Access) {}
+    pub(crate) fn access(&mut self, _: Instant, _: (Interface, NodeId), _: impl FnOnce() -> Access) {}
 
     #[inline(always)]
     pub(crate) fn timeouts(&mut self, _: Instant, _: FlowId, _: impl FnOnce() -> u64) {}

@@ -1,4 +1,4 @@
-//! The fields of a packet, for people.
+//! Fields of a packet as text, for people.
 
 use crate::packet::{Body, Packet};
 use crate::segment::{Fields, format};
@@ -16,7 +16,10 @@ pub(super) fn fields(packet: &Packet) -> Fields {
     }
     match &packet.body {
         Body::Segment { segment, .. } => format(segment).fields(&mut fields),
-        Body::Routing { message, .. } => fields.push(("message", message.kind().to_owned())),
+        Body::Routing { message, .. } => {
+            fields.push(("message", message.kind().to_owned()));
+            message.fields(&mut fields);
+        }
         Body::Unreachable(lost) => fields.push(("about packet", lost.uid.to_string())),
         Body::Real(_) | Body::Ethernet(_) | Body::Arp(_) => {}
     }

@@ -3,16 +3,17 @@
 use multihop_core::Instant;
 
 use crate::live::read_head;
-use crate::live::recording::{Entry, read_entry};
+use crate::live::recording::{Entry, Format, read_entry};
 
 /// The entries of a recording.
 pub(crate) struct Inputs {
+    format: Format,
     bytes: Vec<u8>,
     /// Bytes that have been taken.
     taken: usize,
     /// Bytes of complete entries.
     whole: usize,
-    /// Until when everything that enters has arrived.
+    /// Instant until which everything that enters has arrived.
     pub(crate) known: Instant,
     /// The end of the recording, if it has arrived.
     pub(crate) end: Option<Instant>,
@@ -22,16 +23,17 @@ impl Inputs {
     /// Reads what has arrived so far, from the first byte of the recording on.
     pub(crate) fn new(bytes: &[u8]) -> Result<Self, String> {
         let mut rest = bytes;
-        read_head(&mut rest)?;
-        let mut inputs = Self { bytes: Vec::new(), taken: 0, whole: 0, known: Instant::ZERO, end: None };
+        let format = read_head(&mut rest)?.format;
+        let mut inputs =
+            Self { format, bytes: Vec::new(), taken: 0, whole: 0, known: Instant::ZERO, end: None };
         inputs.feed(rest);
         Ok(inputs)
     }
 
-    /// More of it has arrived.
+    /// Takes in more bytes of the recording.
     pub(crate) fn feed(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
-        while let Some((entry, length)) = next(&self.bytes[self.whole..]) {
+        while let Some((entry, length)) = next(&self.bytes[self.whole..], self.format) {
             self.whole += length;
             self.known = entry.at();
             if let Entry::End { at } = entry {
@@ -42,7 +44,7 @@ impl Inputs {
 
     /// Takes the next entry that is due at `until`.
     pub(crate) fn take(&mut self, until: Instant) -> Option<Entry> {
-        let (entry, length) = next(&self.bytes[self.taken..self.whole])?;
+        let (entry, length) = next(&self.bytes[self.taken..self.whole], self.format)?;
         (entry.at() <= until).then(|| {
             self.taken += length;
             entry
@@ -51,8 +53,8 @@ impl Inputs {
 }
 
 /// The first entry, if it is complete, and its length.
-fn next(bytes: &[u8]) -> Option<(Entry, usize)> {
+fn next(bytes: &[u8], format: Format) -> Option<(Entry, usize)> {
     let mut rest = bytes;
-    let entry = read_entry(&mut rest).ok()?;
+    let entry = read_entry(&mut rest, format).ok()?;
     Some((entry, bytes.len() - rest.len()))
 }

@@ -1,11 +1,11 @@
 //! Keeps the events of a run as records of twelve 32-bit words, which a browser reads without parsing.
 //!
-//! Each record is its kind, its time in ns (low and high word), its node or flow, and up to eight values. The
-//! functions of [`View`] list the values; `web/src/records.ts` reads them.
+//! Each record is its kind, with the number of the radio from the ninth bit on, its time in ns (low and high word), its node or
+//! flow, and up to eight values. The functions of [`View`] list the values; `web/src/records.ts` reads them.
 
 use std::collections::BTreeMap;
 
-use multihop_core::{Duration, FlowId, Instant, NodeId};
+use multihop_core::{Duration, FlowId, Instant, Interface, NodeId};
 use multihop_radio::decibels::mw_to_dbm;
 use multihop_radio::frame::{BROADCAST, Frame, FrameKind, PacketHandle};
 use multihop_radio::mac::{Access, Waiting};
@@ -32,9 +32,9 @@ pub(crate) struct View {
     /// Fields of the packets sent, by uid.
     fields: Vec<(u64, Vec<(&'static str, String)>)>,
     names: Vec<&'static str>,
-    /// What each subject showed last: only changes are kept.
-    accesses: BTreeMap<NodeId, Access>,
-    queues: BTreeMap<NodeId, usize>,
+    /// State that the viewer has of each station; a record follows only when it changes.
+    accesses: BTreeMap<Station, Access>,
+    queues: BTreeMap<Station, usize>,
     progress: BTreeMap<FlowId, Progress>,
     timeouts: BTreeMap<FlowId, u64>,
     /// Values of the quantities that transports declare, by flow, side and number in the table; only while detailed.
@@ -52,7 +52,7 @@ struct Progress {
     cwnd: f64,
     round_trip: Option<RoundTrip>,
     state: &'static str,
-    /// 0 without pacing.
+    /// Pacing rate in kb/s; 0 without pacing.
     rate_kbps: f64,
 }
 
@@ -69,7 +69,10 @@ impl Progress {
     }
 }
 
-/// Kinds of records.
+/// A radio of a node.
+type Station = (Interface, NodeId);
+
+/// Kinds of records of the viewer's log.
 #[derive(Clone, Copy)]
 #[repr(u32)]
 enum Kind {
@@ -108,8 +111,8 @@ impl View {
         self.accesses.clear();
         self.observed.clear();
         if detailed {
-            for (node, len) in self.queues.clone() {
-                self.queue_record(now, node, len);
+            for (station, len) in self.queues.clone() {
+                self.queue_record(now, station, len);
             }
             for (flow, sender) in self.progress.clone() {
                 self.progress_record(now, flow, &sender);
@@ -172,7 +175,8 @@ impl View {
         let packet = (handle != PacketHandle::NONE).then(|| packets.get(handle));
         let uid = packet.map_or(0, |packet| word(packet.uid));
         if frame.from != node {
-            self.record(Kind::Received, now, node.0, [frame.from.0, kind(frame), uid, 0, 0, 0, 0, 0]);
+            let values = [frame.from.0, kind(frame), uid, 0, 0, 0, 0, 0];
+            self.record_of((Kind::Received, sent.interface), now, node.0, values);
             return;
         }
         let flags = u32::from(frame.retry) | u32::from(frame.sequence) << 1 | u32::from(frame.rate.0) << 13;
@@ -180,7 +184,7 @@ impl View {
         // A CTS to the station itself is for all who hear it.
         let to = if frame.to == node { BROADCAST } else { frame.to };
         let values = [to.0, kind(frame), airtime, frame.bytes, uid, nav, flags, packet.map_or(0, flow)];
-        self.record(Kind::Frame, now, node.0, values);
+        self.record_of((Kind::Frame, sent.interface), now, node.0, values);
         if let Some(packet) = packet.filter(|packet| packet.flow().is_some() && frame.to != BROADCAST) {
             self.note_route(now, node, packet.destination, frame.to);
         }
@@ -200,12 +204,12 @@ impl View {
     }
 
     /// How a frame reached its receiver, or a station that should have heard a broadcast, or one where it collided: from,
-    /// verdict, power in dBm, SINR in dB or NaN, interferer + 1, kind of its frame, and its power in dBm. Powers and the SINR
-    /// are floating-point numbers.
+    /// verdict, power in dBm, SINR in dB or NaN, interferer + 1, kind of its frame with its radio from the ninth bit on, and its
+    /// power in dBm. Powers and the SINR are floating-point numbers.
     pub(crate) fn ended(
         &mut self,
         now: Instant,
-        node: NodeId,
+        (interface, node): Station,
         frame: &Frame,
         verdict: Verdict,
         reception: impl FnOnce() -> Option<Reception>,
@@ -218,28 +222,30 @@ impl View {
         let Some(reception) = reception() else { return };
         let sinr = reception.sinr().map_or(f64::NAN, mw_to_dbm);
         let [other, its_kind, its_power] = reception.interferer.map_or([0, 0, 0], |other| {
-            [other.node.0 + 1, kind_of(other.kind, false), float(mw_to_dbm(other.power_mw))]
+            let kind = with_radio(kind_of(other.kind, false), other.interface);
+            [other.node.0 + 1, kind, float(mw_to_dbm(other.power_mw))]
         });
         let power = float(mw_to_dbm(reception.power_mw));
         let values = [frame.from.0, code(verdict), power, float(sinr), other, its_kind, its_power, 0];
-        self.record(Kind::Heard, now, node.0, values);
+        self.record_of((Kind::Heard, interface), now, node.0, values);
     }
 
-    /// From, kind.
-    pub(crate) fn collided(&mut self, now: Instant, node: NodeId, frame: &Frame) {
+    /// Records that a station lost a frame to a collision: the frame's transmitter and kind.
+    pub(crate) fn collided(&mut self, now: Instant, (interface, node): Station, frame: &Frame) {
         if self.on {
-            self.record(Kind::Collided, now, node.0, [frame.from.0, kind(frame), 0, 0, 0, 0, 0, 0]);
+            let values = [frame.from.0, kind(frame), 0, 0, 0, 0, 0, 0];
+            self.record_of((Kind::Collided, interface), now, node.0, values);
         }
     }
 
     /// Carrier, rest of the NAV, backoff (0 none, 1 paused, 2 running), slots left or time to the end, contention window,
     /// time to the first slot.
-    pub(crate) fn access(&mut self, now: Instant, node: NodeId, access: impl FnOnce() -> Access) {
+    pub(crate) fn access(&mut self, now: Instant, station: Station, access: impl FnOnce() -> Access) {
         if !self.on || !self.detailed {
             return;
         }
         let access = access();
-        if self.accesses.insert(node, access) == Some(access) {
+        if self.accesses.insert(station, access) == Some(access) {
             return;
         }
         let left = |at: Instant| nanos(at.saturating_since(now));
@@ -249,10 +255,11 @@ impl View {
             Waiting::Running(from, end) => (2, left(end), left(from)),
         };
         let values = [u32::from(access.busy), left(access.nav), backoff, rest, access.window, first, 0, 0];
-        self.record(Kind::Access, now, node.0, values);
+        let (interface, node) = station;
+        self.record_of((Kind::Access, interface), now, node.0, values);
     }
 
-    /// What an end declares may have changed.
+    /// Records the progress and the observed values of a connection if they have changed.
     pub(crate) fn observed(&mut self, now: Instant, flow: FlowId, side: Side, end: &dyn Connection) {
         if side == Side::Sender
             && let Some(progress) = Progress::of(end)
@@ -296,23 +303,24 @@ impl View {
         self.record(Kind::Progress, now, flow.0, values);
     }
 
-    /// Bytes.
+    /// Records that a flow delivered `bytes` to its application.
     pub(crate) fn delivered(&mut self, now: Instant, flow: FlowId, bytes: u64) {
         if self.on {
             self.record(Kind::Delivered, now, flow.0, [word(bytes), 0, 0, 0, 0, 0, 0, 0]);
         }
     }
 
-    /// Length.
-    pub(crate) fn queue(&mut self, now: Instant, node: NodeId, len: usize) {
-        let before = self.queues.insert(node, len).unwrap_or(0);
+    /// Records the length of a station's queue if it has changed.
+    pub(crate) fn queue(&mut self, now: Instant, station: Station, len: usize) {
+        let before = self.queues.insert(station, len).unwrap_or(0);
         if before != len {
-            self.queue_record(now, node, len);
+            self.queue_record(now, station, len);
         }
     }
 
-    fn queue_record(&mut self, now: Instant, node: NodeId, len: usize) {
-        self.record(Kind::Queue, now, node.0, [word(len as u64), 0, 0, 0, 0, 0, 0, 0]);
+    fn queue_record(&mut self, now: Instant, (interface, node): Station, len: usize) {
+        let values = [word(len as u64), 0, 0, 0, 0, 0, 0, 0];
+        self.record_of((Kind::Queue, interface), now, node.0, values);
     }
 
     /// How often the timer has expired.
@@ -326,9 +334,22 @@ impl View {
         }
     }
 
+    /// A record about a node or a flow.
     fn record(&mut self, kind: Kind, now: Instant, subject: u32, values: [u32; WORDS - 4]) {
+        self.record_of((kind, Interface(0)), now, subject, values);
+    }
+
+    /// A record about a radio of a node.
+    fn record_of(
+        &mut self,
+        (kind, interface): (Kind, Interface),
+        now: Instant,
+        subject: u32,
+        values: [u32; WORDS - 4],
+    ) {
         let nanos = now.as_nanos();
-        self.records.extend([kind as u32, word(nanos & u64::from(u32::MAX)), word(nanos >> 32), subject]);
+        let kind = with_radio(kind as u32, interface);
+        self.records.extend([kind, word(nanos & u64::from(u32::MAX)), word(nanos >> 32), subject]);
         self.records.extend(values);
     }
 
@@ -356,6 +377,11 @@ fn kind_of(kind: FrameKind, is_broadcast: bool) -> u32 {
         FrameKind::Data if is_broadcast => 4,
         FrameKind::Data | FrameKind::Aggregate => 3,
     }
+}
+
+/// A kind below 256, and the number of a radio from the ninth bit on.
+fn with_radio(kind: u32, interface: Interface) -> u32 {
+    kind | u32::from(interface.0) << 8
 }
 
 fn code(verdict: Verdict) -> u32 {

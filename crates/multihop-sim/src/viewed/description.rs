@@ -3,28 +3,23 @@
 use multihop_core::Instant;
 use multihop_radio::grid::Point;
 use multihop_radio::params::Model;
-use multihop_scenario::Scenario;
+use multihop_scenario::{Radio, Scenario};
 use serde::Serialize;
 
 use super::Nodes;
 use crate::BUILD;
 
-/// The network of a run: nodes, flows, ranges and bit rates.
+/// The network of a run: nodes, their radios, flows.
 #[derive(Debug, Serialize)]
 pub struct Description {
     /// The build of the simulator.
     build: &'static str,
     name: String,
     seed: u64,
-    /// Seconds.
+    /// Duration of the scenario, in seconds.
     duration: f64,
     warmup: f64,
-    /// Metres.
-    decode_range: f64,
-    /// Metres; absent where a frame is sensed depends on more than distance.
-    sense_range: Option<f64>,
-    slot_us: f64,
-    rates: Vec<Rate>,
+    radios: Vec<RadioDescription>,
     /// Outlines of obstacles and of their holes, metres.
     obstacles: Vec<Vec<Vec<[f64; 2]>>>,
     nodes: Vec<Node>,
@@ -32,7 +27,24 @@ pub struct Description {
     flows: Vec<FlowDescription>,
 }
 
-/// A bit rate of the radio.
+/// A radio of the nodes.
+#[derive(Debug, Serialize)]
+struct RadioDescription {
+    /// Name of the physical layer.
+    phy: &'static str,
+    /// The number of the channel, if the scenario has it.
+    channel: Option<u8>,
+    /// Distance up to which unicast data at the scenario's rate is decoded, in metres.
+    decode_range: f64,
+    /// Distance up to which a frame is sensed, in metres; absent if it depends on more than distance.
+    sense_range: Option<f64>,
+    slot_us: f64,
+    rates: Vec<Rate>,
+    /// The nodes that have it; absent: all.
+    nodes: Option<Vec<u32>>,
+}
+
+/// A bit rate of a radio.
 #[derive(Debug, Serialize)]
 struct Rate {
     name: String,
@@ -63,10 +75,6 @@ struct FlowDescription {
 impl Description {
     /// The description of a scenario with these nodes, whose run ends at `end`.
     pub fn of(scenario: &Scenario, nodes: &Nodes, end: Instant) -> Self {
-        let sense_range = match &scenario.radio().model {
-            Model::Threshold(threshold) => Some(threshold.sense_range),
-            Model::Sinr(_) => None,
-        };
         let flow = |flow: &multihop_scenario::Flow| FlowDescription {
             from: flow.from.0,
             to: flow.to.0,
@@ -79,10 +87,7 @@ impl Description {
             seed: scenario.seed,
             duration: end.as_secs_f64(),
             warmup: scenario.warmup.as_secs_f64(),
-            decode_range: scenario.decode_range(),
-            sense_range,
-            slot_us: scenario.radio().phy.slot.as_secs_f64() * 1e6,
-            rates: rates(scenario),
+            radios: scenario.radios.iter().map(RadioDescription::of).collect(),
             obstacles: obstacles(scenario),
             nodes: described(nodes),
             hosts: scenario.hosts().map(|(id, host)| Host { id: id.0, gateway: host.gateway.0 }).collect(),
@@ -91,13 +96,27 @@ impl Description {
     }
 }
 
-fn rates(scenario: &Scenario) -> Vec<Rate> {
-    let phy = scenario.radio().phy;
-    let rate = |index| {
-        let rate = phy.rate(index);
-        Rate { name: rate.name.to_owned(), mbps: rate.bit_rate.as_f64() * 1e-6 }
-    };
-    phy.rate_indices().map(rate).collect()
+impl RadioDescription {
+    fn of(radio: &Radio) -> Self {
+        let phy = radio.params.phy;
+        let sense_range = match &radio.params.model {
+            Model::Threshold(threshold) => Some(threshold.sense_range),
+            Model::Sinr(_) => None,
+        };
+        let rate = |index| {
+            let rate = phy.rate(index);
+            Rate { name: rate.name.to_owned(), mbps: rate.bit_rate.as_f64() * 1e-6 }
+        };
+        Self {
+            phy: phy.name,
+            channel: radio.channel,
+            decode_range: radio.params.decode_range(),
+            sense_range,
+            slot_us: phy.slot.as_secs_f64() * 1e6,
+            rates: phy.rate_indices().map(rate).collect(),
+            nodes: radio.nodes.as_ref().map(|nodes| nodes.iter().map(|node| node.0).collect()),
+        }
+    }
 }
 
 fn obstacles(scenario: &Scenario) -> Vec<Vec<Vec<[f64; 2]>>> {

@@ -10,6 +10,8 @@ use super::ids::{EndId, Neighbour};
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Action {
     // Of the air:
+    /// A transmission of this radio that has just begun reaches the stations of other radios.
+    Leak(Interface),
     /// A station's MAC takes its next packet.
     Serve { interface: Interface, node: NodeId },
     /// A station passes the packet of a data frame to the layer above.

@@ -19,7 +19,7 @@ pub(super) struct Agenda {
     /// Where the slots of the second radio's MACs would begin if the first radio's were before them.
     first_macs: u32,
     passages: VecDeque<Passage>,
-    /// When the first of them ends.
+    /// Instant at which the first passage between IP and MAC ends.
     next_passage: Key,
     /// When the next event is due.
     next_at: Instant,
@@ -28,12 +28,12 @@ pub(super) struct Agenda {
     wires: u32,
 }
 
-/// Owners of deadlines.
+/// Owners of deadlines: each has a slot of the agenda.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Owner {
     /// A frame in flight to stations of a radio, whose first or last bit arrives at the next of them.
     Flight(Interface, FlightId),
-    /// A station's MAC.
+    /// The MAC of one station.
     Mac(Interface, NodeId),
     /// A packet between a node's MAC and IP, or its address resolution.
     Link(NodeId),
@@ -41,7 +41,7 @@ pub(super) enum Owner {
     Router(NodeId),
     /// One end of a flow.
     End(EndId),
-    /// A flow's application.
+    /// The application of one flow.
     Application(FlowId),
     /// The next row of the recorded series.
     Recorder,
@@ -57,7 +57,7 @@ pub(super) enum Owner {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Passage {
     key: Key,
-    /// On the way up, other nodes that received it may also hold it.
+    /// Packet to pass on. On the way up, other nodes that received it may also hold it.
     pub(super) packet: PacketHandle,
     pub(super) direction: Direction,
 }
@@ -204,10 +204,17 @@ impl Agenda {
         passage
     }
 
-    /// How many packets are between IP and the MAC of a node, on their way down.
-    pub(super) fn packets_down(&self, node: NodeId) -> usize {
+    /// The node that a passage leads to, if it is the `ahead`-th one in the queue (0: the next one).
+    #[inline]
+    pub(super) fn passage_ahead(&self, ahead: usize) -> Option<NodeId> {
+        self.passages.get(ahead).map(|passage| passage.key.node())
+    }
+
+    /// Number of packets between IP of a node and the MACs of these interfaces, on their way down.
+    pub(super) fn packets_down(&self, node: NodeId, over: impl Fn(Interface) -> bool) -> usize {
         let is_down = |passage: &&Passage| {
-            passage.key.node() == node && matches!(passage.direction, Direction::Down { .. })
+            let Direction::Down { next_hop } = passage.direction else { return false };
+            passage.key.node() == node && over(next_hop.interface)
         };
         self.passages.iter().filter(is_down).count()
     }

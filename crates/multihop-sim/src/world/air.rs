@@ -1,4 +1,4 @@
-//! The stations, and the effect of signals on them.
+//! Stations of one radio, and the effect of signals on them.
 
 use multihop_core::{BitRate, DropReason, Duration, Instant, Interface, NodeId, Rng};
 use multihop_radio::channel_error::ChannelError;
@@ -33,8 +33,8 @@ pub(super) struct Air {
     queues: Queues,
     pub(super) medium: Medium,
     errors: ChannelError,
-    /// A ratio to noise and interference above which no bit of a frame can be wrong, for each rate.
-    safe_above: Vec<f64>,
+    /// Properties of the first bits of frames, by rate.
+    first_bits: Vec<FirstBits>,
     /// The access category of each flow; empty without EDCA.
     categories: Vec<Category>,
     /// Ratio of powers at which a reception survives (threshold model).
@@ -57,25 +57,26 @@ pub(super) struct Air {
     pub(super) leaks: Leaks,
 }
 
-/// Takes overheard frames.
+/// Receiver of frames that a station overhears although they are for another one.
 pub(super) trait Taps {
     /// A station received a frame for another one without error.
     fn overhear(&mut self, context: &mut Context<'_>, node: NodeId, packet: PacketHandle);
 }
 
-/// What the first bits of a frame have in common at all stations.
-pub(super) struct Common {
-    /// Where it can be decoded (threshold model).
+/// Properties of the first bits of all frames at one rate, the same at all stations.
+#[derive(Clone, Copy)]
+pub(super) struct FirstBits {
+    /// The farthest zone in which the frame can be decoded (threshold model).
     decodable: Zone,
     /// Preamble and PLCP header.
     plcp: Duration,
     /// A ratio to noise and interference above which no bit can be wrong (SINR model).
     safe_above: f64,
-    /// Whether fading changes its power.
+    /// Whether fading changes the power of links.
     fades: bool,
 }
 
-/// One node's radio.
+/// Radio of one node: receiver and MAC.
 ///
 /// The layout in memory, a pair of cache lines, is explained at [`Mac`].
 #[repr(C, align(128))]
@@ -106,15 +107,15 @@ impl Air {
             Model::Threshold(threshold) => libm::pow(10.0, threshold.capture_db / 10.0),
             Model::Sinr(_) => 0.0,
         };
-        let phy = params.phy;
         let nodes = u32::try_from(tracks.len()).expect("a checked number of nodes");
+        let medium = Medium::new(params, tracks, seed);
         let mut air = Self {
             interface,
             queues: Queues::new(&radio.mac, nodes, &config),
             stations: (0..nodes).map(|n| Station::new(params, &config, seed, NodeId(n))).collect(),
-            medium: Medium::new(params, tracks, seed),
+            first_bits: FirstBits::of_rates(params, &config, &medium),
+            medium,
             errors: ChannelError::new(params, seed),
-            safe_above: phy.rate_indices().map(|rate| phy.safe_above(rate, params.preamble)).collect(),
             categories: categories(scenario, &radio.mac),
             capture,
             flights: Flights::new(radio.mac.flavour, interface),
@@ -210,10 +211,10 @@ impl Air {
         }
         station.mac.succeed(old.mac);
         context.agenda.arm_mac(self.slots, node, Instant::FAR_FUTURE);
-        context.observer.queue(context.now, node, || 0);
+        context.observer.queue(context.now, (self.interface, node), || 0);
     }
 
-    /// A radio wakes.
+    /// Ends the sleep of a node's radio: it hears and is heard again.
     pub(super) fn wake(&mut self, node: NodeId, now: Instant) {
         self.silent[node.index()] = false;
         self.medium.show(node, now);
@@ -299,8 +300,8 @@ impl Air {
         let is_settled = !self.queues.exist() && !self.stations[node.index()].mac.is_unsettled();
         if is_settled || self.move_on(context, node) {
             let station = &self.stations[node.index()];
-            context.observer.queue(context.now, node, || self.queue_len(node));
-            context.observer.access(context.now, node, || station.mac.access(&self.config));
+            context.observer.queue(context.now, (self.interface, node), || self.queue_len(node));
+            context.observer.access(context.now, (self.interface, node), || station.mac.access(&self.config));
             self.rearm(context, node);
         }
     }
@@ -349,7 +350,8 @@ impl Air {
         }
     }
 
-    /// The same unless the MAC has postponed it, which it often does several times before the deadline comes.
+    /// Moves a station's deadline in the agenda if it became earlier or has passed. A later one is left: the MAC often
+    /// postpones a deadline several times before it comes.
     #[inline]
     fn advance_deadline(&mut self, context: &mut Context<'_>, node: NodeId) {
         let station = &mut self.stations[node.index()];
@@ -359,15 +361,11 @@ impl Air {
         }
     }
 
+    /// Properties of the first bits of a frame. A frame of another radio cannot be decoded.
     #[inline]
-    pub(super) fn common(&self, flight: &Flight) -> Common {
-        let rate = flight.transmission.frame.rate;
-        Common {
-            decodable: if flight.is_foreign { Zone::CENTRE } else { self.medium.farthest(rate) },
-            plcp: self.config.airtime.plcp(rate),
-            safe_above: self.safe_above[usize::from(rate.0)],
-            fades: self.medium.fades(),
-        }
+    pub(super) fn first_bits(&self, flight: &Flight) -> FirstBits {
+        let first_bits = self.first_bits[usize::from(flight.transmission.frame.rate.0)];
+        if flight.is_foreign { FirstBits { decodable: Zone::CENTRE, ..first_bits } } else { first_bits }
     }
 
     #[inline]
@@ -376,7 +374,7 @@ impl Air {
         context: &mut Context<'_>,
         flight: &Flight,
         link: &Link,
-        common: &Common,
+        first_bits: &FirstBits,
     ) {
         let now = context.now;
         let Transmission { frame, airtime, .. } = &flight.transmission;
@@ -386,7 +384,7 @@ impl Air {
                 let arrival = Arrival {
                     id: flight.signal,
                     power: link.power_mw,
-                    decodable: link.is_within(common.decodable),
+                    decodable: link.is_within(first_bits.decodable),
                     end: now + *airtime,
                 };
                 let effect = receiver.signal_starts(now, &arrival, self.capture);
@@ -400,14 +398,14 @@ impl Air {
             Receiver::Sinr(receiver) => {
                 let medium = &self.medium;
                 let faded = || medium.power_mw(frame.from, link, flight.began());
-                let power_mw = if common.fades { faded() } else { link.power_mw };
+                let power_mw = if first_bits.fades { faded() } else { link.power_mw };
                 receiver.signal_starts(now, ReceivedSignal { id: flight.signal, power_mw }, |heard| Signal {
                     heard,
                     rate: frame.rate,
-                    preamble_end: now + common.plcp,
+                    preamble_end: now + first_bits.plcp,
                     end: now + *airtime,
                     bits: 8 * frame.bytes,
-                    safe_above: common.safe_above,
+                    safe_above: first_bits.safe_above,
                     is_aggregate: frame.kind == FrameKind::Aggregate,
                 })
             }
@@ -415,7 +413,7 @@ impl Air {
         if turned_busy {
             station.busy_since = now;
             station.mac.carrier_busy(now, &self.config);
-            context.observer.access(now, link.to, || station.mac.access(&self.config));
+            context.observer.access(now, (self.interface, link.to), || station.mac.access(&self.config));
             if station.armed <= now + *airtime {
                 self.rearm(context, link.to);
             }
@@ -442,7 +440,7 @@ impl Air {
             let is_damaged = verdict == Verdict::Good && self.errors.damages_frame(now, frame.from, to);
             (if is_damaged { Verdict::Error } else { verdict }, turned_idle)
         };
-        context.observer.ended(now, to, flight.signal, frame, verdict);
+        context.observer.ended(now, (self.interface, to), flight.signal, frame, verdict);
         if verdict == Verdict::Ignored && !turned_idle {
             // Only the power of the frame counted here, as it does at most stations that hear it.
             return;
@@ -466,7 +464,7 @@ impl Air {
                 self.collisions += 1;
                 self.stats.overlaps(now, to, station.busy_since);
                 station.mac.receive_error(now, &self.config);
-                context.observer.collided(now, to, frame);
+                context.observer.collided(now, (self.interface, to), frame);
             }
         }
         let mut settles = verdict == Verdict::Good && frame.to == to;
@@ -477,11 +475,12 @@ impl Air {
             station.receiving += now - station.busy_since;
             station.mac.carrier_idle(now, &self.config);
         }
-        context.observer.access(now, to, || station.mac.access(&self.config));
+        context.observer.access(now, (self.interface, to), || station.mac.access(&self.config));
         if verdict == Verdict::Good && (frame.to == to || frame.to == BROADCAST) {
-            let load = flight.load(self.intact);
-            let sent = Sent { transmission: &flight.transmission, load, signal: flight.signal };
-            context.observer.frame(now, to, &sent, &self.config.airtime, &context.packets);
+            let (interface, transmission) = (self.interface, &flight.transmission);
+            let load = || flight.load(self.intact);
+            let sent = || Sent { interface, transmission, load: load(), signal: flight.signal };
+            context.observer.frame(now, to, sent, &self.config.airtime, &context.packets);
             self.stats.receives(to, flight.transmission.airtime);
         }
         if settles {
@@ -579,6 +578,19 @@ fn receive_load(
     let new = station.mac.receive_load(context.now, &flight.transmission.frame, load, intact, config);
     for packed in load.selected(new).flat_map(|mpdu| load.packets_of(mpdu)) {
         context.packets.hold(packed.out.packet);
+    }
+}
+
+impl FirstBits {
+    /// The properties at each rate of the physical layer.
+    fn of_rates(params: &RadioParams, config: &MacConfig, medium: &Medium) -> Vec<Self> {
+        let of_rate = |rate| Self {
+            decodable: medium.farthest(rate),
+            plcp: config.airtime.plcp(rate),
+            safe_above: params.phy.safe_above(rate, params.preamble),
+            fades: medium.fades(),
+        };
+        params.phy.rate_indices().map(of_rate).collect()
     }
 }
 

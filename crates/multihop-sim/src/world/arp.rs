@@ -18,9 +18,9 @@ pub(super) struct AddressTable {
     kind: ArpKind,
     /// Neighbours with known addresses, which never expire. A moving node comes to know nearly all others.
     known: Vec<NodeId>,
-    /// Sorted by neighbour.
+    /// Searches for the addresses of neighbours, sorted by neighbour.
     searches: Vec<(NodeId, Search)>,
-    /// Delays requests (`queueing`).
+    /// Draws the delay of each request (`queueing`), so that neighbours do not transmit at once.
     jitter: Rng,
 }
 
@@ -43,7 +43,7 @@ pub(super) enum Resolution {
     Asked { displaced: Option<PacketHandle> },
     /// A request has been sent or will be. The packet is held, or refused because the buffer is full.
     Waiting { refused: Option<PacketHandle> },
-    /// There was no answer.
+    /// No neighbour answered; these packets are dropped.
     Failed(Vec<PacketHandle>),
 }
 

@@ -11,12 +11,12 @@ use multihop_wire::{arp, dot11, ipv4, olsr, udp};
 
 use super::World;
 use super::context::Context;
-use super::ids::Neighbour;
+use super::ids::{InterfaceAddresses, Neighbour};
 use super::ip::Ip;
 use super::real::{self, Exit};
 use crate::packet::{Arp, Body, INITIAL_TTL};
 use crate::real::{EthernetFrame, RealPacket, Trouble};
-use crate::trace::packet_bytes;
+use crate::trace::Stations;
 
 /// Whether a packet that arrives at a node is one of the other side.
 pub(super) fn crosses(context: &Context<'_>, node: NodeId, packet: PacketHandle) -> bool {
@@ -33,22 +33,25 @@ impl World<'_> {
                 let frame = frame.clone();
                 ip.receive_frame(context, node, from, packet, &frame);
             }
-            _ => context.leave_as_frame(node, from.node, packet),
+            _ => context.leave_as_frame(node, from, packet),
         }
     }
 }
 
 impl Context<'_> {
     /// A packet of the simulator arrives at a kernel.
-    fn leave_as_frame(&mut self, node: NodeId, from: NodeId, handle: PacketHandle) {
+    fn leave_as_frame(&mut self, node: NodeId, from: Neighbour, handle: PacketHandle) {
         let packet = self.packets.get(handle);
         self.observer.received(self.now, node, packet, packet.hops.saturating_add(1));
         let is_for_all = packet.destination == BROADCAST || matches!(packet.body, Body::Arp(Arp::Request));
-        let to = if is_for_all { dot11::BROADCAST } else { node.mac() };
+        let stations =
+            Stations { interface: from.interface, addresses: InterfaceAddresses::new(self.scenario) };
+        let to = if is_for_all { BROADCAST } else { node };
         // The last two bytes of LLC/SNAP are the EtherType.
-        let bytes = packet_bytes(from, handle, &self.packets);
-        let bytes = [&to[..], &from.mac(), &bytes[dot11::Snap::LEN - 2..]].concat();
-        self.exits.push_back(Exit { at: self.now, node, bytes });
+        let bytes = stations.packet_bytes(from.node, handle, &self.packets);
+        let bytes =
+            [&stations.mac(to)[..], &stations.mac(from.node), &bytes[dot11::Snap::LEN - 2..]].concat();
+        self.exits.push_back(Exit { at: self.now, node, interface: from.interface, bytes });
         self.packets.release(handle);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use multihop_core::{DropReason, Duration, Instant, NodeId};
+use multihop_core::{DropReason, Duration, Instant, MANY_NODES, NodeId};
 use multihop_radio::frame::PacketHandle;
 
 use super::action::{Action, Loss};
@@ -27,7 +27,7 @@ pub(super) struct Context<'a> {
     pub(super) exits: VecDeque<Exit>,
     /// Requested actions that have not been applied yet.
     actions: Vec<Action>,
-    /// How many of `actions` are in order: the last one of these is next.
+    /// Number of `actions` that are in order: the last one of these is next.
     ordered: usize,
     /// Whether the simulated network routes for some nodes, and the kernels of others route themselves.
     pub(super) has_border: bool,
@@ -35,6 +35,8 @@ pub(super) struct Context<'a> {
     pub(super) reports_losses: bool,
     /// Whether the agents are told the bit rates of links.
     pub(super) reports_rates: bool,
+    /// Whether the data of all nodes together does not fit into a second-level cache.
+    pub(super) is_large: bool,
     next_uid: u64,
 }
 
@@ -54,6 +56,7 @@ impl<'a> Context<'a> {
             has_border: !scenario.emulation.simulated.is_empty(),
             reports_losses: false,
             reports_rates: false,
+            is_large: scenario.topology.nodes() >= MANY_NODES,
             next_uid: 0,
         }
     }
@@ -77,7 +80,7 @@ impl<'a> Context<'a> {
         action
     }
 
-    /// Creates a packet.
+    /// Creates a packet with the next number and this content.
     pub(super) fn packet(&mut self, source: NodeId, destination: NodeId, body: Body) -> PacketHandle {
         self.next_uid += 1;
         self.packets.insert(Packet {

@@ -50,14 +50,14 @@ pub(super) struct FlowState {
     pub(super) rng: Rng,
     /// An application that reacts to what its receiver gets.
     pub(super) application: Option<Box<dyn Application>>,
-    /// The newest data.
+    /// Newest data that the receiver of the flow got.
     newest: Option<Trigger>,
     /// The relay that forwards arriving data, if there is one.
     pub(super) relay: Option<Relay>,
 }
 
 impl FlowState {
-    /// Whether no relay forwards its data.
+    /// Whether no relay forwards the flow's data.
     pub(super) fn ends_here(&self) -> bool {
         self.relay.is_none()
     }
@@ -161,7 +161,8 @@ impl Ends {
         Counters { delivered: receiver.delivered, out_of_order: receiver.out_of_order, ..sender }
     }
 
-    /// What the transport of a flow declares to count for results: the names and counts of the sender, then of the receiver.
+    /// Counters that the transport of a flow declares for results: names and counts of the sender, then of the
+    /// receiver.
     pub(super) fn declared_counters(&self, flow: FlowId) -> impl Iterator<Item = (&'static str, u64)> {
         let sides = [(EndId::sender(flow), Side::Sender), (EndId::receiver(flow), Side::Receiver)];
         sides.into_iter().flat_map(|(end, side)| {
@@ -176,7 +177,7 @@ impl Ends {
     }
 }
 
-/// After this time no packets of a connection exist: 2 MSL (RFC 9293 §3.4.2).
+/// Time after which no packets of a connection exist: 2 MSL (RFC 9293 §3.4.2).
 const STRAY: Duration = Duration::from_secs(240);
 
 /// Applications read data immediately, except relays.

@@ -24,7 +24,7 @@ pub(super) struct Flights {
     /// Whether bits that reach a station at one instant come in the order in which they left. ns-2 runs the
     /// events of one instant in the order in which they were scheduled, and schedules arrivals at departure.
     in_order_of_departure: bool,
-    /// The radio whose stations hear them.
+    /// Radio whose stations hear these frames.
     interface: Interface,
 }
 
@@ -47,12 +47,12 @@ pub(super) struct Flight {
     pub(super) is_foreign: bool,
     /// Whether `load` belongs to this frame.
     pub(super) has_load: bool,
-    /// What it carries, where stations aggregate.
+    /// Contents of the frame if stations aggregate: packets, MPDUs or a block ACK.
     pub(super) load: Load,
 }
 
 impl Flight {
-    /// What it carries, and the bits of the MPDUs that count.
+    /// Contents of the frame and the bits of those MPDUs that count; None if stations do not aggregate.
     pub(super) fn load(&self, bits: Bitmap) -> Option<(&Load, Bitmap)> {
         self.has_load.then_some((&self.load, bits))
     }
@@ -110,6 +110,7 @@ impl Flights {
         self.passing.pop();
     }
 
+    #[cold]
     pub(super) fn add(&mut self, agenda: &mut Agenda, transmission: Transmission) -> FlightId {
         let id = FlightId(u32::try_from(self.all.len()).expect("fewer than 2^32 frames in flight"));
         let slot = agenda.flight_slot(self.interface, id);

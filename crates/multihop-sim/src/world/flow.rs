@@ -6,12 +6,12 @@ use multihop_transport::connection::{Counters, Trip};
 use crate::packet::{Packet, Trigger};
 use crate::stats::{Histogram, Jitter, Times, jain};
 
-/// One flow's measurements.
+/// Measurements of one flow, for its results.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FlowStats {
     /// When the application began.
     pub(crate) began: Option<Instant>,
-    /// When it ended.
+    /// Instant at which the flow ended, if it has.
     pub(crate) ended: Option<Instant>,
     active_since: Option<Instant>,
     active: Duration,
@@ -21,18 +21,18 @@ pub(crate) struct FlowStats {
     pub(crate) acked_bytes: u64,
     /// Segments or datagrams with new data.
     arrivals: u64,
-    /// Total links that these crossed.
+    /// Total number of links that the arrived packets crossed.
     hops: u64,
     /// Total links crossed by segments that arrived while there was a path.
     hops_while_connected: u64,
-    /// Total links of the shortest paths at their arrival.
+    /// Total number of links of the shortest paths at the packets' arrival.
     shortest_hops: u64,
     pub(crate) delay: Times,
     pub(crate) jitter: Jitter,
     pub(crate) rtt: Times,
     /// The counters of the ends at the end of the warm-up.
     pub(crate) before: Counters,
-    /// What the transport declares to count, at the end of the warm-up; zeros are missing at the end.
+    /// Declared counters at the end of the warm-up, without zeros at the end of the list.
     pub(crate) declared_before: Vec<u64>,
 }
 
@@ -115,7 +115,7 @@ pub(super) struct Arrival {
 }
 
 impl Arrival {
-    /// Of a packet that has just crossed its last link.
+    /// Arrival of a packet that has just crossed its last link.
     pub(super) fn of(packet: &Packet) -> Self {
         Self { created: packet.created, hops: packet.hops.saturating_add(1), trigger: packet.trigger }
     }

@@ -15,7 +15,7 @@ use crate::segment::{self, format};
 pub(super) struct FqCodel {
     discipline: Discipline,
     params: CodelParams,
-    /// Packets at most.
+    /// Largest number of packets in the queue.
     limit: usize,
     // DEVIATION fq-codel-1: each flow has its own queue; flows do not share one by their hashes.
     flows: Vec<FlowQueue>,
@@ -49,7 +49,7 @@ struct Codel {
     dropping: bool,
 }
 
-/// What happens to a packet that has waited too long.
+/// Decision about the packet at the head of the queue: serve it, or drop it because it waited too long.
 pub(super) enum Fate {
     Served(Outgoing),
     Dropped(PacketHandle),
@@ -82,7 +82,8 @@ impl FqCodel {
         self.flows.iter().flat_map(|flow| flow.packets.iter().map(|(_, out)| out))
     }
 
-    /// Queues a packet. Returns the one that is dropped if there are too many: the first of the longest queue (RFC 8290 §4.1).
+    /// Adds a packet to the queue of its flow. Returns the one that is dropped if there are too many: the first of the
+    /// longest queue (RFC 8290 §4.1).
     pub(super) fn push(&mut self, now: Instant, out: Outgoing, packets: &Pool) -> Option<PacketHandle> {
         let at = self.flow_of(out.packet, packets);
         let flow = &mut self.flows[at];

@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 
 use multihop_core::{FlowId, Interface, NodeId};
-use multihop_scenario::Scenario;
+use multihop_scenario::{Port, Scenario};
 
 /// A neighbour as one of a node's interfaces reaches it.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -19,22 +19,46 @@ impl Neighbour {
     }
 }
 
-/// The addresses of interfaces: the node's own for its first interface. Those of the others follow the addresses of all nodes and
-/// hosts.
+/// The addresses of interfaces. The first interface of a node has the node's own address. With TAP interfaces each further radio has a
+/// subnet, in which a node has the host part of its own address. Otherwise the addresses of further interfaces follow those of
+/// all nodes and hosts.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct InterfaceAddresses {
+pub(crate) struct InterfaceAddresses {
     nodes: u32,
-    /// The number after those of all nodes and hosts.
-    free: u32,
+    hosts: u32,
     radios: u8,
+    /// Bits of the host part in the subnet of an interface.
+    host_bits: u32,
+    /// Number of the second interface of node 0.
+    second: u32,
+    /// Difference between the numbers of a node's second and third interface.
+    stride: u32,
 }
 
 impl InterfaceAddresses {
-    pub(super) fn new(scenario: &Scenario) -> Self {
+    pub(crate) fn new(scenario: &Scenario) -> Self {
         let count = |n: usize| u32::try_from(n).expect("checked numbers of nodes and hosts");
         let (nodes, hosts) = (count(scenario.topology.nodes()), count(scenario.hosts.len()));
         let radios = u8::try_from(scenario.radios.len()).expect("a checked number of radios");
-        Self { nodes, free: nodes + hosts, radios }
+        let subnets = Self::in_subnets(nodes, hosts, radios);
+        match scenario.emulation.interface {
+            Port::Tap => subnets,
+            // Lengths of OLSRv2's messages depend on the addresses.
+            Port::Tun => Self { second: nodes + hosts, stride: nodes, ..subnets },
+        }
+    }
+
+    /// The addresses with a subnet for each radio.
+    fn in_subnets(nodes: u32, hosts: u32, radios: u8) -> Self {
+        let host_bits = host_bits(nodes + hosts);
+        Self { nodes, hosts, radios, host_bits, second: 1 << host_bits, stride: 1 << host_bits }
+    }
+
+    /// Length of the prefix and broadcast address of the subnet of the first interface, and with TAP interfaces of each interface.
+    pub(crate) fn subnet(self, interface: Interface) -> (u8, Ipv4Addr) {
+        let prefix = u8::try_from(32 - self.host_bits).expect("at most 32");
+        // The address after the last one that a node can have.
+        (prefix, self.number(interface, NodeId((1 << self.host_bits) - 2)).addr())
     }
 
     /// The addresses of a node's interfaces.
@@ -45,19 +69,38 @@ impl InterfaceAddresses {
 
     /// The address of a node's interface.
     pub(super) fn address(self, Neighbour { interface, node }: Neighbour) -> Ipv4Addr {
+        self.number(interface, node).addr()
+    }
+
+    /// The number from which all addresses of a node's interface follow, as those of a node follow from its number.
+    pub(crate) fn number(self, interface: Interface, node: NodeId) -> NodeId {
         match interface {
-            Interface(0) => node.addr(),
-            Interface(n) => NodeId(self.free + u32::from(n - 1) * self.nodes + node.0).addr(),
+            Interface(0) => node,
+            Interface(n) => NodeId(self.second + u32::from(n - 1) * self.stride + node.0),
         }
     }
 
     /// The interface with an address.
     pub(super) fn neighbour(self, address: Ipv4Addr) -> Option<Neighbour> {
-        let number = NodeId::from_addr(address)?;
-        let Some(further) = number.0.checked_sub(self.free) else { return Some(Neighbour::on_first(number)) };
-        let interface = u8::try_from(further / self.nodes + 1).ok().filter(|n| *n < self.radios)?;
-        Some(Neighbour { interface: Interface(interface), node: NodeId(further % self.nodes) })
+        self.numbered(NodeId::from_addr(address)?)
     }
+
+    /// The interface whose addresses follow from a [`number`](Self::number).
+    pub(super) fn numbered(self, number: NodeId) -> Option<Neighbour> {
+        if number.0 < self.nodes + self.hosts {
+            return Some(Neighbour::on_first(number));
+        }
+        let further = number.0.checked_sub(self.second)?;
+        let interface = u8::try_from(further / self.stride + 1).ok().filter(|n| *n < self.radios)?;
+        let node = NodeId(further % self.stride);
+        (node.0 < self.nodes).then_some(Neighbour { interface: Interface(interface), node })
+    }
+}
+
+/// Bits of the host part in the smallest subnet with the addresses of this many nodes and hosts, at least 8.
+fn host_bits(stations: u32) -> u32 {
+    // The network's own address and that of broadcasts belong to no station.
+    (stations + 2).next_power_of_two().trailing_zeros().max(8)
 }
 
 /// An index into the table of ends.
@@ -93,5 +136,38 @@ impl EndId {
 impl FlightId {
     pub(super) fn index(self) -> usize {
         self.0 as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_subnet_has_all_stations_and_a_broadcast_address_of_its_own() {
+        let subnet =
+            |stations, interface| InterfaceAddresses::in_subnets(stations, 0, 8).subnet(Interface(interface));
+        assert_eq!(subnet(2, 0), (24, [10, 0, 0, 255].into()));
+        assert_eq!(subnet(254, 0), (24, [10, 0, 0, 255].into()));
+        assert_eq!(subnet(255, 0), (23, [10, 0, 1, 255].into()));
+        assert_eq!(subnet(10_000, 0), (18, [10, 0, 63, 255].into()));
+        assert_eq!(subnet(254, 1), (24, [10, 0, 1, 255].into()));
+        assert_eq!(subnet(10_000, 7), (18, [10, 1, 255, 255].into()));
+    }
+
+    #[test]
+    fn addresses_of_interfaces_map_back_to_them() {
+        let own = InterfaceAddresses::in_subnets(300, 2, 3);
+        for (interface, node, address) in
+            [(0, 0, [10, 0, 0, 1]), (0, 301, [10, 0, 1, 46]), (2, 299, [10, 0, 5, 44])]
+        {
+            let neighbour = Neighbour { interface: Interface(interface), node: NodeId(node) };
+            assert_eq!(own.address(neighbour), Ipv4Addr::from(address));
+            assert_eq!(own.neighbour(address.into()), Some(neighbour));
+        }
+        // Hosts have no radio, and there is no fourth one.
+        for nobody in [[10, 0, 1, 47], [10, 0, 5, 45], [10, 0, 6, 1]] {
+            assert_eq!(own.neighbour(nobody.into()), None, "{nobody:?}");
+        }
     }
 }

@@ -22,7 +22,7 @@ use crate::packet::{Arp, Body, Packet};
 pub(super) struct Ip {
     router: Router,
     links: AddressResolution,
-    /// By handle: the node whose agent holds the packet, if any.
+    /// Node whose agent holds the packet, by the packet's handle; `None` if no agent does.
     with_agents: Vec<Option<NodeId>>,
     wires: Wires,
     addresses: InterfaceAddresses,
@@ -145,6 +145,11 @@ impl Ip {
     /// Handles an ARP timeout at a node.
     pub(super) fn handle_link_timeout(&mut self, context: &mut Context<'_>, node: NodeId) {
         self.links.handle_timeout(context, node);
+    }
+
+    /// Prefetches the agent of a node that will receive a packet soon.
+    pub(super) fn prefetch(&self, node: NodeId) {
+        self.router.prefetch(node);
     }
 
     /// Receives a routing message from a neighbour. Other nodes may still hold the packet.

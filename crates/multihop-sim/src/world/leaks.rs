@@ -27,22 +27,13 @@ impl Leaks {
         Self { to: others.filter_map(leakage).collect(), begun: None }
     }
 
-    /// A station begins to transmit.
-    #[inline]
+    /// A station begins to transmit. Only called if another radio hears this one.
     pub(super) fn note(&mut self, node: NodeId, transmission: &Transmission) {
-        if !self.to.is_empty() {
-            self.begun = Some((node, *transmission));
-        }
+        self.begun = Some((node, *transmission));
     }
 
     /// Whether no other radio hears this one.
     pub(super) fn are_none(&self) -> bool {
         self.to.is_empty()
-    }
-
-    /// Whether a transmission has begun that other radios hear.
-    #[inline]
-    pub(super) fn are_due(&self) -> bool {
-        self.begun.is_some()
     }
 }

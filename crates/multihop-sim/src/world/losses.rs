@@ -23,7 +23,7 @@ pub(super) struct LossMonitor {
     range: f64,
     /// The packet that a MAC has just given up on, and whether the link to its next hop exists.
     given_up: Option<(u64, bool)>,
-    /// By flow; `None` if its transport does not identify losses.
+    /// Losses of each flow; `None` if its transport does not identify losses.
     flows: Vec<Option<(Rows, Tally)>>,
 }
 
@@ -34,18 +34,18 @@ enum Cause {
     Congestion,
     /// The channel damaged it, or the MAC gave up on a link that exists.
     ChannelError,
-    /// Its route had failed, but there was another path.
+    /// A route had failed, but another path existed.
     RouteChange,
-    /// There was no path.
+    /// No path existed between the ends of the flow.
     Disconnection,
 }
 
-/// One flow's losses.
+/// Losses of one flow, by cause and by the receiver's rule.
 #[derive(Clone, Debug, Default)]
 struct Tally {
     /// Losses as judged by the receiver's metrics at the time of each loss, in the order of [`RULES`].
     by_rule: [Score; RULES.len()],
-    /// By cause: how often the receiver was in each state at the time of a loss.
+    /// Number of losses at which the receiver was in each state, by cause.
     states: [BTreeMap<&'static str, u64>; Cause::ALL.len()],
     /// Losses as judged by the state that the sender knew when it reacted.
     acted: Score,
@@ -192,7 +192,7 @@ impl Cause {
     }
 }
 
-/// What a receiver that identifies losses declares: whether each of its rules indicates congestion.
+/// Names under which a receiver that identifies losses declares each of its rules: whether it indicates congestion.
 const RULES: [&str; 3] = ["congested_joint", "congested_idd", "congested_stt"];
 
 /// Where the ends of a flow declare what the monitor needs.

@@ -23,11 +23,11 @@ pub(super) struct MacStats {
 /// Measurements of one station.
 #[derive(Clone, Debug)]
 struct StationStats {
-    /// The last of its own frames.
+    /// Start and end of the station's last own frame.
     transmission: (Instant, Instant),
     /// Time in which it transmitted while signals of others occupied its receiver.
     overlap: Duration,
-    /// Until when `overlap` has been computed.
+    /// Instant until which `overlap` has been computed.
     overlap_known: Instant,
     /// Airtime of the frames for this station, or for all, that it received without error.
     received: Duration,

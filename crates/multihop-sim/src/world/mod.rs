@@ -7,6 +7,7 @@
 mod action;
 mod agenda;
 mod air;
+mod airs;
 mod applications;
 mod arp;
 mod border;
@@ -37,15 +38,17 @@ use multihop_routing::agent::LinkRates;
 use self::action::Action;
 use self::agenda::{Agenda, Direction, Owner};
 use self::air::Air;
+use self::airs::Airs;
 use self::context::Context;
 use self::ends::Ends;
-use self::ids::{FlightId, InterfaceAddresses, Neighbour};
+pub(crate) use self::ids::InterfaceAddresses;
+use self::ids::{FlightId, Neighbour};
 use self::ip::Ip;
 use self::leaks::Leaks;
 use self::link::AddressResolution;
 use self::losses::LossMonitor;
 use self::power::Power;
-pub use self::real::{Exit, subnet};
+pub use self::real::Exit;
 use self::routing::Router;
 pub(crate) use self::routing::routed_from_start;
 use self::wires::Wires;
@@ -58,8 +61,7 @@ use multihop_scenario::{Layout, Scenario};
 /// All state of one run.
 pub(crate) struct World<'a> {
     context: Context<'a>,
-    /// By interface: the n-th radio of all nodes.
-    airs: Vec<Air>,
+    airs: Airs,
     ip: Ip,
     ends: Ends,
     /// When the warm-up ended.
@@ -92,15 +94,17 @@ impl<'a> World<'a> {
         );
         let ends = Ends::new(scenario, layout, |from, to| ip.hops(from, to));
         let has_lists = !observer.omits_lists;
-        let air = |(interface, _)| {
+        let air = |(interface, _): (Interface, _)| {
             let slots = agenda.mac_slots(interface);
-            let mut air =
-                Air::new((scenario, interface), tracks.clone(), slots, ip.wants_overheard(), has_lists);
-            air.leaks = Leaks::new(scenario, interface, &tracks);
+            let leaks = Leaks::new(scenario, interface, &tracks);
+            let is_last = interface.index() + 1 == scenario.radios.len();
+            let own = if is_last { std::mem::take(&mut tracks) } else { tracks.clone() };
+            let mut air = Air::new((scenario, interface), own, slots, ip.wants_overheard(), has_lists);
+            air.leaks = leaks;
             air
         };
         let mut world = Self {
-            airs: interfaces.map(air).collect(),
+            airs: Airs::new(interfaces.map(air)),
             context: Context::new(scenario, agenda, observer),
             ip,
             ends,
@@ -110,7 +114,7 @@ impl<'a> World<'a> {
         world.context.reports_losses = world.ends.losses.is_some();
         world.context.reports_rates = world.ip.wants_rates();
         let interfere = world.airs.iter().any(|air| !air.leaks.are_none());
-        for air in &mut world.airs {
+        for air in world.airs.iter_mut() {
             air.reorders = !interfere && air.may_reorder(&world.context);
         }
         world.start();
@@ -132,7 +136,7 @@ impl<'a> World<'a> {
     pub(crate) fn run_until(&mut self, end: Instant) {
         self.context.horizon = end;
         loop {
-            let passing = self.first_passing();
+            let passing = self.airs.first_passing();
             let is_passing = passing.at() < self.context.agenda.next_at();
             let key = if is_passing { passing } else { passing.min(self.context.agenda.next()) };
             if key.at() >= end {
@@ -146,31 +150,6 @@ impl<'a> World<'a> {
         self.context.now = end;
     }
 
-    /// The next arrival among the passing frames of all radios.
-    #[inline]
-    fn first_passing(&self) -> Key {
-        if let [air] = &self.airs[..] {
-            return air.flights.first();
-        }
-        self.airs.iter().map(|air| air.flights.first()).min().unwrap_or(Key::NEVER)
-    }
-
-    /// The next arrival among the passing frames of all radios but one.
-    #[inline]
-    fn first_passing_elsewhere(&self, interface: Interface) -> Key {
-        if self.airs.len() == 1 {
-            return Key::NEVER;
-        }
-        let others = self.airs.iter().filter(|air| air.interface != interface);
-        others.map(|air| air.flights.first()).min().unwrap_or(Key::NEVER)
-    }
-
-    /// The radios of a node.
-    fn airs_of(&self, node: NodeId) -> impl Iterator<Item = &Air> {
-        let radios = &self.context.scenario.radios;
-        self.airs.iter().zip(radios).filter(move |(_, radio)| radio.is_at(node)).map(|(air, _)| air)
-    }
-
     /// Handles the event at `key`; `passing` is the first one of the frames that are passing stations.
     // Called in one place; as a function of its own it costs 3% of all instructions on a chain.
     #[inline(always)]
@@ -178,19 +157,17 @@ impl<'a> World<'a> {
         let context = &mut self.context;
         match context.agenda.owner(key) {
             Owner::Flight(interface, flight) => {
+                self.airs.bring(interface);
                 if passing == key {
-                    self.airs[interface.index()].flights.take_first();
+                    self.airs.front.flights.take_first();
                 } else {
                     context.agenda.clear(key);
                 }
-                self.advance_flight(interface, flight);
+                self.advance_flight(flight);
             }
             Owner::Mac(interface, node) => {
-                let air = &mut self.airs[interface.index()];
-                air.handle_mac_timeout(context, node);
-                if air.leaks.are_due() {
-                    self.leak(interface);
-                }
+                self.airs.bring(interface);
+                self.airs.front.handle_mac_timeout(context, node);
             }
             Owner::Link(_) if context.agenda.is_passage(key) => self.handle_passages(key),
             Owner::Link(node) => self.ip.handle_link_timeout(context, node),
@@ -204,14 +181,14 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Moves a frame on; where it pauses, the other parts act.
+    /// Moves a frame of the radio at the front on; where it pauses, the other parts act.
     #[inline]
-    fn advance_flight(&mut self, interface: Interface, flight: FlightId) {
+    fn advance_flight(&mut self, flight: FlightId) {
         let mut resumes = false;
         loop {
-            let elsewhere = self.first_passing_elsewhere(interface);
             let Self { context, airs, ip, .. } = self;
-            if !airs[interface.index()].advance_flight(context, ip, flight, resumes, elsewhere) {
+            let elsewhere = airs.first_passing_elsewhere();
+            if !airs.front.advance_flight(context, ip, flight, resumes, elsewhere) {
                 return;
             }
             self.act_in_order();
@@ -220,16 +197,16 @@ impl<'a> World<'a> {
     }
 
     /// A transmission that has just begun reaches the stations of other radios.
-    #[cold]
     fn leak(&mut self, from: Interface) {
         let Self { context, airs, .. } = self;
-        let mut leaks = std::mem::take(&mut airs[from.index()].leaks);
+        let mut leaks = std::mem::take(&mut airs[from].leaks);
         if let Some((node, transmission)) = leaks.begun.take() {
             for (interface, leakage) in &mut leaks.to {
-                airs[interface.index()].disturb(context, node, &transmission, leakage);
+                let from = Neighbour { interface: from, node };
+                airs[*interface].disturb(context, from, &transmission, leakage);
             }
         }
-        airs[from.index()].leaks = leaks;
+        airs[from].leaks = leaks;
     }
 
     /// Applies the requested actions. Actions that result from an action are applied before the next one.
@@ -250,9 +227,10 @@ impl<'a> World<'a> {
     fn apply(&mut self, action: Action) {
         let Self { context, airs, ip, ends, .. } = self;
         match action {
-            Action::Serve { interface, node } => airs[interface.index()].serve(context, node),
+            Action::Leak(interface) => self.leak(interface),
+            Action::Serve { interface, node } => airs[interface].serve(context, node),
             Action::Deliver { node, from, is_unicast, packet } => {
-                airs[from.interface.index()].deliver(context, node, from.node, is_unicast, packet);
+                airs[from.interface].deliver(context, node, from.node, is_unicast, packet);
             }
             Action::Arrive { node, packet, direction } => self.arrive(node, packet, direction),
             Action::LinkFailed { node, interface, out } => {
@@ -264,12 +242,12 @@ impl<'a> World<'a> {
                 self.unreachable(node, next_hop, packet, reason);
             }
             Action::Purge { node, next_hop } => {
-                let air = &mut airs[next_hop.interface.index()];
+                let air = &mut airs[next_hop.interface];
                 let queued = air.take_queued(node, |out| out.to == next_hop.node);
                 ip.take_back(context, node, next_hop, queued);
             }
             Action::Discard { node, next_hop, destination } => {
-                airs[next_hop.interface.index()].discard(context, node, next_hop.node, destination);
+                airs[next_hop.interface].discard(context, node, next_hop.node, destination);
             }
             Action::TellSource { node, packet } => {
                 // DEVIATION icmp-1: only transports that use notices get them, so that the others are measured
@@ -296,6 +274,11 @@ impl<'a> World<'a> {
 
     /// Handles the arrival of packets at a node's IP or MAC.
     fn handle_passages(&mut self, key: Key) {
+        if self.context.is_large
+            && let Some(node) = self.context.agenda.passage_ahead(PASSAGES_AHEAD)
+        {
+            self.ip.prefetch(node);
+        }
         while let Some(passage) = self.context.agenda.pop_passage(key) {
             self.arrive(key.node(), passage.packet, passage.direction);
             self.act();
@@ -312,7 +295,7 @@ impl<'a> World<'a> {
                 Body::Arp(arp) => ip.receive_arp(context, node, from, arp, packet),
                 Body::Routing { .. } => {
                     if context.reports_rates {
-                        let air = &airs[from.interface.index()];
+                        let air = &airs[from.interface];
                         let (incoming, outgoing) =
                             (air.bit_rate(from.node, node), air.bit_rate(node, from.node));
                         ip.note_rates(node, from, LinkRates { incoming, outgoing });
@@ -320,7 +303,7 @@ impl<'a> World<'a> {
                     ip.receive_message(context, node, from, packet);
                 }
                 Body::Real(_) => ip.receive_real(context, node, from, packet),
-                Body::Ethernet(_) => context.receive_ethernet(node, packet),
+                Body::Ethernet(_) => context.receive_ethernet(node, from.interface, packet),
                 _ => {
                     if let Some(packet) = ip.receive(context, node, from, packet) {
                         ends.receive(context, ip, node, packet);
@@ -329,7 +312,7 @@ impl<'a> World<'a> {
             },
             Direction::Down { next_hop } => {
                 let urgent = context.packets.get(packet).is_urgent();
-                airs[next_hop.interface.index()].enqueue(context, node, next_hop.node, packet, urgent);
+                airs[next_hop.interface].enqueue(context, node, next_hop.node, packet, urgent);
             }
         }
     }
@@ -360,7 +343,7 @@ impl<'a> World<'a> {
         self.context.events -= 1;
         for node in (0..self.node_count()).map(NodeId) {
             let len = self.airs.iter().map(|air| air.queue_len(node)).sum();
-            self.context.observer.queue(self.context.now, node, || len);
+            self.context.observer.queue_of_node(self.context.now, node, || len);
         }
         self.context.observer.record_rows(self.context.now);
         self.schedule_recorder();
@@ -382,6 +365,9 @@ impl<'a> World<'a> {
         &mut self.context.observer
     }
 }
+
+/// How many passages ahead routing agents are prefetched. All receivers of a broadcast get it within microseconds.
+const PASSAGES_AHEAD: usize = 4;
 
 fn count(n: usize) -> u32 {
     u32::try_from(n).expect("checked numbers of nodes, flows and hosts")

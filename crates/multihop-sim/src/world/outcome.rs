@@ -28,7 +28,7 @@ impl World<'_> {
         self.context.observer.restart();
     }
 
-    /// Ends the run. Packets still in transit are dropped with the reason `end`.
+    /// Ends the run and returns its results. Packets still in transit are dropped with the reason `end`.
     pub(crate) fn finish(mut self, wall: std::time::Duration) -> (RunResult, Observer) {
         self.end_packets();
         self.airs.iter_mut().for_each(|air| air.end_overlaps(self.context.now));
@@ -155,7 +155,7 @@ impl World<'_> {
         }
     }
 
-    /// What the transport of a flow declares to count, less the counts `before`.
+    /// Counters that the transport of a flow declares, less the counts `before`.
     fn declared_since(&self, id: FlowId, before: &[u64]) -> BTreeMap<String, u64> {
         let before = before.iter().copied().chain(iter::repeat(0));
         let counted = self.ends.declared_counters(id).zip(before);
@@ -197,7 +197,7 @@ impl World<'_> {
 
     fn frames_by_rate(&self) -> Option<BTreeMap<String, u64>> {
         let mut sum: Option<BTreeMap<String, u64>> = None;
-        for air in &self.airs {
+        for air in self.airs.iter() {
             let phy = air.config.airtime.phy();
             for counts in air.stations.iter().filter_map(|station| station.mac.frames_by_rate()) {
                 let sum = sum.get_or_insert_default();

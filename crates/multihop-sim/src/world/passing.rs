@@ -12,12 +12,14 @@ use multihop_radio::medium::{Leakage, Link};
 use multihop_radio::params::Flavour;
 use multihop_radio::phy_profile::RateIndex;
 
+use super::action::Action;
 use super::air::{Air, Taps};
 use super::context::Context;
 use super::flights::{Flight, Flights};
-use super::ids::FlightId;
+use super::ids::{FlightId, Neighbour};
 use crate::engine::Key;
 use crate::observe::Sent;
+use crate::signals::Launch;
 
 impl Air {
     /// Whether overlapping frames may be processed in any order if no station hears both.
@@ -37,6 +39,7 @@ impl Air {
     }
 
     /// A free entry for a frame that departs.
+    #[inline]
     pub(super) fn free_flight(&mut self, context: &mut Context<'_>, transmission: Transmission) -> FlightId {
         match self.flights.idle.pop() {
             Some((_, id)) => id,
@@ -44,11 +47,14 @@ impl Air {
         }
     }
 
-    /// Starts a transmission.
+    /// Starts the transmission of a frame by a station.
     pub(super) fn launch(&mut self, context: &mut Context<'_>, node: NodeId, transmission: Transmission) {
         let body = transmission.frame.body;
         let id = self.free_flight(context, transmission);
-        self.leaks.note(node, &transmission);
+        if !self.leaks.are_none() {
+            self.leaks.note(node, &transmission);
+            context.ask(Action::Leak(self.interface));
+        }
         let flight = self.flights.all[id.index()].as_mut().expect(AWAY);
         flight.is_foreign = false;
         if self.config.aggregates() {
@@ -63,8 +69,9 @@ impl Air {
             self.stats.transmits(context.now, &transmission, mpdus, served, busy_since);
         }
         let signal = self.flights.next_signal + 1;
-        let sent = Sent { transmission: &transmission, load: flight.load(Bitmap::ALL), signal };
-        context.observer.frame(context.now, node, &sent, &self.config.airtime, &context.packets);
+        let interface = self.interface;
+        let sent = || Sent { interface, transmission: &transmission, load: flight.load(Bitmap::ALL), signal };
+        context.observer.frame(context.now, node, sent, &self.config.airtime, &context.packets);
         flight.origin = self.medium.links_of(node, context.now, &mut flight.links);
         if flight.links.is_empty() {
             let key = flight.key_of_nothing(context.now, node);
@@ -81,7 +88,8 @@ impl Air {
         if context.observer.needs_powers() {
             let power = |link: &Link| self.medium.power_mw(node, link, context.now);
             let power = (&context.scenario.radios[self.interface.index()].params, power);
-            context.observer.launched(context.now, signal, &transmission, &flight.links, power);
+            let launch = Launch { at: interface, over: interface, signal, transmission: &transmission };
+            context.observer.launched(context.now, &launch, &flight.links, power);
         }
         flight.transmission = transmission;
         flight.signal = signal;
@@ -91,18 +99,19 @@ impl Air {
         self.flights.passes(key, id);
     }
 
-    /// A station of another radio begins to transmit at `node`.
+    /// The station of another radio begins to transmit at a node.
     pub(super) fn disturb(
         &mut self,
         context: &mut Context<'_>,
-        node: NodeId,
-        transmission: &Transmission,
+        from: Neighbour,
+        sent: &Transmission,
         leakage: &mut Leakage,
     ) {
+        let node = from.node;
         // Nothing of it is read: neither its contents nor its rate, which this physical layer may not have.
         let (body, rate) = (PacketHandle::NONE, RateIndex(0));
-        let frame = Frame { kind: FrameKind::Data, to: BROADCAST, body, rate, ..transmission.frame };
-        let transmission = Transmission { frame, airtime: transmission.airtime };
+        let frame = Frame { kind: FrameKind::Data, to: BROADCAST, body, rate, ..sent.frame };
+        let transmission = Transmission { frame, airtime: sent.airtime };
         let id = self.free_flight(context, transmission);
         let mut flight = self.flights.all[id.index()].take().expect(AWAY);
         flight.origin = leakage.links_of(node, context.now, &mut flight.links);
@@ -114,6 +123,13 @@ impl Air {
         } else {
             self.flights.next_signal += 1;
             flight.signal = self.flights.next_signal;
+            if context.observer.needs_powers() {
+                let (at, over, signal) = (self.interface, from.interface, flight.signal);
+                let launch = Launch { at, over, signal, transmission: sent };
+                let radio = &context.scenario.radios[at.index()].params;
+                let power = (radio, |link: &Link| link.power_mw);
+                context.observer.launched(context.now, &launch, &flight.links, power);
+            }
             self.flights.passes(flight.key(), id);
         }
         self.flights.all[id.index()] = Some(flight);
@@ -121,7 +137,7 @@ impl Air {
 
     /// Moves the first or last bit of a frame to the next station, and to those after it until another event must come
     /// first. Returns whether the frame pauses for other parts to act on an event at a station; it `resumes` afterwards.
-    /// `elsewhere` is the next event of the frames of other radios.
+    /// `elsewhere` is the next event of the frames of other radios, if there are any.
     #[inline]
     pub(super) fn advance_flight(
         &mut self,
@@ -129,10 +145,13 @@ impl Air {
         taps: &mut impl Taps,
         id: FlightId,
         resumes: bool,
-        elsewhere: Key,
+        elsewhere: Option<Key>,
     ) -> bool {
         let mut flight = self.flights.all[id.index()].take().expect(AWAY);
-        let near = self.first_pass_near(&flight).min(elsewhere);
+        let mut near = self.first_pass_near(&flight);
+        if let Some(elsewhere) = elsewhere {
+            near = near.min(elsewhere);
+        }
         let others = Others::of(context, near);
         let progress = if resumes && flight.next == flight.links.len() {
             Progress::IsOver
@@ -190,10 +209,10 @@ impl Air {
     /// Moves the first bit from station to station; true if it has reached the last one.
     #[inline]
     fn first_bits_arrive(&mut self, context: &mut Context<'_>, flight: &mut Flight, others: &Others) -> bool {
-        let (began, common) = (flight.wave_began(), self.common(flight));
+        let (began, first_bits) = (flight.wave_began(), self.first_bits(flight));
         let mut next = flight.next;
         loop {
-            self.signal_starts(context, flight, &flight.links[next], &common);
+            self.signal_starts(context, flight, &flight.links[next], &first_bits);
             next += 1;
             let Some(link) = flight.links.get(next) else { return true };
             if !others.let_pass(context, began + link.delay(), || flight.key_at(next)) {
@@ -243,11 +262,11 @@ impl Air {
 
 /// The state of a frame after an advance.
 enum Progress {
-    /// Its first bit has passed all stations.
+    /// The first bit of the frame has passed all stations; the last one has not begun.
     Waits,
-    /// Its first or its last bit is passing.
+    /// The first or the last bit of the frame is passing the stations.
     Passes,
-    /// It continues after other parts have acted.
+    /// The frame continues after other parts have acted.
     Pauses,
     IsOver,
 }
@@ -256,7 +275,7 @@ enum Progress {
 struct Others {
     /// The next event of other passing frames.
     near: Key,
-    /// The same, or the end of the run if that is earlier.
+    /// Instant of the next event of other passing frames, at the latest the end of the run.
     until: Instant,
 }
 

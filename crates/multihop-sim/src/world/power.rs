@@ -11,7 +11,8 @@ use super::air::Air;
 use crate::engine::Rank;
 use multihop_scenario::{Scenario, Sleep};
 
-/// What the radios of all nodes have spent. Empty if no radio sleeps and no battery runs empty.
+/// Energy that the radios of all nodes have spent, and which of them sleep. Empty if no radio sleeps and no battery
+/// runs empty.
 pub(super) struct Power {
     nodes: Vec<Radio>,
     /// When radios fall asleep and wake, in order of time.
@@ -19,13 +20,13 @@ pub(super) struct Power {
     has_batteries: bool,
 }
 
-/// One radio.
+/// Sleep and spent energy of one radio.
 #[derive(Clone, Default)]
 struct Radio {
-    /// In how many intervals it sleeps at once.
+    /// Number of sleep intervals that the radio is in now.
     sleeps: u32,
     asleep_since: Instant,
-    /// Since measuring began, without the current sleep.
+    /// Time asleep since measuring began, without the current sleep.
     slept: Duration,
     /// J, before measuring began.
     spent_before: f64,
@@ -62,7 +63,7 @@ impl Power {
 }
 
 impl Radio {
-    /// How long it has slept since measuring began, its current sleep included.
+    /// Time asleep since measuring began, with the current sleep.
     fn slept_until(&self, now: Instant) -> Duration {
         self.slept + if self.sleeps > 0 { now - self.asleep_since } else { Duration::ZERO }
     }
@@ -109,13 +110,13 @@ impl World<'_> {
             radio.sleeps += 1;
             if radio.sleeps == 1 {
                 radio.asleep_since = now;
-                airs_at(airs, context.scenario, node).for_each(|air| air.silence(context, node));
+                airs.of_mut(context.scenario, node).for_each(|air| air.silence(context, node));
             }
         } else {
             radio.sleeps -= 1;
             if radio.sleeps == 0 {
                 radio.slept += now - radio.asleep_since;
-                airs_at(airs, context.scenario, node).for_each(|air| air.wake(node, now));
+                airs.of_mut(context.scenario, node).for_each(|air| air.wake(node, now));
             }
         }
     }
@@ -126,7 +127,7 @@ impl World<'_> {
             return times;
         }
         let mut sum = Times::default();
-        for air in self.airs_of(node) {
+        for air in self.airs.of(self.context.scenario, node) {
             let Times { transmit, receive, idle, sleep } = self.times_of(air, node);
             sum.transmit += transmit;
             sum.receive += receive;
@@ -163,10 +164,10 @@ impl World<'_> {
 
     /// The number of a node's radios.
     fn radio_count(&self, node: NodeId) -> u64 {
-        self.airs_of(node).count() as u64
+        self.airs.of(self.context.scenario, node).count() as u64
     }
 
-    /// Measuring begins anew.
+    /// Restarts the measurement of energy and sleep, at the end of the warm-up.
     pub(super) fn restart_power(&mut self) {
         let scenario = self.context.scenario;
         let now = self.context.now;
@@ -198,18 +199,12 @@ impl World<'_> {
         if next.is_none() {
             radio.empty = Some((now, times));
             let Self { context, airs, .. } = self;
-            airs_at(airs, context.scenario, node).for_each(|air| air.silence(context, node));
+            airs.of_mut(context.scenario, node).for_each(|air| air.silence(context, node));
         }
     }
 }
 
-/// The radios that a node has.
-fn airs_at<'a>(airs: &'a mut [Air], scenario: &Scenario, node: NodeId) -> impl Iterator<Item = &'a mut Air> {
-    let radios = airs.iter_mut().zip(&scenario.radios);
-    radios.filter(move |(_, radio)| radio.is_at(node)).map(|(air, _)| air)
-}
-
-/// s.
+/// Remaining time below which a battery counts as empty, in seconds.
 const SHORTEST: f64 = 1e-3;
-/// s; at the end of so long a wait the battery is looked at again.
+/// Longest wait between two checks of a battery, in seconds.
 const LONGEST: f64 = 1e9;

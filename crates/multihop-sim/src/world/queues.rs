@@ -1,4 +1,4 @@
-//! What CoDel and FQ-CoDel keep in front of the stations' MACs: a queue for each access category.
+//! Queues of CoDel and FQ-CoDel in front of the stations' MACs, one for each access category.
 
 use multihop_core::{DropReason, NodeId};
 use multihop_radio::frame::{Category, Outgoing};
@@ -24,7 +24,7 @@ impl Queues {
         Self { all: (0..count).filter_map(queue).collect(), categories }
     }
 
-    /// Those of a station.
+    /// Queues of a station, one for each access category; empty without CoDel.
     pub(super) fn of(&self, node: NodeId) -> &[FqCodel] {
         let first = node.index() * self.categories.len();
         self.all.get(first..first + self.categories.len()).unwrap_or_default()
@@ -40,7 +40,7 @@ impl Queues {
         self.of(node).get(self.place(category))
     }
 
-    /// The same, to change it.
+    /// Queue of a station and access category, to change it; None without CoDel.
     pub(super) fn get_mut(&mut self, node: NodeId, category: Category) -> Option<&mut FqCodel> {
         let place = self.place(category);
         self.of_mut(node).get_mut(place)
@@ -66,11 +66,8 @@ impl Queues {
         stats: &mut MacStats,
     ) {
         for (&category, queue) in self.categories.iter().zip(self.of_mut(node)) {
-            if !mac.needs(category, config) {
-                continue;
-            }
-            // As many as one frame takes.
-            for _ in 0..config.most_packets().min(mac.room(category).max(1)) {
+            // An empty queue is asked as well: by that its flows cease to be new (RFC 8290, section 4.2).
+            while mac.needs(category, config) {
                 let dropped = || stats.drops(node, category);
                 let Some(out) = next(context, node, queue, dropped) else { break };
                 mac.enqueue(out);

@@ -1,14 +1,15 @@
 //! Packets of real programs: their entry into the simulated network, their forwarding, and their exit.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv6Addr};
 
-use multihop_core::{DropReason, Instant, NodeId};
+use multihop_core::{DropReason, Instant, Interface, NodeId};
 use multihop_radio::frame::{BROADCAST, PacketHandle};
+use multihop_scenario::Port;
 
 use super::World;
 use super::agenda::Direction;
 use super::context::Context;
-use super::ids::Neighbour;
+use super::ids::{InterfaceAddresses, Neighbour};
 use super::ip::Ip;
 use crate::packet::Body;
 use crate::real::{EthernetFrame, RealPacket, Trouble};
@@ -16,11 +17,13 @@ use crate::real::{EthernetFrame, RealPacket, Trouble};
 /// A packet that leaves the simulated network.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Exit {
-    /// When it arrived.
+    /// Instant at which the packet reached its exit.
     pub at: Instant,
-    /// Where it arrived.
+    /// Node or host at which the packet left the network.
     pub node: NodeId,
-    /// The packet.
+    /// Interface of a node with TAP interfaces at which the frame left; otherwise the first.
+    pub interface: Interface,
+    /// Bytes of the packet or Ethernet frame.
     pub bytes: Vec<u8>,
 }
 
@@ -33,7 +36,7 @@ impl World<'_> {
 
     /// When the next event is due.
     pub(crate) fn next_event(&self) -> Option<Instant> {
-        let at = self.first_passing().at().min(self.context.agenda.next_at());
+        let at = self.airs.first_passing().at().min(self.context.agenda.next_at());
         (at != Instant::FAR_FUTURE).then_some(at)
     }
 
@@ -50,7 +53,7 @@ impl World<'_> {
                 ip.tell_program(context, node, handle, Trouble::Unreachable);
                 context.packets.release(handle);
             }
-            Some(destination) if destination == node => context.leave(node, handle),
+            Some(destination) if destination == node => context.leave(node, FIRST, handle),
             Some(destination) if is_for_neighbours || destination == BROADCAST => {
                 if context.scenario.is_host(node) || context.scenario.is_host(destination) {
                     context.drop_packet(node, handle, DropReason::NoRoute);
@@ -66,17 +69,16 @@ impl World<'_> {
         self.act();
     }
 
-    /// An Ethernet frame of the kernel at `node` enters now.
-    pub(crate) fn enter_ethernet(&mut self, node: NodeId, frame: EthernetFrame) {
+    /// An Ethernet frame of the kernel at `node` enters now, over this interface.
+    pub(crate) fn enter_ethernet(&mut self, node: NodeId, interface: Interface, frame: EthernetFrame) {
         let context = &mut self.context;
-        let is_station = |to: &NodeId| *to == BROADCAST || to.index() < context.scenario.topology.nodes();
-        let neighbour = frame.destination().filter(is_station);
+        let neighbour = frame.destination().and_then(|to| on_link(context, interface, to));
         let handle = context.packet(node, neighbour.unwrap_or(node), Body::Ethernet(frame));
         context.note_sent(node, handle);
         match neighbour {
             // The kernel has resolved the address itself.
             Some(next_hop) => {
-                let next_hop = Neighbour::on_first(next_hop);
+                let next_hop = Neighbour { interface, node: next_hop };
                 context.pass(node, handle, Direction::Down { next_hop });
             }
             None => context.drop_packet(node, handle, DropReason::NoRoute),
@@ -84,14 +86,18 @@ impl World<'_> {
         self.act();
     }
 
-    /// Whether the next packet of `node` will not be dropped because a queue is full.
-    pub(crate) fn has_room(&self, node: NodeId) -> bool {
+    /// Whether the next packet that enters over an interface of `node` will not be dropped because a queue is full.
+    pub(crate) fn has_room(&self, node: NodeId, interface: Interface) -> bool {
         if self.context.scenario.is_host(node) {
             return self.ip.wire_has_room(self.context.now, node);
         }
-        let on_the_way = self.context.agenda.packets_down(node);
+        if self.context.scenario.port(node) == Port::Tap {
+            let on_the_way = self.context.agenda.packets_down(node, |over| over == interface);
+            return self.airs[interface].room(node) > on_the_way;
+        }
+        let on_the_way = self.context.agenda.packets_down(node, |_| true);
         // Whichever radio the next packet takes.
-        self.airs_of(node).all(|air| air.room(node) > on_the_way)
+        self.airs.of(self.context.scenario, node).all(|air| air.room(node) > on_the_way)
     }
 
     /// The next packet that has left.
@@ -112,7 +118,7 @@ impl Ip {
         let arrived = context.packets.get(packet);
         if arrived.destination == node || arrived.destination == BROADCAST {
             context.observer.received(context.now, node, arrived, arrived.hops.saturating_add(1));
-            context.leave(node, packet);
+            context.leave(node, FIRST, packet);
         } else if arrived.ttl > 1 {
             self.forward_real(context, node, from, packet);
         } else {
@@ -172,7 +178,7 @@ impl Ip {
         let Some(error) = real.error(trouble, ttl, node) else { return };
         let answer = context.packet(node, source, Body::Real(error));
         if source == node {
-            context.leave(node, answer);
+            context.leave(node, FIRST, answer);
         } else {
             context.packets.get_mut(answer).ip_extra = context.scenario.routing.ip_extra;
             self.send(context, node, answer);
@@ -181,23 +187,37 @@ impl Ip {
 }
 
 impl Context<'_> {
-    /// A station receives an Ethernet frame for itself or for all.
-    pub(super) fn receive_ethernet(&mut self, node: NodeId, handle: PacketHandle) {
+    /// A station receives an Ethernet frame for itself or for all over an interface.
+    pub(super) fn receive_ethernet(&mut self, node: NodeId, interface: Interface, handle: PacketHandle) {
         self.observer.received(self.now, node, self.packets.get(handle), 1);
-        self.leave(node, handle);
+        self.leave(node, interface, handle);
     }
 
-    /// One holder's packet leaves the simulated network.
-    fn leave(&mut self, node: NodeId, handle: PacketHandle) {
+    /// One holder's packet leaves the simulated network at an interface.
+    fn leave(&mut self, node: NodeId, interface: Interface, handle: PacketHandle) {
         let packet = self.packets.get(handle);
         let bytes = match &packet.body {
             Body::Real(real) => real.with_ttl(packet.ttl),
             Body::Ethernet(frame) => frame.bytes().to_vec(),
             _ => unreachable!("other packets stay inside"),
         };
-        self.exits.push_back(Exit { at: self.now, node, bytes });
+        self.exits.push_back(Exit { at: self.now, node, interface, bytes });
         self.packets.release(handle);
     }
+}
+
+/// The only interface of programs at a node without TAP interfaces.
+const FIRST: Interface = Interface(0);
+
+/// The node with this [number](InterfaceAddresses::number) on the link of an interface; all neighbours for the broadcast address.
+fn on_link(context: &Context<'_>, interface: Interface, number: NodeId) -> Option<NodeId> {
+    if number == BROADCAST {
+        return Some(BROADCAST);
+    }
+    let scenario = context.scenario;
+    let to = InterfaceAddresses::new(scenario).numbered(number)?;
+    let has_radio = !scenario.is_host(to.node) && scenario.radios[interface.index()].is_at(to.node);
+    (to.interface == interface && has_radio).then_some(to.node)
 }
 
 /// Where a packet of `node` goes: to a node or host, to every neighbour, or nowhere.
@@ -206,7 +226,7 @@ pub(super) fn destination(context: &Context<'_>, node: NodeId, packet: &RealPack
     let address = packet.destination();
     let (is_group, inside, station) = match address {
         IpAddr::V4(address) => {
-            let (prefix, last) = subnet(stations);
+            let (prefix, last) = InterfaceAddresses::new(context.scenario).subnet(FIRST);
             let is_inside = (address.to_bits() ^ last.to_bits()) >> (32 - prefix) == 0;
             (address.is_broadcast() || address == last, is_inside, NodeId::from_addr(address))
         }
@@ -224,27 +244,4 @@ pub(super) fn destination(context: &Context<'_>, node: NodeId, packet: &RealPack
     }
     let gateway = context.scenario.emulation.gateway.as_ref();
     gateway.map(|gateway| gateway.node).filter(|gateway| *gateway != node)
-}
-
-/// The smallest subnet with the addresses of this many nodes and hosts: prefix length and broadcast address.
-pub fn subnet(stations: usize) -> (u8, Ipv4Addr) {
-    // The network's own address and that of broadcasts are nobody's.
-    let addresses = stations as u64 + 2;
-    let bits = addresses.next_power_of_two().trailing_zeros().clamp(8, 24);
-    let first = u64::from(NodeId(0).addr().to_bits()) - 1;
-    let last = u32::try_from(first + (1 << bits) - 1).expect("a part of 10.0.0.0/8");
-    (u8::try_from(32 - bits).expect("8 to 24"), Ipv4Addr::from_bits(last))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_subnet_has_all_stations_and_a_broadcast_address_of_its_own() {
-        assert_eq!(subnet(2), (24, [10, 0, 0, 255].into()));
-        assert_eq!(subnet(254), (24, [10, 0, 0, 255].into()));
-        assert_eq!(subnet(255), (23, [10, 0, 1, 255].into()));
-        assert_eq!(subnet(10_000), (18, [10, 0, 63, 255].into()));
-    }
 }

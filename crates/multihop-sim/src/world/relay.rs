@@ -5,7 +5,7 @@ use multihop_core::FlowId;
 /// A relay between the receiver of one flow and the sender of the next.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Relay {
-    /// The next flow.
+    /// Flow that takes the relayed bytes to the next part of the path.
     pub(super) onto: FlowId,
     buffer: u64,
     /// Bytes taken from the receiver and not yet acknowledged to the sender.

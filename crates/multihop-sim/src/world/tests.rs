@@ -17,8 +17,8 @@ fn run(text: &str, turns: bool) -> (RunResult, bool) {
     let scenario = Scenario::load(&source, &[]).unwrap();
     let layout = scenario.topology.place(scenario.seed).unwrap();
     let mut world = World::new(&scenario, &layout, Observer::default());
-    let overlap = world.airs[0].reorders;
-    world.airs[0].reorders &= !turns;
+    let overlap = world.airs[Interface(0)].reorders;
+    world.airs[Interface(0)].reorders &= !turns;
     world.run_until(Instant::ZERO + scenario.duration);
     (world.finish(std::time::Duration::ZERO).0, overlap)
 }

@@ -18,9 +18,10 @@ use multihop_scenario::{Host, Scenario};
 /// All wires of a network.
 #[derive(Debug)]
 pub(super) struct Wires {
-    /// For each host: the direction towards it, then that from it.
+    /// Directions of wires: for each host the one towards it, then the one from it.
     ways: Vec<Way>,
-    /// For each host that has a wire of its own: both directions of the wire. Those of other hosts are not used.
+    /// Directions of wires with their rate, two for each host with a wire of its own. Those of other hosts are not
+    /// used.
     lines: Vec<Line>,
 }
 
@@ -28,12 +29,12 @@ pub(super) struct Wires {
 #[derive(Debug)]
 struct Way {
     host: Host,
-    /// The receiver.
+    /// Node or host at the receiving end of this direction.
     far: NodeId,
     near: NodeId,
     /// The direction of the wire, by its place among the lines.
     line: usize,
-    /// In the order of arrival.
+    /// Packets on the wire, in order of arrival.
     packets: VecDeque<OnWire>,
     /// Chance that a packet is lost in this direction.
     loss: f64,
@@ -55,7 +56,7 @@ struct Line {
 struct OnWire {
     arrives: Instant,
     packet: PacketHandle,
-    /// Whether it is lost behind the wire.
+    /// Whether the packet is lost behind the wire.
     is_lost: bool,
 }
 

@@ -17,7 +17,7 @@ fn identification(result: &RunResult) -> &Identification {
     result.flows[0].identification.as_ref().expect("the flow is ADTCP")
 }
 
-/// Causes that occurred.
+/// Causes of losses that occurred, with their numbers.
 fn causes(result: &RunResult) -> BTreeMap<&str, u64> {
     let losses = &identification(result).losses;
     losses.iter().filter(|(_, n)| **n > 0).map(|(cause, &n)| (cause.as_str(), n)).collect()

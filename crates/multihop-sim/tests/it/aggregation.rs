@@ -44,7 +44,7 @@ fn goodput_over_one_hop_follows_from_the_sizes_of_aggregates() {
 /// A physical layer with several streams in a channel, by the numbers of its standard.
 struct Streams {
     phy: String,
-    /// Subcarriers with data.
+    /// Number of subcarriers that carry data.
     subcarriers: u64,
     /// The schemes of a stream.
     schemes: std::ops::Range<usize>,
@@ -115,7 +115,7 @@ impl Streams {
         }
     }
 
-    /// Every rate.
+    /// Every pair of MCS index and number of streams.
     fn all(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
         let schemes = self.schemes.clone();
         (1..=4).flat_map(move |streams| schemes.clone().map(move |index| (index, streams)))

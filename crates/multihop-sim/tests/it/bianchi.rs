@@ -60,7 +60,7 @@ fn throughput(stations: i32, rts: bool, windows: Windows) -> f64 {
     8e3 * 1460.0 * one / ((1.0 - some) * SLOT + one * success + (some - one) * collision)
 }
 
-/// What each station of a cell carries of which one has the rate of 1 Mb/s and all others 11 Mb/s, kb/s.
+/// Throughput in kb/s of each station of a cell in which one station uses 1 Mb/s and all others 11 Mb/s.
 ///
 /// All have the same chance of each exchange (Heusse, Rousseau, Berger-Sabbatel and Duda, IEEE INFOCOM 2003). A collision
 /// lasts as long as its longest frame.

@@ -404,7 +404,7 @@ fn every_remark_of_the_tcp_analysis_has_a_counted_cause() {
     assert_eq!(found, expected(ran, &captured, &rows));
 }
 
-/// Remarks of tshark.
+/// Remarks of tshark about a capture, by kind.
 #[derive(Debug, Default, Eq, PartialEq)]
 struct Remarks {
     /// Segments seen again because the MAC retransmitted the frame.
@@ -417,7 +417,8 @@ struct Remarks {
     duplicate_acks: usize,
 }
 
-/// The same from the simulator's own trace and counters. A packet's `uid` is its IP identification.
+/// Remarks that tshark should make, from the simulator's own trace and counters. A packet's `uid` is its IP
+/// identification.
 fn expected(ran: &Ran, captured: &BTreeSet<u64>, rows: &[Vec<String>]) -> Remarks {
     let lines: Vec<Vec<&str>> = ran.trace.lines().skip(1).map(|line| line.split('\t').collect()).collect();
     let at_0 = |event: &str, kind: &str| -> Vec<(u64, &str)> {

@@ -1,15 +1,20 @@
 //! Captures of routing protocols: tshark and our own parsers read the same values, and as many messages as the run
 //! counted.
 
+#[path = "../../../../examples/dsdv.rs"]
+mod dsdv;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
 use multihop_core::{NodeId, Notice};
-use multihop_wire::{aodv, dot11, dsr, ipv4, olsr, olsrv2, radiotap, udp};
+use multihop_routing_extra::olsrv2::wire as olsrv2;
+use multihop_scenario::{Extensions, Scenario, Source};
+use multihop_wire::{aodv, dot11, dsr, ipv4, olsr, radiotap, udp};
 
 use crate::capture::{Capture, tshark_is_missing};
 use crate::notices;
-use crate::support::{Captured, Ran, events, packets, ran};
+use crate::support::{Captured, Ran, events, packets, ran, ran_scenario};
 
 /// Datagrams over a chain of three hops whose third node leaves and returns.
 fn broken_chain(routing: &str) -> Ran {
@@ -443,6 +448,48 @@ fn tshark_reads_dsr_as_we_do() {
     for (row, (_, header)) in rows.iter().zip(&messages) {
         assert_eq!(*row, dsr_row(header), "{DSR:?}");
     }
+}
+
+/// Destination, sequence number and hops of each route in a message of examples/dsdv.rs.
+fn dsdv_routes(bytes: &[u8]) -> Vec<(Ipv4Addr, u32, u8)> {
+    let (routes, rest) = bytes.as_chunks::<9>();
+    assert!(rest.is_empty(), "{} bytes", bytes.len());
+    let route = |&[a, b, c, d, e, f, g, h, hops]: &[u8; 9]| {
+        (Ipv4Addr::new(a, b, c, d), u32::from_be_bytes([e, f, g, h]), hops)
+    };
+    routes.iter().map(route).collect()
+}
+
+#[test]
+fn captures_have_the_messages_of_a_user_defined_protocol() {
+    let text = include_str!("../../../../examples/dsdv.toml").to_owned();
+    let source = Source::Toml { text, name: "dsdv.toml".to_owned() };
+    let extensions = Extensions::default().routing::<dsdv::Dsdv>(dsdv::DSDV);
+    let ran = ran_scenario(&Scenario::load_with(&source, &[], &extensions).unwrap());
+    let messages: Vec<_> = ip_packets(&ran)
+        .into_iter()
+        .filter_map(|packet| Some((packet.datagram(650)?, packet)))
+        .map(|(bytes, packet)| (packet, dsdv_routes(&bytes)))
+        .collect();
+    assert_eq!(count(&ran, &messages, |_| "routes"), ran.result.routing.packets);
+    for (packet, routes) in &messages {
+        let (destination, sequence, hops) = routes[0];
+        assert_eq!(
+            (destination, sequence % 2, hops),
+            (packet.header.source, 0, 0),
+            "the route to the sender"
+        );
+    }
+    let ends = [NodeId(0), NodeId(3)].map(NodeId::addr);
+    let to_the_end = |(packet, routes): &(Packet, Vec<(Ipv4Addr, u32, u8)>)| {
+        let route = routes.iter().find(|route| route.0 == ends[1]);
+        route.filter(|_| packet.header.source == ends[0]).map(|&(_, sequence, hops)| (sequence % 2, hops))
+    };
+    let found: BTreeSet<_> = messages.iter().filter_map(to_the_end).collect();
+    assert_eq!(found, BTreeSet::from([(0, 3), (1, u8::MAX)]), "three hops, or broken with an odd number");
+    let flow = &ran.result.flows[0];
+    assert!(flow.segments_delivered > 50, "{} datagrams arrived", flow.segments_delivered);
+    assert!(ran.result.drops.contains_key("no-route"), "{:?}", ran.result.drops);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The same scenario and seed give the same bytes.
+//! Tests that a run depends on nothing but its scenario and its seed.
 
 use multihop_scenario::Source;
 use multihop_sim::batch::in_order;

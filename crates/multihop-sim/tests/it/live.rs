@@ -1,9 +1,10 @@
 //! Runs with packets of real programs.
 
+use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
-use multihop_core::{Duration, Instant, Machine as _, NodeId, Payload, Rng};
+use multihop_core::{Duration, Instant, Interface, Machine as _, NodeId, Payload, Rng};
 use multihop_routing::agent::{Input, Output};
 use multihop_routing::message::Message;
 use multihop_routing::olsr;
@@ -22,6 +23,8 @@ fn source(text: &str) -> Source {
 fn network(text: &str) -> Scenario {
     Scenario::load_network(&source(text), &[], &Extensions::default()).unwrap()
 }
+
+const FIRST: Interface = Interface(0);
 
 fn chain(hops: u32, rest: &str) -> String {
     format!("duration = 60.0\n{rest}\n[topology]\nkind = \"chain\"\nhops = {hops}\n")
@@ -47,17 +50,17 @@ fn exits(live: &mut Live<'_>) -> Vec<Exit> {
 /// When OLSR has found its routes.
 const ENTRY: Instant = Instant::from_nanos(12_000_000_000);
 
-/// What leaves a network after one packet of node 0.
+/// Packets that leave a network after node 0 sent one packet.
 fn after_one(text: &str, to: Ipv4Addr, ttl: u8) -> Vec<Exit> {
     after(text, NodeId(0), &packet(NodeId(0), to, ttl, 500))
 }
 
-/// What leaves a network after this packet of a node.
+/// Packets that leave a network after a node sent this packet.
 fn after(text: &str, node: NodeId, packet: &[u8]) -> Vec<Exit> {
     let scenario = network(text);
     let mut live = Live::new(&scenario, Outputs::default(), None).unwrap();
     live.advance(ENTRY);
-    live.enter(node, packet).unwrap();
+    live.enter(node, FIRST, packet).unwrap();
     live.advance(at(50_000));
     exits(&mut live)
 }
@@ -253,7 +256,7 @@ fn ethernet_frames_reach_neighbours_and_need_no_address_resolution() {
         let outputs = Outputs { trace: Some(Box::new(trace.clone())), ..Outputs::default() };
         let mut live = Live::new(&scenario, outputs, None).unwrap();
         let frame = ethernet(NodeId(1), to);
-        live.enter(NodeId(1), &frame).unwrap();
+        live.enter(NodeId(1), FIRST, &frame).unwrap();
         live.advance(at(1_000));
         let mut exits = exits(&mut live);
         exits.sort_by_key(|exit| exit.node);
@@ -268,8 +271,9 @@ fn ethernet_frames_reach_neighbours_and_need_no_address_resolution() {
     }
     let scenario = network(&text);
     let mut live = Live::new(&scenario, Outputs::default(), None).unwrap();
-    let refused = live.enter(NodeId(0), &ethernet(NodeId(1), [0xff; 6])).unwrap_err().to_string();
-    let message = "not a packet that the network carries: source is 1, allowed: the node's own MAC address";
+    let refused = live.enter(NodeId(0), FIRST, &ethernet(NodeId(1), [0xff; 6])).unwrap_err().to_string();
+    let message =
+        "not a packet that the network carries: source is 1, allowed: the interface's own MAC address";
     assert_eq!(refused, message);
 }
 
@@ -277,7 +281,7 @@ fn ethernet_frames_reach_neighbours_and_need_no_address_resolution() {
 fn what_is_not_an_ip_packet_does_not_enter() {
     let scenario = network(&chain(1, ""));
     let mut live = Live::new(&scenario, Outputs::default(), None).unwrap();
-    let refused = live.enter(NodeId(0), &[0x50; 40]).unwrap_err().to_string();
+    let refused = live.enter(NodeId(0), FIRST, &[0x50; 40]).unwrap_err().to_string();
     assert_eq!(refused, "not a packet that the network carries: version is 5, allowed: 4 or 6");
 }
 
@@ -288,15 +292,15 @@ fn a_node_has_room_until_its_interface_queue_is_full() {
         let mut live = Live::new(&scenario, Outputs::default(), None).unwrap();
         let node = if scenario.hosts.is_empty() { NodeId(0) } else { NodeId(3) };
         let mut entered = 0;
-        while live.has_room(node) {
-            live.enter(node, &packet(node, NodeId(1).addr(), 64, 1000)).unwrap();
+        while live.has_room(node, FIRST) {
+            live.enter(node, FIRST, &packet(node, NodeId(1).addr(), 64, 1000)).unwrap();
             live.advance(live.now() + Duration::from_nanos(1));
             entered += 1;
         }
         // The MAC and the wire each hold a packet besides the queue, which under ns-2 is one shorter than its length.
         assert!((limit - 1..=limit + 1).contains(&entered), "{entered}");
         live.advance(at(40_000));
-        assert!(live.has_room(node));
+        assert!(live.has_room(node, FIRST));
         let result = live.finish().unwrap();
         assert_eq!(result.drops.get("queue-full"), None, "{:?}", result.drops);
     }
@@ -310,7 +314,7 @@ fn simulated_flows_run_beside_real_programs() {
     let mut left = 0;
     for n in 0..100 {
         live.advance(at(100 * n));
-        live.enter(NodeId(0), &packet(NodeId(0), NodeId(2).addr(), 64, 200)).unwrap();
+        live.enter(NodeId(0), FIRST, &packet(NodeId(0), NodeId(2).addr(), 64, 200)).unwrap();
         left += exits(&mut live).len();
     }
     live.advance(at(20_000));
@@ -336,7 +340,7 @@ fn recorded(text: &str, step: Duration) -> (Vec<u8>, String) {
         }
         let from = NodeId(n % 10);
         let length = 100 + 3 * n as usize;
-        live.enter(from, &packet(from, NodeId((n * 7 + 3) % 10).addr(), 64, length)).unwrap();
+        live.enter(from, FIRST, &packet(from, NodeId((n * 7 + 3) % 10).addr(), 64, length)).unwrap();
     }
     // The programs end before the scenario does.
     live.advance(at(16_000));
@@ -377,6 +381,26 @@ fn a_replay_has_the_same_packet_trace() {
     assert_eq!(other_steps, trace, "the steps do not matter");
 }
 
+/// The recording as format 2 has it: without the number of an interface in each entry.
+fn in_format_2(recording: &[u8]) -> Vec<u8> {
+    let head: usize = recording.split_inclusive(|&byte| byte == b'\n').take(2).map(<[u8]>::len).sum();
+    let (mut old, mut rest) = (recording[..head].to_vec(), &recording[head..]);
+    old[19] = b'2';
+    while !rest.is_empty() {
+        let length = usize::from(u16::from_le_bytes([rest[13], rest[14]]));
+        old.extend_from_slice(&rest[..12]);
+        old.extend_from_slice(&rest[13..15 + length]);
+        rest = &rest[15 + length..];
+    }
+    old
+}
+
+#[test]
+fn recordings_of_the_older_format_are_replayed() {
+    let (recording, trace) = recorded(MOVING, Duration::from_secs(1));
+    assert_eq!(replayed(MOVING, &in_format_2(&recording)).unwrap(), trace);
+}
+
 #[test]
 fn recordings_that_do_not_fit_are_refused() {
     let (recording, _) = recorded(MOVING, Duration::from_secs(1));
@@ -389,18 +413,24 @@ fn recordings_that_do_not_fit_are_refused() {
     assert_eq!(refused(MOVING, b"PNG"), "is not a recording of multihop emulate");
     let mut old = recording.clone();
     old[19] = b'1';
-    assert_eq!(refused(MOVING, &old), "has format 1, allowed: 2");
+    assert_eq!(refused(MOVING, &old), "has format 1, allowed: 2, 3");
     let cut = &recording[..recording.len() - 1];
     assert_eq!(refused(MOVING, cut), "is incomplete: the run was killed before its end");
     let head: usize = recording.split_inclusive(|&byte| byte == b'\n').take(2).map(<[u8]>::len).sum();
     let mut strange = recording.clone();
     strange[head + 8] = 99;
-    assert_eq!(refused(MOVING, &strange), "has a packet of node 99, which the scenario has not");
+    assert_eq!(
+        refused(MOVING, &strange),
+        "has a packet of interface 0 of node 99, which the scenario has not"
+    );
+    let mut strange = recording.clone();
+    strange[head + 12] = 3;
+    assert!(refused(MOVING, &strange).starts_with("has a packet of interface 3 of node "));
     let mut late = recording.clone();
     late[head + 6] = 1;
     assert_eq!(refused(MOVING, &late), "has packets outside the time of the run");
     let mut damaged = recording.clone();
-    damaged[head + 14] = 0x51;
+    damaged[head + 15] = 0x51;
     let expected =
         "has a damaged packet: not a packet that the network carries: version is 5, allowed: 4 or 6";
     assert_eq!(refused(MOVING, &damaged), expected);
@@ -429,7 +459,7 @@ fn readers_of_frames_come_and_go_during_a_run() {
     live.add_reader(Box::new(early.clone()));
     live.add_reader(Box::new(Narrow(slow.clone(), 500)));
     let exchange = |live: &mut Live<'_>, end| {
-        live.enter(NodeId(0), &packet(NodeId(0), NodeId(1).addr(), 64, 500)).unwrap();
+        live.enter(NodeId(0), FIRST, &packet(NodeId(0), NodeId(1).addr(), 64, 500)).unwrap();
         live.advance(at(end));
     };
     exchange(&mut live, 1_000);
@@ -441,6 +471,34 @@ fn readers_of_frames_come_and_go_during_a_run() {
     assert_eq!(late[..4], early[..4], "the head of the file, for everyone");
     assert!(late.len() < early.len() && late.len() > 1000);
     assert!(slow.take().len() <= 500);
+}
+
+/// The interfaces of the packets in a capture file.
+fn interfaces_of_packets(capture: &[u8]) -> BTreeSet<u32> {
+    let number = |at: usize| u32::from_le_bytes(capture[at..at + 4].try_into().unwrap());
+    let (mut found, mut at) = (BTreeSet::new(), 0);
+    while at < capture.len() {
+        if number(at) == 6 {
+            found.insert(number(at + 8));
+        }
+        at += usize::try_from(number(at + 4)).unwrap();
+    }
+    found
+}
+
+#[test]
+fn readers_get_the_frames_of_all_radios() {
+    let radios = "[[radio]]\nchannel = 1\nnodes = [0, 1]\n[[radio]]\nchannel = 11\nnodes = [1, 2]\n";
+    let scenario = network(&chain(2, &format!("{radios}[routing]\nprotocol = \"static\"\n")));
+    let mut live = Live::new(&scenario, Outputs::default(), None).unwrap();
+    let reader = Shared::default();
+    live.add_reader(Box::new(reader.clone()));
+    live.enter(NodeId(0), FIRST, &packet(NodeId(0), NodeId(2).addr(), 64, 500)).unwrap();
+    live.advance(at(1_000));
+    assert_eq!(exits(&mut live).len(), 1, "over both radios");
+    live.finish().unwrap();
+    // Radio 0 of nodes 0 and 1, radio 1 of nodes 1 and 2.
+    assert_eq!(interfaces_of_packets(&reader.take()), [0, 1, 2, 3].into());
 }
 
 /// A node whose kernel routes, with an agent on top of it, as the simulated network sees them.
@@ -497,15 +555,8 @@ impl RealNode {
         let datagram = udp::Datagram::parse(payload, header.source, header.destination).unwrap();
         let Payload::Bytes(bytes) = datagram.payload else { panic!("bytes") };
         let message = Message::Olsr(Arc::new(multihop_wire::olsr::Packet::parse(&bytes).unwrap()));
-        self.agent.handle(
-            now,
-            Input::Message {
-                interface: multihop_core::Interface(0),
-                from: header.source,
-                ttl: header.ttl,
-                message,
-            },
-        );
+        self.agent
+            .handle(now, Input::Message { interface: FIRST, from: header.source, ttl: header.ttl, message });
         None
     }
 }
@@ -523,7 +574,7 @@ fn agents_of_the_simulator_and_real_ones_route_together() {
         live.advance(at(millis));
         for end in &mut ends {
             for frame in end.frames(at(millis)) {
-                live.enter(end.node, &frame).unwrap();
+                live.enter(end.node, FIRST, &frame).unwrap();
                 if end.node == NodeId(0) {
                     first.get_or_insert(frame);
                 }
@@ -534,8 +585,9 @@ fn agents_of_the_simulator_and_real_ones_route_together() {
             let mut strange = first.clone().expect("a HELLO has been sent");
             strange[14 + 20 + 8 + 4 + 4..][..4].copy_from_slice(&[10, 9, 9, 9]);
             strange[14 + 20 + 6..][..2].fill(0);
-            live.enter(NodeId(0), &strange).unwrap();
-            live.enter(NodeId(0), &[&NodeId(1).mac()[..], &NodeId(0).mac(), &[8, 0], &ip].concat()).unwrap();
+            live.enter(NodeId(0), FIRST, &strange).unwrap();
+            live.enter(NodeId(0), FIRST, &[&NodeId(1).mac()[..], &NodeId(0).mac(), &[8, 0], &ip].concat())
+                .unwrap();
         }
         for exit in exits(&mut live) {
             if exit.bytes.len() == 14 + 500 {
@@ -544,7 +596,7 @@ fn agents_of_the_simulator_and_real_ones_route_together() {
             }
             let end = ends.iter_mut().find(|end| end.node == exit.node).expect("only kernels get frames");
             if let Some(answer) = end.hear(at(millis), &exit.bytes) {
-                live.enter(end.node, &answer).unwrap();
+                live.enter(end.node, FIRST, &answer).unwrap();
             }
         }
     }

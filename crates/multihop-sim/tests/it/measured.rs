@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use multihop_core::{Duration, Instant, NodeId};
+use multihop_core::{Duration, Instant, Interface, NodeId};
 use multihop_scenario::{Extensions, Scenario, Source};
 use multihop_sim::live::Live;
 use multihop_sim::motion::{Format, Motion};
@@ -134,7 +134,7 @@ fn static_routes_and_notes_go_by_the_traces() {
     assert!(said.len() == 1 && said[0].starts_with("node 3 has no neighbour"), "{said:?}");
 }
 
-/// What `multihop emulate` drives, in virtual time.
+/// A live network in virtual time, as `multihop emulate` drives it, follows measured links.
 #[test]
 fn a_live_network_follows_the_trace() {
     let folder = Folder::new("live", "time,from,to,snr_db\n0,0,1,30\n20,0,1,\n40,0,1,30\n");
@@ -155,7 +155,7 @@ fn a_live_network_follows_the_trace() {
     header.emit(&[0; 100], &mut packet);
     let mut arrives = |second: u64| {
         live.advance(Instant::ZERO + Duration::from_secs(second));
-        live.enter(NodeId(0), &packet).unwrap();
+        live.enter(NodeId(0), Interface(0), &packet).unwrap();
         live.advance(Instant::ZERO + Duration::from_secs(second + 5));
         std::iter::from_fn(|| live.poll_exit()).filter(|exit| exit.node == NodeId(1)).count()
     };

@@ -1,4 +1,4 @@
-//! Mobile networks.
+//! Tests with nodes that move.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

@@ -85,3 +85,24 @@ fn under_a_discipline_each_category_has_its_own_queue() {
         assert!(bulk > 2.0 * voice, "{discipline}: {bulk}, voice: {voice}");
     }
 }
+
+/// A window of 16 segments over four hops of 802.11n for 4 s.
+fn one_frame(discipline: &str) -> f64 {
+    let result = result(&format!(
+        "duration = 5.0\nwarmup = 1.0\n\
+         [radio]\nphy = \"802.11n-20\"\nrate = \"MCS7\"\nbudget = \"ns-2\"\nmodel = \"sinr\"\ndetection_db = 4.0\nbasic_rate = \"6M\"\n\
+         [mac]\nflavour = \"standard\"\nrts_threshold = \"off\"\narp = \"oracle\"\nampdu = 64\nqueue = 100\ndiscipline = \"{discipline}\"\n\
+         [topology]\nkind = \"chain\"\nhops = 4\nspacing = 200.0\n\
+         [[flow]]\ntransport = {{ kind = \"newreno\", window_max = 16 }}\n"
+    ));
+    result.totals.goodput_kbps
+}
+
+/// Packets that arrive in one frame leave in one, as from the MAC's own queue: the first of them does not leave alone.
+#[test]
+fn under_a_discipline_a_frame_collects_packets_until_it_is_transmitted() {
+    let [plain, codel, fair] = ["drop-tail", "codel", "fq-codel"].map(one_frame);
+    for (discipline, kbps) in [("codel", codel), ("fq-codel", fair)] {
+        assert!(kbps > 0.97 * plain, "{discipline}: {kbps}, without: {plain}");
+    }
+}

@@ -1,12 +1,13 @@
 //! Several radios at each node: separate and overlapping channels, static routes, and what each radio counts.
 
+use multihop_routing_extra::extensions;
 use multihop_scenario::{Scenario, Source};
 use multihop_sim::results::RunResult;
-use multihop_sim::{Outputs, RunError, run, unattended};
+use multihop_sim::{Outputs, run, unattended};
 
 fn scenario(text: &str) -> Scenario {
     let source = Source::Toml { text: text.to_owned(), name: "radios.toml".to_owned() };
-    Scenario::load(&source, &[]).unwrap_or_else(|problems| panic!("{problems}"))
+    Scenario::load_with(&source, &[], &extensions()).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
 fn result(text: &str) -> RunResult {
@@ -15,24 +16,54 @@ fn result(text: &str) -> RunResult {
 
 /// A chain of four hops at 2 Mb/s, with one radio at each node for each channel, under datagrams at a constant rate.
 fn chain(channels: &[u8], rate_kbps: f64) -> RunResult {
+    routed_chain("protocol = \"static\"", channels, rate_kbps)
+}
+
+/// A chain with these keys of `[routing]`, whose protocol has 60 s to find routes.
+fn routed_chain(routing: &str, channels: &[u8], rate_kbps: f64) -> RunResult {
     let radio = |channel: &u8| format!("[[radio]]\nchannel = {channel}\n");
     let radios: String = channels.iter().map(radio).collect();
+    let start = if routing.contains("static") { 0 } else { 60 };
+    let (warmup, duration) = (start + 2, start + 12);
     result(&format!(
-        "duration = 12.0\nwarmup = 2.0\ntopology = {{ kind = \"chain\", hops = 4 }}\n{radios}\
-         [[flow]]\napp = \"cbr\"\nsize = 1460\nrate_kbps = {rate_kbps:?}\n"
+        "duration = {duration}.0\nwarmup = {warmup}.0\ntopology = {{ kind = \"chain\", hops = 4 }}\n{radios}\
+         [routing]\n{routing}\n\
+         [[flow]]\napp = \"cbr\"\nsize = 1460\nrate_kbps = {rate_kbps:?}\nstart = {start}.0\n"
     ))
 }
 
 /// The most that a chain delivers, kb/s.
 fn capacity(channels: &[u8]) -> f64 {
+    routed_capacity("protocol = \"static\"", channels)
+}
+
+fn routed_capacity(routing: &str, channels: &[u8]) -> f64 {
     let rates = (0..9).map(|step| 300.0 * 1.15_f64.powi(step));
-    rates.map(|rate| chain(channels, rate).totals.goodput_kbps).fold(0.0, f64::max)
+    rates.map(|rate| routed_chain(routing, channels, rate).totals.goodput_kbps).fold(0.0, f64::max)
 }
 
 #[test]
 fn two_radios_on_separate_channels_deliver_at_least_1_9_times_one_radio_over_four_hops() {
     let (one, two) = (capacity(&[1]), capacity(&[1, 11]));
     assert!(two >= 1.9 * one, "{one} and {two} kb/s");
+}
+
+#[test]
+fn protocols_find_routes_over_two_channels_that_deliver_at_least_1_9_times_one_radio() {
+    for protocol in ["babel", "olsr", "olsrv2"] {
+        let routing = format!("protocol = \"{protocol}\"");
+        let (one, two) = (routed_capacity(&routing, &[1]), routed_capacity(&routing, &[1, 11]));
+        println!("{protocol}: {one:.1} and {two:.1} kb/s");
+        assert!(two >= 1.9 * one, "{protocol}: {one} and {two} kb/s");
+    }
+}
+
+#[test]
+fn babel_owes_the_second_channel_to_its_metric() {
+    let without = |channels: &[u8]| routed_capacity("protocol = \"babel\"\ndiversity = false", channels);
+    let (one, two) = (without(&[1]), without(&[1, 11]));
+    println!("babel without diversity: {one:.1} and {two:.1} kb/s");
+    assert!(two < 1.5 * one, "{one} and {two} kb/s");
 }
 
 #[test]
@@ -61,7 +92,7 @@ fn routed(protocol: &str) -> RunResult {
 
 #[test]
 fn agents_find_routes_over_two_radios() {
-    for protocol in ["aodv", "olsr"] {
+    for protocol in ["aodv", "olsr", "olsrv2", "babel"] {
         let result = routed(protocol);
         let delivered = result.totals.delivery_ratio.unwrap();
         assert!(delivered > 0.95, "{protocol}: {delivered}");
@@ -84,7 +115,7 @@ fn packets_leave_over_another_radio_than_they_came_under_olsr() {
 
 #[test]
 fn a_node_with_two_radios_joins_the_networks_of_both() {
-    for protocol in ["static", "aodv", "olsr"] {
+    for protocol in ["static", "aodv", "olsr", "olsrv2", "babel"] {
         let result = result(&format!(
             "duration = 40.0\nwarmup = 25.0\ntopology = {{ kind = \"chain\", hops = 2 }}\n\
              [[radio]]\nchannel = 1\nnodes = [0, 1]\n[[radio]]\nchannel = 11\nnodes = [1, 2]\n\
@@ -169,12 +200,41 @@ fn each_radio_consumes_energy() {
     }
 }
 
+/// Datagrams of 1460 bytes in 40 ms over one hop each, with these radios and flows; energy of each node in each state.
+fn joules(hops: u32, radios: &str, flows: &[(u32, u32)]) -> Vec<[f64; 4]> {
+    let flow = |(from, to): &(u32, u32)| {
+        format!(
+            "[[flow]]\nfrom = {from}\nto = {to}\napp = \"cbr\"\nrate_kbps = 292.0\nsize = 1460\nstop = 20.0\n"
+        )
+    };
+    let flows: String = flows.iter().map(flow).collect();
+    let result = result(&format!(
+        "duration = 21.0\n{radios}[mac]\narp = \"oracle\"\nrts_threshold = \"off\"\n\
+         [energy]\ntransmit = 2.0\nreceive = 1.5\nidle = 0.5\n\
+         [topology]\nkind = \"chain\"\nhops = {hops}\n{flows}"
+    ));
+    let energy = result.energy.unwrap();
+    let states = |node: usize| {
+        [&energy.transmit_joules, &energy.receive_joules, &energy.idle_joules, &energy.sleep_joules]
+            .map(|joules| joules[node])
+    };
+    (0..energy.node_joules.len()).map(states).collect()
+}
+
 #[test]
-fn a_capture_refuses_several_radios() {
-    let scenario = scenario(
-        "duration = 1.0\n[[radio]]\nchannel = 1\n[[radio]]\nchannel = 6\n[topology]\nkind = \"chain\"\nhops = 1\n[[flow]]\ntransport = \"newreno\"\n",
+fn the_energy_of_two_radios_is_the_sum_of_both() {
+    let both = joules(
+        2,
+        "[[radio]]\nchannel = 1\nnodes = [0, 1]\n[[radio]]\nchannel = 11\nrate = \"11M\"\nnodes = [1, 2]\n",
+        &[(0, 1), (1, 2)],
     );
-    let outputs = Outputs { pcap: Some(Box::new(Vec::new())), ..Outputs::default() };
-    let refused = run(&scenario, outputs, &mut unattended).unwrap_err();
-    assert!(matches!(refused, RunError::SeveralRadios(_)), "{refused}");
+    let first = joules(1, "[[radio]]\nchannel = 1\n", &[(0, 1)]);
+    let second = joules(1, "[[radio]]\nchannel = 11\nrate = \"11M\"\n", &[(0, 1)]);
+    let close = |got: [f64; 4], want: [f64; 4]| {
+        assert!(got.iter().zip(want).all(|(got, want)| (got - want).abs() < 1e-9), "{got:?}, {want:?}");
+    };
+    close(both[0], first[0]);
+    close(both[1], std::array::from_fn(|state| first[1][state] + second[0][state]));
+    close(both[2], second[1]);
+    assert!(both[1][0] > 2.0 * 500.0 * 1e-3, "node 1 transmits datagrams and acknowledgements: {both:?}");
 }

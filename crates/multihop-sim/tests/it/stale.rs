@@ -22,7 +22,7 @@ fn condensed(trace: &str) -> Vec<Event<'_>> {
         .collect()
 }
 
-/// Found by `search_for_starving_connections`.
+/// Seed for which connections starve, found by `search_for_starving_connections`.
 const STARVING: u64 = 1186;
 
 /// Section 5.1 and Table 1 of the paper: no segment is acknowledged in 120 s, although there is nearly always a path.

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use multihop_core::NodeId;
 use multihop_core::settings::{Settings, Visitor};
+use multihop_routing_extra::extensions;
 use multihop_scenario::{CustomTransport, Extension, Protocol, Scenario, Source, Transport};
 use multihop_sim::results::RunResult;
 use multihop_sim::{Outputs, run, unattended};
@@ -17,7 +18,7 @@ pub(crate) struct Ran {
     pub(crate) result: RunResult,
     /// Packet events, one per line.
     pub(crate) trace: String,
-    /// The capture file.
+    /// Bytes of the capture file.
     pub(crate) pcap: Vec<u8>,
     /// The recorded series, as CSV.
     pub(crate) record: String,
@@ -25,7 +26,8 @@ pub(crate) struct Ran {
 
 pub(crate) fn scenario(text: &str) -> Scenario {
     let source = Source::Toml { text: text.to_owned(), name: "x.toml".to_owned() };
-    Scenario::load(&source, &[]).unwrap_or_else(|problems| panic!("{problems}\nin\n{text}"))
+    Scenario::load_with(&source, &[], &extensions())
+        .unwrap_or_else(|problems| panic!("{problems}\nin\n{text}"))
 }
 
 /// Runs a scenario without outputs.
@@ -38,7 +40,7 @@ pub(crate) fn ran(text: &str) -> Ran {
     ran_scenario(&scenario(text))
 }
 
-/// The same for a scenario that a test has modified.
+/// Runs a scenario that a test has modified and collects its outputs.
 pub(crate) fn ran_scenario(scenario: &Scenario) -> Ran {
     let (trace, pcap, record) = (Shared::default(), Shared::default(), Shared::default());
     let outputs = Outputs {
@@ -81,7 +83,7 @@ impl<F> fmt::Debug for FromFn<F> {
 pub(crate) struct Event<'a> {
     /// `s`, `r`, `f` or `D`.
     pub(crate) what: &'a str,
-    /// Seconds.
+    /// Time of the event, in seconds.
     pub(crate) at: f64,
     pub(crate) node: u32,
     /// Number of the segment or datagram; `-` for others.
@@ -91,7 +93,7 @@ pub(crate) struct Event<'a> {
     pub(crate) reason: &'a str,
     pub(crate) uid: u64,
     pub(crate) from: u32,
-    /// [`NodeId::BROADCAST`] for `all`.
+    /// Number of the receiver; [`NodeId::BROADCAST`] for `all`.
     pub(crate) to: u32,
     pub(crate) hops: u32,
     pub(crate) bytes: u64,
@@ -145,7 +147,7 @@ impl Write for Shared {
     }
 }
 
-/// A transmitted frame.
+/// Frame that was transmitted, as its capture shows it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Sent {
     /// When its first bit left the antenna, ns.

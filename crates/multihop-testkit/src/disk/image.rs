@@ -24,11 +24,11 @@ pub struct Image {
 /// A file, folder or symbolic link on the disk.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Kept {
-    /// Contents and mode.
+    /// A file with its contents and mode.
     File(Vec<u8>, u32),
-    /// Mode.
+    /// A folder with its mode.
     Folder(u32),
-    /// Target.
+    /// A symbolic link with its target.
     Link(OsString),
 }
 
@@ -38,7 +38,7 @@ impl Image {
         &self.files
     }
 
-    /// Everything on the disk.
+    /// Takes everything on the disk, by its path.
     pub fn into_files(self) -> BTreeMap<PathBuf, Kept> {
         self.files
     }

@@ -32,9 +32,9 @@ use multihop_core::Rng;
 pub struct Cuts {
     /// The name of the program that was recorded.
     pub program: String,
-    /// Selects the cuts.
+    /// Seed that selects the cuts.
     pub seed: u64,
-    /// Number of cuts.
+    /// Number of cuts that were tried.
     pub count: usize,
     /// Number of different states among the cuts.
     pub states: usize,

@@ -12,9 +12,9 @@ use super::trace::{Event, Name, NodeId, Trace};
 enum Order {
     /// All in their order, as with a journal.
     Journal,
-    /// The changes of one folder in their order.
+    /// Changes of one folder reach the disk in their order.
     Folder,
-    /// The changes of one name in their order.
+    /// Changes of one name reach the disk in their order.
     Name,
 }
 

@@ -4,7 +4,7 @@ use multihop_core::Rng;
 
 use super::trace::{Event, Kind, NodeId, SyncScope, Trace};
 
-/// A change of contents.
+/// A change of a file's contents.
 enum Change<'a> {
     Write(usize, &'a [u8]),
     Resize(usize),

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 pub struct Trace {
     /// Every file, folder and link that has existed. The first one is the folder itself.
     pub(super) nodes: Vec<Node>,
-    /// Names when the recording began.
+    /// Names in the folder when the recording began.
     pub(super) names: BTreeMap<Name, NodeId>,
     pub(super) events: Vec<Event>,
 }
@@ -41,9 +41,9 @@ pub(super) enum Kind {
 pub(super) enum Event {
     /// A name for a node: a created or linked file, a folder, a symbolic link.
     Enter(Name, NodeId),
-    /// A removed name.
+    /// Removal of a name.
     Leave(Name),
-    /// A renamed node.
+    /// A rename of a node from the first name to the second.
     Move(Name, Name),
     Write(NodeId, usize, Vec<u8>),
     Resize(NodeId, usize),
@@ -178,7 +178,7 @@ impl Event {
         }
     }
 
-    /// The names that it changes.
+    /// Names that the event changes.
     pub(super) fn names(&self) -> Vec<&Name> {
         match self {
             Self::Enter(name, _) | Self::Leave(name) => vec![name],

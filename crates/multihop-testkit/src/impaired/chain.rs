@@ -8,7 +8,7 @@ use multihop_linux::netns::Namespace;
 /// A chain of hosts, each joined to the next by a veth pair; the inner ones forward packets.
 #[derive(Debug)]
 pub struct Chain {
-    /// In order. The first has the address 10.0.0.1, the last that of [`Chain::address`].
+    /// Hosts of the chain, in order. The first has the address 10.0.0.1, the last that of [`Chain::address`].
     pub hosts: Vec<Namespace>,
 }
 
@@ -35,7 +35,7 @@ impl Chain {
         self.route("del", host, self.hops() - 1)
     }
 
-    /// Restores it.
+    /// Restores a host's route towards the last network after [`lose_route`](Self::lose_route).
     pub fn restore_route(&self, host: u8) -> io::Result<()> {
         self.route("add", host, self.hops() - 1)
     }

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::link::{LinkConfig, LossyLink};
 
-/// What a link does to the packets of one direction. The default is a perfect link without delay.
+/// Impairments of a link in one direction. The default is a perfect link without delay.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// Bits per second; `None`: packets take no time to send.
@@ -19,14 +19,14 @@ pub struct Settings {
     pub delay: Duration,
     /// Packets queued or being sent; a further one is dropped.
     pub queue: usize,
-    /// Share of packets lost.
+    /// Share of packets that are lost at random.
     pub loss: f64,
     /// Mean length of loss bursts, in which every packet is lost; the gaps between them give the share of `loss`.
     /// Below 1 ms losses are independent.
     ///
     /// This is the model of Gilbert (1960) in time instead of packets: waiting lets a burst pass.
     pub burst: Duration,
-    /// Share of packets duplicated.
+    /// Share of packets that are duplicated.
     pub duplicate: f64,
     /// Share of packets and duplicates that are held back, and thus reordered.
     pub reorder: f64,
@@ -34,16 +34,16 @@ pub struct Settings {
     pub hold: Duration,
     /// Share of packets with one bit flipped.
     pub corrupt: f64,
-    /// Intervals without connectivity.
+    /// Intervals without connectivity, in which packets are lost.
     pub cuts: Vec<Cut>,
 }
 
 /// An interval without connectivity: packets sent from `from` until `until` are lost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cut {
-    /// Its first instant.
+    /// First instant without connectivity.
     pub from: Instant,
-    /// The first instant after it.
+    /// First instant after the interval.
     pub until: Instant,
 }
 
@@ -64,24 +64,24 @@ impl Default for Settings {
     }
 }
 
-/// What happened to the packets of one direction.
+/// Counters of the packets in one direction of a link.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
 pub struct LinkCounters {
     /// Packets that were given to the link.
     pub packets: u64,
-    /// Their bytes.
+    /// Bytes of the packets that were given to the link.
     pub bytes: u64,
-    /// Dropped because the queue was full.
+    /// Packets dropped because the queue was full.
     pub overflowed: u64,
-    /// Lost.
+    /// Packets lost at random.
     pub lost: u64,
-    /// Sent while the link was cut.
+    /// Packets sent while the link was cut.
     pub cut: u64,
-    /// Duplicated.
+    /// Packets that were duplicated.
     pub duplicated: u64,
-    /// Held back.
+    /// Packets that were held back, so that later ones overtook them.
     pub reordered: u64,
-    /// Damaged.
+    /// Packets with a flipped bit.
     pub corrupted: u64,
 }
 
@@ -112,7 +112,7 @@ pub struct ImpairedLink {
 }
 
 impl ImpairedLink {
-    /// An empty link.
+    /// Creates a link without packets on it.
     pub fn new(settings: Settings, rng: Rng) -> Self {
         let config = LinkConfig {
             delay: settings.delay,
@@ -131,7 +131,7 @@ impl ImpairedLink {
         }
     }
 
-    /// The counters so far.
+    /// Counters of the link so far.
     pub const fn counters(&self) -> LinkCounters {
         self.counters
     }
@@ -211,7 +211,7 @@ impl Machine for ImpairedLink {
         self.counters.reordered += fate.held_back;
     }
 
-    /// Nothing to do: `poll_output` returns packets once they are due.
+    /// Does nothing, because `poll_output` returns packets once they are due.
     fn handle_timeout(&mut self, _now: Instant) {}
 
     fn poll_output(&mut self, now: Instant) -> Option<Vec<u8>> {

@@ -49,7 +49,7 @@ impl Path {
         Ok(Self { near, far, shared, thread: Some(thread) })
     }
 
-    /// What happened to the packets from near to far, and back.
+    /// Counters of the packets from near to far, and from far to near.
     pub fn counters(&self) -> [LinkCounters; 2] {
         *self.shared.counters.lock().expect("no thread panics while it holds the lock")
     }

@@ -67,7 +67,7 @@ impl Relay {
         self.shared.rebind.store(true, Ordering::Relaxed);
     }
 
-    /// What happened to the datagrams towards the target, and back.
+    /// Counters of the datagrams towards the target, and of those back from it.
     pub fn counters(&self) -> [LinkCounters; 2] {
         *self.shared.counters.lock().expect("no thread panics while it holds the lock")
     }

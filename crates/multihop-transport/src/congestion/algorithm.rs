@@ -12,9 +12,9 @@ use crate::observe::Quantity;
 /// The congestion control of a connection: built-in or user-defined.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Algorithm {
-    /// A built-in one.
+    /// A congestion control of this crate.
     BuiltIn(Variant),
-    /// A user-defined one.
+    /// A congestion control that the user has written, with its parameters.
     Custom(Custom),
 }
 
@@ -92,12 +92,8 @@ mod tests {
     use super::super::{CongestionControl, Window};
     use super::*;
 
-    #[derive(Clone, Debug)]
+    #[derive(Clone, Debug, Settings)]
     struct Unused;
-
-    impl Settings for Unused {
-        fn keys(&mut self, _keys: &mut dyn Visitor) {}
-    }
 
     impl CongestionConfig for Unused {
         fn control(&self, _window: Window) -> Box<dyn CongestionControl> {

@@ -47,7 +47,7 @@ use crate::observe::{Quantity, Value};
 /// A control that keeps 0.8 of the window after a loss, and is NewReno otherwise:
 ///
 /// ```
-/// use multihop_core::settings::{Settings, Visitor};
+/// use multihop_core::settings::Settings;
 /// use multihop_core::{Duration, Instant};
 /// use multihop_transport::congestion::{
 ///     Ack, AckKind, Algorithm, CongestionConfig, CongestionControl, Share, Window,
@@ -55,15 +55,11 @@ use crate::observe::{Quantity, Value};
 /// use multihop_transport::tcp::Config;
 ///
 /// /// The parameters, with their keys in scenarios.
-/// #[derive(Clone, Debug)]
+/// #[derive(Clone, Debug, Settings)]
 /// struct GentleConfig {
+///     /// Share of the window that is kept after a loss.
+///     #[key(0.1..=0.95, thousandths)]
 ///     kept: u16,
-/// }
-///
-/// impl Settings for GentleConfig {
-///     fn keys(&mut self, keys: &mut dyn Visitor) {
-///         keys.about("Share of the window after a loss.").thousandths("kept", &mut self.kept, 0.1..=0.95);
-///     }
 /// }
 ///
 /// impl CongestionConfig for GentleConfig {
@@ -111,7 +107,7 @@ use crate::observe::{Quantity, Value};
 /// let tcp = Config { congestion: Algorithm::custom(gentle), ..tcp };
 /// ```
 pub trait CongestionControl: fmt::Debug + Send {
-    /// The windows.
+    /// Congestion window and slow-start threshold of this control.
     fn window(&self) -> &Window;
 
     /// The windows, to be changed. The endpoint changes them too: a clamp that follows the number of hops, and one segment after

@@ -15,18 +15,18 @@ pub(crate) struct Cubic {
     /// The window before the last loss (`cwnd_prior`).
     prior: f64,
     epoch: Option<Epoch>,
-    /// Whether it grows as Reno once Reno's window would be back at `prior` (section 4.3).
+    /// Whether the window grows as Reno's once Reno's window would be back at `prior` (section 4.3).
     catches_up: bool,
 }
 
-/// One stage of congestion avoidance.
+/// Stage of congestion avoidance between two losses.
 #[derive(Clone, Debug)]
 struct Epoch {
     start: Instant,
     origin: f64,
     /// Seconds until the function is at its origin.
     k: f64,
-    /// Reno's window under the same conditions (section 4.3).
+    /// Window that Reno would have under the same conditions, in segments (section 4.3).
     w_est: f64,
 }
 
@@ -41,7 +41,7 @@ impl Cubic {
         f64::from(window.cwnd()) / f64::from(window.mss())
     }
 
-    /// Sections 4.2 to 4.5.
+    /// Grows the window in congestion avoidance (sections 4.2 to 4.5).
     fn avoid_congestion(&mut self, now: Instant, ack: &Ack) {
         let cwnd = self.segments();
         let mss = f64::from(self.window.mss());
@@ -81,7 +81,7 @@ impl Epoch {
         Self { start, origin, k: cube_root((origin - cwnd) / C), w_est: cwnd }
     }
 
-    /// Figure 1
+    /// Window in segments `t` seconds after the epoch began (RFC 9438, Figure 1).
     fn at(&self, t: f64) -> f64 {
         let from_origin = t - self.k;
         C * from_origin * from_origin * from_origin + self.origin
@@ -125,8 +125,8 @@ impl CongestionControl for Cubic {
     }
 }
 
-/// By Newton's method from above, with basic operations only: each step decreases the value until
-/// rounding stops it.
+/// Cube root by Newton's method from above, with basic operations only: each step decreases the value until rounding
+/// stops it.
 fn cube_root(a: f64) -> f64 {
     if a <= 0.0 {
         return 0.0;
@@ -147,14 +147,14 @@ fn whole(bytes: f64) -> u32 {
     bytes as u32
 }
 
-/// RFC 9438 §4.6
+/// Factor on the window after a loss (RFC 9438 §4.6).
 const BETA: f64 = 0.7;
 const KEPT: Share = Share::thousandths(700);
 /// Segments per second cubed (RFC 9438 §5.1).
 const C: f64 = 0.4;
 /// RFC 9438 §4.3: as fair to Reno with `BETA` as Reno with a half.
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
-/// From the largest window, 65535 segments, the root is found in 31.
+/// Maximum number of steps: from the largest window, 65535 segments, the root is found in 31.
 const STEPS: u32 = 64;
 
 #[cfg(test)]

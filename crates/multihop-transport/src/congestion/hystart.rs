@@ -4,7 +4,7 @@ use multihop_core::Duration;
 
 use super::signals::Ack;
 
-/// Slow start, round by round.
+/// State of slow start, which HyStart++ observes round by round.
 #[derive(Clone, Debug, Default)]
 pub(super) struct HyStart {
     /// Bytes to be acknowledged before the round is over.
@@ -28,7 +28,7 @@ pub(super) struct Step {
 
 #[derive(Clone, Debug)]
 struct Conservative {
-    /// The shortest round trip when it began (`cssBaselineMinRtt`).
+    /// Shortest round trip at the beginning of conservative slow start (`cssBaselineMinRtt`).
     baseline: Duration,
     rounds: u32,
 }
@@ -79,13 +79,14 @@ impl HyStart {
 
 /// L: segments by which the window grows at most for one ACK, where nothing spaces segments.
 const MOST: u32 = 8;
-/// `MIN_RTT_THRESH`, `MAX_RTT_THRESH`, `MIN_RTT_DIVISOR`
+/// Bounds of the growth of round trips that ends slow start, and its divisor of the shortest round trip (RFC 9406:
+/// `MIN_RTT_THRESH`, `MAX_RTT_THRESH`, `MIN_RTT_DIVISOR`).
 const MIN_GROWTH: Duration = Duration::from_millis(4);
 const MAX_GROWTH: Duration = Duration::from_millis(16);
 const DIVISOR: u64 = 8;
-/// `N_RTT_SAMPLE`
+/// Round trips that a round must have measured before they are compared (RFC 9406: `N_RTT_SAMPLE`).
 const SAMPLES: u32 = 8;
-/// `CSS_GROWTH_DIVISOR`, `CSS_ROUNDS`
+/// Divisor of the growth in conservative slow start, and its rounds (RFC 9406: `CSS_GROWTH_DIVISOR`, `CSS_ROUNDS`).
 const GROWTH_DIVISOR: u32 = 4;
 const ROUNDS: u32 = 5;
 

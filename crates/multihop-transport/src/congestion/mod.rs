@@ -81,9 +81,9 @@ macro_rules! controls {
 controls! {
     /// Fast retransmit and fast recovery of RFC 5681.
     Reno(reno::Reno) "reno",
-    /// RFC 6582.
+    /// NewReno: partial ACKs continue fast recovery (RFC 6582).
     NewReno(newreno::NewReno) "newreno",
-    /// RFC 9438.
+    /// CUBIC: the window is a cubic function of the time since the last loss (RFC 9438).
     Cubic(cubic::Cubic) "cubic",
     /// Brakmo and Peterson: the window follows the amount of data in queues.
     Vegas(vegas::Vegas) "vegas",

@@ -91,7 +91,7 @@ impl CongestionControl for Prague {
     }
 }
 
-/// The unit of `alpha`.
+/// Value of `alpha` for a share of 1.
 const WHOLE: u32 = 1 << 20;
 /// The inverse of the weight of a round trip (g of RFC 8257).
 const GAIN: u32 = 16;

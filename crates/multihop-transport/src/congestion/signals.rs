@@ -5,8 +5,8 @@ use multihop_core::Duration;
 /// Signals that are provided on request only.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Signals {
-    /// Rate samples. The endpoint then records each transmission and requires SACK; the control reduces its window by itself,
-    /// without proportional rate reduction.
+    /// Rate samples: how fast the path delivers. The endpoint then records each transmission and requires SACK; the
+    /// control reduces its window by itself, without proportional rate reduction.
     pub rates: bool,
     /// The ECN mark of each segment, as scalable controls need it (L4S, RFC 9331).
     pub marks: bool,
@@ -17,16 +17,16 @@ pub struct Signals {
 /// An ACK of new data.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack {
-    /// Bytes newly acknowledged.
+    /// Bytes that the ACK acknowledges for the first time.
     pub acked: u32,
     /// Bytes by which the window may grow: `acked`, but where bytes are counted (`byte_counting`) without those that SACK reported
     /// before.
     pub counted: u32,
-    /// Bytes still outstanding.
+    /// Bytes still in flight after the ACK.
     pub flight: u32,
     /// The meaning of the ACK to fast recovery.
     pub kind: AckKind,
-    /// The round-trip time that it ends, if it was measured: one per round trip, or one per ACK with timestamps.
+    /// Round-trip time that the ACK ends, if it was measured: one per round trip, or one per ACK with timestamps.
     pub round_trip: Option<Duration>,
     /// The smoothed round-trip time.
     pub srtt: Option<Duration>,
@@ -46,7 +46,7 @@ pub enum AckKind {
     Normal,
     /// Fast recovery continues: more of what was outstanding at the loss is missing.
     Partial,
-    /// Fast recovery is over.
+    /// The ACK ends fast recovery.
     Full,
 }
 
@@ -86,6 +86,6 @@ pub struct RateSample {
 pub struct LostFlight {
     /// Bytes in flight when the segment left.
     pub in_flight: u64,
-    /// Bytes lost since then.
+    /// Bytes lost since the segment left.
     pub lost: u64,
 }

@@ -1,13 +1,15 @@
 //! The initial values of every policy, and its settings.
 
+use multihop_core::settings::{Field, Settings};
+
 /// The initial values of a policy.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Start {
     /// Payload bytes of a full segment.
     pub(crate) mss: u32,
-    /// The clamp, in segments.
+    /// Clamp on the window, in segments.
     pub(crate) window_max: u16,
-    /// In segments.
+    /// Initial congestion window, in segments.
     pub(crate) initial_window: u16,
     pub(crate) halving: Halving,
     pub(crate) exit: RecoveryExit,
@@ -27,23 +29,24 @@ pub(crate) struct Start {
 pub enum Halving {
     /// Half the bytes in flight (RFC 5681 §3.1, equation 4); kept if the same segment times out again.
     Flight,
-    /// The same in whole segments, as Linux does.
+    /// Half the bytes in flight, rounded to whole segments as in Linux; kept if the same segment times out again.
     Segments,
     /// Half the window in whole segments, at every loss, as ns-2 does.
     Window,
 }
 
-/// Settings of NewReno.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+/// Settings of fast recovery by RFC 6582.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Settings)]
 pub struct NewRenoConfig {
-    /// Which partial ACKs restart the retransmission timer.
+    /// Partial ACKs that restart the timer during NewReno's fast recovery: the first (impatient), or all (slow-but-steady).
+    #[key(name = "recovery")]
     pub timer: PartialAckTimer,
     /// Whether a partial ACK reduces the window by what it acknowledges (RFC 6582 §3.2 step 5).
     pub deflate: bool,
 }
 
 /// Which partial ACKs restart the retransmission timer (RFC 6582 §4).
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Field, PartialEq)]
 pub enum PartialAckTimer {
     /// The first one only: many losses in one window end in a timeout.
     Impatient,
@@ -54,8 +57,8 @@ pub enum PartialAckTimer {
 /// The window after recovery.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum RecoveryExit {
-    /// As the RFCs say: ssthresh for Reno (RFC 5681 §3.2 step 6); for NewReno and SACK no more than
-    /// one segment above what is in flight, so that no burst follows (RFC 6582 §3.2 step 3, option 1).
+    /// The window of the RFCs: ssthresh for Reno (RFC 5681 §3.2 step 6); for NewReno and SACK no more than one segment
+    /// above what is in flight, so that no burst follows (RFC 6582 §3.2 step 3, option 1).
     Rfc,
     /// ssthresh, and the ACK that ends recovery makes it grow as any other does, as in ns-2.
     Grow,

@@ -13,7 +13,7 @@ pub(super) fn ms(n: u64) -> Instant {
     Instant::ZERO + Duration::from_millis(n)
 }
 
-/// Outside of recovery. `round_trip` in ms.
+/// An ACK outside of recovery. `round_trip` is in ms.
 pub(super) fn ack(acked: u32, flight: u32, round_trip: Option<u64>) -> Ack {
     let round_trip = round_trip.map(Duration::from_millis);
     Ack { acked, counted: acked, flight, kind: AckKind::Normal, round_trip, srtt: None }

@@ -132,11 +132,11 @@ impl CongestionControl for Vegas {
     }
 }
 
-/// Fewer segments than this in queues: the window grows.
+/// Number of segments in queues below which the window grows.
 const ALPHA: u32 = 1;
-/// More than this: it shrinks.
+/// Number of segments in queues above which the window shrinks.
 const BETA: u32 = 3;
-/// More than this: slow start is over.
+/// Number of segments in queues above which slow start ends.
 const GAMMA: u32 = 1;
 /// Fewer round trips than this in a round do not decide where every ACK measures one, as in Linux.
 const MIN_SAMPLES: u32 = 3;

@@ -77,7 +77,7 @@ impl Window {
         self.cwnd.saturating_add(self.inflation).min(self.max)
     }
 
-    /// Changes the clamp. A threshold that only the old clamp determined changes with it.
+    /// Changes the clamp on the window. A threshold that only the old clamp determined changes with it.
     pub(crate) fn set_max(&mut self, max: u32) {
         self.ssthresh = if self.ssthresh == self.max { max } else { self.ssthresh.min(max) };
         self.max = max;
@@ -137,7 +137,7 @@ impl Window {
         self.add(u32::try_from(above).unwrap_or(u32::MAX));
     }
 
-    /// For how many ACKs one of `acked` bytes counts, in segments.
+    /// Number of ACKs for which an ACK of `acked` bytes counts, in segments.
     pub(super) fn acks(&self, acked: u32) -> f64 {
         if self.byte_counting { f64::from(acked) / f64::from(self.mss) } else { 1.0 }
     }
@@ -222,7 +222,7 @@ impl Window {
         self.inflation = 0;
     }
 
-    /// Recovery is over. `limit` bounds the window if the exit follows the RFC.
+    /// Ends fast recovery and sets the window. `limit` bounds the window if the exit follows the RFC.
     pub(super) fn leave_recovery(&mut self, acked: u32, limit: u32) {
         self.inflation = 0;
         match self.exit {
@@ -264,10 +264,10 @@ impl Window {
 pub struct Share(u16);
 
 impl Share {
-    /// Half, as in Reno.
+    /// The share one half, as in Reno.
     pub const HALF: Self = Self(500);
 
-    /// A number of thousandths, at most 1000.
+    /// A share given in thousandths, at most 1000.
     pub const fn thousandths(n: u16) -> Self {
         Self(if n < 1000 { n } else { 1000 })
     }

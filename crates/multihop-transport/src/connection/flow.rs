@@ -27,11 +27,17 @@ pub trait ConnectionConfig: fmt::Debug + Send + Sync {
     fn opens_connections(&self) -> bool {
         false
     }
+
+    /// Bytes that an end on a real network keeps for its application, before its buffers grow. Above it, [`Opened`](super::Opened)
+    /// drops further data.
+    fn receive_buffer(&self) -> u64 {
+        USUAL_RECEIVE_BUFFER
+    }
 }
 
 /// The flow for which [`ConnectionConfig`] makes both ends.
 pub struct FlowSetup<'a> {
-    /// Both ports.
+    /// Port number that both ends use.
     pub port: u16,
     /// Whether data counts as read as soon as it arrives.
     pub sink: bool,
@@ -39,7 +45,7 @@ pub struct FlowSetup<'a> {
     pub bandwidth: BitRate,
     /// The TTL with which packets leave.
     pub initial_ttl: u8,
-    /// From which buffers may grow; without it they do not.
+    /// Pool from which buffers may grow; without it they do not.
     pub pool: Option<Pool>,
     /// How connections are opened, watched and closed; `None` leaves that to the transport.
     pub lifecycle: Option<lifecycle::Config>,
@@ -48,6 +54,9 @@ pub struct FlowSetup<'a> {
     /// The random stream of a purpose, at the sender (0) or the receiver (1).
     pub rng: &'a dyn Fn(&str, u32) -> Rng,
 }
+
+/// 64 segments of an Ethernet frame.
+const USUAL_RECEIVE_BUFFER: u64 = 64 * 1460;
 
 impl FlowSetup<'_> {
     /// Makes both ends, which differ only in their initial sequence numbers of `bits` bits.

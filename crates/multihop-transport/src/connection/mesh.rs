@@ -27,6 +27,10 @@ impl ConnectionConfig for Config {
         true
     }
 
+    fn receive_buffer(&self) -> u64 {
+        u64::from(self.recv_buffer) * u64::from(self.mss)
+    }
+
     fn quantity(&self, index: usize) -> Option<&'static Quantity> {
         OBSERVED.get(index).map(Row::quantity)
     }
@@ -91,6 +95,10 @@ impl Connection for MeshEnd {
 
     fn set_mss(&mut self, mss: u16) {
         self.set_mss(mss.saturating_sub(mesh::Segment::DATA_HEADER));
+    }
+
+    fn add_path(&mut self) -> bool {
+        self.add_path()
     }
 
     fn shutdown(&mut self, _now: Instant) {

@@ -30,7 +30,7 @@ pub use opened::{Opened, OpenedConfig};
 pub use summary::{StreamCounters, Summary};
 pub use udp::{UdpConfig, UdpReceiver, UdpSender};
 
-/// One end of a flow.
+/// One end of a flow, with any transport.
 ///
 /// A driver follows every call that takes `&mut self` with a full drain of
 /// [`poll_output`](Self::poll_output), then asks [`poll_timeout`](Self::poll_timeout) when to come back. `now`
@@ -40,7 +40,7 @@ pub trait Connection: Send {
     /// Waits for the other end to connect.
     fn listen(&mut self) {}
 
-    /// Opens the connection.
+    /// Opens the connection to the other end.
     fn connect(&mut self) {}
 
     /// Takes data to send. A datagram is sent at once; a stream is queued.
@@ -65,6 +65,12 @@ pub trait Connection: Send {
     /// New segments have at most `mss` bytes from now on, which is what the path carries: data of TPA, header and data
     /// of others. Only drivers on real sockets know this.
     fn set_mss(&mut self, _mss: u16) {}
+
+    /// Opens a second path to the peer, and returns whether there is one now. The driver must tell the paths apart: by
+    /// [`second_path`](multihop_wire::mesh::Segment::second_path) of the segments.
+    fn add_path(&mut self) -> bool {
+        false
+    }
 
     /// Closes this side once everything queued has been sent (an endless source stops here).
     fn shutdown(&mut self, _now: Instant) {}
@@ -118,7 +124,7 @@ pub trait Connection: Send {
     /// Takes the memory of a segment that it has sent.
     fn reuse(&mut self, _memory: Vec<u8>) {}
 
-    /// The memory of a segment that it has received.
+    /// Buffer of a segment that this end has received, for reuse.
     fn spare(&mut self) -> Option<Vec<u8>> {
         None
     }
@@ -156,7 +162,7 @@ pub trait Connection: Send {
     /// The counters, including everything received so far.
     fn counters(&self) -> Counters;
 
-    /// What this end needs, if that is more than its driver allows each connection.
+    /// Bytes that this end may keep, if that is more than its driver allows each connection.
     fn buffers(&self) -> Buffers {
         Buffers::default()
     }
@@ -183,7 +189,7 @@ pub trait Connection: Send {
         self.value(quantities.position(|quantity| quantity.name == name)?)
     }
 
-    /// What programs on real networks show of this end.
+    /// State and counters of this end, as programs on real networks show them.
     fn summary(&self) -> Summary {
         Summary::of(self)
     }
@@ -198,37 +204,37 @@ impl fmt::Debug for dyn Connection + '_ {
 /// A segment between the two ends of a flow.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Segment {
-    /// Of TCP.
+    /// A segment of TCP.
     Tcp(multihop_wire::tcp::Segment),
-    /// Of TPA.
+    /// A segment of TPA.
     Tpa(multihop_wire::tpa::Segment),
-    /// Of UDP.
+    /// A datagram of UDP.
     Datagram(Datagram),
-    /// Of `mesh`.
+    /// A segment of `mesh`.
     Mesh(multihop_wire::mesh::Segment),
-    /// Of a user-defined transport.
+    /// A message of a user-defined transport.
     Custom(Message),
-    /// Of a user-defined transport whose connection [`Opened`] opens, on real networks.
+    /// A segment of a user-defined transport whose connection [`Opened`] opens, on real networks.
     Opened(multihop_wire::custom::Segment),
 }
 
 /// A UDP datagram of a simulated application.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Datagram {
-    /// Both ports.
+    /// Port number that both ends use.
     pub port: u16,
     /// Serial number in the flow, from 0.
     pub serial: u64,
-    /// Bytes of data.
+    /// Length of the application data, bytes.
     pub size: u32,
 }
 
 /// A segment of a user-defined transport.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Message {
-    /// The header, byte by byte.
+    /// Bytes of the message's header.
     pub header: Vec<u8>,
-    /// Application data behind it.
+    /// Application data after the header.
     pub data: Payload,
 }
 
@@ -249,7 +255,7 @@ pub struct Buffers {
 pub struct Counters {
     /// Segments with data, or datagrams, sent.
     pub sent: u64,
-    /// Those of them that were retransmitted.
+    /// Segments with data that were sent again.
     pub retransmitted: u64,
     /// Expiries of the retransmission timer.
     pub timeouts: u64,

@@ -1,4 +1,4 @@
-//! What the built-in transports declare.
+//! Tables of the quantities that the built-in transports declare.
 
 use crate::observe::{Quantity, Row};
 use crate::{mesh, tcp, tpa};

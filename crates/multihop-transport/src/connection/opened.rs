@@ -21,7 +21,7 @@ use crate::observe::{Quantity, Value};
 use crate::refusals::Refusals;
 use crate::tcp::Trip;
 
-/// What [`Opened`] must know besides the inner transport.
+/// Configuration of [`Opened`] in addition to that of the inner transport.
 #[derive(Clone, Copy, Debug)]
 pub struct OpenedConfig {
     /// How the connection is opened, watched and closed.
@@ -63,12 +63,12 @@ pub struct Opened {
     dropped: u64,
 }
 
-/// The close of this side.
+/// State of the close of this side.
 #[derive(Clone, Copy, Debug, Default)]
 struct Closing {
     is_due: bool,
     is_acked: bool,
-    /// Segments sent.
+    /// Number of `Close` segments sent so far.
     sent: u8,
 }
 
@@ -325,7 +325,7 @@ impl Opened {
         }))
     }
 
-    /// The connection is gone.
+    /// Ends the connection with this event.
     fn finish(&mut self, event: Event) {
         self.life.end();
         self.timers.stop(Timer::Close);

@@ -1,4 +1,4 @@
-//! What programs on real networks show of a connection.
+//! Summary of a connection for programs on real networks.
 
 use multihop_core::Duration;
 
@@ -20,7 +20,7 @@ pub struct Summary {
     pub cwnd: u32,
     /// Segments that may be in flight: the smaller of congestion window and the peer's window.
     pub window: u32,
-    /// Segments in flight.
+    /// Number of segments in flight.
     pub flight: u32,
     /// Payload of a full segment, bytes.
     pub mss: u32,
@@ -37,7 +37,7 @@ pub struct StreamCounters {
     pub segments_sent: u64,
     /// Segments with data sent, retransmissions included.
     pub data_sent: u64,
-    /// Retransmitted segments.
+    /// Number of retransmitted segments.
     pub retransmitted: u64,
     /// Segments sent without data.
     pub acks_sent: u64,
@@ -47,7 +47,7 @@ pub struct StreamCounters {
     pub freezes: u64,
     /// Link-failure notices that concerned a segment in flight.
     pub notices: u64,
-    /// Probes sent.
+    /// Number of probes sent.
     pub probes: u64,
     /// Segments with data received.
     pub data_received: u64,

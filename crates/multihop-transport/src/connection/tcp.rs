@@ -85,7 +85,7 @@ impl Connection for TcpEnd {
     }
 }
 
-/// As real networks carry it: all of it is header.
+/// A TCP segment as a message of real networks: all of it is header.
 impl From<TcpSegment> for Message {
     fn from(segment: TcpSegment) -> Self {
         let mut header = Vec::with_capacity(segment.header_len() + segment.payload.len());
@@ -99,8 +99,8 @@ fn segment_of(message: &Message) -> Option<TcpSegment> {
     message.data.is_empty().then(|| TcpSegment::parse(&message.header, NOWHERE, NOWHERE).ok())?
 }
 
-/// What a driver says of a lost message, in the terms of TCP: the message begins with the header, and the driver knows
-/// its connection, whatever the ports.
+/// Translates a driver's notice of a lost message into one of a lost TCP segment: the message begins with the TCP
+/// header, and the driver knows its connection, whatever the ports.
 fn named_by_tcp(ports: Ports, lost: LostSegment) -> LostSegment {
     let SegmentId::Custom(header) = lost.segment else { return lost };
     let [_, _, _, _, a, b, c, d, ..] = header;

@@ -1,7 +1,7 @@
 use alloc::boxed::Box;
 
 use multihop_core::{Instant, Machine, Notice, Payload};
-use multihop_wire::tpa::BlockSeq;
+use multihop_wire::tpa::{BlockSeq, MAX_BLOCK};
 
 use super::{
     Connection, ConnectionConfig, Counters, Data, FlowSetup, Output, RoundTrip, Segment, StreamCounters,
@@ -18,6 +18,9 @@ impl ConnectionConfig for Config {
         if let Some(pacing) = &mut config.pacing {
             pacing.bandwidth = flow.bandwidth;
         }
+        if let Some(lifecycle) = flow.lifecycle {
+            config.lifecycle = lifecycle;
+        }
         flow.pair("tpa/iss", 16, |ports, initial| {
             let initial = u16::try_from(initial).expect("16 bits are left");
             TpaEnd::new(config.clone(), ports, BlockSeq(initial))
@@ -26,6 +29,11 @@ impl ConnectionConfig for Config {
 
     fn quantity(&self, index: usize) -> Option<&'static Quantity> {
         OBSERVED.get(index).map(Row::quantity)
+    }
+
+    /// Data that waits to be read, and the block that is under way.
+    fn receive_buffer(&self) -> u64 {
+        self.recv_capacity() + u64::from(self.mss) * u64::from(MAX_BLOCK)
     }
 }
 

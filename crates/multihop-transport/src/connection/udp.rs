@@ -68,7 +68,7 @@ impl Connection for UdpSender {
 /// The receiver of a flow of datagrams.
 #[derive(Debug, Default)]
 pub struct UdpReceiver {
-    /// One more than the highest serial number that has arrived: NextExp of RFC 4737, section 3.3.
+    /// Serial number after the highest one that has arrived: `NextExp` of RFC 4737, section 3.3.
     expected: u64,
     /// Bytes that have arrived and are not reported yet.
     arrived: Option<u64>,

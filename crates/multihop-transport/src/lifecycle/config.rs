@@ -1,25 +1,30 @@
 //! Times and limits of a lifecycle, with the keys that all transports with a lifecycle have.
 
 use multihop_core::Duration;
-use multihop_core::settings::{Settings, Visitor};
+use multihop_core::settings::Settings;
 
 use crate::settings::TIMEOUT;
 
 /// Times and limits of a lifecycle.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Settings)]
 pub struct Config {
-    /// Time after which an unanswered SYN is retransmitted; it doubles with each retransmission.
+    /// Time after which an unanswered SYN is retransmitted, s; it doubles with each retransmission, up to `rto_max`.
+    #[key(TIMEOUT)]
     pub syn_wait: Duration,
     /// Upper bound of the doubled time; `None` for the longest timeout of the transport. `syn_wait` itself may be longer.
     pub syn_wait_max: Option<Duration>,
-    /// Retransmissions of a SYN before opening fails; `None` for no limit.
+    /// Limit of retransmissions of a SYN before opening fails; off: no limit.
+    #[key(0..=255, off)]
     pub syn_retries: Option<u8>,
-    /// Silence of the peer after which a keepalive is sent; `None` for no keepalives.
-    pub keepalive: Option<Duration>,
-    /// Time without an answer to data, FIN or keepalive after which the connection is aborted; `None` for no limit.
-    pub user_timeout: Option<Duration>,
-    /// Time for which late segments are answered after both sides have closed.
+    /// Time for which a closed connection answers late segments, s.
+    #[key(0.0..=1e9)]
     pub linger: Duration,
+    /// Silence of the peer after which a keepalive is sent, s; off: no keepalives.
+    #[key(TIMEOUT, off)]
+    pub keepalive: Option<Duration>,
+    /// Time without an answer to data, FIN or keepalive after which the connection is aborted, s; off: no limit.
+    #[key(TIMEOUT, off)]
+    pub user_timeout: Option<Duration>,
 }
 
 impl Config {
@@ -49,32 +54,5 @@ impl Config {
             user_timeout: self.user_timeout.map(at_least),
             ..self
         }
-    }
-}
-
-impl Settings for Config {
-    fn keys(&mut self, keys: &mut dyn Visitor) {
-        keys.about("Wait for the answer to the first SYN, s; it doubles with each try, up to rto_max.")
-            .seconds("syn_wait", &mut self.syn_wait, TIMEOUT);
-        keys.about("The connection is aborted after this many retransmitted SYNs.").whole_or_off(
-            "syn_retries",
-            &mut self.syn_retries,
-            0..=255,
-        );
-        keys.about("How long a closed connection answers late segments, s.").seconds(
-            "linger",
-            &mut self.linger,
-            0.0..=1e9,
-        );
-        keys.about("A peer that has been silent for this long is probed, s.").seconds_or_off(
-            "keepalive",
-            &mut self.keepalive,
-            TIMEOUT,
-        );
-        keys.about("The connection is aborted after this long without an answer, s.").seconds_or_off(
-            "user_timeout",
-            &mut self.user_timeout,
-            TIMEOUT,
-        );
     }
 }

@@ -32,7 +32,7 @@ pub struct Lifecycle {
     attempts: u8,
     /// SYNs that were not answered in time.
     unanswered: u8,
-    /// When the newest SYN left.
+    /// Departure of the newest SYN.
     syn_sent: Option<Instant>,
     /// The attempt of the peer's newest SYN.
     peer_attempt: u8,
@@ -74,7 +74,7 @@ pub enum Shutdown {
     NoEffect,
     /// The connection ends: it was not open yet, and has nothing to send.
     Over,
-    /// FIN follows the data.
+    /// The FIN will follow the queued data.
     Closing,
 }
 
@@ -116,7 +116,7 @@ impl Lifecycle {
         self.syn_sent.is_some()
     }
 
-    /// Opens the connection. Only a closed one can be opened.
+    /// Begins to open the connection with a SYN. Only a closed one can be opened.
     pub fn connect(&mut self) {
         if self.state == State::Closed {
             self.state = State::SynSent;
@@ -137,7 +137,7 @@ impl Lifecycle {
         }
     }
 
-    /// Closes this side. `has_data` says whether the application has queued data.
+    /// Closes the sending side of the connection. `has_data` says whether the application has queued data.
     pub fn shutdown(&mut self, has_data: bool) -> Shutdown {
         match self.state {
             State::Closed => return Shutdown::NoEffect,

@@ -5,13 +5,13 @@ use crate::named::named;
 named! {
     /// The state of a connection, as one end sees it.
     pub enum State {
-        /// No connection.
+        /// The end has no connection.
         Closed = "closed",
-        /// Waiting for a SYN.
+        /// The end waits for a SYN.
         Listen = "listen",
-        /// Sent a SYN.
+        /// The end sent a SYN and waits for the answer.
         SynSent = "syn-sent",
-        /// Sent and received a SYN.
+        /// The end has sent and received a SYN.
         SynReceived = "syn-received",
         /// Both ends know each other's numbers: data flows.
         Established = "established",
@@ -19,7 +19,7 @@ named! {
         FinSent = "fin-sent",
         /// This end closed, and its FIN is acknowledged.
         HalfClosed = "half-closed",
-        /// The peer closed.
+        /// The peer closed its side; this end may still send.
         PeerClosed = "peer-closed",
         /// The peer closed, then this end; its FIN is not acknowledged yet.
         LastAck = "last-ack",

@@ -11,12 +11,14 @@ use super::lowest::Lowest;
 #[derive(Clone, Debug)]
 pub struct Control {
     backlog: f64,
+    /// The part of `backlog` that this path of the connection aims at: all of it with one path.
+    part: f64,
     allowed: Duration,
     gain: f64,
     correction: f64,
     every: f64,
-    /// Segments that travel together: more than one where radios aggregate.
-    batch: f64,
+    /// Segments that leave together: more than one where radios aggregate.
+    train: f64,
     most: f64,
     stage: Stage,
     /// Round trip with empty queues.
@@ -75,7 +77,7 @@ impl Delivery {
     }
 }
 
-/// What an ACK says about the path.
+/// Acknowledgement as the rate control sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Report {
     /// Segments that it acknowledges for the first time.
@@ -92,11 +94,12 @@ impl Control {
         let most = f64::from(config.window_max);
         Self {
             backlog: config.backlog,
+            part: config.backlog,
             allowed: config.delay,
             gain: config.gain,
             correction: config.correction,
             every: f64::from(config.ack_every),
-            batch: 1.0,
+            train: 1.0,
             most,
             stage: Stage::Start { window: FIRST_WINDOW.min(most) },
             base: Lowest::new(MEMORY),
@@ -131,15 +134,22 @@ impl Control {
 
     /// Segments for which one ACK is enough, on paths with few segments in a round trip.
     pub(super) fn every(&self) -> f64 {
-        self.every * self.batch
+        if self.train < 2.0 { self.every } else { self.train }
     }
 
-    /// An ACK arrived, together with the one before or alone: what arrives together could have been one.
-    pub(super) fn note_spacing(&mut self, together: bool) {
-        self.batch = match together {
-            true => (self.batch + 1.0).min(MAX_TOGETHER),
-            false => self.batch - (self.batch - 1.0) * FORGOTTEN,
-        };
+    /// Sets how many segments leave together.
+    pub(super) const fn set_train(&mut self, size: f64) {
+        self.train = size;
+    }
+
+    /// Aims at this share of the backlog, above 0, because other paths of the connection have the rest.
+    pub(super) fn set_share(&mut self, share: f64) {
+        self.part = self.backlog * share;
+    }
+
+    /// Segments per second; 0 before the first round trip.
+    pub(super) fn rate(&self) -> f64 {
+        self.round().map_or(0.0, |round| self.window() / round)
     }
 
     /// The shortest round trip.
@@ -164,12 +174,22 @@ impl Control {
         Some((self.base.get()? + self.queueing).as_secs_f64().max(SHORTEST))
     }
 
+    /// The smoothed queueing delay of data.
+    pub(super) const fn queueing(&self) -> Duration {
+        self.queueing
+    }
+
+    /// Considers the queue empty.
+    pub(super) const fn forget_queue(&mut self) {
+        self.queueing = Duration::ZERO;
+    }
+
     /// Takes a round trip without the time for which the ACK was held.
     pub fn on_round_trip(&mut self, now: Instant, sample: Duration) {
         self.base.add(now, sample);
     }
 
-    /// Corrects the rate.
+    /// Corrects the rate after an ACK.
     pub fn on_ack(&mut self, now: Instant, report: Report) {
         if report.arrived == 0 {
             return;
@@ -218,7 +238,8 @@ impl Control {
 
     /// Segments in queues at which the rate rests.
     fn target(&self, rate: f64) -> f64 {
-        self.backlog * self.batch + rate * self.allowed.as_secs_f64()
+        // Within a train segments do not wait for each other, and what delays a host delays a train once.
+        self.part * (2.0 * self.train - 1.0) + rate * self.allowed.as_secs_f64() / self.train
     }
 
     /// No rate is far above that of arrivals, or needs a window beyond its bounds.
@@ -267,10 +288,6 @@ const MIN_WINDOW: f64 = 0.25;
 const FIRST_HOPS: f64 = 8.0;
 /// Segments in a shortest round trip up to which a flow may grow at once if it sees no queue.
 const SPARSE: f64 = 0.5;
-/// Bound on the segments that are taken to travel together.
-const MAX_TOGETHER: f64 = 8.0;
-/// Share of what is above one that an ACK alone takes away.
-const FORGOTTEN: f64 = 1.0 / 64.0;
 /// Share of that backlog that counts as none.
 const ALMOST_EMPTY: f64 = 0.25;
 /// How many times that backlog a pause makes room for.
@@ -299,16 +316,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn acks_that_arrive_together_let_one_cover_more() {
+    fn a_train_is_acknowledged_as_a_whole_and_its_segments_do_not_count_as_backlog_of_each_other() {
         let mut control = Control::new(&Config::default());
-        (0..100).for_each(|_| control.note_spacing(false));
-        assert_eq!(control.every().to_bits(), 8.0_f64.to_bits(), "nothing changes where none do");
-        control.note_spacing(true);
-        assert!((control.every() - 16.0).abs() < 1e-9);
-        (0..100).for_each(|_| control.note_spacing(true));
-        assert!((control.every() - 64.0).abs() < 1e-9);
-        assert!((control.target(0.0) - 3.2).abs() < 1e-9, "eight times the backlog");
-        (0..400).for_each(|_| control.note_spacing(false));
-        assert!(control.every() < 8.2);
+        let is = |found: f64, wanted: f64| assert!((found - wanted).abs() < 1e-9, "{found} and {wanted}");
+        is(control.every(), 8.0);
+        is(control.target(100.0), 0.4 + 100.0 * 0.005);
+        control.set_train(12.0);
+        is(control.every(), 12.0);
+        is(control.target(1200.0), 0.4 * 23.0 + 1200.0 * 0.005 / 12.0);
     }
 }

@@ -3,7 +3,7 @@
 pub struct Counters {
     /// Segments with data sent, retransmissions included.
     pub sent: u64,
-    /// Segments retransmitted.
+    /// Number of segments retransmitted.
     pub retransmitted: u64,
     /// Expiries of the retransmission timer.
     pub timeouts: u64,
@@ -11,9 +11,9 @@ pub struct Counters {
     pub freezes: u64,
     /// Link-failure notices that concerned a segment in flight.
     pub notices: u64,
-    /// Probes sent.
+    /// Number of probes sent.
     pub probes: u64,
-    /// ACKs sent.
+    /// Number of ACKs sent.
     pub acks: u64,
     /// Segments with new data received.
     pub delivered: u64,

@@ -1,9 +1,9 @@
-//! Opening a connection.
+//! Handshake of `mesh`: SYNs with options and their answers.
 
 use core::num::{NonZeroU8, NonZeroU16};
 
 use multihop_core::Instant;
-use multihop_wire::control::{Control, Names, Options, Syn, VERSION};
+use multihop_wire::control::{Control, Features, Names, Options, Syn, VERSION};
 use multihop_wire::mesh::Segment;
 
 use super::MeshEnd;
@@ -14,7 +14,7 @@ use crate::lifecycle::{self, Lifecycle, State};
 pub const NAME: &str = "mesh/3";
 
 impl MeshEnd {
-    /// Opens the connection.
+    /// Opens the connection, beginning with a SYN.
     pub fn connect(&mut self) {
         self.life.connect();
     }
@@ -48,7 +48,7 @@ impl MeshEnd {
                 if self.take_syn(syn) {
                     self.establish(now, Some(syn.attempt));
                     // A segment with data shows the peer that its SYN has arrived.
-                    if !self.may_send() {
+                    if !self.may_send(0) {
                         self.recv.request_ack();
                     }
                 }
@@ -108,7 +108,7 @@ impl MeshEnd {
     fn establish(&mut self, now: Instant, answered: Option<u8>) {
         if let Some(round_trip) = self.life.establish(now, answered) {
             // A SYN is much shorter than data.
-            self.rtt.lower_initial(round_trip * SYN_ROUND_TRIPS);
+            self.paths[0].rtt.lower_initial(round_trip * SYN_ROUND_TRIPS);
         }
         self.emit(Event::Connected);
         self.update_state(now);
@@ -141,12 +141,25 @@ impl MeshEnd {
         Options {
             version: VERSION,
             transports: Names::new(&[NAME]).unwrap_or_default(),
+            features: self.features(),
             initial_ttl: NonZeroU8::new(self.config.initial_ttl),
             mss: NonZeroU16::new(self.config.mss),
             ..Options::default()
         }
     }
+
+    /// Optional features of this end.
+    fn features(&self) -> Features {
+        if self.config.second_path { Features::default().with(SECOND_PATH) } else { Features::default() }
+    }
+
+    /// Whether both ends let the connection have a second path.
+    pub(super) fn agrees_on_second_path(&self) -> bool {
+        self.features().and(self.peer.features).has(SECOND_PATH)
+    }
 }
 
+/// Number of the feature that an end understands segments of a second path.
+const SECOND_PATH: u8 = 0;
 /// Round trips of the SYN in the first retransmission timeout, as long as no round trip of data is known.
 const SYN_ROUND_TRIPS: u64 = 9;

@@ -1,9 +1,12 @@
-//! What arrives: segments of the peer, and notices of the layers below.
+//! Handling of segments of the peer, and of notices of the layers below.
+
+use core::mem;
 
 use multihop_core::{Duration, Instant, LostSegment, Notice, SegmentId};
 use multihop_wire::control::{Cause, Control, Reset};
 use multihop_wire::mesh::{Ack, Data, Segment};
 
+use super::path::Timer;
 use super::{MeshEnd, Report};
 use crate::event::Event;
 use crate::lifecycle::State;
@@ -75,6 +78,9 @@ impl MeshEnd {
     }
 
     fn on_data(&mut self, now: Instant, data: Data) {
+        if data.second_path && !self.add_path() {
+            return;
+        }
         let (has_data, was_finished) = (!data.payload.is_empty(), self.recv.is_finished);
         let Some(arrival) = self.recv.take(now, data) else { return };
         self.life.on_segment(now);
@@ -97,32 +103,45 @@ impl MeshEnd {
     }
 
     fn on_ack(&mut self, now: Instant, ack: &Ack) {
-        // What the peer has no room for says nothing about the path.
-        let is_limited = self.send.can_send();
+        let (path, other) = (usize::from(ack.second_path), usize::from(!ack.second_path));
+        if path >= self.paths.len() {
+            return;
+        }
+        // A path that is idle has no spare room if the peer lacks room, or if the other path takes the segments.
+        let is_limited = self.send.can_send() && !self.waits_for_faster(now, path);
         let Some(news) = self.send.on_ack(now, ack) else { return };
         self.life.on_segment(now);
         self.life.on_answer(now);
         self.asked = false;
+        if let Some(other) = self.paths.get_mut(other) {
+            other.arrived += news.arrived[usize::from(!ack.second_path)];
+        }
+        let is_only = self.paths.len() == 1;
+        let one = &mut self.paths[path];
+        let arrived = news.arrived[path] + mem::take(&mut one.arrived);
         if let Some(sample) = news.round_trip {
-            self.rtt.sample(sample);
-            self.control.on_round_trip(now, sample);
+            one.rtt.sample(sample);
+            one.control.on_round_trip(now, sample);
+            one.trains.on_round_trip(sample, arrived);
         }
-        let answered = self.frozen.is_some_and(|since| self.send.newest() >= since);
-        if answered || self.send.is_empty() {
-            self.frozen = None;
+        let answered = one.frozen.is_some_and(|since| self.send.newest(path) >= since);
+        if answered || (is_only && self.send.is_empty()) {
+            one.frozen = None;
         }
-        if !self.control.is_starting() {
-            self.control.note_spacing(now.saturating_since(self.heard) <= AT_ONCE);
-        }
-        self.heard = now;
+        one.trains.on_ack(ack.together);
+        one.control.set_train(one.trains.size());
         let queueing = Duration::from_micros(ack.delay.into());
-        self.control.on_ack(now, Report { arrived: news.arrived, queueing, is_limited });
+        one.control.on_ack(now, Report { arrived, queueing, is_limited });
+        one.timers.stop(Timer::Silence);
         if news.freed > 0 {
             self.emit(Event::Acked(news.freed));
         }
-        self.timers.stop(super::Timer::Silence);
+        if answered {
+            self.rescue();
+        }
+        self.share_backlog();
         self.grow();
-        self.find_losses(now);
+        self.find_losses(now, path);
         self.update_state(now);
     }
 
@@ -131,17 +150,20 @@ impl MeshEnd {
         match notice {
             Notice::LinkFailed(lost) => self.on_link_failed(&lost),
             Notice::RouteLost => {
-                self.freeze_and_probe();
+                (0..self.paths.len()).for_each(|path| self.freeze_and_probe(path));
                 self.repeat_syn_once();
             }
             Notice::RouteRestored => {
-                self.probe_due = self.frozen.is_some();
+                self.paths.iter_mut().for_each(|path| path.probe_due = path.is_frozen());
                 if self.is_syn_repeated {
                     self.life.repeat_syn();
                 }
             }
+            // The notice does not name a path, so that it counts for the first one.
             Notice::PathInfo { hops } => {
-                self.control.set_hops(hops);
+                let first = &mut self.paths[0];
+                first.control.set_hops(hops);
+                first.trains.on_new_path();
                 self.recv.on_new_path();
             }
         }
@@ -156,10 +178,12 @@ impl MeshEnd {
             self.counters.notices += u64::from(!self.state().is_synchronised());
             self.repeat_syn_once();
         } else if let Ok(Segment::Data(data)) = Segment::parse(&header)
-            && self.send.on_link_failed(data.number, data.transmission)
+            && let path = usize::from(data.second_path)
+            && path < self.paths.len()
+            && self.send.on_link_failed(path, data.number, data.transmission)
         {
             self.counters.notices += 1;
-            self.freeze_and_probe();
+            self.freeze_and_probe(path);
         }
     }
 
@@ -185,6 +209,3 @@ pub fn reset_for(segment: &Segment) -> Option<Reset> {
     };
     Some(Reset { cause: Cause::UNKNOWN_CONNECTION, number, is_expected, ..Reset::default() })
 }
-
-/// ACKs that arrive within this time came in one frame: the shortest exchange of a frame and its ACK takes longer.
-const AT_ONCE: Duration = Duration::from_micros(100);

@@ -26,11 +26,12 @@ impl<T: Copy + Ord> Lowest<T> {
         self.now = Some(self.now.map_or(sample, |lowest| lowest.min(sample)));
     }
 
+    #[inline]
     pub(super) fn get(&self) -> Option<T> {
         self.now.into_iter().chain(self.before).min()
     }
 
-    /// Forgets every sample.
+    /// Forgets all samples and begins a new period.
     pub(super) fn clear(&mut self) {
         *self = Self::new(self.period);
     }

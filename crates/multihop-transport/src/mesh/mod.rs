@@ -7,20 +7,25 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::num::NonZeroU16;
 
-use multihop_core::{Duration, Instant, Payload, Timers, earliest};
+use multihop_core::{Duration, Instant, Payload, earliest};
 use multihop_wire::control::{Cause, Control as ControlSegment, Options, Reset};
 use multihop_wire::mesh::{Data as Wire, Segment};
 
 mod config;
 mod control;
 mod counters;
+mod frames;
 mod handshake;
 mod input;
 mod lowest;
 mod numbers;
 mod observed;
+mod path;
+mod paths;
 mod receiver;
 mod sender;
+mod trains;
+mod worth;
 
 pub use config::Config;
 pub use control::{Control, Report};
@@ -36,6 +41,7 @@ use crate::refusals::Refusals;
 use crate::rtt::RttEstimator;
 pub(crate) use observed::OBSERVED;
 
+use path::{Path, Timer};
 use receiver::Receiver;
 use sender::Sender;
 
@@ -50,7 +56,7 @@ pub struct MeshEnd {
     life: Lifecycle,
     /// Whether the application reads what the peer sends.
     reads: bool,
-    /// What the peer announced in its SYN.
+    /// Options in the peer's SYN; empty before it arrives.
     peer: Options,
     /// The reset that ended the connection.
     reset: Option<Reset>,
@@ -68,38 +74,10 @@ pub struct MeshEnd {
     send_buffer: u64,
     share: Share,
     recv: Receiver,
-    control: Control,
-    rtt: RttEstimator,
-    /// When the newest ACK arrived.
-    heard: Instant,
-    /// When the next segment may leave.
-    pace: Instant,
-    /// Only probes leave until a transmission from this one on is acknowledged.
-    frozen: Option<u64>,
-    /// A probe must leave.
-    probe_due: bool,
-    /// Whether a probe has left since the sender froze.
-    probed: bool,
-    /// The longest time that the ACK of the newest transmission may wait.
-    hold: Duration,
-    timers: Timers<Timer, 4>,
+    /// The paths to the peer, of which the first one always exists; at most two.
+    paths: Vec<Path>,
     counters: Counters,
     out: VecDeque<Output>,
-}
-
-/// The timers of an end.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Timer {
-    Ack,
-    Pace,
-    /// A segment that a later one has overtaken counts as lost.
-    Loss,
-    /// Nothing was heard for a timeout.
-    Silence,
-}
-
-impl Timer {
-    const ALL: [Self; 4] = [Self::Ack, Self::Pace, Self::Loss, Self::Silence];
 }
 
 impl MeshEnd {
@@ -127,15 +105,7 @@ impl MeshEnd {
             send_buffer: 0,
             share: Share::of(pool.clone()),
             recv: Receiver::new(&config, Share::of(pool)),
-            control: Control::new(&config),
-            rtt: RttEstimator::new(config.rto()),
-            heard: Instant::ZERO,
-            pace: Instant::ZERO,
-            frozen: None,
-            probe_due: false,
-            probed: false,
-            hold: Duration::ZERO,
-            timers: Timers::new(Timer::ALL),
+            paths: Vec::from([Path::new(&config)]),
             counters: Counters::default(),
             out: VecDeque::with_capacity(4),
             config,
@@ -185,7 +155,7 @@ impl MeshEnd {
         self.life.state()
     }
 
-    /// What the peer announced in its SYN; before that, nothing.
+    /// Options in the peer's SYN; empty before it arrives.
     pub fn peer(&self) -> &Options {
         &self.peer
     }
@@ -235,11 +205,13 @@ impl MeshEnd {
 
     /// Runs every timer due at `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
-        while let Some(timer) = self.timers.pop_expired(now) {
-            match timer {
-                Timer::Ack | Timer::Pace => {}
-                Timer::Loss => self.find_losses(now),
-                Timer::Silence => self.on_silence(),
+        for path in 0..self.paths.len() {
+            while let Some(timer) = self.paths[path].timers.pop_expired(now) {
+                match timer {
+                    Timer::Ack | Timer::Pace => {}
+                    Timer::Loss => self.find_losses(now, path),
+                    Timer::Silence => self.on_silence(path),
+                }
             }
         }
         while self.life.poll_timeout().is_some_and(|at| at <= now) {
@@ -283,32 +255,30 @@ impl MeshEnd {
         self.next_data(now).map(Segment::Data)
     }
 
-    /// The next deadline.
+    /// Next time at which the driver must call this end.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        earliest(self.timers.next(), self.life.poll_timeout())
+        let paths = self.paths.iter().filter_map(|path| path.timers.next()).min();
+        earliest(paths, self.life.poll_timeout())
     }
 
-    /// The counters.
+    /// Counters of this end since it was made.
     pub fn counters(&self) -> Counters {
         self.counters
     }
 
-    /// Round trips without the time for which ACKs were held.
+    /// Round trips, without the time for which ACKs were held, on the path in use.
     pub fn rtt(&self) -> &RttEstimator {
-        &self.rtt
+        &self.path_in_use().rtt
     }
 
-    /// The congestion window, in segments; may be below 1.
+    /// The congestion window of all paths in use, in segments; may be below 1.
     pub fn window(&self) -> f64 {
-        self.control.window()
+        self.each_in_use().map(|path| path.control.window()).sum()
     }
 
-    /// Largest number of segments in flight.
+    /// Largest number of segments in flight, on all paths in use.
     pub fn flight_limit(&self) -> usize {
-        // Segments whose ACK the peer may hold are on the path no longer; half as many for an ACK that is late.
-        let every = usize::from(self.every());
-        let held = if self.control.is_starting() { 0 } else { every + every / 2 };
-        self.whole_window() + held
+        self.each_in_use().map(|path| path.flight_limit(&self.config)).sum()
     }
 
     /// Payload of a full segment.
@@ -316,9 +286,9 @@ impl MeshEnd {
         self.mss
     }
 
-    /// Segments in flight.
+    /// Number of segments in flight.
     pub fn flight(&self) -> usize {
-        self.send.in_flight()
+        (0..self.paths.len()).map(|path| self.send.in_flight(path)).sum()
     }
 
     /// Bytes that have arrived and wait to be read.
@@ -326,7 +296,7 @@ impl MeshEnd {
         self.recv.unread()
     }
 
-    /// What this end may keep.
+    /// Bytes that this end may keep of sent and of received data.
     pub fn buffers(&self) -> Buffers {
         Buffers { send: self.send_buffer, receive: self.recv.buffer() }
     }
@@ -336,25 +306,21 @@ impl MeshEnd {
         self.send.is_empty() && !self.send.has_data()
     }
 
-    /// The smallest time between two segments, once a round trip is known.
+    /// The smallest time between two segments on the path in use, once a round trip is known.
     pub fn gap(&self) -> Option<Duration> {
-        self.control.gap()
+        self.path_in_use().control.gap()
     }
 
-    /// What the sender does, for time series.
+    /// Name of the sender's phase on the path in use, for time series: `freeze`, `start` or `normal`.
     pub fn phase(&self) -> &'static str {
-        match (self.frozen, self.control.is_starting()) {
-            (Some(_), _) => "freeze",
-            (None, true) => "start",
-            (None, false) => "normal",
-        }
+        self.path_in_use().phase()
     }
 
     /// Lets the application queue what the path carries in some round trips: one on the way, others for segments that
     /// are lost more than once, and for a rate that still grows.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "as saturates")]
     fn grow(&mut self) {
-        let Some(carried) = self.control.carried() else { return };
+        let Some(carried) = self.carried() else { return };
         let wanted = (QUEUED_ROUNDS * carried).min(f64::from(self.config.window_max) * 2.0) as u64;
         let wanted = wanted * u64::from(self.mss);
         if wanted > self.send_buffer {
@@ -366,68 +332,80 @@ impl MeshEnd {
         }
     }
 
-    fn find_losses(&mut self, now: Instant) {
-        let Some(latest) = self.rtt.latest() else { return };
-        let patience =
-            latest.max(self.rtt.srtt().unwrap_or(latest)) + self.control.base().unwrap_or(latest) / 4;
-        match self.send.find_losses(now, patience) {
-            Some(at) => self.timers.set(Timer::Loss, at),
-            None => self.timers.stop(Timer::Loss),
+    fn find_losses(&mut self, now: Instant, path: usize) {
+        let Path { rtt, control, timers, .. } = &mut self.paths[path];
+        let Some(latest) = rtt.latest() else { return };
+        let patience = latest.max(rtt.srtt().unwrap_or(latest)) + control.base().unwrap_or(latest) / 4;
+        match self.send.find_losses(now, path, patience) {
+            Some(at) => timers.set(Timer::Loss, at),
+            None => timers.stop(Timer::Loss),
         }
     }
 
-    /// Nothing was heard for a timeout: probes, and no data until the peer answers one.
-    fn on_silence(&mut self) {
+    /// Nothing was heard on a path for a timeout: probes, and no data until the peer answers one.
+    fn on_silence(&mut self, path: usize) {
+        let (waits, one) = (self.has_outstanding(path), &mut self.paths[path]);
         // What silenced the data may have silenced the first probe too, and be over.
-        if self.frozen.is_some() || self.send.is_empty() {
-            self.rtt.back_off();
+        if one.is_frozen() || !waits {
+            one.rtt.back_off();
         }
-        self.probe_due = true;
-        if !self.send.is_empty() {
+        one.probe_due = true;
+        if waits {
             self.counters.timeouts += 1;
-            if self.frozen.is_none() {
-                self.control.on_timeout();
-                self.freeze();
+            if !one.is_frozen() {
+                one.control.on_timeout();
+                self.freeze(path);
             }
         }
     }
 
-    fn freeze(&mut self) {
-        if self.frozen.is_none() && !self.send.is_empty() {
-            self.frozen = Some(self.send.transmissions());
+    fn freeze(&mut self, path: usize) {
+        let one = &mut self.paths[path];
+        if !one.is_frozen() && !self.send.is_empty() {
+            one.frozen = Some(self.send.transmissions(path));
             self.counters.freezes += 1;
-            self.probed = false;
+            one.probed = false;
             // Probes are acknowledged at once.
-            self.timers.stop(Timer::Silence);
+            one.timers.stop(Timer::Silence);
+            self.rescue();
         }
     }
 
     /// After a notice: routing that searches on demand does so when there is a packet to carry.
-    fn freeze_and_probe(&mut self) {
-        self.freeze();
-        self.probe_due |= self.frozen.is_some() && !self.probed;
+    fn freeze_and_probe(&mut self, path: usize) {
+        self.freeze(path);
+        let one = &mut self.paths[path];
+        one.probe_due |= one.is_frozen() && !one.probed;
     }
 
     fn next_data(&mut self, now: Instant) -> Option<Wire> {
-        if self.probe_due {
-            self.probe_due = false;
-            self.counters.probes += 1;
-            // The first one may be all that is missing; copies of it would wait where a route is searched for.
-            let probe = self.send.probe(now, !self.probed);
-            self.probed = self.frozen.is_some();
-            self.count(&probe, true);
-            return Some(self.leave(now, probe));
+        if let Some(path) = self.paths.iter().position(|path| path.probe_due) {
+            return Some(self.next_probe(now, path));
         }
-        if !self.may_send() || self.pace > now {
-            return None;
-        }
-        let (data, is_retransmitted) = self.send.next(now, self.mss)?;
+        let path = self.next_path(now)?;
+        self.forget_old_queue(path);
+        let (data, is_retransmitted) = self.send.next(now, path, self.mss)?;
         self.count(&data, is_retransmitted);
-        Some(self.leave(now, data))
+        Some(self.leave(now, path, data))
     }
 
-    fn may_send(&self) -> bool {
-        self.frozen.is_none() && self.send.can_send() && self.send.in_flight() < self.flight_limit()
+    fn next_probe(&mut self, now: Instant, path: usize) -> Wire {
+        self.counters.probes += 1;
+        // The first one may be all that is missing; copies of it would wait where a route is searched for. With another path in
+        // use, nothing is missing here.
+        let with_data = !self.paths[path].probed && !self.has_other_path(path);
+        let one = &mut self.paths[path];
+        one.probe_due = false;
+        one.probed = one.is_frozen();
+        let probe = self.send.probe(now, path, with_data);
+        self.count(&probe, true);
+        self.leave(now, path, probe)
+    }
+
+    /// Whether a path has room for something that is to be sent.
+    fn may_send(&self, path: usize) -> bool {
+        let one = &self.paths[path];
+        !one.is_frozen() && self.send.can_send() && one.has_room(self.send.in_flight(path), &self.config)
     }
 
     fn count(&mut self, data: &Wire, is_retransmitted: bool) {
@@ -438,54 +416,16 @@ impl MeshEnd {
     }
 
     /// Completes a segment that leaves now.
-    fn leave(&mut self, now: Instant, data: Wire) -> Wire {
-        let gap = self.control.gap().unwrap_or(Duration::ZERO);
-        // What was not used may be made up for, but only little of it.
-        let earliest = (now + gap).saturating_since(Instant::ZERO + BURST);
-        self.pace = (self.pace + gap).max(Instant::ZERO + earliest) + self.control.drain(now);
-        self.timers.stop(Timer::Silence);
-        let every = self.every();
-        self.hold = (gap * u64::from(every)).min(self.config.ack_hold);
-        let hold = u16::try_from(self.hold.as_micros() / 100).unwrap_or(u16::MAX);
+    fn leave(&mut self, now: Instant, path: usize, data: Wire) -> Wire {
+        let (every, hold) = self.paths[path].leave(now, &self.config);
+        let one = &self.paths[path];
         // The last segment, or the last that the window allows: nothing follows that would cause an ACK.
-        let ask = data.ask || !self.send.can_send() || self.send.in_flight() >= self.flight_limit();
-        Wire { ask, more: self.send.is_held_back(), every, hold, ..data }
-    }
-
-    /// Segments for which one ACK is requested: a quarter of a round trip on fast paths.
-    fn every(&self) -> u8 {
-        if self.control.is_starting() {
-            return 1;
-        }
-        let quarter = u8::try_from(self.whole_window() / 4).unwrap_or(u8::MAX);
-        let most = MAX_PER_ACK.max(self.config.ack_every);
-        quarter.clamp(self.least_per_ack().min(most), most)
-    }
-
-    /// The same on paths with few segments in a round trip.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "as saturates")]
-    fn least_per_ack(&self) -> u8 {
-        self.control.every() as u8
-    }
-
-    /// The shortest wait for the pace: several segments that are due within it leave together.
-    fn pause(&self) -> Duration {
-        let is_fast = self.control.gap().is_some_and(|gap| gap * MIN_TOGETHER <= TOGETHER);
-        if is_fast { TOGETHER } else { Duration::ZERO }
-    }
-
-    /// The window, rounded up.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bounded by window_max")]
-    fn whole_window(&self) -> usize {
-        let window = self.control.window();
-        let whole = window as usize;
-        whole + usize::from(window > whole as f64)
-    }
-
-    /// How long to wait for an ACK that is not held.
-    fn timeout(&self) -> Duration {
-        let usual = self.rtt.srtt().unwrap_or_default() + self.rtt.rttvar() * 4;
-        self.rtt.rto().min(self.config.rto_max.max(usual))
+        let ends_train = one.uses_trains() && !one.trains.is_leaving();
+        let ask = data.ask
+            || ends_train
+            || !self.send.can_send()
+            || self.send.in_flight(path) >= one.flight_limit(&self.config);
+        Wire { ask, more: self.needs_room(), every, hold, ..data }
     }
 
     /// Sets the timers when nothing more leaves.
@@ -493,22 +433,26 @@ impl MeshEnd {
         if !self.state().is_synchronised() {
             return;
         }
-        match self.recv.due() {
-            Some(due) => self.timers.set(Timer::Ack, due),
-            None => self.timers.stop(Timer::Ack),
+        let is_blocked = self.send.has_data() && !self.send.can_send();
+        let (mut any_waits, is_split) = (false, self.paths.len() > 1);
+        // A silent path may be back, which matters as long as data leaves or arrives.
+        let receives = is_split && (0..self.paths.len()).any(|path| self.recv.due(path).is_some());
+        for path in 0..self.paths.len() {
+            let is_early = self.paths[path].wait(now) > Duration::ZERO;
+            let may_send = is_early && self.may_send(path) && !self.waits_for_faster(now, path);
+            let waits = self.has_outstanding(path) || is_blocked;
+            let one = &mut self.paths[path];
+            one.arm_ack(self.recv.due(path));
+            one.arm_pace(now, may_send);
+            if waits || (receives && one.is_frozen()) {
+                one.arm_silence(now, &self.config);
+            } else if !(is_split && one.is_frozen()) {
+                // A silent second path gets one more probe: it may be back when there is data again.
+                one.timers.stop(Timer::Silence);
+            }
+            any_waits |= waits;
         }
-        match self.may_send() && self.pace > now {
-            true => self.timers.set(Timer::Pace, self.pace.max(now + self.pause())),
-            false => self.timers.stop(Timer::Pace),
-        }
-        let waits = !self.send.is_empty() || (self.send.has_data() && !self.send.can_send());
-        if !waits {
-            self.timers.stop(Timer::Silence);
-        } else if self.timers.at(Timer::Silence).is_none() {
-            let hold = if self.frozen.is_some() { Duration::ZERO } else { self.hold };
-            self.timers.set(Timer::Silence, now + self.timeout() + hold);
-        }
-        self.life.set_waiting(now, waits || self.asked);
+        self.life.set_waiting(now, any_waits || self.asked);
     }
 
     /// Updates the state after either side may have closed.
@@ -540,17 +484,9 @@ impl MeshEnd {
 
     fn forget(&mut self) {
         self.life.end();
-        Timer::ALL.into_iter().for_each(|timer| self.timers.stop(timer));
+        self.paths.iter_mut().for_each(Path::stop_timers);
     }
 }
 
-/// Between two batches of segments, half of what may be made up for.
-const TOGETHER: Duration = Duration::from_micros(500);
-/// Segments of a batch, at least.
-const MIN_TOGETHER: u64 = 4;
 /// Round trips whose data may be queued.
 const QUEUED_ROUNDS: f64 = 8.0;
-/// Time without a transmission that may be made up for.
-const BURST: Duration = Duration::from_millis(1);
-/// Segments in an ACK, at most.
-const MAX_PER_ACK: u8 = 64;

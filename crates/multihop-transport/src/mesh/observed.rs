@@ -1,4 +1,4 @@
-//! What is observed of an end.
+//! Quantities that an end of `mesh` declares for results and time series.
 
 use super::MeshEnd;
 use crate::observe::Side::Receiver;

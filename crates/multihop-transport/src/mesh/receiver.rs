@@ -1,4 +1,4 @@
-//! What has arrived, and when its ACK is due.
+//! Receiving side of `mesh`: the segments that have arrived, and the time of the next ACK.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -7,8 +7,10 @@ use multihop_core::{Duration, Instant, Payload};
 use multihop_wire::mesh::{Ack, Bitmap, Data, Segment};
 
 use super::config::Config;
+use super::frames::Frames;
 use super::lowest::Lowest;
 use super::numbers::{low, micros, widen};
+use super::paths::PATHS;
 use crate::bytes::ByteQueue;
 use crate::pool::Share;
 
@@ -28,27 +30,60 @@ pub(super) struct Receiver {
     sink: bool,
     /// Number of the first segment that has not arrived.
     next: u64,
-    /// The segments from `next` on.
+    /// Payloads of the segments from `next` on; `None` where one is missing.
     waiting: VecDeque<Option<Payload>>,
     unread: ByteQueue,
-    /// Of a payload that has been copied.
+    /// Buffer of a payload that has been copied, for reuse.
     pub(super) memory: Option<Vec<u8>>,
-    delays: Delays,
+    tracks: [Track; PATHS],
+    /// Whether there is a second path, so that segments seldom arrive in the order of the stream.
+    is_split: bool,
     /// Number of the peer's SYN.
     initial: u32,
-    newest: Newest,
     /// Number of the peer's FIN, once it has arrived.
     fin: Option<u64>,
     /// Whether the peer's stream has arrived to its end.
     pub(super) is_finished: bool,
-    /// Of the last ACK.
+    /// Bitmap of the last ACK.
     bitmap: Bitmap,
-    /// When the ACK is due.
+    /// The window of the last ACK.
+    offered: u64,
+}
+
+/// Arrivals on one path.
+#[derive(Debug)]
+struct Track {
+    delays: Delays,
+    frames: Frames,
+    newest: Newest,
+    /// Time at which the ACK is due.
     due: Option<Instant>,
     /// Segments with data since the last ACK.
     unacked: u32,
-    /// The window of the last ACK.
-    offered: u64,
+}
+
+impl Track {
+    const fn new() -> Self {
+        Self {
+            delays: Delays::new(),
+            frames: Frames::new(),
+            newest: Newest { transmission: 0, sent: 0, arrived: Instant::ZERO },
+            due: None,
+            unacked: 0,
+        }
+    }
+
+    /// Notes the arrival of a transmission; returns whether one before it has not arrived.
+    fn add(&mut self, now: Instant, data: &Data) -> bool {
+        self.delays.add(now, data.sent);
+        self.frames.add(now);
+        let known = self.newest.transmission;
+        let Some(transmission) = widen(data.transmission, known) else { return false };
+        if transmission > known {
+            self.newest = Newest { transmission, sent: data.sent, arrived: now };
+        }
+        transmission > known + 1
+    }
 }
 
 /// The arrival with the largest transmission number; at first the peer's SYN.
@@ -59,14 +94,14 @@ struct Newest {
     arrived: Instant,
 }
 
-/// What a segment brought.
+/// Outcome of an arriving data segment.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct Arrival {
     /// Bytes that are now in order.
     pub(super) delivered: u64,
     /// Whether the segment was new.
     pub(super) is_new: bool,
-    /// Whether one before it is missing.
+    /// Whether a segment before the arriving one is missing.
     pub(super) out_of_order: bool,
 }
 
@@ -84,14 +119,12 @@ impl Receiver {
             waiting: VecDeque::new(),
             unread: ByteQueue::default(),
             memory: None,
-            delays: Delays::new(),
+            tracks: [const { Track::new() }; PATHS],
+            is_split: false,
             initial: 0,
-            newest: Newest::default(),
             fin: None,
             is_finished: false,
             bitmap: Bitmap::default(),
-            due: None,
-            unacked: 0,
             offered: u64::from(config.recv_buffer),
         }
     }
@@ -100,7 +133,13 @@ impl Receiver {
     pub(super) fn open(&mut self, initial: u32) {
         self.initial = initial;
         self.next = u64::from(initial) + 1;
-        self.newest = Newest { transmission: initial.into(), ..Newest::default() };
+        let newest = Newest { transmission: initial.into(), ..Newest::default() };
+        self.tracks.iter_mut().for_each(|track| track.newest = newest);
+    }
+
+    /// There is a second path from now on.
+    pub(super) fn split(&mut self) {
+        self.is_split = true;
     }
 
     /// Number of the peer's SYN.
@@ -123,12 +162,13 @@ impl Receiver {
         self.widen(number).is_some()
     }
 
-    /// An ACK is due now.
+    /// Makes an ACK due now, on each path.
     pub(super) fn request_ack(&mut self) {
-        self.due = Some(Instant::ZERO);
+        let paths = if self.is_split { PATHS } else { 1 };
+        self.tracks[..paths].iter_mut().for_each(|track| track.due = Some(Instant::ZERO));
     }
 
-    /// The window to announce.
+    /// Window to announce to the peer, segments.
     pub(super) fn offer(&mut self) -> u16 {
         self.offered = self.window();
         u16::try_from(self.offered).unwrap_or(u16::MAX)
@@ -143,11 +183,11 @@ impl Receiver {
     pub(super) fn take(&mut self, now: Instant, data: Data) -> Option<Arrival> {
         let number = self.widen(data.number)?;
         self.is_small |= data.more;
-        self.note_transmission(now, &data);
-        self.delays.add(now, data.sent);
+        let path = usize::from(data.second_path);
+        let has_skipped = self.tracks[path].add(now, &data);
         let is_probe = data.payload.is_empty() && !data.is_fin;
         let Some(offset) = number.checked_sub(self.next).filter(|_| !is_probe) else {
-            self.due = Some(now);
+            self.tracks[path].due = Some(now);
             return Some(Arrival::default());
         };
         let end = self.waiting.len() as u64;
@@ -156,21 +196,14 @@ impl Receiver {
             false => Arrival::default(),
             true => Arrival { delivered: self.deliver(), is_new: true, out_of_order },
         };
-        self.unacked += 1;
         // A new gap, the end of one, and a duplicate are news that the sender waits for.
-        let is_news = offset > end || (was_gap && !out_of_order) || !arrival.is_new;
-        let is_due = data.ask || is_news || self.unacked >= u32::from(data.every);
+        let has_gap = if self.is_split { has_skipped } else { offset > end || (was_gap && !out_of_order) };
+        let track = &mut self.tracks[path];
+        track.unacked += 1;
+        let is_due = data.ask || has_gap || !arrival.is_new || track.unacked >= u32::from(data.every);
         let latest = now + Duration::from_micros(100) * u64::from(data.hold);
-        self.due = Some(if is_due { now } else { self.due.map_or(latest, |due| due.min(latest)) });
+        track.due = Some(if is_due { now } else { track.due.map_or(latest, |due| due.min(latest)) });
         Some(arrival)
-    }
-
-    fn note_transmission(&mut self, now: Instant, data: &Data) {
-        let known = self.newest.transmission;
-        let Some(transmission) = widen(data.transmission, known) else { return };
-        if transmission > known {
-            self.newest = Newest { transmission, sent: data.sent, arrived: now };
-        }
     }
 
     /// Keeps a segment `offset` places behind the next one; false for a duplicate, if there is no room, and if it is
@@ -245,7 +278,7 @@ impl Receiver {
         let (offered, window) = (self.offered, self.window());
         let has_opened = offered == 0 && window > 0;
         if has_opened || (offered <= self.capacity / 4 && window > self.capacity / 2) {
-            self.due = Some(Instant::ZERO);
+            self.request_ack();
         }
     }
 
@@ -260,26 +293,28 @@ impl Receiver {
         }
     }
 
-    /// Bytes that it keeps at most.
+    /// Bytes that the receiver keeps at most.
     pub(super) fn buffer(&self) -> u64 {
         self.capacity * self.mss
     }
 
-    /// The path has changed, and with it the delay of empty queues.
+    /// The first path has changed, and with it the delay of empty queues.
     pub(super) fn on_new_path(&mut self) {
-        self.delays.lowest.clear();
+        self.tracks[0].delays.lowest.clear();
     }
 
-    pub(super) fn due(&self) -> Option<Instant> {
-        self.due
+    /// Time at which an ACK is due on a path.
+    pub(super) fn due(&self, path: usize) -> Option<Instant> {
+        self.tracks[path].due
     }
 
     /// The ACK that is due.
     pub(super) fn ack(&mut self, now: Instant) -> Option<Ack> {
-        self.due.filter(|&due| due <= now)?;
-        self.due = None;
-        self.unacked = 0;
-        let (window, newest) = (self.offer(), self.newest);
+        let path = self.tracks.iter().position(|track| track.due.is_some_and(|due| due <= now))?;
+        let window = self.offer();
+        let track = &mut self.tracks[path];
+        (track.due, track.unacked) = (None, 0);
+        let newest = track.newest;
         self.bitmap.clear();
         for (offset, slot) in (0..=Bitmap::LEN).zip(&self.waiting) {
             if slot.is_some() {
@@ -287,12 +322,16 @@ impl Receiver {
             }
         }
         Some(Ack {
+            second_path: path > 0,
             window,
             next: low(self.next),
             newest: low(newest.transmission),
             echo: newest.sent,
-            held: u32::try_from(now.saturating_since(newest.arrived).as_micros()).unwrap_or(u32::MAX),
-            delay: self.delays.take_mean(),
+            held: u32::try_from(now.saturating_since(newest.arrived).as_micros())
+                .unwrap_or(u32::MAX)
+                .min(Ack::MAX_HELD),
+            together: track.frames.take_together(),
+            delay: track.delays.take_mean(),
             bitmap: self.bitmap.clone(),
         })
     }
@@ -304,7 +343,7 @@ fn covered_by_acks(mss: u32) -> u64 {
     1 + (room * 8).clamp(MIN_COVERED, Bitmap::LEN)
 }
 
-/// How long segments are under way, compared with the fastest. The clocks of the ends need not agree.
+/// Delays of segments, compared with the fastest. The clocks of the ends need not agree.
 #[derive(Debug)]
 struct Delays {
     /// Difference of the clocks at the first segment, us.

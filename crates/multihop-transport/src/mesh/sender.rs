@@ -1,4 +1,4 @@
-//! What has been sent: which segments are in flight, which are lost, and what leaves next.
+//! Sending side of `mesh`: which segments are in flight, which are lost, and what leaves next.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -7,13 +7,14 @@ use multihop_core::{Duration, Instant};
 use multihop_wire::mesh::{Ack, Bitmap, Data};
 
 use super::numbers::{low, micros, widen};
+use super::paths::PATHS;
 use crate::sendq::SendQueue;
 
 /// Data that the peer has not acknowledged.
 #[derive(Debug)]
 pub(super) struct Sender {
     pub(super) queue: SendQueue,
-    /// For the next payload.
+    /// Buffer for the next payload, to save an allocation.
     pub(super) memory: Option<Vec<u8>>,
     /// The place in the queue at which the next new segment begins.
     position: u64,
@@ -22,17 +23,26 @@ pub(super) struct Sender {
     /// Number of the first segment in `pieces`.
     base: u64,
     pieces: VecDeque<Piece>,
-    in_flight: usize,
     lost: usize,
     /// No segment before this one is lost.
     search: u64,
-    /// Number of the next transmission.
-    transmissions: u64,
-    /// The largest transmission number that the peer has named; at first that of the SYN.
-    newest: u64,
+    tracks: [Track; PATHS],
+    /// Whether there is a second path, so that an ACK may be older than one of the other path.
+    is_split: bool,
     /// Number of the first segment for which the peer has no room.
     limit: u64,
     fin: Fin,
+}
+
+/// Transmissions on one path.
+#[derive(Clone, Copy, Debug)]
+struct Track {
+    /// Segments transmitted, and neither acknowledged nor considered lost.
+    in_flight: usize,
+    /// Number of the next transmission.
+    next: u64,
+    /// The largest transmission number that the peer has named; at first that of the SYN.
+    newest: u64,
 }
 
 /// The end of this side's stream: a segment without payload.
@@ -40,18 +50,20 @@ pub(super) struct Sender {
 enum Fin {
     /// The application has not closed this side.
     Open,
-    /// FIN follows the data.
+    /// The FIN will follow the queued data.
     Due,
     /// The segment with this number is the FIN.
     Sent(u64),
 }
 
-/// One segment.
+/// A segment that was sent, with its place in the stream.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     position: u64,
     len: u32,
-    /// Number of its newest transmission.
+    /// Path of the piece's newest transmission.
+    path: usize,
+    /// Number of the piece's newest transmission on that path.
     transmission: u64,
     is_retransmitted: bool,
     sent: Instant,
@@ -65,11 +77,11 @@ enum State {
     Arrived,
 }
 
-/// What an ACK has changed.
+/// Changes that an ACK has made to the sender.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct News {
-    /// Segments acknowledged for the first time.
-    pub(super) arrived: u64,
+    /// Segments acknowledged for the first time, by the path of their newest transmission.
+    pub(super) arrived: [u64; PATHS],
     /// Bytes that are no longer kept.
     pub(super) freed: u64,
     /// Round trip of the newest transmission, if the ACK names a newer one than before.
@@ -87,17 +99,16 @@ impl Sender {
             initial,
             base: first,
             pieces: VecDeque::new(),
-            in_flight: 0,
             lost: 0,
             search: first,
-            transmissions: first,
-            newest: initial,
+            tracks: [Track { in_flight: 0, next: first, newest: initial }; PATHS],
+            is_split: false,
             limit: u64::MAX,
             fin: Fin::Open,
         }
     }
 
-    /// Number of the SYN.
+    /// Number of this end's SYN.
     pub(super) fn initial(&self) -> u32 {
         low(self.initial)
     }
@@ -107,18 +118,44 @@ impl Sender {
         self.limit = self.initial + 1 + u64::from(window);
     }
 
-    /// Segments transmitted and neither acknowledged nor considered lost.
-    pub(super) fn in_flight(&self) -> usize {
-        self.in_flight
+    /// There is a second path from now on.
+    pub(super) fn split(&mut self) {
+        self.is_split = true;
     }
 
-    /// Number of the next transmission.
-    pub(super) fn transmissions(&self) -> u64 {
-        self.transmissions
+    /// Segments transmitted on a path and neither acknowledged nor considered lost.
+    pub(super) fn in_flight(&self, path: usize) -> usize {
+        self.tracks[path].in_flight
     }
 
-    pub(super) fn newest(&self) -> u64 {
-        self.newest
+    /// Number of the next transmission on a path.
+    pub(super) fn transmissions(&self, path: usize) -> u64 {
+        self.tracks[path].next
+    }
+
+    /// The largest transmission number of a path that the peer has named.
+    pub(super) fn newest(&self, path: usize) -> u64 {
+        self.tracks[path].newest
+    }
+
+    /// Segments that are to be sent next and may overtake each other: all lost ones, otherwise those never sent.
+    pub(super) fn left(&self, mss: u32) -> u64 {
+        match self.lost as u64 {
+            0 => (self.queue.end() - self.position).div_ceil(mss.into()),
+            lost => lost,
+        }
+    }
+
+    /// Considers everything in flight on a path lost, so that it leaves again on the other one.
+    pub(super) fn move_from(&mut self, path: usize) {
+        for (number, piece) in (self.base..).zip(&mut self.pieces) {
+            if piece.path == path && piece.state == State::InFlight {
+                piece.state = State::Lost;
+                self.lost += 1;
+                self.search = self.search.min(number);
+            }
+        }
+        self.tracks[path].in_flight = 0;
     }
 
     /// Bytes queued and not acknowledged.
@@ -161,6 +198,16 @@ impl Sender {
         self.has_new() && self.end() >= self.limit
     }
 
+    /// Whether a segment that was sent is considered lost.
+    pub(super) fn has_lost(&self) -> bool {
+        self.lost > 0
+    }
+
+    /// Further segments for which the peer has room.
+    pub(super) fn room(&self) -> u64 {
+        self.limit.saturating_sub(self.end())
+    }
+
     /// FIN follows what is queued; an endless source ends after what has been sent.
     pub(super) fn finish(&mut self) {
         self.queue.finish(self.position);
@@ -185,9 +232,9 @@ impl Sender {
     }
 
     /// The next segment, and whether it is a retransmission: a lost one before new data, and FIN behind all data.
-    pub(super) fn next(&mut self, now: Instant, mss: u32) -> Option<(Data, bool)> {
+    pub(super) fn next(&mut self, now: Instant, path: usize, mss: u32) -> Option<(Data, bool)> {
         if self.lost > 0 {
-            return Some((self.retransmit(now)?, true));
+            return Some((self.retransmit(now, path)?, true));
         }
         if !self.has_new() || self.is_held_back() {
             return None;
@@ -198,48 +245,48 @@ impl Sender {
         }
         let len = u32::try_from(left).unwrap_or(u32::MAX).min(mss);
         let (position, state) = (self.position, State::InFlight);
-        let piece = Piece { position, len, transmission: 0, is_retransmitted: false, sent: now, state };
+        let piece = Piece { position, len, path, transmission: 0, is_retransmitted: false, sent: now, state };
         self.pieces.push_back(piece);
         self.position += u64::from(len);
-        self.in_flight += 1;
-        let data = self.transmit(now, self.pieces.len() - 1);
+        self.tracks[path].in_flight += 1;
+        let data = self.transmit(now, path, self.pieces.len() - 1);
         Some((data, false))
     }
 
-    fn retransmit(&mut self, now: Instant) -> Option<Data> {
+    fn retransmit(&mut self, now: Instant, path: usize) -> Option<Data> {
         let from = usize::try_from(self.search.saturating_sub(self.base)).ok()?;
         let index = (from..self.pieces.len()).find(|&index| self.pieces[index].state == State::Lost)?;
         self.search = self.base + index as u64 + 1;
         self.pieces[index].state = State::InFlight;
         self.lost -= 1;
-        self.in_flight += 1;
-        Some(self.repeat(now, index))
+        self.tracks[path].in_flight += 1;
+        Some(self.repeat(now, path, index))
     }
 
     /// A probe: the oldest segment once more if it may have data and there is one, otherwise no data.
-    pub(super) fn probe(&mut self, now: Instant, with_data: bool) -> Data {
-        match self.pieces.front().map(|piece| piece.state).filter(|_| with_data) {
-            None => Data { ask: true, ..self.head(now, self.end()) },
-            Some(state) => {
-                if state == State::Lost {
-                    self.pieces[0].state = State::InFlight;
-                    self.lost -= 1;
-                    self.in_flight += 1;
-                }
-                Data { ask: true, ..self.repeat(now, 0) }
-            }
+    pub(super) fn probe(&mut self, now: Instant, path: usize, with_data: bool) -> Data {
+        let oldest = self.pieces.front_mut().filter(|piece| with_data && piece.state != State::Arrived);
+        let Some(piece) = oldest else {
+            return Data { ask: true, ..self.head(now, path, self.end()) };
+        };
+        match piece.state {
+            State::Lost => self.lost -= 1,
+            _ => self.tracks[piece.path].in_flight -= 1,
         }
+        piece.state = State::InFlight;
+        self.tracks[path].in_flight += 1;
+        Data { ask: true, ..self.repeat(now, path, 0) }
     }
 
-    fn repeat(&mut self, now: Instant, index: usize) -> Data {
+    fn repeat(&mut self, now: Instant, path: usize, index: usize) -> Data {
         self.pieces[index].is_retransmitted = true;
-        self.transmit(now, index)
+        self.transmit(now, path, index)
     }
 
-    fn transmit(&mut self, now: Instant, index: usize) -> Data {
-        let head = self.head(now, self.base + index as u64);
+    fn transmit(&mut self, now: Instant, path: usize, index: usize) -> Data {
+        let head = self.head(now, path, self.base + index as u64);
         let piece = &mut self.pieces[index];
-        (piece.transmission, piece.sent) = (self.transmissions - 1, now);
+        (piece.path, piece.transmission, piece.sent) = (path, self.tracks[path].next - 1, now);
         if piece.len == 0 {
             return Data { is_fin: true, ..head };
         }
@@ -247,44 +294,55 @@ impl Sender {
         Data { payload, ..head }
     }
 
-    /// The header of a transmission.
-    fn head(&mut self, now: Instant, number: u64) -> Data {
-        let transmission = self.transmissions;
-        self.transmissions += 1;
-        Data { number: low(number), transmission: low(transmission), sent: micros(now), ..Data::default() }
+    /// Makes the header of the next transmission of segment `number`.
+    fn head(&mut self, now: Instant, path: usize, number: u64) -> Data {
+        let transmission = self.tracks[path].next;
+        self.tracks[path].next += 1;
+        Data {
+            second_path: path > 0,
+            number: low(number),
+            transmission: low(transmission),
+            sent: micros(now),
+            ..Data::default()
+        }
     }
 
-    /// Takes an ACK; `None` if it is impossible or older than one before.
+    /// Takes an ACK; `None` if it is impossible or older than one of its path before.
     pub(super) fn on_ack(&mut self, now: Instant, ack: &Ack) -> Option<News> {
-        let next = widen(ack.next, self.base).filter(|&next| (self.base..=self.end()).contains(&next))?;
-        let newest = widen(ack.newest, self.transmissions).filter(|&newest| newest < self.transmissions)?;
-        let is_newer = newest > self.newest;
-        if newest < self.newest {
+        let track = &mut self.tracks[usize::from(ack.second_path)];
+        // The other path may have been faster.
+        let oldest = if self.is_split { self.base.saturating_sub(Bitmap::LEN) } else { self.base };
+        let end = self.base + self.pieces.len() as u64;
+        let next = widen(ack.next, self.base).filter(|&next| (oldest..=end).contains(&next))?;
+        let newest = widen(ack.newest, track.next).filter(|&newest| newest < track.next)?;
+        let is_newer = newest > track.newest;
+        if newest < track.newest {
             return None;
         }
-        self.newest = newest;
-        self.limit = next + u64::from(ack.window);
+        track.newest = newest;
+        let limit = next + u64::from(ack.window);
+        self.limit = if self.is_split { self.limit.max(limit) } else { limit };
         let arrived = self.mark(next, &ack.bitmap);
         let under_way = Duration::from_micros(u64::from(micros(now).wrapping_sub(ack.echo)));
         let round_trip = under_way.saturating_sub(Duration::from_micros(ack.held.into()));
         Some(News { arrived, freed: self.release(), round_trip: is_newer.then_some(round_trip) })
     }
 
-    /// Marks what has arrived; returns how many segments that are.
-    fn mark(&mut self, next: u64, bitmap: &Bitmap) -> u64 {
-        let before = next - self.base;
-        let mut arrived = 0;
-        for (offset, piece) in (0..=before + bitmap.end()).zip(&mut self.pieces) {
-            if offset >= before && !bitmap.contains(offset - before) {
+    /// Marks what has arrived; returns how many segments that are, by path.
+    fn mark(&mut self, next: u64, bitmap: &Bitmap) -> [u64; PATHS] {
+        let mut arrived = [0; PATHS];
+        let end = (next + bitmap.end()).saturating_sub(self.base);
+        for (number, piece) in (self.base..=self.base + end).zip(&mut self.pieces) {
+            if number >= next && !bitmap.contains(number - next) {
                 continue;
             }
             match piece.state {
                 State::Arrived => continue,
                 State::Lost => self.lost -= 1,
-                State::InFlight => self.in_flight -= 1,
+                State::InFlight => self.tracks[piece.path].in_flight -= 1,
             }
             piece.state = State::Arrived;
-            arrived += 1;
+            arrived[piece.path] += 1;
         }
         arrived
     }
@@ -298,12 +356,16 @@ impl Sender {
         self.queue.release(self.pieces.front().map_or(self.position, |piece| piece.position))
     }
 
-    /// Considers segments lost if later transmissions have arrived: `REORDERED` of them, or one that left
+    /// Considers segments of a path lost if later transmissions have arrived: `REORDERED` of them, or one that left
     /// so much later that the path would have to be that much slower. Returns when to look again.
-    pub(super) fn find_losses(&mut self, now: Instant, patience: Duration) -> Option<Instant> {
-        let newest = self.newest;
+    pub(super) fn find_losses(&mut self, now: Instant, path: usize, patience: Duration) -> Option<Instant> {
+        let track = &mut self.tracks[path];
+        let newest = track.newest;
         let mut again: Option<Instant> = None;
         for (number, piece) in (self.base..).zip(&mut self.pieces) {
+            if piece.path != path {
+                continue;
+            }
             // What follows left later still, or again.
             if piece.transmission > newest && !piece.is_retransmitted {
                 break;
@@ -314,7 +376,7 @@ impl Sender {
             let at = piece.sent + patience;
             if piece.transmission + REORDERED <= newest || at <= now {
                 piece.state = State::Lost;
-                self.in_flight -= 1;
+                track.in_flight -= 1;
                 self.lost += 1;
                 self.search = self.search.min(number);
             } else {
@@ -325,18 +387,18 @@ impl Sender {
     }
 
     /// A link failed with this transmission of this segment; returns whether it was in flight.
-    pub(super) fn on_link_failed(&mut self, number: u32, transmission: u32) -> bool {
+    pub(super) fn on_link_failed(&mut self, path: usize, number: u32, transmission: u32) -> bool {
         let Some(index) = widen(number, self.base).and_then(|number| number.checked_sub(self.base)) else {
             return false;
         };
         let Some(piece) = usize::try_from(index).ok().and_then(|index| self.pieces.get_mut(index)) else {
             return false;
         };
-        if piece.state != State::InFlight || low(piece.transmission) != transmission {
+        if piece.state != State::InFlight || piece.path != path || low(piece.transmission) != transmission {
             return false;
         }
         piece.state = State::Lost;
-        self.in_flight -= 1;
+        self.tracks[path].in_flight -= 1;
         self.lost += 1;
         self.search = self.search.min(self.base + index);
         true

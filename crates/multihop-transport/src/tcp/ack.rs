@@ -9,12 +9,16 @@ use crate::rtt::RttEstimator;
 pub(super) struct AckState {
     rule: AckRule,
     delay: Duration,
-    /// Up to this segment, each one is acknowledged.
+    /// Number of the first segments, each of which is acknowledged at once.
     quick: u64,
-    /// In-order segments not acknowledged yet, and their bytes.
+    /// Number of in-order segments not acknowledged yet, and their bytes.
     pending: u32,
     bytes: u64,
-    /// If the delay follows the time between segments.
+    /// Arrival of the first of these segments.
+    since: Instant,
+    /// Shortest round trip that this end has measured.
+    shortest: Option<Duration>,
+    /// Timer of delayed ACKs that follows the time between segments, if configured.
     ato: Option<Ato>,
     due: Due,
 }
@@ -22,23 +26,23 @@ pub(super) struct AckState {
 /// A segment that arrived in order.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InOrder {
-    /// Its place in the stream, from 1.
+    /// Place of the segment in the stream, from 1.
     pub(super) number: u64,
     pub(super) bytes: u64,
     /// Bytes of a full segment.
     pub(super) mss: u32,
-    /// The sender has no more for now, and the application has read it.
+    /// Whether the sender has no more data for now, and the application has read the segment.
     pub(super) pushed: bool,
 }
 
-/// Whether an ACK must leave.
+/// Urgency of an ACK.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Due {
-    /// Not now.
+    /// No ACK must leave now.
     No,
-    /// Now; data may carry it.
+    /// An ACK must leave now; a data segment may include it.
     Now,
-    /// Now, in a segment without data, because the sender counts these.
+    /// An ACK must leave now in a segment without data, because the sender counts such segments.
     Bare,
 }
 
@@ -51,7 +55,17 @@ impl AckState {
         let most = config.ack_delay_max.filter(|_| matches!(rule, AckRule::Delayed(_)));
         let ato = most.map(|most| Ato::new(config.ack_delay, most, config.quick_acks.into()));
         let quick = config.quick_acks.into();
-        Self { rule, delay: config.ack_delay, quick, pending: 0, bytes: 0, ato, due: Due::No }
+        Self {
+            rule,
+            delay: config.ack_delay,
+            quick,
+            pending: 0,
+            bytes: 0,
+            since: Instant::ZERO,
+            shortest: None,
+            ato,
+            due: Due::No,
+        }
     }
 
     pub(super) fn due(&self) -> Due {
@@ -74,13 +88,20 @@ impl AckState {
     ) -> Option<Instant> {
         self.pending += 1;
         self.bytes += segment.bytes;
-        let is_due = match &self.ato {
+        if self.pending == 1 {
+            self.since = now;
+        }
+        let has_enough = match &self.ato {
             Some(ato) => self.bytes > segment.mss.into() || ato.is_quick(segment.pushed),
             None => self.pending >= self.every(segment.number),
         };
-        if is_due {
-            self.ask();
-            return None;
+        if has_enough {
+            let earliest = self.since + self.interval(rtt);
+            if now >= earliest {
+                self.ask();
+                return None;
+            }
+            return Some(earliest);
         }
         let delay = self.ato.as_ref().map_or(self.delay, |ato| ato.delay(rtt));
         (self.pending == 1).then(|| now + delay)
@@ -93,14 +114,14 @@ impl AckState {
         }
     }
 
-    /// Data leaves.
+    /// Notes that a data segment leaves at `now`, which also acknowledges.
     pub(super) fn on_data_sent(&mut self, now: Instant) {
         if let Some(ato) = &mut self.ato {
             ato.on_data_sent(now);
         }
     }
 
-    /// The delay is over.
+    /// Makes the ACK due at the end of its delay.
     pub(super) fn on_expired(&mut self, rtt: &RttEstimator) {
         if let Some(ato) = &mut self.ato {
             ato.on_expired(rtt.rto());
@@ -117,7 +138,7 @@ impl AckState {
         }
     }
 
-    /// Acknowledge at once.
+    /// Requests an ACK that leaves at once.
     pub(super) fn ask(&mut self) {
         if self.due == Due::No {
             self.due = Due::Now;
@@ -134,7 +155,7 @@ impl AckState {
         self.pending > 0
     }
 
-    /// An ACK has left.
+    /// Notes that an ACK has left.
     pub(super) fn on_sent(&mut self) {
         if let Some(ato) = &mut self.ato
             && (self.pending > 0 || self.due != Due::No)
@@ -145,12 +166,21 @@ impl AckState {
         self.due = Due::No;
     }
 
+    /// Shortest time between the first segment that an ACK acknowledges and the ACK.
+    fn interval(&mut self, rtt: &RttEstimator) -> Duration {
+        if self.rule != AckRule::Tack {
+            return Duration::ZERO;
+        }
+        self.shortest = self.shortest.into_iter().chain(rtt.latest()).min();
+        self.shortest.unwrap_or_default() / TACKS
+    }
+
     /// How many segments one ACK acknowledges.
     fn every(&self, number: u64) -> u32 {
         match self.rule {
             _ if number <= self.quick => 1,
             AckRule::Every => 1,
-            AckRule::Delayed(_) => 2,
+            AckRule::Delayed(_) | AckRule::Tack => 2,
             AckRule::Dynamic => match number {
                 0..2 => 1,
                 2..5 => 2,
@@ -158,5 +188,47 @@ impl AckState {
                 _ => 4,
             },
         }
+    }
+}
+
+/// ACKs in a round trip, at most, by TACK.
+const TACKS: u64 = 4;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn ms(n: u64) -> Duration {
+        Duration::from_millis(n)
+    }
+
+    /// Times at which ACKs become due by TACK for segments that arrive at these times, ms; the round trip is 80 ms.
+    fn acks(arrivals: impl IntoIterator<Item = u64>) -> Vec<u64> {
+        let config = Config { ack_rule: AckRule::Tack, ack_delay: ms(100), ..Config::rfc() };
+        let mut rtt = RttEstimator::new(config.rto);
+        rtt.sample(ms(80));
+        let mut ack = AckState::new(&config);
+        let (mut timer, mut found) = (None, Vec::new());
+        for (number, at) in (1..).zip(arrivals) {
+            let now = Instant::ZERO + ms(at);
+            if let Some(due) = timer.take_if(|due| *due <= now) {
+                found.push(due);
+                ack.on_sent();
+            }
+            let segment = InOrder { number, bytes: 1460, mss: 1460, pushed: false };
+            timer = ack.on_in_order(now, segment, &rtt).or(timer);
+            if ack.due() == Due::Now {
+                (timer, _) = (None, found.push(now));
+                ack.on_sent();
+            }
+        }
+        found.into_iter().chain(timer).map(|at| at.as_nanos() / 1_000_000).collect()
+    }
+
+    #[test]
+    fn fast_segments_have_four_acks_in_a_round_trip_and_slow_ones_an_ack_for_two() {
+        assert_eq!(acks((0..60).map(|n| n + 1)), [21, 41, 61], "a segment in each millisecond");
+        assert_eq!(acks([0, 30, 60, 90]), [30, 90], "two segments in 30 ms");
+        assert_eq!(acks([0]), [100], "a single segment waits for the delay");
     }
 }

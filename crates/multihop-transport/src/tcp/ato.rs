@@ -12,10 +12,10 @@ pub(super) struct Ato {
     most: Duration,
     /// ACKs that leave at once when the connection begins, and after a duplicate or a long pause.
     quick_acks: u32,
-    /// How many of them are left.
+    /// Number of quick ACKs that are left.
     quick: u32,
     timeout: Duration,
-    /// When the last segment arrived.
+    /// Arrival of the last segment.
     last: Option<Instant>,
     /// Data answers data, and may carry ACKs (`pingpong`).
     answers: bool,
@@ -34,7 +34,7 @@ impl Ato {
         }
     }
 
-    /// An in-order segment arrived.
+    /// Adapts the delay to an in-order segment that arrives.
     pub(super) fn on_segment(&mut self, now: Instant, rto: Duration) {
         let gap = self.last.replace(now).map(|last| now.saturating_since(last));
         match gap {
@@ -61,7 +61,8 @@ impl Ato {
         self.quick = self.quick.saturating_sub(1);
     }
 
-    /// Data leaves.
+    /// Notes that data leaves at `now`: soon after a segment of the peer it counts as an answer, so that its connection
+    /// is interactive.
     pub(super) fn on_data_sent(&mut self, now: Instant) {
         self.answers |= self.last.is_some_and(|last| now.saturating_since(last) < self.timeout);
     }

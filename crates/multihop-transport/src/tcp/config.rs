@@ -1,90 +1,141 @@
-//! The parameters of a TCP connection, and their presets. Their keys are in `keys.rs`.
+//! The parameters of a TCP connection, with their keys and presets.
 
-use multihop_core::Duration;
+use alloc::borrow::ToOwned;
+use alloc::format;
+use core::ops::RangeInclusive;
+
+use multihop_core::settings::{Field, Settings, Visitor};
+use multihop_core::{BitRate, Duration};
 
 use super::adtcp::AdtcpConfig;
 use super::outage::Standby;
 use super::pace::Pacing;
 use crate::congestion::start::{Halving, NewRenoConfig, PartialAckTimer, RecoveryExit};
 use crate::congestion::{Algorithm, Start, Variant, Window};
+use crate::pacing::PacingConfig;
 use crate::rtt::RtoConfig;
+use crate::settings::TIMEOUT;
 
 /// Everything about a connection that is not fixed by the protocol.
 ///
 /// Start from a preset and change fields. Both ends of a simulated flow are given the same `Config`.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq, Settings)]
+#[settings(check = Self::check)]
 pub struct Config {
-    /// Congestion control.
+    /// Congestion control, built-in or user-defined.
+    // First, because its keys may change which signals it needs.
+    #[key(flatten)]
     pub congestion: Algorithm,
-    /// Largest payload of a segment in bytes, options not counted.
-    pub mss: u16,
-    /// The sender's clamp on the window in segments; also the initial slow-start threshold.
+    /// Largest window of the sender, segments.
+    ///
+    /// The slow-start threshold begins at this window, too.
+    #[key(1..=65_535, then = Self::check_window)]
     pub window_max: u16,
     /// Whether the length of the path, once it is known, sets `window_max` by [`window_for_hops`].
     pub window_by_hops: bool,
-    /// Initial window in segments; 1 if the SYN was lost (RFC 5681 §3.1).
+    /// Payload of a full segment, bytes.
+    ///
+    /// Options are not counted.
+    #[key(16..=2200)]
+    pub mss: u16,
+    /// Initial window of the sender, segments.
+    ///
+    /// A sender whose SYN was lost begins with one segment (RFC 5681 §3.1).
+    #[key(1..=1000)]
     pub initial_window: u16,
-    /// Whether connections begin with SYN segments. Without, both ends know each other's sequence
-    /// numbers (which start at 0) and options.
-    pub handshake: bool,
-    /// Retransmission timer.
-    pub rto: RtoConfig,
-    /// Give up after this many retransmissions in a row; `None` never does.
-    pub max_retries: Option<u16>,
     /// Whether each of the first two duplicate ACKs releases a new segment (RFC 3042).
+    #[key]
     pub limited_transmit: bool,
-    /// End slow start when round trips grow (HyStart++, RFC 9406).
+    /// Whether slow start ends when round trips grow, before queues overflow (HyStart++, RFC 9406).
+    #[key]
     pub hystart: bool,
     /// Let CUBIC grow as Reno once Reno's window would be back at the one before the loss (RFC 9438 §4.3).
     pub cubic_catches_up: bool,
-    /// Let the window grow by the bytes that ACKs deliver, not by their number (RFC 3465 without its limit).
+    /// Whether the window grows by the bytes that ACKs deliver, not by their number (RFC 3465 without its limit).
+    #[key]
     pub byte_counting: bool,
-    /// Reduce the window by proportional rate reduction (RFC 9937); only with `rack`.
-    pub prr: bool,
-    /// Undo reductions that prove unnecessary (RFC 3708, RFC 4015, RFC 5682); only with `rack`.
-    pub undo: bool,
-    /// What a loss halves.
+    /// Quantity that is halved after a loss: the flight or the window.
     pub halving: Halving,
     /// Fast recovery of NewReno.
+    #[key(flatten)]
     pub newreno: NewRenoConfig,
-    /// What ADTCP measures and reports.
-    pub adtcp: AdtcpConfig,
     /// The window after fast recovery.
     pub recovery_exit: RecoveryExit,
     /// New segments that one ACK may release during fast recovery.
     pub recovery_burst: u16,
-    /// When the receiver acknowledges.
-    pub ack_rule: AckRule,
-    /// Segments that are acknowledged at once when a connection begins, whatever the rule.
-    pub quick_acks: u16,
-    /// How long a delayed ACK may wait.
-    pub ack_delay: Duration,
-    /// How long it may wait where segments arrive seldom, as Linux has it; `None` keeps `ack_delay`.
-    pub ack_delay_max: Option<Duration>,
-    /// Pace data segments by the measured round-trip times.
-    pub pacing: Option<Pacing>,
-    /// Go on stand-by after a notice of a failed link (Holland and Vaidya).
-    pub elfn: Option<Standby>,
-    /// Offer selective acknowledgement (RFC 2018, RFC 6675).
-    pub sack: bool,
-    /// Find losses by time, and probe for a lost tail (RFC 8985); only with `sack`.
-    pub rack: bool,
-    /// Take round trips of what SACK reports as well, and so during recovery, and count the handshake's among the shortest;
-    /// only with `rack`.
-    pub all_rtt: bool,
-    /// Offer marks in place of losses (ECN, RFC 3168); a scalable congestion control always does.
-    pub ecn: bool,
-    /// Offer timestamps (RFC 7323) from a clock with this tick.
-    pub timestamps: Option<Duration>,
+    /// Whether small segments are delayed while data is outstanding (Nagle, RFC 9293 §3.7.4).
+    #[key]
+    pub nagle: bool,
     /// Fall back to the initial window after sending nothing for one timeout (RFC 5681 §4.1).
     pub idle_restart: bool,
-    /// Delay small segments while data is outstanding (Nagle, RFC 9293 §3.7.4).
-    pub nagle: bool,
-    /// Receive buffer in bytes; `None` has room for `window_max` segments and at least 65535 bytes.
-    /// Above 65535 the window scale option is offered.
+    /// Parameters of the retransmission timer.
+    #[key(flatten)]
+    pub rto: RtoConfig,
+    /// Number of retransmissions in a row after which the connection is aborted; off: no limit.
+    #[key(1..=65_535, off)]
+    pub max_retries: Option<u16>,
+    /// Rule by which the receiver acknowledges.
+    #[key(
+        name = "delack",
+        help = "Implementation of delayed ACKs, if the kind delays them: ns2 acknowledges every second segment, linux every \
+                one if window_max is 2 or less.",
+        with = Self::delayed_ack_key
+    )]
+    pub ack_rule: AckRule,
+    /// Number of segments that are acknowledged at once when a connection begins, whatever the rule.
+    #[key(0..=1000)]
+    pub quick_acks: u16,
+    /// Longest delay of an ACK, s.
+    #[key(TIMEOUT)]
+    pub ack_delay: Duration,
+    /// Longest delay of an ACK where segments arrive seldom, s; `ack_delay` is then the shortest, and ACKs of duplicates and of
+    /// what the sender pushes leave at once, as in Linux. off: always `ack_delay`.
+    #[key(TIMEOUT, off, then = Self::check_ack_delay)]
+    pub ack_delay_max: Option<Duration>,
+    /// Whether selective acknowledgement is offered (RFC 2018, RFC 6675).
+    #[key]
+    pub sack: bool,
+    /// Whether packets may be marked in place of being dropped (ECN, RFC 3168); prague always allows it.
+    #[key]
+    pub ecn: bool,
+    /// Whether losses are found by time, with a probe for a lost tail (RACK-TLP, RFC 8985); needs sack.
+    #[key]
+    pub rack: bool,
+    /// Whether what SACK reports is a sample of the round trip as well, and the handshake one of the shortest, as in Linux; only
+    /// with rack.
+    #[key(then = Self::check_all_rtt)]
+    pub all_rtt: bool,
+    /// Whether the window shrinks segment by segment during fast recovery (PRR, RFC 9937); only with rack, and not under bbr.
+    #[key(then = Self::check_prr)]
+    pub prr: bool,
+    /// Whether reductions of the window that prove unnecessary are undone: by reports of duplicates (RFC 3708), timestamps (RFC
+    /// 4015), or what arrives after a timeout (RFC 5682); only with rack.
+    #[key(then = Self::check_undo)]
+    pub undo: bool,
+    /// Tick of the clock of timestamps (RFC 7323), s; off: timestamps are not offered.
+    #[key(TICK, off)]
+    pub timestamps: Option<Duration>,
+    /// Whether connections begin with SYN segments.
+    ///
+    /// Without, both ends know each other's sequence numbers (which start at 0) and options.
+    #[key]
+    pub handshake: bool,
+    /// Receive buffer, bytes; if not given, room for `window_max` segments.
+    ///
+    /// The room is at least 65535 bytes. Above 65535 the window scale option is offered.
+    #[key(1..=1_000_000_000)]
     pub recv_buffer: Option<u32>,
     /// Whether in-order data counts as read when it arrives, so that the window never closes.
     pub sink: bool,
+    /// Stand-by after a notice of a failed link (Holland and Vaidya).
+    #[key(with = Self::standby_keys)]
+    pub elfn: Option<Standby>,
+    /// Measurements and reports of an ADTCP receiver.
+    #[key(with = Self::adtcp_keys)]
+    pub adtcp: AdtcpConfig,
+    /// Pacing of data segments by the measured round-trip times.
+    #[key(with = Self::pacing_keys)]
+    pub pacing: Option<Pacing>,
     /// Maximum segment lifetime: TIME-WAIT lasts twice as long.
     pub msl: Duration,
 }
@@ -92,26 +143,129 @@ pub struct Config {
 /// When the receiver acknowledges in-order data. Anything else is acknowledged at once.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum AckRule {
-    /// Every segment.
+    /// An ACK for every segment.
     Every,
     /// Every second segment (RFC 5681 §4.2).
     Delayed(DelayedAck),
     /// Altman and Jiménez, "Novel delayed ACK techniques for improving TCP performance in multihop
     /// wireless networks" (PWC 2003): less often as the connection continues, up to every fourth.
     Dynamic,
+    /// Li et al., "TACK: Improving Wireless Transport Performance by Taming Acknowledgments" (SIGCOMM 2020): for every second
+    /// segment or four times in a round trip, whichever is less often. The round trip is the shortest one that the receiver
+    /// has measured; before the first one every second segment is acknowledged.
+    Tack,
 }
 
-/// Whose delayed ACKs.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+/// Implementation whose delayed ACKs a receiver copies.
+#[derive(Clone, Copy, Debug, Eq, Field, PartialEq)]
 pub enum DelayedAck {
     /// Every second segment, whatever the sender's clamp.
     Ns2,
-    /// As seen on Linux: every segment when `window_max` is 2 or less.
+    /// Delayed ACKs as seen on Linux: every segment when `window_max` is 2 or less.
     Linux,
 }
 
+/// Keys that depend on the congestion control and on other keys.
 impl Config {
-    /// What the RFCs recommend: 9293, 5681, 6582, 6298 and 3042.
+    fn delayed_ack_key(&mut self, name: &'static str, help: &str, keys: &mut dyn Visitor) {
+        match &mut self.ack_rule {
+            AckRule::Delayed(whose) => _ = keys.about(help).field(name, whose, ()),
+            AckRule::Every | AckRule::Dynamic | AckRule::Tack => {
+                keys.unavailable("does not delay ACKs, allowed with: +da", &mut |keys| {
+                    keys.about(help).field(name, &mut DelayedAck::Ns2, ());
+                });
+            }
+        }
+    }
+
+    fn standby_keys(&mut self, _: &'static str, _: &str, keys: &mut dyn Visitor) {
+        let is_adtcp = self.is_adtcp();
+        match &mut self.elfn {
+            Some(standby) => standby.keys(keys),
+            None if is_adtcp => {
+                self.adtcp.disconnected.probing.keys(keys);
+                let reason = "does not use notices, allowed with: elfn, or +elfn after another TCP kind";
+                keys.unavailable(reason, &mut |keys| Standby::elfn().end.keys(keys));
+            }
+            None => keys.unavailable("does not use notices, allowed with: +elfn", &mut |keys| {
+                Standby::elfn().keys(keys);
+            }),
+        }
+    }
+
+    fn adtcp_keys(&mut self, _: &'static str, _: &str, keys: &mut dyn Visitor) {
+        if self.is_adtcp() {
+            self.adtcp.keys(keys);
+        } else {
+            let mut other = AdtcpConfig::PAPER;
+            keys.unavailable("does not identify network states, allowed with: adtcp", &mut |keys| {
+                other.keys(keys)
+            });
+        }
+    }
+
+    fn pacing_keys(&mut self, _: &'static str, _: &str, keys: &mut dyn Visitor) {
+        match &mut self.pacing {
+            Some(pacing) => pacing.keys(keys),
+            None => {
+                let mut other = Pacing::new(PacingConfig::new(BitRate(0)));
+                keys.unavailable(PacingConfig::REASON, &mut |keys| other.keys(keys));
+            }
+        }
+    }
+
+    fn check_window(&self, keys: &mut dyn Visitor) {
+        if self.window_by_hops {
+            keys.refuse("window_max", format!("{:?} sets the window by the number of hops", keys.name()));
+        }
+    }
+
+    fn check_ack_delay(&self, keys: &mut dyn Visitor) {
+        if self.ack_delay_max.is_some_and(|most| most < self.ack_delay) {
+            keys.refuse("ack_delay_max", "found less than ack_delay, allowed: no less".to_owned());
+        }
+    }
+
+    fn check_all_rtt(&self, keys: &mut dyn Visitor) {
+        self.check_needs_rack("all_rtt", self.all_rtt, keys);
+    }
+
+    fn check_prr(&self, keys: &mut dyn Visitor) {
+        self.check_needs_rack("prr", self.prr, keys);
+    }
+
+    fn check_undo(&self, keys: &mut dyn Visitor) {
+        self.check_needs_rack("undo", self.undo, keys);
+    }
+
+    /// Refuses a key that the user gave. Presets have these keys on, and without rack they have no effect.
+    fn check_needs_rack(&self, name: &'static str, is_on: bool, keys: &mut dyn Visitor) {
+        if is_on && !self.rack {
+            keys.refuse(name, "found true, allowed only with rack = true".to_owned());
+        }
+    }
+
+    fn check(&self, keys: &mut dyn Visitor) {
+        if self.rack && !self.sack {
+            keys.refuse("rack", "found true, allowed only with sack = true".to_owned());
+        }
+        if self.congestion.signals().rates && !self.sack {
+            keys.refuse(
+                "sack",
+                format!("{:?} measures by selective acknowledgements, allowed: true", keys.name()),
+            );
+        }
+        if self.is_adtcp() && self.timestamps.is_none() {
+            keys.refuse(
+                "timestamps",
+                format!("{:?} measures by timestamps, allowed: the tick of their clock", keys.name()),
+            );
+        }
+    }
+}
+
+impl Config {
+    /// Configuration that the RFCs recommend: 9293, 5681, 6582, 6298 and 3042.
     pub fn rfc() -> Self {
         Self {
             congestion: Algorithm::BuiltIn(Variant::NewReno),
@@ -359,5 +513,8 @@ pub fn window_for_hops(hops: u32) -> u16 {
     u16::try_from(hops.saturating_add(2) / 4).unwrap_or(u16::MAX).max(1)
 }
 
-/// RFC 7323 §2.3
+/// Largest shift of the window scale option (RFC 7323 §2.3).
 pub(super) const MAX_SCALE: u8 = 14;
+
+/// Bounds of a clock's tick, s.
+const TICK: RangeInclusive<f64> = 0.000_001..=10.0;

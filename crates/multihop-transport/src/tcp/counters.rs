@@ -9,19 +9,19 @@ pub struct Counters {
     pub retransmitted: u64,
     /// Segments without data sent.
     pub acks_sent: u64,
-    /// Retransmission timeouts.
+    /// Number of retransmission timeouts.
     pub timeouts: u64,
-    /// Times on stand-by.
+    /// Number of times that the sender went on stand-by.
     pub standbys: u64,
     /// Probes sent on stand-by.
     pub probes: u64,
-    /// Fast retransmits.
+    /// Number of fast retransmits.
     pub fast_retransmits: u64,
     /// Reductions of the window that were undone.
     pub undone: u64,
     /// Bytes that the peer acknowledged.
     pub bytes_acked: u64,
-    /// Duplicate ACKs received.
+    /// Number of duplicate ACKs received.
     pub dup_acks: u64,
     /// Segments with data received.
     pub data_received: u64,

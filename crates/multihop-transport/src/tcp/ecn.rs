@@ -5,10 +5,10 @@ use multihop_wire::tcp::{Ecn, Segment};
 
 use super::{Output, TcpEnd};
 
-/// What both ends of a connection remember of marks.
+/// State of explicit congestion notification (ECN) at one end of a connection, as sender and as receiver.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Marks {
-    /// Whether we want to use them; once the peer's SYN is known, whether both do.
+    /// Whether this end wants to use ECN; once the peer's SYN is known, whether both ends do.
     pub(super) on: bool,
     /// Whether our ACKs carry the echo of a mark.
     pub(super) echo: bool,

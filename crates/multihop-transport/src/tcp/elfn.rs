@@ -19,7 +19,7 @@ impl TcpEnd {
         }
     }
 
-    /// The position of a lost segment, if it is ours and not acknowledged.
+    /// Position of a lost segment, if this end sent it and it is not acknowledged.
     fn outstanding(&self, lost: LostSegment) -> Option<u64> {
         let SegmentId::Tcp(number) = lost.segment else { return None };
         if !self.ports.have_sent(lost) || !self.state.sends() {

@@ -13,7 +13,7 @@ use super::{Event, TcpEnd};
 use crate::congestion::Congestion;
 
 impl TcpEnd {
-    /// Opens the connection.
+    /// Opens the connection, by a SYN if the configuration has a handshake.
     pub fn connect(&mut self) {
         if self.state != State::Closed {
             return;
@@ -38,7 +38,7 @@ impl TcpEnd {
         }
     }
 
-    /// Both ends act as if a handshake with this endpoint's own options had just ended.
+    /// Opens the connection as if a handshake with this endpoint's own options had just ended at both ends.
     fn skip_handshake(&mut self) {
         let own = self.syn_options(Instant::ZERO);
         self.take_syn_options(&own);
@@ -50,7 +50,7 @@ impl TcpEnd {
         self.establish();
     }
 
-    /// The peer's SYN arrived.
+    /// Takes options and numbers from the peer's SYN.
     pub(super) fn on_syn(&mut self, segment: &Segment) {
         self.recv.irs = segment.seq;
         self.recv.queue.start();
@@ -63,7 +63,7 @@ impl TcpEnd {
         self.send.max_window = self.send.window;
     }
 
-    /// The handshake is over.
+    /// Enters the established state at the end of the handshake.
     pub(super) fn establish(&mut self) {
         self.state = match (self.state, self.closing) {
             (_, true) => State::FinWait1,
@@ -114,7 +114,7 @@ impl TcpEnd {
         }
     }
 
-    /// What we offer; once the peer's SYN is known, what both want.
+    /// Options of this end's SYN; once the peer's SYN has arrived, the options that both ends want.
     fn syn_options(&self, now: Instant) -> Options {
         // DEVIATION tcp-3: also in the presets of ns-2, whose SYNs have no options.
         Options {
@@ -144,7 +144,7 @@ impl TcpEnd {
     }
 }
 
-/// RFC 9293 §3.7.1
+/// Largest segment that a peer accepts unless its SYN says otherwise (RFC 9293 §3.7.1), bytes.
 const DEFAULT_MSS: u16 = 536;
-/// Ten bytes and two of padding.
+/// Length of the timestamps option with its padding: 10 and 2 bytes.
 const TIMESTAMPS_LEN: u16 = 12;

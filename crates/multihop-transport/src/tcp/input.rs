@@ -12,7 +12,7 @@ use super::timer::Timer;
 use super::{Event, TcpEnd};
 
 impl TcpEnd {
-    /// RFC 9293 §3.10.7
+    /// Processes an arriving segment by the state of the connection (RFC 9293 §3.10.7).
     pub(super) fn handle_segment(&mut self, now: Instant, segment: Segment) {
         match self.state {
             State::Closed => self.refuse(&segment),
@@ -43,7 +43,7 @@ impl TcpEnd {
         });
     }
 
-    /// §3.10.7.2
+    /// Processes a segment in state LISTEN (RFC 9293 §3.10.7.2).
     fn in_listen(&mut self, segment: &Segment) {
         if segment.rst {
             self.counters.dropped += 1;
@@ -58,7 +58,7 @@ impl TcpEnd {
         }
     }
 
-    /// §3.10.7.3
+    /// Processes a segment in state SYN-SENT (RFC 9293 §3.10.7.3).
     fn in_syn_sent(&mut self, now: Instant, segment: Segment) {
         let acked = segment.ack.map(|ack| position(self.send.iss, self.send.max, ack));
         // Only the SYN, at 0, can be acknowledged here.
@@ -90,7 +90,7 @@ impl TcpEnd {
         }
     }
 
-    /// Our SYN is acknowledged.
+    /// Handles the first ACK of this end's SYN.
     fn on_syn_acked(&mut self, now: Instant, segment: &Segment) {
         self.send.una = 1;
         self.send.next = 1;
@@ -172,7 +172,7 @@ impl TcpEnd {
         usable && !segment.rst && self.is_overtaken(segment)
     }
 
-    /// Whether its timestamp is older than the newest known one.
+    /// Whether the timestamp of the segment is older than the newest known one.
     pub(super) fn is_overtaken(&self, segment: &Segment) -> bool {
         let stamps = segment.options.timestamps.filter(|_| self.timestamps);
         stamps.is_some_and(|stamps| stamps.value.wrapping_sub(self.peer_timestamp).cast_signed() < 0)
@@ -217,7 +217,7 @@ impl TcpEnd {
         self.ack.ask_bare();
     }
 
-    /// The ACK field. Returns whether the segment is to be processed further.
+    /// Processes the ACK field of a segment. Returns whether the segment is to be processed further.
     fn process_ack(&mut self, now: Instant, start: u64, segment: &Segment) -> bool {
         let Some(number) = segment.ack else {
             self.counters.dropped += 1;
@@ -286,7 +286,7 @@ impl TcpEnd {
         news
     }
 
-    /// The same for the list of transmissions, with the cumulative ACK.
+    /// Records in the list of transmissions what the cumulative ACK and SACK blocks of a segment deliver.
     fn take_deliveries(&mut self, now: Instant, segment: &Segment, acked: u64) {
         let Some(sent) = &mut self.transmissions else { return };
         sent.begin_ack();
@@ -366,7 +366,7 @@ impl TcpEnd {
         }
     }
 
-    /// Data and FIN.
+    /// Takes the data and the FIN of a segment.
     fn take_data(&mut self, now: Instant, segment: Segment, start: u64) {
         if !self.state.receives() {
             return;
@@ -416,7 +416,8 @@ impl TcpEnd {
         self.measure(now, stamps, is_furthest);
     }
 
-    /// What arrived twice is reported with the next ACK, by an end that finds its own losses by time.
+    /// Remembers data that arrived twice, for the next ACK to report (RFC 2883). Only an end that finds its own losses
+    /// by time does so.
     fn note_twice(&mut self, start: u64, len: usize) {
         if self.config.rack && self.sack && len > 0 {
             self.recv.duplicate = Some((start, start + len as u64));
@@ -462,5 +463,5 @@ fn sack_ranges(send: &Sender, segment: &Segment) -> [Option<(u64, u64)>; MAX_RAN
     ranges
 }
 
-/// As many as the option has room for.
+/// Maximum number of ranges in a SACK option, for which it has room.
 const MAX_RANGES: usize = 4;

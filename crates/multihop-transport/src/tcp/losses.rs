@@ -7,7 +7,7 @@ use super::scoreboard::Scoreboard;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Recovery {
     pub(super) board: Scoreboard,
-    /// Duplicate ACKs in a row.
+    /// Number of duplicate ACKs in a row.
     pub(super) dup_acks: u32,
     /// Whether fast recovery is under way.
     pub(super) active: bool,

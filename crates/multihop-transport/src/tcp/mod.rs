@@ -19,7 +19,6 @@ mod ecn;
 mod elfn;
 mod handshake;
 mod input;
-mod keys;
 mod losses;
 mod observed;
 mod outage;
@@ -46,7 +45,7 @@ pub use crate::congestion::start::{Halving, NewRenoConfig, PartialAckTimer, Reco
 pub use adtcp::{AdtcpConfig, DensityConfig, Identify, Level, Levels, Values};
 pub use config::{AckRule, Config, DelayedAck, PRESETS, Preset, window_for_hops};
 pub use counters::Counters;
-pub use outage::{Exit, Probe, ProbeInterval, Restore, Standby};
+pub use outage::{Ending, Exit, Probe, ProbeInterval, Probing, Restore, Standby};
 pub use pace::{Pacing, RoundTrips};
 pub use state::{Phase, State};
 
@@ -87,9 +86,9 @@ pub struct TcpEnd {
     mss: u32,
     /// Whether we want selective acknowledgement; once the peer's SYN is known, whether both do.
     sack: bool,
-    /// The same for timestamps.
+    /// Whether this end wants timestamps; once the peer's SYN is known, whether both do.
     timestamps: bool,
-    /// The same for window scaling.
+    /// Whether this end wants window scaling; once the peer's SYN is known, whether both do.
     scaling: bool,
     /// The newest timestamp of the peer (RFC 7323 §4.3, `TS.Recent`).
     peer_timestamp: u32,
@@ -117,7 +116,7 @@ pub struct TcpEnd {
     marks: Marks,
     /// When the next data segment may leave, if the congestion control has a rate.
     departs: Instant,
-    /// The path is considered lost.
+    /// State of stand-by, while the path is considered lost.
     waiting: Option<Waiting>,
     timers: Timers<Timer, 8>,
     counters: Counters,
@@ -129,7 +128,7 @@ pub struct TcpEnd {
 pub enum Input {
     /// A segment for this connection.
     Segment(Segment),
-    /// The same, and the time that the round trip which it ends spent on the path.
+    /// A segment for this connection, and the time that the round trip which it ends spent on the path.
     Timed(Segment, Trip),
     /// A notice from the layers below.
     Notice(Notice),
@@ -234,17 +233,17 @@ impl TcpEnd {
         self.state
     }
 
-    /// Both ports.
+    /// Ports of both ends of the connection.
     pub fn ports(&self) -> Ports {
         self.ports
     }
 
-    /// The settings.
+    /// Configuration with which the endpoint was made.
     pub fn config(&self) -> &Config {
         &self.config
     }
 
-    /// The counters.
+    /// Counters of the endpoint since it was made.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
@@ -303,8 +302,8 @@ impl TcpEnd {
         u32::try_from(self.send.next - self.send.una).unwrap_or(u32::MAX)
     }
 
-    /// What may be in flight: the least of the congestion window (with what duplicate ACKs have
-    /// added), the clamp, and the peer's window.
+    /// Bytes that may be in flight: the least of the congestion window (with what duplicate ACKs have added), the
+    /// clamp, and the peer's window.
     pub fn window(&self) -> u32 {
         self.congestion.control().window().total().min(self.bound())
     }
@@ -355,7 +354,7 @@ impl TcpEnd {
         self.send.queue.if_open(is_open)
     }
 
-    /// The connection is gone.
+    /// Ends the connection with this event.
     fn finish(&mut self, event: Event) {
         self.forget();
         self.emit(event);

@@ -1,4 +1,5 @@
-//! What is observed of an endpoint: its table, and behind it the rows of ADTCP or of a user-defined congestion control.
+//! Quantities that an endpoint declares for results and time series: its own table, then the rows of ADTCP or of a
+//! user-defined congestion control.
 
 use super::adtcp::OBSERVED as OF_ADTCP;
 use super::{Config, TcpEnd};
@@ -40,7 +41,7 @@ impl Config {
 }
 
 impl TcpEnd {
-    /// The value of a row of the table, or of those behind it.
+    /// Value of a row of this table, or of the tables behind it.
     pub(crate) fn value(&self, index: usize) -> Option<Value> {
         if let Some(row) = OBSERVED.get(index) {
             return row.value(self);

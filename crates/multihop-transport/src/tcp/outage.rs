@@ -1,22 +1,48 @@
 //! How a connection waits while its path is lost.
 
 use multihop_core::Duration;
+use multihop_core::settings::{Allowed, Field, Settings, Value};
+
+use crate::settings::TIMEOUT;
 
 /// How a connection waits for its path to be restored.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Settings)]
 pub struct Standby {
-    /// Time between probes.
-    pub interval: ProbeInterval,
+    /// When probes leave, and how many.
+    #[key(flatten)]
+    pub probing: Probing,
     /// Whether the first probe leaves at once.
     pub at_once: bool,
-    /// What a probe carries.
-    pub probe: Probe,
-    /// Which ACK ends stand-by.
-    pub exit: Exit,
-    /// What is changed when it ends.
-    pub restore: Restore,
-    /// Give up after this many probes without an answer; `None` never does.
+    /// Contents of probes, and the end of stand-by.
+    #[key(flatten)]
+    pub end: Ending,
+}
+
+/// The times and the number of probes on stand-by.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Settings)]
+pub struct Probing {
+    /// Time between probes on stand-by, s, or "rtt": four smoothed round-trip times, from 0.2 to 2 s.
+    #[key(name = "probe_interval")]
+    pub interval: ProbeInterval,
+    /// Number of probes without an answer after which the connection is aborted; off: no limit.
+    #[key(1..=65_535, name = "probe_max", off)]
     pub max_probes: Option<u16>,
+}
+
+/// The contents of probes, and how stand-by ends.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Settings)]
+pub struct Ending {
+    /// Segment that a probe carries: the first unacknowledged one (first), or the one with the lowest number among those that
+    /// notices named (lowest-lost).
+    #[key]
+    pub probe: Probe,
+    /// ACK that ends stand-by: any, or one of new data (new).
+    #[key]
+    pub exit: Exit,
+    /// State that changes when stand-by ends: nothing (keep); the window, to one segment (window); or also the timeout, to
+    /// `rto_initial` (rto-window).
+    #[key]
+    pub restore: Restore,
 }
 
 impl Standby {
@@ -24,27 +50,49 @@ impl Standby {
     /// the probe, every 2 s; after an ACK the connection continues unchanged.
     pub const fn elfn() -> Self {
         Self {
-            interval: ProbeInterval::Fixed(Duration::from_secs(2)),
+            probing: Probing { interval: ProbeInterval::Fixed(Duration::from_secs(2)), max_probes: None },
             at_once: false,
-            probe: Probe::First,
-            exit: Exit::Any,
-            restore: Restore::Keep,
-            max_probes: None,
+            end: Ending { probe: Probe::First, exit: Exit::Any, restore: Restore::Keep },
         }
     }
 }
 
-/// Time between probes.
+/// Time between two probes of a sender on stand-by.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum ProbeInterval {
-    /// A constant time.
+    /// A constant time between probes.
     Fixed(Duration),
     /// Four smoothed round trips, but neither below 0.2 s nor above 2 s; 2 s without an estimate.
     RoundTrips,
 }
 
-/// What a probe carries.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+impl Field for ProbeInterval {
+    type Bounds = ();
+
+    fn allowed((): &()) -> Allowed {
+        Allowed::from(TIMEOUT).or_word(ROUND_TRIPS)
+    }
+
+    fn value(&self) -> Option<Value> {
+        match self {
+            Self::Fixed(time) => time.value(),
+            Self::RoundTrips => Some(Value::Word(ROUND_TRIPS)),
+        }
+    }
+
+    fn of_value(value: Value) -> Self {
+        if value == Value::Word(ROUND_TRIPS) {
+            Self::RoundTrips
+        } else {
+            Self::Fixed(Duration::of_value(value))
+        }
+    }
+}
+
+const ROUND_TRIPS: &str = "rtt";
+
+/// Segment that a probe carries while the sender is on stand-by.
+#[derive(Clone, Copy, Debug, Eq, Field, PartialEq)]
 pub enum Probe {
     /// The first unacknowledged segment.
     First,
@@ -54,36 +102,37 @@ pub enum Probe {
     FirstBytes(u16),
 }
 
-/// Which ACK ends stand-by.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+/// Kind of ACK that ends stand-by.
+#[derive(Clone, Copy, Debug, Eq, Field, PartialEq)]
 pub enum Exit {
-    /// Any.
+    /// Any ACK ends stand-by.
     Any,
-    /// One of new data.
+    /// Only an ACK of new data ends stand-by.
     New,
 }
 
-/// What is changed when stand-by ends.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+/// Change to window and timeout when stand-by ends.
+#[derive(Clone, Copy, Debug, Eq, Field, PartialEq)]
 pub enum Restore {
-    /// Nothing.
+    /// Nothing changes: window and timeout stay as they were.
     Keep,
-    /// The window is one segment.
+    /// The window becomes one segment.
     Window,
-    /// The window is one segment, and the timeout what it was before the first sample.
+    /// The window becomes one segment, and the timeout returns to its value before the first sample.
     RtoWindow,
-    /// As ADTCP after a change of route: congestion avoidance from the slow-start threshold on, but
-    /// not from a larger window than before, and what was outstanding is repaired hole by hole.
+    /// Restores as ADTCP does after a change of route: congestion avoidance from the slow-start threshold on, but not
+    /// from a larger window than before, and outstanding data is repaired hole by hole.
+    #[word(skip)]
     RouteChange,
 }
 
-/// Stand-by in progress.
+/// A stand-by that is in progress: its plan, and the probes so far.
 #[derive(Clone, Debug)]
 pub(super) struct Waiting {
     pub(super) plan: Standby,
     /// The lowest position that a notice named.
     pub(super) lost: Option<u64>,
-    /// Probes sent.
+    /// Number of probes sent on this stand-by.
     pub(super) probes: u16,
     pub(super) due: bool,
 }

@@ -264,7 +264,7 @@ impl TcpEnd {
         Timestamps { value: self.timestamp(now), echo: self.peer_timestamp }
     }
 
-    /// The timestamp clock.
+    /// Time `now` in ticks of the timestamp clock; 0 without timestamps.
     #[expect(clippy::cast_possible_truncation, reason = "the clock wraps")]
     pub(super) fn timestamp(&self, now: Instant) -> u32 {
         self.config.timestamps.map_or(0, |tick| now.saturating_since(Instant::ZERO).whole(tick) as u32)

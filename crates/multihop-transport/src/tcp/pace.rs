@@ -1,24 +1,36 @@
 //! The settings of adaptive pacing, and its state.
 
 use multihop_core::Instant;
+use multihop_core::settings::{Field, Settings, Visitor};
 
 use crate::event::Trip;
 use crate::pacing::{Pacer, PacingConfig, Rules};
 
 /// Adaptive pacing of a connection (ElRakabawy, Klemm and Lindemann).
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Settings)]
 pub struct Pacing {
     /// The pacer's own settings.
+    #[key(with = Self::pacer_keys)]
+    #[key(
+        name = "clock",
+        help = "Source of the one-way delay for pacing: half of the round-trip time (own), or the measurement of a receiver \
+                whose clock is synchronised; by default as the kind requires.",
+        with = Self::clock_key
+    )]
     pub pacer: PacingConfig,
-    /// Which round-trip times it uses.
+    /// Round-trip times that adaptive pacing uses: those of every ACK of new data without the time for which the receiver held it
+    /// (net), those that the retransmission timer measures (timed), or those of every ACK from the departure of the segment that
+    /// made it (echo).
+    #[key(name = "ap_rtt")]
     pub round_trips: RoundTrips,
-    /// Whether it also uses those of segments that were outstanding, but not retransmitted, at a retransmission timeout or when the
-    /// path was lost. These include the outage, and slow the sender down for as long as they are in its history.
+    /// Whether round-trip times of segments that were outstanding at a retransmission timeout, but not retransmitted, are used
+    /// for pacing as well. An outage then slows the sender down for as long as it is in the history.
+    #[key(name = "ap_across_timeouts")]
     pub across_timeouts: bool,
 }
 
 impl Pacing {
-    /// As the pacer's rules have it. The paper says nothing of timeouts; TCP's own timing ends at one.
+    /// Pacing with the sources of round trips that the pacer's rules use.
     pub const fn new(pacer: PacingConfig) -> Self {
         let round_trips = match pacer.rules {
             Rules::Paper => RoundTrips::Net,
@@ -26,19 +38,31 @@ impl Pacing {
         };
         Self { pacer, round_trips, across_timeouts: false }
     }
+
+    /// Rules decide where round trips come from.
+    fn pacer_keys(&mut self, _: &'static str, _: &str, keys: &mut dyn Visitor) {
+        let before = self.pacer.rules;
+        self.pacer.keys(keys);
+        if self.pacer.rules != before {
+            self.round_trips = Self::new(self.pacer).round_trips;
+        }
+    }
+
+    fn clock_key(&mut self, name: &'static str, help: &str, keys: &mut dyn Visitor) {
+        keys.about(help).field(name, &mut self.pacer.clock, ());
+    }
 }
 
 /// Which round trips feed the pacer. Except with `Echo`, those of segments that were sent twice never do.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Field, PartialEq)]
 pub enum RoundTrips {
-    /// Those of every ACK of new data, without the time for which the receiver delayed it, because
-    /// the model in section 4.3 has no such time. If the driver does not report trips, those of the
-    /// connection.
+    /// Round trips of every ACK of new data, without the time for which the receiver delayed it, because the model in
+    /// section 4.3 has no such time. If the driver does not report trips, the round trips of the connection.
     Net,
-    /// Those of the retransmission timer: one for each round trip, including the receiver's delay.
+    /// Round trips of the retransmission timer: one sample for each round trip, including the receiver's delay.
     Timed,
-    /// Those of every ACK, from the departure of the segment that made it: duplicate ACKs, retransmitted
-    /// segments, and the time for which the receiver held it included.
+    /// Round trips of every ACK, from the departure of the segment that caused it. Duplicate ACKs, retransmitted
+    /// segments, and the time for which the receiver held the ACK are included.
     Echo,
 }
 
@@ -52,7 +76,7 @@ pub(super) struct Pace {
     pub(super) trip: Option<Trip>,
     /// No position below this gives a sample.
     pub(super) stale: u64,
-    /// By the authors' rules alone.
+    /// State of the timer by the authors' rules; `None` by the paper's.
     pub(super) turn: Option<Turn>,
 }
 

@@ -6,20 +6,20 @@ use super::TcpEnd;
 /// A reduction of the window that is under way.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Prr {
-    /// What was in flight when it began (`RecoverFS`).
+    /// Bytes in flight when the reduction began (`RecoverFS`).
     before: u64,
-    /// Bytes delivered and sent since then (`prr_delivered`, `prr_out`).
+    /// Bytes delivered and sent since the reduction began (`prr_delivered`, `prr_out`).
     delivered: u64,
     out: u64,
-    /// What may be in flight now.
+    /// Bytes that may be in flight now.
     window: u64,
 }
 
-/// What an ACK says, after losses have been looked for.
+/// Changes that an ACK has reported, after losses have been looked for.
 struct Step {
     delivered: u64,
     in_flight: u64,
-    /// It acknowledges new data, and nothing more is lost.
+    /// Whether the ACK acknowledges new data, and no further segment is lost.
     is_safe: bool,
 }
 
@@ -36,7 +36,7 @@ impl Prr {
         self.out += u64::from(bytes);
     }
 
-    /// RFC 9937 §6.2
+    /// Sets the window after an ACK, by proportional rate reduction (RFC 9937 §6.2).
     fn on_ack(&mut self, step: &Step, ssthresh: u64, mss: u64) {
         if step.delivered == 0 {
             return;

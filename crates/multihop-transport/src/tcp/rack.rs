@@ -9,31 +9,31 @@ use super::transmissions::{Sent, Transmissions};
 use super::undo::Undo;
 use crate::congestion::{AckKind, RateSample};
 
-/// What decides that a segment is lost.
+/// Detector of lost segments by time (RACK).
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rack {
     /// The segment that left last among those delivered (`RACK.xmit_ts`, `RACK.end_seq`).
     newest: Option<Sent>,
-    /// Its round trip.
+    /// Round trip of the newest segment delivered.
     rtt: Duration,
     /// The highest position delivered (`RACK.fack`).
     furthest: u64,
     reordering_seen: bool,
     /// The window for reordering in quarters of the shortest round trip.
     quarters: u32,
-    /// Recoveries for which that lasts.
+    /// Number of recoveries for which the widened window lasts.
     persists: u8,
-    /// Until this is acknowledged, further duplicates do not widen the window.
+    /// Position that must be acknowledged before further duplicates widen the window again.
     widened_until: u64,
     /// The probe of the tail that is not acknowledged yet: what had been sent by then, and whether it was a retransmission.
     tail: Option<(u64, bool)>,
-    /// A probe must leave.
+    /// Whether a probe of the tail must leave.
     pub(super) tail_due: bool,
     /// Departures of the three segments that left last among those delivered, the earliest first; only without RACK.
     departures: [Departure; DUP_THRESHOLD],
 }
 
-/// When a segment left, and where it ends: the order of departures.
+/// Departure time of a segment, and the position of its end: the order of departures.
 type Departure = (Instant, u64);
 
 impl Rack {
@@ -73,7 +73,7 @@ impl Rack {
         sent.lose(|old| old.departure() < self.departures[0])
     }
 
-    /// §6.2 step 4
+    /// Time for which a segment may be reordered before it counts as lost (RFC 8985 §6.2 step 4).
     fn window(&self, recovers: bool, sent: &Transmissions, srtt: Option<Duration>) -> Duration {
         if !self.reordering_seen && (recovers || sent.sacked() >= DUP_THRESHOLD) {
             return Duration::ZERO;
@@ -253,7 +253,8 @@ impl TcpEnd {
         new()
     }
 
-    /// After an ACK: losses, and recovery may be over; the probe of the tail is acknowledged, or due later.
+    /// Updates recovery after an ACK: losses may be found, recovery may be over, and the probe of the tail may be
+    /// acknowledged, or due later.
     pub(super) fn after_ack(&mut self, now: Instant, kind: Option<AckKind>) {
         self.detect_losses(now);
         self.reduce_by_ack(kind.is_some());
@@ -277,7 +278,7 @@ impl TcpEnd {
         self.start_tail_timer(now);
     }
 
-    /// Section 7.2
+    /// Starts the timer of a tail loss probe, if one may be sent (RFC 8985 §7.2).
     pub(super) fn start_tail_timer(&mut self, now: Instant) {
         let recovers = self.recovery.active || self.send.una < self.recovery.recover;
         let is_idle = self.send.una == self.send.max;
@@ -315,7 +316,7 @@ impl TcpEnd {
     }
 }
 
-/// RFC 5681 §3.2
+/// Number of duplicate ACKs that show a loss (RFC 5681 §3.2).
 const DUP_THRESHOLD: usize = 3;
 /// RFC 8985 §6.2 step 4: recoveries without a duplicate after which the window is narrow again.
 const PERSISTENCE: u8 = 16;

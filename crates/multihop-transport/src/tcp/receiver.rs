@@ -13,11 +13,11 @@ pub(super) struct Receiver {
     /// The right edge of the window we have offered.
     pub(super) edge: u64,
     pub(super) capacity: u32,
-    /// Our window scale.
+    /// Shift of the windows that this end offers (window scale option).
     pub(super) scale: u8,
-    /// What our last ACK acknowledged (RFC 7323 §4.3, `Last.ACK.sent`).
+    /// Position that the last ACK acknowledged (RFC 7323 §4.3, `Last.ACK.sent`).
     pub(super) last_ack: u64,
-    /// What arrived twice, until an ACK reports it (RFC 2883).
+    /// Start and end of data that arrived twice, until an ACK reports it (RFC 2883).
     pub(super) duplicate: Option<(u64, u64)>,
 }
 

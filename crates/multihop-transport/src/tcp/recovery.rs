@@ -53,8 +53,8 @@ impl TcpEnd {
         kind
     }
 
-    /// Of the bytes that an ACK acknowledges, those that count for the growth of the window: where bytes are counted and SACK
-    /// reports them, each once.
+    /// Bytes of an ACK by which the window may grow: `acked`, or with byte counting the bytes not reported by SACK
+    /// before, so that each counts once.
     fn counted(&self, acked: u32) -> u32 {
         match &self.transmissions {
             Some(sent) if self.config.byte_counting => u32::try_from(sent.newly().0).unwrap_or(u32::MAX),
@@ -117,5 +117,5 @@ impl TcpEnd {
     }
 }
 
-/// RFC 5681 §3.2
+/// Number of duplicate ACKs that begin fast retransmit (RFC 5681 §3.2).
 const DUP_THRESHOLD: u32 = 3;

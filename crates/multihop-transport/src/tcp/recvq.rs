@@ -7,15 +7,15 @@ use crate::bytes::ByteQueue;
 /// The peer's data, by position in the stream (its SYN is at 0, the first byte at 1).
 #[derive(Clone, Debug)]
 pub(super) struct RecvQueue {
-    /// The next position expected.
+    /// Next position that is expected.
     next: u64,
     /// Data that arrived beyond `next`: sorted, without overlap.
     islands: Vec<Island>,
     /// Where the newest out-of-order arrivals begin, one for each block, newest first.
     recent: Vec<u64>,
-    /// Where the peer's FIN is.
+    /// Position of the peer's FIN, once it has arrived.
     fin: Option<u64>,
-    /// In order, not read yet.
+    /// Bytes that are in order and not read yet.
     ready: ByteQueue,
     /// Whether data counts as read at once.
     sink: bool,
@@ -30,16 +30,16 @@ struct Island {
 /// The classification of an arriving segment.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Arrival {
-    /// Nothing in it was new.
+    /// The segment contained nothing new.
     Duplicate,
-    /// It was the data expected next.
+    /// The segment contained the data expected next.
     InOrder {
         /// Bytes that became readable, earlier arrivals included.
         bytes: u64,
-        /// Whether it is adjacent to data that had arrived before it.
+        /// Whether the segment is adjacent to data that had arrived before it.
         filled_hole: bool,
     },
-    /// Something before it is missing.
+    /// The segment lies behind missing data.
     OutOfOrder,
 }
 
@@ -59,7 +59,7 @@ impl RecvQueue {
         self.next
     }
 
-    /// The SYN has been taken.
+    /// Starts the queue after the SYN, which has position 0.
     pub(super) fn start(&mut self) {
         self.next = 1;
     }
@@ -79,7 +79,7 @@ impl RecvQueue {
         (self.islands, self.recent) = (Vec::new(), Vec::new());
     }
 
-    /// Takes at most `max` bytes.
+    /// Takes at most `max` bytes that are in order.
     pub(super) fn read(&mut self, max: u32) -> Payload {
         self.ready.read(max)
     }
@@ -137,12 +137,12 @@ impl RecvQueue {
         self.recent.iter().filter_map(|&start| self.block_at(start))
     }
 
-    /// One beyond the last position that has arrived.
+    /// Position after the last one that has arrived.
     pub(super) fn furthest(&self) -> u64 {
         self.islands.last().map_or(self.next, Island::end)
     }
 
-    /// Segments missing before it.
+    /// Estimated number of missing segments below the highest data.
     pub(super) fn missing(&self, mss: u32) -> u32 {
         let (mut known, mut missing) = (self.next, 0);
         for island in &self.islands {
@@ -156,7 +156,7 @@ impl RecvQueue {
         !self.islands.is_empty()
     }
 
-    /// Merges adjacent islands.
+    /// Start and end of each range of data behind a gap; adjacent islands are merged.
     fn blocks(&self) -> impl Iterator<Item = (u64, u64)> {
         let mut rest = self.islands.iter().peekable();
         core::iter::from_fn(move || {
@@ -229,7 +229,7 @@ impl Island {
     }
 }
 
-/// As many as fit into a segment.
+/// Maximum number of SACK blocks that fit into a segment.
 const MAX_BLOCKS: usize = 4;
 
 #[expect(clippy::cast_possible_truncation, reason = "within one segment's payload")]

@@ -70,7 +70,7 @@ impl Scoreboard {
         self.is_lost_below(above, mss)
     }
 
-    /// Bytes in the network, of those sent from `una` to `next` (RFC 6675 §4, `SetPipe`).
+    /// Bytes in the network, among those sent from `una` to `next` (RFC 6675 §4, `SetPipe`).
     pub(super) fn pipe(&self, una: u64, next: u64, mss: u32) -> u64 {
         let mut pipe = next.saturating_sub(self.highest().max(una));
         for (from, to, above) in self.holes(una) {
@@ -130,7 +130,7 @@ impl Scoreboard {
     }
 }
 
-/// RFC 6675 §2
+/// Number of segments reported after a hole that show it to be lost (RFC 6675 §2).
 const DUP_THRESHOLD: usize = 3;
 
 #[cfg(test)]

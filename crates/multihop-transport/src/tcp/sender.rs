@@ -14,21 +14,20 @@ pub(super) struct Sender {
     pub(super) una: u64,
     /// Next position to send (`SND.NXT`); goes back after a timeout.
     pub(super) next: u64,
-    /// One beyond the highest position ever sent.
+    /// Position after the highest one ever sent.
     pub(super) max: u64,
     /// The peer's window in bytes (`SND.WND`).
     pub(super) window: u32,
     /// The largest window the peer has offered.
     pub(super) max_window: u32,
-    /// Where the segment of the last window update began, and what it acknowledged (`SND.WL1`,
-    /// `SND.WL2`).
+    /// Start of the segment of the last window update, and the position that it acknowledged (`SND.WL1`, `SND.WL2`).
     pub(super) window_from: (u64, u64),
-    /// The peer's window scale.
+    /// Shift of the windows that the peer offers.
     pub(super) scale: u8,
     pub(super) queue: SendQueue,
-    /// A window probe must leave.
+    /// Whether a window probe must leave.
     pub(super) probe_due: bool,
-    /// Probes since the window closed.
+    /// Number of probes since the window closed.
     pub(super) probes: u32,
 }
 
@@ -49,7 +48,7 @@ impl Sender {
         }
     }
 
-    /// The number on the wire.
+    /// Sequence number on the wire of a position.
     pub(super) fn number(&self, position: u64) -> SeqNumber {
         sequence::at(self.iss, position)
     }

@@ -23,8 +23,8 @@ impl TcpEnd {
         until.is_some()
     }
 
-    /// The same by the authors' rules. What duplicate or partial ACKs show to be lost leaves at once, and
-    /// stops the timer.
+    /// Whether the pacer holds the next segment back by the authors' rules. A segment that duplicate or partial ACKs
+    /// show to be lost leaves at once, and stops the timer.
     fn wait_for_turn(&mut self, now: Instant, turn: Turn) -> bool {
         let next = match turn {
             _ if self.recovery.resend => None,
@@ -55,7 +55,7 @@ impl TcpEnd {
         }
     }
 
-    /// The gap is over.
+    /// Releases the next segment at the end of the gap.
     pub(super) fn on_pace_timer(&mut self, now: Instant) {
         if self.pace.as_ref().is_none_or(|pace| pace.turn.is_none()) {
             return;

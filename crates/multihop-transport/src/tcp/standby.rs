@@ -36,7 +36,7 @@ impl TcpEnd {
 
     pub(super) fn on_probe_timer(&mut self) {
         let Some(waiting) = &mut self.waiting else { return };
-        if waiting.plan.max_probes.is_some_and(|limit| waiting.probes >= limit) {
+        if waiting.plan.probing.max_probes.is_some_and(|limit| waiting.probes >= limit) {
             self.finish(Event::TimedOut);
         } else {
             waiting.due = true;
@@ -48,7 +48,7 @@ impl TcpEnd {
         let waiting = self.waiting.as_mut().filter(|waiting| waiting.due)?;
         waiting.due = false;
         waiting.probes = waiting.probes.saturating_add(1);
-        let (position, most) = match waiting.plan.probe {
+        let (position, most) = match waiting.plan.end.probe {
             Probe::First => (self.send.una, self.mss),
             Probe::LowestLost => (waiting.lost.unwrap_or(self.send.una).max(self.send.una), self.mss),
             Probe::FirstBytes(bytes) => (self.send.una, u32::from(bytes.max(1)).min(self.mss)),
@@ -63,12 +63,12 @@ impl TcpEnd {
     /// An ACK arrived; `is_new` if it acknowledges new data.
     pub(super) fn on_ack_in_standby(&mut self, now: Instant, is_new: bool) {
         let Some(waiting) = &mut self.waiting else { return };
-        if !is_new && waiting.plan.exit == Exit::New {
+        if !is_new && waiting.plan.end.exit == Exit::New {
             // The probe arrived, but the missing data is before it.
             waiting.lost = None;
             return;
         }
-        let restore = waiting.plan.restore;
+        let restore = waiting.plan.end.restore;
         self.waiting = None;
         self.timers.stop(Timer::Probe);
         match restore {
@@ -96,7 +96,7 @@ impl TcpEnd {
 
     fn start_probe_timer(&mut self, now: Instant) {
         let Some(waiting) = &self.waiting else { return };
-        let interval = match waiting.plan.interval {
+        let interval = match waiting.plan.probing.interval {
             ProbeInterval::Fixed(interval) => interval.max(FLOOR),
             ProbeInterval::RoundTrips => {
                 self.rtt.srtt().map_or(SLOWEST, |srtt| (srtt * ROUND_TRIPS).clamp(FASTEST, SLOWEST))

@@ -3,23 +3,23 @@
 use crate::named::named;
 
 named! {
-    /// RFC 9293 §3.3.2
+    /// State of a TCP connection at one end (RFC 9293 §3.3.2).
     pub enum State {
-        /// No connection.
+        /// The end has no connection.
         Closed = "closed",
-        /// Waiting for a SYN.
+        /// The end waits for a SYN.
         Listen = "listen",
-        /// Sent a SYN.
+        /// The end sent a SYN and waits for the answer.
         SynSent = "syn-sent",
-        /// Sent and received a SYN.
+        /// The end has sent and received a SYN.
         SynReceived = "syn-received",
-        /// Data flows.
+        /// The connection is open in both directions.
         Established = "established",
         /// We closed; our FIN is not acknowledged yet.
         FinWait1 = "fin-wait-1",
         /// We closed, and our FIN is acknowledged.
         FinWait2 = "fin-wait-2",
-        /// The peer closed.
+        /// The peer closed its side; this end may still send.
         CloseWait = "close-wait",
         /// Both closed at once; our FIN is not acknowledged yet.
         Closing = "closing",

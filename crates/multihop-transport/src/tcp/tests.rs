@@ -115,12 +115,9 @@ fn notices_reach_the_congestion_control() {
 #[test]
 fn an_adtcp_timeout_without_congestion_starts_standby() {
     let plan = Standby {
-        interval: ProbeInterval::Fixed(Duration::from_secs(2)),
+        probing: Probing { interval: ProbeInterval::Fixed(Duration::from_secs(2)), max_probes: Some(3) },
         at_once: false,
-        probe: Probe::FirstBytes(8),
-        exit: Exit::New,
-        restore: Restore::Keep,
-        max_probes: Some(3),
+        end: Ending { probe: Probe::FirstBytes(8), exit: Exit::New, restore: Restore::Keep },
     };
     let mut endpoint = endpoint(None);
     endpoint.config.adtcp.disconnected = plan;

@@ -13,9 +13,9 @@ pub(super) enum Timer {
     DelayedAck,
     /// The gap after the last data segment is over.
     Pace,
-    /// TIME-WAIT is over.
+    /// The end of TIME-WAIT, after which the connection is closed.
     TimeWait,
-    /// What may only be reordered now counts as lost (RFC 8985 §6.2).
+    /// End of the time for reordering: segments not delivered by then count as lost (RFC 8985 §6.2).
     Reorder,
     /// A probe of the tail is due (RFC 8985 §7).
     Tail,

@@ -1,4 +1,4 @@
-//! What happens when a timer expires, and when timers start.
+//! Timers of an endpoint: when each starts, and what the endpoint does when it expires.
 
 use multihop_core::Instant;
 
@@ -82,7 +82,7 @@ impl TcpEnd {
         self.timers.set(Timer::Retransmit, now + self.rtt.rto());
     }
 
-    /// RFC 6298 §5.1
+    /// Starts the retransmission timer unless it is running (RFC 6298 §5.1).
     pub(super) fn start_retransmit_timer(&mut self, now: Instant) {
         if self.timers.at(Timer::Retransmit).is_none() {
             self.restart_retransmit_timer(now);

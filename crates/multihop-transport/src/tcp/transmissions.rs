@@ -1,5 +1,5 @@
-//! What is known of every segment in flight: when it left, and what had been delivered by then. Rates of
-//! delivery come from it (draft-cheng-iccrg-delivery-rate-estimation), and losses by time (`rack.rs`).
+//! List of the segments in flight: when each left, and what had been delivered by then. Delivery rates come from it
+//! (draft-cheng-iccrg-delivery-rate-estimation), and losses by time (`rack.rs`).
 
 use alloc::collections::VecDeque;
 
@@ -11,12 +11,12 @@ use crate::congestion::{LostFlight, RateSample};
 #[derive(Clone, Debug)]
 pub(super) struct Transmissions {
     segments: VecDeque<Sent>,
-    /// Bytes delivered since the connection began (`C.delivered`), and when the last of them were.
+    /// Bytes delivered since the connection began (`C.delivered`), and the time of the last delivery.
     delivered: u64,
     delivered_at: Instant,
     /// When the newest delivered segment left (`C.first_sent_time`).
     first_sent: Instant,
-    /// Until this many bytes are delivered, the application limits the rate (`C.app_limited`).
+    /// Number of delivered bytes until which the application limits the rate (`C.app_limited`).
     limited_until: Option<u64>,
     /// Bytes considered lost since the connection began (`C.lost`).
     lost: u64,
@@ -24,22 +24,22 @@ pub(super) struct Transmissions {
     in_flight: u64,
     /// Segments of the list that SACK has reported (RFC 8985 §6.2, `RACK.segs_sacked`).
     sacked: usize,
-    /// The shortest round trip.
+    /// Shortest round trip of a segment so far.
     min_rtt: Option<Duration>,
     ack: Delivery,
 }
 
-/// One segment.
+/// A segment in flight, with the state of the connection at its departure.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sent {
     pub(super) start: u64,
     pub(super) end: u64,
-    /// When it left last.
+    /// Time at which the segment left last.
     pub(super) at: Instant,
     pub(super) again: bool,
     pub(super) sacked: bool,
     pub(super) lost: bool,
-    /// What the connection had delivered and lost when it left.
+    /// Bytes that the connection had delivered when the segment left last.
     delivered: u64,
     delivered_at: Instant,
     first_sent: Instant,
@@ -49,14 +49,14 @@ pub(super) struct Sent {
     in_flight: u64,
 }
 
-/// What the current ACK has delivered so far.
+/// Deliveries and losses that the current ACK has reported so far.
 #[derive(Clone, Copy, Debug, Default)]
 struct Delivery {
     newly: u64,
     newly_lost: u64,
     prior_in_flight: u64,
     newest: Option<Sent>,
-    /// Where the first of those ends that left only once.
+    /// End of the first delivered segment that left only once.
     original: Option<u64>,
     last_lost: Option<Sent>,
     round_trip: Option<Duration>,
@@ -67,7 +67,7 @@ impl Sent {
         self.end - self.start
     }
 
-    /// Whether it counts as being in the network.
+    /// Whether the segment counts as being in the network.
     fn flies(&self) -> bool {
         !self.sacked && !self.lost
     }
@@ -77,7 +77,7 @@ impl Sent {
         (self.at, self.end)
     }
 
-    /// Whether it left after this one (RFC 8985 §6.2, `RACK_sent_after`).
+    /// Whether the segment left after `other` (RFC 8985 §6.2, `RACK_sent_after`).
     pub(super) fn left_after(&self, other: &Self) -> bool {
         self.departure() > other.departure()
     }
@@ -206,7 +206,8 @@ impl Transmissions {
         }
     }
 
-    /// draft-cheng-iccrg-delivery-rate-estimation §3.3, `UpdateRateSample`
+    /// Counts a segment as delivered and updates the rate sample (draft-cheng-iccrg-delivery-rate-estimation §3.3,
+    /// `UpdateRateSample`).
     fn deliver(&mut self, now: Instant, sent: &Sent) {
         if sent.flies() {
             self.in_flight -= sent.len();
@@ -226,7 +227,7 @@ impl Transmissions {
         }
     }
 
-    /// The handshake took this long.
+    /// Records the duration of the handshake as a round trip.
     pub(super) fn note_handshake(&mut self, round_trip: Duration) {
         self.min_rtt = Some(round_trip);
     }
@@ -256,7 +257,7 @@ impl Transmissions {
         self.segments.iter().filter(|sent| sent.again && sent.flies()).count()
     }
 
-    /// Nothing is lost after all.
+    /// Returns every segment that counted as lost to the flight, because nothing was lost after all.
     pub(super) fn find_all(&mut self) {
         for sent in self.segments.iter_mut().filter(|sent| sent.lost && !sent.sacked) {
             sent.lost = false;
@@ -316,7 +317,7 @@ impl Transmissions {
         LostFlight { in_flight: sent.in_flight, lost: self.lost - sent.lost_before }
     }
 
-    /// §3.3, `GenerateRateSample`
+    /// Rate sample of the current ACK (§3.3, `GenerateRateSample`).
     pub(super) fn sample(&mut self) -> RateSample {
         if self.limited_until.is_some_and(|until| self.delivered > until) {
             self.limited_until = None;
@@ -349,7 +350,7 @@ impl Transmissions {
     }
 }
 
-/// Bytes per second.
+/// Rate of `bytes` in `time`, bytes per second.
 fn rate(bytes: u64, time: Duration) -> u64 {
     let per_second = u128::from(bytes) * 1_000_000_000 / u128::from(time.as_nanos());
     u64::try_from(per_second).unwrap_or(u64::MAX)

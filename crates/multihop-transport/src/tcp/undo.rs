@@ -8,7 +8,7 @@ use multihop_wire::tcp::Segment;
 use super::TcpEnd;
 use crate::congestion::AckKind;
 
-/// What the last reduction changed, and what shows that it was necessary.
+/// Window before the last reduction, and the evidence for or against the reduction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Undo {
     cwnd: u32,
@@ -19,26 +19,26 @@ pub(super) struct Undo {
     open: Option<u32>,
     /// The timestamp of the first retransmission (`retrans_stamp`).
     first: Option<u32>,
-    /// A timeout is being repaired.
+    /// Whether the reduction came from a timeout.
     by_timeout: bool,
     probe: Frto,
 }
 
-/// What F-RTO waits for.
+/// Stage of F-RTO (RFC 5682), which finds out whether a timeout was necessary.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Frto {
     /// The timeout was real, or there was none.
     Off,
     /// The first segment has left again; the ACK of new data is awaited.
     Resent,
-    /// Until the next ACK new data leaves, and nothing again.
+    /// New data leaves until the next ACK, and nothing again.
     Sends,
-    /// New data has left.
+    /// New data has left, and its ACK decides.
     Judges,
 }
 
 impl Undo {
-    /// A segment leaves again.
+    /// Counts a segment that leaves again.
     pub(super) fn on_resent(&mut self, timestamp: u32) {
         self.open = Some(self.open.unwrap_or(0) + 1);
         self.first.get_or_insert(timestamp);
@@ -82,8 +82,8 @@ impl TcpEnd {
         });
     }
 
-    /// The same for a timeout, `again` if it is not the first without an ACK in between. `was_whole` if nothing was being
-    /// repaired, and `recovered` if fast recovery was under way.
+    /// Notes that a timeout is about to reduce the window. `again` if it is not the first without an ACK in between,
+    /// `was_whole` if nothing was being repaired, and `recovered` if fast recovery was under way.
     pub(super) fn note_reduction_by_timeout(&mut self, was_whole: bool, recovered: bool, again: bool) {
         if was_whole || (!recovered && !again) {
             self.note_reduction();
@@ -150,7 +150,7 @@ impl TcpEnd {
         self.recovery.recover = self.recovery.recover.min(self.send.una);
     }
 
-    /// A segment leaves again.
+    /// Counts a segment that leaves again.
     pub(super) fn count_resent(&mut self, now: Instant) {
         let timestamp = self.timestamp(now);
         if let Some(undo) = &mut self.undo {

@@ -3,7 +3,7 @@ use multihop_core::{Duration, Instant};
 /// When to acknowledge segments that have arrived (§3.6).
 #[derive(Clone, Debug, Default)]
 pub(super) struct Acks {
-    /// Segments since the last ACK.
+    /// Number of segments since the last ACK.
     pending: u8,
     /// `TxSeq` of the first of them.
     first: u8,
@@ -19,7 +19,7 @@ pub(super) struct Acks {
 pub(super) struct Due {
     /// `TxSeq` of the segment that caused it.
     pub(super) tx_seq: u8,
-    /// Whether the interval timer caused it.
+    /// Whether the interval timer caused the ACK.
     pub(super) held: bool,
 }
 
@@ -61,7 +61,7 @@ impl Acks {
         self.due.get_or_insert(Due { tx_seq: self.newest.wrapping_add(NAMES_NONE), held: false });
     }
 
-    /// The interval is over.
+    /// Makes the ACK due at the end of the interval.
     pub(super) fn on_interval(&mut self) {
         if self.pending > 0 {
             self.due = Some(Due { tx_seq: self.first, held: true });

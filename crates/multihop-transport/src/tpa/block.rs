@@ -6,17 +6,17 @@ use multihop_wire::tpa::{Bitmap, MAX_BLOCK};
 pub(super) struct Block {
     /// Counted from the SYN, which is block 0.
     pub(super) number: u64,
-    /// Bytes of its segments.
+    /// Length of all segments of the block, bytes.
     pub(super) bytes: u64,
     /// Payload of a full segment.
     pub(super) mss: u32,
     pieces: [Piece; MAX_BLOCK as usize],
     /// Segments that have been sent at least once.
     count: u8,
-    /// Whether the last of them ends the block.
+    /// Whether the last segment so far ends the block.
     ended: bool,
     pub(super) acked: Bitmap,
-    /// Segments whose timer runs.
+    /// Positions of the segments whose timer runs.
     pub(super) in_flight: Bitmap,
     /// Timed out, to be retransmitted in this round.
     current: Bitmap,
@@ -24,18 +24,18 @@ pub(super) struct Block {
     next: Bitmap,
 }
 
-/// One segment of the block.
+/// A segment of the block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Piece {
-    /// Where its data begins in the block.
+    /// Offset of the segment's data in the block.
     pub(super) offset: u64,
     /// Bytes of data; 0 for the FIN.
     pub(super) len: u32,
-    /// Its newest transmission, counted over the whole connection.
+    /// Number of the segment's newest transmission, counted over the whole connection.
     pub(super) transmission: u64,
     /// The oldest transmission by which it may have arrived: the first, until an ACK names a later one.
     pub(super) arrived: u64,
-    /// When its timer expires.
+    /// Time at which the segment's timer expires.
     pub(super) due: Instant,
 }
 
@@ -72,7 +72,7 @@ impl Block {
         self.ended
     }
 
-    /// Whether the peer has all of it.
+    /// Whether the peer has the whole block.
     pub(super) fn is_complete(&self) -> bool {
         self.ended && self.acked == self.sent()
     }
@@ -142,7 +142,7 @@ impl Block {
         self.next.positions().next()
     }
 
-    /// This round is over.
+    /// Begins the next round of transmissions of the block.
     pub(super) fn start_round(&mut self) {
         (self.current, self.next) = (self.next, Bitmap::EMPTY);
     }

@@ -2,95 +2,119 @@
 
 use alloc::format;
 
-use multihop_core::settings::{Settings, Visitor};
+use multihop_core::settings::{Field, Settings, Visitor};
 use multihop_core::{BitRate, Duration};
 use multihop_wire::tpa::{AckPolicy, Framing};
 
-use super::rtt::{RtoConfig, Weights};
+use super::rtt::RtoConfig;
 use crate::lifecycle;
 use crate::pacing::PacingConfig;
-use crate::settings::{TIMEOUT, check_rto};
+use crate::settings::TIMEOUT;
 
 /// Everything about a connection that is not fixed by the protocol.
 ///
 /// Start from a profile and change fields. The two ends need not agree: each announces in its SYN
 /// what the other must know.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq, Settings)]
+#[settings(check = Self::check)]
 pub struct Config {
     /// The encoding of segments, which determines the range of numbers and windows.
     pub framing: Framing,
-    /// Largest payload of a segment in bytes.
-    pub mss: u16,
-    /// Segments in a block (K), 1 to 12.
-    pub block_size: u8,
-    /// Segments in flight in the normal state (`cwnd_max`), 1 to `block_size`.
+    /// Largest number of segments in flight in the normal state (`cwnd_max`), at most `block_size`.
+    #[key(1..=12)]
     pub cwnd_max: u8,
-    /// How the peer is asked to acknowledge our data: `EveryTwo` is TPA, `EveryWindow` TPA*.
-    pub ack_policy: AckPolicy,
-    /// The longest time that an ACK of our data may wait (ACK interval). Without `ack_interval_min` it
-    /// is also at most half of our shortest timeout.
-    pub ack_interval: Duration,
-    /// An ACK of our data may wait for one round-trip time, but at least this long; `None` is always
-    /// the interval, and so is a timeout that does not cover it.
-    pub ack_interval_min: Option<Duration>,
-    /// The peer is asked to acknowledge the segment that completes a block at once.
-    pub ack_block_end: bool,
-    /// The peer is asked to acknowledge at once what leaves a gap, or comes while there is one.
-    pub ack_gaps: bool,
-    /// Whether an ACK that comes after the timeout is a sample: of at most twice the timeout.
-    pub late_samples: bool,
-    /// Which round-trip samples contain the time for which the peer held the ACK.
-    pub hold_in: HoldIn,
-    /// When data fills a block.
+    /// Number of segments in a block (K).
+    #[key(1..=12)]
+    pub block_size: u8,
+    /// Rule for the data that fills a block: once there is enough for all of it (block), or segment by segment (segment).
+    #[key]
     pub fill: Fill,
-    /// How long data waits for more to fill a segment, or a block; zero does not wait.
+    /// Time for which data waits for more to fill a segment or a block, s; 0 does not wait.
+    #[key(0.0..=1e9)]
     pub block_fill: Duration,
-    /// Count a segment as lost once this many later transmissions are acknowledged; `None` waits
-    /// for its timer.
+    /// Payload of a full segment, bytes.
+    #[key(16..=2200)]
+    pub mss: u16,
+    /// Receive buffer besides the current block, bytes; if not given, room for 64 segments.
+    #[key(1..=1_000_000_000)]
+    pub recv_buffer: Option<u32>,
+    /// ACK rule that the sender asks of its peer: one ACK for every other segment (every-2, TPA), or for every window of
+    /// `cwnd_max` (every-cwnd, TPA*).
+    #[key]
+    pub ack_policy: AckPolicy,
+    /// Longest delay of an ACK, s; without `ack_interval_min` at most half of `rto_min`.
+    #[key(TIMEOUT)]
+    pub ack_interval: Duration,
+    /// Shortest time for which an ACK may wait where it waits for one round-trip time, at most for `ack_interval` and 255 ms,
+    /// s; off: an ACK may always wait for `ack_interval`. Needs `rto_covers_hold`.
+    #[key(TIMEOUT, off)]
+    pub ack_interval_min: Option<Duration>,
+    /// Whether the segment that completes a block is acknowledged at once.
+    #[key]
+    pub ack_block_end: bool,
+    /// Whether segments are acknowledged at once while one before them is missing.
+    #[key]
+    pub ack_gaps: bool,
+    /// Whether an ACK that comes after the timeout of its segment is a round-trip sample, of at most twice that timeout.
+    #[key]
+    pub late_samples: bool,
+    /// Round-trip samples that contain the time for which the peer held the ACK: those of the timeout, those of the pacer too
+    /// (both), or neither.
+    #[key]
+    pub hold_in: HoldIn,
+    /// Number of later transmissions whose ACKs show that a segment is lost; off: its timer alone does.
+    #[key(1..=127, off)]
     pub loss_by_txseq: Option<u8>,
-    /// Whether link-failure notices can be expected: then timeouts alone mean congestion. A notice
-    /// always freezes the sender.
+    /// Whether notices of link failures reach the sender; timeouts alone then mean congestion.
+    ///
+    /// A notice always freezes the sender.
+    #[key]
     pub notices: bool,
-    /// Whether there are notices of lost and restored routes: a frozen sender is then silent in between.
+    /// Whether notices of lost and restored routes reach the sender; a frozen sender is then silent in between.
+    #[key]
     pub route_notices: bool,
     /// Whether a frozen sender sends a probe at once when a notice says that its route is restored.
     pub probe_restored: bool,
-    /// Timeouts in a row that mean congestion (`th_CONG`).
+    /// Number of timeouts in a row that mean congestion, with notices (`th_CONG`).
+    #[key(1..=255)]
     pub th_cong: u8,
-    /// Timeouts in a row that mean a broken route, without notices (`th_ROUTE`).
+    /// Number of timeouts in a row that mean a broken route, without notices (`th_ROUTE`).
+    #[key(1..=255)]
     pub th_route: u8,
-    /// ACKs in a row that end congestion (`th_ACK`).
+    /// Number of ACKs in a row that end congestion (`th_ACK`).
+    #[key(1..=255)]
     pub th_ack: u8,
-    /// A frozen sender that waits for a notice sends a probe after this time.
+    /// Time after which a frozen sender that waits for a notice about its route sends a probe, s.
+    #[key(TIMEOUT)]
     pub silence_max: Duration,
-    /// Retransmission timer.
+    /// Parameters of the retransmission timer.
+    #[key(flatten)]
     pub rto: RtoConfig,
-    /// Pace data segments by the measured round-trip times (TPA-AP).
+    /// How the connection is opened, watched and closed.
+    #[key(flatten)]
+    pub lifecycle: lifecycle::Config,
+    /// Pacing of data segments by the measured round-trip times (TPA-AP).
+    #[key(with = Self::pacing_keys)]
     pub pacing: Option<PacingConfig>,
-    /// Receive buffer in bytes, besides the block that is under way; `None` has room for
-    /// [`DEFAULT_BUFFER`](Self::DEFAULT_BUFFER) segments.
-    pub recv_buffer: Option<u32>,
     /// Whether in-order data counts as read when it arrives, so that the window never closes.
     pub sink: bool,
     /// The initial TTL of packets that the driver sends.
     pub initial_ttl: u8,
-    /// How the connection is opened, watched and closed.
-    pub lifecycle: lifecycle::Config,
 }
 
 /// Where the time counts for which the peer held an ACK (§3.4 and §5.2 have one sample for both).
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Field, PartialEq)]
 pub enum HoldIn {
-    /// None.
+    /// Samples of neither the timeout nor the pacer include the time.
     Neither,
-    /// Those of the timeout.
+    /// Samples of the retransmission timeout include the time.
     Timeout,
-    /// Those of the timeout and those of the pacer.
+    /// Samples of the retransmission timeout and of the pacer include the time.
     Both,
 }
 
-/// When data fills a block.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+/// Rule for the data that fills a block.
+#[derive(Clone, Copy, Debug, Eq, Field, PartialEq)]
 pub enum Fill {
     /// A block starts once there is data for all of it, or the fill timer ends (§3.2).
     Block,
@@ -135,8 +159,10 @@ impl Config {
                 short_samples: true,
                 th_rc: 3,
                 n_rc: 3,
-                usual: Weights { g: 125, h: 250 },
-                quick: Weights { g: 250, h: 500 },
+                g: 125,
+                h: 250,
+                g1: 250,
+                h1: 500,
             },
             pacing: None,
             recv_buffer: None,
@@ -146,8 +172,8 @@ impl Config {
         }
     }
 
-    /// For real networks: shorter timers, loss found by transmission numbers, data that does not
-    /// wait for a whole block.
+    /// Configuration for real networks: shorter timers, loss found by transmission numbers, data that does not wait for
+    /// a whole block.
     pub const fn net() -> Self {
         let paper = Self::paper();
         Self {
@@ -174,7 +200,7 @@ impl Config {
         }
     }
 
-    /// The same with every number within the bounds of the protocol.
+    /// Moves every number into the bounds of the protocol.
     pub(super) fn in_bounds(mut self) -> Self {
         self.mss = self.mss.max(1);
         self.block_size = self.block_size.clamp(1, multihop_wire::tpa::MAX_BLOCK);
@@ -195,7 +221,7 @@ impl Config {
     }
 
     /// Bytes that may wait to be read: at least one segment, otherwise the window would never open.
-    pub(super) fn recv_capacity(&self) -> u64 {
+    pub(crate) fn recv_capacity(&self) -> u64 {
         let segments = u64::from(Self::DEFAULT_BUFFER) * u64::from(self.mss);
         self.recv_buffer.map_or(segments, u64::from).max(u64::from(self.mss))
     }
@@ -207,13 +233,8 @@ pub type Profile = (&'static str, fn() -> Config);
 /// The profiles by their names.
 pub const PROFILES: &[Profile] = &[("paper", Config::paper), ("net", Config::net)];
 
-impl Settings for Config {
-    fn keys(&mut self, keys: &mut dyn Visitor) {
-        self.window_keys(keys);
-        self.ack_keys(keys);
-        self.state_keys(keys);
-        self.rto.keys(keys);
-        self.lifecycle.keys(keys);
+impl Config {
+    fn pacing_keys(&mut self, _: &'static str, _: &str, keys: &mut dyn Visitor) {
         match &mut self.pacing {
             Some(pacing) => pacing.keys(keys),
             None => {
@@ -221,144 +242,12 @@ impl Settings for Config {
             }
         }
     }
-}
 
-impl Config {
-    fn window_keys(&mut self, keys: &mut dyn Visitor) {
-        keys.about("Largest number of segments in flight.").whole("cwnd_max", &mut self.cwnd_max, 1..=12);
-        keys.about("Segments in a block (K).").whole("block_size", &mut self.block_size, 1..=12);
+    fn check(&self, keys: &mut dyn Visitor) {
         if self.cwnd_max > self.block_size {
             let (found, least) = (self.block_size, self.cwnd_max);
             keys.refuse("block_size", format!("found {found}, allowed: at least cwnd_max, {least}"));
         }
-        let fills = [("block", Fill::Block), ("segment", Fill::Segment)];
-        keys.about("When data fills a block: once there is enough for all of it, or segment by segment.")
-            .word("fill", &mut self.fill, &fills);
-        keys.about("How long data waits for more to fill a segment or a block, s; 0 does not wait.").seconds(
-            "block_fill",
-            &mut self.block_fill,
-            0.0..=1e9,
-        );
-        keys.about("Payload of a full segment, bytes.").whole("mss", &mut self.mss, 16..=2200);
-        keys.about("Receive buffer besides the current block, bytes; if not given, room for 64 segments.")
-            .whole_if_set("recv_buffer", &mut self.recv_buffer, 1..=1_000_000_000);
-    }
-
-    fn ack_keys(&mut self, keys: &mut dyn Visitor) {
-        let policies = [("every-2", AckPolicy::EveryTwo), ("every-cwnd", AckPolicy::EveryWindow)];
-        keys.about("What is acknowledged: every other segment (TPA), or every window of cwnd_max (TPA*).")
-            .word("ack_policy", &mut self.ack_policy, &policies);
-        keys.about("Longest delay of an ACK, s; without ack_interval_min at most half of rto_min.").seconds(
-            "ack_interval",
-            &mut self.ack_interval,
-            TIMEOUT,
-        );
-        keys.about(
-            "An ACK may wait for one round-trip time, but at least this long and at most for ack_interval and \
-             255 ms, s; off: always ack_interval. Needs rto_covers_hold.",
-        )
-        .seconds_or_off("ack_interval_min", &mut self.ack_interval_min, TIMEOUT);
-        keys.about("Whether the segment that completes a block is acknowledged at once.")
-            .switch("ack_block_end", &mut self.ack_block_end);
-        keys.about("Whether segments are acknowledged at once while one before them is missing.")
-            .switch("ack_gaps", &mut self.ack_gaps);
-        keys.about(
-            "Whether an ACK that comes after the timeout of its segment is a round-trip sample, of at most twice \
-             that timeout.",
-        )
-        .switch("late_samples", &mut self.late_samples);
-        let samples = [("neither", HoldIn::Neither), ("timeout", HoldIn::Timeout), ("both", HoldIn::Both)];
-        keys.about(
-            "Which round-trip samples contain the time for which the peer held the ACK: those of the timeout, \
-             those of the pacer too (both), or neither.",
-        )
-        .word("hold_in", &mut self.hold_in, &samples);
-        keys.about("A segment counts as lost once this many later transmissions are acknowledged.")
-            .whole_or_off("loss_by_txseq", &mut self.loss_by_txseq, 1..=127);
-    }
-
-    fn state_keys(&mut self, keys: &mut dyn Visitor) {
-        keys.about(
-            "Whether notices of link failures reach the sender; timeouts alone then mean \
-             congestion.",
-        )
-        .switch("notices", &mut self.notices);
-        keys.about(
-            "Whether notices of lost and restored routes reach the sender; a frozen sender is \
-             then silent in between.",
-        )
-        .switch("route_notices", &mut self.route_notices);
-        keys.about("Timeouts in a row that mean congestion, with notices (th_CONG).").whole(
-            "th_cong",
-            &mut self.th_cong,
-            1..=255,
-        );
-        keys.about("Timeouts in a row that mean a broken route, without notices (th_ROUTE).").whole(
-            "th_route",
-            &mut self.th_route,
-            1..=255,
-        );
-        keys.about("ACKs in a row that end congestion (th_ACK).").whole("th_ack", &mut self.th_ack, 1..=255);
-        keys.about(
-            "A frozen sender that waits for a notice about its route sends a probe after this \
-             time, s.",
-        )
-        .seconds("silence_max", &mut self.silence_max, TIMEOUT);
-    }
-}
-
-impl Settings for RtoConfig {
-    fn keys(&mut self, keys: &mut dyn Visitor) {
-        keys.about("Round-trip times in a row, all longer or all shorter than usual, that mean a route change (th_RC).")
-            .whole("th_rc", &mut self.th_rc, 1..=255);
-        keys.about("Number of round-trip times that weigh more after a change of route (n_RC).").whole(
-            "n_rc",
-            &mut self.n_rc,
-            0..=255,
-        );
-        keys.about("Weight of a round-trip time in the mean.").thousandths(
-            "g",
-            &mut self.usual.g,
-            0.001..=1.0,
-        );
-        keys.about("Weight of a round-trip time's distance from the mean in the deviation.").thousandths(
-            "h",
-            &mut self.usual.h,
-            0.001..=1.0,
-        );
-        keys.about("The value of g after a change of route.").thousandths(
-            "g1",
-            &mut self.quick.g,
-            0.001..=1.0,
-        );
-        keys.about("The value of h after a change of route.").thousandths(
-            "h1",
-            &mut self.quick.h,
-            0.001..=1.0,
-        );
-        keys.about("Retransmission timeout before the first sample, s.").seconds(
-            "rto_initial",
-            &mut self.initial,
-            TIMEOUT,
-        );
-        keys.about("Shortest retransmission timeout, s.").seconds("rto_min", &mut self.min, TIMEOUT);
-        keys.about("Longest retransmission timeout, s.").seconds("rto_max", &mut self.max, TIMEOUT);
-        check_rto(self.min, self.max, keys);
-        keys.about("Longest retransmission timeout while frozen, s.").seconds_or_off(
-            "freeze_rto_max",
-            &mut self.freeze_max,
-            TIMEOUT,
-        );
-        keys.about(
-            "Whether the longest time for which the peer may hold an ACK is added to the timeout, and left \
-             out of its samples.",
-        )
-        .switch("rto_covers_hold", &mut self.covers_hold);
-        keys.about(
-            "Whether round trips of the handshake and of segments shorter than half of mss are samples as any \
-             other from the start; otherwise the timeout is nine times as long until the first of a longer one.",
-        )
-        .switch("rto_short_samples", &mut self.short_samples);
     }
 }
 

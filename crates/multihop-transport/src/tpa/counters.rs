@@ -9,7 +9,7 @@ pub struct Counters {
     pub retransmitted: u64,
     /// Segments sent with neither data nor FIN.
     pub acks_sent: u64,
-    /// Of these, the ones that the interval timer caused.
+    /// Number of ACKs that the interval timer caused.
     pub acks_held: u64,
     /// Timers of segments that expired.
     pub timeouts: u64,
@@ -23,7 +23,7 @@ pub struct Counters {
     pub notices: u64,
     /// Route changes detected by round-trip times.
     pub route_changes: u64,
-    /// Probes sent.
+    /// Number of probes sent.
     pub probes: u64,
     /// Bytes that the peer acknowledged.
     pub bytes_acked: u64,

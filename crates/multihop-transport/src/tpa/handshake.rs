@@ -5,7 +5,7 @@ use super::{Event, State, TpaEnd};
 use crate::lifecycle::Syn;
 
 impl TpaEnd {
-    /// Opens the connection.
+    /// Opens the connection, beginning with a SYN.
     pub fn connect(&mut self) {
         self.life.connect();
     }
@@ -27,7 +27,7 @@ impl TpaEnd {
         self.state() == State::Linger && opens && segment.block != self.recv.irs
     }
 
-    /// What the peer announced in its SYN; before that, the defaults.
+    /// Options in the peer's SYN; before it arrives, the defaults.
     pub fn peer(&self) -> &Options {
         &self.peer
     }

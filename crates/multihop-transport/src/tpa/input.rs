@@ -111,7 +111,7 @@ impl TpaEnd {
         }
     }
 
-    /// The ACK fields. Returns whether they are valid.
+    /// Processes the acknowledgement in a segment. Returns whether they are valid.
     fn process_ack(&mut self, now: Instant, ack: Ack, window: u16) -> bool {
         let distance = self.config.framing.distance(self.sending(), ack.block);
         let number = self.send.block.number.checked_add_signed(i64::from(distance));

@@ -31,7 +31,7 @@ pub use config::{Config, Fill, HoldIn, PROFILES, Profile};
 pub use counters::Counters;
 pub use handshake::reset_for;
 pub use multihop_wire::tpa::{AckPolicy, Framing};
-pub use rtt::{RtoConfig, RttEstimator, Weights};
+pub use rtt::{RtoConfig, RttEstimator};
 pub use state::Phase;
 
 pub use crate::event::{Data, Event, Ports, SendError};
@@ -56,7 +56,7 @@ pub struct TpaEnd {
     life: Lifecycle,
     /// Whether the application reads what the peer sends.
     reads: bool,
-    /// What the peer announced.
+    /// Options in the peer's SYN; before it arrives, the defaults.
     peer: Options,
     /// Payload of a full segment of the next block.
     mss: u32,
@@ -163,8 +163,7 @@ impl TpaEnd {
         self.forget();
     }
 
-    /// From the next block on, payloads have at most `mss` bytes. A longer segment that already
-    /// has its number is fragmented.
+    /// Limits payloads to `mss` bytes from the next block on.
     pub fn set_mss(&mut self, mss: u16) {
         self.path_mss = mss;
         let is_known = !matches!(self.state(), State::Closed | State::Listen | State::SynSent);
@@ -182,17 +181,17 @@ impl TpaEnd {
         self.phases.phase
     }
 
-    /// Both ports.
+    /// Ports of both ends of the connection.
     pub fn ports(&self) -> Ports {
         self.ports
     }
 
-    /// The settings.
+    /// Configuration with which the endpoint was made.
     pub fn config(&self) -> &Config {
         &self.config
     }
 
-    /// The counters.
+    /// Counters of the endpoint since it was made.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
@@ -207,7 +206,7 @@ impl TpaEnd {
         self.pacer.as_ref()
     }
 
-    /// Segments in flight.
+    /// Number of segments in flight.
     pub fn flight(&self) -> u8 {
         self.send.block.in_flight.len()
     }

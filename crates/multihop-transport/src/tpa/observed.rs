@@ -1,4 +1,4 @@
-//! What is observed of an endpoint.
+//! Quantities that an end of TPA declares for results and time series.
 
 use super::TpaEnd;
 use crate::observe::Side::Sender;

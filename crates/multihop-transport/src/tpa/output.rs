@@ -77,7 +77,7 @@ impl TpaEnd {
         Segment { tx_seq, ack_delay, ..self.segment(body) }
     }
 
-    /// A probe.
+    /// Makes a probe: a segment without data, which requests an ACK.
     fn probe(&mut self) -> Segment {
         self.send.probe_due = false;
         self.send.asked = true;

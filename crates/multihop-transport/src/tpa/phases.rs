@@ -11,7 +11,7 @@ pub(super) struct Phases {
     pub(super) phase: Phase,
     /// Timers of segments that expired in a row.
     expiries: u8,
-    /// ACKs in a row.
+    /// Number of ACKs in a row.
     acks: u8,
     /// The first transmission since freezing, counted over the whole connection.
     frozen_from: u64,
@@ -180,7 +180,8 @@ impl TpaEnd {
         self.timers.stop(Timer::Silence);
     }
 
-    /// What was sent before the route was restored is lost: the next segment leaves in place of it.
+    /// Counts every segment that was sent before the route was restored as lost, so that the next segment leaves at
+    /// once.
     fn probe_restored_route(&mut self) {
         if !self.config.probe_restored || self.phases.phase != Phase::Freeze {
             return;

@@ -14,7 +14,7 @@ pub(super) struct Receiver {
     /// The open block, counted from the SYN, which is block 0.
     pub(super) number: u64,
     pub(super) arrived: Bitmap,
-    /// The position that ends it.
+    /// Position that ends the block, once it is known.
     last: Option<u8>,
     /// The bitmap of the block before.
     pub(super) before: Bitmap,
@@ -46,16 +46,16 @@ pub(super) struct Piece {
 /// The classification of an arriving segment.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Arrival {
-    /// It was new.
+    /// The segment was new.
     New {
-        /// Bytes that came into order.
+        /// Number of bytes that the segment brings into order.
         bytes: u64,
-        /// Whether nothing before it is missing.
+        /// Whether no segment before the new one is missing.
         in_order: bool,
     },
-    /// It had arrived before.
+    /// The segment had arrived before.
     Duplicate,
-    /// It contradicts earlier segments, or the buffer is full.
+    /// The segment contradicts earlier ones, or the buffer is full.
     Impossible,
 }
 
@@ -92,12 +92,12 @@ impl Receiver {
         u16::try_from(room).unwrap_or(u16::MAX)
     }
 
-    /// Takes at most `max` bytes.
+    /// Takes at most `max` bytes that are in order.
     pub(super) fn read(&mut self, max: u32) -> Payload {
         self.ready.read(max)
     }
 
-    /// See [`TpaEnd::read_into`](super::TpaEnd::read_into).
+    /// Moves data in order into the start of `into`, and returns the number of bytes.
     pub(super) fn read_into(&mut self, into: &mut [u8]) -> usize {
         self.ready.read_into(into)
     }

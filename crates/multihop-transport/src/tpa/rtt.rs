@@ -1,51 +1,79 @@
 //! Round-trip time and retransmission timeout (§3.4): as in TCP, but it adapts quickly to a new route.
 
 use multihop_core::Duration;
+use multihop_core::settings::{Settings, Visitor};
+
+use crate::settings::{TIMEOUT, check_rto};
 
 /// Every constant of the retransmission timer.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Settings)]
+#[settings(check = Self::check)]
 pub struct RtoConfig {
-    /// Timeout before the first sample.
-    pub initial: Duration,
-    /// Lower bound.
-    pub min: Duration,
-    /// Upper bound, backoff included.
-    pub max: Duration,
-    /// Upper bound while frozen; `None` has no other.
-    pub freeze_max: Option<Duration>,
-    /// Whether the longest time that the peer may hold an ACK is added to the timeout, and left out of its
-    /// samples. Otherwise samples contain it as it comes (§3.4).
-    pub covers_hold: bool,
-    /// Whether round trips of short segments, as those of the handshake, are samples as any other from the start.
-    /// Otherwise the newest one counts until the first sample of a long segment, with twice its length as the
-    /// deviation: long segments take several times as long over a radio, and wait for others of their window.
-    pub short_samples: bool,
-    /// Samples in a row, all above or all below the mean, that mean a route change (`th_RC`).
+    /// Number of round-trip times in a row, all longer or all shorter than usual, that mean a route change (`th_RC`).
+    #[key(1..=255)]
     pub th_rc: u8,
-    /// Samples that weigh more after a change of route (`n_RC`).
+    /// Number of round-trip times that weigh more after a change of route (`n_RC`).
+    #[key(0..=255)]
     pub n_rc: u8,
-    /// Usual weights of a sample.
-    pub usual: Weights,
-    /// After a change of route (`g1`, `h1`).
-    pub quick: Weights,
+    /// Weight of a round-trip time in the mean.
+    ///
+    /// In thousandths.
+    #[key(0.001..=1.0, thousandths)]
+    pub g: u16,
+    /// Weight of a round-trip time's distance from the mean in the deviation.
+    ///
+    /// In thousandths.
+    #[key(0.001..=1.0, thousandths)]
+    pub h: u16,
+    /// Value of g after a change of route.
+    ///
+    /// In thousandths.
+    #[key(0.001..=1.0, thousandths)]
+    pub g1: u16,
+    /// Value of h after a change of route.
+    ///
+    /// In thousandths.
+    #[key(0.001..=1.0, thousandths)]
+    pub h1: u16,
+    /// Retransmission timeout before the first sample, s.
+    #[key(TIMEOUT, name = "rto_initial")]
+    pub initial: Duration,
+    /// Shortest retransmission timeout before backoff, s.
+    #[key(TIMEOUT, name = "rto_min")]
+    pub min: Duration,
+    /// Longest retransmission timeout, backoff included, s.
+    #[key(TIMEOUT, name = "rto_max")]
+    pub max: Duration,
+    /// Longest retransmission timeout while frozen, s; off: `rto_max`.
+    #[key(TIMEOUT, name = "freeze_rto_max", off)]
+    pub freeze_max: Option<Duration>,
+    /// Whether the longest time for which the peer may hold an ACK is added to the timeout, and left out of its samples.
+    ///
+    /// Otherwise samples contain it as it comes (§3.4).
+    #[key(name = "rto_covers_hold")]
+    pub covers_hold: bool,
+    /// Whether round trips of the handshake and of segments shorter than half of mss are samples as any other from the start;
+    /// otherwise the timeout is nine times as long until the first of a longer one.
+    ///
+    /// Otherwise the newest one counts until the first sample of a long segment, with twice its length as the deviation: long
+    /// segments take several times as long over a radio, and wait for others of their window.
+    #[key(name = "rto_short_samples")]
+    pub short_samples: bool,
 }
 
-/// How much one sample changes the estimates.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Weights {
-    /// Weight in the mean (`g`), thousandths.
-    pub g: u16,
-    /// Weight of its distance from the mean in the deviation (`h`), thousandths.
-    pub h: u16,
+impl RtoConfig {
+    fn check(&self, keys: &mut dyn Visitor) {
+        check_rto(self.min, self.max, keys);
+    }
 }
 
 /// The estimator of one connection.
 #[derive(Clone, Debug)]
 pub struct RttEstimator {
     config: RtoConfig,
-    /// `ERTT`
+    /// Smoothed round-trip time (`ERTT`).
     mean: Option<Duration>,
-    /// `DEV`
+    /// Smoothed deviation of the samples (`DEV`).
     deviation: Duration,
     /// Whether both are from short segments alone.
     provisional: bool,
@@ -91,7 +119,7 @@ impl RttEstimator {
         }
     }
 
-    /// Takes one sample. Ends the backoff.
+    /// Takes a round-trip sample. Ends the backoff.
     pub fn sample(&mut self, rtt: Duration) {
         self.latest = Some(rtt);
         self.samples += 1;
@@ -102,7 +130,8 @@ impl RttEstimator {
             return;
         };
         self.watch_route(rtt, mean);
-        let Weights { g, h } = if self.quick > 0 { self.config.quick } else { self.config.usual };
+        let RtoConfig { g, h, g1, h1, .. } = self.config;
+        let (g, h) = if self.quick > 0 { (g1, h1) } else { (g, h) };
         self.quick = self.quick.saturating_sub(1);
         let mean = weighted(mean, rtt, g);
         // §3.4: from the mean that includes the sample.
@@ -149,7 +178,7 @@ impl RttEstimator {
         rto.min(self.config.max).max(FLOOR)
     }
 
-    /// The same while frozen.
+    /// The retransmission timeout while the sender is frozen, backoff included; never zero.
     pub fn freeze_rto(&self) -> Duration {
         self.rto().min(self.config.freeze_max.unwrap_or(Duration::MAX)).max(FLOOR)
     }
@@ -258,12 +287,12 @@ mod tests {
     #[test]
     fn other_weights_by_hand() {
         let mut rtt = estimator();
-        rtt.config.usual = Weights { g: 500, h: 750 };
+        (rtt.config.g, rtt.config.h) = (500, 750);
         rtt.sample(ms(200));
         rtt.sample(ms(280));
         // ERTT = 1/2 200 + 1/2 280; DEV = 3/4 |280 - 240| + 1/4 100
         assert_eq!((rtt.srtt(), rtt.rttvar()), (Some(ms(240)), ms(55)));
-        rtt.config.quick = Weights { g: 250, h: 0 };
+        (rtt.config.g1, rtt.config.h1) = (250, 0);
         rtt.expect_new_route();
         rtt.sample(ms(280));
         assert_eq!((rtt.srtt(), rtt.rttvar()), (Some(ms(250)), ms(55)));

@@ -11,7 +11,7 @@ use crate::sendq::SendQueue;
 /// The data for the peer: the current block, and data that waits for the next one.
 #[derive(Clone, Debug)]
 pub(super) struct Sender {
-    /// Number of our SYN.
+    /// Number of the block with this end's SYN.
     pub(super) iss: BlockSeq,
     pub(super) queue: SendQueue,
     /// Where the block begins in the queue.
@@ -29,23 +29,23 @@ pub(super) struct Sender {
     pub(super) fin_sent: bool,
     /// When the newest data segment left.
     pub(super) last_data: Option<Instant>,
-    /// A probe is due.
+    /// Whether a probe must leave.
     pub(super) probe_due: bool,
     /// A probe has left and was not answered yet.
     pub(super) asked: bool,
-    /// Probes since the window closed.
+    /// Number of probes since the window closed.
     pub(super) probes: u32,
 }
 
 /// A segment to be sent.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Choice {
-    /// One that timed out.
+    /// A segment at this position whose timer has expired.
     Again(u8),
-    /// One of this many bytes that has never been sent; the FIN has none.
+    /// A segment of this many bytes that has never been sent; the FIN has none.
     New {
         len: u32,
-        /// Whether it ends the block.
+        /// Whether the segment ends the block.
         last: bool,
     },
 }
@@ -83,7 +83,7 @@ impl Sender {
         (self.block.bytes, self.acked) = (0, 0);
     }
 
-    /// Whether our FIN is acknowledged.
+    /// Whether this end's FIN is acknowledged.
     pub(super) fn fin_acked(&self) -> bool {
         self.fin_sent && self.block.is_complete()
     }

@@ -5,7 +5,7 @@ use crate::named::named;
 named! {
     /// The phase of a sender: the state of the network that it assumes (§3.3, §3.5).
     pub enum Phase {
-        /// The normal state.
+        /// Normal phase: ACKs arrive, and the window grows up to its limit.
         Normal = "normal",
         /// ACKs do not get through: one segment at a time.
         Congested = "congested",

@@ -40,7 +40,7 @@ impl TpaEnd {
         }
     }
 
-    /// Nothing more can be sent now: sets the timers accordingly.
+    /// Sets the timers once no more segments can leave now.
     pub(super) fn rearm(&mut self, now: Instant) {
         if !self.state().is_connected() {
             return;

@@ -9,23 +9,23 @@ pub(super) struct Transmissions {
     list: VecDeque<Transmission>,
     /// Number of the next one, counted over the whole connection.
     next: u64,
-    /// Number of the first of this block: its `TxSeq` is 0.
+    /// Number of the first transmission of this block: its `TxSeq` is 0.
     base: u64,
 }
 
 /// One transmission of a segment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Transmission {
-    /// Of the segment in the block.
+    /// Position of the segment in its block.
     pub(super) position: u8,
     pub(super) sent: Instant,
-    /// When its timer expires.
+    /// Time at which the transmission's timer expires.
     pub(super) due: Instant,
-    /// How long its ACK may wait.
+    /// Time for which the ACK of the transmission may wait.
     pub(super) hold: Duration,
-    /// Whether it was sent in the normal state.
+    /// Whether the transmission was sent in the normal state.
     pub(super) calm: bool,
-    /// Whether an ACK has named it.
+    /// Whether an ACK has named the transmission.
     pub(super) named: bool,
 }
 
@@ -35,7 +35,7 @@ impl Transmissions {
         self.next
     }
 
-    /// Another block begins.
+    /// Begins the next block, with an empty list.
     pub(super) fn start_block(&mut self) {
         self.list.clear();
         self.base = self.next;
@@ -52,7 +52,7 @@ impl Transmissions {
         (number, self.tx_seq(number))
     }
 
-    /// The newest one with this `TxSeq`, and its number.
+    /// Newest transmission with this `TxSeq`, and its number.
     pub(super) fn find(&mut self, tx_seq: u8) -> Option<(u64, &mut Transmission)> {
         let newest = self.next.checked_sub(1)?;
         let back = usize::from(self.tx_seq(newest).wrapping_sub(tx_seq));

@@ -1,4 +1,4 @@
-//! What the records show is what the result counts.
+//! Tests that the viewer's records agree with the counters of the result.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,5 +1,8 @@
-//! The records of flows with a user-defined congestion control, and with a user-defined transport.
+//! The records of flows with a user-defined congestion control or transport, and of the messages of a user-defined routing
+//! protocol.
 
+#[path = "../../../../examples/dsdv.rs"]
+mod dsdv;
 #[path = "../../../../examples/fractional_window.rs"]
 mod fractional_window;
 #[path = "../../../../examples/twice.rs"]
@@ -77,4 +80,19 @@ fn the_view_shows_the_counters_of_a_user_defined_transport() {
         assert!(values.len() > 10 && values.is_sorted() && values[0] <= 1.0, "{name}: {values:?}");
     }
     assert_eq!(counters["copies"].last(), Some(&400.0), "one in 50 ms");
+}
+
+#[test]
+fn the_view_shows_the_messages_of_a_user_defined_routing_protocol() {
+    let text = include_str!("../../../../examples/dsdv.toml").to_owned();
+    let source = Source::Toml { text, name: "dsdv.toml".to_owned() };
+    let extensions = Extensions::default().routing::<dsdv::Dsdv>(dsdv::DSDV);
+    let scenario = Scenario::load_with(&source, &[], &extensions).expect("a right scenario");
+    let mut run = ViewedRun::new(&scenario).expect("a scenario that can be viewed");
+    run.set_detailed(true);
+    run.advance(Instant::ZERO + Duration::from_secs(5));
+    assert!(run.names().contains(&"routes"), "{:?}", run.names());
+    let fields = run.fields().iter().flat_map(|(_, fields)| fields);
+    let routes: Vec<_> = fields.filter(|(name, _)| *name == "route").map(|(_, text)| text.as_str()).collect();
+    assert!(routes.contains(&"10.0.0.4, 3 hops"), "{routes:?}");
 }

@@ -25,7 +25,7 @@ fn a_request_is_answered_with_the_network_and_then_the_result() {
     let network: serde_json::Value = serde_json::from_str(&answer()).unwrap();
     assert_eq!(network["seed"], 7);
     assert_eq!(network["nodes"].as_array().unwrap().len(), 3);
-    assert_eq!(network["decode_range"], 250.0);
+    assert_eq!(network["radios"][0]["decode_range"], 250.0);
     module::detailed(1);
     module::advance(1e9);
     assert!(module::records_length() > 0 && module::records_length().is_multiple_of(12));

@@ -1,4 +1,4 @@
-//! Names of transports.
+//! Names of transports in the options of a SYN, by which two ends agree on one.
 
 use alloc::vec::Vec;
 
@@ -13,13 +13,13 @@ pub struct Names(
 );
 
 impl Names {
-    /// Bytes of a name, at most.
+    /// Maximum length of a name, bytes.
     pub const MAX_NAME: usize = 28;
-    /// Names, at most.
+    /// Maximum number of names in one option.
     pub const MAX_NAMES: usize = 8;
 
-    /// These names: at most [`MAX_NAMES`](Self::MAX_NAMES), each of 1 to [`MAX_NAME`](Self::MAX_NAME) visible ASCII
-    /// characters.
+    /// Collects these names; `None` unless there are at most [`MAX_NAMES`](Self::MAX_NAMES), each of 1 to
+    /// [`MAX_NAME`](Self::MAX_NAME) visible ASCII characters.
     pub fn new(names: &[&str]) -> Option<Self> {
         let mut bytes = Vec::new();
         for name in names {
@@ -39,12 +39,12 @@ impl Names {
         })
     }
 
-    /// Whether there are none.
+    /// Whether the list has no names.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The type of the option.
+    /// Number of the option's type.
     pub(super) const OPTION: u8 = 3;
 
     /// Reads the value of an option.
@@ -62,7 +62,7 @@ impl Names {
         Ok(Self(bytes.to_vec()))
     }
 
-    /// The value of an option.
+    /// Names in the format of the option's value.
     pub(super) fn as_bytes(&self) -> &[u8] {
         &self.0
     }

@@ -14,7 +14,7 @@ pub struct Options {
     pub version: u8,
     /// The transports that a caller offers, or the one that a listener has chosen.
     pub transports: Names,
-    /// What the sender supports besides.
+    /// Optional features of the protocol that the sender supports.
     pub features: Features,
     /// A cookie of the listener; zeros request one.
     pub cookie: Option<[u8; 16]>,
@@ -29,7 +29,7 @@ pub struct Options {
     pub unknown: Option<u8>,
 }
 
-/// What an end supports besides the version of the protocol: a set of numbers from 0 to 63.
+/// Optional features that an end supports in addition to the protocol's version: a set of numbers from 0 to 63.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Features(pub u64);
 
@@ -40,7 +40,7 @@ impl Features {
         Self(self.0 & other.0)
     }
 
-    /// The set with this feature.
+    /// Adds a feature to the set.
     #[must_use]
     pub const fn with(self, feature: u8) -> Self {
         Self(self.0 | bit(feature))
@@ -64,8 +64,8 @@ impl Features {
 }
 
 impl Options {
-    /// Reads all options. Types with an even number that are unknown are skipped; of several options of one type the
-    /// last one counts.
+    /// Parses the options of a SYN. Unknown types are skipped if their number is even. Of several options of one type
+    /// the last one counts.
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
         if bytes.len() > Control::MAX_OPTIONS {
             let found = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
@@ -166,10 +166,10 @@ fn put(kind: u8, value: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(value);
 }
 
-/// Type and length.
+/// Length of an option's type and length fields, bytes.
 const HEADER: usize = 2;
 
-/// One byte without length and value.
+/// Type of an option of one byte, without length and value.
 const PADDING: u8 = 0;
 const VERSION: u8 = 1;
 const FEATURES: u8 = 2;

@@ -14,7 +14,7 @@ impl Addresses {
     /// The most addresses in a list, ns-2's `MAX_SR_LEN`.
     pub const MAX: usize = 16;
 
-    /// No addresses.
+    /// A list without addresses.
     pub const EMPTY: Self = Self { len: 0, list: [Ipv4Addr::UNSPECIFIED; Self::MAX] };
 
     /// Appends an address; false if the list is full.

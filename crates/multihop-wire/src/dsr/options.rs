@@ -138,7 +138,7 @@ impl SourceRoute {
     }
 }
 
-/// `None` for flow-state errors and undefined types.
+/// Parses a Route Error option; `None` for flow-state errors and undefined types.
 fn route_error(mut r: Reader<'_>) -> Result<Option<RouteError>, ParseError> {
     let (code, salvage) = (r.u8()?, r.u8()? & SALVAGE_MAX);
     let (source, destination) = (r.address()?, r.address()?);

@@ -11,21 +11,32 @@ fn emitted(segment: &Segment) -> Vec<u8> {
 }
 
 fn data() -> impl Strategy<Value = Segment> {
-    (any::<(bool, bool, bool, u8, u16)>(), any::<(u32, u32, u32)>(), payload()).prop_map(
-        |((ask, more, is_fin, every, hold), (number, transmission, sent), payload)| {
+    (any::<([bool; 4], u8, u16)>(), any::<(u32, u32, u32)>(), payload()).prop_map(
+        |(([ask, more, is_fin, second_path], every, hold), (number, transmission, sent), payload)| {
             let payload = if is_fin { Payload::EMPTY } else { payload };
-            Segment::Data(Data { ask, more, is_fin, every, hold, number, transmission, sent, payload })
+            Segment::Data(Data {
+                ask,
+                more,
+                is_fin,
+                second_path,
+                every,
+                hold,
+                number,
+                transmission,
+                sent,
+                payload,
+            })
         },
     )
 }
 
 fn ack() -> impl Strategy<Value = Segment> {
     let arrived = (vec(0_u64..300, 0..20), vec(0_u64..9000, 0..4));
-    (any::<(u16, u32, u32)>(), any::<(u32, u32, u32)>(), arrived).prop_map(
-        |((window, next, newest), (echo, held, delay), (near, far))| {
+    (any::<(bool, u16, u32, u32)>(), any::<(u32, u8, u32)>(), 0..=Ack::MAX_HELD, arrived).prop_map(
+        |((second_path, window, next, newest), (echo, together, delay), held, (near, far))| {
             let mut bitmap = Bitmap::default();
             near.into_iter().chain(far).for_each(|offset| bitmap.insert(offset));
-            Segment::Ack(Ack { window, next, newest, echo, held, delay, bitmap })
+            Segment::Ack(Ack { second_path, window, next, newest, echo, held, together, delay, bitmap })
         },
     )
 }
@@ -36,6 +47,7 @@ fn known_bytes() {
         ask: true,
         more: false,
         is_fin: false,
+        second_path: false,
         every: 8,
         hold: 2500,
         number: 5,
@@ -46,12 +58,23 @@ fn known_bytes() {
     let bytes = [0x11, 8, 0x09, 0xc4, 0, 0, 0, 5, 0, 0, 0, 6, 0, 0, 0, 7, b'a', b'b'];
     assert_eq!(emitted(&Segment::Data(data.clone())), bytes);
     assert_eq!(emitted(&Segment::Data(Data { more: true, ..data.clone() }))[0], 0x13);
+    assert_eq!(emitted(&Segment::Data(Data { second_path: true, ..data.clone() }))[0], 0x19);
     let fin = Data { is_fin: true, payload: Payload::EMPTY, ..data };
     let bytes = emitted(&Segment::Data(fin));
     assert_eq!(bytes, [0x15, 8, 0x09, 0xc4, 0, 0, 0, 5, 0, 0, 0, 6, 0, 0, 0, 7]);
     let mut bitmap = Bitmap::default();
     [1, 3, 9].into_iter().for_each(|offset| bitmap.insert(offset));
-    let ack = Ack { window: 64, next: 2, newest: 3, echo: 4, held: 5, delay: 6, bitmap };
+    let ack = Ack {
+        second_path: false,
+        window: 64,
+        next: 2,
+        newest: 3,
+        echo: 4,
+        held: 5,
+        together: 15,
+        delay: 6,
+        bitmap,
+    };
     let bytes = [
         0x20,
         2,
@@ -69,7 +92,7 @@ fn known_bytes() {
         0,
         0,
         4,
-        0,
+        15,
         0,
         0,
         5,
@@ -80,7 +103,8 @@ fn known_bytes() {
         0b1010_0000,
         0b1000_0000,
     ];
-    assert_eq!(emitted(&Segment::Ack(ack)), bytes);
+    assert_eq!(emitted(&Segment::Ack(ack.clone())), bytes);
+    assert_eq!(emitted(&Segment::Ack(Ack { second_path: true, ..ack }))[..2], [0x28, 2]);
 }
 
 #[test]
@@ -108,7 +132,7 @@ fn what_is_not_a_segment_is_refused() {
     let refused = |bytes: &[u8]| Segment::parse(bytes).unwrap_err().to_string();
     let mut ack = emitted(&Segment::Ack(Ack::default()));
     assert_eq!(refused(&[]), "0 bytes where at least 1 are needed");
-    assert_eq!(refused(&[0x40, 0]), "kind is 64, allowed: 0x10 to 0x17, 0x20 to 0x27, 0x30 to 0x33");
+    assert_eq!(refused(&[0x40, 0]), "kind is 64, allowed: 0x10 to 0x1f, 0x20 to 0x2f, 0x30 to 0x33");
     assert_eq!(refused(&[0x14; 17]), "FIN is 1, allowed: 0 with a payload");
     assert_eq!(refused(&[0x10; 15]), "15 bytes where at least 16 are needed");
     ack.push(1);

@@ -11,13 +11,13 @@ use super::{Body, Echo, Hello, HelloLink, Hna, Message, Mid, Report, Tc};
 
 /// An address in a message.
 pub trait Address: Copy + Debug + Eq {
-    /// Bytes.
+    /// Length of an address, bytes.
     const LEN: usize;
-    /// What an error says about the length of a list of addresses.
+    /// Allowed length of a list of addresses, as a text for error messages.
     const WHOLE: &'static str;
-    /// The same about a list of pairs.
+    /// Allowed length of a list of address pairs, as a text for error messages.
     const PAIRS: &'static str;
-    /// The same about a message.
+    /// Allowed length of a message, as a text for error messages.
     const MESSAGE: &'static str;
 
     /// The address of these bytes.
@@ -27,7 +27,7 @@ pub trait Address: Copy + Debug + Eq {
     /// If they are not [`LEN`](Self::LEN).
     fn read(bytes: &[u8]) -> Self;
 
-    /// Appends its bytes.
+    /// Appends the bytes of the address.
     fn emit(self, out: &mut Vec<u8>);
 }
 
@@ -64,7 +64,7 @@ impl Address for Ipv6Addr {
 }
 
 impl<A: Address> Message<A> {
-    /// The same message with the addresses that `other` has in place of these; `None` if it has none for one of them.
+    /// Copies the message with each address replaced by `other`'s answer; `None` if one has no answer.
     pub fn readdress<B: Address>(&self, other: &mut impl FnMut(A) -> Option<B>) -> Option<Message<B>> {
         let Self { validity, originator, ttl, hop_count, sequence, ref body } = *self;
         let originator = other(originator)?;

@@ -32,11 +32,11 @@ pub struct Report<A = Ipv4Addr> {
 /// A neighbour's timestamp, echoed to it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Echo<A = Ipv4Addr> {
-    /// The neighbour's interface.
+    /// Address of the neighbour's interface.
     pub address: A,
-    /// The timestamp of its last HELLO.
+    /// Timestamp in the neighbour's last HELLO.
     pub stamp: u32,
-    /// The clock of this report's sender when that HELLO arrived.
+    /// Time by this sender's clock at which that HELLO arrived.
     pub arrived: u32,
 }
 
@@ -47,7 +47,7 @@ pub struct Costs {
     pub sequence: u16,
     /// The quantity in `costs`.
     pub quantity: Quantity,
-    /// One for each neighbour of the TC, in the order in which it lists them.
+    /// Cost of each neighbour of the TC, in the order in which the TC lists them.
     pub costs: Vec<u32>,
 }
 

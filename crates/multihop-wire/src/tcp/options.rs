@@ -94,7 +94,7 @@ impl Options {
         lens.iter().filter(|(present, _)| *present).map(|(_, len)| len).sum()
     }
 
-    /// The blocks that fit.
+    /// SACK blocks that fit into the header.
     fn sack_sent(&self) -> &[(SeqNumber, SeqNumber)] {
         let room = (MAX_LEN - self.len_without_sack() - SACK_HEADER) / SACK_BLOCK;
         let blocks = self.sack.as_slice();
@@ -120,11 +120,11 @@ fn sack_blocks(value: &[u8]) -> SackBlocks {
     sack
 }
 
-/// The longest header has 60 bytes, 20 of which are fixed.
+/// Maximum length of all options, bytes: the longest header has 60, of which 20 are fixed.
 const MAX_LEN: usize = 40;
-/// Kind and length.
+/// Length of the SACK option's kind and length fields, bytes.
 const SACK_HEADER: usize = 2;
-/// Two sequence numbers.
+/// Length of a SACK block, bytes: its two sequence numbers.
 const SACK_BLOCK: usize = 8;
 
 const END: u8 = 0;

@@ -7,7 +7,7 @@ use super::MAX_BLOCK;
 pub struct Bitmap(u16);
 
 impl Bitmap {
-    /// No position.
+    /// A set without positions.
     pub const EMPTY: Self = Self(0);
 
     /// The set of one position; empty if the position is invalid.
@@ -15,7 +15,7 @@ impl Bitmap {
         if position < MAX_BLOCK { Self(1 << position) } else { Self::EMPTY }
     }
 
-    /// The first `n` positions.
+    /// The set of the first `n` positions.
     pub const fn first(n: u8) -> Self {
         if n < MAX_BLOCK { Self((1 << n) - 1) } else { Self(ALL) }
     }
@@ -31,12 +31,12 @@ impl Bitmap {
         self.0.count_ones() as u8
     }
 
-    /// Whether `position` is one of them.
+    /// Whether the set contains `position`.
     pub const fn contains(self, position: u8) -> bool {
         !Self(self.0 & Self::one(position).0).is_empty()
     }
 
-    /// Whether it contains all positions of `other`.
+    /// Whether the set contains all positions of `other`.
     pub const fn covers(self, other: Self) -> bool {
         other.0 & !self.0 == 0
     }
@@ -51,7 +51,7 @@ impl Bitmap {
         })
     }
 
-    /// From a field of 12 bits, the most significant of which is position 0.
+    /// Reads a field of 12 bits, the most significant of which is position 0.
     pub(super) const fn from_wire(bits: u16) -> Self {
         Self(bits.reverse_bits() >> 4)
     }

@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 
 use multihop_core::Payload;
+use multihop_core::settings::Field;
 
 use super::MAX_BLOCK;
 use crate::ParseError;
@@ -18,38 +19,40 @@ pub struct Options {
     pub version: u8,
     /// The longest payload that the sender accepts.
     pub mss: u16,
-    /// Number of segments in its blocks.
+    /// Number of segments in a full block of the sender.
     pub block_size: u8,
-    /// The largest window it uses, segments.
+    /// Largest congestion window that the sender uses, segments.
     pub cwnd_max: u8,
     /// The ACK policy that it requests for its data.
     pub ack_policy: AckPolicy,
-    /// Whether it requests an ACK at once of the segment that completes a block.
+    /// Whether the sender requests an ACK at once of the segment that completes a block.
     pub ack_block_end: bool,
-    /// Whether it requests an ACK at once of each segment that leaves a gap, or comes while there is one.
+    /// Whether the sender requests an ACK at once of each segment that leaves a gap, or comes while there is one.
     pub ack_gaps: bool,
-    /// Whether it uses link-failure notices.
+    /// Whether the sender uses link-failure notices.
     pub takes_notices: bool,
-    /// The initial TTL of its packets.
+    /// Initial TTL of the packets of the sender.
     pub initial_ttl: u8,
     /// The longest delay that it requests for ACKs of its data, microseconds.
     pub ack_interval: u32,
-    /// Its shortest retransmission timeout, in microseconds.
+    /// Shortest retransmission timeout of the sender, microseconds.
     pub rto_min: u32,
 }
 
 /// How often a receiver acknowledges while its peer is not congested (§3.6).
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, Eq, Field, PartialEq)]
 pub enum AckPolicy {
     /// Every other segment (TPA).
     #[default]
+    #[word("every-2")]
     EveryTwo,
     /// Every `cwnd_max` segments (TPA*).
+    #[word("every-cwnd")]
     EveryWindow,
 }
 
 impl Options {
-    /// Bytes of all options.
+    /// Length of all options on the wire, bytes.
     pub const WIRE_LEN: usize = 9 * HEADER + 1 + 2 + 1 + 1 + 1 + 1 + 1 + 4 + 4;
 
     /// Unknown types are skipped; missing options have their defaults.
@@ -141,10 +144,10 @@ fn put<const N: usize>(out: &mut Vec<u8>, kind: u8, value: [u8; N]) {
     out.extend_from_slice(&value);
 }
 
-/// Type and length.
+/// Length of an option's type and length fields, bytes.
 const HEADER: usize = 2;
 
-/// One byte without length or value.
+/// Type of an option of one byte, without length or value.
 const PAD: u8 = 0;
 const VERSION_KIND: u8 = 1;
 const MSS: u8 = 2;

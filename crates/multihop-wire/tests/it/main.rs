@@ -1,12 +1,9 @@
 //! Packets of this crate, parsed by tshark.
 
 mod aodv;
-mod babel;
-mod batman;
+mod capture;
 mod dsr;
-mod hwmp;
 mod olsr;
-mod olsrv2;
 #[path = "../../../multihop-sim/src/trace/pcapng.rs"]
 mod pcapng;
 mod tshark;

@@ -10,7 +10,7 @@ use multihop_wire::olsr::{
 };
 use multihop_wire::udp;
 
-use crate::tshark::{A, B, Capture};
+use crate::capture::{A, B, Capture};
 
 #[test]
 fn every_kind_of_message() {
@@ -103,7 +103,7 @@ fn hello_tc_and_mid_with_addresses_of_ipv6() {
         let packet = Packet { sequence, messages: messages.map(longer).collect() };
         let mut payload = Vec::new();
         packet.emit(&mut payload);
-        capture.udp_of_ipv6([long(A.addr()), GROUP], PORT, &payload);
+        udp_of_ipv6(&mut capture, [long(A.addr()), GROUP], PORT, &payload);
     }
     let Some(rows) = capture.read(&LONG_FIELDS) else { return };
     let a = "a00:1::";
@@ -194,3 +194,29 @@ const FIELDS: [&str; 19] = [
     "olsr.netmask",
     "olsr.data",
 ];
+
+/// Adds a data frame with a packet of IPv6 from one host to a group: UDP from a port to the same one.
+fn udp_of_ipv6(capture: &mut Capture, [from, group]: [Ipv6Addr; 2], port: u16, payload: &[u8]) {
+    let length = u16::try_from(8 + payload.len()).expect("short");
+    let ports = [port.to_be_bytes(), port.to_be_bytes()].concat();
+    let addresses = [from.octets(), group.octets()].concat();
+    let [upper, lower] = length.to_be_bytes();
+    let summed = [
+        &addresses[..],
+        &[0, 0, upper, lower, 0, 0, 0, udp::PROTOCOL],
+        &ports,
+        &[upper, lower, 0, 0],
+        payload,
+    ];
+    let sum: u32 = summed
+        .concat()
+        .chunks(2)
+        .map(|word| u32::from(word[0]) << 8 | u32::from(*word.get(1).unwrap_or(&0)))
+        .sum();
+    let sum = !u16::try_from(sum % 0xffff).expect("a remainder");
+    let header = [&[0x60, 0, 0, 0, upper, lower, udp::PROTOCOL, 1][..], &addresses];
+    let datagram = [&ports[..], &[upper, lower], &sum.to_be_bytes(), payload];
+    capture.data(ETHERTYPE_IPV6, &[header.concat(), datagram.concat()].concat());
+}
+
+const ETHERTYPE_IPV6: u16 = 0x86dd;

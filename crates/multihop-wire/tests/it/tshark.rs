@@ -1,202 +1,24 @@
 //! tshark reads a capture of every format, with its checksum tests on.
 
-use std::fs::{self, File};
-use std::net::Ipv6Addr;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
-use multihop_core::{Instant, NodeId, Payload};
-use multihop_wire::dot11::{Data, Frame, Snap};
+use multihop_core::Payload;
+use multihop_wire::dot11::Frame;
 use multihop_wire::icmp::{self, Echo, Message, Quote};
 use multihop_wire::tcp::{
     self, NetworkState, Options, SackBlocks, Segment, SeqNumber, StateOption, Timestamps,
 };
-use multihop_wire::{arp, ipv4, radiotap, udp};
+use multihop_wire::{arp, udp};
 
-use crate::pcapng::PcapngWriter;
-
-pub(crate) const A: NodeId = NodeId(0);
-pub(crate) const B: NodeId = NodeId(1);
-
-/// A capture under construction.
-pub(crate) struct Capture {
-    name: &'static str,
-    frames: Vec<Vec<u8>>,
-    checks: &'static [&'static str],
-}
-
-impl Capture {
-    pub(crate) const fn new(name: &'static str) -> Self {
-        Self { name, frames: Vec::new(), checks: CHECKS }
-    }
-
-    /// Adds a frame with a radiotap header: frame n at n ms, with a short preamble at 11 Mb/s.
-    fn frame(&mut self, frame: &Frame) {
-        let mut bytes = Vec::new();
-        self.radiotap().emit(&mut bytes);
-        frame.emit(&mut bytes);
-        self.frames.push(bytes);
-    }
-
-    fn radiotap(&self) -> radiotap::Header {
-        radiotap::Header {
-            tsft: self.frames.len() as u64 * 1_000,
-            short_preamble: true,
-            rate: radiotap::Rate::Legacy(22),
-            channel_mhz: 2412,
-            channel_flags: 0x00a0,
-            power: Some(radiotap::Power { signal_dbm: -61, noise_dbm: Some(-94) }),
-            aggregate: None,
-        }
-    }
-
-    /// Adds an action frame from A to B with this body.
-    pub(crate) fn action(&mut self, body: &[u8]) {
-        let mut bytes = Vec::new();
-        self.radiotap().emit(&mut bytes);
-        let control_and_duration = [0xd0, 0, 0, 0];
-        let header = [&control_and_duration[..], &B.mac(), &A.mac(), &A.mac(), &[0, 0]].concat();
-        let frame = [&header, body].concat();
-        bytes.extend(&frame);
-        bytes.extend(crc32fast::hash(&frame).to_le_bytes());
-        self.frames.push(bytes);
-    }
-
-    /// Adds a data frame from A to B.
-    fn data(&mut self, ethertype: u16, packet: &[u8]) {
-        let mut body = Vec::new();
-        Snap { ethertype }.emit(&mut body);
-        body.extend(packet);
-        let (receiver, transmitter) = (B.mac(), A.mac());
-        self.frame(&Frame::Data(Data {
-            retry: true,
-            duration: 304,
-            receiver,
-            transmitter,
-            sequence: 4095,
-            qos: None,
-            tid: 0,
-            body,
-        }));
-    }
-
-    /// Adds a data frame with an IP datagram from A to B.
-    pub(crate) fn ip(&mut self, protocol: u8, payload: &[u8]) {
-        let mut packet = Vec::new();
-        header(protocol).emit(payload, &mut packet);
-        self.data(ipv4::ETHERTYPE, &packet);
-    }
-
-    /// Adds a data frame with a packet of IPv6 from one host to a group: UDP from a port to the same one.
-    pub(crate) fn udp_of_ipv6(&mut self, [from, group]: [Ipv6Addr; 2], port: u16, payload: &[u8]) {
-        let length = u16::try_from(8 + payload.len()).expect("short");
-        let ports = [port.to_be_bytes(), port.to_be_bytes()].concat();
-        let addresses = [from.octets(), group.octets()].concat();
-        let [upper, lower] = length.to_be_bytes();
-        let summed = [
-            &addresses[..],
-            &[0, 0, upper, lower, 0, 0, 0, udp::PROTOCOL],
-            &ports,
-            &[upper, lower, 0, 0],
-            payload,
-        ];
-        let sum: u32 = summed
-            .concat()
-            .chunks(2)
-            .map(|word| u32::from(word[0]) << 8 | u32::from(*word.get(1).unwrap_or(&0)))
-            .sum();
-        let sum = !u16::try_from(sum % 0xffff).expect("a remainder");
-        let header = [&[0x60, 0, 0, 0, upper, lower, udp::PROTOCOL, 1][..], &addresses];
-        let datagram = [&ports[..], &[upper, lower], &sum.to_be_bytes(), payload];
-        self.data(ETHERTYPE_IPV6, &[header.concat(), datagram.concat()].concat());
-    }
-
-    fn icmp(&mut self, message: &Message) {
-        let mut bytes = Vec::new();
-        message.emit(&mut bytes);
-        self.ip(icmp::PROTOCOL, &bytes);
-    }
-
-    /// What tshark prints for `fields`, frame by frame; fails if it finds an error.
-    pub(crate) fn read(&self, fields: &[&str]) -> Option<Vec<Vec<String>>> {
-        let mut rows = self.read_any(&[fields, FAULTS].concat())?;
-        for row in &mut rows {
-            let faults = row.split_off(fields.len());
-            let [malformed, severities, messages] = &faults[..] else { panic!("one value for each field") };
-            assert_eq!(malformed, "", "in the frame with {row:?}");
-            for severity in severities.split(',').filter(|severity| !severity.is_empty()) {
-                let severity: u32 = severity.parse().expect("severities are numbers");
-                assert!(severity < WARNING, "{messages} in the frame with {row:?}");
-            }
-        }
-        Some(rows)
-    }
-
-    /// What tshark prints for `fields`, frame by frame; `None` without tshark.
-    #[expect(clippy::print_stdout, reason = "the test runner counts skipped tests by this line")]
-    fn read_any(&self, fields: &[&str]) -> Option<Vec<Vec<String>>> {
-        if Command::new("tshark").arg("--version").output().is_err() {
-            println!("skipped: tshark not found");
-            return None;
-        }
-        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{}.pcapng", self.name));
-        self.write(&path);
-        let mut tshark = Command::new("tshark");
-        tshark.args(["-n", "-T", "fields", "-E", "separator=;", "-r"]).arg(&path);
-        for preference in self.checks {
-            tshark.args(["-o", &format!("{preference}:TRUE")]);
-        }
-        for field in fields {
-            tshark.args(["-e", field]);
-        }
-        let output = tshark.output().expect("tshark starts");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        fs::remove_file(&path).expect("the capture was written");
-        let text = String::from_utf8(output.stdout).expect("tshark prints UTF-8");
-        let rows: Vec<Vec<String>> =
-            text.lines().map(|line| line.split(';').map(String::from).collect()).collect();
-        assert_eq!(rows.len(), self.frames.len());
-        Some(rows)
-    }
-
-    fn write(&self, path: &Path) {
-        let file = File::create(path).expect("the target directory can be written");
-        let mut capture = PcapngWriter::new(file, ["A", "B"], None).expect("a new file");
-        for (n, frame) in self.frames.iter().enumerate() {
-            let at = Instant::from_nanos(n as u64 * 1_000_000);
-            capture.packet(1, at, frame, (n == 0).then_some("a comment")).expect("a whole file");
-        }
-        capture.finish().expect("a whole file");
-    }
-}
-
-const ETHERTYPE_IPV6: u16 = 0x86dd;
-
-/// Checks that are off or partly off by default.
-const CHECKS: &[&str] =
-    &["ip.check_checksum", "tcp.check_checksum", "udp.check_checksum", "wlan.check_checksum"];
-
-/// The fields in which tshark reports errors of checksums, lengths and options.
-const FAULTS: &[&str] = &["_ws.malformed", "_ws.expert.severity", "_ws.expert.message"];
-
-/// tshark's severity of a warning. Comments and notes, such as on retries, have lower ones.
-const WARNING: u32 = 0x0060_0000;
-
-fn header(protocol: u8) -> ipv4::Header {
-    ipv4::Header {
-        tos: 0,
-        id: 0x1234,
-        dont_fragment: true,
-        ttl: 63,
-        protocol,
-        source: A.addr(),
-        destination: B.addr(),
-    }
-}
+use crate::capture::{A, B, Capture, header};
 
 fn segment_bytes(segment: &Segment) -> Vec<u8> {
     let mut out = Vec::new();
     segment.emit(A.addr(), B.addr(), &mut out);
+    out
+}
+
+fn icmp_bytes(message: &Message) -> Vec<u8> {
+    let mut out = Vec::new();
+    message.emit(&mut out);
     out
 }
 
@@ -349,7 +171,7 @@ fn icmp_messages() {
         Message::TimeExceeded { code: icmp::TTL_EXCEEDED, quote },
     ];
     for message in messages {
-        capture.icmp(&message);
+        capture.ip(icmp::PROTOCOL, &icmp_bytes(&message));
     }
     let rows = rows!(
         capture,
@@ -374,7 +196,9 @@ fn icmp_quote_of_a_longer_segment() {
     let mut capture = Capture::new("quote");
     // The TCP checksum covers data that is not quoted, which tshark reports as an error.
     capture.checks = &["ip.check_checksum", "wlan.check_checksum"];
-    capture.icmp(&Message::Unreachable { code: icmp::HOST_UNREACHABLE, quote: quote_of_data(1_460) });
+    let quote = quote_of_data(1_460);
+    let message = Message::Unreachable { code: icmp::HOST_UNREACHABLE, quote };
+    capture.ip(icmp::PROTOCOL, &icmp_bytes(&message));
     let rows = rows!(
         capture,
         [

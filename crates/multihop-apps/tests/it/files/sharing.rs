@@ -108,7 +108,7 @@ fn a_list_that_does_not_go_on_ends_the_transfer() {
         });
         tokio::spawn(async move { input.read_to_end(&mut Vec::new()).await });
         let error = receive(far, pair.target(), options, &mut |_| ()).await.unwrap_err();
-        assert_eq!(error.to_string(), "the list did not go on within 0.5 s");
+        assert_eq!(error.to_string(), "the next part of the file list did not arrive within 0.5 s");
     });
 }
 

@@ -135,7 +135,7 @@ fn a_deleted_folder_is_an_error_at_both_ends() {
     let pair = Pair::new();
     pair.write("a", "text");
     fs::remove_dir(pair.to.path()).unwrap();
-    assert!(pair.refused(&["a"]).starts_with("no folder to write to: "));
+    assert!(pair.refused(&["a"]).starts_with("cannot open the folder to write to: "));
     fs::create_dir(pair.to.path()).unwrap();
 
     // During a file: the folder is deleted while the receiver waits for data.

@@ -1,6 +1,6 @@
 //! IPv6, long packets, Ethernet frames with kernels that route, full queues, and the way to other networks.
 
-use super::{CHAIN, TAP, code, folder, is_possible, json, ran, stderr, stdout};
+use super::{CHAIN, TAP, code, folder, is_possible, json, multihop, ran, stderr, stdout};
 
 /// The script at node 0, or the node after it, succeeds; what it prints.
 fn script(name: &str, scenario: &str, tools: &[&str], node: &str, lines: &str) -> Option<String> {
@@ -181,4 +181,56 @@ fn a_gateway_leads_to_the_networks_of_the_machine() {
     assert_eq!(code(&done), 0, "{out}{err}");
     // Two hops and the gateway's kernel.
     assert_has(out, &["64 bytes from 192.0.2.2: icmp_seq=3 ttl=62 "]);
+}
+
+/// Two nodes with two radios on separate channels.
+const TWO_RADIOS: &str = "\
+duration = 20.0
+warmup = 0.0
+[topology]
+kind = \"chain\"
+hops = 1
+[[radio]]
+channel = 1
+[[radio]]
+channel = 11
+[emulation]
+interface = \"tap\"
+";
+
+#[test]
+fn each_radio_of_a_node_has_a_tap_interface() {
+    let lines = "ping -4 -n -c 3 -i 0.2 -W 3 -I radio0 10.0.0.2\n\
+                 ping -4 -n -c 5 -i 0.2 -W 3 -I radio1 10.0.1.2\n\
+                 ping -6 -n -c 2 -i 0.2 -W 3 -I radio1 fd00:0:0:1::2\n\
+                 grep radio /proc/net/arp\n";
+    let folder = folder("emulate-radios", TWO_RADIOS).with("script.sh", lines);
+    if !is_possible(&folder, &["ping", "grep"]) {
+        return;
+    }
+    let outputs = ["--out", "live", "--trace", "--record", "rec", "--json"];
+    let args = [&["emulate", "x.toml"][..], &outputs, &["--", "sh", "-e", "script.sh"]].concat();
+    let done = ran(&folder, &args);
+    // With --json, programs write to standard error.
+    let text = stderr(&done);
+    assert_eq!(code(&done), 0, "{text}");
+    assert_has(
+        text,
+        &["64 bytes from 10.0.0.2: icmp_seq=3 ttl=64 ", "64 bytes from 10.0.1.2: icmp_seq=5 ttl=64 "],
+    );
+    assert_has(text, &["64 bytes from fd00:0:0:1::2: icmp_seq=2 ttl=64 "]);
+    assert_has(text, &["02:00:00:00:00:01     *        radio0", "02:00:00:00:01:01     *        radio1"]);
+    let result = json(stdout(&done));
+    let nodes = result["nodes"].as_array().unwrap().iter();
+    let delivered = nodes.map(|node| ["radio", "id", "delivered"].map(|key| node[key].as_u64().unwrap()));
+    let delivered: Vec<_> = delivered.collect();
+    let [[0, 0, first], [0, 1, _], [1, 0, second], [1, 1, _]] = delivered[..] else { panic!("{result}") };
+    // The counter may include answers to address resolution besides echo requests.
+    assert!((3..7).contains(&first) && (7..15).contains(&second), "{delivered:?}");
+
+    let again =
+        multihop(&folder, &["run", "x.toml", "--replay", "rec", "--out", "again", "--trace", "--json"]);
+    assert_eq!(code(&again), 0, "{}", stderr(&again));
+    assert_eq!(json(stdout(&again))["nodes"], result["nodes"]);
+    assert!(folder.read("again/packets.txt") == folder.read("live/packets.txt"), "the replay differs");
 }

@@ -93,7 +93,7 @@ fn routes(name: &str, daemon: impl Fn(usize) -> String) -> Option<(Folder, BTree
     routes_at(name, &[0, 1, 2, 3, 4], "", daemon)
 }
 
-/// What tshark says about the packets of OLSR in a capture: how many there are, and complaints.
+/// Number of OLSR packets that tshark finds in a capture, and its complaints about them.
 fn dissected(folder: &Folder) -> Option<(usize, Vec<String>)> {
     let fields = ["-T", "fields", "-E", "aggregator=|", "-e", "_ws.malformed", "-e", "_ws.expert.message"];
     let args = ["-r", "all.pcapng", "-Y", "olsr"].into_iter().chain(fields);

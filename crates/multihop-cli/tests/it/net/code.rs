@@ -25,7 +25,7 @@ fn recv(folder: &Folder, words: &str, at: &str, more: &[&str]) -> Said {
     Running::new(folder, &[&args, more].concat()).end(SOON)
 }
 
-/// The same code with another last word.
+/// Code that differs from the given one in its last word.
 fn wrong(code: &str) -> String {
     let (front, last) = code.rsplit_once('-').unwrap();
     format!("{front}-{}", if last == "zoo" { "zone" } else { "zoo" })
@@ -74,7 +74,7 @@ fn with_a_token_in_the_environment_a_path_is_a_path_and_a_host_is_a_host() {
     receiver.succeeds();
     let said = with_token(&folder, token, &["send", "note", "src/none"]).end(SOON);
     assert_eq!(said.code, Some(2));
-    assert!(said.stderr.contains("'src/none' is no file or folder, and no HOST[:PORT]: "), "{said:?}");
+    assert!(said.stderr.contains("'src/none' is neither a file, a folder nor HOST[:PORT]: "), "{said:?}");
 }
 
 #[test]

@@ -68,7 +68,7 @@ fn a_first_contact_is_reported_under_the_name_as_typed_and_a_changed_key_is_refu
     let send = |more: &[&str]| run(&folder, &[&["send", "note", &name, "--key", "bob", "-q"], more].concat());
     let said = send(&[]);
     assert_eq!(said.code, Some(0), "{said:?}");
-    let first = format!("first contact with {name}: its key is {alice}");
+    let first = format!("first contact with {name}: its key, {alice}");
     assert!(said.stderr.contains(&first), "{said:?}");
     assert_eq!(folder.read("data/multihop/known_peers"), format!("{name} {alice}\n"));
     let said = send(&["--strict"]);

@@ -1,4 +1,4 @@
-//! `multihop perf`.
+//! Tests of `multihop perf`.
 
 use serde_json::Value;
 

@@ -124,7 +124,10 @@ fn a_daemon_of_ipv6_is_asked_and_its_routes_are_flushed_by_an_option() {
         (&"fd00::1".into(), &1.into())
     );
     let other = multihop_in(&left, &["route", "status"]);
-    assert!(stderr(&other).contains("no multihop route of IPv4 answers in this network namespace (--ipv6"));
+    assert!(
+        stderr(&other)
+            .contains("no multihop route for IPv4 answers in this network namespace (for IPv6, pass --ipv6")
+    );
     for daemon in &mut daemons {
         daemon.kill().unwrap();
         daemon.wait().unwrap();
@@ -196,7 +199,9 @@ fn a_neighbour_with_another_key_is_shown_and_logged_until_the_key_is_mended() {
     let hang_up = || Command::new("kill").args(["-HUP", &logging.id().to_string()]).status().unwrap();
     std::fs::rename(folder.path().join("a.key"), folder.path().join("old.key")).unwrap();
     hang_up();
-    eventually("a failed reload", || !events("configuration not reloaded: it stays as it was").is_empty());
+    eventually("a failed reload", || {
+        !events("configuration not reloaded: the daemon keeps the earlier one").is_empty()
+    });
     std::fs::copy(folder.path().join("b.key"), folder.path().join("a.key")).unwrap();
     hang_up();
     eventually("a neighbour", || events("neighbour up").iter().any(|one| one["address"] == "10.0.1.2"));
@@ -266,7 +271,10 @@ fn what_is_wrong_with_a_configuration_is_said() {
     let text = aodv(&["--announce", "default"]);
     assert!(text.contains("allowed with protocol = \"olsr\" or \"apdr\""), "{text}");
     let text = aodv(&["--ipv6"]);
-    assert!(text.contains("allowed with protocol = \"olsr\" or \"apdr\": RFC 3561 has IPv4 only"), "{text}");
+    assert!(
+        text.contains("allowed with protocol = \"olsr\" or \"apdr\": AODV (RFC 3561) has no IPv6"),
+        "{text}"
+    );
     let text = said(&["wlan0", "--ipv6", "--announce", "10.0.0.0/8"]);
     assert!(text.contains("announce: found \"10.0.0.0/8\", allowed: ADDRESS/BITS of IPv6"), "{text}");
     let text = said(&["wlan0", "--set", "within=[\"fd00::/8\"]"]);

@@ -57,7 +57,7 @@ fn the_page_of_a_daemon_shows_its_state_and_changes_nothing() {
     let get = |path: &str| answer(&host, address, &format!("GET {path} HTTP/1.1\r\nHost: {address}\r\n\r\n"));
     let (status, text) = get("/status");
     assert_eq!(status, "HTTP/1.1 503 Service Unavailable");
-    assert!(text.starts_with("no multihop route of IPv4 answers in this network namespace"), "{text}");
+    assert!(text.starts_with("no multihop route for IPv4 answers in this network namespace"), "{text}");
 
     let _daemon = multihop(&host, &["route", "none"]);
     let begun = Instant::now();
@@ -78,7 +78,10 @@ fn the_page_of_a_daemon_shows_its_state_and_changes_nothing() {
     let post = format!("POST /status HTTP/1.1\r\nHost: {address}\r\n\r\n");
     assert_eq!(answer(&host, address, &post), ("HTTP/1.1 404 Not Found".to_owned(), String::new()));
     let (status, text) = answer(&host, address, "GET /status HTTP/1.1\r\nHost: evil.example\r\n\r\n");
-    assert_eq!((&*status, &*text), ("HTTP/1.1 403 Forbidden", "open this page by its address"));
+    assert_eq!(
+        (&*status, &*text),
+        ("HTTP/1.1 403 Forbidden", "open this page at its IP address or at localhost")
+    );
 
     // Clients that send nothing are many more than the server has places for.
     let silent: Vec<_> =

@@ -341,7 +341,7 @@ impl Edge {
         self.chain.hosts[host].run(|| Running::of(command, &self.folder)).unwrap()
     }
 
-    /// The same, and the line that says where a local port leads.
+    /// Starts the near end, and returns it with the line that says where a local port leads.
     fn start_near(&self, host: usize, arguments: &str) -> (Running, String) {
         let mut near = self.start(host, arguments);
         let line = near.line();

@@ -25,7 +25,7 @@ use crate::protection::encrypted::noise::Proof;
 use crate::protection::encrypted::reset::ResetKey;
 use crate::protection::encrypted::seal;
 use crate::protection::encrypted::session::{Hello, Rejection, Session};
-use crate::protection::encrypted::traffic::{OVERHEAD, Rotation};
+use crate::protection::encrypted::traffic::Rotation;
 use crate::protection::opening;
 use crate::protection::outcome::FirstContact;
 use crate::reason::Reason;
@@ -33,11 +33,11 @@ use crate::segment::{Format, Kind, kind};
 use crate::transport::{TransportName, Transports};
 use crate::version::VERSION;
 
-/// What all encrypted connections of a socket share.
+/// Keys and rules that all encrypted connections of a socket share.
 pub(crate) struct EncryptedAcceptor {
     credentials: Arc<Credentials>,
     cookies: CookieKey,
-    /// Whether only those get an answer who prove their identity.
+    /// Whether only peers that prove their identity get an answer.
     is_silent: bool,
 }
 
@@ -95,10 +95,6 @@ impl EncryptedAcceptor {
 }
 
 impl Acceptor for EncryptedAcceptor {
-    fn overhead(&self) -> u16 {
-        OVERHEAD
-    }
-
     fn initiate(&self, name: &str, transport: TransportName, entropy: &mut Entropy) -> Protection {
         let (index, seed) = draw(entropy);
         let key = self.credentials.listener_key(name);
@@ -155,7 +151,8 @@ impl Acceptor for EncryptedAcceptor {
         let Some(message @ SecureDatagram::Hello { .. }) = message else {
             // A SYN of the plain protocol gets a reset, from which the peer learns that it is refused.
             let format = Format::of_syn(datagram.bytes, self.credentials.transports.format);
-            let syn = format.parse(datagram.bytes, ports, &mut None).filter(|plain| kind(plain) == Kind::Syn);
+            let plain = format.unwrap_or(Format::Tpa).parse(datagram.bytes, ports, &mut None);
+            let syn = plain.filter(|plain| kind(plain) == Kind::Syn);
             let refusal = syn
                 .filter(|_| !opening::is_version_probe(datagram.bytes))
                 .and_then(|syn| opening::refusal(&syn, Cause::NOT_PLAIN, self.credentials.transports));
@@ -171,7 +168,8 @@ impl Acceptor for EncryptedAcceptor {
         }
     }
 
-    /// Without a turn for Diffie-Hellman it must be enough that the stranger knows our key.
+    /// Cookie for a stranger. Without a turn for Diffie-Hellman it must be enough that the stranger has this listener's
+    /// key.
     fn cookie_for_stranger(
         &self,
         now: Instant,

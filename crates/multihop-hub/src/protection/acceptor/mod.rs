@@ -23,9 +23,6 @@ pub(super) mod plain;
 /// A [plain](PlainAcceptor) one accepts every peer that has proved its address, an [encrypted](EncryptedAcceptor) one
 /// peers that also prove their identity.
 pub(crate) trait Acceptor: Send {
-    /// Bytes that the protection adds to a segment.
-    fn overhead(&self) -> u16;
-
     /// The protection of a connection of this transport that this end opens to the listener with this name.
     fn initiate(&self, name: &str, transport: TransportName, entropy: &mut Entropy) -> Protection;
 
@@ -37,7 +34,7 @@ pub(crate) trait Acceptor: Send {
         None
     }
 
-    /// What to do with a datagram that belongs to no connection. `ports` are the peer's and ours.
+    /// Decides about a datagram that belongs to no connection. `ports` are the peer's and this end's.
     fn first_contact(
         &self,
         now: Instant,

@@ -38,7 +38,7 @@ impl PlainAcceptor {
         Protection::Plain(PlainSession::new(self.transports, chosen))
     }
 
-    /// What to do with a SYN.
+    /// Decides about the SYN of a peer that has no connection.
     fn on_syn(&self, now: Instant, datagram: &IncomingDatagram<'_>, syn: &Segment) -> FirstContact {
         if opening::is_version_probe(datagram.bytes) {
             return FirstContact::Ignore;
@@ -63,21 +63,14 @@ impl PlainAcceptor {
     fn read(&self, bytes: &[u8], ports: (u16, u16)) -> Option<Segment> {
         let read = |format: Format| format.parse(bytes, ports, &mut None);
         match Format::of_syn(bytes, self.transports.format) {
-            // Segments other than SYNs do not say of which transport they are: that of this end comes first.
-            Format::Tpa => {
-                let ours = Some(self.transports.format).filter(|format| *format != Format::Tpa);
-                ours.and_then(read).or_else(|| read(Format::Tpa))
-            }
-            format => read(format),
+            Some(format) => read(format),
+            // Segments other than SYNs do not name their transport: the preferred one of this end comes first.
+            None => read(self.transports.format).or_else(|| read(Format::Tpa)),
         }
     }
 }
 
 impl Acceptor for PlainAcceptor {
-    fn overhead(&self) -> u16 {
-        0
-    }
-
     fn initiate(&self, _name: &str, transport: TransportName, _entropy: &mut Entropy) -> Protection {
         self.session(transport)
     }

@@ -26,7 +26,7 @@ pub(crate) struct Credentials {
 pub(crate) enum ListenerKey {
     /// Any key: the listener is not known.
     Any,
-    /// One of these keys.
+    /// A key of this list.
     OneOf(Vec<PublicKey>),
 }
 

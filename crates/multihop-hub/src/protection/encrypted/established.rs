@@ -18,9 +18,9 @@ use crate::protection::outcome::{Challenge, Freshness, Path, Unprotected};
 use crate::segment::{Format, emit, is_opening};
 
 pub(super) struct Established {
-    /// Of its segments.
+    /// Format of the segments of the connection's transport.
     format: Format,
-    /// By which we name the connection to the peer.
+    /// Indices by which this end names the connection to the peer.
     indices: TakenIndices,
     encryptor: Encryptor,
     decryptor: Decryptor,
@@ -30,11 +30,27 @@ pub(super) struct Established {
     rekey: Rekey,
     /// The buffer for what is decrypted.
     text: Vec<u8>,
-    /// For the data of the next segment.
+    /// Buffer for the data of the next segment, to save an allocation.
     memory: Option<Vec<u8>>,
+    /// Whether the newest datagram of the peer came on the second path.
+    heard_on_second: bool,
 }
 
-/// What was in a datagram.
+/// A whole datagram that must be sent before anything else.
+pub(crate) struct Pending {
+    pub(crate) bytes: Vec<u8>,
+    /// Whether it leaves on the second path.
+    pub(crate) on_second: bool,
+}
+
+impl Pending {
+    /// A datagram for the first path.
+    pub(crate) const fn first(bytes: Vec<u8>) -> Self {
+        Self { bytes, on_second: false }
+    }
+}
+
+/// Content of a datagram after decryption.
 #[derive(Clone, Copy)]
 struct Decrypted<'a> {
     content: Content,
@@ -42,28 +58,29 @@ struct Decrypted<'a> {
     freshness: Freshness,
 }
 
-/// How a datagram came.
+/// Ports and index with which a datagram came.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrival {
     /// The ports of the peer and of this end.
     pub(super) ports: (u16, u16),
-    /// The number of our index in it, if it comes from the peer's address.
+    /// Number of this end's index in the datagram, if it comes from the peer's address.
     pub(super) index: Option<u64>,
 }
 
-/// What may have to be retransmitted until the peer shows that it has the keys.
+/// End of a handshake that may have to be retransmitted until the peer shows that it has the keys.
 pub(super) enum Unconfirmed {
-    /// The listener's answer: an equal one means that it has not received anything since.
+    /// An initiator's copies of the listener's answer: an equal answer means that the listener has received nothing
+    /// since.
     Initiator(InitiatorCopies),
-    /// The answer.
+    /// Bytes of the listener's answer.
     Responder(Vec<u8>),
 }
 
-/// What an initiator keeps of the handshake.
+/// Parts of the handshake that an initiator keeps until the listener shows that it has the keys.
 pub(super) struct InitiatorCopies {
-    /// The listener's answer.
+    /// Bytes of the listener's answer.
     pub(super) answer: Vec<u8>,
-    /// The SYN ACK that it carried.
+    /// SYN ACK inside the listener's answer.
     pub(super) syn_ack: Segment,
 }
 
@@ -91,7 +108,23 @@ impl Established {
             rekey,
             text: Vec::new(),
             memory: None,
+            heard_on_second: false,
         }
+    }
+
+    /// Whether messages leave on the second path, because the peer was heard there last.
+    pub(super) const fn heard_on_second(&self) -> bool {
+        self.heard_on_second
+    }
+
+    /// Whether the newest authentic datagram came on the second path.
+    pub(super) const fn is_on_second(&self) -> bool {
+        self.decryptor.is_second()
+    }
+
+    /// Whether the second path could have an index of its own.
+    pub(super) const fn has_second_index(&self) -> bool {
+        self.indices.has_second()
     }
 
     /// How often the keys of what this end sends have been replaced.
@@ -132,10 +165,19 @@ impl Established {
         out: &mut Vec<u8>,
     ) {
         self.decryptor.forget_previous_key(now);
-        self.encryptor.encrypt(content, self.indices.on(path), emit, out);
+        let on_second = match path {
+            Path::Current => self.heard_on_second,
+            Path::Second => true,
+            Path::First | Path::New => false,
+        };
+        let path = if on_second { Path::Second } else { path };
+        if on_second {
+            self.indices.use_second();
+        }
+        self.encryptor.encrypt(content, self.indices.on(path), on_second, emit, out);
     }
 
-    /// The datagram that offers new keys, if it is time.
+    /// Datagram that offers new keys, if the current ones are old.
     pub(super) fn refresh(&mut self, now: Instant, entropy: &mut Entropy) -> Option<Vec<u8>> {
         // One exchange at a time: the last one ends with the first datagram under its keys.
         if self.unconfirmed.is_some() || self.decryptor.awaits_next() {
@@ -147,7 +189,7 @@ impl Established {
         self.encrypt_message(now, Content::Offer, Path::Current, &offer)
     }
 
-    /// The datagram that asks for a spare index, if it is time.
+    /// Datagram that requests a spare index, if none is left and the last request is old.
     pub(super) fn request_index(&mut self, now: Instant) -> Option<Vec<u8>> {
         if self.unconfirmed.is_some() {
             return None;
@@ -156,7 +198,7 @@ impl Established {
         self.encrypt_message(now, Content::Request, Path::Current, &request)
     }
 
-    /// From now on names the connection by another index, if the peer has given one.
+    /// Switches to another index for the connection, if the peer has given one.
     pub(super) fn use_spare_index(&mut self) {
         self.indices.use_spare();
     }
@@ -190,7 +232,7 @@ impl Established {
         data: &EncryptedSegment<'_>,
         arrival: Arrival,
         entropy: &mut Entropy,
-        replies: &mut VecDeque<Vec<u8>>,
+        replies: &mut VecDeque<Pending>,
     ) -> Unprotected {
         let mut text = mem::take(&mut self.text);
         text.clear();
@@ -214,9 +256,13 @@ impl Established {
         Decrypted { content, bytes, freshness }: Decrypted<'_>,
         Arrival { ports, index }: Arrival,
         entropy: &mut Entropy,
-        replies: &mut VecDeque<Vec<u8>>,
+        replies: &mut VecDeque<Pending>,
     ) -> Unprotected {
-        if let Some(number) = index.filter(|_| freshness == Freshness::Newest) {
+        let is_second = self.is_on_second();
+        if freshness == Freshness::Newest {
+            self.heard_on_second = is_second;
+        }
+        if let Some(number) = index.filter(|_| freshness == Freshness::Newest && !is_second) {
             self.indices.follow(number);
         }
         self.unconfirmed = None;
@@ -243,7 +289,7 @@ impl Established {
             (Content::Offer, _) => {
                 // An answer that has not left yet is enough.
                 let answer = self.on_offer(now, bytes, entropy).filter(|_| replies.is_empty());
-                replies.extend(answer);
+                replies.extend(answer.map(|bytes| self.pending(bytes)));
                 Unprotected::Processed(freshness)
             }
             (Content::Accept, _) => {
@@ -251,6 +297,11 @@ impl Established {
                 Unprotected::Processed(freshness)
             }
         }
+    }
+
+    /// A datagram that has just been made for [`Path::Current`].
+    pub(super) const fn pending(&self, bytes: Vec<u8>) -> Pending {
+        Pending { bytes, on_second: self.heard_on_second }
     }
 
     fn on_offer(&mut self, now: Instant, offer: &[u8], entropy: &mut Entropy) -> Option<Vec<u8>> {
@@ -293,7 +344,7 @@ impl Established {
         self.encryptor.reveal()
     }
 
-    /// From now on this end has other credentials.
+    /// Replaces the credentials of this end.
     pub(super) fn become_another(&mut self, credentials: &alloc::sync::Arc<super::credentials::Credentials>) {
         self.terms.credentials = alloc::sync::Arc::clone(credentials);
     }

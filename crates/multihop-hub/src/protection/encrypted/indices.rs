@@ -12,24 +12,31 @@ use crate::protection::outcome::{IndexChange, Path};
 
 /// Indices that this end has given to the peer, which names the connection by them.
 pub(super) struct GivenIndices {
-    /// The number of `current`.
+    /// Number of the current index.
     number: u64,
     /// The one before `current`: datagrams may be late.
     previous: Option<u32>,
     /// The first one that the peer may still use.
     current: u32,
-    /// The one after it, once the peer has asked for it.
+    /// Index after the current one, once the peer has requested it.
     spare: Option<u32>,
+    /// The first indices with which datagrams of the second path came: they stay valid. A peer without a spare index begins with
+    /// that of the first path.
+    second: [Option<u32>; 2],
 }
 
 /// Indices that the peer has given to this end.
 pub(super) struct TakenIndices {
-    /// The number of `current`.
+    /// Number of the current index.
     number: u64,
+    /// Number of the newest index in use, on either path.
+    newest: u64,
     current: TakenIndex,
-    /// For the next path.
+    /// Index of the second path.
+    second: Option<TakenIndex>,
+    /// Index for the next path, which the peer has given.
     spare: Option<TakenIndex>,
-    /// When this end asked for an index; before it does so, when it could have.
+    /// Time of the latest request for an index; before the first request, the time at which it was possible.
     asked: Option<Instant>,
 }
 
@@ -43,7 +50,7 @@ pub(super) struct TakenIndex {
 
 impl GivenIndices {
     pub(super) const fn new(index: u32) -> Self {
-        Self { number: 0, previous: None, current: index, spare: None }
+        Self { number: 0, previous: None, current: index, spare: None, second: [None; 2] }
     }
 
     /// The index of the handshake, and of the first path.
@@ -53,10 +60,21 @@ impl GivenIndices {
 
     /// All by which datagrams may still name the connection.
     pub(super) fn all(&self) -> impl Iterator<Item = u32> {
-        [self.previous, Some(self.current), self.spare].into_iter().flatten()
+        let three = [self.previous, Some(self.current), self.spare];
+        let second = self.second.into_iter().filter(move |index| !three.contains(index));
+        three.into_iter().chain(second).flatten()
     }
 
-    /// The number of an index.
+    /// A datagram of the second path has come with this index, which stays valid.
+    pub(super) fn keep_for_second(&mut self, index: u32) {
+        if !self.second.contains(&Some(index))
+            && let Some(free) = self.second.iter_mut().find(|place| place.is_none())
+        {
+            *free = Some(index);
+        }
+    }
+
+    /// Number of an index that this end has given.
     pub(super) fn number_of(&self, index: u32) -> Option<u64> {
         match index {
             index if index == self.current => Some(self.number),
@@ -66,12 +84,12 @@ impl GivenIndices {
         }
     }
 
-    /// The peer asks for the index after the one with this number, and uses none before it any more. `fresh` is a
-    /// random one. `None` if the request is of no use.
+    /// Answers the request for the index after `number`. The peer uses none before `number` any more.
     pub(super) fn on_request(&mut self, number: u64, fresh: u32) -> Option<IndexChange> {
         match self.spare {
             Some(spare) if number.checked_sub(1) == Some(self.number) => {
-                let retired = self.previous.replace(self.current);
+                let retired =
+                    self.previous.replace(self.current).filter(|old| !self.second.contains(&Some(*old)));
                 (self.number, self.current, self.spare) = (number, spare, Some(fresh));
                 Some(IndexChange { added: Some(fresh), retired })
             }
@@ -93,37 +111,38 @@ impl GivenIndices {
 
 impl TakenIndices {
     pub(super) const fn new(index: TakenIndex) -> Self {
-        Self { number: 0, current: index, spare: None, asked: None }
+        Self { number: 0, newest: 0, current: index, second: None, spare: None, asked: None }
     }
 
     /// Whether the peer has reset the connection that it knew by this index.
     pub(super) fn is_reset_by(&self, index: u32, token: &ResetToken) -> bool {
-        let taken = [Some(self.current), self.spare];
+        let taken = [Some(self.current), self.spare, self.second];
         taken.into_iter().flatten().any(|taken| taken.index == index && reset::is_valid(&taken.token, token))
     }
 
     /// The index for a datagram on this path.
     pub(super) fn on(&self, path: Path) -> u32 {
         match path {
-            Path::Current => self.current.index,
+            Path::Current | Path::First => self.current.index,
+            Path::Second => self.second.unwrap_or(self.current).index,
             Path::New => self.spare.unwrap_or(self.current).index,
         }
     }
 
-    /// The request for a spare index, if one is missing and it is time.
+    /// Request for a spare index, if none is left and the last request is old.
     pub(super) fn request(&mut self, now: Instant) -> Option<[u8; 8]> {
         let asked = *self.asked.get_or_insert(now);
         if self.spare.is_some() || now < asked + PAUSE {
             return None;
         }
         self.asked = Some(now);
-        Some(self.number.to_be_bytes())
+        Some(self.newest.to_be_bytes())
     }
 
-    /// The peer's answer.
+    /// Takes the spare index from the peer's answer to the current request.
     pub(super) fn on_spare(&mut self, message: &[u8]) {
         if let Some((number, rest)) = message.split_first_chunk()
-            && u64::from_be_bytes(*number) == self.number + 1
+            && u64::from_be_bytes(*number) == self.newest + 1
             && let Some((index, token)) = rest.split_first_chunk()
             && let Ok(token) = token.try_into()
         {
@@ -134,12 +153,28 @@ impl TakenIndices {
     /// Uses the spare index from now on, if there is one.
     pub(super) fn use_spare(&mut self) {
         if let Some(spare) = self.spare.take() {
-            (self.number, self.current) = (self.number + 1, spare);
+            self.newest += 1;
+            (self.number, self.current) = (self.newest, spare);
         }
     }
 
-    /// The peer has named the connection by its index with this number: it sends on another path if the number is
-    /// higher than ours.
+    /// Whether the second path has an index of its own, or could have the spare one.
+    pub(super) const fn has_second(&self) -> bool {
+        self.second.is_some() || self.spare.is_some()
+    }
+
+    /// Uses the spare index for the second path from now on, if the path has none and there is one.
+    pub(super) fn use_second(&mut self) {
+        if self.second.is_none()
+            && let Some(spare) = self.spare.take()
+        {
+            self.newest += 1;
+            self.second = Some(spare);
+        }
+    }
+
+    /// Follows the peer to the index with this number. A number higher than this end's means that the peer sends on
+    /// another path.
     pub(super) fn follow(&mut self, number: u64) {
         if number > self.number {
             self.use_spare();
@@ -232,6 +267,34 @@ mod tests {
         assert_eq!((taken.request(at(9000)), taken.request(at(9999))), (number(1), None));
         taken.use_spare();
         assert_eq!(taken.on(Path::Current), 101);
+    }
+
+    #[test]
+    fn the_second_path_keeps_its_index_while_the_first_one_moves() {
+        let (mut given, mut taken) = (GivenIndices::new(100), TakenIndices::new(first()));
+        let exchange = |given: &mut GivenIndices, taken: &mut TakenIndices, n: u32| {
+            let request = taken
+                .request(at(10_000 * u64::from(n)))
+                .or_else(|| taken.request(at(10_000 * u64::from(n) + 5000)));
+            given.on_request(u64::from_be_bytes(request.unwrap()), 100 + n).unwrap();
+            taken.on_spare(&given.spare(|_| [2; 16]).unwrap());
+        };
+        exchange(&mut given, &mut taken, 1);
+        assert_eq!(taken.on(Path::Second), 100, "it shares that of the first path");
+        given.keep_for_second(100);
+        assert!(taken.has_second());
+        taken.use_second();
+        given.keep_for_second(101);
+        for n in 2..9 {
+            exchange(&mut given, &mut taken, n);
+            taken.use_spare();
+            assert_eq!((taken.on(Path::First), taken.on(Path::Second)), (100 + n, 101));
+            let all: Vec<_> = given.all().collect();
+            assert!([100, 101, 100 + n].iter().all(|index| all.contains(index)), "{all:?}");
+            assert!(all.len() <= 5, "{all:?}");
+        }
+        given.keep_for_second(7);
+        assert!(!given.all().any(|index| index == 7), "no more than two");
     }
 
     #[test]

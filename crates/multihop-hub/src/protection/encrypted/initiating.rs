@@ -32,11 +32,11 @@ pub(super) struct Initiating {
     cookie: Cookie,
     /// The listener's key; at first contact as the listener claims.
     listener: Option<PublicKey>,
-    /// Cookies taken.
+    /// Number of cookies taken from listeners.
     cookies: u8,
-    /// Hellos sent.
+    /// Number of hellos sent.
     hellos: u8,
-    /// The number of the SYN in the hellos.
+    /// Number of the SYN inside the hellos.
     number: Option<u32>,
     /// The payloads of hellos without a cookie and with one. Each is created once.
     payloads: [Vec<u8>; 2],
@@ -74,7 +74,7 @@ impl Initiating {
         }
     }
 
-    /// Why there will be no answer.
+    /// Error for which no answer will arrive.
     pub(super) fn refusal(&self) -> Option<Error> {
         self.refusal
     }
@@ -84,7 +84,7 @@ impl Initiating {
         self.number
     }
 
-    /// Appends the hello.
+    /// Appends the bytes of the hello with this SYN.
     pub(super) fn send_hello(&mut self, credentials: &Credentials, syn: &Segment, out: &mut Vec<u8>) {
         self.number = segment::number(syn);
         let is_ready = matches!(credentials.proof, Proof::Token(_)) || self.listener.is_some();
@@ -153,7 +153,7 @@ impl Initiating {
         });
     }
 
-    /// After a hello that may be unanswered because the listener has the version before: the datagram that finds out.
+    /// Datagram that finds out whether the listener has the previous version, which would explain an unanswered hello.
     pub(super) fn version_probe(&mut self) -> Option<Vec<u8>> {
         self.hellos = self.hellos.saturating_add(1);
         (self.hellos > 1 && self.cookies == 0).then(|| {

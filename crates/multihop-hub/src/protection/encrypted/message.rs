@@ -11,37 +11,37 @@ use alloc::vec::Vec;
 pub(crate) enum SecureDatagram<'a> {
     /// The first datagram of an initiator.
     Hello {
-        /// How it proves its identity.
+        /// Way in which the initiator proves its identity.
         pattern: Pattern,
         /// The index by which the answer must name the connection.
         sender: u32,
-        /// The listener's cookie, or zeros.
+        /// Cookie of the listener, or zeros.
         cookie: Cookie,
         /// The first Noise message, around a SYN; zeros if the initiator cannot create it yet.
         noise: &'a [u8],
     },
     /// The first datagram of an initiator of another version of this protocol.
     OtherHello {
-        /// Its index.
+        /// Index that the initiator has chosen.
         sender: u32,
-        /// The version, if it is an earlier one.
+        /// Version of the initiator, if it is earlier than this one.
         version: Option<u8>,
     },
     /// A hello of the version before, by which an initiator of this version finds out whether the listener has that one.
     VersionProbe {
-        /// The index of the initiator.
+        /// Index that the initiator has chosen.
         sender: u32,
     },
     /// A cookie or a refusal of a listener of the version before.
     EarlierAnswer {
-        /// The index of the initiator.
+        /// Index that the initiator has chosen.
         receiver: u32,
     },
-    /// To an initiator that has not shown a valid cookie; with keys, also the listener's key.
+    /// Cookie for an initiator that has not shown a valid one; with keys, also the listener's key.
     CookieReply { receiver: u32, cookie: Cookie, key: Option<PublicKey> },
     /// The responder's part of the handshake: the second Noise message, around a SYN ACK.
     Answer { receiver: u32, sender: u32, noise: &'a [u8] },
-    /// Something encrypted.
+    /// A datagram of an open connection, encrypted.
     Data(EncryptedSegment<'a>),
     /// The receiver has no connection with this index, and proves that it has given the index.
     Reset { index: u32, token: ResetToken },
@@ -52,44 +52,44 @@ pub(crate) enum SecureDatagram<'a> {
 /// Proves that a reset comes from the host that gave an index.
 pub(crate) type ResetToken = [u8; 16];
 
-/// What is encrypted in a datagram.
+/// Kind of the encrypted content of a datagram.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Content {
     Segment,
     /// A random number, sent to an address from which the peer seems to send.
     Challenge,
-    /// The same number, which shows that the peer receives what is sent to that address.
+    /// Number of a challenge, returned to show that the peer receives at that address.
     Response,
     /// The first message of a handshake for new keys.
     Offer,
-    /// Its second message.
+    /// The second message of a handshake for new keys.
     Accept,
-    /// The sender asks for an index to use on its next path.
+    /// Request for an index that the sender can use on its next path.
     Request,
-    /// That index.
+    /// An index for the next path of the peer, in answer to its request.
     Spare,
 }
 
-/// Something encrypted.
+/// A datagram of an open encrypted connection.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct EncryptedSegment<'a> {
     pub(crate) content: Content,
     /// The sixteen bytes in front of the ciphertext. Number of the key and counter are masked.
     pub(crate) header: &'a [u8; DATA_HEADER],
-    /// The receiver's index.
+    /// Index by which the receiver finds the connection.
     pub(crate) receiver: u32,
-    /// The segment and its tag.
+    /// Segment and its authentication tag, encrypted.
     pub(crate) ciphertext: &'a [u8],
 }
 
 /// How the two ends prove their identity.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Pattern {
-    /// Both know a token: `Noise_NNpsk0`.
+    /// Both ends have the same token: `Noise_NNpsk0`.
     Token,
-    /// Both have keys: `Noise_IK`.
+    /// Both ends have keys: `Noise_IK`.
     Keys,
-    /// Both have keys, and a secret that they share: `Noise_IKpsk0`.
+    /// Both ends have keys, and a secret that they share: `Noise_IKpsk0`.
     KeysShared,
 }
 
@@ -327,7 +327,7 @@ const RESET: u8 = 13;
 /// The first variant of hellos of this version, and of the version before.
 const FIRST: u8 = 12;
 const EARLIER_FIRST: u8 = 9;
-/// In place of the Noise message of a hello of the version before, by an initiator of this version.
+/// Bytes in place of the Noise message, in a hello of the previous version by an initiator of this version.
 const PROBE: &[u8] = b"version 3";
 
 #[cfg(test)]

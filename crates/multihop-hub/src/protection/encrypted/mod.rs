@@ -14,6 +14,7 @@ pub(crate) mod session;
 pub(super) mod traffic;
 mod window;
 
+pub(crate) use established::Pending;
 pub(crate) use message::{ResetToken, SecureDatagram};
 pub(crate) use noise::Proof;
 pub(crate) use reset::ResetKey;

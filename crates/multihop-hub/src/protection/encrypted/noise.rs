@@ -19,21 +19,22 @@ use crate::protection::cookie::Cookie;
 /// How this end proves its identity.
 #[derive(Clone)]
 pub(crate) enum Proof {
-    /// By a secret that both ends have.
+    /// Proof by a secret that both ends have.
     Token(Zeroizing<[u8; 32]>),
-    /// By our key pair, and perhaps by a secret that both ends have.
+    /// Proof by the key pair of this end, and perhaps by a secret that both ends have.
     Keys(Identity, Option<SharedKey>),
 }
 
 /// One end of a handshake that is in progress.
 pub(crate) struct NoiseHandshake(HandshakeState);
 
-/// What both ends of a handshake must agree on, so that a first message is of no use elsewhere.
+/// Data on which both ends of a handshake must agree, so that a first message is of no use elsewhere.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Ticket {
-    /// For a new connection: the index that the initiator chose, and the cookie that the listener made for its address.
+    /// Ticket of a new connection: the index that the initiator chose, and the cookie that the listener made for its
+    /// address.
     Hello { initiator: u32, cookie: Cookie },
-    /// For new keys of an open connection: their number, and the hash of the first handshake.
+    /// Ticket for new keys of an open connection: their number, and the hash of the first handshake.
     Rekey { number: u64, binding: HandshakeHash },
 }
 
@@ -43,7 +44,7 @@ pub(crate) struct TrafficKeys {
     pub(crate) incoming: TrafficKey,
 }
 
-/// The hash of a handshake.
+/// Hash of all messages of a handshake.
 pub(crate) type HandshakeHash = [u8; 32];
 
 /// The secret that a handshake begins with: 32 random bytes.
@@ -90,12 +91,12 @@ impl NoiseHandshake {
         Self(build(proof, ticket, listener, ephemeral, true))
     }
 
-    /// The responder's end.
+    /// Creates the responder's end of a handshake.
     pub(crate) fn respond(proof: &Proof, ticket: Ticket, ephemeral: &Ephemeral) -> Self {
         Self(build(proof, ticket, None, ephemeral, false))
     }
 
-    /// The next message, around `payload`.
+    /// Makes the next message of the handshake, around `payload`.
     pub(crate) fn write(&mut self, payload: &[u8]) -> Vec<u8> {
         let mut message = vec![0; payload.len() + MAX_ADDED];
         let len = self.0.write_message(payload, &mut message).expect("our turn, and room");
@@ -170,7 +171,7 @@ fn build(
 /// The primitives of `snow`, with randomness from the caller.
 struct Resolver(Ephemeral);
 
-/// Random bytes for one ephemeral key.
+/// Source of random bytes that returns one ephemeral key.
 struct FixedRandom(Option<Ephemeral>);
 
 impl CryptoResolver for Resolver {

@@ -16,10 +16,10 @@ use super::traffic::TrafficKey;
 use crate::datagram::Entropy;
 use crate::keys::PublicKey;
 
-/// What stays the same for all handshakes of one connection.
+/// Credentials and hashes that stay the same in all handshakes of one connection.
 pub(super) struct Terms {
     pub(super) credentials: Arc<Credentials>,
-    /// With keys, that of the peer.
+    /// Public key of the peer, if the connection uses keys.
     pub(super) peer: Option<PublicKey>,
     /// The hash of the first handshake.
     pub(super) binding: HandshakeHash,
@@ -31,7 +31,7 @@ pub(super) enum Rekey {
     Responder(Accepting),
 }
 
-/// The initiator's part.
+/// Initiator's state of key exchanges: it decides when new keys are due and sends the offers.
 #[derive(Default)]
 pub(super) struct Offering {
     /// When the current keys came into use.
@@ -46,11 +46,11 @@ struct Offer {
     handshake: NoiseHandshake,
     number: u64,
     message: Vec<u8>,
-    /// When it was sent last.
+    /// Time of the latest transmission of the offer.
     sent: Instant,
 }
 
-/// The responder's part.
+/// Responder's state of key exchanges: it answers the offers.
 #[derive(Default)]
 pub(super) struct Accepting {
     /// The offer that was accepted, and the answer, until the initiator uses the new keys.
@@ -154,5 +154,5 @@ fn draw(entropy: &mut Entropy) -> Ephemeral {
     ephemeral
 }
 
-/// After this time without an answer an offer is sent again.
+/// Time without an answer after which an offer is sent again.
 const RETRY: Duration = Duration::from_secs(1);

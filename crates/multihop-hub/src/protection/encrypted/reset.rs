@@ -28,7 +28,7 @@ impl ResetKey {
         Self { secret, port }
     }
 
-    /// The token of an index.
+    /// Token by which this end proves that it gave an index.
     pub(crate) fn token(&self, index: u32) -> ResetToken {
         let mut mac = Blake2sMac::<U16>::new_with_salt_and_personal(&self.secret[..], &[], b"mhreset3")
             .expect("32 and 8 bytes, as BLAKE2s allows");
@@ -44,7 +44,7 @@ pub(super) fn is_valid(given: &ResetToken, found: &ResetToken) -> bool {
     is_equal && *given != NO_TOKEN
 }
 
-/// In place of a token of an end that resets nothing.
+/// Token of an end that resets nothing.
 pub(super) const NO_TOKEN: ResetToken = [0; size_of::<ResetToken>()];
 
 #[cfg(test)]

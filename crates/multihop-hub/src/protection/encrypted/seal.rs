@@ -25,7 +25,7 @@ pub(crate) fn open<'a>(listener: &PublicKey, datagram: &[u8], noise: &'a [u8]) -
     is_valid.then_some(message)
 }
 
-/// Bytes of a seal.
+/// Length of a seal, bytes.
 pub(super) const LEN: usize = 16;
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use multihop_transport::connection::Segment;
 use multihop_wire::control::Cause;
 
 use super::credentials::{Credentials, ListenerKey};
-use super::established::{Arrival, Established, InitiatorCopies, Unconfirmed};
+use super::established::{Arrival, Established, InitiatorCopies, Pending, Unconfirmed};
 use super::indices::{GivenIndices, TakenIndex};
 use super::initiating::Initiating;
 use super::message::{Content, ResetToken, SecureDatagram};
@@ -36,41 +36,41 @@ pub(crate) struct Session {
     credentials: Arc<Credentials>,
     /// The transport that our SYN opens, or that our answer chooses.
     transport: TransportName,
-    /// By which the peer names this connection.
+    /// Indices by which the peer names this connection.
     indices: GivenIndices,
     /// The address and index of the peer, if it is the initiator.
     initiator: Option<(SocketAddr, u32)>,
     peer_key: Option<PublicKey>,
-    /// The hash of the handshake, once it is complete.
+    /// Hash of the handshake, once the handshake is complete.
     binding: Option<HandshakeHash>,
     stage: Stage,
     /// Whole datagrams that must be sent before anything else.
-    pending: VecDeque<Vec<u8>>,
+    pending: VecDeque<Pending>,
 }
 
 /// A parsed hello: the first datagram of an initiator.
 #[derive(Clone, Copy)]
 pub(crate) struct Hello<'a> {
     pub(crate) from: SocketAddr,
-    /// The initiator's index.
+    /// Index that the initiator has chosen for the connection.
     pub(crate) sender: u32,
     pub(crate) cookie: Cookie,
     /// The Noise message, and with keys the seal.
     pub(crate) noise: &'a [u8],
-    /// The whole datagram.
+    /// Bytes of the whole datagram.
     pub(crate) datagram: &'a [u8],
 }
 
 /// Why a hello opens no connection.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum Rejection {
-    /// It is not from somebody who knows our key.
+    /// The hello is not from somebody who has this listener's key.
     Unsealed,
-    /// It is not from somebody who knows the token, or the shared key.
+    /// The hello is not from somebody who has the token, or the shared key.
     Unreadable,
-    /// It is from the owner of this key, which is not authorised.
+    /// The hello is from the owner of this key, which is not authorised.
     UnknownKey(PublicKey),
-    /// It opens a connection of a transport that this end does not have; with the answer that says so.
+    /// The hello asks for a transport that this end does not have; with the datagram that answers so.
     Transport(Vec<u8>),
 }
 
@@ -127,7 +127,7 @@ impl Session {
             return Err(Rejection::UnknownKey(key));
         }
         let (&token, payload) = payload.split_first_chunk().ok_or(Rejection::Unreadable)?;
-        let format = Format::of_syn(payload, credentials.transports.format);
+        let format = Format::of_syn(payload, credentials.transports.format).unwrap_or(Format::Tpa);
         let syn = format.parse(payload, (hello.from.port(), port), &mut None).ok_or(Rejection::Unreadable)?;
         let Some(transport) = opening::choose(credentials.transports, &syn) else {
             return Err(refuse_transport(credentials, handshake, &hello, &syn));
@@ -185,7 +185,7 @@ impl Session {
         self.peer_key
     }
 
-    /// What both ends of this connection know, and those of every other connection do not have.
+    /// Hash of the first handshake: equal at both ends, and different for every other connection.
     pub(crate) fn binding(&self) -> Option<HandshakeHash> {
         self.binding
     }
@@ -203,7 +203,7 @@ impl Session {
         matches!(&self.stage, Stage::Established(established) if established.is_reset_by(index, token))
     }
 
-    /// Why there will be no connection, as far as the listener says.
+    /// Error for which no connection will be made, as far as the listener states it.
     pub(crate) fn refusal(&self) -> Option<Error> {
         match &self.stage {
             Stage::Initiating(initiating) => initiating.refusal(),
@@ -212,7 +212,7 @@ impl Session {
     }
 
     /// A whole datagram that must be sent before anything else.
-    pub(crate) fn pop_pending(&mut self) -> Option<Vec<u8>> {
+    pub(crate) fn pop_pending(&mut self) -> Option<Pending> {
         self.pending.pop_front()
     }
 
@@ -221,7 +221,8 @@ impl Session {
         match &mut self.stage {
             Stage::Initiating(initiating) if is_opening(segment) => {
                 initiating.send_hello(&self.credentials, segment, out);
-                self.pending.extend(initiating.version_probe());
+                let probe = initiating.version_probe();
+                self.pending.extend(probe.map(Pending::first));
             }
             Stage::Responding(_) => self.send_answer(segment, out),
             Stage::Established(established) => established.send_segment(now, segment, path, out),
@@ -244,8 +245,10 @@ impl Session {
     /// Offers new keys, and asks for a spare index, if it is time.
     pub(crate) fn refresh(&mut self, now: Instant, entropy: &mut Entropy) {
         if let Stage::Established(established) = &mut self.stage {
-            self.pending.extend(established.refresh(now, entropy));
-            self.pending.extend(established.request_index(now));
+            let offer = established.refresh(now, entropy);
+            let request = established.request_index(now);
+            let messages = offer.into_iter().chain(request);
+            self.pending.extend(messages.map(|bytes| established.pending(bytes)));
         }
     }
 
@@ -256,12 +259,28 @@ impl Session {
         // An answer that has not left yet is enough.
         let spare = self.indices.spare(|index| self.credentials.reset_token(index));
         if let Some(spare) = spare.filter(|_| self.pending.is_empty()) {
-            self.pending.extend(established.encrypt_message(now, Content::Spare, Path::Current, &spare));
+            let message = established.encrypt_message(now, Content::Spare, Path::Current, &spare);
+            self.pending.extend(message.map(|bytes| established.pending(bytes)));
         }
         change
     }
 
-    /// From now on names the connection by another index, if the peer has given one.
+    /// Whether the newest authentic datagram came on the second path.
+    pub(crate) fn is_on_second(&self) -> bool {
+        matches!(&self.stage, Stage::Established(established) if established.is_on_second())
+    }
+
+    /// Whether the peer was heard last on the second path.
+    pub(crate) fn heard_on_second(&self) -> bool {
+        matches!(&self.stage, Stage::Established(established) if established.heard_on_second())
+    }
+
+    /// Whether a second path would have an index of its own.
+    pub(crate) fn has_second_index(&self) -> bool {
+        matches!(&self.stage, Stage::Established(established) if established.has_second_index())
+    }
+
+    /// Switches to another index for the connection, if the peer has given one.
     pub(crate) fn use_spare_index(&mut self) {
         if let Stage::Established(established) = &mut self.stage {
             established.use_spare_index();
@@ -282,7 +301,11 @@ impl Session {
             (SecureDatagram::Data(data), Stage::Established(established)) => {
                 let index = self.indices.number_of(data.receiver).filter(|_| is_from_peer);
                 let arrival = Arrival { ports, index };
-                established.receive_data(now, &data, arrival, entropy, &mut self.pending)
+                let received = established.receive_data(now, &data, arrival, entropy, &mut self.pending);
+                if received != Unprotected::Ignored && established.is_on_second() {
+                    self.indices.keep_for_second(data.receiver);
+                }
+                received
             }
             // Only encrypted segments may come from another address.
             _ if !is_from_peer => Unprotected::Ignored,
@@ -358,7 +381,7 @@ impl Session {
         if let Some(answer) = answer
             && self.pending.is_empty()
         {
-            self.pending.push_back(answer.clone());
+            self.pending.push_back(Pending::first(answer.clone()));
         }
     }
 

@@ -16,7 +16,7 @@ use super::window::ReplayWindow;
 use crate::primitives::{self, Aead};
 use crate::protection::outcome::Freshness;
 
-/// One key of a chain.
+/// Key of a chain, from which the next key is derived.
 #[derive(Clone)]
 pub(crate) struct TrafficKey(Zeroizing<[u8; 32]>);
 
@@ -27,32 +27,35 @@ struct HeaderMask(Zeroizing<[u8; 32]>);
 /// When a connection gets new keys.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rotation {
-    /// After this many datagrams in both directions together.
+    /// Number of datagrams in both directions together after which keys are replaced.
     pub(crate) datagrams: u64,
-    /// After this time.
+    /// Age at which keys are replaced.
     pub(crate) age: Duration,
 }
 
 /// Encrypts what this end sends.
 pub(crate) struct Encryptor {
     key: TrafficKey,
-    /// Number of the key.
+    /// Number of the current key.
     number: u64,
-    /// The counter of the next datagram.
-    counter: u64,
+    /// Counters of the next datagrams on the first path and on the second one.
+    counters: [u64; 2],
     mask: HeaderMask,
 }
 
 /// Decrypts what the peer sends.
 pub(crate) struct Decryptor {
     key: TrafficKey,
-    /// Number of the key.
+    /// Number of the current key.
     number: u64,
-    /// The key after it, until a datagram under it arrives.
+    /// Key after the current one, until a datagram under it arrives.
     next: Option<TrafficKey>,
-    /// The key before, for datagrams that are late, and when it is deleted.
+    /// Key before the current one, for late datagrams, and the time at which it is deleted.
     previous: Option<(TrafficKey, Instant)>,
-    window: ReplayWindow,
+    /// Counters of datagrams that have arrived: on the first path, and on the second one.
+    windows: [ReplayWindow; 2],
+    /// Whether the newest authentic datagram came on the second path.
+    is_second: bool,
     mask: HeaderMask,
 }
 
@@ -99,20 +102,22 @@ impl Rotation {
 
 impl Encryptor {
     pub(crate) fn new(key: TrafficKey) -> Self {
-        Self { mask: HeaderMask::new(&key), key, number: 0, counter: 0 }
+        Self { mask: HeaderMask::new(&key), key, number: 0, counters: [0, SECOND_PATH] }
     }
 
-    /// Appends the datagram around `content` to `out`, which `emit` writes. `None` once the counters are used up.
+    /// Appends the datagram around `content` to `out`, which `emit` writes. `None` once the counters of the path are used up.
     pub(crate) fn encrypt(
         &mut self,
         content: Content,
         receiver: u32,
+        on_second: bool,
         emit: impl FnOnce(&mut Vec<u8>),
         out: &mut Vec<u8>,
     ) -> Option<()> {
         // The highest nonce is reserved (Noise, section 5.1).
-        let counter = Some(self.counter).filter(|counter| *counter < u64::MAX)?;
-        self.counter += 1;
+        let next = &mut self.counters[usize::from(on_second)];
+        let counter = Some(*next).filter(|counter| counter | SECOND_PATH < u64::MAX)?;
+        *next += 1;
         let header = data_header(content, low(self.number), receiver, counter);
         let begin = out.len();
         out.extend_from_slice(&header);
@@ -130,9 +135,9 @@ impl Encryptor {
         self.number
     }
 
-    /// Datagrams sent.
+    /// Number of datagrams encrypted with these keys so far.
     pub(crate) const fn sent(&self) -> u64 {
-        self.counter
+        self.counters[0] + (self.counters[1] - SECOND_PATH)
     }
 
     #[cfg(test)]
@@ -150,7 +155,15 @@ impl Encryptor {
 impl Decryptor {
     pub(crate) fn new(key: TrafficKey) -> Self {
         let mask = HeaderMask::new(&key);
-        Self { key, number: 0, next: None, previous: None, window: ReplayWindow::new(), mask }
+        Self {
+            key,
+            number: 0,
+            next: None,
+            previous: None,
+            windows: [const { ReplayWindow::new() }; 2],
+            is_second: false,
+            mask,
+        }
     }
 
     /// The number of the newest key under which a datagram has arrived.
@@ -158,9 +171,14 @@ impl Decryptor {
         self.number
     }
 
-    /// The highest counter that has arrived, plus one.
-    pub(crate) const fn received(&self) -> u64 {
-        self.window.end()
+    /// Number of datagrams under these keys that the peer has sent, as far as they have arrived.
+    pub(crate) fn received(&self) -> u64 {
+        self.windows.iter().map(ReplayWindow::end).sum()
+    }
+
+    /// Whether the newest authentic datagram came on the second path.
+    pub(crate) const fn is_second(&self) -> bool {
+        self.is_second
     }
 
     /// Accepts datagrams under the next key as well.
@@ -185,7 +203,9 @@ impl Decryptor {
         let (text, tag) = data.ciphertext.split_last_chunk()?;
         let header = self.mask.apply(data.header, tag);
         let counter = u64::from_be_bytes(*header.last_chunk().expect("the header is longer"));
-        if self.window.is_too_old(counter) || counter == u64::MAX {
+        let is_second = counter >= SECOND_PATH;
+        let (place, path) = (counter & !SECOND_PATH, usize::from(is_second));
+        if self.windows[path].is_too_old(place) || counter | SECOND_PATH == u64::MAX {
             return None;
         }
         let start = out.len();
@@ -205,15 +225,17 @@ impl Decryptor {
             }
             _ => return None,
         }
-        let freshness = match self.window.is_new(counter) {
-            true if self.window.is_newest(counter) => Freshness::Newest,
+        self.is_second = is_second;
+        let window = &mut self.windows[path];
+        let freshness = match window.is_new(place) {
+            true if window.is_newest(place) => Freshness::Newest,
             true => Freshness::Late,
             false => Freshness::Duplicate,
         };
         if freshness == Freshness::Duplicate {
             out.truncate(start);
         }
-        self.window.mark(counter);
+        window.mark(place);
         Some(freshness)
     }
 
@@ -257,7 +279,9 @@ fn low(number: u64) -> u8 {
     u8::try_from(number & 0xff).expect("eight bits")
 }
 
-/// Bytes of a tag.
+/// The first counter of the second path: its datagrams have an order of their own, because neither path waits for the other.
+const SECOND_PATH: u64 = 1 << 63;
+/// Length of an authentication tag, bytes.
 const TAG: usize = 16;
 /// Bytes that encryption adds to a segment: header and tag.
 pub(crate) const OVERHEAD: u16 = 16 + 16;
@@ -290,13 +314,13 @@ mod tests {
         fn encrypt(&mut self, end: usize, text: &[u8]) -> Vec<u8> {
             let mut out = Vec::new();
             self.encryptors[end]
-                .encrypt(Content::Segment, 7, |out| out.extend_from_slice(text), &mut out)
+                .encrypt(Content::Segment, 7, false, |out| out.extend_from_slice(text), &mut out)
                 .unwrap();
             assert_eq!(out.len(), text.len() + usize::from(OVERHEAD));
             out
         }
 
-        /// What this end, the receiver, decrypts.
+        /// Decrypts a datagram at `end`, the receiver.
         fn decrypt(&mut self, end: usize, datagram: &[u8]) -> Option<(Vec<u8>, Freshness)> {
             let Some(SecureDatagram::Data(data)) = SecureDatagram::parse(datagram) else { return None };
             let mut out = Vec::new();
@@ -342,6 +366,27 @@ mod tests {
             assert!((110..=170).contains(&values.len()), "byte {at}: {} values", values.len());
         }
         assert!(headers.iter().all(|header| header[..1] == [5] && header[2..8] == [255, 255, 0, 0, 0, 7]));
+    }
+
+    #[test]
+    fn a_path_may_be_far_behind_the_other() {
+        let mut ends = BothEnds::new();
+        let on = |ends: &mut BothEnds, second| {
+            let mut out = Vec::new();
+            ends.encryptors[0].encrypt(Content::Segment, 7, second, |out| out.push(1), &mut out).unwrap();
+            out
+        };
+        let late: Vec<_> = (0..2).map(|_| on(&mut ends, true)).collect();
+        for _ in 0..3000 {
+            let datagram = on(&mut ends, false);
+            assert_eq!(ends.decrypt(1, &datagram), Some((vec![1], Newest)));
+            assert!(!ends.decryptors[1].is_second());
+        }
+        assert_eq!(ends.decrypt(1, &late[1]), Some((vec![1], Newest)));
+        assert!(ends.decryptors[1].is_second());
+        assert_eq!(ends.decrypt(1, &late[0]), Some((vec![1], Late)));
+        assert_eq!(ends.decrypt(1, &late[0]), Some((vec![], Duplicate)));
+        assert_eq!((ends.encryptors[0].sent(), ends.decryptors[1].received()), (3002, 3002));
     }
 
     #[test]

@@ -13,7 +13,7 @@ pub(crate) struct ReplayWindow {
 pub(crate) const SIZE: u64 = 1024;
 
 impl ReplayWindow {
-    /// Nothing has been seen.
+    /// Creates a window that has seen no datagram.
     pub(crate) const fn new() -> Self {
         Self { end: 0, words: [0; WORDS] }
     }
@@ -64,7 +64,7 @@ fn ring(word: u64) -> usize {
     usize::try_from(word % WORDS as u64).expect("below WORDS")
 }
 
-/// One more than the window needs, since it may begin inside a word.
+/// Number of words: one more than the window needs, since it may begin inside a word.
 const WORDS: usize = 17;
 
 #[cfg(test)]

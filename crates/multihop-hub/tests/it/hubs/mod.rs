@@ -19,8 +19,10 @@ mod moves;
 mod rekey;
 mod restarts;
 mod routes;
+mod second;
 mod silence;
 mod transfers;
+mod transports;
 mod versions;
 mod windows;
 
@@ -48,6 +50,8 @@ struct Net {
     astray: BTreeMap<SocketAddr, u64>,
     /// Datagrams from the first address arrive from the second, and those to the second at the first.
     moved: Option<(SocketAddr, SocketAddr)>,
+    /// Further addresses of hubs.
+    further: BTreeMap<SocketAddr, SocketAddr>,
     local: Arc<Mutex<Option<OtherHost>>>,
     /// The TTL with which all datagrams arrive.
     ttl: Option<u8>,
@@ -90,6 +94,7 @@ impl Net {
             heard,
             astray,
             moved,
+            further: BTreeMap::new(),
             local,
             ttl,
             broken,
@@ -105,7 +110,7 @@ impl Net {
 
     fn add(&mut self, at: SocketAddr, config: &Config) {
         let mtu = Arc::clone(&self.path_mtu);
-        let path_mtu = Box::new(move |_| Some(mtu.load(Ordering::Relaxed)));
+        let path_mtu = Box::new(move |_, _| Some(mtu.load(Ordering::Relaxed)));
         let local = Arc::clone(&self.local);
         let local_address = Box::new(move |_| match *local.lock().unwrap() {
             Some((whose, address)) if whose == at => address,
@@ -175,12 +180,10 @@ impl Net {
                 let bit = self.rng.below(u32::try_from(bytes.len() * 8).unwrap()) as usize;
                 bytes[bit / 8] ^= 1 << (bit % 8);
             }
-            match self.hubs.get_mut(&to) {
+            let (at, local) = self.further.get(&to).map_or((to, None), |&at| (at, Some(to.ip())));
+            match self.hubs.get_mut(&at) {
                 Some(hub) => {
-                    hub.receive(
-                        self.now,
-                        IncomingDatagram { from, local: None, ttl: self.ttl, bytes: &bytes },
-                    );
+                    hub.receive(self.now, IncomingDatagram { from, local, ttl: self.ttl, bytes: &bytes });
                 }
                 None => *self.astray.entry(to).or_default() += bytes.len() as u64,
             }
@@ -197,7 +200,8 @@ impl Net {
                 let mut bytes = Vec::new();
                 let Some(transmit) = hub.poll_transmit(self.now, &mut bytes) else { break };
                 assert_eq!(transmit.len, bytes.len());
-                let packet = Packet { from: at, to: transmit.to, bytes };
+                let from = transmit.source.map_or(at, |ip| SocketAddr::new(ip, at.port()));
+                let packet = Packet { from, to: transmit.to, bytes };
                 if let Some(heard) = &mut self.heard {
                     heard.push(packet.clone());
                 }
@@ -214,7 +218,7 @@ impl Net {
                     continue;
                 }
                 if !(self.is_lost)(&packet) {
-                    let free = self.queues.entry(at).or_default();
+                    let free = self.queues.entry(packet.from).or_default();
                     *free = (*free).max(self.now) + self.byte_time * packet.bytes.len() as u64;
                     self.link.handle(*free, packet);
                 }

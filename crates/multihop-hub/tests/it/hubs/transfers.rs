@@ -37,7 +37,7 @@ fn no_datagram_is_longer_than_a_plain_one_would_be() {
         let mut transfers = [net.call(host(1), &config, listener(), 50_000)];
         net.finish(seconds(10), &mut transfers);
         let longest = net.heard.unwrap().iter().map(|packet| packet.bytes.len()).max();
-        assert_eq!(longest, Some(usize::from(plain().transport.mss) + 12), "{name}");
+        assert_eq!(longest, Some(usize::from(multihop_transport::tpa::Config::net().mss) + 12), "{name}");
     }
 }
 

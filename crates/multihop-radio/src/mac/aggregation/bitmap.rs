@@ -1,11 +1,11 @@
-//! A bit for each MPDU of an aggregate or of a block ACK.
+//! Bitmaps with a bit for each MPDU of an aggregate or of a block ACK.
 
 /// The most MPDUs of an aggregate, and the most sequence numbers of a block ACK.
 pub const MAX_MPDUS: usize = 64 * WORDS;
 
 const WORDS: usize = 4;
 
-/// 256 bits.
+/// Set of up to 256 bits, one for each MPDU that a block ACK can report.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Bitmap(pub [u64; WORDS]);
 

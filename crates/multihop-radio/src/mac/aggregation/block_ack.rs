@@ -6,7 +6,7 @@ use super::bitmap::Bitmap;
 /// Numbers have 12 bits.
 const NUMBERS: u16 = 1 << 12;
 
-/// What a station has received from another.
+/// Report of the MPDUs that a station has received from a neighbour.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct BlockAck {
     /// The first number that it reports.

@@ -1,16 +1,17 @@
-//! The frame exchange of a station that aggregates.
+//! Frame exchange of a station that aggregates: batches, block ACKs and their requests.
 
 use multihop_core::{Duration, Instant};
 
-use super::sizes::{Fill, REQUEST_BYTES};
+use super::sizes::{Fill, MAX_TIME, REQUEST_BYTES};
 use super::{Batch, Bitmap, BlockAck, Load, Packed, Passed, Sizes};
 use crate::airtime::whole_micros;
 use crate::frame::{BROADCAST, Category, Frame, FrameKind, Outgoing, PacketHandle};
 use crate::mac::{Announced, Contender, Mac, MacConfig, Own, Phase, Service, Transmission, is_announced};
+use crate::phy_profile::RateIndex;
 
 impl Mac {
-    /// What `frame`, which this station begins to transmit, carries; false if it carries nothing. Only stations that
-    /// aggregate need this.
+    /// Fills `load` with the contents of `frame`, which this station begins to transmit; returns false if there are
+    /// none. Only stations that aggregate need this.
     pub fn load(&mut self, frame: &Frame, load: &mut Load, config: &MacConfig) -> bool {
         load.clear();
         let Own { front: Contender { batch: Some(batch), .. }, aggregation: Some(aggregation), .. } =
@@ -168,7 +169,7 @@ impl Mac {
         if let Some(control) = &mut self.own.rate_control {
             (0..composed.mpdus).for_each(|_| control.count(rate));
         }
-        let wait = self.answer_after(length, rate, answer, config);
+        let wait = Self::answer_after(length, rate, answer, config);
         self.transmit(now, frame, Phase::Data, length, wait, config)
     }
 
@@ -180,7 +181,7 @@ impl Mac {
         let nav = config.contention.sifs + whole_micros(answer);
         let request = Frame::control(FrameKind::BlockAckRequest, self.id, to, nav, REQUEST_BYTES, rate);
         self.own.counters.block_ack_requests += 1;
-        let wait = self.answer_after(length, rate, answer, config);
+        let wait = Self::answer_after(length, rate, answer, config);
         let frame = Frame { sequence, category: self.category(), ..request };
         self.transmit(now, frame, Phase::Data, length, wait, config)
     }
@@ -344,7 +345,7 @@ impl Mac {
 }
 
 impl MacConfig {
-    /// Whether stations aggregate.
+    /// Whether stations of this configuration send A-MSDUs or A-MPDUs.
     #[inline]
     pub fn aggregates(&self) -> bool {
         self.aggregation.is_some()
@@ -355,12 +356,17 @@ impl MacConfig {
         self.aggregation.as_ref().map_or(1, Sizes::most_packets)
     }
 
+    /// Whether a frame at this rate that has these bytes is shorter than the preamble can announce.
+    pub(in crate::mac) fn fits_in_frame(&self, rate: RateIndex, bytes: u32) -> bool {
+        self.airtime.frame(rate, bytes) < MAX_TIME
+    }
+
     fn block_ack_bytes(&self) -> u32 {
         self.aggregation.as_ref().map_or(0, Sizes::block_ack_bytes)
     }
 
     /// The block ACK that answers a frame at this rate.
-    pub(in crate::mac) fn block_ack_time(&self, rate: crate::phy_profile::RateIndex) -> Duration {
+    pub(in crate::mac) fn block_ack_time(&self, rate: RateIndex) -> Duration {
         self.airtime.frame(self.airtime.answer_rate(rate), self.block_ack_bytes())
     }
 }

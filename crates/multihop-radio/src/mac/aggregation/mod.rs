@@ -29,25 +29,25 @@ pub(super) use self::sizes::Sizes;
 use self::sizes::{DELIMITER, padded};
 use super::Done;
 
-/// What a frame carries besides its header.
+/// Contents of a frame behind its header: packets, MPDUs or a block ACK.
 #[derive(Clone, Debug, Default)]
 pub struct Load {
     /// The packets, in order.
     pub packets: Vec<Packed>,
-    /// The MPDUs of these packets.
+    /// MPDUs that contain the packets of the frame.
     pub mpdus: Vec<Mpdu>,
-    /// What a block ACK reports.
+    /// The reception report of a block ACK frame.
     pub block_ack: BlockAck,
 }
 
 /// One MPDU of a frame.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Mpdu {
-    /// Its number.
+    /// Sequence number of the MPDU.
     pub sequence: u16,
-    /// The retry bit.
+    /// Retry bit of the MPDU's header: it was transmitted before.
     pub retry: bool,
-    /// The place of its first packet in the load.
+    /// Index of the MPDU's first packet in the load.
     pub first: usize,
     /// How many packets it has.
     pub packets: usize,
@@ -66,7 +66,7 @@ pub(super) struct Aggregation {
 }
 
 impl Aggregation {
-    /// Nothing has been received, and no packet is finished.
+    /// Creates the state of a station that has received nothing, and has finished no packet.
     pub(super) fn new(sizes: &Sizes) -> Self {
         Self { receivers: Receivers::new(sizes.window()), finished: VecDeque::new() }
     }

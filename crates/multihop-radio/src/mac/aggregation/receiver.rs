@@ -1,4 +1,4 @@
-//! What a station has received from each neighbour: reports, and packets that wait for earlier ones.
+//! Receiving side of aggregation: reception reports for each neighbour, and packets that wait for earlier ones.
 
 use std::collections::VecDeque;
 
@@ -12,9 +12,9 @@ use crate::frame::{Category, PacketHandle};
 pub(super) struct Receivers {
     /// Sequence numbers of a block ACK, and the most that a missing one holds up.
     window: u16,
-    /// In order of first contact.
+    /// Neighbours from which MPDUs came, in order of first contact.
     all: Vec<Receiver>,
-    /// For the layer above.
+    /// Packets for the layer above, in order.
     arrived: VecDeque<Passed>,
 }
 
@@ -23,7 +23,7 @@ pub(super) struct Receivers {
 pub struct Passed {
     /// The neighbour that sent it.
     pub from: NodeId,
-    /// The packet.
+    /// Packet that goes up to the network layer.
     pub packet: PacketHandle,
 }
 
@@ -42,7 +42,7 @@ struct Receiver {
 }
 
 impl Receivers {
-    /// Nothing has been received.
+    /// Creates the state of a stream from which nothing was received.
     pub(super) fn new(window: u16) -> Self {
         Self { window, all: Vec::new(), arrived: VecDeque::new() }
     }

@@ -1,4 +1,4 @@
-//! The packets in service for one neighbour, and which of them the next frame takes.
+//! Sending side of aggregation: packets in service for one neighbour, and which of them the next frame takes.
 
 use std::collections::VecDeque;
 
@@ -13,9 +13,9 @@ use crate::mac::{Done, Queue};
 /// A packet in an MPDU.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Packed {
-    /// The packet.
+    /// Packet to transmit, with its receiver.
     pub out: Outgoing,
-    /// The number of its MPDU. Packets of one MPDU follow each other.
+    /// Sequence number of the packet's MPDU. Packets of one MPDU follow each other.
     pub sequence: u16,
     /// How often the MPDU was transmitted.
     pub transmissions: u32,
@@ -48,10 +48,10 @@ pub(in crate::mac) struct Batch {
     requests: u32,
 }
 
-/// What a frame is made of.
+/// Number of packets, MPDUs and bytes that the next frame takes from the batch.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Composed {
-    /// Whether it only requests a block ACK.
+    /// Whether the frame only requests a block ACK.
     pub(super) is_request: bool,
     /// The first packets in service, as many as this.
     packets: usize,
@@ -59,7 +59,7 @@ pub(super) struct Composed {
     pub(super) bytes: u32,
 }
 
-/// What is known of a neighbour.
+/// State of aggregation towards one neighbour.
 #[derive(Clone, Debug)]
 struct Peer {
     node: NodeId,
@@ -67,11 +67,11 @@ struct Peer {
     next: u16,
     /// The newest MPDU that it has acknowledged.
     newest: Option<u16>,
-    /// Whether it may still wait for an MPDU that was given up.
+    /// Whether the neighbour may still wait for an MPDU that was given up.
     is_behind: bool,
 }
 
-/// What became of the MPDUs of a frame.
+/// Result of one transmitted frame: its MPDUs by whether they were acknowledged or given up.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Outcome {
     pub(super) mpdus: u32,
@@ -96,7 +96,12 @@ impl Batch {
         self.append(out, now);
     }
 
-    /// Packets in service.
+    /// Whether the first frame of the service has not been composed.
+    pub(in crate::mac) fn is_fresh(&self) -> bool {
+        self.is_fresh
+    }
+
+    /// Packets that are in service, oldest first.
     pub(in crate::mac) fn packets(&self) -> &[Packed] {
         &self.packets
     }

@@ -1,4 +1,4 @@
-//! How many bytes aggregates have, and how many they may have (IEEE 802.11n-2009 §7.2.2.2, §7.4a, §9.7c and §9.7d).
+//! Sizes of aggregates in bytes, and their bounds (IEEE 802.11n-2009 §7.2.2.2, §7.4a, §9.7c and §9.7d).
 
 use multihop_core::Duration;
 
@@ -8,7 +8,7 @@ use crate::frame::Outgoing;
 use crate::params::MacParams;
 use crate::phy_profile::{AggregateLimits, PhyProfile, RateIndex};
 
-/// What the scenario allows, and the sizes that depend on it.
+/// Bounds of aggregation in a scenario, and the header sizes that follow from it.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::mac) struct Sizes {
     /// Most MPDUs of an aggregate.
@@ -82,7 +82,7 @@ pub(super) struct Fill<'c> {
     rate: RateIndex,
     /// The longest airtime of several MPDUs.
     limit: Duration,
-    /// The most MPDUs.
+    /// Largest number of MPDUs that a frame may have.
     most: usize,
     mpdus: usize,
     /// Bytes up to the last MPDU.
@@ -178,4 +178,4 @@ const SUBFRAME_HEADER: u32 = 14;
 
 /// Most airtime of a frame with a mixed preamble: what a length of 4095 bytes at 6 Mb/s announces to stations of
 /// 802.11a.
-const MAX_TIME: Duration = Duration::from_micros(5484);
+pub(super) const MAX_TIME: Duration = Duration::from_micros(5484);

@@ -19,7 +19,8 @@ const MCS0: RateIndex = RateIndex(8);
 const MCS7: RateIndex = RateIndex(15);
 const MCS31: RateIndex = RateIndex(39);
 
-/// What the peer receives of a frame: bits for its first 64 MPDUs; 0: it hears noise; [`u64::MAX`]: all MPDUs.
+/// Reception of a frame at the peer. Bit n is set if MPDU n (of the first 64) arrives; 0 means that the peer hears
+/// noise, [`u64::MAX`] that all MPDUs arrive.
 type Script<'s> = &'s mut dyn FnMut(&Frame, &Load) -> u64;
 
 struct Pair {
@@ -28,7 +29,7 @@ struct Pair {
     now: Instant,
     /// Frames of both, with the numbers of their MPDUs, in order.
     air: Vec<(Instant, Frame, Vec<u16>)>,
-    /// What the peer passed on.
+    /// Packets that the peer passed to its network layer, in order.
     passed: Vec<u32>,
     done: Vec<Done>,
 }
@@ -46,7 +47,7 @@ fn pair_of(phy: &'static PhyProfile, rate: RateIndex, params: MacParams) -> Pair
     Pair { macs, config, now: Instant::ZERO, air: Vec::new(), passed: Vec::new(), done: Vec::new() }
 }
 
-/// Without RTS.
+/// MAC parameters with these limits of aggregation and without RTS.
 fn basic(ampdu: Option<u32>, amsdu: Option<u32>) -> MacParams {
     MacParams { rts_threshold: None, ampdu, amsdu, ..MacParams::default() }
 }

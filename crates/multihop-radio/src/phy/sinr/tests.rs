@@ -247,6 +247,18 @@ fn the_medium_is_busy_when_locked_or_when_total_power_is_high() {
     assert!(receiver.is_busy());
 }
 
+#[test]
+fn a_frame_whose_preamble_was_missed_is_sensed_by_its_energy() {
+    let busy_after_a_missed_preamble = |cca_dbm| {
+        let mut receiver = receiver(&Sinr { cca_dbm, ..params() });
+        receiver.transmit(at(100));
+        start(&mut receiver, at(50), &signal(1, -77.0, 50));
+        receiver.is_busy()
+    };
+    assert!(!busy_after_a_missed_preamble(-56.0));
+    assert!(busy_after_a_missed_preamble(-82.0));
+}
+
 #[derive(Clone, Copy, Debug)]
 enum Op {
     Start { dbm: f64 },

@@ -1,4 +1,4 @@
-//! How soon routes are there after a start, a restart, and changes of links and addresses.
+//! Tests of how soon routes exist after a start, a restart, and changes of links and addresses.
 
 use super::*;
 

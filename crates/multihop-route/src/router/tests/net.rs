@@ -1,4 +1,4 @@
-//! Routers on links.
+//! Test network of routers and links in virtual time.
 
 use multihop_wire::olsr::Packet;
 
@@ -52,7 +52,7 @@ impl Net {
         }
     }
 
-    /// Ten milliseconds.
+    /// Advances the network by ten milliseconds.
     pub(super) fn step(&mut self) {
         self.now += Duration::from_millis(10);
         let now = self.now;

@@ -1,4 +1,4 @@
-//! Signed packets: who is heard, who must prove itself, and what replayed packets get.
+//! Tests of signed packets: who is heard, who must prove itself, and the outcome of replayed packets.
 
 use super::super::signing::{MAX_ANSWERS, MAX_SENDERS, PACKET_INTERVAL};
 use super::*;

@@ -1,4 +1,4 @@
-//! What links cost.
+//! Link metrics: the cost of a link from measurements.
 //!
 //! A metric is one file of this folder and one row of [`METRICS`]. It turns the measurements of HELLOs
 //! into a cost; routes have the least sum of costs.
@@ -18,17 +18,17 @@ pub use etx::ETX;
 /// The metrics that a scenario can choose, the default first.
 pub static METRICS: &[&LinkMetric] = &[&DELAY, &ETX];
 
-/// One metric. Metrics are equal if their names are.
+/// Metric that turns measurements of links into costs. Metrics are equal if their names are.
 pub struct LinkMetric {
-    /// Its word in scenarios.
+    /// Name of the metric in scenarios.
     pub name: &'static str,
-    /// What a link costs under it, for the description of the key.
+    /// Description of a link's cost under the metric, for the settings' help.
     pub about: &'static str,
-    /// Its number in messages.
+    /// Number of the metric in messages.
     pub quantity: Quantity,
     /// Whether costs are delays in microseconds, which `max_delay` can limit.
     pub is_delay: bool,
-    /// What HELLOs report of the direction from a neighbour; `None` before a measurement.
+    /// Quantity that HELLOs report of the direction from a neighbour; `None` before a measurement.
     pub(super) measure: fn(&Gauge) -> Option<u32>,
     /// The cost of the link to a neighbour, from the measurements `there` and `back`. That of the
     /// opposite direction stands in for `there` until the neighbour reports.

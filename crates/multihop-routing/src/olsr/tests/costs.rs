@@ -1,4 +1,4 @@
-//! Routes by cost: announcements, processing, and the resulting routes.
+//! Tests of routes by cost: announcements, processing, and the resulting routes.
 
 use proptest::prelude::*;
 

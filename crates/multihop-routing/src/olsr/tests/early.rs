@@ -1,4 +1,4 @@
-//! Early HELLOs and TCs.
+//! Tests of HELLOs and TCs that leave before their interval has passed.
 
 use super::*;
 

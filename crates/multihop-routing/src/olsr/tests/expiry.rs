@@ -1,4 +1,4 @@
-//! Processing of flooded messages, and expiry.
+//! Tests of the processing of flooded messages, and of their expiry.
 
 use super::*;
 

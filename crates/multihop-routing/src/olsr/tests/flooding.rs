@@ -1,4 +1,4 @@
-//! Which messages are forwarded.
+//! Tests of the rules by which messages are forwarded.
 
 use super::*;
 

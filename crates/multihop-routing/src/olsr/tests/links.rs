@@ -1,4 +1,4 @@
-//! Link sensing, neighbours, 2-hop neighbours, hysteresis.
+//! Tests of link sensing, neighbours, 2-hop neighbours and hysteresis.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Data packets and notices.
+//! Tests of data packets and notices.
 
 use super::*;
 

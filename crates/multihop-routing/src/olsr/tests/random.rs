@@ -1,4 +1,4 @@
-//! Random inputs: no panics, no missed deadlines, and cached results equal recomputed ones.
+//! Tests with random inputs: no panics, no missed deadlines, and cached results equal recomputed ones.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -47,9 +47,11 @@ fn metric() -> impl Strategy<Value = Option<Metric>> {
     let clocks = prop_oneof![Just(Clocks::Synchronised), Just(Clocks::Echoed)];
     proptest::option::of((clocks, any::<bool>(), 0..3_u64).prop_map(|(clocks, kept, hold)| Metric {
         clocks,
-        hysteresis: if kept { 200_000 } else { 0 },
-        hold: Duration::from_secs(hold),
-        own_load: kept,
+        switching: Switching {
+            hysteresis: if kept { 200_000 } else { 0 },
+            hold: Duration::from_secs(hold),
+            own_load: kept,
+        },
         ..Metric::default()
     }))
 }

@@ -1,4 +1,4 @@
-//! HELLOs and TCs of this node, and packets with several messages.
+//! Tests of HELLOs and TCs of this node, and of packets with several messages.
 
 use super::*;
 

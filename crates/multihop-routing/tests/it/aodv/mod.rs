@@ -19,7 +19,7 @@ use multihop_routing::message::Message as RoutingMessage;
 use multihop_testkit::{Action, Adapter, TestLink, TestNetwork};
 use multihop_wire::aodv::{Error, Message, Reply, Request, Sequence, Unreachable};
 
-/// What crosses links, and how packets end.
+/// Network of agents: packets and messages on its links, and the outcome of each packet.
 #[derive(Default)]
 struct Net {
     /// Packets that an agent holds.

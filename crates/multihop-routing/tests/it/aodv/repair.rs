@@ -1,4 +1,4 @@
-//! Local repair.
+//! Tests of local repair by nodes on the path.
 
 use multihop_routing::aodv::RouteState;
 

@@ -15,7 +15,7 @@ mod changes;
 mod networks;
 mod stale;
 
-/// What links carry.
+/// Frame on a link: a message or a data packet.
 #[derive(Clone)]
 enum Frame {
     Control { id: u32, ttl: u8, message: Arc<DsrMessage> },

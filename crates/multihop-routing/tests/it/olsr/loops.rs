@@ -1,6 +1,6 @@
 //! If all nodes know the same costs, no packet visits a node twice, whatever paths the nodes keep.
 
-use multihop_routing::olsr::Metric;
+use multihop_routing::olsr::{Metric, Switching};
 
 use super::*;
 
@@ -55,10 +55,11 @@ fn everybody_sends(field: &mut Field) -> Vec<(usize, usize, usize)> {
 
 #[test]
 fn kept_paths_are_downstream() {
-    let hysteresis = Metric { hysteresis: 500_000, ..Metric::default() };
-    let hold = Metric { hold: Duration::from_secs(30), ..Metric::default() };
-    let own_load = Metric { own_load: true, ..Metric::default() };
-    for metric in [hysteresis, hold, own_load, Metric { own_load: true, ..hysteresis }] {
+    let hysteresis = Switching { hysteresis: 500_000, ..Switching::default() };
+    let hold = Switching { hold: Duration::from_secs(30), ..Switching::default() };
+    let own_load = Switching { own_load: true, ..Switching::default() };
+    for switching in [hysteresis, hold, own_load, Switching { own_load: true, ..hysteresis }] {
+        let metric = Metric { switching, ..Metric::default() };
         let kept: usize = (1..4).map(|seed| no_packet_loops(seed, metric)).sum();
         assert!(kept > 100, "{kept} packets left the cheapest route under {metric:?}");
     }

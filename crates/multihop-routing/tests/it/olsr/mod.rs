@@ -15,7 +15,7 @@ mod floods;
 mod loops;
 mod routes;
 
-/// What links carry.
+/// Frame on a link: a message or a data packet.
 #[derive(Clone)]
 enum Frame {
     Control(Arc<Packet>),

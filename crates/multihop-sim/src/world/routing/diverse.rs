@@ -20,11 +20,11 @@ use crate::world::ids::Neighbour;
 /// overlap in time.
 pub(in crate::world) struct DiverseRoutes {
     by_hand: BTreeMap<(NodeId, NodeId), NodeId>,
-    /// For each node the neighbours from which it receives, with the airtime of a frame.
+    /// Neighbours from which each node receives, with the airtime of a frame.
     into: Vec<Vec<(Neighbour, Duration)>>,
     /// Whether the channels of two radios overlap.
     overlap: Vec<Vec<bool>>,
-    /// For each destination needed so far: the next hop of each node.
+    /// Next hop of each node, for each destination needed so far.
     towards: Vec<Option<Box<[Option<Neighbour>]>>>,
 }
 

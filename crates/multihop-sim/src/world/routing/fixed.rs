@@ -1,4 +1,4 @@
-//! Static routes.
+//! Static routes: next hops set by hand, else shortest paths over a list of graphs.
 
 use std::collections::BTreeMap;
 
@@ -9,16 +9,16 @@ use multihop_radio::grid::{Grid, Point};
 pub(in crate::world) struct FixedRoutes {
     by_hand: BTreeMap<(NodeId, NodeId), NodeId>,
     nodes: usize,
-    /// In the order in which they are searched for a route.
+    /// Graphs in the order in which they are searched for a route.
     graphs: Vec<Graph>,
 }
 
 /// Links, and the routes over them that were needed so far.
 struct Graph {
     neighbours: Neighbours,
-    /// For each destination needed so far: the next hops of the nodes around it.
+    /// Next hops of the nodes around each destination needed so far.
     towards: Vec<Option<Around>>,
-    /// For a search, where it has each node, or [`NOWHERE`]. Between searches all are [`NOWHERE`].
+    /// Position of each node in the current search, or [`NOWHERE`]. Between searches all are [`NOWHERE`].
     found: Vec<u32>,
 }
 
@@ -89,7 +89,7 @@ impl Graph {
 struct Around {
     /// Nodes, in ascending order, with their next hops.
     next: Box<[(NodeId, NodeId)]>,
-    /// Whether these are all nodes that have a path.
+    /// Whether the nodes in `next` are all nodes that have a path.
     is_whole: bool,
 }
 
@@ -137,7 +137,7 @@ impl Neighbours {
 struct Found {
     node: NodeId,
     hops: u32,
-    /// Its lowest neighbour that is one hop nearer.
+    /// Lowest neighbour of the node that is one hop nearer.
     next: NodeId,
 }
 

@@ -84,10 +84,17 @@ impl Router {
         if unused.contains(&node) { None } else { Some(agents.agent(node.index())) }
     }
 
-    /// The same, mutable.
+    /// Routing agent of a node, to change it; None with static routes.
     pub(super) fn agent_mut(&mut self, node: NodeId) -> Option<&mut dyn RoutingAgent> {
         let Self::Agents { agents, unused } = self else { return None };
         if unused.contains(&node) { None } else { Some(agents.agent_mut(node.index())) }
+    }
+
+    /// Prefetches a node's agent, if it has one.
+    pub(super) fn prefetch(&self, node: NodeId) {
+        if let Self::Agents { agents, .. } = self {
+            agents.prefetch(node.index());
+        }
     }
 
     /// Whether agents use overheard frames.
@@ -159,6 +166,7 @@ fn agents(config: &dyn AgentConfig, scenario: &Scenario, positions: &[Point]) ->
     let interfaces: Vec<_> = (0..count).map(|node| own.of(id(node))).collect();
     let positions: Vec<_> = positions.iter().map(|place| [place.x, place.y]).collect();
     let (start, seed) = (Instant::ZERO, scenario.seed);
-    let (addresses, interfaces, positions) = (&addresses, &interfaces, &positions);
-    config.agents(&Network { addresses, interfaces, positions, start, seed })
+    let channels: Vec<_> = scenario.radios.iter().filter_map(|radio| radio.channel).collect();
+    let (addresses, interfaces, channels, positions) = (&addresses, &interfaces, &channels, &positions);
+    config.agents(&Network { addresses, interfaces, channels, positions, start, seed })
 }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
+use multihop_routing_extra::extensions;
 use multihop_scenario::{Scenario, Source};
 use multihop_sim::sweep::Plan;
 use multihop_sim::{Outputs, run, unattended};
@@ -63,9 +64,12 @@ impl Case {
     pub(super) fn run(&self) -> Parts {
         let source = Source::Json { text: self.document.to_string(), name: self.file() };
         if self.document.get("sweep").is_some() {
-            return sweep(&Plan::new(&source, &[]).unwrap_or_else(|problems| panic!("{problems}")));
+            return sweep(
+                &Plan::new_with(&source, &[], &extensions()).unwrap_or_else(|problems| panic!("{problems}")),
+            );
         }
-        let scenario = Scenario::load(&source, &[]).unwrap_or_else(|problems| panic!("{problems}"));
+        let scenario =
+            Scenario::load_with(&source, &[], &extensions()).unwrap_or_else(|problems| panic!("{problems}"));
         if self.document.get("record").is_some() {
             return values::with_outputs(&ran_scenario(&scenario));
         }
@@ -78,7 +82,8 @@ impl Case {
         document["record"] =
             json!({ "every": 0.013, "what": ["cwnd", "rtt", "hops", "queue", "goodput", "shortest"] });
         let source = Source::Json { text: document.to_string(), name: self.file() };
-        let scenario = Scenario::load(&source, &[]).unwrap_or_else(|problems| panic!("{problems}"));
+        let scenario =
+            Scenario::load_with(&source, &[], &extensions()).unwrap_or_else(|problems| panic!("{problems}"));
         let unseen = run(&scenario, Outputs::default(), &mut unattended).unwrap();
         [unseen, ran_scenario(&scenario).result]
             .map(|result| serde_json::to_value(result.timeless()).unwrap())

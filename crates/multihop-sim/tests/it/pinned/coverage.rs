@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use multihop_core::DropReason;
-use multihop_scenario::schema;
+use multihop_scenario::schema_with;
 use serde_json::Value;
 
 use super::cases::{AREAS, KINDS, cases};
@@ -27,7 +27,7 @@ const NO_DROP: &[DropReason] = &[DropReason::TooBig];
 
 #[test]
 fn pinned_scenarios_use_every_key_and_every_word_of_the_schema() {
-    let schema = schema();
+    let schema = schema_with(&multihop_routing_extra::extensions());
     let mut needs = Needs { definitions: &schema["$defs"], list: Vec::new() };
     needs.table(&schema, &[String::new()]);
     let mut used = BTreeSet::new();

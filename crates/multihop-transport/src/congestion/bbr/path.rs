@@ -1,4 +1,4 @@
-//! What both versions of BBR know of a path.
+//! Model of a path that both versions of BBR measure: bandwidth, round trips, rounds and aggregation.
 
 use multihop_core::{Duration, Instant};
 
@@ -75,7 +75,7 @@ pub(super) fn amount(rate: u64, time: Duration, gain: u64) -> u64 {
     u64::try_from(bytes.div_ceil(1_000_000_000_000)).unwrap_or(u64::MAX)
 }
 
-/// `value` times a gain.
+/// Multiplies `value` by a gain in thousandths.
 pub(super) fn times(value: u64, gain: u64) -> u64 {
     u64::try_from(u128::from(value) * u128::from(gain) / 1000).unwrap_or(u64::MAX)
 }
@@ -100,8 +100,8 @@ pub(super) fn drawn(now: Instant, n: u64) -> u64 {
 pub(super) const BELOW: u64 = 990;
 /// Segments that keep a path busy with delayed ACKs.
 pub(super) const LEAST: u64 = 4;
-/// Below this many bytes per second Linux groups no segments (`bbr_min_tso_rate`).
+/// Rate below which Linux groups no segments (`bbr_min_tso_rate`), bytes per second.
 pub(super) const SLOW: u64 = 1_200_000 / 8;
-/// The gain 1.
+/// The gain 1, because gains are counted in thousandths.
 pub(super) const ONE: u64 = 1000;
 const LONGEST: Duration = Duration::from_millis(100);

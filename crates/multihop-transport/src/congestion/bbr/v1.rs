@@ -16,7 +16,7 @@ pub(crate) struct Bbr {
     window: Window,
     mode: Mode,
     rounds: Rounds,
-    /// The bandwidth (`BtlBw`).
+    /// Estimate of the bottleneck's bandwidth (`BtlBw`), bytes per second: the largest recent delivery rate.
     bandwidth: Largest,
     min_rtt: Option<Duration>,
     min_rtt_at: Instant,
@@ -96,7 +96,8 @@ impl Bbr {
         }
     }
 
-    /// What should be in flight at `gain` (`bbr_inflight`): what fills the path, and what hosts hold back to send in groups.
+    /// Bytes that should be in flight at `gain` (`bbr_inflight`): enough to fill the path, plus the groups that hosts
+    /// hold back to send at once.
     fn in_flight(&self, gain: u64) -> u64 {
         let Some(min_rtt) = self.min_rtt else { return u64::from(self.window.initial()) };
         self.with_groups(amount(self.bandwidth.get(), min_rtt, gain))
@@ -255,7 +256,7 @@ impl Bbr {
         self.window.set_cwnd(u32::try_from(cwnd).unwrap_or(u32::MAX));
     }
 
-    /// In recovery: `bbr_set_cwnd_to_recover_or_restore`. Returns whether `cwnd` is final.
+    /// Sets the window in recovery and at its end (`bbr_set_cwnd_to_recover_or_restore`).
     fn recover_or_restore(&mut self, sample: &RateSample, cwnd: &mut u64) -> bool {
         if sample.newly_lost > 0 {
             *cwnd = cwnd.saturating_sub(sample.newly_lost).max(self.mss());

@@ -22,7 +22,7 @@ pub(crate) struct Bbr3 {
     round_trip: RoundTrip,
     full: Full,
     bounds: Bounds,
-    /// The same before the last recovery.
+    /// Bounds before the last recovery, restored if the recovery was unnecessary.
     before: Bounds,
     latest: Latest,
     probing: Probing,
@@ -44,7 +44,7 @@ enum Mode {
     ProbeRtt,
 }
 
-/// What the acknowledgements that arrive now say about a probe for bandwidth.
+/// Stage of a probe for bandwidth from which the arriving acknowledgements come.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Acks {
     Refilling,
@@ -73,7 +73,7 @@ struct Full {
     rounds: u8,
 }
 
-/// What losses allow.
+/// Bounds on bandwidth and flight that losses have set.
 #[derive(Clone, Copy, Debug)]
 struct Bounds {
     /// The most in flight that had no more losses than tolerated (`inflight_hi`).
@@ -99,7 +99,7 @@ struct Latest {
 struct Probing {
     since: Instant,
     wait: Duration,
-    /// Rounds since the last probe.
+    /// Number of rounds since the last probe.
     rounds: u64,
     acks: Acks,
     /// Whether losses now concern what the probe has sent.
@@ -189,7 +189,7 @@ impl Bbr3 {
         self.round_trip.min.map_or(u64::from(self.window.initial()), |rtt| amount(bandwidth, rtt, gain))
     }
 
-    /// §5.6.4.2, `BBRQuantizationBudget`
+    /// Adds room for segments that hosts send in groups (§5.6.4.2, `BBRQuantizationBudget`).
     fn with_groups(&self, bytes: u64) -> u64 {
         let rate = self.rate.unwrap_or(0);
         let least = if rate < SLOW { 1 } else { 2 } * self.mss();
@@ -250,7 +250,7 @@ impl Bbr3 {
         }
     }
 
-    /// §5.5.10.3, `BBRInitLowerBounds` and `BBRLossLowerBounds`
+    /// Lowers the bounds after losses (§5.5.10.3, `BBRInitLowerBounds` and `BBRLossLowerBounds`).
     fn lower_bounds(&mut self) {
         let bandwidth = self.bounds.bandwidth.min(self.bandwidth.get());
         let short =
@@ -299,7 +299,7 @@ impl Bbr3 {
         }
     }
 
-    /// §5.3.3.6, `BBRUpdateProbeBWCyclePhase`
+    /// Advances the cycle of probes for bandwidth (§5.3.3.6, `BBRUpdateProbeBWCyclePhase`).
     fn update_cycle(&mut self, now: Instant, sample: &RateSample) {
         if !self.full.reached {
             return;
@@ -369,7 +369,7 @@ impl Bbr3 {
         self.probing.up_each = u64::try_from(each).unwrap_or(u64::MAX).max(1);
     }
 
-    /// `BBRAdaptLongTermModel`
+    /// Adapts the long-term bound on the flight to losses and to flights without them (`BBRAdaptLongTermModel`).
     fn adapt_long(&mut self, now: Instant, sample: &RateSample) {
         if self.probing.acks == Acks::Starting && self.rounds.began {
             self.probing.acks = Acks::Feedback;
@@ -406,7 +406,7 @@ impl Bbr3 {
         }
     }
 
-    /// `BBRHandleInflightTooHigh`
+    /// Lowers the long-term bound after too many losses in a probe (`BBRHandleInflightTooHigh`).
     fn on_too_high(&mut self, now: Instant, sample: &RateSample) {
         self.probing.judged = false;
         if !sample.is_app_limited {
@@ -492,7 +492,7 @@ impl Bbr3 {
         }
     }
 
-    /// §5.6.4.6, `BBRSetCwnd`
+    /// Sets the congestion window from the model of the path (§5.6.4.6, `BBRSetCwnd`).
     fn set_window(&mut self, sample: &RateSample, gain: u64) {
         let mut cwnd = u64::from(self.window.cwnd());
         if self.recovers && !sample.is_recovering {
@@ -604,18 +604,18 @@ fn is_too_high(sample: &RateSample) -> bool {
     sample.last_lost.is_some_and(|of| of.lost > times(of.in_flight, LOSSES))
 }
 
-/// 4 ln 2
+/// Gain of the start-up, 4 ln 2, in thousandths.
 const STARTUP: u64 = 2773;
 const DRAIN: u64 = 500;
 const DOWN: u64 = 900;
 const UP: u64 = 1250;
 const UP_WINDOW: u64 = 2250;
 const HALF: u64 = 500;
-/// What remains after losses.
+/// Share of a bound that remains after losses, in thousandths.
 const BETA: u64 = 700;
-/// The tolerated share of losses.
+/// Tolerated share of losses, in thousandths.
 const LOSSES: u64 = 20;
-/// Room for others between probes.
+/// Share of the flight that is left to other flows between probes, in thousandths.
 const HEADROOM: u64 = 150;
 const GROWS: u64 = 1250;
 /// Cycles of probing that the bandwidth is remembered.

@@ -1,3 +1,7 @@
+use alloc::format;
+
+use multihop_core::settings::{Settings, Visitor};
+
 /// The rank of a sample among earlier ones: the relative sample density of section 3.2.
 ///
 /// DEVIATION adtcp-1: the range [0, R] of the histogram follows the bulk of the data. It doubles as soon as
@@ -8,7 +12,7 @@
 /// the range a sample lies. If HIGH and LOW are other shares, both limits change in proportion.
 #[derive(Clone, Debug)]
 pub(super) struct Density {
-    /// Those in use come first.
+    /// Weight of the samples in each bin; only the first `bins` are in use.
     weights: [f64; MAX_BINS],
     bins: usize,
     /// A sample is high if this much weight is below its bin, and low if this much is above.
@@ -20,23 +24,42 @@ pub(super) struct Density {
     /// The weight that all samples together keep, S.
     size: f64,
     range: f64,
-    /// Samples since it changed.
+    /// Number of samples since the range changed.
     settled: f64,
     least_range: f64,
     origin: Origin,
 }
 
 /// The size of a history, and which samples count as high or low.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Settings)]
+#[settings(check = Self::check)]
 pub struct DensityConfig {
-    /// Total weight of the samples, S; with fewer samples, nothing is high or low.
+    /// Number of earlier samples with which adtcp compares a new one; before that it identifies nothing.
+    ///
+    /// The total weight of the samples, S.
+    #[key(1..=10_000)]
     pub samples: u16,
-    /// Bins of the histogram, N: a multiple of 4, 4 to 32.
+    /// Number of bins of the histogram in which adtcp ranks a sample (N): a multiple of 4.
+    #[key(4..=32)]
     pub bins: u8,
-    /// The share of the samples that are HIGH, thousandths.
+    /// Share of the samples that adtcp counts as high.
+    ///
+    /// In thousandths.
+    #[key(0.05..=0.5, thousandths)]
     pub high: u16,
-    /// The share that are LOW.
+    /// Share of the samples that adtcp counts as low.
+    ///
+    /// In thousandths.
+    #[key(0.05..=0.5, thousandths)]
     pub low: u16,
+}
+
+impl DensityConfig {
+    fn check(&self, keys: &mut dyn Visitor) {
+        if !self.bins.is_multiple_of(4) {
+            keys.refuse("bins", format!("found {}, allowed: a multiple of 4", self.bins));
+        }
+    }
 }
 
 /// Which value the range grows from.
@@ -61,7 +84,7 @@ pub enum Level {
 }
 
 impl Density {
-    /// An empty history. Its range is never less than `least_range`.
+    /// Creates a history without samples. Its range is never less than `least_range`.
     pub(super) fn new(config: &DensityConfig, least_range: f64, origin: Origin) -> Self {
         let rest = |share: u16| f64::from(1000 - share.min(1000)) / 1000.0;
         Self {

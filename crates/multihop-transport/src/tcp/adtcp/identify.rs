@@ -1,3 +1,4 @@
+use multihop_core::settings::Field;
 use multihop_wire::tcp::NetworkState;
 
 use super::density::Level;
@@ -5,26 +6,26 @@ use super::density::Level;
 /// The ranks of the newest samples of the four metrics (Table 1).
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Levels {
-    /// Inter-packet delay difference.
+    /// Rank of the inter-packet delay difference (IDD).
     pub idd: Level,
-    /// Short-term throughput.
+    /// Rank of the short-term throughput (STT).
     pub stt: Level,
-    /// Out-of-order packets / packets.
+    /// Rank of the share of packets that arrive out of order (POR).
     pub por: Level,
-    /// Lost packets / packets.
+    /// Rank of the share of packets that are lost (PLR).
     pub plr: Level,
     /// Whether nothing arrived in the last interval: the throughput is (about) zero.
     pub silent: bool,
 }
 
-/// Which metrics indicate congestion.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+/// Rule that identifies congestion from the metrics.
+#[derive(Clone, Copy, Debug, Eq, Field, PartialEq)]
 pub enum Identify {
-    /// IDD high and STT low.
+    /// Congestion if IDD is high and STT is low, as in the paper.
     Joint,
-    /// IDD high.
+    /// Congestion if the inter-packet delay difference (IDD) is high.
     Idd,
-    /// STT low.
+    /// Congestion if the short-term throughput (STT) is low.
     Stt,
 }
 

@@ -13,7 +13,7 @@ use super::identify::Levels;
 pub(in crate::tcp) struct Meter {
     /// Length of one tick of both clocks.
     tick: Duration,
-    /// Smoothed round-trip time.
+    /// Smoothed round-trip time, half of which is an interval.
     rtt: Option<Duration>,
     last: Option<Packet>,
     /// The newest sending time (T_max in section 2.2).
@@ -30,19 +30,19 @@ pub(in crate::tcp) struct Meter {
 /// A packet as the receiver sees it. Clocks may wrap, and need not agree.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::tcp) struct Packet {
-    /// When it arrived, by the receiver's clock.
+    /// Arrival time of the packet, by the receiver's clock.
     pub(in crate::tcp) arrived: u32,
-    /// When it was sent, by the sender's clock.
+    /// Sending time of the packet, by the sender's clock.
     pub(in crate::tcp) sent: u32,
     /// The receiver's own clock as the packet echoes it.
     pub(in crate::tcp) echo: u32,
-    /// Whether it has data beyond everything that arrived before.
+    /// Whether the packet has data beyond everything that arrived before.
     pub(in crate::tcp) is_furthest: bool,
     /// Packets missing before the furthest one.
     pub(in crate::tcp) missing: u32,
 }
 
-/// The newest samples.
+/// Newest sample of each metric of an ADTCP receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Values {
     /// Inter-packet delay difference, s.
@@ -51,9 +51,9 @@ pub struct Values {
     pub iad: f64,
     /// Short-term throughput, packets/s.
     pub stt: f64,
-    /// Out-of-order packets / packets.
+    /// Share of packets that arrived out of order, 0 to 1.
     pub por: f64,
-    /// Lost packets / packets.
+    /// Share of packets that were lost, 0 to 1.
     pub plr: f64,
 }
 
@@ -64,7 +64,7 @@ struct Interval {
     /// At least the one that it begins with.
     packets: u32,
     late: u32,
-    /// At its last packet.
+    /// Number of missing segments at the interval's last packet.
     missing: u32,
 }
 
@@ -91,12 +91,12 @@ impl Meter {
         &self.levels
     }
 
-    /// The newest samples.
+    /// Newest sample of each metric.
     pub(in crate::tcp) fn values(&self) -> &Values {
         &self.values
     }
 
-    /// A packet of data arrived.
+    /// Measures an arriving data packet.
     pub(in crate::tcp) fn on_packet(&mut self, now: Instant, packet: Packet) {
         if let Some(last) = self.last.replace(packet) {
             self.sample_idd(&last, &packet);
@@ -128,8 +128,8 @@ impl Meter {
         self.levels.idd = self.idd.insert(self.values.idd);
     }
 
-    /// From an ACK to the first new data that it released: the sender responds at once while its
-    /// window is the limit. An echo that is repeated, or carried by a retransmission, has waited.
+    /// Samples the round trip from an ACK to the first new data that it released: the sender responds at once while its
+    /// window is the limit.
     fn sample_rtt(&mut self, last: &Packet, packet: &Packet) {
         let ticks = packet.arrived.wrapping_sub(packet.echo);
         if packet.echo == last.echo || !packet.is_furthest || ticks.cast_signed() <= 0 {

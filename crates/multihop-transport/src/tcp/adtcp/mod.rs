@@ -16,20 +16,27 @@ pub use identify::{Identify, Levels};
 pub use meter::Values;
 
 use multihop_core::Duration;
+use multihop_core::settings::Settings;
 
-use super::outage::{Exit, Probe, ProbeInterval, Restore, Standby};
+use super::outage::{Ending, Exit, Probe, ProbeInterval, Probing, Restore, Standby};
 pub(super) use meter::{Meter, Packet};
 pub(crate) use observed::OBSERVED;
 
 /// Settings of ADTCP that do not concern the window.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Settings)]
 pub struct AdtcpConfig {
-    /// Option kind of the state, one of `multihop_wire::tcp::StateOption::KINDS`.
-    pub option_kind: u8,
-    /// The history with which the receiver compares a sample.
-    pub density: DensityConfig,
-    /// Which metrics indicate congestion.
+    /// Metrics that indicate congestion to adtcp: delay differences together with throughput (joint), or one of them alone (idd,
+    /// stt).
+    #[key]
     pub identify: Identify,
+    /// The history with which the receiver compares a sample.
+    #[key(flatten)]
+    pub density: DensityConfig,
+    /// Kind of the TCP option with which adtcp's receiver reports the state; one of those for experiments.
+    ///
+    /// One of `multihop_wire::tcp::StateOption::KINDS`.
+    #[key(253..=254)]
+    pub option_kind: u8,
     /// The sender's reaction to a timeout without congestion.
     pub disconnected: Standby,
 }
@@ -42,12 +49,13 @@ impl AdtcpConfig {
         density: DensityConfig { samples: 100, bins: 8, high: 300, low: 300 },
         identify: Identify::Joint,
         disconnected: Standby {
-            interval: ProbeInterval::Fixed(Duration::from_secs(2)),
+            probing: Probing { interval: ProbeInterval::Fixed(Duration::from_secs(2)), max_probes: Some(15) },
             at_once: true,
-            probe: Probe::FirstBytes(8), // section 4.1
-            exit: Exit::New,
-            restore: Restore::RouteChange, // section 2.1
-            max_probes: Some(15),
+            end: Ending {
+                probe: Probe::FirstBytes(8), // section 4.1
+                exit: Exit::New,
+                restore: Restore::RouteChange, // section 2.1
+            },
         },
     };
 }

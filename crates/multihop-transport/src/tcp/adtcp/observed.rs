@@ -1,4 +1,4 @@
-//! What is observed of ADTCP, at both ends.
+//! Quantities that ADTCP declares for results and time series, at both ends.
 
 use multihop_wire::tcp::NetworkState;
 
@@ -70,7 +70,7 @@ fn bits(state: NetworkState) -> f64 {
 }
 
 impl TcpEnd {
-    /// One of the metrics of the receiver.
+    /// Newest sample of a metric of the receiver.
     fn metric(&self, pick: fn(&Values) -> f64) -> Option<f64> {
         self.metrics().map(pick)
     }

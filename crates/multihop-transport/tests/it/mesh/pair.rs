@@ -3,7 +3,7 @@
 use multihop_core::{Instant, Machine};
 use multihop_testkit::{LinkConfig, Pair, Port};
 use multihop_transport::mesh::{Config, MeshEnd, Output};
-use multihop_wire::control::{Control, Options, Syn, VERSION};
+use multihop_wire::control::{Control, Features, Options, Syn, VERSION};
 use multihop_wire::mesh::Segment;
 
 pub(super) type MeshPair = Pair<Watched, Segment>;
@@ -33,10 +33,16 @@ impl Watched {
 
 /// An end whose connection is established: the segments of both sides are counted from 0.
 pub(super) fn established(config: Config) -> MeshEnd {
+    established_with(config, Features::default())
+}
+
+/// An end whose connection is established with a peer that has these features.
+pub(super) fn established_with(config: Config, features: Features) -> MeshEnd {
     let mut end = MeshEnd::new(config, PORT, u32::MAX);
     end.connect();
     assert!(end.poll_output(Instant::ZERO).is_some(), "a SYN");
-    end.receive(Instant::ZERO, Segment::Control(Control::Syn(syn_ack())));
+    let options = Options { features, ..syn_ack().options };
+    end.receive(Instant::ZERO, Segment::Control(Control::Syn(Syn { options, ..syn_ack() })));
     while end.poll_output(Instant::ZERO).is_some() {}
     end
 }

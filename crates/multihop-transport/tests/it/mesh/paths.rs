@@ -25,7 +25,11 @@ pub(super) struct Bottleneck {
     /// Data waits at its receiver for a random time, below this in three of four cases, and below four times this
     /// otherwise; what follows it waits too.
     pub(super) jitter: Duration,
-    rng: Rng,
+    /// A host handles arrivals and timers up to this much later, and then all that wait.
+    pub(super) late: Duration,
+    /// Arrivals and timers that each end has not handled, if hosts are late.
+    hosts: Vec<[Host; 2]>,
+    pub(super) rng: Rng,
     newest: Instant,
     carried: u64,
     /// How often a timer of an end was due.
@@ -37,13 +41,20 @@ pub(super) struct Bottleneck {
     now: Instant,
 }
 
+/// Events of an end that its host has not handled.
+#[derive(Debug, Default)]
+struct Host {
+    /// When the host handles them.
+    at: Option<Instant>,
+    arrived: Vec<Segment>,
+}
+
 impl Bottleneck {
     pub(super) fn new(flows: usize, config: &Config, service: Duration, delay: Duration) -> Self {
         let config = Config { sink: true, ..config.clone() };
         let flows: Vec<_> = (0..flows).map(|_| Watched::two([&config; 2])).collect();
         Self {
             delivered: vec![0; flows.len()],
-            flows,
             service,
             delay,
             lost: 0,
@@ -51,6 +62,8 @@ impl Bottleneck {
             ack_loss: 0.0,
             outages: [const { Vec::new() }; 2],
             jitter: Duration::ZERO,
+            late: Duration::ZERO,
+            hosts: flows.iter().map(|_| <[Host; 2]>::default()).collect(),
             rng: Rng::stream(1, "test/jitter", 0),
             newest: Instant::ZERO,
             carried: 0,
@@ -59,6 +72,7 @@ impl Bottleneck {
             under_way: VecDeque::new(),
             longest_queue: Duration::ZERO,
             now: Instant::ZERO,
+            flows,
         }
     }
 
@@ -107,22 +121,50 @@ impl Bottleneck {
 
     pub(super) fn run_until(&mut self, until: Instant) {
         loop {
-            let ends = self.flows.iter().flatten().filter_map(Watched::poll_timeout).min();
+            let ends = self.due().min();
             let next = earliest(ends, self.under_way.front().map(|&(at, ..)| at));
             let Some(at) = next.filter(|&at| at <= until) else { break };
             self.now = at;
             self.timers += u64::from(ends == Some(at));
             while self.under_way.front().is_some_and(|&(at, ..)| at == self.now) {
                 let (_, flow, side, segment) = self.under_way.pop_front().expect("there is a first one");
-                self.flows[flow][side].handle(self.now, segment);
-                self.drain(flow);
+                if self.late > Duration::ZERO {
+                    self.hosts[flow][side].arrived.push(segment);
+                } else {
+                    self.flows[flow][side].handle(self.now, segment);
+                    self.drain(flow);
+                }
             }
             for flow in 0..self.flows.len() {
-                self.flows[flow].iter_mut().for_each(|end| end.handle_timeout(at));
+                if self.late > Duration::ZERO {
+                    (0..2).for_each(|side| self.run_host(flow, side));
+                } else {
+                    self.flows[flow].iter_mut().for_each(|end| end.handle_timeout(at));
+                }
                 self.drain(flow);
             }
         }
         self.now = until;
+    }
+
+    /// When each end has something to do.
+    fn due(&self) -> impl Iterator<Item = Instant> {
+        let ends = self.flows.iter().flatten().zip(self.hosts.iter().flatten());
+        ends.filter_map(|(end, host)| host.at.or_else(|| end.poll_timeout()))
+    }
+
+    /// Lets the host of an end handle what waits, or begins its delay.
+    fn run_host(&mut self, flow: usize, side: usize) {
+        let (host, end) = (&mut self.hosts[flow][side], &mut self.flows[flow][side]);
+        let waits = !host.arrived.is_empty() || end.poll_timeout().is_some_and(|due| due <= self.now);
+        if host.at.is_none() && waits {
+            host.at = Some(self.now + self.rng.duration_below(self.late));
+        }
+        if host.at.is_some_and(|at| at <= self.now) {
+            host.at = None;
+            core::mem::take(&mut host.arrived).into_iter().for_each(|segment| end.handle(self.now, segment));
+            end.handle_timeout(self.now);
+        }
     }
 
     /// Segments that each flow delivered in these seconds.

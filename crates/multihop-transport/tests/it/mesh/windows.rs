@@ -1,6 +1,6 @@
 //! Windows of thousands of segments, with losses, in virtual time.
 
-use multihop_core::{Duration, Instant};
+use multihop_core::{Duration, Instant, Rng};
 use multihop_transport::mesh::Config;
 
 use super::paths::{Bottleneck, MS};
@@ -39,4 +39,22 @@ fn a_start_that_ended_too_early_is_made_up_for_within_ten_seconds() {
     let megabits: Vec<u64> = (0..12).map(|_| path.measure(1)[0] * 1460 * 8 / 1_000_000).collect();
     println!("{megabits:?} Mb/s in each second, of 201");
     assert!(megabits[10..].iter().all(|&second| second >= 180), "{megabits:?} Mb/s in each second, of 201");
+}
+
+/// 200 Mb/s over 100 ms. What a late timer did not send must leave when it expires.
+#[test]
+fn late_hosts_do_not_bound_the_rate_of_a_long_path() {
+    let megabits: Vec<u64> = (1..=20)
+        .map(|seed| {
+            let config = Config { recv_buffer: 8192, ..Config::net() };
+            let mut path = Bottleneck::new(1, &config, US * 58, MS * 50);
+            path.rng = Rng::stream(seed, "test/late", 0);
+            path.late = MS * 5;
+            path.start(0);
+            path.measure(9);
+            path.measure(1)[0] * 1460 * 8 / 1_000_000
+        })
+        .collect();
+    println!("{megabits:?} Mb/s in the tenth second, of 201");
+    assert!(megabits.iter().all(|&seed| seed >= 180), "{megabits:?} Mb/s in the tenth second, of 201");
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use multihop_core::Instant;
-use multihop_core::settings::{Settings, Visitor};
+use multihop_core::settings::Settings;
 use multihop_transport::congestion::{
     Ack, AckKind, Algorithm, CongestionConfig, CongestionControl, RateSample, Share, Signals, Variant, Window,
 };
@@ -16,9 +16,11 @@ use super::policies::Path;
 use super::templates::{MSS, config};
 
 /// A control with the defaults of the port, which remembers its signals.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Settings)]
 struct Plain {
     signals: Signals,
+    /// Pacing rate in bytes per second.
+    #[key(1..=1_000_000, name = "rate", off)]
     pacing_rate: Option<u64>,
     heard: Arc<Mutex<Vec<&'static str>>>,
 }
@@ -26,12 +28,6 @@ struct Plain {
 impl Plain {
     fn take_heard(&self) -> Vec<&'static str> {
         std::mem::take(&mut self.heard.lock().expect("no test has failed"))
-    }
-}
-
-impl Settings for Plain {
-    fn keys(&mut self, keys: &mut dyn Visitor) {
-        keys.about("Bytes per second.").whole_or_off("rate", &mut self.pacing_rate, 1..=1_000_000);
     }
 }
 

@@ -3,12 +3,16 @@
 use multihop_core::{Duration, Instant, LostSegment, Machine, Notice, Payload, SegmentId};
 use multihop_transport::connection::Data;
 use multihop_transport::tcp::{
-    Config, Event, Exit, Input, Phase, Probe, ProbeInterval, Restore, Standby, State,
+    Config, Ending, Event, Exit, Input, Phase, Probe, ProbeInterval, Probing, Restore, Standby, State,
 };
 
 use super::templates::*;
 
 const ELFN: Standby = Standby::elfn();
+
+const fn ending(end: Ending) -> Standby {
+    Standby { end, ..ELFN }
+}
 
 fn with(plan: Standby) -> Config {
     Config { elfn: Some(plan), initial_window: 4, ..reno() }
@@ -65,7 +69,7 @@ fn a_duplicate_ack_ends_it_with_exit_any_and_counts() {
 
 #[test]
 fn only_new_data_ends_it_with_exit_new() {
-    let mut s = on_standby(with(Standby { exit: Exit::New, ..ELFN }));
+    let mut s = on_standby(with(ending(Ending { exit: Exit::New, ..ELFN.end })));
     s.at_ms(300).gets(acks(2, 2)).expect([]).check(|tcp| tcp.phase(), Phase::StandBy);
     s.at_ms(2200).expect([data(2)]);
     s.at_ms(2300).gets([ack(3)]).expect([data(7), data(8)]).check(|tcp| tcp.phase(), Phase::SlowStart);
@@ -73,7 +77,7 @@ fn only_new_data_ends_it_with_exit_new() {
 
 #[test]
 fn the_lowest_lost_segment_is_the_probe() {
-    let mut s = established(with(Standby { probe: Probe::LowestLost, ..ELFN }));
+    let mut s = established(with(ending(Ending { probe: Probe::LowestLost, ..ELFN.end })));
     s.app(|tcp| tcp.send(Data::Endless)).expect((1..=4).map(data));
     s.at_ms(200).gets([broken(4), broken(2), broken(3)]).expect([]);
     s.at_ms(2200).expect([data(2)]);
@@ -84,7 +88,7 @@ fn the_lowest_lost_segment_is_the_probe() {
 /// Segment 1 was lost without a notice.
 #[test]
 fn a_probe_beyond_the_hole_makes_the_next_one_fill_it() {
-    let mut s = established(with(Standby { probe: Probe::LowestLost, exit: Exit::New, ..ELFN }));
+    let mut s = established(with(ending(Ending { probe: Probe::LowestLost, exit: Exit::New, ..ELFN.end })));
     s.app(|tcp| tcp.send(Data::Endless)).expect((1..=4).map(data));
     s.at_ms(200).gets([broken(3)]).expect([]);
     s.at_ms(2200).expect([data(3)]);
@@ -95,7 +99,7 @@ fn a_probe_beyond_the_hole_makes_the_next_one_fill_it() {
 
 #[test]
 fn restore_window_starts_from_one_segment() {
-    let mut s = on_standby(with(Standby { restore: Restore::Window, ..ELFN }));
+    let mut s = on_standby(with(ending(Ending { restore: Restore::Window, ..ELFN.end })));
     // Nothing may leave until four of the five outstanding segments are acknowledged.
     s.at_ms(300).gets([ack(2)]).expect([]).check(|tcp| (tcp.cwnd(), tcp.ssthresh()), (MSS, 64 * MSS));
     s.at_ms(400).gets([ack(7)]).expect([data(7), data(8)]);
@@ -103,7 +107,7 @@ fn restore_window_starts_from_one_segment() {
 
 #[test]
 fn restore_rto_window_waits_as_long_as_a_new_connection() {
-    let mut config = with(Standby { restore: Restore::RtoWindow, ..ELFN });
+    let mut config = with(ending(Ending { restore: Restore::RtoWindow, ..ELFN.end }));
     config.rto.initial = Duration::from_secs(6);
     let mut s = on_standby(config);
     s.at_ms(300).gets([ack(2)]).expect([]);
@@ -166,7 +170,10 @@ fn without_the_option_notices_change_nothing() {
 #[test]
 fn probes_follow_the_round_trip_time_within_bounds() {
     let interval_after = |rtt_ms: Option<u64>| {
-        let mut config = with(Standby { interval: ProbeInterval::RoundTrips, ..ELFN });
+        let mut config = with(Standby {
+            probing: Probing { interval: ProbeInterval::RoundTrips, ..ELFN.probing },
+            ..ELFN
+        });
         config.initial_window = 1;
         let mut s = established(config);
         s.app(|tcp| tcp.send(Data::Endless)).expect([data(1)]);
@@ -187,7 +194,8 @@ fn probes_follow_the_round_trip_time_within_bounds() {
 
 #[test]
 fn it_gives_up_after_the_configured_number_of_probes() {
-    let mut s = on_standby(with(Standby { max_probes: Some(2), ..ELFN }));
+    let mut s =
+        on_standby(with(Standby { probing: Probing { max_probes: Some(2), ..ELFN.probing }, ..ELFN }));
     s.at_ms(2200).expect([data(2)]);
     s.at_ms(4200).expect([data(2)]);
     s.at_ms(6200).expect([event(Event::TimedOut)]);
@@ -196,7 +204,7 @@ fn it_gives_up_after_the_configured_number_of_probes() {
 
 #[test]
 fn the_peers_data_is_acknowledged_meanwhile() {
-    let mut s = on_standby(with(Standby { exit: Exit::New, ..ELFN }));
+    let mut s = on_standby(with(ending(Ending { exit: Exit::New, ..ELFN.end })));
     let from_peer = segment(|s| {
         s.ack = Some(number(2));
         s.payload = Payload::Virtual(MSS);

@@ -5,7 +5,8 @@ use multihop_testkit::{LinkConfig, Pair, Port};
 use multihop_transport::congestion::Variant;
 use multihop_transport::connection::Data;
 use multihop_transport::tcp::{
-    AckRule, Config, DelayedAck, Event, Input, Output, PartialAckTimer, Ports, Standby, State, TcpEnd,
+    AckRule, Config, DelayedAck, Event, Input, Output, PartialAckTimer, Ports, Probing, Standby, State,
+    TcpEnd,
 };
 use multihop_wire::tcp::{Segment, SeqNumber};
 use proptest::prelude::*;
@@ -76,7 +77,7 @@ fn configs() -> impl Strategy<Value = Config> {
             config.max_retries = None;
             config.rto.max = Duration::from_secs(60);
             // Stand-by may last, but not end the connection.
-            config.adtcp.disconnected.max_probes = None;
+            config.adtcp.disconnected.probing.max_probes = None;
             config.adtcp.density.samples = 20;
             if steady {
                 config.newreno.timer = PartialAckTimer::SlowButSteady;
@@ -163,7 +164,7 @@ proptest! {
         every in 1..40_usize,
         offset in 0..30_000_u32,
     ) {
-        let elfn = Some(Standby { max_probes: None, ..plan });
+        let elfn = Some(Standby { probing: Probing { max_probes: None, ..plan.probing }, ..plan });
         let config = Config { sink: true, elfn, ..config };
         let mut pair = connect(&config, link, seed);
         pair.call(0, |tcp| tcp.send(Data::Virtual(200_000))).unwrap();

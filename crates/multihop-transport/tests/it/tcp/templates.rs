@@ -4,8 +4,8 @@ use multihop_core::{Duration, LostSegment, Notice, Payload, SegmentId};
 use multihop_testkit::Script;
 use multihop_transport::congestion::Variant;
 use multihop_transport::tcp::{
-    AckRule, Config, Event, Exit, Input, Output, PartialAckTimer, Ports, Probe, ProbeInterval, Restore,
-    Standby, TcpEnd,
+    AckRule, Config, Ending, Event, Exit, Input, Output, PartialAckTimer, Ports, Probe, ProbeInterval,
+    Probing, Restore, Standby, TcpEnd,
 };
 use multihop_wire::tcp::{Ecn, Options, SackBlocks, Segment, SeqNumber};
 use proptest::prelude::*;
@@ -135,12 +135,9 @@ pub(super) fn standbys() -> impl Strategy<Value = Standby> {
     let exit = prop_oneof![Just(Exit::Any), Just(Exit::New)];
     (interval, any::<bool>(), probe, exit, restore, prop::option::of(any::<u16>())).prop_map(
         |(interval, at_once, probe, exit, restore, max_probes)| Standby {
-            interval,
+            probing: Probing { interval, max_probes },
             at_once,
-            probe,
-            exit,
-            restore,
-            max_probes,
+            end: Ending { probe, exit, restore },
         },
     )
 }

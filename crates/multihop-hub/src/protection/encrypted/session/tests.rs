@@ -79,7 +79,7 @@ impl Session {
         let mut out = Vec::new();
         self.send(now, segment, Path::Current, &mut out);
         let first = Some(out).filter(|out| !out.is_empty());
-        first.into_iter().chain(self.pending.drain(..)).collect()
+        first.into_iter().chain(self.pending.drain(..).map(|pending| pending.bytes)).collect()
     }
 
     fn deliver(&mut self, now: Instant, datagram: &[u8]) -> Unprotected {
@@ -90,7 +90,7 @@ impl Session {
     /// The offer of new keys that is due.
     fn offer(&mut self, now: Instant, seed: u8) -> Option<Vec<u8>> {
         self.refresh(now, &mut entropy(seed));
-        self.pop_pending()
+        self.pop_pending().map(|pending| pending.bytes)
     }
 
     fn respond_to(credentials: &Arc<Credentials>, hello: &[u8]) -> Result<(Self, Segment), Rejection> {
@@ -272,7 +272,7 @@ fn a_lost_answer_is_retransmitted_when_the_hello_is() {
         let (mut initiator, mut responder, answer) = answered(&one, &two);
         let hello = initiator.transmit(at_ms(1000), &syn()).remove(0);
         assert_eq!(responder.deliver(at_ms(1000), &hello), Unprotected::Ignored);
-        assert_eq!(responder.pop_pending(), Some(answer.clone()));
+        assert_eq!(responder.pop_pending().map(|pending| pending.bytes), Some(answer.clone()));
         assert_eq!(responder.transmit(at_ms(1001), &syn_ack()), [answer], "its own timer does the same");
     }
 }
@@ -431,7 +431,7 @@ fn an_offer_and_its_answer_replace_the_keys_of_both_directions() {
         for number in 0..3 {
             let offer = initiator.offer(at_ms(0), 5).unwrap();
             assert_eq!(responder.deliver(at_ms(0), &offer), REKEY);
-            let answer = responder.pop_pending().unwrap();
+            let answer = responder.pop_pending().map(|pending| pending.bytes).unwrap();
             assert_eq!(exchange(&mut initiator, &mut responder), (number, number), "data does not wait");
             assert_eq!(initiator.deliver(at_ms(0), &answer), Unprotected::Processed(Freshness::Late));
             assert_eq!(exchange(&mut initiator, &mut responder), (number + 1, number + 1));
@@ -459,10 +459,10 @@ fn only_the_initiator_offers_and_only_the_responder_accepts() {
         let wrong = bad.encrypt_message(at_ms(0), Content::Offer, Path::Current, &[0; 104]).unwrap();
         let useless = worse.encrypt_message(at_ms(0), Content::Accept, Path::Current, &[0; 56]).unwrap();
         assert_eq!(initiator.deliver(at_ms(0), &wrong), REKEY);
-        assert_eq!(initiator.pop_pending(), None);
+        assert_eq!(initiator.pop_pending().map(|pending| pending.bytes), None);
         assert_eq!(third.deliver(at_ms(0), &useless), REKEY);
         responder.deliver(at_ms(0), &offer);
-        initiator.deliver(at_ms(0), &responder.pop_pending().unwrap());
+        initiator.deliver(at_ms(0), &responder.pop_pending().map(|pending| pending.bytes).unwrap());
         assert_eq!(exchange(&mut initiator, &mut responder), (1, 1));
     }
 }
@@ -475,14 +475,14 @@ fn lost_late_and_repeated_messages_about_keys_do_no_harm() {
         assert_eq!(initiator.offer(at_ms(999), 6), None);
         let offer = initiator.offer(at_ms(1000), 6).unwrap();
         assert_eq!(responder.deliver(at_ms(1000), &offer), REKEY);
-        responder.pop_pending().expect("this answer is lost");
+        responder.pop_pending().map(|pending| pending.bytes).expect("this answer is lost");
         exchange(&mut initiator, &mut responder);
         let again = initiator.offer(at_ms(2000), 7).unwrap();
         assert_eq!(responder.deliver(at_ms(2000), &again), REKEY);
-        let answer = responder.pop_pending().unwrap();
+        let answer = responder.pop_pending().map(|pending| pending.bytes).unwrap();
         // The first offer arrives after all.
         assert_eq!(responder.deliver(at_ms(2000), &lost), Unprotected::Processed(Freshness::Late));
-        let other = responder.pop_pending().unwrap();
+        let other = responder.pop_pending().map(|pending| pending.bytes).unwrap();
         assert_eq!(initiator.deliver(at_ms(2000), &answer), REKEY);
         assert_eq!(initiator.deliver(at_ms(2000), &other), REKEY, "of no use any more");
         for replayed in [&offer, &again, &lost] {
@@ -493,7 +493,7 @@ fn lost_late_and_repeated_messages_about_keys_do_no_harm() {
             for end in [&mut initiator, &mut responder] {
                 let outcome = end.deliver(at_ms(2002), replayed);
                 assert!(matches!(outcome, Unprotected::Duplicate | Unprotected::Ignored), "{outcome:?}");
-                assert_eq!(end.pop_pending(), None);
+                assert_eq!(end.pop_pending().map(|pending| pending.bytes), None);
             }
         }
         assert_eq!(exchange(&mut initiator, &mut responder), (1, 1));
@@ -515,7 +515,7 @@ fn new_keys_are_no_function_of_the_old_ones() {
             let before = outgoing_key(&initiator);
             let offer = initiator.offer(at_ms(0), seed).unwrap();
             responder.deliver(at_ms(0), &offer);
-            initiator.deliver(at_ms(0), &responder.pop_pending().unwrap());
+            initiator.deliver(at_ms(0), &responder.pop_pending().map(|pending| pending.bytes).unwrap());
             exchange(&mut initiator, &mut responder);
             (before, outgoing_key(&initiator))
         });
@@ -534,6 +534,6 @@ fn another_identity_cannot_take_over_a_connection_by_new_keys() {
     };
     ours.become_another(&stolen);
     responder.deliver(at_ms(0), &initiator.offer(at_ms(0), 5).unwrap());
-    assert_eq!(responder.pop_pending(), None);
+    assert_eq!(responder.pop_pending().map(|pending| pending.bytes), None);
     assert_eq!(exchange(&mut initiator, &mut responder), (0, 0));
 }

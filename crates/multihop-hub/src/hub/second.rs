@@ -1,0 +1,101 @@
+//! The second path of a connection: a further address of the caller, beside that of the handshake.
+//!
+//! docs/models/net.md describes it. What leaves on it, and when, is the transport's: `multihop_transport::mesh`.
+
+use core::net::{IpAddr, SocketAddr};
+
+use multihop_core::Instant;
+use multihop_transport::connection::Segment;
+
+use super::paths::Paths;
+use super::{Hub, Id, USUAL_MTU, mss_of};
+use crate::datagram::IncomingDatagram;
+use crate::error::Error;
+use crate::protection::{Freshness, Path};
+
+/// Addresses of a second path.
+#[derive(Debug)]
+pub(super) struct SecondPath {
+    pub(super) paths: Paths,
+    /// The local address from which datagrams leave.
+    pub(super) source: Option<IpAddr>,
+}
+
+impl SecondPath {
+    /// The path from another local address to a peer that has completed a handshake.
+    pub(super) const fn to(peer: SocketAddr, source: IpAddr) -> Self {
+        Self { paths: Paths::new(peer), source: Some(source) }
+    }
+
+    /// The path on which this authentic datagram has come, before the datagram counts.
+    pub(super) const fn of(datagram: &IncomingDatagram<'_>) -> Self {
+        Self { paths: Paths::unproved(datagram.from), source: datagram.local }
+    }
+}
+
+/// Whether the path of a segment, if it belongs to one, is the path on which it came.
+pub(super) fn is_on_its_path(segment: &Segment, freshness: Option<Freshness>, on_second: bool) -> bool {
+    let own = is_of_second(segment);
+    own.is_none_or(|own| own == (on_second && freshness.is_some()))
+}
+
+/// Whether a segment belongs to the second path; `None` if it may take either.
+pub(super) const fn is_of_second(segment: &Segment) -> Option<bool> {
+    match segment {
+        Segment::Mesh(segment) => segment.second_path(),
+        _ => None,
+    }
+}
+
+impl Hub {
+    /// Sends from these addresses of the host: from the first one in place of the address that the system chooses, and on a
+    /// second path from the second one, as soon as the peer has given an index for it. Only encrypted connections of `mesh` have
+    /// a second path, and only if both ends support it.
+    pub fn send_from(&mut self, id: Id, local: &[IpAddr]) -> Result<(), Error> {
+        let Some(connection) = self.connections.get_mut(id) else { return Err(Error::Aborted) };
+        connection.source = local.first().copied();
+        connection.wanted = local.get(1).copied();
+        Ok(())
+    }
+
+    /// Opens the second path that the application wants, if it is possible now.
+    pub(super) fn open_second(&mut self, id: Id) {
+        let Some(connection) = self.connections.get_mut(id) else { return };
+        let Some(source) = connection.wanted.filter(|_| connection.protection.has_second_index()) else {
+            return;
+        };
+        connection.wanted = None;
+        if connection.end.add_path() {
+            let peer = connection.peer();
+            connection.second = Some(SecondPath::to(peer, source));
+            self.bound_mss(id);
+        }
+    }
+
+    /// Bounds segments by what the path with the smaller MTU carries.
+    pub(super) fn bound_mss(&mut self, id: Id) {
+        let Some(connection) = self.connections.get_mut(id) else { return };
+        let Some(second) = &connection.second else { return };
+        let peer = connection.peer();
+        let paths = [(peer, connection.source), (second.paths.current(), second.source)];
+        let mtu = paths.into_iter().map(|(to, from)| (self.path_mtu)(to, from).unwrap_or(USUAL_MTU)).min();
+        let mtu = mtu.unwrap_or(USUAL_MTU);
+        connection.end.set_mss(mss_of(self.transports, mtu, peer, &connection.protection));
+    }
+
+    /// Asks the peer, where it has not shown yet that it receives there, to return a number.
+    pub(super) fn challenge_second(&mut self, now: Instant, id: Id) {
+        let Some(connection) = self.connections.get_mut(id) else { return };
+        let Some(second) = &mut connection.second else { return };
+        let mut random = || {
+            let mut number = [0; 8];
+            (self.entropy)(&mut number);
+            number
+        };
+        let Some((to, number)) = second.paths.take_challenge(now, &mut random) else { return };
+        let source = second.source;
+        if let Some(bytes) = connection.protection.challenge(now, Path::Second, &number) {
+            self.reply(to, source, bytes);
+        }
+    }
+}

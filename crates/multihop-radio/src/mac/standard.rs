@@ -1,0 +1,230 @@
+//! The frame exchange of IEEE 802.11 (section numbers of the edition of 1999 unless another one is named).
+
+use multihop_core::{Duration, Instant};
+
+use super::rules::Rules;
+use super::{Contention, Mac, MacConfig, Phase, Transmission};
+use crate::frame::Frame;
+use crate::phy_profile::{PhyProfile, RateIndex};
+
+/// The rules of the standard.
+pub(super) struct Standard;
+
+impl Rules for Standard {
+    /// RTS above the threshold; the PLCP preamble and header do not count.
+    fn announced_from(_: &PhyProfile, threshold: u32) -> u32 {
+        threshold.saturating_add(1)
+    }
+
+    /// Each packet has retry counts of its own (§9.2.5.3).
+    #[inline]
+    fn begin_service(mac: &mut Mac) {
+        mac.own.front.short_count = 0;
+        mac.own.front.long_count = 0;
+    }
+
+    /// A packet that finds the medium idle needs no backoff (§9.2.5.1).
+    #[inline]
+    fn begins_at_once(mac: &Mac, now: Instant) -> bool {
+        mac.is_idle(now)
+    }
+
+    /// Bound below which the standard draws a backoff: 0 to cw slots (§9.2.4).
+    #[inline]
+    fn backoff_bound(contention_window: u32) -> u32 {
+        contention_window + 1
+    }
+
+    /// DIFS or EIFS count from the end of the last frame (§9.2.3).
+    #[inline]
+    fn backoff_begins(mac: &Mac, idle: Instant, now: Instant, contention: &Contention) -> Instant {
+        let space = if mac.heard_error { contention.eifs } else { contention.difs };
+        (idle + space).max(now)
+    }
+
+    /// EIFS takes the place of DIFS (§9.2.3.4).
+    #[inline]
+    fn receive_error(mac: &mut Mac, _: Instant, config: &MacConfig) {
+        if config.params.eifs {
+            mac.heard_error = true;
+        }
+    }
+
+    /// EIFS follows a reception with an error (IEEE 802.11-2020, 10.3.2.3.7), and here was no reception.
+    #[inline]
+    fn miss_frame(_: &mut Mac, _: Instant, _: &MacConfig) {}
+
+    /// The standard has no such rule.
+    #[inline]
+    fn overhear_weak(_: &mut Mac, _: Instant, _: Duration, _: &MacConfig) {}
+
+    /// Whether the station answers an RTS: only if its NAV is idle (§9.2.5.7).
+    #[inline]
+    fn answers_rts(mac: &mut Mac, now: Instant, config: &MacConfig) -> bool {
+        abandon_wait(mac, now, config);
+        mac.own.reply.is_none() && mac.nav <= now
+    }
+
+    /// Sends a CTS, after which the station expects nothing: the sender of the RTS has to retry.
+    #[inline]
+    fn send_cts(mac: &mut Mac, now: Instant, cts: Frame, config: &MacConfig) -> Transmission {
+        mac.transmit_last(now, cts, config.airtime.cts, config)
+    }
+
+    #[inline]
+    fn takes_data(mac: &mut Mac, now: Instant, _: &Frame, config: &MacConfig) -> bool {
+        Self::acknowledges(mac, now, config)
+    }
+
+    #[inline]
+    fn acknowledges(mac: &mut Mac, now: Instant, config: &MacConfig) -> bool {
+        abandon_wait(mac, now, config);
+        mac.own.reply.is_none()
+    }
+
+    /// A duplicate has the retry bit (§9.2.9).
+    #[inline]
+    fn may_be_new(data: &Frame) -> bool {
+        !data.retry
+    }
+
+    /// The medium is not sensed within SIFS.
+    #[inline]
+    fn sends_after_sifs(_: &mut Mac, _: Instant, _: &MacConfig) -> bool {
+        true
+    }
+
+    /// SIFS, a slot, and the preamble that announces the response (§9.2.8; IEEE 802.11-2020, 10.3.2.9).
+    #[inline]
+    fn answer_after(frame: Duration, rate: RateIndex, _: Duration, config: &MacConfig) -> Duration {
+        let Contention { slot, sifs, .. } = config.contention;
+        frame + sifs + slot + config.airtime.plcp(config.airtime.answer_rate(rate))
+    }
+
+    /// The end of the reception says whether it was the response (§9.2.8).
+    #[inline]
+    fn waits_for_reception() -> bool {
+        true
+    }
+
+    /// A backoff follows (§9.2.5.2).
+    #[inline]
+    fn end_dropped(mac: &mut Mac, config: &MacConfig) {
+        mac.draw_backoff(config);
+    }
+}
+
+/// §9.2.8: any other valid frame means that the expected response will not come.
+fn abandon_wait(mac: &mut Mac, now: Instant, config: &MacConfig) {
+    if matches!(mac.phase, Phase::Rts | Phase::Data) {
+        mac.give_up_waiting(now, config);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Backoff;
+    use super::super::tests::{Bench, PEER, bench, packet, us};
+    use super::*;
+    use crate::frame::FrameKind;
+    use crate::params::Flavour;
+
+    fn station() -> Bench {
+        bench(Flavour::Standard, Some(0))
+    }
+
+    #[test]
+    fn an_rts_is_answered_only_if_the_nav_is_idle() {
+        let mut b = station();
+        b.mac.nav = us(100);
+        assert!(!Standard::answers_rts(&mut b.mac, us(99), &b.config));
+        assert!(Standard::answers_rts(&mut b.mac, us(100), &b.config));
+    }
+
+    #[test]
+    fn another_frame_ends_the_wait_for_a_response() {
+        let mut b = station();
+        b.sends(us(1000), packet(7));
+        b.next_frame();
+        assert_eq!(b.mac.phase, Phase::Rts);
+        assert!(Standard::acknowledges(&mut b.mac, us(1500), &b.config));
+        assert_eq!((b.mac.phase, b.mac.counters().rts_failures), (Phase::Idle, 1));
+    }
+
+    #[test]
+    fn data_is_taken_without_a_cts() {
+        let mut b = station();
+        let data = b.to_me(FrameKind::Data, 0);
+        assert!(Standard::takes_data(&mut b.mac, us(0), &data, &b.config));
+    }
+
+    #[test]
+    fn nothing_is_awaited_after_a_cts() {
+        let mut b = station();
+        let cts =
+            Frame::control(FrameKind::Cts, b.mac.id, PEER, Duration::from_micros(6628), 14, RateIndex(0));
+        Standard::send_cts(&mut b.mac, us(0), cts, &b.config);
+        assert_eq!((b.mac.phase, b.mac.response_due), (Phase::Idle, Instant::FAR_FUTURE));
+        assert_eq!(b.mac.idle_since, us(304));
+    }
+
+    #[test]
+    fn an_error_is_noted_and_a_missed_frame_is_not() {
+        let mut b = station();
+        Standard::miss_frame(&mut b.mac, us(100), &b.config);
+        assert!(!b.mac.heard_error);
+        Standard::receive_error(&mut b.mac, us(100), &b.config);
+        assert!(b.mac.heard_error);
+        assert_eq!(b.mac.nav, Instant::ZERO);
+    }
+
+    #[test]
+    fn interframe_spaces_count_from_the_end_of_the_last_frame() {
+        let mut b = station();
+        let contention = b.config.contention;
+        assert_eq!(Standard::backoff_begins(&b.mac, us(1000), us(1020), &contention), us(1050));
+        b.mac.heard_error = true;
+        assert_eq!(
+            Standard::backoff_begins(&b.mac, us(1000), us(1020), &contention),
+            us(1000) + contention.eifs
+        );
+        assert_eq!(Standard::backoff_begins(&b.mac, us(1000), us(9000), &contention), us(9000));
+        assert_eq!(Standard::backoff_bound(31), 32);
+    }
+
+    #[test]
+    fn a_response_is_overdue_after_sifs_a_slot_and_its_preamble() {
+        let b = station();
+        let after = Standard::answer_after(
+            Duration::from_micros(352),
+            RateIndex(0),
+            Duration::from_micros(304),
+            &b.config,
+        );
+        assert_eq!(after, Duration::from_micros(352 + 10 + 20 + 192));
+    }
+
+    #[test]
+    fn a_packet_begins_with_retry_counts_of_its_own() {
+        let mut b = station();
+        (b.mac.own.front.short_count, b.mac.own.front.long_count) = (3, 2);
+        Standard::begin_service(&mut b.mac);
+        assert_eq!((b.mac.own.front.short_count, b.mac.own.front.long_count), (0, 0));
+    }
+
+    #[test]
+    fn a_reception_may_be_the_response() {
+        let mut b = station();
+        b.mac.carrier_busy = true;
+        assert!(!b.mac.response_may_be_arriving(&b.config));
+        b.mac.phase = Phase::Rts;
+        assert!(b.mac.response_may_be_arriving(&b.config));
+    }
+
+    #[test]
+    fn a_backoff_follows_a_dropped_packet() {
+        let mut b = station();
+        Standard::end_dropped(&mut b.mac, &b.config);
+        assert!(matches!(b.mac.backoff, Backoff::Paused { .. }));
+    }
+}

@@ -1,0 +1,487 @@
+//! Babel (RFC 8966): a distance-vector protocol without routing loops, with the round-trip times of RFC 9616 in its metric
+//! if wanted.
+//!
+//! One file for each table of the RFC. Destinations are single hosts.
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::net::Ipv4Addr;
+
+use multihop_core::{DropReason, Duration, Instant, Interface, Machine, Rng, Timers, earliest};
+use multihop_routing::agent::{Input, Output, Routable, RouteChanges, RoutingAgent};
+use multihop_routing::message::Message;
+use multihop_routing::network::{AgentConfig, AgentTable, Network};
+use multihop_routing::olsr::LinkFailure;
+use multihop_routing::usage::{Turn, Usage};
+use multihop_routing::watch::{Reach, Watch};
+
+use crate::STREAM;
+use neighbours::{HelloOutcome, Neighbours};
+use requests::Requests;
+use routes::{Judge, Learned, Routes};
+use sending::Waiting;
+use sources::Sources;
+use wire::{Centis, Echo, Hello, INFINITY, Ihu, Packet, Prefix, RouterId, Seqno, SeqnoRequest, Tlv, Update};
+
+mod config;
+mod diversity;
+mod history;
+mod interfaces;
+mod neighbours;
+mod requests;
+mod routes;
+mod sending;
+mod smoothed;
+mod sources;
+pub mod wire;
+
+pub use config::{Config, Diversity, LinkCost, RttCost};
+pub use routes::Route;
+
+/// The Babel agent of a node, with one interface unless [`with_interfaces`](Agent::with_interfaces) adds others.
+///
+/// Packets are UDP datagrams from and to port 6696, for all neighbours or for one.
+#[derive(Clone, Debug)]
+pub struct Agent {
+    config: Arc<Config>,
+    address: Ipv4Addr,
+    /// The interfaces; empty: one, with the main address.
+    own: Vec<interfaces::Own>,
+    rng: Rng,
+    neighbours: Neighbours,
+    sources: Sources,
+    routes: Routes,
+    requests: Requests,
+    waiting: Waiting,
+    /// Sequence number of the route to this node.
+    seqno: Seqno,
+    /// Sequence number of the latest Hello.
+    hello_seqno: Seqno,
+    next_dump: Instant,
+    timers: Timers<Timer, 2>,
+    usage: Usage,
+    watch: Watch,
+    outputs: VecDeque<Output>,
+    counters: Counters,
+}
+
+/// Counters of an agent.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Counters {
+    /// Number of Hellos sent.
+    pub hellos: u64,
+    /// Number of updates sent.
+    pub updates: u64,
+    /// Announcements of all routes.
+    pub dumps: u64,
+    /// Number of sequence number requests sent.
+    pub requests: u64,
+    /// Number of packets sent.
+    pub packets: u64,
+    /// Bytes of packets sent, without UDP and IP.
+    pub bytes: u64,
+    /// Updates that did not meet the feasibility condition.
+    pub unfeasible: u64,
+    /// Routes that were lost without another one.
+    pub lost: u64,
+    /// Packets with another next hop than the previous packet to the same destination.
+    pub route_changes: u64,
+    /// Number of packets that returned to a next hop that was in use less than 10 s before.
+    pub oscillations: u64,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Timer {
+    /// A Hello is due.
+    Hello,
+    /// Deadline of the outgoing packet: TLVs that wait are sent.
+    Flush,
+}
+
+impl Agent {
+    /// The agent of a node that starts at `now`. `rng` draws jitter. Nodes may share their configuration.
+    ///
+    /// # Panics
+    ///
+    /// If the interval of Hellos is zero.
+    pub fn new(now: Instant, address: Ipv4Addr, config: impl Into<Arc<Config>>, mut rng: Rng) -> Self {
+        let config = config.into();
+        assert!(config.hello_interval > Duration::ZERO, "the interval of Hellos is zero");
+        let mut timers = Timers::new([Timer::Hello, Timer::Flush]);
+        timers.set(Timer::Hello, now + rng.duration_below(config.hello_interval / 4));
+        Self {
+            config,
+            address,
+            own: Vec::new(),
+            rng,
+            neighbours: Neighbours::default(),
+            sources: Sources::default(),
+            routes: Routes::default(),
+            requests: Requests::default(),
+            waiting: Waiting::default(),
+            seqno: Seqno(0),
+            hello_seqno: Seqno(0),
+            next_dump: now,
+            timers,
+            usage: Usage::default(),
+            watch: Watch::default(),
+            outputs: VecDeque::new(),
+            counters: Counters::default(),
+        }
+    }
+
+    /// The route in use to an address.
+    pub fn route(&self, destination: Ipv4Addr) -> Option<Route> {
+        self.routes.get(destination)
+    }
+
+    /// The destinations with a route in use, sorted by address.
+    pub fn destinations(&self) -> impl Iterator<Item = Ipv4Addr> {
+        self.routes.destinations().filter(|&destination| self.routes.get(destination).is_some())
+    }
+
+    /// Each neighbour, the cost of the link to it ([`INFINITY`] if it is not used), and its average round-trip time.
+    pub fn links(&self) -> impl Iterator<Item = (Ipv4Addr, u16, Option<Duration>)> {
+        self.neighbours.iter().map(|neighbour| {
+            let cost = self.neighbours.cost(neighbour.address).unwrap_or(INFINITY);
+            (neighbour.address, cost, neighbour.rtt())
+        })
+    }
+
+    /// The counters so far.
+    pub const fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// The routes, and what a choice among them depends on.
+    fn table(&mut self, now: Instant) -> (&mut Routes, Judge<'_>) {
+        let Self { routes, sources, config, .. } = self;
+        (routes, Judge { now, sources, half_life: config.hysteresis })
+    }
+
+    fn hear(&mut self, now: Instant, interface: Interface, from: Ipv4Addr, packet: &Packet) {
+        if self.has(from) {
+            return;
+        }
+        self.hear_link(now, (interface, from), packet);
+        for tlv in &packet.tlvs {
+            match tlv {
+                Tlv::Hello(_) | Tlv::Ihu(_) | Tlv::Ack { .. } => {}
+                Tlv::AckRequest { opaque, .. } => self.tell(now, from, Tlv::Ack { opaque: *opaque }),
+                Tlv::Update(update) => self.learn(now, from, update),
+                Tlv::RetractAll => self.retract_all(now, from),
+                Tlv::RouteRequest(None) => self.dump_soon(now),
+                Tlv::RouteRequest(Some(prefix)) => self.answer(now, *prefix),
+                Tlv::SeqnoRequest(request) => self.answer_request(now, from, request),
+            }
+        }
+    }
+
+    /// Takes from a packet the measurements of the link over which it came.
+    fn hear_link(&mut self, now: Instant, (interface, from): (Interface, Ipv4Addr), packet: &Packet) {
+        let own = self.address_of(interface);
+        let (mut hello, mut ihu) = (None, None);
+        for tlv in &packet.tlvs {
+            match tlv {
+                Tlv::Hello(found) if !found.unicast => hello = Some(found),
+                Tlv::Ihu(found) if found.address.is_none_or(|to| to == own) => ihu = Some(found),
+                _ => {}
+            }
+        }
+        if hello.is_none() && ihu.is_none() {
+            return;
+        }
+        let heard = hello.map(|hello| self.neighbours.hear(now, (interface, from), hello));
+        self.measure(now, from, hello, ihu);
+        self.review_link(now, from);
+        if heard == Some(HelloOutcome::New) {
+            // RFC 8966, 3.8.1.1: a new neighbour is asked for its routes.
+            self.tell(now, from, Tlv::RouteRequest(None));
+        }
+    }
+
+    fn measure(&mut self, now: Instant, from: Ipv4Addr, hello: Option<&Hello>, ihu: Option<&Ihu>) {
+        let Some(neighbour) = self.neighbours.get_mut(from) else { return };
+        if let Some(ihu) = ihu {
+            neighbour.learn(now, ihu);
+        }
+        let echo: Option<Echo> = ihu.and_then(|ihu| ihu.echo);
+        let sent = hello.and_then(|hello| hello.timestamp);
+        if let (Some(echo), Some(sent), Some(config)) = (echo, sent, &self.config.rtt) {
+            neighbour.round_trip(now, echo, sent, config);
+        }
+        neighbour.review(&self.config);
+    }
+
+    /// Gives the routes through a neighbour the current cost of the link, and chooses routes anew.
+    fn review_link(&mut self, now: Instant, neighbour: Ipv4Addr) {
+        let Some(link) = self.link_to(neighbour) else { return };
+        for destination in self.routes.through(neighbour) {
+            let (routes, judge) = self.table(now);
+            routes.set_cost(&judge, neighbour, destination, link);
+            self.select(now, destination);
+        }
+    }
+
+    fn learn(&mut self, now: Instant, from: Ipv4Addr, update: &Update) {
+        // DEVIATION babel-1: hosts only.
+        let (Some(destination), Some(link)) = (update.prefix.as_host(), self.link_to(from)) else {
+            return;
+        };
+        if self.has(destination) {
+            return;
+        }
+        let (routes, judge) = self.table(now);
+        let learned = routes.learn(&judge, from, destination, update, link);
+        if learned == Learned::Ignored {
+            return;
+        }
+        self.select(now, destination);
+        if let Some(offer) = update.offer {
+            if self.requests.answer(destination, offer.router_id, update.seqno) {
+                self.announce_soon(now, destination);
+            }
+            if learned != Learned::Accepted {
+                self.counters.unfeasible += 1;
+                self.unlock(now, from, destination, offer.router_id, offer.metric.saturating_add(link.cost));
+            }
+        }
+    }
+
+    /// RFC 8966, 3.8.2.2: asks for a sequence number that makes an unfeasible route usable, if it is worth it.
+    fn unlock(&mut self, now: Instant, from: Ipv4Addr, to: Ipv4Addr, router: RouterId, metric: u16) {
+        let margin = self.config.link_cost.nominal();
+        let used = self.routes.get(to).filter(|route| route.next_hop != from);
+        if used.is_some_and(|route| metric.saturating_add(margin) > route.metric) {
+            return;
+        }
+        self.ask_for_next(now, to, router, Some(from));
+    }
+
+    fn ask_for_next(&mut self, now: Instant, to: Ipv4Addr, router_id: RouterId, whom: Option<Ipv4Addr>) {
+        if let Some(seqno) = self.sources.next_seqno(to, router_id) {
+            let request = SeqnoRequest { prefix: Prefix::host(to), seqno, hop_count: MAX_HOPS, router_id };
+            self.ask(now, request, whom);
+        }
+    }
+
+    fn retract_all(&mut self, now: Instant, from: Ipv4Addr) {
+        for destination in self.routes.through(from) {
+            let (routes, judge) = self.table(now);
+            routes.retract(&judge, from, destination);
+            self.select(now, destination);
+        }
+    }
+
+    /// Chooses the route to a destination anew, and announces what others must know.
+    fn select(&mut self, now: Instant, destination: Ipv4Addr) {
+        let router_before = self.routes.get(destination).map(|route| route.router_id);
+        let (routes, judge) = self.table(now);
+        let (before, after) = routes.select(&judge, destination);
+        let router = self.routes.get(destination).map(|route| route.router_id);
+        let (margin, channels) = (self.config.link_cost.nominal(), self.channels_to(destination));
+        if self.routes.is_news(destination, margin, channels) || router != router_before {
+            self.announce_soon(now, destination);
+        }
+        if let (Some(router), Some(_), None) = (router_before, before, after) {
+            self.counters.lost += 1;
+            self.ask_for_next(now, destination, router, None);
+        }
+    }
+
+    /// Answers a route request with an update (RFC 8966, section 3.8.1.1).
+    fn answer(&mut self, now: Instant, prefix: Prefix) {
+        if let Some(destination) = prefix.as_host() {
+            self.announce_soon(now, destination);
+        }
+    }
+
+    /// Answers a request for a sequence number (RFC 8966, section 3.8.1.2).
+    fn answer_request(&mut self, now: Instant, from: Ipv4Addr, request: &SeqnoRequest) {
+        let Some(destination) = request.prefix.as_host() else { return };
+        if destination == self.address {
+            if request.router_id == RouterId::of(self.address) && request.seqno.newer_than(self.seqno) {
+                self.seqno = self.seqno.next();
+            }
+            return self.announce_soon(now, destination);
+        }
+        if let Some(route) = self.routes.get(destination)
+            && (route.router_id != request.router_id || !request.seqno.newer_than(route.seqno))
+        {
+            return self.announce_soon(now, destination);
+        }
+        if request.hop_count < 2 {
+            return;
+        }
+        if let Some(next) = self.routes.successor(destination, from) {
+            self.ask(now, SeqnoRequest { hop_count: request.hop_count - 1, ..*request }, Some(next));
+        }
+    }
+
+    /// A neighbour is lost, and with it all routes through it.
+    fn lose(&mut self, now: Instant, neighbour: Ipv4Addr) {
+        self.neighbours.remove(neighbour);
+        for destination in self.routes.through(neighbour) {
+            let (routes, judge) = self.table(now);
+            routes.retract(&judge, neighbour, destination);
+            self.select(now, destination);
+            self.routes.forget(neighbour, destination);
+        }
+    }
+
+    fn expire(&mut self, now: Instant) {
+        if self.neighbours.due().is_some_and(|due| due <= now) {
+            let (changed, lost) = self.neighbours.expire(now, &self.config);
+            changed.into_iter().for_each(|neighbour| self.review_link(now, neighbour));
+            lost.into_iter().for_each(|neighbour| self.lose(now, neighbour));
+        }
+        let (routes, judge) = self.table(now);
+        let ended = routes.expire(&judge);
+        for destination in ended {
+            self.select(now, destination);
+            self.routes.forget_if_empty(destination);
+        }
+        for (to, request) in self.requests.expire(now) {
+            self.request_soon(now, request, to);
+        }
+    }
+
+    fn route_packet(&mut self, now: Instant, packet: &Routable) {
+        let route = self.routes.get(packet.destination);
+        if packet.previous_hop.is_none() {
+            let reach = route.map_or(Reach::Lost, |_| Reach::Somewhere);
+            let notice = self.watch.uses(now, packet.destination, reach);
+            let peer = packet.destination;
+            self.outputs.extend(notice.map(|notice| Output::Notice { peer, notice }));
+        }
+        let ticket = packet.ticket;
+        self.outputs.push_back(match route {
+            Some(Route { next_hop, .. }) => {
+                let turn = self.usage.note(now, packet.destination, next_hop);
+                self.counters.route_changes += u64::from(turn != Turn::Same);
+                self.counters.oscillations += u64::from(turn == Turn::Back);
+                Output::Forward { ticket, next_hop, route: None }
+            }
+            None => {
+                let tell_source = self.config.tell_source;
+                Output::Drop { ticket, reason: DropReason::NoRoute, tell_source }
+            }
+        });
+    }
+
+    fn link_failed(&mut self, now: Instant, next_hop: Ipv4Addr, packet: &Routable) {
+        let listens = self.config.link_failure == LinkFailure::Mac;
+        if listens {
+            self.lose(now, next_hop);
+        }
+        let (ticket, reason) = (packet.ticket, DropReason::RetryLimit);
+        let tell_source = listens && self.config.tell_source;
+        self.outputs.push_back(Output::Drop { ticket, reason, tell_source });
+    }
+
+    /// Tells this host's connections what has become of the routes to their peers.
+    fn notify(&mut self, now: Instant) {
+        if self.watch.is_empty() {
+            return;
+        }
+        let Self { watch, routes, outputs, .. } = self;
+        let reach = |peer| routes.get(peer).map_or(Reach::Lost, |_| Reach::Somewhere);
+        watch.compare(now, reach, |peer, notice| outputs.push_back(Output::Notice { peer, notice }));
+    }
+}
+
+impl Machine for Agent {
+    type Input = Input;
+    type Output = Output;
+
+    fn handle(&mut self, now: Instant, input: Input) {
+        match input {
+            Input::Packet(packet) => return self.route_packet(now, &packet),
+            Input::Message { interface, from, message, .. } => {
+                if let Some(packet) = message.content() {
+                    self.hear(now, interface, from, packet);
+                }
+            }
+            Input::LinkFailed { next_hop, packet, .. } | Input::Purged { next_hop, packet } => {
+                self.link_failed(now, next_hop, &packet);
+            }
+            // Requests are repeated, and all else is announced again.
+            Input::MessageLost { .. } | Input::MessagePurged { .. } => {}
+            Input::Overheard { .. } => {}
+        }
+        self.notify(now);
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.expire(now);
+        while let Some(timer) = self.timers.pop_expired(now) {
+            match timer {
+                Timer::Hello => self.send_hello(now),
+                Timer::Flush => self.flush(now, None),
+            }
+        }
+        self.notify(now);
+    }
+
+    fn poll_output(&mut self, _now: Instant) -> Option<Output> {
+        self.outputs.pop_front()
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        let tables = [self.neighbours.due(), self.routes.due(), self.requests.due()];
+        earliest(self.timers.next(), tables.into_iter().flatten().min())
+    }
+}
+
+impl RoutingAgent for Agent {
+    fn receive(
+        &mut self,
+        now: Instant,
+        interface: Interface,
+        from: Ipv4Addr,
+        _ttl: u8,
+        message: &Message,
+    ) -> bool {
+        if let Some(packet) = message.content() {
+            self.hear(now, interface, from, packet);
+            self.notify(now);
+        }
+        true
+    }
+
+    fn overtakes_data(&self, message: &Message) -> bool {
+        let Some(packet) = message.content::<Packet>() else { return true };
+        !self.config.hellos_wait || !packet.tlvs.iter().any(|tlv| matches!(tlv, Tlv::Hello(_)))
+    }
+
+    fn route_changes(&self) -> Option<RouteChanges> {
+        let Counters { route_changes: changes, oscillations, .. } = self.counters;
+        Some(RouteChanges { changes, oscillations })
+    }
+}
+
+impl AgentConfig for Config {
+    fn agents(&self, network: &Network<'_>) -> Box<dyn AgentTable> {
+        let config = Arc::new(self.clone());
+        network.agents(STREAM, |address, rng| {
+            let agent = Agent::new(network.start, address, config.clone(), rng);
+            agent.with_interfaces(network.interfaces_of(address), network.channels)
+        })
+    }
+
+    fn has_interfaces(&self) -> bool {
+        true
+    }
+}
+
+fn time(interval: Centis) -> Duration {
+    Duration::from_millis(10 * u64::from(interval.0))
+}
+
+/// Links that a request may cross, as in the reference implementation.
+const MAX_HOPS: u8 = 127;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,179 @@
+//! Sending: Hellos at their interval, all else when the first of the waiting TLVs has waited long enough.
+
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
+use core::net::Ipv4Addr;
+
+use multihop_core::{Duration, Instant, Interface};
+use multihop_routing::agent::Output;
+use multihop_routing::message::Message;
+
+use super::neighbours::{Neighbour, clock};
+use super::wire::{Centis, Hello, INFINITY, Ihu, Offer, Packet, Prefix, RouterId, SeqnoRequest, Tlv, Update};
+use super::{Agent, Config, Timer};
+
+/// TLVs and announcements that wait for the next packet.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Waiting {
+    /// Destinations whose route is announced.
+    updates: BTreeSet<Ipv4Addr>,
+    /// Requests to all neighbours.
+    requests: Vec<SeqnoRequest>,
+    /// TLVs for single neighbours, with their addresses.
+    unicast: Vec<(Ipv4Addr, Tlv)>,
+    /// All routes are announced.
+    dump: bool,
+}
+
+impl Agent {
+    pub(super) fn send_hello(&mut self, now: Instant) {
+        self.hello_seqno = self.hello_seqno.next();
+        self.counters.hellos += 1;
+        let config = &self.config;
+        let hello = Hello {
+            unicast: false,
+            seqno: self.hello_seqno,
+            interval: centis(config.hello_interval),
+            timestamp: config.rtt.is_some().then(|| clock(now)),
+        };
+        let jitter = self.rng.duration_below(self.config.hello_interval / 4);
+        self.timers.set(Timer::Hello, now + (self.config.hello_interval - jitter));
+        if now + self.config.hello_interval / 2 >= self.next_dump {
+            self.waiting.dump = true;
+        }
+        if self.config.hellos_wait {
+            for interface in self.interfaces() {
+                let tlvs = self.greeting(hello, interface);
+                self.send(None, interface, tlvs);
+            }
+            self.flush(now, None);
+        } else {
+            self.flush(now, Some(hello));
+        }
+    }
+
+    /// A Hello over an interface, behind the IHUs for its neighbours.
+    fn greeting(&self, hello: Hello, interface: Option<Interface>) -> Vec<Tlv> {
+        // An IHU with every Hello, although the promise is one in three: both carry timestamps.
+        let interval = centis(self.config.hello_interval.saturating_mul(3));
+        let here =
+            |neighbour: &&Neighbour| interface.is_none_or(|interface| neighbour.interface == interface);
+        let ihus = self.neighbours.iter().filter(here);
+        let ihus = ihus.map(|neighbour| Tlv::Ihu(ihu(neighbour, &self.config, interval)));
+        // The Hello comes last because tshark reads too far if an IHU with timestamps ends a packet.
+        ihus.chain([Tlv::Hello(hello)]).collect()
+    }
+
+    /// Sends what waits over all interfaces, behind their Hellos if there is one.
+    pub(super) fn flush(&mut self, now: Instant, hello: Option<Hello>) {
+        self.timers.stop(Timer::Flush);
+        let mut tlvs = Vec::new();
+        let mut waiting = core::mem::take(&mut self.waiting);
+        if waiting.dump {
+            self.counters.dumps += 1;
+            self.next_dump = now + self.config.update_interval;
+            self.sources.expire(now);
+            waiting.updates.insert(self.address);
+            let known = self.routes.destinations().filter(|&to| self.routes.was_announced(to));
+            waiting.updates.extend(known);
+            waiting.updates.extend(self.routes.destinations().filter(|&to| self.routes.get(to).is_some()));
+        }
+        // DEVIATION babel-3: once, without acknowledgements.
+        for destination in waiting.updates {
+            tlvs.push(Tlv::Update(self.update(now, destination)));
+            self.counters.updates += 1;
+        }
+        self.counters.requests += waiting.requests.len() as u64;
+        tlvs.extend(waiting.requests.into_iter().map(Tlv::SeqnoRequest));
+        for interface in self.interfaces() {
+            let hello = hello.map(|hello| self.greeting(hello, interface));
+            let all: Vec<Tlv> = hello.into_iter().flatten().chain(tlvs.iter().copied()).collect();
+            let most = if interface.is_some() { TLVS_WITH_CHANNELS } else { TLVS_PER_PACKET };
+            for part in all.chunks(most) {
+                self.send(None, interface, part.to_vec());
+            }
+        }
+        for (neighbour, tlv) in waiting.unicast {
+            self.counters.requests += u64::from(matches!(tlv, Tlv::SeqnoRequest(_)));
+            self.send(Some(neighbour), None, Vec::from([tlv]));
+        }
+    }
+
+    fn send(&mut self, to: Option<Ipv4Addr>, interface: Option<Interface>, tlvs: Vec<Tlv>) {
+        let packet = Packet { tlvs };
+        self.counters.packets += 1;
+        self.counters.bytes += packet.wire_len() as u64;
+        let message = Message::custom(packet);
+        self.outputs.push_back(Output::Message { to, interface, ttl: 1, message });
+    }
+
+    /// The update for a destination. What it promises decides which routes are feasible from now on.
+    fn update(&mut self, now: Instant, destination: Ipv4Addr) -> Update {
+        let (seqno, offer) = if destination == self.address {
+            (self.seqno, Some(Offer { router_id: RouterId::of(self.address), metric: 0 }))
+        } else if let Some(route) = self.routes.get(destination) {
+            let (router_id, seqno, metric) = (route.router_id, route.seqno, route.metric);
+            self.sources.announce(now, destination, router_id, seqno, metric);
+            (seqno, Some(Offer { router_id, metric }))
+        } else {
+            (self.seqno, None)
+        };
+        let channels = offer.and_then(|_| self.channels_to(destination));
+        self.routes.note_announced(destination, offer.map_or(INFINITY, |offer| offer.metric), channels);
+        let (prefix, interval) = (Prefix::host(destination), centis(self.config.update_interval));
+        Update { prefix, next_hop: None, interval, seqno, offer, channels }
+    }
+
+    pub(super) fn announce_soon(&mut self, now: Instant, destination: Ipv4Addr) {
+        self.waiting.updates.insert(destination);
+        self.flush_soon(now);
+    }
+
+    /// Announces all routes soon, but not more often than once a second.
+    pub(super) fn dump_soon(&mut self, now: Instant) {
+        self.waiting.dump = true;
+        let last = self.next_dump.saturating_since(Instant::ZERO).saturating_sub(self.config.update_interval);
+        let earliest = Instant::ZERO + last + Duration::from_secs(1);
+        self.flush_soon(earliest.max(now));
+    }
+
+    /// Asks a neighbour, or all, for a newer sequence number, unless that is under way.
+    pub(super) fn ask(&mut self, now: Instant, request: SeqnoRequest, to: Option<Ipv4Addr>) {
+        if self.requests.add(now, &request, to) {
+            self.request_soon(now, request, to);
+        }
+    }
+
+    pub(super) fn request_soon(&mut self, now: Instant, request: SeqnoRequest, to: Option<Ipv4Addr>) {
+        match to {
+            Some(neighbour) => self.waiting.unicast.push((neighbour, Tlv::SeqnoRequest(request))),
+            None => self.waiting.requests.push(request),
+        }
+        self.flush_soon(now);
+    }
+
+    pub(super) fn tell(&mut self, now: Instant, neighbour: Ipv4Addr, tlv: Tlv) {
+        self.waiting.unicast.push((neighbour, tlv));
+        self.flush_soon(now);
+    }
+
+    fn flush_soon(&mut self, now: Instant) {
+        let at = now + self.rng.duration_below(self.config.max_jitter);
+        self.timers.set(Timer::Flush, self.timers.at(Timer::Flush).map_or(at, |before| before.min(at)));
+    }
+}
+
+fn ihu(neighbour: &Neighbour, config: &Config, interval: Centis) -> Ihu {
+    let echo = if config.rtt.is_some() { neighbour.heard } else { None };
+    Ihu { address: Some(neighbour.address), rxcost: neighbour.rxcost(config), interval, echo }
+}
+
+/// Rounded up; the largest if it is too long.
+fn centis(time: Duration) -> Centis {
+    Centis(u16::try_from(time.as_nanos().div_ceil(10_000_000)).unwrap_or(u16::MAX))
+}
+
+/// The longest TLV sent has 28 bytes, and 50 of them fit in 1500 bytes with all headers.
+const TLVS_PER_PACKET: usize = 50;
+/// Number of TLVs in a packet if they list channels: the longest one then has 38 bytes.
+const TLVS_WITH_CHANNELS: usize = 36;

@@ -1,0 +1,512 @@
+//! Babel packets (RFC 8966, section 4) with the timestamps of RFC 9616 and the channels of draft-chroboczek-babel-diversity-routing,
+//! the data of UDP datagrams to and from port 6696.
+//!
+//! Only IPv4 addresses are kept. IPv6 addresses, unknown TLVs and unknown optional sub-TLVs are skipped; TLVs with an
+//! unknown mandatory sub-TLV are ignored (section 4.4). Updates carry the router-id and the next hop that the TLVs
+//! before them have set.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::net::Ipv4Addr;
+
+use multihop_routing::message::CustomMessage;
+use multihop_wire::ParseError;
+use multihop_wire::reader::Reader;
+
+mod parse;
+
+/// The UDP port of Babel.
+pub const PORT: u16 = 6696;
+/// The metric of an unreachable destination.
+pub const INFINITY: u16 = 0xffff;
+/// Number in place of a channel: the link interferes with all others.
+pub const INTERFERING: u8 = 255;
+/// Number of a route's channels that are kept.
+const MAX_CHANNELS: usize = 8;
+
+/// A Babel packet: the data of one UDP datagram (RFC 8966, section 4.2).
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Packet {
+    /// TLVs of the packet, in order: later ones may rely on earlier ones.
+    pub tlvs: Vec<Tlv>,
+}
+
+/// One type-length-value record of a Babel packet.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Tlv {
+    /// The receiver must return this number within the interval.
+    AckRequest {
+        /// Number that the acknowledgement must return.
+        opaque: u16,
+        /// How long the receiver may take.
+        interval: Centis,
+    },
+    /// Answers an acknowledgement request (section 4.6.4).
+    Ack {
+        /// Number of the acknowledged request.
+        opaque: u16,
+    },
+    /// Announces that the sender exists (section 4.6.5).
+    Hello(Hello),
+    /// "I heard you": how well the sender hears a neighbour.
+    Ihu(Ihu),
+    /// A route of the sender, or its end.
+    Update(Update),
+    /// All routes of the sender end.
+    RetractAll,
+    /// The receiver is asked for its route; `None`: for all of its routes.
+    RouteRequest(Option<Prefix>),
+    /// A route with at least this sequence number is wanted.
+    SeqnoRequest(SeqnoRequest),
+}
+
+/// A Hello, which announces its sender to neighbours (RFC 8966, section 4.6.5).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Hello {
+    /// Whether the Hello was sent to one neighbour; such Hellos are counted apart from those for all neighbours.
+    pub unicast: bool,
+    /// Sequence number, one higher in each Hello; gaps show lost Hellos.
+    pub seqno: Seqno,
+    /// Upper bound of the time to the next Hello; zero if the sender promises none.
+    pub interval: Centis,
+    /// The sender's clock, us (RFC 9616).
+    pub timestamp: Option<u32>,
+}
+
+/// An IHU ("I heard you"), which reports how well its sender hears a neighbour (RFC 8966, section 4.6.6).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Ihu {
+    /// The neighbour; `None`: the receiver of this packet.
+    pub address: Option<Ipv4Addr>,
+    /// Cost of receiving from that neighbour.
+    pub rxcost: u16,
+    /// When the next one follows at the latest.
+    pub interval: Centis,
+    /// The timestamp of the neighbour's latest Hello (RFC 9616).
+    pub echo: Option<Echo>,
+}
+
+/// Timestamp of a Hello, returned to its sender.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Echo {
+    /// The timestamp of the Hello, by its sender's clock, us.
+    pub origin: u32,
+    /// Arrival time of that Hello by this sender's clock, us.
+    pub receive: u32,
+}
+
+/// A route that the sender offers or retracts (RFC 8966, section 4.6.9).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Update {
+    /// Destination of the route.
+    pub prefix: Prefix,
+    /// Router to which packets for the destination are sent; `None` for the sender of this packet.
+    pub next_hop: Option<Ipv4Addr>,
+    /// Upper bound of the time to the next update of this route.
+    pub interval: Centis,
+    /// The sequence number of the route.
+    pub seqno: Seqno,
+    /// The route; `None`: there is none any more (a retraction).
+    pub offer: Option<Offer>,
+    /// The channels of the links of the route, from the sender's on; `None` if the update does not name them.
+    pub channels: Option<Channels>,
+}
+
+/// The radio channels of consecutive links of a route, the nearest first. Links without interference, such as cables, are left out.
+#[derive(Clone, Copy, Default, Eq, PartialEq)]
+pub struct Channels {
+    list: [u8; MAX_CHANNELS],
+    len: u8,
+}
+
+/// Originator and metric of a destination that the sender can reach.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Offer {
+    /// The node that originates the route.
+    pub router_id: RouterId,
+    /// The sender's metric, less than [`INFINITY`].
+    pub metric: u16,
+}
+
+/// A request for a route with a newer sequence number (RFC 8966, section 4.6.11).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct SeqnoRequest {
+    /// Destination of the requested route.
+    pub prefix: Prefix,
+    /// Lowest sequence number that satisfies the request.
+    pub seqno: Seqno,
+    /// Number of times that the request may still be forwarded, at least 1.
+    pub hop_count: u8,
+    /// The node that originates the route.
+    pub router_id: RouterId,
+}
+
+/// Identifier of a node, 8 bytes.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub struct RouterId(pub [u8; 8]);
+
+/// Addresses that agree in their first bits.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub struct Prefix {
+    address: Ipv4Addr,
+    len: u8,
+}
+
+/// A sequence number, which orders the routes of one originator by age.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Seqno(pub u16);
+
+/// A time in hundredths of a second.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Centis(pub u16);
+
+impl Packet {
+    /// Parses the data of a UDP datagram. What follows the body (the packet trailer) is ignored.
+    pub fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
+        let mut r = Reader::new(bytes);
+        for (name, expected, allowed) in [("magic", MAGIC, "42"), ("version", VERSION, "2")] {
+            let found = r.u8()?;
+            if found != expected {
+                return Err(ParseError::Field { name, found: found.into(), allowed });
+            }
+        }
+        let len = r.u16()?;
+        Ok(Self { tlvs: parse::body(r.take(len.into())?)? })
+    }
+
+    /// Appends the bytes of the packet.
+    ///
+    /// # Panics
+    ///
+    /// If it is longer than a UDP datagram, an offer has an infinite metric, or an update without a next hop follows one
+    /// with a next hop.
+    pub fn emit(&self, out: &mut Vec<u8>) {
+        out.extend([MAGIC, VERSION, 0, 0]);
+        let start = out.len();
+        let mut state = State::default();
+        for tlv in &self.tlvs {
+            tlv.emit(&mut state, out);
+        }
+        let len = u16::try_from(out.len() - start).expect("a packet fits in a UDP datagram");
+        out[start - 2..start].copy_from_slice(&len.to_be_bytes());
+    }
+
+    /// Bytes that [`emit`](Self::emit) appends.
+    pub fn wire_len(&self) -> usize {
+        let mut state = State::default();
+        HEADER + self.tlvs.iter().map(|tlv| tlv.wire_len(&mut state)).sum::<usize>()
+    }
+}
+
+impl CustomMessage for Packet {
+    /// A packet with a Hello is a Hello, one with updates an update.
+    fn kind(&self) -> &'static str {
+        let has = |is: fn(&Tlv) -> bool| self.tlvs.iter().any(is);
+        if has(|tlv| matches!(tlv, Tlv::Hello(_))) {
+            "hello"
+        } else if has(|tlv| matches!(tlv, Tlv::Update(_) | Tlv::RetractAll)) {
+            "update"
+        } else {
+            "request"
+        }
+    }
+
+    fn wire_len(&self) -> usize {
+        self.wire_len()
+    }
+
+    fn emit(&self, out: &mut Vec<u8>) {
+        self.emit(out);
+    }
+
+    fn port(&self) -> u16 {
+        PORT
+    }
+
+    fn fields(&self, fields: &mut Vec<(&'static str, String)>) {
+        fields.extend(self.tlvs.iter().map(Tlv::field));
+    }
+}
+
+/// Router ID and next hop that earlier TLVs of a packet have set for its updates.
+#[derive(Clone, Copy, Default)]
+struct State {
+    router_id: Option<RouterId>,
+    next_hop: Option<Ipv4Addr>,
+}
+
+impl State {
+    /// Whether an update needs a Next Hop TLV and a Router-Id TLV before it.
+    fn prepare(&mut self, update: &Update) -> [bool; 2] {
+        let hop = update.next_hop != self.next_hop;
+        self.next_hop = update.next_hop;
+        let Some(Offer { router_id, .. }) = update.offer else { return [hop, false] };
+        let id = self.router_id != Some(router_id) && !update.names_its_router();
+        self.router_id = Some(router_id);
+        [hop, id]
+    }
+}
+
+impl Tlv {
+    /// Name and value, for people.
+    fn field(&self) -> (&'static str, String) {
+        match self {
+            Self::AckRequest { opaque, .. } => ("acknowledgement request", opaque.to_string()),
+            Self::Ack { opaque } => ("acknowledgement", opaque.to_string()),
+            Self::Hello(hello) => ("Hello", hello.seqno.0.to_string()),
+            Self::Ihu(ihu) => {
+                let neighbour = ihu.address.map_or("the receiver".into(), |address| address.to_string());
+                ("IHU", format!("{neighbour}, cost {}", ihu.rxcost))
+            }
+            Self::Update(update) => {
+                let offer =
+                    update.offer.map_or("retracted".into(), |offer| format!("metric {}", offer.metric));
+                ("update", format!("{}, {offer}", update.prefix.address))
+            }
+            Self::RetractAll => ("update", "all routes retracted".into()),
+            Self::RouteRequest(prefix) => {
+                let wanted = prefix.map_or("all routes".into(), |prefix| prefix.address.to_string());
+                ("route request", wanted)
+            }
+            Self::SeqnoRequest(request) => {
+                ("seqno request", format!("{}, at least {}", request.prefix.address, request.seqno.0))
+            }
+        }
+    }
+
+    fn wire_len(&self, state: &mut State) -> usize {
+        match self {
+            Self::AckRequest { .. } => 8,
+            Self::Ack { .. } => 4,
+            Self::Hello(hello) => 8 + hello.timestamp.map_or(0, |_| 6),
+            Self::Ihu(ihu) => 8 + ihu.address.map_or(0, |_| 4) + ihu.echo.map_or(0, |_| 10),
+            Self::Update(update) => {
+                let [hop, id] = state.prepare(update);
+                let channels = update.channels.map_or(0, |channels| 2 + usize::from(channels.len));
+                12 + update.prefix.octets().len() + channels + usize::from(hop) * 8 + usize::from(id) * 12
+            }
+            Self::RetractAll => 12,
+            Self::RouteRequest(prefix) => 4 + prefix.as_ref().map_or(0, |prefix| prefix.octets().len()),
+            Self::SeqnoRequest(request) => 16 + request.prefix.octets().len(),
+        }
+    }
+
+    fn emit(&self, state: &mut State, out: &mut Vec<u8>) {
+        match self {
+            Self::AckRequest { opaque, interval } => {
+                out.extend([ACK_REQUEST, 6, 0, 0]);
+                out.extend(opaque.to_be_bytes());
+                out.extend(interval.0.to_be_bytes());
+            }
+            Self::Ack { opaque } => {
+                out.extend([ACK, 2]);
+                out.extend(opaque.to_be_bytes());
+            }
+            Self::Hello(hello) => hello.emit(out),
+            Self::Ihu(ihu) => ihu.emit(out),
+            Self::Update(update) => update.emit(state, out),
+            Self::RetractAll => {
+                let end = INFINITY.to_be_bytes();
+                out.extend([UPDATE, 10, WILDCARD, 0, 0, 0, 0, 0, 0, 0, end[0], end[1]]);
+            }
+            Self::RouteRequest(None) => out.extend([ROUTE_REQUEST, 2, WILDCARD, 0]),
+            Self::RouteRequest(Some(prefix)) => {
+                let octets = prefix.octets();
+                out.extend([ROUTE_REQUEST, 2 + short(octets.len()), IPV4, prefix.len]);
+                out.extend(octets);
+            }
+            Self::SeqnoRequest(request) => request.emit(out),
+        }
+    }
+}
+
+impl Hello {
+    fn emit(&self, out: &mut Vec<u8>) {
+        out.extend([HELLO, 6 + self.timestamp.map_or(0, |_| 6)]);
+        out.extend(if self.unicast { UNICAST } else { 0 }.to_be_bytes());
+        out.extend(self.seqno.0.to_be_bytes());
+        out.extend(self.interval.0.to_be_bytes());
+        if let Some(timestamp) = self.timestamp {
+            out.extend([TIMESTAMP, 4]);
+            out.extend(timestamp.to_be_bytes());
+        }
+    }
+}
+
+impl Ihu {
+    fn emit(&self, out: &mut Vec<u8>) {
+        let (encoding, address) = self.address.map_or((WILDCARD, 0), |_| (IPV4, 4));
+        out.extend([IHU, 6 + address + self.echo.map_or(0, |_| 10), encoding, 0]);
+        out.extend(self.rxcost.to_be_bytes());
+        out.extend(self.interval.0.to_be_bytes());
+        out.extend(self.address.iter().flat_map(Ipv4Addr::octets));
+        if let Some(Echo { origin, receive }) = self.echo {
+            out.extend([TIMESTAMP, 8]);
+            out.extend(origin.to_be_bytes());
+            out.extend(receive.to_be_bytes());
+        }
+    }
+}
+
+impl Update {
+    fn emit(&self, state: &mut State, out: &mut Vec<u8>) {
+        let [hop, id] = state.prepare(self);
+        if hop {
+            let next_hop = self.next_hop.expect("the sender is the next hop of the first updates only");
+            out.extend([NEXT_HOP, 6, IPV4, 0]);
+            out.extend(next_hop.octets());
+        }
+        if let Some(Offer { router_id, metric }) = self.offer {
+            assert!(metric < INFINITY, "an offer has a finite metric");
+            if id {
+                out.extend([ROUTER_ID, 10, 0, 0]);
+                out.extend(router_id.0);
+            }
+        }
+        let octets = self.prefix.octets();
+        let flags = if self.names_its_router() { ROUTER_FLAG } else { 0 };
+        let channels = self.channels.map_or(0, |channels| 2 + channels.len);
+        out.extend([UPDATE, 10 + short(octets.len()) + channels, IPV4, flags, self.prefix.len, 0]);
+        out.extend(self.interval.0.to_be_bytes());
+        out.extend(self.seqno.0.to_be_bytes());
+        out.extend(self.offer.map_or(INFINITY, |offer| offer.metric).to_be_bytes());
+        out.extend(octets);
+        if let Some(channels) = self.channels {
+            out.extend([DIVERSITY, channels.len]);
+            out.extend(channels.iter());
+        }
+    }
+
+    /// Whether the router-id follows from the address (flag R).
+    fn names_its_router(&self) -> bool {
+        let named = self.prefix.as_host().map(RouterId::of);
+        self.offer.is_some_and(|offer| named == Some(offer.router_id))
+    }
+}
+
+impl SeqnoRequest {
+    fn emit(&self, out: &mut Vec<u8>) {
+        let octets = self.prefix.octets();
+        out.extend([SEQNO_REQUEST, 14 + short(octets.len()), IPV4, self.prefix.len]);
+        out.extend(self.seqno.0.to_be_bytes());
+        out.extend([self.hop_count, 0]);
+        out.extend(self.router_id.0);
+        out.extend(octets);
+    }
+}
+
+impl Channels {
+    /// The list of these channels, from 1 to 255; [`INTERFERING`] interferes with all. Only the first ones are kept.
+    pub fn new(channels: impl IntoIterator<Item = u8>) -> Self {
+        let mut all = Self::default();
+        for (place, channel) in all.list.iter_mut().zip(channels) {
+            *place = channel;
+            all.len += 1;
+        }
+        all
+    }
+
+    /// The channels of a route that begins with a link on this channel.
+    #[must_use]
+    pub fn after(&self, first: u8) -> Self {
+        Self::new(core::iter::once(first).chain(self.iter()))
+    }
+
+    /// The channels in their order.
+    pub fn iter(&self) -> impl Iterator<Item = u8> {
+        self.list.into_iter().take(self.len.into())
+    }
+}
+
+impl core::fmt::Debug for Channels {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+impl RouterId {
+    /// The one that updates for a host imply (section 4.6.9): four zeros and the address.
+    pub const fn of(host: Ipv4Addr) -> Self {
+        let [a, b, c, d] = host.octets();
+        Self([0, 0, 0, 0, a, b, c, d])
+    }
+}
+
+impl Prefix {
+    /// The prefix of a single address.
+    pub const fn host(address: Ipv4Addr) -> Self {
+        Self { address, len: 32 }
+    }
+
+    /// The addresses that agree with this one in the first `len` bits; `None` if that is above 32.
+    pub fn new(address: Ipv4Addr, len: u8) -> Option<Self> {
+        let mask = u32::MAX.checked_shl(32_u32.checked_sub(len.into())?).unwrap_or(0);
+        Some(Self { address: Ipv4Addr::from_bits(address.to_bits() & mask), len })
+    }
+
+    /// The address, if it is a single one.
+    pub const fn as_host(&self) -> Option<Ipv4Addr> {
+        if self.len == 32 { Some(self.address) } else { None }
+    }
+
+    fn octets(&self) -> impl ExactSizeIterator<Item = u8> {
+        self.address.octets().into_iter().take(usize::from(self.len.div_ceil(8)))
+    }
+}
+
+impl Seqno {
+    /// Whether this number is newer than the other (section 3.2.1: numbers may wrap).
+    pub const fn newer_than(self, other: Self) -> bool {
+        self.0.wrapping_sub(other.0).cast_signed() > 0
+    }
+
+    /// The next sequence number; 0 follows 65,535.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self(self.0.wrapping_add(1))
+    }
+}
+
+/// Bytes of a TLV with an address of at most four.
+fn short(len: usize) -> u8 {
+    u8::try_from(len).expect("at most four bytes")
+}
+
+/// Magic, version and length of the body.
+const HEADER: usize = 4;
+const MAGIC: u8 = 42;
+const VERSION: u8 = 2;
+
+const PAD_1: u8 = 0;
+const ACK_REQUEST: u8 = 2;
+const ACK: u8 = 3;
+const HELLO: u8 = 4;
+const IHU: u8 = 5;
+const ROUTER_ID: u8 = 6;
+const NEXT_HOP: u8 = 7;
+const UPDATE: u8 = 8;
+const ROUTE_REQUEST: u8 = 9;
+const SEQNO_REQUEST: u8 = 10;
+
+/// Sub-TLV of updates: the channels of a route (draft-chroboczek-babel-diversity-routing).
+const DIVERSITY: u8 = 2;
+/// Sub-TLV of Hellos and IHUs (RFC 9616, section 5).
+const TIMESTAMP: u8 = 3;
+/// Sub-TLVs from this type on may not be skipped (section 4.4).
+const FIRST_MANDATORY: u8 = 128;
+
+/// Encodings of addresses (section 4.1.4).
+const WILDCARD: u8 = 0;
+const IPV4: u8 = 1;
+const IPV6: u8 = 2;
+const LINK_LOCAL: u8 = 3;
+
+/// Flag of a unicast Hello.
+const UNICAST: u16 = 0x8000;
+/// Flags of an update.
+const PREFIX_FLAG: u8 = 0x80;
+const ROUTER_FLAG: u8 = 0x40;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,303 @@
+//! Routing by originator messages (B.A.T.M.A.N. IV): every node floods them, and remembers the neighbour through which
+//! the best one of each originator came.
+//!
+//! The variant of the daemon: IP packets, and messages in UDP datagrams.
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::net::Ipv4Addr;
+
+use multihop_core::{DropReason, Duration, Instant, Interface, Machine, Rng, Timers};
+use multihop_routing::agent::{Input, Output, Routable, RouteChanges, RoutingAgent};
+use multihop_routing::message::Message;
+use multihop_routing::network::{AgentConfig, AgentTable, Network};
+use multihop_routing::usage::{Turn, Usage};
+use multihop_routing::watch::{Reach, Watch};
+
+use crate::STREAM;
+
+use links::{FULL, LinkHistories};
+use originators::{INITIAL_TTL, Originators};
+use wire::{Ogm, Packet, Seqno};
+
+mod config;
+mod links;
+mod originators;
+mod window;
+pub mod wire;
+
+pub use config::Config;
+pub use originators::Route;
+
+/// The agent of a node with one interface.
+#[derive(Clone, Debug)]
+pub struct Agent {
+    config: Arc<Config>,
+    address: Ipv4Addr,
+    rng: Rng,
+    links: LinkHistories,
+    originators: Originators,
+    /// Sequence number of the latest message that this node originated.
+    seqno: Seqno,
+    /// Messages of others that wait to be forwarded together.
+    waiting: Vec<Ogm>,
+    timers: Timers<Timer, 2>,
+    usage: Usage,
+    watch: Watch,
+    outputs: VecDeque<Output>,
+    counters: Counters,
+}
+
+/// Counters of an agent.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Counters {
+    /// Messages of this node.
+    pub originated: u64,
+    /// Messages of others forwarded.
+    pub forwarded: u64,
+    /// Packets with another next hop than the previous packet to the same destination.
+    pub route_changes: u64,
+    /// Number of packets that returned to a next hop that was in use less than 10 s before.
+    pub oscillations: u64,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Timer {
+    /// A message of this node is due.
+    Own,
+    /// Deadline of the outgoing packet: messages to forward are sent.
+    Forward,
+}
+
+impl Agent {
+    /// The agent of a node that starts at `now`. `rng` draws jitter. Nodes may share their configuration.
+    ///
+    /// # Panics
+    ///
+    /// If the interval of messages is zero.
+    pub fn new(now: Instant, address: Ipv4Addr, config: impl Into<Arc<Config>>, mut rng: Rng) -> Self {
+        let config = config.into();
+        assert!(config.interval > Duration::ZERO, "the interval of originator messages is zero");
+        let mut timers = Timers::new([Timer::Own, Timer::Forward]);
+        timers.set(Timer::Own, now + rng.duration_below(config.interval));
+        Self {
+            config,
+            address,
+            rng,
+            links: LinkHistories::default(),
+            originators: Originators::default(),
+            seqno: Seqno(0),
+            waiting: Vec::new(),
+            timers,
+            usage: Usage::default(),
+            watch: Watch::default(),
+            outputs: VecDeque::new(),
+            counters: Counters::default(),
+        }
+    }
+
+    /// The route to an address.
+    pub fn route(&self, destination: Ipv4Addr) -> Option<Route> {
+        self.originators.route(destination)
+    }
+
+    /// The nodes with a route, sorted by address.
+    pub fn destinations(&self) -> impl Iterator<Item = Ipv4Addr> {
+        self.originators.destinations().filter(|&destination| self.route(destination).is_some())
+    }
+
+    /// The counters so far.
+    pub const fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    fn hear(&mut self, now: Instant, from: Ipv4Addr, packet: &Packet) {
+        for ogm in &packet.ogms {
+            self.hear_ogm(now, from, ogm);
+        }
+    }
+
+    fn hear_ogm(&mut self, now: Instant, from: Ipv4Addr, ogm: &Ogm) {
+        if ogm.originator == self.address {
+            if ogm.direct_link {
+                self.links.echo(from, ogm.seqno);
+            }
+            return;
+        }
+        // A neighbour that heard this message from this node does not lead anywhere else.
+        if from == self.address || ogm.previous == self.address || ogm.unidirectional || ogm.tq == 0 {
+            return;
+        }
+        let is_neighbour = ogm.originator == from;
+        if is_neighbour {
+            self.links.hear(from, ogm.seqno);
+        }
+        let tq = u32::from(ogm.tq) * self.links.quality(from) / FULL;
+        let tq = u8::try_from(tq).expect("at most 255");
+        if tq > 0 {
+            self.originators.rank(now, from, ogm, tq);
+        }
+        let forwards = tq > 0 && self.originators.should_forward(from, ogm);
+        // A neighbour's own message returns to it in any case: it measures the link by that.
+        if (forwards || is_neighbour) && ogm.ttl > 1 {
+            let tq = u32::from(tq) * (FULL - u32::from(self.config.hop_penalty)) / FULL;
+            self.waiting.push(Ogm {
+                unidirectional: !forwards,
+                direct_link: is_neighbour,
+                ttl: ogm.ttl - 1,
+                previous: from,
+                tq: u8::try_from(tq).expect("at most 255"),
+                ..*ogm
+            });
+            self.counters.forwarded += 1;
+            if self.timers.at(Timer::Forward).is_none() {
+                let wait = self.rng.duration_below(self.config.max_jitter);
+                self.timers.set(Timer::Forward, now + wait);
+            }
+        }
+    }
+
+    /// A message of this node, with those that wait.
+    fn originate(&mut self, now: Instant) {
+        self.originators.expire(now, self.config.timeout);
+        self.seqno = self.seqno.next();
+        self.links.advance(self.seqno);
+        self.counters.originated += 1;
+        let (originator, seqno) = (self.address, self.seqno);
+        self.waiting.push(Ogm {
+            unidirectional: false,
+            direct_link: false,
+            ttl: INITIAL_TTL,
+            seqno,
+            originator,
+            previous: originator,
+            tq: u8::MAX,
+        });
+        let jitter = self.rng.duration_below(self.config.max_jitter.min(self.config.interval / 2));
+        self.timers.set(Timer::Own, now + (self.config.interval - jitter));
+        self.flush();
+    }
+
+    fn flush(&mut self) {
+        self.timers.stop(Timer::Forward);
+        let ogms = core::mem::take(&mut self.waiting);
+        for part in ogms.chunks(OGMS_PER_PACKET) {
+            let message = Message::custom(Packet { ogms: part.to_vec() });
+            self.outputs.push_back(Output::Message { to: None, interface: None, ttl: 1, message });
+        }
+    }
+
+    fn reach(&self, destination: Ipv4Addr) -> Reach {
+        self.route(destination).map_or(Reach::Lost, |route| Reach::Hops(route.hops))
+    }
+
+    fn route_packet(&mut self, now: Instant, packet: &Routable) {
+        if packet.previous_hop.is_none() {
+            let (peer, reach) = (packet.destination, self.reach(packet.destination));
+            let notice = self.watch.uses(now, peer, reach);
+            self.outputs.extend(notice.map(|notice| Output::Notice { peer, notice }));
+        }
+        let ticket = packet.ticket;
+        self.outputs.push_back(match self.route(packet.destination) {
+            Some(Route { next_hop, .. }) => {
+                let turn = self.usage.note(now, packet.destination, next_hop);
+                self.counters.route_changes += u64::from(turn != Turn::Same);
+                self.counters.oscillations += u64::from(turn == Turn::Back);
+                Output::Forward { ticket, next_hop, route: None }
+            }
+            None => {
+                let tell_source = self.config.tell_source;
+                Output::Drop { ticket, reason: DropReason::NoRoute, tell_source }
+            }
+        });
+    }
+
+    /// Tells this host's connections what has become of the routes to their peers.
+    fn notify(&mut self, now: Instant) {
+        if self.watch.is_empty() {
+            return;
+        }
+        let Self { watch, originators, outputs, .. } = self;
+        let reach = |peer| originators.route(peer).map_or(Reach::Lost, |route| Reach::Hops(route.hops));
+        watch.compare(now, reach, |peer, notice| outputs.push_back(Output::Notice { peer, notice }));
+    }
+}
+
+impl Machine for Agent {
+    type Input = Input;
+    type Output = Output;
+
+    fn handle(&mut self, now: Instant, input: Input) {
+        match input {
+            Input::Packet(packet) => return self.route_packet(now, &packet),
+            Input::Message { from, message, .. } => {
+                if let Some(packet) = message.content() {
+                    self.hear(now, from, packet);
+                }
+            }
+            Input::LinkFailed { packet, .. } | Input::Purged { packet, .. } => {
+                let (ticket, reason) = (packet.ticket, DropReason::RetryLimit);
+                self.outputs.push_back(Output::Drop { ticket, reason, tell_source: false });
+            }
+            // Messages are broadcast, without MAC acknowledgements.
+            Input::MessageLost { .. } | Input::MessagePurged { .. } => {}
+            Input::Overheard { .. } => {}
+        }
+        self.notify(now);
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        while let Some(timer) = self.timers.pop_expired(now) {
+            match timer {
+                Timer::Own => self.originate(now),
+                Timer::Forward => self.flush(),
+            }
+        }
+        self.notify(now);
+    }
+
+    fn poll_output(&mut self, _now: Instant) -> Option<Output> {
+        self.outputs.pop_front()
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.timers.next()
+    }
+}
+
+impl RoutingAgent for Agent {
+    fn receive(
+        &mut self,
+        now: Instant,
+        _interface: Interface,
+        from: Ipv4Addr,
+        _ttl: u8,
+        message: &Message,
+    ) -> bool {
+        if let Some(packet) = message.content() {
+            self.hear(now, from, packet);
+            self.notify(now);
+        }
+        true
+    }
+
+    fn route_changes(&self) -> Option<RouteChanges> {
+        let Counters { route_changes: changes, oscillations, .. } = self.counters;
+        Some(RouteChanges { changes, oscillations })
+    }
+}
+
+impl AgentConfig for Config {
+    fn agents(&self, network: &Network<'_>) -> Box<dyn AgentTable> {
+        let config = Arc::new(self.clone());
+        network.agents(STREAM, |address, rng| Agent::new(network.start, address, config.clone(), rng))
+    }
+}
+
+/// 80 messages of 18 bytes fit in 1500 bytes with all headers.
+const OGMS_PER_PACKET: usize = 80;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,168 @@
+//! Originators: for every node the quality of the paths through each neighbour, and which one is the best.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use core::net::Ipv4Addr;
+
+use multihop_core::{Duration, Instant};
+
+use super::wire::{Ogm, Seqno};
+
+/// Paths to all known nodes, by originator.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Originators {
+    map: BTreeMap<Ipv4Addr, Originator>,
+}
+
+#[derive(Clone, Debug)]
+struct Originator {
+    latest: Seqno,
+    heard: Instant,
+    /// The TTL with which the latest message arrived first.
+    ttl: u8,
+    ways: Vec<Way>,
+    /// The neighbour with the best way.
+    router: Option<Ipv4Addr>,
+    /// The latest message that was forwarded.
+    forwarded: Option<Seqno>,
+}
+
+/// The way to an originator through a neighbour.
+#[derive(Clone, Debug)]
+struct Way {
+    neighbour: Ipv4Addr,
+    /// The qualities of the latest messages; 0 for one that did not come this way.
+    ring: [u8; GLOBAL_WINDOW],
+    next: usize,
+    ttl: u8,
+    heard: Instant,
+}
+
+/// The best way to a node.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Route {
+    /// The neighbour that gets the packets.
+    pub next_hop: Ipv4Addr,
+    /// Quality of the path, 255 for one without losses and penalties.
+    pub tq: u8,
+    /// Links of the path.
+    pub hops: u8,
+}
+
+impl Originators {
+    pub(super) fn route(&self, originator: Ipv4Addr) -> Option<Route> {
+        let known = self.map.get(&originator)?;
+        let way = known.way(known.router?)?;
+        let hops = (INITIAL_TTL + 1).saturating_sub(way.ttl).max(1);
+        Some(Route { next_hop: way.neighbour, tq: way.quality(), hops })
+    }
+
+    pub(super) fn destinations(&self) -> impl Iterator<Item = Ipv4Addr> {
+        self.map.keys().copied()
+    }
+
+    /// Ranks the neighbour that a message came from, by the quality of the path through it.
+    pub(super) fn rank(&mut self, now: Instant, from: Ipv4Addr, ogm: &Ogm, tq: u8) {
+        if self.map.len() >= MOST && !self.map.contains_key(&ogm.originator) {
+            return;
+        }
+        let new = || Originator {
+            latest: Seqno(ogm.seqno.0.wrapping_sub(1)),
+            heard: now,
+            ttl: 0,
+            ways: Vec::new(),
+            router: None,
+            forwarded: None,
+        };
+        self.map.entry(ogm.originator).or_insert_with(new).rank(now, from, ogm, tq);
+    }
+
+    /// Whether a message is to be forwarded: it came from the best neighbour, and none as new was forwarded.
+    pub(super) fn should_forward(&mut self, from: Ipv4Addr, ogm: &Ogm) -> bool {
+        let Some(known) = self.map.get_mut(&ogm.originator) else { return false };
+        let is_new = known.forwarded.is_none_or(|last| {
+            let ahead = ogm.seqno.since(last);
+            !(-OLDEST..=0).contains(&ahead)
+        });
+        let forwards = is_new && known.router == Some(from);
+        if forwards {
+            known.forwarded = Some(ogm.seqno);
+        }
+        forwards
+    }
+
+    /// Forgets nodes and ways that were not heard of for some time.
+    pub(super) fn expire(&mut self, now: Instant, timeout: Duration) {
+        self.map.retain(|_, known| {
+            known.ways.retain(|way| now.saturating_since(way.heard) < timeout);
+            if known.router.is_some_and(|router| known.way(router).is_none()) {
+                known.router = known.ways.iter().max_by_key(|way| way.quality()).map(|way| way.neighbour);
+            }
+            now.saturating_since(known.heard) < timeout
+        });
+    }
+}
+
+impl Originator {
+    fn way(&self, neighbour: Ipv4Addr) -> Option<&Way> {
+        self.ways.iter().find(|way| way.neighbour == neighbour)
+    }
+
+    fn rank(&mut self, now: Instant, from: Ipv4Addr, ogm: &Ogm, tq: u8) {
+        let ahead = ogm.seqno.since(self.latest);
+        if (-OLDEST..0).contains(&ahead) {
+            return;
+        }
+        let is_new = ahead != 0;
+        // A message that comes again ranks another way, unless that is much longer.
+        if !is_new && ogm.ttl.saturating_add(LONGER) < self.ttl {
+            return;
+        }
+        let at = self.ways.iter().position(|way| way.neighbour == from).unwrap_or_else(|| {
+            let ring = [0; GLOBAL_WINDOW];
+            self.ways.push(Way { neighbour: from, ring, next: 0, ttl: ogm.ttl, heard: now });
+            self.ways.len() - 1
+        });
+        if is_new {
+            (self.latest, self.ttl) = (ogm.seqno, ogm.ttl);
+            self.ways.iter_mut().for_each(Way::shift);
+        }
+        let way = &mut self.ways[at];
+        way.ring[way.next] = tq;
+        (way.ttl, way.heard, self.heard) = (ogm.ttl, now, now);
+        let quality = way.quality();
+        let best = self.router.and_then(|router| self.way(router)).map_or(0, Way::quality);
+        if quality > best {
+            self.router = Some(from);
+        }
+    }
+}
+
+impl Way {
+    /// Makes room for a message, which may not come this way.
+    fn shift(&mut self) {
+        self.next = (self.next + 1) % GLOBAL_WINDOW;
+        self.ring[self.next] = 0;
+    }
+
+    /// The mean of the latest qualities, without those of messages that did not come this way.
+    fn quality(&self) -> u8 {
+        let sum: u32 = self.ring.iter().map(|&tq| u32::from(tq)).sum();
+        let count = self.ring.iter().filter(|&&tq| tq > 0).count();
+        u32::try_from(count)
+            .ok()
+            .and_then(|count| sum.checked_div(count))
+            .map_or(0, |mean| u8::try_from(mean).expect("a mean of bytes"))
+    }
+}
+
+/// The TTL of a node's own messages.
+pub(super) const INITIAL_TTL: u8 = 50;
+/// Messages over which the quality of a way is averaged.
+const GLOBAL_WINDOW: usize = 5;
+/// A way may have this many more links than that on which a message came first.
+const LONGER: u8 = 3;
+/// A message that is older is one of a restarted node.
+const OLDEST: i16 = 64;
+/// A limit of memory.
+const MOST: usize = 65_536;

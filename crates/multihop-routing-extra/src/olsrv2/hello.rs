@@ -1,0 +1,108 @@
+//! HELLOs: generation (RFC 6130, section 11, and RFC 7181, section 15.1) and processing (sections 12 and 15.3).
+
+use alloc::vec::Vec;
+use core::net::Ipv4Addr;
+
+use multihop_core::{Instant, Interface};
+
+use super::links::{Changes, Heard, NeighbourLink, SymmetricNeighbour};
+use super::wire::{Hello, LinkStatus, MAX_ADDRESSES, Message, Metrics, Neighbour, TimeCode};
+use super::{Agent, Timer, two_hops};
+
+impl Agent {
+    pub(super) fn send_hello(&mut self, now: Instant) {
+        self.elect();
+        let hellos = self.interfaces().into_iter().map(|interface| self.hello_over(now, interface)).collect();
+        self.counters.hellos += 1;
+        self.flush(hellos);
+        self.repeat(now, Timer::Hello, self.config.hello_interval);
+    }
+
+    /// The HELLO of an interface: its own links, and the neighbours with a symmetric link over any, by the addresses that name them.
+    fn hello_over(&self, now: Instant, interface: Option<Interface>) -> Message {
+        let is_here = |link: &&NeighbourLink| interface.is_none_or(|interface| link.interface == interface);
+        let all = self.links.neighbours();
+        let here = self.links.iter().filter(is_here);
+        let mut neighbours: Vec<_> = here.filter_map(|link| self.said_of(now, link, &all)).collect();
+        let (own, further) = self.addresses_over(interface);
+        let links = neighbours.len();
+        let elsewhere =
+            all.iter().filter(|one| neighbours[..links].iter().all(|said| said.address != one.main));
+        let elsewhere: Vec<_> = elsewhere.map(|one| self.said_of_other(one)).collect();
+        neighbours.extend(elsewhere);
+        neighbours.truncate(MAX_ADDRESSES - 1 - further.len());
+        Message::Hello(Hello {
+            originator: self.address,
+            validity: TimeCode::at_least(self.config.neighbour_hold),
+            interval: Some(TimeCode::at_least(self.config.hello_interval)),
+            willingness: self.config.willingness,
+            addresses: alloc::vec![own],
+            further,
+            neighbours,
+        })
+    }
+
+    /// The entry of a HELLO for a link. `all` lists the neighbours with symmetric links.
+    fn said_of(&self, now: Instant, link: &NeighbourLink, all: &[SymmetricNeighbour]) -> Option<Neighbour> {
+        let status = link.status(now)?;
+        let best = all.binary_search_by_key(&link.main, |one| one.main).ok().map(|at| &all[at]);
+        let named = match best.filter(|best| status != LinkStatus::Symmetric && best.main == link.address) {
+            Some(elsewhere) => self.said_of_other(elsewhere),
+            None => Neighbour::new(link.address),
+        };
+        let named = Neighbour { link: Some(status), ..named };
+        Some(match status {
+            LinkStatus::Lost => named,
+            LinkStatus::Heard => {
+                let link_metrics = Metrics { outgoing: None, ..link.metrics };
+                Neighbour { link_metrics, ..named }
+            }
+            LinkStatus::Symmetric => Neighbour {
+                floods: self.relays.flooding.binary_search(&link.main).is_ok(),
+                routes: self.relays.routing.binary_search(&link.main).is_ok(),
+                link_metrics: link.metrics,
+                metrics: best.map_or(link.metrics, |best| best.metrics),
+                ..named
+            },
+        })
+    }
+
+    /// The entry of a HELLO for a neighbour whose name is not the address of a link over the same interface.
+    fn said_of_other(&self, neighbour: &SymmetricNeighbour) -> Neighbour {
+        Neighbour {
+            symmetric: Some(true),
+            routes: self.relays.routing.binary_search(&neighbour.main).is_ok(),
+            metrics: neighbour.metrics,
+            ..Neighbour::new(neighbour.main)
+        }
+    }
+
+    // DEVIATION olsrv2-1: each interface has one address. HELLOs from other addresses are ignored.
+    pub(super) fn hear_hello(
+        &mut self,
+        now: Instant,
+        (interface, from): (Interface, Ipv4Addr),
+        sequence: Option<u16>,
+        hello: &Hello,
+    ) {
+        let is_named = hello.originator == from || hello.addresses.contains(&from);
+        if !is_named || self.has(from) || self.has(hello.originator) {
+            self.counters.strangers += 1;
+            return;
+        }
+        let own = self.address_of(interface);
+        let said = hello.neighbours.iter().find(|neighbour| neighbour.address == own);
+        let changes = self.links.hello(now, hello, &Heard { interface, from, said, sequence });
+        self.stale.add(changes);
+        self.review_links(now);
+        if self.links.get(from).is_some_and(|link| link.symmetric) {
+            let place = (hello.originator, from);
+            // This node's own name is left out where routes and relays are computed.
+            let listed = two_hops::listed(hello, |address| address != self.address && self.has(address));
+            if self.two_hops.get(place) != Some(&listed) {
+                self.stale = Changes::ALL;
+            }
+            self.two_hops.put(place, listed, now + hello.validity.time());
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Several interfaces: their addresses and packets, and by which one packets leave.
+
+use alloc::vec::Vec;
+use core::net::Ipv4Addr;
+
+use multihop_core::{Instant, Interface};
+use multihop_routing::link_state::interfaces::OwnInterfaces;
+
+use super::links::NeighbourLink;
+use super::wire::{Metric, Tc};
+use super::{Agent, DUPLICATE_HOLD};
+
+impl Agent {
+    /// The agent of a node with several interfaces, whose addresses these are, the main address first.
+    ///
+    /// Each interface declares its own links in HELLOs, which name neighbours over other interfaces, too. Flooded messages leave over
+    /// all interfaces. A packet of another node leaves over another interface than it came, if the next hop has a link there that
+    /// costs at most twice as much.
+    #[must_use]
+    pub fn with_interfaces(mut self, addresses: Vec<Ipv4Addr>) -> Self {
+        self.packet_sequences.resize(addresses.len().max(1), 0);
+        self.own = OwnInterfaces::new((0..).map(Interface).zip(addresses).collect());
+        self
+    }
+
+    /// The numbers of all interfaces; `None` for the only one.
+    pub(super) fn interfaces(&self) -> Vec<Option<Interface>> {
+        let several = self.own.iter().flat_map(|own| own.list()).map(|(interface, _)| Some(*interface));
+        let only = self.own.is_none().then_some(None);
+        several.chain(only).collect()
+    }
+
+    /// The address of an interface.
+    pub(super) fn address_of(&self, interface: Interface) -> Ipv4Addr {
+        self.own.as_ref().and_then(|own| own.address(interface)).unwrap_or(self.address)
+    }
+
+    /// The address of an interface, and those of the others.
+    pub(super) fn addresses_over(&self, interface: Option<Interface>) -> (Ipv4Addr, Vec<Ipv4Addr>) {
+        let address = interface.map_or(self.address, |interface| self.address_of(interface));
+        let all = self.own.iter().flat_map(|own| own.list()).map(|(_, address)| *address);
+        (address, all.filter(|other| *other != address).collect())
+    }
+
+    /// Whether an address is one of this node's.
+    pub(super) fn has(&self, address: Ipv4Addr) -> bool {
+        address == self.address || self.own.as_ref().is_some_and(|own| own.has(address))
+    }
+
+    /// The sequence number of the next packet over an interface.
+    pub(super) fn next_sequence(&mut self, interface: Option<Interface>) -> u16 {
+        let next = &mut self.packet_sequences[interface.map_or(0, Interface::index)];
+        let sequence = *next;
+        *next = sequence.wrapping_add(1);
+        sequence
+    }
+
+    /// Whether a TC is to be forwarded as far as earlier ones decide; `is_new` if it has not come before.
+    pub(super) fn may_forward(&mut self, now: Instant, tc: &Tc, is_new: bool) -> bool {
+        let until = now + DUPLICATE_HOLD;
+        self.own.as_mut().map_or(is_new, |own| own.may_forward(now, tc.originator, tc.sequence, until))
+    }
+
+    /// The interface of the same neighbour over which a packet leaves: another one than that over which it came, if the link there
+    /// costs at most twice as much. Two hops on one channel take turns, so that the second would cost the time of two.
+    pub(super) fn over_another_interface(
+        &self,
+        next_hop: Ipv4Addr,
+        previous_hop: Option<Ipv4Addr>,
+    ) -> Ipv4Addr {
+        if self.own.is_none() {
+            return next_hop;
+        }
+        let came = previous_hop.and_then(|previous| self.links.get(previous)).map(|link| link.interface);
+        let Some(usual) = self.links.get(next_hop).filter(|link| Some(link.interface) == came) else {
+            return next_hop;
+        };
+        let cost = |link: &NeighbourLink| link.metrics.outgoing.map(Metric::value);
+        let Some(most) = cost(usual).map(|cost| cost.saturating_mul(2)) else { return next_hop };
+        let others = self.links.symmetric().filter(|link| {
+            let is_cheap = cost(link).is_some_and(|cost| cost <= most);
+            link.main == usual.main && link.interface != usual.interface && is_cheap
+        });
+        others.min_by_key(|link| cost(link)).map_or(next_hop, |link| link.address)
+    }
+}

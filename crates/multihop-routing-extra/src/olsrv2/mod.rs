@@ -1,0 +1,449 @@
+//! OLSRv2 (RFC 7181) with its neighbourhood discovery (NHDP, RFC 6130): as OLSR, with costs of links in both directions, and
+//! with relays of their own for flooding and for routing. The metric is directional airtime (RFC 7779), or hops.
+//!
+//! One file for each information set of the RFCs.
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::net::Ipv4Addr;
+
+use multihop_core::{DropReason, Duration, Instant, Interface, Machine, Rng, Timers, earliest};
+use multihop_routing::agent::{Input, LinkRates, Output, Routable, RouteChanges, RoutingAgent};
+use multihop_routing::link_state::duplicates::Duplicates;
+use multihop_routing::link_state::interfaces::OwnInterfaces;
+use multihop_routing::message::Message as RoutingMessage;
+use multihop_routing::network::{AgentConfig, AgentTable, Network};
+use multihop_routing::olsr::LinkFailure;
+use multihop_routing::usage::{Turn, Usage};
+use multihop_routing::watch::{Reach, Watch};
+
+use crate::STREAM;
+use links::{Changes, NeighbourLinks};
+use mpr::Purpose;
+use routes::{Known, Routes, Topology};
+use tc::Announcement;
+use two_hops::TwoHops;
+use wire::{Message, Packet, Tc};
+
+mod airtime;
+mod config;
+mod hello;
+mod interfaces;
+mod links;
+mod mpr;
+mod routes;
+mod tc;
+mod two_hops;
+pub mod wire;
+
+pub use config::{Config, LinkMetric};
+pub use routes::Route;
+
+/// The OLSRv2 agent of a node, with one interface unless [`with_interfaces`](Agent::with_interfaces) adds others.
+///
+/// Packets are broadcast in UDP datagrams from and to port 269.
+#[derive(Clone, Debug)]
+pub struct Agent {
+    config: Arc<Config>,
+    address: Ipv4Addr,
+    /// `None`: one interface, with the main address.
+    own: Option<Box<OwnInterfaces>>,
+    rng: Rng,
+    links: NeighbourLinks,
+    two_hops: TwoHops,
+    topology: Topology,
+    duplicates: Duplicates,
+    relays: Relays,
+    routes: Routes,
+    usage: Usage,
+    watch: Watch,
+    stale: Changes,
+    announcement: Announcement,
+    /// Sequence number of this node's next TC.
+    message_sequence: u16,
+    /// Sequence number of the next packet over each interface.
+    packet_sequences: Vec<u16>,
+    waiting: Vec<Message>,
+    timers: Timers<Timer, 4>,
+    outputs: VecDeque<Output>,
+    counters: Counters,
+}
+
+/// The relays of a node, sorted by address.
+#[derive(Clone, Debug, Default)]
+struct Relays {
+    flooding: Vec<Ipv4Addr>,
+    routing: Vec<Ipv4Addr>,
+}
+
+/// Counters of an agent.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Counters {
+    /// Number of HELLOs originated.
+    pub hellos: u64,
+    /// Number of TCs originated.
+    pub tcs: u64,
+    /// TCs of other nodes forwarded.
+    pub forwarded: u64,
+    /// Number of packets sent.
+    pub packets: u64,
+    /// Number of TCs received again.
+    pub duplicates: u64,
+    /// TCs from nodes that are not symmetric neighbours, and HELLOs of nodes with other addresses.
+    pub strangers: u64,
+    /// TCs with an outdated sequence number.
+    pub outdated: u64,
+    /// TCs of more originators than a node remembers.
+    pub refused: u64,
+    /// Packets with another next hop than the previous packet to the same destination.
+    pub route_changes: u64,
+    /// Number of packets that returned to a next hop that was in use less than 10 s before.
+    pub oscillations: u64,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Timer {
+    /// A HELLO is due.
+    Hello,
+    /// A TC is due.
+    Tc,
+    /// The first of the queued messages has waited long enough.
+    Flush,
+    /// Links are due to be measured.
+    Measure,
+}
+
+impl Agent {
+    /// The agent of a node that starts at `now`. `rng` draws jitter. Nodes may share their configuration.
+    ///
+    /// # Panics
+    ///
+    /// If an interval of `config` is zero.
+    pub fn new(now: Instant, address: Ipv4Addr, config: impl Into<Arc<Config>>, mut rng: Rng) -> Self {
+        let config = config.into();
+        let shortest = config.hello_interval.min(config.tc_interval);
+        assert!(shortest > Duration::ZERO, "an OLSRv2 interval is zero");
+        let mut timers = Timers::new([Timer::Hello, Timer::Tc, Timer::Flush, Timer::Measure]);
+        for timer in [Timer::Hello, Timer::Tc] {
+            timers.set(timer, now + rng.duration_below(config.max_jitter));
+        }
+        if config.metric == LinkMetric::Airtime {
+            timers.set(Timer::Measure, now + airtime::REFRESH);
+        }
+        Self {
+            links: NeighbourLinks::new(&config),
+            config,
+            address,
+            own: None,
+            rng,
+            two_hops: TwoHops::new(),
+            topology: Topology::new(),
+            duplicates: Duplicates::default(),
+            relays: Relays::default(),
+            routes: Routes::default(),
+            usage: Usage::default(),
+            watch: Watch::default(),
+            stale: Changes::default(),
+            announcement: Announcement::default(),
+            message_sequence: 0,
+            packet_sequences: Vec::from([0]),
+            waiting: Vec::new(),
+            timers,
+            outputs: VecDeque::new(),
+            counters: Counters::default(),
+        }
+    }
+
+    /// Routes to all known nodes, sorted by address.
+    pub fn routes(&mut self) -> &[Route] {
+        self.find_routes();
+        self.routes.list()
+    }
+
+    /// The route to an address.
+    pub fn route(&mut self, destination: Ipv4Addr) -> Option<Route> {
+        self.find_routes();
+        self.routes.get(destination)
+    }
+
+    /// Symmetric neighbours, sorted by address.
+    pub fn neighbours(&self) -> impl Iterator<Item = Ipv4Addr> {
+        self.links.neighbours().into_iter().map(|neighbour| neighbour.main)
+    }
+
+    /// The relays that forward this node's messages, sorted by address.
+    pub fn flooding_mprs(&mut self) -> &[Ipv4Addr] {
+        self.elect();
+        &self.relays.flooding
+    }
+
+    /// The relays that announce this node, sorted by address.
+    pub fn routing_mprs(&mut self) -> &[Ipv4Addr] {
+        self.elect();
+        &self.relays.routing
+    }
+
+    /// The counters so far.
+    pub const fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    fn hear(&mut self, now: Instant, interface: Interface, from: Ipv4Addr, packet: &Packet) {
+        if let Some(sequence) = packet.sequence {
+            self.links.packet(now, from, sequence);
+            self.review_links(now);
+        }
+        for message in &packet.messages {
+            match message {
+                Message::Hello(hello) => {
+                    self.hear_hello(now, (interface, from), packet.sequence, hello);
+                }
+                Message::Tc(tc) => self.hear_tc(now, from, tc),
+            }
+        }
+    }
+
+    /// Restarts the timer of a periodic message: intervals are shortened by jitter (RFC 5148).
+    fn repeat(&mut self, now: Instant, timer: Timer, interval: Duration) {
+        let jitter = self.rng.duration_below(self.config.max_jitter.min(interval / 2));
+        self.timers.set(timer, now + (interval - jitter));
+    }
+
+    /// All queued messages leave together when the first one has waited long enough.
+    fn flush_later(&mut self, now: Instant) {
+        let at = now + self.rng.duration_below(self.config.max_jitter);
+        self.timers.set(Timer::Flush, self.timers.at(Timer::Flush).map_or(at, |before| before.min(at)));
+    }
+
+    /// Sends what waits over each interface, and its HELLO if there are any.
+    fn flush(&mut self, hellos: Vec<Message>) {
+        self.timers.stop(Timer::Flush);
+        let waiting = core::mem::take(&mut self.waiting);
+        let mut hellos = hellos.into_iter();
+        for interface in self.interfaces() {
+            self.send_all(interface, waiting.iter().cloned().chain(hellos.next()));
+        }
+    }
+
+    fn send_all(&mut self, interface: Option<Interface>, all: impl Iterator<Item = Message>) {
+        let mut messages = Vec::new();
+        let mut len = 0;
+        for message in all {
+            let more = message.wire_len();
+            if len + more > PACKET_BYTES && len > 0 {
+                self.send(interface, core::mem::take(&mut messages));
+                len = 0;
+            }
+            len += more;
+            messages.push(message);
+        }
+        if !messages.is_empty() {
+            self.send(interface, messages);
+        }
+    }
+
+    fn send(&mut self, interface: Option<Interface>, messages: Vec<Message>) {
+        let sequence = Some(self.next_sequence(interface));
+        self.counters.packets += 1;
+        let message = RoutingMessage::custom(Packet { sequence, messages });
+        self.outputs.push_back(Output::Message { to: None, interface, ttl: 1, message });
+    }
+
+    /// Removes all information whose time has expired.
+    fn expire(&mut self, now: Instant) {
+        self.review_links(now);
+        if self.two_hops.expire(now) {
+            self.stale = Changes::ALL;
+        }
+        self.stale.routes |= self.topology.expire(now);
+    }
+
+    fn review_links(&mut self, now: Instant) {
+        if self.links.review(now) {
+            let Self { two_hops, links, .. } = self;
+            let gone = |(_, link): &(_, Ipv4Addr)| !links.get(*link).is_some_and(|link| link.symmetric);
+            let lost: Vec<_> = two_hops.keys().iter().copied().filter(gone).collect();
+            for link in lost {
+                two_hops.remove(link);
+            }
+            self.stale = Changes::ALL;
+        }
+    }
+
+    fn measure(&mut self, now: Instant) {
+        if self.links.refresh(now) {
+            self.stale.relays = true;
+        }
+        self.timers.set(Timer::Measure, now + airtime::REFRESH);
+    }
+
+    fn elect(&mut self) {
+        if core::mem::take(&mut self.stale.relays) {
+            let elect = |purpose| mpr::elect(self.address, &self.links, &self.two_hops, purpose);
+            self.relays = Relays { flooding: elect(Purpose::Flooding), routing: elect(Purpose::Routing) };
+        }
+    }
+
+    fn find_routes(&mut self) -> bool {
+        let stale = core::mem::take(&mut self.stale.routes);
+        if stale {
+            let Self { address: own, links, two_hops, topology, .. } = self;
+            self.routes.find(&Known { own: *own, links, two_hops, topology });
+        }
+        stale
+    }
+
+    /// Recomputes the routes if notices depend on them, or if `needed`.
+    fn settle(&mut self, now: Instant, needed: bool) {
+        if (needed || !self.watch.is_empty()) && self.find_routes() {
+            let Self { watch, routes, outputs, .. } = self;
+            let reach = |peer| routes.get(peer).map_or(Reach::Lost, |route| Reach::Hops(route.hops));
+            watch.compare(now, reach, |peer, notice| outputs.push_back(Output::Notice { peer, notice }));
+        }
+    }
+
+    fn route_packet(&mut self, now: Instant, packet: &Routable) {
+        self.settle(now, true);
+        let route = self.routes.get(packet.destination);
+        if packet.previous_hop.is_none() {
+            let (peer, reach) =
+                (packet.destination, route.map_or(Reach::Lost, |route| Reach::Hops(route.hops)));
+            let notice = self.watch.uses(now, peer, reach);
+            self.outputs.extend(notice.map(|notice| Output::Notice { peer, notice }));
+        }
+        let ticket = packet.ticket;
+        self.outputs.push_back(match route {
+            Some(Route { next_hop, .. }) => {
+                let next_hop = self.over_another_interface(next_hop, packet.previous_hop);
+                let turn = self.usage.note(now, packet.destination, next_hop);
+                self.counters.route_changes += u64::from(turn != Turn::Same);
+                self.counters.oscillations += u64::from(turn == Turn::Back);
+                Output::Forward { ticket, next_hop, route: None }
+            }
+            None => {
+                let tell_source = self.config.tell_source;
+                Output::Drop { ticket, reason: DropReason::NoRoute, tell_source }
+            }
+        });
+    }
+
+    fn link_failed(&mut self, now: Instant, next_hop: Ipv4Addr, packet: &Routable) {
+        let listens = self.config.link_failure == LinkFailure::Mac;
+        if listens {
+            self.links.fail(now, next_hop);
+            self.review_links(now);
+        }
+        let (ticket, reason) = (packet.ticket, DropReason::RetryLimit);
+        let tell_source = listens && self.config.tell_source;
+        self.outputs.push_back(Output::Drop { ticket, reason, tell_source });
+    }
+}
+
+impl Machine for Agent {
+    type Input = Input;
+    type Output = Output;
+
+    fn handle(&mut self, now: Instant, input: Input) {
+        self.expire(now);
+        match input {
+            Input::Packet(packet) => self.route_packet(now, &packet),
+            Input::Message { interface, from, message, .. } => {
+                if let Some(packet) = message.content() {
+                    self.hear(now, interface, from, packet);
+                }
+            }
+            Input::LinkFailed { next_hop, packet, .. } | Input::Purged { next_hop, packet } => {
+                self.link_failed(now, next_hop, &packet);
+            }
+            // Messages are broadcast, without MAC acknowledgements.
+            Input::MessageLost { .. } | Input::MessagePurged { .. } => {}
+            Input::Overheard { .. } => {}
+        }
+        self.settle(now, false);
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.expire(now);
+        while let Some(timer) = self.timers.pop_expired(now) {
+            match timer {
+                Timer::Hello => self.send_hello(now),
+                Timer::Tc => self.send_tc(now),
+                Timer::Flush => self.flush(Vec::new()),
+                Timer::Measure => self.measure(now),
+            }
+        }
+        self.settle(now, false);
+    }
+
+    fn poll_output(&mut self, _now: Instant) -> Option<Output> {
+        self.outputs.pop_front()
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        let sets = [self.links.due(), self.two_hops.due(), self.topology.due()];
+        earliest(self.timers.next(), sets.into_iter().flatten().min())
+    }
+}
+
+impl RoutingAgent for Agent {
+    fn receive(
+        &mut self,
+        now: Instant,
+        interface: Interface,
+        from: Ipv4Addr,
+        _ttl: u8,
+        message: &RoutingMessage,
+    ) -> bool {
+        if let Some(packet) = message.content() {
+            self.expire(now);
+            self.hear(now, interface, from, packet);
+            self.settle(now, false);
+        }
+        true
+    }
+
+    fn wants_rates(&self) -> bool {
+        self.config.metric == LinkMetric::Airtime
+    }
+
+    fn note_rates(&mut self, from: Ipv4Addr, rates: LinkRates) {
+        self.links.set_rate(from, rates.incoming);
+    }
+
+    fn route_changes(&self) -> Option<RouteChanges> {
+        let Counters { route_changes: changes, oscillations, .. } = self.counters;
+        Some(RouteChanges { changes, oscillations })
+    }
+}
+
+impl AgentConfig for Config {
+    fn agents(&self, network: &Network<'_>) -> Box<dyn AgentTable> {
+        let config = Arc::new(self.clone());
+        network.agents(STREAM, |address, rng| {
+            let agent = Agent::new(network.start, address, config.clone(), rng);
+            agent.with_interfaces(network.interfaces_of(address))
+        })
+    }
+
+    fn has_interfaces(&self) -> bool {
+        true
+    }
+}
+
+/// Messages share a packet up to this length, which fits in 1500 bytes with all headers.
+const PACKET_BYTES: usize = 1400;
+/// How long a TC is recognised as a duplicate (RFC 7181, section 5.4.2).
+const DUPLICATE_HOLD: Duration = Duration::from_secs(30);
+/// The TTL of a TC.
+const HOP_LIMIT: u8 = 255;
+
+/// A TC with one link less to go; `None` if it has come to its end.
+fn forwarded(tc: &Tc) -> Option<Tc> {
+    let hop_limit = tc.hop_limit.checked_sub(1).filter(|&left| left > 0)?;
+    Some(Tc { hop_limit, hop_count: tc.hop_count.saturating_add(1), ..tc.clone() })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,112 @@
+//! TCs: generation, processing and forwarding (RFC 7181, sections 14 and 16).
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::net::Ipv4Addr;
+
+use multihop_core::Instant;
+
+use super::wire::{Advertised, MAX_ADDRESSES, Message, Tc, TimeCode};
+use super::{Agent, DUPLICATE_HOLD, HOP_LIMIT, Timer, forwarded};
+
+/// Links that this node announced last, and when other nodes forget them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Announcement {
+    last: Arc<Advertised>,
+    /// When the last TC that is not empty expires at the other nodes.
+    forgotten_at: Instant,
+}
+
+impl Agent {
+    /// Sends a TC unless there is nothing to announce.
+    // DEVIATION olsrv2-3: no early HELLO or TC after a change.
+    pub(super) fn send_tc(&mut self, now: Instant) {
+        self.repeat(now, Timer::Tc, self.config.tc_interval);
+        let neighbours = self.links.neighbours().into_iter();
+        let reached = neighbours.filter(|one| one.routes && one.metrics.outgoing.is_some());
+        let links: Vec<_> = reached.map(|one| (one.main, one.metrics.outgoing)).collect();
+        if links.is_empty() && now >= self.announcement.forgotten_at {
+            return;
+        }
+        if !links.is_empty() {
+            self.announcement.forgotten_at = now + self.config.topology_hold;
+        }
+        if links != self.announcement.last.links || !self.announcement.last.complete {
+            let sequence = self.announcement.last.sequence.wrapping_add(1);
+            self.announcement.last = Arc::new(Advertised { sequence, complete: true, links });
+        }
+        let sequence = self.message_sequence;
+        self.message_sequence = sequence.wrapping_add(1);
+        self.counters.tcs += 1;
+        self.waiting.push(Message::Tc(Tc {
+            originator: self.address,
+            hop_limit: HOP_LIMIT,
+            hop_count: 0,
+            sequence,
+            validity: TimeCode::at_least(self.config.topology_hold),
+            interval: Some(TimeCode::at_least(self.config.tc_interval)),
+            advertised: self.announcement.last.clone(),
+        }));
+        self.flush(Vec::new());
+    }
+
+    pub(super) fn hear_tc(&mut self, now: Instant, from: Ipv4Addr, tc: &Tc) {
+        if tc.originator == self.address || tc.hop_limit == 0 {
+            return;
+        }
+        let Some(sender) = self.links.get(from).filter(|link| link.symmetric) else {
+            self.counters.strangers += 1;
+            return;
+        };
+        let is_relay = sender.floods;
+        self.duplicates.expire(now);
+        if !self.duplicates.has_room(tc.originator, MAX_NODES) {
+            self.counters.refused += 1;
+            return;
+        }
+        let is_new = self.duplicates.admit(tc.originator, tc.sequence, now + DUPLICATE_HOLD);
+        if is_new {
+            self.learn(now, tc);
+        } else {
+            self.counters.duplicates += 1;
+        }
+        if is_relay
+            && self.may_forward(now, tc, is_new)
+            && let Some(tc) = forwarded(tc)
+        {
+            self.waiting.push(Message::Tc(tc));
+            self.counters.forwarded += 1;
+            self.flush_later(now);
+        }
+    }
+
+    fn learn(&mut self, now: Instant, tc: &Tc) {
+        let before = self.topology.get(tc.originator);
+        if before.is_some_and(|before| newer(before.sequence, tc.advertised.sequence)) {
+            self.counters.outdated += 1;
+            return;
+        }
+        let learned = match before {
+            Some(before) if !tc.advertised.complete => merged(before, &tc.advertised),
+            _ => tc.advertised.clone(),
+        };
+        self.stale.routes |= before.is_none_or(|before| before.links != learned.links);
+        self.topology.put(tc.originator, learned, now + tc.validity.time());
+    }
+}
+
+/// Known links of an originator, merged with those that an incomplete TC adds.
+fn merged(known: &Advertised, added: &Advertised) -> Arc<Advertised> {
+    let is_listed = |to: Ipv4Addr| added.links.iter().any(|&(listed, _)| listed == to);
+    let rest = known.links.iter().copied().filter(|&(to, _)| !is_listed(to));
+    let links = rest.chain(added.links.iter().copied()).take(MAX_ADDRESSES).collect();
+    Arc::new(Advertised { sequence: added.sequence, complete: known.complete, links })
+}
+
+/// Originators that a node knows at a time, no more than a search finds.
+const MAX_NODES: usize = u16::MAX as usize;
+
+/// Comparison with wrap-around (RFC 7181, section 21).
+fn newer(a: u16, b: u16) -> bool {
+    a != b && a.wrapping_sub(b) <= 0x8000
+}

@@ -1,0 +1,218 @@
+//! Packets of mobile ad hoc networks (RFC 5444): messages with addresses, and attributes (TLVs) of all three.
+//!
+//! Addresses have four bytes; messages with longer or shorter ones are skipped. What addresses and attributes have in
+//! common is sent once, so that no packet becomes longer by parsing and emitting it.
+
+use alloc::vec::Vec;
+use core::net::Ipv4Addr;
+
+use multihop_wire::ParseError;
+use multihop_wire::reader::Reader;
+
+mod emit;
+mod parse;
+
+/// The UDP port of all protocols that use this format (RFC 5498).
+pub const PORT: u16 = 269;
+
+/// A packet in the general format of RFC 5444: attributes and messages.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Packet {
+    /// Counts the packets of the sending interface.
+    pub sequence: Option<u16>,
+    /// Attributes of the packet.
+    pub tlvs: Vec<Tlv>,
+    /// Messages of the sender, and those that it forwards.
+    pub messages: Vec<Message>,
+}
+
+/// A message with its header, attributes and address blocks.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Message {
+    /// Type of the message, by which protocols tell their messages apart.
+    pub kind: u8,
+    /// Address of the node that made the message.
+    pub originator: Option<Ipv4Addr>,
+    /// Number of hops that the message may still travel.
+    pub hop_limit: Option<u8>,
+    /// Number of hops that the message has travelled.
+    pub hop_count: Option<u8>,
+    /// Counts the messages of the originator.
+    pub sequence: Option<u16>,
+    /// Attributes of the message.
+    pub tlvs: Vec<Tlv>,
+    /// Addresses and their attributes.
+    pub blocks: Vec<AddressBlock>,
+}
+
+/// An attribute of a packet or a message.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Tlv {
+    /// Type of the attribute.
+    pub kind: u8,
+    /// Type extension, which the attribute's type gives a meaning; usually 0.
+    pub extension: u8,
+    /// Value of the attribute, at most 65,535 bytes.
+    pub value: Option<Vec<u8>>,
+}
+
+/// Addresses that attributes share.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct AddressBlock {
+    /// Addresses of the block, all different: 1 to 255.
+    pub addresses: Vec<Address>,
+    /// Attributes of the block's addresses.
+    pub tlvs: Vec<AddressTlv>,
+}
+
+/// An address of a node, or of a network.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Address {
+    /// IP address of the node or network.
+    pub address: Ipv4Addr,
+    /// The length of the network's prefix, up to 32; 32 for a node.
+    pub prefix: u8,
+}
+
+/// An attribute of consecutive addresses of a block.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct AddressTlv {
+    /// Type of the attribute.
+    pub kind: u8,
+    /// Type extension, which the attribute's type gives a meaning; usually 0.
+    pub extension: u8,
+    /// Index of the first address that has the attribute.
+    pub first: u8,
+    /// Index of the last address that has the attribute.
+    pub last: u8,
+    /// Values of the attribute for these addresses.
+    pub values: Values,
+}
+
+/// The values of an attribute of several addresses.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Values {
+    /// The attribute has no value.
+    None,
+    /// One value that applies to all addresses.
+    Same(Vec<u8>),
+    /// Two or more addresses have one each, of this many bytes, at least one.
+    Each {
+        /// Length of each value, bytes.
+        len: usize,
+        /// The values, one after another.
+        bytes: Vec<u8>,
+    },
+}
+
+impl Packet {
+    /// Parses the data of a UDP datagram.
+    pub fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
+        parse::packet(Reader::new(bytes))
+    }
+
+    /// Appends the bytes of the packet.
+    ///
+    /// # Panics
+    ///
+    /// If a message or a value is longer than its format allows.
+    pub fn emit(&self, out: &mut Vec<u8>) {
+        emit::packet(self, out);
+    }
+}
+
+impl Tlv {
+    /// An attribute with a value of one byte.
+    pub fn byte(kind: u8, value: u8) -> Self {
+        Self { kind, extension: 0, value: Some(alloc::vec![value]) }
+    }
+}
+
+impl Address {
+    /// Address of a single node.
+    pub const fn host(address: Ipv4Addr) -> Self {
+        Self { address, prefix: 32 }
+    }
+}
+
+impl AddressBlock {
+    /// Gives an attribute to the addresses that have a value; all values have this many bytes.
+    ///
+    /// # Panics
+    ///
+    /// If there are not as many values as addresses.
+    pub fn tag<const LEN: usize>(&mut self, kind: u8, extension: u8, values: &[Option<[u8; LEN]>]) {
+        assert_eq!(values.len(), self.addresses.len(), "a value, or none, for each address");
+        let mut at = 0;
+        for run in values.chunk_by(|a, b| a.is_some() && b.is_some()) {
+            let found: Vec<_> = run.iter().flatten().collect();
+            if let Some((&first, rest)) = found.split_first() {
+                let index = |n: usize| u8::try_from(n).expect("up to 255 addresses");
+                let values = if rest.iter().all(|&value| value == first) {
+                    Values::Same(first.to_vec())
+                } else {
+                    Values::Each { len: LEN, bytes: found.into_iter().flatten().copied().collect() }
+                };
+                let (first, last) = (index(at), index(at + run.len() - 1));
+                self.tlvs.push(AddressTlv { kind, extension, first, last, values });
+            }
+            at += run.len();
+        }
+    }
+
+    /// The values of this attribute that an address has.
+    pub fn values(&self, at: usize, kind: u8, extension: u8) -> impl Iterator<Item = &[u8]> {
+        let wanted = move |tlv: &&AddressTlv| tlv.kind == kind && tlv.extension == extension;
+        self.tlvs.iter().filter(wanted).filter_map(move |tlv| tlv.value_of(at))
+    }
+}
+
+impl AddressTlv {
+    /// The value that an address has; empty if the attribute has none, `None` if it is not an attribute of the address.
+    fn value_of(&self, at: usize) -> Option<&[u8]> {
+        let nth = at.checked_sub(self.first.into()).filter(|_| at <= self.last.into())?;
+        Some(match &self.values {
+            Values::None => &[],
+            Values::Same(value) => value,
+            Values::Each { len, bytes } => &bytes[nth * len..(nth + 1) * len],
+        })
+    }
+
+    fn count(&self) -> usize {
+        usize::from(self.last - self.first) + 1
+    }
+}
+
+/// Flags in the header of a packet.
+const PACKET_SEQUENCE: u8 = 0x08;
+const PACKET_TLVS: u8 = 0x04;
+
+/// Flags in the header of a message.
+const ORIGINATOR: u8 = 0x80;
+const HOP_LIMIT: u8 = 0x40;
+const HOP_COUNT: u8 = 0x20;
+const SEQUENCE: u8 = 0x10;
+
+/// The bits of the same byte that tell the length of addresses: one less.
+const ADDRESS_LENGTH: u8 = 3;
+
+/// Flags of a block of addresses.
+const HEAD: u8 = 0x80;
+const FULL_TAIL: u8 = 0x40;
+const ZERO_TAIL: u8 = 0x20;
+const SINGLE_PREFIX: u8 = 0x10;
+const MULTI_PREFIX: u8 = 0x08;
+
+/// Flags in the header of a TLV.
+const EXTENSION: u8 = 0x80;
+const SINGLE_INDEX: u8 = 0x40;
+const MULTI_INDEX: u8 = 0x20;
+const VALUE: u8 = 0x10;
+const LONG: u8 = 0x08;
+const MULTI_VALUE: u8 = 0x04;
+
+/// Length of an IPv4 address, bytes.
+const ADDRESS: usize = ADDRESS_LENGTH as usize + 1;
+
+#[cfg(test)]
+mod tests;

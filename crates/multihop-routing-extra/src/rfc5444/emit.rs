@@ -1,0 +1,159 @@
+//! Encodes packets in the general format of RFC 5444.
+
+use alloc::vec::Vec;
+
+use super::{
+    ADDRESS, ADDRESS_LENGTH, Address, AddressBlock, AddressTlv, EXTENSION, FULL_TAIL, HEAD, HOP_COUNT,
+    HOP_LIMIT, LONG, MULTI_INDEX, MULTI_PREFIX, MULTI_VALUE, Message, ORIGINATOR, PACKET_SEQUENCE,
+    PACKET_TLVS, Packet, SEQUENCE, SINGLE_INDEX, SINGLE_PREFIX, Tlv, VALUE, Values, ZERO_TAIL,
+};
+
+pub(super) fn packet(packet: &Packet, out: &mut Vec<u8>) {
+    let flag = |set: bool, bit| if set { bit } else { 0 };
+    out.push(flag(packet.sequence.is_some(), PACKET_SEQUENCE) | flag(!packet.tlvs.is_empty(), PACKET_TLVS));
+    out.extend(packet.sequence.into_iter().flat_map(u16::to_be_bytes));
+    if !packet.tlvs.is_empty() {
+        tlvs(&packet.tlvs, out);
+    }
+    for each in &packet.messages {
+        message(each, out);
+    }
+}
+
+fn message(message: &Message, out: &mut Vec<u8>) {
+    let start = out.len();
+    let flag = |set: bool, bit| if set { bit } else { 0 };
+    let flags = flag(message.originator.is_some(), ORIGINATOR)
+        | flag(message.hop_limit.is_some(), HOP_LIMIT)
+        | flag(message.hop_count.is_some(), HOP_COUNT)
+        | flag(message.sequence.is_some(), SEQUENCE);
+    out.extend([message.kind, flags | ADDRESS_LENGTH, 0, 0]);
+    out.extend(message.originator.into_iter().flat_map(|originator| originator.octets()));
+    out.extend(message.hop_limit);
+    out.extend(message.hop_count);
+    out.extend(message.sequence.into_iter().flat_map(u16::to_be_bytes));
+    tlvs(&message.tlvs, out);
+    for block in &message.blocks {
+        addresses(&block.addresses, out);
+        sized(out, |out| block.tlvs.iter().for_each(|tlv| address_tlv(tlv, block, out)));
+    }
+    let size = length(out.len() - start);
+    out[start + 2..start + 4].copy_from_slice(&size);
+}
+
+fn addresses(all: &[Address], out: &mut Vec<u8>) {
+    let count = u8::try_from(all.len()).expect("up to 255 addresses in a block");
+    let first = all.first().expect("a block has an address").address.octets();
+    let (mut head, mut tail) = (0, 0);
+    if all.len() > 1 {
+        let same = |at: usize| all.iter().all(|each| each.address.octets()[at] == first[at]);
+        head = (0..ADDRESS - 1).take_while(|&at| same(at)).count();
+        tail = (head + 1..ADDRESS).rev().take_while(|&at| same(at)).count();
+        // A tail of zeros has no bytes, which may outweigh that it is shorter.
+        let zeros = first.iter().rev().take(tail).take_while(|&&byte| byte == 0).count();
+        if zeros > 0 && all.len() * (tail - zeros) < tail {
+            tail = zeros;
+        }
+    }
+    let end = ADDRESS - tail;
+    let zero = first[end..].iter().all(|&byte| byte == 0);
+    let prefix = all[0].prefix;
+    let prefixes = match all.iter().all(|each| each.prefix == prefix) {
+        true if prefix == 32 => 0,
+        true => SINGLE_PREFIX,
+        false => MULTI_PREFIX,
+    };
+    let tails = match (tail, zero) {
+        (0, _) => 0,
+        (_, true) => ZERO_TAIL,
+        (_, false) => FULL_TAIL,
+    };
+    out.extend([count, if head > 0 { HEAD } else { 0 } | tails | prefixes]);
+    if head > 0 {
+        out.push(part(head));
+        out.extend(&first[..head]);
+    }
+    if tail > 0 {
+        out.push(part(tail));
+    }
+    if tails == FULL_TAIL {
+        out.extend(&first[end..]);
+    }
+    for each in all {
+        out.extend(&each.address.octets()[head..end]);
+    }
+    match prefixes {
+        SINGLE_PREFIX => out.push(prefix),
+        MULTI_PREFIX => out.extend(all.iter().map(|each| each.prefix)),
+        _ => {}
+    }
+}
+
+/// The length of a head or a tail.
+fn part(len: usize) -> u8 {
+    u8::try_from(len).expect("shorter than an address")
+}
+
+fn tlvs(tlvs: &[Tlv], out: &mut Vec<u8>) {
+    sized(out, |out| {
+        for tlv in tlvs {
+            head(tlv.kind, tlv.extension, value_flags(tlv.value.as_deref()), &[], out);
+            value(tlv.value.as_deref(), out);
+        }
+    });
+}
+
+fn address_tlv(tlv: &AddressTlv, block: &AddressBlock, out: &mut Vec<u8>) {
+    let (bytes, several) = match &tlv.values {
+        Values::None => (None, 0),
+        Values::Same(value) => (Some(&value[..]), 0),
+        Values::Each { bytes, .. } => (Some(&bytes[..]), MULTI_VALUE),
+    };
+    let flags = value_flags(bytes) | several;
+    match [tlv.first, tlv.last] {
+        _ if tlv.count() == block.addresses.len() => head(tlv.kind, tlv.extension, flags, &[], out),
+        [first, last] if first == last => head(tlv.kind, tlv.extension, flags | SINGLE_INDEX, &[first], out),
+        both => head(tlv.kind, tlv.extension, flags | MULTI_INDEX, &both, out),
+    }
+    value(bytes, out);
+}
+
+fn head(kind: u8, extension: u8, flags: u8, indices: &[u8], out: &mut Vec<u8>) {
+    if extension == 0 {
+        out.extend([kind, flags]);
+    } else {
+        out.extend([kind, flags | EXTENSION, extension]);
+    }
+    out.extend(indices);
+}
+
+fn value_flags(value: Option<&[u8]>) -> u8 {
+    match value {
+        None => 0,
+        Some(bytes) if bytes.len() > SHORT => VALUE | LONG,
+        Some(_) => VALUE,
+    }
+}
+
+fn value(value: Option<&[u8]>, out: &mut Vec<u8>) {
+    let Some(bytes) = value else { return };
+    let len = length(bytes.len());
+    out.extend(if bytes.len() > SHORT { &len[..] } else { &len[1..] });
+    out.extend(bytes);
+}
+
+/// Appends the bytes that `write` writes, after two bytes with their length.
+fn sized(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
+    let start = out.len();
+    out.extend([0, 0]);
+    write(out);
+    let len = length(out.len() - start - 2);
+    out[start..start + 2].copy_from_slice(&len);
+}
+
+fn length(len: usize) -> [u8; 2] {
+    u16::try_from(len).expect("at most 65535 bytes").to_be_bytes()
+}
+
+/// Longest value whose length has one byte.
+const SHORT: usize = 255;

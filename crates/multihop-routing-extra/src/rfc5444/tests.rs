@@ -1,0 +1,181 @@
+use alloc::vec;
+
+use proptest::collection::{btree_set, vec};
+use proptest::option;
+use proptest::prelude::*;
+
+use super::*;
+use crate::damage::damage;
+
+fn bytes() -> impl Strategy<Value = Option<Vec<u8>>> {
+    option::of(prop_oneof![4 => vec(any::<u8>(), 0..5), 1 => vec(any::<u8>(), 250..300)])
+}
+
+fn tlv() -> impl Strategy<Value = Tlv> {
+    (any::<u8>(), 0..3_u8, bytes()).prop_map(|(kind, extension, value)| Tlv { kind, extension, value })
+}
+
+/// An attribute of some of so many addresses.
+fn address_tlv(addresses: u8) -> impl Strategy<Value = AddressTlv> {
+    let values = (0..3, vec(any::<u8>(), 1..4), any::<u8>());
+    (any::<u8>(), 0..3_u8, 0..addresses, 0..addresses, values).prop_map(
+        |(kind, extension, a, b, (form, value, seed))| {
+            let (first, last) = (a.min(b), a.max(b));
+            let values = match form {
+                0 => Values::None,
+                1 if first < last => {
+                    let count = usize::from(last - first) + 1;
+                    let bytes = (0..=u8::MAX).map(|n| seed.wrapping_mul(n)).cycle();
+                    let bytes = bytes.take(count * value.len()).collect();
+                    Values::Each { len: value.len(), bytes }
+                }
+                _ => Values::Same(value),
+            };
+            AddressTlv { kind, extension, first, last, values }
+        },
+    )
+}
+
+fn block() -> impl Strategy<Value = AddressBlock> {
+    let prefix = prop_oneof![Just(32_u8), 0..=32_u8];
+    let address = prop_oneof![
+        any::<[u8; 4]>(),
+        any::<u8>().prop_map(|last| [10, 0, 0, last]),
+        any::<[u8; 2]>().prop_map(|[b, c]| [10, b, c, 0]),
+        any::<u8>().prop_map(|b| [10, b, 1, 7]),
+    ];
+    let addresses = btree_set((address, prefix), 1..9);
+    addresses.prop_flat_map(|addresses| {
+        let addresses: Vec<_> = addresses
+            .into_iter()
+            .map(|(octets, prefix)| Address { address: octets.into(), prefix })
+            .collect();
+        // The same address twice, with different prefixes, would be all head.
+        let mut addresses = addresses;
+        addresses.dedup_by_key(|each| each.address);
+        let tlvs = vec(address_tlv(u8::try_from(addresses.len()).unwrap()), 0..4);
+        tlvs.prop_map(move |tlvs| AddressBlock { addresses: addresses.clone(), tlvs })
+    })
+}
+
+fn packet() -> impl Strategy<Value = Packet> {
+    let header = (
+        any::<u8>(),
+        any::<Option<Ipv4Addr>>(),
+        any::<Option<u8>>(),
+        any::<Option<u8>>(),
+        any::<Option<u16>>(),
+    );
+    let message = (header, vec(tlv(), 0..3), vec(block(), 0..3)).prop_map(
+        |((kind, originator, hop_limit, hop_count, sequence), tlvs, blocks)| Message {
+            kind,
+            originator,
+            hop_limit,
+            hop_count,
+            sequence,
+            tlvs,
+            blocks,
+        },
+    );
+    (any::<Option<u16>>(), vec(tlv(), 0..2), vec(message, 0..3))
+        .prop_map(|(sequence, tlvs, messages)| Packet { sequence, tlvs, messages })
+}
+
+fn emitted(packet: &Packet) -> Vec<u8> {
+    let mut out = Vec::new();
+    packet.emit(&mut out);
+    out
+}
+
+fn host(n: u8) -> Address {
+    Address::host(Ipv4Addr::new(10, 0, 0, n))
+}
+
+#[test]
+fn known_bytes() {
+    let mut block = AddressBlock { addresses: vec![host(2), host(3), host(4)], tlvs: Vec::new() };
+    block.tag(3, 0, &[Some([1]), Some([1]), Some([1])]);
+    block.tag(7, 1, &[Some([0xa1, 2]), Some([0xa1, 3]), None]);
+    block.tag(8, 0, &[None, None, Some([3])]);
+    let message = Message {
+        kind: 1,
+        originator: Some(Ipv4Addr::new(10, 0, 0, 1)),
+        hop_limit: Some(255),
+        hop_count: Some(0),
+        sequence: Some(0x0102),
+        tlvs: vec![Tlv::byte(1, 0x64), Tlv { kind: 8, extension: 0, value: None }],
+        blocks: vec![block],
+    };
+    let packet = Packet { sequence: Some(7), tlvs: Vec::new(), messages: vec![message] };
+    #[rustfmt::skip]
+    let expected = [
+        0x08, 0, 7,
+        // Type, flags, size, originator, hop limit, hop count, sequence number.
+        1, 0xf3, 0, 50, 10, 0, 0, 1, 255, 0, 1, 2,
+        // Attributes: a value, and one without.
+        0, 6, 1, 0x10, 1, 0x64, 8, 0,
+        // Three addresses with a head of three bytes.
+        3, 0x80, 3, 10, 0, 0, 2, 3, 4,
+        0, 19,
+        // One value for all; one for each of the first two, with an extension; one for the last.
+        3, 0x10, 1, 1,
+        7, 0xb4, 1, 0, 1, 4, 0xa1, 2, 0xa1, 3,
+        8, 0x50, 2, 1, 3,
+    ];
+    assert_eq!(emitted(&packet), expected);
+    assert_eq!(Packet::parse(&expected), Ok(packet));
+}
+
+#[test]
+fn what_other_senders_compress_is_read() {
+    let block =
+        |bytes: &[u8]| Packet::parse(bytes).map(|mut packet| packet.messages.remove(0).blocks.remove(0));
+    // Head and tail around two bytes, a prefix for each.
+    let both = [0, 5, 3, 0, 20, 0, 0, 2, 0xc8, 1, 10, 1, 9, 5, 6, 1, 2, 24, 32, 0, 0];
+    let found = block(&both);
+    let address = |octets: [u8; 4], prefix| Address { address: octets.into(), prefix };
+    assert_eq!(
+        found.map(|block| block.addresses),
+        Ok(vec![address([10, 5, 6, 9], 24), address([10, 1, 2, 9], 32)])
+    );
+    // A tail of zeros, one prefix for all.
+    let zeros = [0, 5, 3, 0, 16, 0, 0, 2, 0x30, 2, 10, 1, 10, 2, 16, 0, 0];
+    let found = block(&zeros);
+    assert_eq!(
+        found.map(|block| block.addresses),
+        Ok(vec![address([10, 1, 0, 0], 16), address([10, 2, 0, 0], 16)])
+    );
+}
+
+#[test]
+fn errors_name_what_was_found() {
+    let field = |name, found, allowed| Err(ParseError::Field { name, found, allowed });
+    assert_eq!(Packet::parse(&[0x10]), field("version", 1, "0"));
+    assert_eq!(Packet::parse(&[0, 1, 3, 0, 3]), Err(ParseError::Truncated { found: 3, needed: 4 }));
+    assert_eq!(Packet::parse(&[0, 1, 3, 0, 9, 0, 0, 0, 0, 0]), field("num-addr", 0, "1 or more"));
+    // One attribute of address 1 of one.
+    let bytes = [0, 1, 3, 0, 17, 0, 0, 1, 0, 10, 0, 0, 1, 0, 3, 3, 0x40, 1];
+    assert_eq!(Packet::parse(&bytes), field("index-stop", 1, "from index-start to num-addr less one"));
+    // An address of IPv6 is not read, the message after it is.
+    let skipped = [0, 1, 0x0f, 0, 5, 9, 2, 3, 0, 6, 0, 0];
+    let message = Message { kind: 2, ..Message::default() };
+    assert_eq!(Packet::parse(&skipped).map(|packet| packet.messages), Ok(vec![message]));
+}
+
+proptest! {
+    #[test]
+    fn parse_undoes_emit(packet in packet()) {
+        prop_assert_eq!(Packet::parse(&emitted(&packet)), Ok(packet));
+    }
+
+    #[test]
+    fn no_input_panics_or_grows(packet in packet(), damage in damage()) {
+        let mut bytes = emitted(&packet);
+        damage.apply(&mut bytes);
+        if let Ok(parsed) = Packet::parse(&bytes) {
+            let again = emitted(&parsed);
+            prop_assert!(again.len() <= bytes.len());
+            prop_assert_eq!(Packet::parse(&again), Ok(parsed));
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! tshark reads HELLOs and TCs of OLSRv2.
+
+use std::sync::Arc;
+
+use multihop_core::{Duration, NodeId, Payload};
+use multihop_routing_extra::olsrv2::wire::{
+    Advertised, Hello, LinkStatus, Message, Metric, Metrics, Neighbour, PORT, Packet, Tc, TimeCode,
+    Willingness,
+};
+use multihop_wire::udp;
+
+use crate::capture::{A, B, Capture};
+
+#[test]
+fn hellos_and_tcs_of_olsrv2() {
+    let packet = Packet { sequence: Some(258), messages: vec![Message::Hello(hello()), Message::Tc(tc())] };
+    let mut payload = Vec::new();
+    packet.emit(&mut payload);
+    assert_eq!(payload.len(), packet.wire_len());
+    let datagram = udp::Datagram { source: PORT, destination: PORT, payload: Payload::Bytes(payload) };
+    let mut bytes = Vec::new();
+    datagram.emit(A.addr(), B.addr(), &mut bytes);
+    let mut capture = Capture::new("olsrv2");
+    capture.ip(udp::PROTOCOL, &bytes);
+    let Some(rows) = capture.read(FIELDS) else { return };
+    assert_eq!(
+        rows[0],
+        [
+            "258",
+            "0,1",
+            "10.0.0.1,10.0.0.1",
+            "255",
+            "2",
+            "772",
+            // Of the HELLO, then of the TC: validity, interval, willingness; validity, number of the content.
+            "1,0,7,1,8",
+            "0x64,0x6f",
+            "0x58",
+            "7",
+            "3",
+            "0x0009",
+            "10.0.0.1,10.0.0.2,10.0.0.3,10.0.0.2,10.0.0.3",
+            "2,3,7,7,8,9,7",
+            "0",
+            // What belongs to two neighbours of the HELLO: their states, and what receiving from them costs.
+            "01,02,a12e,837d",
+            "0,0",
+            "1,0",
+            "0,0",
+            "1,1",
+            "0x537d,0x112e",
+            "3",
+            "3",
+        ]
+    );
+}
+
+/// A symmetric neighbour that is a relay, and one that is heard.
+fn hello() -> Hello {
+    let [cheap, dear] = [350, 2800].map(Metric::at_least);
+    let both = Metrics { incoming: Some(cheap), outgoing: Some(dear) };
+    let symmetric = Neighbour {
+        link: Some(LinkStatus::Symmetric),
+        floods: true,
+        routes: true,
+        link_metrics: both,
+        metrics: both,
+        ..Neighbour::new(B.addr())
+    };
+    let heard = Neighbour {
+        link: Some(LinkStatus::Heard),
+        link_metrics: Metrics { incoming: Some(dear), outgoing: None },
+        ..Neighbour::new(C.addr())
+    };
+    Hello {
+        originator: A.addr(),
+        validity: TimeCode::at_least(Duration::from_secs(6)),
+        interval: Some(TimeCode::at_least(Duration::from_secs(2))),
+        willingness: Willingness { flooding: 7, routing: 3 },
+        addresses: vec![A.addr()],
+        further: Vec::new(),
+        neighbours: vec![symmetric, heard],
+    }
+}
+
+fn tc() -> Tc {
+    let links = vec![(B.addr(), Some(Metric::at_least(350))), (C.addr(), None)];
+    Tc {
+        originator: A.addr(),
+        hop_limit: 255,
+        hop_count: 2,
+        sequence: 772,
+        validity: TimeCode::at_least(Duration::from_secs(15)),
+        interval: None,
+        advertised: Arc::new(Advertised { sequence: 9, complete: true, links }),
+    }
+}
+
+const C: NodeId = NodeId(2);
+
+const FIELDS: &[&str] = &[
+    "packetbb.seqnr",
+    "packetbb.msg.type",
+    "packetbb.msg.origaddr4",
+    "packetbb.msg.hoplimit",
+    "packetbb.msg.hopcount",
+    "packetbb.msg.seqnum",
+    "packetbb.msgtlv.type",
+    "packetbb.tlv.validitytime",
+    "packetbb.tlv.intervaltime",
+    "packetbb.tlv.mprwillingnessflooding",
+    "packetbb.tlv.mprwillingnessrouting",
+    "packetbb.tlv.contseqnum",
+    "packetbb.msg.addr.value4",
+    "packetbb.addrtlv.type",
+    "packetbb.tlv.localifs",
+    "packetbb.tlv.multivalue",
+    "packetbb.tlv.linkmetriclinkin",
+    "packetbb.tlv.linkmetriclinkout",
+    "packetbb.tlv.linkmetricneighin",
+    "packetbb.tlv.linkmetricneighout",
+    "packetbb.tlv.linkmetricvalue",
+    "packetbb.tlv.mpr",
+    "packetbb.tlv.nbraddrtype",
+];

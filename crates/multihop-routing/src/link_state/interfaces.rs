@@ -1,0 +1,47 @@
+//! The interfaces of a node that has several, and the flooded messages that it has forwarded.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::net::Ipv4Addr;
+
+use multihop_core::{Instant, Interface};
+
+use super::duplicates::Duplicates;
+
+/// The interfaces of a node that has several.
+#[derive(Clone, Debug)]
+pub struct OwnInterfaces {
+    list: Vec<(Interface, Ipv4Addr)>,
+    forwarded: Duplicates,
+}
+
+impl OwnInterfaces {
+    /// Makes the table of a node from the numbers and addresses of its interfaces; `None` if there are fewer than two.
+    pub fn new(list: Vec<(Interface, Ipv4Addr)>) -> Option<Box<Self>> {
+        (list.len() > 1).then(|| Box::new(Self { list, forwarded: Duplicates::default() }))
+    }
+
+    /// Numbers and addresses of the interfaces.
+    pub fn list(&self) -> &[(Interface, Ipv4Addr)] {
+        &self.list
+    }
+
+    /// Whether an address is that of one of the interfaces.
+    pub fn has(&self, address: Ipv4Addr) -> bool {
+        self.list.iter().any(|(_, own)| *own == address)
+    }
+
+    /// The address of an interface.
+    pub fn address(&self, interface: Interface) -> Option<Ipv4Addr> {
+        self.list.iter().find(|(number, _)| *number == interface).map(|(_, address)| *address)
+    }
+
+    /// Whether a flooded message may be forwarded, as it has not been; it is remembered until `until`. A message that came over one
+    /// interface from a node that has not chosen this one as a relay is forwarded when it comes over another from one that has (RFC
+    /// 3626 §3.4.1).
+    // DEVIATION olsr-6: whether a message came again over the same interface does not matter.
+    pub fn may_forward(&mut self, now: Instant, originator: Ipv4Addr, sequence: u16, until: Instant) -> bool {
+        self.forwarded.expire(now);
+        self.forwarded.admit(originator, sequence, until)
+    }
+}

@@ -1,0 +1,234 @@
+//! One path of a connection: what its sender has learned of it, and when the next segment may leave on it.
+
+use multihop_core::{Duration, Instant, Timers};
+
+use super::config::Config;
+use super::control::Control;
+use super::trains::Trains;
+use crate::rtt::RttEstimator;
+
+/// Sending side of one path. Paths share the stream and its buffers, and nothing else.
+#[derive(Debug)]
+pub(super) struct Path {
+    pub(super) control: Control,
+    pub(super) rtt: RttEstimator,
+    /// How many segments leave together.
+    pub(super) trains: Trains,
+    /// When the next segment may leave.
+    pace: Instant,
+    /// When the timer of the pace expires, until the sender has run.
+    wake: Option<Instant>,
+    /// Only probes leave until a transmission from this one on is acknowledged.
+    pub(super) frozen: Option<u64>,
+    /// A probe must leave.
+    pub(super) probe_due: bool,
+    /// Whether a probe has left since the path froze.
+    pub(super) probed: bool,
+    /// The longest time that the ACK of the newest transmission may wait.
+    hold: Duration,
+    /// Segments of this path that only ACKs of the other path have reported so far.
+    pub(super) arrived: u64,
+    pub(super) timers: Timers<Timer, 4>,
+}
+
+/// The timers of a path.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Timer {
+    Ack,
+    Pace,
+    /// A segment that a later one has overtaken counts as lost.
+    Loss,
+    /// Nothing was heard for a timeout.
+    Silence,
+}
+
+impl Timer {
+    const ALL: [Self; 4] = [Self::Ack, Self::Pace, Self::Loss, Self::Silence];
+}
+
+impl Path {
+    pub(super) fn new(config: &Config) -> Self {
+        Self {
+            control: Control::new(config),
+            rtt: RttEstimator::new(config.rto()),
+            trains: Trains::new(),
+            pace: Instant::ZERO,
+            wake: None,
+            frozen: None,
+            probe_due: false,
+            probed: false,
+            hold: Duration::ZERO,
+            arrived: 0,
+            timers: Timers::new(Timer::ALL),
+        }
+    }
+
+    /// A path on which data leaves only after the peer has answered a probe, the first one with this transmission number.
+    pub(super) fn unproved(config: &Config, first: u64) -> Self {
+        Self { frozen: Some(first), probe_due: true, ..Self::new(config) }
+    }
+
+    pub(super) const fn is_frozen(&self) -> bool {
+        self.frozen.is_some()
+    }
+
+    /// Largest number of segments in flight.
+    pub(super) fn flight_limit(&self, config: &Config) -> usize {
+        if self.uses_trains() {
+            // A train goes from hop to hop like a single frame, and waits for nothing of its own flow. Part of another one would
+            // only contend with it where it fills the path.
+            let (window, train) = (self.whole_window().max(self.train()), self.train());
+            return if self.trains.fill_the_path() { window / train * train } else { window };
+        }
+        // Segments whose ACK the peer may hold are on the path no longer; half as many for an ACK that is late.
+        let every = usize::from(self.every(config));
+        let held = if self.control.is_starting() { 0 } else { every + every / 2 };
+        self.whole_window() + held
+    }
+
+    /// Whether the window has room: for a segment, or for half of a train if one is to begin. A segment that is missing must
+    /// not hold up a whole train.
+    pub(super) fn has_room(&self, in_flight: usize, config: &Config) -> bool {
+        let needed = if self.trains.is_leaving() { 1 } else { self.train().div_ceil(2) };
+        in_flight == 0 || in_flight + needed <= self.flight_limit(config)
+    }
+
+    /// Whether the pace lets a segment leave now.
+    pub(super) fn is_its_turn(&self, now: Instant) -> bool {
+        self.pace <= now || self.trains.is_leaving()
+    }
+
+    /// Time until the pace lets a segment leave.
+    pub(super) fn wait(&self, now: Instant) -> Duration {
+        self.pace.saturating_since(now)
+    }
+
+    /// Whether several segments leave together. In the start each leaves alone.
+    pub(super) fn uses_trains(&self) -> bool {
+        self.trains.have_several() && !self.control.is_starting()
+    }
+
+    /// Segments that leave together.
+    fn train(&self) -> usize {
+        if self.uses_trains() { self.trains.next() as usize } else { 1 }
+    }
+
+    /// Notes that a segment leaves now. Returns for how many segments one ACK is enough, and how long it may wait, in 100 us.
+    pub(super) fn leave(&mut self, now: Instant, config: &Config) -> (u8, u16) {
+        let gap = self.control.gap().unwrap_or(Duration::ZERO);
+        self.advance_pace(now, gap, config);
+        self.timers.stop(Timer::Silence);
+        let every = self.every(config);
+        self.hold = (gap * u64::from(every)).min(config.ack_hold);
+        (every, u16::try_from(self.hold.as_micros() / 100).unwrap_or(u16::MAX))
+    }
+
+    /// Sets when the next segment or train may leave, after a segment has left.
+    fn advance_pace(&mut self, now: Instant, gap: Duration, config: &Config) {
+        let wait = if self.control.is_starting() {
+            gap
+        } else {
+            let Some(size) = self.trains.leave() else { return };
+            let faster = if self.uses_trains() { TRAIN_PACE } else { 1 };
+            gap * u64::from(size) / faster
+        };
+        // A sender makes up for little of the time in which it did not transmit, unless its host was late.
+        let lateness = self.lateness(now, config);
+        let earliest = (now + wait).saturating_since(Instant::ZERO + BURST + lateness);
+        self.pace = (self.pace + wait).max(Instant::ZERO + earliest) + self.control.drain(now);
+    }
+
+    /// How much later than the timer of the pace the host runs. What leaves at once for it waits in no queue for longer than `delay`.
+    fn lateness(&self, now: Instant, config: &Config) -> Duration {
+        self.wake.map_or(Duration::ZERO, |at| now.saturating_since(at)).min(config.delay)
+    }
+
+    /// Segments for which one ACK is requested: a quarter of a round trip on fast paths.
+    fn every(&self, config: &Config) -> u8 {
+        if self.control.is_starting() {
+            return 1;
+        }
+        if self.uses_trains() {
+            return self.least_per_ack();
+        }
+        let quarter = u8::try_from(self.whole_window() / 4).unwrap_or(u8::MAX);
+        let most = MAX_PER_ACK.max(config.ack_every);
+        quarter.clamp(self.least_per_ack().min(most), most)
+    }
+
+    /// Segments for which one ACK is requested on paths with few segments in a round trip.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "as saturates")]
+    fn least_per_ack(&self) -> u8 {
+        self.control.every() as u8
+    }
+
+    /// The shortest wait for the pace: several segments that are due within it leave together.
+    fn pause(&self) -> Duration {
+        let is_fast = self.control.gap().is_some_and(|gap| gap * MIN_TOGETHER <= TOGETHER);
+        if is_fast { TOGETHER } else { Duration::ZERO }
+    }
+
+    /// The window, rounded up.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bounded by window_max")]
+    fn whole_window(&self) -> usize {
+        let window = self.control.window();
+        let whole = window as usize;
+        whole + usize::from(window > whole as f64)
+    }
+
+    /// How long to wait for an ACK that is not held.
+    fn timeout(&self, config: &Config) -> Duration {
+        let usual = self.rtt.srtt().unwrap_or_default() + self.rtt.rttvar() * 4;
+        self.rtt.rto().min(config.rto_max.max(usual))
+    }
+
+    /// Sets or stops the timer of the pace when nothing more leaves now. `may_send` says whether only the pace prevents it.
+    pub(super) fn arm_pace(&mut self, now: Instant, may_send: bool) {
+        self.trains.end();
+        self.wake = (may_send && self.pace > now).then(|| self.pace.max(now + self.pause()));
+        match self.wake {
+            Some(at) => self.timers.set(Timer::Pace, at),
+            None => self.timers.stop(Timer::Pace),
+        }
+    }
+
+    /// Begins to wait for an ACK, unless it waits already.
+    pub(super) fn arm_silence(&mut self, now: Instant, config: &Config) {
+        if self.timers.at(Timer::Silence).is_none() {
+            let hold = if self.is_frozen() { Duration::ZERO } else { self.hold };
+            self.timers.set(Timer::Silence, now + self.timeout(config) + hold);
+        }
+    }
+
+    /// Sets the timer of the ACK, or stops it.
+    pub(super) fn arm_ack(&mut self, due: Option<Instant>) {
+        match due {
+            Some(due) => self.timers.set(Timer::Ack, due),
+            None => self.timers.stop(Timer::Ack),
+        }
+    }
+
+    pub(super) fn stop_timers(&mut self) {
+        Timer::ALL.into_iter().for_each(|timer| self.timers.stop(timer));
+    }
+
+    /// Name of the sender's phase.
+    pub(super) fn phase(&self) -> &'static str {
+        match (self.frozen, self.control.is_starting()) {
+            (Some(_), _) => "freeze",
+            (None, true) => "start",
+            (None, false) => "normal",
+        }
+    }
+}
+
+/// Trains leave when ACKs make room. The pace allows this many times the rate, and only keeps trains apart after a pause.
+const TRAIN_PACE: u64 = 2;
+/// Between two batches of segments, half of what may be made up for.
+const TOGETHER: Duration = Duration::from_micros(500);
+/// Segments of a batch, at least.
+const MIN_TOGETHER: u64 = 4;
+/// Time without a transmission that may be made up for.
+const BURST: Duration = Duration::from_millis(1);
+/// Segments in an ACK, at most.
+const MAX_PER_ACK: u8 = 64;

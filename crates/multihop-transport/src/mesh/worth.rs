@@ -1,0 +1,102 @@
+//! Judges trains by their round trips. Trains pay where most of a round trip is their own time in the air. Where most of it
+//! passes on a wire, trains are bursts that wait at the first radio, and segments that leave one by one fill the path better.
+
+use multihop_core::Duration;
+
+/// Round trips of single segments, and of trains.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Worth {
+    /// Shortest round trip of a segment that left alone.
+    single: Option<Duration>,
+    /// Sum of the round trips of the newest trains, fewer than [`TRAINS`].
+    sum: Duration,
+    /// Number of trains in the sum.
+    count: u32,
+    /// Mean round trip of the last [`TRAINS`] trains that were counted.
+    trains: Option<Duration>,
+}
+
+impl Worth {
+    /// Whether trains pay, as far as is known.
+    pub(super) fn is_given(&self) -> bool {
+        self.is_longer(3, 2).unwrap_or(true)
+    }
+
+    /// Whether a single train fills the path: almost all of its round trip is its own time in the air.
+    pub(super) fn is_whole_path(&self) -> bool {
+        self.is_longer(4, 1).unwrap_or(false)
+    }
+
+    /// Whether the round trip of trains is at least `times` / `of` times that of single segments; `None` if either is unknown.
+    fn is_longer(&self, times: u64, of: u64) -> Option<bool> {
+        Some(self.trains? * of >= self.single? * times)
+    }
+
+    /// Takes the round trip of a segment that left alone.
+    pub(super) fn on_single(&mut self, round_trip: Duration) {
+        self.single = Some(self.single.map_or(round_trip, |lowest| lowest.min(round_trip)));
+        (self.sum, self.count) = (Duration::ZERO, 0);
+    }
+
+    /// Takes the round trip of a train.
+    pub(super) fn on_train(&mut self, round_trip: Duration) {
+        self.sum += round_trip;
+        self.count += 1;
+        if self.count == TRAINS {
+            self.trains = Some(self.sum / u64::from(TRAINS));
+            (self.sum, self.count) = (Duration::ZERO, 0);
+        }
+    }
+}
+
+/// Trains whose mean round trip decides.
+const TRAINS: u32 = 16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn ms(n: u64) -> Duration {
+        Duration::from_millis(n)
+    }
+
+    fn after(single: Duration, trains: Duration) -> Worth {
+        let mut worth = Worth::default();
+        worth.on_single(single);
+        (0..TRAINS).for_each(|_| worth.on_train(trains));
+        worth
+    }
+
+    #[test]
+    fn trains_pay_where_their_round_trip_is_one_and_a_half_times_that_of_a_segment() {
+        let chain = after(ms(2), ms(20));
+        assert!(chain.is_given() && chain.is_whole_path(), "four hops of 802.11n");
+        let half = after(ms(80), ms(120));
+        assert!(
+            half.is_given() && !half.is_whole_path(),
+            "another train is needed while the first one is on the wire"
+        );
+        assert!(!after(ms(80), ms(119)).is_given(), "a wire of 40 ms each way");
+    }
+
+    #[test]
+    fn fewer_trains_decide_nothing() {
+        let mut worth = Worth::default();
+        worth.on_single(ms(80));
+        (1..TRAINS).for_each(|_| worth.on_train(ms(85)));
+        assert!(worth.is_given());
+        worth.on_train(ms(85));
+        assert!(!worth.is_given());
+    }
+
+    /// The first segments may have waited for a route, or behind the traffic of others.
+    #[test]
+    fn a_shorter_round_trip_of_a_segment_makes_good_for_trains() {
+        let mut worth = after(ms(10), ms(12));
+        assert!(!worth.is_given());
+        worth.on_single(ms(9));
+        assert!(!worth.is_given());
+        worth.on_single(ms(8));
+        assert!(worth.is_given());
+    }
+}

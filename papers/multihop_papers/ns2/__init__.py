@@ -1,0 +1,1 @@
+"""Networks of the experiments in ns-2: scenarios, runs and traces."""

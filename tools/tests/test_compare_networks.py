@@ -1,0 +1,46 @@
+"""Tests of the comparison of transports in generated networks."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Sequence
+
+import pytest
+
+import compare_networks
+from compare_networks import Score
+
+
+def scores(goodput: Sequence[float]) -> list[Score]:
+    """Scores of a transport in networks of one flow with this goodput, kb/s."""
+    return [Score(math.log1p(kbps), kbps, 10.0, 1.0) for kbps in goodput]
+
+
+def test_networks_that_judge_follow_from_a_commit() -> None:
+    """A hash gives 200 seeds; what is no hash is named."""
+    seeds = compare_networks.judging("0faffae5651299d1efcfccc4392ead2add89c54e")
+    assert (seeds.start, len(seeds)) == (1_000_000 + 0x0FAFFAE5, 200)
+    assert compare_networks.judging("0faffae5") == seeds
+    with pytest.raises(argparse.ArgumentTypeError, match="found main, allowed: 8 to 40 digits"):
+        compare_networks.judging("main")
+
+
+def test_goodput_is_compared_with_the_optimum_of_networks_that_have_one() -> None:
+    """The median over the networks with an optimum; the best transport is first."""
+    found = {"cubic": scores([100.0, 999.0, 300.0, 400.0]), "mesh": scores([500.0, 0.0, 800.0, 900.0])}
+    rows = compare_networks.beside_optimum({0: 1000.0, 2: 1000.0, 3: 1000.0}, found)
+    assert [(row["transport"], row["median share of the optimum"]) for row in rows] == [
+        ("mesh", "0.80"),
+        ("cubic", "0.30"),
+    ]
+    assert {row["networks"] for row in rows} == {"3"}
+
+
+def test_the_best_transport_of_each_network_counts() -> None:
+    """`standings` counts networks in which a transport is best, and in which it is close to the best."""
+    rows = compare_networks.standings({"mesh": scores([100.0, 100.0]), "cubic": scores([104.0, 50.0])})
+    assert [(row["transport"], row["best in"], row["at most 0.05 below the best"]) for row in rows] == [
+        ("mesh", "50%", "100%"),
+        ("cubic", "50%", "50%"),
+    ]
