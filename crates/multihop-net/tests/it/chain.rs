@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use multihop_net::{Config, Listener, Security, Stats, Stream, Transport, tpa};
 use multihop_testkit::impaired::Chain;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::sync::oneshot;
 
 /// The chain; `None` if this machine does not allow namespaces.
 #[expect(clippy::print_stdout, reason = "the test runner counts skipped tests by this line")]
@@ -27,6 +28,14 @@ pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
     runtime.block_on(async { tokio::time::timeout(crate::LIMIT, future).await.expect("in time") })
 }
 
+/// A pair: the end in one namespace waits for the second value until the other end drops the first.
+///
+/// An end that left as soon as it has read everything could not acknowledge a repeated FIN: the other end would fail.
+pub(crate) fn until_dropped() -> (oneshot::Sender<()>, impl Future<Output = ()>) {
+    let (held, dropped) = oneshot::channel();
+    (held, async { drop(dropped.await) })
+}
+
 /// Sends as long as its statistics are so.
 async fn send_while(stream: &mut Stream, is_so: impl Fn(&Stats) -> bool) {
     let chunk = [7; 4096];
@@ -41,6 +50,7 @@ fn a_sender_freezes_while_a_router_has_no_route_and_resumes_soon() {
     let Some(chain) = possible(Chain::new(3)) else { return };
     let address = SocketAddr::new(chain.address().into(), 7000);
     let (listens, listening) = std::sync::mpsc::channel();
+    let (held, end) = until_dropped();
     let far = || {
         block_on(async {
             let listener = Listener::bind(address, Config::new(Security::Plain)).await.unwrap();
@@ -48,9 +58,11 @@ fn a_sender_freezes_while_a_router_has_no_route_and_resumes_soon() {
             let mut stream = listener.accept().await.unwrap();
             let mut sink = vec![0; 65536];
             while stream.read(&mut sink).await.unwrap() > 0 {}
+            end.await;
         })
     };
     let near = || {
+        let _held = held;
         block_on(async {
             let mut stream = Stream::connect(address, &Config::new(Security::Plain)).await.unwrap();
             send_while(&mut stream, |now| now.counters.bytes_acked < 100_000).await;
@@ -94,6 +106,7 @@ fn datagrams_are_not_fragmented_and_segments_fit_the_path_mtu() {
     let mut config = Config::new(Security::Plain);
     config.transport = Transport::tpa(tpa::Config { cwnd_max: 12, ..tpa::Config::net() });
     let (listens, listening) = std::sync::mpsc::channel();
+    let (held, end) = until_dropped();
     let far = || {
         block_on(async {
             let listener = Listener::bind(address, config.clone()).await.unwrap();
@@ -101,10 +114,12 @@ fn datagrams_are_not_fragmented_and_segments_fit_the_path_mtu() {
             let mut stream = listener.accept().await.unwrap();
             let mut all = Vec::new();
             stream.read_to_end(&mut all).await.unwrap();
+            end.await;
             all
         })
     };
     let near = || {
+        let _held = held;
         block_on(async {
             let mut stream = Stream::connect(address, &config).await.unwrap();
             stream.write_all(&data).await.unwrap();

@@ -13,7 +13,7 @@ use multihop_linux::netns::Namespace;
 use multihop_net::{Config, Listener, Security, Stream, Token, Transport, TransportName, mesh};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::chain::{block_on, possible};
+use crate::chain::{block_on, possible, until_dropped};
 
 /// The caller's addresses, and the address of the listener, which only the first path has a route to.
 const CALLER: [[u8; 4]; 2] = [[10, 82, 1, 1], [10, 82, 2, 1]];
@@ -65,6 +65,7 @@ fn a_stream_uses_two_local_addresses_and_survives_the_loss_of_either() {
     let address = SocketAddr::new(LISTENER.into(), 7000);
     let arrived = AtomicU64::new(0);
     let (listens, listening) = std::sync::mpsc::channel();
+    let (held, end) = until_dropped();
     let read = || {
         block_on(async {
             let listener = Listener::bind(address, config()).await.unwrap();
@@ -78,9 +79,11 @@ fn a_stream_uses_two_local_addresses_and_survives_the_loss_of_either() {
                     break;
                 }
             }
+            end.await;
         });
     };
     let write = || {
+        let _held = held;
         block_on(async {
             let local = CALLER.map(IpAddr::from).to_vec();
             let stream = Stream::connect(address, &Config { local, ..config() }).await.unwrap();
