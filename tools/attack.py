@@ -53,6 +53,10 @@ def main() -> int:
     parser.add_argument("--libtpa", type=Path, default=MULTIHOP.parent / "libtpa.so", help="of stop and hash")
     parser.add_argument("--transport", help="of both ends, tpa for example; mesh if it is not given")
     options = parser.parse_args()
+    if options.attack in ("stop", "hash") and not options.libtpa.exists():
+        parser.error(
+            f"there is no {options.libtpa}: cargo build --release -p multihop-capi, or --libtpa FILE"
+        )
     options.both = ["--transport", options.transport] if options.transport else []
     with tempfile.TemporaryDirectory() as scratch:
         attacks = {"flood": flood, "kill": kill, "half-open": half_open, "stop": stop, "hash": ask_for_hashes}
