@@ -375,14 +375,20 @@ def _next_hops(paths: Sequence[Sequence[int]]) -> list[list[int]]:
 
 
 def _second_radio(rng: Random, scenario: Table) -> None:
-    """Two radios on separate channels, with a fixed probability, where the physical layer is of 5 GHz."""
-    radio = scenario["radio"]
-    if rng.random() >= TWO_RADIOS or radio["phy"] in ("802.11b", "802.11g"):
-        return
-    first, second = CHANNELS[radio["phy"].rpartition("-")[2]]
-    scenario["radio"] = [{**radio, "channel": first}, {**radio, "channel": second}]
-    # Static routes over several radios choose links by their airtime.
-    scenario["routing"].pop("next_hops", None)
+    """Two radios, with a fixed probability, where the physical layer is of 5 GHz."""
+    if rng.random() < TWO_RADIOS and scenario["radio"]["phy"] not in ("802.11b", "802.11g"):
+        scenario.update(with_second_radio(scenario))
+
+
+def with_second_radio(scenario: Mapping[str, Any]) -> Table:
+    """The scenario with a second radio of the same kind on another channel.
+
+    Static routes over several radios choose links by their airtime, in place of the layout's paths.
+    """
+    radio, routing = scenario["radio"], dict(scenario["routing"])
+    routing.pop("next_hops", None)
+    radios = [{**radio, "channel": channel} for channel in CHANNELS[radio["phy"].rpartition("-")[2]]]
+    return {**scenario, "radio": radios, "routing": routing}
 
 
 CHANNELS: Mapping[str, tuple[int, int]] = {"20": (36, 149), "40": (38, 151), "80": (42, 155)}
