@@ -185,7 +185,7 @@ def run(drawn: Network, transport: str | Mapping[str, Any], change: Change = dic
 
 
 def values(pairs: Sequence[Pair], journal: Journal) -> dict[str, Interval]:
-    """What each change is worth: the mean difference of scores."""
+    """Mean differences of scores, one for each change."""
     gaps: dict[str, list[float]] = {}
     for pair in pairs:
         base, changed = (score(pair.drawn, journal.result(run.key)) for run in (pair.base, pair.changed))
