@@ -53,6 +53,7 @@ pub mod agent;
 pub mod aodv;
 pub mod apdr;
 pub mod dsr;
+pub mod forwarder;
 pub mod link_state;
 pub mod message;
 pub mod network;
@@ -63,5 +64,5 @@ pub mod settings;
 mod sorted;
 #[doc(hidden)]
 pub mod steps;
-pub mod usage;
+mod usage;
 pub mod watch;

@@ -9,7 +9,7 @@ use crate::steps;
 
 /// Next hops of recently used destinations.
 #[derive(Clone, Debug, Default)]
-pub struct Usage {
+pub(crate) struct Usage {
     list: BTreeMap<Ipv4Addr, Use>,
     /// Destinations that are no longer in use are looked for no earlier.
     sweep_at: Instant,
@@ -25,7 +25,7 @@ struct Use {
 
 /// The next hop of a packet compared with that of the previous packet.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Turn {
+pub(crate) enum Turn {
     /// The next hop is unchanged, or there was no recent packet.
     Same,
     /// The next hop is another one than before.
@@ -36,7 +36,7 @@ pub enum Turn {
 
 impl Usage {
     /// Records a packet to a destination.
-    pub fn note(&mut self, now: Instant, destination: Ipv4Addr, next_hop: Ipv4Addr) -> Turn {
+    pub(crate) fn note(&mut self, now: Instant, destination: Ipv4Addr, next_hop: Ipv4Addr) -> Turn {
         self.sweep(now);
         let new = Use { next_hop, used: now, before: None };
         let usage = self.list.entry(destination).or_insert_with(|| new.clone());
@@ -68,7 +68,7 @@ impl Usage {
 }
 
 /// Time within which A-B-A is an oscillation. After it, a route is no longer in use.
-pub const LATELY: Duration = Duration::from_secs(10);
+pub(crate) const LATELY: Duration = Duration::from_secs(10);
 const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 
 #[cfg(test)]

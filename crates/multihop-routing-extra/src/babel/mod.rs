@@ -4,18 +4,17 @@
 //! One file for each table of the RFC. Destinations are single hosts.
 
 use alloc::boxed::Box;
-use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
 use multihop_core::{DropReason, Duration, Instant, Interface, Machine, Rng, Timers, earliest};
 use multihop_routing::agent::{Input, Output, Routable, RouteChanges, RoutingAgent};
+use multihop_routing::forwarder::Forwarder;
 use multihop_routing::message::Message;
 use multihop_routing::network::{AgentConfig, AgentTable, Network};
 use multihop_routing::olsr::LinkFailure;
-use multihop_routing::usage::{Turn, Usage};
-use multihop_routing::watch::{Reach, Watch};
+use multihop_routing::watch::Reach;
 
 use crate::STREAM;
 use neighbours::{HelloOutcome, Neighbours};
@@ -61,9 +60,7 @@ pub struct Agent {
     hello_seqno: Seqno,
     next_dump: Instant,
     timers: Timers<Timer, 2>,
-    usage: Usage,
-    watch: Watch,
-    outputs: VecDeque<Output>,
+    forwarder: Forwarder,
     counters: Counters,
 }
 
@@ -86,10 +83,6 @@ pub struct Counters {
     pub unfeasible: u64,
     /// Routes that were lost without another one.
     pub lost: u64,
-    /// Packets with another next hop than the previous packet to the same destination.
-    pub route_changes: u64,
-    /// Number of packets that returned to a next hop that was in use less than 10 s before.
-    pub oscillations: u64,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -125,9 +118,7 @@ impl Agent {
             hello_seqno: Seqno(0),
             next_dump: now,
             timers,
-            usage: Usage::default(),
-            watch: Watch::default(),
-            outputs: VecDeque::new(),
+            forwarder: Forwarder::default(),
             counters: Counters::default(),
         }
     }
@@ -350,25 +341,11 @@ impl Agent {
 
     fn route_packet(&mut self, now: Instant, packet: &Routable) {
         let route = self.routes.get(packet.destination);
-        if packet.previous_hop.is_none() {
-            let reach = route.map_or(Reach::Lost, |_| Reach::Somewhere);
-            let notice = self.watch.uses(now, packet.destination, reach);
-            let peer = packet.destination;
-            self.outputs.extend(notice.map(|notice| Output::Notice { peer, notice }));
+        self.forwarder.watch(now, packet, reach(route));
+        match route {
+            Some(Route { next_hop, .. }) => self.forwarder.forward(now, packet, next_hop),
+            None => self.forwarder.drop(packet, DropReason::NoRoute, self.config.tell_source),
         }
-        let ticket = packet.ticket;
-        self.outputs.push_back(match route {
-            Some(Route { next_hop, .. }) => {
-                let turn = self.usage.note(now, packet.destination, next_hop);
-                self.counters.route_changes += u64::from(turn != Turn::Same);
-                self.counters.oscillations += u64::from(turn == Turn::Back);
-                Output::Forward { ticket, next_hop, route: None }
-            }
-            None => {
-                let tell_source = self.config.tell_source;
-                Output::Drop { ticket, reason: DropReason::NoRoute, tell_source }
-            }
-        });
     }
 
     fn link_failed(&mut self, now: Instant, next_hop: Ipv4Addr, packet: &Routable) {
@@ -376,19 +353,12 @@ impl Agent {
         if listens {
             self.lose(now, next_hop);
         }
-        let (ticket, reason) = (packet.ticket, DropReason::RetryLimit);
-        let tell_source = listens && self.config.tell_source;
-        self.outputs.push_back(Output::Drop { ticket, reason, tell_source });
+        self.forwarder.drop(packet, DropReason::RetryLimit, listens && self.config.tell_source);
     }
 
     /// Tells this host's connections what has become of the routes to their peers.
     fn notify(&mut self, now: Instant) {
-        if self.watch.is_empty() {
-            return;
-        }
-        let Self { watch, routes, outputs, .. } = self;
-        let reach = |peer| routes.get(peer).map_or(Reach::Lost, |_| Reach::Somewhere);
-        watch.compare(now, reach, |peer, notice| outputs.push_back(Output::Notice { peer, notice }));
+        self.forwarder.compare(now, |peer| reach(self.routes.get(peer)));
     }
 }
 
@@ -426,7 +396,7 @@ impl Machine for Agent {
     }
 
     fn poll_output(&mut self, _now: Instant) -> Option<Output> {
-        self.outputs.pop_front()
+        self.forwarder.poll()
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
@@ -457,8 +427,7 @@ impl RoutingAgent for Agent {
     }
 
     fn route_changes(&self) -> Option<RouteChanges> {
-        let Counters { route_changes: changes, oscillations, .. } = self.counters;
-        Some(RouteChanges { changes, oscillations })
+        Some(self.forwarder.changes())
     }
 }
 
@@ -474,6 +443,10 @@ impl AgentConfig for Config {
     fn has_interfaces(&self) -> bool {
         true
     }
+}
+
+fn reach(route: Option<Route>) -> Reach {
+    route.map_or(Reach::Lost, |_| Reach::Somewhere)
 }
 
 fn time(interval: Centis) -> Duration {

@@ -5,7 +5,6 @@ use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
 use multihop_core::{Duration, Instant, Interface};
-use multihop_routing::agent::Output;
 use multihop_routing::message::Message;
 
 use super::neighbours::{Neighbour, clock};
@@ -104,7 +103,7 @@ impl Agent {
         self.counters.packets += 1;
         self.counters.bytes += packet.wire_len() as u64;
         let message = Message::custom(packet);
-        self.outputs.push_back(Output::Message { to, interface, ttl: 1, message });
+        self.forwarder.send(to, interface, message);
     }
 
     /// The update for a destination. What it promises decides which routes are feasible from now on.

@@ -4,17 +4,16 @@
 //! The variant of the daemon: IP packets, and messages in UDP datagrams.
 
 use alloc::boxed::Box;
-use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
 use multihop_core::{DropReason, Duration, Instant, Interface, Machine, Rng, Timers};
 use multihop_routing::agent::{Input, Output, Routable, RouteChanges, RoutingAgent};
+use multihop_routing::forwarder::Forwarder;
 use multihop_routing::message::Message;
 use multihop_routing::network::{AgentConfig, AgentTable, Network};
-use multihop_routing::usage::{Turn, Usage};
-use multihop_routing::watch::{Reach, Watch};
+use multihop_routing::watch::Reach;
 
 use crate::STREAM;
 
@@ -44,9 +43,7 @@ pub struct Agent {
     /// Messages of others that wait to be forwarded together.
     waiting: Vec<Ogm>,
     timers: Timers<Timer, 2>,
-    usage: Usage,
-    watch: Watch,
-    outputs: VecDeque<Output>,
+    forwarder: Forwarder,
     counters: Counters,
 }
 
@@ -57,10 +54,6 @@ pub struct Counters {
     pub originated: u64,
     /// Messages of others forwarded.
     pub forwarded: u64,
-    /// Packets with another next hop than the previous packet to the same destination.
-    pub route_changes: u64,
-    /// Number of packets that returned to a next hop that was in use less than 10 s before.
-    pub oscillations: u64,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -91,9 +84,7 @@ impl Agent {
             seqno: Seqno(0),
             waiting: Vec::new(),
             timers,
-            usage: Usage::default(),
-            watch: Watch::default(),
-            outputs: VecDeque::new(),
+            forwarder: Forwarder::default(),
             counters: Counters::default(),
         }
     }
@@ -185,43 +176,22 @@ impl Agent {
         let ogms = core::mem::take(&mut self.waiting);
         for part in ogms.chunks(OGMS_PER_PACKET) {
             let message = Message::custom(Packet { ogms: part.to_vec() });
-            self.outputs.push_back(Output::Message { to: None, interface: None, ttl: 1, message });
+            self.forwarder.send(None, None, message);
         }
-    }
-
-    fn reach(&self, destination: Ipv4Addr) -> Reach {
-        self.route(destination).map_or(Reach::Lost, |route| Reach::Hops(route.hops))
     }
 
     fn route_packet(&mut self, now: Instant, packet: &Routable) {
-        if packet.previous_hop.is_none() {
-            let (peer, reach) = (packet.destination, self.reach(packet.destination));
-            let notice = self.watch.uses(now, peer, reach);
-            self.outputs.extend(notice.map(|notice| Output::Notice { peer, notice }));
+        let route = self.route(packet.destination);
+        self.forwarder.watch(now, packet, reach(route));
+        match route {
+            Some(Route { next_hop, .. }) => self.forwarder.forward(now, packet, next_hop),
+            None => self.forwarder.drop(packet, DropReason::NoRoute, self.config.tell_source),
         }
-        let ticket = packet.ticket;
-        self.outputs.push_back(match self.route(packet.destination) {
-            Some(Route { next_hop, .. }) => {
-                let turn = self.usage.note(now, packet.destination, next_hop);
-                self.counters.route_changes += u64::from(turn != Turn::Same);
-                self.counters.oscillations += u64::from(turn == Turn::Back);
-                Output::Forward { ticket, next_hop, route: None }
-            }
-            None => {
-                let tell_source = self.config.tell_source;
-                Output::Drop { ticket, reason: DropReason::NoRoute, tell_source }
-            }
-        });
     }
 
     /// Tells this host's connections what has become of the routes to their peers.
     fn notify(&mut self, now: Instant) {
-        if self.watch.is_empty() {
-            return;
-        }
-        let Self { watch, originators, outputs, .. } = self;
-        let reach = |peer| originators.route(peer).map_or(Reach::Lost, |route| Reach::Hops(route.hops));
-        watch.compare(now, reach, |peer, notice| outputs.push_back(Output::Notice { peer, notice }));
+        self.forwarder.compare(now, |peer| reach(self.originators.route(peer)));
     }
 }
 
@@ -238,8 +208,7 @@ impl Machine for Agent {
                 }
             }
             Input::LinkFailed { packet, .. } | Input::Purged { packet, .. } => {
-                let (ticket, reason) = (packet.ticket, DropReason::RetryLimit);
-                self.outputs.push_back(Output::Drop { ticket, reason, tell_source: false });
+                self.forwarder.drop(&packet, DropReason::RetryLimit, false);
             }
             // Messages are broadcast, without MAC acknowledgements.
             Input::MessageLost { .. } | Input::MessagePurged { .. } => {}
@@ -259,7 +228,7 @@ impl Machine for Agent {
     }
 
     fn poll_output(&mut self, _now: Instant) -> Option<Output> {
-        self.outputs.pop_front()
+        self.forwarder.poll()
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
@@ -284,8 +253,7 @@ impl RoutingAgent for Agent {
     }
 
     fn route_changes(&self) -> Option<RouteChanges> {
-        let Counters { route_changes: changes, oscillations, .. } = self.counters;
-        Some(RouteChanges { changes, oscillations })
+        Some(self.forwarder.changes())
     }
 }
 
@@ -294,6 +262,10 @@ impl AgentConfig for Config {
         let config = Arc::new(self.clone());
         network.agents(STREAM, |address, rng| Agent::new(network.start, address, config.clone(), rng))
     }
+}
+
+fn reach(route: Option<Route>) -> Reach {
+    route.map_or(Reach::Lost, |route| Reach::Hops(route.hops))
 }
 
 /// 80 messages of 18 bytes fit in 1500 bytes with all headers.

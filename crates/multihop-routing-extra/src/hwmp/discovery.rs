@@ -4,7 +4,7 @@ use alloc::collections::VecDeque;
 use core::net::Ipv4Addr;
 
 use multihop_core::{DropReason, Instant};
-use multihop_routing::agent::{Output, Routable};
+use multihop_routing::agent::Routable;
 
 use super::Agent;
 use super::config::whole_units;
@@ -27,7 +27,7 @@ impl Agent {
         if waiting.len() > self.config.buffer_packets
             && let Some(oldest) = waiting.pop_front()
         {
-            self.drop(&oldest, DropReason::BufferTimeout, false);
+            self.forwarder.drop(&oldest, DropReason::BufferTimeout, false);
         }
         self.run_discoveries(now);
     }
@@ -93,15 +93,10 @@ impl Agent {
     fn give_up(&mut self, now: Instant, destination: Ipv4Addr) {
         let Some(discovery) = self.discoveries.remove(&destination) else { return };
         for packet in discovery.waiting {
-            self.drop(&packet, DropReason::NoRoute, false);
+            self.forwarder.drop(&packet, DropReason::NoRoute, false);
         }
         if self.paths.valid(now, destination).is_none() {
             self.notify_lost(destination);
         }
-    }
-
-    /// Hands a packet back for good.
-    pub(super) fn drop(&mut self, packet: &Routable, reason: DropReason, tell_source: bool) {
-        self.outputs.push_back(Output::Drop { ticket: packet.ticket, reason, tell_source });
     }
 }

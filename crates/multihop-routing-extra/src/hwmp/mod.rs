@@ -2,17 +2,17 @@
 //! airtime when packets need them, and again before they end.
 
 use alloc::boxed::Box;
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
 
 use multihop_core::{DropReason, Instant, Interface, Machine, Rng};
 use multihop_routing::agent::{Input, LinkRates, Output, Routable, RouteChanges, RoutingAgent};
+use multihop_routing::forwarder::Forwarder;
 use multihop_routing::message::Message as RoutingMessage;
 use multihop_routing::network::{AgentConfig, AgentTable, Network};
 use multihop_routing::peers::Peers;
-use multihop_routing::usage::{Turn, Usage};
 use multihop_wire::aodv::Sequence;
 
 use crate::STREAM;
@@ -47,10 +47,8 @@ pub struct Agent {
     discoveries: BTreeMap<Ipv4Addr, Discovery>,
     /// Requests of others, and when they are forwarded.
     waiting: Vec<(Instant, Request)>,
-    usage: Usage,
     peers: Peers,
-    changes: RouteChanges,
-    outputs: VecDeque<Output>,
+    forwarder: Forwarder,
 }
 
 impl Agent {
@@ -68,10 +66,8 @@ impl Agent {
             paths: Paths::default(),
             discoveries: BTreeMap::new(),
             waiting: Vec::new(),
-            usage: Usage::default(),
             peers: Peers::default(),
-            changes: RouteChanges::default(),
-            outputs: VecDeque::new(),
+            forwarder: Forwarder::default(),
         }
     }
 
@@ -81,15 +77,14 @@ impl Agent {
     }
 
     fn route(&mut self, now: Instant, packet: Routable) {
-        let (ticket, destination) = (packet.ticket, packet.destination);
+        let destination = packet.destination;
         let path = self.paths.valid(now, destination).map(|path| (path.next_hop, path.hops, path.until));
         if packet.previous_hop.is_none() {
             self.peers.watch(destination);
         }
         match (path, packet.previous_hop) {
             (Some((next_hop, hops, until)), previous_hop) => {
-                self.note_use(now, destination, next_hop);
-                self.outputs.push_back(Output::Forward { ticket, next_hop, route: None });
+                self.forwarder.forward(now, &packet, next_hop);
                 if previous_hop.is_none() {
                     self.notify_found(destination, hops);
                     if until.saturating_since(now) <= self.config.path_refresh_time {
@@ -99,41 +94,30 @@ impl Agent {
             }
             (None, None) => self.wait(now, packet),
             (None, Some(previous_hop)) => {
-                self.drop(&packet, DropReason::NoRoute, true);
+                self.forwarder.drop(&packet, DropReason::NoRoute, true);
                 self.refuse(now, previous_hop, destination);
             }
         }
     }
 
-    fn note_use(&mut self, now: Instant, destination: Ipv4Addr, next_hop: Ipv4Addr) {
-        let turn = self.usage.note(now, destination, next_hop);
-        self.changes.changes += u64::from(turn != Turn::Same);
-        self.changes.oscillations += u64::from(turn == Turn::Back);
-    }
-
     fn on_link_failed(&mut self, now: Instant, next_hop: Ipv4Addr) {
         if self.break_link(now, next_hop) {
-            self.outputs.push_back(Output::Purge { next_hop });
+            self.forwarder.push(Output::Purge { next_hop });
         }
     }
 
     fn notify_found(&mut self, peer: Ipv4Addr, hops: u8) {
         let notices = self.peers.found(peer, hops);
-        self.outputs.extend(notices.map(|notice| Output::Notice { peer, notice }));
+        self.forwarder.notify(peer, notices);
     }
 
     fn notify_lost(&mut self, peer: Ipv4Addr) {
         let notice = self.peers.lost(peer);
-        self.outputs.extend(notice.map(|notice| Output::Notice { peer, notice }));
+        self.forwarder.notify(peer, notice);
     }
 
     fn send(&mut self, to: Option<Ipv4Addr>, message: Message) {
-        self.outputs.push_back(Output::Message {
-            to,
-            interface: None,
-            ttl: 1,
-            message: RoutingMessage::custom(message),
-        });
+        self.forwarder.send(to, None, RoutingMessage::custom(message));
     }
 }
 
@@ -148,7 +132,7 @@ impl Machine for Agent {
                 self.receive(now, interface, from, ttl, &message);
             }
             Input::LinkFailed { next_hop, packet, .. } => {
-                self.drop(&packet, DropReason::RetryLimit, true);
+                self.forwarder.drop(&packet, DropReason::RetryLimit, true);
                 self.on_link_failed(now, next_hop);
             }
             Input::MessageLost { next_hop, .. } => self.on_link_failed(now, next_hop),
@@ -164,7 +148,7 @@ impl Machine for Agent {
     }
 
     fn poll_output(&mut self, _now: Instant) -> Option<Output> {
-        self.outputs.pop_front()
+        self.forwarder.poll()
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
@@ -199,7 +183,7 @@ impl RoutingAgent for Agent {
     }
 
     fn route_changes(&self) -> Option<RouteChanges> {
-        Some(self.changes)
+        Some(self.forwarder.changes())
     }
 }
 

@@ -4,7 +4,6 @@
 //! One file for each information set of the RFCs.
 
 use alloc::boxed::Box;
-use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
@@ -13,11 +12,11 @@ use multihop_core::{DropReason, Duration, Instant, Interface, Machine, Rng, Time
 use multihop_routing::agent::{Input, LinkRates, Output, Routable, RouteChanges, RoutingAgent};
 use multihop_routing::link_state::duplicates::Duplicates;
 use multihop_routing::link_state::interfaces::OwnInterfaces;
+use multihop_routing::forwarder::Forwarder;
 use multihop_routing::message::Message as RoutingMessage;
 use multihop_routing::network::{AgentConfig, AgentTable, Network};
 use multihop_routing::olsr::LinkFailure;
-use multihop_routing::usage::{Turn, Usage};
-use multihop_routing::watch::{Reach, Watch};
+use multihop_routing::watch::Reach;
 
 use crate::STREAM;
 use links::{Changes, NeighbourLinks};
@@ -57,8 +56,6 @@ pub struct Agent {
     duplicates: Duplicates,
     relays: Relays,
     routes: Routes,
-    usage: Usage,
-    watch: Watch,
     stale: Changes,
     announcement: Announcement,
     /// Sequence number of this node's next TC.
@@ -67,7 +64,7 @@ pub struct Agent {
     packet_sequences: Vec<u16>,
     waiting: Vec<Message>,
     timers: Timers<Timer, 4>,
-    outputs: VecDeque<Output>,
+    forwarder: Forwarder,
     counters: Counters,
 }
 
@@ -97,10 +94,6 @@ pub struct Counters {
     pub outdated: u64,
     /// TCs of more originators than a node remembers.
     pub refused: u64,
-    /// Packets with another next hop than the previous packet to the same destination.
-    pub route_changes: u64,
-    /// Number of packets that returned to a next hop that was in use less than 10 s before.
-    pub oscillations: u64,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -143,15 +136,13 @@ impl Agent {
             duplicates: Duplicates::default(),
             relays: Relays::default(),
             routes: Routes::default(),
-            usage: Usage::default(),
-            watch: Watch::default(),
             stale: Changes::default(),
             announcement: Announcement::default(),
             message_sequence: 0,
             packet_sequences: Vec::from([0]),
             waiting: Vec::new(),
             timers,
-            outputs: VecDeque::new(),
+            forwarder: Forwarder::default(),
             counters: Counters::default(),
         }
     }
@@ -248,7 +239,7 @@ impl Agent {
         let sequence = Some(self.next_sequence(interface));
         self.counters.packets += 1;
         let message = RoutingMessage::custom(Packet { sequence, messages });
-        self.outputs.push_back(Output::Message { to: None, interface, ttl: 1, message });
+        self.forwarder.send(None, interface, message);
     }
 
     /// Removes all information whose time has expired.
@@ -297,36 +288,23 @@ impl Agent {
 
     /// Recomputes the routes if notices depend on them, or if `needed`.
     fn settle(&mut self, now: Instant, needed: bool) {
-        if (needed || !self.watch.is_empty()) && self.find_routes() {
-            let Self { watch, routes, outputs, .. } = self;
-            let reach = |peer| routes.get(peer).map_or(Reach::Lost, |route| Reach::Hops(route.hops));
-            watch.compare(now, reach, |peer, notice| outputs.push_back(Output::Notice { peer, notice }));
+        if (needed || self.forwarder.is_watching()) && self.find_routes() {
+            let Self { forwarder, routes, .. } = self;
+            forwarder.compare(now, |peer| reach(routes.get(peer)));
         }
     }
 
     fn route_packet(&mut self, now: Instant, packet: &Routable) {
         self.settle(now, true);
         let route = self.routes.get(packet.destination);
-        if packet.previous_hop.is_none() {
-            let (peer, reach) =
-                (packet.destination, route.map_or(Reach::Lost, |route| Reach::Hops(route.hops)));
-            let notice = self.watch.uses(now, peer, reach);
-            self.outputs.extend(notice.map(|notice| Output::Notice { peer, notice }));
-        }
-        let ticket = packet.ticket;
-        self.outputs.push_back(match route {
+        self.forwarder.watch(now, packet, reach(route));
+        match route {
             Some(Route { next_hop, .. }) => {
                 let next_hop = self.over_another_interface(next_hop, packet.previous_hop);
-                let turn = self.usage.note(now, packet.destination, next_hop);
-                self.counters.route_changes += u64::from(turn != Turn::Same);
-                self.counters.oscillations += u64::from(turn == Turn::Back);
-                Output::Forward { ticket, next_hop, route: None }
+                self.forwarder.forward(now, packet, next_hop);
             }
-            None => {
-                let tell_source = self.config.tell_source;
-                Output::Drop { ticket, reason: DropReason::NoRoute, tell_source }
-            }
-        });
+            None => self.forwarder.drop(packet, DropReason::NoRoute, self.config.tell_source),
+        }
     }
 
     fn link_failed(&mut self, now: Instant, next_hop: Ipv4Addr, packet: &Routable) {
@@ -335,9 +313,7 @@ impl Agent {
             self.links.fail(now, next_hop);
             self.review_links(now);
         }
-        let (ticket, reason) = (packet.ticket, DropReason::RetryLimit);
-        let tell_source = listens && self.config.tell_source;
-        self.outputs.push_back(Output::Drop { ticket, reason, tell_source });
+        self.forwarder.drop(packet, DropReason::RetryLimit, listens && self.config.tell_source);
     }
 }
 
@@ -378,7 +354,7 @@ impl Machine for Agent {
     }
 
     fn poll_output(&mut self, _now: Instant) -> Option<Output> {
-        self.outputs.pop_front()
+        self.forwarder.poll()
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
@@ -413,8 +389,7 @@ impl RoutingAgent for Agent {
     }
 
     fn route_changes(&self) -> Option<RouteChanges> {
-        let Counters { route_changes: changes, oscillations, .. } = self.counters;
-        Some(RouteChanges { changes, oscillations })
+        Some(self.forwarder.changes())
     }
 }
 
@@ -443,6 +418,10 @@ const HOP_LIMIT: u8 = 255;
 fn forwarded(tc: &Tc) -> Option<Tc> {
     let hop_limit = tc.hop_limit.checked_sub(1).filter(|&left| left > 0)?;
     Some(Tc { hop_limit, hop_count: tc.hop_count.saturating_add(1), ..tc.clone() })
+}
+
+fn reach(route: Option<Route>) -> Reach {
+    route.map_or(Reach::Lost, |route| Reach::Hops(route.hops))
 }
 
 #[cfg(test)]

@@ -125,7 +125,7 @@ impl Agent {
             route: None,
         };
         let next_hop = self.kept_next_hop(now, &packet).unwrap_or(next_hop);
-        self.count_turn(now, destination, next_hop);
+        self.count(now, destination, next_hop);
         Some(next_hop)
     }
 

@@ -5,7 +5,6 @@
 //! implementation for ns-2.
 
 use alloc::boxed::Box;
-use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::net::Ipv4Addr;
@@ -14,12 +13,12 @@ use multihop_core::{DropReason, Duration, Instant, Interface, Machine, Rng, Time
 use multihop_wire::olsr::{Body, Message, Packet, TimeCode};
 
 use crate::agent::{Input, Output, Routable, RouteChanges, RoutingAgent};
+use crate::forwarder::Forwarder;
 use crate::link_state::duplicates::Duplicates;
 use crate::link_state::interfaces::OwnInterfaces;
 use crate::message::Message as RoutingMessage;
 use crate::network::{AgentConfig, AgentTable, Network, STREAM};
-use crate::usage::{Turn, Usage};
-use crate::watch::{Reach, Watch};
+use crate::watch::Reach;
 
 use early::Early;
 use forwarding::Outbox;
@@ -85,7 +84,6 @@ pub struct Agent {
     /// `None` if routes are chosen by hop count.
     pricing: Option<Box<Pricing>>,
     routes: Routes,
-    usage: Usage,
     stale: Stale,
     advertisement: Advertisement,
     /// Sequence number of this node's next message.
@@ -95,9 +93,8 @@ pub struct Agent {
     host: Option<Box<host::Host>>,
     /// `None` if messages leave at their intervals only.
     early: Option<Box<Early>>,
-    watch: Watch,
+    forwarder: Forwarder,
     timers: Timers<Timer, 3>,
-    outputs: VecDeque<Output>,
     counters: Counters,
 }
 
@@ -126,10 +123,6 @@ pub struct Counters {
     pub elections: u64,
     /// Number of times that routes were computed.
     pub computations: u64,
-    /// Packets with another next hop than the previous packet to the same destination.
-    pub route_changes: u64,
-    /// Number of packets that returned to a next hop that was in use less than 10 s before.
-    pub oscillations: u64,
 }
 
 /// Results that must be recomputed before their next use.
@@ -189,16 +182,14 @@ impl Agent {
             duplicates: Duplicates::default(),
             mprs: Vec::new(),
             routes: Routes::default(),
-            usage: Usage::default(),
             stale: Stale::default(),
             advertisement: Advertisement::default(),
             message_sequence: 0,
             outbox: Outbox::default(),
             host: None,
             early,
-            watch: Watch::default(),
+            forwarder: Forwarder::default(),
             timers,
-            outputs: VecDeque::new(),
             counters: Counters::default(),
         }
     }
@@ -366,7 +357,7 @@ impl Agent {
         self.counters.packets += 1;
         self.counters.bytes += packet.len() as u64;
         let message = RoutingMessage::Olsr(packet);
-        self.outputs.push_back(Output::Message { to: None, interface, ttl: 1, message });
+        self.forwarder.send(None, interface, message);
     }
 
     /// Restarts the timer of a periodic message: intervals are shortened by jitter (RFC 3626
@@ -381,42 +372,26 @@ impl Agent {
     pub(crate) fn expect_use(&mut self, now: Instant, destination: Ipv4Addr) {
         self.expire(now);
         self.settle(now, true);
-        let hops = self.routes.get(self.interfaces.main(destination)).map(|route| route.hops);
-        self.note_use(now, destination, hops);
-    }
-
-    fn note_use(&mut self, now: Instant, peer: Ipv4Addr, hops: Option<u8>) {
-        let notice = self.watch.uses(now, peer, hops.map_or(Reach::Lost, Reach::Hops));
-        self.outputs.extend(notice.map(|notice| Output::Notice { peer, notice }));
+        let route = self.routes.get(self.interfaces.main(destination));
+        self.forwarder.watch_peer(now, destination, reach(route));
     }
 
     fn route_packet(&mut self, now: Instant, packet: &Routable) {
         self.settle(now, true);
         let route = self.routes.get(self.interfaces.main(packet.destination));
-        if packet.previous_hop.is_none() {
-            self.note_use(now, packet.destination, route.map(|route| route.hops));
-        }
-        let ticket = packet.ticket;
-        let output = match route {
-            Some(Route { next_hop, .. }) => {
-                let next_hop = self.kept_next_hop(now, packet).unwrap_or(next_hop);
-                let next_hop = self.over_another_interface(next_hop, packet.previous_hop);
-                self.count_turn(now, packet.destination, next_hop);
-                Output::Forward { ticket, next_hop, route: None }
-            }
-            None => {
-                let tell_source = self.config.tell_source;
-                Output::Drop { ticket, reason: DropReason::NoRoute, tell_source }
-            }
+        self.forwarder.watch(now, packet, reach(route));
+        let Some(Route { next_hop, .. }) = route else {
+            return self.forwarder.drop(packet, DropReason::NoRoute, self.config.tell_source);
         };
-        self.outputs.push_back(output);
+        let next_hop = self.kept_next_hop(now, packet).unwrap_or(next_hop);
+        let next_hop = self.over_another_interface(next_hop, packet.previous_hop);
+        self.count(now, packet.destination, next_hop);
+        self.forwarder.forward_uncounted(packet, next_hop);
     }
 
-    fn count_turn(&mut self, now: Instant, destination: Ipv4Addr, next_hop: Ipv4Addr) {
+    fn count(&mut self, now: Instant, destination: Ipv4Addr, next_hop: Ipv4Addr) {
         if self.counts_changes() {
-            let turn = self.usage.note(now, destination, next_hop);
-            self.counters.route_changes += u64::from(turn != Turn::Same);
-            self.counters.oscillations += u64::from(turn == Turn::Back);
+            self.forwarder.count(now, destination, next_hop);
         }
     }
 
@@ -426,9 +401,7 @@ impl Agent {
             self.links.fail(now, next_hop);
             self.review_links(now);
         }
-        let (ticket, reason) = (packet.ticket, DropReason::RetryLimit);
-        let tell_source = listens && self.config.tell_source;
-        self.outputs.push_back(Output::Drop { ticket, reason, tell_source });
+        self.forwarder.drop(packet, DropReason::RetryLimit, listens && self.config.tell_source);
     }
 
     /// Removes all information whose time has expired.
@@ -492,11 +465,9 @@ impl Agent {
 
     /// Recomputes the routes if notices depend on them, or if `needed`.
     fn settle(&mut self, now: Instant, needed: bool) {
-        if (needed || !self.watch.is_empty()) && self.find_routes() {
-            let Self { watch, routes, interfaces, outputs, .. } = self;
-            let reach =
-                |peer| routes.get(interfaces.main(peer)).map_or(Reach::Lost, |route| Reach::Hops(route.hops));
-            watch.compare(now, reach, |peer, notice| outputs.push_back(Output::Notice { peer, notice }));
+        if (needed || self.forwarder.is_watching()) && self.find_routes() {
+            let Self { forwarder, routes, interfaces, .. } = self;
+            forwarder.compare(now, |peer| reach(routes.get(interfaces.main(peer))));
         }
     }
 }
@@ -538,12 +509,7 @@ impl Machine for Agent {
     }
 
     fn poll_output(&mut self, _now: Instant) -> Option<Self::Output> {
-        let output = self.outputs.pop_front();
-        if output.is_none() {
-            // Frees the memory: most nodes have no outputs most of the time.
-            self.outputs = VecDeque::new();
-        }
-        output
+        self.forwarder.poll()
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
@@ -570,8 +536,7 @@ impl RoutingAgent for Agent {
     }
 
     fn route_changes(&self) -> Option<RouteChanges> {
-        let Counters { route_changes: changes, oscillations, .. } = self.counters;
-        self.counts_changes().then_some(RouteChanges { changes, oscillations })
+        self.counts_changes().then(|| self.forwarder.changes())
     }
 }
 
@@ -588,6 +553,10 @@ impl AgentConfig for Config {
         // Metrics measure the links of one interface.
         self.metric.is_none()
     }
+}
+
+fn reach(route: Option<Route>) -> Reach {
+    route.map_or(Reach::Lost, |route| Reach::Hops(route.hops))
 }
 
 #[cfg(test)]

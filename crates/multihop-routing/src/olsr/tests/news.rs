@@ -81,7 +81,7 @@ fn unused_peers_are_forgotten() {
     b.at_ms(200_000).packet(None, 2);
     b.hello(2, &[(SYM, OWN)]);
     b.at_ms(499_000).hello(2, &[(SYM, OWN)]);
-    assert!(!b.agent.watch.is_empty());
+    assert!(b.agent.forwarder.is_watching());
     b.at_ms(506_000).hello(2, &[(SYM, OWN)]);
-    assert!(b.agent.watch.is_empty());
+    assert!(!b.agent.forwarder.is_watching());
 }
