@@ -33,9 +33,6 @@ extern crate alloc;
 
 pub mod babel;
 pub mod batman;
-#[cfg(test)]
-#[path = "../../multihop-wire/src/damage.rs"]
-mod damage;
 pub mod hwmp;
 pub mod olsrv2;
 pub mod rfc5444;

@@ -8,6 +8,8 @@
 //! | [`LossyLink`] | a link that delays, loses, duplicates and reorders |
 //! | [`CountingAllocator`] | the allocations of a piece of code |
 //! | `impaired` | networks for real programs (Unix) |
+//! | [`every_key_changes`] | keys of a configuration |
+//! | `damage`, `capture` | formats of packets, also as tshark reads them (feature `formats`) |
 //! | `disk` | states that a disk may have after a loss of power (Unix) |
 //!
 //! ```
@@ -29,16 +31,22 @@
 //! benchmarks.
 
 mod allocations;
+#[cfg(feature = "formats")]
+pub mod capture;
+#[cfg(feature = "formats")]
+pub mod damage;
 #[cfg(unix)]
 pub mod disk;
 #[cfg(unix)]
 pub mod impaired;
+mod keys;
 mod link;
 mod network;
 mod pair;
 mod script;
 
 pub use allocations::CountingAllocator;
+pub use keys::every_key_changes;
 pub use link::{Fate, LinkConfig, LossyLink};
 pub use network::{Action, Adapter, TestLink, TestNetwork};
 pub use pair::{Pair, Port};

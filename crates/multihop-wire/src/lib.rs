@@ -56,6 +56,4 @@ pub mod tpa;
 pub mod udp;
 
 #[cfg(test)]
-mod damage;
-#[cfg(test)]
 mod testing;

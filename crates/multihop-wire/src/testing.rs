@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use multihop_core::Payload;
 
-pub(crate) use crate::damage::{Damage, damage};
+pub(crate) use multihop_testkit::damage::{Damage, damage};
 
 use crate::control::{Cause, Control, Features, Names, Options, Reset, Syn};
 

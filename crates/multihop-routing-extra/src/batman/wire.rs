@@ -155,7 +155,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::damage::damage;
+    use multihop_testkit::damage::damage;
 
     fn packet() -> impl Strategy<Value = Packet> {
         let ogm = (any::<(bool, bool, u8, u16, u8)>(), any::<(Ipv4Addr, Ipv4Addr)>()).prop_map(

@@ -351,7 +351,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::damage::damage;
+    use multihop_testkit::damage::damage;
 
     const A: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
     const B: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);

@@ -10,9 +10,9 @@ use core::net::Ipv4Addr;
 
 use multihop_core::{DropReason, Duration, Instant, Interface, Machine, Rng, Timers, earliest};
 use multihop_routing::agent::{Input, LinkRates, Output, Routable, RouteChanges, RoutingAgent};
+use multihop_routing::forwarder::Forwarder;
 use multihop_routing::link_state::duplicates::Duplicates;
 use multihop_routing::link_state::interfaces::OwnInterfaces;
-use multihop_routing::forwarder::Forwarder;
 use multihop_routing::message::Message as RoutingMessage;
 use multihop_routing::network::{AgentConfig, AgentTable, Network};
 use multihop_routing::olsr::LinkFailure;

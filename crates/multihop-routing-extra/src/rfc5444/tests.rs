@@ -5,7 +5,7 @@ use proptest::option;
 use proptest::prelude::*;
 
 use super::*;
-use crate::damage::damage;
+use multihop_testkit::damage::damage;
 
 fn bytes() -> impl Strategy<Value = Option<Vec<u8>>> {
     option::of(prop_oneof![4 => vec(any::<u8>(), 0..5), 1 => vec(any::<u8>(), 250..300)])

@@ -1,8 +1,7 @@
 //! The keys of every protocol.
 
 use multihop_routing::protocol::PROTOCOLS;
-
-use crate::change::every_key_changes;
+use multihop_testkit::every_key_changes;
 
 #[test]
 fn every_key_changes_the_configuration() {

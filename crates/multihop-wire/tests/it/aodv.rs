@@ -4,7 +4,7 @@ use multihop_core::Payload;
 use multihop_wire::aodv::{Error, Message, PORT, Reply, Request, Sequence, Unreachable};
 use multihop_wire::udp;
 
-use crate::capture::{A, B, Capture};
+use multihop_testkit::capture::{A, B, Capture};
 
 #[test]
 fn every_message_of_aodv() {

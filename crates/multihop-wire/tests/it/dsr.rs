@@ -8,7 +8,7 @@ use multihop_wire::dsr::{
 };
 use multihop_wire::{Quoted, udp};
 
-use crate::capture::{A, B, Capture};
+use multihop_testkit::capture::{A, B, Capture};
 
 const NODES: [Ipv4Addr; 3] =
     [Ipv4Addr::new(10, 0, 0, 3), Ipv4Addr::new(10, 0, 0, 4), Ipv4Addr::new(10, 0, 0, 5)];

@@ -10,7 +10,7 @@ use multihop_wire::olsr::{
 };
 use multihop_wire::udp;
 
-use crate::capture::{A, B, Capture};
+use multihop_testkit::capture::{A, B, Capture};
 
 #[test]
 fn every_kind_of_message() {

@@ -5,7 +5,7 @@ use proptest::option;
 use proptest::prelude::*;
 
 use super::*;
-use crate::damage::damage;
+use multihop_testkit::damage::damage;
 
 fn metric() -> impl Strategy<Value = Option<Metric>> {
     option::of((0..0x1000_u16).prop_map(Metric))

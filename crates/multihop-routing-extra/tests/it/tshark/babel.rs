@@ -6,7 +6,7 @@ use multihop_routing_extra::babel::wire::{
 };
 use multihop_wire::udp;
 
-use crate::capture::{A, B, Capture};
+use multihop_testkit::capture::{A, B, Capture};
 
 #[test]
 fn every_tlv_of_babel() {

@@ -4,7 +4,7 @@ use multihop_core::Payload;
 use multihop_routing_extra::batman::wire::{Ogm, PORT, Packet, Seqno};
 use multihop_wire::udp;
 
-use crate::capture::{A, B, Capture};
+use multihop_testkit::capture::{A, B, Capture};
 
 #[test]
 fn originator_messages() {

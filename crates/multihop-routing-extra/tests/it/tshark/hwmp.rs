@@ -3,7 +3,7 @@
 use multihop_routing_extra::hwmp::wire::{Error, Message, Reason, Reply, Request, Unreachable};
 use multihop_wire::aodv::Sequence;
 
-use crate::capture::{A, B, Capture};
+use multihop_testkit::capture::{A, B, Capture};
 
 #[test]
 fn path_requests_replies_and_errors() {

@@ -9,7 +9,7 @@ use multihop_routing_extra::olsrv2::wire::{
 };
 use multihop_wire::udp;
 
-use crate::capture::{A, B, Capture};
+use multihop_testkit::capture::{A, B, Capture};
 
 #[test]
 fn hellos_and_tcs_of_olsrv2() {

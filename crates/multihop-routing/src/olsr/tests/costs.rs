@@ -144,7 +144,8 @@ fn changes_of_routes_in_use_are_counted() {
         number += 1;
         b.at_ms(ms);
         b.gets(2, vec![reporting(2, number, 0, &[(SYM, OWN), (SYM, 4)], &[(OWN, to_2)])]).packet(None, 4);
-        (b.agent.counters().route_changes, b.agent.counters().oscillations)
+        let changes = b.agent.route_changes().expect("a metric is chosen");
+        (changes.changes, changes.oscillations)
     };
     assert_eq!(packet_with(&mut b, 1_000, 1_000), (0, 0));
     assert_eq!(packet_with(&mut b, 2_000, 9_000), (1, 0));

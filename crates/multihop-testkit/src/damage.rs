@@ -6,17 +6,19 @@ use proptest::sample::Index;
 
 /// Damage to a packet in transit.
 #[derive(Clone, Debug)]
-pub(crate) struct Damage {
+pub struct Damage {
     edits: Vec<(Index, u8)>,
     cut: Option<Index>,
 }
 
-pub(crate) fn damage() -> impl Strategy<Value = Damage> {
+/// Damage of a few overwritten bytes and, sometimes, a cut.
+pub fn damage() -> impl Strategy<Value = Damage> {
     (vec(any::<(Index, u8)>(), 0..6), any::<Option<Index>>()).prop_map(|(edits, cut)| Damage { edits, cut })
 }
 
 impl Damage {
-    pub(crate) fn apply(&self, packet: &mut Vec<u8>) {
+    /// Overwrites bytes of the packet and cuts it.
+    pub fn apply(&self, packet: &mut Vec<u8>) {
         for (at, value) in &self.edits {
             let at = at.index(packet.len());
             packet[at] = *value;

@@ -1,39 +1,42 @@
 //! Captures that tests write and tshark reads.
 
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::fs;
+use std::process::{self, Command};
 
-use multihop_core::{Instant, NodeId};
+use multihop_core::NodeId;
 use multihop_wire::dot11::{Data, Frame, Snap};
 use multihop_wire::{ipv4, radiotap};
 
-use crate::pcapng::{Described, PcapngWriter};
-
-pub(crate) const A: NodeId = NodeId(0);
-pub(crate) const B: NodeId = NodeId(1);
+/// Station that sends the frames of a capture.
+pub const A: NodeId = NodeId(0);
+/// Station that receives the frames of a capture.
+pub const B: NodeId = NodeId(1);
 
 /// A capture under construction.
-pub(crate) struct Capture {
+pub struct Capture {
     name: &'static str,
-    pub(crate) frames: Vec<Vec<u8>>,
-    pub(crate) checks: &'static [&'static str],
+    /// Radiotap header and bytes of each frame.
+    pub frames: Vec<Vec<u8>>,
+    /// Preferences of tshark that turn checks on.
+    pub checks: &'static [&'static str],
 }
 
 impl Capture {
-    pub(crate) const fn new(name: &'static str) -> Self {
+    /// An empty capture, whose file has this name.
+    pub const fn new(name: &'static str) -> Self {
         Self { name, frames: Vec::new(), checks: CHECKS }
     }
 
     /// Adds a frame with a radiotap header: frame n at n ms, with a short preamble at 11 Mb/s.
-    pub(crate) fn frame(&mut self, frame: &Frame) {
+    pub fn frame(&mut self, frame: &Frame) {
         let mut bytes = Vec::new();
         self.radiotap().emit(&mut bytes);
         frame.emit(&mut bytes);
         self.frames.push(bytes);
     }
 
-    pub(crate) fn radiotap(&self) -> radiotap::Header {
+    /// Radiotap header of the next frame.
+    pub fn radiotap(&self) -> radiotap::Header {
         radiotap::Header {
             tsft: self.frames.len() as u64 * 1_000,
             short_preamble: true,
@@ -46,7 +49,7 @@ impl Capture {
     }
 
     /// Adds a data frame from A to B.
-    pub(crate) fn data(&mut self, ethertype: u16, packet: &[u8]) {
+    pub fn data(&mut self, ethertype: u16, packet: &[u8]) {
         let mut body = Vec::new();
         Snap { ethertype }.emit(&mut body);
         body.extend(packet);
@@ -64,14 +67,18 @@ impl Capture {
     }
 
     /// Adds a data frame with an IP datagram from A to B.
-    pub(crate) fn ip(&mut self, protocol: u8, payload: &[u8]) {
+    pub fn ip(&mut self, protocol: u8, payload: &[u8]) {
         let mut packet = Vec::new();
         header(protocol).emit(payload, &mut packet);
         self.data(ipv4::ETHERTYPE, &packet);
     }
 
-    /// What tshark prints for `fields`, frame by frame; fails if it finds an error.
-    pub(crate) fn read(&self, fields: &[&str]) -> Option<Vec<Vec<String>>> {
+    /// Values of `fields` in each frame as tshark prints them; `None` without tshark.
+    ///
+    /// # Panics
+    ///
+    /// If tshark reports an error or a warning.
+    pub fn read(&self, fields: &[&str]) -> Option<Vec<Vec<String>>> {
         let mut rows = self.read_any(&[fields, FAULTS].concat())?;
         for row in &mut rows {
             let faults = row.split_off(fields.len());
@@ -85,15 +92,19 @@ impl Capture {
         Some(rows)
     }
 
-    /// What tshark prints for `fields`, frame by frame; `None` without tshark.
+    /// Values of `fields` in each frame as tshark prints them, errors included; `None` without tshark.
+    ///
+    /// # Panics
+    ///
+    /// If tshark fails.
     #[expect(clippy::print_stdout, reason = "the test runner counts skipped tests by this line")]
-    pub(crate) fn read_any(&self, fields: &[&str]) -> Option<Vec<Vec<String>>> {
+    pub fn read_any(&self, fields: &[&str]) -> Option<Vec<Vec<String>>> {
         if Command::new("tshark").arg("--version").output().is_err() {
             println!("skipped: tshark not found");
             return None;
         }
-        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{}.pcapng", self.name));
-        self.write(&path);
+        let path = std::env::temp_dir().join(format!("multihop-{}-{}.pcap", process::id(), self.name));
+        fs::write(&path, self.file()).expect("the folder for temporary files can be written");
         let mut tshark = Command::new("tshark");
         tshark.args(["-n", "-T", "fields", "-E", "separator=;", "-r"]).arg(&path);
         for preference in self.checks {
@@ -112,17 +123,28 @@ impl Capture {
         Some(rows)
     }
 
-    fn write(&self, path: &Path) {
-        let file = File::create(path).expect("the target directory can be written");
-        let interfaces = ["A", "B"].map(|name| Described { name, description: "" });
-        let mut capture = PcapngWriter::new(file, interfaces, None).expect("a new file");
-        for (n, frame) in self.frames.iter().enumerate() {
-            let at = Instant::from_nanos(n as u64 * 1_000_000);
-            capture.packet(1, at, frame, (n == 0).then_some("a comment")).expect("a whole file");
+    /// The capture in the format of libpcap, with times in nanoseconds.
+    fn file(&self) -> Vec<u8> {
+        let mut bytes = words(&[NANOSECONDS, VERSION_2_4, 0, 0, u32::MAX, RADIOTAP]);
+        for (frame, millis) in self.frames.iter().zip(0..) {
+            let len = u32::try_from(frame.len()).expect("a short frame");
+            bytes.extend(words(&[0, millis * 1_000_000, len, len]));
+            bytes.extend(frame);
         }
-        capture.finish().expect("a whole file");
+        bytes
     }
 }
+
+fn words(words: &[u32]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+/// First word of a capture file of libpcap whose times are seconds and nanoseconds.
+const NANOSECONDS: u32 = 0xa1b2_3c4d;
+/// Version of the format: 2 and 4, in two bytes each.
+const VERSION_2_4: u32 = 0x0004_0002;
+/// Link type of frames of 802.11 after a radiotap header.
+const RADIOTAP: u32 = 127;
 
 /// Checks that are off or partly off by default.
 const CHECKS: &[&str] =
@@ -134,7 +156,8 @@ const FAULTS: &[&str] = &["_ws.malformed", "_ws.expert.severity", "_ws.expert.me
 /// tshark's severity of a warning. Comments and notes, such as on retries, have lower ones.
 const WARNING: u32 = 0x0060_0000;
 
-pub(crate) fn header(protocol: u8) -> ipv4::Header {
+/// Header of a datagram from A to B.
+pub fn header(protocol: u8) -> ipv4::Header {
     ipv4::Header {
         tos: 0,
         id: 0x1234,

@@ -1,7 +1,8 @@
 //! Changes of the keys of a protocol, one by one.
 
-use multihop_core::settings::{Allowed, Given, Key, Table, Value, Visitor};
-use multihop_routing::network::AgentConfig;
+use core::fmt::Debug;
+
+use multihop_core::settings::{Allowed, Given, Key, Settings, Table, Value, Visitor};
 
 /// Gives one key another value than its default.
 struct Change {
@@ -63,8 +64,12 @@ impl Visitor for Change {
     fn refuse(&mut self, _: &'static str, _: String) {}
 }
 
-/// Fails if a key of the protocol does not change its configuration.
-pub(crate) fn every_key_changes(name: &str, config: impl Fn() -> Box<dyn AgentConfig>) {
+/// Checks that every key of a protocol changes its configuration.
+///
+/// # Panics
+///
+/// If a key changes nothing, or there are none.
+pub fn every_key_changes<C: Settings + Debug>(name: &str, config: impl Fn() -> C) {
     let default = format!("{:?}", config());
     let mut changed = 0;
     for place in 0.. {
