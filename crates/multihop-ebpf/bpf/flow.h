@@ -9,6 +9,7 @@
 #include "adtcp_math.h"
 #include "cc_math.h"
 #include "mesh_math.h"
+#include "trains_math.h"
 
 #define CONTROL_AP 0
 #define CONTROL_CLAMP 1
@@ -52,11 +53,14 @@ struct adtcp {
 struct flow {
 	struct pacer pacer;
 	struct mesh mesh;
+	struct trains trains;
 	/* Time between two segments, and after one of them besides, ns. */
 	__u64 gap;
 	__u64 pause;
 	/* The number of that segment. */
 	__u32 pause_after;
+	/* The number of the first segment of the newest probe. */
+	__u32 probe;
 	/* Segments that had arrived when a round trip last counted. */
 	__u32 delivered;
 	/* What was acknowledged then. */
@@ -78,6 +82,8 @@ struct flow {
 	__u32 per_ack;
 	/* Whether the receiver has been found to delay ACKs. */
 	__u32 has_delayed;
+	/* Whether a train has begun to leave for this run of ACKs. */
+	__u32 is_leaving;
 	struct adtcp adtcp;
 	/* When the newest state was sent, by the other end's clock. */
 	__u32 told_at;

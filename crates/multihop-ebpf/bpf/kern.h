@@ -60,8 +60,11 @@ struct tcp_sock {
 	struct tcp_options_received rx_opt;
 	__u32 data_segs_out;
 	__u32 delivered;
+	__u32 lost_out;
 	__u32 mss_cache;
 	__u32 packets_out;
+	__u32 retrans_out;
+	__u32 sacked_out;
 	__u32 snd_cwnd;
 	__u32 snd_nxt;
 	__u32 snd_ssthresh;

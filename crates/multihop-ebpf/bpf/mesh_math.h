@@ -68,6 +68,9 @@ struct mesh {
 	__u64 drained;
 	__u32 hops;
 	__u32 reference;
+	/* Half segments of a train, set by the caller; 0 and 2: segments leave one by one. */
+	__u32 halves;
+	__u32 pad;
 };
 
 static __always_inline __u64 least(__u64 a, __u64 b)
@@ -142,10 +145,27 @@ static __always_inline __u64 mesh_round(const struct mesh *mesh)
 	return largest(lowest_of(&mesh->base) + mesh->queueing / 1000, 1);
 }
 
-/* Segments in queues at which the rate rests. */
-static __always_inline __u64 mesh_target(__u64 rate)
+/* Half segments that leave together, at least two. */
+static __always_inline __u32 mesh_halves(const struct mesh *mesh)
 {
-	return BACKLOG + within(rate, ALLOWED_US);
+	return largest(mesh->halves, 2);
+}
+
+/* Segments in queues at which the rate rests. Those of a train do not wait for each other, and what delays a host delays a
+ * train once. */
+static __always_inline __u64 mesh_target(const struct mesh *mesh, __u64 rate)
+{
+	__u32 halves = mesh_halves(mesh);
+
+	return BACKLOG * (halves - 1) + within(rate, ALLOWED_US) * 2 / halves;
+}
+
+/* Segments that leave between two corrections, besides those of a round trip. */
+static __always_inline __u64 mesh_every(const struct mesh *mesh)
+{
+	__u32 halves = mesh_halves(mesh);
+
+	return halves < 4 ? EVERY * MILLION : halves * MILLION / 2;
 }
 
 static __always_inline __u64 mesh_bounded(const struct mesh *mesh, __u64 rate, __u64 round)
@@ -191,8 +211,8 @@ static __always_inline void mesh_start(struct mesh *mesh, __u32 arrived, __u64 d
 
 static __always_inline void mesh_steady(struct mesh *mesh, __u64 now_us, __u32 arrived, __u64 newest, int is_limited, __u64 round)
 {
-	__u64 rate = mesh->rate, interval = EVERY * MILLION + within(rate, lowest_of(&mesh->base));
-	__u64 target = mesh_target(rate), backlog = within(rate, mesh->queueing / 1000);
+	__u64 rate = mesh->rate, interval = mesh_every(mesh) + within(rate, lowest_of(&mesh->base));
+	__u64 target = mesh_target(mesh, rate), backlog = within(rate, mesh->queueing / 1000);
 	__u64 part = share(arrived * MILLION, interval), excess, boost;
 
 	if (within(rate, newest) < target / 4)
@@ -267,7 +287,7 @@ static __always_inline __u64 mesh_drain(struct mesh *mesh, __u64 now_us)
 	if (mesh->rate == 0 || now_us - mesh->drained < DRAIN_EVERY_US)
 		return 0;
 	mesh->drained = now_us;
-	return least(mesh->queueing / 1000, mesh_target(mesh->rate) * 4 * MILLION / mesh->rate);
+	return least(mesh->queueing / 1000, mesh_target(mesh, mesh->rate) * 4 * MILLION / mesh->rate);
 }
 
 /* Segments on the path, those of the backlog included, and the time between two of them. */

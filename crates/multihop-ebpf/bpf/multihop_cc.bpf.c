@@ -4,7 +4,7 @@
  *
  *   mh_ap     adaptive pacing (TCP-AP): Reno's window, and a gap after each segment
  *   mh_clamp  Reno's window, limited to a quarter of the hops
- *   mh_mesh   the control law of mesh: a rate, from the delay in queues
+ *   mh_mesh   the control law of mesh: a rate, from the delay in queues, and trains over radios that aggregate
  *   mh_adtcp  ADTCP: NewReno, but a window that stays after losses for which the receiver sees no congestion
  *
  * How they differ from the policies of the simulator (crates/multihop-transport):
@@ -18,8 +18,10 @@
  *     ticks of 1 ms; the mesh of the simulator knows that of each segment. Without time stamps it takes round trips.
  *   - mh_mesh has one ACK for two segments, not for eight. It gets no notices, and cannot send probes: a silence ends
  *     with the kernel's timer.
+ *   - mh_mesh finds radios that aggregate by ACKs that arrive together, whereas the receiver of mesh counts segments. It then sends a
+ *     window of one train or more without a pace. A train begins when three quarters of it have room.
  *   - The window of mh_ap is at most what its pace has on the way and three segments.
- *   - mh_mesh keeps the window at what the law wants, and three segments for ACKs that are still to come. After losses the
+ *   - Without trains mh_mesh keeps the window at what the law wants, and three segments for ACKs that are still to come. After losses the
  *     kernel brings it back to that; the rate does not follow losses.
  *   - mh_adtcp measures at both ends of a connection that use it. Clocks have ticks of 1 ms. A loss is what the kernel takes
  *     for one, not the third duplicate ACK. There is no stand-by: after a timeout the kernel retransmits and backs off, and
@@ -101,6 +103,22 @@ static __always_inline void begin_paced(struct sock *sk, __u32 control)
 		sk->sk_pacing_status = SK_PACING_NEEDED;
 }
 
+/* Whether mh_mesh sends trains. In the start each segment leaves alone. */
+static __always_inline int uses_trains(const struct flow *flow)
+{
+	return flow->mesh.rate && trains_have_several(&flow->trains);
+}
+
+/* The gap after a segment of mh_mesh, which is `gap` on average, ns. ACKs decide when trains leave. */
+static __always_inline __u64 mesh_spaced(const struct flow *flow, __u32 number, __u64 gap)
+{
+	__u32 of_probe = number - flow->probe;
+
+	if (uses_trains(flow) || of_probe < PROBE - 1)
+		return 0;
+	return of_probe == PROBE - 1 ? PROBE * gap : gap;
+}
+
 /* Has the kernel wait after the segment that is about to leave. With each ACK the kernel sets a rate of its own, so that it is
  * the one of now that counts. */
 static __always_inline void pace(struct sock *sk, const struct flow *flow)
@@ -108,7 +126,7 @@ static __always_inline void pace(struct sock *sk, const struct flow *flow)
 	struct tcp_sock *tp = tcp(sk);
 	__u64 late = tp->tcp_clock_cache > tp->tcp_wstamp_ns ? tp->tcp_clock_cache - tp->tcp_wstamp_ns : 0;
 	__u32 number = tp->data_segs_out, is_held = flow->has_delayed || is_delaying(flow->per_ack);
-	__u64 gap = gap_after(flow->gap, number, is_held) + (number == flow->pause_after ? flow->pause : 0);
+	__u64 gap = mesh_spaced(flow, number, gap_after(flow->gap, number, is_held)) + (number == flow->pause_after ? flow->pause : 0);
 	__u64 rate = rate_of(tp->mss_cache, gap, late);
 
 	sk->sk_pacing_rate = rate < sk->sk_max_pacing_rate ? rate : sk->sk_max_pacing_rate;
@@ -264,6 +282,12 @@ void BPF_PROG(mesh_acked, struct sock *sk, const struct ack_sample *sample)
 	flow->una = tp->snd_una;
 	flow->per_ack = per_ack_with(flow->per_ack, sample->pkts_acked);
 	flow->has_delayed |= flow->per_ack > SURELY_DELAYING;
+	if (flow->hops != flow->mesh.hops)
+		trains_new_path(&flow->trains);
+	trains_ack(&flow->trains, now, sample->pkts_acked, counts ? sample->rtt_us : 0);
+	if (flow->trains.run.acks == 1)
+		flow->is_leaving = 0;
+	flow->mesh.halves = flow->trains.halves;
 	if (counts) {
 		mesh_hops(&flow->mesh, flow->hops);
 		mesh_ack(&flow->mesh, now, tp->delivered - flow->delivered, sample->rtt_us,
@@ -277,7 +301,38 @@ void BPF_PROG(mesh_acked, struct sock *sk, const struct ack_sample *sample)
 			flow->pause_after = tp->data_segs_out;
 		}
 	}
+	if (flow->trains.is_probing && flow->mesh.rate) {
+		flow->probe = tp->data_segs_out;
+		flow->trains.is_probing = 0;
+	}
 	trace(sk, flow, sample->pkts_acked, counts);
+}
+
+/* Largest number of segments in flight. */
+static __always_inline __u32 mesh_limit(const struct flow *flow)
+{
+	__u32 window = (mesh_window(&flow->mesh) + MILLION - 1) / MILLION, train = flow->trains.halves / 2;
+
+	if (!uses_trains(flow))
+		return window + AWAITED;
+	window = largest(window, train);
+	return trains_fill_the_path(&flow->trains) && train ? window - window % train : window;
+}
+
+/* The window that lets a train begin when there is room for three quarters of it: a missing segment does not hold it up. Half of
+ * it, as in the simulator, would let each half of a train that has come apart begin the next one: a receiver of TCP acknowledges
+ * both. */
+static __always_inline __u32 mesh_room(const struct tcp_sock *tp, struct flow *flow)
+{
+	__u32 limit = mesh_limit(flow), in_flight = tp->packets_out - tp->sacked_out - tp->lost_out + tp->retrans_out;
+
+	/* Several segments of one buffer would wait for a pause each. */
+	if (flow->pause && tp->data_segs_out == flow->pause_after)
+		return in_flight + 1;
+	if (!uses_trains(flow) || flow->is_leaving || in_flight == 0)
+		return limit;
+	flow->is_leaving = in_flight + (flow->trains.halves * 3 + 7) / 8 <= limit;
+	return flow->is_leaving ? limit : in_flight;
 }
 
 SEC("struct_ops")
@@ -288,7 +343,7 @@ void BPF_PROG(mesh_cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
 
 	if (!flow || tcp(sk)->data_segs_out < UNPACED)
 		return;
-	window = (mesh_window(&flow->mesh) + MILLION - 1) / MILLION + AWAITED;
+	window = mesh_room(tcp(sk), flow);
 	/* After a timeout the kernel begins with one. */
 	tcp(sk)->snd_cwnd = flow->ca_state == TCP_CA_Loss ? least(window, tcp(sk)->snd_cwnd + acked) : window;
 }
@@ -297,7 +352,9 @@ void BPF_PROG(mesh_cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
 SEC("struct_ops")
 __u32 BPF_PROG(mesh_ssthresh, struct sock *sk)
 {
-	return tcp(sk)->snd_cwnd;
+	struct flow *flow = flow_of(sk);
+
+	return flow && uses_trains(flow) ? mesh_limit(flow) : tcp(sk)->snd_cwnd;
 }
 
 SEC("struct_ops")

@@ -10,6 +10,7 @@ mod math;
 mod mesh;
 #[cfg(target_os = "linux")]
 mod path;
+mod trains;
 
 /// Says that this machine lacks what a test needs.
 #[expect(clippy::print_stdout, reason = "such lines are counted")]

@@ -138,7 +138,7 @@ impl Control {
     }
 
     /// Sets how many segments leave together.
-    pub(super) const fn set_train(&mut self, size: f64) {
+    pub const fn set_train(&mut self, size: f64) {
         self.train = size;
     }
 
