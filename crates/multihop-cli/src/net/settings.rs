@@ -100,6 +100,10 @@ fn config(
     let kind = name.map(|name| ("kind".to_owned(), name.to_owned()));
     let parameters: Vec<_> = kind.into_iter().chain(args.set.iter().cloned()).collect();
     let tpa = set(&mut config, usual, &parameters, extensions)?;
+    if args.local.len() > 1 && config.transport.name == Transport::tpa(tpa.clone()).name {
+        let text = "--local: found 2 addresses, allowed with TPA: 1; two paths need the transport mesh";
+        return Err(CommandError::Usage(text.to_owned()));
+    }
     config.or_tpa = is_usual.then_some(tpa);
     Ok(config)
 }

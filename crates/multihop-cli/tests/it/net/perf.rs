@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::*;
+use crate::{code, multihop, stderr};
 
 /// A listening end, and what a measurement with these arguments prints.
 fn measure(name: &str, more: &[&str]) -> (Running, String) {
@@ -167,4 +168,16 @@ fn udp_has_a_rate_losses_and_jitter() {
     let is_whole = |said: &String| said.contains("lost: 0 of 36 datagrams (0.00%); ");
     let said = (0..10).map(|_| measured()).find(is_whole).expect("all of them once in ten times");
     assert!(said.lines().any(|line| line.starts_with("[SUM]") && line.contains("jitter")), "{said}");
+}
+
+#[test]
+fn tpa_refuses_two_addresses() {
+    const TOKEN: &str = "gfw06-sfgfd-tdvxj-48mw9-befah";
+    let folder = Folder::new("perf-two-addresses");
+    let two = ["perf", "127.0.0.1:9", "--token", TOKEN, "--local", "127.0.0.1", "--local", "127.0.0.2"];
+    for tpa in [["--transport", "tpa-2"], ["--set", "cwnd_max=12"]] {
+        let said = multihop(&folder, &[&two[..], &tpa].concat());
+        assert_eq!(code(&said), 2, "{}", stderr(&said));
+        assert!(stderr(&said).contains("found 2 addresses, allowed with TPA: 1"), "{}", stderr(&said));
+    }
 }
