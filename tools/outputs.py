@@ -20,7 +20,13 @@ from dataclasses import dataclass
 
 import build
 
-DOCUMENTS = ["README.md", "docs/tutorial.md", "docs/study.md", "docs/extending.md"]
+DOCUMENTS = [
+    "README.md",
+    "docs/tutorials/compare.md",
+    "docs/tutorials/protocol.md",
+    "docs/how-to/study.md",
+    "docs/extending.md",
+]
 BLOCK = re.compile(r"<!-- prints: (?P<command>.+?) -->\n\n```\n(?P<output>.*?)```\n", re.DOTALL)
 TOOK = re.compile(r"\b(in|took) \d+\.\d+ s\b")
 

@@ -1,4 +1,4 @@
-"""The commands of docs/study.md, with shorter runs."""
+"""The commands of docs/how-to/study.md, with shorter runs."""
 
 import os
 import re
@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "study.md"
+PAGE = ROOT / "docs" / "how-to" / "study.md"
 BLOCK = re.compile(
     r'^```(?P<kind>\w+)(?: title="(?P<title>[^"]+)")?\n(?P<text>.*?)^```$', re.DOTALL | re.MULTILINE
 )

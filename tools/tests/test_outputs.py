@@ -23,11 +23,18 @@ def test_shown(shown: outputs.Shown) -> None:
     assert outputs.same(found, shown.output), f"run tools/outputs.py; now it prints\n{found}"
 
 
-@pytest.mark.parametrize("name", ["layout.toml", "compare.py"])
-def test_the_tutorial_quotes_the_examples(name: str) -> None:
+QUOTED = [
+    ("compare", "layout.toml", "name ="),
+    ("compare", "compare.py", "import "),
+    ("protocol", "fractional_window.rs", "/// The name"),
+]
+
+
+@pytest.mark.parametrize(("page", "name", "start"), QUOTED)
+def test_tutorials_quote_the_examples(page: str, name: str, start: str) -> None:
     text = (build.ROOT / "examples" / name).read_text(encoding="utf-8")
-    code = text[text.index("name =") if name.endswith(".toml") else text.index("import ") :]
-    assert f"\n{code}```\n" in (build.ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
+    quote = text[text.index(start) :]
+    assert f"\n{quote}```\n" in (build.ROOT / f"docs/tutorials/{page}.md").read_text(encoding="utf-8")
 
 
 def test_run_times_are_ignored() -> None:

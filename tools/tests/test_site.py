@@ -13,7 +13,7 @@ import site_hooks
 @pytest.mark.parametrize(
     ("text", "place", "expected"),
     [
-        ("[x](../README.md#simulate)", "tutorial.md", "[x](index.md)"),
+        ("[x](../README.md#simulate)", "view.md", "[x](index.md)"),
         ("[x](../../ARCHITECTURE.md)", "models/tcp.md", "[x](../project/ARCHITECTURE.md)"),
         ("[x](docs/wire.md#a)", "project/CHANGELOG.md", "[x](../wire.md#a)"),
         ("[x](validation/)", "papers.md", "[x](validation/README.md)"),
