@@ -4,11 +4,16 @@
 A comment is refused if its first sentence begins with words that point elsewhere (OPENINGS), or if that
 sentence has fewer than MIN_WORDS words and shares none with the signature beyond the item's name. Comments
 that cannot be written otherwise are listed in check_comments.toml, each with a reason.
+
+python3 tools/check_comments.py                         check all comments
+python3 tools/check_comments.py --sample 150 --seed 7   print comments of crates drawn at random
 """
 
 from __future__ import annotations
 
+import argparse
 import ast
+import random
 import re
 import sys
 import tomllib
@@ -69,12 +74,26 @@ class Comment:
 
 
 def main() -> int:
-    """Print every comment that is refused and every exception that no comment needs."""
+    """Print refused comments and exceptions that no comment needs, or a sample of comments."""
+    parser = argparse.ArgumentParser(description="check that doc comments are understood without neighbours")
+    parser.add_argument("--sample", type=int, metavar="N", help="print N comments of crates drawn at random")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the draw (default: 0)")
+    options = parser.parse_args()
     comments = [comment for path in sources() for comment in comments_of(path, read(path))]
+    if options.sample is not None:
+        print("\n\n".join(sample(comments, options.sample, options.seed)))
+        return 0
     exceptions = tomllib.loads(read(EXCEPTIONS.relative_to(tree.ROOT))).get("exception", [])
     found = problems(comments, exceptions)
     print("\n".join(found) or f"{len(comments)} doc comments, {len(exceptions)} exceptions")
     return 1 if found else 0
+
+
+def sample(comments: Sequence[Comment], number: int, seed: int) -> list[str]:
+    """Place, text and signature of comments of crates drawn at random; equal seeds draw equal comments."""
+    of_crates = [comment for comment in comments if comment.path.parts[0] == "crates"]
+    drawn = random.Random(seed).sample(of_crates, number)
+    return [f"{c.path}:{c.line} {c.item}\n{c.text.strip()}\n    {c.signature}" for c in drawn]
 
 
 def sources() -> list[Path]:
