@@ -290,3 +290,16 @@ def test_exceptions_of_comments_need_a_reason_and_a_comment() -> None:
     assert comment.startswith("crates/a/src/b.rs:1: Data:")
     many = [allowed] * (check_comments.MAX_EXCEPTIONS + 1)
     assert refused("crates/a/src/b.rs", text, *many) == ["check_comments.toml: 41 exceptions; allowed: 40"]
+
+
+def test_every_file_belongs_to_one_part() -> None:
+    parts = {
+        "crates/multihop-sim/src/run.rs": check_size.RUST,
+        "crates/multihop-sim/src/live/tests.rs": check_size.RUST_TESTS,
+        "examples/dsdv.rs": check_size.RUST_TESTS,
+        "python/tests/test_run.py": "python, tests",
+        "papers/multihop_papers/study.py": "papers",
+        "web/src/app.ts": check_size.OTHERS,
+    }
+    assert {path: check_size.part_of(Path(path)) for path in parts} == parts
+    assert set(check_size.lines_by_part()) == set(check_size.PARTS)
