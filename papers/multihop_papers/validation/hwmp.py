@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from multihop_papers.declare import GOODPUT, Axis, Claim, Effort, Metric, Plot, versus
-from multihop_papers.measures import weighted
+from multihop_papers.declare import GOODPUT, Effort, versus
 from multihop_papers.validation.olsrv2 import (
+    CONTROL,
+    DISTANCES,
     LADDER,
-    MAC,
     NEAR,
+    NETWORKS_PLOTS,
+    NETWORKS_SCENARIO,
     PAIRS,
-    RADIO,
+    PATH_HOPS,
+    RELAY_METRICS,
+    RELAY_PLOTS,
+    RELAY_SCENARIO,
     SLOW,
     SLOWEST,
     WARMUP,
-    apart,
-    control,
+    relay_claims,
+    routing_axis,
 )
 from multihop_papers.validation.part import Page
 
@@ -40,38 +45,11 @@ RELAY = PAGE.experiment(
     f"11, 11 and 5.5 Mb/s. {LADDER} Saturated with datagrams of 1460 bytes from 20 s on; 100 s simulated, the first 40 s not counted.",
     Effort(2, {"duration": 60.0}),
     full=Effort(10),
-    scenario={
-        "duration": 100.0,
-        "warmup": 40.0,
-        "radio": RADIO,
-        "mac": MAC,
-        "topology": {"kind": "chain", "hops": 2},
-        "flow": [{"app": "cbr", "rate_kbps": 8000.0, "size": 1460, "start": 20.0}],
-    },
-    axes=[
-        Axis("distance", {metres: apart(metres) for metres in (NEAR, SLOW, SLOWEST)}, "distance of the outer nodes, m"),
-        Axis("routing", {name: {"routing": routing} for name, routing in ROUTINGS.items()}),
-    ],
-    metrics=(GOODPUT, Metric("hops", "links crossed", "flows.*.mean_hops")),
-    claims=[
-        *(
-            versus(
-                f"At {metres} m the airtime metric delivers more than hops do",
-                "goodput",
-                AIRTIME,
-                HOPS,
-                axis="routing",
-                at={"distance": metres},
-            )
-            for metres in (SLOW, SLOWEST)
-        ),
-        *(
-            Claim(f"At {metres} m it takes two links", "hops", {"distance": metres, "routing": AIRTIME}, at_least=1.95)
-            for metres in (SLOW, SLOWEST)
-        ),
-        Claim("Where the direct link is fast it takes that", "hops", {"distance": NEAR, "routing": AIRTIME}, at_most=1.05),
-    ],
-    plots=(Plot("bar", "goodput", x="routing", by="distance", caption="Goodput from one outer node to the other."),),
+    scenario=RELAY_SCENARIO,
+    axes=[DISTANCES, routing_axis(ROUTINGS)],
+    metrics=RELAY_METRICS,
+    claims=relay_claims(AIRTIME, HOPS),
+    plots=RELAY_PLOTS,
 )
 NETWORKS = PAGE.experiment(
     "hwmp-networks",
@@ -80,26 +58,15 @@ NETWORKS = PAGE.experiment(
     f"pairs of them have one NewReno connection each from 30 s on. {LADDER} 240 s simulated, the first {WARMUP:.0f} s not counted.",
     Effort(3, {"duration": 120.0}),
     full=Effort(20),
-    scenario={
-        "duration": 240.0,
-        "warmup": WARMUP,
-        "radio": RADIO,
-        "mac": MAC,
-        "topology": {"kind": "random", "nodes": 30, "area": [500.0, 500.0]},
-        "flow": [{"from": 2 * pair, "to": 2 * pair + 1, "transport": "newreno", "start": 30.0} for pair in range(PAIRS)],
-    },
-    axes=[Axis("routing", {name: {"routing": routing} for name, routing in ROUTINGS.items()})],
-    metrics=(
-        GOODPUT,
-        Metric("hops", "links of a path", lambda one: weighted(one, lambda flow: flow["mean_hops"])),
-        Metric("control", "routing, kb/s", control),
-    ),
+    scenario=NETWORKS_SCENARIO,
+    axes=[routing_axis(ROUTINGS)],
+    metrics=(GOODPUT, PATH_HOPS, CONTROL),
     claims=[
         versus("The airtime metric delivers more than hops do", "goodput", AIRTIME, HOPS, axis="routing"),
         versus("It delivers more than AODV", "goodput", AIRTIME, AODV, axis="routing"),
         versus("It delivers more than OLSRv2", "goodput", AIRTIME, OLSRV2, axis="routing"),
         versus("Its paths are longer than those of least hops", "hops", AIRTIME, HOPS, axis="routing"),
     ],
-    plots=(Plot("bar", "goodput", x="routing", caption="Goodput of all connections."),),
+    plots=NETWORKS_PLOTS,
 )
 EXPERIMENTS = (RELAY, NETWORKS)

@@ -31,6 +31,46 @@ def apart(metres: int) -> Settings:
 
 
 NEAR, SLOW, SLOWEST = 90, 190, 240
+RELAY_SCENARIO: Settings = {
+    "duration": 100.0,
+    "warmup": 40.0,
+    "radio": RADIO,
+    "mac": MAC,
+    "topology": {"kind": "chain", "hops": 2},
+    "flow": [{"app": "cbr", "rate_kbps": 8000.0, "size": 1460, "start": 20.0}],
+}
+DISTANCES = Axis("distance", {metres: apart(metres) for metres in (NEAR, SLOW, SLOWEST)}, "distance of the outer nodes, m")
+RELAY_METRICS = (GOODPUT, Metric("hops", "links crossed", "flows.*.mean_hops"))
+RELAY_PLOTS = (Plot("bar", "goodput", x="routing", by="distance", caption="Goodput from one outer node to the other."),)
+
+
+def routing_axis(routings: dict[str, dict[str, Any]]) -> Axis:
+    """Routing protocols by their names, one after the other."""
+    return Axis("routing", {name: {"routing": routing} for name, routing in routings.items()})
+
+
+def relay_claims(airtime: str, hops: str) -> list[Claim]:
+    """Claims about the relay under a protocol with the airtime metric, and under the same protocol with hops."""
+    return [
+        *(
+            versus(
+                f"At {metres} m the airtime metric delivers more than hops do",
+                "goodput",
+                airtime,
+                hops,
+                axis="routing",
+                at={"distance": metres},
+            )
+            for metres in (SLOW, SLOWEST)
+        ),
+        *(
+            Claim(f"At {metres} m it takes two links", "hops", {"distance": metres, "routing": airtime}, at_least=1.95)
+            for metres in (SLOW, SLOWEST)
+        ),
+        Claim("Where the direct link is fast it takes that", "hops", {"distance": NEAR, "routing": airtime}, at_most=1.05),
+    ]
+
+
 RELAY = PAGE.experiment(
     "olsrv2-relay",
     "two fast links or a slow one",
@@ -39,38 +79,11 @@ RELAY = PAGE.experiment(
     f"5.5 Mb/s. {LADDER} Saturated with datagrams of 1460 bytes from 20 s on; 100 s simulated, the first 40 s not counted.",
     Effort(2, {"duration": 60.0}),
     full=Effort(10),
-    scenario={
-        "duration": 100.0,
-        "warmup": 40.0,
-        "radio": RADIO,
-        "mac": MAC,
-        "topology": {"kind": "chain", "hops": 2},
-        "flow": [{"app": "cbr", "rate_kbps": 8000.0, "size": 1460, "start": 20.0}],
-    },
-    axes=[
-        Axis("distance", {metres: apart(metres) for metres in (NEAR, SLOW, SLOWEST)}, "distance of the outer nodes, m"),
-        Axis("routing", {name: {"routing": routing} for name, routing in ROUTINGS.items()}),
-    ],
-    metrics=(GOODPUT, Metric("hops", "links crossed", "flows.*.mean_hops")),
-    claims=[
-        *(
-            versus(
-                f"At {metres} m the airtime metric delivers more than hops do",
-                "goodput",
-                AIRTIME,
-                HOPS,
-                axis="routing",
-                at={"distance": metres},
-            )
-            for metres in (SLOW, SLOWEST)
-        ),
-        *(
-            Claim(f"At {metres} m it takes two links", "hops", {"distance": metres, "routing": AIRTIME}, at_least=1.95)
-            for metres in (SLOW, SLOWEST)
-        ),
-        Claim("Where the direct link is fast it takes that", "hops", {"distance": NEAR, "routing": AIRTIME}, at_most=1.05),
-    ],
-    plots=(Plot("bar", "goodput", x="routing", by="distance", caption="Goodput from one outer node to the other."),),
+    scenario=RELAY_SCENARIO,
+    axes=[DISTANCES, routing_axis(ROUTINGS)],
+    metrics=RELAY_METRICS,
+    claims=relay_claims(AIRTIME, HOPS),
+    plots=RELAY_PLOTS,
 )
 
 
@@ -81,6 +94,17 @@ def control(document: Document) -> float:
 
 WARMUP = 60.0
 PAIRS = 4
+NETWORKS_SCENARIO: Settings = {
+    "duration": 240.0,
+    "warmup": WARMUP,
+    "radio": RADIO,
+    "mac": MAC,
+    "topology": {"kind": "random", "nodes": 30, "area": [500.0, 500.0]},
+    "flow": [{"from": 2 * pair, "to": 2 * pair + 1, "transport": "newreno", "start": 30.0} for pair in range(PAIRS)],
+}
+PATH_HOPS = Metric("hops", "links of a path", lambda one: weighted(one, lambda flow: flow["mean_hops"]))
+CONTROL = Metric("control", "routing, kb/s", control)
+NETWORKS_PLOTS = (Plot("bar", "goodput", x="routing", caption="Goodput of all connections."),)
 NETWORKS = PAGE.experiment(
     "olsrv2-networks",
     "fast links in random networks",
@@ -88,27 +112,15 @@ NETWORKS = PAGE.experiment(
     f"from 30 s on. {LADDER} 240 s simulated, the first {WARMUP:.0f} s not counted.",
     Effort(3, {"duration": 120.0}),
     full=Effort(20),
-    scenario={
-        "duration": 240.0,
-        "warmup": WARMUP,
-        "radio": RADIO,
-        "mac": MAC,
-        "topology": {"kind": "random", "nodes": 30, "area": [500.0, 500.0]},
-        "flow": [{"from": 2 * pair, "to": 2 * pair + 1, "transport": "newreno", "start": 30.0} for pair in range(PAIRS)],
-    },
-    axes=[Axis("routing", {name: {"routing": routing} for name, routing in ROUTINGS.items()})],
-    metrics=(
-        GOODPUT,
-        Metric("hops", "links of a path", lambda one: weighted(one, lambda flow: flow["mean_hops"])),
-        Metric("changes", "route changes", "routing.route_changes"),
-        Metric("control", "routing, kb/s", control),
-    ),
+    scenario=NETWORKS_SCENARIO,
+    axes=[routing_axis(ROUTINGS)],
+    metrics=(GOODPUT, PATH_HOPS, Metric("changes", "route changes", "routing.route_changes"), CONTROL),
     claims=[
         versus("The airtime metric delivers more than hops do", "goodput", AIRTIME, HOPS, axis="routing"),
         versus("It delivers more than OLSR", "goodput", AIRTIME, "OLSR", axis="routing"),
         versus("Its paths are longer than those of least hops", "hops", AIRTIME, HOPS, axis="routing"),
     ],
-    plots=(Plot("bar", "goodput", x="routing", caption="Goodput of all connections."),),
+    plots=NETWORKS_PLOTS,
 )
 DELAY, RTT = "APDR 0.8", "Babel-RTT"
 STABLE = PAGE.experiment(
@@ -122,18 +134,14 @@ STABLE = PAGE.experiment(
     full=Effort(4),
     scenario=DIAMOND,
     axes=[
-        Axis(
-            "routing",
+        routing_axis(
             {
-                name: {"routing": routing}
-                for name, routing in {
-                    "OLSR": OLSR,
-                    DELAY: APDR[DELAY],
-                    "Babel": {"protocol": "babel"},
-                    RTT: {"protocol": "babel", "rtt": True},
-                    **OLSRV2,
-                }.items()
-            },
+                "OLSR": OLSR,
+                DELAY: APDR[DELAY],
+                "Babel": {"protocol": "babel"},
+                RTT: {"protocol": "babel", "rtt": True},
+                **OLSRV2,
+            }
         )
     ],
     metrics=METRICS,
