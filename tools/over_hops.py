@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compare real programs over an emulated chain of 802.11n stations, in turn.
 
-    nice -n -15 python3 tools/over_hops.py [PROGRAM ...]
+    chrt -f 10 python3 tools/over_hops.py [PROGRAM ...]
 
 Prints the mean of each program with half the 95% interval, and every run:
 
@@ -13,7 +13,8 @@ Prints the mean of each program with half the 95% interval, and every run:
 
 Goodput and times are those of virtual time. A run is repeated if 1% of its events or packets were later
 than 5 ms, or if more than `--lost` of the time was lost; the last column has the number of such runs. Needs
-root, `make build`, iperf3 and rsync.
+root, `make build`, iperf3 and rsync. `chrt` keeps the emulation in time on a machine that is busy with other
+work.
 """
 
 from __future__ import annotations
@@ -50,7 +51,12 @@ def main() -> int:
     parser.add_argument("--phy", default="802.11n-20", help="physical layer of the radios")
     parser.add_argument("--rate", default="MCS4", help="bit rate of the radios")
     parser.add_argument("--ampdu", type=int, default=32, help="MPDUs of a frame; 0: no aggregation")
-    parser.add_argument("--loss", type=float, default=0.0, help="share of packets lost on each hop")
+    parser.add_argument(
+        "--frame-loss", type=float, default=0.0, help="share of frames lost, which the MAC repeats"
+    )
+    parser.add_argument(
+        "--loss", type=float, default=0.0, help="share of packets lost over all hops together"
+    )
     parser.add_argument("--discipline", default="drop-tail", help="of the queues: also codel, fq-codel")
     parser.add_argument("--megabytes", type=int, default=20, help="size of the file")
     parser.add_argument("--seconds", type=int, default=20, help="length of a flow")
@@ -119,7 +125,8 @@ class Lab:
     def scenario(self, receiver: str) -> str:
         """The chain with the receiver's program at its last station."""
         options = self.options
-        radio = [f'phy = "{options.phy}"', f'rate = "{options.rate}"', f"loss = {options.loss}"]
+        radio = [f'phy = "{options.phy}"', f'rate = "{options.rate}"', f"frame_loss = {options.frame_loss}"]
+        radio.append(f"loss = {1.0 - (1.0 - options.loss) ** (1.0 / options.hops)}")
         mac = ['arp = "queueing"', f'discipline = "{options.discipline}"']
         if options.ampdu:
             mac.append(f"ampdu = {options.ampdu}")
