@@ -20,7 +20,16 @@ ROOT = Path(__file__).resolve().parent.parent
 GOAL = 55_000
 RESULTS = ("papers", "validation", "emulated")
 """Folders of pages that `multihop papers` writes."""
-START = ("index", "compare", "coming-from", "which-transport", "lessons", "troubleshooting", "faq")
+START = (
+    "index",
+    "compare",
+    "coming-from",
+    "which-transport",
+    "which-routing",
+    "lessons",
+    "troubleshooting",
+    "faq",
+)
 MODELS = ("deviations", "determinism", "performance")
 SECTIONS = ("start", "tutorials", "how-to", "concepts", "reference", "models", "project")
 MADE = re.compile(r"<!-- made by .*?<!-- end -->|<!-- prints: .*?-->\n\n```\n.*?```\n", re.DOTALL)
