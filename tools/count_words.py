@@ -26,6 +26,7 @@ START = (
     "coming-from",
     "which-transport",
     "which-routing",
+    "rts-or-not",
     "lessons",
     "troubleshooting",
     "faq",
