@@ -32,9 +32,6 @@ Circle = tuple[str, str, tuple[str, ...]]
 """A crate, a folder of it, and modules there that import from each other."""
 
 COMMANDS = "the table of commands names each command's arguments, and commands share arguments of the table"
-SIMULATED = (
-    "the parts of a simulated network call each other; the loop in world/mod.rs does not separate them yet"
-)
 
 CIRCLES: dict[Circle, str] = {
     ("multihop-cli", ".", ("args", "capture", "emulate", "extcap", "net", "network")): COMMANDS,
@@ -59,9 +56,10 @@ CIRCLES: dict[Circle, str] = {
     ("multihop-route", ".", ("config", "router")): "the router's keys are part of the configuration",
     ("multihop-routing", "olsr", ("host", "room")): "the room for messages counts hosts behind gateways",
     ("multihop-scenario", ".", ("read", "schema", "tables")): "tables say how they are read and described",
-    ("multihop-sim", ".", ("live", "observe", "run", "trace", "view", "world")): SIMULATED,
+    ("multihop-sim", ".", ("live", "observe", "run", "trace", "view", "world")): (
+        "the world drives its observers, which use its addresses; a live world is recorded and replayed"
+    ),
     ("multihop-sim", ".", ("packet", "real")): "a packet may carry the bytes of a real one",
-    ("multihop-sim", "world", ("air", "context", "ip", "link", "queues", "real", "wires")): SIMULATED,
     (
         "multihop-transport",
         ".",

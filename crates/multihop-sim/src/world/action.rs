@@ -1,41 +1,40 @@
-//! Actions that one part of a network requests from the others.
+//! Actions that one part of a network requests from the others, and the queue in which they wait.
 
-use multihop_core::{DropReason, FlowId, Interface, NodeId, Notice};
-use multihop_radio::frame::{Outgoing, PacketHandle};
+use multihop_core::{DropReason, FlowId, Instant, Interface, NodeId, Notice};
+use multihop_radio::frame::PacketHandle;
 
 use super::agenda::Direction;
 use super::ids::{EndId, Neighbour};
 
-/// Applied by [`World::act`](super::World::act) after the requesting part has returned.
+/// A request of one part of a network. [`World::act`](super::World::act) hands it to the part that applies it, after the
+/// requesting part has returned.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Action {
-    // Of the air:
+    // Applied by the air:
     /// A transmission of this radio that has just begun reaches the stations of other radios.
     Leak(Interface),
     /// A station's MAC takes its next packet.
     Serve { interface: Interface, node: NodeId },
     /// A station passes the packet of a data frame to the layer above.
     Deliver { node: NodeId, from: Neighbour, is_unicast: bool, packet: PacketHandle },
-    /// Moves a packet to a node's IP or MAC.
-    Arrive { node: NodeId, packet: PacketHandle, direction: Direction },
-    /// A station's MAC has given up on a packet.
-    LinkFailed { node: NodeId, interface: Interface, out: Outgoing },
-
-    // Of IP:
-    /// A packet arrives from a neighbour.
-    ReceiveIp { node: NodeId, from: Neighbour, packet: PacketHandle },
-    /// A packet could not be delivered to a neighbour.
-    Unreachable { node: NodeId, next_hop: Neighbour, packet: PacketHandle, reason: DropReason },
-    /// Returns packets that wait for a lost neighbour to the agent.
-    Purge { node: NodeId, next_hop: Neighbour },
     /// Drops packets that wait for a neighbour and have this destination, or any destination if `None`.
     Discard { node: NodeId, next_hop: Neighbour, destination: Option<NodeId> },
-    /// Notifies the source of a packet that it cannot be forwarded.
-    TellSource { node: NodeId, packet: PacketHandle },
+    /// Moves the packets that wait for a lost neighbour from the interface queue to the routing agent.
+    Purge { node: NodeId, next_hop: Neighbour },
+
+    // Applied by the layer to which the packet goes:
+    /// Moves a packet to a node's IP or MAC.
+    Arrive { node: NodeId, packet: PacketHandle, direction: Direction },
+
+    // Applied by IP:
+    /// Reports that a packet could not be delivered to a neighbour.
+    Unreachable { node: NodeId, next_hop: Neighbour, packet: PacketHandle, reason: DropReason },
     /// Takes the outputs of a routing agent.
     DrainRouter(NodeId),
 
-    // Of the ends:
+    // Applied by the ends:
+    /// Notifies the source of a packet that cannot be forwarded.
+    NotifySource { node: NodeId, packet: PacketHandle },
     /// Delivers a notice to a node's connections with a peer.
     Notify { node: NodeId, peer: NodeId, notice: Notice },
     /// Delivers a notice to one end.
@@ -46,22 +45,84 @@ pub(super) enum Action {
     Relay(FlowId),
     /// Ends a relay if no more data will arrive.
     EndRelay(FlowId),
-
-    // Of the monitor of losses:
-    /// A packet of a flow has been dropped; requested only if [`Context::reports_losses`].
-    ///
-    /// [`Context::reports_losses`]: super::context::Context::reports_losses
+    /// Measures a loss; only requested if [`Context::reports_losses`](super::context::Context::reports_losses).
     Lost(Loss),
-    /// The routing protocol has handled the packet that a MAC gave up on.
-    ForgetGivenUp,
 }
 
 /// A packet of a flow that has been dropped.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Loss {
     pub(super) flow: FlowId,
-    pub(super) uid: u64,
     pub(super) source: NodeId,
     pub(super) carries_data: bool,
     pub(super) reason: DropReason,
+    /// Sender and receiver of the link on which a MAC gave up on the packet at the instant of the drop.
+    pub(super) failed_link: Option<[NodeId; 2]>,
+}
+
+/// A packet that a MAC has given up on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct GivenUp {
+    pub(super) at: Instant,
+    /// Number of the packet.
+    pub(super) uid: u64,
+    /// Sender and receiver of the link.
+    pub(super) link: [NodeId; 2],
+}
+
+/// Queue of requested actions.
+///
+/// Actions that a part requests in one call are applied in the order of the requests. Actions that result from applying
+/// an action precede all that were requested before: an action and its consequences are complete before the next action.
+/// That is the order of nested calls, without the recursion.
+#[derive(Debug, Default)]
+pub(super) struct Actions {
+    /// Earlier requests, the first one last; behind them, from index `reversed` on, new requests in their order.
+    waiting: Vec<Action>,
+    reversed: usize,
+}
+
+impl Actions {
+    /// Adds an action behind those that have been requested since the last call of [`next`](Self::next).
+    pub(super) fn request(&mut self, action: Action) {
+        self.waiting.push(action);
+    }
+
+    /// Whether an action has been requested since the last call of [`next`](Self::next).
+    #[inline]
+    pub(super) fn has_new(&self) -> bool {
+        self.waiting.len() > self.reversed
+    }
+
+    /// Removes the next action.
+    pub(super) fn next(&mut self) -> Option<Action> {
+        self.waiting[self.reversed..].reverse();
+        let action = self.waiting.pop();
+        self.reversed = self.waiting.len();
+        action
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_action_and_its_consequences_precede_the_next_action() {
+        let mut actions = Actions::default();
+        let mut order = Vec::new();
+        let request = |actions: &mut Actions, nodes: [u32; 2]| {
+            nodes.into_iter().for_each(|node| actions.request(Action::DrainRouter(NodeId(node))));
+        };
+        request(&mut actions, [1, 2]);
+        while let Some(Action::DrainRouter(NodeId(node))) = actions.next() {
+            order.push(node);
+            assert!(!actions.has_new());
+            if node < 10 {
+                request(&mut actions, [10 * node, 10 * node + 1]);
+                assert!(actions.has_new());
+            }
+        }
+        assert_eq!(order, [1, 10, 11, 2, 20, 21]);
+    }
 }

@@ -156,20 +156,20 @@ impl Air {
         }
     }
 
-    /// Adds a packet to a station's interface queue; `urgent` ones precede others.
+    /// Adds a packet to a station's interface queue; urgent ones precede others.
     pub(super) fn enqueue(
         &mut self,
         context: &mut Context<'_>,
         node: NodeId,
         next_hop: NodeId,
         packet: PacketHandle,
-        urgent: bool,
     ) {
         if self.is_silent(node) {
             context.drop_packet(node, packet, DropReason::RadioOff);
             return;
         }
         let content = context.packets.get(packet);
+        let urgent = content.is_urgent();
         let category = self.category(content, urgent);
         let bytes = content.bytes();
         let out = Outgoing { packet, to: next_hop, bytes, urgent, category, queued: context.now };
@@ -318,9 +318,10 @@ impl Air {
             while let Some(done) = station.mac.poll_done() {
                 self.stats.finished(context.now, node, &done);
                 if !done.delivered {
-                    let interface = self.interface;
-                    context.ask(Action::LinkFailed { node, interface, out: done.out });
-                    context.ask(Action::Serve { interface, node });
+                    let (interface, Outgoing { packet, to, .. }) = (self.interface, done.out);
+                    let (next_hop, reason) = (Neighbour { interface, node: to }, DropReason::RetryLimit);
+                    context.actions.request(Action::Unreachable { node, next_hop, packet, reason });
+                    context.actions.request(Action::Serve { interface, node });
                     return false;
                 }
                 context.packets.release(done.out.packet);
@@ -491,11 +492,11 @@ impl Air {
         if delivered {
             debug_assert_eq!(frame.kind, FrameKind::Data, "only data frames carry packets");
             let (from, is_unicast, packet) = (frame.from, frame.to != BROADCAST, frame.body);
-            if !context.has_asked() {
+            if !context.actions.has_new() {
                 self.deliver(context, to, from, is_unicast, packet);
             } else {
                 let from = Neighbour { interface: self.interface, node: from };
-                context.ask(Action::Deliver { node: to, from, is_unicast, packet });
+                context.actions.request(Action::Deliver { node: to, from, is_unicast, packet });
             }
         } else if self.taps && verdict == Verdict::Good && frame.is_overheard_by(to) {
             if let Some((load, intact)) = flight.load(self.intact) {

@@ -55,8 +55,8 @@ impl Ends {
             App::Relay { of, .. } => {
                 state.unacked = u64::MAX;
                 self.ends[EndId::sender(id).index()].connect();
-                context.ask(Action::DrainEnd(EndId::sender(id)));
-                context.ask(Action::Relay(of));
+                context.actions.request(Action::DrainEnd(EndId::sender(id)));
+                context.actions.request(Action::Relay(of));
                 return;
             }
             App::Paced { .. } => unreachable!("the search runs constant rates"),
@@ -113,7 +113,7 @@ impl Ends {
         let end = EndId::sender(id);
         self.ends[end.index()].shutdown(context.now);
         self.end_application(context, id);
-        context.ask(Action::DrainEnd(end));
+        context.actions.request(Action::DrainEnd(end));
     }
 
     pub(super) fn end_application(&mut self, context: &mut Context<'_>, id: FlowId) {
@@ -188,10 +188,10 @@ impl Ends {
             drop(self.ends[receiver.index()].read(bytes));
             let sent = self.ends[sender.index()].send(context.now, Data::Virtual(bytes.into()));
             debug_assert!(sent.is_ok(), "the connection of a running relay is open");
-            context.ask(Action::DrainEnd(sender));
-            context.ask(Action::DrainEnd(receiver));
+            context.actions.request(Action::DrainEnd(sender));
+            context.actions.request(Action::DrainEnd(receiver));
         }
-        context.ask(Action::EndRelay(from));
+        context.actions.request(Action::EndRelay(from));
     }
 
     /// The second flow of a relay has delivered this many bytes.

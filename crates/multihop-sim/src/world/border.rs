@@ -6,37 +6,16 @@ use std::sync::Arc;
 use multihop_core::{DropReason, NodeId};
 use multihop_radio::frame::{BROADCAST, PacketHandle};
 use multihop_routing::message::Message;
-use multihop_scenario::{Port, Scenario};
+use multihop_scenario::Scenario;
 use multihop_wire::{arp, dot11, ipv4, olsr, udp};
 
-use super::World;
-use super::context::Context;
+use super::context::{Context, Exit};
 use super::ids::{InterfaceAddresses, Neighbour};
 use super::ip::Ip;
-use super::real::{self, Exit};
+use super::real;
 use crate::packet::{Arp, Body, INITIAL_TTL};
-use crate::real::{EthernetFrame, RealPacket, Trouble};
+use crate::real::{RealPacket, Trouble};
 use crate::trace::Stations;
-
-/// Whether a packet that arrives at a node is one of the other side.
-pub(super) fn crosses(context: &Context<'_>, node: NodeId, packet: PacketHandle) -> bool {
-    let is_frame = matches!(context.packets.get(packet).body, Body::Ethernet(_));
-    is_frame != (context.scenario.port(node) == Port::Tap)
-}
-
-impl World<'_> {
-    /// A packet arrives from a neighbour on the other side.
-    pub(super) fn cross(&mut self, node: NodeId, from: Neighbour, packet: PacketHandle) {
-        let Self { context, ip, .. } = self;
-        match &context.packets.get(packet).body {
-            Body::Ethernet(frame) => {
-                let frame = frame.clone();
-                ip.receive_frame(context, node, from, packet, &frame);
-            }
-            _ => context.leave_as_frame(node, from, packet),
-        }
-    }
-}
 
 impl Context<'_> {
     /// A packet of the simulator arrives at a kernel.
@@ -57,15 +36,18 @@ impl Context<'_> {
 }
 
 impl Ip {
-    /// A frame of a kernel arrives at a node for which the simulated network routes.
-    fn receive_frame(
+    /// Receives a packet from a neighbour on the other side of the border.
+    pub(super) fn cross(
         &mut self,
         context: &mut Context<'_>,
         node: NodeId,
         from: Neighbour,
         packet: PacketHandle,
-        frame: &EthernetFrame,
     ) {
+        let Body::Ethernet(frame) = &context.packets.get(packet).body else {
+            return context.leave_as_frame(node, from, packet);
+        };
+        let frame = frame.clone();
         let (scenario, payload) = (context.scenario, frame.payload());
         let read = match frame.ethertype() {
             arp::ETHERTYPE => {
@@ -89,14 +71,14 @@ impl Ip {
         arrived.body = body;
         let is_routing = arrived.is_routing();
         if let Body::Arp(arp) = arrived.body {
-            self.receive_arp(context, node, from, arp, packet);
+            self.links.receive_arp(context, node, from, arp, packet);
         } else if is_routing {
             self.receive_message(context, node, from, packet);
         } else if destination.is_some() {
             self.receive_real(context, node, from, packet);
         } else {
             context.note_drop(node, packet, DropReason::NoRoute);
-            self.tell_program(context, node, packet, Trouble::Unreachable);
+            self.send_error(context, node, packet, Trouble::Unreachable);
             context.packets.release(packet);
         }
     }

@@ -1,16 +1,15 @@
-//! State that all parts of a network share: clock, agenda, packets, observer, and requested actions.
+//! State that all parts of a network share: clock, agenda, packets, observer, requested actions, and exits.
 
 use std::collections::VecDeque;
 
-use multihop_core::{DropReason, Duration, Instant, MANY_NODES, NodeId};
+use multihop_core::{DropReason, Duration, Instant, Interface, MANY_NODES, NodeId};
 use multihop_radio::frame::PacketHandle;
 
-use super::action::{Action, Loss};
+use super::action::{Action, Actions, GivenUp, Loss};
 use super::agenda::{Agenda, Direction};
-use super::real::Exit;
 use crate::observe::Observer;
 use crate::packet::{Body, INITIAL_TTL, Packet, Pool};
-use multihop_scenario::Scenario;
+use multihop_scenario::{Port, Scenario};
 
 /// Passed to a part of a network in every call.
 pub(super) struct Context<'a> {
@@ -25,19 +24,31 @@ pub(super) struct Context<'a> {
     pub(super) observer: Observer,
     /// Packets of real programs that have left the network.
     pub(super) exits: VecDeque<Exit>,
-    /// Requested actions that have not been applied yet.
-    actions: Vec<Action>,
-    /// Number of `actions` that are in order: the last one of these is next.
-    ordered: usize,
+    pub(super) actions: Actions,
+    /// The latest packet that a MAC has given up on.
+    pub(super) given_up: Option<GivenUp>,
     /// Whether the simulated network routes for some nodes, and the kernels of others route themselves.
     pub(super) has_border: bool,
     /// Whether every lost packet must be reported.
     pub(super) reports_losses: bool,
-    /// Whether the agents are told the bit rates of links.
+    /// Whether the routing protocol uses the bit rates of links.
     pub(super) reports_rates: bool,
     /// Whether the data of all nodes together does not fit into a second-level cache.
     pub(super) is_large: bool,
     next_uid: u64,
+}
+
+/// A packet that leaves the simulated network.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Exit {
+    /// Instant at which the packet reached its exit.
+    pub at: Instant,
+    /// Node or host at which the packet left the network.
+    pub node: NodeId,
+    /// Interface of a node with TAP interfaces at which the frame left; otherwise the first.
+    pub interface: Interface,
+    /// Bytes of the packet or Ethernet frame.
+    pub bytes: Vec<u8>,
 }
 
 impl<'a> Context<'a> {
@@ -51,8 +62,8 @@ impl<'a> Context<'a> {
             packets: Pool::default(),
             observer,
             exits: VecDeque::new(),
-            actions: Vec::new(),
-            ordered: 0,
+            actions: Actions::default(),
+            given_up: None,
             has_border: !scenario.emulation.simulated.is_empty(),
             reports_losses: false,
             reports_rates: false,
@@ -61,23 +72,10 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Requests an action, to be applied after the current part has returned and after its earlier requests.
-    pub(super) fn ask(&mut self, action: Action) {
-        self.actions.push(action);
-    }
-
-    /// Whether an action has been requested since the last one was taken.
-    #[inline]
-    pub(super) fn has_asked(&self) -> bool {
-        self.actions.len() > self.ordered
-    }
-
-    /// Takes the next action. The latest requests come first, in the order in which they were made.
-    pub(super) fn next_action(&mut self) -> Option<Action> {
-        self.actions[self.ordered..].reverse();
-        let action = self.actions.pop();
-        self.ordered = self.actions.len();
-        action
+    /// Whether a packet that arrives at a node crosses the border between simulated nodes and kernels.
+    pub(super) fn crosses(&self, node: NodeId, packet: PacketHandle) -> bool {
+        let is_frame = matches!(self.packets.get(packet).body, Body::Ethernet(_));
+        is_frame != (self.scenario.port(node) == Port::Tap)
     }
 
     /// Creates a packet with the next number and this content.
@@ -115,9 +113,10 @@ impl<'a> Context<'a> {
         if self.reports_losses
             && let Some(flow) = packet.flow()
         {
-            let carries_data = packet.carries_data();
-            let loss = Loss { flow, uid: packet.uid, source: packet.source, carries_data, reason };
-            self.ask(Action::Lost(loss));
+            let is_this = |given_up: &GivenUp| (given_up.at, given_up.uid) == (self.now, packet.uid);
+            let failed_link = self.given_up.filter(is_this).map(|given_up| given_up.link);
+            let (source, carries_data) = (packet.source, packet.carries_data());
+            self.actions.request(Action::Lost(Loss { flow, source, carries_data, reason, failed_link }));
         }
     }
 
@@ -125,7 +124,7 @@ impl<'a> Context<'a> {
     pub(super) fn pass(&mut self, node: NodeId, packet: PacketHandle, direction: Direction) {
         let delay = self.scenario.mac().link_delay;
         if delay == Duration::ZERO {
-            self.ask(Action::Arrive { node, packet, direction });
+            self.actions.request(Action::Arrive { node, packet, direction });
         } else {
             self.agenda.pass(self.now + delay, node, packet, direction);
         }

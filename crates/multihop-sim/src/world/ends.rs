@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use multihop_core::{Duration, FlowId, Instant, NodeId, Notice, Rng};
+use multihop_core::{Duration, FlowId, Instant, NodeId, Rng};
 use multihop_radio::frame::PacketHandle;
 use multihop_transport::connection::{self, Connection, Counters, Event, Output};
 use multihop_transport::observe::{Side, Value};
@@ -14,6 +14,7 @@ use super::flow::{Arrival, ClosedFlows, FlowStats, Windows};
 use super::ids::EndId;
 use super::ip::Ip;
 use super::losses::LossMonitor;
+use super::peers::Peers;
 use super::relay::Relay;
 use crate::engine::Rank;
 use crate::oracle::Oracle;
@@ -26,6 +27,7 @@ pub(super) struct Ends {
     /// Two for each flow: sender, then receiver.
     pub(super) ends: Vec<Box<dyn Connection>>,
     pub(super) flows: Vec<FlowState>,
+    pub(super) peers: Peers,
     pub(super) windows: Windows,
     pub(super) closed: ClosedFlows,
     /// Flows whose application has ended, in that order, while packets of them may still exist.
@@ -95,7 +97,16 @@ impl Ends {
         let windows = Windows::new(flows.iter().map(FlowState::ends_here), Instant::ZERO);
         let losses = LossMonitor::new(scenario, layout, &ends);
         let oracle = Oracle::new(scenario, layout);
-        Self { ends, flows, windows, closed: ClosedFlows::default(), ended: VecDeque::new(), oracle, losses }
+        Self {
+            ends,
+            flows,
+            peers: Peers::new(scenario),
+            windows,
+            closed: ClosedFlows::default(),
+            ended: VecDeque::new(),
+            oracle,
+            losses,
+        }
     }
 
     /// Restarts the measurements at the end of the warm-up.
@@ -207,7 +218,7 @@ impl Ends {
             self.ends[EndId::receiver(flow).index()].listen();
             self.arm_application(context, flow);
             if self.acknowledges(flow) {
-                tell_known_paths(context, ip, flow);
+                self.announce_known_path(context, ip, flow);
             }
         }
     }
@@ -221,8 +232,11 @@ impl Ends {
         packet: PacketHandle,
     ) {
         let packet = context.packets.take(packet);
+        if let Body::Unreachable(lost) = &packet.body {
+            return self.notify_link_failed(context, ip, lost);
+        }
         let Some(id) = packet.flow() else { return };
-        let Some(flow) = context.scenario.flows.get(id.index()) else { return };
+        let flow = &context.scenario.flows[id.index()];
         let end = if node == flow.to { EndId::receiver(id) } else { EndId::sender(id) };
         let arrival = Arrival::of(&packet);
         if !end.is_sender() && packet.carries_data() {
@@ -240,31 +254,6 @@ impl Ends {
                 application.arrived(context.now, arrival.created);
             }
         }
-        self.drain(context, ip, end);
-    }
-
-    /// Whether a flow's transport uses notices.
-    pub(super) fn takes_notices(&self, flow: FlowId) -> bool {
-        self.ends.get(EndId::sender(flow).index()).is_some_and(|end| end.wants_notices())
-    }
-
-    /// Delivers a notice to this node's connections with `peer`, or to the one whose segment it contains.
-    pub(super) fn notify(&self, context: &mut Context<'_>, node: NodeId, peer: NodeId, notice: Notice) {
-        for flow in self.ids() {
-            let Some(end) = end_at(context.scenario, flow, node, peer) else { continue };
-            // DSR reports every link failure, whether or not a transport uses notices.
-            let concerns_it = match &notice {
-                Notice::LinkFailed(lost) => lost.source == port_of(flow) && self.takes_notices(flow),
-                _ => true,
-            };
-            if concerns_it {
-                context.ask(Action::NotifyEnd { end, notice });
-            }
-        }
-    }
-
-    pub(super) fn notify_end(&mut self, context: &mut Context<'_>, ip: &mut Ip, end: EndId, notice: Notice) {
-        self.ends[end.index()].notice(context.now, notice);
         self.drain(context, ip, end);
     }
 
@@ -293,8 +282,8 @@ impl Ends {
                 }
                 Output::Event(event) => self.handle_event(context, end, event),
             }
-            if context.has_asked() {
-                context.ask(Action::DrainEnd(end));
+            if context.actions.has_new() {
+                context.actions.request(Action::DrainEnd(end));
                 return;
             }
         }
@@ -336,7 +325,7 @@ impl Ends {
             let receiver = &*self.ends[EndId::receiver(loss.flow).index()];
             let oracle = self.oracle.as_mut().filter(|oracle| oracle.knows(loss.flow));
             let connected = oracle.is_none_or(|oracle| oracle.hops(context.now, loss.flow).is_some());
-            losses.note_loss(loss, connected, receiver);
+            losses.note_loss(context.now, loss, connected, receiver);
         }
     }
 
@@ -366,33 +355,5 @@ impl Ends {
     pub(super) fn ids(&self) -> impl Iterator<Item = FlowId> + use<> {
         let flows = u32::try_from(self.flows.len()).expect("a checked number of flows");
         (0..flows).map(FlowId)
-    }
-}
-
-/// Announces path lengths that are known from the start, because routes are fixed.
-fn tell_known_paths(context: &mut Context<'_>, ip: &mut Ip, id: FlowId) {
-    let scenario = context.scenario;
-    let flow = &scenario.flows[id.index()];
-    for (node, peer) in [(flow.from, flow.to), (flow.to, flow.from)] {
-        let [here, there] = [node, peer].map(|end| scenario.in_mesh(end));
-        if let Some(hops) = ip.hops(here, there)
-            && let Some(end) = end_at(scenario, id, node, peer)
-        {
-            let hops = u8::try_from(hops).unwrap_or(u8::MAX);
-            context.ask(Action::NotifyEnd { end, notice: Notice::PathInfo { hops } });
-        }
-    }
-}
-
-/// The end of a flow at `node`, if the other end is at `peer`. For routing, a host is its gateway.
-fn end_at(scenario: &Scenario, id: FlowId, node: NodeId, peer: NodeId) -> Option<EndId> {
-    let flow = &scenario.flows[id.index()];
-    let is_peer = |end| scenario.in_mesh(end) == scenario.in_mesh(peer);
-    if flow.from == node && is_peer(flow.to) {
-        Some(EndId::sender(id))
-    } else if flow.to == node && is_peer(flow.from) {
-        Some(EndId::receiver(id))
-    } else {
-        None
     }
 }

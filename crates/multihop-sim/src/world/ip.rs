@@ -2,12 +2,12 @@
 
 use std::net::Ipv4Addr;
 
-use multihop_core::{DropReason, Instant, NodeId, Notice};
+use multihop_core::{DropReason, NodeId};
 use multihop_radio::frame::{BROADCAST, Outgoing, PacketHandle};
 use multihop_routing::agent::{Input, LinkRates, NO_FLOW, Output, Overheard, Routable, RouteChanges, Ticket};
 use multihop_routing::message::Message;
 
-use super::action::Action;
+use super::action::{Action, GivenUp};
 use super::agenda::Owner;
 use super::air::Taps;
 use super::context::Context;
@@ -16,15 +16,15 @@ use super::link::AddressResolution;
 use super::routing::Router;
 use super::wires::Wires;
 use crate::engine::Rank;
-use crate::packet::{Arp, Body, Packet};
+use crate::packet::Body;
 
 /// The IP layers of all nodes, with address resolution below them.
 pub(super) struct Ip {
-    router: Router,
-    links: AddressResolution,
+    pub(super) router: Router,
+    pub(super) links: AddressResolution,
     /// Node whose agent holds the packet, by the packet's handle; `None` if no agent does.
     with_agents: Vec<Option<NodeId>>,
-    wires: Wires,
+    pub(super) wires: Wires,
     addresses: InterfaceAddresses,
     /// Route changes during the warm-up.
     changes_before: RouteChanges,
@@ -51,28 +51,6 @@ impl Ip {
         self.router.route_changes().map(|changes| changes.since(self.changes_before))
     }
 
-    /// Links between two nodes, if the route is known from the start.
-    pub(super) fn hops(&mut self, from: NodeId, to: NodeId) -> Option<u32> {
-        self.router.hops(from, to)
-    }
-
-    /// Whether the routing protocol uses overheard frames.
-    pub(super) fn wants_overheard(&self) -> bool {
-        self.router.wants_overheard()
-    }
-
-    /// Whether the routing protocol uses the bit rates of links.
-    pub(super) fn wants_rates(&self) -> bool {
-        self.router.wants_rates()
-    }
-
-    /// Tells a node's agent the bit rates of the link to a neighbour.
-    pub(super) fn note_rates(&mut self, node: NodeId, from: Neighbour, rates: LinkRates) {
-        if let Some(agent) = self.router.agent_mut(node) {
-            agent.note_rates(self.addresses.address(from), rates);
-        }
-    }
-
     /// Sends a packet that originates at this node.
     pub(super) fn send(&mut self, context: &mut Context<'_>, node: NodeId, packet: PacketHandle) {
         context.note_sent(node, packet);
@@ -97,6 +75,37 @@ impl Ip {
     }
 
     /// Receives a packet from a neighbour, or from the other end of a wire; returns it if it is for an end at this node.
+    /// `rates` returns the bit rates of the link to the neighbour.
+    pub(super) fn arrive(
+        &mut self,
+        context: &mut Context<'_>,
+        node: NodeId,
+        from: Neighbour,
+        packet: PacketHandle,
+        rates: impl FnOnce() -> LinkRates,
+    ) -> Option<PacketHandle> {
+        if context.has_border && context.crosses(node, packet) {
+            self.cross(context, node, from, packet);
+            return None;
+        }
+        match context.packets.get(packet).body {
+            Body::Arp(arp) => self.links.receive_arp(context, node, from, arp, packet),
+            Body::Routing { .. } => {
+                if context.reports_rates
+                    && let Some(agent) = self.router.agent_mut(node)
+                {
+                    agent.note_rates(self.addresses.address(from), rates());
+                }
+                self.receive_message(context, node, from, packet);
+            }
+            Body::Real(_) => self.receive_real(context, node, from, packet),
+            Body::Ethernet(_) => context.receive_ethernet(node, from.interface, packet),
+            Body::Segment { .. } | Body::Unreachable(_) => return self.receive(context, node, from, packet),
+        }
+        None
+    }
+
+    /// Receives a packet of IP; returns it if it is for an end at this node.
     pub(super) fn receive(
         &mut self,
         context: &mut Context<'_>,
@@ -108,12 +117,6 @@ impl Ip {
         let hops = arrived.hops.saturating_add(1);
         if arrived.destination == node {
             context.observer.received(context.now, node, arrived, hops);
-            if let Body::Unreachable(lost) = &arrived.body {
-                let action = notice_of(node, lost);
-                context.ask(action);
-                context.packets.release(packet);
-                return None;
-            }
             return Some(packet);
         }
         let packet = context.packets.claim(packet);
@@ -128,28 +131,6 @@ impl Ip {
         context.observer.forwarded(context.now, node, arrived);
         self.route(context, node, Some(from), packet);
         None
-    }
-
-    /// Receives an ARP message from a neighbour.
-    pub(super) fn receive_arp(
-        &mut self,
-        context: &mut Context<'_>,
-        node: NodeId,
-        from: Neighbour,
-        arp: Arp,
-        packet: PacketHandle,
-    ) {
-        self.links.receive_arp(context, node, from, arp, packet);
-    }
-
-    /// Handles an ARP timeout at a node.
-    pub(super) fn handle_link_timeout(&mut self, context: &mut Context<'_>, node: NodeId) {
-        self.links.handle_timeout(context, node);
-    }
-
-    /// Prefetches the agent of a node that will receive a packet soon.
-    pub(super) fn prefetch(&self, node: NodeId) {
-        self.router.prefetch(node);
     }
 
     /// Receives a routing message from a neighbour. Other nodes may still hold the packet.
@@ -173,7 +154,7 @@ impl Ip {
         }
     }
 
-    /// A neighbour is unreachable.
+    /// A packet could not be delivered to a neighbour: the agent repairs the route, or the packet is dropped.
     pub(super) fn unreachable(
         &mut self,
         context: &mut Context<'_>,
@@ -182,14 +163,18 @@ impl Ip {
         packet: PacketHandle,
         reason: DropReason,
     ) {
+        let packet = context.packets.claim(packet);
         let lost = context.packets.get(packet);
+        if reason == DropReason::RetryLimit {
+            let (at, uid, link) = (context.now, lost.uid, [node, next_hop.node]);
+            context.given_up = Some(GivenUp { at, uid, link });
+        }
         let next_hop = self.addresses.address(next_hop);
         let input = match &lost.body {
-            Body::Real(real) if real.is_for_neighbours() => {
-                return give_up(context, node, packet, reason);
-            }
-            Body::Real(_) if self.router.is_fixed() && reason == DropReason::Arp => {
-                return give_up(context, node, packet, reason);
+            Body::Real(real)
+                if real.is_for_neighbours() || self.router.is_fixed() && reason == DropReason::Arp =>
+            {
+                return drop_with_report(context, node, packet, reason, true);
             }
             _ if self.router.is_fixed() => None,
             Body::Arp(_) | Body::Ethernet(_) => None,
@@ -214,22 +199,13 @@ impl Ip {
         }
     }
 
-    /// Whether a host can send a packet.
-    pub(super) fn wire_has_room(&self, now: Instant, host: NodeId) -> bool {
-        self.wires.has_room(now, host)
-    }
-
-    pub(super) fn handle_wire(&mut self, context: &mut Context<'_>, wire: u32) {
-        self.wires.handle_timeout(context, wire);
-    }
-
     /// Takes the outputs of a node's agent, and its next deadline. Pauses if other parts must act first.
     pub(super) fn drain_router(&mut self, context: &mut Context<'_>, node: NodeId) {
         while let Some(output) = self.router.agent_mut(node).and_then(|agent| agent.poll_output(context.now))
         {
             self.apply_router_output(context, node, output);
-            if context.has_asked() {
-                context.ask(Action::DrainRouter(node));
+            if context.actions.has_new() {
+                context.actions.request(Action::DrainRouter(node));
                 return;
             }
         }
@@ -265,23 +241,13 @@ impl Ip {
         }
     }
 
-    /// Notifies the source of a packet that it could not be forwarded.
-    pub(super) fn tell_source(&mut self, context: &mut Context<'_>, node: NodeId, packet: PacketHandle) {
+    /// Sends ICMP destination unreachable to the source of a packet.
+    pub(super) fn send_unreachable(&mut self, context: &mut Context<'_>, node: NodeId, packet: PacketHandle) {
         let lost = context.packets.get(packet);
-        if lost.source == node {
-            let action = notice_of(node, lost);
-            context.ask(action);
-            return;
-        }
         let (source, body) = (lost.source, Body::Unreachable(Box::new(lost.clone())));
         let answer = context.packet(node, source, body);
         context.packets.get_mut(answer).ip_extra = context.scenario.routing.ip_extra;
         self.send(context, node, answer);
-    }
-
-    /// The packets that wait for address resolution at a node.
-    pub(super) fn held(&self, node: NodeId) -> impl Iterator<Item = PacketHandle> {
-        self.links.held(node)
     }
 
     /// Drops the packets that agents hold, and those on wires.
@@ -310,7 +276,10 @@ impl Ip {
             let destination = context.packets.get(packet).destination;
             match self.router.fixed(node, context.scenario.in_mesh(destination)) {
                 Some(next_hop) => self.links.pass_down(context, node, next_hop, packet),
-                None => give_up(context, node, packet, DropReason::NoRoute),
+                None => {
+                    let is_real = matches!(context.packets.get(packet).body, Body::Real(_));
+                    drop_with_report(context, node, packet, DropReason::NoRoute, is_real);
+                }
             }
             return;
         }
@@ -362,19 +331,10 @@ impl Ip {
             }
             Output::Drop { ticket, reason, tell_source } => {
                 let packet = self.redeem(ticket);
-                context.note_drop(node, packet, reason);
                 let lost = context.packets.get(packet);
-                let tell_source = match lost.body {
-                    Body::Unreachable(_) => false,
-                    // Simulated transports at this node hear of it by notices.
-                    Body::Real(_) => tell_source || lost.source == node,
-                    _ => tell_source,
-                };
-                if tell_source {
-                    context.ask(Action::TellSource { node, packet });
-                } else {
-                    context.packets.release(packet);
-                }
+                // Simulated transports at this node get notices of its agent.
+                let is_own = matches!(lost.body, Body::Real(_)) && lost.source == node;
+                drop_with_report(context, node, packet, reason, tell_source || is_own);
             }
             Output::Message { to, interface, ttl, message } => {
                 let to = to.map(|to| self.neighbour_at(to));
@@ -386,14 +346,14 @@ impl Ip {
                 self.send_message(context, node, to.or(over), ttl, message);
             }
             Output::Purge { next_hop } => {
-                context.ask(Action::Purge { node, next_hop: self.neighbour_at(next_hop) })
+                context.actions.request(Action::Purge { node, next_hop: self.neighbour_at(next_hop) })
             }
             Output::Discard { next_hop, destination } => {
                 let (next_hop, destination) = (self.neighbour_at(next_hop), destination.map(node_at));
-                context.ask(Action::Discard { node, next_hop, destination });
+                context.actions.request(Action::Discard { node, next_hop, destination });
             }
             Output::Notice { peer, notice } => {
-                context.ask(Action::Notify { node, peer: node_at(peer), notice });
+                context.actions.request(Action::Notify { node, peer: node_at(peer), notice });
             }
         }
     }
@@ -449,11 +409,17 @@ impl Taps for Ip {
     }
 }
 
-/// A packet has no way to its destination. Real programs hear of it; without agents, simulated ones do not.
-fn give_up(context: &mut Context<'_>, node: NodeId, packet: PacketHandle, reason: DropReason) {
+/// Drops a packet, and notifies its source of that if `reports`.
+fn drop_with_report(
+    context: &mut Context<'_>,
+    node: NodeId,
+    packet: PacketHandle,
+    reason: DropReason,
+    reports: bool,
+) {
     context.note_drop(node, packet, reason);
-    if matches!(context.packets.get(packet).body, Body::Real(_)) {
-        context.ask(Action::TellSource { node, packet });
+    if reports {
+        context.actions.request(Action::NotifySource { node, packet });
     } else {
         context.packets.release(packet);
     }
@@ -461,9 +427,4 @@ fn give_up(context: &mut Context<'_>, node: NodeId, packet: PacketHandle, reason
 
 fn node_at(address: Ipv4Addr) -> NodeId {
     NodeId::from_addr(address).expect("agents only know addresses of the simulated network")
-}
-
-/// The notice for the connection of a lost packet.
-fn notice_of(node: NodeId, lost: &Packet) -> Action {
-    Action::Notify { node, peer: lost.destination, notice: Notice::LinkFailed(lost.lost_segment()) }
 }

@@ -144,7 +144,8 @@ fn send_arp(context: &mut Context<'_>, node: NodeId, to: Neighbour, arp: Arp) {
     context.note_sent(node, packet);
     let next_hop = if arp == Arp::Request { Neighbour { node: BROADCAST, ..to } } else { to };
     // DEVIATION arp-1: sent at once; ns-2 waits 5 us.
-    context.ask(Action::Arrive { node, packet, direction: Direction::Down { next_hop } });
+    let direction = Direction::Down { next_hop };
+    context.actions.request(Action::Arrive { node, packet, direction });
 }
 
 /// Address resolution has failed.
@@ -155,6 +156,7 @@ fn give_up(
     packets: impl IntoIterator<Item = PacketHandle>,
 ) {
     for packet in packets {
-        context.ask(Action::Unreachable { node, next_hop, packet, reason: DropReason::Arp });
+        let reason = DropReason::Arp;
+        context.actions.request(Action::Unreachable { node, next_hop, packet, reason });
     }
 }

@@ -11,7 +11,6 @@ use multihop_wire::tcp::NetworkState;
 
 use super::action::Loss;
 use super::ids::EndId;
-use crate::packet::Packet;
 use crate::results::{Accuracy, Identification};
 use multihop_scenario::{Layout, Scenario};
 
@@ -21,8 +20,6 @@ pub(super) struct LossMonitor {
     tracks: Vec<Track>,
     /// Length of the longest link, metres.
     range: f64,
-    /// The packet that a MAC has just given up on, and whether the link to its next hop exists.
-    given_up: Option<(u64, bool)>,
     /// Losses of each flow; `None` if its transport does not identify losses.
     flows: Vec<Option<(Rows, Tally)>>,
 }
@@ -73,7 +70,6 @@ impl LossMonitor {
         flows.iter().any(Option::is_some).then(|| Self {
             tracks: scenario.tracks(layout),
             range: scenario.decode_range(),
-            given_up: None,
             flows,
         })
     }
@@ -104,20 +100,24 @@ impl LossMonitor {
         })
     }
 
-    /// Records that a MAC gives up on a packet.
-    pub(super) fn give_up(&mut self, now: Instant, packet: &Packet, node: NodeId, next_hop: NodeId) {
-        let [a, b] = [node, next_hop].map(|id| self.tracks[id.index()].at(now));
-        self.given_up = Some((packet.uid, a.distance(b) <= self.range));
-    }
-
     /// Records the loss of a packet of a flow; `connected`: whether there was a path.
-    pub(super) fn note_loss(&mut self, loss: &Loss, connected: bool, receiver: &dyn Connection) {
-        let Some(Some((rows, tally))) = self.flows.get_mut(loss.flow.index()) else { return };
-        let on_live_link = self.given_up == Some((loss.uid, true));
+    pub(super) fn note_loss(
+        &mut self,
+        now: Instant,
+        loss: &Loss,
+        connected: bool,
+        receiver: &dyn Connection,
+    ) {
+        let Self { tracks, range, flows } = self;
+        let Some(Some((rows, tally))) = flows.get_mut(loss.flow.index()) else { return };
+        let mut exists = |link: [NodeId; 2]| {
+            let [a, b] = link.map(|id| tracks[id.index()].at(now));
+            a.distance(b) <= *range
+        };
         let cause = match loss.reason {
             DropReason::QueueFull => Cause::Congestion,
             DropReason::ChannelError => Cause::ChannelError,
-            _ if on_live_link => Cause::ChannelError,
+            _ if loss.failed_link.is_some_and(&mut exists) => Cause::ChannelError,
             _ if connected => Cause::RouteChange,
             _ => Cause::Disconnection,
         };
@@ -130,11 +130,6 @@ impl LossMonitor {
         if let Some((rows, tally)) = &mut self.flows[flow.index()] {
             tally.act(rows.actions(sender), || network_state(rows.read(sender, rows.reported)));
         }
-    }
-
-    /// Must be called after the routing protocol has dropped the packet or found another path.
-    pub(super) fn forget_given_up(&mut self) {
-        self.given_up = None;
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! The parts own their state: [`Air`] (stations of one radio and frames in flight), [`Ip`] (routing, forwarding, address resolution)
 //! and [`Ends`] (transports and applications). Every call of a part gets the shared [`Context`]. A part requests an
-//! [`Action`] from the others; [`World::act`] applies it.
+//! [`Action`] from the others; the loop hands it over.
 
 mod action;
 mod agenda;
@@ -22,8 +22,10 @@ mod leaks;
 mod link;
 mod losses;
 mod mac_stats;
+mod notices;
 mod outcome;
 mod passing;
+mod peers;
 mod power;
 mod queues;
 mod real;
@@ -31,7 +33,7 @@ mod relay;
 mod routing;
 mod wires;
 
-use multihop_core::{DropReason, Instant, Interface, NodeId};
+use multihop_core::{Instant, Interface, NodeId};
 use multihop_radio::frame::PacketHandle;
 use multihop_routing::agent::LinkRates;
 
@@ -40,22 +42,19 @@ use self::agenda::{Agenda, Direction, Owner};
 use self::air::Air;
 use self::airs::Airs;
 use self::context::Context;
+pub use self::context::Exit;
 use self::ends::Ends;
+use self::ids::FlightId;
 pub(crate) use self::ids::InterfaceAddresses;
-use self::ids::{FlightId, Neighbour};
 use self::ip::Ip;
 use self::leaks::Leaks;
 use self::link::AddressResolution;
-use self::losses::LossMonitor;
 use self::power::Power;
-pub use self::real::Exit;
 use self::routing::Router;
 pub(crate) use self::routing::routed_from_start;
 use self::wires::Wires;
 use crate::engine::{Key, Rank};
 use crate::observe::Observer;
-use crate::packet::Body;
-use crate::real::Trouble;
 use multihop_scenario::{Layout, Scenario};
 
 /// All state of one run.
@@ -92,14 +91,14 @@ impl<'a> World<'a> {
             wires,
             InterfaceAddresses::new(scenario),
         );
-        let ends = Ends::new(scenario, layout, |from, to| ip.hops(from, to));
+        let ends = Ends::new(scenario, layout, |from, to| ip.router.hops(from, to));
         let has_lists = !observer.omits_lists;
         let air = |(interface, _): (Interface, _)| {
             let slots = agenda.mac_slots(interface);
             let leaks = Leaks::new(scenario, interface, &tracks);
             let is_last = interface.index() + 1 == scenario.radios.len();
             let own = if is_last { std::mem::take(&mut tracks) } else { tracks.clone() };
-            let mut air = Air::new((scenario, interface), own, slots, ip.wants_overheard(), has_lists);
+            let mut air = Air::new((scenario, interface), own, slots, ip.router.wants_overheard(), has_lists);
             air.leaks = leaks;
             air
         };
@@ -112,7 +111,7 @@ impl<'a> World<'a> {
             power,
         };
         world.context.reports_losses = world.ends.losses.is_some();
-        world.context.reports_rates = world.ip.wants_rates();
+        world.context.reports_rates = world.ip.router.wants_rates();
         let interfere = world.airs.iter().any(|air| !air.leaks.are_none());
         for air in world.airs.iter_mut() {
             air.reorders = !interfere && air.may_reorder(&world.context);
@@ -125,7 +124,7 @@ impl<'a> World<'a> {
         self.ends.start(&mut self.context, &mut self.ip);
         self.act();
         for node in (0..self.node_count()).map(NodeId) {
-            self.context.ask(Action::DrainRouter(node));
+            self.context.actions.request(Action::DrainRouter(node));
         }
         self.act();
         self.schedule_recorder();
@@ -170,12 +169,12 @@ impl<'a> World<'a> {
                 self.airs.front.handle_mac_timeout(context, node);
             }
             Owner::Link(_) if context.agenda.is_passage(key) => self.handle_passages(key),
-            Owner::Link(node) => self.ip.handle_link_timeout(context, node),
+            Owner::Link(node) => self.ip.links.handle_timeout(context, node),
             Owner::Router(node) => self.ip.handle_router_timeout(context, node),
             Owner::End(end) => self.ends.handle_timeout(context, &mut self.ip, end),
             Owner::Application(flow) => self.ends.handle_application(context, &mut self.ip, flow),
             Owner::Recorder => self.record_row(),
-            Owner::Wire(wire) => self.ip.handle_wire(context, wire),
+            Owner::Wire(wire) => self.ip.wires.handle_timeout(context, wire),
             Owner::Sleep => self.handle_sleep(),
             Owner::Battery(node) => self.look_at_battery(node),
         }
@@ -196,88 +195,59 @@ impl<'a> World<'a> {
         }
     }
 
-    /// A transmission that has just begun reaches the stations of other radios.
-    fn leak(&mut self, from: Interface) {
-        let Self { context, airs, .. } = self;
-        let mut leaks = std::mem::take(&mut airs[from].leaks);
-        if let Some((node, transmission)) = leaks.begun.take() {
-            for (interface, leakage) in &mut leaks.to {
-                let from = Neighbour { interface: from, node };
-                airs[*interface].disturb(context, from, &transmission, leakage);
-            }
-        }
-        airs[from].leaks = leaks;
-    }
-
-    /// Applies the requested actions. Actions that result from an action are applied before the next one.
+    /// Applies the requested actions and those that result from them.
     #[inline]
     fn act(&mut self) {
-        if self.context.has_asked() {
+        if self.context.actions.has_new() {
             self.act_in_order();
         }
     }
 
     #[inline(never)]
     fn act_in_order(&mut self) {
-        while let Some(action) = self.context.next_action() {
+        while let Some(action) = self.context.actions.next() {
             self.apply(action);
         }
     }
 
+    /// Hands an action to the part that applies it.
     fn apply(&mut self, action: Action) {
         let Self { context, airs, ip, ends, .. } = self;
         match action {
-            Action::Leak(interface) => self.leak(interface),
+            Action::Leak(interface) => airs.leak(context, interface),
             Action::Serve { interface, node } => airs[interface].serve(context, node),
             Action::Deliver { node, from, is_unicast, packet } => {
                 airs[from.interface].deliver(context, node, from.node, is_unicast, packet);
             }
-            Action::Arrive { node, packet, direction } => self.arrive(node, packet, direction),
-            Action::LinkFailed { node, interface, out } => {
-                let packet = context.packets.claim(out.packet);
-                self.unreachable(node, Neighbour { interface, node: out.to }, packet, DropReason::RetryLimit);
-            }
-            Action::ReceiveIp { node, from, packet } => self.arrive(node, packet, Direction::Up { from }),
-            Action::Unreachable { node, next_hop, packet, reason } => {
-                self.unreachable(node, next_hop, packet, reason);
+            Action::Discard { node, next_hop, destination } => {
+                airs[next_hop.interface].discard(context, node, next_hop.node, destination);
             }
             Action::Purge { node, next_hop } => {
                 let air = &mut airs[next_hop.interface];
                 let queued = air.take_queued(node, |out| out.to == next_hop.node);
                 ip.take_back(context, node, next_hop, queued);
             }
-            Action::Discard { node, next_hop, destination } => {
-                airs[next_hop.interface].discard(context, node, next_hop.node, destination);
-            }
-            Action::TellSource { node, packet } => {
-                // DEVIATION icmp-1: only transports that use notices get them, so that the others are measured
-                // without this traffic, as they were published.
-                let lost = context.packets.get(packet);
-                let flow = lost.flow();
-                if matches!(lost.body, Body::Real(_)) {
-                    ip.tell_program(context, node, packet, Trouble::Unreachable);
-                } else if flow.is_some_and(|flow| ends.takes_notices(flow)) {
-                    ip.tell_source(context, node, packet);
-                }
-                context.packets.release(packet);
+            Action::Arrive { node, packet, direction } => self.arrive(node, packet, direction),
+            Action::Unreachable { node, next_hop, packet, reason } => {
+                ip.unreachable(context, node, next_hop, packet, reason);
             }
             Action::DrainRouter(node) => ip.drain_router(context, node),
+            Action::NotifySource { node, packet } => ends.notify_source(context, ip, node, packet),
             Action::Notify { node, peer, notice } => ends.notify(context, node, peer, notice),
             Action::NotifyEnd { end, notice } => ends.notify_end(context, ip, end, notice),
             Action::DrainEnd(end) => ends.drain(context, ip, end),
             Action::Relay(flow) => ends.relay(context, flow),
             Action::EndRelay(flow) => ends.end_relay(context, flow),
             Action::Lost(loss) => ends.note_loss(context, &loss),
-            Action::ForgetGivenUp => ends.losses.iter_mut().for_each(LossMonitor::forget_given_up),
         }
     }
 
-    /// Handles the arrival of packets at a node's IP or MAC.
+    /// Hands packets that arrive at a node's IP or MAC to it.
     fn handle_passages(&mut self, key: Key) {
         if self.context.is_large
             && let Some(node) = self.context.agenda.passage_ahead(PASSAGES_AHEAD)
         {
-            self.ip.prefetch(node);
+            self.ip.router.prefetch(node);
         }
         while let Some(passage) = self.context.agenda.pop_passage(key) {
             self.arrive(key.node(), passage.packet, passage.direction);
@@ -288,46 +258,18 @@ impl<'a> World<'a> {
     fn arrive(&mut self, node: NodeId, packet: PacketHandle, direction: Direction) {
         let Self { context, airs, ip, ends, .. } = self;
         match direction {
-            Direction::Up { from } if context.has_border && border::crosses(context, node, packet) => {
-                self.cross(node, from, packet);
+            Direction::Up { from } => {
+                let rates = || {
+                    let (air, there) = (&airs[from.interface], from.node);
+                    LinkRates { incoming: air.bit_rate(there, node), outgoing: air.bit_rate(node, there) }
+                };
+                if let Some(packet) = ip.arrive(context, node, from, packet, rates) {
+                    ends.receive(context, ip, node, packet);
+                }
             }
-            Direction::Up { from } => match context.packets.get(packet).body {
-                Body::Arp(arp) => ip.receive_arp(context, node, from, arp, packet),
-                Body::Routing { .. } => {
-                    if context.reports_rates {
-                        let air = &airs[from.interface];
-                        let (incoming, outgoing) =
-                            (air.bit_rate(from.node, node), air.bit_rate(node, from.node));
-                        ip.note_rates(node, from, LinkRates { incoming, outgoing });
-                    }
-                    ip.receive_message(context, node, from, packet);
-                }
-                Body::Real(_) => ip.receive_real(context, node, from, packet),
-                Body::Ethernet(_) => context.receive_ethernet(node, from.interface, packet),
-                _ => {
-                    if let Some(packet) = ip.receive(context, node, from, packet) {
-                        ends.receive(context, ip, node, packet);
-                    }
-                }
-            },
             Direction::Down { next_hop } => {
-                let urgent = context.packets.get(packet).is_urgent();
-                airs[next_hop.interface].enqueue(context, node, next_hop.node, packet, urgent);
+                airs[next_hop.interface].enqueue(context, node, next_hop.node, packet);
             }
-        }
-    }
-
-    /// A packet could not be delivered to a neighbour.
-    fn unreachable(&mut self, node: NodeId, next_hop: Neighbour, packet: PacketHandle, reason: DropReason) {
-        let context = &mut self.context;
-        let losses = self.ends.losses.as_mut().filter(|_| reason == DropReason::RetryLimit);
-        let is_watched = losses.is_some();
-        if let Some(losses) = losses {
-            losses.give_up(context.now, context.packets.get(packet), node, next_hop.node);
-        }
-        self.ip.unreachable(context, node, next_hop, packet, reason);
-        if is_watched {
-            context.ask(Action::ForgetGivenUp);
         }
     }
 

@@ -98,7 +98,7 @@ impl World<'_> {
         let mut passing = context.agenda.take_passages().peekable();
         for node in (0..nodes).map(NodeId) {
             let passing = iter::from_fn(|| passing.next_if(|&(at, _)| at == node)).map(|(_, packet)| packet);
-            for packet in passing.chain(ip.held(node)) {
+            for packet in passing.chain(ip.links.held(node)) {
                 context.observer.dropped(context.now, node, context.packets.get(packet), DropReason::End);
             }
         }

@@ -5,7 +5,7 @@
 //! frame's stations while it passes cannot affect the stations of the other within that time, see [`Air::may_reorder`].
 //! Frames that may share a hearer, and everything with a deadline, are handled in the order of their keys.
 
-use multihop_core::{Instant, MANY_NODES, NodeId, prefetch};
+use multihop_core::{Instant, Interface, MANY_NODES, NodeId, prefetch};
 use multihop_radio::frame::{BROADCAST, Frame, FrameKind, PacketHandle};
 use multihop_radio::mac::{Bitmap, Transmission};
 use multihop_radio::medium::{Leakage, Link};
@@ -14,6 +14,7 @@ use multihop_radio::phy_profile::RateIndex;
 
 use super::action::Action;
 use super::air::{Air, Taps};
+use super::airs::Airs;
 use super::context::Context;
 use super::flights::{Flight, Flights};
 use super::ids::{FlightId, Neighbour};
@@ -53,7 +54,7 @@ impl Air {
         let id = self.free_flight(context, transmission);
         if !self.leaks.are_none() {
             self.leaks.note(node, &transmission);
-            context.ask(Action::Leak(self.interface));
+            context.actions.request(Action::Leak(self.interface));
         }
         let flight = self.flights.all[id.index()].as_mut().expect(AWAY);
         flight.is_foreign = false;
@@ -236,7 +237,7 @@ impl Air {
         loop {
             self.signal_ends(context, taps, flight, &flight.links[next]);
             next += 1;
-            if context.has_asked() {
+            if context.actions.has_new() {
                 flight.next = next;
                 return Progress::Pauses;
             }
@@ -257,6 +258,20 @@ impl Air {
             flight.load.packets.iter().for_each(|packed| context.packets.release(packed.out.packet));
         }
         self.flights.is_over(flight.key_at(flight.links.len() - 1), id);
+    }
+}
+
+impl Airs {
+    /// The transmission of a radio that has just begun reaches the stations of other radios.
+    pub(super) fn leak(&mut self, context: &mut Context<'_>, from: Interface) {
+        let mut leaks = std::mem::take(&mut self[from].leaks);
+        if let Some((node, transmission)) = leaks.begun.take() {
+            for (interface, leakage) in &mut leaks.to {
+                let from = Neighbour { interface: from, node };
+                self[*interface].disturb(context, from, &transmission, leakage);
+            }
+        }
+        self[from].leaks = leaks;
     }
 }
 

@@ -8,24 +8,11 @@ use multihop_scenario::Port;
 
 use super::World;
 use super::agenda::Direction;
-use super::context::Context;
+use super::context::{Context, Exit};
 use super::ids::{InterfaceAddresses, Neighbour};
 use super::ip::Ip;
 use crate::packet::Body;
 use crate::real::{EthernetFrame, RealPacket, Trouble};
-
-/// A packet that leaves the simulated network.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Exit {
-    /// Instant at which the packet reached its exit.
-    pub at: Instant,
-    /// Node or host at which the packet left the network.
-    pub node: NodeId,
-    /// Interface of a node with TAP interfaces at which the frame left; otherwise the first.
-    pub interface: Interface,
-    /// Bytes of the packet or Ethernet frame.
-    pub bytes: Vec<u8>,
-}
 
 impl World<'_> {
     /// Handles overlapping frames in the order of time, so that exits do not depend on the lengths of the calls of
@@ -50,7 +37,7 @@ impl World<'_> {
         match destination {
             None => {
                 context.note_drop(node, handle, DropReason::NoRoute);
-                ip.tell_program(context, node, handle, Trouble::Unreachable);
+                ip.send_error(context, node, handle, Trouble::Unreachable);
                 context.packets.release(handle);
             }
             Some(destination) if destination == node => context.leave(node, FIRST, handle),
@@ -89,7 +76,7 @@ impl World<'_> {
     /// Whether the next packet that enters over an interface of `node` will not be dropped because a queue is full.
     pub(crate) fn has_room(&self, node: NodeId, interface: Interface) -> bool {
         if self.context.scenario.is_host(node) {
-            return self.ip.wire_has_room(self.context.now, node);
+            return self.ip.wires.has_room(self.context.now, node);
         }
         if self.context.scenario.port(node) == Port::Tap {
             let on_the_way = self.context.agenda.packets_down(node, |over| over == interface);
@@ -123,7 +110,7 @@ impl Ip {
             self.forward_real(context, node, from, packet);
         } else {
             context.note_drop(node, packet, DropReason::Ttl);
-            self.tell_program(context, node, packet, Trouble::TimeExceeded);
+            self.send_error(context, node, packet, Trouble::TimeExceeded);
             context.packets.release(packet);
         }
     }
@@ -158,14 +145,14 @@ impl Ip {
             }
             None => {
                 context.note_drop(node, packet, DropReason::TooBig);
-                self.tell_program(context, node, packet, Trouble::TooBig(mtu));
+                self.send_error(context, node, packet, Trouble::TooBig(mtu));
                 context.packets.release(packet);
             }
         }
     }
 
     /// Sends an ICMP error about a packet to the program that it came from.
-    pub(super) fn tell_program(
+    pub(super) fn send_error(
         &mut self,
         context: &mut Context<'_>,
         node: NodeId,

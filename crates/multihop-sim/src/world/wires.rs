@@ -9,7 +9,7 @@ use multihop_core::{DropReason, Duration, Instant, NodeId, Rng};
 use multihop_radio::frame::PacketHandle;
 
 use super::action::Action;
-use super::agenda::Owner;
+use super::agenda::{Direction, Owner};
 use super::context::Context;
 use super::ids::Neighbour;
 use crate::engine::Rank;
@@ -127,7 +127,8 @@ impl Wires {
                 context.drop_packet(*near, sent.packet, DropReason::ChannelError);
             } else {
                 let from = Neighbour::on_first(*near);
-                context.ask(Action::ReceiveIp { node: *far, from, packet: sent.packet });
+                let direction = Direction::Up { from };
+                context.actions.request(Action::Arrive { node: *far, packet: sent.packet, direction });
             }
         }
         self.arm(context, wire as usize);
