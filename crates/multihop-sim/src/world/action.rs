@@ -43,8 +43,6 @@ pub(super) enum Action {
     DrainEnd(EndId),
     /// Forwards data that arrived on a flow.
     Relay(FlowId),
-    /// Ends a relay if no more data will arrive.
-    EndRelay(FlowId),
     /// Measures a loss; only requested if [`Context::reports_losses`](super::context::Context::reports_losses).
     Lost(Loss),
 }

@@ -176,22 +176,23 @@ impl Ends {
         }
     }
 
-    /// Forwards data that has arrived on a flow, as far as the relay's buffer allows.
+    /// Forwards data that has arrived on a flow as far as the relay's buffer allows; ends the relay after the last data.
     pub(super) fn relay(&mut self, context: &mut Context<'_>, from: FlowId) {
         let Some(onto) = self.flows[from.index()].relay.map(|relay| relay.onto) else { return };
         if !self.flows[onto.index()].running {
             return;
         }
         let bytes = self.flows[from.index()].relay.as_mut().map_or(0, Relay::take);
-        if bytes > 0 {
-            let (receiver, sender) = (EndId::receiver(from), EndId::sender(onto));
-            drop(self.ends[receiver.index()].read(bytes));
-            let sent = self.ends[sender.index()].send(context.now, Data::Virtual(bytes.into()));
-            debug_assert!(sent.is_ok(), "the connection of a running relay is open");
-            context.actions.request(Action::DrainEnd(sender));
-            context.actions.request(Action::DrainEnd(receiver));
+        if bytes == 0 {
+            return self.end_relay(context, from);
         }
-        context.actions.request(Action::EndRelay(from));
+        let (receiver, sender) = (EndId::receiver(from), EndId::sender(onto));
+        drop(self.ends[receiver.index()].read(bytes));
+        let sent = self.ends[sender.index()].send(context.now, Data::Virtual(bytes.into()));
+        debug_assert!(sent.is_ok(), "the connection of a running relay is open");
+        context.actions.request(Action::DrainEnd(sender));
+        context.actions.request(Action::DrainEnd(receiver));
+        context.actions.request(Action::Relay(from));
     }
 
     /// The second flow of a relay has delivered this many bytes.
@@ -210,7 +211,7 @@ impl Ends {
     }
 
     /// Once no more data arrives, the bytes left to acknowledge are known.
-    pub(super) fn end_relay(&mut self, context: &mut Context<'_>, from: FlowId) {
+    fn end_relay(&mut self, context: &mut Context<'_>, from: FlowId) {
         let Some(relay) = self.flows[from.index()].relay else { return };
         if !relay.ended || relay.waiting > 0 || !self.flows[relay.onto.index()].running {
             return;

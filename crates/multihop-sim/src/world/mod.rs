@@ -237,7 +237,6 @@ impl<'a> World<'a> {
             Action::NotifyEnd { end, notice } => ends.notify_end(context, ip, end, notice),
             Action::DrainEnd(end) => ends.drain(context, ip, end),
             Action::Relay(flow) => ends.relay(context, flow),
-            Action::EndRelay(flow) => ends.end_relay(context, flow),
             Action::Lost(loss) => ends.note_loss(context, &loss),
         }
     }
