@@ -19,9 +19,9 @@ pub(super) struct Agenda {
     /// Where the slots of the second radio's MACs would begin if the first radio's were before them.
     first_macs: u32,
     passages: VecDeque<Passage>,
-    /// Instant at which the first passage between IP and MAC ends.
+    /// Key of the first passage between IP and MAC, or [`Key::NEVER`].
     next_passage: Key,
-    /// When the next event is due.
+    /// Instant of the next event, or [`Instant::FAR_FUTURE`].
     next_at: Instant,
     nodes: u32,
     flows: u32,
@@ -49,7 +49,7 @@ pub(super) enum Owner {
     Wire(u32),
     /// The next radio that falls asleep or wakes.
     Sleep,
-    /// A look at a node's battery.
+    /// The next check of a node's battery.
     Battery(NodeId),
 }
 
@@ -99,7 +99,7 @@ impl Agenda {
         }
     }
 
-    /// When the next event is due ([`Instant::FAR_FUTURE`]: never).
+    /// Instant of the next event, or [`Instant::FAR_FUTURE`].
     #[inline]
     pub(super) fn next_at(&self) -> Instant {
         self.next_at
@@ -118,7 +118,8 @@ impl Agenda {
         self.next_at = self.deadlines.first().at().min(self.next_passage.at());
     }
 
-    /// The owner of a key. Those of most events need no table, which with thousands of nodes is not in the cache.
+    /// The owner of a key. MACs and links, the owners of most events, need no table: with thousands of nodes it would not be in
+    /// the cache.
     #[inline]
     pub(super) fn owner(&self, key: Key) -> Owner {
         let slot = key.slot();
@@ -178,7 +179,8 @@ impl Agenda {
     pub(super) fn pass(&mut self, at: Instant, node: NodeId, packet: PacketHandle, direction: Direction) {
         let key = Key::new(at, Rank::Timer, node, self.slot(Owner::Link(node)));
         self.passages.push_back(Passage { key, packet, direction });
-        // It needs no heap, because all passages take equally long; but overlapping frames do not always deliver in order.
+        // All passages take equally long, so that a new one is nearly always the last. Overlapping frames may deliver out of
+        // order.
         let mut place = self.passages.len() - 1;
         while place > 0 && key < self.passages[place - 1].key {
             self.passages.swap(place - 1, place);

@@ -176,7 +176,7 @@ impl<'a> World<'a> {
             Owner::Recorder => self.record_row(),
             Owner::Wire(wire) => self.ip.wires.handle_timeout(context, wire),
             Owner::Sleep => self.handle_sleep(),
-            Owner::Battery(node) => self.look_at_battery(node),
+            Owner::Battery(node) => self.check_battery(node),
         }
     }
 

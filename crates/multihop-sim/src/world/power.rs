@@ -81,7 +81,7 @@ impl World<'_> {
     pub(super) fn start_power(&mut self) {
         self.schedule_sleep();
         if self.power.has_batteries {
-            (0..self.node_count()).map(NodeId).for_each(|node| self.look_at_battery(node));
+            (0..self.node_count()).map(NodeId).for_each(|node| self.check_battery(node));
         }
     }
 
@@ -181,9 +181,9 @@ impl World<'_> {
         }
     }
 
-    /// Silences the node if its battery is empty. Otherwise looks again when it may be, if the radio stays in the state
-    /// that takes most.
-    pub(super) fn look_at_battery(&mut self, node: NodeId) {
+    /// Silences the node if its battery is empty. Otherwise schedules the next check for the instant at which the battery
+    /// would be empty if the node's radios stayed in the state that takes most.
+    pub(super) fn check_battery(&mut self, node: NodeId) {
         let scenario = self.context.scenario;
         let Some(energy) = &scenario.energy else { return };
         let Some(battery) = energy.battery.of(node) else { return };
@@ -194,7 +194,8 @@ impl World<'_> {
         let left = battery - radio.spent_before - spent;
         let seconds = left / highest;
         // DEVIATION energy-2: a battery is empty when it would not last another millisecond.
-        let next = (seconds > SHORTEST).then(|| now + Duration::from_secs_f64(seconds.min(LONGEST)));
+        let next = (seconds > MIN_SECONDS_LEFT)
+            .then(|| now + Duration::from_secs_f64(seconds.min(MAX_CHECK_INTERVAL)));
         self.context.agenda.arm(Owner::Battery(node), Rank::Timer, node, next);
         if next.is_none() {
             radio.empty = Some((now, times));
@@ -205,6 +206,6 @@ impl World<'_> {
 }
 
 /// Remaining time below which a battery counts as empty, in seconds.
-const SHORTEST: f64 = 1e-3;
+const MIN_SECONDS_LEFT: f64 = 1e-3;
 /// Longest wait between two checks of a battery, in seconds.
-const LONGEST: f64 = 1e9;
+const MAX_CHECK_INTERVAL: f64 = 1e9;
