@@ -1,7 +1,7 @@
 //! Address resolution: known addresses, and packets that wait for one.
 //!
 //! `ns2` is the ARP of the CMU extensions: it holds one packet for each destination and has no timer, so that a packet
-//! may wait until the end of the run (Holland and Vaidya). `queueing` has the improvements that they ask for, and delays
+//! may wait until the end of the run (Holland and Vaidya). `queueing` has the improvements that they recommend, and delays
 //! its requests at random: stations of the standard transmit at once on an idle medium, so that broadcasts of
 //! stations that start at the same instant would all collide. `oracle` knows all addresses.
 
@@ -30,7 +30,7 @@ struct Search {
     held: VecDeque<PacketHandle>,
     /// Requests since the last failure.
     requests: u32,
-    /// When to send the next request, or to give up (`queueing`).
+    /// Instant of the next request or of the failure (`queueing`).
     due: Option<Instant>,
 }
 
@@ -40,7 +40,7 @@ pub(super) enum Resolution {
     /// The address is known.
     Known(PacketHandle),
     /// The packet is held and a request must be sent. An older packet may have been displaced.
-    Asked { displaced: Option<PacketHandle> },
+    Requested { displaced: Option<PacketHandle> },
     /// A request has been sent or will be. The packet is held, or refused because the buffer is full.
     Waiting { refused: Option<PacketHandle> },
     /// No neighbour answered; these packets are dropped.
@@ -51,18 +51,18 @@ pub(super) enum Resolution {
 #[derive(Debug)]
 pub(super) struct Expiry {
     pub(super) next_hop: NodeId,
-    pub(super) ask: bool,
+    pub(super) is_request: bool,
     pub(super) failed: Vec<PacketHandle>,
 }
 
 /// ns-2 gives up at the first packet after the third request.
 const MAX_REQUESTS: u32 = 3;
-/// Packets that `queueing` holds for each destination.
-const HELD: usize = 16;
-/// How long `queueing` waits for an answer (RFC 1122 §2.3.2.1 allows one request a second).
-const PATIENCE: Duration = Duration::from_secs(1);
-/// `queueing` delays each request by up to this, as ns-3 does (`ArpL3Protocol::RequestJitter`).
-const JITTER: Duration = Duration::from_millis(10);
+/// Largest number of packets that `queueing` holds for each destination.
+const MAX_HELD: usize = 16;
+/// Time that `queueing` waits for an answer (RFC 1122 §2.3.2.1 allows one request a second).
+const REQUEST_INTERVAL: Duration = Duration::from_secs(1);
+/// Largest delay of a request of `queueing`, as in ns-3 (`ArpL3Protocol::RequestJitter`).
+const MAX_JITTER: Duration = Duration::from_millis(10);
 
 impl AddressTable {
     pub(super) fn new(kind: ArpKind, seed: u64, node: NodeId) -> Self {
@@ -79,7 +79,7 @@ impl AddressTable {
         match kind {
             ArpKind::Ns2 => self.search(next_hop).hold_one(packet),
             ArpKind::Queueing | ArpKind::Oracle => {
-                let first = now + self.jitter.duration_below(JITTER);
+                let first = now + self.jitter.duration_below(MAX_JITTER);
                 self.search(next_hop).hold_many(first, packet)
             }
         }
@@ -116,12 +116,12 @@ impl AddressTable {
             self.searches.iter_mut().find(|(_, search)| search.due.is_some_and(|at| at <= now))?;
         if search.requests < MAX_REQUESTS {
             search.requests += 1;
-            search.due = Some(now + PATIENCE + self.jitter.duration_below(JITTER));
-            return Some(Expiry { next_hop, ask: true, failed: Vec::new() });
+            search.due = Some(now + REQUEST_INTERVAL + self.jitter.duration_below(MAX_JITTER));
+            return Some(Expiry { next_hop, is_request: true, failed: Vec::new() });
         }
         search.requests = 0;
         search.due = None;
-        Some(Expiry { next_hop, ask: false, failed: search.held.drain(..).collect() })
+        Some(Expiry { next_hop, is_request: false, failed: search.held.drain(..).collect() })
     }
 
     pub(super) fn deadline(&self) -> Option<Instant> {
@@ -145,15 +145,15 @@ impl Search {
         }
         self.requests += 1;
         let displaced = self.held.pop_front();
-        // Never more than one.
+        // ns-2 holds no second packet.
         self.held.reserve_exact(1);
         self.held.push_back(packet);
-        Resolution::Asked { displaced }
+        Resolution::Requested { displaced }
     }
 
     /// `first`: when to send the first request, if none is due.
     fn hold_many(&mut self, first: Instant, packet: PacketHandle) -> Resolution {
-        if self.held.len() == HELD {
+        if self.held.len() == MAX_HELD {
             return Resolution::Waiting { refused: Some(packet) };
         }
         self.held.push_back(packet);
@@ -180,12 +180,12 @@ mod tests {
     fn ns2_holds_one_packet_and_fails_at_the_fourth() {
         let mut table = table(ArpKind::Ns2);
         let mut resolve = |n| table.resolve(Instant::ZERO, PEER, PacketHandle(n));
-        assert!(matches!(resolve(1), Resolution::Asked { displaced: None }));
-        assert!(matches!(resolve(2), Resolution::Asked { displaced: Some(p) } if p.0 == 1));
-        assert!(matches!(resolve(3), Resolution::Asked { displaced: Some(p) } if p.0 == 2));
+        assert!(matches!(resolve(1), Resolution::Requested { displaced: None }));
+        assert!(matches!(resolve(2), Resolution::Requested { displaced: Some(p) } if p.0 == 1));
+        assert!(matches!(resolve(3), Resolution::Requested { displaced: Some(p) } if p.0 == 2));
         let Resolution::Failed(failed) = resolve(4) else { panic!("not failed after three requests") };
         assert_eq!(numbers(failed), [3, 4]);
-        assert!(matches!(resolve(5), Resolution::Asked { displaced: None }), "the count restarts");
+        assert!(matches!(resolve(5), Resolution::Requested { displaced: None }), "the count restarts");
         assert_eq!(table.deadline(), None, "there is no timer");
         assert_eq!(numbers(table.learn(PEER)), [5]);
         assert!(matches!(table.resolve(Instant::ZERO, PEER, PacketHandle(6)), Resolution::Known(_)));
@@ -201,7 +201,7 @@ mod tests {
         let seventeenth = table.resolve(Instant::ZERO, PEER, PacketHandle(16));
         assert!(matches!(seventeenth, Resolution::Waiting { refused: Some(p) } if p.0 == 16));
         for _ in 0..3 {
-            assert!(table.handle_timeout(table.deadline().unwrap()).unwrap().ask);
+            assert!(table.handle_timeout(table.deadline().unwrap()).unwrap().is_request);
         }
         let failure = table.handle_timeout(table.deadline().unwrap()).unwrap();
         assert_eq!(numbers(failure.failed), (0..16).collect::<Vec<_>>());
@@ -217,7 +217,7 @@ mod tests {
                 table.deadline().unwrap() - Instant::ZERO
             })
             .collect();
-        assert!(delays.iter().all(|&delay| delay < JITTER), "{delays:?}");
+        assert!(delays.iter().all(|&delay| delay < MAX_JITTER), "{delays:?}");
         let distinct: std::collections::BTreeSet<_> = delays.iter().collect();
         assert_eq!(distinct.len(), delays.len());
     }

@@ -72,7 +72,7 @@ impl AddressResolution {
         let now = context.now;
         match self.table(next_hop.interface, node).resolve(now, next_hop.node, packet) {
             Resolution::Known(packet) => return send_down(context, node, next_hop, packet),
-            Resolution::Asked { displaced } => {
+            Resolution::Requested { displaced } => {
                 if let Some(displaced) = displaced {
                     context.drop_packet(node, displaced, DropReason::Arp);
                 }
@@ -93,7 +93,7 @@ impl AddressResolution {
         for interface in (0..self.interfaces).map(Interface) {
             while let Some(expiry) = self.table(interface, node).handle_timeout(context.now) {
                 let next_hop = Neighbour { interface, node: expiry.next_hop };
-                if expiry.ask {
+                if expiry.is_request {
                     send_arp(context, node, next_hop, Arp::Request);
                 }
                 give_up(context, node, next_hop, expiry.failed);
@@ -148,7 +148,7 @@ fn send_arp(context: &mut Context<'_>, node: NodeId, to: Neighbour, arp: Arp) {
     context.actions.request(Action::Arrive { node, packet, direction });
 }
 
-/// Address resolution has failed.
+/// Reports packets for a neighbour whose address has not been resolved.
 fn give_up(
     context: &mut Context<'_>,
     node: NodeId,
