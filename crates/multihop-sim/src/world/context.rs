@@ -11,7 +11,7 @@ use crate::observe::Observer;
 use crate::packet::{Body, INITIAL_TTL, Packet, Pool};
 use multihop_scenario::{Port, Scenario};
 
-/// Passed to a part of a network in every call.
+/// State that the parts of a network share; every call of a part gets it.
 pub(super) struct Context<'a> {
     pub(super) scenario: &'a Scenario,
     pub(super) now: Instant,
@@ -24,6 +24,7 @@ pub(super) struct Context<'a> {
     pub(super) observer: Observer,
     /// Packets of real programs that have left the network.
     pub(super) exits: VecDeque<Exit>,
+    /// Requested actions that have not been applied yet.
     pub(super) actions: Actions,
     /// The latest packet that a MAC has given up on.
     pub(super) given_up: Option<GivenUp>,

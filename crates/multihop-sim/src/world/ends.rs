@@ -42,7 +42,7 @@ pub(super) struct FlowState {
     pub(super) stats: FlowStats,
     /// Name of the transport in results.
     pub(super) transport: String,
-    /// When the application's next step is due.
+    /// Instant of the application's next step.
     pub(super) next: Option<Instant>,
     pub(super) running: bool,
     /// Bytes of the current file that are not acknowledged yet.
@@ -50,7 +50,7 @@ pub(super) struct FlowState {
     /// Round-trip samples noted so far.
     rtt_samples: u64,
     pub(super) rng: Rng,
-    /// An application that reacts to what its receiver gets.
+    /// State of an application that reacts to data at its receiver.
     pub(super) application: Option<Box<dyn Application>>,
     /// Newest data that the receiver of the flow got.
     newest: Option<Trigger>,
@@ -111,7 +111,7 @@ impl Ends {
 
     /// Restarts the measurements at the end of the warm-up.
     pub(super) fn restart(&mut self, now: Instant) {
-        for flow in self.ids() {
+        for flow in self.flow_ids() {
             let (counters, declared) = (self.counters(flow), self.declared_counters(flow));
             let declared = declared.map(|(_, count)| count).collect();
             let state = &mut self.flows[flow.index()];
@@ -155,7 +155,7 @@ impl Ends {
     pub(super) fn close_abandoned(&mut self, now: Instant) {
         for _ in 0..self.ended.len() {
             let ended = |flow: FlowId| self.flows[flow.index()].stats.ended.unwrap_or(now);
-            let Some(flow) = self.ended.pop_front_if(|flow| now - ended(*flow) >= STRAY) else { return };
+            let Some(flow) = self.ended.pop_front_if(|flow| now - ended(*flow) >= TWO_MSL) else { return };
             let mut ends = [EndId::sender(flow), EndId::receiver(flow)].into_iter();
             if ends.any(|end| self.end(end).poll_timeout().is_some()) {
                 self.ended.push_back(flow);
@@ -189,9 +189,9 @@ impl Ends {
 }
 
 /// Time after which no packets of a connection exist: 2 MSL (RFC 9293 §3.4.2).
-const STRAY: Duration = Duration::from_secs(240);
+const TWO_MSL: Duration = Duration::from_secs(240);
 
-/// Applications read data immediately, except relays.
+/// Connections of both ends of a flow. Applications read data immediately, except relays.
 fn connections(
     scenario: &Scenario,
     id: FlowId,
@@ -214,7 +214,7 @@ fn connections(
 impl Ends {
     /// Lets receivers listen, and schedules the start of applications.
     pub(super) fn start(&mut self, context: &mut Context<'_>, ip: &mut Ip) {
-        for flow in self.ids() {
+        for flow in self.flow_ids() {
             self.ends[EndId::receiver(flow).index()].listen();
             self.arm_application(context, flow);
             if self.acknowledges(flow) {
@@ -352,7 +352,7 @@ impl Ends {
         }
     }
 
-    pub(super) fn ids(&self) -> impl Iterator<Item = FlowId> + use<> {
+    pub(super) fn flow_ids(&self) -> impl Iterator<Item = FlowId> + use<> {
         let flows = u32::try_from(self.flows.len()).expect("a checked number of flows");
         (0..flows).map(FlowId)
     }

@@ -190,13 +190,13 @@ impl Cause {
 /// Names under which a receiver that identifies losses declares each of its rules: whether it indicates congestion.
 const RULES: [&str; 3] = ["congested_joint", "congested_idd", "congested_stt"];
 
-/// Where the ends of a flow declare what the monitor needs.
+/// Indices of the declared values of an end that the monitor reads.
 #[derive(Clone, Copy, Debug)]
 struct Rows {
     /// The state of the network that the receiver infers.
     network: usize,
     congested: [usize; RULES.len()],
-    /// The state that the sender was told last.
+    /// State in the latest report that the sender received.
     reported: usize,
     fast_retransmits: usize,
 }
@@ -219,7 +219,7 @@ impl Rows {
         end.value(index)?.number()
     }
 
-    /// How often a sender has reacted to losses: fast retransmits and timeouts.
+    /// Number of a sender's reactions to losses: fast retransmits and timeouts.
     fn actions(&self, sender: &dyn Connection) -> u64 {
         let fast = match sender.value(self.fast_retransmits) {
             Some(Value::Count(count)) => count,

@@ -33,7 +33,7 @@ impl World<'_> {
         self.end_packets();
         self.airs.iter_mut().for_each(|air| air.end_overlaps(self.context.now));
         let paths = self.ends.oracle.take().map(|oracle| oracle.times(self.context.now)).unwrap_or_default();
-        let began = self.ends.ids().filter(|&id| self.is_shown(id));
+        let began = self.ends.flow_ids().filter(|&id| self.is_shown(id));
         let flows: Vec<_> = began.map(|id| self.flow_result(id, paths.get(id.index()))).collect();
         let wall_seconds = wall.as_secs_f64();
         let result = RunResult {
