@@ -18,7 +18,7 @@ use crate::real::{RealPacket, Trouble};
 use crate::trace::Stations;
 
 impl Context<'_> {
-    /// A packet of the simulator arrives at a kernel.
+    /// Turns a packet that arrives at a kernel into an Ethernet frame, which leaves the network.
     fn leave_as_frame(&mut self, node: NodeId, from: Neighbour, handle: PacketHandle) {
         let packet = self.packets.get(handle);
         self.observer.received(self.now, node, packet, packet.hops.saturating_add(1));
@@ -97,7 +97,7 @@ fn datagram(
     Some((source, real::destination(context, node, &packet), Body::Real(packet)))
 }
 
-/// The node that an ARP packet is about, and what it says.
+/// The node whose address an ARP packet contains or requests, and the packet's kind.
 fn resolution(scenario: &Scenario, payload: &[u8]) -> Option<(NodeId, Arp)> {
     let packet = arp::Packet::parse(payload).ok()?;
     let message = match packet.operation {

@@ -83,7 +83,7 @@ impl World<'_> {
             return self.airs[interface].room(node) > on_the_way;
         }
         let on_the_way = self.context.agenda.packets_down(node, |_| true);
-        // Whichever radio the next packet takes.
+        // The next packet may take any radio.
         self.airs.of(self.context.scenario, node).all(|air| air.room(node) > on_the_way)
     }
 
@@ -207,7 +207,7 @@ fn on_link(context: &Context<'_>, interface: Interface, number: NodeId) -> Optio
     (to.interface == interface && has_radio).then_some(to.node)
 }
 
-/// Where a packet of `node` goes: to a node or host, to every neighbour, or nowhere.
+/// Destination of a packet of `node`: a node or host, or every neighbour ([`BROADCAST`]); None if there is no such destination.
 pub(super) fn destination(context: &Context<'_>, node: NodeId, packet: &RealPacket) -> Option<NodeId> {
     let stations = context.scenario.topology.nodes() + context.scenario.hosts.len();
     let address = packet.destination();

@@ -45,9 +45,9 @@ struct Way {
 /// One direction of a wire, which hosts may share.
 #[derive(Debug)]
 struct Line {
-    /// When the last packet so far has been transmitted.
-    free: Instant,
-    /// When the transmission of each packet begins that has begun last or waits.
+    /// Instant at which all packets so far have been transmitted.
+    free_at: Instant,
+    /// Start of the transmission of each packet that waits, and of packets that waited until recently.
     begins: VecDeque<Instant>,
 }
 
@@ -82,7 +82,7 @@ impl Wires {
             [way(host, "wire/to-host", id), back]
         };
         let ways: Vec<_> = scenario.hosts().flat_map(both).collect();
-        let line = || Line { free: Instant::ZERO, begins: VecDeque::new() };
+        let line = || Line { free_at: Instant::ZERO, begins: VecDeque::new() };
         let lines = (0..ways.len()).map(|_| line()).collect();
         Self { ways, lines }
     }
@@ -165,13 +165,13 @@ impl Way {
 }
 
 impl Line {
-    /// Queues a packet; returns when it has been transmitted.
+    /// Queues a packet; returns the instant at which it has been transmitted.
     fn transmit(&mut self, now: Instant, time: Duration) -> Instant {
         while self.begins.pop_front_if(|begins| *begins <= now).is_some() {}
-        let begins = self.free.max(now);
+        let begins = self.free_at.max(now);
         self.begins.push_back(begins);
-        self.free = begins + time;
-        self.free
+        self.free_at = begins + time;
+        self.free_at
     }
 
     /// Whether fewer than `limit` packets wait.
