@@ -19,8 +19,9 @@ pub(super) struct FqCodel {
     limit: usize,
     // DEVIATION fq-codel-1: each flow has its own queue; flows do not share one by their hashes.
     flows: Vec<FlowQueue>,
-    /// Flows that have just begun, and the others, by their places in `flows`.
+    /// Flows that have just begun, by their index in `flows`, in the order of their turns.
     new: VecDeque<usize>,
+    /// Active flows other than new ones, in the same form.
     old: VecDeque<usize>,
     len: usize,
 }
@@ -39,7 +40,7 @@ struct FlowQueue {
 
 type Key = (NodeId, NodeId, Option<u32>);
 
-/// The state of RFC 8289 §5.5.
+/// CoDel's state of one queue (RFC 8289 §5.5).
 #[derive(Clone, Copy, Debug, Default)]
 struct Codel {
     above_since: Option<Instant>,
@@ -50,9 +51,9 @@ struct Codel {
 }
 
 /// Decision about the packet at the head of the queue: serve it, or drop it because it waited too long.
-pub(super) enum Fate {
-    Served(Outgoing),
-    Dropped(PacketHandle),
+pub(super) enum Decision {
+    Serve(Outgoing),
+    Drop(PacketHandle),
 }
 
 impl FqCodel {
@@ -121,8 +122,8 @@ impl FqCodel {
         self.flows.len() - 1
     }
 
-    /// The next packet for the MAC, or one that is dropped in its place; asked until a packet is served or none is left.
-    pub(super) fn pop(&mut self, now: Instant, packets: &mut Pool) -> Option<Fate> {
+    /// Decides about the next packet for the MAC. The caller repeats the call until a packet is served or none is left.
+    pub(super) fn pop(&mut self, now: Instant, packets: &mut Pool) -> Option<Decision> {
         loop {
             let is_new = !self.new.is_empty();
             let list = if is_new { &mut self.new } else { &mut self.old };
@@ -134,9 +135,9 @@ impl FqCodel {
                 self.old.push_back(at);
                 continue;
             }
-            if let Some(fate) = flow.next(now, &self.params, packets) {
+            if let Some(decision) = flow.next(now, &self.params, packets) {
                 self.len -= 1;
-                return Some(fate);
+                return Some(decision);
             }
             list.pop_front();
             // §4.2: a flow that has just begun and is empty gets another turn among the old ones, so that it cannot begin again
@@ -177,7 +178,7 @@ impl FlowQueue {
     }
 
     /// RFC 8289 §5.6: the first packet, which may have waited too long.
-    fn next(&mut self, now: Instant, params: &CodelParams, packets: &mut Pool) -> Option<Fate> {
+    fn next(&mut self, now: Instant, params: &CodelParams, packets: &mut Pool) -> Option<Decision> {
         let Some((since, out)) = self.pop() else {
             self.codel.dropping = false;
             return None;
@@ -194,11 +195,11 @@ impl FlowQueue {
             if ecn == Some(Ecn::Ect0) {
                 mark(out.packet, packets);
             } else {
-                return Some(Fate::Dropped(out.packet));
+                return Some(Decision::Drop(out.packet));
             }
         }
         self.credit -= i64::from(out.bytes);
-        Some(Fate::Served(out))
+        Some(Decision::Serve(out))
     }
 }
 
@@ -254,8 +255,9 @@ fn mark(packet: PacketHandle, packets: &mut Pool) {
     }
 }
 
-/// Bytes that a flow sends in one turn, and of the longest packet (RFC 8290 §5.2.4).
+/// Bytes that a flow sends in one turn (RFC 8290 §5.2.4).
 const QUANTUM: i64 = 1514;
+/// Bytes of the longest packet.
 const MTU: u64 = 1514;
 
 #[cfg(test)]
@@ -317,10 +319,10 @@ mod tests {
         /// The numbers of the packet that is served, and of those dropped before it.
         fn pop(&mut self, now: Instant) -> (Option<u64>, Vec<u64>) {
             let mut dropped = Vec::new();
-            while let Some(fate) = self.queue.pop(now, &mut self.packets) {
-                match fate {
-                    Fate::Dropped(packet) => dropped.push(self.packets.get(packet).uid),
-                    Fate::Served(out) => return (Some(self.packets.get(out.packet).uid), dropped),
+            while let Some(decision) = self.queue.pop(now, &mut self.packets) {
+                match decision {
+                    Decision::Drop(packet) => dropped.push(self.packets.get(packet).uid),
+                    Decision::Serve(out) => return (Some(self.packets.get(out.packet).uid), dropped),
                 }
             }
             (None, dropped)

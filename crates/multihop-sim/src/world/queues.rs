@@ -6,7 +6,7 @@ use multihop_radio::mac::{Mac, MacConfig};
 use multihop_radio::params::MacParams;
 
 use super::context::Context;
-use super::fq_codel::{Fate, FqCodel};
+use super::fq_codel::{Decision, FqCodel};
 use super::mac_stats::MacStats;
 
 /// The queues of all stations; none under drop-tail, where packets wait in the MACs.
@@ -50,7 +50,7 @@ impl Queues {
         self.categories.iter().position(|&known| known == category).expect("one of the station's categories")
     }
 
-    /// Whether there are any.
+    /// Whether stations have queues in front of their MACs.
     #[inline]
     pub(super) fn exist(&self) -> bool {
         !self.all.is_empty()
@@ -66,7 +66,7 @@ impl Queues {
         stats: &mut MacStats,
     ) {
         for (&category, queue) in self.categories.iter().zip(self.of_mut(node)) {
-            // An empty queue is asked as well: by that its flows cease to be new (RFC 8290, section 4.2).
+            // Polling an empty queue ends the precedence of its new flows (RFC 8290 §4.2).
             while mac.needs(category, config) {
                 let dropped = || stats.drops(node, category);
                 let Some(out) = next(context, node, queue, dropped) else { break };
@@ -90,11 +90,11 @@ fn next(
 ) -> Option<Outgoing> {
     loop {
         match queue.pop(context.now, &mut context.packets)? {
-            Fate::Dropped(packet) => {
+            Decision::Drop(packet) => {
                 dropped();
                 context.drop_packet(node, packet, DropReason::QueueFull);
             }
-            Fate::Served(out) => return Some(out),
+            Decision::Serve(out) => return Some(out),
         }
     }
 }
