@@ -30,7 +30,7 @@ pub(in crate::world) struct DiverseRoutes {
 
 /// The best known way from a node to the destination; ordered by preference.
 #[derive(Clone, Copy, Eq, Ord, PartialEq, PartialOrd)]
-struct Way {
+struct Path {
     cost: Duration,
     hops: u32,
     next: Neighbour,
@@ -57,15 +57,7 @@ impl DiverseRoutes {
 
     /// Links between two nodes.
     pub(super) fn hops(&mut self, from: NodeId, to: NodeId) -> Option<u32> {
-        let mut node = from;
-        // Configured next hops may form a loop.
-        for hops in (0..).take(self.into.len()) {
-            if node == to {
-                return Some(hops);
-            }
-            node = self.next_hop(node, to)?.node;
-        }
-        None
+        super::hops(from, to, self.into.len(), |node| self.next_hop(node, to).map(|next| next.node))
     }
 
     /// The next hop of `node` to `destination`.
@@ -93,7 +85,7 @@ impl DiverseRoutes {
     /// The next hop of each node to the destination, by a search of least costs from there. A node's next hop is decided
     /// before those of the nodes that use it, so that these know its radio.
     fn search(&self, destination: NodeId) -> Box<[Option<Neighbour>]> {
-        let mut best: Vec<Option<Way>> = vec![None; self.into.len()];
+        let mut best: Vec<Option<Path>> = vec![None; self.into.len()];
         let mut decided = vec![false; self.into.len()];
         let mut queue = BinaryHeap::from([Reverse((Duration::ZERO, destination))]);
         while let Some(Reverse((cost, node))) = queue.pop() {
@@ -106,7 +98,7 @@ impl DiverseRoutes {
                     way.is_some_and(|way| self.overlap[from.interface.index()][way.next.interface.index()]);
                 let cost = cost + time * if collides { 2 } else { 1 };
                 let next = Neighbour { interface: from.interface, node };
-                let found = Way { cost, hops: way.map_or(0, |way| way.hops) + 1, next };
+                let found = Path { cost, hops: way.map_or(0, |way| way.hops) + 1, next };
                 let known = &mut best[from.node.index()];
                 if from.node != destination && known.is_none_or(|known| found < known) {
                     *known = Some(found);

@@ -49,16 +49,7 @@ impl FixedRoutes {
 
     /// Links between two nodes.
     pub(super) fn hops(&mut self, from: NodeId, to: NodeId) -> Option<u32> {
-        let mut node = from;
-        let limit = u32::try_from(self.nodes).expect("a checked number of nodes");
-        // Configured next hops may form a loop.
-        for hops in 0..limit {
-            if node == to {
-                return Some(hops);
-            }
-            node = self.next_hop(node, to)?;
-        }
-        None
+        super::hops(from, to, self.nodes, |node| self.next_hop(node, to))
     }
 
     /// The next hop of `node` to `destination`.

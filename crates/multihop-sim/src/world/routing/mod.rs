@@ -114,6 +114,23 @@ impl Router {
     }
 }
 
+/// Links between two of `nodes` nodes along next hops, which may form a loop if they are configured.
+fn hops(
+    from: NodeId,
+    to: NodeId,
+    nodes: usize,
+    mut next_hop: impl FnMut(NodeId) -> Option<NodeId>,
+) -> Option<u32> {
+    let mut node = from;
+    for hops in (0..).take(nodes) {
+        if node == to {
+            return Some(hops);
+        }
+        node = next_hop(node)?;
+    }
+    None
+}
+
 /// Static routes over the links that the rates of data have. Rate control may use slower rates: destinations without a
 /// route at the scenario's rate have routes over links within the longest range.
 fn fixed_routes(
