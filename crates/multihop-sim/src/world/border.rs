@@ -5,21 +5,22 @@ use std::sync::Arc;
 
 use multihop_core::{DropReason, NodeId};
 use multihop_radio::frame::{BROADCAST, PacketHandle};
+use multihop_routing::agent::LinkRates;
 use multihop_routing::message::Message;
 use multihop_scenario::Scenario;
 use multihop_wire::{arp, dot11, ipv4, olsr, udp};
 
-use super::context::{Context, Exit};
-use super::ids::{InterfaceAddresses, Neighbour};
+use super::context::{Context, Exit, Incoming};
+use super::ids::InterfaceAddresses;
 use super::ip::Ip;
 use super::real;
 use crate::packet::{Arp, Body, INITIAL_TTL};
-use crate::real::{RealPacket, Trouble};
+use crate::real::RealPacket;
 use crate::trace::Stations;
 
 impl Context<'_> {
     /// Turns a packet that arrives at a kernel into an Ethernet frame, which leaves the network.
-    fn leave_as_frame(&mut self, node: NodeId, from: Neighbour, handle: PacketHandle) {
+    fn leave_as_frame(&mut self, Incoming { node, from, packet: handle }: Incoming) {
         let packet = self.packets.get(handle);
         self.observer.received(self.now, node, packet, packet.hops.saturating_add(1));
         let is_for_all = packet.destination == BROADCAST || matches!(packet.body, Body::Arp(Arp::Request));
@@ -40,12 +41,13 @@ impl Ip {
     pub(super) fn cross(
         &mut self,
         context: &mut Context<'_>,
-        node: NodeId,
-        from: Neighbour,
-        packet: PacketHandle,
-    ) {
+        incoming: Incoming,
+        rates: impl FnOnce() -> LinkRates,
+    ) -> Option<PacketHandle> {
+        let Incoming { node, from, packet } = incoming;
         let Body::Ethernet(frame) = &context.packets.get(packet).body else {
-            return context.leave_as_frame(node, from, packet);
+            context.leave_as_frame(incoming);
+            return None;
         };
         let frame = frame.clone();
         let (scenario, payload) = (context.scenario, frame.payload());
@@ -62,25 +64,18 @@ impl Ip {
         };
         let Some((source, destination, body)) = read else {
             context.drop_packet(node, packet, DropReason::NoRoute);
-            return;
+            return None;
         };
         let packet = context.packets.claim(packet);
         let arrived = context.packets.get_mut(packet);
         arrived.ttl = if let Body::Real(real) = &body { real.ttl() } else { INITIAL_TTL };
         (arrived.source, arrived.destination) = (source, destination.unwrap_or(node));
         arrived.body = body;
-        let is_routing = arrived.is_routing();
-        if let Body::Arp(arp) = arrived.body {
-            self.links.receive_arp(context, node, from, arp, packet);
-        } else if is_routing {
-            self.receive_message(context, node, from, packet);
-        } else if destination.is_some() {
-            self.receive_real(context, node, from, packet);
-        } else {
-            context.note_drop(node, packet, DropReason::NoRoute);
-            self.send_error(context, node, packet, Trouble::Unreachable);
-            context.packets.release(packet);
+        if destination.is_some() {
+            return self.arrive(context, Incoming { packet, ..incoming }, rates);
         }
+        context.drop_and_notify(node, packet, DropReason::NoRoute);
+        None
     }
 }
 

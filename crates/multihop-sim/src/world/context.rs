@@ -7,6 +7,7 @@ use multihop_radio::frame::PacketHandle;
 
 use super::action::{Action, Actions, GivenUp, Loss};
 use super::agenda::{Agenda, Direction};
+use super::ids::Neighbour;
 use crate::observe::Observer;
 use crate::packet::{Body, INITIAL_TTL, Packet, Pool};
 use multihop_scenario::{Port, Scenario};
@@ -37,6 +38,14 @@ pub(super) struct Context<'a> {
     /// Whether the data of all nodes together does not fit into a second-level cache.
     pub(super) is_large: bool,
     next_uid: u64,
+}
+
+/// A packet that has arrived at a node from a neighbour, or from the other end of a wire.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Incoming {
+    pub(super) node: NodeId,
+    pub(super) from: Neighbour,
+    pub(super) packet: PacketHandle,
 }
 
 /// A packet that leaves the simulated network.
@@ -105,6 +114,12 @@ impl<'a> Context<'a> {
     pub(super) fn drop_packet(&mut self, node: NodeId, packet: PacketHandle, reason: DropReason) {
         self.note_drop(node, packet, reason);
         self.packets.release(packet);
+    }
+
+    /// Drops a packet, and notifies its source of the loss.
+    pub(super) fn drop_and_notify(&mut self, node: NodeId, packet: PacketHandle, reason: DropReason) {
+        self.note_drop(node, packet, reason);
+        self.actions.request(Action::NotifySource { node, packet });
     }
 
     /// Records that a packet was lost here. It may have other holders.

@@ -10,7 +10,7 @@ use multihop_routing::message::Message;
 use super::action::{Action, GivenUp};
 use super::agenda::Owner;
 use super::air::Taps;
-use super::context::Context;
+use super::context::{Context, Incoming};
 use super::ids::{InterfaceAddresses, Neighbour};
 use super::link::AddressResolution;
 use super::routing::Router;
@@ -74,45 +74,38 @@ impl Ip {
         }
     }
 
-    /// Receives a packet from a neighbour, or from the other end of a wire; returns it if it is for an end at this node.
-    /// `rates` returns the bit rates of the link to the neighbour.
+    /// Receives a packet; returns it if it is for an end at this node. `rates` returns the bit rates of the link to the
+    /// neighbour.
     pub(super) fn arrive(
         &mut self,
         context: &mut Context<'_>,
-        node: NodeId,
-        from: Neighbour,
-        packet: PacketHandle,
+        incoming: Incoming,
         rates: impl FnOnce() -> LinkRates,
     ) -> Option<PacketHandle> {
+        let Incoming { node, from, packet } = incoming;
         if context.has_border && context.crosses(node, packet) {
-            self.cross(context, node, from, packet);
-            return None;
+            return self.cross(context, incoming, rates);
         }
         match context.packets.get(packet).body {
-            Body::Arp(arp) => self.links.receive_arp(context, node, from, arp, packet),
+            Body::Arp(arp) => self.links.receive_arp(context, incoming, arp),
             Body::Routing { .. } => {
                 if context.reports_rates
                     && let Some(agent) = self.router.agent_mut(node)
                 {
                     agent.note_rates(self.addresses.address(from), rates());
                 }
-                self.receive_message(context, node, from, packet);
+                self.receive_message(context, incoming);
             }
-            Body::Real(_) => self.receive_real(context, node, from, packet),
+            Body::Real(_) => self.receive_real(context, incoming),
             Body::Ethernet(_) => context.receive_ethernet(node, from.interface, packet),
-            Body::Segment { .. } | Body::Unreachable(_) => return self.receive(context, node, from, packet),
+            Body::Segment { .. } | Body::Unreachable(_) => return self.receive(context, incoming),
         }
         None
     }
 
     /// Receives a packet of IP; returns it if it is for an end at this node.
-    pub(super) fn receive(
-        &mut self,
-        context: &mut Context<'_>,
-        node: NodeId,
-        from: Neighbour,
-        packet: PacketHandle,
-    ) -> Option<PacketHandle> {
+    pub(super) fn receive(&mut self, context: &mut Context<'_>, incoming: Incoming) -> Option<PacketHandle> {
+        let Incoming { node, from, packet } = incoming;
         let arrived = context.packets.get(packet);
         let hops = arrived.hops.saturating_add(1);
         if arrived.destination == node {
@@ -133,14 +126,9 @@ impl Ip {
         None
     }
 
-    /// Receives a routing message from a neighbour. Other nodes may still hold the packet.
-    pub(super) fn receive_message(
-        &mut self,
-        context: &mut Context<'_>,
-        node: NodeId,
-        from: Neighbour,
-        packet: PacketHandle,
-    ) {
+    /// Receives a routing message. Other nodes may still hold the packet.
+    fn receive_message(&mut self, context: &mut Context<'_>, incoming: Incoming) {
+        let Incoming { node, from, packet } = incoming;
         let heard = context.packets.get(packet);
         context.observer.received(context.now, node, heard, heard.hops.saturating_add(1));
         let (Body::Routing { message, .. }, Some(agent)) = (&heard.body, self.router.agent_mut(node)) else {
@@ -174,7 +162,7 @@ impl Ip {
             Body::Real(real)
                 if real.is_for_neighbours() || self.router.is_fixed() && reason == DropReason::Arp =>
             {
-                return drop_with_report(context, node, packet, reason, true);
+                return context.drop_and_notify(node, packet, reason);
             }
             _ if self.router.is_fixed() => None,
             Body::Arp(_) | Body::Ethernet(_) => None,
@@ -276,10 +264,11 @@ impl Ip {
             let destination = context.packets.get(packet).destination;
             match self.router.fixed(node, context.scenario.in_mesh(destination)) {
                 Some(next_hop) => self.links.pass_down(context, node, next_hop, packet),
-                None => {
-                    let is_real = matches!(context.packets.get(packet).body, Body::Real(_));
-                    drop_with_report(context, node, packet, DropReason::NoRoute, is_real);
+                // Without agents, simulated transports get no notices.
+                None if matches!(context.packets.get(packet).body, Body::Real(_)) => {
+                    context.drop_and_notify(node, packet, DropReason::NoRoute);
                 }
+                None => context.drop_packet(node, packet, DropReason::NoRoute),
             }
             return;
         }
@@ -334,7 +323,11 @@ impl Ip {
                 let lost = context.packets.get(packet);
                 // Simulated transports at this node get notices of its agent.
                 let is_own = matches!(lost.body, Body::Real(_)) && lost.source == node;
-                drop_with_report(context, node, packet, reason, tell_source || is_own);
+                if tell_source || is_own {
+                    context.drop_and_notify(node, packet, reason);
+                } else {
+                    context.drop_packet(node, packet, reason);
+                }
             }
             Output::Message { to, interface, ttl, message } => {
                 let to = to.map(|to| self.neighbour_at(to));
@@ -406,22 +399,6 @@ impl Taps for Ip {
         if agent.overhear(context.now, id, &overheard) {
             self.drain_router(context, node);
         }
-    }
-}
-
-/// Drops a packet, and notifies its source of that if `reports`.
-fn drop_with_report(
-    context: &mut Context<'_>,
-    node: NodeId,
-    packet: PacketHandle,
-    reason: DropReason,
-    reports: bool,
-) {
-    context.note_drop(node, packet, reason);
-    if reports {
-        context.actions.request(Action::NotifySource { node, packet });
-    } else {
-        context.packets.release(packet);
     }
 }
 

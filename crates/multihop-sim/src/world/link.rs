@@ -6,7 +6,7 @@ use multihop_radio::frame::{BROADCAST, PacketHandle};
 use super::action::Action;
 use super::agenda::{Direction, Owner};
 use super::arp::{AddressTable, Resolution};
-use super::context::Context;
+use super::context::{Context, Incoming};
 use super::ids::Neighbour;
 use crate::engine::Rank;
 use crate::packet::{Arp, Body};
@@ -106,10 +106,8 @@ impl AddressResolution {
     pub(super) fn receive_arp(
         &mut self,
         context: &mut Context<'_>,
-        node: NodeId,
-        from: Neighbour,
+        Incoming { node, from, packet }: Incoming,
         arp: Arp,
-        packet: PacketHandle,
     ) {
         let heard = context.packets.get(packet);
         context.observer.received(context.now, node, heard, heard.hops);

@@ -41,8 +41,8 @@ use self::action::Action;
 use self::agenda::{Agenda, Direction, Owner};
 use self::air::Air;
 use self::airs::Airs;
-use self::context::Context;
 pub use self::context::Exit;
+use self::context::{Context, Incoming};
 use self::ends::Ends;
 use self::ids::FlightId;
 pub(crate) use self::ids::InterfaceAddresses;
@@ -262,7 +262,7 @@ impl<'a> World<'a> {
                     let (air, there) = (&airs[from.interface], from.node);
                     LinkRates { incoming: air.bit_rate(there, node), outgoing: air.bit_rate(node, there) }
                 };
-                if let Some(packet) = ip.arrive(context, node, from, packet, rates) {
+                if let Some(packet) = ip.arrive(context, Incoming { node, from, packet }, rates) {
                     ends.receive(context, ip, node, packet);
                 }
             }

@@ -8,7 +8,7 @@ use multihop_scenario::Port;
 
 use super::World;
 use super::agenda::Direction;
-use super::context::{Context, Exit};
+use super::context::{Context, Exit, Incoming};
 use super::ids::{InterfaceAddresses, Neighbour};
 use super::ip::Ip;
 use crate::packet::Body;
@@ -35,11 +35,7 @@ impl World<'_> {
         let handle = context.packet(node, destination.unwrap_or(node), Body::Real(packet));
         context.packets.get_mut(handle).ttl = ttl;
         match destination {
-            None => {
-                context.note_drop(node, handle, DropReason::NoRoute);
-                ip.send_error(context, node, handle, Trouble::Unreachable);
-                context.packets.release(handle);
-            }
+            None => context.drop_and_notify(node, handle, DropReason::NoRoute),
             Some(destination) if destination == node => context.leave(node, FIRST, handle),
             Some(destination) if is_for_neighbours || destination == BROADCAST => {
                 if context.scenario.is_host(node) || context.scenario.is_host(destination) {
@@ -94,20 +90,15 @@ impl World<'_> {
 }
 
 impl Ip {
-    /// Receives a packet of a real program from a neighbour, or from the other end of a wire.
-    pub(super) fn receive_real(
-        &mut self,
-        context: &mut Context<'_>,
-        node: NodeId,
-        from: Neighbour,
-        packet: PacketHandle,
-    ) {
+    /// Receives a packet of a real program.
+    pub(super) fn receive_real(&mut self, context: &mut Context<'_>, incoming: Incoming) {
+        let Incoming { node, packet, .. } = incoming;
         let arrived = context.packets.get(packet);
         if arrived.destination == node || arrived.destination == BROADCAST {
             context.observer.received(context.now, node, arrived, arrived.hops.saturating_add(1));
             context.leave(node, FIRST, packet);
         } else if arrived.ttl > 1 {
-            self.forward_real(context, node, from, packet);
+            self.forward_real(context, incoming);
         } else {
             context.note_drop(node, packet, DropReason::Ttl);
             self.send_error(context, node, packet, Trouble::TimeExceeded);
@@ -116,19 +107,14 @@ impl Ip {
     }
 
     /// Forwards a packet of a real program, in fragments if it is too long for the radio.
-    fn forward_real(
-        &mut self,
-        context: &mut Context<'_>,
-        node: NodeId,
-        from: Neighbour,
-        packet: PacketHandle,
-    ) {
+    fn forward_real(&mut self, context: &mut Context<'_>, incoming: Incoming) {
+        let Incoming { node, packet, .. } = incoming;
         let mtu = context.scenario.emulation.mtu;
         let arrived = context.packets.get(packet);
         let Body::Real(real) = &arrived.body else { unreachable!("a packet of a real program") };
         let stays_on_wires = context.scenario.in_mesh(arrived.destination) == node;
         if stays_on_wires || real.len() <= usize::from(mtu) {
-            self.receive(context, node, from, packet);
+            self.receive(context, incoming);
             return;
         }
         match real.fragments(mtu.into()) {
@@ -140,7 +126,7 @@ impl Ip {
                     let part = context.packet(source, destination, Body::Real(fragment));
                     let going = context.packets.get_mut(part);
                     (going.ttl, going.hops, going.ip_extra) = (ttl, hops, ip_extra);
-                    self.receive(context, node, from, part);
+                    self.receive(context, Incoming { packet: part, ..incoming });
                 }
             }
             None => {
