@@ -109,6 +109,7 @@ impl Ends {
         }
     }
 
+    /// Ends a flow's application; its connection closes once all queued data has been sent.
     pub(super) fn stop_application(&mut self, context: &mut Context<'_>, id: FlowId) {
         let end = EndId::sender(id);
         self.ends[end.index()].shutdown(context.now);
@@ -116,6 +117,7 @@ impl Ends {
         context.actions.request(Action::DrainEnd(end));
     }
 
+    /// Ends a flow's application, without regard to its connection, and schedules the flow that begins after it.
     pub(super) fn end_application(&mut self, context: &mut Context<'_>, id: FlowId) {
         let state = &mut self.flows[id.index()];
         state.next = None;
@@ -129,13 +131,14 @@ impl Ends {
         }
         state.stats.ended = Some(context.now);
         self.close_abandoned(context.now);
-        self.note_ended(id);
+        self.ended.push_back(id);
         if let Some(Drawn { next: Some((next, pause)), .. }) = context.scenario.flows[id.index()].drawn {
             self.flows[next.index()].next = Some(context.now + pause);
             self.arm_application(context, next);
         }
     }
 
+    /// Sets the deadline of a flow's application: its next step or its stop.
     pub(super) fn arm_application(&self, context: &mut Context<'_>, id: FlowId) {
         let state = &self.flows[id.index()];
         let flow = &context.scenario.flows[id.index()];
@@ -203,6 +206,7 @@ impl Ends {
         self.relay(context, from);
     }
 
+    /// Notes that no more data arrives on a flow, which may have a relay.
     pub(super) fn nothing_more_to_relay(&mut self, context: &mut Context<'_>, from: FlowId) {
         if let Some(relay) = &mut self.flows[from.index()].relay {
             relay.ended = true;

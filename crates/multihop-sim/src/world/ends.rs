@@ -145,11 +145,6 @@ impl Ends {
         self.flows[flow.index()].stats.ended.is_some() && ends.all(|end| self.end(end).is_closed())
     }
 
-    /// A flow's application has ended.
-    pub(super) fn note_ended(&mut self, flow: FlowId) {
-        self.ended.push_back(flow);
-    }
-
     /// Ends the measurement of flows that can have no more packets, although one end still waits: a receiver waits for ever
     /// for a sender that gave up.
     pub(super) fn close_abandoned(&mut self, now: Instant) {
@@ -262,6 +257,7 @@ impl Ends {
         self.drain(context, ip, end);
     }
 
+    /// Sends a packet of IP from an end to the other end of its flow.
     fn transmit(&self, context: &mut Context<'_>, ip: &mut Ip, end: EndId, body: Body) {
         let flow = &context.scenario.flows[end.flow().index()];
         let (source, destination) = if end.is_sender() { (flow.from, flow.to) } else { (flow.to, flow.from) };
@@ -329,6 +325,7 @@ impl Ends {
         }
     }
 
+    /// Measures data that has arrived in order, and hands it to the flow's relay and application.
     fn delivered(&mut self, context: &mut Context<'_>, id: FlowId, bytes: u64) {
         self.flows[id.index()].stats.delivered_bytes += bytes;
         self.windows.add(context.now, id.index(), bytes);

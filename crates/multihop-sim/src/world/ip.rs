@@ -249,6 +249,8 @@ impl Ip {
         }
     }
 
+    /// Hands a packet to the wire, the fixed next hop or the agent that leads to its destination. `from` is the node that it
+    /// came from, unless it originates here.
     fn route(
         &mut self,
         context: &mut Context<'_>,
@@ -276,7 +278,7 @@ impl Ip {
         self.input_to_router(context, node, Input::Packet(packet));
     }
 
-    /// Stores a packet for a node's agent.
+    /// Creates the ticket with which a node's agent refers to a packet that it holds.
     fn ticket(
         &mut self,
         context: &Context<'_>,
@@ -299,6 +301,7 @@ impl Ip {
         Routable { ticket: Ticket(handle.0), source, destination, previous_hop, hops, flow, route }
     }
 
+    /// Ends the validity of an agent's ticket and returns its packet.
     fn redeem(&mut self, ticket: Ticket) -> PacketHandle {
         self.with_agents[ticket.0 as usize] = None;
         PacketHandle(ticket.0)
@@ -355,6 +358,7 @@ impl Ip {
         self.addresses.neighbour(address).expect("agents only know addresses of the simulated network")
     }
 
+    /// Sends a message of a node's agent to a neighbour, to all neighbours of an interface, or to all neighbours (`None`).
     fn send_message(
         &mut self,
         context: &mut Context<'_>,

@@ -65,6 +65,7 @@ impl Ends {
         }
     }
 
+    /// Delivers a notice to one end.
     pub(super) fn notify_end(&mut self, context: &mut Context<'_>, ip: &mut Ip, end: EndId, notice: Notice) {
         self.ends[end.index()].notice(context.now, notice);
         self.drain(context, ip, end);
