@@ -27,6 +27,7 @@ START = (
     "which-transport",
     "which-routing",
     "rts-or-not",
+    "which-settings",
     "lessons",
     "troubleshooting",
     "faq",
