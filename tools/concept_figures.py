@@ -211,7 +211,7 @@ def hidden_stations() -> Any:
     start = 10.0
     frames = HIDDEN.frames(start, start + 0.05)
     figure, (axes,) = panels(1, 3.0)
-    names = {0: "first sender", 1: "its receiver", 2: "hidden sender", 3: "its receiver "}
+    names = {0: "sender 1", 1: "receiver 1", 2: "sender 2", 3: "receiver 2"}
     draw_frames(axes, frames, names, start)
     legend_above(figure, axes, 3)
     return figure
@@ -315,7 +315,8 @@ def adtcp() -> Any:
     """Data delivered by NewReno and ADTCP, and the states that the receiver of ADTCP finds."""
     figure, (top, bottom) = panels(2, 4.8, sharex=True, height_ratios=[3, 2])
     for scene, name in ((PLAIN, "newreno"), (ADTCP, "adtcp")):
-        result = scene.run(**{"record.every": 1.0, "record.what": ["goodput", "network"]})
+        series = ["goodput", "network"] if name == "adtcp" else ["goodput"]
+        result = scene.run(**{"record.every": 1.0, "record.what": series})
         delivered(top, result, name)
     times, bits = values(result, "network")
     for row, bit in enumerate(STATES):
