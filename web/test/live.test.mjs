@@ -54,7 +54,7 @@ test("who does not know the token sees nothing", async () => {
   }
   assert.equal((await fetch(address, { method: "POST" })).status, 404);
   const recording = await (await fetch(`${address}recording`)).text();
-  assert.ok(recording.startsWith("multihop recording 3 "));
+  assert.ok(recording.startsWith("multihop recording 4 "));
   assert.equal((await ended).code, 0);
 });
 

@@ -1,5 +1,6 @@
 //! Artificial losses on top of the radio model: independent, or in bursts.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use multihop_core::{Instant, NodeId, Rng};
@@ -14,8 +15,8 @@ use crate::params::{Burst, Model, RadioParams};
 #[derive(Clone, Debug)]
 pub struct ChannelError {
     seed: u64,
-    loss: f64,
-    frame_loss: f64,
+    packet_loss: Chance,
+    frame_loss: Chance,
     burst: Option<Burst>,
     /// Losses that were measured.
     measured: Option<Arc<LinkTraces>>,
@@ -25,13 +26,31 @@ pub struct ChannelError {
     losses: PerLink<Rng>,
 }
 
+/// Chance of a loss on each link.
+#[derive(Clone, Debug)]
+struct Chance {
+    /// Chance on links without a chance of their own.
+    of_all: f64,
+    /// Chances of single links, by sender and receiver.
+    of_links: BTreeMap<(NodeId, NodeId), f64>,
+}
+
+/// Object that a loss destroys.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Lost {
+    /// A frame, of which its sender gets no acknowledgement.
+    Frame,
+    /// A packet that the MAC has delivered and acknowledged.
+    Packet,
+}
+
 impl ChannelError {
     /// The channel of a run in which no link has carried anything yet.
     pub fn new(params: &RadioParams, seed: u64) -> Self {
         Self {
             seed,
-            loss: params.loss,
-            frame_loss: params.frame_loss,
+            packet_loss: Chance::everywhere(params.loss),
+            frame_loss: Chance::everywhere(params.frame_loss),
             burst: params.burst,
             measured: measured_losses(&params.model),
             frames: PerLink::default(),
@@ -41,15 +60,32 @@ impl ChannelError {
         }
     }
 
+    /// Sets the chance of a loss on all links, including those that had a chance of their own.
+    pub fn set_loss(&mut self, lost: Lost, chance: f64) {
+        *self.chance(lost) = Chance::everywhere(chance);
+    }
+
+    /// Sets the chance of a loss from one node to another.
+    pub fn set_loss_of(&mut self, lost: Lost, from: NodeId, to: NodeId, chance: f64) {
+        self.chance(lost).of_links.insert((from, to), chance);
+    }
+
+    fn chance(&mut self, lost: Lost) -> &mut Chance {
+        match lost {
+            Lost::Frame => &mut self.frame_loss,
+            Lost::Packet => &mut self.packet_loss,
+        }
+    }
+
     /// Whether an otherwise correctly received frame is damaged. Call once per frame.
     #[inline]
     pub fn damages_frame(&mut self, now: Instant, from: NodeId, to: NodeId) -> bool {
-        (self.frame_loss > 0.0 || self.burst.is_some() || self.measured.is_some())
+        (self.frame_loss.is_possible() || self.burst.is_some() || self.measured.is_some())
             && self.link_damages_frame(now, from, to)
     }
 
     fn link_damages_frame(&mut self, now: Instant, from: NodeId, to: NodeId) -> bool {
-        let (seed, loss) = (self.seed, self.frame_loss);
+        let (seed, loss) = (self.seed, self.frame_loss.of(from, to));
         let at_random = loss > 0.0 && self.frames.draws(seed, "radio/frame-loss", from, to).chance(loss);
         let in_burst = self.burst.is_some_and(|burst| {
             self.bursts.of(from, to, |link| Bursts::new(seed, link, &burst)).damages(&burst)
@@ -62,7 +98,26 @@ impl ChannelError {
 
     /// Whether a packet is lost after the MAC has delivered it. Call once per packet.
     pub fn loses_packet(&mut self, from: NodeId, to: NodeId) -> bool {
-        self.loss > 0.0 && self.packets.draws(self.seed, "radio/loss", from, to).chance(self.loss)
+        if !self.packet_loss.is_possible() {
+            return false;
+        }
+        let loss = self.packet_loss.of(from, to);
+        loss > 0.0 && self.packets.draws(self.seed, "radio/loss", from, to).chance(loss)
+    }
+}
+
+impl Chance {
+    const fn everywhere(chance: f64) -> Self {
+        Self { of_all: chance, of_links: BTreeMap::new() }
+    }
+
+    #[inline]
+    fn is_possible(&self) -> bool {
+        self.of_all > 0.0 || !self.of_links.is_empty()
+    }
+
+    fn of(&self, from: NodeId, to: NodeId) -> f64 {
+        self.of_links.get(&(from, to)).copied().unwrap_or(self.of_all)
     }
 }
 
@@ -186,6 +241,21 @@ mod tests {
         // Four standard errors.
         assert!((frames - 10_000.0).abs() < 4.0 * 94.9, "{frames}");
         assert!((packets - 2_000.0).abs() < 4.0 * 44.3, "{packets}");
+    }
+
+    #[test]
+    fn losses_change_during_a_run_on_all_links_or_on_one() {
+        let mut changed = channel(|_| ());
+        changed.set_loss_of(Lost::Frame, A, B, 1.0);
+        changed.set_loss_of(Lost::Packet, B, A, 1.0);
+        assert_eq!(fates(&mut changed, 3), [true; 3]);
+        assert!(!changed.damages_frame(Instant::ZERO, B, A));
+        assert!(changed.loses_packet(B, A) && !changed.loses_packet(A, B));
+        changed.set_loss(Lost::Frame, 0.0);
+        assert_eq!(fates(&mut changed, 3), [false; 3]);
+        changed.set_loss(Lost::Packet, 1.0);
+        changed.set_loss_of(Lost::Packet, B, A, 0.0);
+        assert!(changed.loses_packet(A, B) && !changed.loses_packet(B, A));
     }
 
     #[test]

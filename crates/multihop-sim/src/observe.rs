@@ -43,6 +43,8 @@ pub(crate) struct Observer {
     recorder: Option<Recorder>,
     counts: Counts,
     view: View,
+    /// Largest length of an interface queue of each node; empty if nobody asks for it.
+    longest_queues: Vec<usize>,
     /// The signals at the stations of each radio, if the output has their powers.
     signals: BTreeMap<Interface, Signals>,
     /// Whether the result has no lists of nodes, links and queues.
@@ -93,6 +95,16 @@ impl Observer {
         &mut self.view
     }
 
+    /// Measures the largest length of an interface queue of each node from now on.
+    pub(crate) fn watch_queues(&mut self, nodes: usize) {
+        self.longest_queues = vec![0; nodes];
+    }
+
+    /// Largest length of an interface queue of a node since the warm-up.
+    pub(crate) fn longest_queue(&self, node: NodeId) -> usize {
+        self.longest_queues.get(node.index()).copied().unwrap_or_default()
+    }
+
     /// Whether anything is written during the run.
     pub(crate) fn writes(&self) -> bool {
         self.trace.is_some() || self.captures.is_some() || self.recorder.is_some() || self.view.is_on()
@@ -110,6 +122,7 @@ impl Observer {
     /// Restarts the counts at the end of the warm-up.
     pub(crate) fn restart(&mut self) {
         self.counts = Counts::default();
+        self.longest_queues.fill(0);
     }
 
     pub(crate) fn sent(&mut self, now: Instant, node: NodeId, packet: &Packet) {
@@ -261,6 +274,9 @@ impl Observer {
         #[cfg(feature = "view")]
         if self.view.is_on() {
             self.view.queue(now, station, len());
+        }
+        if let Some(longest) = self.longest_queues.get_mut(station.1.index()) {
+            *longest = len().max(*longest);
         }
         self.queue_of_node(now, station.1, len);
     }

@@ -7,7 +7,7 @@ use multihop_radio::mobility::Path;
 use multihop_scenario::{Layout, NotConnected, Scenario};
 
 use crate::live::recording::Entry;
-use crate::live::{Entered, interfaces};
+use crate::live::{Change, Entered, interfaces};
 use crate::observe::Observer;
 use crate::results::RunResult;
 use crate::run::is_paced;
@@ -89,8 +89,13 @@ impl<'a> ViewedRun<'a> {
         self.run_until(end);
     }
 
-    /// Enters a recorded packet into the world. Damaged entries are ignored here;
+    /// Enters a recorded packet into the world, or applies a recorded change. Damaged entries are ignored.
     fn enter(&mut self, entry: &Entry) {
+        if let Entry::Change { bytes, .. } = entry
+            && let Ok(change) = Change::recorded(bytes, self.scenario)
+        {
+            self.world.change(&change);
+        }
         if let Entry::Packet { node, interface, bytes, .. } = entry
             && interfaces::exists(self.scenario, *node, *interface)
             && let Ok(entered) = Entered::parse(self.scenario, *node, *interface, bytes)

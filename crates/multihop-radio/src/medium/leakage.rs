@@ -51,6 +51,11 @@ impl Leakage {
         }
     }
 
+    /// Medium on which the interference propagates.
+    pub fn medium_mut(&mut self) -> &mut Medium {
+        &mut self.medium
+    }
+
     /// Replaces `links` by the links from `node` to the stations that hear it, fading included, nearest first.
     pub fn links_of(&mut self, node: NodeId, now: Instant, links: &mut Vec<Link>) -> super::Origin {
         let origin = self.medium.links_of(node, now, links);

@@ -4,6 +4,8 @@ mod leakage;
 mod moving;
 mod still;
 
+use std::collections::BTreeSet;
+
 use multihop_core::{Duration, Instant, NodeId};
 
 pub use self::leakage::Leakage;
@@ -59,6 +61,8 @@ pub struct Medium {
     reach: f64,
     /// The speed that no node exceeds, m/s.
     fastest: f64,
+    /// Pairs of nodes between which a wall stops all signals, the lower number first.
+    cuts: BTreeSet<(NodeId, NodeId)>,
 }
 
 #[derive(Clone, Debug)]
@@ -139,7 +143,7 @@ impl Medium {
             let places: Vec<_> = tracks.iter_mut().map(|track| track.at(Instant::ZERO)).collect();
             Nodes::Still(Still::new(&hearing, reach, places))
         };
-        Self { hearing, nodes, reach, fastest }
+        Self { hearing, nodes, reach, fastest, cuts: BTreeSet::new() }
     }
 
     /// Replaces `links` by the links from `node` to the stations that hear it at `now`, nearest first.
@@ -153,6 +157,9 @@ impl Medium {
             }
             Nodes::Moving(moving) => moving_links(moving, &self.hearing, node, now, links),
         };
+        if !self.cuts.is_empty() {
+            links.retain(|link| !self.cuts.contains(&pair(node, link.to)));
+        }
         Origin { place, at: now }
     }
 
@@ -169,6 +176,25 @@ impl Medium {
         match &mut self.nodes {
             Nodes::Still(still) => still.show(node),
             Nodes::Moving(moving) => moving.show(node, now),
+        }
+    }
+
+    /// Cuts or mends the link between two nodes. Over a cut link neither of them hears the other, nor senses its carrier.
+    pub fn set_cut(&mut self, a: NodeId, b: NodeId, is_cut: bool) {
+        if is_cut {
+            self.cuts.insert(pair(a, b));
+        } else {
+            self.cuts.remove(&pair(a, b));
+        }
+    }
+
+    /// Puts a node at a place, where it stays from `now` on. Frames in flight keep their receivers.
+    ///
+    /// The node may jump any distance, so that [`may_share_hearers`](Self::may_share_hearers) is no longer an upper bound.
+    pub fn put(&mut self, node: NodeId, place: Point, now: Instant) {
+        match &mut self.nodes {
+            Nodes::Still(still) => still.put(&self.hearing, self.reach, node, place),
+            Nodes::Moving(moving) => moving.put(node, place, now),
         }
     }
 
@@ -204,6 +230,11 @@ impl Medium {
             Hearing::Threshold(_) => link.power_mw,
         }
     }
+}
+
+/// The key of a pair of nodes, in either order.
+fn pair(a: NodeId, b: NodeId) -> (NodeId, NodeId) {
+    (a.min(b), a.max(b))
 }
 
 /// Adds the links from a moving node to `links`; returns its place.
@@ -357,6 +388,50 @@ mod tests {
             medium.show(NodeId(1), Instant::ZERO + Duration::from_secs(901));
             assert_eq!(heard(&mut medium, 2, 902), [1, 0]);
             assert_eq!(heard(&mut medium, 1, 903).len(), 2);
+        }
+    }
+
+    /// Four nodes in a row, and the same with a node that moves slowly.
+    fn rows() -> [Medium; 2] {
+        let row: Vec<_> = [0.0, 200.0, 400.0, 900.0].map(|x| Point { x, y: 0.0 }).to_vec();
+        let path = [(0, 900.0), (1000, 901.0)].map(|(seconds, x)| crate::mobility::Waypoint {
+            at: Instant::ZERO + Duration::from_secs(seconds),
+            place: Point { x, y: 0.0 },
+        });
+        let path = crate::mobility::Path::new(&path).unwrap();
+        let moving = [still(&row[..3]), vec![Track::new(Movement::along(path))]].concat();
+        [still(&row), moving].map(|tracks| Medium::new(&RadioParams::default(), tracks, 1))
+    }
+
+    fn heard(medium: &mut Medium, node: u32, seconds: u64) -> Vec<u32> {
+        let now = Instant::ZERO + Duration::from_secs(seconds);
+        links(medium, node, now).iter().map(|link| link.to.0).collect()
+    }
+
+    #[test]
+    fn nothing_crosses_a_cut_link_in_either_direction_until_it_is_mended() {
+        for mut medium in rows() {
+            medium.set_cut(NodeId(1), NodeId(0), true);
+            assert_eq!(heard(&mut medium, 0, 1), [2]);
+            assert_eq!(heard(&mut medium, 1, 1), [2]);
+            assert_eq!(heard(&mut medium, 2, 1), [1, 0, 3]);
+            medium.set_cut(NodeId(0), NodeId(1), false);
+            assert_eq!(heard(&mut medium, 0, 2), [1, 2]);
+        }
+    }
+
+    #[test]
+    fn a_node_that_was_put_elsewhere_is_heard_there_and_sleeps_on() {
+        for mut medium in rows() {
+            assert_eq!(heard(&mut medium, 3, 1), [2]);
+            medium.hide(NodeId(3));
+            medium.put(NodeId(3), Point { x: -100.0, y: 0.0 }, Instant::ZERO + Duration::from_secs(2));
+            assert_eq!(heard(&mut medium, 0, 3), [1, 2]);
+            medium.show(NodeId(3), Instant::ZERO + Duration::from_secs(4));
+            assert_eq!(heard(&mut medium, 3, 5), [0, 1, 2]);
+            medium.put(NodeId(0), Point { x: 1e6, y: 0.0 }, Instant::ZERO + Duration::from_secs(6));
+            assert_eq!(heard(&mut medium, 0, 7), [] as [u32; 0]);
+            assert_eq!(heard(&mut medium, 3, 900), [1, 2]);
         }
     }
 

@@ -67,6 +67,17 @@ impl Moving {
         }
     }
 
+    /// Puts a node at a place, where it stays.
+    pub(super) fn put(&mut self, node: NodeId, place: Point, now: Instant) {
+        let track = Track::new(Movement::Still(place));
+        if let Some(asleep) = self.asleep.get_mut(&node) {
+            *asleep = track;
+        } else {
+            self.tracks[node.index()] = track;
+            self.begin_epoch(now);
+        }
+    }
+
     /// Fills `links`, which are empty, and says where `from` is; `link_between` says whether a node hears it.
     #[inline]
     pub(super) fn links_of(

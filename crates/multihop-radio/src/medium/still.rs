@@ -53,6 +53,13 @@ impl Still {
         }
     }
 
+    /// Puts a node at another place: all links are computed anew.
+    pub(super) fn put(&mut self, hearing: &Hearing, reach: f64, node: NodeId, place: Point) {
+        let mut places = std::mem::take(&mut self.places);
+        places[node.index()] = place;
+        *self = Self { asleep: std::mem::take(&mut self.asleep), ..Self::new(hearing, reach, places) };
+    }
+
     pub(super) fn hide(&mut self, node: NodeId) {
         self.asleep.resize(self.places.len(), false);
         self.asleep[node.index()] = true;

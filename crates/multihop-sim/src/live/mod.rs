@@ -1,16 +1,21 @@
 //! A scenario that is moved on from outside, with a port at each node and host through which packets of real programs
 //! enter and leave. It has no clock: its owner says which time it is.
 
+pub(crate) mod change;
+mod counters;
 pub(crate) mod interfaces;
 pub(crate) mod recording;
 mod replay;
 
+use std::collections::BTreeSet;
 use std::io;
 
 use multihop_core::{Instant, Interface, NodeId};
 use multihop_scenario::{App, Layout, Port, Problems, Scenario, Source, canonical};
 use multihop_wire::ParseError;
 
+pub use self::change::{Change, LossKind};
+pub use self::counters::{LinkCounters, NodeCounters};
 pub use self::interfaces::{StationInterface, interfaces};
 pub use self::recording::{Head, Recording, is_recording, read_head};
 pub use self::replay::replay;
@@ -33,6 +38,8 @@ pub struct Live<'a> {
     layout: Layout,
     measures: bool,
     recording: Option<Recording>,
+    /// Nodes whose radios are frozen.
+    frozen: BTreeSet<u32>,
     wall: Box<dyn Fn() -> std::time::Duration>,
 }
 
@@ -47,10 +54,19 @@ impl<'a> Live<'a> {
             return Err(RunError::PacedLive);
         }
         let layout = scenario.topology.place(scenario.seed)?;
-        let observer = observer(scenario, &layout, outputs)?;
+        let mut observer = observer(scenario, &layout, outputs)?;
+        observer.watch_queues(scenario.topology.nodes());
         let mut world = World::new(scenario, &layout, observer);
         world.keep_order();
-        Ok(Self { world, scenario, layout, measures: false, recording, wall: Box::new(wall_clock()) })
+        Ok(Self {
+            world,
+            scenario,
+            layout,
+            measures: false,
+            recording,
+            frozen: BTreeSet::new(),
+            wall: Box::new(wall_clock()),
+        })
     }
 
     /// Virtual time that the network has reached.
@@ -96,6 +112,34 @@ impl<'a> Live<'a> {
         Ok(())
     }
 
+    /// Changes the network now; the error names what is allowed. Freezing a frozen node and thawing another changes nothing.
+    pub fn change(&mut self, change: &Change) -> Result<(), ChangeError> {
+        change.check(self.scenario).map_err(ChangeError::Refused)?;
+        let has_effect = match change {
+            Change::Freeze(node) => self.frozen.insert(*node),
+            Change::Thaw(node) => self.frozen.remove(node),
+            _ => true,
+        };
+        if !has_effect {
+            return Ok(());
+        }
+        if let Some(recording) = &mut self.recording {
+            recording.changed(self.world.now(), change)?;
+        }
+        self.world.change(change);
+        Ok(())
+    }
+
+    /// Whether the radios of a node are frozen.
+    pub fn is_frozen(&self, node: NodeId) -> bool {
+        self.frozen.contains(&node.0)
+    }
+
+    /// Counters of a node since the warm-up; `None` for hosts, and in networks of more than 1000 nodes.
+    pub fn counters(&self, node: NodeId) -> Option<NodeCounters> {
+        (!self.scenario.is_host(node)).then(|| self.world.counters(node)).flatten()
+    }
+
     /// Whether another packet that enters over an interface of `node` finds room: in the queue of the interface's radio, under
     /// TUN in the queues of all radios of the node, or on the wire of a host.
     pub fn has_room(&self, node: NodeId, interface: Interface) -> bool {
@@ -108,10 +152,10 @@ impl<'a> Live<'a> {
     }
 
     /// Writes a capture of all frames from now on, until `out` refuses one.
-    pub fn add_reader(&mut self, out: Box<dyn io::Write + Send>) {
-        if let Ok(reader) = Capture::new(out, self.scenario, &self.layout, CaptureFilter::default()) {
-            self.world.observer_mut().add_reader(reader);
-        }
+    pub fn add_reader(&mut self, out: Box<dyn io::Write + Send>) -> io::Result<()> {
+        let reader = Capture::new(out, self.scenario, &self.layout, CaptureFilter::default())?;
+        self.world.observer_mut().add_reader(reader);
+        Ok(())
     }
 
     /// Tells readers of the recording, which grows while they read it, how far the run has come.
@@ -175,6 +219,17 @@ pub enum EntryError {
     #[error("not a packet that the network carries: {0}")]
     Packet(#[from] ParseError),
     /// The entry could not be recorded.
+    #[error("cannot write the recording: {0}")]
+    Recording(#[from] io::Error),
+}
+
+/// Why a network was not changed.
+#[derive(Debug, thiserror::Error)]
+pub enum ChangeError {
+    /// The scenario has no such change; the message names what is allowed.
+    #[error("{0}")]
+    Refused(String),
+    /// The change could not be recorded.
     #[error("cannot write the recording: {0}")]
     Recording(#[from] io::Error),
 }

@@ -2,13 +2,15 @@
 //!
 //! A line of text names the format and the run's identity, a second one has the scenario as JSON. Each entry follows in
 //! binary, numbers with the lowest byte first: 8 bytes of nanoseconds, 4 bytes of the node's number, 1 byte of the interface's
-//! number, 2 bytes of length, the packet. Format 2 has no number of an interface: all packets enter over the first one. The last entry has the end of the run, the node number [`END`] and no bytes; entries with [`PASSED`] tell readers
+//! number, 2 bytes of length, the packet. An entry with the node number [`CHANGE`] has a [`Change`] as JSON, since format 4. Format 2 has no number of an interface: all packets enter over the first one. The last entry has the end of the run, the node number [`END`] and no bytes; entries with [`PASSED`] tell readers
 //! of a recording that still grows how far the run has come.
 
 use std::io::{self, BufRead, Read, Write};
 
 use multihop_core::{Instant, Interface, NodeId};
 use multihop_scenario::Request;
+
+use super::change::Change;
 
 /// Writer of a recording of everything that enters a live network.
 pub struct Recording(Box<dyn Write + Send>);
@@ -29,7 +31,7 @@ pub struct Head {
 pub(crate) enum Format {
     /// Format 2: entries have no interface.
     WithoutInterfaces,
-    /// Format 3, which [`Recording`] writes.
+    /// Formats 3 and 4; [`Recording`] writes format 4.
     WithInterfaces,
 }
 
@@ -46,6 +48,11 @@ pub(crate) enum Entry {
     Passed {
         at: Instant,
     },
+    /// The network changes; the bytes are a [`Change`] as JSON.
+    Change {
+        at: Instant,
+        bytes: Vec<u8>,
+    },
     End {
         at: Instant,
     },
@@ -54,7 +61,8 @@ pub(crate) enum Entry {
 impl Entry {
     /// Instant of the entry.
     pub(crate) const fn at(&self) -> Instant {
-        let (Self::Packet { at, .. } | Self::Passed { at } | Self::End { at }) = self;
+        let (Self::Packet { at, .. } | Self::Passed { at } | Self::Change { at, .. } | Self::End { at }) =
+            self;
         *at
     }
 }
@@ -62,12 +70,15 @@ impl Entry {
 /// Beginning of the first line of a recording, in every version of the format.
 const NAME: &str = "multihop recording ";
 /// Formats that are read.
-const FORMATS: [(&str, Format); 2] = [("2", Format::WithoutInterfaces), ("3", Format::WithInterfaces)];
+const FORMATS: [(&str, Format); 3] =
+    [("2", Format::WithoutInterfaces), ("3", Format::WithInterfaces), ("4", Format::WithInterfaces)];
 /// Format of new recordings.
-const NEWEST: &str = "3";
+const NEWEST: &str = "4";
 /// Number in place of a node that marks the end of a recording.
 const END: u32 = u32::MAX;
 const PASSED: u32 = u32::MAX - 1;
+/// Number in place of a node that marks a change of the network.
+const CHANGE: u32 = u32::MAX - 2;
 
 impl Recording {
     /// Begins a recording of the run with this [`identity`](super::identity).
@@ -88,6 +99,11 @@ impl Recording {
         self.0.write_all(&[interface.0])?;
         self.0.write_all(&u16::try_from(bytes.len()).map_err(io::Error::other)?.to_le_bytes())?;
         self.0.write_all(bytes)
+    }
+
+    /// Writes a change of the network.
+    pub(super) fn changed(&mut self, at: Instant, change: &Change) -> io::Result<()> {
+        self.entered(at, NodeId(CHANGE), Interface(0), &serde_json::to_vec(change)?)
     }
 
     /// Tells readers that nothing else has entered until `at`.
@@ -114,7 +130,7 @@ pub fn read_head(from: &mut impl BufRead) -> Result<Head, String> {
     let (version, identity) =
         first.strip_prefix(NAME).and_then(|rest| rest.split_once(' ')).ok_or(NO_RECORDING)?;
     let Some((_, format)) = FORMATS.into_iter().find(|(name, _)| *name == version) else {
-        return Err(format!("has format {version}, allowed: 2, 3"));
+        return Err(format!("has format {version}, allowed: 2, 3, 4"));
     };
     let request = read_line(from, LONGEST_REQUEST)?;
     let request =
@@ -147,6 +163,9 @@ pub(crate) fn read_entry(from: &mut impl Read, format: Format) -> Result<Entry, 
     }
     let mut bytes = vec![0; usize::from(u16::from_le_bytes(length))];
     read_all(from, &mut bytes)?;
+    if node == CHANGE {
+        return Ok(Entry::Change { at, bytes });
+    }
     Ok(Entry::Packet { at, node: NodeId(node), interface: Interface(interface[0]), bytes })
 }
 

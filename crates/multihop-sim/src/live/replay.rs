@@ -1,12 +1,13 @@
 //! Repeats a recorded run in virtual time.
 
+use std::fmt::Display;
 use std::io::BufRead;
 
 use multihop_core::{Duration, Instant, Interface};
 use multihop_scenario::Scenario;
 
 use super::recording::{Entry, read_entry, read_head};
-use super::{EntryError, Live, interfaces};
+use super::{Change, Live, interfaces};
 use crate::observe::Outputs;
 use crate::results::RunResult;
 use crate::run::{Progress, RunError};
@@ -34,8 +35,12 @@ pub fn replay(
             _ if live.has_failed() => return live.finish(),
             Entry::End { .. } => return live.finish(),
             Entry::Passed { .. } => {}
+            Entry::Change { bytes, .. } => {
+                let change = Change::recorded(&bytes, scenario).map_err(|error| damaged(&error))?;
+                live.change(&change).map_err(|error| damaged(&error))?;
+            }
             Entry::Packet { node, interface, bytes, .. } if interfaces::exists(scenario, node, interface) => {
-                live.enter(node, interface, &bytes).map_err(damaged)?;
+                live.enter(node, interface, &bytes).map_err(|error| damaged(&error))?;
             }
             Entry::Packet { node, interface: Interface(n), .. } => {
                 let message =
@@ -70,8 +75,8 @@ fn advance(
     Ok(())
 }
 
-fn damaged(error: EntryError) -> RunError {
-    RunError::Recording(format!("has a damaged packet: {error}"))
+fn damaged(error: &impl Display) -> RunError {
+    RunError::Recording(format!("has a damaged entry: {error}"))
 }
 
 /// Simulated time between two reports of the progress.

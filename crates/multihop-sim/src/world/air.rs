@@ -32,7 +32,7 @@ pub(super) struct Air {
     /// Where a discipline chooses what the MACs send next.
     queues: Queues,
     pub(super) medium: Medium,
-    errors: ChannelError,
+    pub(super) errors: ChannelError,
     /// Properties of the first bits of frames, by rate.
     first_bits: Vec<FirstBits>,
     /// The access category of each flow; empty without EDCA.

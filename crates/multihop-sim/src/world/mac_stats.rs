@@ -4,6 +4,7 @@ use multihop_core::{Duration, Instant, NodeId};
 use multihop_radio::frame::{BROADCAST, Category, FrameKind};
 use multihop_radio::mac::{Done, MacConfig, Transmission};
 
+use crate::live::{LinkCounters, NodeCounters};
 use crate::results::{AirtimeShares, LinkResult, NodeResult, QueueResult};
 use crate::stats::Delays;
 use multihop_radio::energy::Times;
@@ -218,6 +219,16 @@ impl MacStats {
         }
     }
 
+    /// Adds what was counted at a station; `None` if stations are not measured.
+    pub(super) fn add_to(&self, counters: &mut NodeCounters, node: NodeId) -> Option<()> {
+        let station = self.stations.get(node.index())?;
+        counters.queued += station.queues.iter().map(|queue| queue.packets).sum::<u64>();
+        counters.queue_drops += station.queues.iter().map(|queue| queue.dropped).sum::<u64>();
+        let links = station.links.iter().map(|&(_, index)| &self.links[index]);
+        counters.links.extend(links.map(LinkStats::counters));
+        Some(())
+    }
+
     /// The results of the links between which frames were sent, by sender and receiver.
     pub(super) fn links(&self, seconds: f64) -> Vec<LinkResult> {
         let indices = self.stations.iter().flat_map(|station| &station.links);
@@ -314,6 +325,11 @@ impl LinkStats {
         self.dropped += other.dropped;
         self.retries += other.retries;
         self.delays.merge(&other.delays);
+    }
+
+    fn counters(&self) -> LinkCounters {
+        let Self { to, delivered, dropped, frames, retries, .. } = *self;
+        LinkCounters { to: to.0, delivered, dropped, frames, retries }
     }
 
     fn result(&self, seconds: f64) -> LinkResult {

@@ -11,6 +11,7 @@ mod airs;
 mod applications;
 mod arp;
 mod border;
+mod changes;
 mod context;
 mod ends;
 mod flights;

@@ -121,6 +121,14 @@ impl World<'_> {
         }
     }
 
+    /// Silences the radios of a node, or ends that. It counts as sleep, in addition to the sleep of the scenario.
+    pub(super) fn set_frozen(&mut self, node: NodeId, falls_asleep: bool) {
+        if self.power.nodes.is_empty() {
+            self.power.nodes = vec![Radio::default(); self.node_count() as usize];
+        }
+        self.switch(Switch { at: self.context.now, node, falls_asleep });
+    }
+
     /// How long the radios of a node have been in each state since measuring began, added up.
     pub(super) fn times(&self, node: NodeId) -> Times {
         if let Some((_, times)) = self.power.nodes.get(node.index()).and_then(|radio| radio.empty) {

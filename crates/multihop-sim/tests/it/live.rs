@@ -9,7 +9,7 @@ use multihop_routing::agent::{Input, Output};
 use multihop_routing::message::Message;
 use multihop_routing::olsr;
 use multihop_scenario::{Extensions, Request, Scenario, Source};
-use multihop_sim::live::{Exit, Live, Recording, identity, replay};
+use multihop_sim::live::{Change, Exit, Live, LossKind, Recording, identity, replay};
 use multihop_sim::{Outputs, RunError, unattended};
 use multihop_wire::checksum::Checksum;
 use multihop_wire::{arp, icmp, ipv4, udp};
@@ -413,7 +413,7 @@ fn recordings_that_do_not_fit_are_refused() {
     assert_eq!(refused(MOVING, b"PNG"), "is not a recording of multihop emulate");
     let mut old = recording.clone();
     old[19] = b'1';
-    assert_eq!(refused(MOVING, &old), "has format 1, allowed: 2, 3");
+    assert_eq!(refused(MOVING, &old), "has format 1, allowed: 2, 3, 4");
     let cut = &recording[..recording.len() - 1];
     assert_eq!(refused(MOVING, cut), "is incomplete: the run was killed before its end");
     let head: usize = recording.split_inclusive(|&byte| byte == b'\n').take(2).map(<[u8]>::len).sum();
@@ -432,7 +432,7 @@ fn recordings_that_do_not_fit_are_refused() {
     let mut damaged = recording.clone();
     damaged[head + 15] = 0x51;
     let expected =
-        "has a damaged packet: not a packet that the network carries: version is 5, allowed: 4 or 6";
+        "has a damaged entry: not a packet that the network carries: version is 5, allowed: 4 or 6";
     assert_eq!(refused(MOVING, &damaged), expected);
 }
 
@@ -456,14 +456,14 @@ fn readers_of_frames_come_and_go_during_a_run() {
     let scenario = network(&chain(1, ""));
     let mut live = Live::new(&scenario, Outputs::default(), None).unwrap();
     let (early, late, slow) = (Shared::default(), Shared::default(), Shared::default());
-    live.add_reader(Box::new(early.clone()));
-    live.add_reader(Box::new(Narrow(slow.clone(), 500)));
+    live.add_reader(Box::new(early.clone())).unwrap();
+    live.add_reader(Box::new(Narrow(slow.clone(), 500))).unwrap();
     let exchange = |live: &mut Live<'_>, end| {
         live.enter(NodeId(0), FIRST, &packet(NodeId(0), NodeId(1).addr(), 64, 500)).unwrap();
         live.advance(at(end));
     };
     exchange(&mut live, 1_000);
-    live.add_reader(Box::new(late.clone()));
+    live.add_reader(Box::new(late.clone())).unwrap();
     exchange(&mut live, 2_000);
     live.finish().unwrap();
     let (early, late) = (early.take(), late.take());
@@ -471,6 +471,105 @@ fn readers_of_frames_come_and_go_during_a_run() {
     assert_eq!(late[..4], early[..4], "the head of the file, for everyone");
     assert!(late.len() < early.len() && late.len() > 1000);
     assert!(slow.take().len() <= 500);
+}
+
+/// Sends a packet from node 0 to node 2 every 100 ms, with a change at the beginning of each second; returns how many packets
+/// arrived in each second, and the recording.
+fn changed(text: &str, changes: &[Change]) -> (Vec<usize>, Vec<u8>) {
+    let (scenario, out) = (network(text), Shared::default());
+    let identity = identity(&source(text), &[], &scenario).unwrap();
+    let recording =
+        Recording::new(Box::new(out.clone()), &identity, &Request::new(&source(text), &[])).unwrap();
+    let mut live = Live::new(&scenario, Outputs::default(), Some(recording)).unwrap();
+    let mut arrived = Vec::new();
+    for (second, change) in (1..).zip(changes) {
+        live.advance(at(1000 * second));
+        live.change(change).unwrap();
+        exits(&mut live);
+        for step in 0..9 {
+            live.advance(at(1000 * second + 100 * step));
+            live.enter(NodeId(0), FIRST, &packet(NodeId(0), NodeId(2).addr(), 64, 500)).unwrap();
+        }
+        live.advance(at(1000 * second + 999));
+        arrived.push(exits(&mut live).iter().filter(|exit| exit.node == NodeId(2)).count());
+    }
+    let counters = live.counters(NodeId(0)).unwrap();
+    assert_eq!((counters.queue, counters.links[0].to), (0, 1));
+    live.finish().unwrap();
+    (arrived, out.take())
+}
+
+#[test]
+fn a_running_network_changes_and_its_replay_changes_at_the_same_instants() {
+    let everywhere = |of, chance| Change::Loss { of, chance, link: None };
+    let changes = [
+        (Change::Cut([2, 1]), 0),
+        (Change::Mend([1, 2]), 9),
+        (Change::Freeze(1), 0),
+        // Frozen once, however often it is frozen.
+        (Change::Freeze(1), 0),
+        (Change::Thaw(1), 9),
+        (Change::Thaw(1), 9),
+        (Change::Move { node: 2, to: [800.0, 0.0] }, 0),
+        (Change::Move { node: 2, to: [400.0, 50.0] }, 9),
+        (everywhere(LossKind::Frames, 1.0), 0),
+        (everywhere(LossKind::Frames, 0.0), 9),
+        (Change::Loss { of: LossKind::Packets, chance: 1.0, link: Some([2, 1]) }, 0),
+        (everywhere(LossKind::Packets, 0.0), 9),
+    ];
+    let (changes, expected): (Vec<_>, Vec<_>) = changes.into_iter().unzip();
+    let text = chain(2, "");
+    let (arrived, recording) = changed(&text, &changes);
+    assert_eq!(arrived, expected);
+    let trace = replayed(&text, &recording).unwrap();
+    let received =
+        events(&trace).filter(|event| (event.what, event.kind, event.node) == ("r", "real", 2)).count();
+    assert_eq!(received, expected.iter().sum::<usize>(), "{trace}");
+    let mut damaged = recording;
+    let place = damaged.windows(3).rposition(|bytes| bytes == b"1.0").unwrap();
+    damaged[place] = b'7';
+    let error = replayed(&text, &damaged).unwrap_err().to_string();
+    assert!(error.contains("damaged entry: found a chance of 7, allowed: 0 to 1"), "{error}");
+}
+
+#[test]
+fn changes_that_a_scenario_does_not_allow_are_refused() {
+    let scenario = network(&chain(2, ""));
+    let mut live = Live::new(&scenario, Outputs::default(), None).unwrap();
+    for (change, message) in [
+        (Change::Freeze(3), "found node 3, allowed: 0 to 2"),
+        (Change::Cut([0, 9]), "found node 9, allowed: 0 to 2"),
+        (Change::Cut([1, 1]), "found a link from node 1 to itself, allowed: two different nodes"),
+        (
+            Change::Loss { of: LossKind::Frames, chance: 1.5, link: None },
+            "found a chance of 1.5, allowed: 0 to 1",
+        ),
+        (
+            Change::Move { node: 0, to: [1e9, 0.0] },
+            "found the position [1000000000, 0], allowed: -10000000 to 10000000 m",
+        ),
+    ] {
+        assert_eq!(live.change(&change).unwrap_err().to_string(), message);
+    }
+}
+
+#[test]
+fn counters_of_a_node_count_retries_and_the_longest_queue() {
+    let scenario = network(&chain(2, "mac.arp = \"oracle\""));
+    let mut live = Live::new(&scenario, Outputs::default(), None).unwrap();
+    live.advance(at(1));
+    live.change(&Change::Loss { of: LossKind::Frames, chance: 0.2, link: None }).unwrap();
+    for _ in 0..30 {
+        live.enter(NodeId(0), FIRST, &packet(NodeId(0), NodeId(2).addr(), 64, 500)).unwrap();
+    }
+    live.advance(at(5_000));
+    let [first, relay, last] = [0, 1, 2].map(|node| live.counters(NodeId(node)).unwrap());
+    assert!((25..=30).contains(&first.longest_queue), "{first:?}");
+    assert!(relay.longest_queue < first.longest_queue, "{relay:?}");
+    let [link] = &first.links[..] else { panic!("{first:?}") };
+    assert_eq!((link.to, link.delivered + link.dropped, first.queue), (1, 30, 0));
+    assert!(link.retries > 5 && link.frames >= 30, "{link:?}");
+    assert_eq!((last.longest_queue, last.links.len()), (0, 0));
 }
 
 /// The interfaces of the packets in a capture file.
@@ -492,7 +591,7 @@ fn readers_get_the_frames_of_all_radios() {
     let scenario = network(&chain(2, &format!("{radios}[routing]\nprotocol = \"static\"\n")));
     let mut live = Live::new(&scenario, Outputs::default(), None).unwrap();
     let reader = Shared::default();
-    live.add_reader(Box::new(reader.clone()));
+    live.add_reader(Box::new(reader.clone())).unwrap();
     live.enter(NodeId(0), FIRST, &packet(NodeId(0), NodeId(2).addr(), 64, 500)).unwrap();
     live.advance(at(1_000));
     assert_eq!(exits(&mut live).len(), 1, "over both radios");
