@@ -1,6 +1,7 @@
 //! Implements `multihop emulate` and `multihop enter`.
 
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::ops::ControlFlow;
 use std::os::fd::AsFd;
 use std::os::unix::process::ExitStatusExt;
@@ -8,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::channel;
 
 use anyhow::Context;
-use multihop_emulate::{Command, EmulateError, Emulated, Options, ProgramResult, Quantiles, Ready};
-use multihop_scenario::{Extensions, Request, Scenario};
+use multihop_emulate::{Client, Command, EmulateError, Emulated, Options, ProgramResult, Quantiles, Ready};
+use multihop_scenario::{Extensions, Request, Scenario, Source};
 use multihop_sim::Outputs;
 use multihop_sim::live::{Recording, identity};
 
@@ -26,9 +27,19 @@ pub(crate) fn emulate(
     verbosity: Verbosity,
     extensions: &Extensions,
 ) -> Result<(), CommandError> {
-    let source = input::source(&args.file)?;
+    let (source, client) = if args.control {
+        let mut requests = BufReader::new(stdin()?);
+        let source = match args.file.as_path() {
+            file if is_stdout(file) => scenario_line(&mut requests)?,
+            file => input::source(file)?,
+        };
+        (source, Some(Client { requests: Box::new(requests), replies: stdout()? }))
+    } else {
+        (input::source(&args.file)?, None)
+    };
     let overrides = args.changes.overrides();
-    let load = if args.command.is_empty() { Scenario::load_with } else { Scenario::load_network };
+    let has_traffic = !args.command.is_empty() || args.control;
+    let load = if has_traffic { Scenario::load_network } else { Scenario::load_with };
     let scenario = load(&source, &overrides, extensions)?;
     let mut files = Vec::new();
     let outputs = outputs(args, &scenario, &mut files)?;
@@ -60,8 +71,9 @@ pub(crate) fn emulate(
         outputs,
         recording,
         command,
+        client,
         folder: args.out.clone(),
-        stdout_is_taken: args.json || pcap_to_stdout,
+        stdout_is_taken: args.json || args.control || pcap_to_stdout,
         busy_wait: args.busy_wait,
         late_limit: args.late_limit,
         is_followed: args.live,
@@ -77,7 +89,9 @@ pub(crate) fn emulate(
     if let Some(folder) = &args.out {
         output::json_file(&folder.join("result.json"), &emulated)?;
     }
-    if args.json {
+    if args.control {
+        output::json(&serde_json::json!({"event": "result", "result": emulated}), false)?;
+    } else if args.json {
         output::json(&emulated, false)?;
     } else if verbosity.quiet {
         // The result is in the folder, and the exit code says whether it is good.
@@ -183,7 +197,22 @@ fn is_stdout(path: &Path) -> bool {
 /// Standard output without a buffer, for a reader that shows packets as they come.
 fn stdout() -> anyhow::Result<Box<dyn Write + Send>> {
     let stdout = io::stdout().as_fd().try_clone_to_owned().context("cannot write to standard output")?;
-    Ok(Box::new(std::fs::File::from(stdout)))
+    Ok(Box::new(File::from(stdout)))
+}
+
+/// Standard input without the buffer of this process, which another thread reads.
+fn stdin() -> anyhow::Result<File> {
+    let stdin = io::stdin().as_fd().try_clone_to_owned().context("cannot read standard input")?;
+    Ok(File::from(stdin))
+}
+
+/// Reads a scenario that is a line of JSON.
+fn scenario_line(from: &mut impl BufRead) -> anyhow::Result<Source> {
+    let mut text = String::new();
+    from.take(LONGEST_SCENARIO)
+        .read_line(&mut text)
+        .context("cannot read the scenario from standard input")?;
+    Ok(Source::Json { text, name: "stdin".to_owned() })
 }
 
 fn write_later(path: &Path, files: &mut Vec<NewFile>) -> anyhow::Result<Box<dyn Write + Send>> {
@@ -226,3 +255,6 @@ fn ending(program: &ProgramResult) -> String {
         (None, None, signal) => format!("ended by signal {}", signal.unwrap_or_default()),
     }
 }
+
+/// Longest line with a scenario, bytes.
+const LONGEST_SCENARIO: u64 = 16 << 20;

@@ -61,6 +61,9 @@ impl NetworkCommand {
             Self::Emulate(EmulateArgs { json: true, pcap: Some(pcap), .. }) if pcap.as_os_str() == "-" => {
                 Err("--json and --pcap - both need standard output")
             }
+            Self::Emulate(EmulateArgs { control: true, pcap: Some(pcap), .. }) if pcap.as_os_str() == "-" => {
+                Err("--control and --pcap - both need standard output")
+            }
             _ => Ok(()),
         }
     }
@@ -122,6 +125,10 @@ pub(crate) struct EmulateArgs {
     /// Serve a page that follows the emulation; the emulation begins when a browser opens the page.
     #[arg(long)]
     pub(crate) live: bool,
+    /// Take requests from standard input and reply on standard output, one JSON object a line each: start programs, cut
+    /// links, move nodes. With - as the file, the first line is the scenario as JSON.
+    #[arg(long, conflicts_with_all = ["command", "json", "live"])]
+    pub(crate) control: bool,
     /// Number or name of the node or host at which the command runs.
     #[arg(long, value_name = "NODE", default_value = "0")]
     pub(crate) node: String,

@@ -1,15 +1,20 @@
 //! The loop that moves a simulated network on with the wall clock, and carries packets between it and the programs.
 
+mod requests;
+
 use std::os::fd::AsFd;
+use std::sync::Arc;
 
 use multihop_core::{Duration, Instant, earliest};
-use multihop_linux::wait::{self, Signals};
+use multihop_linux::wait::{self, Doorbell, Signals};
 use multihop_scenario::Scenario;
 use multihop_sim::live::{EntryError, Live};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 
+use self::requests::ClientState;
 use crate::clock::VirtualClock;
+use crate::control::Control;
 use crate::lateness::{EmulationResult, Lateness};
 use crate::programs::Programs;
 use crate::readers::Readers;
@@ -26,6 +31,12 @@ pub(crate) struct Driver<'a> {
     sandbox: Sandbox,
     signals: Signals,
     readers: Option<Readers>,
+    client: Option<ClientState>,
+    /// Rung by requests, and by the start and the end of programs.
+    bell: Arc<Doorbell>,
+    _ended: Signals,
+    /// Names of all nodes and hosts.
+    names: Vec<String>,
     epoll: Epoll,
     /// Ports of stations that take no packets because their queues are full; `None`: they drop packets instead.
     paused: Option<Vec<usize>>,
@@ -44,11 +55,16 @@ pub(crate) struct Driver<'a> {
 pub(crate) struct Outside {
     pub(crate) signals: Signals,
     pub(crate) readers: Option<Readers>,
+    pub(crate) control: Option<Control>,
+    pub(crate) bell: Arc<Doorbell>,
+    pub(crate) names: Vec<String>,
     pub(crate) busy_wait: bool,
 }
 
 /// Key of the readers' socket, in place of a port's number.
 const READERS: u64 = u64::MAX;
+/// Key of the bell, in place of a port's number.
+const BELL: u64 = u64::MAX - 1;
 /// Lateness that is caught up with; from more, virtual time slips.
 const TOLERANCE: Duration = Duration::from_millis(1);
 /// The longest wait: programs may have ended.
@@ -74,7 +90,9 @@ impl<'a> Driver<'a> {
         for (n, port) in (0..).zip(stations.ports()) {
             epoll.add(&port.tun, EpollEvent::new(EpollFlags::EPOLLIN, n)).tried(watch)?;
         }
-        let Outside { signals, readers, busy_wait } = outside;
+        let Outside { signals, readers, control, bell, names, busy_wait } = outside;
+        epoll.add(&*bell, EpollEvent::new(EpollFlags::EPOLLIN, BELL)).tried(watch)?;
+        let ended = Signals::catch_and_ring(&[SIGCHLD], &bell).tried(|| "handle signals".to_owned())?;
         if let Some(readers) = &readers {
             epoll.add(readers, EpollEvent::new(EpollFlags::EPOLLIN, READERS)).tried(watch)?;
         }
@@ -86,6 +104,10 @@ impl<'a> Driver<'a> {
             sandbox,
             signals,
             readers,
+            client: control.map(ClientState::new),
+            bell,
+            _ended: ended,
+            names,
             epoll,
             paused: scenario.emulation.back_pressure.then(Vec::new),
             awake: if busy_wait { AWAKE } else { Duration::ZERO },
@@ -108,6 +130,7 @@ impl<'a> Driver<'a> {
         wait::wake_on_time();
         slice::shorten();
         let mut marked = Instant::ZERO;
+        self.greet();
         loop {
             let now = self.wake();
             self.live.advance(now);
@@ -117,8 +140,9 @@ impl<'a> Driver<'a> {
             }
             self.deliver();
             self.resume()?;
+            let is_ended = self.serve_client(now)?;
             self.programs.update(now, &self.sandbox);
-            let is_over = self.programs.is_over() || self.live.has_failed();
+            let is_over = is_ended || self.programs.is_over() || self.live.has_failed();
             if now >= self.end || is_over || self.signals.noted().is_some() {
                 break;
             }
@@ -154,6 +178,7 @@ impl<'a> Driver<'a> {
     fn wait(&mut self) -> Result<(), EmulateError> {
         let watch = || WATCH.to_owned();
         let next = earliest(self.live.next_event(), self.programs.next());
+        let next = earliest(next, self.client.as_ref().and_then(ClientState::next));
         let left = next.map_or(LONGEST, |at| at.saturating_since(self.clock.now()).min(LONGEST));
         let left = left.saturating_sub(self.awake);
         if wait::readable(&[self.epoll.0.as_fd()], Some(left.into())).tried(watch)? == [false] {
@@ -165,13 +190,16 @@ impl<'a> Driver<'a> {
         let now = self.wake();
         self.live.advance(now);
         for event in &events[..count] {
-            if event.data() == READERS {
-                while let Some(reader) = self.readers.as_ref().and_then(Readers::accept) {
-                    self.live.add_reader(reader);
+            match event.data() {
+                BELL => self.bell.clear(),
+                READERS => {
+                    while let Some(reader) = self.readers.as_ref().and_then(Readers::accept) {
+                        // A reader that takes nothing is given up.
+                        let _ = self.live.add_reader(reader);
+                    }
                 }
-                continue;
+                port => self.read(usize::try_from(port).expect("the number of a port"))?,
             }
-            self.read(usize::try_from(event.data()).expect("the number of a port"))?;
         }
         Ok(())
     }
@@ -223,13 +251,14 @@ impl<'a> Driver<'a> {
         self.epoll.modify(&self.stations.ports()[port].tun, &mut event).tried(|| WATCH.to_owned())
     }
 
-    fn finish(self, late_limit: Option<Duration>) -> Result<Emulated, EmulateError> {
+    /// How well the emulation has kept up so far.
+    fn lateness(&self, late_limit: Option<Duration>) -> EmulationResult {
         let (wall, lost) = (self.clock.elapsed().as_secs_f64(), self.clock.lost().as_secs_f64());
         let wakeups_late_ms = self.wakeups.quantiles_ms();
         let deliveries_late_ms = self.deliveries.quantiles_ms();
         let late = [wakeups_late_ms, deliveries_late_ms].into_iter().flatten();
         let limit = late_limit.map_or(f64::INFINITY, |limit| 1e3 * limit.as_secs_f64());
-        let emulation = EmulationResult {
+        EmulationResult {
             entered: self.entered,
             left: self.left,
             ignored: self.ignored,
@@ -237,7 +266,12 @@ impl<'a> Driver<'a> {
             deliveries_late_ms,
             lost_share: if wall > 0.0 { lost / wall } else { 0.0 },
             valid: late.into_iter().all(|late| late.p99 <= limit),
-        };
+        }
+    }
+
+    fn finish(mut self, late_limit: Option<Duration>) -> Result<Emulated, EmulateError> {
+        let emulation = self.lateness(late_limit);
+        self.refuse_pending();
         let programs = self.programs.end(self.sandbox);
         let run = self.live.finish()?;
         Ok(Emulated { run, emulation, programs, interrupted: self.signals.noted() })

@@ -171,6 +171,12 @@ fn files(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
     entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|end| end == "json"))
 }
 
+/// The files of this process in the folder of emulations.
+pub(crate) fn own_files(folder: &Path) -> [PathBuf; 2] {
+    let description = folder.join(format!("{}.json", std::process::id()));
+    [readers_socket(&description), description]
+}
+
 /// The socket at which readers of captures join the emulation that a file describes.
 pub(crate) fn readers_socket(description: &Path) -> PathBuf {
     description.with_extension("sock")

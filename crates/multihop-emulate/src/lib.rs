@@ -30,20 +30,25 @@
 //! programs and the machine decide when packets enter. Its recording can be replayed exactly.
 #![cfg(target_os = "linux")]
 
+mod captured;
 mod clock;
+mod control;
 mod driver;
 mod enter;
 mod lateness;
 mod programs;
 mod readers;
+mod request;
 mod sandbox;
 mod slice;
 mod stations;
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use multihop_core::Duration;
+use multihop_linux::wait::Doorbell;
 use multihop_scenario::{NotConnected, Scenario};
 use multihop_sim::Outputs;
 use multihop_sim::RunError;
@@ -51,12 +56,14 @@ use multihop_sim::live::{Live, Recording};
 use multihop_sim::results::RunResult;
 use serde::Serialize;
 
+use control::Control;
 use driver::{Driver, Outside};
-use programs::Programs;
+use programs::{Place, Programs};
 use readers::Readers;
 use sandbox::Sandbox;
 use stations::Stations;
 
+pub use control::Client;
 pub use enter::enter;
 pub use lateness::{EmulationResult, Quantiles};
 pub use programs::ProgramResult;
@@ -71,6 +78,8 @@ pub struct Options {
     pub recording: Option<Recording>,
     /// A program that the emulation ends with.
     pub command: Option<Command>,
+    /// A program that controls the emulation.
+    pub client: Option<Client>,
     /// Where the output of the scenario's programs goes: `program-N.txt` in this folder; without one it is that of this
     /// process.
     pub folder: Option<PathBuf>,
@@ -156,20 +165,29 @@ pub fn emulate(scenario: &Scenario, options: Options) -> Result<Emulated, Emulat
     // Before this process becomes another user.
     let folder = enter::folder();
     multihop_linux::netns::gain_rights().tried(|| {
-        "become root of a user namespace, which an ordinary user needs (allowed: one thread, and user namespaces \
-         in the kernel's settings)"
+        "become root of a user namespace, which an ordinary user needs (allow it by sysctl \
+         user.max_user_namespaces=15000, on Debian kernel.unprivileged_userns_clone=1, on Ubuntu \
+         kernel.apparmor_restrict_unprivileged_userns=0; this process must have one thread)"
             .to_owned()
     })?;
     let stations = Stations::new(scenario)?;
     let signals = driver::catch_signals()?;
-    let sandbox = Sandbox::new(stations.namespaces(), &names)?;
+    let bell = Arc::new(Doorbell::new().tried(|| "make a pair of sockets".to_owned())?);
+    let leftovers = enter::own_files(&folder);
+    let sandbox = Sandbox::new(stations.namespaces(), &names, Arc::clone(&bell), &leftovers)?;
     let entry = enter::Entry::new(&folder, &scenario.name, &names, &stations, &sandbox)?;
     let readers = Readers::new(&folder);
-    let programs = Programs::new(scenario, command.transpose()?, options.folder, options.stdout_is_taken);
+    let is_captured = options.client.is_some();
+    let programs = Programs::new(
+        scenario,
+        command.transpose()?,
+        Place { folder: options.folder, stdout_is_taken: options.stdout_is_taken, is_captured },
+    );
     if let Some(ready) = options.ready {
         ready(&|| signals.noted().is_some());
     }
-    let outside = Outside { signals, readers, busy_wait: options.busy_wait };
+    let control = options.client.map(|client| Control::new(client, Arc::clone(&bell))).transpose()?;
+    let outside = Outside { signals, readers, control, bell, names, busy_wait: options.busy_wait };
     let driver = Driver::new(scenario, live, stations, programs, sandbox, outside)?;
     let emulated = driver.run(options.late_limit, options.is_followed);
     drop(entry);

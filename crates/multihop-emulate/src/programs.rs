@@ -14,7 +14,10 @@ use multihop_sim::live::stations;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use serde::Serialize;
+use serde_json::Value;
 
+use crate::captured::Captured;
+use crate::request::{Start, Stream};
 use crate::sandbox::Sandbox;
 use crate::stations::address_variables;
 
@@ -38,11 +41,20 @@ pub struct ProgramResult {
 /// All programs of an emulation.
 pub(crate) struct Programs {
     programs: Vec<State>,
-    /// Whether the last one ends the emulation.
-    has_command: bool,
-    folder: Option<PathBuf>,
-    stdout_is_taken: bool,
+    /// The one that ends the emulation.
+    command: Option<usize>,
+    place: Place,
     stations: usize,
+}
+
+/// Destination of the programs' output.
+pub(crate) struct Place {
+    /// Folder with a file for each program of the scenario.
+    pub(crate) folder: Option<PathBuf>,
+    /// Whether output without a folder goes to standard error.
+    pub(crate) stdout_is_taken: bool,
+    /// Whether output without a folder is captured for a client.
+    pub(crate) is_captured: bool,
 }
 
 struct State {
@@ -53,8 +65,12 @@ struct State {
     phase: Phase,
     /// Whether the program leads a process group of its own, which is signalled as a whole.
     leads: bool,
+    /// Whether a client has started it.
+    is_of_client: bool,
     stopped: bool,
     process: Option<Process>,
+    /// Standard output and standard error, if they are captured.
+    captured: Option<[Captured; 2]>,
 }
 
 enum Phase {
@@ -65,16 +81,83 @@ enum Phase {
 }
 
 impl Programs {
-    pub(crate) fn new(
-        scenario: &Scenario,
-        command: Option<(usize, Vec<OsString>)>,
-        folder: Option<PathBuf>,
-        stdout_is_taken: bool,
-    ) -> Self {
-        let has_command = command.is_some();
+    pub(crate) fn new(scenario: &Scenario, command: Option<(usize, Vec<OsString>)>, place: Place) -> Self {
+        let index = command.as_ref().map(|_| scenario.programs.len());
         let programs = scenario.programs.iter().map(State::of_scenario);
         let programs = programs.chain(command.map(State::of_command)).collect();
-        Self { programs, has_command, folder, stdout_is_taken, stations: stations(scenario) }
+        Self { programs, command: index, place, stations: stations(scenario) }
+    }
+
+    /// Adds a program that starts at the next [`update`](Self::update); `None` if there are too many. Returns its number.
+    pub(crate) fn add(&mut self, start: Start) -> Option<usize> {
+        (self.programs.len() < MAX_PROGRAMS).then(|| {
+            self.programs.push(State::of_client(start));
+            self.programs.len() - 1
+        })
+    }
+
+    /// The state of a program; the error names the allowed numbers.
+    pub(crate) fn status(&self, program: usize) -> Result<Status, String> {
+        let state = self.programs.get(program).ok_or_else(|| self.unknown(program))?;
+        Ok(match &state.phase {
+            Phase::Waiting | Phase::Starting => Status::Waiting,
+            Phase::Running(child) => Status::Running { pid: child.id() },
+            Phase::Ended(Ok(status)) => Status::Ended(Ok(*status)),
+            Phase::Ended(Err(error)) => Status::Ended(Err(error.to_string())),
+        })
+    }
+
+    /// Captured output of a program from a byte on.
+    pub(crate) fn output(&mut self, program: usize, stream: Stream, from: i64) -> Result<Value, String> {
+        let unknown = self.unknown(program);
+        let state = self.programs.get_mut(program).ok_or(unknown)?;
+        let captured = state.captured.as_mut().ok_or_else(|| {
+            format!(
+                "found program {program}, whose output is in a file of --out, allowed: programs of requests"
+            )
+        })?;
+        let captured = &mut captured[stream as usize];
+        captured.update();
+        Ok(captured.reply(from))
+    }
+
+    /// Sends a signal to the process group of a program; a program that has ended gets none.
+    pub(crate) fn signal(&mut self, program: usize, signal: Signal) -> Result<(), String> {
+        let unknown = self.unknown(program);
+        let state = self.programs.get_mut(program).ok_or(unknown)?;
+        if let Phase::Running(child) = &state.phase {
+            state.stopped |=
+                matches!(signal, Signal::SIGTERM | Signal::SIGKILL | Signal::SIGINT | Signal::SIGHUP);
+            // It may have ended in the meantime.
+            let _ = killpg(Pid::from_raw(child.id().cast_signed()), signal);
+        }
+        Ok(())
+    }
+
+    /// Stops the programs of a node, or lets them go on.
+    pub(crate) fn freeze(&self, node: NodeId, is_frozen: bool) {
+        let signal = if is_frozen { Signal::SIGSTOP } else { Signal::SIGCONT };
+        for state in self.programs.iter().filter(|state| state.node == node && state.leads) {
+            if let Phase::Running(child) = &state.phase {
+                let _ = killpg(Pid::from_raw(child.id().cast_signed()), signal);
+            }
+        }
+    }
+
+    /// Takes what all programs have written.
+    pub(crate) fn capture(&mut self) {
+        self.programs
+            .iter_mut()
+            .filter_map(|state| state.captured.as_mut())
+            .flatten()
+            .for_each(Captured::update);
+    }
+
+    fn unknown(&self, program: usize) -> String {
+        match self.programs.len() {
+            0 => format!("found program {program}, allowed: none, because none has been started"),
+            count => format!("found program {program}, allowed: 0 to {}", count - 1),
+        }
     }
 
     /// Starts and stops what is due, and notes what has ended.
@@ -107,7 +190,7 @@ impl Programs {
 
     /// Whether the program that the emulation ends with has ended.
     pub(crate) fn is_over(&self) -> bool {
-        self.has_command && self.programs.last().is_some_and(|last| matches!(last.phase, Phase::Ended(_)))
+        self.command.is_some_and(|n| matches!(self.programs[n].phase, Phase::Ended(_)))
     }
 
     /// Tells every program to end, and after a while ends it.
@@ -128,14 +211,16 @@ impl Programs {
     }
 
     fn launch(&mut self, n: usize, sandbox: &Sandbox) {
-        let is_command = self.has_command && n + 1 == self.programs.len();
+        let is_command = self.command == Some(n);
         let program = &mut self.programs[n];
         let mut process = program.process.take().expect("it starts once");
         process.envs(address_variables(self.stations));
-        let folder = self.folder.as_deref().filter(|_| !is_command);
+        let Place { folder, stdout_is_taken, is_captured } = &self.place;
+        let folder = folder.as_deref().filter(|_| !is_command && !program.is_of_client);
         let output = match folder {
             Some(folder) => to_file(&mut process, folder, n),
-            None if self.stdout_is_taken => to_stderr(&mut process),
+            None if *is_captured => to_memory(&mut process).map(|both| program.captured = Some(both)),
+            None if *stdout_is_taken => to_stderr(&mut process),
             None => Ok(()),
         };
         match output {
@@ -154,6 +239,12 @@ fn to_file(process: &mut Process, folder: &Path, n: usize) -> io::Result<()> {
     Ok(())
 }
 
+fn to_memory(process: &mut Process) -> io::Result<[Captured; 2]> {
+    let (stdout, stderr) = (Captured::new()?, Captured::new()?);
+    process.stdout(stdout.1).stderr(stderr.1);
+    Ok([stdout.0, stderr.0])
+}
+
 fn to_stderr(process: &mut Process) -> io::Result<()> {
     process.stdout(io::stderr().as_fd().try_clone_to_owned()?);
     Ok(())
@@ -169,10 +260,36 @@ impl State {
             shown: program.command.clone(),
             start: Instant::ZERO + program.start,
             stop: program.stop.map(|stop| Instant::ZERO + stop),
+            ..Self::waiting(program.node, process)
+        }
+    }
+
+    fn of_client(start: Start) -> Self {
+        let Start { station, words, environment, directory } = start;
+        let shown =
+            if words.len() == 3 && words[..2] == ["sh", "-c"] { words[2].clone() } else { words.join(" ") };
+        let mut process = Process::new(&words[0]);
+        process.args(&words[1..]).stdin(Stdio::null()).process_group(0).envs(environment);
+        if let Some(directory) = directory {
+            process.current_dir(directory);
+        }
+        let node = NodeId(u32::try_from(station).expect("a checked number of stations"));
+        Self { shown, is_of_client: true, ..Self::waiting(node, process) }
+    }
+
+    /// A program that starts at once, and leads a process group.
+    fn waiting(node: NodeId, process: Process) -> Self {
+        Self {
+            node,
+            shown: String::new(),
+            start: Instant::ZERO,
+            stop: None,
             phase: Phase::Waiting,
             leads: true,
+            is_of_client: false,
             stopped: false,
             process: Some(process),
+            captured: None,
         }
     }
 
@@ -182,16 +299,8 @@ impl State {
         let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
         let mut process = Process::new(&command[0]);
         process.args(&command[1..]);
-        Self {
-            node: NodeId(u32::try_from(station).expect("a checked number of stations")),
-            shown: words.join(" "),
-            start: Instant::ZERO,
-            stop: None,
-            phase: Phase::Waiting,
-            leads: false,
-            stopped: false,
-            process: Some(process),
-        }
+        let node = NodeId(u32::try_from(station).expect("a checked number of stations"));
+        Self { shown: words.join(" "), leads: false, ..Self::waiting(node, process) }
     }
 
     fn note_start(&mut self, started: io::Result<Child>) {
@@ -243,5 +352,17 @@ impl State {
     }
 }
 
+/// State of a program for a client.
+pub(crate) enum Status {
+    /// It has not started yet.
+    Waiting,
+    /// It runs as this process.
+    Running { pid: u32 },
+    /// It has ended, or could not start for this reason.
+    Ended(Result<ExitStatus, String>),
+}
+
+/// Most programs of an emulation that a client controls.
+const MAX_PROGRAMS: usize = 1000;
 /// How long programs have to end after SIGTERM.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(1);

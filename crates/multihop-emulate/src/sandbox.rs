@@ -2,9 +2,9 @@
 //! hosts file of its own. Both end with their first process, which ends when this process does, however that happens.
 
 use std::fs;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -12,7 +12,8 @@ use std::thread::{self, JoinHandle};
 
 use multihop_core::NodeId;
 use multihop_linux::netns::Namespace;
-use nix::mount::{MsFlags, mount};
+use multihop_linux::wait::Doorbell;
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, unshare};
 
 use crate::{EmulateError, Tried};
@@ -32,17 +33,26 @@ struct Request {
     command: Command,
 }
 
-/// The first process: takes over orphans, which vanish when they end, and waits for the end of its input.
-const FIRST: &str = "mount -t proc proc /proc 2>/dev/null; trap '' CHLD; echo ready; exec cat >/dev/null";
+/// The first process: a shell that takes over orphans while it waits for the end of its input, by `cat`, which programs may
+/// kill. Then it removes the files in its arguments, which this process could not remove if it was killed.
+const FIRST: &str = "mount -t proc proc /proc 2>/dev/null; echo ready; \
+                     until cat >/dev/null; do :; done; exec rm -f -- \"$@\"";
 
 impl Sandbox {
-    pub(crate) fn new(namespaces: Arc<[Namespace]>, names: &[String]) -> Result<Self, EmulateError> {
+    /// Makes the namespaces and their first process. A program that has been started rings the bell.
+    pub(crate) fn new(
+        namespaces: Arc<[Namespace]>,
+        names: &[String],
+        bell: Arc<Doorbell>,
+        leftovers: &[PathBuf],
+    ) -> Result<Self, EmulateError> {
+        let leftovers = leftovers.to_vec();
         let (requests, todo) = channel::<Request>();
         let (done, started) = channel();
         let (tell, first) = channel();
         let hosts = hosts(names);
         let work = move || {
-            let made = isolate(&hosts).and_then(|()| first_process());
+            let made = isolate(&hosts).and_then(|()| first_process(&leftovers));
             let is_made = made.is_ok();
             let _ = tell.send(made);
             if !is_made {
@@ -53,6 +63,7 @@ impl Sandbox {
                 if done.send((program, child)).is_err() {
                     return;
                 }
+                bell.ring();
             }
         };
         let start = || "start a thread".to_owned();
@@ -101,28 +112,27 @@ fn isolate(hosts: &str) -> io::Result<()> {
     unshare(CloneFlags::CLONE_NEWNS)?;
     // Mounts of this thread are not those of the machine.
     mount(None::<&str>, "/", None::<&str>, MsFlags::MS_REC | MsFlags::MS_PRIVATE, None::<&str>)?;
-    cover("/etc/hosts", hosts)?;
-    cover("/etc/resolv.conf", "# The emulated network has no name server.\n")?;
+    cover(&[("/etc/hosts", hosts), ("/etc/resolv.conf", "# The emulated network has no name server.\n")])?;
     Ok(unshare(CloneFlags::CLONE_NEWPID)?)
 }
 
-/// Mounts a file with this text over another, if that exists.
-fn cover(path: &str, text: &str) -> io::Result<()> {
-    if !Path::new(path).exists() {
-        return Ok(());
+/// Mounts files with these texts over others, if those exist. They are in a file system in memory, so that nothing is left
+/// of them however this process ends.
+fn cover(files: &[(&str, &str)]) -> io::Result<()> {
+    let memory = std::env::temp_dir();
+    mount(Some("multihop"), &memory, Some("tmpfs"), MsFlags::empty(), None::<&str>)?;
+    for (path, text) in files.iter().filter(|(path, _)| Path::new(path).exists()) {
+        let file = memory.join(path.replace('/', ""));
+        fs::write(&file, text)?;
+        mount(Some(&file), *path, None::<&str>, MsFlags::MS_BIND, None::<&str>)?;
     }
-    let name = format!("multihop-{}-{}", std::process::id(), path.replace('/', ""));
-    let file = std::env::temp_dir().join(name);
-    fs::File::create_new(&file)?.write_all(text.as_bytes())?;
-    let mounted = mount(Some(&file), path, None::<&str>, MsFlags::MS_BIND, None::<&str>);
-    // The mount keeps it.
-    fs::remove_file(&file)?;
-    Ok(mounted?)
+    // The mounts of the files keep it.
+    Ok(umount2(&memory, MntFlags::MNT_DETACH)?)
 }
 
-fn first_process() -> io::Result<Child> {
+fn first_process(leftovers: &[PathBuf]) -> io::Result<Child> {
     let mut command = Command::new("sh");
-    command.args(["-c", FIRST]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    command.args(["-c", FIRST, "sh"]).args(leftovers).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.process_group(0).spawn()?;
     let mut line = [0; 6];
     child.stdout.take().expect("it was asked for").read_exact(&mut line)?;

@@ -45,7 +45,9 @@ impl Stations {
                 let made = || namespace.run(|| interface(scenario, node, &station, &name))?;
                 let tun = made().tried(|| match gateway {
                     Some(_) => format!("make the gateway's interface {name} on this machine (needs root)"),
-                    None => "make a TUN interface (needs /dev/net/tun)".to_owned(),
+                    None => "make a TUN interface (an ordinary user must be allowed to open /dev/net/tun: \
+                             chmod 666 /dev/net/tun, in containers --device /dev/net/tun)"
+                        .to_owned(),
                 });
                 ports.push(StationPort { node, interface: station.interface, tun: tun? });
             }
