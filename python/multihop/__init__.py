@@ -19,7 +19,7 @@ from importlib import import_module
 
 TYPE_CHECKING = False  # as in `typing`, which need not be imported
 if TYPE_CHECKING:
-    from multihop import report, theme
+    from multihop import lab, report, theme
     from multihop._core import RunError, ScenarioError, build, build_profile
     from multihop.results import Result, read_series, read_trace
     from multihop.running import check, run, run_all, schema
@@ -40,6 +40,7 @@ __all__ = [
     "build_profile",
     "check",
     "interval",
+    "lab",
     "read_series",
     "read_trace",
     "report",
@@ -70,7 +71,7 @@ _MODULES = {
 }
 """The module of each public name, which is imported at its first use: the command starts without NumPy."""
 
-_SUBMODULES = ("report", "theme")
+_SUBMODULES = ("lab", "report", "theme")
 """Public modules, which are also imported at their first use."""
 
 
