@@ -64,7 +64,8 @@ impl Contender {
     pub(super) fn collects(&self, config: &MacConfig) -> bool {
         let Some(batch) = self.active_batch().filter(|batch| batch.is_fresh()) else { return false };
         let held = batch.packets().len() + self.queue.len();
-        let bytes = self.packets().map(|out| out.bytes).sum();
+        // Before the first frame, the batch has the packet that it began with.
+        let bytes = self.queue.bytes() + self.in_service().map(|out| out.bytes).sum::<u32>();
         let service = self.service.as_ref().expect("a batch is the packets of a service");
         held < config.most_packets() && self.queue.room() > 0 && config.fits_in_frame(service.rate, bytes)
     }

@@ -13,25 +13,29 @@ pub struct Queue {
     urgent: VecDeque<Outgoing>,
     kind: QueueKind,
     length: usize,
+    /// Bytes of all packets that wait.
+    bytes: u32,
 }
 
 impl Queue {
     /// A queue of nominal length `length`.
     pub fn new(kind: QueueKind, length: usize) -> Self {
-        Self { packets: VecDeque::new(), urgent: VecDeque::new(), kind, length: length.max(2) }
+        Self { packets: VecDeque::new(), urgent: VecDeque::new(), kind, length: length.max(2), bytes: 0 }
     }
 
     /// Queues a packet; returns the one that is dropped if the queue is full.
     pub fn push(&mut self, out: Outgoing) -> Option<Outgoing> {
         let limit = self.limit();
-        match self.kind {
+        let dropped = match self.kind {
             QueueKind::Single if out.urgent => {
                 self.packets.push_front(out);
                 if self.packets.len() >= self.length { self.packets.pop_back() } else { None }
             }
             QueueKind::ByPriority if out.urgent => push_back(&mut self.urgent, self.length, out),
             QueueKind::Single | QueueKind::ByPriority => push_back(&mut self.packets, limit, out),
-        }
+        };
+        self.bytes = self.bytes + out.bytes - dropped.map_or(0, |dropped| dropped.bytes);
+        dropped
     }
 
     /// How many more packets fit that are not urgent.
@@ -50,32 +54,42 @@ impl Queue {
 
     /// The next packet to serve.
     pub fn pop(&mut self) -> Option<Outgoing> {
-        self.urgent.pop_front().or_else(|| self.packets.pop_front())
+        let next = self.urgent.pop_front().or_else(|| self.packets.pop_front())?;
+        self.bytes -= next.bytes;
+        Some(next)
     }
 
     /// Removes and returns every packet that `which` selects, in queue order.
     pub fn remove_if(&mut self, which: impl Fn(&Outgoing) -> bool) -> Vec<Outgoing> {
         let mut removed = Vec::new();
-        for queue in [&mut self.urgent, &mut self.packets] {
-            queue.retain(|out| {
-                let picked = which(out);
-                removed.extend(picked.then_some(*out));
-                !picked
-            });
-        }
+        self.take(|out| {
+            let picked = which(out);
+            removed.extend(picked.then_some(*out));
+            picked
+        });
         removed
     }
 
     /// Removes every packet that `takes` says it takes, asked in queue order.
     pub(super) fn take(&mut self, mut takes: impl FnMut(&Outgoing) -> bool) {
-        for queue in [&mut self.urgent, &mut self.packets] {
-            queue.retain(|out| !takes(out));
+        let Self { packets, urgent, bytes, .. } = self;
+        for queue in [urgent, packets] {
+            queue.retain(|out| {
+                let taken = takes(out);
+                *bytes -= if taken { out.bytes } else { 0 };
+                !taken
+            });
         }
     }
 
     /// Packets in the queue, next one first.
     pub fn iter(&self) -> impl Iterator<Item = &Outgoing> {
         self.urgent.iter().chain(&self.packets)
+    }
+
+    /// Bytes of all packets in the queue, without a walk over them.
+    pub fn bytes(&self) -> u32 {
+        self.bytes
     }
 
     /// Number of packets in the queue.
@@ -149,6 +163,27 @@ mod tests {
         assert_eq!(q.push(packet(13, 1, true)).map(|p| p.packet.0), Some(13));
         assert_eq!(q.len(), 6);
         assert_eq!(order(&mut q), [10, 11, 12, 0, 1, 2]);
+    }
+
+    #[test]
+    fn bytes_are_those_of_the_packets_that_wait() {
+        for kind in [QueueKind::Single, QueueKind::ByPriority] {
+            let mut q = Queue::new(kind, 4);
+            for n in 0..40_u32 {
+                q.push(Outgoing { bytes: 100 + n, ..packet(n, n % 3, n % 5 == 0) });
+                match n % 7 {
+                    2 => _ = q.pop(),
+                    4 => _ = q.remove_if(|out| out.to == NodeId(1)),
+                    6 => q.take(|out| out.to == NodeId(2)),
+                    _ => {}
+                }
+                assert_eq!(
+                    q.bytes(),
+                    q.iter().map(|out| out.bytes).sum::<u32>(),
+                    "{kind:?} after packet {n}"
+                );
+            }
+        }
     }
 
     #[test]
