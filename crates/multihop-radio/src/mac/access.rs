@@ -170,3 +170,6 @@ impl Mac {
         self.nav = self.nav.max(until);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -333,7 +333,7 @@ impl Mac {
         let airtime = &config.airtime;
         let next = self.own.front.queue.iter().next().filter(|next| next.to != BROADCAST)?;
         let rate =
-            self.own.front.service.map_or_else(|| self.usual_rate(next, config), |service| service.rate);
+            self.own.front.service.map_or_else(|| self.own.rates.usual(next, config), |service| service.rate);
         let data = match &config.aggregation {
             Some(sizes) => airtime.frame(rate, sizes.single(next.bytes)),
             None => airtime.data(next, rate),
@@ -361,3 +361,6 @@ impl Mac {
 }
 
 const CATEGORIES: &str = "only called under EDCA";
+
+#[cfg(test)]
+mod tests;

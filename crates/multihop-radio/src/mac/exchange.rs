@@ -233,9 +233,7 @@ impl Mac {
             return self.transmit(now, frame, Phase::Broadcast, length, length, config);
         }
         self.own.counters.data += 1;
-        if let Some(control) = &mut self.own.rate_control {
-            control.count(rate);
-        }
+        self.own.rates.count(rate, 1);
         let wait = Self::answer_after(length, rate, airtime.ack(rate), config);
         self.transmit(now, frame, Phase::Data, length, wait, config)
     }
@@ -310,3 +308,6 @@ impl Mac {
         Transmission { frame, airtime }
     }
 }
+
+#[cfg(test)]
+mod tests;

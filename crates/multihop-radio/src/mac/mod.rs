@@ -1,7 +1,8 @@
 //! 802.11 DCF: one station's channel access and frame exchanges (IEEE 802.11 §9.2, or ns-2's Mac802_11).
 //!
-//! `access` has carrier sense and backoff, `exchange` and `retry` the sequence of frames, `edca` and `aggregation` their extensions. What
-//! ns-2 and the standard decide differently is in `ns2` and `standard` (the trait `Rules`).
+//! `access` has carrier sense and backoff, `exchange` and `retry` the sequence of frames, `data_rates` the rates of data,
+//! `edca` and `aggregation` their extensions. What ns-2 and the standard decide differently is in `ns2` and `standard`
+//! (the trait `Rules`). Each has its tests beside it.
 //!
 //! Inputs are received frames ([`Mac::receive`], [`Mac::receive_error`]), the medium turning busy or idle, and
 //! deadlines; outputs are frames to transmit.
@@ -13,6 +14,7 @@ mod backoff;
 mod chosen;
 mod contender;
 mod counters;
+mod data_rates;
 mod duplicates;
 mod edca;
 mod exchange;
@@ -24,7 +26,7 @@ mod standard;
 #[cfg(test)]
 mod tests;
 
-use multihop_core::{BitRate, Duration, Instant, NodeId, Rng};
+use multihop_core::{Duration, Instant, NodeId, Rng};
 
 pub use self::access::{Access, Waiting};
 use self::aggregation::{Aggregation, Sizes};
@@ -33,6 +35,7 @@ use self::backoff::Backoff;
 use self::chosen::{ExchangeRules, by_rules};
 use self::contender::Contender;
 pub use self::counters::Counters;
+use self::data_rates::DataRates;
 use self::duplicates::Duplicates;
 use self::edca::Edca;
 pub use self::queue::Queue;
@@ -40,7 +43,7 @@ use crate::airtime::Airtime;
 use crate::frame::{BROADCAST, Category, Frame, FrameKind, Outgoing};
 use crate::params::{LinkRates, MacParams, Protection, RadioParams};
 use crate::phy_profile::{PhyProfile, RateIndex};
-use crate::rate_control::{Attempt, RateControl, Rates};
+use crate::rate_control::Rates;
 
 /// Configuration that all stations of a radio share, with the airtimes and intervals that follow from it.
 #[derive(Clone, Debug)]
@@ -123,10 +126,7 @@ struct Own {
     reply: Option<Frame>,
     next_sequence: u16,
     rng: Rng,
-    /// `None`: the rate is fixed.
-    rate_control: Option<Box<RateControl>>,
-    /// Fixed rates that differ from the scenario's: to a receiver, or (`None`) to all others.
-    link_rates: Vec<(Option<NodeId>, RateIndex)>,
+    rates: DataRates,
     /// State of EDCA; `None` if the station uses DCF.
     edca: Option<Box<Edca>>,
     /// `None`: the station does not aggregate.
@@ -281,8 +281,7 @@ impl Mac {
                 reply: None,
                 next_sequence: 0,
                 rng,
-                rate_control: config.rates.as_ref().map(|rates| Box::new(RateControl::new(rates, rate_rng))),
-                link_rates: config.link_rates.of_sender(id),
+                rates: DataRates::new(id, config, rate_rng),
                 edca: config
                     .categories
                     .as_ref()
@@ -319,7 +318,7 @@ impl Mac {
         self.own.front.service = Some(Service {
             out,
             sequence: self.own.next_sequence,
-            rate: self.fixed_rate(&out, config),
+            rate: self.own.rates.fixed(&out, config),
             transmissions: 0,
             retries: 0,
             began: now,
@@ -412,51 +411,6 @@ impl Mac {
         &self.own.counters
     }
 
-    /// Sets all counters of the station and of its rate control to zero.
-    pub fn clear_counts(&mut self) {
-        self.own.counters = Counters::default();
-        if let Some(control) = &mut self.own.rate_control {
-            control.clear_counts();
-        }
-    }
-
-    /// Unicast data frames sent at each rate; `None` if it is fixed.
-    pub fn frames_by_rate(&self) -> Option<impl Iterator<Item = (RateIndex, u64)>> {
-        self.own.rate_control.as_ref().map(|control| control.sent())
-    }
-
-    /// The bit rate of data to a neighbour: that of the scenario, or the one that rate control uses at present.
-    pub fn bit_rate(&self, to: NodeId, config: &MacConfig) -> BitRate {
-        let rate = match (&config.rates, &self.own.rate_control) {
-            (Some(rates), Some(control)) => control.usual(to, rates),
-            _ => self.link_rate(to).unwrap_or(config.airtime.rate()),
-        };
-        config.airtime.phy().rate(rate).bit_rate
-    }
-
-    /// The rate of a packet's data frame without rate control.
-    #[inline]
-    fn fixed_rate(&self, out: &Outgoing, config: &MacConfig) -> RateIndex {
-        let own = if out.to == BROADCAST { None } else { self.link_rate(out.to) };
-        own.unwrap_or(config.airtime.data_rate(out))
-    }
-
-    /// The rate that a packet's data frame is expected to have.
-    fn usual_rate(&self, out: &Outgoing, config: &MacConfig) -> RateIndex {
-        match (&config.rates, &self.own.rate_control) {
-            (Some(rates), Some(control)) if out.to != BROADCAST => control.usual(out.to, rates),
-            _ => self.fixed_rate(out, config),
-        }
-    }
-
-    /// The rate of data to a neighbour, if it differs from the scenario's.
-    #[inline]
-    fn link_rate(&self, to: NodeId) -> Option<RateIndex> {
-        let rates = &self.own.link_rates;
-        let of = |wanted: Option<NodeId>| rates.iter().find(|(to, _)| *to == wanted).map(|(_, rate)| *rate);
-        if rates.is_empty() { None } else { of(Some(to)).or_else(|| of(None)) }
-    }
-
     /// Whether a category takes a packet that a queue in front of the MAC holds back. It takes one if it has none. The first frame
     /// of a service is composed when it is transmitted, and collects packets until then. In a transmission opportunity the packets
     /// of the next frame wait behind the service.
@@ -491,40 +445,6 @@ impl Mac {
     /// The packets in service, and those that wait.
     pub fn packets(&self) -> impl Iterator<Item = &Outgoing> {
         self.own.front.packets().chain(self.others().flat_map(Contender::packets))
-    }
-
-    /// Chooses the rate of the next transmission of the packet in service, and whether an RTS precedes it.
-    #[inline]
-    fn choose_rate(&mut self, now: Instant, config: &MacConfig) {
-        if let Some(rates) = &config.rates {
-            self.choose_among(now, rates, config);
-        }
-    }
-
-    #[cold]
-    fn choose_among(&mut self, now: Instant, rates: &Rates, config: &MacConfig) {
-        let Own { front, rate_control: Some(control), .. } = &mut *self.own else { return };
-        let Some(service) = &mut front.service else { return };
-        let out = service.out;
-        if out.to == BROADCAST {
-            return;
-        }
-        let by_length = is_announced(config.airtime.data_bytes(&out), config);
-        let limit = if by_length { config.params.long_retry } else { config.params.short_retry };
-        let attempt = Attempt { to: out.to, number: service.transmissions, limit };
-        let choice = control.choose(now, &attempt, rates);
-        (service.rate, service.is_trial) = (choice.rate, choice.is_trial);
-        service.announced = if by_length || choice.announces { Announced::NotYet } else { Announced::Never };
-    }
-
-    /// Tells rate control what became of a transmission of the packet in service.
-    #[inline]
-    fn report_rate(&mut self, now: Instant, delivered: bool, config: &MacConfig) {
-        let Some(rates) = &config.rates else { return };
-        let Own { front, rate_control: Some(control), .. } = &mut *self.own else { return };
-        let Some(service) = &mut front.service else { return };
-        service.transmissions += 1;
-        control.report(now, service.out.to, service.rate, delivered, rates);
     }
 
     /// Whether the packet in service, which has no RTS, needs a CTS to the station itself.

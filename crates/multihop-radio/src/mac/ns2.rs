@@ -152,7 +152,7 @@ fn answered_to(mac: &Mac, from: NodeId, config: &MacConfig) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{Bench, PEER, bench, us};
+    use super::super::tests::{Bench, DIFS, OTHER, PEER, bench, packet, us};
     use super::*;
     use crate::params::Flavour;
     use crate::phy_profile::DOT11B;
@@ -233,5 +233,51 @@ mod tests {
         let [rts, cts] = [352, 304].map(Duration::from_micros);
         let after = Ns2::answer_after(rts, RateIndex(0), cts, &b.config);
         assert_eq!(after, Duration::from_micros(352 + 2 + 10 + 304 + 2));
+    }
+
+    #[test]
+    fn a_packet_that_arrives_while_a_cts_is_suppressed_is_still_sent() {
+        let others_rts =
+            Frame::control(FrameKind::Rts, PEER, OTHER, Duration::from_micros(6942), 20, RateIndex(0));
+        // In the SIFS after the RTS, the NAV is set or a frame arrives at the last moment.
+        for nav in [true, false] {
+            let mut b = bench(Flavour::Ns2, Some(0));
+            if nav {
+                b.hears(us(0), us(352), &others_rts);
+            }
+            b.hears(us(400), us(752), &b.to_me(FrameKind::Rts, 6942));
+            b.sends(us(755), packet(1));
+            let mut idle = us(352 + 6942);
+            if !nav {
+                b.mac.carrier_busy(us(757), &b.config);
+                idle = us(1000);
+            }
+            assert_eq!(b.step(), (us(762), None), "the CTS is suppressed");
+            if !nav {
+                b.mac.carrier_idle(idle, &b.config);
+            }
+            let (at, rts) = b.next_frame();
+            assert_eq!(rts.kind, FrameKind::Rts);
+            assert!(Bench::slots(at, idle, DIFS) <= 30);
+        }
+    }
+
+    #[test]
+    fn a_weak_frame_over_the_cts_delays_the_data_to_the_end_of_its_nav() {
+        let mut b = bench(Flavour::Ns2, Some(0));
+        b.sends(us(1000), packet(7));
+        let (rts_at, _) = b.next_frame();
+        let cts_end = rts_at + Duration::from_micros(352 + 10 + 304);
+        // 1528 bytes begin 4 us before the CTS ends: the CTS survives, the NAV lasts 6304 + 364 us.
+        b.mac.carrier_busy(rts_at + Duration::from_micros(362), &b.config);
+        let weak_at = cts_end - Duration::from_micros(4);
+        b.mac.overheard_weak(weak_at, Duration::from_micros(6304), &b.config);
+        b.mac.receive(cts_end, &b.to_me(FrameKind::Cts, 6628), &b.config);
+        b.mac.carrier_idle(cts_end, &b.config);
+        assert_eq!(b.step(), (cts_end + Duration::from_micros(10), None));
+        let (at, again) = b.next_frame();
+        assert_eq!(again.kind, FrameKind::Rts, "the exchange starts over");
+        let idle = weak_at + Duration::from_micros(6304 + 364);
+        assert!(Bench::slots(at, idle, DIFS) <= 62, "from the doubled window");
     }
 }

@@ -110,3 +110,6 @@ impl Mac {
         self.draw_backoff(config);
     }
 }
+
+#[cfg(test)]
+mod tests;

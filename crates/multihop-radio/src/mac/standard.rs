@@ -227,4 +227,47 @@ mod tests {
         Standard::end_dropped(&mut b.mac, &b.config);
         assert!(matches!(b.mac.backoff, Backoff::Paused { .. }));
     }
+
+    #[test]
+    fn the_standard_transmits_immediately_on_an_idle_medium() {
+        let mut b = bench(Flavour::Standard, None);
+        b.sends(us(1000), packet(1));
+        assert_eq!(b.mac.deadline(&b.config), us(1000));
+        let (_, data) = b.next_frame();
+        assert_eq!(data.kind, FrameKind::Data);
+    }
+
+    #[test]
+    fn the_standard_backs_off_after_a_drop() {
+        let mut b = bench(Flavour::Standard, None);
+        b.sends(us(1000), packet(1));
+        while b.mac.poll_done().is_none() {
+            b.step();
+        }
+        assert!(!b.mac.backoff.is_idle());
+        b.mac.backoff = Backoff::Paused { slots: 9 };
+        let given_up = us(2_000_000);
+        b.mac.resume_backoff(given_up, &b.config);
+        b.sends(given_up, packet(2));
+        assert_eq!(b.next_frame().0, given_up + Duration::from_micros(9 * 20), "it inherits the backoff");
+    }
+
+    #[test]
+    fn the_standard_extends_the_timeout_to_the_end_of_a_reception() {
+        let mut b = bench(Flavour::Standard, None);
+        b.sends(us(1000), packet(1));
+        let (at, _) = b.next_frame();
+        let end = at + Duration::from_micros(6304 + 10 + 304);
+        // SIFS, slot and preamble after the frame: the ACK has begun but not ended.
+        assert_eq!(b.mac.deadline(&b.config), at + Duration::from_micros(6304 + 10 + 20 + 192));
+        let due = b.mac.deadline(&b.config);
+        b.mac.carrier_busy(at + Duration::from_micros(6304), &b.config);
+        b.mac.carrier_idle(at + Duration::from_micros(6307), &b.config);
+        assert_eq!(b.mac.deadline(&b.config), due, "what ends before it was no response");
+        b.mac.carrier_busy(end - Duration::from_micros(304), &b.config);
+        assert_eq!(b.mac.deadline(&b.config), Instant::FAR_FUTURE);
+        b.mac.receive(end, &b.to_me(FrameKind::Ack, 0), &b.config);
+        b.mac.carrier_idle(end, &b.config);
+        assert_eq!(b.outcome(), Some((packet(1), true)));
+    }
 }

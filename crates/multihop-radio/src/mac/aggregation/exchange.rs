@@ -166,9 +166,7 @@ impl Mac {
         };
         self.own.counters.data += composed.mpdus as u64;
         self.own.counters.aggregates += u64::from(composed.mpdus > 1);
-        if let Some(control) = &mut self.own.rate_control {
-            (0..composed.mpdus).for_each(|_| control.count(rate));
-        }
+        self.own.rates.count(rate, composed.mpdus);
         let wait = Self::answer_after(length, rate, answer, config);
         self.transmit(now, frame, Phase::Data, length, wait, config)
     }
@@ -272,7 +270,7 @@ impl Mac {
     }
 
     fn conclude_data(&mut self, now: Instant, answer: Option<BlockAck>, config: &MacConfig) {
-        let Own { front, aggregation: Some(aggregation), counters, .. } = &mut *self.own else {
+        let Own { front, aggregation: Some(aggregation), counters, rates, .. } = &mut *self.own else {
             return;
         };
         let Contender { service: Some(service), batch: Some(batch), .. } = front else { return };
@@ -289,14 +287,11 @@ impl Mac {
         // that were given up: otherwise a link that becomes bad at once would keep its rate for good.
         let begins_anew = answer.is_some() || outcome.dropped_mpdus > 0;
         service.transmissions = if begins_anew { 0 } else { service.transmissions + 1 };
-        if let (Some(control), Some(rates)) = (&mut self.own.rate_control, &config.rates) {
-            if !is_trial {
-                control.note_length(to, outcome.mpdus);
-            }
-            for mpdu in 0..outcome.mpdus {
-                control.report(now, to, rate, outcome.delivered.contains(mpdu as usize), rates);
-            }
+        if !is_trial {
+            rates.note_length(to, outcome.mpdus);
         }
+        let delivered = (0..outcome.mpdus as usize).map(|mpdu| outcome.delivered.contains(mpdu));
+        rates.report(now, (to, rate), delivered, config);
         if answer.is_some() || outcome.dropped_mpdus > 0 {
             self.reset_contention_window(config);
         } else {
