@@ -23,7 +23,7 @@ impl Heartbeat {
         Self(Mutex::new(PeerActivity { last: Instant::now(), waiting: false }))
     }
 
-    /// How long this end has been waiting for the peer; zero while this end itself is busy.
+    /// Time for which this end has been waiting for the peer; zero while this end itself is busy.
     pub(crate) fn silence(&self) -> Duration {
         let heard = self.lock();
         if heard.waiting { heard.last.elapsed() } else { Duration::ZERO }
@@ -280,7 +280,7 @@ pub(crate) const BODY_MAX: usize = 32 * 1024;
 const HEAD: usize = 5;
 /// Longest time between two messages of a busy end. An end that is silent for twice as long has probably vanished.
 const KEEPALIVE: Duration = Duration::from_secs(1);
-/// Limits the keepalives that a peer can ask for.
+/// Shortest interval of the keepalives that a peer can request.
 const KEEPALIVE_MIN: Duration = Duration::from_millis(20);
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use tokio::runtime::{Builder, Runtime};
 use crate::files::{self, Options, Sources, Target, receive, send};
 use crate::{code, perf, tunnel};
 
-/// A message of a file transfer, and both ends of a transfer with a peer that sends these bytes.
+/// Fuzzes a message of a file transfer, and both ends of a transfer with a peer that sends these bytes.
 pub fn files(bytes: &[u8]) {
     if let Some((&kind, body)) = bytes.split_first() {
         files::check(kind, body);
@@ -30,7 +30,7 @@ pub fn perf(bytes: &[u8]) {
     perf::check(bytes);
 }
 
-/// The input of both ends of a code.
+/// Fuzzes the input of both ends of a code.
 pub fn code(bytes: &[u8]) {
     block_on(code::check(bytes));
 }
@@ -59,12 +59,12 @@ pub fn folder(bytes: &[u8]) {
     fs::remove_dir_all(&inbox).expect("it is a folder");
 }
 
-/// The input of both ends of a tunnel.
+/// Fuzzes the input of both ends of a tunnel.
 pub fn tunnel(bytes: &[u8]) {
     block_on(tunnel::check(bytes));
 }
 
-/// A folder of this process, in memory if the system has such a place.
+/// Folder of this process for temporary files, in memory if the system has a file system for that.
 fn scratch(name: &str) -> PathBuf {
     let memory = PathBuf::from("/dev/shm");
     let base = if memory.is_dir() { memory } else { std::env::temp_dir() };

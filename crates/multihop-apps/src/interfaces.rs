@@ -50,7 +50,8 @@ fn of_interfaces() -> Vec<IpAddr> {
     addresses.filter(is_reachable).collect()
 }
 
-/// A link-local address of IPv6 would need the name of the other host's interface.
+/// Whether other hosts can use an address. A link-local address of IPv6 would need the name of the other host's
+/// interface.
 fn is_reachable(address: &IpAddr) -> bool {
     !address.is_loopback() && !matches!(address, IpAddr::V6(address) if address.is_unicast_link_local())
 }

@@ -143,7 +143,7 @@ fn write_json(file: &Path, report: &Report) -> anyhow::Result<()> {
     fs::write(file, report::json(report)?).with_context(describe)
 }
 
-/// Runs of each scenario.
+/// Number of runs of each scenario.
 const RUNS: usize = 3;
 /// Number of nodes from which memory per node is reported.
 const MANY: u32 = 100;

@@ -28,7 +28,7 @@ pub(crate) struct Row {
     /// Number of events per second in the run of median duration.
     pub(crate) events_per_second: f64,
     pub(crate) wall_per_sim_second: Spread,
-    /// `null` if the system does not report it.
+    /// CPU seconds for each simulated second; `null` if the system does not report them.
     pub(crate) cpu_per_sim_second: Option<Spread>,
     /// Simulated over wall time of the median run.
     pub(crate) times_real_time: f64,
@@ -135,6 +135,6 @@ pub(crate) struct Report {
     pub(crate) rows: Vec<Row>,
     /// `null` on a machine with one processor.
     pub(crate) scaling: Option<Scaling>,
-    /// `null` if the system does not report it.
+    /// Load of the machine; `null` if the system does not report it.
     pub(crate) machine: Option<Load>,
 }

@@ -76,5 +76,5 @@ fn time(scenarios: &[Scenario], threads: usize) -> anyhow::Result<f64> {
     Ok(begin.elapsed().as_secs_f64())
 }
 
-/// Enough that little time is lost while the last run is alone.
+/// Number of runs for each thread: enough that little time is lost while the last run is alone.
 const RUNS_PER_THREAD: usize = 16;

@@ -45,7 +45,7 @@ enum SocketState {
 struct ConnectedSocket {
     bridge: Bridge,
     descriptor: OwnedFd,
-    /// Kept open, since a thread may still poll it.
+    /// Descriptor that stays open, since a thread may still poll it.
     _doorbell: Option<Doorbell>,
 }
 

@@ -58,7 +58,7 @@ impl TermLike for Narrowed {
     }
 }
 
-/// Columns of `^C`, and one for the cursor.
+/// Width of `^C` and of the cursor, columns.
 const ROOM: u16 = 3;
-/// Pictures per second, as indicatif's own.
+/// Number of redraws per second, that of indicatif.
 const REFRESH: u8 = 20;

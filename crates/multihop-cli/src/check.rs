@@ -54,11 +54,11 @@ pub(crate) fn check(
     checked
 }
 
-/// A file without problems.
+/// Report on a file without problems.
 struct Found {
     /// Summary of the contents of the file.
     contents: String,
-    /// Notes on settings that are allowed, but probably not meant.
+    /// Notes on settings that are allowed but probably unintended.
     notes: Vec<String>,
     /// The scenario, if the file is one.
     scenario: Option<Scenario>,

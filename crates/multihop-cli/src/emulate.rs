@@ -103,11 +103,11 @@ pub(crate) fn emulate(
     verdict(args, &emulated)
 }
 
-/// A recording, and where it is written.
+/// Recording that was begun, with the path to which it is written.
 struct Begun {
     recording: Recording,
     place: PathBuf,
-    /// Deletes a recording that nobody has asked for.
+    /// Recording that is deleted at the end because the user did not request it.
     scratch: Option<Scratch>,
 }
 

@@ -30,24 +30,24 @@ pub(crate) struct LivePage {
     shared: Arc<Shared>,
 }
 
-/// A server that answers.
+/// Server that answers requests of open pages.
 pub(crate) struct Serving(Arc<Shared>);
 
 struct Shared {
     page: String,
-    /// The recording, which grows.
+    /// Path of the recording, which grows.
     recording: PathBuf,
     address: SocketAddr,
     /// The first part of every path; who does not know it is refused.
     token: String,
     is_over: AtomicBool,
     clients: Arc<Clients>,
-    /// Connections that have asked for the recording.
+    /// Number of connections that read the recording.
     readers: AtomicUsize,
 }
 
 impl LivePage {
-    /// Takes a port of the loopback interface.
+    /// Binds a port of the loopback interface.
     pub(crate) fn bind(request: &Request, recording: PathBuf) -> anyhow::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("cannot serve the live page")?;
         let address = listener.local_addr().context("cannot serve the live page")?;
@@ -94,7 +94,7 @@ impl Serving {
         }
     }
 
-    /// The recording is complete: waits until open pages have all of it, or until they are too slow.
+    /// Ends the recording: waits until open pages have all of it, or until they are too slow.
     pub(crate) fn finish(self) {
         self.0.is_over.store(true, Ordering::Release);
         for _ in 0..LAST_STEPS {
@@ -179,7 +179,7 @@ impl Drop for Scratch {
     }
 }
 
-/// A run in virtual time that pages follow: its recording says only how far it has come.
+/// Run in virtual time that pages follow by the progress in its recording.
 pub(crate) struct Followed {
     recording: Recording,
     serving: Serving,
@@ -205,14 +205,14 @@ impl Followed {
         Ok(Self { recording, serving, duration: scenario.duration, _file: file })
     }
 
-    /// The run has come this far.
+    /// Reports the share of the run that has passed.
     pub(crate) fn passed(&mut self, share: f64) {
         let passed = Duration::from_secs_f64(self.duration.as_secs_f64() * share).min(self.duration);
         // A page that cannot follow is no reason to end the run.
         let _ = self.recording.passed(Instant::ZERO + passed);
     }
 
-    /// The run has ended.
+    /// Ends the recording when the run has ended.
     pub(crate) fn finish(self) -> anyhow::Result<()> {
         self.recording.finish(Instant::ZERO + self.duration)?;
         self.serving.finish();
@@ -220,7 +220,7 @@ impl Followed {
     }
 }
 
-/// Says where the page is.
+/// Prints the address of the page.
 pub(crate) fn invite(page: &LivePage) {
     eprintln!("open {} in a browser to begin the run", page.address());
 }

@@ -24,7 +24,7 @@ use crate::{CommandError, input, output};
 
 /// The page without a scenario; empty if the command was built without it.
 const PAGE: &str = include_str!(concat!(env!("OUT_DIR"), "/view.html"));
-/// Where the scenario belongs.
+/// Placeholder in the page that the scenario replaces.
 const PLACE: &str = "@REQUEST@";
 /// Whether pages can have the log of a run that they cannot simulate.
 const HAS_LOGS: bool = cfg!(feature = "view");
@@ -34,9 +34,9 @@ pub(crate) const RUN_FILE: &str = "run.json";
 /// A run that can be simulated again.
 pub(crate) struct Shown {
     pub(crate) request: Request,
-    /// The packets that entered, if it was an emulation.
+    /// Recording of the packets that entered, if the run was an emulation.
     recording: Option<Vec<u8>>,
-    /// Result of the run, if it is known already.
+    /// Result of the run, if already known.
     result: Option<RunResult>,
 }
 
@@ -160,7 +160,7 @@ impl Shown {
         self.filled(result, &scenario)
     }
 
-    /// Simulates it with a progress display.
+    /// Simulates the run with a progress display.
     fn watched(&self, scenario: &Scenario, verbosity: Verbosity) -> Result<RunResult, CommandError> {
         let interrupt = Interrupt::catch()?;
         let mut progress = ProgressDisplay::of_run(scenario, verbosity);
@@ -247,7 +247,7 @@ fn log(_: &Scenario) -> Result<Value, CommandError> {
     unreachable!("a page without logs is checked")
 }
 
-/// The page with what it shows.
+/// Text of the page with its data.
 pub(crate) fn filled(shown: &Value) -> anyhow::Result<String> {
     let Some((before, after)) = PAGE.split_once(PLACE) else {
         let how = "make build includes it where Node 20 and rustup are installed";

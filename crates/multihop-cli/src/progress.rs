@@ -48,7 +48,7 @@ impl ProgressDisplay {
         display
     }
 
-    /// Prints a line, if the user wants to know more.
+    /// Prints a line if the user wants details.
     fn tell(&self, text: &str) {
         if self.verbosity.verbose == 0 {
             return;
@@ -209,7 +209,7 @@ fn per_mille(share: f64) -> u64 {
     (share * 1000.0 + 1e-6) as u64
 }
 
-/// Work that takes less time has no bar.
+/// Run time from which work has a progress bar.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Time of the first line where there is no terminal.
 const FIRST_LINE: Duration = Duration::from_secs(10);

@@ -105,7 +105,7 @@ impl Write for Packed {
     }
 }
 
-/// Parts into which the run is divided, for the progress and for memory.
+/// Number of parts into which the run is divided, for progress and memory.
 const STEPS: u64 = 1000;
 /// The longest log before compression: a page holds all of it in memory.
 const MAX_BYTES: u64 = 256 << 20;

@@ -112,7 +112,7 @@ fn one(
     Ok((run, entry.result))
 }
 
-/// Describes what an interrupt leaves of a sweep, and the command that continues it.
+/// Describes the remaining part of an interrupted sweep, and the command that continues it.
 fn kept(plan: &Plan, journal: Option<&Mutex<Journal>>, folder: Option<&Path>) -> String {
     let (Some(journal), Some(folder)) = (journal, folder) else {
         return ": nothing is kept; with --out DIR finished runs are, and the same command goes on with the rest"

@@ -26,7 +26,7 @@ pub(crate) struct SweepFolder {
 /// A run of the folder.
 pub(crate) struct Chosen {
     pub(crate) shown: Shown,
-    /// Where its page is written, unless the command line names a file.
+    /// Path of the sweep's page, unless the command line names a file.
     pub(crate) page: PathBuf,
 }
 

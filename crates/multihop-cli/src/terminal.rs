@@ -51,7 +51,7 @@ fn broken_line(line: &str, width: usize) -> String {
     out
 }
 
-/// The begin of a line, so long that it fits.
+/// Beginning of a line, so long that it fits into the width.
 pub(crate) fn cut(line: &str, width: usize) -> String {
     if line.chars().count() <= width {
         return line.to_owned();

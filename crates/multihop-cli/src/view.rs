@@ -39,7 +39,7 @@ pub(crate) fn view(
     say(path, false)
 }
 
-/// Says where a page is.
+/// Prints the path of a page.
 pub(crate) fn say(path: &Path, stdout_is_taken: bool) -> Result<(), CommandError> {
     let message = format!("{}: open it in a browser", path.display());
     if stdout_is_taken {

@@ -1,6 +1,7 @@
 //! A prefetch hint for the processor.
 
-/// With fewer nodes than this, the data that a frame needs of each fits into a processor's second-level cache.
+/// Number of nodes from which prefetching helps: with fewer, the data that a frame needs of each node fits into a
+/// processor's second-level cache.
 pub const MANY_NODES: usize = 1000;
 
 /// Length of a processor's cache line, bytes.

@@ -255,7 +255,7 @@ impl<'a> Options<'a> {
         Ok(Self(entries))
     }
 
-    /// The word that decides how the key is visited; empty for one that is only its field.
+    /// Word that decides how the key is visited; empty for a key that is only its field.
     fn kind(&self) -> &str {
         let kinds = ["with", "flatten", "switch", "off", "millionths", "thousandths", "table"];
         kinds.into_iter().find(|kind| self.has(kind)).unwrap_or_default()

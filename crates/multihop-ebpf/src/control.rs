@@ -1,4 +1,4 @@
-//! Which controls there are, and what they are told before they are loaded.
+//! Congestion controls for the kernel, and the settings that they get before they are loaded.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub enum Control {
 }
 
 impl Control {
-    /// All of them; the place of each is its number in the programs.
+    /// All controls; the place of each is its number in the programs.
     pub const ALL: [Self; 4] = [Self::Ap, Self::Clamp, Self::Mesh, Self::Adtcp];
 
     /// Name of the control in the kernel, by which programs choose it.

@@ -34,7 +34,7 @@ pub enum TcpError {
     /// The kernel refused a step of loading.
     #[error("{step}: {reason}")]
     Kernel {
-        /// Step that was tried.
+        /// Name of the step that failed.
         step: &'static str,
         /// The error that the kernel returned.
         reason: String,

@@ -39,7 +39,7 @@ pub struct KernelConnection {
 pub struct Adtcp {
     /// States that this end has returned to a sender of data.
     pub returned: Reports,
-    /// States that it has received as a sender.
+    /// States that this end has received as a sender.
     pub received: Reports,
     /// Number of losses and timeouts.
     pub losses: u32,
@@ -65,7 +65,7 @@ pub struct Reports {
     pub newest: Option<NetworkState>,
 }
 
-/// An ACK that reached a sender, and what it made of it.
+/// ACK that reached a sender, with the sender's state after it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
     /// Time since the machine started, s.
@@ -175,7 +175,7 @@ impl Sample {
     }
 }
 
-/// The names of what holds, such as `channel-error+route-change`.
+/// Names of the states that hold, such as `channel-error+route-change`.
 pub fn state_name(state: NetworkState) -> String {
     state.names().collect::<Vec<_>>().join("+")
 }

@@ -44,7 +44,7 @@ pub enum Security {
     Keys {
         /// Key pair of this end.
         identity: Identity,
-        /// Which keys of peers are accepted.
+        /// Keys of peers that are accepted.
         peers: Peers,
     },
 }
@@ -139,7 +139,8 @@ impl Peers {
 
 /// Upper bound of the time between two SYNs.
 const MAX_SYN_WAIT: Duration = Duration::from_secs(10);
-/// Detects a peer that is gone, and keeps NAT bindings alive: many expire after 30 s without UDP.
+/// Interval of keepalives on an idle connection. It detects a peer that is gone and keeps NAT bindings alive, many of which expire after 30 s
+/// without UDP.
 const KEEPALIVE: Duration = Duration::from_secs(25);
 
 impl Default for Limits {

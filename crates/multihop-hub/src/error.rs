@@ -48,9 +48,9 @@ pub enum Error {
     /// The listener uses another transport.
     #[error("connection refused: this end uses the transport {ours}, the listener {theirs}")]
     WrongTransport {
-        /// Transport of this end.
+        /// Transport that this end offers.
         ours: TransportName,
-        /// Transport of the listener.
+        /// Transport that the listener offers.
         theirs: TransportName,
     },
 }

@@ -38,7 +38,7 @@ pub fn message(bytes: &[u8]) {
     }
 }
 
-/// A cookie is valid for its address and time only.
+/// Checks that a cookie is valid for its address and time only.
 pub fn cookie(key: [u8; 32], cookie: [u8; 16], addresses: [SocketAddr; 2], seconds: [u32; 2]) {
     let cookies = CookieKey::new(key);
     let [then, now] = seconds.map(|seconds| Instant::ZERO + Duration::from_secs(u64::from(seconds)));
@@ -107,7 +107,7 @@ impl SessionPair {
         self.sent[end].drain(..excess);
     }
 
-    /// Delivers a datagram of this end to the other, after `change`.
+    /// Delivers a datagram of this end to the other after `change` has changed it.
     pub fn deliver(&mut self, end: usize, which: u8, change: impl FnOnce(&mut Vec<u8>)) {
         let sent = &self.sent[end];
         let mut bytes = sent.get(usize::from(which) % sent.len().max(1)).cloned().unwrap_or_default();

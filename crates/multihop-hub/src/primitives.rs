@@ -59,7 +59,7 @@ mod with_ring {
             tag.as_ref().try_into().ok()
         }
 
-        /// Decrypts `text`; `None` if the tag is not its.
+        /// Decrypts `text`; `None` if the tag does not match.
         pub(crate) fn decrypt(
             &self,
             nonce: [u8; 12],
@@ -102,7 +102,7 @@ mod portable {
             self.0.encrypt_in_place_detached(&nonce.into(), known, text).ok().map(Into::into)
         }
 
-        /// Decrypts `text`; `None` if the tag is not its.
+        /// Decrypts `text`; `None` if the tag does not match.
         pub(crate) fn decrypt(
             &self,
             nonce: [u8; 12],
@@ -207,7 +207,8 @@ mod stand_ins {
         bytes.iter_mut().for_each(|byte| *byte ^= mask);
     }
 
-    /// The public key is the private key, and what two ends share is their exclusive or.
+    /// Stand-in for key agreement: the public key is the private key, and the shared secret of two ends is their
+    /// exclusive or.
     #[derive(Default)]
     struct SharedXor([u8; 32]);
 

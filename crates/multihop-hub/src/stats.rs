@@ -50,7 +50,7 @@ pub struct Stats {
     /// Reports that a datagram of this connection was not delivered; `counters` has those about a segment in
     /// flight.
     pub notices: u64,
-    /// How often the keys of what this end sends have been replaced.
+    /// Number of times that the keys of outgoing datagrams were replaced.
     pub key_changes: u64,
     /// The counters of the protocol: notices, retransmissions, timeouts, freezes, ...
     pub counters: StreamCounters,

@@ -14,7 +14,7 @@ use crate::segment::Format;
 pub struct Transport {
     /// Name of the transport, on which both ends must agree.
     pub name: TransportName,
-    /// Makes the ends of connections: the first one initiates, the second one listens.
+    /// Configuration that makes the ends of connections: the first one initiates, the second one listens.
     pub config: Arc<dyn ConnectionConfig>,
 }
 
@@ -25,7 +25,7 @@ impl Transport {
         Self { name: TransportName::TPA, config }
     }
 
-    /// How its segments look in datagrams.
+    /// Format of the transport's segments in datagrams.
     pub(crate) fn format(&self) -> Format {
         if self.name == TransportName::TPA {
             Format::Tpa
@@ -88,7 +88,7 @@ pub(crate) struct Transports {
 }
 
 impl Transports {
-    /// All of them, the preferred one first.
+    /// Names of all transports, the preferred one first.
     pub(crate) fn names(self) -> Vec<TransportName> {
         let tpa = Some(TransportName::TPA).filter(|tpa| self.or_tpa && self.preferred != *tpa);
         [self.preferred].into_iter().chain(tpa).collect()

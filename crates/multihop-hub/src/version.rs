@@ -6,5 +6,5 @@
 
 /// Version of the protocol that this end implements.
 pub(crate) const VERSION: u8 = 3;
-/// The version before, in which a caller asks whether anybody is there.
+/// Number of the previous version, which a caller without an answer tries.
 pub(crate) const EARLIER: u8 = 2;

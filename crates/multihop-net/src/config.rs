@@ -49,7 +49,7 @@ pub enum Security {
     Keys {
         /// Key pair of this end.
         identity: Identity,
-        /// Which keys of peers are accepted.
+        /// Keys of peers that are accepted.
         peers: Peers,
     },
 }

@@ -24,7 +24,7 @@ pub(crate) struct SharedHub {
     /// Wakes tasks that wait in accept.
     pub(crate) incoming: Notify,
     state: Mutex<HubState>,
-    /// Wakes the driver: the hub has something to send, or a new deadline.
+    /// Notification that wakes the driver: the hub has something to send, or a new deadline.
     kick: Notify,
     epoch: time::Instant,
 }
@@ -34,7 +34,7 @@ pub(crate) struct SharedHub {
 pub(crate) struct HubState {
     pub(crate) hub: Hub,
     waiting: Vec<Waiters>,
-    /// The driver has ended, with the runtime or with the socket.
+    /// Whether the driver has ended, with the runtime or with the socket.
     pub(crate) is_dead: bool,
 }
 
@@ -270,7 +270,7 @@ impl Drop for Lingers {
 
 /// Number of drivers in this process that linger.
 static LINGERING: AtomicUsize = AtomicUsize::new(0);
-/// A quarter of the usual limit of descriptors of a process.
+/// Largest number of lingering sockets: a quarter of the usual limit of descriptors of a process.
 const MAX_LINGERING: usize = 256;
 
 impl Drop for Driver {
@@ -286,5 +286,5 @@ fn entropy(bytes: &mut [u8]) {
     getrandom::fill(bytes).expect("the system provides random numbers");
 }
 
-/// System calls that read before anything is sent.
+/// Largest number of reading system calls before anything is sent.
 const BATCH: usize = 64;

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use crate::keys::{AuthorizedKeys, KeyCheck, KnownPeers, PublicKey};
 
-/// The two files of keys with these contents: a new peer is added and removed, and nothing else changes.
+/// Checks that a new peer can be added to and removed from the two files of keys with these contents, and that nothing
+/// else changes.
 pub fn known_peers(bytes: &[u8]) {
     let path = scratch("keys").join("known_peers");
     fs::write(&path, bytes).expect("room for a file");

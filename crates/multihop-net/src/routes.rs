@@ -10,7 +10,7 @@ pub(crate) use elsewhere::RouteNews;
 #[cfg(target_os = "linux")]
 pub(crate) use linux::RouteNews;
 
-/// The next changes; never any without news.
+/// Waits for the next changes of routes; never returns without a source of news.
 pub(crate) async fn next_changes(news: &mut Option<RouteNews>) -> Vec<RouteChange> {
     match news {
         Some(open) => open.next().await,
@@ -88,7 +88,7 @@ mod linux {
             }
         }
 
-        /// Lets changes gather after some that took this many lookups.
+        /// Waits before the next report, so that changes gather; longer after changes that took this many lookups.
         pub(crate) fn rest(&mut self, lookups: usize) {
             self.resume = Some(time::Instant::now() + pause(lookups));
         }
@@ -104,7 +104,7 @@ mod linux {
         all.map(|address| RouteChange { network: (address, 0), is_there: true }).to_vec()
     }
 
-    /// Counts what this process has open, so that programs with many sockets do not run out of descriptors.
+    /// Count of the descriptors that this process has open, so that programs with many sockets do not run out of them.
     #[derive(Debug)]
     struct Count;
 

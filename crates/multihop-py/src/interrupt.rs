@@ -18,7 +18,7 @@ impl Flag {
         Self::default()
     }
 
-    /// Asks the runs to end as soon as they can.
+    /// Cancels the runs, which end as soon as they can.
     pub(crate) fn set(&self) {
         self.0.store(true, Ordering::Relaxed);
     }

@@ -99,7 +99,7 @@ mod _core {
         multihop_scenario::schema_with(&multihop_routing_extra::extensions()).to_string()
     }
 
-    /// The scenario of that name that the module contains.
+    /// Text of the packaged scenario of this name.
     #[pyfunction]
     fn example(name: &str) -> Option<&'static str> {
         multihop_scenario::Example::find(name).map(|example| example.text)

@@ -12,7 +12,7 @@ use multihop_core::{Duration, Instant};
 /// that a few messages at once are not delayed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Allowance {
-    /// The share is one in this many.
+    /// Inverse of the share of the processor's time.
     part: u64,
     /// The longest time for which the share is saved.
     max_saved: Duration,
@@ -31,7 +31,7 @@ impl Allowance {
         self.paid_at = self.paid_at.max(before(now, self.max_saved)) + cost.saturating_mul(self.part);
     }
 
-    /// When the next work may begin; it may last longer than what is saved.
+    /// Instant at which the next work may begin; it may last longer than the saved time.
     pub(crate) const fn ready_at(&self) -> Instant {
         self.paid_at
     }
@@ -42,13 +42,13 @@ impl Allowance {
     }
 }
 
-/// Fair queueing: of those that wait, the next is the one that has used the least time since it began to wait.
+/// Fair queueing: serves next the waiting sender that has used the least time since it began to wait.
 ///
 /// One that has used nothing lately comes before those that always wait, and has no claim for the time before. Only those
 /// that have used as much as the one in service are remembered.
 #[derive(Debug)]
 pub(crate) struct Shares<K> {
-    /// The time used by the one that was served last, when it was chosen.
+    /// Time that the sender served last had used when it was chosen.
     served: Duration,
     used: BTreeMap<K, Duration>,
 }
@@ -143,7 +143,7 @@ mod tests {
         assert!(!allowance.is_ready(at(60_009)) && allowance.is_ready(at(60_010)));
     }
 
-    /// Who is served in turn if `waits` says who waits; each turn costs what it says.
+    /// Order in which waiting senders are served; `waits` selects those that wait, and each turn takes its `cost`.
     fn turns(count: usize, cost: impl Fn(u8) -> Duration, waits: impl Fn(usize, u8) -> bool) -> Vec<u8> {
         let mut shares = Shares::default();
         let mut served = Vec::new();

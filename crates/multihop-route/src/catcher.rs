@@ -26,7 +26,7 @@ pub(crate) struct Catcher {
     tun: Tun,
     index: u32,
     mtu: Option<u16>,
-    /// Sends whole IP packets.
+    /// Raw socket that sends whole IP packets.
     raw: Socket,
     usage: Usage,
     neighbours: News,
@@ -54,7 +54,8 @@ impl Catcher {
         })
     }
 
-    /// Catches packets to what the configuration says, for a router with these interfaces and this main address.
+    /// Catches packets to the destinations of the configuration, for a router with these interfaces and this main
+    /// address.
     pub(crate) fn set(
         &mut self,
         interfaces: &[&Interface],
@@ -142,7 +143,7 @@ impl Catcher {
         self.transmit(packet, &[ControlMessage::Ipv4PacketInfo(&info)])
     }
 
-    /// Tells the source of a packet that its destination cannot be reached.
+    /// Sends an ICMP error to the source of a packet whose destination cannot be reached.
     pub(crate) fn refuse(&mut self, now: Instant, main: Option<IpAddr>, packet: &[u8]) -> io::Result<()> {
         let Some(IpAddr::V4(main)) = main else { return Ok(()) };
         match answer(main, packet).filter(|_| self.refusals.allow(now)) {

@@ -37,10 +37,10 @@ pub enum RouteError {
     /// Another daemon has the routes of this family in this network namespace.
     #[error("another multihop route of {0} runs in this network namespace")]
     Runs(Family),
-    /// The system refuses something.
+    /// Error of the system, such as a refused right.
     #[error("cannot {what}: {error}")]
     System {
-        /// Operation that was tried.
+        /// Name of the operation that failed.
         what: String,
         /// Error that the system returned.
         error: io::Error,
@@ -62,7 +62,7 @@ struct Asked {
 }
 
 impl Stop {
-    /// Nobody has asked for anything yet.
+    /// Creates a stop switch without requests.
     pub fn new() -> io::Result<Self> {
         let (end, reload) = (Signals::default(), Signals::default());
         Ok(Self(Arc::new(Asked { end, reload, bell: Doorbell::new()? })))
@@ -77,7 +77,7 @@ impl Stop {
         Ok(Self(Arc::new(Asked { end, reload, bell })))
     }
 
-    /// Asks the daemon to end, as SIGTERM does.
+    /// Ends the daemon, as SIGTERM does.
     pub fn end(&self) {
         self.0.end.note(SIGTERM);
         self.0.bell.ring();
@@ -94,7 +94,7 @@ impl Stop {
         self.0.end.noted()
     }
 
-    /// Whether a reload was asked for since the last call.
+    /// Whether a reload was requested since the last call.
     fn take_reload(&self) -> bool {
         self.0.bell.clear();
         self.0.reload.take().is_some()
@@ -142,7 +142,7 @@ struct Daemon {
     retry_at: Option<Instant>,
     /// Routes of an agent that has begun anew remain until then.
     keep_until: Option<Instant>,
-    /// Neighbours and routes that the log has told of.
+    /// Neighbours and routes that the log has reported.
     watched: Watched,
 }
 
@@ -215,7 +215,7 @@ impl Daemon {
         Ok(())
     }
 
-    /// Does what is due.
+    /// Handles deadlines that have passed.
     fn work(&mut self, now: Instant) -> Result<(), RouteError> {
         let is_due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
         self.load.measure();
@@ -260,7 +260,7 @@ impl Daemon {
         }
     }
 
-    /// Sends the packets for which there is a route now, and tells the sources of those for which there is none.
+    /// Sends the packets that have a route now, and sends ICMP errors to the sources of those that have none.
     fn release(&mut self, now: Instant) {
         let (fates, main) = (self.router.take_fates(), self.router.main());
         if fates.iter().any(|fate| matches!(fate, Fate::Leaves { .. })) {
@@ -278,7 +278,7 @@ impl Daemon {
         }
     }
 
-    /// Adds what the kernel tells of queues and radios to the costs of links, when it is due.
+    /// Adds the kernel's measurements of queues and radios to the costs of links, when that is due.
     fn look_at_links(&mut self, now: Instant) {
         let Some(links) = self.links.as_mut().filter(|links| links.due() <= now) else { return };
         let interfaces: Vec<_> = self.sockets.iter().map(|open| open.port.index).collect();
@@ -306,7 +306,7 @@ impl Daemon {
         }
     }
 
-    /// Waits until something is due or arrives, and takes what has arrived.
+    /// Waits for a deadline, a datagram or an event, and takes the datagrams that have arrived.
     fn wait(&mut self, now: Instant, stop: &Stop) -> Result<(), RouteError> {
         let timer = self.router.poll_timeout().map(|at| at.max(self.load.timers.ready_at()));
         let is_reading = self.load.reading.is_ready(now);
@@ -344,7 +344,7 @@ impl Daemon {
         Ok(())
     }
 
-    /// Takes what the kernel tells AODV: packets without a route, hosts between which packets have left, neighbours
+    /// Takes the kernel's reports for AODV: packets without a route, hosts between which packets have left, neighbours
     /// that do not answer.
     fn catch(&mut self, now: Instant, packets: bool, used: bool, neighbours: bool) -> Result<(), RouteError> {
         let Some(catcher) = &mut self.catcher else { return Ok(()) };
@@ -387,7 +387,7 @@ impl Daemon {
         }
     }
 
-    /// Processes what has been received, as far as there is time for it.
+    /// Processes received datagrams within the time that their share allows.
     fn process(&mut self) {
         let mut now = self.now();
         let mut has_changed = false;
@@ -549,7 +549,7 @@ fn usable<'a>(
 }
 
 trait Tried<T> {
-    /// The error with what was tried.
+    /// Adds the name of the operation to an error.
     fn tried(self, what: &str) -> Result<T, RouteError>;
 }
 
@@ -559,12 +559,12 @@ impl<T, E: Into<io::Error>> Tried<T> for Result<T, E> {
     }
 }
 
-/// Descriptors before those of the interfaces.
+/// Number of polled descriptors before those of the interfaces.
 const FIXED: usize = 3;
 /// Wait before routes are updated, so that changes of one flood, or of several neighbours, are applied together.
 const UPDATE_AFTER: Duration = Duration::from_millis(50);
 const RETRY_AFTER: Duration = Duration::from_secs(1);
-/// Datagrams read from one interface before the others have their turn.
+/// Number of datagrams read from one interface before the others have their turn.
 const TURN: usize = 64;
 /// The longest IP packet; longer than any packet of a node that keeps to the limit of addresses in a message.
 const LARGEST: usize = 65_535;

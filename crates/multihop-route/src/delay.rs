@@ -26,7 +26,7 @@ pub struct Radio {
     pub transmissions: Option<u64>,
     /// Throughput that the card expects, in bit/s: rate and transmissions in one number.
     pub throughput: Option<u64>,
-    /// Strength of the last signal from it, dBm.
+    /// Strength of the last signal from the neighbour, dBm.
     pub signal: Option<i8>,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct Besides {
 }
 
 impl Known {
-    /// The parts, as far as something tells.
+    /// Parts of the delay that measurements cover.
     pub(crate) fn besides(self) -> Besides {
         let queue = match (self.queue, self.card) {
             (Some(queue), Some(card)) => Some(Duration::from_nanos(queue.as_nanos() + card.as_nanos())),
@@ -77,7 +77,7 @@ pub(crate) struct Look {
     pub(crate) at: Instant,
     /// Number of bytes that wait in the queue.
     pub(crate) waiting: u64,
-    /// Bytes that have left.
+    /// Number of bytes that have left the queue.
     pub(crate) sent: u64,
 }
 
@@ -91,7 +91,7 @@ pub(crate) struct QueueGauge {
     /// Time since the last mean in which the queue was not empty. `left` counts the bytes that left it in that time.
     busy: Duration,
     left: u64,
-    /// Nanoseconds for some bytes, of the last interval in which the queue was not empty.
+    /// Time in nanoseconds and bytes that left in it, of the last interval in which the queue was not empty.
     service: Option<(u64, u64)>,
     average: Option<Duration>,
 }
@@ -133,7 +133,7 @@ impl QueueGauge {
     }
 }
 
-/// The report's average: `weight` millionths of the latest value, the rest of the average before.
+/// Mean of a new report and the average before: `weight` millionths of the latest value, the rest of the average.
 fn mix(latest: Duration, before: Duration, weight: u32) -> Duration {
     let weight = u64::from(weight.min(MILLION));
     let sum = weight * latest.as_nanos() + (u64::from(MILLION) - weight) * before.as_nanos();
@@ -147,7 +147,7 @@ pub(crate) fn transmissions(packets: u64, retries: u64) -> Option<u64> {
 
 /// Bytes of a packet of data.
 const DATA: u64 = 1_500;
-/// A queue that does not move, or a rate of nearly nothing.
+/// Longest queueing delay that counts: that of a queue that does not move, or of a rate of nearly nothing.
 const LONGEST: Duration = Duration::from_secs(10);
 const MILLION: u32 = 1_000_000;
 

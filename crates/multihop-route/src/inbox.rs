@@ -12,12 +12,12 @@ use multihop_core::{Duration, Instant};
 use crate::budget::{Allowance, Shares};
 use crate::router::Arrival;
 
-/// A datagram that waits.
+/// Datagram that waits for its turn.
 #[derive(Debug)]
 pub(crate) struct Waiting {
     pub(crate) arrival: Arrival,
     pub(crate) bytes: Box<[u8]>,
-    /// When the kernel received it.
+    /// Instant at which the kernel received the datagram.
     arrived: Instant,
     /// Instant at which the datagram was put into its queue.
     since: Instant,
@@ -32,7 +32,7 @@ pub(crate) struct Inbox {
     interfaces: BTreeMap<u32, Interface>,
     shares: Shares<u32>,
     allowance: Allowance,
-    /// Bytes of all datagrams.
+    /// Sum of the bytes of all datagrams.
     bytes: usize,
     /// Sender of the datagram that was taken last.
     served: Option<(u32, Sender)>,
@@ -97,7 +97,7 @@ impl Inbox {
         Some(taken)
     }
 
-    /// Counts what the datagram cost that was taken last.
+    /// Counts the processing time of the datagram that was taken last.
     pub(crate) fn spend(&mut self, now: Instant, cost: Duration) {
         let Some((number, sender)) = self.served.take() else { return };
         let cost = cost.max(MIN_COST);
@@ -142,18 +142,18 @@ impl Inbox {
     }
 }
 
-/// Datagrams of all neighbours may take one in this many parts of the processor's time.
+/// Inverse of the largest share of the processor's time that datagrams of all neighbours may take.
 const PART: u64 = 8;
-/// Unused time is saved this long: 12.5 ms of work may begin at once.
+/// Time for which unused processor time is saved: 12.5 ms of work may begin at once.
 const MAX_SAVED: Duration = Duration::from_millis(100);
 /// The least that a datagram costs, so that no more than 2500 a second are processed, however cheap each one is: agents
 /// remember each message for seconds.
 const MIN_COST: Duration = Duration::from_micros(50);
-/// Datagrams of one sender that wait.
+/// Largest number of waiting datagrams from one sender.
 const MAX_WAITING: usize = 32;
 /// Bytes of all datagrams that wait.
 const MAX_BYTES: usize = 1 << 20;
-/// A datagram that has waited this long is dropped: its sender repeats what it says at about this interval.
+/// Waiting time after which a datagram is dropped: its sender repeats the message at about this interval.
 const MAX_WAIT: Duration = Duration::from_secs(2);
 
 #[cfg(test)]
@@ -218,7 +218,8 @@ mod tests {
     /// The genuine neighbour, which sends twice a second.
     const GENUINE: u32 = 1;
 
-    /// Ten seconds in which `flood` puts datagrams besides those of the genuine neighbour on interface 0.
+    /// Result of ten seconds in which `flood` puts datagrams in addition to those of the genuine neighbour on interface
+    /// 0.
     fn flooded(flood: impl Fn(&mut Bench, u64), cost: Duration) -> Bench {
         let mut bench = Bench::new();
         for n in 0..10_000 {

@@ -94,7 +94,7 @@ impl Installed {
         done.is_ok()
     }
 
-    /// Asks the kernel which routes are left: it removes those of an interface that goes down.
+    /// Reads the kernel's routes: it removes those of an interface that goes down.
     pub(crate) fn look(&mut self) -> io::Result<()> {
         let left = routes(PROTOCOL)?;
         self.impossible.clear();
@@ -121,7 +121,7 @@ pub fn flush(family: Family) -> io::Result<usize> {
     Ok(left.len())
 }
 
-/// Changes in one round: a few milliseconds.
+/// Largest number of route changes in one round, which takes a few milliseconds.
 const MAX_AT_ONCE: usize = 256;
 const MAX_IMPOSSIBLE: usize = 16_384;
 

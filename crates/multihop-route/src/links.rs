@@ -23,7 +23,7 @@ pub(crate) struct LinkMonitor {
     looks: u32,
     interfaces: BTreeMap<u32, Interface>,
     stations: BTreeMap<(u32, [u8; 6]), Tracked>,
-    /// Neighbours of Wi-Fi interfaces.
+    /// Link addresses of neighbours on Wi-Fi interfaces.
     addresses: BTreeMap<(u32, IpAddr), [u8; 6]>,
 }
 
@@ -56,14 +56,14 @@ pub struct QueueStatus {
     pub packets: u32,
     /// Number of bytes that wait.
     pub bytes: u32,
-    /// The mean wait in it, s.
+    /// Mean wait in the queue, s.
     pub wait: Option<f64>,
     /// Whether HELLOs wait in it and so measure it themselves.
     pub hellos_wait: bool,
 }
 
 impl LinkMonitor {
-    /// `None` if routes are not chosen by delay.
+    /// Monitor of the links; `None` if routes are not chosen by delay.
     pub(crate) fn new(now: Instant, routing: &Routing) -> Option<Self> {
         let Routing::Olsr(config) = routing else { return None };
         let metric = config.metric.filter(|metric| metric.kind.is_delay)?;
@@ -141,8 +141,8 @@ impl LinkMonitor {
         Ok(())
     }
 
-    /// The kernel knows the link address of a neighbour to which packets have gone. Without it, a neighbour that is not
-    /// used would seem nearer than one that is.
+    /// Sends packets to neighbours whose link address the kernel does not know, so that it finds the address. Without
+    /// it, an unused neighbour would seem nearer than a used one.
     fn ask_for_addresses(&self, neighbours: &[(u32, IpAddr)]) {
         let has_radio = |interface| self.stations.keys().any(|(of, _)| *of == interface);
         for to in neighbours.iter().filter(|to| has_radio(to.0) && !self.addresses.contains_key(to)) {
@@ -207,7 +207,7 @@ impl Interface {
 }
 
 impl Tracked {
-    /// Takes what the card tells at the end of an interval.
+    /// Takes the card's counters at the end of an interval.
     fn take(&mut self, now: Instant, station: Station, weight: u32) {
         let growth = |count: fn(&Station) -> Option<u32>| {
             let (before, after) = (count(&self.last)?, count(&station)?);
@@ -231,7 +231,7 @@ impl Tracked {
     }
 }
 
-/// Looks between two HELLOs.
+/// Number of checks between two HELLOs.
 const LOOKS: u32 = 8;
 const SHORTEST: Duration = Duration::from_millis(20);
 /// Kinds of queues that let a packet of a quiet flow, such as a HELLO, overtake those of busy ones.

@@ -22,7 +22,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 use crate::config::Config;
 use crate::router::Arrival;
 
-/// Sends to the neighbours of an interface, and receives what they send.
+/// Socket that sends to the neighbours of an interface and receives from them.
 #[derive(Debug)]
 pub(crate) struct PortSocket {
     socket: Socket,
@@ -30,7 +30,7 @@ pub(crate) struct PortSocket {
     interface: u32,
     address: IpAddr,
     port: u16,
-    /// The neighbours, with IPv6.
+    /// Multicast group of all neighbours under IPv6.
     group: Ipv6Addr,
     /// Whether messages wait behind data.
     waits: bool,
@@ -103,7 +103,7 @@ impl PortSocket {
         }
     }
 
-    /// Sends a last datagram to all neighbours, even if the interface's address has gone: it leaves from that address.
+    /// Sends a last datagram to all neighbours from the interface's address, even if the address has gone.
     pub(crate) fn send_last(&self, bytes: &[u8]) -> io::Result<()> {
         // IP_TRANSPARENT takes CAP_NET_ADMIN.
         setsockopt(&self.socket, IpTransparent, &true)?;

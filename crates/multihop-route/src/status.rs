@@ -172,7 +172,7 @@ pub struct MessageCounts {
     pub strangers: u64,
 }
 
-/// Asks the daemon of a family in this network namespace; returns its JSON document.
+/// Requests the status of the daemon of a family in this network namespace; returns its JSON document.
 pub fn status(family: Family) -> io::Result<String> {
     let mut stream = UnixStream::connect_addr(&SocketAddr::from_abstract_name(control(family))?)?;
     stream.set_read_timeout(Some(PATIENCE))?;
@@ -181,7 +181,7 @@ pub fn status(family: Family) -> io::Result<String> {
     Ok(text)
 }
 
-/// Answers the connections of those who ask for the daemon's status.
+/// Server of the daemon's status.
 #[derive(Debug)]
 pub(crate) struct Reporter {
     listener: UnixListener,
@@ -207,7 +207,7 @@ impl Reporter {
         }
     }
 
-    /// Answers the next one who asks. A reader that is slow keeps only itself waiting.
+    /// Sends the status to the next connection. A slow reader delays only itself.
     pub(crate) fn answer(&self, status: impl FnOnce() -> Status) {
         let Ok((mut stream, _)) = self.listener.accept() else { return };
         if Arc::strong_count(&self.busy) > MAX_READERS {

@@ -64,7 +64,7 @@ impl Usage {
         self.again_at
     }
 
-    /// Lets pairs that were seen be seen again.
+    /// Forgets the pairs of this interval, so that they are reported again.
     pub(crate) fn look_again(&mut self) -> io::Result<()> {
         self.seen.clear();
         self.again_at = None;
@@ -137,7 +137,7 @@ fn program(interfaces: &[u32], seen: &[Pair]) -> Vec<SockFilter> {
     program
 }
 
-/// Loads something that the kernel knows of a packet.
+/// Instruction that loads a property of the packet that the kernel keeps.
 fn ancillary(what: libc::c_int) -> SockFilter {
     SockFilter::new(LOAD | WORD | ABSOLUTE, 0, 0, (libc::SKF_AD_OFF + what).cast_unsigned())
 }
@@ -147,12 +147,12 @@ const fn word(at: u32) -> SockFilter {
     SockFilter::new(LOAD | WORD | ABSOLUTE, 0, 0, at)
 }
 
-/// Passes over some instructions if what was loaded is `value`.
+/// Instruction that skips others if the loaded value is `value`.
 const fn unless(value: u32, skipped: u8) -> SockFilter {
     SockFilter::new(JUMP_EQUAL, skipped, 0, value)
 }
 
-/// Ends the program: the packet is left out.
+/// Instruction that ends the program: the packet is left out.
 const NOTHING: SockFilter = SockFilter::new(RETURN, 0, 0, 0);
 
 // Instructions of linux/filter.h.
@@ -177,7 +177,7 @@ const PACKET_OUTGOING: u32 = 4;
 const KEPT: u32 = 20;
 const HEADER: usize = KEPT as usize;
 const INTERVAL: Duration = Duration::from_millis(100);
-/// Pairs in an interval. What a busy router forwards beyond them is seen in another one.
+/// Largest number of address pairs in an interval. A busy router forwards further pairs, which another interval shows.
 const MAX_PAIRS: usize = 64;
-/// Headers read at once.
+/// Number of headers read at once.
 const TURN: usize = 1024;

@@ -183,11 +183,11 @@ impl AddressTlv {
     }
 }
 
-/// Flags in the header of a packet.
+/// Flag in the header of a packet with a sequence number.
 const PACKET_SEQUENCE: u8 = 0x08;
 const PACKET_TLVS: u8 = 0x04;
 
-/// Flags in the header of a message.
+/// Flag in the header of a message with an originator.
 const ORIGINATOR: u8 = 0x80;
 const HOP_LIMIT: u8 = 0x40;
 const HOP_COUNT: u8 = 0x20;
@@ -196,14 +196,14 @@ const SEQUENCE: u8 = 0x10;
 /// The bits of the same byte that tell the length of addresses: one less.
 const ADDRESS_LENGTH: u8 = 3;
 
-/// Flags of a block of addresses.
+/// Flag of a block whose addresses share their first bytes.
 const HEAD: u8 = 0x80;
 const FULL_TAIL: u8 = 0x40;
 const ZERO_TAIL: u8 = 0x20;
 const SINGLE_PREFIX: u8 = 0x10;
 const MULTI_PREFIX: u8 = 0x08;
 
-/// Flags in the header of a TLV.
+/// Flag in the header of a TLV with a type extension.
 const EXTENSION: u8 = 0x80;
 const SINGLE_INDEX: u8 = 0x40;
 const MULTI_INDEX: u8 = 0x20;

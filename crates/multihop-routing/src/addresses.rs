@@ -68,9 +68,9 @@ impl<V: Copy + Default> Addresses<V> {
 }
 
 const FREE: u32 = 0;
-/// Slots of the smallest non-empty table.
+/// Number of slots of the smallest non-empty table.
 const FEWEST: usize = 16;
-/// 2^32 divided by the golden ratio: distributes consecutive addresses.
+/// Multiplier 2^32 divided by the golden ratio, which distributes consecutive addresses.
 const GOLDEN: u32 = 0x9e37_79b1;
 
 #[cfg(test)]

@@ -98,7 +98,7 @@ pub struct Routable {
     /// Distinguishes flows with the same source and destination. Packets without ports have the
     /// label [`NO_FLOW`].
     pub flow: u32,
-    /// The source route that it carries.
+    /// Source route that the packet carries.
     pub route: Option<Arc<SourceRoute>>,
 }
 
@@ -118,9 +118,9 @@ pub enum Input {
     Message {
         /// Interface of this node over which the message came.
         interface: Interface,
-        /// The address of the neighbour's interface that sent it.
+        /// Address of the neighbour's interface that sent the message.
         from: Ipv4Addr,
-        /// The IP TTL with which it arrived.
+        /// IP TTL with which the message arrived.
         ttl: u8,
         /// Message as it arrived, with the fields of its protocol.
         message: Message,
@@ -143,14 +143,14 @@ pub enum Input {
     },
     /// A data packet comes back from the interface queue after [`Output::Purge`].
     Purged {
-        /// The neighbour for which it was queued.
+        /// Neighbour for which the packet was queued.
         next_hop: Ipv4Addr,
         /// Data packet that comes back.
         packet: Routable,
     },
     /// A message of the protocol comes back from the interface queue after [`Output::Purge`].
     MessagePurged {
-        /// The neighbour for which it was queued.
+        /// Neighbour for which the message was queued.
         next_hop: Ipv4Addr,
         /// Message of the protocol that comes back.
         message: Message,
@@ -175,7 +175,7 @@ pub enum Overheard {
         source: Ipv4Addr,
         /// IP address of the packet's final destination.
         destination: Ipv4Addr,
-        /// The source route that it carries.
+        /// Source route that the packet carries.
         route: Option<Arc<SourceRoute>>,
     },
     /// A message of the protocol.
@@ -191,10 +191,10 @@ pub enum Output {
         ticket: Ticket,
         /// Address of the neighbour that receives the packet next.
         next_hop: Ipv4Addr,
-        /// The source route that it carries from here on.
+        /// Source route that the packet carries from here on.
         route: Option<Arc<SourceRoute>>,
     },
-    /// The packet is dropped.
+    /// Removes a packet that the agent cannot forward.
     Drop {
         /// Ticket of the packet that is dropped.
         ticket: Ticket,
@@ -205,11 +205,11 @@ pub enum Output {
     },
     /// A message of the protocol.
     Message {
-        /// The neighbour that gets it; `None`: all neighbours.
+        /// Neighbour to which the message goes; `None` for all neighbours.
         to: Option<Ipv4Addr>,
         /// The interface over which it leaves; `None`: all interfaces, or with `to` that by which the neighbour is reached.
         interface: Option<Interface>,
-        /// The IP TTL with which it leaves.
+        /// IP TTL with which the message leaves.
         ttl: u8,
         /// Message to encode and transmit.
         message: Message,

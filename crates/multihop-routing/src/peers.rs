@@ -34,7 +34,7 @@ impl Peers {
         restored.into_iter().chain(path)
     }
 
-    /// The route to a peer broke or was not found.
+    /// Records that the route to a peer broke or was not found.
     pub fn lost(&mut self, peer: Ipv4Addr) -> Option<Notice> {
         let notified = self.peers.get_mut(&peer).filter(|notified| !notified.lost)?;
         *notified = Notified { lost: true, hops: None };

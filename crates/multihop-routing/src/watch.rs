@@ -16,7 +16,7 @@ pub enum Reach {
     Somewhere,
 }
 
-/// Recently used destinations of this host, and what was last known of them.
+/// Recently used destinations of this host, with the last known state of their routes.
 #[derive(Clone, Debug, Default)]
 pub struct Watch {
     list: Vec<Watched>,

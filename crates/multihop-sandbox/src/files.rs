@@ -60,5 +60,5 @@ const TESTED: ABI = ABI::V6;
 /// Files that C libraries, Python and the runtime read by themselves: libraries, time zones, the number of processors.
 const SYSTEM: [&str; 8] =
     ["/usr", "/lib", "/lib32", "/lib64", "/proc", "/sys/devices/system", "/sys/fs/cgroup", "/dev/urandom"];
-/// Configuration of name resolution, which other programs replace while this one runs, so that folders are needed.
+/// Folders with the configuration of name resolution. Other programs replace its files while this one runs.
 const FOR_NAMES: [&str; 3] = ["/etc", "/run", "/var/lib/sss"];

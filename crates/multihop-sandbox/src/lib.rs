@@ -54,7 +54,7 @@ use std::path::PathBuf;
 pub struct Needs {
     /// Rights of root that it keeps, as far as it has them.
     pub rights: Vec<Right>,
-    /// The user as which it goes on.
+    /// User as which the command continues.
     pub user: Option<String>,
     /// Files that it reads, and folders beneath which it reads. A path that does not exist is ignored.
     pub read: Vec<PathBuf>,
@@ -64,12 +64,12 @@ pub struct Needs {
     pub names: bool,
     /// Whether it makes TCP connections, or listens for them at further ports.
     pub tcp: bool,
-    /// Whether it opens UDP, TCP or netlink sockets.
+    /// Whether the command opens UDP, TCP or netlink sockets.
     pub internet: bool,
     /// Whether it changes interfaces and kernel parameters of the network (`/proc/sys/net`). C libraries find the number of
     /// an interface by a Unix socket.
     pub interfaces: bool,
-    /// Whether it connects to Unix sockets with abstract names.
+    /// Whether the command connects to Unix sockets with abstract names.
     pub abstract_sockets: bool,
 }
 

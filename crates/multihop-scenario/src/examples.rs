@@ -16,7 +16,7 @@ pub struct Example {
 }
 
 impl Example {
-    /// The example of that name.
+    /// Packaged scenario of this name.
     pub fn find(name: &str) -> Option<&'static Self> {
         EXAMPLES.iter().find(|example| example.name == name)
     }
@@ -63,8 +63,8 @@ fn file_like(missing: &Path) -> Option<String> {
     Some(folder.map_or_else(|| name.to_owned(), |folder| folder.join(name).display().to_string()))
 }
 
-/// Files of a folder whose names are compared with that of a missing one.
+/// Largest number of files whose names are compared with that of a missing one.
 const MAX_NAMES: usize = 1000;
 
-/// All of them, in the order of their names.
+/// All packaged scenarios, in the order of their names.
 pub const EXAMPLES: &[Example] = include!(concat!(env!("OUT_DIR"), "/examples.rs"));

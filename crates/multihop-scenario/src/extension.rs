@@ -68,7 +68,7 @@ pub(crate) type NewTransport = fn() -> Box<dyn TransportConfig>;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RoutingRow {
     pub(crate) protocol: Protocol,
-    /// If it is user-defined.
+    /// The protocol as an extension, if it is user-defined.
     pub(crate) extension: Option<Extension>,
 }
 

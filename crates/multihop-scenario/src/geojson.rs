@@ -12,7 +12,7 @@ use crate::document::shorten;
 pub(super) struct Losses {
     /// dB at each crossing of an outline.
     pub(super) wall_db: f64,
-    /// dB per metre inside.
+    /// Loss of a metre inside an obstacle, dB.
     pub(super) metre_db: f64,
 }
 
@@ -107,7 +107,7 @@ fn losses_of(feature: &Value, losses: Losses) -> Result<Losses, String> {
 
 /// Metres from the origin.
 const FARTHEST: f64 = 1e7;
-/// Corners of all polygons.
+/// Largest number of corners of all polygons.
 pub(super) const MAX_CORNERS: usize = 1_000_000;
 
 #[cfg(test)]

@@ -37,7 +37,7 @@ pub(crate) fn traces(
     Ok(Arc::new(LinkTraces::new(columns.quantity, interpolation, &rows)))
 }
 
-/// Where the columns are.
+/// Indices of the columns of a file.
 struct Columns {
     time: usize,
     from: usize,
@@ -92,11 +92,11 @@ fn number(name: &str, text: &str, least: f64, most: f64) -> Result<f64, String> 
 }
 
 const HEADER: &str = "a header with time, from, to, and either snr_db or loss";
-/// Rows of a file: with 16 bytes each they take 16 MB.
+/// Largest number of rows in a file: with 16 bytes each they take 16 MB.
 const MAX_ROWS: usize = 1_000_000;
-/// The latest time, s.
+/// Latest instant in a file, s.
 const LATEST: f64 = 1e9;
-/// SNR in either direction.
+/// Largest SNR in either direction, dB.
 const MOST_DB: f64 = 150.0;
 
 #[cfg(test)]

@@ -148,7 +148,7 @@ impl Scenario {
         if self.is_host(node) { self.hosts[node.index() - self.topology.nodes()].gateway } else { node }
     }
 
-    /// The user-defined protocols that it uses, each once.
+    /// User-defined protocols of the scenario, each once.
     pub fn extensions(&self) -> Vec<Extension> {
         let transports = self.flows.iter().filter_map(|flow| match &flow.transport.protocol {
             Protocol::Custom(custom) => Some(custom.extension),
@@ -272,8 +272,7 @@ pub enum RoutingProtocol {
     /// Routes that hold for the whole run: fewest hops at the decode range, ties to the lowest
     /// node number, except where `next_hops` says otherwise.
     Static {
-        /// Packets at a node for a destination leave through this neighbour:
-        /// `(node, destination) -> via`.
+        /// Neighbours through which packets leave a node for a destination: `(node, destination) -> via`.
         next_hops: BTreeMap<(NodeId, NodeId), NodeId>,
     },
     /// Routes that agents of a protocol find by messages.
@@ -287,12 +286,12 @@ pub struct AgentProtocol {
     pub name: &'static str,
     /// Parameters with the values that the scenario gives to their keys.
     pub config: Arc<dyn AgentConfig>,
-    /// If it is user-defined.
+    /// The protocol as an extension, if it is user-defined.
     pub extension: Option<Extension>,
 }
 
 impl RoutingProtocol {
-    /// The interface queue that it runs on in ns-2.
+    /// Interface queue under which the protocol runs in ns-2.
     pub fn queue_kind(&self) -> QueueKind {
         match self {
             Self::Agents(agents) if agents.config.separate_queue() => QueueKind::ByPriority,
@@ -342,7 +341,7 @@ impl Flow {
 pub struct Drawn {
     /// Whether the transfer begins at `start`; otherwise it begins after another flow.
     pub first: bool,
-    /// Which one follows when it has ended, and how long after.
+    /// Transfer that follows this one, and the time between them.
     pub next: Option<(FlowId, Duration)>,
 }
 

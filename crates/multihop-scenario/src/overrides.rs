@@ -20,7 +20,7 @@ pub(crate) fn apply(root: &mut Node, overrides: &[(String, String)], faults: &mu
     }
 }
 
-/// An error message, and what the user probably meant.
+/// Error message with the word that the user probably meant.
 type Refusal = (String, Option<String>);
 
 fn set(node: &mut Node, path: &str, parts: &[&str], value: &Node, origin: Origin) -> Result<(), Refusal> {
@@ -63,5 +63,5 @@ fn is_index(part: &str) -> bool {
     part == "*" || part.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// No key of a scenario lies deeper.
+/// Largest depth of an overridden key: no key of a scenario lies deeper.
 const DEEPEST: usize = 16;

@@ -21,14 +21,14 @@ pub struct Problem {
 pub enum Place {
     /// The problem is in the text of the document.
     Text {
-        /// Name of the file.
+        /// Name of the scenario's file.
         name: String,
-        /// `None` where the text has no positions (JSON from a program).
+        /// Position of the value; `None` where the text has no positions (JSON from a program).
         at: Option<Position>,
     },
     /// The problem is in an override of the command line.
     Override {
-        /// The override as `key=value`.
+        /// Text of the override as `key=value`.
         text: String,
     },
 }
@@ -58,7 +58,7 @@ impl Problems {
         &self.list
     }
 
-    /// How many more there are.
+    /// Number of problems that are not listed.
     pub const fn unlisted(&self) -> usize {
         self.unlisted
     }
@@ -75,7 +75,7 @@ impl Problems {
         Self { list: vec![problem], unlisted: 0, text: String::new() }
     }
 
-    /// Adds what the user probably meant.
+    /// Adds the word that the user probably meant.
     pub(crate) fn perhaps(mut self, suggestion: Option<&str>) -> Self {
         for problem in &mut self.list {
             problem.suggestion = suggestion.map(str::to_owned);
@@ -134,5 +134,5 @@ impl fmt::Display for Problems {
 
 impl core::error::Error for Problems {}
 
-/// Longest list of problems.
+/// Largest number of problems that are listed.
 const LISTED: usize = 100;

@@ -60,8 +60,8 @@ impl Extensions {
         scenario.extensions().into_iter().find(|used| !known.contains(used))
     }
 
-    /// A name has one unit, whoever declares it, and is not that of a series of every network. `own`: what the same transport
-    /// declares besides.
+    /// Checks that a name has one unit, whoever declares it, and is not that of a series of every network. `own` are
+    /// the other names that the transport declares.
     fn check_declared(
         &self,
         mut own: Vec<&'static str>,
@@ -83,7 +83,7 @@ impl Extensions {
         }
     }
 
-    /// Transports and congestion controls of TCP share their names.
+    /// Checks that a name is free among transports and congestion controls of TCP.
     fn check_transport(&self, name: &str) {
         assert!(!name.contains('+'), "a plus sign in the name {name:?}");
         let transports = self.transports.iter().map(|entry| entry.extension.name);

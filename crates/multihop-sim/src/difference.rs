@@ -80,7 +80,7 @@ impl<'scope> Traced<'scope> {
     }
 }
 
-/// Passes whole lines on.
+/// Writer that passes whole lines on.
 struct Lines {
     sender: SyncSender<Vec<u8>>,
     rest: Vec<u8>,

@@ -119,7 +119,7 @@ pub struct ShardError;
 /// The finished runs, and the file to which the next one is appended.
 #[derive(Debug, Default)]
 pub struct Journal {
-    /// `None` without a file.
+    /// Path of the journal's file; `None` for a journal without a file.
     path: Option<PathBuf>,
     /// Opened at the first entry.
     file: Option<File>,
@@ -207,13 +207,13 @@ fn sync_name(path: &Path) -> io::Result<()> {
     File::open(path.parent().expect("a file in a folder"))?.sync_all()
 }
 
-/// Only Unix can sync a folder.
+/// Does nothing: only Unix can sync a folder.
 #[cfg(not(unix))]
 fn sync_name(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// CPU time of the runs that a loss of power may take, s.
+/// Largest CPU time of runs that a loss of power may take, s.
 const MAX_UNSYNCED: f64 = 1.0;
 
 /// The lines in the journals of a folder, by their keys.

@@ -7,7 +7,7 @@ use multihop_radio::propagation::Site;
 use multihop_radio::rate_control::RateControlParams;
 use multihop_scenario::Scenario;
 
-/// A station and one that receives it, at the start of a run.
+/// A station and another one that receives it, at the start of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct InitialLink {
     /// Node that transmits over the link.
@@ -95,5 +95,5 @@ fn first_of(part: &mut [usize], mut station: usize) -> usize {
     station
 }
 
-/// Every pair of stations is looked at.
+/// Largest number of stations for which every pair is examined.
 pub const MAX_STATIONS: usize = 2000;

@@ -119,5 +119,5 @@ impl Motion {
     }
 }
 
-/// Weaker links are left out: a signal 10 dB below the noise disturbs no other one.
+/// Smallest SNR of a listed link, dB: a signal 10 dB below the noise disturbs no other one.
 const WEAKEST_SNR_DB: f64 = -10.0;

@@ -27,7 +27,7 @@ pub struct Outputs {
     pub trace: Option<Box<dyn Write + Send>>,
     /// A pcapng file with an interface for each radio of each selected node.
     pub pcap: Option<Box<dyn Write + Send>>,
-    /// The frames in that file.
+    /// Filter of the frames in the capture.
     pub pcap_filter: CaptureFilter,
     /// The series of the scenario's `[record]` table.
     pub record: Option<Box<dyn Write + Send>>,
@@ -49,7 +49,7 @@ pub(crate) struct Observer {
     signals: BTreeMap<Interface, Signals>,
     /// Whether the result has no lists of nodes, links and queues.
     pub(crate) omits_lists: bool,
-    /// The first write error; nothing is written after it.
+    /// First write error, after which nothing is written.
     failure: Option<io::Error>,
 }
 
@@ -162,8 +162,8 @@ impl Observer {
         self.captures.is_some() || self.view.is_detailed()
     }
 
-    /// A transmission begins, which reaches the stations of a radio over these links; `power` is the power of a link, fading
-    /// included.
+    /// Records a transmission that begins and reaches the stations of a radio over these links; `power` is the power of
+    /// a link, fading included.
     #[cold]
     pub(crate) fn launched(
         &mut self,
@@ -176,7 +176,7 @@ impl Observer {
         signals.launch(now, launch, links, power);
     }
 
-    /// A frame has ended at the station of a radio of `node`.
+    /// Records that a frame has ended at the station of a radio of `node`.
     #[inline]
     pub(crate) fn ended(
         &mut self,
@@ -268,7 +268,7 @@ impl Observer {
         }
     }
 
-    /// The interface queue of a station may have another length.
+    /// Records the length of a station's interface queue if it has changed.
     #[inline]
     pub(crate) fn queue(&mut self, now: Instant, station: (Interface, NodeId), len: impl Fn() -> usize) {
         #[cfg(feature = "view")]

@@ -89,9 +89,9 @@ pub const INITIAL_TTL: u8 = 64;
 
 const IP_HEADER: u32 = 20;
 const ARP_BYTES: u32 = 28;
-/// ICMP header, quoted IP header, and quoted bytes of its payload.
+/// Length of an ICMP error's header and quote, bytes: ICMP header, quoted IP header, and quoted bytes of its payload.
 const ICMP_UNREACHABLE: usize = 8 + 20 + 20;
-/// Ports of flow 0; flow n has both ports n higher.
+/// First port of flow 0; flow n has both ports n higher.
 const FIRST_PORT: u16 = 1024;
 
 impl Packet {

@@ -109,7 +109,7 @@ impl Recorder {
         rows.into_iter().try_for_each(|(key, value)| self.row(now, "flow", flow.0, &key, value))
     }
 
-    /// A packet of a flow reached its destination.
+    /// Records that a packet of a flow reached its destination.
     pub(crate) fn arrived(&mut self, now: Instant, flow: FlowId, hops: u8) -> io::Result<()> {
         let changed = self.flows[flow.index()].hops.replace(hops) != Some(hops);
         if changed && self.every().is_none() && self.wants(Series::Hops) {
@@ -118,7 +118,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// Application data reached its destination in order.
+    /// Records that application data reached its destination in order.
     pub(crate) fn delivered(&mut self, now: Instant, flow: FlowId, bytes: u64) -> io::Result<()> {
         self.flows[flow.index()].delivered += bytes;
         if self.every().is_none() && self.wants(Series::Goodput) {
@@ -127,7 +127,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// A node's interface queue has `len` packets.
+    /// Records that a node's interface queue has `len` packets.
     pub(crate) fn queue(&mut self, now: Instant, node: NodeId, len: usize) -> io::Result<()> {
         let changed = std::mem::replace(&mut self.queues[node.index()], len) != len;
         if changed && self.every().is_none() && self.wants(Series::Queue) {
@@ -229,7 +229,7 @@ pub fn missing_series(record: &Record, file: impl BufRead) -> io::Result<Vec<Str
     Ok(missing)
 }
 
-/// The value is empty if there is no path.
+/// Writes a row for a flow's shortest path; the value is empty without a path.
 fn shortest_row(out: &mut Table, now: Instant, flow: FlowId, hops: Option<u32>) -> io::Result<()> {
     let value = hops.map(|hops| hops.to_string()).unwrap_or_default();
     write_row(out, now, ["flow", &flow.0.to_string(), &Series::Shortest.key(), &value])

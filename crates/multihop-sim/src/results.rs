@@ -31,7 +31,7 @@ pub struct RunResult {
     pub mac: MacResult,
     /// Counters of routing, summed over all nodes.
     pub routing: RoutingResult,
-    /// `null` unless the scenario has an `[energy]` table.
+    /// Energy of the nodes; `null` unless the scenario has an `[energy]` table.
     pub energy: Option<EnergyResult>,
     /// Packets dropped after warm-up, by reason; reasons that never occurred are omitted.
     pub drops: BTreeMap<String, u64>,
@@ -231,7 +231,7 @@ pub struct LinkResult {
     /// Number of its radio, from 0; absent if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub radio: Option<u8>,
-    /// Packets that were acknowledged.
+    /// Number of packets that were acknowledged.
     pub delivered: u64,
     /// Packets dropped after the last retry.
     pub dropped: u64,
@@ -253,16 +253,16 @@ pub struct LinkResult {
 /// One interface queue, after warm-up. Broadcasts count as well.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct QueueResult {
-    /// Number of its node.
+    /// Number of the queue's node.
     pub node: u32,
     /// Number of its radio, from 0; absent if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub radio: Option<u8>,
     /// Access category of the queue; `null` without EDCA.
     pub category: Option<String>,
-    /// Packets that entered it, dropped ones included.
+    /// Number of packets that entered the queue, dropped ones included.
     pub packets: u64,
-    /// Packets dropped because it was full, or by its active queue management.
+    /// Number of packets dropped because the queue was full, or by its active queue management.
     pub dropped: u64,
     /// Packets not dropped / packets.
     pub delivery_ratio: Option<f64>,
@@ -395,7 +395,7 @@ pub struct EnergyResult {
     /// Joules that each node spent asleep.
     #[serde(default)]
     pub sleep_joules: Vec<f64>,
-    /// When the first battery was empty, s; `null` if none was.
+    /// Instant at which the first battery was empty, s; `null` if none was.
     #[serde(default)]
     pub first_empty: Option<f64>,
     /// When the battery of each node was empty, s; only with batteries.

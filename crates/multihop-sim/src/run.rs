@@ -71,10 +71,10 @@ fn name_applications(result: &mut RunResult, scenario: &Scenario) {
 const LONGEST_STEP: u64 = 200;
 /// Longest time between two reports of the progress, approximately, on the wall clock.
 const ATTENTIVE: std::time::Duration = std::time::Duration::from_millis(100);
-/// Simulated times: of the first step, and the least of a step.
+/// Simulated time of the first step.
 const FIRST_STEP: Duration = Duration::from_millis(100);
 const SHORTEST_STEP: Duration = Duration::from_micros(1);
-/// Steps of a scan for the best rate within one step of the previous scan.
+/// Number of steps by which a scan for the best rate divides one step of the previous scan.
 const FINER: i32 = 5;
 /// Fraction of the progress that the search for the best rate takes in a run with paced flows.
 const SEARCH_SHARE: f64 = 0.9;

@@ -22,9 +22,9 @@ pub(crate) struct Signals {
 /// A transmission that begins, as the stations of one radio hear it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Launch<'a> {
-    /// The radio whose stations hear it.
+    /// Radio whose stations hear the frame.
     pub(crate) at: Interface,
-    /// The radio that transmits it.
+    /// Radio that transmits the frame.
     pub(crate) over: Interface,
     /// Number of the transmission.
     pub(crate) signal: u64,
@@ -36,7 +36,7 @@ pub(crate) struct Launch<'a> {
 struct Flying {
     /// Number of the transmission.
     signal: u64,
-    /// The radio that transmits it.
+    /// Radio that transmits the frame.
     interface: Interface,
     /// Whether another radio than that of the stations transmits it.
     is_foreign: bool,
@@ -44,7 +44,7 @@ struct Flying {
     kind: FrameKind,
     began: Instant,
     airtime: Duration,
-    /// The stations that hear it, nearest first.
+    /// Stations that hear the frame, nearest first.
     heard: Vec<SignalAtStation>,
 }
 
@@ -63,7 +63,7 @@ pub(crate) struct Reception {
     pub(crate) power_mw: f64,
     /// Power of noise and interference at the worst moment of the frame, mW; 0 without either.
     pub(crate) disturbance_mw: f64,
-    /// The strongest other frame at that moment, or the station's own.
+    /// Strongest other frame at the worst moment, or the station's own.
     pub(crate) interferer: Option<Interferer>,
 }
 
@@ -72,7 +72,7 @@ pub(crate) struct Reception {
 pub(crate) struct Interferer {
     /// The node that transmits it; the receiver itself if it transmitted meanwhile.
     pub(crate) node: NodeId,
-    /// The radio of the node that transmits it.
+    /// Radio of the node that transmits the interfering frame.
     pub(crate) interface: Interface,
     pub(crate) kind: FrameKind,
     /// Received power, mW; infinite for the receiver's own frame.
@@ -88,7 +88,7 @@ impl Signals {
         Self { noise_mw, unit_mw, flying: VecDeque::new() }
     }
 
-    /// A station begins to transmit; `power` is the power of a link, fading included.
+    /// Adds a transmission that begins at a station; `power` is the power of a link, fading included.
     pub(crate) fn launch(
         &mut self,
         now: Instant,

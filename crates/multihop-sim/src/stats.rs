@@ -15,12 +15,12 @@ pub struct Histogram {
     buckets: Vec<u32>,
 }
 
-/// Seconds; quantiles below this are not resolved.
+/// Smallest quantile that is resolved, s.
 const SMALLEST: f64 = 1e-6;
 /// Ratio of a bucket's upper to its lower bound.
 const RATIO: f64 = 1.01;
-/// Counts of so many buckets are allocated at a time: with each alone, values that drift cost more in allocations than in
-/// counting.
+/// Number of buckets whose counts are allocated at a time: one by one, values that drift cost more in allocations than
+/// in counting.
 const CHUNK: usize = 32;
 
 impl Histogram {
@@ -50,7 +50,7 @@ impl Histogram {
         }
     }
 
-    /// Extreme values are few, so the capacity is exact.
+    /// Allocates counters for a bucket. Extreme values are few, so the capacity is exact.
     #[cold]
     fn make_room(&mut self, bucket: usize) {
         let first = bucket / CHUNK * CHUNK;
@@ -167,7 +167,7 @@ pub(crate) struct Jitter {
 }
 
 impl Jitter {
-    /// A packet has arrived.
+    /// Adds the transit time of a packet that has arrived.
     #[inline]
     pub(crate) fn add(&mut self, transit: Duration) {
         if let Some(before) = self.transit.replace(transit) {
@@ -200,7 +200,7 @@ pub(crate) struct Delays {
 }
 
 impl Delays {
-    /// A packet has arrived.
+    /// Adds the delay of a packet that has arrived.
     #[inline]
     pub(crate) fn add(&mut self, delay: Duration) {
         self.histogram.add(delay);
@@ -235,7 +235,7 @@ fn bucket(duration: Duration) -> usize {
     bucket
 }
 
-/// Finds buckets without logarithms.
+/// Boundaries by which buckets are found without logarithms.
 struct Bounds {
     /// The largest duration of each bucket, ns.
     upper: [u64; LAST_BUCKET + 1],
@@ -245,11 +245,11 @@ struct Bounds {
 
 static BOUNDS: Bounds = Bounds::new();
 
-/// The last bucket holds everything above some 1e9 s.
+/// Index of the last bucket, which holds everything above some 1e9 s.
 const LAST_BUCKET: usize = 3500;
-/// Cells of one power of two.
+/// Number of cells of one power of two.
 const CELLS: usize = 64;
-/// Cells of all powers of two: the first one holds everything up to [`CELLS`] ns.
+/// Number of cells of all powers of two: the first one holds everything up to [`CELLS`] ns.
 const ALL_CELLS: usize = CELLS * (u64::BITS - CELLS.ilog2()) as usize;
 
 /// A cell: `CELLS` of equal width for each power of two.

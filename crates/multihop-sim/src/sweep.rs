@@ -35,7 +35,7 @@ struct Combination {
 pub struct Run {
     /// Index in the plan, from 0.
     pub index: usize,
-    /// Index of its combination of the axes, from 0.
+    /// Index of the run's combination of the axes, from 0.
     pub combination: usize,
     /// The scenario, its seed included.
     pub scenario: Scenario,
@@ -52,7 +52,7 @@ pub struct SweepResult {
     pub sweep: BTreeMap<String, serde_json::Value>,
     /// Identifies the run in a journal.
     pub key: String,
-    /// The build that made it.
+    /// Version of the build that made the result.
     pub version: &'static str,
     /// The result of the run.
     #[serde(flatten)]

@@ -78,7 +78,7 @@ pub fn write_sweep(rows: Rows, axes: &[String], results: &[SweepResult], out: im
     write(labelled.collect(), out)
 }
 
-/// The columns are those of all rows, in the order in which they first appear.
+/// Writes a table whose columns are those of all rows, in the order in which they first appear.
 fn write(rows: Vec<Cells>, out: impl Write) -> io::Result<()> {
     let mut columns: Vec<&str> = Vec::new();
     for cells in &rows {

@@ -60,7 +60,7 @@ impl<'a> ViewedRun<'a> {
         Ok(run)
     }
 
-    /// More of the recording has arrived.
+    /// Takes in further bytes of the recording that have arrived.
     pub fn feed(&mut self, recording: &[u8]) {
         if let Some(inputs) = &mut self.inputs {
             inputs.feed(recording);
@@ -73,7 +73,7 @@ impl<'a> ViewedRun<'a> {
         self.inputs.as_ref().and_then(|inputs| inputs.end).unwrap_or(end)
     }
 
-    /// How far the run can be moved on.
+    /// Instant up to which the run can be simulated.
     pub fn known(&self) -> Instant {
         self.inputs.as_ref().map_or(Instant::ZERO + self.scenario.duration, |inputs| inputs.known)
     }

@@ -181,7 +181,7 @@ impl Chunk {
         }
     }
 
-    /// Moves the first bytes; the queue must have them.
+    /// Moves the first bytes of the chunk, which has at least as many.
     fn read(&mut self, into: &mut [u8]) {
         match self {
             Self::Bytes(bytes) => {
@@ -218,9 +218,9 @@ fn cleared(memory: Option<Vec<u8>>, len: u32) -> Vec<u8> {
     memory
 }
 
-/// Memory that an empty queue keeps, bytes.
+/// Largest capacity that an empty queue keeps, bytes.
 const MAX_KEPT: usize = 128 * 1024;
-/// Shorter stretches are merged, longer ones are not copied.
+/// Shortest stretch that is kept without copying, bytes; shorter ones are merged.
 const WORTH_A_CHUNK: usize = 256;
 
 #[cfg(test)]

@@ -87,7 +87,7 @@ pub enum Event {
 pub enum SendError {
     /// The connection, or this side of the connection, is closed.
     Closed,
-    /// An endless source was queued before it.
+    /// Error if an endless source was queued before.
     Endless,
 }
 

@@ -174,7 +174,7 @@ impl<E> Row<E> {
         row
     }
 
-    /// A gauge with its unit; `None` while it has no value.
+    /// Row of a gauge with its unit; `None` while the gauge has no value.
     pub const fn gauge(
         [name, unit]: [&'static str; 2],
         about: &'static str,

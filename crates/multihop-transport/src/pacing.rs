@@ -132,7 +132,7 @@ impl Pacer {
         Self { hops: None, history, queueing: None, delay: None, cov: 0, gap: None, config }
     }
 
-    /// The path to the peer is this long. It applies to samples from now on.
+    /// Sets the length of the path to the peer for all later samples.
     pub fn set_hops(&mut self, hops: u8) {
         self.hops = Some(hops.max(1));
     }
@@ -334,13 +334,13 @@ fn scaled(a: u64, b: u64, c: u64) -> u64 {
 }
 
 const MILLION: u64 = 1_000_000;
-/// Longer times than this (4.6 min) are truncated, so that no sum overflows.
+/// Longest time that is not truncated (4.6 min), so that no sum overflows.
 const LONGEST: Duration = Duration::from_nanos(1 << 38);
-/// Delays of the authors' rules that do not count.
+/// Shortest delay that the authors' rules ignore.
 const TOO_LONG: Duration = Duration::from_millis(500);
 /// Bytes of headers in a data packet and in an ACK by the authors' rules; on the air they are fewer.
 const HEADERS: u32 = 112;
-/// A gap of zero would disable pacing.
+/// Shortest gap: one of zero would disable pacing.
 const SHORTEST: Duration = Duration::from_micros(1);
 
 #[cfg(test)]

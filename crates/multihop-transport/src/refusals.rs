@@ -36,9 +36,9 @@ impl<P: Copy + Ord> Default for Refusals<P> {
     }
 }
 
-/// Between two answers to one peer.
+/// Interval between two answers to one peer.
 const PAUSE: Duration = Duration::from_secs(1);
-/// Peers that are remembered; beyond, there is no answer.
+/// Largest number of remembered peers; further ones get no answer.
 const PEERS: usize = 256;
 
 #[cfg(test)]

@@ -31,8 +31,8 @@ pub struct RtoConfig {
     /// Largest backoff factor of the timeout.
     #[key(1..=1_000_000)]
     pub backoff_limit: u32,
-    /// Once the backoff factor is larger than this, the estimate counts as stale: its value moves
-    /// into the variance, and the next sample starts afresh. `None` keeps it.
+    /// Backoff factor above which the estimate counts as stale: its value moves into the variance, and the next sample
+    /// starts afresh. `None` keeps the estimate.
     pub forget_above: Option<u32>,
     /// The timeout data starts with if the SYN was lost. `None` leaves the estimate alone.
     pub after_lost_syn: Option<Duration>,
@@ -96,7 +96,7 @@ impl RttEstimator {
         self.backoff = 1;
     }
 
-    /// The timer expired: doubles the timeout (RFC 6298 §5.5).
+    /// Doubles the timeout after the timer expired (RFC 6298 §5.5).
     pub fn back_off(&mut self) {
         self.backoff = self.backoff.saturating_mul(2).min(self.config.backoff_limit);
         // RFC 6298 §5, last paragraph: the estimate is probably wrong by now.
@@ -172,7 +172,7 @@ fn weighted(old: Duration, new: Duration, n: u64) -> Duration {
     if new >= old { old + (new - old) / n } else { old - (old - new) / n }
 }
 
-/// A timer of zero would expire again and again at one instant.
+/// Shortest timeout: a timer of zero would expire again and again at one instant.
 const FLOOR: Duration = Duration::from_micros(1);
 
 #[cfg(test)]

@@ -53,7 +53,7 @@ impl SendQueue {
         }
     }
 
-    /// No data follows, and what an endless source has not sent yet (from `sent` on) is not sent.
+    /// Ends the queue: no data follows, and bytes from `sent` on of an endless source are not sent.
     pub fn finish(&mut self, sent: u64) {
         if self.endless {
             self.data.truncate(sent.saturating_sub(self.first));
@@ -91,5 +91,5 @@ impl Default for SendQueue {
     }
 }
 
-/// More bytes than any connection can send, small enough for sums not to overflow.
+/// Length of an endless transfer, bytes: more than any connection can send, and small enough for sums not to overflow.
 const ENDLESS: u64 = 1 << 62;

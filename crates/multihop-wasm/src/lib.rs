@@ -80,7 +80,7 @@ pub extern "C" fn advance(nanos: f64) {
     with_session(|session| session.advance(at));
 }
 
-/// More of the recording has arrived: the input.
+/// Takes in further bytes of the recording, which are the input.
 #[expect(unsafe_code, reason = "exported by name; it takes and returns plain numbers")]
 #[unsafe(no_mangle)]
 pub extern "C" fn feed() {
@@ -119,7 +119,7 @@ pub extern "C" fn records() -> *const u32 {
     with(|module| module.session.as_mut().map_or(std::ptr::null(), |session| session.records().as_ptr()))
 }
 
-/// How many words they have.
+/// Length of the records, in words.
 #[expect(unsafe_code, reason = "exported by name; it takes and returns plain numbers")]
 #[unsafe(no_mangle)]
 pub extern "C" fn records_length() -> usize {
@@ -140,14 +140,14 @@ pub extern "C" fn names() {
     with(|module| module.output = module.session.as_mut().map(Session::names).unwrap_or_default());
 }
 
-/// Answers the fields of packets.
+/// Puts the fields of packets into the output.
 #[expect(unsafe_code, reason = "exported by name; it takes and returns plain numbers")]
 #[unsafe(no_mangle)]
 pub extern "C" fn fields() {
     with(|module| module.output = module.session.as_mut().map(Session::fields).unwrap_or_default());
 }
 
-/// Ends the run and answers its result; records are those of the packets still in transit.
+/// Ends the run and puts its result into the output; records are those of the packets still in transit.
 #[expect(unsafe_code, reason = "exported by name; it takes and returns plain numbers")]
 #[unsafe(no_mangle)]
 pub extern "C" fn finish() {

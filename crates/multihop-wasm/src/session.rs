@@ -7,15 +7,15 @@ use serde::Serialize;
 
 /// Session of the page: one run that it moves on and shows.
 pub(crate) struct Session {
-    /// `None` after its end.
+    /// Run of the session; `None` after its end.
     run: Option<ViewedRun<'static>>,
     /// Records of the packets still in transit at the end.
     last: Vec<u32>,
 }
 
 impl Session {
-    /// The run that an input asks for, and the description of its network; or what is wrong. The input is the request,
-    /// a zero byte, and what has arrived of its recording if it is the replay of one.
+    /// Begins the run that an input requests and describes its network, or returns an error message. The input is the
+    /// request, a zero byte, and the bytes of the recording that have arrived if the run is a replay.
     pub(crate) fn new(input: &[u8]) -> Result<(Self, Vec<u8>), String> {
         let end = input.iter().position(|&byte| byte == 0).unwrap_or(input.len());
         let (request, recording) = input.split_at(end);
@@ -43,7 +43,7 @@ impl Session {
         }
     }
 
-    /// More of the recording has arrived.
+    /// Takes in further bytes of the recording that have arrived.
     pub(crate) fn feed(&mut self, recording: &[u8]) {
         if let Some(run) = &mut self.run {
             run.feed(recording);
@@ -55,7 +55,7 @@ impl Session {
         self.run.as_ref().map_or(Instant::ZERO, ViewedRun::known)
     }
 
-    /// Where it ends, as far as that is known.
+    /// End of the run, as far as it is known.
     pub(crate) fn end(&self) -> Instant {
         self.run.as_ref().map_or(Instant::ZERO, ViewedRun::end)
     }

@@ -291,7 +291,7 @@ const MAX_PREFIX: u8 = 31;
 
 const NO_DELETE: u8 = 0x80;
 
-/// Section 9: extensions from this type on may not be skipped.
+/// First extension type that a node may not skip (section 9).
 const FIRST_ESSENTIAL_EXTENSION: u8 = 128;
 
 #[cfg(test)]

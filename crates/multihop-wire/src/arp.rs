@@ -13,7 +13,7 @@ pub const ETHERTYPE: u16 = 0x0806;
 /// An ARP packet for IPv4 over MAC addresses of 6 bytes (RFC 826).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Packet {
-    /// Whether the packet asks for a MAC address or gives one.
+    /// Whether the packet requests a MAC address or answers a request.
     pub operation: Operation,
     /// MAC address of the sender.
     pub sender_mac: [u8; 6],
@@ -82,7 +82,7 @@ fn expect(name: &'static str, found: u16, value: u16, allowed: &'static str) -> 
 }
 
 const HARDWARE_IEEE802: u16 = 1;
-/// 6 for MAC, 4 for IP.
+/// Lengths of the addresses in the header: 6 for MAC, 4 for IP.
 const ADDRESS_LENGTHS: u16 = 0x0604;
 const REQUEST: u16 = 1;
 const REPLY: u16 = 2;

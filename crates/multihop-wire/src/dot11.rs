@@ -58,7 +58,7 @@ pub enum Frame {
         tid: u8,
         /// First sequence number that the bitmap reports.
         start: u16,
-        /// Bit n: whether `start` + n was received.
+        /// Bitmap of received segments: bit n stands for `start` + n.
         received: Received,
     },
     /// Request for a compressed block ACK.
@@ -353,9 +353,9 @@ const DATA: u16 = 0x0800;
 const QOS: u16 = 0x8000;
 /// The flag of a retransmission.
 const RETRY: u16 = 0x0008;
-/// QoS control: an A-MSDU is present.
+/// Bit of QoS control that marks an A-MSDU.
 const SEVERAL: u16 = 0x0080;
-/// Control field of a block ACK: a compressed bitmap.
+/// Bits of a block ACK's control field for a compressed bitmap.
 const COMPRESSED: u16 = 0x0004;
 /// The size of a bitmap of 256 bits.
 const LONG_BITMAP: u16 = 0x0004;
@@ -370,7 +370,8 @@ const IGNORED: u16 = 0x0030;
 const ACK_LEN: usize = 14;
 /// The fragment number in sequence control.
 const FRAGMENT: u16 = 0x000f;
-/// DSAP and SSAP of SNAP, unnumbered information, and the first byte of the organisation.
+/// First bytes of a data frame's body: DSAP and SSAP of SNAP, unnumbered information, and the first byte of the
+/// organisation.
 const LLC_SNAP: u32 = 0xaaaa_0300;
 
 #[cfg(test)]

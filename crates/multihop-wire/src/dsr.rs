@@ -16,7 +16,7 @@ pub use addresses::Addresses;
 /// The IP protocol number of DSR.
 pub const PROTOCOL: u8 = 48;
 
-/// [`Header::next_header`] if nothing follows.
+/// Value of [`Header::next_header`] if nothing follows.
 pub const NO_NEXT_HEADER: u8 = 59;
 
 /// A DSR header, which stands between the IP header and the payload (RFC 4728 §6).
@@ -52,7 +52,7 @@ pub struct RouteRequest {
 /// The Route Reply option (RFC 4728 §6.3). The route begins at the IP destination address.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct RouteReply {
-    /// The last hop lies outside of the DSR network.
+    /// Whether the last hop lies outside of the DSR network.
     pub last_hop_external: bool,
     /// The other nodes of the route, including its end.
     pub route: Addresses,
@@ -98,9 +98,9 @@ pub struct Ack {
 /// The Source Route option (RFC 4728 §6.7).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct SourceRoute {
-    /// The first hop lies outside of the DSR network.
+    /// Whether the first hop lies outside of the DSR network.
     pub first_hop_external: bool,
-    /// The last hop lies outside of the DSR network.
+    /// Whether the last hop lies outside of the DSR network.
     pub last_hop_external: bool,
     /// How often the packet has been salvaged, at most 15.
     pub salvage: u8,

@@ -12,10 +12,10 @@ use crate::{ParseError, Quoted};
 /// The IP protocol number of ICMP.
 pub const PROTOCOL: u8 = 1;
 
-/// [`Message::Unreachable`]: no route to the host.
+/// Code of [`Message::Unreachable`] without a route to the host.
 pub const HOST_UNREACHABLE: u8 = 1;
 
-/// [`Message::TimeExceeded`]: the TTL expired in transit.
+/// Code of [`Message::TimeExceeded`] for a TTL that expired in transit.
 pub const TTL_EXCEEDED: u8 = 0;
 
 /// An ICMP message: an echo, or an error about a datagram (RFC 792).

@@ -25,13 +25,13 @@ pub enum Segment {
 pub struct Data {
     /// Whether the segment requests an ACK at once.
     pub ask: bool,
-    /// The sender has more data, and the receiver no room for it.
+    /// Whether the sender has more data, and the receiver no room for it.
     pub more: bool,
-    /// The sender's stream ends here: the segment has a number, and no payload.
+    /// Whether the sender's stream ends here: the segment then has a number and no payload.
     pub is_fin: bool,
     /// Whether the segment is one of the second path of the connection, whose transmissions have numbers of their own.
     pub second_path: bool,
-    /// An ACK is due after this many segments; 0 means 1.
+    /// Number of segments after which an ACK is due; 0 means 1.
     pub every: u8,
     /// The longest time that its ACK may wait, in units of 100 us.
     pub hold: u16,
@@ -94,7 +94,7 @@ impl Bitmap {
     const NEAR: usize = 32;
     /// Maximum length of a bitmap, bytes.
     pub const BYTES: usize = 1024;
-    /// Segments that it covers at most.
+    /// Largest number of segments that the bitmap covers.
     pub const LEN: u64 = 8192;
 
     /// Marks the segment `offset` places behind the first missing one; those beyond [`LEN`](Self::LEN) are not
@@ -135,7 +135,7 @@ impl Bitmap {
         self.near.get(at).copied().unwrap_or_else(far)
     }
 
-    /// The bytes up to the last one that is not zero.
+    /// Bytes up to the last one that is not zero.
     fn used(&self) -> [&[u8]; 2] {
         let last = self.near.iter().rposition(|&byte| byte != 0);
         let len = if self.far().is_empty() { last.map_or(0, |last| last + 1) } else { Self::NEAR };
@@ -344,7 +344,7 @@ const DATA: u8 = 0x10;
 const ASK: u8 = 0x01;
 const MORE: u8 = 0x02;
 const FIN: u8 = 0x04;
-/// Three bits of the first byte, and the second one, are the length of the bitmap.
+/// Type of an ACK. Three bits of the first byte, and the second one, are the length of the bitmap.
 const ACK: u8 = 0x20;
 const LONG: u8 = 0x07;
 /// The bit of segments of the second path, in data and ACKs.

@@ -64,7 +64,7 @@ pub enum Body<A = Ipv4Addr> {
     Mid(Mid<A>),
     /// Networks that are reached through the originator.
     Hna(Hna<A>),
-    /// The costs of the links in its last TC.
+    /// Costs of the links in the originator's last TC.
     Costs(Arc<Costs>),
     /// A message of another type, which is only forwarded.
     Opaque(Opaque),
@@ -126,7 +126,7 @@ pub struct Willingness(pub u8);
 /// The advertised neighbours of a node; sent to the whole network.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Tc<A = Ipv4Addr> {
-    /// Counts the changes of the set (ANSN).
+    /// Sequence number of the set of neighbours, which counts its changes (ANSN).
     pub sequence: u16,
     /// Main addresses of the announced neighbours.
     pub neighbours: Vec<A>,
@@ -381,15 +381,15 @@ impl LinkCode {
 }
 
 impl Willingness {
-    /// Carries nothing for others.
+    /// Willingness of a node that forwards nothing for others, 0.
     pub const NEVER: Self = Self(0);
-    /// Carries little traffic for others.
+    /// Willingness of a node that should forward little for others, 1.
     pub const LOW: Self = Self(1);
     /// Usual willingness of a node, 3.
     pub const DEFAULT: Self = Self(3);
-    /// Is preferred to other nodes.
+    /// Willingness of a node that is preferred as a relay, 6.
     pub const HIGH: Self = Self(6);
-    /// Is always a multipoint relay.
+    /// Willingness of a node that is always a multipoint relay, 7.
     pub const ALWAYS: Self = Self(7);
 }
 

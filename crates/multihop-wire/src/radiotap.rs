@@ -447,49 +447,50 @@ impl S1g {
     }
 }
 
-/// TSFT, flags, rate, channel: bits 0 to 3.
+/// Presence bits of a radiotap header with TSFT, flags, rate and channel: bits 0 to 3.
 const FIELDS: u32 = 0x0f;
-/// TSFT, flags, channel, MCS: bits 0, 1, 3 and 19.
+/// Presence bits of a radiotap header of 802.11n: TSFT, flags, channel and MCS, bits 0, 1, 3 and 19.
 const HT_FIELDS: u32 = 0x8000b;
 /// The fields whose length decides where MCS is.
 const UP_TO_MCS: u32 = 0xf_ffff;
-/// Bandwidth, index, guard interval and format (mixed) are known.
+/// Bits of the MCS field that mark bandwidth, index, guard interval and format (mixed) as known.
 const MCS_KNOWN: u8 = 0x0f;
 const WIDTH: u8 = 0x03;
 const WIDE: u8 = 1;
 const SHORT_GUARD: u8 = 0x04;
-/// A-MPDU status, bit 20: 8 bytes at a multiple of 4.
+/// Presence bit 20 of the A-MPDU status, which has 8 bytes at a multiple of 4.
 const AGGREGATE: u32 = 1 << 20;
 const AGGREGATE_ALIGNMENT: usize = 4;
-/// Fields with type and length begin at a multiple of 4.
+/// Alignment of fields with type and length, bytes.
 const TLV_ALIGNMENT: usize = 4;
 /// Presence bit of the field FHSS, which has 2 bytes.
 const HOPPING: u32 = 1 << 4;
-/// Antenna signal and antenna noise in dBm, bits 5 and 6.
+/// Presence bits 5 and 6 of antenna signal and antenna noise in dBm.
 const SIGNAL: u32 = 1 << 5;
 const NOISE: u32 = 1 << 6;
 const POWERS: u32 = SIGNAL | NOISE;
 const LAST_IS_KNOWN: u16 = 0x0004;
 const IS_LAST: u16 = 0x0008;
-/// TSFT, flags, channel, and fields with type and length: bits 0, 1, 3 and 28.
+/// Presence bits of a radiotap header of 802.11ah: TSFT, flags, channel, and fields with type and length, bits 0, 1, 3
+/// and 28.
 const S1G_FIELDS: u32 = 0x1000_000b;
 const S1G: u16 = 32;
 const S1G_LEN: u16 = 6;
-/// Format, guard interval, streams, width and index are known.
+/// Bits of the S1G field that mark format, guard interval, streams, width and index as known.
 const S1G_KNOWN: u16 = 0x3d;
 const S1G_SHORT_PREAMBLE: u16 = 1;
 const S1G_SHORT_GUARD: u16 = 0x0020;
 const S1G_WIDTH: u16 = 0x0f00;
 const S1G_WIDE: u16 = 0x0100;
-/// TSFT, flags, channel, VHT: bits 0, 1, 3 and 21.
+/// Presence bits of a radiotap header of 802.11ac: TSFT, flags, channel and VHT, bits 0, 1, 3 and 21.
 const VHT_FIELDS: u32 = 0x20_000b;
 /// The fields whose length decides where VHT is.
 const UP_TO_VHT: u32 = 0x3f_ffff;
 const VHT_LEN: usize = 12;
 const VHT_ALIGNMENT: usize = 2;
-/// Guard interval and bandwidth are known.
+/// Bits of the VHT field that mark guard interval and bandwidth as known.
 const VHT_KNOWN: u16 = 0x0044;
-/// TSFT, flags, channel, HE: bits 0, 1, 3 and 23.
+/// Presence bits of a radiotap header of 802.11ax: TSFT, flags, channel and HE, bits 0, 1, 3 and 23.
 const HE_FIELDS: u32 = 0x80_000b;
 /// The fields whose length decides where HE is.
 const UP_TO_HE: u32 = 0xff_ffff;
@@ -497,7 +498,7 @@ const HE_LEN: usize = 12;
 const HE_ALIGNMENT: usize = 2;
 /// The format is HE SU (0); scheme, coding and bandwidth are known.
 const HE_KNOWN: u16 = 0x40a0;
-/// Guard interval and number of training symbols are known.
+/// Bits of the HE field that mark guard interval and number of training symbols as known.
 const HE_KNOWN_TOO: u16 = 0x0006;
 const HE_LDPC: u16 = 0x2000;
 // Places of fields in their words.

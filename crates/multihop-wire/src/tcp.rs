@@ -51,7 +51,7 @@ pub struct Segment {
 /// The ECN field of an IP header (RFC 3168 §5, RFC 9331 §1.2).
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Ecn {
-    /// Must not be marked.
+    /// Packets of a transport without ECN, which routers must not mark.
     #[default]
     NotEct = 0,
     /// May be marked, by the rules of L4S.

@@ -51,7 +51,7 @@ pub struct Segment {
     /// Time for which the ACK of a segment with data or FIN may wait, ms, if `ack` is `None`; 0 leaves it to the
     /// options of the SYN.
     pub ack_delay: u8,
-    /// The sender is congested or frozen (`txStat`).
+    /// Whether the sender is congested or frozen (`txStat`).
     pub congested: bool,
     /// Receive window: segments that the sender of this one has room for.
     pub window: u16,
@@ -65,9 +65,9 @@ pub enum Body {
     Empty,
     /// A segment of a block, with data.
     Data {
-        /// Whether the segment is the last of its block.
+        /// Position of the segment in its block.
         position: u8,
-        /// Whether it is the last of the block.
+        /// Whether the segment is the last of its block.
         last: bool,
         /// Application data, at least one byte.
         payload: Payload,
@@ -296,7 +296,7 @@ struct Fields {
     /// BitmapData, and the flags of the header.
     data: u16,
     ack_block: u16,
-    /// BitmapAck, txStat, LAST, HELD and a reserved bit.
+    /// Word on the wire with BitmapAck, txStat, LAST, HELD and a reserved bit.
     ack_bits: u16,
     tx_seq: u8,
     /// AckTxSeq, or the delay of the ACK.

@@ -64,7 +64,7 @@ impl Datagram {
     }
 }
 
-/// RFC 768: 0 means that there is no checksum.
+/// Field for a checksum of UDP, in which 0 means that there is no checksum (RFC 768).
 pub(crate) fn checksum_field(sum: Checksum) -> [u8; 2] {
     match sum.finish() {
         0 => [0xff; 2],

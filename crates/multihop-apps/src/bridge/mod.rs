@@ -91,7 +91,8 @@ pub fn runtime() -> io::Result<&'static Runtime> {
     Ok(RUNTIME.get_or_init(|| made))
 }
 
-/// A signal for the process must interrupt the program's calls, so its handler must run in one of its threads.
+/// Blocks signals in this thread: a signal for the process must interrupt the program's calls, so its handler must run
+/// in one of its threads.
 fn leave_signals_to_the_program() {
     let mut blocked = SigSet::all();
     for fault in [Signal::SIGSEGV, Signal::SIGBUS, Signal::SIGFPE, Signal::SIGILL, Signal::SIGABRT] {

@@ -87,7 +87,7 @@ impl Drop for Run<'_> {
 }
 
 impl Tags {
-    /// Our proof for the other end.
+    /// Proof of this end for the other end.
     pub(super) fn ours(&self) -> &Tag {
         &self.ours
     }
@@ -122,7 +122,8 @@ fn generator(common: &Common<'_>) -> RistrettoPoint {
     point
 }
 
-/// The secret fills the first block of the hash together with zeros, so that the time of hashing tells nothing.
+/// Bytes that CPace hashes to a generator. The secret fills the first block of the hash together with zeros, so that
+/// the time of hashing reveals nothing.
 fn generator_string(common: &Common<'_>) -> Vec<u8> {
     let Common { secret, channel, session } = common;
     let used = lv_cat(&[secret, NAME]).len() + 1;

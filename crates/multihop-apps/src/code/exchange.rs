@@ -105,7 +105,7 @@ pub(super) fn refusal(error: &io::Error) -> Option<Refusal> {
     error.get_ref().and_then(|inner| inner.downcast_ref()).copied()
 }
 
-/// Reads whether the other end goes on.
+/// Reads whether the other end continues.
 async fn status(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<()> {
     match stream.read_u8().await? {
         WELL => Ok(()),
@@ -143,7 +143,7 @@ mod tests {
         format!("kitten river amazing {last}").parse().unwrap()
     }
 
-    /// One exchange: what the caller and the listener say.
+    /// Runs one exchange between a caller and a listener with these words.
     fn meet(words: [&str; 2], bindings: [Binding; 2], guesses: &Guesses) -> [Option<Refusal>; 2] {
         let [one, other] = words.map(code);
         Builder::new_current_thread().build().unwrap().block_on(async {

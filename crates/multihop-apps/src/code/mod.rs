@@ -66,7 +66,7 @@ async fn redeem_at(code: &Code, place: SocketAddr, config: &Config) -> io::Resul
     Ok(stream)
 }
 
-/// Encryption without authentication: everybody knows this token.
+/// Configuration with encryption but without authentication: the token is publicly known.
 fn public(config: Config) -> Config {
     Config {
         security: Security::Token(Token::from_bytes(*b"multihop code 1")),
@@ -76,7 +76,7 @@ fn public(config: Config) -> Config {
     }
 }
 
-/// The messages of both ends with a peer that sends these bytes, and the questions and answers of a search.
+/// Checks the messages of both ends with a peer that sends these bytes, and the questions and answers of a search.
 #[cfg(fuzzing)]
 pub(crate) async fn check(bytes: &[u8]) {
     use tokio::io::{join, sink};

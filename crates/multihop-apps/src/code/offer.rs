@@ -40,7 +40,7 @@ pub enum Ended {
     /// No peer used the code in time.
     #[error("the code has expired: run the command again for a new one")]
     Expired,
-    /// Connections can no longer be accepted.
+    /// Error of a listener that can no longer accept connections.
     #[error("cannot accept connections any more: {0}")]
     Listener(#[from] io::Error),
 }
@@ -99,7 +99,7 @@ impl Offer {
         }
     }
 
-    /// Begins to check a caller, beside others.
+    /// Begins to check a caller while other callers are being checked.
     fn meet(&mut self, mut stream: Stream) {
         let (code, guesses) = (Arc::clone(&self.code), Arc::clone(&self.guesses));
         self.callers.spawn(async move {

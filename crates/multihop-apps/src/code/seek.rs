@@ -184,9 +184,9 @@ const ANSWER: &[u8; 14] = b"multihop here\x01";
 const PADDING: OfferId = [0; 8];
 /// How often a question is asked.
 const QUESTIONS: usize = 6;
-/// Time for answers to one question.
+/// Time for which answers to one question are awaited.
 const WAIT: Duration = Duration::from_millis(500);
-/// Places that are tried: each of them can test one guess.
+/// Largest number of places that are tried: each of them can test one guess.
 const PLACES: usize = 3;
 /// Pause after an error of the socket.
 const PAUSE: Duration = Duration::from_millis(100);

@@ -124,9 +124,9 @@ fn is_similar(one: &[u8], other: &[u8]) -> bool {
 }
 
 const WORDS: usize = 4;
-/// Words of the list (BIP 39).
+/// Number of words in the list (BIP 39).
 const LIST: u16 = 2048;
-/// No two words of the list have the same first four letters.
+/// Number of first letters that distinguish the words of the list (BIP 39).
 const DISTINCT: usize = 4;
 
 #[cfg(test)]

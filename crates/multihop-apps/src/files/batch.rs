@@ -123,10 +123,11 @@ fn by_device(ready: &[(Name, Partial)]) -> io::Result<FileSystems> {
     Ok(found)
 }
 
-/// Each of them is open until the end of the commit; many transfers at a time need a raised limit of descriptors.
+/// Largest number of files in a batch. Each is open until the commit ends, so many transfers at a time need a raised
+/// limit of descriptors.
 const FILES_MAX: usize = 256;
 const BYTES_MAX: usize = 4 << 20;
-/// Over a slow path, files appear about as they arrive.
+/// Longest time that a batch waits for its commit: over a slow path, files appear about as they arrive.
 const AGE_MAX: Duration = Duration::from_secs(1);
 
 #[cfg(test)]

@@ -117,9 +117,10 @@ impl Drop for Claim {
     }
 }
 
-/// A sender that still exists is never silent for so long, unless its path has failed.
+/// Time without a message after which a sender counts as gone. A sender that exists is never silent for so long unless
+/// its path has failed.
 const SILENCE: Duration = Duration::from_secs(2);
-/// Time for a transfer to end once another one has taken over.
+/// Time after which a transfer is ended once another one has taken over.
 const END_MAX: Duration = Duration::from_secs(10);
 
 #[cfg(test)]

@@ -46,7 +46,7 @@ pub(super) enum OwnFile {
     Open {
         file: File,
         size: u64,
-        /// No other user can have opened it.
+        /// Whether no other user can have opened the file.
         is_private: bool,
     },
 }

@@ -190,7 +190,7 @@ async fn attempt(
     }
 }
 
-/// A connection in place of one that is silent.
+/// Dials a connection that replaces a silent one.
 async fn replacement(pulse: &Heartbeat, dial: &impl AsyncFn() -> io::Result<Stream>) -> Stream {
     loop {
         let silence = pulse.silence();
@@ -230,7 +230,7 @@ fn no_answer() -> io::Error {
     io::Error::new(io::ErrorKind::TimedOut, text)
 }
 
-/// A live receiver is heard at least once a second.
+/// Time without a message after which a receiver counts as gone: a live one sends at least once a second.
 const SILENCE: Duration = Duration::from_secs(3);
 /// Maximum time of one attempt to connect; the next attempt looks up the address anew.
 const DIAL_MAX: Duration = Duration::from_secs(4);

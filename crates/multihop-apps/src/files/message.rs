@@ -261,13 +261,14 @@ const DONE: u8 = 9;
 const VERDICT: u8 = 10;
 const FAILED: u8 = 11;
 const HOLE: u8 = 13;
-/// Hashing a hole takes some milliseconds: a peer cannot keep this end busy without sending.
+/// Largest hole of one message. Hashing it takes some milliseconds, so that a peer cannot keep this end busy without
+/// sending.
 pub(super) const HOLE_MAX: u32 = 1 << 22;
 /// Kind of an entry that is a folder; the others are regular files and links.
 const FOLDER: u8 = 0;
 const REGULAR: u8 = 1;
 const LINK: u8 = 2;
-/// The permission bits; set-user-ID, set-group-ID and sticky bits are never transferred.
+/// Mask of the permission bits. Set-user-ID, set-group-ID and sticky bits are never transferred.
 pub(super) const MODE_MAX: u16 = 0o777;
 /// Nanoseconds of an unknown modification time.
 const NO_TIME: u32 = u32::MAX;

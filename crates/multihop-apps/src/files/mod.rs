@@ -43,7 +43,7 @@ pub enum Error {
     /// The peer gave up, for this reason.
     #[error("the peer gave up: {0}")]
     There(String),
-    /// The connection was lost.
+    /// Error of a connection that was lost.
     #[error("connection lost: {0}")]
     Stream(io::Error),
     /// The peer violated the protocol.
@@ -123,7 +123,7 @@ impl Summary {
         }
     }
 
-    /// Adds what the transport of a connection has counted.
+    /// Adds the counters of a connection's transport.
     #[must_use]
     pub fn with(mut self, connection: &Stream) -> Self {
         for (name, count) in connection.stats().declared {

@@ -126,9 +126,9 @@ const PARTIAL_END: &str = ".part";
 pub(super) const NAME_MAX: usize = 4096;
 /// Longest part of a path that Linux accepts, bytes (`NAME_MAX`).
 const PART_MAX: usize = 255;
-/// Each level is a folder that is held open while the next one is opened.
+/// Largest number of folders above an entry: each is held open while the next one is opened.
 pub(super) const DEPTH_MAX: usize = 128;
-/// Characters of a bad name in a message.
+/// Largest number of characters of a bad name that a message shows.
 const SHOWN_MAX: usize = 100;
 
 #[cfg(test)]

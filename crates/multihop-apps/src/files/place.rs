@@ -184,8 +184,8 @@ impl Partial {
         &self.place.folder
     }
 
-    /// All contents are written, and it will soon have its final name: sets mode and time. Until then it is for its owner
-    /// only.
+    /// Sets mode and time of a completely written file, which will soon have its final name. Until then only its owner
+    /// may read it.
     pub(super) fn complete(&self) -> io::Result<()> {
         folder::set_mode(&self.file, self.mode)?;
         self.modified.map_or(Ok(()), |time| folder::set_modified(&self.file, time))
@@ -196,7 +196,7 @@ impl Partial {
         self.file.sync_all()
     }
 
-    /// Gives it its final name; its contents are on the disk.
+    /// Gives the partial file its final name; its contents are on the disk.
     pub(super) fn publish(mut self, overwrite: bool) -> io::Result<()> {
         match self.place.folder.rename(&self.place.partial, &self.place.name, overwrite) {
             Err(why) if why.kind() == io::ErrorKind::AlreadyExists => Err(exists()),
@@ -207,7 +207,7 @@ impl Partial {
         }
     }
 
-    /// Deletes it: the received data is useless.
+    /// Deletes the partial file: its data is useless.
     pub(super) fn discard(mut self) -> io::Result<()> {
         self.is_temporary = false;
         self.place.folder.remove(&self.place.partial)
@@ -275,7 +275,7 @@ fn lock(place: &Place, file: &File) -> io::Result<()> {
 /// Folder into which the receiver writes.
 pub(super) struct Root {
     folder: Arc<Folder>,
-    /// The folder of the last file: the next one is usually in the same.
+    /// Folder of the last file, in which the next one usually is.
     last: Mutex<Option<NamedFolder>>,
 }
 
@@ -360,7 +360,7 @@ impl Place {
         Ok(found.is_some_and(|found| found.as_bytes() == target.as_bytes()))
     }
 
-    /// Deletes what an interrupted transfer has left under the temporary name.
+    /// Deletes the leftovers of an interrupted transfer under the temporary name.
     fn free_partial(&self) -> io::Result<()> {
         match self.folder.find(&self.partial)? {
             Found::Link => self.folder.remove(&self.partial),

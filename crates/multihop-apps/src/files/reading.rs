@@ -194,9 +194,9 @@ impl Drop for StopOnDrop {
 
 /// Number of bytes that are hashed in one turn.
 const TURN: u64 = 4 << 20;
-/// Files; each takes about 2 KiB.
+/// Largest number of remembered files; each takes about 2 KiB.
 const MAX_KNOWN: usize = 1024;
-/// Changes of a file within this time may have the same time.
+/// Resolution of file times: two changes of a file within it may have equal times.
 const COARSE_CLOCK: Duration = Duration::from_secs(3);
 
 #[cfg(test)]

@@ -59,7 +59,7 @@ where
     receive_visit(stream, target, options, report, &alone).await
 }
 
-/// A transfer among those of one receiver.
+/// One of several transfers to a receiver.
 pub(super) struct Visit {
     pub(super) sender: Sender,
     pub(super) peer: Peer,
@@ -69,7 +69,7 @@ pub(super) struct Visit {
     pub(super) slots: Arc<Turns>,
 }
 
-/// Receives everything that the sender sends, beside other transfers.
+/// Receives everything from one sender while other transfers run.
 pub(super) async fn receive_visit<S>(
     stream: S,
     target: Target,
@@ -494,7 +494,7 @@ fn out_of_order() -> Error {
     Error::Protocol("message out of order".to_owned())
 }
 
-/// A sender that has sent nothing but keepalives for this time pauses.
+/// Time after which a sender that sends only keepalives counts as paused.
 const IDLE: Duration = Duration::from_secs(5);
 /// Bytes of a list that is read without a slot.
 const SHORT_LIST: usize = 64 * 1024;

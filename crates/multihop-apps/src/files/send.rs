@@ -92,7 +92,7 @@ struct Ready {
     patience: Duration,
 }
 
-/// Reads what the receiver has, then its result: the number of complete files.
+/// Reads the list of files that the receiver already has, then its result: the number of complete files.
 async fn hear<R>(
     incoming: &mut MessageReader<R>,
     ready: oneshot::Sender<Ready>,
@@ -117,7 +117,7 @@ where
     }
 }
 
-/// Says what a sender has waited for in vain.
+/// Error for a sender that has waited in vain.
 fn until_ready(error: Error) -> Error {
     match error {
         Error::Stream(error) if error.kind() == io::ErrorKind::TimedOut => {
@@ -317,7 +317,7 @@ impl Start {
     }
 }
 
-/// Skips what the receiver has, if its hash agrees.
+/// Skips the bytes that the receiver has, if their hash agrees.
 fn begin(path: &Path, size: u64, have: Option<Have>, reading: &Reading) -> Result<Start, Error> {
     let (mut file, stamp) = open(path, size)?;
     let bad = |why: io::Error| cannot_read(path, &why);
@@ -370,5 +370,5 @@ fn out_of_order() -> Error {
     Error::Protocol("message out of order".to_owned())
 }
 
-/// Small files that are read at once.
+/// Largest number of small files that are read at once.
 const SMALL_FILES: usize = 64;

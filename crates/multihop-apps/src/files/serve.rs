@@ -79,5 +79,5 @@ fn sender(listener: &Listener, stream: &Stream) -> Sender {
     }
 }
 
-/// Transfers at a time. Others wait with their list; connections that pause do not count.
+/// Largest number of transfers at a time. Others wait with their list; connections that pause do not count.
 const TRANSFERS: usize = 16;

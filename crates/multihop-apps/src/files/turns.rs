@@ -26,7 +26,8 @@ impl Peer {
     }
 }
 
-/// A number of permits. A peer may hold fewer than remain for others. Whoever holds the fewest is served first.
+/// Permits of a number of turns. A peer may hold fewer than remain for others. Whoever holds the fewest is served
+/// first.
 #[derive(Debug)]
 pub(super) struct Turns(Mutex<State>);
 

@@ -15,7 +15,7 @@ pub(super) struct Unsynced {
     /// Folders that are synced one by one.
     folders: Vec<Arc<Folder>>,
     files: Vec<File>,
-    /// Everything on the file systems of these folders is synced.
+    /// Folders on whose file systems everything is synced at the next commit.
     file_systems: FileSystems,
 }
 

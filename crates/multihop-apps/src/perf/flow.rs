@@ -12,7 +12,7 @@ use super::turns::{Turns, theirs};
 use super::{Amount, EndTotals, FlowOutcome, nonsense, udp};
 use crate::frames::{BODY_MAX, FrameReader};
 
-/// Asks for a flow, and waits until the listening end begins.
+/// Requests a flow and waits until the listening end begins.
 pub(super) async fn begin(stream: Stream, request: PerfRequest) -> io::Result<Turns> {
     let mut turns = Turns::new(stream);
     turns.send(message::REQUEST, &request.emit()).await?;
@@ -20,7 +20,7 @@ pub(super) async fn begin(stream: Stream, request: PerfRequest) -> io::Result<Tu
     Ok(turns)
 }
 
-/// Runs a flow at the end that asks for it; returns the stream for its statistics.
+/// Runs a flow at the end that requested it; returns the stream for its statistics.
 pub(super) async fn run(
     mut turns: Turns,
     request: PerfRequest,
@@ -38,7 +38,7 @@ pub(super) async fn run(
     Ok((outcome, turns.close().await))
 }
 
-/// The totals of this end and of the other.
+/// Runs a measurement and returns the totals of this end and of the other.
 async fn ask(turns: &mut Turns, request: &PerfRequest, gauge: &Gauge) -> io::Result<(EndTotals, EndTotals)> {
     let mut clock = Clock::start();
     if request.reverse {
@@ -53,7 +53,7 @@ async fn ask(turns: &mut Turns, request: &PerfRequest, gauge: &Gauge) -> io::Res
     Ok((clock.tally(&turns.stats(), bytes), theirs))
 }
 
-/// The listening end of a flow.
+/// Runs the listening end of a flow.
 pub(super) async fn answer(mut turns: Turns, request: PerfRequest) -> io::Result<EndTotals> {
     turns.send(message::GO, &[]).await?;
     let tally = match request.udp {

@@ -41,7 +41,7 @@ impl Gauge {
         Self { reverse, is_udp, stream: stream.stats_reader(), progress: Arc::default() }
     }
 
-    /// This many bytes of data were received, or sent by UDP, so far.
+    /// Sets the number of bytes of data received, or sent by UDP, so far.
     pub(super) fn set_bytes(&self, bytes: u64) {
         self.progress.bytes.store(bytes, Ordering::Relaxed);
     }

@@ -163,7 +163,7 @@ impl Head {
     }
 }
 
-/// A parsed message emits the same bytes.
+/// Checks that a parsed message emits the bytes from which it was parsed.
 #[cfg(fuzzing)]
 pub(crate) fn check(body: &[u8]) {
     if let Some(request) = PerfRequest::parse(body) {
@@ -188,7 +188,7 @@ pub(super) const UDP: u8 = 5;
 pub(super) const GO: u8 = 6;
 /// The number of a datagram that has none.
 pub(super) const HELLO: u64 = u64::MAX;
-/// Counters in a [`TALLY`] at most.
+/// Largest number of counters in a [`TALLY`].
 const MAX_COUNTERS: usize = 64;
 /// Start of the first message, which ends with the version of the protocol.
 const MAGIC: &[u8] = b"multihop perf\x03";

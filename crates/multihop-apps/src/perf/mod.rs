@@ -129,7 +129,7 @@ pub struct FlowOutcome {
     pub reverse: bool,
     /// Totals of the sending end.
     pub sender: EndTotals,
-    /// The receiving end: its bytes and its time are the result.
+    /// Totals of the receiving end, whose bytes and time are the result.
     pub receiver: EndTotals,
     /// Hops between the ends, if known.
     pub hops: Option<u8>,

@@ -232,7 +232,7 @@ fn length(amount: Amount, rate: u64) -> Duration {
     }
 }
 
-/// How long this many bytes take.
+/// Time that this many bytes take at a rate.
 fn time_of(bytes: u64, rate: u64) -> Duration {
     let nanoseconds = u128::from(bytes) * 8_000_000_000 / u128::from(rate.max(1));
     Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(u64::MAX)).min(LONGEST)
@@ -250,13 +250,13 @@ fn unheard() -> io::Error {
 pub(super) const LENGTH: u32 = 1400;
 /// Time between two datagrams that show where the receiver is.
 const HELLO_EVERY: Duration = Duration::from_millis(100);
-/// Time for one of them to arrive.
+/// Longest wait for an answer to a HELLO.
 const HELLO_LIMIT: Duration = Duration::from_secs(10);
 /// Time for which the receiver waits for late datagrams.
 const STRAGGLERS: Duration = Duration::from_secs(1);
-/// A year: longer than any measurement.
+/// Longest measurement: a year.
 const LONGEST: Duration = Duration::from_secs(365 * 86_400);
-/// A sender that is further behind at the end drops the rest.
+/// Lateness at the end of a measurement beyond which the sender drops its remaining datagrams.
 const LATENESS: Duration = Duration::from_millis(250);
 const RECEIVE_BUFFER: usize = 1 << 20;
 

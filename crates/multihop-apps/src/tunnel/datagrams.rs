@@ -55,7 +55,7 @@ pub(super) async fn associate(mut near: TcpStream, socket: UdpSocket, far: Strea
     }
 }
 
-/// The gateway's end: sends the datagrams to their targets, and returns what these send.
+/// Runs the gateway's end: sends the datagrams to their targets, and returns the answers.
 pub(super) async fn relay(near: impl Reset, rules: &[Rule]) -> io::Result<(u64, u64)> {
     let sockets = Sockets::open().await?;
     let (mut reader, mut writer) = split(near);
@@ -170,5 +170,5 @@ impl Sockets {
 
 /// Longest message with a datagram, bytes.
 const LONGEST: usize = u16::MAX as usize;
-/// Targets of one client that are remembered.
+/// Number of targets of one client that are remembered.
 const TARGETS: usize = 1024;

@@ -45,7 +45,7 @@ pub struct Gateway {
 
 /// Why no gateway was reached.
 enum Unreached {
-    /// None of the gateways answers.
+    /// Outcome if none of the gateways answers.
     Absent,
     /// A gateway answers and refuses, which is no reason to give up protection.
     Declined,
@@ -182,5 +182,5 @@ pub(super) enum Far {
 
 /// Time for a gateway to answer if there is another way.
 const OTHER_WAY: Duration = Duration::from_secs(5);
-/// How long others are tried before a gateway that has not answered.
+/// Time for which other gateways are tried before one that has not answered.
 const SILENCE: Duration = Duration::from_secs(60);

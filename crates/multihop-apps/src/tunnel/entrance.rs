@@ -10,7 +10,7 @@ use super::address::{Address, Host};
 pub struct Entrance {
     /// Address and port where connections are accepted: on loopback unless an address is given.
     pub local: SocketAddr,
-    /// Target to which the gateway connects each of them.
+    /// Target to which the gateway connects each stream or datagram.
     pub target: Address,
 }
 

@@ -129,7 +129,7 @@ where
     }
 }
 
-/// Connections at a time at one local port.
+/// Largest number of concurrent connections at one local port.
 const CONNECTIONS: usize = 512;
 /// Pause after an error that is likely to persist for a moment.
 const BREATH: Duration = Duration::from_millis(100);

@@ -106,7 +106,7 @@ mod linux {
         Err(io::Error::other(format!("ip {words}: {}", complaint.trim())))
     }
 
-    /// Packets that wait while the connection is slow or lost; the kernel drops the rest.
+    /// Number of packets that may wait while the connection is slow or lost; the kernel drops the rest.
     const QUEUE: usize = 100;
 }
 

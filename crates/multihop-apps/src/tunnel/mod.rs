@@ -114,8 +114,8 @@ pub(crate) async fn check(bytes: &[u8]) {
     }
 }
 
-/// A client of SOCKS5 gets a method, and after an impossible request a reply of ten bytes. What a request names shows as
-/// itself.
+/// Checks that a client of SOCKS5 gets a method, and after an impossible request a reply of ten bytes, and that the
+/// text of a requested target stays the same when it is parsed again.
 #[cfg(fuzzing)]
 pub(crate) async fn check_socks(bytes: &[u8]) {
     let mut replies = Vec::new();

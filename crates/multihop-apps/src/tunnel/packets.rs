@@ -111,7 +111,7 @@ impl Exchange {
         }
     }
 
-    /// A packet for nobody, or for somebody whose queue is full, is dropped.
+    /// Passes a packet to its queue. A packet for nobody, or for a full queue, is dropped.
     fn hand_out(&self, packet: &[u8]) {
         if let Some(Packet { to, bytes, .. }) = Packet::parse(packet)
             && let Some(route) = self.lock().get(&to)
@@ -224,7 +224,7 @@ async fn read_packet<'a>(
     })
 }
 
-/// Packets for one near end that wait while its connection is slow.
+/// Number of packets for one near end that may wait while its connection is slow.
 const QUEUE: usize = 100;
 /// Maximum number of addresses of one near end.
 const ADDRESSES: usize = 16;

@@ -17,7 +17,7 @@ pub(super) enum Wanted {
     Associate,
 }
 
-/// Reads what a client requests. On failure the client has got its error reply.
+/// Reads the request of a client. On failure the client has got its error reply.
 pub(super) async fn request<S: AsyncRead + AsyncWrite + Unpin>(stream: &mut S) -> io::Result<Wanted> {
     if stream.read_u8().await? != VERSION {
         return Err(io::Error::other("the client does not use SOCKS5"));

@@ -58,12 +58,12 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// Tells long values with the same beginning apart.
+/// Number that distinguishes long values with equal beginnings.
 fn sum(text: &str) -> u32 {
     text.bytes().fold(0x811c_9dc5, |sum, byte| (sum ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
-/// Characters of a value that are shown.
+/// Largest number of characters of a value that are shown.
 const LONGEST: usize = 60;
 
 #[cfg(test)]

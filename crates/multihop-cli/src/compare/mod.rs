@@ -17,7 +17,7 @@ use crate::args::CompareArgs;
 use crate::terminal::Verbosity;
 use crate::{CommandError, output, page, table, terminal, view};
 
-/// Compares what the names on the command line stand for.
+/// Compares the runs or folders that the command line names.
 pub(crate) fn compare(
     args: &CompareArgs,
     verbosity: Verbosity,
@@ -87,7 +87,7 @@ struct Paired {
 /// Where runs first differ.
 #[derive(Serialize)]
 struct First {
-    /// Seconds; `null` if they do not differ.
+    /// Instant of the first difference, s; `null` if the runs do not differ.
     at: Option<f64>,
     /// The packet event of each run there, as in packets.txt.
     events: [Option<String>; 2],
@@ -240,7 +240,7 @@ fn row(of: &str, flow: Option<u32>, (metric, digits, pick): Metric, results: &[V
     Row { of: of.to_owned(), metric, digits, flow, means: values.iter().map(mean).collect(), differences }
 }
 
-/// Short names that tell the arguments apart.
+/// Short names that distinguish the arguments.
 fn names(paths: &[PathBuf]) -> Vec<String> {
     let short =
         |path: &Path| path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
@@ -255,7 +255,7 @@ fn names(paths: &[PathBuf]) -> Vec<String> {
 
 /// The level of the confidence intervals.
 const LEVEL: f64 = 0.95;
-/// Keys that are shown.
+/// Largest number of keys that are shown.
 const MAX_KEYS: usize = 30;
 /// Largest number of flows that are shown one by one; with more flows, only the totals are shown.
 const MAX_FLOWS: usize = 12;

@@ -234,7 +234,7 @@ pub(crate) struct TunnelArgs {
 }
 
 impl TransferArgs {
-    /// TPA gives up no earlier than the transfer.
+    /// Default keys of a transfer's transport: TPA gives up no earlier than the transfer.
     pub(crate) fn usual(&self) -> [(&'static str, String); 1] {
         [("user_timeout", format!("{:?}", self.patience.as_secs_f64()))]
     }

@@ -277,7 +277,7 @@ fn time(at: SystemTime) -> String {
 }
 
 const MINUTE: Duration = Duration::from_secs(60);
-/// Kinds of events with a limit; reasons are words of the program, so that there are fewer.
+/// Largest number of kinds of events with a limit; reasons are words of the program, so that there are fewer.
 const MAX_KINDS: usize = 256;
 
 #[cfg(test)]

@@ -57,7 +57,7 @@ struct Counts {
     begin: Instant,
     files: u32,
     files_done: u32,
-    /// `None` if the size of a file is unknown.
+    /// Bytes to transfer; `None` if the size of a file is unknown.
     bytes: Option<u64>,
     /// Bytes that the receiver has, holes included.
     done: u64,
@@ -66,7 +66,7 @@ struct Counts {
 }
 
 impl Meter {
-    /// A bar is below those of other transfers.
+    /// Creates the meter of a transfer, whose bar is below those of earlier transfers.
     pub(super) fn new(bars: &MultiProgress, form: Form, peer: String) -> Self {
         let bar = if form == Form::Bar { bars.add(ProgressBar::no_length()) } else { ProgressBar::hidden() };
         bar.set_style(style("{wide_msg} {prefix}, {bytes}, {binary_bytes_per_sec}"));

@@ -102,7 +102,7 @@ fn problem(error: CommandError) -> String {
     }
 }
 
-/// Opens the listener and prints what the peer needs; returns the token that it has made, if any.
+/// Opens the listener and prints the commands for the peer; returns the token that was made, if any.
 async fn listen(
     address: &Address,
     args: &NetArgs,
@@ -131,7 +131,7 @@ async fn open(
     Ok((listener, token))
 }
 
-/// Prints what the peer needs.
+/// Prints the commands for the peer.
 fn announce(
     listener: &Listener,
     token: Option<&Token>,
@@ -185,7 +185,7 @@ fn host(address: IpAddr, port: u16, usual: u16) -> String {
     }
 }
 
-/// One for the socket, one for files.
+/// Number of threads of the runtime: one for the socket, one for files.
 const WORKERS: usize = 2;
 /// Time for the last datagrams to leave: a few times the delay of a delayed ACK.
 const FAREWELL: Duration = Duration::from_millis(100);

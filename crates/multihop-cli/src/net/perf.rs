@@ -341,6 +341,6 @@ fn number(value: Option<f64>, digits: usize) -> String {
     value.map_or_else(|| "-".to_owned(), |value| format!("{value:.digits$}"))
 }
 
-/// The defaults of iperf3.
+/// Duration of a measurement by default, that of iperf3.
 const USUAL: Duration = Duration::from_secs(10);
 const USUAL_RATE: u64 = 1_000_000;

@@ -11,7 +11,7 @@ use super::{log, problem, route_page, route_status};
 use crate::terminal::{self, Verbosity, note};
 use crate::{CommandError, output};
 
-/// Runs the daemon until a signal ends it, or asks it something.
+/// Runs the daemon until a signal ends it, or sends it a request.
 pub(crate) fn route(args: &RouteArgs, verbosity: Verbosity) -> Result<(), CommandError> {
     let family = family(args.ipv6);
     match args.question {
@@ -76,7 +76,7 @@ fn config(args: &RouteArgs) -> Result<Config, CommandError> {
     Ok(config)
 }
 
-/// Checks a configuration as the daemon does at its start; returns what it describes.
+/// Checks a configuration as the daemon does at its start; returns a description of it.
 pub(crate) fn check(source: &Source, set: &[(String, String)]) -> Result<String, CommandError> {
     let config = read(source, set)?;
     Ok(format!("{} of {} over {}", config.protocol, config.family, config.interfaces.join(", ")))

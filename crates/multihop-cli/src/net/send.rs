@@ -113,7 +113,7 @@ async fn open(args: &SendArgs, config: Config) -> anyhow::Result<Offer> {
     opened.with_context(|| format!("cannot listen on {at}"))
 }
 
-/// Prints what the other host needs.
+/// Prints the command for the other host.
 fn show(args: &SendArgs, verbosity: Verbosity, offer: &Offer) -> anyhow::Result<()> {
     let (code, local) = (offer.code(), offer.local_addr());
     let lifetime = args.expire.unwrap_or(LIFETIME).as_secs_f64();

@@ -101,7 +101,7 @@ async fn far_ends(args: &TunnelArgs) -> anyhow::Result<(Gateways, String)> {
     Ok((Gateways::Listed(gateways), names.join(" or ")))
 }
 
-/// The command of the near end for what this gateway permits.
+/// Command of the near end for the targets that this gateway permits.
 fn near_end(args: &TunnelArgs, gateway: &str, secret: &str) -> String {
     let socks = if args.allow.is_empty() { "" } else { " --socks 1080" };
     let tun = if args.tun.is_none() { "" } else { " --tun ADDRESS/BITS" };
@@ -157,14 +157,15 @@ async fn enter(
     Ok(())
 }
 
-/// A path may be lost for two minutes; keepalives detect a peer that is gone while a connection is idle. A closed
-/// connection occupies a socket while it lingers, so that is limited to two of the longest RTOs.
+/// Times of connections that survive outages. A path may be lost for two minutes; keepalives detect a peer that is gone
+/// while a connection is idle. A closed connection occupies a socket while it lingers, so that is limited to two of the
+/// longest RTOs.
 fn usual() -> [(&'static str, String); 3] {
     [("user_timeout", "120"), ("keepalive", "60"), ("linger", "20")]
         .map(|(key, value)| (key, value.to_owned()))
 }
 
-/// Says where a local port leads, and who can use it.
+/// Prints the targets of a local port, and who can use the port.
 fn opened(
     listener: io::Result<TcpListener>,
     local: SocketAddr,

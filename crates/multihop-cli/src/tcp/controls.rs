@@ -15,7 +15,7 @@ use signal_hook::iterator::Signals;
 use super::args::{ControlName, LinkArgs, TcpArgs, TcpCommand, TcpRunArgs};
 use crate::{CommandError, output};
 
-/// Does what the arguments say.
+/// Performs the subcommand of `multihop tcp`.
 pub(crate) fn tcp(args: &TcpArgs) -> Result<(), CommandError> {
     match &args.command {
         TcpCommand::Load(args) => multihop_ebpf::load(settings(&args.links), args.cgroup.clone())?,
@@ -148,5 +148,5 @@ const HEADER: [&str; 11] = [
     "told",
     "tells",
 ];
-/// Columns with numbers, after the first three.
+/// Number of columns with numbers, after the first three.
 const NUMBERS: usize = 6;

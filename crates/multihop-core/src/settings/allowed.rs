@@ -53,7 +53,7 @@ pub enum Allowed {
     List(Box<Self>, Option<usize>),
     /// A value of the inner kind, or this word.
     OrWord(Box<Self>, &'static str),
-    /// A value of either type, which is not that of the other.
+    /// Value of one of two types that exclude each other.
     Either(Box<Self>, Box<Self>),
 }
 

@@ -202,5 +202,5 @@ impl<T: Field, const N: usize> Field for [T; N] {
     }
 }
 
-/// Longer times mean "never" and are not shown as a default.
+/// Longest time that is shown as a default; longer times mean "never".
 const LONGEST_SHOWN: Duration = Duration::from_secs(1_000_000_000);

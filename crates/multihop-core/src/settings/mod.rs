@@ -105,9 +105,9 @@ pub trait Visitor {
     /// A key whose value is a table of further keys, which `keys` lists. Whether the user gave it.
     fn table(&mut self, table: &Table<'_>, keys: &mut dyn FnMut(&mut dyn Visitor)) -> bool;
 
-    /// A key whose value decides which other keys there are: `keys` lists those that go with one of
-    /// `kinds`, each a word and what it means. `default` counts along `kinds`; without one the key is
-    /// required. The other keys of the table come first.
+    /// Visits a key whose value decides which other keys there are: `keys` lists those that go with one of `kinds`,
+    /// each a word and its description. `default` counts along `kinds`; without one the key is required. The other keys
+    /// of the table come first.
     fn kinds(
         &mut self,
         name: &'static str,

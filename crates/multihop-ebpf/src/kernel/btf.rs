@@ -111,8 +111,9 @@ impl<'a> Btf<'a> {
         std::str::from_utf8(bytes).ok()
     }
 
-    /// The descriptions without what only a loader needs: variables become integers, sections structures, and functions
-    /// of the kernel aliases, each of as many bytes. The kernel checks all descriptions, and would refuse these.
+    /// Descriptions without the parts that only a loader needs: variables become integers, sections structures, and
+    /// functions of the kernel aliases, each of as many bytes. The kernel checks all descriptions and would refuse
+    /// these parts.
     pub(super) fn for_the_kernel(&self) -> Option<Vec<u8>> {
         let mut bytes = self.bytes.to_vec();
         let mut set = |at: usize, value: usize| {
@@ -195,7 +196,7 @@ pub(super) fn word(bytes: &[u8], at: usize) -> Option<usize> {
 pub(super) const FUNCTIONS: usize = 8;
 pub(super) const ACCESSES: usize = 24;
 
-/// Kinds of types, by the documentation of the kernel.
+/// Kind of a type in BTF that stands for an integer (kernel documentation, `BTF_KIND_INT`).
 const INT: u32 = 1;
 const POINTER: u32 = 2;
 const ARRAY: u32 = 3;
@@ -223,7 +224,7 @@ const FIXED: usize = 12;
 const EXTERNAL: usize = 2;
 /// Bytes between members of a structure that stands for a section.
 const WIDTH: usize = 4;
-/// How many names and arrays a type may be behind.
+/// Largest number of names and arrays behind which a type may be.
 const MAX_DEPTH: usize = 32;
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ pub(super) struct Cgroup {
 }
 
 impl Cgroup {
-    /// The one that contains all processes.
+    /// Cgroup that contains all processes.
     pub(super) fn root() -> Result<Self, TcpError> {
         Self::open(mount()?)
     }
@@ -27,7 +27,7 @@ impl Cgroup {
         Ok(Self { path, directory })
     }
 
-    /// Makes an empty one below that of this process, named after it.
+    /// Creates an empty cgroup below that of this process, named after the process.
     fn child() -> Result<Self, TcpError> {
         let path = current()?.join(format!("{}{}", prefix()?, process::id()));
         fs::create_dir(&path).map_err(|error| failed("cannot make the cgroup", &path, error))?;
@@ -117,7 +117,7 @@ fn failed(what: &str, path: &Path, error: io::Error) -> TcpError {
     TcpError::File { what: format!("{what} {}", path.display()), error }
 }
 
-/// The names of cgroups for one program begin with this, and end with the process that made them. Other namespaces may have
+/// Prefix of the names of cgroups for one program, which end with the process that made them. Other namespaces may have
 /// processes with the same number.
 fn prefix() -> Result<String, TcpError> {
     namespace().map(|namespace| format!("multihop-tcp-{namespace}-"))

@@ -73,8 +73,8 @@ impl Attachment {
         Self(Kept::BpfLink(link))
     }
 
-    /// Keeps it in a file of bpffs, also after this process. The file of a control without a link only shows that it is loaded:
-    /// [`remove`] removes the control.
+    /// Keeps the control in a file of bpffs, also after this process ends. The file of a control without a link only
+    /// shows that the control is loaded: [`remove`] removes the control.
     pub(super) fn pin(self, path: &Path) -> io::Result<()> {
         match self.0 {
             Kept::BpfLink(link) => syscall::pin(link.as_fd(), path),
@@ -152,5 +152,5 @@ fn mark(name: [u8; NAME]) -> io::Result<OwnedFd> {
 /// Type of a map that is an array.
 const MARK: u32 = 2;
 pub(super) const MAP_STRUCT_OPS: u32 = 26;
-/// A map whose control is registered by a link.
+/// Flag of a map whose control is registered by a link.
 const WITH_LINK: u32 = 1 << 13;

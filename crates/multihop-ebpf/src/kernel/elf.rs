@@ -26,7 +26,7 @@ pub(super) struct Relocation {
 /// A named place in a section.
 pub(super) struct Symbol<'a> {
     pub(super) name: &'a str,
-    /// Index of its section; 0 if it is the kernel's.
+    /// Index of the symbol's section; 0 for a symbol of the kernel.
     pub(super) section: usize,
     pub(super) offset: usize,
     pub(super) size: usize,

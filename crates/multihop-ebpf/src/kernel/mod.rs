@@ -16,7 +16,7 @@ pub use list::flows;
 pub use machine::{is_loaded, load, unload};
 pub use run::{Run, terminate};
 
-/// Removes what killed commands have left: controls and cgroups.
+/// Removes controls and cgroups of commands that were killed.
 fn sweep() {
     controls::sweep();
     cgroup::sweep();

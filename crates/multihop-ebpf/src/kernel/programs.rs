@@ -11,7 +11,7 @@ use super::rights;
 use super::syscall::{self, MapAttributes, Program, Refusal};
 use crate::{Control, Settings, TcpError};
 
-/// `bpf/multihop_cc.bpf.c`, compiled by `bpf/build.sh`.
+/// Program `bpf/multihop_cc.bpf.c`, compiled by `bpf/build.sh`.
 pub(super) static COMPILED: &[u8] = include_bytes!("../../bpf/multihop_cc.bpf.o");
 
 /// The name of the map of connections.
@@ -32,7 +32,7 @@ pub(super) struct Programs {
     /// Names of the programs besides those of the controls.
     programs: Vec<&'static str>,
     controls: Vec<Structure>,
-    /// `struct config` of `bpf/flow.h`.
+    /// Bytes of `struct config` of `bpf/flow.h`.
     config: Vec<u8>,
 }
 
@@ -51,7 +51,7 @@ impl Structure {
 }
 
 impl Programs {
-    /// Opens them, if this machine can use them.
+    /// Opens the compiled programs, if this machine can use them.
     pub(super) fn open() -> Result<Self, TcpError> {
         let kernel = rights::check()?;
         let config = compiled().section(CONFIG).data.to_vec();
@@ -74,7 +74,7 @@ impl Programs {
         }
     }
 
-    /// Sets what the programs read, `struct config` of `bpf/flow.h`.
+    /// Sets the settings that programs read, `struct config` of `bpf/flow.h`.
     pub(super) fn configure(&mut self, settings: Settings, is_traced: bool, chosen: &str) {
         self.config[..4].copy_from_slice(&settings.kbps.max(1).to_ne_bytes());
         self.config[4..8].copy_from_slice(&u32::from(is_traced).to_ne_bytes());
@@ -455,6 +455,6 @@ const PROGRAM_STRUCT_OPS: u32 = 27;
 const ATTACH_INGRESS: u32 = 0;
 const ATTACH_SOCK_OPS: u32 = 3;
 const MAP_ARRAY: u32 = 2;
-/// A map of sockets' storage.
+/// Type of a map that stores values of sockets.
 pub(super) const MAP_SK_STORAGE: u32 = 24;
 const READ_ONLY_FOR_PROGRAMS: u32 = 1 << 7;

@@ -108,7 +108,7 @@ impl Drop for Shared {
     }
 }
 
-/// Bytes of a record's header, and what records are aligned to.
+/// Length of a record's header, to which records are aligned, bytes.
 const HEADER: usize = 8;
 const BUSY: u32 = 1 << 31;
 const DISCARDED: u32 = 1 << 30;

@@ -81,7 +81,7 @@ fn number() -> Result<u32, TcpError> {
     Ok((process::id() ^ u32::from_be_bytes([0, namespace[0], namespace[1], namespace[2]])) & MOST)
 }
 
-/// Asks the program with this process number to end.
+/// Sends SIGTERM to the program with this process number.
 pub fn terminate(id: u32) {
     let id = i32::try_from(id).expect("process numbers are small");
     // It may have ended.
@@ -95,5 +95,5 @@ const SAMPLES: &str = "samples";
 const SAMPLES_SIZE: usize = 1 << 18;
 /// Mask of an identifier's 24 bits, which are six hexadecimal digits.
 const MOST: u32 = 0xff_ffff;
-/// How long the end of the program may go unnoticed, ms.
+/// Interval at which the end of the program is checked, ms.
 const POLL: u8 = 20;

@@ -220,7 +220,7 @@ pub(super) fn attach(program: BorrowedFd<'_>, cgroup: BorrowedFd<'_>, kind: u32)
     descriptor(LINK_CREATE, &mut LinkAttributes { from, to, attach_kind: kind, ..Default::default() })
 }
 
-/// Registers what a map of programs describes, by a link.
+/// Registers the map of a control's programs by a link.
 pub(super) fn register(map: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     let from = number(map);
     descriptor(
@@ -229,7 +229,7 @@ pub(super) fn register(map: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     )
 }
 
-/// Runs a program for each element of a map; what it writes can be read from the result.
+/// Runs a program for each element of a map; the result is a file with the program's output.
 pub(super) fn iterate(program: BorrowedFd<'_>, map: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     let iterated = [number(map), 0, 0, 0].map(u32::to_ne_bytes).concat();
     let link = descriptor(

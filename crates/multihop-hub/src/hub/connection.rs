@@ -30,7 +30,7 @@ pub(super) struct HubConnection {
     /// The transport of the data; `None` until the peer has chosen.
     transport: Option<TransportName>,
     pub(super) holder: Holder,
-    /// Whether the connection is in the hub's list of those that may have something to send.
+    /// Whether the connection is in the hub's list of connections that may have something to send.
     pub(super) is_ready: bool,
     /// The deadline of the endpoint.
     pub(super) deadline: Option<Instant>,
@@ -49,7 +49,7 @@ pub(super) struct HubConnection {
     pub(super) traffic: Traffic,
     life: Life,
     sending: Sending,
-    /// The peer has closed its side: no data follows that which waits to be read.
+    /// Whether the peer has closed its side, so that no data follows the unread data.
     peer_closed: bool,
     /// First time at which the peer's port was reported closed, if nothing has been received from the peer since.
     port_closed: Option<PortClosed>,
@@ -62,7 +62,7 @@ pub(super) enum Holder {
     HalfOpen(u64),
     /// An application, or the backlog from which one will accept it.
     Application,
-    /// No owner any more: it closes in the background.
+    /// State without an owner: the connection closes in the background.
     Released,
 }
 
@@ -242,7 +242,7 @@ impl HubConnection {
         kind(segment) == Kind::Syn && self.end.state() == State::Linger
     }
 
-    /// Derives the hop count from the TTL of what arrived and the peer's initial TTL, which its SYN carries.
+    /// Derives the hop count from the TTL of a received datagram and the peer's initial TTL, which its SYN carries.
     fn measure_path(&mut self, now: Instant, ttl: Option<u8>) {
         let hops = ttl.and_then(|ttl| {
             let routers = self.end.peer_ttl()?.checked_sub(ttl)?;
@@ -267,7 +267,7 @@ impl HubConnection {
         }
     }
 
-    /// A datagram was not delivered; returns whether that ends the connection.
+    /// Handles a report that a datagram was not delivered; returns whether that ends the connection.
     pub(super) fn on_delivery_failure(&mut self, now: Instant, failure: &DeliveryFailure<'_>) -> bool {
         self.traffic.notices += 1;
         let closed = failure.cause == FailureCause::PortClosed;
@@ -298,8 +298,8 @@ impl HubConnection {
         is_last_ack
     }
 
-    /// Anybody can forge a report, but a live peer answers: it is gone only if reports continue and nothing
-    /// is received.
+    /// Whether reports prove that the peer is gone. Anybody can forge a report, but a live peer answers: reports must
+    /// continue while nothing is received.
     fn is_peer_gone(&mut self, now: Instant) -> bool {
         let closed = *self.port_closed.get_or_insert(PortClosed { since: now, unanswered: 0 });
         let is_gone =
@@ -466,7 +466,7 @@ impl HubConnection {
     }
 }
 
-/// Port-unreachable for this long means that the peer is gone.
+/// Time for which port-unreachable errors must continue until the peer counts as gone.
 const PEER_GONE: Duration = Duration::from_secs(3);
-/// The peer is gone only if this many datagrams were unanswered as well.
+/// Least number of unanswered datagrams with which reports prove that the peer is gone.
 const PEER_GONE_DATAGRAMS: u32 = 3;

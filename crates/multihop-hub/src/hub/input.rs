@@ -99,7 +99,7 @@ impl Hub {
         self.wake(id);
     }
 
-    /// The peer has answered our SYN, and uses this transport.
+    /// Handles the peer's answer to the SYN of this end.
     fn on_answer(
         &mut self,
         now: Instant,
@@ -149,7 +149,7 @@ impl Hub {
         }
     }
 
-    /// The peer asks for the index after the one with this number.
+    /// Answers the peer's request for the index after the one with this number.
     fn give_index(&mut self, now: Instant, id: Id, number: u64) {
         let fresh = self.demux.draw_index(&mut self.entropy);
         let Some(connection) = self.connections.get_mut(id) else { return };
@@ -158,7 +158,7 @@ impl Hub {
         self.demux.insert(change.added.map(Destination::Index), id);
     }
 
-    /// Asks an address from which the peer seems to send whether the peer is there.
+    /// Sends a challenge to an address from which the peer seems to send.
     fn challenge(&mut self, now: Instant, id: Id, source: Option<IpAddr>) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         let mut random = || {
@@ -190,7 +190,7 @@ impl Hub {
         }
     }
 
-    /// A silent listener answers only those who prove their identity.
+    /// Answers a hello of a peer without a connection. A silent listener answers only peers that prove their identity.
     fn answer_stranger(&mut self, now: Instant, datagram: &IncomingDatagram<'_>) {
         if self.acceptor.may_be_genuine(datagram) {
             let has_turn = !self.acceptor.verifies_cheaply() && self.turns.take(now);
@@ -343,5 +343,5 @@ impl Hub {
 /// Bytes that a router's report quotes at least: what RFC 792 requires. In an encrypted datagram they contain the
 /// index of the connection.
 const MIN_QUOTED: usize = 8;
-/// Queued replies to new peers; further ones are dropped.
+/// Largest number of queued replies to new peers; further ones are dropped.
 const MAX_REPLIES: usize = 4096;

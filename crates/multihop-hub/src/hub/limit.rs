@@ -74,7 +74,7 @@ impl Warnings {
     }
 }
 
-/// Between two warnings about the same limit.
+/// Interval between two warnings about one limit.
 const PAUSE: Duration = Duration::from_secs(10);
 
 #[cfg(test)]

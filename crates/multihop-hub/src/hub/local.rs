@@ -24,7 +24,7 @@ impl LocalAddress {
     }
 }
 
-/// Between two looks: each is a few system calls.
+/// Interval between two checks of the local addresses: each takes a few system calls.
 const PAUSE: Duration = Duration::from_millis(200);
 
 #[cfg(test)]

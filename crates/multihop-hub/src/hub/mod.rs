@@ -145,7 +145,7 @@ impl Hub {
         })
     }
 
-    /// Lets new peers connect from now on.
+    /// Accepts new peers from now on.
     pub fn listen(&mut self) {
         self.listening = true;
     }
@@ -416,7 +416,7 @@ fn pool(choices: &[Transport], limits: &Limits) -> Pool {
     Pool::new(limits.memory.saturating_sub(all) as u64)
 }
 
-/// The longest segment in an IP packet of this length, as its end counts it.
+/// Largest segment size in an IP packet of `mtu` bytes, by the rule of the transport.
 fn mss_of(ours: Transports, mtu: u16, peer: SocketAddr, protection: &Protection) -> u16 {
     let (min, ip) = match peer {
         SocketAddr::V4(_) => (MIN_MTU_4, 20),
@@ -435,7 +435,7 @@ enum Role {
 
 /// Bandwidth for the first pace of transports with adaptive pacing, because the bandwidth of a real path is unknown.
 const BANDWIDTH: BitRate = BitRate(2_000_000);
-/// Resets per second of connections that this host has forgotten.
+/// Largest number of resets per second for connections that this host has forgotten.
 const MAX_RESETS: usize = 1000;
 /// The MTU of most paths: that of Ethernet.
 const USUAL_MTU: u16 = 1500;

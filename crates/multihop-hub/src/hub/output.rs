@@ -114,7 +114,7 @@ impl Hub {
         self.events.push_back(HubEvent::Changed(id));
     }
 
-    /// A connection has nothing more to send now: updates its deadline, and finds out whether it is over.
+    /// Updates the deadline of a connection that has nothing more to send now, and ends the connection if it is over.
     fn settle(&mut self, id: Id) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         connection.is_ready = false;
@@ -155,7 +155,7 @@ impl Hub {
         }
     }
 
-    /// The endpoint has closed. Unread data stays until the application releases the connection.
+    /// Handles the end of an endpoint. Unread data stays until the application releases the connection.
     fn on_closed(&mut self, id: Id) {
         self.detach(id);
         if let Some(connection) = self.connections.get_mut(id)

@@ -15,7 +15,8 @@ use crate::protection::{Challenge, Freshness};
 #[derive(Clone, Debug)]
 pub(super) struct Paths {
     current: SocketAddr,
-    /// Whether the peer receives what is sent to its current address. The handshake has shown that of the first path.
+    /// Whether the peer receives datagrams at its current address. The handshake has validated the address of the first
+    /// path.
     validation: Validation,
     candidate: Option<CandidateAddress>,
 }
@@ -31,7 +32,7 @@ struct CandidateAddress {
     copies: u8,
 }
 
-/// Whether the peer receives what is sent to an address.
+/// Progress in validating that the peer receives datagrams at an address.
 #[derive(Clone, Copy, Debug)]
 enum Validation {
     /// The peer has not shown yet that it receives there. Counts bytes that came from the address and bytes sent there,
@@ -128,7 +129,7 @@ impl Paths {
 }
 
 impl Validation {
-    /// A datagram of this length has come from the address.
+    /// Counts a datagram of this length from the address.
     fn add(&mut self, len: usize) {
         if let Self::Open { received, .. } = self {
             *received += len;
@@ -188,7 +189,7 @@ const SILENCE: Duration = Duration::from_millis(500);
 const COPIES: u8 = 16;
 /// Bytes sent to an address for each byte from it, before it is validated: as in RFC 9000.
 const AMPLIFICATION: usize = 3;
-/// Between two challenges to an address.
+/// Interval between two challenges to one address.
 const PAUSE: Duration = Duration::from_millis(100);
 /// Bytes of the datagram with a challenge.
 pub(super) const CHALLENGE_LEN: usize = 16 + 8 + 16;

@@ -39,14 +39,15 @@ impl RecentDatagrams {
 }
 
 impl SentDatagram {
-    /// A report of this system may quote nothing: then the newest datagram matches.
+    /// Whether a datagram begins with the quoted bytes. A report of this system may quote nothing: then the newest
+    /// datagram matches.
     fn starts_with(&self, quoted: &[u8]) -> bool {
         let len = quoted.len().min(usize::from(self.len));
         quoted[..len] == self.start[..len]
     }
 }
 
-/// More than a window, its retransmissions and the ACKs in between.
+/// Number of recent datagrams that are remembered: more than a window, its retransmissions and the ACKs in between.
 const KEPT: usize = 16;
 /// Length of a header, plain or encrypted, bytes.
 const START: usize = 16;

@@ -72,7 +72,7 @@ impl Hub {
         }
     }
 
-    /// Bounds segments by what the path with the smaller MTU carries.
+    /// Bounds segments by the smaller MTU of both paths.
     pub(super) fn bound_mss(&mut self, id: Id) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         let Some(second) = &connection.second else { return };
@@ -83,7 +83,7 @@ impl Hub {
         connection.end.set_mss(mss_of(self.transports, mtu, peer, &connection.protection));
     }
 
-    /// Asks the peer, where it has not shown yet that it receives there, to return a number.
+    /// Sends a challenge on the second path until the peer has shown that it receives there.
     pub(super) fn challenge_second(&mut self, now: Instant, id: Id) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         let Some(second) = &mut connection.second else { return };

@@ -56,7 +56,7 @@ impl Turns {
         self.waiting.is_empty() && !self.rate.is_exceeded(now)
     }
 
-    /// Lets a datagram wait; returns whether there is room for it.
+    /// Queues a datagram for its turn; returns whether there is room for it.
     pub(super) fn wait(&mut self, datagram: &IncomingDatagram<'_>) -> bool {
         let &IncomingDatagram { from, local, ttl, bytes } = datagram;
         let [_, _, here] = self.crowd.counts(from);
@@ -123,7 +123,7 @@ impl Waiting {
 
 /// Bytes of a datagram that may wait: more than any genuine one has.
 const LONGEST: usize = 512;
-/// Datagrams of one address that may wait.
+/// Largest number of waiting datagrams from one address.
 const MAX_WAITING_PER_ADDRESS: u32 = 8;
 /// How many datagrams are compared when one must be displaced.
 const SAMPLE: usize = 16;

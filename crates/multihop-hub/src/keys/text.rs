@@ -14,7 +14,7 @@ pub enum TextError {
     Length {
         /// Characters found, without hyphens and blanks.
         found: usize,
-        /// Number of characters that such a text must have.
+        /// Number of characters that a text of this type must have.
         allowed: usize,
     },
     /// A character that such texts cannot have.
@@ -32,8 +32,8 @@ pub(super) fn encode(bytes: &[u8], length: usize) -> String {
     (0..length).map(|at| char::from(ALPHABET[usize::from(value(at))])).collect()
 }
 
-/// The bytes of a text of `length` characters; missing bits are 0. Case, hyphens and blanks are ignored; o is
-/// read as 0, i and l as 1.
+/// Decodes a text of `length` characters to bytes; missing bits are 0. Case, hyphens and blanks are ignored; o is read
+/// as 0, i and l as 1.
 pub(super) fn decode<const N: usize>(text: &str, length: usize) -> Result<[u8; N], TextError> {
     let (mut bytes, mut found) = ([0_u8; N], 0_usize);
     for character in text.chars().filter(|c| *c != '-' && !c.is_whitespace()) {

@@ -46,7 +46,7 @@ impl Eq for Token {}
 impl FromStr for Token {
     type Err = TextError;
 
-    /// Case, hyphens and blanks are ignored; o is read as 0, i and l as 1.
+    /// Parses the text form of a token. Case, hyphens and blanks are ignored; o is read as 0, i and l as 1.
     fn from_str(text: &str) -> Result<Self, TextError> {
         let bytes: Zeroizing<[u8; SECRET + 1]> = Zeroizing::new(text::decode(text, GROUPS * GROUP)?);
         let (secret, check) = bytes.split_first_chunk().expect("the secret and the check");

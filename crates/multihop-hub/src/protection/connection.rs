@@ -104,7 +104,7 @@ impl Protection {
         }
     }
 
-    /// The peer asks for the index after the one with this number; `fresh` is a random one.
+    /// Answers the peer's request for the index after the one with this number; `fresh` is a random index.
     pub(crate) fn on_request(&mut self, now: Instant, number: u64, fresh: u32) -> IndexChange {
         match self {
             Self::Plain(_) => IndexChange::default(),
@@ -134,7 +134,7 @@ impl Protection {
         }
     }
 
-    /// Begins an exchange of new keys, and asks for a spare index, if it is time.
+    /// Begins an exchange of new keys and requests a spare index, if either is due.
     pub(crate) fn refresh(&mut self, now: Instant, entropy: &mut Entropy) {
         if let Self::Encrypted(session) = self {
             session.refresh(now, entropy);
@@ -177,7 +177,7 @@ impl Protection {
         }
     }
 
-    /// How often the keys of what this end sends have been replaced.
+    /// Number of times that the keys of outgoing datagrams were replaced.
     pub(crate) fn key_changes(&self) -> u64 {
         match self {
             Self::Plain(_) => 0,

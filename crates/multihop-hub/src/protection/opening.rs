@@ -58,7 +58,7 @@ pub(super) fn transports(segment: &Segment) -> Vec<TransportName> {
     }
 }
 
-/// The transport of this end that a SYN opens a connection of; `None` if this end has none of those that it names.
+/// Transport that a SYN opens, of those of this end; `None` if this end has none of the named ones.
 pub(super) fn choose(ours: Transports, syn: &Segment) -> Option<TransportName> {
     let has_tpa_format = control_of(syn).is_none();
     let offered = transports(syn).into_iter();
@@ -221,7 +221,7 @@ const SYN: u8 = 2;
 const RST: u8 = 4;
 const ACK: u8 = 8;
 
-/// Types of options of TPA. The one-byte option has no length.
+/// Type of the option of TPA that fills one byte; it has no length.
 const PAD: u8 = 0;
 const TPA_VERSION: u8 = 1;
 const COOKIE: u8 = 10;
@@ -229,5 +229,5 @@ const PROBE: u8 = 14;
 const COOKIE_LEN: u8 = 16;
 /// Bytes of an answer with a cookie: two headers, type, length and cookie.
 pub(super) const MAX_COOKIE_REPLY: usize = 14 + 2 + 2 + size_of::<Cookie>();
-/// Names of a listener that a caller reads.
+/// Largest number of a listener's names that a caller reads.
 const MAX_NAMES: usize = Names::MAX_NAMES;

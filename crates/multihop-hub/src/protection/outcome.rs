@@ -38,13 +38,13 @@ pub(crate) enum Unprotected {
     Answer(Segment, TransportName),
     /// The listener refuses our SYN.
     Refused(Refusal),
-    /// The peer asks whether we receive what it sends to the address from which we seem to send.
+    /// Challenge of a peer that validates the address from which this end seems to send.
     Challenge(Challenge),
     /// The peer shows that it received a challenge.
     Response(Challenge, Freshness),
     /// A message about new keys or indices, which has been processed.
     Processed(Freshness),
-    /// The peer asks for the index after the one with this number.
+    /// Request of the peer for the index after the one with this number.
     Request(u64, Freshness),
     /// An authentic datagram that has arrived before.
     Duplicate,
@@ -63,7 +63,7 @@ pub(crate) enum FirstContact {
     Reply(Vec<u8>),
     /// Send this reset back, within the limit for each peer.
     Refuse(Vec<u8>),
-    /// Send this datagram back, within the limit for resets: it says that the connection is forgotten.
+    /// Reset to be sent back, within the limit for resets: it reports that the connection is forgotten.
     Forgotten(Vec<u8>),
     /// The sender wants to connect, and gets an answer only if it proves its identity.
     Stranger,

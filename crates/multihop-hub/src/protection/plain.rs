@@ -17,11 +17,11 @@ pub(crate) struct PlainSession {
     ours: Transports,
     /// The transport that our SYN opens, or that our answer chooses.
     chosen: TransportName,
-    /// Number of this end's SYN while it is not answered.
+    /// Number of this end's SYN until it is answered.
     syn: Option<u32>,
     /// Number of SYNs sent.
     syns: u8,
-    /// The listener's cookie; zeros ask for one.
+    /// Cookie of the listener; zeros request one.
     cookie: Cookie,
     /// Number of cookies taken from the listener.
     cookies: u8,
@@ -102,7 +102,7 @@ impl PlainSession {
         }
     }
 
-    /// A segment of this connection, or the SYN of another one that may take its place.
+    /// Parses a segment of this connection, or the SYN of another one that may take its place.
     fn read(&mut self, format: Format, bytes: &[u8], ports: (u16, u16)) -> Option<Segment> {
         let format = Format::of_syn(bytes, self.ours.format).unwrap_or(format);
         format.parse(bytes, ports, &mut self.memory)
@@ -119,7 +119,7 @@ impl PlainSession {
     }
 }
 
-/// A slow initiator may need a second one.
+/// Largest number of cookies that an initiator tries: a slow one may need a second.
 const MAX_COOKIES: u8 = 3;
 
 #[cfg(test)]

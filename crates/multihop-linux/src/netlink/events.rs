@@ -22,7 +22,7 @@ impl Events {
         Ok(Self(socket))
     }
 
-    /// Forgets what has happened; whether something has. If the kernel had no room for more news, something has.
+    /// Forgets past events and returns whether there were any. If the kernel had no room for more events, there were.
     pub fn take(&self) -> io::Result<bool> {
         let mut any = false;
         loop {

@@ -87,6 +87,6 @@ fn of_interface(message: &Message) -> Option<(u32, Address)> {
     Some((index, Address { address: address(bytes)?, prefix }))
 }
 
-/// Addresses of IPv6 that cannot or should not be used.
+/// Flags of IPv6 addresses that cannot or should not be used.
 const UNUSABLE: u32 =
     libc::IFA_F_TENTATIVE | libc::IFA_F_DADFAILED | libc::IFA_F_DEPRECATED | libc::IFA_F_TEMPORARY;

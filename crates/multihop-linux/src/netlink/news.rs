@@ -10,7 +10,7 @@ use nix::sys::socket::{NetlinkAddr, SockFlag, bind};
 
 use super::message::{Message, address, attributes, number, open, read, unspecified};
 
-/// Becomes readable when something changes of which it was asked to tell.
+/// Socket that becomes readable when the kernel reports an event of the selected kinds.
 #[derive(Debug)]
 pub struct News(OwnedFd);
 
@@ -24,12 +24,12 @@ pub struct RouteChange {
 }
 
 impl News {
-    /// Routes of this thread's network namespace.
+    /// Opens a socket with events of the routes of this thread's network namespace.
     pub fn of_routes() -> io::Result<Self> {
         Self::of(RTMGRP_IPV4_ROUTE | RTMGRP_IPV6_ROUTE)
     }
 
-    /// Neighbours, those whose link address is known, searched or not found.
+    /// Opens a socket with events of neighbours: link addresses that are known, searched or not found.
     pub fn of_neighbours() -> io::Result<Self> {
         Self::of(RTMGRP_NEIGH)
     }
@@ -40,7 +40,7 @@ impl News {
         Ok(Self(socket))
     }
 
-    /// Takes what has happened since the last call. False if the kernel had no room for all of it.
+    /// Takes the events since the last call. False if the kernel had no room for all of them.
     pub fn take(&self, mut each: impl FnMut(&Message)) -> io::Result<bool> {
         let mut complete = true;
         loop {
@@ -99,7 +99,7 @@ pub fn failed_neighbour(message: &Message) -> Option<(u32, IpAddr)> {
     Some((interface, address(bytes)?))
 }
 
-/// Multicast groups of netlink messages (linux/rtnetlink.h): neighbours, and routes of IPv4 and IPv6.
+/// Multicast group of netlink messages about neighbours (linux/rtnetlink.h).
 const RTMGRP_NEIGH: u32 = 4;
 const RTMGRP_IPV4_ROUTE: u32 = 0x40;
 const RTMGRP_IPV6_ROUTE: u32 = 0x400;

@@ -23,7 +23,8 @@ pub struct Queue {
     pub sent: u64,
 }
 
-/// All of this thread's network namespace, without those whose counts the kernel does not tell.
+/// Queues of all interfaces of this thread's network namespace, without those whose counters the kernel does not
+/// report.
 pub fn queues() -> io::Result<Vec<Queue>> {
     // struct tcmsg: family, padding, interface (any), handle, parent, information.
     let list = Request::new(libc::RTM_GETQDISC, libc::NLM_F_DUMP).bytes(&[0; HEADER]).dump()?;

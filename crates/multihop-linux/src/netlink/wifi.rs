@@ -20,13 +20,13 @@ pub struct Station {
     pub sent_bytes: Option<u64>,
     /// Packets sent to the station.
     pub sent_packets: Option<u32>,
-    /// Transmissions to it that were made again.
+    /// Number of retransmissions to the station.
     pub retries: Option<u32>,
     /// Rate of transmissions to the station, bit/s.
     pub rate: Option<u64>,
     /// Throughput to the station that the card expects, bit/s.
     pub throughput: Option<u64>,
-    /// Strength of the last signal from it, dBm.
+    /// Strength of the last signal from the station, dBm.
     pub signal: Option<i8>,
     /// Bytes that wait in the card's queues for the station.
     pub waiting: Option<u64>,

@@ -20,7 +20,7 @@ impl Gate {
         Ok(Self { waited, opened })
     }
 
-    /// Wakes all threads that wait, and those that will.
+    /// Wakes all threads that wait at the gate, now or later.
     pub fn open(&self) {
         // It fails only if the other end is closed, and both are ours.
         let _ = self.opened.shutdown(Shutdown::Both);

@@ -90,7 +90,7 @@ impl AuthorizedKeys {
         Ok(numbers.len())
     }
 
-    /// A poisoned lock is safe to use, because only complete lines are added.
+    /// Locks the lines. A poisoned lock is safe to use, because only complete lines are added.
     fn lines(&self) -> MutexGuard<'_, Vec<Line>> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -101,7 +101,7 @@ impl PeerKeys for AuthorizedKeys {
         self.contains(key)
     }
 
-    /// Keys of callers are none of listeners.
+    /// Returns `None`: keys of callers are not keys of listeners.
     fn of_listener(&self, _: &str) -> Option<Vec<PublicKey>> {
         Some(Vec::new())
     }

@@ -148,14 +148,14 @@ impl KnownPeers {
         io::Error::new(io::ErrorKind::PermissionDenied, text)
     }
 
-    /// A poisoned lock is safe to use, because only complete lines are added.
+    /// Locks the lines. A poisoned lock is safe to use, because only complete lines are added.
     fn lines(&self) -> MutexGuard<'_, Vec<Line>> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl PeerKeys for KnownPeers {
-    /// A key learnt at first contact gives no right to connect.
+    /// Returns false: a key learnt at first contact gives no right to connect.
     fn accept_caller(&self, _: PublicKey) -> bool {
         false
     }

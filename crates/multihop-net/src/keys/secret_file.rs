@@ -74,7 +74,7 @@ fn check_private(_: &File, _: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Longer than any file that `save` writes.
+/// Largest accepted length of a secret file, bytes: longer than any that `save` writes.
 const MAX_FILE: u64 = 4096;
 
 #[cfg(test)]

@@ -46,7 +46,8 @@ const IP_UNICAST_IF: libc::c_int = 50;
 pub(super) struct Abilities {
     /// Several datagrams in one send call.
     gso: bool,
-    /// Bound to a wildcard address: answers must leave from the address that the peer used.
+    /// Whether the socket is bound to a wildcard address, so that answers must leave from the address that the peer
+    /// used.
     is_wild: bool,
 }
 
@@ -204,7 +205,7 @@ pub(super) fn send(
     Ok(())
 }
 
-/// Only datagrams sent before the path MTU shrank are too long for it.
+/// Sends a datagram in IP fragments: one that was built before the path MTU shrank and is too long for it.
 fn send_in_fragments(udp: &UdpSocket, way: Way<'_>, bytes: &[u8]) -> Result<(), Errno> {
     setsockopt(udp, MtuDiscover, &libc::IP_PMTUDISC_DONT)?;
     let sent = send_one(udp, way, bytes, None);
@@ -261,7 +262,7 @@ pub(super) fn interface(address: IpAddr) -> Option<u32> {
     nix::net::if_::if_nametoindex(found.interface_name.as_str()).ok()
 }
 
-/// Lets what the socket sends leave by this interface.
+/// Selects the interface over which the socket sends.
 pub(super) fn use_interface(socket: &std::net::UdpSocket, interface: u32) -> Option<()> {
     setsockopt(socket, UnicastInterface, &interface.to_be().cast_signed()).ok()
 }

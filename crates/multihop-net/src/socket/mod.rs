@@ -100,7 +100,7 @@ impl Socket {
         let _ = self.udp.writable().await;
     }
 
-    /// Receives what one system call returns; false if there was nothing.
+    /// Receives the datagrams that one system call returns; returns false if there were none.
     pub(crate) fn receive(&self, inbox: &mut Inbox, each: impl FnMut(IncomingDatagram<'_>)) -> bool {
         match self.udp.try_io(Interest::READABLE, || system::receive(&self.udp, inbox, each)) {
             Ok(()) => true,

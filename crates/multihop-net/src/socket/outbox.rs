@@ -21,7 +21,7 @@ pub(crate) struct Parcel {
     pub(crate) source: Option<IpAddr>,
     /// Range of the datagrams' bytes in the outbox.
     pub(crate) range: Range<usize>,
-    /// Length of each datagram.
+    /// Length of each datagram of the parcel, bytes.
     pub(crate) each: usize,
 }
 

@@ -47,5 +47,5 @@ fn clock() -> Duration {
         .map_or(Duration::ZERO, |time| std::time::Duration::from(time).into())
 }
 
-/// Unused time of a share is saved this long.
+/// Time for which the unused part of a share is saved.
 const MAX_SAVED: Duration = Duration::from_millis(200);

@@ -9,7 +9,7 @@ use super::Daemon;
 use crate::prefix::Prefix;
 use crate::router::Path;
 
-/// The state of which the log has told.
+/// State that the log has reported.
 #[derive(Debug, Default)]
 pub(super) struct Watched {
     /// Neighbours that hear this host, with the number of the interface.
@@ -18,7 +18,7 @@ pub(super) struct Watched {
 }
 
 impl Daemon {
-    /// Tells the log what has changed.
+    /// Logs changes of neighbours and routes.
     pub(super) fn watch(&mut self, now: Instant, routes: &BTreeMap<Prefix, Path>) {
         if !tracing::enabled!(tracing::Level::INFO) {
             return;
@@ -62,5 +62,5 @@ impl Daemon {
     }
 }
 
-/// Lines in the log per minute for each kind of change.
+/// Largest number of log lines per minute for each kind of change.
 const MAX_LINES: u64 = 60;

@@ -5,7 +5,7 @@ use multihop_core::Instant;
 use super::{NeighbourInterface, Protocol, Router};
 
 impl Router {
-    /// Adds what packets to neighbours cost besides what HELLOs measure, in the unit of the metric.
+    /// Sets the costs of packets to neighbours in addition to what HELLOs measure, in the unit of the metric.
     pub fn set_besides(&mut self, now: Instant, cost: impl Fn(&NeighbourInterface) -> u32) {
         let costs: Vec<_> = self.heard(now).map(|heard| (heard.link, cost(&heard))).collect();
         if let Some(agent) = self.olsr_mut() {

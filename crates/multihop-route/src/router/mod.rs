@@ -58,7 +58,7 @@ pub struct Router {
 
 #[derive(Debug)]
 struct Agent {
-    /// Main address of this node, as the agent knows it.
+    /// Name of this node's main address inside the agent.
     main: Ipv4Addr,
     protocol: Protocol,
     /// When the agent began.
@@ -81,7 +81,7 @@ pub struct Arrival {
     /// Whether the datagram was sent to all neighbours. No router forwards such a datagram, so that a neighbour has
     /// sent it.
     pub to_all: bool,
-    /// The IP TTL with which it came.
+    /// IP TTL with which the datagram arrived.
     pub ttl: u8,
     /// How long ago it came, as the kernel's time stamp says.
     pub ago: Duration,
@@ -102,14 +102,14 @@ pub struct Port {
     sequence: u16,
 }
 
-/// A datagram for neighbours.
+/// Datagram from or to neighbours.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Datagram {
     /// The number of the interface.
     pub interface: u32,
     /// The neighbour; `None`: all that the interface reaches.
     pub to: Option<IpAddr>,
-    /// The IP TTL with which it leaves.
+    /// IP TTL with which the datagram leaves.
     pub ttl: u8,
     /// Payload of the UDP datagram.
     pub bytes: Vec<u8>,
@@ -133,7 +133,7 @@ pub struct Path {
 /// Datagrams that were not used, by the reason.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
 pub struct Counters {
-    /// Datagrams that were used.
+    /// Number of datagrams that were processed.
     pub received: u64,
     /// Number of datagrams sent.
     pub sent: u64,
@@ -292,7 +292,7 @@ impl Router {
         (self.own, self.aliases) = (addresses, aliases);
     }
 
-    /// A datagram has arrived.
+    /// Handles a datagram that has arrived.
     pub fn receive(&mut self, now: Instant, arrival: Arrival, bytes: &[u8]) {
         if self.admits(now, arrival, bytes) {
             self.process(now, arrival, bytes);
@@ -333,7 +333,7 @@ impl Router {
         name.is_some_and(|name| self.neighbours.interface(name) == Some(interface))
     }
 
-    /// Whether a datagram is used, by what the neighbours say of its sender; counts those that are not.
+    /// Whether a datagram is used, by the record of its sender; counts those that are not.
     fn is_used(&mut self, now: Instant, known: Known, from: IpAddr) -> bool {
         match known {
             Known::Yes => {}
@@ -383,7 +383,7 @@ impl Router {
         }
     }
 
-    /// Does what is due.
+    /// Handles deadlines that have passed.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.neighbours.expire(now);
         if let Some(signing) = &mut self.signing {
@@ -435,7 +435,7 @@ impl Router {
         datagrams
     }
 
-    /// A packet for which the kernel has no route.
+    /// Handles a packet for which the kernel has no route.
     pub fn catch(&mut self, now: Instant, packet: &[u8]) {
         // Not a packet for one host: the kernel drops it without a word, too.
         let Some(ends) = on_demand::ends(packet) else { return };
@@ -450,7 +450,7 @@ impl Router {
         }
     }
 
-    /// The kernel has transmitted a packet from one host to another over an interface of this router.
+    /// Notes that the kernel has transmitted a packet from one host to another over an interface of this router.
     pub fn on_use(&mut self, now: Instant, source: Ipv4Addr, destination: Ipv4Addr) {
         let forwarded = (!self.own.contains(&source.into())).then_some(source);
         if let Some(aodv) = self.aodv() {
@@ -458,7 +458,7 @@ impl Router {
         }
     }
 
-    /// The kernel has not found a neighbour's link address.
+    /// Notes that the kernel has not found a neighbour's link address.
     pub fn on_neighbour_failed(&mut self, now: Instant, interface: u32, neighbour: IpAddr) {
         let Some(neighbour) = self.names.find(neighbour) else { return };
         if self.neighbours.interface(neighbour) == Some(interface)
@@ -586,9 +586,9 @@ fn free_number(before: &[Port], now: &[Port]) -> Option<Interface> {
     (0..=u8::MAX).map(Interface).find(is_free)
 }
 
-/// Routes to nodes; those to their further interfaces and to networks may be as many again.
+/// Largest number of routes to nodes. Routes to further interfaces and to networks may be as many again.
 const MAX_ROUTES: usize = 8_192;
-/// Lines in the log per minute for each reason of refusals.
+/// Largest number of log lines per minute for each reason of refusals.
 const MAX_REFUSAL_LINES: u64 = 10;
 
 #[cfg(test)]

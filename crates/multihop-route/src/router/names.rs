@@ -125,8 +125,8 @@ impl Names {
 pub(super) struct Given {
     names: BTreeMap<Ipv6Addr, Ipv4Addr>,
     addresses: BTreeMap<Ipv4Addr, Named>,
-    /// Names are given in this order, so that one is not given again before 2^32 others, long after the agent has
-    /// forgotten it.
+    /// Name that was given last. Names ascend, so that one is given again only after 2^32 others, long after the agent
+    /// has forgotten it.
     last: u32,
     /// Names that may have expired are looked for no earlier.
     sweep_at: Instant,
@@ -136,7 +136,7 @@ pub(super) struct Given {
 #[derive(Clone, Copy, Debug)]
 struct Named {
     address: Ipv6Addr,
-    /// `None`: an address of this host.
+    /// Instant until which the name is kept; `None` for an address of this host.
     until: Option<Instant>,
 }
 

@@ -16,7 +16,7 @@ struct Neighbour {
     /// The neighbour's main address, by its name.
     main: Ipv4Addr,
     heard: Instant,
-    /// `None` if its packets have no sequence numbers.
+    /// Record of received packets; `None` if the interface's packets have no sequence numbers.
     received: Option<Received>,
 }
 
@@ -24,7 +24,7 @@ struct Neighbour {
 #[derive(Clone, Copy, Debug)]
 struct Received {
     last: u16,
-    /// Bit n is set if the n-th packet before the last arrived.
+    /// Bitmap of recent packets: bit n is set if the n-th packet before the last arrived.
     seen: u32,
     /// Number of valid bits.
     span: u32,
@@ -84,7 +84,7 @@ pub(super) enum Known {
 }
 
 impl Neighbours {
-    /// A packet has arrived; `main` is what its HELLO says, if it has one.
+    /// Records a packet that has arrived; `main` is the main address in its HELLO, if it has one.
     pub(super) fn hear(
         &mut self,
         now: Instant,
@@ -147,8 +147,8 @@ impl Neighbours {
     }
 }
 
-/// A neighbour's interface that two of this host's interfaces hear belongs to the first, until it is silent there for
-/// this long: three of the RFC's HELLO intervals.
+/// Silence after which a neighbour's interface that two of this host's interfaces hear may belong to the second: three
+/// of the RFC's HELLO intervals.
 const FAITHFUL: Duration = Duration::from_secs(6);
 /// Time for which a silent neighbour is remembered: longer than the agent considers a link that is not confirmed, with
 /// the usual intervals.

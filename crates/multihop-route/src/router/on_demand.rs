@@ -40,7 +40,7 @@ pub struct OnDemandCounts {
     pub replies: u64,
     /// Number of route errors sent.
     pub errors: u64,
-    /// Packets that had no route when they came.
+    /// Number of packets that had no route when they came.
     pub caught: u64,
     /// Packets without a route that left when there was one.
     pub released: u64,
@@ -50,19 +50,19 @@ pub struct OnDemandCounts {
     pub failed_neighbours: u64,
 }
 
-/// An AODV agent, and the packets that it was asked about.
+/// AODV agent with the packets that wait for its routes.
 #[derive(Debug)]
 pub(super) struct OnDemand {
     pub(super) agent: Agent,
     pub(super) counts: OnDemandCounts,
     held: BTreeMap<Ticket, Vec<u8>>,
     next_ticket: u32,
-    /// Packets that are no longer held: the next hop of those that leave, `None` for those that are refused.
+    /// Packets whose wait has ended: the next hop of each that leaves, `None` for each that is refused.
     ends: Vec<(Option<Ipv4Addr>, Vec<u8>)>,
     messages: Vec<Outgoing>,
 }
 
-/// A message that leaves.
+/// Message that leaves over one interface or all.
 #[derive(Debug)]
 pub(super) struct Outgoing {
     /// The neighbour; `None`: all.
@@ -85,7 +85,7 @@ impl OnDemand {
         }
     }
 
-    /// A neighbour's message, which arrived at `arrived`.
+    /// Handles a neighbour's message, which arrived at `arrived`.
     pub(super) fn receive(
         &mut self,
         now: Instant,
@@ -103,7 +103,7 @@ impl OnDemand {
         self.drain(now);
     }
 
-    /// A packet for which the kernel has no route; `own`: of this host.
+    /// Handles a packet for which the kernel has no route; `own` if it is of this host.
     pub(super) fn catch(
         &mut self,
         now: Instant,
@@ -125,7 +125,7 @@ impl OnDemand {
         self.drain(now);
     }
 
-    /// A packet to where no route may lead.
+    /// Drops a packet whose destination no route may lead to.
     pub(super) fn refuse(&mut self, packet: &[u8]) {
         self.counts.caught += 1;
         self.end(None, packet.to_vec());
@@ -137,7 +137,7 @@ impl OnDemand {
         self.drain(now);
     }
 
-    /// Packets that are at the end of their wait, and the next hops of those that leave.
+    /// Takes the packets whose wait has ended, with the next hops of those that leave.
     pub(super) fn take_ends(&mut self) -> Vec<(Option<Ipv4Addr>, Vec<u8>)> {
         std::mem::take(&mut self.ends)
     }
@@ -159,7 +159,7 @@ impl OnDemand {
         routes
     }
 
-    /// The kernel has its own interface queues, and tells connections by its own means.
+    /// Discards outputs that a daemon has no use for: the kernel has interface queues and notices of its own.
     fn drain(&mut self, now: Instant) {
         while let Some(output) = self.agent.poll_output(now) {
             match output {
@@ -235,7 +235,7 @@ pub(super) fn ends(packet: &[u8]) -> Option<AddressPair> {
     (version == 4 && Prefix::host(destination).is_routable()).then_some((source, destination))
 }
 
-/// Packets that wait for routes; each search has one at least.
+/// Largest number of packets that wait for routes; each search has one at least.
 const MAX_HELD: usize = 256;
 /// Longest lifetime that a reply may give a route: a day, in ms.
 const LONGEST_LIFE: u32 = 86_400_000;

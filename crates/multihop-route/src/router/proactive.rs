@@ -17,7 +17,7 @@ use crate::budget::{before, take_turns};
 use crate::prefix::{Prefix, is_of_link};
 
 impl Router {
-    /// A datagram for all neighbours has arrived.
+    /// Handles a datagram for all neighbours.
     pub(super) fn receive_olsr<A: OfFamily>(
         &mut self,
         now: Instant,
@@ -226,5 +226,5 @@ fn parse<A: OfFamily>(from: A, bytes: &[u8]) -> Option<Packet<A>> {
     (is_neighbour && packet.messages.iter().all(sound)).then_some(packet)
 }
 
-/// Addresses in one message. A node with more neighbours than this would need several HELLOs.
+/// Largest number of addresses in one message. A node with more neighbours would need several HELLOs.
 const MAX_LISTED: usize = 512;

@@ -97,7 +97,7 @@ impl Refusals {
     }
 }
 
-/// Pairs of sender and reason that are remembered.
+/// Largest number of remembered pairs of sender and reason.
 const MAX_REFUSALS: usize = 64;
 
 #[cfg(test)]

@@ -128,7 +128,7 @@ impl<A: Address> Signature<A> {
         out
     }
 
-    /// Parses what is between version and tag.
+    /// Parses the content between version and tag.
     fn parse(bytes: &[u8]) -> Option<Self> {
         let (&[challenges, answers, _reserved], rest) = bytes.split_first_chunk()?;
         let counts = [challenges, answers].map(usize::from);
@@ -151,13 +151,13 @@ impl<A: Address> Signature<A> {
     }
 }
 
-/// Challenges in one packet, and answers in one packet.
+/// Largest number of challenges in one packet, and of answers.
 pub(super) const MAX_NONCES: usize = 8;
 /// Message type for private use (RFC 3626 §18.4).
 const SIGNATURE: u8 = 146;
 /// Version 1 had a time stamp in place of index and counter.
 const VERSION: u8 = 2;
-/// Bytes of the tag.
+/// Length of the tag, bytes.
 const TAG: usize = 16;
 /// Separates signatures from other uses of the key.
 const LABEL: &[u8] = b"multihop route 2";

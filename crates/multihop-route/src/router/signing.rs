@@ -18,9 +18,9 @@ use super::signature::{Key, MAX_NONCES, Nonce, Signature};
 #[derive(Debug)]
 pub(super) struct Signing {
     key: Key,
-    /// Separates the numbers drawn by this value from those drawn by others with the same key.
+    /// Number that makes the nonces of this value differ from those of others with an equal key.
     salt: u64,
-    /// Numbers drawn so far.
+    /// Number of nonces drawn so far.
     drawn: u64,
     index: u64,
     /// The counter of the last packet that was signed.
@@ -46,7 +46,7 @@ struct Sender {
 struct Challenge {
     nonce: u64,
     made: Instant,
-    /// Whether the next packet carries it.
+    /// Whether the next packet carries the challenge.
     is_due: bool,
 }
 
@@ -58,7 +58,7 @@ struct Turn {
 }
 
 impl Signing {
-    /// `salt` must differ from that of every earlier value with this key.
+    /// Signing with a key. `salt` must differ from that of every earlier value with this key.
     pub(super) fn new(key: Key, salt: u64) -> Self {
         let mut signing = Self {
             key,
@@ -233,7 +233,7 @@ impl Signing {
         self.senders.retain(|_, sender| now < sender.heard + MEMORY);
     }
 
-    /// Forgets what belongs to interfaces that no longer count.
+    /// Forgets the state of interfaces that no longer count.
     pub(super) fn keep(&mut self, counts: impl Fn(u32) -> bool) {
         self.senders.retain(|(interface, _), _| counts(*interface));
         self.answers.retain(|(interface, ..)| counts(*interface));
@@ -258,9 +258,9 @@ impl Challenge {
     }
 }
 
-/// Senders that are remembered, on all interfaces: as many as neighbours.
+/// Largest number of senders that are remembered on all interfaces: as many as neighbours.
 pub(super) const MAX_SENDERS: usize = 256;
-/// Answers that wait; further challenges are ignored until some have left.
+/// Largest number of waiting answers; further challenges are ignored until some have left.
 pub(super) const MAX_ANSWERS: usize = 64;
 /// Time for which counters of neighbours are remembered: as long as the neighbours themselves.
 const MEMORY: Duration = Duration::from_secs(60);

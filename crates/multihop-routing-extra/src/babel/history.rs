@@ -6,10 +6,10 @@ use super::config::LinkCost;
 use super::time;
 use super::wire::{Hello, INFINITY, Seqno};
 
-/// The last 16 Hellos.
+/// History of the last 16 Hellos of a neighbour.
 #[derive(Clone, Debug)]
 pub(super) struct History {
-    /// The latest is the highest bit; set if it arrived.
+    /// Bitmap of recent Hellos: the highest bit stands for the latest and is set if it arrived.
     bits: u16,
     expected: Seqno,
     /// When the next Hello counts as lost.

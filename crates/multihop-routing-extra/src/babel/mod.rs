@@ -71,7 +71,7 @@ pub struct Counters {
     pub hellos: u64,
     /// Number of updates sent.
     pub updates: u64,
-    /// Announcements of all routes.
+    /// Number of announcements of all routes.
     pub dumps: u64,
     /// Number of sequence number requests sent.
     pub requests: u64,
@@ -146,7 +146,7 @@ impl Agent {
         self.counters
     }
 
-    /// The routes, and what a choice among them depends on.
+    /// Routes of the node, with the values on which a choice among them depends.
     fn table(&mut self, now: Instant) -> (&mut Routes, Judge<'_>) {
         let Self { routes, sources, config, .. } = self;
         (routes, Judge { now, sources, half_life: config.hysteresis })
@@ -311,7 +311,7 @@ impl Agent {
         }
     }
 
-    /// A neighbour is lost, and with it all routes through it.
+    /// Removes a neighbour and all routes through it.
     fn lose(&mut self, now: Instant, neighbour: Ipv4Addr) {
         self.neighbours.remove(neighbour);
         for destination in self.routes.through(neighbour) {
@@ -453,7 +453,7 @@ fn time(interval: Centis) -> Duration {
     Duration::from_millis(10 * u64::from(interval.0))
 }
 
-/// Links that a request may cross, as in the reference implementation.
+/// Largest number of links that a request may cross, as in the reference implementation.
 const MAX_HOPS: u8 = 127;
 
 #[cfg(test)]

@@ -127,13 +127,14 @@ impl Neighbour {
         self.txcost.map_or(hello, |(_, until)| hello.min(until))
     }
 
-    /// Records what the neighbour says of the opposite direction.
+    /// Records the neighbour's report on the opposite direction.
     pub(super) fn learn(&mut self, now: Instant, ihu: &Ihu) {
         // The hold time of RFC 8966, appendix B.
         self.txcost = Some((ihu.rxcost, now + time(ihu.interval) * 7 / 2));
     }
 
-    /// A round trip: its stamp came back in a packet that left the neighbour at `sent` by its clock.
+    /// Records a round trip: the timestamp came back in a packet that left the neighbour at `sent` by the neighbour's
+    /// clock.
     pub(super) fn round_trip(&mut self, now: Instant, echo: Echo, sent: u32, config: &RttCost) {
         let whole = clock(now).wrapping_sub(echo.origin);
         let held = sent.wrapping_sub(echo.receive);
@@ -186,9 +187,9 @@ pub(super) fn clock(now: Instant) -> u32 {
     u32::try_from((now.as_nanos() / 1000) & u64::from(u32::MAX)).expect("32 bits")
 }
 
-/// More neighbours than a radio hears; a limit of memory.
+/// Largest number of neighbours: more than a radio hears, and a limit of memory.
 const MOST: usize = 1024;
-/// A longer round trip is one of other clocks, us.
+/// Longest credible round trip, us; longer ones come from clocks of other nodes.
 const LONGEST: u32 = 600_000_000;
 const MILLION: u64 = 1_000_000;
 

@@ -17,7 +17,7 @@ pub(super) struct Requests {
 #[derive(Clone, Copy, Debug)]
 struct Pending {
     seqno: Seqno,
-    /// The neighbour that is asked; `None`: all.
+    /// Neighbour that gets the request; `None` for all neighbours.
     to: Option<Ipv4Addr>,
     hop_count: u8,
     tries: u8,
@@ -48,7 +48,7 @@ impl Requests {
         answered && self.pending.remove(&key).is_some()
     }
 
-    /// The requests that are sent again, with the neighbour that is asked.
+    /// Takes the requests that are sent again, each with the neighbour that gets it.
     pub(super) fn expire(&mut self, now: Instant) -> Vec<(Option<Ipv4Addr>, SeqnoRequest)> {
         let mut again = Vec::new();
         self.pending.retain(|&(destination, router_id), pending| {
@@ -73,11 +73,11 @@ impl Requests {
     }
 }
 
-/// RFC 8966, appendix B: the initial request timeout, which doubles with each request.
+/// Initial request timeout, which doubles with each request (RFC 8966, appendix B).
 const FIRST_WAIT: Duration = Duration::from_secs(2);
 /// How often a request is sent.
 const TRIES: u8 = 3;
-/// A limit of memory.
+/// Largest number of pending requests, a limit of memory.
 const MOST: usize = 4096;
 
 #[cfg(test)]

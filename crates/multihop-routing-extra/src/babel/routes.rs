@@ -323,7 +323,7 @@ impl Entry {
     }
 }
 
-/// A limit of memory.
+/// Largest number of destinations, a limit of memory.
 const MOST: usize = 65_536;
-/// A route that ended is remembered at least this long.
+/// Shortest time for which a route that ended is remembered.
 const MIN_HOLD: Duration = Duration::from_secs(1);

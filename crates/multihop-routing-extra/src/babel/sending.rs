@@ -20,7 +20,7 @@ pub(super) struct Waiting {
     requests: Vec<SeqnoRequest>,
     /// TLVs for single neighbours, with their addresses.
     unicast: Vec<(Ipv4Addr, Tlv)>,
-    /// All routes are announced.
+    /// Whether all routes are to be announced.
     dump: bool,
 }
 
@@ -63,7 +63,7 @@ impl Agent {
         ihus.chain([Tlv::Hello(hello)]).collect()
     }
 
-    /// Sends what waits over all interfaces, behind their Hellos if there is one.
+    /// Sends waiting messages over all interfaces, behind their Hellos if there is one.
     pub(super) fn flush(&mut self, now: Instant, hello: Option<Hello>) {
         self.timers.stop(Timer::Flush);
         let mut tlvs = Vec::new();
@@ -167,12 +167,13 @@ fn ihu(neighbour: &Neighbour, config: &Config, interval: Centis) -> Ihu {
     Ihu { address: Some(neighbour.address), rxcost: neighbour.rxcost(config), interval, echo }
 }
 
-/// Rounded up; the largest if it is too long.
+/// Rounds a time up to centiseconds; too long times become the longest.
 fn centis(time: Duration) -> Centis {
     Centis(u16::try_from(time.as_nanos().div_ceil(10_000_000)).unwrap_or(u16::MAX))
 }
 
-/// The longest TLV sent has 28 bytes, and 50 of them fit in 1500 bytes with all headers.
+/// Largest number of TLVs in a packet: the longest one sent has 28 bytes, and 50 of them fit in 1500 bytes with all
+/// headers.
 const TLVS_PER_PACKET: usize = 50;
 /// Number of TLVs in a packet if they list channels: the longest one then has 38 bytes.
 const TLVS_WITH_CHANNELS: usize = 36;

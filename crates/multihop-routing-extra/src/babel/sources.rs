@@ -57,7 +57,7 @@ impl Sources {
         }
     }
 
-    /// Forgets what was announced long ago.
+    /// Forgets distances that were announced long ago.
     pub(super) fn expire(&mut self, now: Instant) {
         self.best.retain(|_, best| now.saturating_since(best.announced) < MEMORY);
     }

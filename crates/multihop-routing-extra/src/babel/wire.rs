@@ -107,7 +107,7 @@ pub struct Update {
     pub interval: Centis,
     /// The sequence number of the route.
     pub seqno: Seqno,
-    /// The route; `None`: there is none any more (a retraction).
+    /// Route to the prefix; `None` for a retraction.
     pub offer: Option<Offer>,
     /// The channels of the links of the route, from the sender's on; `None` if the update does not name them.
     pub channels: Option<Channels>,
@@ -200,7 +200,7 @@ impl Packet {
 }
 
 impl CustomMessage for Packet {
-    /// A packet with a Hello is a Hello, one with updates an update.
+    /// Kind of a packet: one with a Hello counts as a Hello, one with updates as an update.
     fn kind(&self) -> &'static str {
         let has = |is: fn(&Tlv) -> bool| self.tlvs.iter().any(is);
         if has(|tlv| matches!(tlv, Tlv::Hello(_))) {
@@ -426,7 +426,7 @@ impl core::fmt::Debug for Channels {
 }
 
 impl RouterId {
-    /// The one that updates for a host imply (section 4.6.9): four zeros and the address.
+    /// Router identifier that updates for a host imply (section 4.6.9): four zeros and the address.
     pub const fn of(host: Ipv4Addr) -> Self {
         let [a, b, c, d] = host.octets();
         Self([0, 0, 0, 0, a, b, c, d])
@@ -473,7 +473,7 @@ fn short(len: usize) -> u8 {
     u8::try_from(len).expect("at most four bytes")
 }
 
-/// Magic, version and length of the body.
+/// Length of a packet's header, bytes: magic, version and length of the body.
 const HEADER: usize = 4;
 const MAGIC: u8 = 42;
 const VERSION: u8 = 2;
@@ -489,14 +489,14 @@ const UPDATE: u8 = 8;
 const ROUTE_REQUEST: u8 = 9;
 const SEQNO_REQUEST: u8 = 10;
 
-/// Sub-TLV of updates: the channels of a route (draft-chroboczek-babel-diversity-routing).
+/// Type of the sub-TLV of updates with the channels of a route (draft-chroboczek-babel-diversity-routing).
 const DIVERSITY: u8 = 2;
-/// Sub-TLV of Hellos and IHUs (RFC 9616, section 5).
+/// Type of the sub-TLV of Hellos and IHUs with timestamps (RFC 9616, section 5).
 const TIMESTAMP: u8 = 3;
-/// Sub-TLVs from this type on may not be skipped (section 4.4).
+/// First mandatory type of a sub-TLV: a node that does not know it ignores the whole TLV (section 4.4).
 const FIRST_MANDATORY: u8 = 128;
 
-/// Encodings of addresses (section 4.1.4).
+/// Encoding of an address that stands for all addresses (section 4.1.4).
 const WILDCARD: u8 = 0;
 const IPV4: u8 = 1;
 const IPV6: u8 = 2;
@@ -504,7 +504,7 @@ const LINK_LOCAL: u8 = 3;
 
 /// Flag of a unicast Hello.
 const UNICAST: u16 = 0x8000;
-/// Flags of an update.
+/// Flag of an update that sets the prefix for later ones.
 const PREFIX_FLAG: u8 = 0x80;
 const ROUTER_FLAG: u8 = 0x40;
 

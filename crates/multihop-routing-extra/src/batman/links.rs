@@ -75,7 +75,7 @@ impl LinkHistories {
 
 /// The quality of a path without losses.
 pub(super) const FULL: u32 = 255;
-/// More neighbours than a radio hears; a limit of memory.
+/// Largest number of neighbours: more than a radio hears, and a limit of memory.
 const MOST: usize = 1024;
 
 #[cfg(test)]

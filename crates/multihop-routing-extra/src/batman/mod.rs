@@ -50,9 +50,9 @@ pub struct Agent {
 /// Counters of an agent.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Counters {
-    /// Messages of this node.
+    /// Number of messages that this node originated.
     pub originated: u64,
-    /// Messages of others forwarded.
+    /// Number of messages of others that were forwarded.
     pub forwarded: u64,
 }
 
@@ -150,7 +150,7 @@ impl Agent {
         }
     }
 
-    /// A message of this node, with those that wait.
+    /// Originates a message of this node and sends it with waiting ones.
     fn originate(&mut self, now: Instant) {
         self.originators.expire(now, self.config.timeout);
         self.seqno = self.seqno.next();
@@ -268,7 +268,7 @@ fn reach(route: Option<Route>) -> Reach {
     route.map_or(Reach::Lost, |route| Reach::Hops(route.hops))
 }
 
-/// 80 messages of 18 bytes fit in 1500 bytes with all headers.
+/// Largest number of OGMs in a packet: 80 messages of 18 bytes fit into 1500 bytes with all headers.
 const OGMS_PER_PACKET: usize = 80;
 
 #[cfg(test)]

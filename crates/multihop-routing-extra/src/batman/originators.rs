@@ -45,7 +45,7 @@ pub struct Route {
     pub next_hop: Ipv4Addr,
     /// Quality of the path, 255 for one without losses and penalties.
     pub tq: u8,
-    /// Links of the path.
+    /// Number of links of the path.
     pub hops: u8,
 }
 
@@ -158,11 +158,11 @@ impl Way {
 
 /// The TTL of a node's own messages.
 pub(super) const INITIAL_TTL: u8 = 50;
-/// Messages over which the quality of a way is averaged.
+/// Number of messages over which the quality of a way is averaged.
 const GLOBAL_WINDOW: usize = 5;
-/// A way may have this many more links than that on which a message came first.
+/// Number of links that a way may have more than the one on which a message came first.
 const LONGER: u8 = 3;
-/// A message that is older is one of a restarted node.
+/// Largest age of a message, in sequence numbers; an older one comes from a restarted node.
 const OLDEST: i16 = 64;
-/// A limit of memory.
+/// Largest number of originators, a limit of memory.
 const MOST: usize = 65_536;

@@ -2,11 +2,11 @@
 
 use super::wire::Seqno;
 
-/// The last [`Window::SIZE`] numbers.
+/// Window of the last [`Window::SIZE`] numbers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Window {
     latest: Seqno,
-    /// The lowest bit is the latest.
+    /// Bitmap of recent numbers, the latest in the lowest bit.
     bits: u64,
 }
 
@@ -36,7 +36,7 @@ impl Window {
     }
 }
 
-/// Numbers that are this much older are those of a restarted node.
+/// Largest age of a sequence number; older ones come from a restarted node.
 const FAR: i32 = 1024;
 
 #[cfg(test)]

@@ -38,7 +38,7 @@ impl Agent {
         self.run_discoveries(now);
     }
 
-    /// Sends what is due, one request in each least interval.
+    /// Sends due requests, at most one in each least interval.
     pub(super) fn run_discoveries(&mut self, now: Instant) {
         while let Some((&destination, discovery)) = self
             .discoveries
@@ -63,7 +63,7 @@ impl Agent {
         self.discoveries.values().map(|discovery| discovery.due).min()
     }
 
-    /// A path to a destination has been found: the packets that waited for it leave.
+    /// Ends the search for a destination: the packets that waited for the path leave.
     pub(super) fn end_discovery(&mut self, now: Instant, destination: Ipv4Addr) {
         let Some(discovery) = self.discoveries.remove(&destination) else { return };
         for packet in discovery.waiting {

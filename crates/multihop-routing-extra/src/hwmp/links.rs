@@ -15,7 +15,7 @@ pub(super) struct LinkRateTable {
 }
 
 impl LinkRateTable {
-    /// HWMP counts a link alike in both directions, and so does this: by the slower one.
+    /// Sets the rate of a link. HWMP counts a link alike in both directions, by the slower one.
     pub(super) fn set_rates(&mut self, neighbour: Ipv4Addr, rates: LinkRates) {
         let slower = if rates.incoming.0 < rates.outgoing.0 { rates.incoming } else { rates.outgoing };
         self.rates.insert(neighbour, slower);
@@ -40,7 +40,7 @@ fn airtime(overhead: Duration, rate: BitRate) -> u32 {
 
 /// Bits of the test frame.
 const TEST_FRAME: u64 = 8192;
-/// A hundredth of a time unit, ns.
+/// Unit of the airtime metric, ns: a hundredth of a time unit.
 const UNIT: u64 = 10_240;
 /// Rate of a link until the driver reports one.
 const UNREPORTED: BitRate = BitRate(1_000_000);

@@ -18,7 +18,7 @@ pub struct Path {
     pub metric: u32,
     /// The age of the path; `None` for a neighbour of which only messages of others were heard.
     pub sequence: Option<Sequence>,
-    /// The path is valid before this.
+    /// Instant at which the path stops being valid.
     pub until: Instant,
 }
 
@@ -89,7 +89,7 @@ impl Paths {
         self.all.iter_mut().filter_map(end).collect()
     }
 
-    /// Ends a path of which its next hop says that it does not work, unless that is older than the path.
+    /// Ends a path that its next hop reports as broken, unless the report is older than the path.
     pub(super) fn refute(
         &mut self,
         now: Instant,

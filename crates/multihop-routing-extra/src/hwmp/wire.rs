@@ -13,7 +13,7 @@ use multihop_wire::ParseError;
 use multihop_wire::aodv::Sequence;
 use multihop_wire::reader::Reader;
 
-/// A UDP port of the dynamic range: action frames have none.
+/// UDP port of the dynamic range by which captures name the protocol: action frames have none.
 pub const PORT: u16 = 58_011;
 
 /// The body of a path selection frame.
@@ -255,7 +255,7 @@ impl Reply {
 }
 
 impl Error {
-    /// Destinations that one element has room for.
+    /// Largest number of destinations in one element.
     pub const MOST: usize = 19;
 
     fn parse(r: &mut Reader<'_>) -> Result<Self, ParseError> {
@@ -327,7 +327,7 @@ const fn field(name: &'static str, found: u32, allowed: &'static str) -> ParseEr
     ParseError::Field { name, found, allowed }
 }
 
-/// Category, action, number and length of the element.
+/// Length of the header before an element's content, bytes: category, action, number and length of the element.
 const HEADER: usize = 4;
 /// Category of action frames for mesh networks.
 const CATEGORY: u8 = 13;
@@ -336,7 +336,7 @@ const ACTION: u8 = 1;
 const REQUEST: u8 = 130;
 const REPLY: u8 = 131;
 const ERROR: u8 = 132;
-/// AE: an external address follows.
+/// Flag AE: an external address follows.
 const EXTENSION: u8 = 0x40;
 const TARGET_ONLY: u8 = 0x01;
 const UNKNOWN_SEQUENCE: u8 = 0x04;

@@ -14,7 +14,7 @@ pub(super) struct Meter {
     sequence: Option<u16>,
     /// When the last HELLO arrived, and the neighbour's interval between them.
     hello: Option<(Instant, Duration)>,
-    /// [`MIN_RATE`] until the driver reports it.
+    /// Bit rate of data from the neighbour; [`MIN_RATE`] until the driver reports one.
     rate: BitRate,
 }
 
@@ -79,13 +79,13 @@ impl Meter {
     }
 }
 
-/// Time between two metrics.
+/// Interval between two measurements of the metric.
 pub(super) const REFRESH: Duration = Duration::from_secs(1);
 /// The memory, in such times.
 const SLOTS: usize = 64;
-/// A larger step of sequence numbers is a restart.
+/// Step of sequence numbers beyond which a neighbour counts as restarted.
 const RESTART: u16 = 256;
-/// Transmissions for one packet, at most.
+/// Largest number of transmissions for one packet that the metric counts.
 const MAX_LOSS: u128 = 8;
 const MIN_RATE: BitRate = BitRate(1000);
 /// The metric of a link without losses at the least rate: 2^24 / [`MAX_LOSS`].

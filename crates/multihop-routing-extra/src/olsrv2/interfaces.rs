@@ -35,7 +35,7 @@ impl Agent {
         self.own.as_ref().and_then(|own| own.address(interface)).unwrap_or(self.address)
     }
 
-    /// The address of an interface, and those of the others.
+    /// Address of an interface, and addresses of the other interfaces.
     pub(super) fn addresses_over(&self, interface: Option<Interface>) -> (Ipv4Addr, Vec<Ipv4Addr>) {
         let address = interface.map_or(self.address, |interface| self.address_of(interface));
         let all = self.own.iter().flat_map(|own| own.list()).map(|(_, address)| *address);

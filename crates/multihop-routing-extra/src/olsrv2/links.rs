@@ -15,7 +15,7 @@ use super::wire::{Hello, LinkStatus, MAX_ADDRESSES, Metric, Metrics, Neighbour, 
 #[derive(Clone, Debug)]
 pub(super) struct NeighbourLinks {
     list: Vec<NeighbourLink>,
-    /// No link changes earlier.
+    /// Lower bound of the instant at which a link changes next.
     due: Instant,
     hold: Duration,
     slack: Duration,
@@ -42,7 +42,7 @@ pub(super) struct NeighbourLink {
     quality: Option<Box<Quality>>,
     /// Whether the quality was ever sufficient.
     accepted: bool,
-    /// `None` if hops are counted.
+    /// Measurement of the link's airtime; `None` if hops are counted.
     meter: Option<Box<Meter>>,
     /// Costs of the link in both directions.
     pub(super) metrics: Metrics,
@@ -57,7 +57,7 @@ pub(super) struct NeighbourLink {
 /// A neighbour with a symmetric link over any interface.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SymmetricNeighbour {
-    /// The address that names it.
+    /// Address that names the neighbour.
     pub(super) main: Ipv4Addr,
     /// Address of the neighbour's interface on the link over which packets to the neighbour cost least.
     pub(super) via: Ipv4Addr,
@@ -70,7 +70,7 @@ pub(super) struct SymmetricNeighbour {
 
 /// A HELLO as it arrived.
 pub(super) struct Heard<'a> {
-    /// The interface over which it came.
+    /// Interface over which the HELLO came.
     pub(super) interface: Interface,
     /// The address of the neighbour's interface.
     pub(super) from: Ipv4Addr,
@@ -190,7 +190,7 @@ impl NeighbourLinks {
         changes
     }
 
-    /// The MAC reports a link failure.
+    /// Considers a link lost after the MAC's report of a failure.
     pub(super) fn fail(&mut self, now: Instant, address: Ipv4Addr) {
         let Ok(at) = self.place(address) else { return };
         self.list[at].lost_until = now + self.hold;
@@ -309,7 +309,7 @@ impl NeighbourLink {
         times.min().unwrap_or(Instant::FAR_FUTURE)
     }
 
-    /// Learns from a HELLO about the neighbour, and its view of this node (RFC 7181, section 15.3).
+    /// Updates willingness, costs and selections by a neighbour's HELLO (RFC 7181, section 15.3).
     fn learn(&mut self, hello: &Hello, said: Option<&Neighbour>) -> Changes {
         let outgoing = said.map_or(self.metrics.outgoing, |said| said.link_metrics.incoming);
         let routes = core::mem::replace(&mut self.metrics.outgoing, outgoing) != outgoing;
@@ -341,5 +341,5 @@ impl SymmetricNeighbour {
     }
 }
 
-/// Most links: a HELLO lists them all, and the node itself.
+/// Largest number of links: a HELLO lists them all, and the node itself.
 const MOST: usize = MAX_ADDRESSES - 1;

@@ -47,7 +47,7 @@ pub use routes::Route;
 pub struct Agent {
     config: Arc<Config>,
     address: Ipv4Addr,
-    /// `None`: one interface, with the main address.
+    /// Interfaces of the node; `None` for one interface with the main address.
     own: Option<Box<OwnInterfaces>>,
     rng: Rng,
     links: NeighbourLinks,
@@ -208,7 +208,7 @@ impl Agent {
         self.timers.set(Timer::Flush, self.timers.at(Timer::Flush).map_or(at, |before| before.min(at)));
     }
 
-    /// Sends what waits over each interface, and its HELLO if there are any.
+    /// Sends waiting messages over each interface, and the interface's HELLO if there is one.
     fn flush(&mut self, hellos: Vec<Message>) {
         self.timers.stop(Timer::Flush);
         let waiting = core::mem::take(&mut self.waiting);
@@ -407,7 +407,7 @@ impl AgentConfig for Config {
     }
 }
 
-/// Messages share a packet up to this length, which fits in 1500 bytes with all headers.
+/// Length up to which messages share a packet, which fits into 1500 bytes with all headers.
 const PACKET_BYTES: usize = 1400;
 /// How long a TC is recognised as a duplicate (RFC 7181, section 5.4.2).
 const DUPLICATE_HOLD: Duration = Duration::from_secs(30);

@@ -26,7 +26,7 @@ impl Purpose {
         }
     }
 
-    /// `None` if it was not measured.
+    /// Cost of the link for this purpose; `None` if it was not measured.
     fn cost(self, metrics: Metrics) -> Option<u32> {
         let metric = match self {
             Self::Flooding => metrics.outgoing,

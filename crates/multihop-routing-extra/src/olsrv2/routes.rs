@@ -21,7 +21,7 @@ pub struct Route {
     pub destination: Ipv4Addr,
     /// Address of the interface of the neighbour that is next.
     pub next_hop: Ipv4Addr,
-    /// Hops to the node.
+    /// Number of hops to the node.
     pub hops: u8,
     /// Sum of the costs of the route's links.
     pub cost: u64,

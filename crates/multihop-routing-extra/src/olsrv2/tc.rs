@@ -103,7 +103,7 @@ fn merged(known: &Advertised, added: &Advertised) -> Arc<Advertised> {
     Arc::new(Advertised { sequence: added.sequence, complete: known.complete, links })
 }
 
-/// Originators that a node knows at a time, no more than a search finds.
+/// Largest number of originators that a node knows at a time, no more than a search finds.
 const MAX_NODES: usize = u16::MAX as usize;
 
 /// Comparison with wrap-around (RFC 7181, section 21).

@@ -62,7 +62,7 @@ pub struct Hello {
 pub struct Neighbour {
     /// Address of the neighbour.
     pub address: Ipv4Addr,
-    /// The state of the link to it.
+    /// State of the link to the neighbour.
     pub link: Option<LinkStatus>,
     /// Whether the node with this address is a neighbour by any interface; `Some(false)`: no longer.
     pub symmetric: Option<bool>,
@@ -124,7 +124,7 @@ pub struct Tc {
     pub validity: TimeCode,
     /// Time between TCs of the node.
     pub interval: Option<TimeCode>,
-    /// Shared, because all receivers keep it.
+    /// Advertised neighbours, shared because all receivers keep the TC.
     pub advertised: Arc<Advertised>,
 }
 
@@ -135,7 +135,7 @@ pub struct Advertised {
     pub sequence: u16,
     /// Whether the message lists all neighbours that the node announces.
     pub complete: bool,
-    /// The neighbours, and what it costs to reach them from the node, if that was measured.
+    /// Announced neighbours, each with the cost from the node if it was measured.
     pub links: Vec<(Ipv4Addr, Option<Metric>)>,
 }
 
@@ -210,7 +210,7 @@ impl Message {
 }
 
 impl Neighbour {
-    /// An address of which nothing is said.
+    /// Entry of an address without attributes.
     pub const fn new(address: Ipv4Addr) -> Self {
         let unknown = Metrics { incoming: None, outgoing: None };
         Self {
@@ -236,7 +236,7 @@ impl Metric {
     /// The highest metric, a cost of 16,776,960.
     pub const MAX: Self = Self(0xfff);
 
-    /// The least one that is not below a cost, or the largest.
+    /// Least metric that is not below a cost, or the largest.
     pub fn at_least(cost: u32) -> Self {
         let fits = |&bits: &u16| Self(bits).value() >= cost;
         // Ascending, so that a search by halves finds it.
@@ -289,20 +289,20 @@ impl TimeCode {
 /// Most addresses in a message: more than a radio has neighbours, and a message of them is shorter than 65,536 bytes.
 pub const MAX_ADDRESSES: usize = 1000;
 
-/// Numbers of the message types (RFC 6130 and RFC 7181).
+/// Type of HELLO messages (RFC 6130).
 const HELLO: u8 = 0;
 const TC: u8 = 1;
 
-/// Attributes of messages (RFC 5497, section 8, and RFC 7181, section 24.3).
+/// Type of the message TLV with an interval (RFC 5497, section 8).
 const INTERVAL_TIME: u8 = 0;
 const VALIDITY_TIME: u8 = 1;
 const MPR_WILLING: u8 = 7;
 const CONT_SEQ_NUM: u8 = 8;
-/// Extensions of the last one.
+/// Type extension of a complete TC, which lists all of its originator's neighbours.
 const COMPLETE: u8 = 0;
 const INCOMPLETE: u8 = 1;
 
-/// Attributes of addresses, and their values (RFC 6130, section 18.3, RFC 7181, section 24.5, and RFC 7188).
+/// Type of the address TLV for interfaces of the originator (RFC 6130, section 18.3).
 const LOCAL_IF: u8 = 2;
 const THIS_IF: u8 = 0;
 const OTHER_IF: u8 = 1;

@@ -19,7 +19,7 @@ pub(super) struct Discovery {
     until: Instant,
     /// When the next request is due; `None` until a packet needs the route.
     due: Option<Instant>,
-    /// A local repair sends a single request.
+    /// Whether the search sends a single request: that of a local repair.
     only_once: bool,
 }
 
@@ -187,7 +187,7 @@ impl Agent {
         }
     }
 
-    /// A route to a destination has become valid.
+    /// Forwards the packets that waited for a route to a destination, which has become valid.
     pub(super) fn on_route(&mut self, now: Instant, destination: Ipv4Addr) {
         self.discoveries.remove(&destination);
         self.repaired(now, destination);

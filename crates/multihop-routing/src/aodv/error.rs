@@ -116,7 +116,7 @@ impl Agent {
         }
     }
 
-    /// A packet arrived for a destination to which this node has no route.
+    /// Reports to the source of a packet that this node has no route to its destination.
     pub(super) fn report_no_route(&mut self, now: Instant, packet: &Routable) {
         let destination = packet.destination;
         let sequence = self.table.sequence(destination).unwrap_or_default();

@@ -20,19 +20,20 @@ impl Agent {
         self
     }
 
-    /// Further addresses of this node, those of its other interfaces: it answers requests for them.
+    /// Sets the addresses of this node's other interfaces, for which the agent answers requests, too.
     pub fn set_aliases(&mut self, aliases: Vec<Ipv4Addr>) {
         self.aliases = aliases;
     }
 
-    /// The driver has transmitted a packet along a route by itself; `source` is `None` if it is this node's.
+    /// Extends the lifetime of a route along which the driver has transmitted a packet by itself; `source` is `None` if
+    /// the packet is this node's.
     pub fn on_use(&mut self, now: Instant, source: Option<Ipv4Addr>, destination: Ipv4Addr) {
         if let Some(next_hop) = self.next_hop(destination) {
             self.refresh(now, source, destination, next_hop);
         }
     }
 
-    /// The driver knows that a neighbour does not answer any more.
+    /// Ends the routes through a neighbour that does not answer any more.
     pub fn on_neighbour_lost(&mut self, now: Instant, neighbour: Ipv4Addr) {
         if self.neighbours.knows(neighbour) || self.table.uses(neighbour) {
             self.break_link(now, neighbour);
@@ -64,7 +65,7 @@ impl Agent {
         }
     }
 
-    /// How many destinations it remembers.
+    /// Number of destinations that the agent remembers.
     pub fn destinations(&self) -> usize {
         self.table.len()
     }
@@ -105,7 +106,7 @@ impl Agent {
     }
 }
 
-/// Destinations that a host remembers.
+/// Largest number of destinations that a host remembers.
 const MAX_DESTINATIONS: usize = 8_192;
-/// More than a node uses in the long run; the range of 2^31 then lasts for four years.
+/// Largest number of sequence numbers per second in the long run: the range of 2^31 then lasts for four years.
 const NUMBERS_PER_SECOND: u64 = 16;

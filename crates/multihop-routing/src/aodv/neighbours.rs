@@ -15,7 +15,7 @@ use super::{Agent, LinkFailure, Outgoing, Preset};
 pub(super) struct Neighbours {
     /// When each neighbour is considered lost.
     lost_at: BTreeMap<Ipv4Addr, Instant>,
-    /// `None`: HELLOs are neither sent nor expected.
+    /// Instant of the next HELLO; `None` if HELLOs are neither sent nor expected.
     next_hello: Option<Instant>,
 }
 
@@ -56,7 +56,7 @@ impl Agent {
         }
     }
 
-    /// AODV-UU: any message shows that its sender is a neighbour.
+    /// Records that the sender of any message is a neighbour, as AODV-UU does.
     pub(super) fn on_neighbour(&mut self, now: Instant, at: Instant, from: Ipv4Addr) {
         if let Some(lost_at) = self.neighbours.lost_at.get_mut(&from) {
             *lost_at = at + self.config.neighbour_life;
@@ -112,8 +112,8 @@ impl Agent {
     }
 }
 
-/// AODV-UU: two HELLO intervals and a slack of 100 ms.
+/// Lifetime of a route that a HELLO proves, as in AODV-UU: two HELLO intervals and a slack of 100 ms.
 const HELLO_ROUTE_LIFE: Duration = Duration::from_millis(2100);
 
-/// Intervals covered by the lifetime in a HELLO.
+/// Number of intervals that the lifetime in a HELLO covers.
 const ALLOWED_HELLO_LOSS: u64 = 2;

@@ -12,7 +12,7 @@ impl Agent {
         self.notify(peer);
     }
 
-    /// Reports what has changed about the route to a peer.
+    /// Reports changes of the route to a peer.
     pub(super) fn notify(&mut self, peer: Ipv4Addr) {
         let Some(hops) = self.table.valid(peer).map(|route| route.hops) else { return };
         let notices = self.peers.found(peer, hops);

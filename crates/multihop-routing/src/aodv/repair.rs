@@ -92,5 +92,5 @@ impl Agent {
     }
 }
 
-/// RFC 3561, section 10.
+/// TTL added to the last known distance in a local repair (RFC 3561, section 10).
 const LOCAL_ADD_TTL: u8 = 2;

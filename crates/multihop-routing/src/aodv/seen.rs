@@ -17,7 +17,7 @@ use crate::steps;
 pub(super) struct Seen {
     /// Inline rather than behind a pointer, for cache locality.
     latest: SeenRequest,
-    /// Oldest first: all entries have the same lifetime.
+    /// Earlier requests, the oldest first: all have equal lifetimes.
     earlier: VecDeque<SeenRequest>,
 }
 

@@ -22,7 +22,7 @@ use crate::steps;
 pub struct Route {
     /// Address of the next neighbour towards the destination.
     pub next_hop: Ipv4Addr,
-    /// Links to the destination.
+    /// Number of links to the destination.
     pub hops: u8,
     /// The destination's sequence number; `None` for a neighbour that has not sent one.
     pub sequence: Option<Sequence>,
@@ -69,7 +69,7 @@ pub(super) struct Broken {
 #[derive(Clone, Debug)]
 pub(super) struct Table {
     routes: SortedMap<Ipv4Addr, Route>,
-    /// No route expires before this.
+    /// Lower bound of the instant at which the next route expires.
     next_expiry: Instant,
     delete_period: Option<Duration>,
     /// Whether a route keeps its sequence number and its hop count while it is repaired. Only better
@@ -292,7 +292,8 @@ impl Table {
         self.stands(route) && route.next_hop == neighbour
     }
 
-    /// No route expires before this; recomputed by [`find_next_expiry`](Self::find_next_expiry).
+    /// Lower bound of the instant at which the next route expires; recomputed by
+    /// [`find_next_expiry`](Self::find_next_expiry).
     pub(super) const fn next_expiry(&self) -> Instant {
         self.next_expiry
     }

@@ -44,7 +44,7 @@ impl Delayed {
 }
 
 impl Agent {
-    /// Handles what is due: expiry first, then transmissions.
+    /// Handles expired timers: expiry first, then transmissions.
     pub(super) fn run_timers(&mut self, now: Instant) {
         self.expire_routes(now);
         self.expire_packets(now);

@@ -185,8 +185,7 @@ fn source_route(path: &[Ipv4Addr]) -> SourceRoute {
     SourceRoute { first_hop_external: false, last_hop_external: false, salvage: 0, segments_left, route }
 }
 
-/// A flow that is silent for this long has ended: longer than any transport pauses between two
-/// attempts.
+/// Silence after which a flow counts as ended: longer than any transport pauses between two attempts.
 const MEMORY: Duration = Duration::from_secs(300);
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ pub(super) struct Cache {
     negative: Option<Duration>,
     broken: Vec<Broken>,
     version: u32,
-    /// The last used path of the primary part, and the version at that time.
+    /// Last used path of the primary part, and the version of the cache when it was used.
     used: Option<(Addresses, u32)>,
 }
 

@@ -191,7 +191,7 @@ impl Agent {
         }
     }
 
-    /// The latest route error is repeated in this node's next request (RFC 4728 §3.4.4).
+    /// Keeps the latest route error, which this node's next request repeats (RFC 4728 §3.4.4).
     pub(super) fn pass_on(&mut self, now: Instant, error: &RouteError) {
         let error = RouteError { salvage: 0, destination: Ipv4Addr::BROADCAST, quoted: None, ..*error };
         self.last_error = Some((now + ERROR_LIFE, error));

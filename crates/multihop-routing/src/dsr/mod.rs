@@ -316,7 +316,7 @@ impl Carried {
         }
     }
 
-    /// The output that sends it to a neighbour; `ttl` is that of a message.
+    /// Output that sends the packet or message to a neighbour; `ttl` is the message's.
     fn along(self, route: SourceRoute, next_hop: Ipv4Addr, ttl: u8) -> Output {
         match self {
             Self::Data(packet) => {

@@ -14,7 +14,8 @@ pub(super) struct Trip {
 }
 
 impl Trip {
-    /// `None` if the route is inconsistent, visits a node twice or is too long.
+    /// Positions of a packet's nodes on its route; `None` if the route is inconsistent, visits a node twice or is too
+    /// long.
     pub(super) fn of(source: Ipv4Addr, destination: Ipv4Addr, route: &SourceRoute) -> Option<Self> {
         let head = (route.salvage == 0).then_some(source);
         let nodes = head.into_iter().chain(route.route.iter().copied()).chain([destination]);

@@ -18,7 +18,7 @@ pub(super) struct Peers {
 }
 
 impl Peers {
-    /// A packet was sent to `peer`, with a path of this length or without one.
+    /// Updates the peer's route after a packet to `peer`, with a path of this length or without one.
     pub(super) fn update(&mut self, peer: Ipv4Addr, hops: Option<usize>, out: &mut Outbox) {
         match self.hops.get_mut(&peer) {
             Some(known) => change(peer, known, hops, out),

@@ -111,7 +111,7 @@ impl RequestTable {
         Some(target)
     }
 
-    /// A path to `target` was found: the next search may start at once.
+    /// Ends the search for `target`, to which a path was found: the next search may start at once.
     pub(super) fn found(&mut self, target: Ipv4Addr) {
         self.searches.remove(&target);
     }
@@ -129,7 +129,7 @@ struct Search {
     cycles: u8,
     /// When the last search started.
     started: Option<Instant>,
-    /// The current search has sent only a non-propagating request.
+    /// Whether the current search has sent only a non-propagating request.
     only_ring0: bool,
     look_at: Option<Instant>,
 }
@@ -158,7 +158,7 @@ fn make_room<T>(table: &mut BTreeMap<Ipv4Addr, T>, key: Ipv4Addr, age: impl Fn(&
 /// Size of ns-2's request table.
 const TABLE_SIZE: usize = 128;
 
-/// Limit of ns-2's counter.
+/// Largest value of ns-2's counter of cycles.
 const CYCLES_MAX: u8 = 15;
 
 // DEVIATION dsr-3: ns-2 checks the whole buffer every 30 to 60 ms. Here a packet is checked when

@@ -93,8 +93,7 @@ impl Agent {
         }
     }
 
-    /// Learns of a path in an overheard reply only the part beyond this node: whether this node can reach the other
-    /// nodes is unknown.
+    /// Stores the part beyond this node of a path in an overheard reply, if this node can reach the other node.
     fn learn_own_part(&mut self, now: Instant, first: Ipv4Addr, reply: &RouteReply) {
         if !is_simple(&reply.route) || reply.route.contains(&first) {
             self.counters.malformed += 1;
@@ -103,8 +102,7 @@ impl Agent {
         }
     }
 
-    /// An overheard packet would reach this node, at index `here` of its path, later: sends a
-    /// gratuitous reply to the node that chose the path, without the nodes in between.
+    /// Sends a gratuitous reply for an overheard packet that would reach this node later, at index `here` of its path.
     fn shorten(&mut self, now: Instant, trip: &Trip, here: usize) {
         if !self.config.gratuitous || !self.hold_down.may_reply(now, &trip.nodes) {
             return;
@@ -187,9 +185,9 @@ impl HoldDown {
     }
 }
 
-/// ns-2's table of tapped packets has 1024 entries.
+/// Number of bits by which a tapped packet is found: ns-2's table has 1024 entries.
 const ID_BITS: u32 = 10;
-/// Covers the flows nearby.
+/// Number of remembered source routes: enough for the flows nearby.
 const LESSONS: usize = 4;
 
 /// Time between two gratuitous replies about one route: ns-2's `grat_hold_down_time`.

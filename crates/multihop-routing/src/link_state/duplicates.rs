@@ -16,7 +16,7 @@ use crate::steps;
 #[derive(Clone, Debug, Default)]
 pub struct Duplicates {
     list: Vec<Seen>,
-    /// No tuple expires earlier, in seconds.
+    /// Lower bound of the instant at which a tuple expires, s.
     due: u32,
 }
 
@@ -103,7 +103,7 @@ impl Window {
     }
 }
 
-/// Bits in a window.
+/// Number of bits in a window.
 const WIDTH: u16 = 32;
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ pub struct Hysteresis {
 pub struct Quality {
     /// Quality of the link, in millionths.
     value: u32,
-    /// Too many losses to be used (`L_link_pending`).
+    /// Whether too many packets were lost to use the link (`L_link_pending`).
     pub pending: bool,
     /// Sequence number of the last packet.
     sequence: u16,
@@ -51,7 +51,7 @@ impl Quality {
         }
     }
 
-    /// A packet arrived; the missing ones before it, except those already counted, were lost.
+    /// Records a packet that arrived, and the loss of the missing ones before it, except those already counted.
     pub fn packet(&mut self, now: Instant, hysteresis: Hysteresis, sequence: u16, slack: Duration) {
         let missing = match sequence.wrapping_sub(self.sequence) {
             // A duplicate, or the neighbour has restarted.
@@ -76,7 +76,7 @@ impl Quality {
         self.listen(now, slack);
     }
 
-    /// No packet arrived in time.
+    /// Records that no packet arrived in time.
     pub fn silence(&mut self, hysteresis: Hysteresis) {
         self.miss(hysteresis);
         self.presumed_lost = self.presumed_lost.saturating_add(1);

@@ -36,7 +36,7 @@ impl OwnInterfaces {
         self.list.iter().find(|(number, _)| *number == interface).map(|(_, address)| *address)
     }
 
-    /// Whether a flooded message may be forwarded, as it has not been; it is remembered until `until`. A message that came over one
+    /// Whether a flooded message has not been forwarded yet. It is remembered until `until`. A message that came over one
     /// interface from a node that has not chosen this one as a relay is forwarded when it comes over another from one that has (RFC
     /// 3626 §3.4.1).
     // DEVIATION olsr-6: whether a message came again over the same interface does not matter.

@@ -69,7 +69,7 @@ struct Target {
 }
 
 impl Election {
-    /// `pairs` is at least the number of pairs of neighbour and covered node.
+    /// Election among neighbours; `pairs` is at least the number of pairs of neighbour and covered node.
     fn new<I: Iterator<Item = Ipv4Addr>>(
         neighbours: impl ExactSizeIterator<Item = Relay<I>>,
         pairs: usize,

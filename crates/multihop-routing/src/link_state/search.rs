@@ -46,7 +46,7 @@ pub struct Node {
     /// Address of the node.
     pub address: Ipv4Addr,
     rank: Rank,
-    /// The node before it.
+    /// Node before this one on the path.
     pub last: Ipv4Addr,
     relays: bool,
 }

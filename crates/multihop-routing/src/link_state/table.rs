@@ -15,8 +15,8 @@ pub struct Table<K, V = ()> {
     keys: Vec<K>,
     values: Vec<V>,
     expiries: Vec<Instant>,
-    /// No tuple expires earlier. Not updated when tuples are refreshed, but recomputed when it is
-    /// reached.
+    /// Lower bound of the instant at which a tuple expires. Not updated when tuples are refreshed, but recomputed when
+    /// it is reached.
     due: Instant,
 }
 

@@ -28,7 +28,7 @@ pub(super) struct Order {
 }
 
 impl Order {
-    /// `None` if they are sorted.
+    /// Order in which a TC lists its links; `None` if they are sorted.
     pub(super) fn of(tc: &Tc) -> Option<Self> {
         if tc.neighbours.is_sorted() {
             return None;
@@ -39,7 +39,7 @@ impl Order {
     }
 }
 
-/// The costs of links.
+/// Costs of links during one search.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Priced<'a> {
     pub(super) metric: &'a Metric,

@@ -37,7 +37,7 @@ struct Pace {
     capacity: Duration,
     /// When the next early message may be due.
     due: Option<Instant>,
-    /// Whether that message leaves even if it repeats the last one.
+    /// Whether the next early message leaves even if it repeats the last one.
     forced: bool,
     /// How often that message is repeated yet.
     repeats: u8,
@@ -95,7 +95,7 @@ impl Pace {
         self.due.is_none()
     }
 
-    /// Whether an early message leaves, and how it counts.
+    /// Decision whether an early message leaves, and how it counts.
     fn decide(&mut self, now: Instant, is_new: bool, repeats: u8, rng: &mut Rng) -> bool {
         if core::mem::take(&mut self.forced) || is_new {
             self.repeats = repeats;
@@ -165,7 +165,7 @@ impl Agent {
         }
     }
 
-    /// Repeats what this node announces to all, for those who have not heard it.
+    /// Repeats this node's announcements for nodes that have not received them.
     pub(super) fn hasten_tc(&mut self, now: Instant) {
         if let Some(early) = &mut self.early {
             early.tc.force(now, early.tc.min_interval, &mut self.rng);
@@ -190,7 +190,7 @@ impl Agent {
         self.announces_outside() || !self.advertised().is_empty()
     }
 
-    /// Sends the early messages that are due, if they say something new or were asked for.
+    /// Sends due early messages that have news or were requested.
     pub(super) fn send_early(&mut self, now: Instant) {
         let Some(early) = &mut self.early else { return };
         let (hello, tc) = (early.hello.is_due(now), early.tc.is_due(now));

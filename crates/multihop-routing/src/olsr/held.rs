@@ -111,7 +111,7 @@ impl Metric {
     }
 }
 
-/// A path that was not used for this long is forgotten.
+/// Time without use after which a path is forgotten.
 const MEMORY: Duration = Duration::from_secs(30);
 /// The interval over which packets are counted: that of HELLOs.
 const INTERVAL: Duration = Duration::from_secs(2);

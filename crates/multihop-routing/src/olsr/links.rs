@@ -16,7 +16,7 @@ use crate::steps;
 #[derive(Clone, Debug)]
 pub(super) struct LinkSet {
     list: Vec<LinkTuple>,
-    /// No link changes earlier.
+    /// Lower bound of the instant at which a link changes next.
     due: Instant,
     hold: Duration,
     slack: Duration,
@@ -59,7 +59,7 @@ pub(super) struct SensedLink {
     pub(super) from: Ipv4Addr,
     /// Main address of the sender.
     pub(super) main: Ipv4Addr,
-    /// The interface over which it came.
+    /// Interface over which the HELLO came.
     pub(super) interface: Interface,
     /// Validity of the information.
     pub(super) validity: Duration,
@@ -98,7 +98,7 @@ impl LinkSet {
         self.place(address).ok().map(|at| &self.list[at])
     }
 
-    /// An OLSR packet arrived. For hysteresis only.
+    /// Records an OLSR packet for hysteresis.
     pub(super) fn packet(&mut self, now: Instant, from: Ipv4Addr, sequence: u16) {
         let Some(hysteresis) = self.hysteresis else { return };
         let Ok(at) = self.place(from) else { return };
@@ -139,7 +139,7 @@ impl LinkSet {
         was_listed && heard.reported.is_none()
     }
 
-    /// The MAC reports a link failure (RFC 3626 §13).
+    /// Considers a link lost after the MAC's report of a failure (RFC 3626 §13).
     pub(super) fn fail(&mut self, now: Instant, address: Ipv4Addr) {
         let Ok(at) = self.place(address) else { return };
         let link = &mut self.list[at];

@@ -70,7 +70,7 @@ pub use routes::Route;
 pub struct Agent {
     config: Arc<Config>,
     address: Ipv4Addr,
-    /// `None`: one interface, with the main address.
+    /// Interfaces of the node; `None` for one interface with the main address.
     own: Option<Box<OwnInterfaces>>,
     rng: Rng,
     links: LinkSet,
@@ -81,7 +81,7 @@ pub struct Agent {
     interfaces: Interfaces,
     duplicates: Duplicates,
     mprs: Vec<Ipv4Addr>,
-    /// `None` if routes are chosen by hop count.
+    /// Costs of links and the search by cost; `None` if routes are chosen by hop count.
     pricing: Option<Box<Pricing>>,
     routes: Routes,
     stale: Stale,
@@ -130,9 +130,9 @@ pub struct Counters {
 struct Stale {
     mprs: bool,
     routes: bool,
-    /// Links have changed since the last HELLO.
+    /// Whether links have changed since the last HELLO.
     hello: bool,
-    /// Neighbours or selectors have changed since the last TC.
+    /// Whether neighbours or selectors have changed since the last TC.
     tc: bool,
 }
 
@@ -260,7 +260,7 @@ impl Agent {
         }
     }
 
-    /// RFC 3626 §3.4: only messages from symmetric neighbours are processed or forwarded.
+    /// Processes and forwards a flooded message if it comes from a symmetric neighbour (RFC 3626 §3.4).
     fn hear_flooded(&mut self, now: Instant, arrival: Arrival, message: &Message) {
         let Some(sender) = self.links.get(arrival.from).filter(|link| link.symmetric).map(|link| link.main)
         else {

@@ -26,7 +26,7 @@ pub(super) struct Pricing {
     held: Held,
     /// The load of this node's packets on links, if costs exclude it.
     own_load: Vec<([Ipv4Addr; 2], u32)>,
-    /// The routes at costs that exclude it.
+    /// Routes at costs that exclude this node's own queue.
     unladen: Routes,
     search: Search,
     /// Number of the next HELLO.

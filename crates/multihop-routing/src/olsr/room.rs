@@ -109,11 +109,11 @@ impl Agent {
     }
 }
 
-/// Links in TCs that a host remembers, and costs of links.
+/// Largest number of links in TCs that a host remembers, and of costs of links.
 const MAX_LINKS: usize = 65_536;
-/// TCs with the same sequence number that a host remembers of one originator.
+/// Largest number of TCs of one originator and sequence number that a host remembers.
 const MAX_PARTS: usize = 16;
-/// Interfaces in MIDs, and networks in HNA messages.
+/// Largest number of interfaces in MIDs, and of networks in HNA messages.
 const MAX_OUTSIDE: usize = 4_096;
-/// Originators of flooded messages that a host knows at a time.
+/// Largest number of originators of flooded messages that a host knows at a time.
 const MAX_NODES: usize = 8_192;

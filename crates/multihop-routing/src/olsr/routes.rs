@@ -22,7 +22,7 @@ pub struct Route {
     pub destination: Ipv4Addr,
     /// The neighbour's interface address.
     pub next_hop: Ipv4Addr,
-    /// Hops to the node.
+    /// Number of hops to the node.
     pub hops: u8,
 }
 

@@ -11,7 +11,7 @@ use super::Agent;
 use super::config::Advertised;
 use super::timers::Timer;
 
-/// This node's last TC.
+/// Contents of this node's last TC.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Advertisement {
     /// TC with its neighbours sorted by address.

@@ -20,8 +20,8 @@ pub(super) struct TwoHops {
     groups: Vec<Group>,
     /// The nodes of all groups in one list: many small lists would need half as much memory again.
     nodes: Vec<Ipv4Addr>,
-    /// No group expires earlier. Not updated when groups are refreshed, but recomputed when it is
-    /// reached.
+    /// Lower bound of the instant at which a group expires. Not updated when groups are refreshed, but recomputed when
+    /// it is reached.
     due: Instant,
 }
 

@@ -8,7 +8,7 @@ use crate::document::{Fault, read_text, shorten};
 use crate::faults::Faults;
 use crate::tables::ExpectedTable;
 
-/// Goodput by hops; the file is a JSON object such as `{"1": 1460.0, "2": 720.5}`.
+/// Expected goodput by number of hops, from a JSON object such as `{"1": 1460.0, "2": 720.5}`.
 pub(super) fn expected(
     table: &ExpectedTable,
     source: &Path,

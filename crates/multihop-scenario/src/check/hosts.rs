@@ -78,7 +78,7 @@ fn share(
     Some(Host { wire: first.wire, rate: first.rate, queue: first.queue, ..host })
 }
 
-/// A relay begins at the node where the relayed flow ends, and both are streams.
+/// Checks that a relay begins at the node where the relayed flow ends, and that both are streams.
 pub(super) fn check_relays(flows: &[Flow], faults: &mut Faults<'_>) {
     let mut passed_on = BTreeSet::new();
     for (n, flow) in flows.iter().enumerate() {
@@ -100,5 +100,5 @@ pub(super) fn check_relays(flows: &[Flow], faults: &mut Faults<'_>) {
     }
 }
 
-/// Most hosts on wires.
+/// Largest number of hosts on wires.
 pub const MAX_HOSTS: usize = 1000;

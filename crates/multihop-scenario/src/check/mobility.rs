@@ -436,9 +436,9 @@ fn through(waypoints: &[Waypoint], key: &str, faults: &mut Faults<'_>) -> Option
     }
 }
 
-/// Slowest speed of a moving node, in m/s. Slower nodes hardly move. Slower nodes hardly move.
+/// Slowest speed of a moving node, m/s. Slower nodes hardly move.
 const SLOWEST: f64 = 1e-6;
 /// Largest ratio of the longer to the shorter side of an area.
 const NARROWEST: f64 = 1e4;
-/// Legs of all nodes in a run.
+/// Largest number of legs of all nodes in a run.
 const MAX_LEGS: f64 = 1e7;

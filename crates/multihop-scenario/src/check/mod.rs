@@ -426,7 +426,7 @@ fn sweep(table: &SweepTable, faults: &mut Faults<'_>) -> Sweep {
     Sweep { seeds: table.seeds, axes: table.axes.clone() }
 }
 
-/// Names that a message lists.
+/// Largest number of names that a message lists.
 const MANY: usize = 20;
 const MAX_FLOWS: usize = 100_000;
 const MAX_ROWS: u64 = 10_000_000;

@@ -21,7 +21,7 @@ pub(super) fn energy(energy: &Energy, nodes: usize, faults: &mut Faults<'_>) -> 
     energy.clone()
 }
 
-/// When radios are asleep.
+/// Checks the times at which radios are asleep.
 pub(super) fn sleeps(
     tables: &[Keyed<SleepTable>],
     nodes: &Nodes<'_>,

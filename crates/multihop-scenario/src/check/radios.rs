@@ -147,7 +147,7 @@ fn same_models(radios: &[Radio], faults: &mut Faults<'_>) -> Option<()> {
     Some(())
 }
 
-/// Every node has a radio.
+/// Checks that every node has a radio.
 fn everywhere(radios: &[Radio], nodes: &Nodes<'_>, faults: &mut Faults<'_>) -> Option<()> {
     let count = u32::try_from(nodes.count).expect("a checked number of nodes");
     let without = (0..count).map(NodeId).find(|node| !radios.iter().any(|radio| radio.is_at(*node)));

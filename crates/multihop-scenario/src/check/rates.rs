@@ -69,7 +69,7 @@ fn rate(name: &str, radio: &RadioParams, path: &str, faults: &mut Faults<'_>) ->
     Some(rate)
 }
 
-/// The smallest window is not larger than the largest. `path` is that of the MAC's table.
+/// Checks that the smallest window is not larger than the largest. `path` is that of the MAC's table.
 pub(super) fn windows(radio: &RadioParams, mac: &MacParams, path: &str, faults: &mut Faults<'_>) {
     let (least, most) = (mac.cw_min.unwrap_or(radio.phy.cw_min), mac.cw_max.unwrap_or(radio.phy.cw_max));
     if least <= most {

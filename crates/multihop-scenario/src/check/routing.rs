@@ -9,7 +9,7 @@ use crate::model::{Routing, RoutingProtocol};
 use crate::read::Both;
 use crate::tables::{ProtocolTable, RoutingTable, StaticTable};
 
-/// Who forwards to whom; `nodes` are those of the topology, if it is right.
+/// Checks the table `[routing]`; `nodes` is `None` if the topology is faulty.
 pub(super) fn routing(
     table: &RoutingTable,
     nodes: Option<&Nodes<'_>>,

@@ -148,7 +148,7 @@ pub(super) enum Value {
     Bool(bool),
     Array(Vec<Node>),
     Table(Table),
-    /// Dates, nulls, integers out of range: described in messages, never accepted.
+    /// Value that no key allows: a date, a null, or an integer out of range. Messages describe it.
     Strange(&'static str),
 }
 
@@ -177,7 +177,7 @@ pub(super) enum Origin {
 /// A problem whose line and column are not yet known.
 #[derive(Clone, Debug)]
 pub(super) struct Fault {
-    /// `None` is where the document has `key`.
+    /// Place of the fault; `None` stands for the place where the document has `key`.
     pub(super) origin: Option<Origin>,
     pub(super) key: String,
     pub(super) message: String,

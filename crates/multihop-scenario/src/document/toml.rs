@@ -27,7 +27,7 @@ pub(super) fn document(text: &str) -> Result<Node, Vec<Fault>> {
     Err(errors.iter().map(fault).collect())
 }
 
-/// A single value; what is not TOML is a string.
+/// Parses a single value; text that is not TOML is a string.
 pub(super) fn value(text: &str, origin: Origin) -> Node {
     let bare = || Node { origin, value: Value::Text(text.to_owned()) };
     if too_deep(text).is_some() {
@@ -39,7 +39,7 @@ pub(super) fn value(text: &str, origin: Origin) -> Node {
     }
 }
 
-/// `origin` replaces the span if the text is not the document's.
+/// Converts a value of a TOML document; `origin` replaces the span if the text is not the document's.
 fn node(spanned: &Spanned<DeValue<'_>>, origin: Option<Origin>) -> Node {
     let value = match spanned.get_ref() {
         DeValue::String(text) => Value::Text(text.to_string()),
@@ -83,5 +83,5 @@ fn deepest_key(line: &str) -> usize {
     line.split([',', '=']).map(|part| part.matches('.').count()).max().unwrap_or(0)
 }
 
-/// Far more than a scenario needs, and far less than the stack allows.
+/// Largest depth of nested values: far more than a scenario needs, and far less than the stack allows.
 const DEEPEST: usize = 100;

@@ -58,7 +58,7 @@ struct Described {
     name: &'static str,
     schema: Json,
     required: bool,
-    /// `None` until a variant has the key; `Some(None)` if there is none, or variants differ.
+    /// Default of the key; `None` until a variant has the key, and `Some(None)` if there is none or variants differ.
     default: Option<Option<Json>>,
 }
 
@@ -71,7 +71,8 @@ struct Kinds {
     list: Vec<(&'static str, String, Describer)>,
 }
 
-/// A default depends on one word, such as a preset, or on two.
+/// Largest number of keys that have another word than their first one: a default depends on one word, such as a preset,
+/// or on two.
 const MAX_OTHERS: usize = 2;
 
 /// A choice for each of several lists, in the order in which they turn up.

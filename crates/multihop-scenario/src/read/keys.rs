@@ -163,5 +163,5 @@ impl<'a> Keys<'a> {
 
 static NO_KEYS: Table = Table::new();
 
-/// Keys that a message lists beside a suggestion.
+/// Largest number of keys that a message lists beside a suggestion.
 const MANY: usize = 8;

@@ -31,7 +31,7 @@ pub(crate) struct EmulationTable {
     pub(crate) gateway_interface: String,
 }
 
-/// The payload of an 802.11 frame is 2304 bytes, 8 of them LLC/SNAP.
+/// Longest MTU, bytes: the payload of an 802.11 frame is 2304 bytes, 8 of them LLC/SNAP.
 const LONGEST_MTU: u64 = 2296;
-/// `IFNAMSIZ` of Linux, without the zero byte at the end.
+/// Longest name of an interface: `IFNAMSIZ` of Linux, without the zero byte at the end.
 const LONGEST_INTERFACE: usize = 15;

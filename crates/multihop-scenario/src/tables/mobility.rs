@@ -373,5 +373,5 @@ fn file(keys: &mut dyn Visitor) -> String {
 
 /// Speeds that nodes may have, in m/s.
 const SPEED: RangeInclusive<f64> = 0.0..=10_000.0;
-/// m/s, of a node that never stands.
+/// Speeds of a node that never stands, m/s.
 const MOVING_SPEED: RangeInclusive<f64> = 1e-6..=10_000.0;

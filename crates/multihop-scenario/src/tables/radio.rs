@@ -31,7 +31,7 @@ pub(crate) struct RadioTable {
     pub(crate) nodes: Option<Vec<NodeRef>>,
     /// The radio's own `mac`, or `[mac]`.
     pub(crate) link: LinkLayer,
-    /// The path of that table.
+    /// Path of the table of the link layer.
     pub(crate) link_path: String,
 }
 
@@ -114,7 +114,7 @@ impl Fields for LinkTables {
 struct Shared<'a> {
     has_link_rates: bool,
     mac: Option<&'a Node>,
-    /// The path of `mac`.
+    /// Path of the table `mac`.
     path: String,
     empty: &'a Node,
 }

@@ -161,5 +161,5 @@ impl JsonSchema for SweepTable {
 
 /// The key of axes of several keys.
 const ZIP: &str = "zip";
-/// Runs of each combination.
+/// Allowed number of runs of each combination.
 const SEEDS: Allowed = Allowed::Whole(1, 1_000_000);

@@ -15,8 +15,8 @@ pub(crate) fn chain(hops: u32, spacing: f64) -> Layout {
     layout
 }
 
-/// TCP-AP Figure 1: two chains of five nodes share the middle one (nodes 0 to 4 left to right, then
-/// 5, 6, 7, 8 top to bottom without it).
+/// Layout of TCP-AP Figure 1: two chains of five nodes share the middle one (nodes 0 to 4 left to right, then 5, 6, 7,
+/// 8 top to bottom without it).
 pub(crate) fn cross(spacing: f64) -> Layout {
     let mut layout = chain(4, spacing);
     for y in [-2.0, -1.0, 1.0, 2.0] {
@@ -96,8 +96,8 @@ pub(crate) fn grid_symmetric(spacing: f64) -> Layout {
     layout
 }
 
-/// TPA Figure 12: the chains N1..N4 and N5..N8 cross at a right angle between their middle links;
-/// N1 sends to N4, N8 to N5.
+/// Layout of TPA Figure 12: the chains N1..N4 and N5..N8 cross at a right angle between their middle links; N1 sends to
+/// N4, N8 to N5.
 ///
 /// The figure gives no distances. Here neighbours are `spacing` apart. The ends of different
 /// chains have 2.1 times that distance, out of each other's range as section 4.4 requires.
@@ -141,7 +141,7 @@ pub(crate) fn diamond(spacing: f64) -> Layout {
     layout
 }
 
-/// TPA section 4.5: N1, N2 and N3 stand in a row, N4 walks along them and back and sends to N1.
+/// Layout of TPA section 4.5: N1, N2 and N3 stand in a row, N4 walks along them and back and sends to N1.
 pub(crate) fn roaming(spacing: f64) -> (Layout, Vec<Path>) {
     let (row, walk) = mobility::roaming(spacing);
     let standing = row.map(|place| Movement::Still(place).recorded(Instant::ZERO));
@@ -161,7 +161,7 @@ impl Layout {
         self.names.push(name);
     }
 
-    /// `hops + 1` nodes from `start`, each `step` from the one before; the first sends to the last.
+    /// Adds `hops + 1` nodes from `start`, each `step` from the one before; the first sends to the last.
     fn add_chain(&mut self, start: [f64; 2], step: [f64; 2], hops: u32) {
         let first = self.positions.len();
         for n in (0..=hops).map(f64::from) {

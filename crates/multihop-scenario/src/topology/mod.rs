@@ -26,7 +26,7 @@ pub enum Topology {
 /// Nodes, and the pairs of sender and receiver for flows that name neither.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Layout {
-    /// Metres; x grows to the right, y downwards as in the figures.
+    /// Position of each node, m; x grows to the right, y downwards as in the figures.
     pub positions: Vec<[f64; 2]>,
     /// The name of each node, where a paper or a file gives one; as long as `positions`.
     pub names: Vec<Option<String>>,

@@ -78,5 +78,6 @@ fn cell(position: [f64; 2], width: f64) -> [i64; 2] {
     position.map(|metres| (metres / width).floor() as i64)
 }
 
-/// Bounds the time spent on drawing: a thousand tries for networks of up to 2000 nodes.
+/// Largest number of nodes drawn in all tries, which bounds the time: a thousand tries for networks of up to 2000
+/// nodes.
 const DRAWN_NODES: u64 = 2_000_000;

@@ -63,7 +63,7 @@ static KINDS: LazyLock<Vec<(&'static str, Kind)>> = LazyLock::new(|| {
     iter::once((transport_name::UDP, Kind::Udp)).chain(variants).chain(OTHERS.iter().cloned()).collect()
 });
 
-/// `tcp-2`, `tcp-3` and `tcp-uc` are those of the TPA paper, which delays ACKs.
+/// Short names of other kinds. `tcp-2`, `tcp-3` and `tcp-uc` are those of the TPA paper, which delays ACKs.
 const OTHERS: &[(&str, Kind)] = &[
     ("tcp-2", Kind::Tcp(clamped(2))),
     ("tcp-3", Kind::Tcp(clamped(3))),
@@ -119,7 +119,7 @@ fn compose(kind: &Kind, suffix: Suffix) -> Result<Kind, &'static str> {
     }
 }
 
-/// `name` with one more suffix, or why the two do not go together.
+/// Adds a suffix to a name, or returns the reason why the two do not go together.
 fn extend(
     (name, kind): &(String, Kind),
     (word, suffix): &(&str, Suffix),

@@ -161,7 +161,7 @@ fn table<'a>(about: &str, kinds: &[String], rows: impl Iterator<Item = &'a Kind>
     })
 }
 
-/// A kind on top of each preset or profile: what a key that nobody sets can be.
+/// Parameters of a kind on top of each preset or profile: the values that unset keys may have.
 fn with_every_preset(kind: &Kind) -> Vec<Parameters> {
     match kind {
         Kind::Udp | Kind::Custom(_) => Vec::new(),

@@ -9,13 +9,13 @@ use multihop_transport::tcp::{AckRule, Config, DelayedAck, Ending, PRESETS, Paci
 
 use crate::extension::{Entry, Extension, NewControl};
 
-/// One kind of TCP.
+/// Kind of TCP that a short name selects.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TcpKind {
     pub(super) control: Control,
     pub(super) ack: Ack,
     pub(super) window: Window,
-    /// Whether a link failure puts it into stand-by, and what it restores afterwards.
+    /// State that a failed link's stand-by restores; `None` without stand-by.
     pub(super) elfn: Option<Restore>,
     /// Adaptive pacing, and by whose clock.
     pub(super) pacing: Option<Clock>,
@@ -69,9 +69,9 @@ pub(super) const NEWRENO: TcpKind = congestion_control(Variant::NewReno);
 
 pub(super) const CLAMPED_BY_HOPS: TcpKind = TcpKind { window: Window::ByHops, ..NEWRENO };
 
-/// ADTCP has the constants of ns-2 when its paper was written; what is of today has those of Linux 6. CUBIC, which no ns-2
-/// of the papers had, has those of the RFCs: the window that ns-2 sets after a recovery lets out bursts, and CUBIC's windows
-/// are large enough for these to overflow the queue again.
+/// Kind of TCP of a congestion control. ADTCP has the constants of ns-2 when its paper was written; newer controls have
+/// those of Linux 6. CUBIC, which no ns-2 of the papers had, has those of the RFCs: the window that ns-2 sets after a
+/// recovery lets out bursts, and CUBIC's windows are large enough for these to overflow the queue again.
 pub(super) const fn congestion_control(variant: Variant) -> TcpKind {
     let kind = controlled(Control::BuiltIn(variant), variant.signals());
     match variant {

@@ -6,7 +6,7 @@ use multihop_transport::tpa::{AckPolicy, Config, PROFILES};
 
 use super::tcp::pacing;
 
-/// One kind of TPA.
+/// Kind of TPA that a short name selects.
 #[derive(Clone, Copy)]
 pub(crate) struct TpaKind {
     /// `cwnd_max` and the ACK policy; those of the profile if `None`.

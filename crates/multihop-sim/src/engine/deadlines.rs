@@ -13,7 +13,7 @@ use super::Key;
 pub(crate) struct Deadlines {
     /// The earliest deadlines, the first one last. Empty only if there are none at all.
     near: Vec<Key>,
-    /// A heap of the others, which are all later.
+    /// Heap of the later deadlines.
     far: Vec<Key>,
     /// Where the key of each slot is: [`ABSENT`], [`NEAR`], or its position in the heap.
     place: Vec<u32>,
@@ -21,9 +21,10 @@ pub(crate) struct Deadlines {
 
 const ABSENT: u32 = u32::MAX;
 const NEAR: u32 = u32::MAX - 1;
-/// Small networks have no more deadlines than this. Longer lists take more time to search than the heap does.
+/// Largest number of deadlines in the sorted list: small networks have no more. Longer lists take more time to search
+/// than the heap does.
 const MAX_NEAR: usize = 40;
-/// How many stay near when there are too many, or are fetched when there are none.
+/// Number of deadlines that stay near when there are too many, or are fetched when there are none.
 const FEWEST_NEAR: usize = 12;
 const CHILDREN: usize = 4;
 

@@ -24,7 +24,7 @@ pub(crate) struct Key(u128);
 
 const SLOT_BITS: u32 = 30;
 const SLOT_MASK: u32 = (1 << SLOT_BITS) - 1;
-/// Times of flight are told apart up to 4095 ns, which is 1.2 km.
+/// Number of bits by which times of flight are distinguished: up to 4095 ns, which is 1.2 km.
 const FLIGHT_BITS: u32 = 12;
 const LONGEST_FLIGHT: u64 = (1 << FLIGHT_BITS) - 1;
 const NODE_SHIFT: u32 = SLOT_BITS + FLIGHT_BITS;
@@ -33,7 +33,7 @@ const _: () =
     assert!(MAX_NODES + MAX_HOSTS <= NODE_MASK as usize + 1, "a key has room for every node number");
 
 impl Key {
-    /// Key that sorts after those of all events.
+    /// Key that sorts after the keys of all events.
     pub(crate) const NEVER: Self = Self(u128::MAX);
 
     pub(crate) fn new(at: Instant, rank: Rank, node: NodeId, slot: u32) -> Self {

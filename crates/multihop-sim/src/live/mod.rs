@@ -158,7 +158,7 @@ impl<'a> Live<'a> {
         Ok(())
     }
 
-    /// Tells readers of the recording, which grows while they read it, how far the run has come.
+    /// Tells readers of the recording, which grows while they read it, the time that the run has reached.
     pub fn tell_readers(&mut self) -> io::Result<()> {
         let now = self.world.now();
         self.recording.as_mut().map_or(Ok(()), |recording| recording.passed(now))
@@ -187,7 +187,7 @@ pub(crate) enum Entered {
 }
 
 impl Entered {
-    /// Reads what arrived at an interface of a node.
+    /// Parses a packet or frame that arrived at an interface of a node.
     pub(crate) fn parse(
         scenario: &Scenario,
         node: NodeId,
@@ -203,7 +203,7 @@ impl Entered {
         })
     }
 
-    /// Lets it enter now.
+    /// Puts the packet or frame into the network at a node.
     pub(crate) fn enter(self, world: &mut World<'_>, node: NodeId, interface: Interface) {
         match self {
             Self::Packet(packet) => world.enter(node, packet),
@@ -239,7 +239,7 @@ pub fn stations(scenario: &Scenario) -> usize {
     scenario.topology.nodes() + scenario.hosts.len()
 }
 
-/// A hash of what decides a run besides the packets that enter: the scenario without its name, and the seed.
+/// Hash of the scenario without its name and of the seed, which with the entering packets decide a run.
 pub fn identity(
     source: &Source,
     overrides: &[(String, String)],

@@ -115,7 +115,7 @@ fn gray(scenario: &Scenario, links: &InitialLinks) -> Option<String> {
     })
 }
 
-/// All pairs of stations are looked at before each run, and before each of a sweep.
+/// Largest number of stations whose pairs are examined before a run, and before each of a sweep.
 const MAX_STATIONS: usize = 300;
-/// Flows that are looked at.
+/// Largest number of flows that are examined.
 const MAX_FLOWS: usize = 10_000;

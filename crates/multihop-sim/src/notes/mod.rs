@@ -134,9 +134,9 @@ fn numbered(noun: &str, numbers: &[usize], one: &str, several: &str) -> String {
     text + " " + if numbers.len() == 1 { one } else { several }
 }
 
-/// Bounds the nodes that searches for routes visit.
+/// Largest number of nodes that searches for routes visit.
 const MAX_SEARCHED: usize = 10_000_000;
-/// Flows of one start and interval whose stations are compared with each other.
+/// Largest number of flows of one start and interval whose stations are compared with each other.
 const MAX_COMPARED: usize = 1000;
-/// Flows that a note names.
+/// Largest number of flows that a note names.
 const MAX_NAMED: usize = 5;

@@ -14,9 +14,9 @@ pub(super) struct LinkChanges {
     range: f64,
     until: Instant,
     stretch: Duration,
-    /// Nodes farther apart than this at the beginning of an interval cannot come into range before its end.
+    /// Distance at the beginning of an interval, m, from which two nodes cannot come into range before its end.
     reach: f64,
-    /// All changes until this time have been found.
+    /// Instant until which all changes have been found.
     found_to: Instant,
     /// Changes that have not been taken yet, in order of time.
     coming: VecDeque<Change>,
@@ -148,5 +148,5 @@ fn add_legs(track: &mut Track, begin: Instant, end: Instant, legs: &mut Vec<Leg>
 /// Bounds of the interval in which pairs of nodes are searched for changes, in seconds. In longer intervals more pairs
 /// may meet; in shorter ones each pair is examined more often.
 const SHORTEST_STRETCH: f64 = 1.0;
-/// Seconds, at any speed: a node may turn often.
+/// Longest interval in which pairs of nodes are searched for changes, s: a node may turn often.
 const LONGEST_STRETCH: f64 = 10.0;

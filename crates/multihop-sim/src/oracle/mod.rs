@@ -26,7 +26,7 @@ pub(crate) struct Oracle {
 #[derive(Debug)]
 pub(crate) struct ShortestPaths {
     flows: Vec<(NodeId, NodeId)>,
-    /// `None`: there is no path.
+    /// Hops of the shortest path to each node; `None` without a path.
     hops: Vec<Option<u32>>,
     /// Flows whose path changed in the last step.
     changed: Vec<FlowId>,
@@ -275,7 +275,8 @@ impl TimeByHops {
     }
 }
 
-/// With more moving nodes, shortest paths are computed only on request.
+/// Largest number of moving nodes for which shortest paths are computed at once; with more they are computed on
+/// request.
 const MAX_MOVING: usize = 1000;
 
 #[cfg(test)]

@@ -67,7 +67,7 @@ impl EthernetFrame {
 const HEADER: usize = 14;
 /// Bit in the first byte of the address of a group.
 const GROUP: u8 = 1;
-/// Smaller values are lengths of 802.3 frames.
+/// Smallest EtherType; smaller values are lengths of 802.3 frames.
 const SMALLEST_TYPE: u32 = 0x600;
 
 #[cfg(test)]

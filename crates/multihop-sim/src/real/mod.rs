@@ -32,7 +32,7 @@ enum Version {
 pub(crate) enum Trouble {
     /// No way leads to the destination.
     Unreachable,
-    /// The TTL has expired.
+    /// Error for a packet whose TTL has expired.
     TimeExceeded,
     /// The packet is longer than this MTU of the next link, and may not be fragmented.
     TooBig(u16),

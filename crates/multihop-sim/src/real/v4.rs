@@ -160,5 +160,5 @@ const UNIT: usize = 8;
 const ICMP_UNREACHABLE: u8 = 3;
 const ICMP_TIME_EXCEEDED: u8 = 11;
 const FRAGMENTATION_NEEDED: u8 = 4;
-/// An error has at most 576 bytes (RFC 1812 §4.3.2.3).
+/// Longest quote in an ICMP error, bytes: the error has at most 576 (RFC 1812 §4.3.2.3).
 const LONGEST_QUOTE: usize = 576 - ipv4::Header::LEN - 8;

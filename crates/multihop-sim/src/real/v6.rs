@@ -135,8 +135,8 @@ const ADDRESS_UNREACHABLE: u8 = 3;
 const TOO_BIG: u8 = 2;
 const TIME_EXCEEDED: u8 = 3;
 const HOP_LIMIT_EXCEEDED: u8 = 0;
-/// Smaller types are errors.
+/// First ICMPv6 type of a query; smaller types are errors.
 const FIRST_QUERY: u8 = 128;
 const REDIRECT: u8 = 137;
-/// An error has at most 1280 bytes (RFC 4443 §2.4).
+/// Longest quote in an ICMPv6 error, bytes: the error has at most 1280 (RFC 4443 §2.4).
 const LONGEST_QUOTE: usize = 1280 - HEADER - 8;

@@ -123,7 +123,7 @@ struct Place<'a> {
     interface: Interface,
     node: NodeId,
     transmission: &'a Transmission,
-    /// `None` at the transmitter.
+    /// Reception at the receiver; `None` at the transmitter.
     reception: Option<&'a Reception>,
     airtime: &'a Airtime,
 }
@@ -132,7 +132,7 @@ struct Place<'a> {
 #[derive(Default)]
 pub(crate) struct Captures {
     pub(crate) file: Option<Capture>,
-    /// One that cannot take a frame is left out from then on.
+    /// Live captures for other programs. One that cannot take a frame is left out from then on.
     pub(crate) readers: Vec<Capture>,
 }
 
@@ -152,7 +152,8 @@ impl Captures {
     }
 }
 
-/// The noise includes interference: the difference between signal and noise is the SINR at the worst moment of the frame.
+/// Powers of a reception for radiotap. The noise includes interference: the difference between signal and noise is the
+/// SINR at the worst moment of the frame.
 fn radiotap_power(reception: &Reception) -> radiotap::Power {
     let disturbance_mw = Some(reception.disturbance_mw).filter(|power| *power > 0.0);
     radiotap::Power { signal_dbm: whole_dbm(reception.power_mw), noise_dbm: disturbance_mw.map(whole_dbm) }
@@ -344,7 +345,7 @@ impl Stations {
         if node == frame::BROADCAST { dot11::BROADCAST } else { self.number(node).mac() }
     }
 
-    /// The number from which the addresses of a node's interface follow.
+    /// Number of a node's interface among all interfaces, from which its addresses are derived.
     fn number(self, node: NodeId) -> NodeId {
         self.addresses.number(self.interface, node)
     }

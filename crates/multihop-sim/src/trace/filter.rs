@@ -10,7 +10,7 @@ pub struct CaptureFilter {
     pub nodes: Vec<NodeId>,
     /// The first instant of the capture.
     pub from: Instant,
-    /// The capture ends before this instant; `None` captures until the end of the run.
+    /// Instant at which the capture ends; `None` captures until the end of the run.
     pub until: Option<Instant>,
     /// Bytes that are kept of each packet, radiotap header included (the snap length); `None` keeps all.
     pub length: Option<u32>,

@@ -99,7 +99,7 @@ impl CapturedRadio {
     }
 }
 
-/// Flags of a channel in radiotap.
+/// Flags of a channel at 2.4 GHz in radiotap.
 const AT_2_GHZ: u16 = 0x0080;
 const AT_5_GHZ: u16 = 0x0100;
 

@@ -141,7 +141,7 @@ const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 const INTERFACE_DESCRIPTION: u32 = 1;
 const ENHANCED_PACKET: u32 = 6;
 
-/// Little-endian on every machine, so that a run writes the same bytes everywhere.
+/// Magic number of a little-endian capture, written on every machine so that a run writes equal bytes everywhere.
 const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
 const UNKNOWN_LENGTH: u64 = u64::MAX;
 const LINKTYPE_RADIOTAP: u16 = 127;

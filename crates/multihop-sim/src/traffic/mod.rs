@@ -17,7 +17,7 @@ pub(crate) trait Application: Debug {
     /// Performs the step that is due now. Returns what the application sends, and when its next step is due.
     fn step(&mut self, now: Instant, rng: &mut Rng) -> Step;
 
-    /// The transport delivered bytes in order. When a step is due because of it.
+    /// Handles bytes that the transport delivered in order; returns the instant of the step that follows from them, if any.
     fn delivered(&mut self, _now: Instant, _bytes: u64, _rng: &mut Rng) -> Option<Instant> {
         None
     }

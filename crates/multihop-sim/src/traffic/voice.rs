@@ -20,7 +20,7 @@ pub(super) struct Voice {
     pending: VecDeque<Instant>,
     in_time: u64,
     late: u64,
-    /// Packets sent before this instant are not measured.
+    /// Instant from which sent packets are measured.
     measured_from: Instant,
 }
 

@@ -26,7 +26,7 @@ pub(super) struct Web {
 enum Phase {
     /// The user opens a page.
     Open,
-    /// The main object arrives.
+    /// Phase in which the main object arrives.
     Main,
     /// The browser has read the main object, and requests what it embeds.
     Embedded,
@@ -40,7 +40,7 @@ impl Web {
         Self { params, phase, opened, missing: 0, opened_pages: 0, load: Histogram::default() }
     }
 
-    /// The page is complete; the user reads it and opens the next one.
+    /// Completes the page: the user reads it and opens the next one.
     fn complete(&mut self, now: Instant, rng: &mut Rng) -> Instant {
         self.load.add(now - self.opened);
         self.phase = Phase::Open;

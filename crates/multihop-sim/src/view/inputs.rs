@@ -11,7 +11,7 @@ pub(crate) struct Inputs {
     bytes: Vec<u8>,
     /// Bytes that have been taken.
     taken: usize,
-    /// Bytes of complete entries.
+    /// Length of all complete entries, bytes.
     whole: usize,
     /// Instant until which everything that enters has arrived.
     pub(crate) known: Instant,
@@ -20,7 +20,7 @@ pub(crate) struct Inputs {
 }
 
 impl Inputs {
-    /// Reads what has arrived so far, from the first byte of the recording on.
+    /// Reads the bytes of the recording that have arrived, from the first one on.
     pub(crate) fn new(bytes: &[u8]) -> Result<Self, String> {
         let mut rest = bytes;
         let format = read_head(&mut rest)?.format;

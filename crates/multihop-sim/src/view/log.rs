@@ -19,7 +19,7 @@ use crate::packet::{Packet, Pool};
 use crate::signals::Reception;
 use crate::trace::{self, Event};
 
-/// Words of a record.
+/// Number of words in a record.
 pub(crate) const WORDS: usize = 12;
 
 /// The events since they were last taken.
@@ -57,7 +57,7 @@ struct Progress {
 }
 
 impl Progress {
-    /// `None` for an end without a window.
+    /// Progress of an end's window; `None` for an end without a window.
     fn of(end: &dyn Connection) -> Option<Self> {
         let cwnd = end.observed(observe::CWND)?.number()?;
         let state = match end.observed(observe::STATE) {
@@ -238,8 +238,8 @@ impl View {
         }
     }
 
-    /// Carrier, rest of the NAV, backoff (0 none, 1 paused, 2 running), slots left or time to the end, contention window,
-    /// time to the first slot.
+    /// Records a station's channel access: carrier, rest of the NAV, backoff (0 none, 1 paused, 2 running), slots left
+    /// or time to the end, contention window, time to the first slot.
     pub(crate) fn access(&mut self, now: Instant, station: Station, access: impl FnOnce() -> Access) {
         if !self.on || !self.detailed {
             return;

@@ -40,7 +40,7 @@ struct RadioDescription {
     sense_range: Option<f64>,
     slot_us: f64,
     rates: Vec<Rate>,
-    /// The nodes that have it; absent: all.
+    /// Nodes that have the radio; absent if all have it.
     nodes: Option<Vec<u32>>,
 }
 

@@ -12,7 +12,7 @@ use super::window::{Share, Window};
 pub(crate) struct Adtcp {
     window: Window,
     reported: Option<NetworkState>,
-    /// The window at the end of the current recovery, if it is not NewReno's.
+    /// Window at the end of the current recovery, if it is not NewReno's.
     held: Option<u32>,
 }
 

@@ -150,9 +150,9 @@ fn whole(bytes: f64) -> u32 {
 /// Factor on the window after a loss (RFC 9438 §4.6).
 const BETA: f64 = 0.7;
 const KEPT: Share = Share::thousandths(700);
-/// Segments per second cubed (RFC 9438 §5.1).
+/// Growth constant C of CUBIC, segments per second cubed (RFC 9438 §5.1).
 const C: f64 = 0.4;
-/// RFC 9438 §4.3: as fair to Reno with `BETA` as Reno with a half.
+/// Additive increase that is as fair to Reno with `BETA` as Reno with a half (RFC 9438 §4.3).
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 /// Maximum number of steps: from the largest window, 65535 segments, the root is found in 31.
 const STEPS: u32 = 64;

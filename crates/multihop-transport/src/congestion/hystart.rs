@@ -22,7 +22,7 @@ pub(super) struct HyStart {
 pub(super) struct Step {
     /// Bytes by which the window grows.
     pub(super) growth: u32,
-    /// Slow start ends with the window that results.
+    /// Whether slow start ends with the window that results.
     pub(super) is_over: bool,
 }
 
@@ -77,16 +77,15 @@ impl HyStart {
     }
 }
 
-/// L: segments by which the window grows at most for one ACK, where nothing spaces segments.
+/// Largest growth of the window for one ACK where nothing spaces segments (L), segments.
 const MOST: u32 = 8;
-/// Bounds of the growth of round trips that ends slow start, and its divisor of the shortest round trip (RFC 9406:
-/// `MIN_RTT_THRESH`, `MAX_RTT_THRESH`, `MIN_RTT_DIVISOR`).
+/// Least growth of round trips that ends slow start (RFC 9406: `MIN_RTT_THRESH`).
 const MIN_GROWTH: Duration = Duration::from_millis(4);
 const MAX_GROWTH: Duration = Duration::from_millis(16);
 const DIVISOR: u64 = 8;
-/// Round trips that a round must have measured before they are compared (RFC 9406: `N_RTT_SAMPLE`).
+/// Number of round trips that a round must have measured before they are compared (RFC 9406: `N_RTT_SAMPLE`).
 const SAMPLES: u32 = 8;
-/// Divisor of the growth in conservative slow start, and its rounds (RFC 9406: `CSS_GROWTH_DIVISOR`, `CSS_ROUNDS`).
+/// Divisor of the window's growth in conservative slow start (RFC 9406: `CSS_GROWTH_DIVISOR`).
 const GROWTH_DIVISOR: u32 = 4;
 const ROUNDS: u32 = 5;
 

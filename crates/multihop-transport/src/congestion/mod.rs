@@ -42,7 +42,7 @@ macro_rules! controls {
         }
 
         impl Variant {
-            /// All of them, each with its name in scenarios.
+            /// All controls, each with its name in scenarios.
             pub const ALL: &[(&'static str, Self)] = &[$(($name, Self::$variant),)*];
         }
 

@@ -54,7 +54,7 @@ pub enum PartialAckTimer {
     SlowButSteady,
 }
 
-/// The window after recovery.
+/// Rules for the window after recovery.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum RecoveryExit {
     /// The window of the RFCs: ssthresh for Reno (RFC 5681 §3.2 step 6); for NewReno and SACK no more than one segment

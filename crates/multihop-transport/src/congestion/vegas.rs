@@ -85,7 +85,7 @@ impl Vegas {
         }
     }
 
-    /// Compares the window with what fills the path.
+    /// Compares the window with the number of segments that fill the path.
     fn compare(&mut self, ack: &Ack, round_trip: Duration) {
         let queued = self.queued(ack, round_trip);
         let slow_start = self.window.is_slow_start();
@@ -138,9 +138,9 @@ const ALPHA: u32 = 1;
 const BETA: u32 = 3;
 /// Number of segments in queues above which slow start ends.
 const GAMMA: u32 = 1;
-/// Fewer round trips than this in a round do not decide where every ACK measures one, as in Linux.
+/// Smallest number of round trips in a round that decides where every ACK measures one, as in Linux.
 const MIN_SAMPLES: u32 = 3;
-/// Segments below which it does not shrink, as in ns-2.
+/// Smallest window, segments, as in ns-2.
 const MIN_WINDOW: u32 = 2;
 
 #[cfg(test)]

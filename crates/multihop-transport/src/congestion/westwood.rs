@@ -17,7 +17,7 @@ pub(crate) struct Westwood {
 /// Acknowledged bytes per second, measured over a round trip at a time.
 #[derive(Clone, Debug, Default)]
 struct Rate {
-    /// The first and the second filter, one after the other.
+    /// Outputs of the first filter and of the second, which filters them again.
     filtered: Option<[u64; 2]>,
     since: Option<Instant>,
     bytes: u64,
@@ -99,7 +99,7 @@ impl CongestionControl for Westwood {
     }
 }
 
-/// New values have a weight of one eighth.
+/// Moving average in which a new value has a weight of one eighth.
 fn smoothed(old: u64, new: u64) -> u64 {
     u64::try_from((u128::from(old) * 7 + u128::from(new)) / 8).unwrap_or(u64::MAX)
 }

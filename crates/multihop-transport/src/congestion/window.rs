@@ -197,7 +197,7 @@ impl Window {
         self.cwnd = self.cwnd.min(self.initial);
     }
 
-    /// A duplicate ACK: one more segment has left the network (RFC 5681 §3.2 step 4).
+    /// Inflates the window by a duplicate ACK: one more segment has left the network (RFC 5681 §3.2 step 4).
     pub fn inflate(&mut self) {
         self.inflation = self.inflation.saturating_add(self.mss);
     }

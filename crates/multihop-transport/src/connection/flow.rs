@@ -55,7 +55,7 @@ pub struct FlowSetup<'a> {
     pub rng: &'a dyn Fn(&str, u32) -> Rng,
 }
 
-/// 64 segments of an Ethernet frame.
+/// Receive buffer by default, bytes: 64 segments of an Ethernet frame.
 const USUAL_RECEIVE_BUFFER: u64 = 64 * 1460;
 
 impl FlowSetup<'_> {

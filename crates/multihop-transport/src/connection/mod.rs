@@ -121,7 +121,7 @@ pub trait Connection: Send {
         self.receive(now, Segment::Custom(Message { header: header.to_vec(), data }), None);
     }
 
-    /// Takes the memory of a segment that it has sent.
+    /// Takes back the memory of a sent segment for the next one.
     fn reuse(&mut self, _memory: Vec<u8>) {}
 
     /// Buffer of a segment that this end has received, for reuse.
@@ -143,7 +143,7 @@ pub trait Connection: Send {
     /// The next segment or event, or `None` once drained.
     fn poll_output(&mut self, now: Instant) -> Option<Output>;
 
-    /// The next moment `handle_timeout` has work to do.
+    /// Next instant at which `handle_timeout` has work to do.
     fn poll_timeout(&self) -> Option<Instant> {
         None
     }
@@ -154,7 +154,7 @@ pub trait Connection: Send {
         false
     }
 
-    /// Whether the sender learns what has arrived.
+    /// Whether the sender gets acknowledgements of delivered data.
     fn is_acknowledged(&self) -> bool {
         true
     }
@@ -178,7 +178,7 @@ pub trait Connection: Send {
         None
     }
 
-    /// The present value of that quantity; `None` while it has none.
+    /// Value of the quantity with this index; `None` while it has none.
     fn value(&self, _index: usize) -> Option<Value> {
         None
     }

@@ -37,7 +37,7 @@ pub struct Opened {
     config: OpenedConfig,
     inner: Box<dyn Connection>,
     life: Lifecycle,
-    /// Connection numbers of this end and, once it is known, of the peer.
+    /// Connection number of this end.
     ours: u32,
     theirs: u32,
     peer_ttl: Option<NonZeroU8>,
@@ -188,7 +188,7 @@ impl Opened {
         self.update(now);
     }
 
-    /// A reset counts if it names a connection number, or the number after it.
+    /// Ends the connection if the reset names a connection number, or the number after it.
     fn on_reset(&mut self, reset: &Reset) {
         let near = |number: u32| reset.number.wrapping_sub(number) <= 1;
         let is_valid = match self.life.state() {
@@ -212,7 +212,7 @@ impl Opened {
         is_known && number == self.theirs
     }
 
-    /// A segment of a connection that this end does not know.
+    /// Answers a segment of a connection that this end does not know.
     fn on_unknown(&mut self, now: Instant, number: u32) {
         self.dropped += 1;
         if self.life.state() == State::SynSent && self.refusals.allow(now, ()) {
@@ -220,7 +220,7 @@ impl Opened {
         }
     }
 
-    /// A segment of the peer has arrived, which shows that it knows both numbers.
+    /// Handles a segment that shows that the peer knows both numbers.
     fn on_valid(&mut self, now: Instant) {
         if self.life.state() == State::SynReceived {
             self.establish(now, None);

@@ -39,9 +39,9 @@ pub struct StreamCounters {
     pub data_sent: u64,
     /// Number of retransmitted segments.
     pub retransmitted: u64,
-    /// Segments sent without data.
+    /// Number of segments sent without data.
     pub acks_sent: u64,
-    /// Retransmission timers that expired.
+    /// Number of retransmission timers that expired.
     pub timeouts: u64,
     /// Times that the sender froze.
     pub freezes: u64,
@@ -49,7 +49,7 @@ pub struct StreamCounters {
     pub notices: u64,
     /// Number of probes sent.
     pub probes: u64,
-    /// Segments with data received.
+    /// Number of segments received with data.
     pub data_received: u64,
     /// Segments with new data received: each counts once, even if it was retransmitted.
     pub delivered: u64,
@@ -66,7 +66,7 @@ pub struct StreamCounters {
 }
 
 impl Summary {
-    /// The summary of an end, from what it declares. A driver counts the bytes of both directions.
+    /// Summary of an end from its declared counters. A driver counts the bytes of both directions.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "as saturates")]
     pub fn of<C: Connection + ?Sized>(end: &C) -> Self {
         let latest = end.round_trip().map(|round_trip| round_trip.latest);

@@ -182,19 +182,19 @@ impl Lifecycle {
         self.syn_sent.filter(|_| answered == Some(newest)).map(|sent| now.saturating_since(sent))
     }
 
-    /// A valid segment of the peer has arrived.
+    /// Restarts the timers of silence after a valid segment of the peer.
     pub fn on_segment(&mut self, now: Instant) {
         self.restart_keepalive(now);
     }
 
-    /// The peer has answered something that this end was waiting for.
+    /// Ends the wait for an answer of the peer.
     pub fn on_answer(&mut self, now: Instant) {
         if let Some(timeout) = self.config.user_timeout {
             self.timers.set(Timer::User, now + timeout);
         }
     }
 
-    /// Says whether this end waits for an answer of the peer, before it waits for events.
+    /// Notes whether this end waits for an answer of the peer. To be called before it waits for events.
     pub fn set_waiting(&mut self, now: Instant, is_waiting: bool) {
         if !self.state.is_connected() {
             return;
@@ -287,5 +287,5 @@ impl Lifecycle {
     }
 }
 
-/// A longer time would exceed the life of any connection.
+/// Largest number of doublings of a timeout: a longer one would exceed the life of any connection.
 const MAX_DOUBLINGS: u8 = 16;

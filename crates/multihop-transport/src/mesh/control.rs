@@ -63,7 +63,7 @@ impl Delivery {
         }
     }
 
-    /// Silence is no rate of arrivals.
+    /// Ends a sample of the delivery rate: silence is no rate of arrivals.
     fn pause(&mut self) {
         (self.since, self.arrived) = (None, 0);
     }
@@ -80,16 +80,16 @@ impl Delivery {
 /// Acknowledgement as the rate control sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Report {
-    /// Segments that it acknowledges for the first time.
+    /// Number of segments that the ACK acknowledges for the first time.
     pub arrived: u64,
-    /// Their mean queueing delay.
+    /// Mean queueing delay of these segments.
     pub queueing: Duration,
     /// Whether more data waits to be sent, so that the window is used.
     pub is_limited: bool,
 }
 
 impl Control {
-    /// Nothing is known of the path.
+    /// Control without knowledge of the path.
     pub fn new(config: &Config) -> Self {
         let most = f64::from(config.window_max);
         Self {
@@ -109,7 +109,8 @@ impl Control {
         }
     }
 
-    /// The path to the peer is this long. Segments of the first window leave at once, and must not queue behind each other.
+    /// Sets the length of the path to the peer. Segments of the first window leave at once, and must not queue behind
+    /// each other.
     pub fn set_hops(&mut self, hops: u8) {
         if let (Stage::Start { window }, None) = (&mut self.stage, self.base.get()) {
             *window = (f64::from(hops) / FIRST_HOPS).max(1.0).min(self.most);
@@ -242,13 +243,14 @@ impl Control {
         self.part * (2.0 * self.train - 1.0) + rate * self.allowed.as_secs_f64() / self.train
     }
 
-    /// No rate is far above that of arrivals, or needs a window beyond its bounds.
+    /// Rate limited to little above the rate of arrivals and to the bounds of the window.
     fn bounded(&self, rate: f64, round: f64) -> f64 {
         let arrives = self.delivery.largest().map_or(f64::INFINITY, |largest| largest * HEADROOM);
         rate.min(arrives).min(self.most / round).max(MIN_WINDOW / round)
     }
 
-    /// Nothing was heard for a timeout. If there was no long queue before, the path is broken, not congested.
+    /// Reduces the window after a timeout in which nothing arrived. Without a long queue before, the path is broken,
+    /// not congested.
     pub fn on_timeout(&mut self) {
         self.delivery.pause();
         let (Some(round), Some(base)) = (self.round(), self.base.get()) else { return };
@@ -280,25 +282,26 @@ fn square(x: f64) -> f64 {
     x * x
 }
 
-/// Until the length of the path or a round trip is known.
+/// Window until the length of the path or a round trip is known, segments.
 const FIRST_WINDOW: f64 = 2.0;
-/// With many flows each has less than one segment in a round trip.
+/// Smallest window, segments: with many flows each has less than one segment in a round trip.
 const MIN_WINDOW: f64 = 0.25;
-/// Hops for each segment of the first window. Stations that are four hops apart can transmit at the same time.
+/// Number of hops for each segment of the first window. Stations that are four hops apart can transmit at the same
+/// time.
 const FIRST_HOPS: f64 = 8.0;
-/// Segments in a shortest round trip up to which a flow may grow at once if it sees no queue.
+/// Number of segments in a shortest round trip up to which a flow may grow at once if it sees no queue.
 const SPARSE: f64 = 0.5;
-/// Share of that backlog that counts as none.
+/// Share of the backlog up to which a queue counts as empty.
 const ALMOST_EMPTY: f64 = 0.25;
-/// How many times that backlog a pause makes room for.
+/// Number of backlogs for which a pause makes room.
 const OWN_QUEUE: f64 = 4.0;
-/// Segments over which the queueing delay is smoothed.
+/// Number of segments over which the queueing delay is smoothed.
 const SMOOTHED_OVER: f64 = 8.0;
-/// After this many intervals below the target, growth accelerates. Noise alone seldom keeps one side for so long.
+/// Number of intervals below the target after which growth accelerates. Noise alone seldom keeps one side for so long.
 const PATIENCE: f64 = 20.0;
 /// Share by which the rate grows in an interval, at most.
 const MAX_GROWTH: f64 = 0.5;
-/// Arrivals in a sample of the delivery rate.
+/// Number of arrivals in a sample of the delivery rate.
 const SEGMENTS_OF_A_RATE: u64 = 16;
 /// How far above the delivery rate a sender may be.
 const HEADROOM: f64 = 1.5;
@@ -308,7 +311,7 @@ pub(super) const MEMORY: Duration = Duration::from_secs(10);
 const DRAIN_EVERY: Duration = Duration::from_secs(5);
 /// Bound on delays and gaps, so that no sum overflows.
 const LONGEST: Duration = Duration::from_secs(60);
-/// A round trip that takes no time would make the rate infinite, s.
+/// Shortest round trip that counts, s: one of no time would make the rate infinite.
 const SHORTEST: f64 = 1e-9;
 
 #[cfg(test)]

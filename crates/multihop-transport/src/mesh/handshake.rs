@@ -63,7 +63,7 @@ impl MeshEnd {
         }
     }
 
-    /// A SYN although the peer's SYN has already arrived.
+    /// Answers a SYN that arrives although the peer's SYN has already arrived.
     pub(super) fn on_syn_again(&mut self, now: Instant, syn: &Syn) {
         let is_same = syn.number == self.recv.initial();
         match (self.state(), syn.answers) {
@@ -161,5 +161,5 @@ impl MeshEnd {
 
 /// Number of the feature that an end understands segments of a second path.
 const SECOND_PATH: u8 = 0;
-/// Round trips of the SYN in the first retransmission timeout, as long as no round trip of data is known.
+/// Number of SYN round trips in the first retransmission timeout, as long as no round trip of data is known.
 const SYN_ROUND_TRIPS: u64 = 9;

@@ -55,7 +55,7 @@ impl MeshEnd {
         }
     }
 
-    /// A reset counts if it names a number that only the peer can know.
+    /// Ends the connection if the reset names a number that only the peer can know.
     fn on_reset(&mut self, reset: Reset) {
         let is_valid = match self.state() {
             State::Closed | State::Listen | State::Linger => false,
@@ -187,7 +187,7 @@ impl MeshEnd {
         }
     }
 
-    /// After a notice the SYN leaves again, but only once until its timer expires: a routing protocol that searches on
+    /// Repeats the SYN after a notice, but only once until its timer expires: a routing protocol that searches on
     /// demand does so when there is a packet.
     fn repeat_syn_once(&mut self) {
         let is_opening = self.life.has_sent_syn() && !self.state().is_synchronised();

@@ -190,14 +190,14 @@ impl MeshEnd {
         self.recv.memory.take()
     }
 
-    /// New segments have at most this payload.
+    /// Limits the payload of new segments.
     pub fn set_mss(&mut self, mss: u16) {
         self.path_mss = mss;
         self.update_mss();
         self.recv.set_mss(u32::from(mss.min(self.config.mss).max(1)));
     }
 
-    /// New segments have no more payload than this end, the path and the peer allow.
+    /// Limits the payload of new segments to the least that this end, the path and the peer allow.
     fn update_mss(&mut self) {
         let peer = self.peer.mss.map_or(u16::MAX, NonZeroU16::get);
         self.mss = u32::from(self.path_mss.min(self.config.mss).min(peer).max(1));
@@ -316,8 +316,8 @@ impl MeshEnd {
         self.path_in_use().phase()
     }
 
-    /// Lets the application queue what the path carries in some round trips: one on the way, others for segments that
-    /// are lost more than once, and for a rate that still grows.
+    /// Lets the application queue the data of some round trips: one on the way, others for segments that are lost more
+    /// than once, and for a rate that still grows.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "as saturates")]
     fn grow(&mut self) {
         let Some(carried) = self.carried() else { return };
@@ -342,7 +342,7 @@ impl MeshEnd {
         }
     }
 
-    /// Nothing was heard on a path for a timeout: probes, and no data until the peer answers one.
+    /// Probes a path on which nothing arrived for a timeout, and sends no data until the peer answers a probe.
     fn on_silence(&mut self, path: usize) {
         let (waits, one) = (self.has_outstanding(path), &mut self.paths[path]);
         // What silenced the data may have silenced the first probe too, and be over.
@@ -371,7 +371,8 @@ impl MeshEnd {
         }
     }
 
-    /// After a notice: routing that searches on demand does so when there is a packet to carry.
+    /// Freezes and probes a path after a notice: routing that searches on demand does so when there is a packet to
+    /// carry.
     fn freeze_and_probe(&mut self, path: usize) {
         self.freeze(path);
         let one = &mut self.paths[path];
@@ -476,7 +477,7 @@ impl MeshEnd {
         self.out.push_back(Output::Event(event));
     }
 
-    /// The connection is gone.
+    /// Ends the connection and reports the event.
     fn finish(&mut self, event: Event) {
         self.forget();
         self.emit(event);
@@ -488,5 +489,5 @@ impl MeshEnd {
     }
 }
 
-/// Round trips whose data may be queued.
+/// Number of round trips whose data may be queued.
 const QUEUED_ROUNDS: f64 = 8.0;

@@ -18,9 +18,9 @@ pub(super) struct Path {
     pace: Instant,
     /// When the timer of the pace expires, until the sender has run.
     wake: Option<Instant>,
-    /// Only probes leave until a transmission from this one on is acknowledged.
+    /// Number of a transmission: only probes leave until it or a later one is acknowledged.
     pub(super) frozen: Option<u64>,
-    /// A probe must leave.
+    /// Whether a probe must leave.
     pub(super) probe_due: bool,
     /// Whether a probe has left since the path froze.
     pub(super) probed: bool,
@@ -222,13 +222,14 @@ impl Path {
     }
 }
 
-/// Trains leave when ACKs make room. The pace allows this many times the rate, and only keeps trains apart after a pause.
+/// Factor on the rate with which trains are paced. Trains leave when ACKs make room; the pace only keeps them apart
+/// after a pause.
 const TRAIN_PACE: u64 = 2;
-/// Between two batches of segments, half of what may be made up for.
+/// Interval between two batches of segments, half of the time that may be made up for.
 const TOGETHER: Duration = Duration::from_micros(500);
-/// Segments of a batch, at least.
+/// Smallest number of segments in a batch.
 const MIN_TOGETHER: u64 = 4;
 /// Time without a transmission that may be made up for.
 const BURST: Duration = Duration::from_millis(1);
-/// Segments in an ACK, at most.
+/// Largest number of segments in an ACK.
 const MAX_PER_ACK: u8 = 64;

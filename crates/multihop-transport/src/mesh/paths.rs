@@ -5,10 +5,10 @@ use multihop_core::{Duration, Instant};
 use super::MeshEnd;
 use super::path::Path;
 
-/// Paths of a connection, at most: a bit of each segment tells them apart.
+/// Largest number of paths of a connection: a bit of each segment distinguishes them.
 pub(super) const PATHS: usize = 2;
 
-/// Share of the backlog of a path, at least: it must see a queue to follow it.
+/// Smallest share of the backlog that a path gets: it must see a queue to follow it.
 const MIN_SHARE: f64 = 0.05;
 
 impl MeshEnd {
@@ -136,7 +136,7 @@ impl MeshEnd {
         }
     }
 
-    /// Lets what is in flight on a silent path leave again on one that is not.
+    /// Lets segments in flight on a silent path leave again on the other one.
     pub(super) fn rescue(&mut self) {
         for path in 0..self.paths.len() {
             if self.paths[path].is_frozen() && self.has_other_path(path) {

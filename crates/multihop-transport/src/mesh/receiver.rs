@@ -50,7 +50,7 @@ pub(super) struct Receiver {
     offered: u64,
 }
 
-/// Arrivals on one path.
+/// Arrivals of transmissions over one path.
 #[derive(Debug)]
 struct Track {
     delays: Delays,
@@ -129,7 +129,7 @@ impl Receiver {
         }
     }
 
-    /// The peer's SYN has this number.
+    /// Begins with the number in the peer's SYN.
     pub(super) fn open(&mut self, initial: u32) {
         self.initial = initial;
         self.next = u64::from(initial) + 1;
@@ -137,7 +137,7 @@ impl Receiver {
         self.tracks.iter_mut().for_each(|track| track.newest = newest);
     }
 
-    /// There is a second path from now on.
+    /// Prepares the receiver for a second path.
     pub(super) fn split(&mut self) {
         self.is_split = true;
     }
@@ -174,7 +174,7 @@ impl Receiver {
         u16::try_from(self.offered).unwrap_or(u16::MAX)
     }
 
-    /// New segments have at most this payload, and ACKs must not be longer.
+    /// Limits the payload of new segments, and with it the length of ACKs.
     pub(super) fn set_mss(&mut self, mss: u32) {
         self.covered = covered_by_acks(mss);
     }
@@ -223,7 +223,7 @@ impl Receiver {
         slot.is_none() && slot.replace(payload).is_none()
     }
 
-    /// Whether the peer's stream may have such a segment: nothing follows FIN.
+    /// Whether a segment can belong to the peer's stream: nothing follows FIN.
     fn fits(&self, offset: u64, is_fin: bool) -> bool {
         match self.fin {
             Some(fin) => !is_fin && self.next + offset < fin,
@@ -231,7 +231,7 @@ impl Receiver {
         }
     }
 
-    /// Hands over what is in order; returns how many bytes.
+    /// Delivers data that is in order; returns the number of bytes.
     fn deliver(&mut self) -> u64 {
         let mut delivered = 0;
         while let Some(Some(_)) = self.waiting.front() {
@@ -271,7 +271,7 @@ impl Receiver {
         taken
     }
 
-    /// The application has taken this many bytes.
+    /// Frees the bytes that the application has read.
     fn on_read(&mut self, bytes: u64) {
         self.read = self.read.saturating_add(bytes);
         self.grow();
@@ -298,7 +298,7 @@ impl Receiver {
         self.capacity * self.mss
     }
 
-    /// The first path has changed, and with it the delay of empty queues.
+    /// Forgets the delay of empty queues, since the first path has changed.
     pub(super) fn on_new_path(&mut self) {
         self.tracks[0].delays.lowest.clear();
     }
@@ -349,7 +349,7 @@ struct Delays {
     /// Difference of the clocks at the first segment, us.
     reference: Option<u32>,
     lowest: Lowest<i32>,
-    /// Sum of the queueing delays since the last ACK, us, and their number.
+    /// Sum of the queueing delays since the last ACK, us.
     sum: u64,
     count: u64,
 }
@@ -376,9 +376,9 @@ impl Delays {
     }
 }
 
-/// Segments on both sides of the next one that may belong to this connection: more than any window has.
+/// Number of segments on both sides of the next one that may belong to this connection: more than any window has.
 const REACH: u64 = 2 * Bitmap::LEN;
-/// An ACK for fewer is shorter than any datagram may be.
+/// Smallest number of segments that an ACK covers: one for fewer is shorter than any datagram may be.
 const MIN_COVERED: u64 = 256;
-/// The fastest segment is remembered for one to two of these.
+/// Half of the longest time for which the fastest segment is remembered.
 const HALF_MEMORY: Duration = Duration::from_secs(5);

@@ -34,7 +34,7 @@ pub(super) struct Sender {
     fin: Fin,
 }
 
-/// Transmissions on one path.
+/// Transmissions over one path that wait for an ACK.
 #[derive(Clone, Copy, Debug)]
 struct Track {
     /// Segments transmitted, and neither acknowledged nor considered lost.
@@ -63,7 +63,7 @@ struct Piece {
     len: u32,
     /// Path of the piece's newest transmission.
     path: usize,
-    /// Number of the piece's newest transmission on that path.
+    /// Number of the piece's newest transmission on its path.
     transmission: u64,
     is_retransmitted: bool,
     sent: Instant,
@@ -113,12 +113,12 @@ impl Sender {
         low(self.initial)
     }
 
-    /// The peer has room for this many segments.
+    /// Begins with the number of segments for which the peer has room.
     pub(super) fn open(&mut self, window: u16) {
         self.limit = self.initial + 1 + u64::from(window);
     }
 
-    /// There is a second path from now on.
+    /// Prepares the sender for a second path.
     pub(super) fn split(&mut self) {
         self.is_split = true;
     }
@@ -146,7 +146,7 @@ impl Sender {
         }
     }
 
-    /// Considers everything in flight on a path lost, so that it leaves again on the other one.
+    /// Considers all segments in flight on a path lost, so that they leave again on the other one.
     pub(super) fn move_from(&mut self, path: usize) {
         for (number, piece) in (self.base..).zip(&mut self.pieces) {
             if piece.path == path && piece.state == State::InFlight {
@@ -208,7 +208,7 @@ impl Sender {
         self.limit.saturating_sub(self.end())
     }
 
-    /// FIN follows what is queued; an endless source ends after what has been sent.
+    /// Puts FIN behind the queued data; an endless source ends after the data already sent.
     pub(super) fn finish(&mut self) {
         self.queue.finish(self.position);
         if self.fin == Fin::Open {
@@ -328,7 +328,7 @@ impl Sender {
         Some(News { arrived, freed: self.release(), round_trip: is_newer.then_some(round_trip) })
     }
 
-    /// Marks what has arrived; returns how many segments that are, by path.
+    /// Marks segments as arrived by an ACK's bitmap; returns their number on each path.
     fn mark(&mut self, next: u64, bitmap: &Bitmap) -> [u64; PATHS] {
         let mut arrived = [0; PATHS];
         let end = (next + bitmap.end()).saturating_sub(self.base);
@@ -347,7 +347,7 @@ impl Sender {
         arrived
     }
 
-    /// Drops what need not be kept; returns how many bytes.
+    /// Drops data that is acknowledged; returns the number of bytes.
     fn release(&mut self) -> u64 {
         while self.pieces.front().is_some_and(|piece| piece.state == State::Arrived) {
             self.pieces.pop_front();
@@ -386,7 +386,7 @@ impl Sender {
         again
     }
 
-    /// A link failed with this transmission of this segment; returns whether it was in flight.
+    /// Handles a failed link on the way of a transmission of a segment; returns whether the segment was in flight.
     pub(super) fn on_link_failed(&mut self, path: usize, number: u32, transmission: u32) -> bool {
         let Some(index) = widen(number, self.base).and_then(|number| number.checked_sub(self.base)) else {
             return false;
@@ -405,5 +405,5 @@ impl Sender {
     }
 }
 
-/// Later transmissions that arrive before an earlier one counts as lost.
+/// Number of later transmissions that arrive before an earlier one counts as lost.
 const REORDERED: u64 = 3;

@@ -107,13 +107,13 @@ impl Trains {
         begins
     }
 
-    /// Nothing more can leave now.
+    /// Ends the train: nothing more can leave now.
     pub(super) const fn end(&mut self) {
         self.left = 0;
     }
 
-    /// An ACK for so many new segments ended a round trip. One for less than half of a train is of a segment that was repeated, or
-    /// of the rest of a train.
+    /// Records a round trip that an ACK for so many new segments ended. One for less than half of a train is of a
+    /// repeated segment, or of the rest of a train.
     pub(super) fn on_round_trip(&mut self, round_trip: Duration, arrived: u64) {
         if !self.have_several() {
             return self.worth.on_single(round_trip);
@@ -126,12 +126,12 @@ impl Trains {
         }
     }
 
-    /// The path to the peer is another one.
+    /// Forgets measurements, since the path to the peer has changed.
     pub(super) fn on_new_path(&mut self) {
         self.worth = Worth::default();
     }
 
-    /// An ACK says how many segments beyond the first one arrived in one frame.
+    /// Counts the segments beyond the first one that arrived in one frame, as an ACK reports.
     pub(super) fn on_ack(&mut self, together: u8) {
         if !self.worth.is_given() {
             return;
@@ -149,18 +149,18 @@ impl Trains {
     }
 }
 
-/// Segments of a train on a path that aggregates, at least. Frames may be shorter than trains where stations contend; the next
-/// station then finds several in its queue.
+/// Smallest train on a path that aggregates, segments. Frames may be shorter than trains where stations contend; the
+/// next station then finds several in its queue.
 const MIN_SIZE: f64 = 12.0;
-/// Segments of a train, at most: at 65 Mb/s they take 4.4 ms, and a frame of 802.11n at most 5.5.
+/// Largest train, segments: at 65 Mb/s its segments take 4.4 ms, and a frame of 802.11n at most 5.5.
 const MAX_SIZE: f64 = 24.0;
-/// Segments by which a train grows with each ACK, as long as frames are as long as trains.
+/// Growth of a train with each ACK, segments, as long as frames are as long as trains.
 const GROWTH: f64 = 0.5;
-/// ACKs of a period; the longest frame of the last one to two periods counts.
+/// Number of ACKs in a period; the longest frame of the last one to two periods counts.
 const PERIOD: u32 = 64;
-/// Segments of a probe: the first one may leave before the station has the others.
+/// Number of segments in a probe: the first one may leave before the station has the others.
 const PROBE: u32 = 3;
-/// ACKs until the first probe. Each further one comes after four times as many.
+/// Number of ACKs until the first probe. Each further probe comes after four times as many.
 const FIRST_PROBE: u32 = 4;
 
 #[cfg(test)]

@@ -49,7 +49,7 @@ impl Worth {
     }
 }
 
-/// Trains whose mean round trip decides.
+/// Number of trains whose mean round trip decides.
 const TRAINS: u32 = 16;
 
 #[cfg(test)]

@@ -35,7 +35,7 @@ pub(super) struct InOrder {
     pub(super) pushed: bool,
 }
 
-/// Urgency of an ACK.
+/// Urgency of a pending ACK.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Due {
     /// No ACK must leave now.
@@ -72,14 +72,14 @@ impl AckState {
         self.due
     }
 
-    /// Data arrived in order, whether its ACK may wait or not.
+    /// Records the arrival of in-order data, whether its ACK may wait or not.
     pub(super) fn on_arrival(&mut self, now: Instant, rtt: &RttEstimator) {
         if let Some(ato) = &mut self.ato {
             ato.on_segment(now, rtt.rto());
         }
     }
 
-    /// An in-order segment arrived whose ACK may wait. Returns when the ACK must leave at the latest if it does.
+    /// Counts an in-order segment whose ACK may wait. Returns the latest instant for the ACK if it does.
     pub(super) fn on_in_order(
         &mut self,
         now: Instant,
@@ -107,7 +107,7 @@ impl AckState {
         (self.pending == 1).then(|| now + delay)
     }
 
-    /// Data arrived that had arrived before.
+    /// Requests an immediate ACK for data that had arrived before.
     pub(super) fn on_duplicate(&mut self) {
         if let Some(ato) = &mut self.ato {
             ato.on_duplicate();
@@ -129,7 +129,7 @@ impl AckState {
         self.ask();
     }
 
-    /// The answer to our SYN arrived. A kernel acknowledges it before the application can send.
+    /// Ends delayed ACKs of the handshake. A kernel acknowledges the answer to its SYN before the application can send.
     pub(super) fn on_syn(&mut self) {
         if self.ato.is_some() {
             self.ask_bare();
@@ -191,7 +191,7 @@ impl AckState {
     }
 }
 
-/// ACKs in a round trip, at most, by TACK.
+/// Largest number of ACKs in a round trip by TACK.
 const TACKS: u64 = 4;
 
 #[cfg(test)]

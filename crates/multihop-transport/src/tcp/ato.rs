@@ -17,7 +17,7 @@ pub(super) struct Ato {
     timeout: Duration,
     /// Arrival of the last segment.
     last: Option<Instant>,
-    /// Data answers data, and may carry ACKs (`pingpong`).
+    /// Whether data answers data, so that data may carry ACKs (`pingpong`).
     answers: bool,
 }
 
@@ -46,14 +46,14 @@ impl Ato {
         }
     }
 
-    /// A segment arrived that had arrived before.
+    /// Counts a segment that had arrived before.
     pub(super) fn on_duplicate(&mut self) {
         self.quick = self.quick.max(self.quick_acks);
         self.timeout = self.least;
         self.answers = false;
     }
 
-    /// An ACK of data has left.
+    /// Restarts the measurement after an ACK of data has left.
     pub(super) fn on_ack_sent(&mut self) {
         if self.quick == 1 {
             self.timeout = self.least;
@@ -67,7 +67,7 @@ impl Ato {
         self.answers |= self.last.is_some_and(|last| now.saturating_since(last) < self.timeout);
     }
 
-    /// An ACK has waited in vain.
+    /// Adapts the timeout after an ACK has waited in vain.
     pub(super) fn on_expired(&mut self, rto: Duration) {
         self.timeout = if self.answers { self.least } else { (self.timeout * 2).min(rto) };
         self.answers = false;

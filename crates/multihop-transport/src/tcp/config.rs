@@ -315,8 +315,8 @@ impl Config {
         }
     }
 
-    /// ns-2.27, from the time of the TCP-AP paper (2005): minimum timeout 1 s, initial 6 s, tick
-    /// 10 ms, initial window 2, impatient NewReno, limited transmit, backoff up to 64 times.
+    /// Constants of ns-2.27, from the time of the TCP-AP paper (2005): minimum timeout 1 s, initial 6 s, tick 10 ms,
+    /// initial window 2, impatient NewReno, limited transmit, backoff up to 64 times.
     pub fn ns2_2005() -> Self {
         let rfc = Self::rfc();
         Self {
@@ -360,7 +360,7 @@ impl Config {
         }
     }
 
-    /// ns-2.1b9a, from the time of the ADTCP paper (2002): NewReno is slow but steady and does not
+    /// Constants of ns-2.1b9a, from the time of the ADTCP paper (2002): NewReno is slow but steady and does not
     /// deflate.
     pub fn ns2_2002() -> Self {
         let base = Self::ns2_2005();

@@ -7,13 +7,13 @@ pub struct Counters {
     pub data_sent: u64,
     /// Retransmitted segments with data or FIN.
     pub retransmitted: u64,
-    /// Segments without data sent.
+    /// Number of segments sent without data.
     pub acks_sent: u64,
     /// Number of retransmission timeouts.
     pub timeouts: u64,
     /// Number of times that the sender went on stand-by.
     pub standbys: u64,
-    /// Probes sent on stand-by.
+    /// Number of probes sent on stand-by.
     pub probes: u64,
     /// Number of fast retransmits.
     pub fast_retransmits: u64,
@@ -23,7 +23,7 @@ pub struct Counters {
     pub bytes_acked: u64,
     /// Number of duplicate ACKs received.
     pub dup_acks: u64,
-    /// Segments with data received.
+    /// Number of segments received with data.
     pub data_received: u64,
     /// Segments with new data received: each counts once, even if it was retransmitted.
     pub delivered: u64,

@@ -12,9 +12,9 @@ pub(super) struct Marks {
     pub(super) on: bool,
     /// Whether our ACKs carry the echo of a mark.
     pub(super) echo: bool,
-    /// The next new segment tells the peer that its echo has had its effect.
+    /// Whether the next new segment reports to the peer that its echo has had its effect.
     reduced: bool,
-    /// An echo before this is acknowledged has had its effect already.
+    /// Sequence number up to which echoes have no further effect: the window was reduced for them.
     answered: u64,
 }
 

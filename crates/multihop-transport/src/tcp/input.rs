@@ -135,7 +135,7 @@ impl TcpEnd {
         }
     }
 
-    /// First check: is any of the segment inside the window?
+    /// Whether any byte of the segment is inside the window, the first check of RFC 9293 §3.10.7.4.
     fn is_acceptable(&self, start: u64, segment: &Segment) -> bool {
         let next = self.recv.queue.next();
         let edge = self.recv.edge.max(next);
@@ -188,7 +188,8 @@ impl TcpEnd {
         }
     }
 
-    /// RFC 9293 §3.10.7.4, RFC 5961 §3.2: only the exact number resets; other numbers in the window cause a challenge ACK.
+    /// Handles a reset (RFC 9293 §3.10.7.4, RFC 5961 §3.2): only the exact number resets; other numbers in the window
+    /// cause a challenge ACK.
     fn on_reset(&mut self, start: u64) {
         if start != self.recv.queue.next() {
             return self.challenge();
@@ -211,7 +212,7 @@ impl TcpEnd {
         }
     }
 
-    /// A challenge ACK: an honest peer learns our position, an attacker nothing (RFC 5961).
+    /// Sends a challenge ACK, which shows this end's position to an honest peer only (RFC 5961).
     fn challenge(&mut self) {
         self.counters.dropped += 1;
         self.ack.ask_bare();
@@ -355,7 +356,7 @@ impl TcpEnd {
         }
     }
 
-    /// Our FIN may have been acknowledged.
+    /// Advances the closing states if this end's FIN has been acknowledged.
     fn advance_close(&mut self, now: Instant) {
         let fin_acked = self.closing && self.send.una > self.send.queue.end();
         match self.state {

@@ -15,7 +15,7 @@ pub(super) struct Recovery {
     pub(super) resend: bool,
     /// New segments sent since the last ACK.
     pub(super) burst: u16,
-    /// Fast recovery ends here; a new one begins beyond it only.
+    /// Sequence number at which fast recovery ends (RFC 6582). A new one begins only beyond it.
     pub(super) recover: u64,
     pub(super) partial_acks: u32,
     /// Whether this recovery has used its rescue retransmission (RFC 6675 §4, `RescueRxt`).
@@ -42,7 +42,7 @@ impl Recovery {
         self.rescued |= self.board.on_resent(from, to);
     }
 
-    /// The path is back: what was sent up to `max` is repaired as in fast recovery.
+    /// Begins to repair everything sent up to `max`, as in fast recovery, since the path is back.
     pub(super) fn resume(&mut self, max: u64) {
         self.leave();
         self.active = true;

@@ -220,7 +220,7 @@ impl TcpEnd {
         self.forget();
     }
 
-    /// The path carries segments of at most this length, header included.
+    /// Limits segments to the length that the path carries, header included.
     pub fn set_path_max(&mut self, len: u16) {
         let has_lists = self.config.sack || self.config.is_adtcp();
         let header = HEADER_LEN + if has_lists { OPTIONS_LEN } else { 0 };
@@ -409,7 +409,7 @@ impl Machine for TcpEnd {
     }
 }
 
-/// Enough for the events and replies of one input.
+/// Initial capacity for outputs: enough for the events and replies of one input.
 const OUTPUTS: usize = 4;
 /// Bytes of a header without options, and of the longest options.
 const HEADER_LEN: u16 = 20;

@@ -30,7 +30,7 @@ pub(crate) static OBSERVED: [Row<TcpEnd>; 10] = [
 ];
 
 impl Config {
-    /// A row of the table, or of those behind it.
+    /// Row of the table with an index, or of the rows behind it.
     pub(crate) fn quantity(&self, index: usize) -> Option<&'static Quantity> {
         if let Some(row) = OBSERVED.get(index) {
             return Some(row.quantity());

@@ -26,7 +26,7 @@ impl TcpEnd {
         (self.ack.due() != Due::No).then(|| self.bare_ack(now))
     }
 
-    /// The limits of the flight besides congestion: the sender's clamp and the peer's window.
+    /// Limit of the flight apart from congestion: the sender's clamp and the peer's window.
     pub(super) fn bound(&self) -> u32 {
         let clamp = u32::from(self.config.window_max).saturating_mul(self.mss);
         clamp.min(self.send.window)
@@ -113,7 +113,7 @@ impl TcpEnd {
         Some((to - u64::from(len), len))
     }
 
-    /// The window, with what limited transmit adds.
+    /// Window with the segments that limited transmit adds.
     fn window_now(&self) -> u32 {
         let mut window = self.congestion.control().window().total();
         let dup_acks = self.recovery.dup_acks;
@@ -188,7 +188,7 @@ impl TcpEnd {
         segment
     }
 
-    /// Data or the FIN, regardless of windows; `next` does not change.
+    /// Builds a segment with data or FIN, regardless of windows; `next` does not change.
     pub(super) fn transmit(&mut self, now: Instant, position: u64, len: u32) -> Segment {
         let after = position + u64::from(len);
         let fin = self.closing && after == self.send.queue.end();
@@ -237,7 +237,7 @@ impl TcpEnd {
         segment
     }
 
-    /// A segment for `len` bytes of data, that acknowledges what has arrived.
+    /// Builds a segment with `len` bytes of data that acknowledges everything in order.
     fn segment(&mut self, now: Instant, position: u64, len: u32) -> Segment {
         let window = self.advertise();
         self.on_ack_sent();

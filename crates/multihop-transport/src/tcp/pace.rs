@@ -74,7 +74,7 @@ pub(super) struct Pace {
     pub(super) across_timeouts: bool,
     /// The trip that the current segment ended.
     pub(super) trip: Option<Trip>,
-    /// No position below this gives a sample.
+    /// Position below which no segment gives a sample.
     pub(super) stale: u64,
     /// State of the timer by the authors' rules; `None` by the paper's.
     pub(super) turn: Option<Turn>,

@@ -37,8 +37,9 @@ pub(super) struct Rack {
 type Departure = (Instant, u64);
 
 impl Rack {
-    /// RFC 8985 §6.2 steps 1 to 3: a segment was delivered. `before` is the highest position that earlier ACKs have delivered: what
-    /// one ACK delivers has no order, such as a segment whose ACK was delayed and the one behind a loss after it.
+    /// Records a delivered segment (RFC 8985 §6.2, steps 1 to 3). `before` is the highest position that earlier ACKs
+    /// have delivered: what one ACK delivers has no order, such as a segment whose ACK was delayed and the one behind a
+    /// loss after it.
     fn on_delivered(&mut self, sent: &Sent, before: u64) {
         self.furthest = self.furthest.max(sent.end);
         self.reordering_seen |= sent.end < before && !sent.again;
@@ -67,7 +68,8 @@ impl Rack {
         self.departures.sort_unstable();
     }
 
-    /// Considers lost what left earlier than three delivered segments (as in RFC 9002 §6.1.1). Returns the bytes.
+    /// Considers segments lost that left earlier than three delivered ones (as in RFC 9002 §6.1.1). Returns the lost
+    /// bytes.
     // DEVIATION tcp-11: RFC 6675 counts segments with higher numbers, and thus never finds a lost retransmission.
     fn detect_by_count(&self, sent: &mut Transmissions) -> u64 {
         sent.lose(|old| old.departure() < self.departures[0])
@@ -98,8 +100,8 @@ impl Rack {
         }
     }
 
-    /// §6.2 step 5: considers lost what left a round trip and the window earlier than something delivered. Returns the
-    /// bytes, and when more will be.
+    /// Considers segments lost that left a round trip and the reordering window earlier than a delivered one (RFC 8985
+    /// §6.2 step 5). Returns the lost bytes, and the instant at which further ones will be.
     fn detect(&self, now: Instant, window: Duration, sent: &mut Transmissions) -> (u64, Option<Instant>) {
         let Some(newest) = self.newest else { return (0, None) };
         let patience = self.rtt + window;
@@ -204,7 +206,7 @@ impl TcpEnd {
         self.timers.stop(Timer::Tail);
     }
 
-    /// RFC 8985 §6.2 step 5: nothing more can delay what has not arrived.
+    /// Handles the end of the reordering window: segments that have not arrived by now are lost (RFC 8985 §6.2 step 5).
     pub(super) fn on_reorder_timer(&mut self, now: Instant) {
         if let Some(sent) = &mut self.transmissions {
             sent.begin_ack();
@@ -217,7 +219,7 @@ impl TcpEnd {
         self.give_sample(now);
     }
 
-    /// Gives what an ACK says about the path to the congestion control.
+    /// Reports to the congestion control what an ACK measures of the path.
     fn give_sample(&mut self, now: Instant) {
         let is_recovering = self.recovery.active || self.send.una < self.recovery.recover;
         if let Some(sent) = &mut self.transmissions {
@@ -318,7 +320,8 @@ impl TcpEnd {
 
 /// Number of duplicate ACKs that show a loss (RFC 5681 §3.2).
 const DUP_THRESHOLD: usize = 3;
-/// RFC 8985 §6.2 step 4: recoveries without a duplicate after which the window is narrow again.
+/// Number of recoveries without a duplicate after which the reordering window is narrow again (RFC 8985 §6.2 step 4).
 const PERSISTENCE: u8 = 16;
-/// RFC 8985 §7.2: how long a peer may delay an ACK (RFC 9293 allows 500 ms; Linux delays by 200 ms at most).
+/// Longest time for which a peer may delay an ACK (RFC 8985 §7.2). RFC 9293 allows 500 ms; Linux delays by 200 ms at
+/// most.
 const MAX_ACK_DELAY: Duration = Duration::from_millis(200);

@@ -10,7 +10,7 @@ use super::recvq::RecvQueue;
 pub(super) struct Receiver {
     pub(super) irs: SeqNumber,
     pub(super) queue: RecvQueue,
-    /// The right edge of the window we have offered.
+    /// Right edge of the window that this end has offered.
     pub(super) edge: u64,
     pub(super) capacity: u32,
     /// Shift of the windows that this end offers (window scale option).

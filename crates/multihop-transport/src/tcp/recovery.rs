@@ -25,8 +25,8 @@ impl TcpEnd {
         }
     }
 
-    /// New data was acknowledged: everything before `una`. `round_trip` is the one that it ended,
-    /// if that was measured.
+    /// Handles an ACK of new data: everything before `una`. `round_trip` is the round trip that it ended, if that was
+    /// measured.
     pub(super) fn on_new_ack(&mut self, now: Instant, una: u64, round_trip: Option<Duration>) -> AckKind {
         let acked = una - self.send.una;
         self.send.una = una;

@@ -74,7 +74,7 @@ impl RecvQueue {
         self.fin.is_some_and(|fin| self.next < fin)
     }
 
-    /// The connection is closed: data beyond a gap will never be read.
+    /// Frees all data: the connection is closed, and data beyond a gap will never be read.
     pub(super) fn forget(&mut self) {
         (self.islands, self.recent) = (Vec::new(), Vec::new());
     }

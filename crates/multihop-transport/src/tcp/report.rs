@@ -37,7 +37,7 @@ impl TcpEnd {
         (!state.has(NetworkState::CONGESTION)).then_some(self.config.adtcp.disconnected)
     }
 
-    /// Data arrived and has been processed.
+    /// Updates the measurements of ADTCP's receiver after data has been processed.
     pub(super) fn measure(&mut self, now: Instant, stamps: Option<Timestamps>, is_furthest: bool) {
         let arrived = self.timestamp(now);
         if let (Some(meter), Some(stamps)) = (&mut self.meter, stamps) {
@@ -69,5 +69,5 @@ impl TcpEnd {
     }
 }
 
-/// Three bytes and one of padding.
+/// Length of the state in a report, bytes: three, and one of padding.
 const STATE_LEN: u32 = 4;

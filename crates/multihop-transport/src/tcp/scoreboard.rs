@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scoreboard {
     sacked: Vec<(u64, u64)>,
-    /// Everything below has been retransmitted in this recovery, or need not be retransmitted.
+    /// Position below which everything has been retransmitted in this recovery, or need not be retransmitted.
     resent: u64,
 }
 
@@ -26,7 +26,7 @@ impl Scoreboard {
         news
     }
 
-    /// The cumulative ACK moved to `una`.
+    /// Removes everything before `una`, to which the cumulative ACK moved.
     pub(super) fn advance(&mut self, una: u64) {
         let gone = self.sacked.partition_point(|range| range.1 <= una);
         self.sacked.drain(..gone);

@@ -43,7 +43,7 @@ impl TcpEnd {
         false
     }
 
-    /// The timer starts, with the gap as it is now.
+    /// Starts the timer with the current gap.
     fn start_turn(&mut self, now: Instant) {
         let gap = self.pace.as_ref().and_then(|pace| pace.pacer.gap());
         self.timers.set(Timer::Pace, now + gap.unwrap_or(FIRST_GAP));
@@ -67,7 +67,7 @@ impl TcpEnd {
         self.set_turn(Turn::Open(now));
     }
 
-    /// The retransmission timer has expired. Returns whether the timeout is to be backed off.
+    /// Handles an expired retransmission timer under pacing. Returns whether the timeout is to be backed off.
     pub(super) fn on_timeout_of_pace(&mut self) -> bool {
         if self.pace.as_ref().is_none_or(|pace| pace.turn.is_none()) {
             return true;

@@ -109,5 +109,5 @@ impl TcpEnd {
 const ROUND_TRIPS: u64 = 4;
 const FASTEST: Duration = Duration::from_millis(200);
 const SLOWEST: Duration = Duration::from_secs(2);
-/// A timer of zero would expire again and again at one instant.
+/// Shortest timeout: a timer of zero would expire again and again at one instant.
 const FLOOR: Duration = Duration::from_micros(1);

@@ -115,7 +115,7 @@ impl Transmissions {
         self.segments.iter()
     }
 
-    /// A segment from `start` to `end` leaves.
+    /// Adds a segment from `start` to `end` to those in flight.
     pub(super) fn on_sent(&mut self, now: Instant, start: u64, end: u64) {
         if self.in_flight == 0 {
             (self.first_sent, self.delivered_at) = (now, now);
@@ -171,12 +171,12 @@ impl Transmissions {
         at
     }
 
-    /// An ACK begins: what it delivers counts from here.
+    /// Resets the count of bytes that the current ACK delivers.
     pub(super) fn begin_ack(&mut self) {
         self.ack = Delivery { prior_in_flight: self.in_flight, ..Delivery::default() };
     }
 
-    /// The peer has this range. `each` is told of every segment that is delivered by it.
+    /// Marks a range as received by the peer, and calls `each` for every segment that this delivers.
     pub(super) fn on_sack(&mut self, now: Instant, start: u64, end: u64, mut each: impl FnMut(&Sent)) {
         let from = self.segments.partition_point(|sent| sent.start < start);
         for at in from..self.segments.len() {
@@ -193,7 +193,7 @@ impl Transmissions {
         }
     }
 
-    /// The peer has everything before `una`.
+    /// Marks everything before `una` as received by the peer.
     pub(super) fn on_ack(&mut self, now: Instant, una: u64, mut each: impl FnMut(&Sent)) {
         self.split(una);
         while let Some(sent) = self.segments.pop_front_if(|sent| sent.end <= una) {

@@ -44,7 +44,7 @@ impl Undo {
         self.first.get_or_insert(timestamp);
     }
 
-    /// The peer has this range twice.
+    /// Records that the peer received this range twice.
     pub(super) fn on_duplicate(&mut self, (start, end): (u64, u64), mss: u32) {
         if end > self.from {
             let segments = u32::try_from((end - start).div_ceil(u64::from(mss))).unwrap_or(u32::MAX);
@@ -52,7 +52,7 @@ impl Undo {
         }
     }
 
-    /// Whether new data goes before what is lost.
+    /// Whether new data leaves before lost data is retransmitted.
     pub(super) fn prefers_new(&self) -> bool {
         self.probe == Frto::Sends
     }

@@ -5,7 +5,7 @@ use multihop_core::{Duration, Instant};
 pub(super) struct Acks {
     /// Number of segments since the last ACK.
     pending: u8,
-    /// `TxSeq` of the first of them.
+    /// `TxSeq` of the first segment that waits for an ACK.
     first: u8,
     /// `TxSeq` of the newest segment that arrived.
     newest: u8,
@@ -17,7 +17,7 @@ pub(super) struct Acks {
 /// An ACK that is due.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Due {
-    /// `TxSeq` of the segment that caused it.
+    /// `TxSeq` of the segment that caused the ACK.
     pub(super) tx_seq: u8,
     /// Whether the interval timer caused the ACK.
     pub(super) held: bool,
@@ -28,8 +28,8 @@ impl Acks {
         self.due
     }
 
-    /// New data arrived; an ACK is due for every `limit` segments. Returns when it must leave at the
-    /// latest if it may wait.
+    /// Counts new data; an ACK is due for every `limit` segments. Returns the latest instant for the ACK if it may
+    /// wait.
     pub(super) fn on_new(
         &mut self,
         now: Instant,
@@ -68,7 +68,7 @@ impl Acks {
         }
     }
 
-    /// A segment of the block before arrived again.
+    /// Requests an ACK again, since a segment of the block before arrived again.
     pub(super) fn ask_again(&mut self, tx_seq: u8) {
         self.again = Some(tx_seq);
     }
@@ -78,12 +78,12 @@ impl Acks {
         self.again.take()
     }
 
-    /// An ACK of the current block has left.
+    /// Notes that an ACK of the current block has left.
     pub(super) fn on_sent(&mut self) {
         self.pending = 0;
         self.due = None;
     }
 }
 
-/// The newest `TxSeq` plus this is a number that none of the last 128 transmissions has.
+/// Distance from the newest `TxSeq` to a number that none of the last 128 transmissions has.
 const NAMES_NONE: u8 = 128;

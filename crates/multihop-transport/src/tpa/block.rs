@@ -62,7 +62,7 @@ impl Block {
         }
     }
 
-    /// Segments sent at least once: the next new one goes here.
+    /// Number of segments sent at least once, and index of the next new one.
     pub(super) fn count(&self) -> u8 {
         self.count
     }
@@ -111,13 +111,13 @@ impl Block {
         self.current -= Bitmap::one(position);
     }
 
-    /// An ACK names a transmission of this segment.
+    /// Records that an ACK names a transmission of this segment.
     pub(super) fn on_named(&mut self, position: u8, transmission: u64) {
         let arrived = &mut self.pieces[usize::from(position)].arrived;
         *arrived = transmission.max(*arrived);
     }
 
-    /// A segment counts as lost: it waits for the next round.
+    /// Marks a segment as lost: it waits for the next round.
     pub(super) fn on_lost(&mut self, position: u8) {
         self.in_flight -= Bitmap::one(position);
         self.next |= Bitmap::one(position);
@@ -147,7 +147,7 @@ impl Block {
         (self.current, self.next) = (self.next, Bitmap::EMPTY);
     }
 
-    /// No timer of a segment in flight expires before `due`.
+    /// Extends the timers of all segments in flight to `due` at least.
     pub(super) fn postpone(&mut self, due: Instant) {
         for position in self.in_flight.positions() {
             let piece = &mut self.pieces[usize::from(position)];

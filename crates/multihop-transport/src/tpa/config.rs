@@ -123,7 +123,7 @@ pub enum Fill {
 }
 
 impl Config {
-    /// Segments that the receive buffer holds by default.
+    /// Default number of segments that the receive buffer holds.
     pub const DEFAULT_BUFFER: u32 = 64;
 
     /// The values of the paper's prototype and simulations (Table 1): TPA with a window of 2.

@@ -27,7 +27,7 @@ pub struct Counters {
     pub probes: u64,
     /// Bytes that the peer acknowledged.
     pub bytes_acked: u64,
-    /// ACKs of earlier blocks.
+    /// Number of ACKs of earlier blocks.
     pub late_acks: u64,
     /// Segments with data or FIN received.
     pub data_received: u64,

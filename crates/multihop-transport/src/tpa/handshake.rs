@@ -111,7 +111,7 @@ impl TpaEnd {
         self.update_state(now);
     }
 
-    /// A SYN although the peer's SYN has already arrived.
+    /// Answers a SYN that arrives although the peer's SYN has already arrived.
     pub(super) fn on_syn_again(&mut self, now: Instant, segment: &Segment) {
         let same = segment.block == self.recv.irs;
         match (self.state(), segment.ack) {

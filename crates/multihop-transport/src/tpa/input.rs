@@ -17,7 +17,7 @@ impl TpaEnd {
         }
     }
 
-    /// Every state in which the peer's numbers are known.
+    /// Handles a segment in every state in which the peer's numbers are known.
     fn in_connection(&mut self, now: Instant, segment: Segment) {
         match segment.body {
             Body::Reset => return self.on_reset(&segment),
@@ -97,7 +97,7 @@ impl TpaEnd {
         }
     }
 
-    /// New data arrived: now, or together with what follows (§3.6).
+    /// Acknowledges new data at once or together with later segments (§3.6).
     fn acknowledge(&mut self, now: Instant, tx_seq: u8, at_once: bool, delay: u8) {
         let every = match self.peer.ack_policy {
             AckPolicy::EveryTwo => 2,
@@ -136,7 +136,7 @@ impl TpaEnd {
         true
     }
 
-    /// A probe may have been answered.
+    /// Ends probing if a probe has been answered.
     fn on_answer(&mut self, now: Instant) {
         if self.send.asked {
             self.send.asked = false;

@@ -264,7 +264,7 @@ impl TpaEnd {
         self.life.set_finished(self.send.fin_acked(), self.recv.finished)
     }
 
-    /// A reset counts if it names our block, or the one before.
+    /// Ends the connection if the reset names this end's block, or the one before.
     fn on_reset(&mut self, reset: &Segment) {
         let distance = reset.ack.map(|ack| self.config.framing.distance(self.sending(), ack.block));
         if self.state() == State::Linger || !distance.is_some_and(|distance| (-1..=0).contains(&distance)) {
@@ -295,7 +295,7 @@ impl TpaEnd {
         self.emit_segment(reset);
     }
 
-    /// The connection is gone.
+    /// Ends the connection and reports the event.
     fn finish(&mut self, event: Event) {
         self.forget();
         self.emit(event);
@@ -353,5 +353,5 @@ impl Machine for TpaEnd {
     }
 }
 
-/// Enough for the events and replies of one input.
+/// Initial capacity for outputs: enough for the events and replies of one input.
 const OUTPUTS: usize = 4;

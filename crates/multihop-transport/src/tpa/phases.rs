@@ -15,9 +15,10 @@ pub(super) struct Phases {
     acks: u8,
     /// The first transmission since freezing, counted over the whole connection.
     frozen_from: u64,
-    /// A notice reported the failure: the fate of segments sent before it does not show whether the route works now.
+    /// Whether a notice reported the failure: the fate of segments sent before it does not show whether the route works
+    /// now.
     told: bool,
-    /// The route is known to be lost, and a notice will report its return.
+    /// Whether the route is known to be lost, and a notice will report its return.
     route_lost: bool,
     /// Send one segment as a probe.
     pub(super) ask: bool,
@@ -91,7 +92,8 @@ impl TpaEnd {
         }
     }
 
-    /// An ACK names transmission `number`: one sent since freezing shows that the route is restored.
+    /// Ends freezing if an ACK names a transmission `number` sent since freezing began, which shows that the route is
+    /// restored.
     pub(super) fn on_named(&mut self, number: u64) {
         if self.phases.phase == Phase::Freeze && number >= self.phases.frozen_from {
             self.phases.expiries = 0;
@@ -196,7 +198,7 @@ impl TpaEnd {
         self.phases.phase == Phase::Freeze && self.phases.route_lost && !self.phases.ask
     }
 
-    /// A segment leaves: if it was a probe of the route, the next one must wait.
+    /// Delays the next probe if the segment that leaves is a probe of the route.
     pub(super) fn on_probe_of_route(&mut self, now: Instant) {
         if self.phases.ask {
             self.phases.ask = false;

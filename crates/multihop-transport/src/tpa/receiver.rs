@@ -20,7 +20,7 @@ pub(super) struct Receiver {
     pub(super) before: Bitmap,
     /// Positions that have been delivered.
     delivered: u8,
-    /// Arrived before something in front of them.
+    /// Data of segments that arrived before earlier ones.
     stored: [Payload; MAX_BLOCK as usize],
     stored_bytes: u64,
     fin: Option<u8>,
@@ -30,7 +30,7 @@ pub(super) struct Receiver {
     sink: bool,
     capacity: u64,
     mss: u64,
-    /// The window advertised last.
+    /// Window that was advertised last.
     pub(super) advertised: u16,
 }
 
@@ -149,7 +149,7 @@ impl Receiver {
         Arrival::New { bytes, in_order }
     }
 
-    /// Whether such a segment can be part of the open block, as far as the block is known.
+    /// Whether a segment can be part of the open block, as far as the block is known.
     fn fits(&self, position: u8, last: bool) -> bool {
         match self.last {
             Some(end) => !last && position < end,
@@ -163,7 +163,7 @@ impl Receiver {
         len <= self.mss && self.unread() + self.stored_bytes + len <= self.capacity + reserve
     }
 
-    /// Delivers what is in order; returns how many bytes that is.
+    /// Delivers data that is in order; returns the number of bytes.
     fn deliver(&mut self) -> u64 {
         let mut bytes = 0;
         while self.arrived.contains(self.delivered) {
@@ -180,7 +180,7 @@ impl Receiver {
     }
 }
 
-/// Whether a block of `size` segments can have such a segment: its last place ends it.
+/// Whether a block of `size` segments can have a segment at a position: the last place ends it.
 const fn is_possible(position: u8, last: bool, size: u8) -> bool {
     position < size && (last || position + 1 < size)
 }

@@ -149,7 +149,7 @@ impl RttEstimator {
         self.hold = hold;
     }
 
-    /// A route was restored after a failure: it may be another one.
+    /// Prepares the estimate for a route that was restored after a failure and may be another one.
     pub fn expect_new_route(&mut self) {
         self.quick = self.config.n_rc;
     }
@@ -164,7 +164,7 @@ impl RttEstimator {
         self.expect_new_route();
     }
 
-    /// A transmission of a congested or frozen sender was not answered: doubles the timeout.
+    /// Doubles the timeout after a transmission of a congested or frozen sender was not answered.
     pub fn back_off(&mut self) {
         self.backoff = self.backoff.saturating_mul(2);
     }
@@ -227,7 +227,7 @@ fn weighted(old: Duration, new: Duration, weight: u16) -> Duration {
     if new >= old { old + part(new - old) } else { old - part(old - new) }
 }
 
-/// A timer of zero would expire again and again at one instant.
+/// Shortest timeout: a timer of zero would expire again and again at one instant.
 const FLOOR: Duration = Duration::from_micros(1);
 
 #[cfg(test)]

@@ -24,14 +24,14 @@ pub(super) struct Sender {
     pub(super) transmissions: Transmissions,
     /// The peer's window in segments.
     pub(super) window: u16,
-    /// Data has waited long enough for more.
+    /// Whether data has waited long enough for more.
     pub(super) flush: bool,
     pub(super) fin_sent: bool,
     /// When the newest data segment left.
     pub(super) last_data: Option<Instant>,
     /// Whether a probe must leave.
     pub(super) probe_due: bool,
-    /// A probe has left and was not answered yet.
+    /// Whether a probe has left and was not answered yet.
     pub(super) asked: bool,
     /// Number of probes since the window closed.
     pub(super) probes: u32,
@@ -76,7 +76,7 @@ impl Sender {
         self.queue.end() - self.base - self.block.bytes
     }
 
-    /// The peer has the whole block.
+    /// Releases the block, which the peer has received completely.
     pub(super) fn release_block(&mut self) {
         self.base += self.block.bytes;
         self.queue.release(self.base);

@@ -7,7 +7,7 @@ use multihop_core::{Duration, Instant};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Transmissions {
     list: VecDeque<Transmission>,
-    /// Number of the next one, counted over the whole connection.
+    /// Number of the next transmission, counted over the whole connection.
     next: u64,
     /// Number of the first transmission of this block: its `TxSeq` is 0.
     base: u64,

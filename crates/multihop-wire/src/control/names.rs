@@ -68,7 +68,7 @@ impl Names {
     }
 }
 
-/// The first name, and the others with their lengths.
+/// Splits off the first name from the others, each with its length before it.
 fn split(names: &[u8]) -> Option<(&[u8], &[u8])> {
     let (&len, rest) = names.split_first()?;
     rest.split_at_checked(len.into())

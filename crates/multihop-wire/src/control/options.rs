@@ -51,13 +51,13 @@ impl Features {
         self.0 & bit(feature) != 0
     }
 
-    /// Features above 63 are unknown to this end.
+    /// Parses a set of features; those above 63 are unknown to this end and dropped.
     fn parse(bytes: &[u8]) -> Self {
         let known = bytes.iter().take(size_of::<u64>());
         Self(known.rev().fold(0, |all, &byte| all << 8 | u64::from(byte)))
     }
 
-    /// The bytes up to the last one that is not zero.
+    /// Number of bytes up to the last one that is not zero.
     fn len(self) -> usize {
         (u64::BITS - self.0.leading_zeros()).div_ceil(8) as usize
     }
@@ -148,7 +148,7 @@ impl Options {
     }
 }
 
-/// A receiver that does not know such an option refuses the SYN.
+/// Whether a receiver that does not know the option must refuse the SYN.
 const fn is_mandatory(kind: u8) -> bool {
     kind % 2 == 1
 }

@@ -215,7 +215,7 @@ const SOURCE_ROUTE: u8 = 96;
 const ACK_REQUEST: u8 = 160;
 const PAD_1: u8 = 224;
 
-/// RFC 4728 §6.1: these two bits say how a node handles an unknown option.
+/// Mask of the two bits of an option's type that define how a node handles an unknown option (RFC 4728 §6.1).
 const HANDLING: u8 = 0x60;
 const HANDLING_DROP: u8 = 0x60;
 
@@ -223,7 +223,8 @@ const NODE_UNREACHABLE: u8 = 1;
 const FLOW_STATE_NOT_SUPPORTED: u8 = 2;
 const OPTION_NOT_SUPPORTED: u8 = 3;
 
-/// Protocol, a reserved byte, source, destination, and 20 bytes of the packet's payload.
+/// Length of the quote in an option, bytes: protocol, a reserved byte, source, destination, and 20 bytes of the
+/// packet's payload.
 const QUOTED_LEN: usize = 30;
 
 const EXTERNAL_REPLY: u8 = 0x80;

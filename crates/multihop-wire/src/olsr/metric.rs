@@ -51,7 +51,7 @@ pub struct Costs {
     pub costs: Vec<u32>,
 }
 
-/// Link codes of the groups.
+/// Link code of the group with reported costs.
 pub(super) const REPORT: u8 = 16;
 pub(super) const ECHOES: u8 = 17;
 

@@ -23,7 +23,7 @@ pub struct Options {
     pub block_size: u8,
     /// Largest congestion window that the sender uses, segments.
     pub cwnd_max: u8,
-    /// The ACK policy that it requests for its data.
+    /// ACK policy that the sender requests for its data.
     pub ack_policy: AckPolicy,
     /// Whether the sender requests an ACK at once of the segment that completes a block.
     pub ack_block_end: bool,
@@ -55,7 +55,7 @@ impl Options {
     /// Length of all options on the wire, bytes.
     pub const WIRE_LEN: usize = 9 * HEADER + 1 + 2 + 1 + 1 + 1 + 1 + 1 + 4 + 4;
 
-    /// Unknown types are skipped; missing options have their defaults.
+    /// Parses options: unknown types are skipped, missing ones have their defaults.
     pub(super) fn parse(data: &Payload) -> Result<Self, ParseError> {
         let mut options = Self { version: 0, ..Self::default() };
         let mut bytes = match data {

@@ -72,7 +72,7 @@ impl EncryptedAcceptor {
         (!self.cookies.verify(now, from, &cookie)).then(|| self.make_cookie(now, from, sender))
     }
 
-    /// Tells the sender of a datagram for an index that no connection has that its connection is gone.
+    /// Answers a datagram for an unknown index by a reset: its connection is gone.
     fn reset_unknown(&self, data: &EncryptedSegment<'_>) -> FirstContact {
         let Some(key) = &self.credentials.resets else { return FirstContact::Ignore };
         let mut reset = Vec::new();
@@ -101,7 +101,7 @@ impl Acceptor for EncryptedAcceptor {
         Protection::Encrypted(Box::new(Session::initiate(&self.credentials, transport, key, index, seed)))
     }
 
-    /// A hello without a valid cookie is for no connection.
+    /// Connection to which a datagram belongs. A hello without a valid cookie belongs to none.
     fn destination(&self, now: Instant, datagram: &IncomingDatagram<'_>) -> Option<Destination> {
         let message = SecureDatagram::parse(datagram.bytes)?;
         match message {
@@ -192,7 +192,7 @@ impl Acceptor for EncryptedAcceptor {
         is_proved.then(|| self.make_cookie(now, datagram.from, sender))
     }
 
-    /// Whether a hello is from somebody who knows our key.
+    /// Whether the sender of a hello knows this end's key.
     fn may_be_genuine(&self, datagram: &IncomingDatagram<'_>) -> bool {
         match (&self.credentials.proof, SecureDatagram::parse(datagram.bytes)) {
             (Proof::Keys(identity, _), Some(SecureDatagram::Hello { noise, .. })) => {
@@ -252,7 +252,7 @@ impl Acceptor for EncryptedAcceptor {
     }
 }
 
-/// Refuses a hello of another version, in the format of that version if it is an earlier one.
+/// Refuses a hello of another version, in the format of the hello's version if it is an earlier one.
 fn refuse_version(from: SocketAddr, sender: u32, theirs: Option<u8>) -> FirstContact {
     let reason = Reason::OtherVersion;
     let theirs_text = theirs.map_or_else(|| "a later one".to_owned(), |version| version.to_string());
@@ -278,10 +278,10 @@ fn log_refusal(from: SocketAddr, reason: Reason) {
     tracing::info!(limit = MAX_REFUSAL_LINES, peer = %from, reason = reason.name(), "peer refused");
 }
 
-/// Lines in the log per minute for each reason of refusals.
+/// Largest number of log lines per minute for each reason of refusals.
 pub(crate) const MAX_REFUSAL_LINES: u64 = 10;
 
-/// The datagram that tells an initiator why it is refused.
+/// Datagram by which a listener refuses an initiator, with the reason.
 pub(crate) fn refusal(receiver: u32, reason: Reason) -> Vec<u8> {
     let mut out = Vec::new();
     SecureDatagram::Refusal { receiver, reason, version: VERSION }.emit(&mut out);

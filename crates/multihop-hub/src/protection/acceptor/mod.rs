@@ -29,7 +29,7 @@ pub(crate) trait Acceptor: Send {
     /// The connection that a datagram is for; `None` if it names none.
     fn destination(&self, now: Instant, datagram: &IncomingDatagram<'_>) -> Option<Destination>;
 
-    /// The index and the token of a datagram by which a peer says that it has forgotten a connection.
+    /// Index and token in a datagram by which a peer reports that it has forgotten a connection.
     fn reset_in(&self, _datagram: &IncomingDatagram<'_>) -> Option<(u32, ResetToken)> {
         None
     }
@@ -43,7 +43,7 @@ pub(crate) trait Acceptor: Send {
         listening: bool,
     ) -> FirstContact;
 
-    /// Whether [`accept`](Self::accept) tells strangers from others without Diffie-Hellman.
+    /// Whether [`accept`](Self::accept) distinguishes strangers from known peers without Diffie-Hellman.
     fn verifies_cheaply(&self) -> bool {
         false
     }

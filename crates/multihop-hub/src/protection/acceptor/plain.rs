@@ -120,7 +120,7 @@ fn log_version(from: SocketAddr, theirs: Option<u8>) {
     tracing::info!(limit = MAX_REFUSAL_LINES, peer = %from, reason = "other_version", ours = VERSION, theirs, "peer refused");
 }
 
-/// Tells an initiator of the encrypted protocol that only the plain one is accepted.
+/// Refuses an initiator of the encrypted protocol, since only the plain protocol is accepted.
 fn refuse_encrypted(bytes: &[u8]) -> FirstContact {
     match SecureDatagram::parse(bytes) {
         Some(SecureDatagram::Hello { sender, .. } | SecureDatagram::OtherHello { sender, .. }) => {

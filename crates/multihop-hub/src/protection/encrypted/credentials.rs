@@ -17,7 +17,7 @@ pub(crate) struct Credentials {
     /// Peers whose keys are accepted; with a token there are none.
     pub(crate) peers: Peers,
     pub(crate) rotation: Rotation,
-    /// Derives the tokens of resets; `None` if this end sends no resets.
+    /// Key from which the tokens of resets are derived; `None` if this end sends no resets.
     pub(crate) resets: Option<ResetKey>,
 }
 

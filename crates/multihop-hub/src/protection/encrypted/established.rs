@@ -24,11 +24,11 @@ pub(super) struct Established {
     indices: TakenIndices,
     encryptor: Encryptor,
     decryptor: Decryptor,
-    /// The end of the handshake, until the peer shows that it has the keys.
+    /// Last handshake message, kept until the peer shows that it has the keys.
     unconfirmed: Option<Unconfirmed>,
     terms: Terms,
     rekey: Rekey,
-    /// The buffer for what is decrypted.
+    /// Buffer for decrypted text.
     text: Vec<u8>,
     /// Buffer for the data of the next segment, to save an allocation.
     memory: Option<Vec<u8>>,
@@ -39,7 +39,7 @@ pub(super) struct Established {
 /// A whole datagram that must be sent before anything else.
 pub(crate) struct Pending {
     pub(crate) bytes: Vec<u8>,
-    /// Whether it leaves on the second path.
+    /// Whether the datagram leaves on the second path.
     pub(crate) on_second: bool,
 }
 
@@ -127,7 +127,7 @@ impl Established {
         self.indices.has_second()
     }
 
-    /// How often the keys of what this end sends have been replaced.
+    /// Number of times that the keys of outgoing datagrams were replaced.
     pub(super) fn key_changes(&self) -> u64 {
         self.encryptor.number()
     }
@@ -225,7 +225,7 @@ impl Established {
         Some(out).filter(|out| !out.is_empty())
     }
 
-    /// Takes something encrypted; what it causes goes to `replies`.
+    /// Decrypts a datagram and processes its content; answers go to `replies`.
     pub(super) fn receive_data(
         &mut self,
         now: Instant,
@@ -314,7 +314,7 @@ impl Established {
         self.encrypt_message(now, Content::Accept, Path::Current, &answer)
     }
 
-    /// The responder has the new keys, so that this end may use them.
+    /// Starts to use the new keys, which the responder has.
     fn on_accept(&mut self, now: Instant, answer: &[u8]) {
         let datagrams = self.datagrams();
         let Rekey::Initiator(offering) = &mut self.rekey else { return };
@@ -324,7 +324,7 @@ impl Established {
         }
     }
 
-    /// A retransmitted answer: our acknowledgement was lost, and the endpoint sees the SYN ACK once more.
+    /// Acknowledges a retransmitted answer once more: the first acknowledgement was lost.
     pub(super) fn on_answer_retransmitted(&self, noise: &[u8]) -> Unprotected {
         match &self.unconfirmed {
             Some(Unconfirmed::Initiator(copies)) if copies.answer == noise => {
@@ -335,7 +335,7 @@ impl Established {
     }
 }
 
-/// A longer buffer is not kept: segments are shorter.
+/// Largest capacity of a buffer that is kept for the next segment, bytes.
 const KEPT: usize = 4096;
 
 #[cfg(test)]

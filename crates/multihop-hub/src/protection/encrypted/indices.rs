@@ -14,9 +14,9 @@ use crate::protection::outcome::{IndexChange, Path};
 pub(super) struct GivenIndices {
     /// Number of the current index.
     number: u64,
-    /// The one before `current`: datagrams may be late.
+    /// Index before `current`, under which late datagrams may still arrive.
     previous: Option<u32>,
-    /// The first one that the peer may still use.
+    /// First index that the peer may still use.
     current: u32,
     /// Index after the current one, once the peer has requested it.
     spare: Option<u32>,
@@ -65,7 +65,7 @@ impl GivenIndices {
         three.into_iter().chain(second).flatten()
     }
 
-    /// A datagram of the second path has come with this index, which stays valid.
+    /// Keeps an index valid, since a datagram of the second path came with it.
     pub(super) fn keep_for_second(&mut self, index: u32) {
         if !self.second.contains(&Some(index))
             && let Some(free) = self.second.iter_mut().find(|place| place.is_none())
@@ -182,7 +182,8 @@ impl TakenIndices {
     }
 }
 
-/// Between two requests, and between the handshake and the first: short connections need no spare index.
+/// Interval between two requests for an index, and between the handshake and the first request: short connections need
+/// no spare index.
 const PAUSE: Duration = Duration::from_secs(1);
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ pub(super) struct Initiating {
     expected: ListenerKey,
     index: u32,
     seed: Ephemeral,
-    /// The listener's cookie; zeros ask for one.
+    /// Cookie of the listener; zeros request one.
     cookie: Cookie,
     /// The listener's key; at first contact as the listener claims.
     listener: Option<PublicKey>,
@@ -145,7 +145,7 @@ impl Initiating {
         Unprotected::NewCookie
     }
 
-    /// Anybody can send a refusal: it counts only until there is an answer.
+    /// Notes a refusal of the listener. Anybody can send one: it counts only until there is an answer.
     pub(super) fn on_refusal(&mut self, reason: Reason, version: u8) {
         self.refusal = Some(match reason {
             Reason::OtherVersion => Error::OtherVersion { ours: VERSION, theirs: version },
@@ -174,7 +174,7 @@ impl Initiating {
     }
 }
 
-/// Cookies that an initiator tries: the genuine ones of two minutes, and a few forged ones.
+/// Largest number of cookies that an initiator tries: the genuine ones of two minutes, and a few forged ones.
 pub(super) const MAX_COOKIES: u8 = 8;
 /// Bytes of a first Noise message at least.
 const SHORTEST: usize = message::MIN_HELLO - message::HELLO_HEADER;

@@ -58,7 +58,7 @@ pub(crate) enum Content {
     Segment,
     /// A random number, sent to an address from which the peer seems to send.
     Challenge,
-    /// Number of a challenge, returned to show that the peer receives at that address.
+    /// Response with the number of a challenge, which shows that the peer receives at an address.
     Response,
     /// The first message of a handshake for new keys.
     Offer,
@@ -307,13 +307,14 @@ pub(crate) const HELLO_HEADER: usize = 24;
 /// Bytes in front of the ciphertext of a segment.
 pub(crate) const DATA_HEADER: usize = 16;
 
-/// Bytes 2 and 3: a plain segment has at most one bit of BitmapData set there, and never all flags.
+/// Value of bytes 2 and 3 in protected datagrams: a plain segment has at most one bit of BitmapData set there, and
+/// never all flags.
 const MARK: u8 = 0xff;
 
 const HELLO: u8 = 1;
 const COOKIE: u8 = 2;
 const ANSWER: u8 = 3;
-/// 4 was the third message of version 1.
+/// Type of a data message. Type 4 was the third message of version 1.
 const DATA: u8 = 5;
 const REFUSAL: u8 = 6;
 const CHALLENGE: u8 = 7;

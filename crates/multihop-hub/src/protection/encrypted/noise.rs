@@ -203,7 +203,7 @@ impl Random for FixedRandom {
 /// Protocol and version: both ends must agree on them.
 const PROLOGUE: &[u8] = b"multihop sealed 3";
 const PROLOGUE_REKEY: &[u8] = b"multihop rekey 3";
-/// An ephemeral key, a static one with its tag, and a tag.
+/// Largest overhead of a handshake message, bytes: an ephemeral key, a static one with its tag, and a tag.
 const MAX_ADDED: usize = 32 + 48 + 16;
 
 #[cfg(test)]
@@ -237,7 +237,7 @@ mod tests {
         Ticket::Hello { initiator, cookie: [7; 16] }
     }
 
-    /// Both ends, of which the initiator knows the listener's key.
+    /// Two ends of a handshake, of which the initiator knows the listener's key.
     fn ends(one: &Proof, two: &Proof) -> (NoiseHandshake, NoiseHandshake) {
         let listener = match two {
             Proof::Keys(identity, _) => Some(identity.public()),

@@ -109,7 +109,8 @@ impl Offering {
 }
 
 impl Accepting {
-    /// An offer of keys with the number `next`: the answer, and at the first time the key of what the initiator sends.
+    /// Handles an offer of keys with the number `next`: returns the answer, and at the first time the key of the peer's
+    /// later datagrams.
     pub(super) fn on_offer(
         &mut self,
         message: &[u8],
@@ -133,7 +134,7 @@ impl Accepting {
         Some((answer, Some(incoming)))
     }
 
-    /// The initiator uses the new keys: the key of what we send from now on.
+    /// Completes the exchange when the initiator uses the new keys: returns the key of this end's later datagrams.
     pub(super) fn complete(&mut self) -> Option<TrafficKey> {
         self.accepted.take().map(|accepted| accepted.outgoing)
     }

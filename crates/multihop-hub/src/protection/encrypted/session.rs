@@ -87,7 +87,7 @@ enum Stage {
 struct Responding {
     handshake: NoiseHandshake,
     remote: TakenIndex,
-    /// Bytes of the hello's datagram: the answer must not be longer.
+    /// Largest length of the answer, bytes: that of the hello's datagram.
     room: usize,
 }
 
@@ -190,7 +190,7 @@ impl Session {
         self.binding
     }
 
-    /// How often the keys of what this end sends have been replaced.
+    /// Number of times that the keys of outgoing datagrams were replaced.
     pub(crate) fn key_changes(&self) -> u64 {
         match &self.stage {
             Stage::Established(established) => established.key_changes(),
@@ -242,7 +242,7 @@ impl Session {
         established.encrypt_message(now, content, path, number)
     }
 
-    /// Offers new keys, and asks for a spare index, if it is time.
+    /// Offers new keys and requests a spare index, if either is due.
     pub(crate) fn refresh(&mut self, now: Instant, entropy: &mut Entropy) {
         if let Stage::Established(established) = &mut self.stage {
             let offer = established.refresh(now, entropy);
@@ -252,7 +252,7 @@ impl Session {
         }
     }
 
-    /// The peer asks for the index after the one with this number; `fresh` is a random one.
+    /// Answers the peer's request for the index after the one with this number; `fresh` is a random index.
     pub(crate) fn on_request(&mut self, now: Instant, number: u64, fresh: u32) -> IndexChange {
         let Stage::Established(established) = &mut self.stage else { return IndexChange::default() };
         let Some(change) = self.indices.on_request(number, fresh) else { return IndexChange::default() };
@@ -372,7 +372,7 @@ impl Session {
         self.establish(handshake, remote, Unconfirmed::Responder(answer));
     }
 
-    /// The initiator has not received the answer: it is retransmitted.
+    /// Retransmits the answer, which the initiator has not received.
     fn on_hello_retransmitted(&mut self) {
         let answer = match &self.stage {
             Stage::Established(established) => established.unconfirmed_answer(),

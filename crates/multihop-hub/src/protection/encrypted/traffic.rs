@@ -33,7 +33,7 @@ pub(crate) struct Rotation {
     pub(crate) age: Duration,
 }
 
-/// Encrypts what this end sends.
+/// Keys and counter with which this end encrypts datagrams.
 pub(crate) struct Encryptor {
     key: TrafficKey,
     /// Number of the current key.
@@ -43,7 +43,7 @@ pub(crate) struct Encryptor {
     mask: HeaderMask,
 }
 
-/// Decrypts what the peer sends.
+/// Keys and windows with which this end decrypts datagrams of the peer.
 pub(crate) struct Decryptor {
     key: TrafficKey,
     /// Number of the current key.
@@ -82,7 +82,7 @@ impl HeaderMask {
         Self(Zeroizing::new(mac.finalize_fixed().into()))
     }
 
-    /// The header in the other form: masked or not. The tag of each datagram is different, and so is its mask.
+    /// Masks or unmasks a header. The tag of each datagram is different, and so is its mask.
     fn apply(&self, header: &[u8; DATA_HEADER], tag: &[u8; TAG]) -> [u8; DATA_HEADER] {
         let (block, nonce) = tag.split_first_chunk().expect("sixteen bytes");
         let mut mask = [0; 9];
@@ -279,7 +279,8 @@ fn low(number: u64) -> u8 {
     u8::try_from(number & 0xff).expect("eight bits")
 }
 
-/// The first counter of the second path: its datagrams have an order of their own, because neither path waits for the other.
+/// First counter of the second path, whose datagrams have an order of their own, because neither path waits for the
+/// other.
 const SECOND_PATH: u64 = 1 << 63;
 /// Length of an authentication tag, bytes.
 const TAG: usize = 16;
@@ -310,7 +311,7 @@ mod tests {
             Self { now: Instant::ZERO, encryptors, decryptors: [Decryptor::new(two), Decryptor::new(one)] }
         }
 
-        /// A datagram from one end.
+        /// Datagram that one end encrypts.
         fn encrypt(&mut self, end: usize, text: &[u8]) -> Vec<u8> {
             let mut out = Vec::new();
             self.encryptors[end]
@@ -335,7 +336,7 @@ mod tests {
             }
         }
 
-        /// This end gets a new key, and the other one expects it.
+        /// Gives one end a new key, which the other end expects.
         fn replace(&mut self, end: usize) {
             let number = u8::try_from(self.encryptors[end].number).unwrap();
             let key = TrafficKey::new([10 + number; 32]);

@@ -9,7 +9,7 @@ pub(crate) struct ReplayWindow {
     words: [u64; WORDS],
 }
 
-/// Counters whose state is known exactly.
+/// Number of counters whose state is known exactly.
 pub(crate) const SIZE: u64 = 1024;
 
 impl ReplayWindow {

@@ -37,7 +37,8 @@ fn hello(hello: &Hello) -> rfc5444::Message {
     }
 }
 
-/// A block of addresses: of which interface of the sender it is, if it is the sender's own, and what is said of it.
+/// Block of addresses: the interface of the sender if the address is the sender's own, and the attributes of
+/// neighbours.
 fn neighbours(part: &[(Option<u8>, Neighbour)]) -> AddressBlock {
     let mut block = block(part.iter().map(|(_, neighbour)| neighbour.address));
     let tag = |block: &mut AddressBlock, kind, value: fn(&Neighbour) -> Option<u8>| {

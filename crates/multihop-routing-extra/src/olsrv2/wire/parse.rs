@@ -12,7 +12,7 @@ use super::{
 };
 use crate::rfc5444::{self, AddressBlock};
 
-/// A message of OLSRv2; `None` if it is none, or lacks what is required.
+/// Message of OLSRv2; `None` if the type is another or a required part is missing.
 pub(super) fn message(message: &rfc5444::Message) -> Option<Message> {
     let addresses: usize = message.blocks.iter().map(|block| block.addresses.len()).sum();
     if addresses > MAX_ADDRESSES {
@@ -109,7 +109,7 @@ fn last(block: &AddressBlock, at: usize, kind: u8) -> Option<u8> {
     block.values(at, kind, 0).filter_map(|value| value.first().copied()).last()
 }
 
-/// The metrics of an address, and to what they apply.
+/// Metrics of an address, each with the direction to which it applies.
 fn metrics(block: &AddressBlock, at: usize) -> impl Iterator<Item = (u8, Metric)> {
     block.values(at, LINK_METRIC, AGREED).filter_map(|value| {
         let bits = u16::from_be_bytes(value.try_into().ok()?);

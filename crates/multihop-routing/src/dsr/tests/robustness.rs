@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// From a small set, so that they coincide; this node is 1.
+/// Addresses from a small set, so that they coincide often; the agent's node has number 1.
 fn address() -> impl Strategy<Value = Ipv4Addr> {
     prop_oneof![8 => (1..9_u8).prop_map(node), 1 => Just(Ipv4Addr::BROADCAST)]
 }

@@ -25,7 +25,7 @@ impl Largest {
         self.forget_before(round);
     }
 
-    /// Drops what is older than the window that ends with `round`, but never the last entry.
+    /// Drops entries older than the window that ends with `round`, but never the last entry.
     fn forget_before(&mut self, round: u64) {
         while self.entries.len() > 1
             && self.entries.pop_front_if(|&mut (old, _)| old + self.rounds <= round).is_some()

@@ -8,7 +8,8 @@ use crate::congestion::signals::RateSample;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rounds {
     pub(super) count: u64,
-    /// The current round ends when a segment is delivered that left after this many bytes were.
+    /// Count of delivered bytes whose segment ends the current round: one that leaves after this many bytes were
+    /// delivered.
     pub(super) ends_at: u64,
     /// Whether the current ACK began a round.
     pub(super) began: bool,
@@ -96,12 +97,12 @@ pub(super) fn drawn(now: Instant, n: u64) -> u64 {
     ((mixed >> 32) * n) >> 32
 }
 
-/// Pacing is one hundredth below the bandwidth, so that queues drain.
+/// Share of the bandwidth at which pacing runs, in thousandths: one hundredth below it, so that queues drain.
 pub(super) const BELOW: u64 = 990;
-/// Segments that keep a path busy with delayed ACKs.
+/// Smallest window that keeps a path busy with delayed ACKs, segments.
 pub(super) const LEAST: u64 = 4;
 /// Rate below which Linux groups no segments (`bbr_min_tso_rate`), bytes per second.
 pub(super) const SLOW: u64 = 1_200_000 / 8;
-/// The gain 1, because gains are counted in thousandths.
+/// Gain 1 in thousandths.
 pub(super) const ONE: u64 = 1000;
 const LONGEST: Duration = Duration::from_millis(100);

@@ -28,7 +28,7 @@ pub(crate) struct Bbr {
     /// The window before recovery or the probe of the round trip.
     prior: u32,
     recovers: bool,
-    /// Recovery began less than a round trip ago: what leaves is what arrives.
+    /// Whether recovery began less than a round trip ago, so that at most the delivered bytes leave.
     conserves: bool,
     restarts: bool,
 }
@@ -328,12 +328,12 @@ impl CongestionControl for Bbr {
         self.window.shrink();
     }
 
-    /// The window returns by itself when the recovery is over; the bandwidth may still grow.
+    /// Keeps the model: the window returns by itself when the recovery is over, and the bandwidth may still grow.
     fn on_undo(&mut self, _now: Instant, _cwnd: u32, _ssthresh: u32) {
         (self.full.bandwidth, self.full.rounds) = (0, 0);
     }
 
-    /// A model of the path has no use for a smaller window.
+    /// Does nothing: a model of the path has no use for a smaller window.
     fn on_congestion(&mut self, _now: Instant, _flight: u32) {}
 
     fn on_idle(&mut self, _now: Instant) {}
@@ -347,13 +347,13 @@ impl CongestionControl for Bbr {
     }
 }
 
-/// 2 / ln 2: the smallest gain that doubles the rate in each round.
+/// Gain of the start-up, 2 / ln 2: the smallest that doubles the rate in each round.
 const HIGH: u64 = 2885;
 const DRAIN: u64 = 1_000_000 / HIGH;
 const CYCLE: [u64; 8] = [1250, 750, ONE, ONE, ONE, ONE, ONE, ONE];
-/// The bandwidth still grows if it is this much larger than three rounds before.
+/// Ratio of the bandwidth to that of three rounds before, in thousandths, from which the bandwidth still grows.
 const GROWS: u64 = 1250;
-/// Rounds that the bandwidth is remembered.
+/// Number of rounds for which the bandwidth is remembered.
 const ROUNDS: u64 = 10;
 const AGGREGATION_ROUNDS: u64 = 10;
 const MIN_RTT_FOR: Duration = Duration::from_secs(10);

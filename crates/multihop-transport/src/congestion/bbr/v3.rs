@@ -83,7 +83,7 @@ struct Bounds {
     short: u64,
 }
 
-/// The newest round as losses are judged by.
+/// Deliveries and losses of the newest round, by which losses are judged.
 #[derive(Clone, Debug, Default)]
 struct Latest {
     ends_at: u64,
@@ -102,7 +102,7 @@ struct Probing {
     /// Number of rounds since the last probe.
     rounds: u64,
     acks: Acks,
-    /// Whether losses now concern what the probe has sent.
+    /// Whether losses now concern bytes that the probe has sent.
     judged: bool,
     /// Rounds in the current step up, bytes acknowledged in it, and bytes for which `long` grows by one segment.
     up_rounds: u32,
@@ -172,7 +172,7 @@ impl Bbr3 {
         }
     }
 
-    /// The bandwidth to count with (`bw`).
+    /// Estimate of the bandwidth that the model uses (`bw`).
     fn usable(&self) -> u64 {
         self.bandwidth.get().min(self.bounds.bandwidth)
     }
@@ -259,7 +259,7 @@ impl Bbr3 {
         self.bounds.short = self.latest.in_flight.max(times(short, BETA));
     }
 
-    /// §5.3.1.3: startup ends in a round with many losses.
+    /// Ends start-up in a round with many losses (§5.3.1.3).
     fn check_startup_losses(&mut self, sample: &RateSample) {
         if self.mode == Mode::Startup
             && sample.is_recovering
@@ -361,7 +361,7 @@ impl Bbr3 {
         self.steepen();
     }
 
-    /// `BBRRaiseInflightLongtermSlope`: each round, `long` grows by twice as many segments.
+    /// Doubles the growth of `long` for the next round (`BBRRaiseInflightLongtermSlope`).
     fn steepen(&mut self) {
         let growth = self.mss() << self.probing.up_rounds;
         self.probing.up_rounds = (self.probing.up_rounds + 1).min(MAX_UP_ROUNDS);
@@ -579,7 +579,7 @@ impl CongestionControl for Bbr3 {
         self.window.shrink();
     }
 
-    /// A model of the path has no use for a smaller window.
+    /// Does nothing: a model of the path has no use for a smaller window.
     fn on_congestion(&mut self, _now: Instant, _flight: u32) {}
 
     /// `BBRHandleSpuriousLossDetection`; the window returns by itself when the recovery is over.
@@ -599,7 +599,7 @@ impl CongestionControl for Bbr3 {
     }
 }
 
-/// `IsInflightTooHigh`: of what was in flight with a lost segment, more was lost than is tolerated.
+/// Whether more than the tolerated share of the bytes in flight with a lost segment was lost (`IsInflightTooHigh`).
 fn is_too_high(sample: &RateSample) -> bool {
     sample.last_lost.is_some_and(|of| of.lost > times(of.in_flight, LOSSES))
 }
@@ -618,12 +618,12 @@ const LOSSES: u64 = 20;
 /// Share of the flight that is left to other flows between probes, in thousandths.
 const HEADROOM: u64 = 150;
 const GROWS: u64 = 1250;
-/// Cycles of probing that the bandwidth is remembered.
+/// Number of probing cycles for which the bandwidth is remembered.
 const CYCLES: u64 = 2;
 const AGGREGATION_ROUNDS: u64 = 10;
-/// ACKs with losses in one round that end startup.
+/// Number of ACKs with losses in one round that end start-up.
 const STARTUP_LOSSES: u32 = 6;
-/// Rounds between probes at most, so that Reno has had its turn.
+/// Largest number of rounds between probes, so that Reno has had its turn.
 const RENO_ROUNDS: u64 = 63;
 const MAX_UP_ROUNDS: u32 = 30;
 const MIN_RTT_FOR: Duration = Duration::from_secs(10);

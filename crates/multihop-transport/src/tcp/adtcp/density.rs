@@ -15,7 +15,8 @@ pub(super) struct Density {
     /// Weight of the samples in each bin; only the first `bins` are in use.
     weights: [f64; MAX_BINS],
     bins: usize,
-    /// A sample is high if this much weight is below its bin, and low if this much is above.
+    /// Share of the weight that makes a sample extreme: the sample is high if this much weight is below its bin, and
+    /// low if this much is above.
     high: f64,
     low: f64,
     /// The share that an end bin may hold.
@@ -204,7 +205,7 @@ impl Density {
     }
 }
 
-/// A few hundred samples cannot fill more bins than this.
+/// Largest number of bins: a few hundred samples cannot fill more.
 const MAX_BINS: usize = 32;
 
 #[cfg(test)]

@@ -30,7 +30,8 @@ pub enum Identify {
 }
 
 impl Identify {
-    /// Table 2: congestion takes precedence; several of the other states may hold.
+    /// State of the network from the levels of the metrics (table 2): congestion takes precedence; several of the other
+    /// states may hold.
     pub fn state(self, levels: &Levels) -> NetworkState {
         let idd = levels.idd == Level::High;
         let stt = levels.stt == Level::Low;

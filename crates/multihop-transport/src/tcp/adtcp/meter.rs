@@ -61,7 +61,7 @@ pub struct Values {
 struct Interval {
     start: Instant,
     length: Duration,
-    /// At least the one that it begins with.
+    /// Number of packets of the interval, at least the first one.
     packets: u32,
     late: u32,
     /// Number of missing segments at the interval's last packet.
@@ -118,7 +118,7 @@ impl Meter {
         self.count(&packet);
     }
 
-    /// Table 1: how much longer a packet travelled than the one before it.
+    /// Difference of the travel times of a packet and its predecessor (table 1).
     fn sample_idd(&mut self, last: &Packet, packet: &Packet) {
         let apart = packet.arrived.wrapping_sub(last.arrived).cast_signed();
         let sent_apart = packet.sent.wrapping_sub(last.sent).cast_signed();

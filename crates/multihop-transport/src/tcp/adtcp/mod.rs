@@ -42,8 +42,8 @@ pub struct AdtcpConfig {
 }
 
 impl AdtcpConfig {
-    /// N is from section 4.1, the shares from 3.1.1. The paper leaves S, the time between probes and
-    /// their number open, and the option without a kind.
+    /// Values of the paper: N is from section 4.1, the shares from 3.1.1. The paper leaves S, the time between probes
+    /// and their number open, and the option without a kind.
     pub const PAPER: Self = Self {
         option_kind: 253,
         density: DensityConfig { samples: 100, bins: 8, high: 300, low: 300 },
