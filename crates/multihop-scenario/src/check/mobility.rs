@@ -16,8 +16,8 @@ use crate::model::{Members, Mobility};
 use crate::read::Both;
 use crate::read::settings::Keyed;
 use crate::tables::{
-    GaussMarkovTable, GroupTable, ManhattanTable, MovementTable, RandomWalkTable, RandomWaypointTable,
-    SingleMovement, SingleNodes, SpeedValue, TopologyTable, WalkTable,
+    GaussMarkovTable, GroupTable, ManhattanTable, MovementFile, MovementTable, RandomWalkTable,
+    RandomWaypointTable, SingleMovement, SingleNodes, SpeedValue, TopologyTable, WalkTable,
 };
 use crate::topology::{Layout, Topology};
 
@@ -42,13 +42,12 @@ impl Mover<'_> {
             MovementTable::Static => Some(Mobility::Static),
             MovementTable::RandomWaypoint(table) => self.random_waypoint(table, faults),
             MovementTable::RandomWalk(table) => self.random_walk(table, faults),
-            MovementTable::Waypoints(paths) => self.waypoints(paths, faults),
+            MovementTable::Waypoints { waypoints } => self.waypoints(waypoints, faults),
             MovementTable::Ns2(file) => self.file(file, ns2::read, faults),
             MovementTable::Bonnmotion(file) => self.file(file, bonnmotion::read, faults),
-            MovementTable::Sumo(file, false) => self.file(file, |text| sumo::read(text, None), faults),
-            MovementTable::Sumo(file, true) => {
-                let plane = self.plane("degrees", faults)?;
-                self.file(file, |text| sumo::read(text, Some(plane)), faults)
+            MovementTable::Sumo { file, degrees } => {
+                let plane = if *degrees { Some(self.plane("degrees", faults)?) } else { None };
+                self.file(file, |text| sumo::read(text, plane), faults)
             }
             MovementTable::Gpx(file) => {
                 let plane = self.plane("kind", faults)?;
@@ -56,8 +55,23 @@ impl Mover<'_> {
             }
             MovementTable::GaussMarkov(table) => self.gauss_markov(table, faults),
             MovementTable::Manhattan(table) => self.manhattan(table, faults),
-            MovementTable::Group(table) => self.group(table, faults),
-            MovementTable::Walk(table) => self.walk(table, faults),
+            MovementTable::Group { group, size } => self.group(group, Members::BySize(*size), faults),
+        }
+    }
+
+    /// The movement that an entry of `[[mobility.node]]` gives `nodes`, of which there is at least one.
+    fn single(&self, table: &SingleMovement, nodes: &[NodeId], faults: &mut Faults<'_>) -> Option<Mobility> {
+        match table {
+            SingleMovement::Path(table) => self.walk(table, faults),
+            SingleMovement::Waypoints { waypoints } => {
+                path(waypoints, &self.key("waypoints"), faults).map(Mobility::Path)
+            }
+            SingleMovement::Static => Some(Mobility::Static),
+            SingleMovement::RandomWaypoint(table) => self.random_waypoint(table, faults),
+            SingleMovement::RandomWalk(table) => self.random_walk(table, faults),
+            SingleMovement::GaussMarkov(table) => self.gauss_markov(table, faults),
+            SingleMovement::Manhattan(table) => self.manhattan(table, faults),
+            SingleMovement::Group(table) => self.group(table, Members::Of(nodes[0]), faults),
         }
     }
 
@@ -100,7 +114,7 @@ impl Mover<'_> {
         Some(Mobility::Manhattan(params))
     }
 
-    fn group(&self, table: &GroupTable, faults: &mut Faults<'_>) -> Option<Mobility> {
+    fn group(&self, table: &GroupTable, members: Members, faults: &mut Faults<'_>) -> Option<Mobility> {
         let area = self.area(table.area, faults)?;
         let least = if table.start == Start::Stationary { SLOWEST } else { 0.0 };
         let [min_speed, max_speed] = self.speeds(table.speed, least, faults)?;
@@ -128,9 +142,7 @@ impl Mover<'_> {
         }
         let trips = 2.0 * max_speed / shorter;
         self.limit_legs(1.0 / table.interval.as_secs_f64() + trips, faults)?;
-        let first = self.moved.as_ref().and_then(|nodes| nodes.first().copied());
-        let by_size = Members::BySize(table.size.unwrap_or(1));
-        Some(Mobility::Group { params, members: first.map_or(by_size, Members::Of) })
+        Some(Mobility::Group { params, members })
     }
 
     /// The slowest and the fastest speed, of which the first is at least `least`.
@@ -265,9 +277,6 @@ impl Mover<'_> {
 
     fn waypoints(&self, table: &[Vec<[f64; 3]>], faults: &mut Faults<'_>) -> Option<Mobility> {
         let key = &self.key("waypoints");
-        if self.moved.is_some() {
-            return path(&table[0], key, faults).map(Mobility::Path);
-        }
         if table.is_empty() || table.len() > MAX_NODES {
             let message = format!("found {} paths, allowed: 1 to {MAX_NODES}", table.len());
             faults.push(Fault::at_key(key, message));
@@ -299,12 +308,12 @@ impl Mover<'_> {
 
     fn file(
         &self,
-        file: &str,
+        file: &MovementFile,
         read: impl Fn(&str) -> Result<Vec<Path>, Problem>,
         faults: &mut Faults<'_>,
     ) -> Option<Mobility> {
         let key = &self.key("file");
-        let (path, shown) = in_folder(self.ground.source, file);
+        let (path, shown) = in_folder(self.ground.source, &file.file);
         let text = read_text(&path, LONGEST_FILE).map_err(|error| format!("{shown}: {error}"));
         let paths = text.and_then(|text| read(&text).map_err(|problem| format!("{shown}:{problem}")));
         match paths {
@@ -339,7 +348,7 @@ pub(super) fn single_movements<'a>(
 ) -> Option<BTreeMap<NodeId, Mobility>> {
     let mut movements = BTreeMap::new();
     let before = faults.len();
-    for (number, Both(Keyed(moved), Keyed(SingleMovement(table)))) in table.node.iter().enumerate() {
+    for (number, Both(Keyed(moved), Keyed(table))) in table.node.iter().enumerate() {
         let path = format!("mobility.node.{number}");
         let key = format!("{path}.node");
         if moved.nodes.0.is_empty() {
@@ -349,7 +358,7 @@ pub(super) fn single_movements<'a>(
         if found.is_empty() {
             continue;
         }
-        let Some(mobility) = mover(path, found.clone()).mobility(table, faults) else { continue };
+        let Some(mobility) = mover(path, found.clone()).single(table, &found, faults) else { continue };
         for node in found {
             if movements.insert(node, mobility.clone()).is_some() {
                 let message = format!("found {node} twice, allowed: one movement for each node");
@@ -364,9 +373,8 @@ pub(super) fn single_movements<'a>(
 pub(super) fn keeps_places(mobility: Option<&MovementTable>, single: Option<&SingleNodes>) -> bool {
     let mut single = single.iter().flat_map(|single| &single.node);
     matches!(mobility, None | Some(MovementTable::Static))
-        && single.all(|Both(_, Keyed(SingleMovement(table)))| {
-            matches!(table, MovementTable::Static | MovementTable::Walk(_))
-        })
+        && single
+            .all(|Both(_, Keyed(table))| matches!(table, SingleMovement::Static | SingleMovement::Path(_)))
 }
 
 /// The topology of a movement that gives the initial positions.
@@ -401,7 +409,7 @@ pub(super) fn agree(
         (
             TopologyTable::Mobility,
             None
-            | Some(Static | RandomWaypoint(_) | RandomWalk(_) | GaussMarkov(_) | Manhattan(_) | Group(_)),
+            | Some(Static | RandomWaypoint(_) | RandomWalk(_) | GaussMarkov(_) | Manhattan(_) | Group { .. }),
         ) => (
             "topology.kind",
             "found \"mobility\", allowed with mobility.kind = \"waypoints\" or a kind that reads a file",

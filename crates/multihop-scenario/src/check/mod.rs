@@ -158,7 +158,7 @@ fn nodes_and_movement(
     let still = mobility::keeps_places(movement, single);
     let placed = topology::topology(topology, still, reach, ground, run.seed, faults)?;
     let mobility = match (topology, movement) {
-        (TopologyTable::Roaming(spacing), _) => Mobility::Paths(layouts::roaming(*spacing).1),
+        (TopologyTable::Roaming(spacing), _) => Mobility::Paths(layouts::roaming(spacing.metres).1),
         (_, None) => Mobility::Static,
         (_, Some(table)) => mover(Some(&placed)).mobility(table, faults)?,
     };

@@ -18,7 +18,15 @@ pub(super) fn topology(
     faults: &mut Faults<'_>,
 ) -> Option<Topology> {
     let layout = match table {
-        TopologyTable::Fixed(layout) => layout.clone(),
+        TopologyTable::Chain { hops, spacing } => layouts::chain(*hops, spacing.metres),
+        TopologyTable::Cross(spacing) => layouts::cross(spacing.metres),
+        TopologyTable::CrossTestbed(spacing) => layouts::cross_testbed(spacing.metres),
+        TopologyTable::Parallel(chains) => layouts::parallel(chains.spacing, chains.gap),
+        TopologyTable::AsymmetricParallel(chains) => layouts::asymmetric_parallel(chains.spacing, chains.gap),
+        TopologyTable::Grid { spacing, rows, columns } => layouts::grid(*rows, *columns, spacing.metres),
+        TopologyTable::GridSymmetric(spacing) => layouts::grid_symmetric(spacing.metres),
+        TopologyTable::Diamond(spacing) => layouts::diamond(spacing.metres),
+        TopologyTable::Roaming(spacing) => layouts::roaming(spacing.metres).0,
         TopologyTable::Random { nodes, area, connected } => {
             let connected_at = if connected.unwrap_or(still) { Some(reach) } else { None };
             let topology = Topology::Random { nodes: *nodes, area: *area, connected_at };
@@ -30,7 +38,7 @@ pub(super) fn topology(
                 }
             };
         }
-        TopologyTable::List(list, degrees) => {
+        TopologyTable::List { positions: list, degrees } => {
             if list.is_empty() || list.len() > positions::MAX_NODES {
                 let (found, most) = (list.len(), positions::MAX_NODES);
                 let message = format!("found {found} positions, allowed: 1 to {most}");
@@ -40,8 +48,7 @@ pub(super) fn topology(
             let positions = if *degrees { from_degrees(list, ground, faults)? } else { list.clone() };
             Layout { names: vec![None; list.len()], positions, pairs: Vec::new() }
         }
-        TopologyTable::File(name) => file(name, ground, faults)?,
-        TopologyTable::Roaming(spacing) => layouts::roaming(*spacing).0,
+        TopologyTable::File { file: name } => file(name, ground, faults)?,
         // A movement without nodes has been refused already.
         TopologyTable::Mobility => return None,
     };

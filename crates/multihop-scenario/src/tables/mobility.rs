@@ -3,13 +3,13 @@
 use core::ops::RangeInclusive;
 
 use multihop_core::Duration;
-use multihop_core::settings::{Allowed, Field, Settings, Value, Visitor};
+use multihop_core::settings::{Allowed, Field, Settings, Value};
 use multihop_radio::mobility::Start;
 
 use serde_json::json;
 
 use super::{LONGEST_TEXT, METRES, METRES_AWAY, NodeRef, SECONDS, TIME_SPAN};
-use crate::read::settings::{Keyed, listed};
+use crate::read::settings::Keyed;
 use crate::read::{Both, table};
 
 /// Table `[mobility]`: single nodes, and the movement of all others.
@@ -59,120 +59,87 @@ impl Field for OneOrMore {
 
 /// How the nodes move. The initial positions of moving nodes come from this table; the topology gives
 /// only their number and names.
-#[derive(Default)]
+#[derive(Default, Settings)]
+#[settings(tag = "kind")]
 pub(crate) enum MovementTable {
+    /// The nodes do not move.
     #[default]
     Static,
+    /// Each node moves straight to a place drawn uniformly, at a speed drawn uniformly, and then to the next.
     RandomWaypoint(RandomWaypointTable),
+    /// Each node moves in one direction drawn uniformly after another, and is reflected at the borders.
     RandomWalk(RandomWalkTable),
-    /// Waypoints of each node: time, x and y.
-    Waypoints(Vec<Vec<[f64; 3]>>),
-    /// The file, relative to the scenario's folder.
-    Ns2(String),
-    /// The file, relative to the scenario's folder.
-    Bonnmotion(String),
-    /// The file, and whether it has degrees.
-    Sumo(String, bool),
-    /// The file, relative to the scenario's folder.
-    Gpx(String),
+    /// The nodes follow paths given in the scenario.
+    Waypoints {
+        /// Path of each node: a list of [time, x, y], s and m. A node waits at the first, goes straight to each in turn and stays at
+        /// the last; one with an empty list stays where the topology has it.
+        #[key(METRES_AWAY, required)]
+        waypoints: Vec<Vec<[f64; 3]>>,
+    },
+    /// The nodes follow the paths of an ns-2 script, as setdest, BonnMotion and SUMO write it.
+    Ns2(MovementFile),
+    /// The nodes follow the paths of a file in BonnMotion's native format.
+    Bonnmotion(MovementFile),
+    /// The nodes are the vehicles and persons of SUMO's output of floating car data.
+    Sumo {
+        /// The output of SUMO.
+        #[key(flatten)]
+        file: MovementFile,
+        /// Whether x and y are longitude and latitude, as with --fcd-output.geo; needs origin.
+        #[key]
+        degrees: bool,
+    },
+    /// The nodes are the tracks of a GPX file; needs origin.
+    Gpx(MovementFile),
+    /// Each node changes speed and direction at intervals; new values depend on the previous ones.
     GaussMarkov(GaussMarkovTable),
+    /// Each node follows the streets of a town with rectangular blocks, and turns at crossings.
     Manhattan(ManhattanTable),
-    Group(GroupTable),
-    /// Movement along a path at one speed, only for single nodes.
-    Walk(WalkTable),
+    /// Reference points move by random waypoint, and the nodes of each group move around their reference point.
+    Group {
+        /// Movement of every group.
+        #[key(flatten)]
+        group: GroupTable,
+        /// Number of nodes in each group, by successive numbers; the last group may have fewer.
+        #[key(1..=100_000, required, default = 1)]
+        size: u32,
+    },
 }
-
-impl Settings for MovementTable {
-    fn keys(&mut self, keys: &mut dyn Visitor) {
-        let kinds = [
-            STATIC,
-            RANDOM_WAYPOINT,
-            RANDOM_WALK,
-            ("waypoints", "The nodes follow paths given in the scenario."),
-            (
-                "ns2",
-                "The nodes follow the paths of an ns-2 script, as setdest, BonnMotion and SUMO write it.",
-            ),
-            ("bonnmotion", "The nodes follow the paths of a file in BonnMotion's native format."),
-            ("sumo", "The nodes are the vehicles and persons of SUMO's output of floating car data."),
-            ("gpx", "The nodes are the tracks of a GPX file; needs origin."),
-            GAUSS_MARKOV,
-            MANHATTAN,
-            GROUP,
-        ];
-        keys.kinds("kind", Some(0), &kinds, &mut |kind, keys| {
-            *self = match kind {
-                0 => Self::Static,
-                1 => Self::RandomWaypoint(listed(keys)),
-                2 => Self::RandomWalk(listed(keys)),
-                3 => Self::Waypoints(waypoints(keys)),
-                4 => Self::Ns2(file(keys)),
-                5 => Self::Bonnmotion(file(keys)),
-                6 => Self::Sumo(file(keys), degrees(keys)),
-                7 => Self::Gpx(file(keys)),
-                8 => Self::GaussMarkov(listed(keys)),
-                9 => Self::Manhattan(listed(keys)),
-                _ => Self::Group(groups(keys)),
-            }
-        });
-    }
-}
-
-const STATIC: (&str, &str) = ("static", "The nodes do not move.");
-const RANDOM_WAYPOINT: (&str, &str) = (
-    "random-waypoint",
-    "Each node moves straight to a place drawn uniformly, at a speed drawn uniformly, and then to the next.",
-);
-const RANDOM_WALK: (&str, &str) = (
-    "random-walk",
-    "Each node moves in one direction drawn uniformly after another, and is reflected at the borders.",
-);
-const GAUSS_MARKOV: (&str, &str) = (
-    "gauss-markov",
-    "Each node changes speed and direction at intervals; new values depend on the previous ones.",
-);
-const MANHATTAN: (&str, &str) =
-    ("manhattan", "Each node follows the streets of a town with rectangular blocks, and turns at crossings.");
-const GROUP: (&str, &str) = (
-    "group",
-    "Reference points move by random waypoint, and the nodes of each group move around their reference point.",
-);
 
 /// How the nodes of an entry of `[[mobility.node]]` move.
-#[derive(Default)]
-pub(crate) struct SingleMovement(pub(crate) MovementTable);
+#[derive(Default, Settings)]
+#[settings(tag = "kind", required)]
+pub(crate) enum SingleMovement {
+    /// From its place in the topology the node goes to one place after another, at constant speed.
+    Path(WalkTable),
+    /// The node is at given places at given times, and goes straight from each to the next.
+    Waypoints {
+        /// Waypoints of the node: a list of [time, x, y], s and m. The node waits at the first, goes straight to each in turn and stays
+        /// at the last.
+        #[key(METRES_AWAY, required)]
+        waypoints: Vec<[f64; 3]>,
+    },
+    /// The nodes do not move.
+    #[default]
+    Static,
+    /// Each node moves straight to a place drawn uniformly, at a speed drawn uniformly, and then to the next.
+    RandomWaypoint(RandomWaypointTable),
+    /// Each node moves in one direction drawn uniformly after another, and is reflected at the borders.
+    RandomWalk(RandomWalkTable),
+    /// Each node changes speed and direction at intervals; new values depend on the previous ones.
+    GaussMarkov(GaussMarkovTable),
+    /// Each node follows the streets of a town with rectangular blocks, and turns at crossings.
+    Manhattan(ManhattanTable),
+    /// Reference points move by random waypoint, and the nodes of each group move around their reference point.
+    Group(GroupTable),
+}
 
-impl Settings for SingleMovement {
-    fn keys(&mut self, keys: &mut dyn Visitor) {
-        let kinds = [
-            (
-                "path",
-                "From its place in the topology the node goes to one place after another, at constant speed.",
-            ),
-            (
-                "waypoints",
-                "The node is at given places at given times, and goes straight from each to the next.",
-            ),
-            STATIC,
-            RANDOM_WAYPOINT,
-            RANDOM_WALK,
-            GAUSS_MARKOV,
-            MANHATTAN,
-            GROUP,
-        ];
-        keys.kinds("kind", None, &kinds, &mut |kind, keys| {
-            self.0 = match kind {
-                0 => MovementTable::Walk(listed(keys)),
-                1 => MovementTable::Waypoints(vec![single_waypoints(keys)]),
-                2 => MovementTable::Static,
-                3 => MovementTable::RandomWaypoint(listed(keys)),
-                4 => MovementTable::RandomWalk(listed(keys)),
-                5 => MovementTable::GaussMarkov(listed(keys)),
-                6 => MovementTable::Manhattan(listed(keys)),
-                _ => MovementTable::Group(listed(keys)),
-            }
-        });
-    }
+/// File with the movement of all nodes.
+#[derive(Default, Settings)]
+pub(crate) struct MovementFile {
+    /// The file, relative to the scenario's folder.
+    #[key(LONGEST_TEXT, required)]
+    pub(crate) file: String,
 }
 
 /// Keys of Gauss-Markov mobility, whose speed and direction remember their previous values.
@@ -241,17 +208,6 @@ pub(crate) struct GroupTable {
     /// circle.
     #[key(TIME_SPAN, default = Duration::from_secs(10))]
     pub(crate) interval: Duration,
-    /// Number of nodes of each group; `None` for an entry of `[[mobility.node]]`, which is one group.
-    pub(crate) size: Option<u32>,
-}
-
-fn groups(keys: &mut dyn Visitor) -> GroupTable {
-    let mut table: GroupTable = listed(keys);
-    let mut size = 1;
-    let about = "Number of nodes in each group, by successive numbers; the last group may have fewer.";
-    keys.about(about).required().field("size", &mut size, 1..=100_000);
-    table.size = Some(size);
-    table
 }
 
 /// A walk from place to place.
@@ -339,36 +295,6 @@ pub(crate) struct RandomWalkTable {
     /// Mean time in one direction, s; times are exponential.
     #[key(TIME_SPAN, required)]
     pub(crate) leg_mean: f64,
-}
-
-fn single_waypoints(keys: &mut dyn Visitor) -> Vec<[f64; 3]> {
-    let mut waypoints = Vec::new();
-    let about = "Waypoints of the node: a list of [time, x, y], s and m. The node waits at the first, goes straight to each in turn and \
-                 stays at the last.";
-    keys.about(about).required().field("waypoints", &mut waypoints, METRES_AWAY);
-    waypoints
-}
-
-fn waypoints(keys: &mut dyn Visitor) -> Vec<Vec<[f64; 3]>> {
-    let mut waypoints = Vec::new();
-    let about = "Path of each node: a list of [time, x, y], s and m. A node waits at the first, goes straight to each in turn and stays \
-                 at the last; one with an empty list stays where the topology has it.";
-    keys.about(about).required().field("waypoints", &mut waypoints, METRES_AWAY);
-    waypoints
-}
-
-fn degrees(keys: &mut dyn Visitor) -> bool {
-    let mut degrees = false;
-    let about = "Whether x and y are longitude and latitude, as with --fcd-output.geo; needs origin.";
-    keys.about(about).field("degrees", &mut degrees, ());
-    degrees
-}
-
-fn file(keys: &mut dyn Visitor) -> String {
-    let mut file = String::new();
-    let about = "The file, relative to the scenario's folder.";
-    keys.about(about).required().field("file", &mut file, LONGEST_TEXT);
-    file
 }
 
 /// Speeds that nodes may have, in m/s.

@@ -25,8 +25,8 @@ use super::read::{Both, table};
 pub(super) use data_rate::DataRateTable;
 pub(super) use emulation::EmulationTable;
 pub(super) use mobility::{
-    GaussMarkovTable, GroupTable, ManhattanTable, MobilityTable, MovementTable, RandomWalkTable,
-    RandomWaypointTable, SingleMovement, SingleNodes, SpeedValue, WalkTable,
+    GaussMarkovTable, GroupTable, ManhattanTable, MobilityTable, MovementFile, MovementTable,
+    RandomWalkTable, RandomWaypointTable, SingleMovement, SingleNodes, SpeedValue, WalkTable,
 };
 pub(super) use obstacles::ObstaclesTable;
 pub(super) use program::ProgramTable;
