@@ -125,7 +125,7 @@ impl Capture {
 
     /// The capture in the format of libpcap, with times in nanoseconds.
     fn file(&self) -> Vec<u8> {
-        let mut bytes = words(&[NANOSECONDS, VERSION_2_4, 0, 0, u32::MAX, RADIOTAP]);
+        let mut bytes = words(&[NANOSECONDS, VERSION_2_4, 0, 0, u32::MAX, radiotap::LINKTYPE.into()]);
         for (frame, millis) in self.frames.iter().zip(0..) {
             let len = u32::try_from(frame.len()).expect("a short frame");
             bytes.extend(words(&[0, millis * 1_000_000, len, len]));
@@ -143,8 +143,6 @@ fn words(words: &[u32]) -> Vec<u8> {
 const NANOSECONDS: u32 = 0xa1b2_3c4d;
 /// Version of the format: 2 and 4, in two bytes each.
 const VERSION_2_4: u32 = 0x0004_0002;
-/// Link type of frames of 802.11 after a radiotap header.
-const RADIOTAP: u32 = 127;
 
 /// Checks that are off or partly off by default.
 const CHECKS: &[&str] =

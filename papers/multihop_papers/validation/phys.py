@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from multihop_papers.airtime import ACK_BYTES, CTS_BYTES, DATA_HEADER_BYTES, RTS_BYTES, UDP_IP_BYTES
 
-CODED = (1, 2, 4, 6)  # bits of a subcarrier: BPSK, QPSK, 16-QAM, 64-QAM
 LEGACY = {6: 24, 9: 36, 12: 48, 18: 72, 24: 96, 36: 144, 48: 192, 54: 216}
 """Data bits of a symbol by the rate in channels of 20 MHz, Mb/s."""
 HT = ((1, 1, 2), (2, 1, 2), (2, 3, 4), (4, 1, 2), (4, 3, 4), (6, 2, 3), (6, 3, 4), (6, 5, 6))

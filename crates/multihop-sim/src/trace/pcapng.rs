@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use multihop_core::Instant;
+use multihop_wire::radiotap;
 
 /// Writes a capture file of 802.11 frames with radiotap headers.
 ///
@@ -87,7 +88,7 @@ impl<W: Write> PcapngWriter<W> {
 
     fn interface_description(&mut self, interface: &Described<'_>) -> io::Result<()> {
         self.begin(INTERFACE_DESCRIPTION);
-        self.u16(LINKTYPE_RADIOTAP);
+        self.u16(radiotap::LINKTYPE);
         self.u16(0);
         self.u32(self.snap_length.unwrap_or(NO_SNAP_LENGTH));
         self.option(IF_NAME, interface.name.as_bytes())?;
@@ -144,7 +145,6 @@ const ENHANCED_PACKET: u32 = 6;
 /// Magic number of a little-endian capture, written on every machine so that a run writes equal bytes everywhere.
 const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
 const UNKNOWN_LENGTH: u64 = u64::MAX;
-const LINKTYPE_RADIOTAP: u16 = 127;
 const NO_SNAP_LENGTH: u32 = 0;
 
 const END_OF_OPTIONS: u32 = 0;

@@ -221,11 +221,6 @@ impl TpaEnd {
         self.mss
     }
 
-    /// The block numbers of our SYN and, once it has arrived, of the peer's.
-    pub fn syn_blocks(&self) -> (BlockSeq, BlockSeq) {
-        (self.send.iss, self.recv.irs)
-    }
-
     /// Bytes queued and not acknowledged.
     pub fn unacked(&self) -> u64 {
         self.send.queue.end() - self.send.base - self.send.acked
