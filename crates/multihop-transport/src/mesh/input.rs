@@ -133,6 +133,7 @@ impl MeshEnd {
         let queueing = Duration::from_micros(ack.delay.into());
         one.control.on_ack(now, Report { arrived, queueing, is_limited });
         one.timers.stop(Timer::Silence);
+        one.has_asked = false;
         if news.freed > 0 {
             self.emit(Event::Acked(news.freed));
         }

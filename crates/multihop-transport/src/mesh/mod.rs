@@ -345,6 +345,10 @@ impl MeshEnd {
     /// Probes a path on which nothing arrived for a timeout, and sends no data until the peer answers a probe.
     fn on_silence(&mut self, path: usize) {
         let (waits, one) = (self.has_outstanding(path), &mut self.paths[path]);
+        if waits && one.may_ask() {
+            (one.has_asked, one.probe_due, one.probed) = (true, true, false);
+            return;
+        }
         // What silenced the data may have silenced the first probe too, and be over.
         if one.is_frozen() || !waits {
             one.rtt.back_off();

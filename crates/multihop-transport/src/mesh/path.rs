@@ -24,6 +24,8 @@ pub(super) struct Path {
     pub(super) probe_due: bool,
     /// Whether a probe has left since the path froze.
     pub(super) probed: bool,
+    /// Whether a probe has asked for the ACK of the newest train, since an ACK arrived.
+    pub(super) has_asked: bool,
     /// The longest time that the ACK of the newest transmission may wait.
     hold: Duration,
     /// Segments of this path that only ACKs of the other path have reported so far.
@@ -57,6 +59,7 @@ impl Path {
             frozen: None,
             probe_due: false,
             probed: false,
+            has_asked: false,
             hold: Duration::ZERO,
             arrived: 0,
             timers: Timers::new(Timer::ALL),
@@ -120,6 +123,10 @@ impl Path {
         self.timers.stop(Timer::Silence);
         let every = self.every(config);
         self.hold = (gap * u64::from(every)).min(config.ack_hold);
+        if self.uses_trains() {
+            // All parts of a train arrive within a round trip, whatever the rate is.
+            self.hold = self.hold.min(self.rtt.srtt().unwrap_or(self.hold));
+        }
         (every, u16::try_from(self.hold.as_micros() / 100).unwrap_or(u16::MAX))
     }
 
@@ -178,8 +185,16 @@ impl Path {
 
     /// How long to wait for an ACK that is not held.
     fn timeout(&self, config: &Config) -> Duration {
-        let usual = self.rtt.srtt().unwrap_or_default() + self.rtt.rttvar() * 4;
-        self.rtt.rto().min(config.rto_max.max(usual))
+        let srtt = self.rtt.srtt().unwrap_or_default();
+        let usual = srtt + self.rtt.rttvar() * 4;
+        let timeout = self.rtt.rto().min(config.rto_max.max(usual));
+        if self.may_ask() { timeout.min(usual.max(srtt * 2)) } else { timeout }
+    }
+
+    /// Whether silence may be the loss of a single ACK. A train has one, and nothing leaves without it, so that a probe asks for it
+    /// before the silence counts as a timeout.
+    pub(super) fn may_ask(&self) -> bool {
+        self.uses_trains() && !self.is_frozen() && !self.has_asked
     }
 
     /// Sets or stops the timer of the pace when nothing more leaves now. `may_send` says whether only the pace prevents it.

@@ -124,6 +124,29 @@ fn silence_probes_with_the_oldest_segment_and_then_without_data() {
     assert_eq!(numbers(&sent)[..3], [(3, 10), (4, 11), (5, 12)], "what the probe has overtaken is lost");
 }
 
+/// The only ACK of a train may be lost. A timeout takes 200 ms at least, halves the rate and freezes the path.
+#[test]
+fn a_probe_asks_for_the_ack_of_a_train_before_silence_counts_as_a_timeout() {
+    let mut end = sender();
+    let mut sent = leave(&mut end, at(0));
+    for n in 1..=8 {
+        let newest = sent.last().expect("each ACK makes room");
+        // Frames of four segments, and a queue that ends the start.
+        let (next, newest, echo) = (newest.number + 1, newest.transmission, newest.sent);
+        let report = Ack { window: 1000, next, newest, echo, together: 3, delay: 10_000, ..Ack::default() };
+        end.receive(at(20 * n), Segment::Ack(report));
+        sent = leave(&mut end, at(20 * n));
+        sent.extend(run_until(&mut end, at(20 * n + 19)).into_iter().map(|(_, data)| data));
+    }
+    assert!(sent.len() >= 12, "a train, not {} segments", sent.len());
+    let silent = run_until(&mut end, at(179 + 150));
+    assert_eq!(silent.len(), 1, "a probe");
+    assert_eq!(silent[0].1.number, sent[0].number, "with the oldest segment");
+    assert_eq!((end.counters().probes, end.counters().timeouts, end.counters().freezes), (1, 0, 0));
+    run_until(&mut end, at(1500));
+    assert_eq!((end.counters().timeouts > 0, end.counters().freezes), (true, 1));
+}
+
 #[test]
 fn silence_halves_the_rate_only_after_a_long_queue() {
     for (queueing_us, window) in [(20_000, 2.0), (100_000, 1.0)] {
