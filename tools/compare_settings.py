@@ -91,18 +91,22 @@ SETTINGS = (
     ),
 )
 """Settings of stations, each with its opposite; aggregates beside those of 64 packets."""
-IDEAS: Mapping[str, Mapping[str, Any]] = {
-    f"{base}: {title}": change
-    for base in ("cubic", "bbr")
-    for title, change in {
+
+
+def _added(base: str) -> dict[str, dict[str, Any]]:
+    """A transport with each idea."""
+    return {
         "window of 3 segments": {"kind": base, "window_max": 3},
         "window of 24 segments": {"kind": base, "window_max": 24},
         "dynamic ACKs": {"kind": f"{base}+dyn"},
         "ACKs as in TACK": {"kind": f"{base}+tack"},
         "stand-by at failures (ELFN)": {"kind": f"{base}+elfn"},
-        "pacing over four hops": {"kind": f"{base}+ap"},
-    }.items()
-    if not (base == "bbr" and "ap" in change["kind"])
+    }
+
+
+IDEAS: Mapping[str, Mapping[str, Any]] = {
+    **{f"{base}: {title}": change for base in ("cubic", "bbr") for title, change in _added(base).items()},
+    "cubic: pacing over four hops": {"kind": "cubic+ap"},
 }
 """Ideas of the papers and of TACK, added to transports that have none of them. BBR has a pace of its own."""
 
