@@ -128,7 +128,7 @@ impl Programs {
         if let Phase::Running(child) = &state.phase {
             state.stopped |=
                 matches!(signal, Signal::SIGTERM | Signal::SIGKILL | Signal::SIGINT | Signal::SIGHUP);
-            // It may have ended in the meantime.
+            // The program may have ended in the meantime.
             let _ = killpg(Pid::from_raw(child.id().cast_signed()), signal);
         }
         Ok(())
@@ -315,7 +315,7 @@ impl State {
             self.stopped = true;
             let pid = Pid::from_raw(child.id().cast_signed());
             let signal = Signal::SIGTERM;
-            // It may have ended in the meantime.
+            // The program may have ended in the meantime.
             let _ = if self.leads { killpg(pid, signal) } else { nix::sys::signal::kill(pid, signal) };
         }
     }
@@ -354,11 +354,11 @@ impl State {
 
 /// State of a program for a client.
 pub(crate) enum Status {
-    /// It has not started yet.
+    /// The program has not started yet.
     Waiting,
-    /// It runs as this process.
+    /// The program runs as this process.
     Running { pid: u32 },
-    /// It has ended, or could not start for this reason.
+    /// The program has ended, or could not start for this reason.
     Ended(Result<ExitStatus, String>),
 }
 

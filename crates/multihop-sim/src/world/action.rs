@@ -72,7 +72,7 @@ pub(super) struct GivenUp {
 ///
 /// Actions that a part requests in one call are applied in the order of the requests. Actions that result from applying
 /// an action precede all that were requested before: an action and its consequences are complete before the next action.
-/// That is the order of nested calls, without the recursion.
+/// Nested calls would have this order, but would recurse.
 #[derive(Debug, Default)]
 pub(super) struct Actions {
     /// Earlier requests, the first one last; behind them, from index `reversed` on, new requests in their order.

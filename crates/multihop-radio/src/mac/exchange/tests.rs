@@ -48,7 +48,7 @@ fn a_receiver_responds_after_sifs() {
     assert!(b.hears(us(676), end, &data));
     let (at, ack) = b.next_frame();
     assert_eq!((at, ack.kind), (end + Duration::from_micros(10), FrameKind::Ack));
-    // The same frame again: acknowledged, not delivered.
+    // A repeated frame is acknowledged and not delivered.
     b.hears(us(20_000), us(20_352), &b.to_me(FrameKind::Rts, 6942));
     b.next_frame();
     assert!(!b.hears(us(20_676), us(26_980), &data));

@@ -1,4 +1,4 @@
-//! What a sender and a receiver do with a second path, by script.
+//! Scripts of a sender and a receiver with a second path.
 
 use multihop_core::{Duration, Instant, LostSegment, Notice, SegmentId};
 use multihop_transport::connection::Data;
