@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write the tables of docs/scenarios.md from the schema that reads scenario files.
+"""Write the tables of docs/scenarios.md: keys from the schema of scenarios, results from their structs.
 
 Run it with `.venv/bin/python tools/scenario_reference.py`. With `--check` it changes nothing and exits
 with 1 if it would.
@@ -14,8 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import results_reference
+
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "scenarios.md"
 BEGIN = "<!-- made by tools/scenario_reference.py -->"
+BEGIN_RESULTS = "<!-- made by tools/results_reference.py -->"
 END = "<!-- end -->"
 # Fewer equal keys than this are repeated.
 FEW = 4
@@ -30,7 +33,7 @@ def main(arguments: list[str]) -> int:
     import multihop
 
     text = DOCUMENT.read_text(encoding="utf-8")
-    fresh = insert(text, reference(multihop.schema()))
+    fresh = document(text, multihop.schema())
     if arguments == ["--check"]:
         if fresh != text:
             print(f"{DOCUMENT.name} is older than the schema; run tools/scenario_reference.py")
@@ -42,11 +45,17 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def insert(text: str, tables: str) -> str:
-    """The document with new tables between the marks."""
-    before, _, rest = text.partition(BEGIN)
+def document(text: str, schema: Node) -> str:
+    """The document with new tables."""
+    results = results_reference.reference(results_reference.SOURCE.read_text(encoding="utf-8"))
+    return insert(insert(text, BEGIN_RESULTS, results), BEGIN, reference(schema))
+
+
+def insert(text: str, begin: str, tables: str) -> str:
+    """The document with new tables between a mark and the next end."""
+    before, _, rest = text.partition(begin)
     _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n\n{tables}\n{END}{after}"
+    return f"{before}{begin}\n\n{tables}\n{END}{after}"
 
 
 def reference(schema: Node) -> str:
@@ -133,7 +142,7 @@ class Walk:
         if keys:
             required = {key for part in parts for key in part.get("required", [])}
             rows = [self.row(path, key, value, key in required) for key, value in ordered(keys)]
-            yield Section(f'`{path}` with `{name} = "{word}"`', kind.get("description", ""), rows)
+            yield Section(f"`{path}` with {name} `{word}`", kind.get("description", ""), rows)
             yield from self.below(path, keys)
 
     def below(self, path: str, keys: Node) -> Iterator[Section]:
