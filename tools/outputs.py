@@ -25,7 +25,6 @@ DOCUMENTS = [
     "docs/tutorials/compare.md",
     "docs/tutorials/protocol.md",
     "docs/how-to/study.md",
-    "docs/extending.md",
     "docs/commands.md",
 ]
 BLOCK = re.compile(r"<!-- prints: (?P<command>.+?) -->\n\n```\n(?P<output>.*?)```\n", re.DOTALL)
