@@ -178,24 +178,39 @@ def test_places_of_one_machine() -> None:
     assert not check_paths.PLACES.search(f"a path{base}/x, https://example.org{base}")
 
 
-def test_every_attack_names_tests_that_exist() -> None:
+def test_every_attack_has_tests_that_exist_or_succeeds() -> None:
     text = """\
-| attack | test |
-|---|---|
-| reads | `known`, `other::known` |
-| writes | `absent` and `known` |
-| lists | |
-| floods | not prevented |
+## Data
 
-| attack | by |
+| attack | by | succeeds |
+|---|---|---|
+| reads | path | no |
+| writes | path | no |
+| lists | path | no |
+| floods | path | yes, for a while |
+| links | path | no |
+
+| mode | by |
 |---|---|
 | is no row | of such a table |
 """
-    rows = list(check_threats.attacks(text))
-    assert [attack for attack, _ in rows] == ["reads", "writes", "lists", "floods"]
-    assert check_threats.problems(rows, {"known"}) == [
+    attacks = list(check_threats.attacks_of(text))
+    assert [attack.name for attack in attacks] == ["reads", "writes", "lists", "floods", "links"]
+    threats = {
+        "Data": {
+            "reads": ["known", "other::known", "tools/attack.py stop"],
+            "writes": ["absent", "known", "tools/absent.py"],
+            "lists": [],
+            "floods": [],
+            "moves": ["known"],
+        }
+    }
+    assert check_threats.problems(attacks, threats, {"known"}) == [
+        "moves: not in section Data of the document",
         "writes: there is no test absent",
-        'lists: names no test, allowed: names of tests, or "not prevented"',
+        "writes: there is no test tools/absent.py",
+        'lists: has no test, allowed: tests, or an answer that begins with "yes"',
+        "links: not in section Data of threats.toml",
     ]
 
 
