@@ -26,6 +26,7 @@ DOCUMENTS = [
     "docs/tutorials/protocol.md",
     "docs/how-to/study.md",
     "docs/commands.md",
+    "docs/emulation.md",
 ]
 BLOCK = re.compile(r"<!-- prints: (?P<command>.+?) -->\n\n```\n(?P<output>.*?)```\n", re.DOTALL)
 TOOK = re.compile(r"\b(in|took) \d+\.\d+ s\b")
