@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write the tables of docs/scenarios.md: keys from the schema of scenarios, results from their structs.
+"""Write the tables of keys in docs/scenarios.md from the schema that reads scenario files.
 
 Run it with `.venv/bin/python tools/scenario_reference.py`. With `--check` it changes nothing and exits
 with 1 if it would.
@@ -14,11 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import results_reference
-
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "scenarios.md"
 BEGIN = "<!-- made by tools/scenario_reference.py -->"
-BEGIN_RESULTS = "<!-- made by tools/results_reference.py -->"
 END = "<!-- end -->"
 # Fewer equal keys than this are repeated.
 FEW = 4
@@ -33,7 +30,7 @@ def main(arguments: list[str]) -> int:
     import multihop
 
     text = DOCUMENT.read_text(encoding="utf-8")
-    fresh = document(text, multihop.schema())
+    fresh = insert(text, reference(multihop.schema()))
     if arguments == ["--check"]:
         if fresh != text:
             print(f"{DOCUMENT.name} is older than the schema; run tools/scenario_reference.py")
@@ -45,17 +42,11 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def document(text: str, schema: Node) -> str:
-    """The document with new tables."""
-    results = results_reference.reference(results_reference.SOURCE.read_text(encoding="utf-8"))
-    return insert(insert(text, BEGIN_RESULTS, results), BEGIN, reference(schema))
-
-
-def insert(text: str, begin: str, tables: str) -> str:
-    """The document with new tables between a mark and the next end."""
-    before, _, rest = text.partition(begin)
+def insert(text: str, tables: str) -> str:
+    """The document with new tables between the marks."""
+    before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
-    return f"{before}{begin}\n\n{tables}\n{END}{after}"
+    return f"{before}{BEGIN}\n\n{tables}\n{END}{after}"
 
 
 def reference(schema: Node) -> str:

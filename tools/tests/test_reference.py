@@ -2,9 +2,12 @@
 
 import re
 
+import pytest
+
 import multihop
-import results_reference
 import scenario_reference
+import struct_reference
+import tree
 
 STRUCTS = """\
 /// One run.
@@ -13,8 +16,11 @@ pub struct RunResult {
     /// Flows; see [`Flow::rate`].
     #[serde(default)]
     pub flows: Vec<Flow>,
-    /// Kind of traffic.
+    /// Kind of traffic; `None` without flows.
     pub kind: Option<Kind>,
+    /// Costs.
+    #[serde(flatten)]
+    pub costs: Costs,
 }
 
 /// One flow.
@@ -35,12 +41,37 @@ pub struct Voice {
     /// Opinion score.
     pub mos: f64,
 }
+
+/// Costs of a run.
+pub struct Costs {
+    /// Time on the air.
+    pub airtime: f64,
+}
+
+/// A configuration.
+pub struct Config {
+    /// Interval between messages, s.
+    ///
+    /// A reason.
+    #[key(1..=9)]
+    pub interval: u32,
+    /// Family of addresses.
+    #[key(
+        name = "ipv6",
+        help = "Whether addresses are those of IPv6.",
+        with = Self::family_key
+    )]
+    pub family: Family,
+    /// State that is no key.
+    pub state: u32,
+}
 """
 
 
 def test_the_tables_of_the_document_are_those_of_the_schema() -> None:
     text = scenario_reference.DOCUMENT.read_text(encoding="utf-8")
-    assert scenario_reference.document(text, multihop.schema()) == text, "run tools/scenario_reference.py"
+    tables = scenario_reference.reference(multihop.schema())
+    assert scenario_reference.insert(text, tables) == text, "run tools/scenario_reference.py"
 
 
 def test_every_key_has_its_bounds_default_and_meaning() -> None:
@@ -52,20 +83,44 @@ def test_every_key_has_its_bounds_default_and_meaning() -> None:
     assert "### `radio.fading` with kind `rician`" in tables
 
 
-def test_results_have_a_table_for_each_struct() -> None:
-    tables = results_reference.reference(STRUCTS)
+@pytest.mark.parametrize("name", struct_reference.DOCUMENTS)
+def test_the_tables_of_structs_are_those_of_the_source(name: str) -> None:
+    text = (tree.ROOT / name).read_text(encoding="utf-8")
+    assert "<!-- made by tools/struct_reference.py: " in text
+    assert struct_reference.document(name, text) == text, "run tools/struct_reference.py"
+
+
+def test_a_document_has_a_table_for_each_struct() -> None:
+    structs = dict(struct_reference.structs_of(STRUCTS))
+    tables = struct_reference.tables("RunResult", structs)
     assert [line for line in tables.splitlines() if line.startswith("#")] == [
-        "### The document",
         "### `flows[]`",
         "### `kind voice`",
     ]
     assert "| `flows` | Flows; see `flows[].rate`. |" in tables
     assert "| `rate` | Bytes \\| time, in kb/s. |" in tables
+    assert "| `kind` | Kind of traffic; `null` without flows. |\n| `airtime` | Time on the air. |" in tables
 
 
-def test_every_key_of_results_has_a_row() -> None:
-    source = results_reference.SOURCE.read_text(encoding="utf-8")
-    tables = results_reference.reference(source)
+def test_a_configuration_has_a_row_for_each_key() -> None:
+    structs = dict(struct_reference.structs_of(STRUCTS))
+    assert struct_reference.tables("Config", structs) == (
+        "| key | meaning |\n|---|---|\n"
+        "| `interval` | Interval between messages, s. |\n"
+        "| `ipv6` | Whether addresses are those of IPv6. |\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "root"),
+    [
+        ("multihop-sim/src/results.rs", "RunResult"),
+        ("multihop-emulate/src/lateness.rs", "EmulationResult"),
+    ],
+)
+def test_every_key_of_a_document_has_a_row(path: str, root: str) -> None:
+    source = (struct_reference.CRATES / path).read_text(encoding="utf-8")
+    tables = struct_reference.tables(root, dict(struct_reference.structs_of(source)))
     for name in re.findall(r"^    pub (\w+): ", source, re.MULTILINE):
         assert f"| `{name}` | " in tables, name
 
@@ -73,4 +128,4 @@ def test_every_key_of_results_has_a_row() -> None:
 def test_only_what_lies_between_the_marks_is_replaced() -> None:
     begin, end = scenario_reference.BEGIN, scenario_reference.END
     text = f"a\n{begin}\nold\n{end}\nb\n"
-    assert scenario_reference.insert(text, begin, "new\n") == f"a\n{begin}\n\nnew\n\n{end}\nb\n"
+    assert scenario_reference.insert(text, "new\n") == f"a\n{begin}\n\nnew\n\n{end}\nb\n"
