@@ -5,8 +5,9 @@ import re
 import pytest
 
 import multihop
+import quantity_reference
+import rust_reference
 import scenario_reference
-import struct_reference
 import tree
 
 STRUCTS = """\
@@ -65,6 +66,25 @@ pub struct Config {
     /// State that is no key.
     pub state: u32,
 }
+
+/// Inputs of an agent.
+pub enum Input {
+    /// A packet arrived; `None` is text.
+    Packet(Routable),
+    /// A message arrived after [`Output::Purge`].
+    Message {
+        /// Sender of the message.
+        from: Ipv4Addr,
+        /// Its time to live.
+        ttl: u8,
+    },
+}
+
+/// A message of a protocol.
+pub trait CustomMessage: Any + Send {
+    /// Bytes that [`emit`](Self::emit) appends, if the agent [wants them](Agent::wants).
+    fn wire_len(&self) -> usize;
+}
 """
 
 
@@ -83,16 +103,16 @@ def test_every_key_has_its_bounds_default_and_meaning() -> None:
     assert "### `radio.fading` with kind `rician`" in tables
 
 
-@pytest.mark.parametrize("name", struct_reference.DOCUMENTS)
+@pytest.mark.parametrize("name", rust_reference.DOCUMENTS)
 def test_the_tables_of_structs_are_those_of_the_source(name: str) -> None:
     text = (tree.ROOT / name).read_text(encoding="utf-8")
-    assert "<!-- made by tools/struct_reference.py: " in text
-    assert struct_reference.document(name, text) == text, "run tools/struct_reference.py"
+    assert "<!-- made by tools/rust_reference.py: " in text
+    assert rust_reference.document(name, text) == text, "run tools/rust_reference.py"
 
 
 def test_a_document_has_a_table_for_each_struct() -> None:
-    structs = dict(struct_reference.structs_of(STRUCTS))
-    tables = struct_reference.tables("RunResult", structs)
+    structs = dict(rust_reference.structs_of(STRUCTS))
+    tables = rust_reference.tables("RunResult", structs)
     assert [line for line in tables.splitlines() if line.startswith("#")] == [
         "### `flows[]`",
         "### `kind voice`",
@@ -103,12 +123,33 @@ def test_a_document_has_a_table_for_each_struct() -> None:
 
 
 def test_a_configuration_has_a_row_for_each_key() -> None:
-    structs = dict(struct_reference.structs_of(STRUCTS))
-    assert struct_reference.tables("Config", structs) == (
+    structs = dict(rust_reference.structs_of(STRUCTS))
+    assert rust_reference.tables("Config", structs) == (
         "| key | meaning |\n|---|---|\n"
         "| `interval` | Interval between messages, s. |\n"
         "| `ipv6` | Whether addresses are those of IPv6. |\n"
     )
+
+
+def test_interfaces_have_a_row_for_each_variant_and_method() -> None:
+    interfaces = dict(rust_reference.interfaces_of(STRUCTS))
+    assert interfaces["Input"] == (
+        "| value | meaning |\n|---|---|\n"
+        "| `Packet(Routable)` | A packet arrived; `None` is text. |\n"
+        "| `Message { from, ttl }` | A message arrived after `Output::Purge`. |\n"
+    )
+    assert interfaces["CustomMessage"] == (
+        "| method | meaning |\n|---|---|\n"
+        "| `wire_len` | Bytes that `emit` appends, if the agent wants them (`Agent::wants`). |\n"
+    )
+
+
+def test_every_series_of_a_transport_has_a_row() -> None:
+    table = quantity_reference.table()
+    names = set(re.findall(r"^\| `(\w+)` \| \w* \| .+ \| .+\. \|$", table, re.MULTILINE))
+    words = set(multihop.schema()["properties"]["record"]["properties"]["what"]["items"]["enum"])
+    assert words - names == {"goodput", "hops", "queue", "shortest"}
+    assert names <= words
 
 
 @pytest.mark.parametrize(
@@ -119,8 +160,8 @@ def test_a_configuration_has_a_row_for_each_key() -> None:
     ],
 )
 def test_every_key_of_a_document_has_a_row(path: str, root: str) -> None:
-    source = (struct_reference.CRATES / path).read_text(encoding="utf-8")
-    tables = struct_reference.tables(root, dict(struct_reference.structs_of(source)))
+    source = (rust_reference.CRATES / path).read_text(encoding="utf-8")
+    tables = rust_reference.tables(root, dict(rust_reference.structs_of(source)))
     for name in re.findall(r"^    pub (\w+): ", source, re.MULTILINE):
         assert f"| `{name}` | " in tables, name
 

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Write the tables of JSON documents and configurations from the doc comments of their Rust structs.
+"""Write tables of JSON documents, configurations and Rust interfaces from the doc comments of their types.
 
-A table stands between `<!-- made by tools/struct_reference.py: STRUCT -->` and `<!-- end -->`. With `--check`
-the script changes nothing and exits with 1 if it would.
+A table stands between `<!-- made by tools/rust_reference.py: TYPE -->` and `<!-- end -->`. TYPE is a struct
+of a JSON document, a configuration, a trait, an enumeration of inputs, outputs or events, or `Quantity` for
+all quantities that built-in transports declare. With `--check` the script changes nothing and exits with 1 if
+it would.
 """
 
 from __future__ import annotations
@@ -12,10 +14,11 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import quantity_reference
 import tree
 
 CRATES = tree.ROOT / "crates"
-# The sources of the structs of each document.
+# The sources of the types of each document.
 DOCUMENTS = {
     "docs/scenarios.md": ["multihop-sim/src/results.rs"],
     "docs/route.md": [
@@ -23,9 +26,17 @@ DOCUMENTS = {
         *("multihop-route/src/router/" + name for name in ("mod.rs", "on_demand.rs")),
     ],
     "docs/emulation.md": ["multihop-emulate/src/lateness.rs"],
+    "docs/control.md": ["multihop-sim/src/live/counters.rs"],
+    "docs/extending.md": [
+        *(
+            "multihop-transport/src/" + name
+            for name in ("connection/mod.rs", "congestion/control.rs", "event.rs")
+        ),
+        *("multihop-routing/src/" + name for name in ("agent.rs", "message.rs")),
+    ],
 }
 BLOCK = re.compile(
-    r"(<!-- made by tools/struct_reference\.py: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL | re.MULTILINE
+    r"(<!-- made by tools/rust_reference\.py: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL | re.MULTILINE
 )
 STRUCT = re.compile(
     r"((?:^///[^\n]*\n)+)(?:^#\[[^\n]*\n)*^pub (struct|enum) (\w+) \{\n(.*?)^\}", re.DOTALL | re.MULTILINE
@@ -36,7 +47,15 @@ FIELD = re.compile(
     r"^ {4}(?:pub )?(\w+)(?:: |\()(.*?)\)?,$",
     re.MULTILINE,
 )
-LINK = re.compile(r"\[`(\w+)::(\w+)`\]")
+TRAIT = re.compile(r"^pub trait (\w+)[^\n]*\{\n(.*?)^\}", re.DOTALL | re.MULTILINE)
+METHOD = re.compile(r"((?:^ {4}///[^\n]*\n)+)(?:^ {4}#\[[^\n]*\n)*^ {4}fn (\w+)", re.MULTILINE)
+CHOICE = re.compile(r"^pub enum (\w+) \{\n(.*?)^\}", re.DOTALL | re.MULTILINE)
+VARIANT = re.compile(
+    r"((?:^ {4}///[^\n]*\n)+)^ {4}(\w+)(\([^\n]*\)|)(?:,$| \{\n(.*?)^ {4}\},$)", re.DOTALL | re.MULTILINE
+)
+INNER = re.compile(r"^ {8}(\w+):", re.MULTILINE)
+LINK = re.compile(r"\[`(\w+)::(\w+)`\](?:\([\w:]+\))?")
+TO_TYPE = re.compile(r"\[([^\]]+)\]\(([\w:]+)\)")
 NAME = re.compile(r'name = "(\w+)"')
 HELP = re.compile(r'help = "([^"]*)"')
 
@@ -71,7 +90,7 @@ def main(arguments: list[str]) -> int:
         text = path.read_text(encoding="utf-8")
         fresh = document(name, text)
         if fresh != text and arguments:
-            print(f"{name} is older than its structs; run tools/struct_reference.py")
+            print(f"{name} is older than its structs; run tools/rust_reference.py")
             stale = 1
         elif fresh != text:
             path.write_text(fresh, encoding="utf-8")
@@ -82,7 +101,34 @@ def document(name: str, text: str) -> str:
     """The text of a document with new tables."""
     source = "\n".join((CRATES / path).read_text(encoding="utf-8") for path in DOCUMENTS[name])
     structs = dict(structs_of(source))
-    return BLOCK.sub(lambda block: f"{block[1]}\n{tables(block[2], structs)}\n{block[3]}", text)
+    whole = dict(interfaces_of(source)) | {"Quantity": quantity_reference.table()}
+    return BLOCK.sub(
+        lambda block: f"{block[1]}\n{whole.get(block[2]) or tables(block[2], structs)}\n{block[3]}", text
+    )
+
+
+def interfaces_of(source: str) -> Iterator[tuple[str, str]]:
+    """The tables of the traits, and of the enumerations that are no documents, of a source text."""
+    for name, body in TRAIT.findall(source):
+        yield name, table("method", [(method, first(text)) for text, method in METHOD.findall(body)])
+    for name, body in CHOICE.findall(source):
+        rows = []
+        for text, variant, values, fields in VARIANT.findall(body):
+            inner = ", ".join(INNER.findall(fields))
+            rows.append((variant + (f" {{ {inner} }}" if inner else values), first(text)))
+        yield name, table("value", rows)
+
+
+def table(title: str, rows: list[tuple[str, str]]) -> str:
+    """A table of names and texts."""
+    lines = [f"| `{name}` | {without_links(text)} |" for name, text in rows]
+    return "\n".join([f"| {title} | meaning |", "|---|---|", *lines, ""])
+
+
+def without_links(text: str) -> str:
+    """A text whose links to types are names of the types."""
+    text = LINK.sub(lambda link: f"`{link[1]}::{link[2]}`", text)
+    return TO_TYPE.sub(lambda link: link[1] if link[1][0] == "`" else f"{link[1]} (`{link[2]}`)", text)
 
 
 def structs_of(source: str) -> Iterator[tuple[str, Struct]]:
@@ -99,7 +145,8 @@ def tables(name: str, structs: dict[str, Struct]) -> str:
         return "\n".join(["| key | meaning |", "|---|---|", *map(key_row, keys), ""])
     titles = {name: ""}
     sections = list(sections_of(name, structs, titles))
-    return "\n".join(LINK.sub(lambda link: f"`{titles[link[1]]}.{link[2]}`", text) for text in sections)
+    text = "\n".join(sections).replace("`None`", "`null`")
+    return LINK.sub(lambda link: f"`{titles[link[1]]}.{link[2]}`", text)
 
 
 def key_row(field: Field) -> str:
@@ -144,7 +191,7 @@ def first(comment: str) -> str:
     """The first paragraph of a doc comment as a cell of a table."""
     lines = [line.strip().removeprefix("///").strip() for line in comment.splitlines()]
     end = lines.index("") if "" in lines else len(lines)
-    return " ".join(lines[:end]).replace("|", "\\|").replace("`None`", "`null`")
+    return " ".join(lines[:end]).replace("|", "\\|")
 
 
 if __name__ == "__main__":
