@@ -36,11 +36,17 @@ from multihop_papers.gauntlet.generated import Network, network, with_second_rad
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 AGGREGATING = ("n", "ac", "ax")
-GROUPS: Mapping[str, Sequence[str]] = {
-    "802.11b and g": ("b", "g"),
-    "802.11n, ac and ax": AGGREGATING,
+Group = Callable[[Network], bool]
+"""Whether a network belongs to a panel and a table."""
+GROUPS: Mapping[str, Group] = {
+    "802.11b and g": lambda drawn: drawn.radio not in AGGREGATING,
+    "802.11n, ac and ax": lambda drawn: drawn.radio in AGGREGATING,
 }
-"""Radios of each panel and of each table."""
+"""Networks of each panel and of each table."""
+ROUTED: Mapping[str, Group] = {
+    "AODV and OLSR": lambda drawn: drawn.scenario["routing"]["protocol"] != "static"
+}
+"""Networks in which ideas that need notices have some; networks of all radios."""
 TRANSPORTS = ("mesh", "cubic")
 """Transports under which settings are compared."""
 Change = Callable[[dict[str, Any]], dict[str, Any]]
@@ -99,8 +105,10 @@ def _added(base: str) -> dict[str, dict[str, Any]]:
         "window of 3 segments": {"kind": base, "window_max": 3},
         "window of 24 segments": {"kind": base, "window_max": 24},
         "dynamic ACKs": {"kind": f"{base}+dyn"},
+        "window of 24 segments, dynamic ACKs": {"kind": f"{base}+dyn", "window_max": 24},
         "ACKs as in TACK": {"kind": f"{base}+tack"},
         "stand-by at failures (ELFN)": {"kind": f"{base}+elfn"},
+        "mesh in its place": {"kind": "mesh"},
     }
 
 
@@ -126,14 +134,16 @@ def main() -> int:
     options = parse()
     networks = [network(seed) for seed in options.seeds]
     pairs = ideas(networks) if options.ideas else settings(networks)
+    groups = {**GROUPS, **ROUTED} if options.ideas else GROUPS
     journal = Journal(options.out)
     runs = {run.key: run for pair in pairs for run in (pair.base, pair.changed)}
     complete(list(runs.values()), journal, Where(options.jobs, options.on), Progress("networks"))
     found: dict[str, dict[str, Interval]] = {}
-    for title, radios in GROUPS.items():
-        found[title] = values([pair for pair in pairs if pair.drawn.radio in radios], journal)
-        print(f"\n{title}")
-        print_table(rows(found[title]))
+    for title, belongs in groups.items():
+        heading = f"{title} ({sum(map(belongs, networks))})"
+        found[heading] = values([pair for pair in pairs if belongs(pair.drawn)], journal)
+        print(f"\n{heading}")
+        print_table(rows(found[heading]))
     if options.figure:
         path = DOCS / ("which-ideas.svg" if options.ideas else "which-settings.svg")
         path.write_text(draw(found), encoding="utf-8")

@@ -21,11 +21,11 @@ def test_each_setting_changes_its_part_of_a_network_alone() -> None:
 
 
 def test_every_idea_is_a_valid_transport() -> None:
-    """A pair for each idea; BBR has a pace of its own."""
+    """A pair for each idea; BBR has a pace of its own, and `mesh` is beside both."""
     pairs = compare_settings.ideas([network(2003)])
-    assert len(pairs) == len(compare_settings.IDEAS) == 11
+    assert len(pairs) == len(compare_settings.IDEAS) == 15
     assert len({pair.base.key for pair in pairs}) == 2
-    assert len({pair.changed.key for pair in pairs}) == 11
+    assert len({pair.changed.key for pair in pairs}) == 14
 
 
 def test_the_figure_has_a_panel_for_each_group_and_a_row_for_each_change() -> None:
