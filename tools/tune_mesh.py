@@ -9,7 +9,7 @@ The score of a point is the mean, over networks and flows, of ln(1 + goodput in 
 delay in ms). DIR/evaluations.jsonl has every point with its score. At the end the best point and the defaults
 are compared on both halves, with paired intervals over networks and seeds: constants that win on the training
 half alone are worth nothing. What they gain and lose in each network follows, also beside NewReno.
-Needs `pip install 'multihop[tune]'`.
+Needs `pip install 'multihop[break]'`.
 """
 
 from __future__ import annotations

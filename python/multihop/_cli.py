@@ -25,6 +25,10 @@ def main() -> int:
     words = sys.argv[1:]
     general = list(takewhile(lambda word: word.startswith("-"), words))
     match words[len(general) :]:
+        case ["break", *rest]:
+            from multihop.breaking.command import main as break_
+
+            return break_([*rest, *general])
         case ["papers", *rest]:
             return papers([*rest, *general])
         case ["sweep", *rest] if any(word.split("=")[0] == "--on" for word in rest):

@@ -98,6 +98,13 @@ pub(crate) enum Command {
         /// Folder, created if missing.
         folder: PathBuf,
     },
+    /// Search for small networks in which a transport or a routing protocol does badly, with the Python package.
+    #[command(disable_help_flag = true)]
+    Break {
+        /// Arguments for the Python package.
+        #[arg(allow_hyphen_values = true, trailing_var_arg = true)]
+        arguments: Vec<String>,
+    },
     /// Repeat experiments of published papers, with the Python package multihop-papers.
     #[command(disable_help_flag = true)]
     Papers {

@@ -145,6 +145,7 @@ fn command(command: Command, verbosity: Verbosity, extensions: &Extensions) -> R
         Command::Unknown(words) => {
             Err(CommandError::Usage(format!("no command {:?} {ONLY_SIMULATES}", words[0])))
         }
+        Command::Break { .. } => Err(CommandError::Usage(format!("break {IN_PYTHON} 'multihop[break]'"))),
         Command::Papers { .. } => Err(CommandError::Usage(format!("papers {IN_PYTHON} 'multihop[papers]'"))),
         Command::Schema => Ok(output::json(&multihop_scenario::schema_with(extensions), true)?),
         Command::Example { name } => start::example(name.as_deref()),
