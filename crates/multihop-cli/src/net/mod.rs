@@ -7,6 +7,7 @@ mod keys;
 mod log;
 mod meter;
 mod perf;
+mod perf_document;
 mod recv;
 #[cfg(target_os = "linux")]
 mod route;

@@ -7,13 +7,15 @@ use std::time::Duration;
 use anyhow::Context;
 use multihop_apps::dial;
 use multihop_apps::perf::{self, Amount, Direction, EndTotals, FlowOutcome, FlowSample, Plan, Sample};
-use multihop_net::{Config, Security, Stream};
+use multihop_net::{Config, Stream};
 use multihop_sandbox::Needs;
 use multihop_scenario::Extensions;
-use serde_json::{Value, json};
 
 use super::args::{PERF, PerfArgs};
 use super::confinement::{Confinement, folders_of_keys};
+use super::perf_document::{
+    IntervalResult, PerfDocument, direction, lost_percent, milliseconds, protocol, rate, sum,
+};
 use super::{Kind, advise, commands, listen, print, run, settings, signals};
 use crate::terminal::Verbosity;
 use crate::{CommandError, output};
@@ -82,7 +84,7 @@ async fn measure(
     let mut broken = Ok(());
     let outcome = perf::measure(streams, plan, |sample| {
         if args.json {
-            samples.push(interval(&sample));
+            samples.push(IntervalResult::new(&sample));
         } else if broken.is_ok() && !verbosity.quiet {
             broken = rows(&sample).iter().try_for_each(|row| output::line(format_args!("{row}")));
         }
@@ -90,7 +92,7 @@ async fn measure(
     let flows = outcome.await.context("the measurement did not finish")?;
     broken?;
     if args.json {
-        output::json(&document(&plan, config, &flows, samples), true)?;
+        output::json(&PerfDocument::new(&plan, config, &flows, samples), true)?;
     } else {
         let mut lines = table(&plan, &flows);
         lines.push(format!("protocol: {}", protocol(&plan, &flows)));
@@ -155,32 +157,6 @@ fn row(label: &str, sample: &Sample, flow: &FlowSample) -> String {
     row
 }
 
-/// Several flows of one direction as one.
-fn sum(flows: &[FlowSample]) -> Option<FlowSample> {
-    let add = |one: Option<u64>, other: Option<u64>| Some(one? + other?);
-    flows.iter().copied().reduce(|one, other| FlowSample {
-        reverse: one.reverse,
-        bytes: one.bytes + other.bytes,
-        retransmitted: add(one.retransmitted, other.retransmitted),
-        rtt: None,
-        cwnd: None,
-        lost: add(one.lost, other.lost),
-        jitter: one.jitter.max(other.jitter),
-    })
-}
-
-/// Bits per second in an interval.
-fn rate(sample: &Sample, flow: &FlowSample) -> f64 {
-    8.0 * flow.bytes as f64 / (sample.to - sample.from).as_secs_f64().max(1e-9)
-}
-
-/// The flows of one direction, and their sum.
-fn direction(flows: &[FlowOutcome], reverse: bool) -> (Vec<FlowOutcome>, Option<FlowOutcome>) {
-    let part: Vec<_> = flows.iter().filter(|flow| flow.reverse == reverse).cloned().collect();
-    let sum = FlowOutcome::sum(&part);
-    (part, sum)
-}
-
 /// The result: a line for each flow if there are several, then that of each direction.
 fn table(plan: &Plan, flows: &[FlowOutcome]) -> Vec<String> {
     let mut lines = Vec::new();
@@ -235,102 +211,6 @@ fn details(plan: &Plan, flow: &FlowOutcome) -> Vec<String> {
     let cpu =
         format!("CPU seconds per GB: {send} to send, {receive} to receive; hops: {hops}, mss {}", flow.mss);
     vec![what, cpu]
-}
-
-/// Name of the protocol of the flows, as the ends agreed on it.
-fn protocol(plan: &Plan, flows: &[FlowOutcome]) -> String {
-    let transport = flows.first().map(|flow| flow.transport).unwrap_or_default();
-    if plan.udp.is_some() { "udp".to_owned() } else { transport.to_string() }
-}
-
-fn document(plan: &Plan, config: &Config, flows: &[FlowOutcome], intervals: Vec<Value>) -> Value {
-    let is_udp = plan.udp.is_some();
-    let sum = |reverse| direction(flows, reverse).1.map(|sum| outcome(&sum, is_udp));
-    json!({
-        "direction": match plan.direction {
-            Direction::Forward => "forward",
-            Direction::Reverse => "reverse",
-            Direction::Both => "both",
-        },
-        "protocol": protocol(plan, flows),
-        "security": match config.security {
-            Security::Plain => "plain",
-            Security::Token(_) => "token",
-            Security::Keys { .. } => "keys",
-        },
-        "parallel": plan.flows,
-        "forward": sum(false),
-        "reverse": sum(true),
-        "flows": flows.iter().map(|flow| outcome(flow, is_udp)).collect::<Vec<_>>(),
-        "intervals": intervals,
-    })
-}
-
-fn outcome(flow: &FlowOutcome, is_udp: bool) -> Value {
-    let end = |tally: &EndTotals| {
-        json!({
-            "bytes": tally.bytes,
-            "seconds": tally.time.as_secs_f64(),
-            "cpu_seconds": tally.cpu.as_secs_f64(),
-            "cpu_seconds_per_gb": tally.cpu_per_gb(),
-            "data_sent": tally.data_sent,
-            "retransmitted": tally.retransmitted,
-            "delivered": tally.delivered,
-            "timeouts": tally.timeouts,
-            "freezes": tally.freezes,
-            "datagrams_sent": tally.datagrams_sent,
-            "datagrams_received": tally.datagrams_received,
-            "counters": tally.counters,
-        })
-    };
-    json!({
-        "direction": way(flow.reverse),
-        "goodput_kbps": flow.goodput() / 1e3,
-        "retransmission_index": flow.retransmission_index(),
-        "lost": is_udp.then(|| flow.lost()),
-        "lost_percent": lost_percent(flow).filter(|_| is_udp),
-        "out_of_order": is_udp.then_some(flow.receiver.out_of_order),
-        "jitter_ms": is_udp.then(|| milliseconds(flow.receiver.jitter)),
-        "hops": flow.hops,
-        "mss": flow.mss,
-        "sender": end(&flow.sender),
-        "receiver": end(&flow.receiver),
-    })
-}
-
-fn interval(sample: &Sample) -> Value {
-    let one = |flow: &FlowSample| {
-        json!({
-            "direction": way(flow.reverse),
-            "bytes": flow.bytes,
-            "goodput_kbps": rate(sample, flow) / 1e3,
-            "retransmitted": flow.retransmitted,
-            "rtt_ms": flow.rtt.map(milliseconds),
-            "cwnd": flow.cwnd,
-            "lost": flow.lost,
-            "jitter_ms": flow.jitter.map(milliseconds),
-        })
-    };
-    let of = |reverse| {
-        let part: Vec<_> = sample.flows.iter().filter(|flow| flow.reverse == reverse).copied().collect();
-        sum(&part).map(|sum| one(&sum))
-    };
-    let [from, to] = [sample.from, sample.to].map(|time| time.as_secs_f64());
-    let flows: Vec<_> = sample.flows.iter().map(one).collect();
-    json!({ "from": from, "to": to, "forward": of(false), "reverse": of(true), "flows": flows })
-}
-
-fn way(reverse: bool) -> &'static str {
-    if reverse { "reverse" } else { "forward" }
-}
-
-fn lost_percent(flow: &FlowOutcome) -> Option<f64> {
-    let sent = flow.sender.datagrams_sent;
-    (sent > 0).then(|| 100.0 * flow.lost() as f64 / sent as f64)
-}
-
-fn milliseconds(time: Duration) -> f64 {
-    1e3 * time.as_secs_f64()
 }
 
 fn mbps(bits_per_second: f64) -> String {
