@@ -26,6 +26,7 @@ DOCUMENTS = {
         *("multihop-route/src/router/" + name for name in ("mod.rs", "on_demand.rs")),
     ],
     "docs/emulation.md": ["multihop-emulate/src/lateness.rs"],
+    "docs/net-programs.md": ["multihop-cli/src/net/perf_document.rs"],
     "docs/control.md": ["multihop-sim/src/live/counters.rs"],
     "docs/extending.md": [
         *(
@@ -39,12 +40,13 @@ BLOCK = re.compile(
     r"(<!-- made by tools/rust_reference\.py: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL | re.MULTILINE
 )
 STRUCT = re.compile(
-    r"((?:^///[^\n]*\n)+)(?:^#\[[^\n]*\n)*^pub (struct|enum) (\w+) \{\n(.*?)^\}", re.DOTALL | re.MULTILINE
+    r"((?:^///[^\n]*\n)+)(?:^#\[[^\n]*\n)*^pub(?:\(crate\))? (struct|enum) (\w+) \{\n(.*?)^\}",
+    re.DOTALL | re.MULTILINE,
 )
 FIELD = re.compile(
     r"((?:^ {4}///[^\n]*\n)+)"
     r"((?:^ {4}#\[[^\n]*\n(?:^ {8}[^\n]*\n|^ {4}\)\]\n)*)*)"
-    r"^ {4}(?:pub )?(\w+)(?:: |\()(.*?)\)?,$",
+    r"^ {4}(?:pub(?:\(crate\))? )?(\w+)(?:: |\()(.*?)\)?,$",
     re.MULTILINE,
 )
 TRAIT = re.compile(r"^pub trait (\w+)[^\n]*\{\n(.*?)^\}", re.DOTALL | re.MULTILINE)
