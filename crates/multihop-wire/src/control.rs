@@ -14,7 +14,7 @@ mod names;
 mod options;
 
 pub use names::Names;
-pub use options::{Features, Options};
+pub use options::{ChannelLimits, Features, Options};
 
 /// The implemented version of the protocol.
 pub const VERSION: u8 = 3;
@@ -90,6 +90,8 @@ impl Cause {
     pub const BUSY: Self = Self(5);
     /// The listener accepts only encrypted connections.
     pub const NOT_PLAIN: Self = Self(6);
+    /// The peer has broken a rule or a limit of channels; the text says which.
+    pub const CHANNEL: Self = Self(7);
 
     /// Words for the cause, for messages.
     pub const fn name(self) -> &'static str {
@@ -101,6 +103,7 @@ impl Cause {
             Self::TRANSPORT => "transport",
             Self::BUSY => "busy",
             Self::NOT_PLAIN => "not plain",
+            Self::CHANNEL => "channel",
             _ => "unknown cause",
         }
     }

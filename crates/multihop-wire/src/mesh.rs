@@ -9,6 +9,10 @@ use crate::ParseError;
 use crate::control::Control;
 use crate::reader::Reader;
 
+mod chunk;
+
+pub use chunk::{ChannelOptions, Chunk};
+
 /// A segment of the transport `mesh`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Segment {
@@ -41,8 +45,21 @@ pub struct Data {
     pub transmission: u32,
     /// Departure of the segment by the sender's clock, us.
     pub sent: u32,
-    /// Application data; empty in a probe and at the end of the stream.
+    /// The parts of the segment that belong to channels; none in a segment of the stream.
+    pub chunks: Vec<Chunk>,
+    /// Application data: of the stream, or of all chunks in their order. Empty in a probe and at the end of the stream.
     pub payload: Payload,
+}
+
+impl Data {
+    /// Path, number and transmission of the segment whose first bytes a notice quotes; `None` if they are of another
+    /// segment.
+    pub fn quoted(start: &[u8; 16]) -> Option<(bool, u32, u32)> {
+        let [kind, _, _, _, n0, n1, n2, n3, t0, t1, t2, t3, ..] = *start;
+        let is_data = [DATA, CHUNKS].contains(&(kind & !(ASK | MORE | FIN | SECOND_PATH)));
+        let numbers = (u32::from_be_bytes([n0, n1, n2, n3]), u32::from_be_bytes([t0, t1, t2, t3]));
+        is_data.then_some((kind & SECOND_PATH != 0, numbers.0, numbers.1))
+    }
 }
 
 /// An acknowledgement: the segments that have arrived, and the room for more.
@@ -180,6 +197,8 @@ impl Segment {
     pub const DATA_HEADER: u16 = 16;
     /// Bytes of an ACK without its bitmap.
     pub const ACK_HEADER: u16 = 24;
+    /// Bytes of the length of a chunk section.
+    pub const SECTION_LENGTH: u16 = 2;
 
     /// Reads a segment from all of `bytes`.
     pub fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
@@ -201,6 +220,7 @@ impl Segment {
                     number: reader.u32()?,
                     transmission: reader.u32()?,
                     sent: reader.u32()?,
+                    chunks: Vec::new(),
                     payload: Payload::EMPTY,
                 };
                 let payload = reader.payload_in(memory);
@@ -209,13 +229,16 @@ impl Segment {
                 }
                 Ok(Self::Data(Data { payload, ..data }))
             }
+            (kind, every) if kind & !(ASK | MORE | SECOND_PATH) == CHUNKS => {
+                parse_chunks(kind, every, reader, memory).map(Self::Data)
+            }
             (kind, low) if kind & !(LONG | SECOND_PATH) == ACK => {
                 let len = usize::from(u16::from_be_bytes([kind & LONG, low]));
                 let second_path = kind & SECOND_PATH != 0;
                 parse_ack(len, reader).map(|ack| Self::Ack(Ack { second_path, ..ack }))
             }
             (kind, _) if Control::has_kind(kind) => Control::parse(bytes).map(Self::Control),
-            (kind, _) => Err(refusal("kind", kind.into(), "0x10 to 0x1f, 0x20 to 0x2f, 0x30 to 0x33")),
+            (kind, _) => Err(refusal("kind", kind.into(), KINDS)),
         }
     }
 
@@ -233,10 +256,14 @@ impl Segment {
             return control.emit(out);
         }
         out.extend_from_slice(&self.start());
-        if let Self::Ack(ack) = self {
-            out.extend_from_slice(&ack.together_and_held().to_be_bytes());
-            out.extend_from_slice(&ack.delay.to_be_bytes());
-            ack.bitmap.used().into_iter().for_each(|bytes| out.extend_from_slice(bytes));
+        match self {
+            Self::Data(data) => chunk::emit_section(&data.chunks, out),
+            Self::Ack(ack) => {
+                out.extend_from_slice(&ack.together_and_held().to_be_bytes());
+                out.extend_from_slice(&ack.delay.to_be_bytes());
+                ack.bitmap.used().into_iter().for_each(|bytes| out.extend_from_slice(bytes));
+            }
+            Self::Control(_) => {}
         }
     }
 
@@ -247,8 +274,9 @@ impl Segment {
                 let flags =
                     [(data.ask, ASK), (data.more, MORE), (data.is_fin, FIN), (data.second_path, SECOND_PATH)]
                         .map(|(is_set, bit)| u8::from(is_set) * bit);
+                let kind = if data.chunks.is_empty() { DATA } else { CHUNKS };
                 (
-                    [DATA | flags[0] | flags[1] | flags[2] | flags[3], data.every],
+                    [kind | flags[0] | flags[1] | flags[2] | flags[3], data.every],
                     data.hold,
                     [data.number, data.transmission, data.sent],
                 )
@@ -287,7 +315,7 @@ impl Segment {
     /// Length of the segment's header, bytes.
     pub fn header_len(&self) -> usize {
         match self {
-            Self::Data(_) => usize::from(Self::DATA_HEADER),
+            Self::Data(data) => usize::from(Self::DATA_HEADER) + chunk::section_len(&data.chunks),
             Self::Ack(ack) => usize::from(Self::ACK_HEADER) + ack.bitmap.wire_len(),
             Self::Control(control) => control.wire_len(),
         }
@@ -308,6 +336,34 @@ impl Segment {
             Self::Ack(_) | Self::Control(_) => Payload::EMPTY,
         }
     }
+}
+
+/// A segment of channels behind its first two bytes.
+fn parse_chunks(
+    kind: u8,
+    every: u8,
+    mut reader: Reader<'_>,
+    memory: &mut Option<Vec<u8>>,
+) -> Result<Data, ParseError> {
+    let data = Data {
+        ask: kind & ASK != 0,
+        more: kind & MORE != 0,
+        is_fin: false,
+        second_path: kind & SECOND_PATH != 0,
+        every,
+        hold: reader.u16()?,
+        number: reader.u32()?,
+        transmission: reader.u32()?,
+        sent: reader.u32()?,
+        chunks: chunk::parse_section(&mut reader)?,
+        payload: reader.payload_in(memory),
+    };
+    let len: usize = data.chunks.iter().map(|chunk| usize::from(chunk.data_len())).sum();
+    if len == data.payload.len() {
+        return Ok(data);
+    }
+    let found = u32::try_from(data.payload.len()).unwrap_or(u32::MAX);
+    Err(refusal("data behind the chunks", found, "the sum of their lengths"))
 }
 
 /// An ACK, of which `len` bytes are the bitmap.
@@ -340,7 +396,10 @@ fn refusal(name: &'static str, found: u32, allowed: &'static str) -> ParseError 
     ParseError::Field { name, found, allowed }
 }
 
+const KINDS: &str = "0x10 to 0x1f, 0x20 to 0x2f, 0x30 to 0x33, 0x50 to 0x5b without 4";
 const DATA: u8 = 0x10;
+/// Type of a segment of channels, with the flags of data except FIN.
+const CHUNKS: u8 = 0x50;
 const ASK: u8 = 0x01;
 const MORE: u8 = 0x02;
 const FIN: u8 = 0x04;

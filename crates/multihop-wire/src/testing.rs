@@ -10,7 +10,7 @@ use multihop_core::Payload;
 
 pub(crate) use multihop_testkit::damage::{Damage, damage};
 
-use crate::control::{Cause, Control, Features, Names, Options, Reset, Syn};
+use crate::control::{Cause, ChannelLimits, Control, Features, Names, Options, Reset, Syn};
 
 /// Some data, or none.
 pub(crate) fn payload() -> impl Strategy<Value = Payload> {
@@ -28,14 +28,16 @@ fn names() -> impl Strategy<Value = Names> {
 fn options() -> impl Strategy<Value = Options> {
     let unknown = option::of((4_u8..=127).prop_map(|half| 2 * half + 1));
     let numbers = (any::<Option<NonZeroU8>>(), any::<Option<NonZeroU16>>(), unknown);
-    (any::<u8>(), names(), any::<u64>(), any::<Option<[u8; 16]>>(), numbers).prop_map(
-        |(version, transports, features, cookie, (initial_ttl, mss, unknown))| Options {
+    let limits = option::of(any::<(u16, u32, u64)>());
+    (any::<u8>(), names(), any::<u64>(), any::<Option<[u8; 16]>>(), numbers, limits).prop_map(
+        |(version, transports, features, cookie, (initial_ttl, mss, unknown), limits)| Options {
             version,
             transports,
             features: Features(features),
             cookie,
             initial_ttl,
             mss,
+            channels: limits.map(|(channels, credit, message)| ChannelLimits { channels, credit, message }),
             padding: 0,
             unknown,
         },

@@ -22,11 +22,45 @@ pub struct Options {
     pub initial_ttl: Option<NonZeroU8>,
     /// The longest payload that the sender accepts.
     pub mss: Option<NonZeroU16>,
+    /// The sender's limits of channels that the receiver of the SYN opens and uses.
+    pub channels: Option<ChannelLimits>,
     /// Bytes of padding behind the other options, which a reader skips; 0 after [`Control::parse`].
     pub padding: u16,
     /// The type of the first unknown option that must be understood: [`Control::parse`] sets it, and the receiver
     /// refuses the SYN.
     pub unknown: Option<u8>,
+}
+
+/// Limits of an end for the channels of its peer.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct ChannelLimits {
+    /// Largest number of channels that the peer may open.
+    pub channels: u16,
+    /// Credit of the peer in each new channel, bytes.
+    pub credit: u32,
+    /// Length of the longest message that the end accepts, bytes.
+    pub message: u64,
+}
+
+impl ChannelLimits {
+    const LEN: usize = 14;
+
+    fn parse(bytes: [u8; Self::LEN]) -> Self {
+        let [n0, n1, c0, c1, c2, c3, message @ ..] = bytes;
+        Self {
+            channels: u16::from_be_bytes([n0, n1]),
+            credit: u32::from_be_bytes([c0, c1, c2, c3]),
+            message: u64::from_be_bytes(message),
+        }
+    }
+
+    fn emit(self) -> [u8; Self::LEN] {
+        let mut bytes = [0; Self::LEN];
+        bytes[..2].copy_from_slice(&self.channels.to_be_bytes());
+        bytes[2..6].copy_from_slice(&self.credit.to_be_bytes());
+        bytes[6..].copy_from_slice(&self.message.to_be_bytes());
+        bytes
+    }
 }
 
 /// Optional features that an end supports in addition to the protocol's version: a set of numbers from 0 to 63.
@@ -96,11 +130,14 @@ impl Options {
             (MSS, &[high, low]) if value != [0, 0] => {
                 self.mss = NonZeroU16::new(u16::from_be_bytes([high, low]));
             }
-            (VERSION | COOKIE | INITIAL_TTL | MSS, _) => {
+            (CHANNELS, bytes) if bytes.len() == ChannelLimits::LEN => {
+                self.channels = bytes.try_into().ok().map(ChannelLimits::parse);
+            }
+            (VERSION | COOKIE | INITIAL_TTL | MSS | CHANNELS, _) => {
                 return Err(refusal(
                     "option",
                     kind.into(),
-                    "1, 4, 6 and 8 each with its own length and range",
+                    "1, 4, 6, 8 and 10 each with its own length and range",
                 ));
             }
             _ if is_mandatory(kind) => self.unknown = self.unknown.or(Some(kind)),
@@ -128,6 +165,9 @@ impl Options {
         if let Some(mss) = self.mss {
             put(MSS, &mss.get().to_be_bytes(), out);
         }
+        if let Some(limits) = self.channels {
+            put(CHANNELS, &limits.emit(), out);
+        }
         if let Some(kind) = self.unknown {
             put(kind, &[], out);
         }
@@ -142,6 +182,7 @@ impl Options {
             self.cookie.map_or(0, |cookie| cookie.len()),
             self.initial_ttl.map_or(0, |_| size_of::<u8>()),
             self.mss.map_or(0, |_| size_of::<u16>()),
+            self.channels.map_or(0, |_| ChannelLimits::LEN),
         ];
         let options: usize = lengths.into_iter().filter(|&len| len > 0).map(|len| HEADER + len).sum();
         options + self.unknown.map_or(0, |_| HEADER) + usize::from(self.padding)
@@ -176,3 +217,4 @@ const FEATURES: u8 = 2;
 const COOKIE: u8 = 4;
 const INITIAL_TTL: u8 = 6;
 const MSS: u8 = 8;
+const CHANNELS: u8 = 10;

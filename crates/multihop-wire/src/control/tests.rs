@@ -85,10 +85,10 @@ fn another_version_and_unknown_mandatory_options_are_refused_by_number() {
 #[test]
 fn options_out_of_their_range_are_refused() {
     for (options, message) in [
-        (&[1, 2, 3, 3][..], "option is 1, allowed: 1, 4, 6 and 8 each with its own length and range"),
-        (&[4, 1, 3], "option is 4, allowed: 1, 4, 6 and 8 each with its own length and range"),
-        (&[6, 1, 0], "option is 6, allowed: 1, 4, 6 and 8 each with its own length and range"),
-        (&[8, 2, 0, 0], "option is 8, allowed: 1, 4, 6 and 8 each with its own length and range"),
+        (&[1, 2, 3, 3][..], "option is 1, allowed: 1, 4, 6, 8 and 10 each with its own length and range"),
+        (&[4, 1, 3], "option is 4, allowed: 1, 4, 6, 8 and 10 each with its own length and range"),
+        (&[6, 1, 0], "option is 6, allowed: 1, 4, 6, 8 and 10 each with its own length and range"),
+        (&[8, 2, 0, 0], "option is 8, allowed: 1, 4, 6, 8 and 10 each with its own length and range"),
         (&[3, 1, 0], "option is 3, allowed: 1 to 8 names of 1 to 28 visible ASCII characters"),
         (&[3, 2, 2, b'a'], "option is 3, allowed: 1 to 8 names of 1 to 28 visible ASCII characters"),
         (&[3, 2, 1, b' '], "option is 3, allowed: 1 to 8 names of 1 to 28 visible ASCII characters"),
@@ -166,7 +166,7 @@ fn refused_bytes_are_named() {
 
 #[test]
 fn causes_have_names() {
-    let names: Vec<&str> = (0..=7).map(|cause| Cause(cause).name()).collect();
+    let names: Vec<&str> = (0..=8).map(|cause| Cause(cause).name()).collect();
     let all = [
         "aborted",
         "unknown connection",
@@ -175,6 +175,7 @@ fn causes_have_names() {
         "transport",
         "busy",
         "not plain",
+        "channel",
         "unknown cause",
     ];
     assert_eq!(names, all);

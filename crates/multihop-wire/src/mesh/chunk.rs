@@ -1,0 +1,309 @@
+//! Chunks: the parts of a segment of `mesh` that belong to channels.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::refusal;
+use crate::ParseError;
+use crate::reader::Reader;
+
+/// A part of a segment that belongs to a channel.
+///
+/// `channel` is an even number if the sender of the segment has opened the channel, otherwise an odd one: the two ends
+/// name one channel by numbers that differ in the lowest bit.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Chunk {
+    /// Opens a channel of the sender.
+    Open {
+        /// Number of the new channel, which is even.
+        channel: u16,
+        /// Options of the channel, for both directions.
+        options: ChannelOptions,
+    },
+    /// Data of a message. The bytes of all data chunks follow the chunk section, in the order of the chunks.
+    Data {
+        /// Channel of the message.
+        channel: u16,
+        /// Number of the message in its direction of the channel, from 0.
+        message: u64,
+        /// Place of the first byte in the message.
+        offset: u64,
+        /// Number of bytes of the message in this chunk.
+        len: u16,
+        /// Whether the message ends with these bytes.
+        is_last: bool,
+        /// Longest queueing delay with which the chunk arrives before the deadline of its message, in units of 100 us.
+        /// `None` without a deadline.
+        slack: Option<u32>,
+    },
+    /// Messages that the sender has given up.
+    Gap {
+        /// Channel of the messages.
+        channel: u16,
+        /// Number of the first message.
+        first: u64,
+        /// Number of messages, at least 1.
+        count: u64,
+        /// Credit that the sender has used for them. Not 0 only for a single message of which a part was sent.
+        used: u64,
+    },
+    /// The sender's room for messages of a channel.
+    Credit {
+        /// Channel of the messages.
+        channel: u16,
+        /// Credit for the channel since it was opened: the sum of what the receiver of this chunk may use.
+        limit: u64,
+    },
+}
+
+/// Options of a channel, which its opener chooses for both directions.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct ChannelOptions {
+    /// Class of the channel, 0 to [`MAX_PRIORITY`](Self::MAX_PRIORITY). Messages of class 0 leave first.
+    pub priority: u8,
+    /// Whether messages are delivered in the order in which they were sent.
+    pub is_ordered: bool,
+    /// Time after which a message is worthless, in units of 100 us, at most [`MAX_DEADLINE`](Self::MAX_DEADLINE); 0 for
+    /// reliable messages.
+    pub deadline: u32,
+    /// Name of the channel for applications: at most [`MAX_NAME`](Self::MAX_NAME) visible ASCII characters.
+    pub name: String,
+}
+
+impl ChannelOptions {
+    /// Class of the messages that leave last.
+    pub const MAX_PRIORITY: u8 = 7;
+    /// One day, in units of 100 us.
+    pub const MAX_DEADLINE: u32 = 864_000_000;
+    /// Maximum length of a name, characters.
+    pub const MAX_NAME: usize = 32;
+
+    /// Whether the options are within their bounds, so that they can be sent.
+    pub fn is_valid(&self) -> bool {
+        self.priority <= Self::MAX_PRIORITY
+            && self.deadline <= Self::MAX_DEADLINE
+            && self.name.len() <= Self::MAX_NAME
+            && self.name.bytes().all(|byte| byte.is_ascii_graphic())
+    }
+
+    fn parse(flags: u8, reader: &mut Reader<'_>) -> Result<Self, ParseError> {
+        let priority = reader.u8()?;
+        if priority > Self::MAX_PRIORITY {
+            return Err(refusal("priority of a channel", priority.into(), "0 to 7"));
+        }
+        let deadline = varint(reader)?;
+        let deadline = u32::try_from(deadline).ok().filter(|&deadline| deadline <= Self::MAX_DEADLINE);
+        let Some(deadline) = deadline else {
+            return Err(refusal("deadline of a channel", u32::MAX, "0 to 864000000"));
+        };
+        let len = reader.u8()?;
+        if usize::from(len) > Self::MAX_NAME {
+            return Err(refusal("length of a channel's name", len.into(), "0 to 32"));
+        }
+        let bytes = reader.take(len.into())?;
+        if let Some(&byte) = bytes.iter().find(|byte| !byte.is_ascii_graphic()) {
+            return Err(refusal("character of a channel's name", byte.into(), "0x21 to 0x7e"));
+        }
+        let name = bytes.iter().map(|&byte| char::from(byte)).collect();
+        Ok(Self { priority, is_ordered: flags & ORDERED != 0, deadline, name })
+    }
+}
+
+impl Chunk {
+    /// Largest number of a channel. The opener of a channel counts by 2, from 0.
+    pub const MAX_CHANNEL: u16 = 0x3fff;
+    /// Largest value of a number that has a variable length.
+    pub const MAX_NUMBER: u64 = (1 << 62) - 1;
+
+    /// Channel of the chunk, as the sender of its segment names it.
+    pub const fn channel(&self) -> u16 {
+        match self {
+            Self::Open { channel, .. }
+            | Self::Data { channel, .. }
+            | Self::Gap { channel, .. }
+            | Self::Credit { channel, .. } => *channel,
+        }
+    }
+
+    /// Bytes of application data that follow the chunk section.
+    pub const fn data_len(&self) -> u16 {
+        match self {
+            Self::Data { len, .. } => *len,
+            _ => 0,
+        }
+    }
+
+    /// Length of the chunk header, bytes.
+    pub fn header_len(&self) -> usize {
+        let rest = match self {
+            Self::Open { options, .. } => {
+                2 * size_of::<u8>() + len_of(options.deadline.into()) + options.name.len()
+            }
+            Self::Data { message, offset, len, slack, .. } => {
+                let slack = slack.map_or(0, |slack| len_of(slack.into()));
+                let offset = if *offset == 0 { 0 } else { len_of(*offset) };
+                len_of(*message) + offset + len_of((*len).into()) + slack
+            }
+            Self::Gap { first, count, used, .. } => len_of(*first) + len_of(*count) + len_of(*used),
+            Self::Credit { limit, .. } => len_of(*limit),
+        };
+        size_of::<u8>() + len_of(self.channel().into()) + rest
+    }
+
+    /// Appends the chunk header.
+    pub fn emit(&self, out: &mut Vec<u8>) {
+        let start = |kind: u8, out: &mut Vec<u8>| {
+            out.push(kind);
+            put(self.channel().into(), out);
+        };
+        match self {
+            Self::Open { options, .. } => {
+                start(OPEN | if options.is_ordered { ORDERED } else { 0 }, out);
+                out.push(options.priority);
+                put(options.deadline.into(), out);
+                out.push(u8::try_from(options.name.len()).expect("at most 32 bytes"));
+                out.extend_from_slice(options.name.as_bytes());
+            }
+            Self::Data { message, offset, len, is_last, slack, .. } => {
+                let flags = [(*is_last, LAST), (slack.is_some(), SLACK), (*offset > 0, OFFSET)];
+                let flags = flags.map(|(is_set, bit)| u8::from(is_set) * bit);
+                start(DATA | flags[0] | flags[1] | flags[2], out);
+                put(*message, out);
+                if *offset > 0 {
+                    put(*offset, out);
+                }
+                put((*len).into(), out);
+                if let Some(slack) = slack {
+                    put((*slack).into(), out);
+                }
+            }
+            Self::Gap { first, count, used, .. } => {
+                start(GAP, out);
+                [first, count, used].into_iter().for_each(|number| put(*number, out));
+            }
+            Self::Credit { limit, .. } => {
+                start(CREDIT, out);
+                put(*limit, out);
+            }
+        }
+    }
+
+    fn parse(reader: &mut Reader<'_>) -> Result<Self, ParseError> {
+        let kind = reader.u8()?;
+        let channel = varint(reader)?;
+        let Some(channel) = u16::try_from(channel).ok().filter(|&channel| channel <= Self::MAX_CHANNEL)
+        else {
+            return Err(refusal("number of a channel", u32::MAX, "0 to 16383"));
+        };
+        match kind {
+            OPEN..=0x01 => {
+                if channel % 2 == 1 {
+                    return Err(refusal("number of a new channel", channel.into(), "an even number"));
+                }
+                Ok(Self::Open { channel, options: ChannelOptions::parse(kind, reader)? })
+            }
+            GAP => {
+                let (first, count, used) = (varint(reader)?, varint(reader)?, varint(reader)?);
+                if count == 0 || first + count > Self::MAX_NUMBER {
+                    return Err(refusal("messages of a gap", 0, "at least 1, up to number 2^62 - 2"));
+                }
+                if count > 1 && used > 0 {
+                    return Err(refusal("credit used by several messages of a gap", 1, "0"));
+                }
+                Ok(Self::Gap { channel, first, count, used })
+            }
+            CREDIT => Ok(Self::Credit { channel, limit: varint(reader)? }),
+            DATA..=0x47 => {
+                let message = varint(reader)?;
+                let offset = if kind & OFFSET != 0 { varint(reader)? } else { 0 };
+                let len = varint(reader)?;
+                let slack = if kind & SLACK != 0 { Some(varint(reader)?) } else { None };
+                let Ok(len) = u16::try_from(len) else {
+                    return Err(refusal("length of a chunk", u32::MAX, "0 to 65535"));
+                };
+                if message == Self::MAX_NUMBER || offset + u64::from(len) > Self::MAX_NUMBER {
+                    return Err(refusal("end of a chunk", u32::MAX, "up to 2^62 - 1"));
+                }
+                let slack = match slack.map(u32::try_from) {
+                    Some(Err(_)) => return Err(refusal("slack", u32::MAX, "0 to 2^32 - 1")),
+                    Some(Ok(slack)) => Some(slack),
+                    None => None,
+                };
+                Ok(Self::Data { channel, message, offset, len, is_last: kind & LAST != 0, slack })
+            }
+            kind => Err(refusal("kind of a chunk", kind.into(), "0x00, 0x01, 0x10, 0x20, 0x40 to 0x47")),
+        }
+    }
+}
+
+/// Parses the chunk section, which is at least one chunk long, and all behind it.
+pub(super) fn parse_section<'a>(reader: &mut Reader<'a>) -> Result<Vec<Chunk>, ParseError> {
+    let len = reader.u16()?;
+    let mut section = Reader::new(reader.take(len.into())?);
+    if len == 0 {
+        return Err(refusal("length of the chunk section", 0, "at least 3"));
+    }
+    let mut chunks = Vec::new();
+    while !section.is_empty() {
+        chunks.push(Chunk::parse(&mut section)?);
+    }
+    Ok(chunks)
+}
+
+/// Appends the chunk section; nothing for a segment without chunks.
+pub(super) fn emit_section(chunks: &[Chunk], out: &mut Vec<u8>) {
+    if !chunks.is_empty() {
+        let len: usize = chunks.iter().map(Chunk::header_len).sum();
+        out.extend_from_slice(&u16::try_from(len).expect("chunks fit a segment").to_be_bytes());
+        chunks.iter().for_each(|chunk| chunk.emit(out));
+    }
+}
+
+/// Length of the chunk section, bytes; 0 for a segment without chunks.
+pub(super) fn section_len(chunks: &[Chunk]) -> usize {
+    if chunks.is_empty() {
+        return 0;
+    }
+    size_of::<u16>() + chunks.iter().map(Chunk::header_len).sum::<usize>()
+}
+
+/// Parses a number of variable length (RFC 9000, section 16): the upper two bits of the first byte are the length.
+fn varint(reader: &mut Reader<'_>) -> Result<u64, ParseError> {
+    let first = reader.u8()?;
+    let rest = reader.take((1 << (first >> 6)) - 1)?;
+    Ok(rest.iter().fold(u64::from(first & 0x3f), |number, &byte| number << 8 | u64::from(byte)))
+}
+
+/// Appends a number of at most [`Chunk::MAX_NUMBER`] in its shortest form.
+fn put(number: u64, out: &mut Vec<u8>) {
+    let number = number.min(Chunk::MAX_NUMBER);
+    let len = len_of(number);
+    let marked = number | u64::from(len.ilog2()) << (8 * len - 2);
+    out.extend_from_slice(&marked.to_be_bytes()[size_of::<u64>() - len..]);
+}
+
+/// Bytes of a number in its shortest form.
+const fn len_of(number: u64) -> usize {
+    match number {
+        0..=0x3f => 1,
+        0x40..=0x3fff => 2,
+        0x4000..=0x3fff_ffff => 4,
+        _ => 8,
+    }
+}
+
+const OPEN: u8 = 0x00;
+/// The bit of a channel whose messages are delivered in order.
+const ORDERED: u8 = 0x01;
+const GAP: u8 = 0x10;
+const CREDIT: u8 = 0x20;
+const DATA: u8 = 0x40;
+/// The bit of the last bytes of a message.
+const LAST: u8 = 0x01;
+/// The bit of data with a slack.
+const SLACK: u8 = 0x02;
+/// The bit of data that does not begin its message.
+const OFFSET: u8 = 0x04;
+
+#[cfg(test)]
+mod tests;
