@@ -72,6 +72,8 @@ pub enum Event {
     Delivered(u64),
     /// The peer has acknowledged this many more bytes.
     Acked(u64),
+    /// Channels have messages to read, or may have room for more.
+    Channels,
     /// The peer closed its side: nothing follows what has been delivered.
     PeerClosed,
     /// Both sides closed in order, and the connection is gone.

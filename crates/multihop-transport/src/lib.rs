@@ -6,6 +6,7 @@
 //! | [`congestion`] | the congestion controls of TCP, built-in or your own |
 //! | [`tpa`] | TPA, which sends in blocks and pauses while a route is broken |
 //! | [`mesh`] | `mesh`, whose rate follows the queueing delay |
+//! | [`channel`] | messages of several classes over one connection |
 //! | [`connection`] | one interface to all of them, and to transports of your own |
 //! | [`observe`] | counters and time series that a transport declares |
 //!
@@ -49,6 +50,7 @@ mod pool;
 mod sendq;
 mod settings;
 
+pub mod channel;
 pub mod congestion;
 pub mod connection;
 pub mod lifecycle;

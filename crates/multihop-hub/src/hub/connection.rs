@@ -324,7 +324,7 @@ impl HubConnection {
                 Life::Opening { unreachable: true } => Error::Unreachable,
                 _ => Error::TimedOut,
             }),
-            Event::Delivered(_) | Event::Acked(_) | Event::Closed => {}
+            Event::Delivered(_) | Event::Acked(_) | Event::Channels | Event::Closed => {}
         }
     }
 

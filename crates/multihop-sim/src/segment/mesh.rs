@@ -33,6 +33,7 @@ impl Format for Segment {
     fn kind(&self) -> &'static str {
         match self {
             Self::Data(data) if data.is_fin => "fin",
+            Self::Data(data) if !data.chunks.is_empty() => "messages",
             Self::Data(data) if data.payload.is_empty() => "probe",
             Self::Data(_) => "mesh",
             Self::Ack(_) => "ack",

@@ -310,7 +310,7 @@ impl Ends {
                 self.arm_application(context, id);
             }
             Event::Reset | Event::TimedOut => self.nothing_more_to_relay(context, id),
-            Event::Connected | Event::Closed => {}
+            Event::Connected | Event::Channels | Event::Closed => {}
         }
     }
 

@@ -9,6 +9,7 @@ use super::{
     Buffers, Connection, ConnectionConfig, Counters, Data, FlowSetup, Output, RoundTrip, Segment, State,
     Summary,
 };
+use crate::channel::Channels;
 use crate::event::{SendError, Trip};
 use crate::mesh::{Config, MeshEnd, OBSERVED};
 use crate::observe::{Quantity, Row, Value};
@@ -99,6 +100,10 @@ impl Connection for MeshEnd {
 
     fn add_path(&mut self) -> bool {
         self.add_path()
+    }
+
+    fn channels(&mut self) -> Option<&mut dyn Channels> {
+        Some(self)
     }
 
     fn shutdown(&mut self, _now: Instant) {

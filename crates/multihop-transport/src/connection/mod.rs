@@ -9,6 +9,7 @@ use core::fmt;
 
 use multihop_core::{Instant, Notice, Payload};
 
+use crate::channel::Channels;
 pub use crate::event::{Data, Event, SendError, Trip};
 pub use crate::lifecycle::State;
 pub use crate::observe::RoundTrip;
@@ -70,6 +71,11 @@ pub trait Connection: Send {
     /// [`second_path`](multihop_wire::mesh::Segment::second_path) of the segments.
     fn add_path(&mut self) -> bool {
         false
+    }
+
+    /// Channels of the connection; `None` for a transport that has none.
+    fn channels(&mut self) -> Option<&mut dyn Channels> {
+        None
     }
 
     /// Closes this side once everything queued has been sent (an endless source stops here).

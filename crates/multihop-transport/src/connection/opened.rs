@@ -292,7 +292,7 @@ impl Opened {
                 self.unacked = self.unacked.saturating_sub(bytes);
             }
             Event::Reset | Event::TimedOut => self.abort(),
-            Event::Connected | Event::PeerClosed | Event::Closed => return None,
+            Event::Connected | Event::Channels | Event::PeerClosed | Event::Closed => return None,
         }
         Some(event)
     }

@@ -2,6 +2,7 @@
 
 use multihop_core::Duration;
 use multihop_core::settings::{Settings, Visitor};
+use multihop_wire::control::ChannelLimits;
 
 use crate::lifecycle;
 use crate::rtt::RtoConfig;
@@ -53,6 +54,16 @@ pub struct Config {
     pub rto_max: Duration,
     /// Whether a second path may be opened. SYNs then say so, and both ends must.
     pub second_path: bool,
+    /// Whether the connection may have channels. SYNs then say so, and both ends must.
+    pub channels: bool,
+    /// Largest number of channels that the peer may open, at most 1024.
+    pub channel_count: u16,
+    /// Credit of the peer in a new channel, bytes, at least 4096. Messages of up to half of it are delivered whole.
+    pub channel_credit: u32,
+    /// Bytes by which the credits of all channels together may grow.
+    pub channel_growth: u32,
+    /// Longest message that this end accepts, bytes.
+    pub message_max: u64,
     /// How the connection is opened, watched and closed.
     #[key(flatten)]
     pub lifecycle: lifecycle::Config,
@@ -78,6 +89,11 @@ impl Default for Config {
             rto_min: Duration::from_millis(200),
             rto_max: Duration::from_secs(1),
             second_path: false,
+            channels: false,
+            channel_count: 64,
+            channel_credit: 64 * 1024,
+            channel_growth: 4 * 1024 * 1024,
+            message_max: 1 << 40,
             lifecycle: lifecycle::Config::USUAL,
             initial_ttl: 64,
             sink: false,
@@ -105,8 +121,15 @@ impl Config {
         self.recv_buffer = self.recv_buffer.max(1);
         self.rto_max = self.rto_max.max(self.rto_min);
         self.initial_ttl = self.initial_ttl.max(1);
+        self.channel_count = self.channel_count.min(MAX_CHANNELS);
+        self.channel_credit = self.channel_credit.max(MIN_CREDIT);
         self.lifecycle = self.lifecycle.in_bounds();
         self
+    }
+
+    /// Limits of channels that SYNs announce.
+    pub(super) const fn channel_limits(&self) -> ChannelLimits {
+        ChannelLimits { channels: self.channel_count, credit: self.channel_credit, message: self.message_max }
     }
 
     /// How connections are opened, watched and closed, with the longest timeout of a SYN.
@@ -129,5 +152,9 @@ impl Config {
     }
 }
 
+/// Largest number of channels that a peer may open.
+const MAX_CHANNELS: u16 = 1024;
+/// Smallest credit of a channel, bytes.
+const MIN_CREDIT: u32 = 4096;
 /// Upper bound of the timeout on slow paths; probes leave more often.
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(60);

@@ -144,13 +144,21 @@ impl MeshEnd {
             features: self.features(),
             initial_ttl: NonZeroU8::new(self.config.initial_ttl),
             mss: NonZeroU16::new(self.config.mss),
+            channels: self.config.channels.then(|| self.config.channel_limits()),
             ..Options::default()
         }
     }
 
     /// Optional features of this end.
     fn features(&self) -> Features {
-        if self.config.second_path { Features::default().with(SECOND_PATH) } else { Features::default() }
+        let features = [(self.config.second_path, SECOND_PATH), (self.config.channels, CHANNELS)];
+        let supported = features.into_iter().filter(|(is_supported, _)| *is_supported);
+        supported.fold(Features::default(), |all, (_, feature)| all.with(feature))
+    }
+
+    /// Whether both ends let the connection have channels.
+    pub(super) fn agrees_on_channels(&self) -> bool {
+        self.features().and(self.peer.features).has(CHANNELS)
     }
 
     /// Whether both ends let the connection have a second path.
@@ -161,5 +169,7 @@ impl MeshEnd {
 
 /// Number of the feature that an end understands segments of a second path.
 const SECOND_PATH: u8 = 0;
+/// Number of the feature that an end understands segments of channels.
+const CHANNELS: u8 = 1;
 /// Number of SYN round trips in the first retransmission timeout, as long as no round trip of data is known.
 const SYN_ROUND_TRIPS: u64 = 9;

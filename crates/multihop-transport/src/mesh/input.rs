@@ -2,7 +2,7 @@
 
 use core::mem;
 
-use multihop_core::{Duration, Instant, LostSegment, Notice, SegmentId};
+use multihop_core::{Duration, Instant, LostSegment, Notice, Payload, SegmentId};
 use multihop_wire::control::{Cause, Control, Reset};
 use multihop_wire::mesh::{Ack, Data, Segment};
 
@@ -77,12 +77,15 @@ impl MeshEnd {
         }
     }
 
-    fn on_data(&mut self, now: Instant, data: Data) {
+    fn on_data(&mut self, now: Instant, mut data: Data) {
         if data.second_path && !self.add_path() {
             return;
         }
-        let (has_data, was_finished) = (!data.payload.is_empty(), self.recv.is_finished);
-        let Some(arrival) = self.recv.take(now, data) else { return };
+        let chunks = mem::take(&mut data.chunks);
+        let has_chunks = !chunks.is_empty();
+        let of_chunks = if has_chunks { mem::take(&mut data.payload) } else { Payload::EMPTY };
+        let (has_data, was_finished) = (has_chunks || !data.payload.is_empty(), self.recv.is_finished);
+        let Some(arrival) = self.recv.take(now, data, has_chunks) else { return };
         self.life.on_segment(now);
         if has_data {
             self.counters.delivered += u64::from(arrival.is_new);
@@ -94,6 +97,12 @@ impl MeshEnd {
             if !self.reads && !self.config.sink {
                 self.send_reset();
                 return self.finish(Event::Reset);
+            }
+        }
+        if has_chunks && arrival.is_new {
+            self.on_chunks(now, chunks, of_chunks, arrival.queueing);
+            if self.state() == State::Closed {
+                return;
             }
         }
         if self.recv.is_finished && !was_finished {
@@ -134,8 +143,14 @@ impl MeshEnd {
         one.control.on_ack(now, Report { arrived, queueing, is_limited });
         one.timers.stop(Timer::Silence);
         one.has_asked = false;
+        if news.round_trip.is_some() {
+            self.update_one_way();
+        }
         if news.freed > 0 {
             self.emit(Event::Acked(news.freed));
+        }
+        if news.has_freed_messages {
+            self.emit(Event::Channels);
         }
         if answered {
             self.rescue();
@@ -178,10 +193,10 @@ impl MeshEnd {
         if Control::quoted_syn(&header) == Some(self.send.initial()) {
             self.counters.notices += u64::from(!self.state().is_synchronised());
             self.repeat_syn_once();
-        } else if let Ok(Segment::Data(data)) = Segment::parse(&header)
-            && let path = usize::from(data.second_path)
+        } else if let Some((second_path, number, transmission)) = Data::quoted(&header)
+            && let path = usize::from(second_path)
             && path < self.paths.len()
-            && self.send.on_link_failed(path, data.number, data.transmission)
+            && self.send.on_link_failed(path, number, transmission)
         {
             self.counters.notices += 1;
             self.freeze_and_probe(path);

@@ -3,6 +3,7 @@
 //! [`MeshEnd`] is one end of a connection; it implements [`Connection`](crate::connection::Connection).
 //! docs/models/mesh.md describes the design, docs/wire.md the segments.
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::num::NonZeroU16;
@@ -11,12 +12,14 @@ use multihop_core::{Duration, Instant, Payload, earliest};
 use multihop_wire::control::{Cause, Control as ControlSegment, Options, Reset};
 use multihop_wire::mesh::{Data as Wire, Segment};
 
+mod channels;
 mod config;
 mod control;
 mod counters;
 mod frames;
 mod handshake;
 mod input;
+mod lost;
 mod lowest;
 mod numbers;
 mod observed;
@@ -41,6 +44,7 @@ use crate::refusals::Refusals;
 use crate::rtt::RttEstimator;
 pub(crate) use observed::OBSERVED;
 
+use channels::ReceiveSide;
 use path::{Path, Timer};
 use receiver::Receiver;
 use sender::Sender;
@@ -74,6 +78,8 @@ pub struct MeshEnd {
     send_buffer: u64,
     share: Share,
     recv: Receiver,
+    /// Messages of channels that have arrived, once there are channels.
+    received: Option<Box<ReceiveSide>>,
     /// The paths to the peer, of which the first one always exists; at most two.
     paths: Vec<Path>,
     counters: Counters,
@@ -105,6 +111,7 @@ impl MeshEnd {
             send_buffer: 0,
             share: Share::of(pool.clone()),
             recv: Receiver::new(&config, Share::of(pool)),
+            received: None,
             paths: Vec::from([Path::new(&config)]),
             counters: Counters::default(),
             out: VecDeque::with_capacity(4),
@@ -135,7 +142,7 @@ impl MeshEnd {
     /// later, resets the connection.
     pub fn close(&mut self) {
         self.reads = false;
-        if self.unread() > 0 {
+        if self.unread() > 0 || self.received.as_ref().is_some_and(|received| received.is_readable()) {
             self.abort();
         } else {
             self.shutdown();
@@ -165,7 +172,7 @@ impl MeshEnd {
         self.reset.as_ref()
     }
 
-    /// Bytes queued and not acknowledged.
+    /// Bytes queued and not acknowledged, those of messages included.
     pub fn unacked(&self) -> u64 {
         self.send.unacked()
     }
@@ -214,6 +221,9 @@ impl MeshEnd {
                 }
             }
         }
+        if let Some(channels) = &mut self.send.channels {
+            channels.expire(now);
+        }
         while self.life.poll_timeout().is_some_and(|at| at <= now) {
             self.on_lifecycle_timeout(now);
         }
@@ -258,7 +268,11 @@ impl MeshEnd {
     /// Next time at which the driver must call this end.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let paths = self.paths.iter().filter_map(|path| path.timers.next()).min();
-        earliest(paths, self.life.poll_timeout())
+        let others = earliest(paths, self.life.poll_timeout());
+        match &self.send.channels {
+            Some(channels) if self.state().is_synchronised() => earliest(others, channels.next_expiry()),
+            _ => others,
+        }
     }
 
     /// Counters of this end since it was made.
@@ -414,7 +428,7 @@ impl MeshEnd {
     }
 
     fn count(&mut self, data: &Wire, is_retransmitted: bool) {
-        if !data.payload.is_empty() {
+        if !data.payload.is_empty() || !data.chunks.is_empty() {
             self.counters.sent += 1;
             self.counters.retransmitted += u64::from(is_retransmitted);
         }

@@ -11,6 +11,7 @@ use super::frames::Frames;
 use super::lowest::Lowest;
 use super::numbers::{low, micros, widen};
 use super::paths::PATHS;
+use super::sender::RESERVED;
 use crate::bytes::ByteQueue;
 use crate::pool::Share;
 
@@ -36,6 +37,8 @@ pub(super) struct Receiver {
     /// Buffer of a payload that has been copied, for reuse.
     pub(super) memory: Option<Vec<u8>>,
     tracks: [Track; PATHS],
+    /// Whether a segment of channels has arrived.
+    has_channels: bool,
     /// Whether there is a second path, so that segments seldom arrive in the order of the stream.
     is_split: bool,
     /// Number of the peer's SYN.
@@ -73,16 +76,18 @@ impl Track {
         }
     }
 
-    /// Notes the arrival of a transmission; returns whether one before it has not arrived.
-    fn add(&mut self, now: Instant, data: &Data) -> bool {
-        self.delays.add(now, data.sent);
+    /// Notes the arrival of a transmission; returns whether one before it has not arrived, and its queueing delay in us.
+    fn add(&mut self, now: Instant, data: &Data) -> (bool, u32) {
+        let queueing = self.delays.add(now, data.sent);
         self.frames.add(now);
         let known = self.newest.transmission;
-        let Some(transmission) = widen(data.transmission, known) else { return false };
+        let Some(transmission) = widen(data.transmission, known) else {
+            return (false, queueing);
+        };
         if transmission > known {
             self.newest = Newest { transmission, sent: data.sent, arrived: now };
         }
-        transmission > known + 1
+        (transmission > known + 1, queueing)
     }
 }
 
@@ -103,6 +108,8 @@ pub(super) struct Arrival {
     pub(super) is_new: bool,
     /// Whether a segment before the arriving one is missing.
     pub(super) out_of_order: bool,
+    /// Queueing delay of the segment: how much longer it was under way than the fastest of the last seconds.
+    pub(super) queueing: Duration,
 }
 
 impl Receiver {
@@ -120,6 +127,7 @@ impl Receiver {
             unread: ByteQueue::default(),
             memory: None,
             tracks: [const { Track::new() }; PATHS],
+            has_channels: false,
             is_split: false,
             initial: 0,
             fin: None,
@@ -179,22 +187,31 @@ impl Receiver {
         self.covered = covered_by_acks(mss);
     }
 
-    /// Takes a segment with data, FIN, or a probe; `None` for one of another connection.
-    pub(super) fn take(&mut self, now: Instant, data: Data) -> Option<Arrival> {
+    /// Takes a segment with data, FIN, or a probe; `None` for one of another connection. Of a segment of channels, the caller
+    /// keeps the data.
+    pub(super) fn take(&mut self, now: Instant, data: Data, has_chunks: bool) -> Option<Arrival> {
         let number = self.widen(data.number)?;
         self.is_small |= data.more;
+        self.has_channels |= has_chunks;
         let path = usize::from(data.second_path);
-        let has_skipped = self.tracks[path].add(now, &data);
-        let is_probe = data.payload.is_empty() && !data.is_fin;
+        let (has_skipped, queueing) = self.tracks[path].add(now, &data);
+        let is_probe = data.payload.is_empty() && !data.is_fin && !has_chunks;
         let Some(offset) = number.checked_sub(self.next).filter(|_| !is_probe) else {
             self.tracks[path].due = Some(now);
             return Some(Arrival::default());
         };
         let end = self.waiting.len() as u64;
         let (was_gap, out_of_order) = (end > 0, offset > 0);
-        let arrival = match self.store(offset, data.payload, data.is_fin) {
+        let is_new = match has_chunks {
+            true => offset < self.window().max(RESERVED) && self.fill(offset, Payload::EMPTY),
+            false => self.store(offset, data.payload, data.is_fin),
+        };
+        let arrival = match is_new {
             false => Arrival::default(),
-            true => Arrival { delivered: self.deliver(), is_new: true, out_of_order },
+            true => {
+                let queueing = Duration::from_micros(queueing.into());
+                Arrival { delivered: self.deliver(), is_new, out_of_order, queueing }
+            }
         };
         // A new gap, the end of one, and a duplicate are news that the sender waits for.
         let has_gap = if self.is_split { has_skipped } else { offset > end || (was_gap && !out_of_order) };
@@ -209,12 +226,24 @@ impl Receiver {
     /// Keeps a segment `offset` places behind the next one; false for a duplicate, if there is no room, and if it is
     /// impossible.
     fn store(&mut self, offset: u64, payload: Payload, is_fin: bool) -> bool {
-        if offset >= self.window() || !self.fits(offset, is_fin) {
+        if !self.has_room(offset) || !self.fits(offset, is_fin) {
             return false;
         }
         if is_fin {
             self.fin = Some(self.next + offset);
         }
+        self.fill(offset, payload)
+    }
+
+    /// Whether there is room for a segment of the stream. Segments of channels before it take none.
+    fn has_room(&self, offset: u64) -> bool {
+        let window = self.window();
+        let stored = || self.waiting.iter().flatten().filter(|payload| !payload.is_empty()).count() as u64;
+        offset < window || (self.has_channels && offset < RESERVED && stored() < window)
+    }
+
+    /// Fills the place of a segment; false for a duplicate.
+    fn fill(&mut self, offset: u64, payload: Payload) -> bool {
         let Ok(index) = usize::try_from(offset) else { return false };
         while self.waiting.len() <= index {
             self.waiting.push_back(None);
@@ -223,11 +252,15 @@ impl Receiver {
         slot.is_none() && slot.replace(payload).is_none()
     }
 
-    /// Whether a segment can belong to the peer's stream: nothing follows FIN.
+    /// Whether a segment can belong to the peer's stream: of the stream nothing follows FIN.
     fn fits(&self, offset: u64, is_fin: bool) -> bool {
         match self.fin {
             Some(fin) => !is_fin && self.next + offset < fin,
-            None => !is_fin || offset >= self.waiting.len() as u64,
+            None if is_fin => {
+                let behind = self.waiting.iter().skip(usize::try_from(offset).unwrap_or(usize::MAX));
+                behind.flatten().all(Payload::is_empty)
+            }
+            None => true,
         }
     }
 
@@ -359,14 +392,17 @@ impl Delays {
         Self { reference: None, lowest: Lowest::new(HALF_MEMORY), sum: 0, count: 0 }
     }
 
-    fn add(&mut self, now: Instant, sent: u32) {
+    /// Adds a segment; returns its queueing delay, us.
+    fn add(&mut self, now: Instant, sent: u32) -> u32 {
         let difference = micros(now).wrapping_sub(sent);
         let reference = *self.reference.get_or_insert(difference);
         let delay = difference.wrapping_sub(reference).cast_signed();
         self.lowest.add(now, delay);
         let lowest = self.lowest.get().unwrap_or(delay);
-        self.sum += u64::from(delay.abs_diff(lowest));
+        let queueing = delay.abs_diff(lowest);
+        self.sum += u64::from(queueing);
         self.count += 1;
+        queueing
     }
 
     fn take_mean(&mut self) -> u32 {

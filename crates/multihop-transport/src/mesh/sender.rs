@@ -1,11 +1,14 @@
 //! Sending side of `mesh`: which segments are in flight, which are lost, and what leaves next.
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use multihop_core::{Duration, Instant};
 use multihop_wire::mesh::{Ack, Bitmap, Data};
 
+use super::channels::{STREAM, SendSide};
+use super::lost::Lost;
 use super::numbers::{low, micros, widen};
 use super::paths::PATHS;
 use crate::sendq::SendQueue;
@@ -14,6 +17,8 @@ use crate::sendq::SendQueue;
 #[derive(Debug)]
 pub(super) struct Sender {
     pub(super) queue: SendQueue,
+    /// Messages of channels, once there are any.
+    pub(super) channels: Option<Box<SendSide>>,
     /// Buffer for the next payload, to save an allocation.
     pub(super) memory: Option<Vec<u8>>,
     /// The place in the queue at which the next new segment begins.
@@ -23,9 +28,10 @@ pub(super) struct Sender {
     /// Number of the first segment in `pieces`.
     base: u64,
     pieces: VecDeque<Piece>,
-    lost: usize,
-    /// No segment before this one is lost.
-    search: u64,
+    /// Segments of channels among `pieces`.
+    of_channels: u64,
+    /// Segments in `pieces` that are considered lost.
+    lost: Lost,
     tracks: [Track; PATHS],
     /// Whether there is a second path, so that an ACK may be older than one of the other path.
     is_split: bool,
@@ -59,8 +65,9 @@ enum Fin {
 /// A segment that was sent, with its place in the stream.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
+    /// Place in the stream at which the segment begins; of a segment of channels, where the next one of the stream begins.
     position: u64,
-    len: u32,
+    content: Content,
     /// Path of the piece's newest transmission.
     path: usize,
     /// Number of the piece's newest transmission on its path.
@@ -68,6 +75,27 @@ struct Piece {
     is_retransmitted: bool,
     sent: Instant,
     state: State,
+}
+
+/// Content of a segment: data of the stream, its end, or chunks of channels.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Content {
+    /// This many bytes of the stream.
+    Stream(u32),
+    /// The end of the stream.
+    Fin,
+    /// Chunks of channels, of which the first one has this class.
+    Chunks { class: u8, serial: u32 },
+}
+
+impl Content {
+    /// Class of the segment among those that are to be sent.
+    const fn class(self) -> u8 {
+        match self {
+            Self::Stream(_) | Self::Fin => STREAM,
+            Self::Chunks { class, .. } => class,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -84,6 +112,8 @@ pub(super) struct News {
     pub(super) arrived: [u64; PATHS],
     /// Bytes that are no longer kept.
     pub(super) freed: u64,
+    /// Whether channels keep fewer messages.
+    pub(super) has_freed_messages: bool,
     /// Round trip of the newest transmission, if the ACK names a newer one than before.
     pub(super) round_trip: Option<Duration>,
 }
@@ -95,12 +125,13 @@ impl Sender {
         Self {
             position: queue.end(),
             queue,
+            channels: None,
             memory: None,
             initial,
             base: first,
             pieces: VecDeque::new(),
-            lost: 0,
-            search: first,
+            of_channels: 0,
+            lost: Lost::new(first),
             tracks: [Track { in_flight: 0, next: first, newest: initial }; PATHS],
             is_split: false,
             limit: u64::MAX,
@@ -140,8 +171,11 @@ impl Sender {
 
     /// Segments that are to be sent next and may overtake each other: all lost ones, otherwise those never sent.
     pub(super) fn left(&self, mss: u32) -> u64 {
-        match self.lost as u64 {
-            0 => (self.queue.end() - self.position).div_ceil(mss.into()),
+        match self.lost.len() as u64 {
+            0 => {
+                let queued = self.channels.as_ref().map_or(0, |channels| channels.queued());
+                (self.queue.end() - self.position + queued).div_ceil(mss.into())
+            }
             lost => lost,
         }
     }
@@ -151,8 +185,7 @@ impl Sender {
         for (number, piece) in (self.base..).zip(&mut self.pieces) {
             if piece.path == path && piece.state == State::InFlight {
                 piece.state = State::Lost;
-                self.lost += 1;
-                self.search = self.search.min(number);
+                self.lost.add(number, piece.content.class());
             }
         }
         self.tracks[path].in_flight = 0;
@@ -160,7 +193,7 @@ impl Sender {
 
     /// Bytes queued and not acknowledged.
     pub(super) fn unacked(&self) -> u64 {
-        self.queue.len()
+        self.queue.len() + self.channels.as_ref().map_or(0, |channels| channels.queued())
     }
 
     /// Whether the peer has acknowledged this side's FIN.
@@ -180,27 +213,46 @@ impl Sender {
 
     /// Whether there is something to send, be it that the peer has no room for it.
     pub(super) fn has_data(&self) -> bool {
-        self.lost > 0 || self.has_new()
+        self.has_lost() || self.has_new() || self.has_unsent_messages()
     }
 
-    /// Whether data or FIN was never sent.
+    /// Whether data of the stream or FIN was never sent. FIN follows all messages.
     fn has_new(&self) -> bool {
-        self.position < self.queue.end() || self.fin == Fin::Due
+        self.position < self.queue.end() || (self.fin == Fin::Due && !self.has_unsent_messages())
+    }
+
+    /// Whether a message was not sent to its end.
+    fn has_unsent_messages(&self) -> bool {
+        self.channels.as_ref().is_some_and(|channels| channels.has_unsent())
+    }
+
+    /// The first class of channels that has something for a segment for which the peer has room.
+    fn next_class(&self) -> Option<u8> {
+        let class = self.channels.as_ref()?.first_class()?;
+        (self.end() < self.limit.max(self.base + RESERVED)).then_some(class)
     }
 
     /// Whether there is something that the peer has room for.
     pub(super) fn can_send(&self) -> bool {
-        self.has_data() && !(self.lost == 0 && self.is_held_back())
+        self.has_lost() || (self.has_new() && !self.is_held_back()) || self.next_class().is_some()
     }
 
-    /// Whether there is new data or FIN, and the peer has no room for it.
+    /// Whether there is new data of the stream or FIN, and the peer has no room for it.
     pub(super) fn is_held_back(&self) -> bool {
-        self.has_new() && self.end() >= self.limit
+        self.has_new() && self.end() >= self.stream_limit()
+    }
+
+    /// Number of the first segment for which the peer has no room if it is of the stream: those of channels take none.
+    fn stream_limit(&self) -> u64 {
+        match self.of_channels {
+            0 => self.limit,
+            others => self.limit.max((self.limit + others).min(self.base + RESERVED)),
+        }
     }
 
     /// Whether a segment that was sent is considered lost.
     pub(super) fn has_lost(&self) -> bool {
-        self.lost > 0
+        self.lost.len() > 0
     }
 
     /// Further segments for which the peer has room.
@@ -211,6 +263,9 @@ impl Sender {
     /// Puts FIN behind the queued data; an endless source ends after the data already sent.
     pub(super) fn finish(&mut self) {
         self.queue.finish(self.position);
+        if let Some(channels) = &mut self.channels {
+            channels.finish();
+        }
         if self.fin == Fin::Open {
             self.fin = Fin::Due;
         }
@@ -231,34 +286,63 @@ impl Sender {
         self.base + self.pieces.len() as u64
     }
 
-    /// The next segment, and whether it is a retransmission: a lost one before new data, and FIN behind all data.
+    /// The next segment, and whether it is a retransmission: a lost one before new data of its class or a later one, and
+    /// FIN behind all data.
     pub(super) fn next(&mut self, now: Instant, path: usize, mss: u32) -> Option<(Data, bool)> {
-        if self.lost > 0 {
-            return Some((self.retransmit(now, path)?, true));
+        let class = self.next_class();
+        if let Some(lost) = self.lost.first_class()
+            && class.is_none_or(|class| lost <= class || self.is_overdue())
+        {
+            return Some((self.retransmit(now, path, lost)?, true));
         }
-        if !self.has_new() || self.is_held_back() {
-            return None;
-        }
-        let left = self.queue.end() - self.position;
-        if left == 0 {
-            self.fin = Fin::Sent(self.end());
-        }
-        let len = u32::try_from(left).unwrap_or(u32::MAX).min(mss);
+        let has_new = self.has_new() && !self.is_held_back();
+        let class = class.filter(|&class| class < STREAM || !has_new);
+        let content = match class {
+            Some(class) => self.next_chunks(now, class, mss)?,
+            None if has_new => self.next_of_stream(mss),
+            None => return None,
+        };
         let (position, state) = (self.position, State::InFlight);
-        let piece = Piece { position, len, path, transmission: 0, is_retransmitted: false, sent: now, state };
+        let piece =
+            Piece { position, content, path, transmission: 0, is_retransmitted: false, sent: now, state };
         self.pieces.push_back(piece);
-        self.position += u64::from(len);
+        match content {
+            Content::Stream(len) => self.position += u64::from(len),
+            Content::Fin => {}
+            Content::Chunks { .. } => self.of_channels += 1,
+        }
         self.tracks[path].in_flight += 1;
         let data = self.transmit(now, path, self.pieces.len() - 1);
         Some((data, false))
     }
 
-    fn retransmit(&mut self, now: Instant, path: usize) -> Option<Data> {
-        let from = usize::try_from(self.search.saturating_sub(self.base)).ok()?;
-        let index = (from..self.pieces.len()).find(|&index| self.pieces[index].state == State::Lost)?;
-        self.search = self.base + index as u64 + 1;
+    /// Whether a lost segment must leave before the messages of a better class: it holds up the window, which the peer moves
+    /// on only behind the oldest missing segment.
+    fn is_overdue(&self) -> bool {
+        self.pieces.len() as u64 >= RESERVED / 2
+    }
+
+    fn next_chunks(&mut self, now: Instant, class: u8, mss: u32) -> Option<Content> {
+        let serial = self.channels.as_mut()?.fill(now, class, mss)?;
+        Some(Content::Chunks { class, serial })
+    }
+
+    fn next_of_stream(&mut self, mss: u32) -> Content {
+        let left = self.queue.end() - self.position;
+        if left == 0 {
+            self.fin = Fin::Sent(self.end());
+            return Content::Fin;
+        }
+        Content::Stream(u32::try_from(left).unwrap_or(u32::MAX).min(mss))
+    }
+
+    fn retransmit(&mut self, now: Instant, path: usize, class: u8) -> Option<Data> {
+        let from = usize::try_from(self.lost.search(class).saturating_sub(self.base)).ok()?;
+        let is_next = |piece: &Piece| piece.state == State::Lost && piece.content.class() == class;
+        let index = (from..self.pieces.len()).find(|&index| is_next(&self.pieces[index]))?;
+        self.lost.set_search(class, self.base + index as u64 + 1);
         self.pieces[index].state = State::InFlight;
-        self.lost -= 1;
+        self.lost.remove(class);
         self.tracks[path].in_flight += 1;
         Some(self.repeat(now, path, index))
     }
@@ -270,7 +354,7 @@ impl Sender {
             return Data { ask: true, ..self.head(now, path, self.end()) };
         };
         match piece.state {
-            State::Lost => self.lost -= 1,
+            State::Lost => self.lost.remove(piece.content.class()),
             _ => self.tracks[piece.path].in_flight -= 1,
         }
         piece.state = State::InFlight;
@@ -287,11 +371,18 @@ impl Sender {
         let head = self.head(now, path, self.base + index as u64);
         let piece = &mut self.pieces[index];
         (piece.path, piece.transmission, piece.sent) = (path, self.tracks[path].next - 1, now);
-        if piece.len == 0 {
-            return Data { is_fin: true, ..head };
+        match piece.content {
+            Content::Stream(len) => {
+                let payload = self.queue.payload_in(piece.position, len, &mut self.memory);
+                Data { payload, ..head }
+            }
+            Content::Fin => Data { is_fin: true, ..head },
+            Content::Chunks { serial, .. } => {
+                let Some(channels) = &mut self.channels else { return head };
+                let (chunks, payload) = channels.content(now, serial, &mut self.memory);
+                Data { chunks, payload, ..head }
+            }
         }
-        let payload = self.queue.payload_in(piece.position, piece.len, &mut self.memory);
-        Data { payload, ..head }
     }
 
     /// Makes the header of the next transmission of segment `number`.
@@ -325,7 +416,9 @@ impl Sender {
         let arrived = self.mark(next, &ack.bitmap);
         let under_way = Duration::from_micros(u64::from(micros(now).wrapping_sub(ack.echo)));
         let round_trip = under_way.saturating_sub(Duration::from_micros(ack.held.into()));
-        Some(News { arrived, freed: self.release(), round_trip: is_newer.then_some(round_trip) })
+        let (freed, has_freed_messages) = self.release();
+        let round_trip = is_newer.then_some(round_trip);
+        Some(News { arrived, freed, has_freed_messages, round_trip })
     }
 
     /// Marks segments as arrived by an ACK's bitmap; returns their number on each path.
@@ -338,7 +431,7 @@ impl Sender {
             }
             match piece.state {
                 State::Arrived => continue,
-                State::Lost => self.lost -= 1,
+                State::Lost => self.lost.remove(piece.content.class()),
                 State::InFlight => self.tracks[piece.path].in_flight -= 1,
             }
             piece.state = State::Arrived;
@@ -347,13 +440,20 @@ impl Sender {
         arrived
     }
 
-    /// Drops data that is acknowledged; returns the number of bytes.
-    fn release(&mut self) -> u64 {
-        while self.pieces.front().is_some_and(|piece| piece.state == State::Arrived) {
+    /// Drops data that is acknowledged; returns the number of bytes of the stream, and whether messages were dropped.
+    fn release(&mut self) -> (u64, bool) {
+        let mut has_freed_messages = false;
+        while let Some(piece) = self.pieces.front().filter(|piece| piece.state == State::Arrived) {
+            if let (Content::Chunks { .. }, Some(channels)) = (piece.content, &mut self.channels) {
+                channels.release();
+                self.of_channels -= 1;
+                has_freed_messages = true;
+            }
             self.pieces.pop_front();
             self.base += 1;
         }
-        self.queue.release(self.pieces.front().map_or(self.position, |piece| piece.position))
+        let first = self.pieces.front().map_or(self.position, |piece| piece.position);
+        (self.queue.release(first), has_freed_messages)
     }
 
     /// Considers segments of a path lost if later transmissions have arrived: `REORDERED` of them, or one that left
@@ -377,8 +477,7 @@ impl Sender {
             if piece.transmission + REORDERED <= newest || at <= now {
                 piece.state = State::Lost;
                 track.in_flight -= 1;
-                self.lost += 1;
-                self.search = self.search.min(number);
+                self.lost.add(number, piece.content.class());
             } else {
                 again = Some(again.map_or(at, |again| again.min(at)));
             }
@@ -399,11 +498,12 @@ impl Sender {
         }
         piece.state = State::Lost;
         self.tracks[path].in_flight -= 1;
-        self.lost += 1;
-        self.search = self.search.min(self.base + index);
+        self.lost.add(self.base + index, piece.content.class());
         true
     }
 }
 
+/// Segments from the oldest missing one on that a receiver takes if they are of channels, also without room for the stream.
+pub(super) const RESERVED: u64 = 256;
 /// Number of later transmissions that arrive before an earlier one counts as lost.
 const REORDERED: u64 = 3;

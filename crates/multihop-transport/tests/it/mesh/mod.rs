@@ -1,6 +1,8 @@
 //! `mesh`: packet scripts, every loss pattern, properties.
 
 mod acks;
+mod channel_properties;
+mod channels;
 mod close;
 mod exhaustive;
 mod handshake;

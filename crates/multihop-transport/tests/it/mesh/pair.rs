@@ -67,14 +67,19 @@ impl Machine for Watched {
 
     fn poll_output(&mut self, now: Instant) -> Option<Output> {
         let (flight, limit) = (self.end.flight(), self.end.flight_limit());
+        let probes = self.end.counters().probes;
         let output = self.end.poll_output(now);
         match &output {
             Some(Output::Segment(Segment::Ack(_))) => self.acks += 1,
-            Some(Output::Segment(Segment::Data(data))) if data.payload.is_empty() => {
+            Some(Output::Segment(Segment::Data(data)))
+                if data.payload.is_empty() && data.chunks.is_empty() =>
+            {
                 self.probes += u64::from(!data.is_fin);
             }
-            // A probe repeats what is in flight.
-            Some(Output::Segment(Segment::Data(_))) if self.end.flight() > flight => {
+            // A probe repeats what is in flight, or considered lost.
+            Some(Output::Segment(Segment::Data(_)))
+                if self.end.flight() > flight && self.end.counters().probes == probes =>
+            {
                 assert!(flight < limit || self.end.phase() == "freeze", "{flight} of {limit} in flight");
             }
             _ => {}

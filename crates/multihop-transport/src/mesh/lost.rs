@@ -1,0 +1,61 @@
+//! Segments that are considered lost, by class.
+
+use super::channels::CLASSES;
+
+/// Numbers of lost segments, and where a search for them begins.
+#[derive(Debug)]
+pub(super) struct Lost {
+    total: usize,
+    classes: [Class; CLASSES],
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Class {
+    count: usize,
+    /// No segment before this number is lost.
+    search: u64,
+}
+
+impl Lost {
+    /// Nothing is lost; the first segment has this number.
+    pub(super) fn new(first: u64) -> Self {
+        Self { total: 0, classes: [Class { count: 0, search: first }; CLASSES] }
+    }
+
+    /// Number of lost segments.
+    pub(super) const fn len(&self) -> usize {
+        self.total
+    }
+
+    /// The first class of which a segment is lost.
+    pub(super) fn first_class(&self) -> Option<u8> {
+        if self.total == 0 {
+            return None;
+        }
+        (0..).zip(&self.classes).find(|(_, class)| class.count > 0).map(|(number, _)| number)
+    }
+
+    /// Number of the segment at which a search for a lost one begins.
+    pub(super) fn search(&self, class: u8) -> u64 {
+        self.classes[usize::from(class)].search
+    }
+
+    /// Notes that no segment before this number is lost.
+    pub(super) fn set_search(&mut self, class: u8, number: u64) {
+        self.classes[usize::from(class)].search = number;
+    }
+
+    /// Adds a lost segment.
+    pub(super) fn add(&mut self, number: u64, class: u8) {
+        let class = &mut self.classes[usize::from(class)];
+        class.count += 1;
+        class.search = class.search.min(number);
+        self.total += 1;
+    }
+
+    /// Removes a segment that leaves again, or has arrived.
+    pub(super) fn remove(&mut self, class: u8) {
+        self.classes[usize::from(class)].count -= 1;
+        self.total -= 1;
+    }
+}

@@ -1,0 +1,362 @@
+//! Channels by script: order of segments, retransmissions and gaps, windows, and peers that break the rules.
+
+use multihop_core::{Duration, Instant, LostSegment, Notice, Payload, SegmentId};
+use multihop_testkit::LinkConfig;
+use multihop_transport::channel::{ChannelError, ChannelId, Channels, Content, Options, Received};
+use multihop_transport::connection::{Data, Event};
+use multihop_transport::lifecycle::State;
+use multihop_transport::mesh::{Config, MeshEnd, Output};
+use multihop_wire::control::{Cause, ChannelLimits, Control, Features, Options as SynOptions, Reset, Syn};
+use multihop_wire::mesh::{Ack, Bitmap, ChannelOptions, Chunk, Data as Wire, Segment};
+
+use super::pair::{MeshPair, PORT, connect, established, syn_ack};
+
+fn at(ms: u64) -> Instant {
+    Instant::ZERO + Duration::from_millis(ms)
+}
+
+pub(super) fn config() -> Config {
+    Config { channels: true, ..Config::default() }
+}
+
+/// An end that is connected to a peer with channels: the segments of both sides are counted from 0.
+fn end(config: Config) -> MeshEnd {
+    let mut end = MeshEnd::new(config, PORT, u32::MAX);
+    end.connect();
+    assert!(end.poll_output(Instant::ZERO).is_some(), "a SYN");
+    let limits = ChannelLimits { channels: 4, credit: 1 << 20, message: 1 << 30 };
+    let features = Features::default().with(1);
+    let options = SynOptions { features, channels: Some(limits), ..syn_ack().options };
+    end.receive(Instant::ZERO, Segment::Control(Control::Syn(Syn { options, ..syn_ack() })));
+    while end.poll_output(Instant::ZERO).is_some() {}
+    end
+}
+
+fn options(priority: u8) -> Options {
+    Options { priority, ..Options::default() }
+}
+
+fn open(end: &mut MeshEnd, options: Options) -> ChannelId {
+    end.open_channel(options).expect("the peer has channels")
+}
+
+fn send(end: &mut MeshEnd, now: Instant, channel: ChannelId, len: u64) {
+    end.send_message(now, channel, Data::Virtual(len)).expect("there is room");
+}
+
+/// The segments with data, FIN or chunks that leave at this time.
+fn leave(end: &mut MeshEnd, now: Instant) -> Vec<Wire> {
+    end.handle_timeout(now);
+    std::iter::from_fn(|| end.poll_output(now))
+        .filter_map(|output| match output {
+            Output::Segment(Segment::Data(data)) => Some(data),
+            _ => None,
+        })
+        .collect()
+}
+
+/// Segments that leave up to this time.
+fn run_until(end: &mut MeshEnd, until: Instant) -> Vec<Wire> {
+    let mut sent = Vec::new();
+    while let Some(now) = end.poll_timeout().filter(|&now| now <= until) {
+        sent.extend(leave(end, now));
+    }
+    sent
+}
+
+/// Channels of the chunks of each segment; the stream is 99.
+fn channels(sent: &[Wire]) -> Vec<u16> {
+    sent.iter().map(|data| data.chunks.last().map_or(99, Chunk::channel)).collect()
+}
+
+fn ack(end: &mut MeshEnd, now: Instant, next: u32, newest: &Wire, arrived: &[u64]) {
+    let mut bitmap = Bitmap::default();
+    arrived.iter().for_each(|&offset| bitmap.insert(offset));
+    let (newest, echo) = (newest.transmission, newest.sent);
+    end.receive(now, Segment::Ack(Ack { window: 1000, next, newest, echo, bitmap, ..Ack::default() }));
+}
+
+#[test]
+fn both_ends_must_have_channels() {
+    assert_eq!(established(Config::default()).open_channel(options(0)), Err(ChannelError::Disabled));
+    assert_eq!(established(config()).open_channel(options(0)), Err(ChannelError::Unsupported));
+    assert_eq!(MeshEnd::new(config(), PORT, 1).open_channel(options(0)), Err(ChannelError::NotOpen));
+    let mut end = end(config());
+    assert_eq!(end.open_channel(options(9)), Err(ChannelError::Priority(9)));
+    let opened: Vec<_> = (0..5).map(|_| end.open_channel(options(0))).collect();
+    assert_eq!(opened[..4], [0, 2, 4, 6].map(|number| Ok(ChannelId(number))));
+    assert_eq!(opened[4], Err(ChannelError::TooMany(4)));
+    let unknown = ChannelId(8);
+    assert_eq!(end.send_message(at(0), unknown, Data::Virtual(1)), Err(ChannelError::Unknown(unknown)));
+    end.close();
+    assert_eq!(end.open_channel(options(0)), Err(ChannelError::NotOpen));
+}
+
+#[test]
+fn a_syn_announces_channels_only_with_the_feature() {
+    let syn = |config: Config| {
+        let mut end = MeshEnd::new(config, PORT, 7);
+        end.connect();
+        match end.poll_output(at(0)) {
+            Some(Output::Segment(Segment::Control(Control::Syn(syn)))) => syn.options,
+            other => panic!("{other:?}"),
+        }
+    };
+    let without = syn(Config::default());
+    assert_eq!((without.features, without.channels), (Features::default(), None));
+    let with = syn(Config { channel_count: 5000, channel_credit: 1, ..config() });
+    let limits = ChannelLimits { channels: 1024, credit: 4096, message: 1 << 40 };
+    assert_eq!((with.features, with.channels), (Features::default().with(1), Some(limits)));
+}
+
+#[test]
+fn messages_leave_by_class_and_the_stream_between_classes_3_and_4() {
+    let mut end = end(config());
+    end.notice(Notice::PathInfo { hops: 160 });
+    let [image, command] = [5, 0].map(|priority| open(&mut end, options(priority)));
+    end.send(Data::Virtual(3000)).expect("the stream is open");
+    send(&mut end, at(0), image, 3000);
+    send(&mut end, at(0), command, 2000);
+    let sent = leave(&mut end, at(0));
+    assert_eq!(channels(&sent), [2, 2, 99, 99, 99, 0, 0, 0]);
+    assert!(sent.iter().all(|data| data.payload.len() <= 1460));
+}
+
+#[test]
+fn a_command_leaves_before_lost_segments_of_an_image() {
+    let mut end = end(config());
+    end.notice(Notice::PathInfo { hops: 32 });
+    let [image, command] = [5, 0].map(|priority| open(&mut end, options(priority)));
+    send(&mut end, at(0), image, 100_000);
+    let sent = leave(&mut end, at(0));
+    assert_eq!(channels(&sent), [2, 0, 0, 0], "the command's channel is announced first");
+    // The second and third are lost, which four later transmissions show.
+    ack(&mut end, at(40), 1, &sent[3], &[2]);
+    let more = run_until(&mut end, at(200));
+    let newest = more.last().expect("the window has room").clone();
+    send(&mut end, at(200), command, 100);
+    let arrived: Vec<u64> = (2..2 + more.len() as u64).collect();
+    ack(&mut end, at(210), 1, &newest, &arrived);
+    let mut then = leave(&mut end, at(210));
+    then.extend(run_until(&mut end, at(400)));
+    let numbers: Vec<_> = then.iter().map(|data| (data.chunks[0].channel(), data.number)).collect();
+    assert_eq!(numbers[0].0, 2, "{numbers:?}");
+    assert_eq!(numbers[1..3], [(0, 1), (0, 2)], "lost ones before new ones of their class: {numbers:?}");
+}
+
+#[test]
+fn a_lost_message_past_its_deadline_is_retransmitted_as_a_gap() {
+    let mut end = end(config());
+    end.notice(Notice::PathInfo { hops: 48 });
+    let deadline = Some(Duration::from_millis(65));
+    let channel = open(&mut end, Options { deadline, ..Options::default() });
+    (0..6).for_each(|_| send(&mut end, at(0), channel, 1400));
+    let sent = leave(&mut end, at(0));
+    assert_eq!(sent.len(), 6);
+    // The second and the third are lost: the second leaves again in time, the third does not.
+    ack(&mut end, at(40), 1, &sent[5], &[2, 3, 4]);
+    let again = leave(&mut end, at(40));
+    let chunk = |data: &Wire| data.chunks[0].clone();
+    assert_eq!((again[0].number, again[0].payload.len()), (1, 1400));
+    assert!(matches!(chunk(&again[0]), Chunk::Data { message: 1, slack: Some(50), .. }), "65 - 40 - 20 ms");
+    let late =
+        run_until(&mut end, at(1000)).into_iter().find(|data| data.number == 2).expect("a retransmission");
+    assert_eq!(late.payload, Payload::EMPTY);
+    assert_eq!(chunk(&late), Chunk::Gap { channel: 0, first: 2, count: 1, used: 1464 });
+    let given_up = end.channel_counters(channel).map(|counters| counters.given_up);
+    assert_eq!(given_up, Some(2), "the second one was not acknowledged either");
+}
+
+#[test]
+fn messages_expire_while_nothing_can_leave() {
+    let mut end = end(config());
+    let deadline = Some(Duration::from_millis(100));
+    let channel = open(&mut end, Options { deadline, ..Options::default() });
+    (0..50).for_each(|_| send(&mut end, at(0), channel, 1400));
+    let sent = leave(&mut end, at(0));
+    assert_eq!((sent.len(), end.unacked()), (2, 70_000));
+    assert_eq!(end.poll_timeout(), Some(at(100)));
+    end.handle_timeout(at(100));
+    assert_eq!(end.unacked(), 2800);
+    let deadline = end.poll_timeout();
+    assert!(deadline > Some(at(100)), "{deadline:?}");
+    ack(&mut end, at(140), 2, &sent[1], &[]);
+    assert_eq!(leave(&mut end, at(140))[0].chunks, [Chunk::Gap { channel: 0, first: 2, count: 48, used: 0 }]);
+}
+
+#[test]
+fn a_notice_of_a_failed_link_names_a_segment_of_channels() {
+    let mut end = end(config());
+    let channel = open(&mut end, options(0));
+    send(&mut end, at(0), channel, 100);
+    let sent = leave(&mut end, at(0));
+    let segment = SegmentId::Custom(Segment::Data(sent[0].clone()).start());
+    end.notice(Notice::LinkFailed(LostSegment { source: PORT, destination: PORT, segment }));
+    assert_eq!((end.counters().notices, end.phase()), (1, "freeze"));
+}
+
+/// Two ends that have channels, after the handshake.
+fn pair(configs: [Config; 2], link: LinkConfig) -> MeshPair {
+    let mut pair = connect(configs.each_ref(), link, 1);
+    let limit = at(10_000);
+    let is_open = |pair: &mut MeshPair| pair.ends.iter().all(|end| end.end.state() == State::Established);
+    assert!(pair.drive(limit, is_open));
+    pair
+}
+
+fn link() -> LinkConfig {
+    LinkConfig { delay: Duration::from_millis(20), ..LinkConfig::default() }
+}
+
+fn received(pair: &mut MeshPair, side: usize) -> Vec<Received> {
+    let now = pair.now();
+    std::iter::from_fn(|| pair.call(side, |watched| watched.end.poll_message(now))).collect()
+}
+
+#[test]
+fn an_unread_stream_and_an_unread_channel_stop_no_other_channel() {
+    let mut pair = pair([config(), Config { recv_buffer: 4, ..config() }], link());
+    let now = pair.now();
+    let [slow, fast] =
+        [2, 6].map(|priority| pair.call(0, |watched| open(&mut watched.end, options(priority))));
+    pair.call(0, |watched| {
+        watched.end.send(Data::Virtual(100_000)).expect("the stream is open");
+        (0..200).for_each(|_| send(&mut watched.end, now, slow, 1000));
+        (0..200).for_each(|_| send(&mut watched.end, now, fast, 1000));
+    });
+    let mut count = 0;
+    let done = pair.drive(at(60_000), |pair| {
+        let now = pair.now();
+        while let Some(message) = pair.call(1, |watched| watched.end.poll_message_of(now, fast.at_peer())) {
+            assert_eq!((message.message, message.content), (count, Content::Whole(Payload::Virtual(1000))));
+            count += 1;
+        }
+        count == 200
+    });
+    assert!(done, "{count} of 200 messages");
+    let [sender, receiver] = pair.ends.each_ref().map(|watched| &watched.end);
+    assert!(receiver.unread() > 0 && receiver.unread() < 100_000);
+    assert!((50_000..=65_536).contains(&receiver.kept_messages()), "{}", receiver.kept_messages());
+    assert!(sender.writable(slow) > 0 && sender.unacked() > 200_000, "{}", sender.unacked());
+}
+
+#[test]
+fn messages_of_gigabytes_stream_through_a_bounded_memory() {
+    let mut pair = pair([config(), config()], LinkConfig { delay: Duration::from_millis(1), ..link() });
+    let now = pair.now();
+    let len = 3_000_000;
+    let channel = pair.call(0, |watched| open(&mut watched.end, options(3)));
+    pair.call(0, |watched| send(&mut watched.end, now, channel, len));
+    let (mut end, mut most) = (0, 0);
+    let done = pair.drive(at(600_000), |pair| {
+        most = most.max(pair.ends[1].end.kept_messages());
+        received(pair, 1).into_iter().any(|part| {
+            let Content::Part { offset, data, is_last } = part.content else { panic!("{part:?}") };
+            assert_eq!((part.message, offset), (0, end));
+            end += data.len() as u64;
+            is_last
+        })
+    });
+    assert!(done && end == len, "{end} of {len} bytes");
+    assert!(most <= 64 * 1024 + 4 * 1024 * 1024, "{most}");
+}
+
+#[test]
+fn both_ends_send_in_both_channels_and_close_behind_all_messages() {
+    let mut pair = pair([config(), config()], link());
+    let now = pair.now();
+    let own = [0, 1].map(|side| pair.call(side, |watched| open(&mut watched.end, options(3))));
+    pair.drive(at(10_000), |pair| {
+        (0..2).all(|side| pair.ends[side].end.channel_options(own[1 - side].at_peer()).is_some())
+    });
+    for side in 0..2 {
+        pair.call(side, |watched| {
+            for channel in [own[side], own[1 - side].at_peer()] {
+                (0..50).for_each(|_| send(&mut watched.end, now, channel, 5000));
+            }
+            watched.end.shutdown();
+        });
+    }
+    let mut counts = [0, 0];
+    pair.drive(at(600_000), |pair| {
+        for (side, count) in counts.iter_mut().enumerate() {
+            *count += received(pair, side).len();
+        }
+        pair.ends.iter().all(|watched| watched.end.state() == State::Closed)
+    });
+    assert_eq!(counts, [100, 100], "credit of one end leaves behind its FIN");
+    for events in &pair.events {
+        assert_eq!(events.last(), Some(&Output::Event(Event::Closed)));
+    }
+}
+
+#[test]
+fn a_closed_end_resets_a_peer_that_sends_messages() {
+    let mut pair = pair([config(), config()], link());
+    let now = pair.now();
+    let channel = pair.call(0, |watched| open(&mut watched.end, options(3)));
+    pair.call(1, |watched| watched.end.close());
+    pair.call(0, |watched| send(&mut watched.end, now, channel, 10));
+    assert!(pair.drive(at(60_000), |pair| pair.ends[0].end.reset().is_some()));
+    assert_eq!(pair.ends[0].end.reset().map(|reset| reset.cause), Some(Cause::ABORTED));
+}
+
+/// Chunks of a peer with the payload; the reset that they cause.
+fn refused(chunks: Vec<Chunk>, len: u32) -> Option<String> {
+    let mut end = end(Config { message_max: 100_000, ..config() });
+    let data = Wire { chunks, payload: Payload::Virtual(len), ..Wire::default() };
+    end.receive(at(10), Segment::Data(data));
+    std::iter::from_fn(|| end.poll_output(at(10))).find_map(|output| match output {
+        Output::Segment(Segment::Control(Control::Reset(Reset { cause: Cause::CHANNEL, text, .. }))) => {
+            Some(text)
+        }
+        _ => None,
+    })
+}
+
+#[test]
+fn a_peer_that_breaks_a_rule_is_reset_with_the_reason() {
+    let open = |channel: u16, deadline: u32| Chunk::Open {
+        channel,
+        options: ChannelOptions { deadline, ..ChannelOptions::default() },
+    };
+    let data = |channel: u16, message: u64, offset: u64, len: u16| Chunk::Data {
+        channel,
+        message,
+        offset,
+        len,
+        is_last: false,
+        slack: Some(0),
+    };
+    let text = |text: &str| Some(text.to_owned());
+    assert_eq!(refused(vec![open(0, 0), data(0, 0, 0, 100)], 100), None);
+    assert_eq!(refused(vec![open(0, ChannelOptions::MAX_DEADLINE), data(0, 0, 0, 100)], 100), None);
+    assert_eq!(refused((0..64).map(|n| open(2 * n, 1)).collect(), 0), None);
+    assert_eq!(
+        refused((0..65).map(|n| open(2 * n, 1)).collect(), 0),
+        text("channel 129: a number above the limit, or never opened")
+    );
+    assert_eq!(refused(vec![open(2, 0), open(2, 0)], 0), text("channel 3: opened twice"));
+    assert_eq!(
+        refused(vec![data(1, 0, 0, 100)], 100),
+        text("channel 0: a number above the limit, or never opened")
+    );
+    assert_eq!(refused(vec![data(0, 0, 99_901, 100)], 100), text("channel 1: a message above the limit"));
+    assert_eq!(refused(vec![data(0, 0, 65_400, 100)], 100), text("channel 1: more than the credit"));
+    assert_eq!(
+        refused(vec![data(0, 0, 0, 100), data(0, 0, 50, 100)], 200),
+        text("channel 1: chunks that overlap")
+    );
+    assert_eq!(
+        refused(vec![Chunk::Credit { channel: 4, limit: 1 }], 0),
+        text("channel 5: credit for a channel that was never opened")
+    );
+}
+
+#[test]
+fn chunks_without_the_feature_reset_the_connection() {
+    let mut end = established(Config::default());
+    let chunks = vec![Chunk::Credit { channel: 0, limit: 1 }];
+    end.receive(at(10), Segment::Data(Wire { chunks, ..Wire::default() }));
+    assert_eq!(end.state(), State::Closed);
+}
