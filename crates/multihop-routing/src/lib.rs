@@ -54,6 +54,7 @@ pub mod aodv;
 pub mod apdr;
 pub mod dsr;
 pub mod forwarder;
+pub mod host;
 pub mod link_state;
 pub mod message;
 pub mod network;

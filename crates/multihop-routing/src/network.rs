@@ -10,6 +10,7 @@ use multihop_core::settings::Settings;
 use multihop_core::{Instant, Rng, prefetch_start};
 
 use crate::agent::{RouteChanges, RoutingAgent};
+use crate::host::HostConfig;
 
 /// A routing protocol with its parameters, which [`Settings`] lists.
 pub trait AgentConfig: Settings + Any + fmt::Debug + Send + Sync {
@@ -25,6 +26,11 @@ pub trait AgentConfig: Settings + Any + fmt::Debug + Send + Sync {
     /// Whether the agents know nodes with several interfaces.
     fn has_interfaces(&self) -> bool {
         false
+    }
+
+    /// The configuration for agents on real hosts; `None` if the protocol runs in simulations only.
+    fn on_host(&self) -> Option<&dyn HostConfig> {
+        None
     }
 }
 

@@ -51,6 +51,12 @@ impl Extensions {
         self
     }
 
+    /// The registered routing protocols that also run on real hosts.
+    pub fn on_hosts(&self) -> Vec<Protocol> {
+        let protocols = self.routing.iter().map(|row| row.protocol);
+        protocols.filter(|protocol| (protocol.config)().on_host().is_some()).collect()
+    }
+
     /// The first protocol that a scenario uses and that is not one of these, by name and version.
     pub fn first_missing(&self, scenario: &Scenario) -> Option<Extension> {
         let transports = self.transports.iter().map(|entry| entry.extension);
