@@ -18,11 +18,9 @@ pub(super) struct History {
 }
 
 impl History {
-    pub(super) fn new(now: Instant, hello: &Hello) -> Self {
-        let mut history =
-            Self { bits: 0, expected: hello.seqno, due: now + UNPROMISED, interval: UNPROMISED };
-        history.hear(now, hello);
-        history
+    /// A history without Hellos, which expects this one.
+    pub(super) fn silent(now: Instant, hello: &Hello) -> Self {
+        Self { bits: 0, expected: hello.seqno, due: now + UNPROMISED, interval: UNPROMISED }
     }
 
     /// Records a Hello that arrived, and the loss of those before it.
@@ -78,6 +76,12 @@ impl History {
         }
     }
 
+    /// Share of the last 16 Hellos that arrived; of fewer if fewer were sent.
+    pub(super) fn share(&self) -> f64 {
+        let sent = u16::BITS - self.bits.trailing_zeros();
+        f64::from(self.bits.count_ones()) / f64::from(sent.max(1))
+    }
+
     /// The share of Hellos that arrived, below [`WHOLE`]: the latest three count a quarter each, and each earlier one half
     /// as much as the one after it.
     fn arrived(&self) -> u32 {
@@ -107,7 +111,8 @@ mod tests {
 
     /// Hears these Hellos, one a second.
     fn heard(seqnos: &[u16]) -> History {
-        let mut history = History::new(at(0), &hello(seqnos[0]));
+        let mut history = History::silent(at(0), &hello(seqnos[0]));
+        history.hear(at(0), &hello(seqnos[0]));
         for (n, seqno) in (1..).zip(&seqnos[1..]) {
             history.hear(at(1000 * n), &hello(*seqno));
         }

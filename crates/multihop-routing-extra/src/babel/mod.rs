@@ -1,23 +1,26 @@
 //! Babel (RFC 8966): a distance-vector protocol without routing loops, with the round-trip times of RFC 9616 in its metric
 //! if wanted.
 //!
-//! One file for each table of the RFC. Destinations are single hosts.
+//! One file for each table of the RFC. In simulations destinations are single hosts; `host.rs` runs the same agent on real
+//! interfaces, with prefixes of both families.
 
 use alloc::boxed::Box;
+use alloc::collections::BTreeSet;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::net::Ipv4Addr;
+use core::net::{IpAddr, Ipv4Addr};
 
 use multihop_core::{DropReason, Duration, Instant, Interface, Machine, Rng, Timers, earliest};
 use multihop_routing::agent::{Input, Output, Routable, RouteChanges, RoutingAgent};
 use multihop_routing::forwarder::Forwarder;
+use multihop_routing::host::HostConfig;
 use multihop_routing::message::Message;
 use multihop_routing::network::{AgentConfig, AgentTable, Network};
 use multihop_routing::olsr::LinkFailure;
 use multihop_routing::watch::Reach;
 
 use crate::STREAM;
-use neighbours::{HelloOutcome, Neighbours};
+use neighbours::{HelloOutcome, Neighbour, Neighbours};
 use requests::Requests;
 use routes::{Judge, Learned, Routes};
 use sending::Waiting;
@@ -27,7 +30,9 @@ use wire::{Centis, Echo, Hello, INFINITY, Ihu, Packet, Prefix, RouterId, Seqno, 
 mod config;
 mod diversity;
 mod history;
+mod host;
 mod interfaces;
+mod mac;
 mod neighbours;
 mod requests;
 mod routes;
@@ -45,9 +50,15 @@ pub use routes::Route;
 #[derive(Clone, Debug)]
 pub struct Agent {
     config: Arc<Config>,
-    address: Ipv4Addr,
+    /// Main address, that of the only interface if there is one.
+    address: IpAddr,
+    router_id: RouterId,
+    /// Destinations that this node originates.
+    originated: BTreeSet<Prefix>,
     /// The interfaces; empty: one, with the main address.
     own: Vec<interfaces::Own>,
+    /// State on a real host; `None` in simulations.
+    host: Option<Box<host::State>>,
     rng: Rng,
     neighbours: Neighbours,
     sources: Sources,
@@ -106,8 +117,12 @@ impl Agent {
         timers.set(Timer::Hello, now + rng.duration_below(config.hello_interval / 4));
         Self {
             config,
-            address,
+            address: address.into(),
+            router_id: RouterId::of(address),
+            // DEVIATION babel-1: simulated nodes exchange packets over IPv4 and announce one address.
+            originated: [Prefix::host(address)].into(),
             own: Vec::new(),
+            host: None,
             rng,
             neighbours: Neighbours::default(),
             sources: Sources::default(),
@@ -125,16 +140,17 @@ impl Agent {
 
     /// The route in use to an address.
     pub fn route(&self, destination: Ipv4Addr) -> Option<Route> {
-        self.routes.get(destination)
+        self.routes.get(Prefix::host(destination))
     }
 
-    /// The destinations with a route in use, sorted by address.
+    /// The hosts with a route in use, sorted by address.
     pub fn destinations(&self) -> impl Iterator<Item = Ipv4Addr> {
-        self.routes.destinations().filter(|&destination| self.routes.get(destination).is_some())
+        let used = self.routes.destinations().filter(|&destination| self.routes.get(destination).is_some());
+        used.filter_map(|destination| destination.as_host())
     }
 
     /// Each neighbour, the cost of the link to it ([`INFINITY`] if it is not used), and its average round-trip time.
-    pub fn links(&self) -> impl Iterator<Item = (Ipv4Addr, u16, Option<Duration>)> {
+    pub fn links(&self) -> impl Iterator<Item = (IpAddr, u16, Option<Duration>)> {
         self.neighbours.iter().map(|neighbour| {
             let cost = self.neighbours.cost(neighbour.address).unwrap_or(INFINITY);
             (neighbour.address, cost, neighbour.rtt())
@@ -152,7 +168,7 @@ impl Agent {
         (routes, Judge { now, sources, half_life: config.hysteresis })
     }
 
-    fn hear(&mut self, now: Instant, interface: Interface, from: Ipv4Addr, packet: &Packet) {
+    fn hear(&mut self, now: Instant, interface: Interface, from: IpAddr, packet: &Packet) {
         if self.has(from) {
             return;
         }
@@ -171,12 +187,12 @@ impl Agent {
     }
 
     /// Takes from a packet the measurements of the link over which it came.
-    fn hear_link(&mut self, now: Instant, (interface, from): (Interface, Ipv4Addr), packet: &Packet) {
+    fn hear_link(&mut self, now: Instant, (interface, from): (Interface, IpAddr), packet: &Packet) {
         let own = self.address_of(interface);
         let (mut hello, mut ihu) = (None, None);
         for tlv in &packet.tlvs {
             match tlv {
-                Tlv::Hello(found) if !found.unicast => hello = Some(found),
+                Tlv::Hello(found) => hello = Some(found),
                 Tlv::Ihu(found) if found.address.is_none_or(|to| to == own) => ihu = Some(found),
                 _ => {}
             }
@@ -184,16 +200,21 @@ impl Agent {
         if hello.is_none() && ihu.is_none() {
             return;
         }
-        let heard = hello.map(|hello| self.neighbours.hear(now, (interface, from), hello));
+        let kind = self.kind_of(interface);
+        let heard_before = self.neighbours.get(from).is_some_and(Neighbour::is_heard);
+        let heard = hello.map(|hello| self.neighbours.hear(now, (interface, from), hello, kind));
         self.measure(now, from, hello, ihu);
         self.review_link(now, from);
+        if self.host.is_some() && self.neighbours.get(from).is_some_and(Neighbour::is_heard) != heard_before {
+            self.report_soon(now, from);
+        }
         if heard == Some(HelloOutcome::New) {
             // RFC 8966, 3.8.1.1: a new neighbour is asked for its routes.
             self.tell(now, from, Tlv::RouteRequest(None));
         }
     }
 
-    fn measure(&mut self, now: Instant, from: Ipv4Addr, hello: Option<&Hello>, ihu: Option<&Ihu>) {
+    fn measure(&mut self, now: Instant, from: IpAddr, hello: Option<&Hello>, ihu: Option<&Ihu>) {
         let Some(neighbour) = self.neighbours.get_mut(from) else { return };
         if let Some(ihu) = ihu {
             neighbour.learn(now, ihu);
@@ -207,7 +228,7 @@ impl Agent {
     }
 
     /// Gives the routes through a neighbour the current cost of the link, and chooses routes anew.
-    fn review_link(&mut self, now: Instant, neighbour: Ipv4Addr) {
+    fn review_link(&mut self, now: Instant, neighbour: IpAddr) {
         let Some(link) = self.link_to(neighbour) else { return };
         for destination in self.routes.through(neighbour) {
             let (routes, judge) = self.table(now);
@@ -216,16 +237,14 @@ impl Agent {
         }
     }
 
-    fn learn(&mut self, now: Instant, from: Ipv4Addr, update: &Update) {
-        // DEVIATION babel-1: hosts only.
-        let (Some(destination), Some(link)) = (update.prefix.as_host(), self.link_to(from)) else {
-            return;
-        };
-        if self.has(destination) {
+    fn learn(&mut self, now: Instant, from: IpAddr, update: &Update) {
+        let (destination, Some(link)) = (update.prefix, self.link_to(from)) else { return };
+        if self.originated.contains(&destination) || !self.accepts(destination) {
             return;
         }
+        let Some(next_hop) = next_hop(from, update) else { return };
         let (routes, judge) = self.table(now);
-        let learned = routes.learn(&judge, from, destination, update, link);
+        let learned = routes.learn(&judge, (from, next_hop), update, link);
         if learned == Learned::Ignored {
             return;
         }
@@ -242,23 +261,23 @@ impl Agent {
     }
 
     /// RFC 8966, 3.8.2.2: asks for a sequence number that makes an unfeasible route usable, if it is worth it.
-    fn unlock(&mut self, now: Instant, from: Ipv4Addr, to: Ipv4Addr, router: RouterId, metric: u16) {
-        let margin = self.config.link_cost.nominal();
-        let used = self.routes.get(to).filter(|route| route.next_hop != from);
+    fn unlock(&mut self, now: Instant, from: IpAddr, to: Prefix, router: RouterId, metric: u16) {
+        let margin = self.margin();
+        let used = self.routes.get(to).filter(|route| route.neighbour != from);
         if used.is_some_and(|route| metric.saturating_add(margin) > route.metric) {
             return;
         }
         self.ask_for_next(now, to, router, Some(from));
     }
 
-    fn ask_for_next(&mut self, now: Instant, to: Ipv4Addr, router_id: RouterId, whom: Option<Ipv4Addr>) {
+    fn ask_for_next(&mut self, now: Instant, to: Prefix, router_id: RouterId, whom: Option<IpAddr>) {
         if let Some(seqno) = self.sources.next_seqno(to, router_id) {
-            let request = SeqnoRequest { prefix: Prefix::host(to), seqno, hop_count: MAX_HOPS, router_id };
+            let request = SeqnoRequest { prefix: to, seqno, hop_count: MAX_HOPS, router_id };
             self.ask(now, request, whom);
         }
     }
 
-    fn retract_all(&mut self, now: Instant, from: Ipv4Addr) {
+    fn retract_all(&mut self, now: Instant, from: IpAddr) {
         for destination in self.routes.through(from) {
             let (routes, judge) = self.table(now);
             routes.retract(&judge, from, destination);
@@ -267,12 +286,12 @@ impl Agent {
     }
 
     /// Chooses the route to a destination anew, and announces what others must know.
-    fn select(&mut self, now: Instant, destination: Ipv4Addr) {
+    fn select(&mut self, now: Instant, destination: Prefix) {
         let router_before = self.routes.get(destination).map(|route| route.router_id);
         let (routes, judge) = self.table(now);
         let (before, after) = routes.select(&judge, destination);
         let router = self.routes.get(destination).map(|route| route.router_id);
-        let (margin, channels) = (self.config.link_cost.nominal(), self.channels_to(destination));
+        let (margin, channels) = (self.margin(), self.channels_to(destination));
         if self.routes.is_news(destination, margin, channels) || router != router_before {
             self.announce_soon(now, destination);
         }
@@ -284,16 +303,14 @@ impl Agent {
 
     /// Answers a route request with an update (RFC 8966, section 3.8.1.1).
     fn answer(&mut self, now: Instant, prefix: Prefix) {
-        if let Some(destination) = prefix.as_host() {
-            self.announce_soon(now, destination);
-        }
+        self.announce_soon(now, prefix);
     }
 
     /// Answers a request for a sequence number (RFC 8966, section 3.8.1.2).
-    fn answer_request(&mut self, now: Instant, from: Ipv4Addr, request: &SeqnoRequest) {
-        let Some(destination) = request.prefix.as_host() else { return };
-        if destination == self.address {
-            if request.router_id == RouterId::of(self.address) && request.seqno.newer_than(self.seqno) {
+    fn answer_request(&mut self, now: Instant, from: IpAddr, request: &SeqnoRequest) {
+        let destination = request.prefix;
+        if self.originated.contains(&destination) {
+            if request.router_id == self.router_id && request.seqno.newer_than(self.seqno) {
                 self.seqno = self.seqno.next();
             }
             return self.announce_soon(now, destination);
@@ -312,7 +329,7 @@ impl Agent {
     }
 
     /// Removes a neighbour and all routes through it.
-    fn lose(&mut self, now: Instant, neighbour: Ipv4Addr) {
+    fn lose(&mut self, now: Instant, neighbour: IpAddr) {
         self.neighbours.remove(neighbour);
         for destination in self.routes.through(neighbour) {
             let (routes, judge) = self.table(now);
@@ -340,25 +357,27 @@ impl Agent {
     }
 
     fn route_packet(&mut self, now: Instant, packet: &Routable) {
-        let route = self.routes.get(packet.destination);
+        let route = self.route(packet.destination);
         self.forwarder.watch(now, packet, reach(route));
         match route {
-            Some(Route { next_hop, .. }) => self.forwarder.forward(now, packet, next_hop),
-            None => self.forwarder.drop(packet, DropReason::NoRoute, self.config.tell_source),
+            Some(Route { next_hop: IpAddr::V4(next_hop), .. }) => {
+                self.forwarder.forward(now, packet, next_hop)
+            }
+            _ => self.forwarder.drop(packet, DropReason::NoRoute, self.config.tell_source),
         }
     }
 
     fn link_failed(&mut self, now: Instant, next_hop: Ipv4Addr, packet: &Routable) {
         let listens = self.config.link_failure == LinkFailure::Mac;
         if listens {
-            self.lose(now, next_hop);
+            self.lose(now, next_hop.into());
         }
         self.forwarder.drop(packet, DropReason::RetryLimit, listens && self.config.tell_source);
     }
 
     /// Tells this host's connections what has become of the routes to their peers.
     fn notify(&mut self, now: Instant) {
-        self.forwarder.compare(now, |peer| reach(self.routes.get(peer)));
+        self.forwarder.compare(now, |peer| reach(self.routes.get(Prefix::host(peer))));
     }
 }
 
@@ -371,7 +390,7 @@ impl Machine for Agent {
             Input::Packet(packet) => return self.route_packet(now, &packet),
             Input::Message { interface, from, message, .. } => {
                 if let Some(packet) = message.content() {
-                    self.hear(now, interface, from, packet);
+                    self.hear(now, interface, from.into(), packet);
                 }
             }
             Input::LinkFailed { next_hop, packet, .. } | Input::Purged { next_hop, packet } => {
@@ -415,7 +434,7 @@ impl RoutingAgent for Agent {
         message: &Message,
     ) -> bool {
         if let Some(packet) = message.content() {
-            self.hear(now, interface, from, packet);
+            self.hear(now, interface, from.into(), packet);
             self.notify(now);
         }
         true
@@ -443,6 +462,16 @@ impl AgentConfig for Config {
     fn has_interfaces(&self) -> bool {
         true
     }
+
+    fn on_host(&self) -> Option<&dyn HostConfig> {
+        Some(self)
+    }
+}
+
+/// The next hop of an update: its sender, unless the update names another or is of the other family. A retraction needs none.
+fn next_hop(from: IpAddr, update: &Update) -> Option<IpAddr> {
+    let is_of_family = from.is_ipv6() == update.prefix.is_ipv6() || update.offer.is_none();
+    update.next_hop.or_else(|| is_of_family.then_some(from))
 }
 
 fn reach(route: Option<Route>) -> Reach {

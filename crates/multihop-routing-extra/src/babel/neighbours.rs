@@ -1,11 +1,11 @@
 //! Neighbours and what the links to them cost (RFC 8966, 3.4; RFC 9616, 3 and 4).
 
 use alloc::vec::Vec;
-use core::net::Ipv4Addr;
+use core::net::IpAddr;
 
 use multihop_core::{Duration, Instant, Interface};
 
-use super::config::{Config, RttCost};
+use super::config::{Config, LinkCost, RttCost};
 use super::history::History;
 use super::time;
 use super::wire::{Echo, Hello, INFINITY, Ihu};
@@ -18,10 +18,17 @@ pub(super) struct Neighbours {
 
 #[derive(Clone, Debug)]
 pub(super) struct Neighbour {
-    pub(super) address: Ipv4Addr,
+    pub(super) address: IpAddr,
     /// Interface of this node that reaches the neighbour.
     pub(super) interface: Interface,
+    /// Rule by which the cost of the link is computed.
+    kind: LinkCost,
+    /// History of Hellos for all neighbours.
     history: History,
+    /// History of Hellos for this node alone; `None` if the neighbour sends none.
+    unicast: Option<History>,
+    /// When the latest Hello arrived.
+    pub(super) heard_at: Instant,
     /// Neighbour's cost of receiving from this node, and the instant until which the cost holds.
     txcost: Option<(u16, Instant)>,
     /// The timestamp of its latest Hello, and when that arrived.
@@ -48,18 +55,18 @@ impl Neighbours {
         self.list.iter()
     }
 
-    pub(super) fn get(&self, address: Ipv4Addr) -> Option<&Neighbour> {
+    pub(super) fn get(&self, address: IpAddr) -> Option<&Neighbour> {
         let at = self.list.binary_search_by_key(&address, |neighbour| neighbour.address).ok()?;
         Some(&self.list[at])
     }
 
-    pub(super) fn get_mut(&mut self, address: Ipv4Addr) -> Option<&mut Neighbour> {
+    pub(super) fn get_mut(&mut self, address: IpAddr) -> Option<&mut Neighbour> {
         let at = self.list.binary_search_by_key(&address, |neighbour| neighbour.address).ok()?;
         Some(&mut self.list[at])
     }
 
     /// The cost of the link to a neighbour.
-    pub(super) fn cost(&self, address: Ipv4Addr) -> Option<u16> {
+    pub(super) fn cost(&self, address: IpAddr) -> Option<u16> {
         self.get(address).map(|neighbour| neighbour.cost)
     }
 
@@ -67,52 +74,60 @@ impl Neighbours {
     pub(super) fn hear(
         &mut self,
         now: Instant,
-        (interface, from): (Interface, Ipv4Addr),
+        (interface, from): (Interface, IpAddr),
         hello: &Hello,
+        kind: LinkCost,
     ) -> HelloOutcome {
         let heard = hello.timestamp.map(|origin| Echo { origin, receive: clock(now) });
         match self.list.binary_search_by_key(&from, |neighbour| neighbour.address) {
             Ok(at) => {
                 let neighbour = &mut self.list[at];
-                neighbour.history.hear(now, hello);
+                neighbour.hear(now, hello);
                 (neighbour.heard, neighbour.interface) = (heard, interface);
+                (neighbour.heard_at, neighbour.kind) = (now, kind);
                 HelloOutcome::Known
             }
             Err(_) if self.list.len() >= MOST => HelloOutcome::Ignored,
             Err(at) => {
-                let history = History::new(now, hello);
-                let neighbour = Neighbour {
+                let mut neighbour = Neighbour {
                     address: from,
                     interface,
-                    history,
+                    kind,
+                    history: History::silent(now, hello),
+                    unicast: None,
+                    heard_at: now,
                     txcost: None,
                     heard,
                     rtt: None,
                     cost: INFINITY,
                 };
+                neighbour.hear(now, hello);
                 self.list.insert(at, neighbour);
                 HelloOutcome::New
             }
         }
     }
 
-    pub(super) fn remove(&mut self, address: Ipv4Addr) {
+    pub(super) fn remove(&mut self, address: IpAddr) {
         self.list.retain(|neighbour| neighbour.address != address);
     }
 
     /// Counts Hellos that are overdue as lost. Returns the neighbours whose links changed, and those that are lost.
-    pub(super) fn expire(&mut self, now: Instant, config: &Config) -> (Vec<Ipv4Addr>, Vec<Ipv4Addr>) {
+    pub(super) fn expire(&mut self, now: Instant, config: &Config) -> (Vec<IpAddr>, Vec<IpAddr>) {
         let (mut changed, mut lost) = (Vec::new(), Vec::new());
         for neighbour in &mut self.list {
             if neighbour.due() <= now {
                 neighbour.history.expire(now);
+                if let Some(unicast) = &mut neighbour.unicast {
+                    unicast.expire(now);
+                }
                 neighbour.txcost = neighbour.txcost.filter(|&(_, until)| until > now);
-                let list = if neighbour.history.is_silent() { &mut lost } else { &mut changed };
+                let list = if neighbour.is_silent() { &mut lost } else { &mut changed };
                 list.push(neighbour.address);
                 neighbour.review(config);
             }
         }
-        self.list.retain(|neighbour| !neighbour.history.is_silent());
+        self.list.retain(|neighbour| !neighbour.is_silent());
         (changed, lost)
     }
 
@@ -123,8 +138,35 @@ impl Neighbours {
 
 impl Neighbour {
     fn due(&self) -> Instant {
-        let hello = self.history.due();
-        self.txcost.map_or(hello, |(_, until)| hello.min(until))
+        let of = |history: &History| (!history.is_silent()).then(|| history.due());
+        let hellos = of(&self.history).into_iter().chain(self.unicast.as_ref().and_then(of));
+        let until = self.txcost.map(|(_, until)| until);
+        hellos.chain(until).min().unwrap_or(self.heard_at)
+    }
+
+    /// Records a Hello. Those for all neighbours and those for this node have numbers of their own.
+    fn hear(&mut self, now: Instant, hello: &Hello) {
+        if hello.unicast {
+            self.unicast.get_or_insert_with(|| History::silent(now, hello)).hear(now, hello);
+        } else {
+            self.history.hear(now, hello);
+        }
+    }
+
+    /// Whether the neighbour sends no Hellos any longer.
+    fn is_silent(&self) -> bool {
+        self.history.is_silent() && self.unicast.as_ref().is_none_or(History::is_silent)
+    }
+
+    /// Whether enough Hellos arrive for the link to be used.
+    pub(super) fn is_heard(&self) -> bool {
+        self.rxcost() < INFINITY
+    }
+
+    /// Share of the latest Hellos that arrived.
+    pub(super) fn received(&self) -> f64 {
+        let unicast = self.unicast.as_ref().map_or(0.0, History::share);
+        self.history.share().max(unicast)
     }
 
     /// Records the neighbour's report on the opposite direction.
@@ -149,14 +191,15 @@ impl Neighbour {
     }
 
     /// The cost of receiving from the neighbour.
-    pub(super) fn rxcost(&self, config: &Config) -> u16 {
-        self.history.rxcost(config.link_cost)
+    pub(super) fn rxcost(&self) -> u16 {
+        let unicast = self.unicast.as_ref().map_or(INFINITY, |unicast| unicast.rxcost(self.kind));
+        self.history.rxcost(self.kind).min(unicast)
     }
 
     /// Recomputes the cost of the link.
     pub(super) fn review(&mut self, config: &Config) {
-        let rxcost = self.rxcost(config);
-        let (nominal, txcost) = (config.link_cost.nominal(), self.txcost.map_or(INFINITY, |(cost, _)| cost));
+        let rxcost = self.rxcost();
+        let (nominal, txcost) = (self.kind.nominal(), self.txcost.map_or(INFINITY, |(cost, _)| cost));
         self.cost = if rxcost == INFINITY || txcost == INFINITY {
             INFINITY
         } else {
@@ -201,7 +244,10 @@ mod tests {
     fn neighbour() -> Neighbour {
         let hello = Hello { unicast: false, seqno: Seqno(0), interval: Centis(400), timestamp: None };
         let mut all = Neighbours::default();
-        assert_eq!(all.hear(Instant::ZERO, (Interface(0), Ipv4Addr::LOCALHOST), &hello), HelloOutcome::New);
+        assert_eq!(
+            all.hear(Instant::ZERO, (Interface(0), IpAddr::from([127, 0, 0, 1])), &hello, LinkCost::Etx),
+            HelloOutcome::New
+        );
         all.list.remove(0)
     }
 

@@ -2,7 +2,7 @@
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-use core::net::Ipv4Addr;
+use core::net::IpAddr;
 
 use multihop_core::{Duration, Instant};
 
@@ -11,14 +11,14 @@ use super::wire::{Prefix, RouterId, Seqno, SeqnoRequest};
 /// Pending requests by destination and originator.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Requests {
-    pending: BTreeMap<(Ipv4Addr, RouterId), Pending>,
+    pending: BTreeMap<(Prefix, RouterId), Pending>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Pending {
     seqno: Seqno,
     /// Neighbour that gets the request; `None` for all neighbours.
-    to: Option<Ipv4Addr>,
+    to: Option<IpAddr>,
     hop_count: u8,
     tries: u8,
     due: Instant,
@@ -27,9 +27,8 @@ struct Pending {
 impl Requests {
     /// Records a pending request for a sequence number. False if one for this sequence number, or a newer one, is
     /// pending: it must not be sent again.
-    pub(super) fn add(&mut self, now: Instant, request: &SeqnoRequest, to: Option<Ipv4Addr>) -> bool {
-        let Some(destination) = request.prefix.as_host() else { return false };
-        let key = (destination, request.router_id);
+    pub(super) fn add(&mut self, now: Instant, request: &SeqnoRequest, to: Option<IpAddr>) -> bool {
+        let key = (request.prefix, request.router_id);
         if self.pending.get(&key).is_some_and(|pending| !request.seqno.newer_than(pending.seqno)) {
             return false;
         }
@@ -42,16 +41,16 @@ impl Requests {
     }
 
     /// Forgets the request that a route answers. Whether there was one.
-    pub(super) fn answer(&mut self, destination: Ipv4Addr, router: RouterId, seqno: Seqno) -> bool {
+    pub(super) fn answer(&mut self, destination: Prefix, router: RouterId, seqno: Seqno) -> bool {
         let key = (destination, router);
         let answered = self.pending.get(&key).is_some_and(|pending| !pending.seqno.newer_than(seqno));
         answered && self.pending.remove(&key).is_some()
     }
 
     /// Takes the requests that are sent again, each with the neighbour that gets it.
-    pub(super) fn expire(&mut self, now: Instant) -> Vec<(Option<Ipv4Addr>, SeqnoRequest)> {
+    pub(super) fn expire(&mut self, now: Instant) -> Vec<(Option<IpAddr>, SeqnoRequest)> {
         let mut again = Vec::new();
-        self.pending.retain(|&(destination, router_id), pending| {
+        self.pending.retain(|&(prefix, router_id), pending| {
             if pending.due > now {
                 return true;
             }
@@ -60,7 +59,6 @@ impl Requests {
             }
             pending.due = now + FIRST_WAIT.saturating_mul(1 << pending.tries);
             pending.tries += 1;
-            let prefix = Prefix::host(destination);
             let Pending { seqno, to, hop_count, .. } = *pending;
             again.push((to, SeqnoRequest { prefix, seqno, hop_count, router_id }));
             true
@@ -87,9 +85,8 @@ mod tests {
     #[test]
     fn requests_are_repeated_twice_and_answered_by_newer_numbers() {
         let at = |seconds| Instant::ZERO + Duration::from_secs(seconds);
-        let (to, router_id) = (Ipv4Addr::LOCALHOST, RouterId([7; 8]));
-        let request =
-            |seqno| SeqnoRequest { prefix: Prefix::host(to), seqno: Seqno(seqno), hop_count: 64, router_id };
+        let (to, router_id) = (Prefix::host([10, 0, 0, 9]), RouterId([7; 8]));
+        let request = |seqno| SeqnoRequest { prefix: to, seqno: Seqno(seqno), hop_count: 64, router_id };
         let mut requests = Requests::default();
         assert!(requests.add(at(0), &request(5), None));
         assert!(!requests.add(at(1), &request(5), None) && !requests.add(at(1), &request(4), None));

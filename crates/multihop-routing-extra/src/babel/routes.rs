@@ -2,7 +2,7 @@
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-use core::net::Ipv4Addr;
+use core::net::IpAddr;
 
 use multihop_core::{Duration, Instant, earliest};
 
@@ -10,12 +10,14 @@ use super::diversity::{Link, channels_of};
 use super::smoothed::Smoothed;
 use super::sources::Sources;
 use super::time;
-use super::wire::{Channels, INFINITY, Offer, RouterId, Seqno, Update};
+use super::wire::{Channels, INFINITY, Offer, Prefix, RouterId, Seqno, Update};
 
 /// Routes by their destination, with the next deadline among them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Routes {
-    map: BTreeMap<Ipv4Addr, Destination>,
+    map: BTreeMap<Prefix, Destination>,
+    /// Number of routes to all destinations, in use or not.
+    entries: usize,
     /// Deadline of the next check, not later than the first expiry.
     due: Option<Instant>,
 }
@@ -25,7 +27,7 @@ struct Destination {
     /// Routes to the destination, sorted by the neighbour they lead through.
     entries: Vec<Entry>,
     /// The neighbour whose route is in use.
-    selected: Option<Ipv4Addr>,
+    selected: Option<IpAddr>,
     /// The metric in the latest update of this node, [`INFINITY`] for a retraction; and the channels.
     announced: Option<(u16, Option<Channels>)>,
 }
@@ -33,8 +35,8 @@ struct Destination {
 /// A route through one neighbour.
 #[derive(Clone, Debug)]
 struct Entry {
-    neighbour: Ipv4Addr,
-    next_hop: Ipv4Addr,
+    neighbour: IpAddr,
+    next_hop: IpAddr,
     router_id: RouterId,
     seqno: Seqno,
     /// The neighbour's metric; [`INFINITY`] after a retraction.
@@ -50,8 +52,10 @@ struct Entry {
 /// The route in use to a destination.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Route {
-    /// The neighbour that gets the packets.
-    pub next_hop: Ipv4Addr,
+    /// The neighbour that announced the route.
+    pub neighbour: IpAddr,
+    /// Address of the node that gets the packets: the neighbour's, unless the neighbour names another.
+    pub next_hop: IpAddr,
     /// Metric of the route, the cost of the link included.
     pub metric: u16,
     /// The node that originates the route.
@@ -84,23 +88,29 @@ pub(super) enum Learned {
 }
 
 impl Routes {
-    pub(super) fn destinations(&self) -> impl Iterator<Item = Ipv4Addr> {
+    pub(super) fn destinations(&self) -> impl Iterator<Item = Prefix> {
         self.map.keys().copied()
     }
 
     /// The destinations with a route, in use or not, through a neighbour.
-    pub(super) fn through(&self, neighbour: Ipv4Addr) -> Vec<Ipv4Addr> {
+    pub(super) fn through(&self, neighbour: IpAddr) -> Vec<Prefix> {
         let found = self.map.iter().filter(|(_, routes)| routes.entry(neighbour).is_some());
         found.map(|(destination, _)| *destination).collect()
     }
 
+    /// The neighbours with a route, in use or not, to a destination.
+    pub(super) fn neighbours(&self, destination: Prefix) -> Vec<IpAddr> {
+        let routes = self.map.get(&destination);
+        routes.into_iter().flat_map(|routes| &routes.entries).map(|entry| entry.neighbour).collect()
+    }
+
     /// The route in use.
-    pub(super) fn get(&self, destination: Ipv4Addr) -> Option<Route> {
+    pub(super) fn get(&self, destination: Prefix) -> Option<Route> {
         self.map.get(&destination)?.route()
     }
 
     /// The neighbour that a request about a destination goes to: that of the route in use, else of any other one.
-    pub(super) fn successor(&self, destination: Ipv4Addr, requester: Ipv4Addr) -> Option<Ipv4Addr> {
+    pub(super) fn successor(&self, destination: Prefix, requester: IpAddr) -> Option<IpAddr> {
         let routes = self.map.get(&destination)?;
         let others = routes.entries.iter().filter(|entry| entry.offered < INFINITY);
         let others = others.map(|entry| entry.neighbour);
@@ -111,11 +121,11 @@ impl Routes {
     pub(super) fn learn(
         &mut self,
         judge: &Judge<'_>,
-        from: Ipv4Addr,
-        destination: Ipv4Addr,
+        (from, next_hop): (IpAddr, IpAddr),
         update: &Update,
         link: Link,
     ) -> Learned {
+        let destination = update.prefix;
         let known = self.map.get_mut(&destination);
         let at = known.as_ref().and_then(|routes| routes.place(from).ok());
         let Some(Offer { router_id, metric: offered }) = update.offer else {
@@ -133,13 +143,15 @@ impl Routes {
         {
             return Learned::Refused;
         }
-        if at.is_none() && known.is_none() && self.map.len() >= MOST {
+        let is_full = if known.is_none() { self.map.len() >= MOST } else { self.entries >= MOST_ENTRIES };
+        if at.is_none() && is_full {
             return Learned::Ignored;
         }
+        self.entries += usize::from(at.is_none());
         // RFC 8966, appendix B: the route expiry time.
         let hold = time(update.interval) * 7 / 2;
         let entry = self.map.entry(destination).or_default().entry_or_new(judge.now, from);
-        entry.next_hop = update.next_hop.unwrap_or(from);
+        entry.next_hop = next_hop;
         (entry.router_id, entry.seqno) = (router_id, update.seqno);
         (entry.expires, entry.hold) = (judge.now + hold, hold);
         entry.channels = channels_of(update);
@@ -149,35 +161,31 @@ impl Routes {
     }
 
     /// Ends a neighbour's route to a destination.
-    pub(super) fn retract(&mut self, judge: &Judge<'_>, from: Ipv4Addr, destination: Ipv4Addr) {
+    pub(super) fn retract(&mut self, judge: &Judge<'_>, from: IpAddr, destination: Prefix) {
         if let Some(entry) = self.map.get_mut(&destination).and_then(|routes| routes.entry_mut(from)) {
             entry.offer(judge, INFINITY, Link::LOST);
         }
     }
 
     /// Gives the link to a neighbour another cost.
-    pub(super) fn set_cost(
-        &mut self,
-        judge: &Judge<'_>,
-        neighbour: Ipv4Addr,
-        destination: Ipv4Addr,
-        link: Link,
-    ) {
+    pub(super) fn set_cost(&mut self, judge: &Judge<'_>, neighbour: IpAddr, destination: Prefix, link: Link) {
         if let Some(entry) = self.map.get_mut(&destination).and_then(|routes| routes.entry_mut(neighbour)) {
             entry.offer(judge, entry.offered, link);
         }
     }
 
     /// Forgets the route through a neighbour that is lost.
-    pub(super) fn forget(&mut self, neighbour: Ipv4Addr, destination: Ipv4Addr) {
+    pub(super) fn forget(&mut self, neighbour: IpAddr, destination: Prefix) {
         if let Some(routes) = self.map.get_mut(&destination) {
+            let before = routes.entries.len();
             routes.entries.retain(|entry| entry.neighbour != neighbour);
+            self.entries -= before - routes.entries.len();
         }
         self.forget_if_empty(destination);
     }
 
     /// Ends routes that were not confirmed, and forgets those that ended long ago. Returns their destinations.
-    pub(super) fn expire(&mut self, judge: &Judge<'_>) -> Vec<Ipv4Addr> {
+    pub(super) fn expire(&mut self, judge: &Judge<'_>) -> Vec<Prefix> {
         let now = judge.now;
         if self.due.is_none_or(|due| due > now) {
             return Vec::new();
@@ -187,6 +195,7 @@ impl Routes {
             let before = routes.entries.len();
             routes.entries.retain(|entry| entry.expires > now || entry.offered < INFINITY);
             let mut has_changed = routes.entries.len() < before;
+            self.entries -= before - routes.entries.len();
             for entry in &mut routes.entries {
                 // DEVIATION babel-2: no request shortly before.
                 if entry.expires <= now {
@@ -212,8 +221,8 @@ impl Routes {
     pub(super) fn select(
         &mut self,
         judge: &Judge<'_>,
-        destination: Ipv4Addr,
-    ) -> (Option<Ipv4Addr>, Option<Ipv4Addr>) {
+        destination: Prefix,
+    ) -> (Option<IpAddr>, Option<IpAddr>) {
         let Some(routes) = self.map.get_mut(&destination) else { return (None, None) };
         let after = routes.best(judge, destination);
         let before = core::mem::replace(&mut routes.selected, after);
@@ -222,7 +231,7 @@ impl Routes {
 
     /// Whether the metric differs from the announced one by `margin` or more, the channels are others, or the destination is
     /// reachable again or no longer.
-    pub(super) fn is_news(&self, destination: Ipv4Addr, margin: u16, channels: Option<Channels>) -> bool {
+    pub(super) fn is_news(&self, destination: Prefix, margin: u16, channels: Option<Channels>) -> bool {
         let Some(routes) = self.map.get(&destination) else { return false };
         let now = routes.route().map_or(INFINITY, |route| route.metric);
         let (before, named) = routes.announced.unwrap_or((INFINITY, None));
@@ -232,19 +241,19 @@ impl Routes {
     }
 
     /// Records metric and channels of an update that is about to be sent.
-    pub(super) fn note_announced(&mut self, destination: Ipv4Addr, metric: u16, channels: Option<Channels>) {
+    pub(super) fn note_announced(&mut self, destination: Prefix, metric: u16, channels: Option<Channels>) {
         if let Some(routes) = self.map.get_mut(&destination) {
             routes.announced = Some((metric, channels));
         }
     }
 
     /// Whether a destination was announced, so that its end must be, too.
-    pub(super) fn was_announced(&self, destination: Ipv4Addr) -> bool {
+    pub(super) fn was_announced(&self, destination: Prefix) -> bool {
         self.map.get(&destination).is_some_and(|routes| routes.announced.is_some())
     }
 
     /// Forgets a destination without routes.
-    pub(super) fn forget_if_empty(&mut self, destination: Ipv4Addr) {
+    pub(super) fn forget_if_empty(&mut self, destination: Prefix) {
         if self.map.get(&destination).is_some_and(|routes| routes.entries.is_empty()) {
             self.map.remove(&destination);
         }
@@ -252,20 +261,20 @@ impl Routes {
 }
 
 impl Destination {
-    fn place(&self, neighbour: Ipv4Addr) -> Result<usize, usize> {
+    fn place(&self, neighbour: IpAddr) -> Result<usize, usize> {
         self.entries.binary_search_by_key(&neighbour, |entry| entry.neighbour)
     }
 
-    fn entry(&self, neighbour: Ipv4Addr) -> Option<&Entry> {
+    fn entry(&self, neighbour: IpAddr) -> Option<&Entry> {
         Some(&self.entries[self.place(neighbour).ok()?])
     }
 
-    fn entry_mut(&mut self, neighbour: Ipv4Addr) -> Option<&mut Entry> {
+    fn entry_mut(&mut self, neighbour: IpAddr) -> Option<&mut Entry> {
         let at = self.place(neighbour).ok()?;
         Some(&mut self.entries[at])
     }
 
-    fn entry_or_new(&mut self, now: Instant, neighbour: Ipv4Addr) -> &mut Entry {
+    fn entry_or_new(&mut self, now: Instant, neighbour: IpAddr) -> &mut Entry {
         let at = match self.place(neighbour) {
             Ok(at) => at,
             Err(at) => {
@@ -289,13 +298,13 @@ impl Destination {
 
     fn route(&self) -> Option<Route> {
         let entry = self.entry(self.selected?)?;
-        let Entry { next_hop, router_id, seqno, channels, .. } = *entry;
-        Some(Route { next_hop, metric: entry.metric.metric(), router_id, seqno, channels })
+        let Entry { neighbour, next_hop, router_id, seqno, channels, .. } = *entry;
+        Some(Route { neighbour, next_hop, metric: entry.metric.metric(), router_id, seqno, channels })
     }
 
     /// The neighbour with the best route. The one in use is left only for one that is better now and was, on average,
     /// better lately.
-    fn best(&self, judge: &Judge<'_>, destination: Ipv4Addr) -> Option<Ipv4Addr> {
+    fn best(&self, judge: &Judge<'_>, destination: Prefix) -> Option<IpAddr> {
         let usable = |entry: &&Entry| {
             entry.metric.metric() < INFINITY
                 && judge.sources.is_feasible(destination, entry.router_id, entry.seqno, entry.offered)
@@ -325,5 +334,7 @@ impl Entry {
 
 /// Largest number of destinations, a limit of memory.
 const MOST: usize = 65_536;
+/// Largest number of routes to all destinations, a limit of memory.
+const MOST_ENTRIES: usize = 4 * MOST;
 /// Shortest time for which a route that ended is remembered.
 const MIN_HOLD: Duration = Duration::from_secs(1);

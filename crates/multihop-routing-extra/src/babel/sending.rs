@@ -2,26 +2,36 @@
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
-use core::net::Ipv4Addr;
+use core::net::IpAddr;
 
 use multihop_core::{Duration, Instant, Interface};
 use multihop_routing::message::Message;
 
+use super::host::{FIRST_HELLO, on_wire};
 use super::neighbours::{Neighbour, clock};
-use super::wire::{Centis, Hello, INFINITY, Ihu, Offer, Packet, Prefix, RouterId, SeqnoRequest, Tlv, Update};
+use super::wire::{Centis, Hello, INFINITY, Ihu, Offer, Packet, Prefix, SeqnoRequest, Tlv, Update};
 use super::{Agent, Config, Timer};
 
 /// TLVs and announcements that wait for the next packet.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Waiting {
     /// Destinations whose route is announced.
-    updates: BTreeSet<Ipv4Addr>,
+    updates: BTreeSet<Prefix>,
     /// Requests to all neighbours.
     requests: Vec<SeqnoRequest>,
     /// TLVs for single neighbours, with their addresses.
-    unicast: Vec<(Ipv4Addr, Tlv)>,
+    unicast: Vec<(IpAddr, Tlv)>,
     /// Whether all routes are to be announced.
     dump: bool,
+    /// Whether all routes of neighbours are requested.
+    all: bool,
+}
+
+impl Waiting {
+    /// Requests all routes of all neighbours with the next packet.
+    pub(super) fn request_all(&mut self) {
+        self.all = true;
+    }
 }
 
 impl Agent {
@@ -36,7 +46,8 @@ impl Agent {
             timestamp: config.rtt.is_some().then(|| clock(now)),
         };
         let jitter = self.rng.duration_below(self.config.hello_interval / 4);
-        self.timers.set(Timer::Hello, now + (self.config.hello_interval - jitter));
+        let wait = if self.takes_start() { FIRST_HELLO } else { self.config.hello_interval - jitter };
+        self.timers.set(Timer::Hello, now + wait);
         if now + self.config.hello_interval / 2 >= self.next_dump {
             self.waiting.dump = true;
         }
@@ -72,7 +83,7 @@ impl Agent {
             self.counters.dumps += 1;
             self.next_dump = now + self.config.update_interval;
             self.sources.expire(now);
-            waiting.updates.insert(self.address);
+            waiting.updates.extend(&self.originated);
             let known = self.routes.destinations().filter(|&to| self.routes.was_announced(to));
             waiting.updates.extend(known);
             waiting.updates.extend(self.routes.destinations().filter(|&to| self.routes.get(to).is_some()));
@@ -82,12 +93,18 @@ impl Agent {
             tlvs.push(Tlv::Update(self.update(now, destination)));
             self.counters.updates += 1;
         }
+        tlvs.extend(waiting.all.then_some(Tlv::RouteRequest(None)));
         self.counters.requests += waiting.requests.len() as u64;
         tlvs.extend(waiting.requests.into_iter().map(Tlv::SeqnoRequest));
         for interface in self.interfaces() {
             let hello = hello.map(|hello| self.greeting(hello, interface));
-            let all: Vec<Tlv> = hello.into_iter().flatten().chain(tlvs.iter().copied()).collect();
-            let most = if interface.is_some() { TLVS_WITH_CHANNELS } else { TLVS_PER_PACKET };
+            let rest = tlvs.iter().filter_map(|tlv| self.over(interface, *tlv));
+            let all: Vec<Tlv> = hello.into_iter().flatten().chain(rest).collect();
+            let most = match interface {
+                _ if self.host.is_some() => TLVS_WITH_IPV6,
+                Some(_) => TLVS_WITH_CHANNELS,
+                None => TLVS_PER_PACKET,
+            };
             for part in all.chunks(most) {
                 self.send(None, interface, part.to_vec());
             }
@@ -98,18 +115,21 @@ impl Agent {
         }
     }
 
-    fn send(&mut self, to: Option<Ipv4Addr>, interface: Option<Interface>, tlvs: Vec<Tlv>) {
+    pub(super) fn send(&mut self, to: Option<IpAddr>, interface: Option<Interface>, tlvs: Vec<Tlv>) {
         let packet = Packet { tlvs };
+        if self.host.is_some() {
+            return self.send_on_host(to, interface, &packet);
+        }
         self.counters.packets += 1;
         self.counters.bytes += packet.wire_len() as u64;
-        let message = Message::custom(packet);
-        self.forwarder.send(to, interface, message);
+        let to = to.and_then(|to| if let IpAddr::V4(to) = to { Some(to) } else { None });
+        self.forwarder.send(to, interface, Message::custom(packet));
     }
 
     /// The update for a destination. What it promises decides which routes are feasible from now on.
-    fn update(&mut self, now: Instant, destination: Ipv4Addr) -> Update {
-        let (seqno, offer) = if destination == self.address {
-            (self.seqno, Some(Offer { router_id: RouterId::of(self.address), metric: 0 }))
+    fn update(&mut self, now: Instant, destination: Prefix) -> Update {
+        let (seqno, offer) = if self.originated.contains(&destination) {
+            (self.seqno, Some(Offer { router_id: self.router_id, metric: 0 }))
         } else if let Some(route) = self.routes.get(destination) {
             let (router_id, seqno, metric) = (route.router_id, route.seqno, route.metric);
             self.sources.announce(now, destination, router_id, seqno, metric);
@@ -119,11 +139,20 @@ impl Agent {
         };
         let channels = offer.and_then(|_| self.channels_to(destination));
         self.routes.note_announced(destination, offer.map_or(INFINITY, |offer| offer.metric), channels);
-        let (prefix, interval) = (Prefix::host(destination), centis(self.config.update_interval));
+        let (prefix, interval) = (destination, centis(self.config.update_interval));
         Update { prefix, next_hop: None, interval, seqno, offer, channels }
     }
 
-    pub(super) fn announce_soon(&mut self, now: Instant, destination: Ipv4Addr) {
+    /// Reports soon how well a neighbour is heard.
+    pub(super) fn report_soon(&mut self, now: Instant, neighbour: IpAddr) {
+        let interval = centis(self.config.hello_interval.saturating_mul(3));
+        if let Some(found) = self.neighbours.get(neighbour) {
+            let report = Tlv::Ihu(ihu(found, &self.config, interval));
+            self.tell(now, neighbour, report);
+        }
+    }
+
+    pub(super) fn announce_soon(&mut self, now: Instant, destination: Prefix) {
         self.waiting.updates.insert(destination);
         self.flush_soon(now);
     }
@@ -137,13 +166,13 @@ impl Agent {
     }
 
     /// Asks a neighbour, or all, for a newer sequence number, unless that is under way.
-    pub(super) fn ask(&mut self, now: Instant, request: SeqnoRequest, to: Option<Ipv4Addr>) {
+    pub(super) fn ask(&mut self, now: Instant, request: SeqnoRequest, to: Option<IpAddr>) {
         if self.requests.add(now, &request, to) {
             self.request_soon(now, request, to);
         }
     }
 
-    pub(super) fn request_soon(&mut self, now: Instant, request: SeqnoRequest, to: Option<Ipv4Addr>) {
+    pub(super) fn request_soon(&mut self, now: Instant, request: SeqnoRequest, to: Option<IpAddr>) {
         match to {
             Some(neighbour) => self.waiting.unicast.push((neighbour, Tlv::SeqnoRequest(request))),
             None => self.waiting.requests.push(request),
@@ -151,8 +180,10 @@ impl Agent {
         self.flush_soon(now);
     }
 
-    pub(super) fn tell(&mut self, now: Instant, neighbour: Ipv4Addr, tlv: Tlv) {
-        self.waiting.unicast.push((neighbour, tlv));
+    pub(super) fn tell(&mut self, now: Instant, neighbour: IpAddr, tlv: Tlv) {
+        if self.waiting.unicast.len() < MAX_WAITING {
+            self.waiting.unicast.push((neighbour, tlv));
+        }
         self.flush_soon(now);
     }
 
@@ -164,7 +195,7 @@ impl Agent {
 
 fn ihu(neighbour: &Neighbour, config: &Config, interval: Centis) -> Ihu {
     let echo = if config.rtt.is_some() { neighbour.heard } else { None };
-    Ihu { address: Some(neighbour.address), rxcost: neighbour.rxcost(config), interval, echo }
+    Ihu { address: Some(on_wire(neighbour.address)), rxcost: neighbour.rxcost(), interval, echo }
 }
 
 /// Rounds a time up to centiseconds; too long times become the longest.
@@ -175,5 +206,10 @@ fn centis(time: Duration) -> Centis {
 /// Largest number of TLVs in a packet: the longest one sent has 28 bytes, and 50 of them fit in 1500 bytes with all
 /// headers.
 const TLVS_PER_PACKET: usize = 50;
+/// Number of TLVs in a packet on real hosts: an update with its router-id has at most 40 bytes, and 24 of them fit with
+/// a signature in 1280 bytes, the least MTU of IPv6.
+const TLVS_WITH_IPV6: usize = 24;
+/// Largest number of TLVs for single neighbours that wait, a limit of memory.
+const MAX_WAITING: usize = 4096;
 /// Number of TLVs in a packet if they list channels: the longest one then has 38 bytes.
 const TLVS_WITH_CHANNELS: usize = 36;

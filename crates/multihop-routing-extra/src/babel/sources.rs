@@ -1,16 +1,15 @@
 //! Feasibility distances: what makes Babel free of loops (RFC 8966, 2.4 and 3.5.1).
 
 use alloc::collections::BTreeMap;
-use core::net::Ipv4Addr;
 
 use multihop_core::{Duration, Instant};
 
-use super::wire::{RouterId, Seqno};
+use super::wire::{Prefix, RouterId, Seqno};
 
 /// The best route that this node has ever announced for each destination and originator.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sources {
-    best: BTreeMap<(Ipv4Addr, RouterId), Distance>,
+    best: BTreeMap<(Prefix, RouterId), Distance>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -25,18 +24,20 @@ impl Sources {
     /// of the same age and shorter.
     pub(super) fn is_feasible(
         &self,
-        destination: Ipv4Addr,
+        destination: Prefix,
         router: RouterId,
         seqno: Seqno,
         metric: u16,
     ) -> bool {
-        self.best
-            .get(&(destination, router))
-            .is_none_or(|best| seqno.newer_than(best.seqno) || (seqno == best.seqno && metric < best.metric))
+        match self.best.get(&(destination, router)) {
+            Some(best) => seqno.newer_than(best.seqno) || (seqno == best.seqno && metric < best.metric),
+            // A route whose distance could not be remembered could become a loop.
+            None => self.best.len() < MOST,
+        }
     }
 
     /// The sequence number that makes a route feasible whatever its metric.
-    pub(super) fn next_seqno(&self, destination: Ipv4Addr, router: RouterId) -> Option<Seqno> {
+    pub(super) fn next_seqno(&self, destination: Prefix, router: RouterId) -> Option<Seqno> {
         self.best.get(&(destination, router)).map(|best| best.seqno.next())
     }
 
@@ -44,7 +45,7 @@ impl Sources {
     pub(super) fn announce(
         &mut self,
         now: Instant,
-        destination: Ipv4Addr,
+        destination: Prefix,
         router: RouterId,
         seqno: Seqno,
         metric: u16,
@@ -65,6 +66,8 @@ impl Sources {
 
 /// The source garbage-collection time of RFC 8966, appendix B.
 const MEMORY: Duration = Duration::from_secs(180);
+/// Largest number of distances, a limit of memory.
+const MOST: usize = 131_072;
 
 #[cfg(test)]
 mod tests {
@@ -72,7 +75,7 @@ mod tests {
 
     #[test]
     fn only_newer_or_shorter_routes_are_feasible() {
-        let (to, router) = (Ipv4Addr::LOCALHOST, RouterId([7; 8]));
+        let (to, router) = (Prefix::host([127, 0, 0, 1]), RouterId([7; 8]));
         let mut sources = Sources::default();
         assert!(sources.is_feasible(to, router, Seqno(5), 900), "nothing was announced");
         sources.announce(Instant::ZERO, to, router, Seqno(5), 500);

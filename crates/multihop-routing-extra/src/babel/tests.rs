@@ -30,8 +30,11 @@ fn node(n: u8) -> Ipv4Addr {
     Ipv4Addr::new(10, 0, 0, n)
 }
 
-fn last(address: Ipv4Addr) -> u8 {
-    address.octets()[3]
+fn last(address: impl Into<IpAddr>) -> u8 {
+    match address.into() {
+        IpAddr::V4(address) => address.octets()[3],
+        IpAddr::V6(address) => panic!("an address of IPv4, not {address}"),
+    }
 }
 
 fn plain() -> Config {
@@ -44,7 +47,7 @@ fn plain() -> Config {
 }
 
 fn ihu(rxcost: u16) -> Tlv {
-    Tlv::Ihu(Ihu { address: Some(node(OWN)), rxcost, interval: Centis(1200), echo: None })
+    Tlv::Ihu(Ihu { address: Some(node(OWN).into()), rxcost, interval: Centis(1200), echo: None })
 }
 
 /// An update for a node, with the metric of the sender; `None`: a retraction.

@@ -1,23 +1,30 @@
 //! Babel packets (RFC 8966, section 4) with the timestamps of RFC 9616 and the channels of draft-chroboczek-babel-diversity-routing,
 //! the data of UDP datagrams to and from port 6696.
 //!
-//! Only IPv4 addresses are kept. IPv6 addresses, unknown TLVs and unknown optional sub-TLVs are skipped; TLVs with an
-//! unknown mandatory sub-TLV are ignored (section 4.4). Updates carry the router-id and the next hop that the TLVs
-//! before them have set.
+//! Unknown TLVs, unknown optional sub-TLVs and TLVs that are too short are skipped; TLVs with an unknown mandatory
+//! sub-TLV are ignored (section 4.4). Updates have the router-id and the next hop that the TLVs before them have set.
 
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use core::net::Ipv4Addr;
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use multihop_routing::message::CustomMessage;
 use multihop_wire::ParseError;
 use multihop_wire::reader::Reader;
 
 mod parse;
+mod prefix;
+mod trailer;
+
+pub use prefix::Prefix;
+use prefix::{WILDCARD, address_len, emit_address, encoding};
+pub(super) use trailer::Trailer;
 
 /// The UDP port of Babel.
 pub const PORT: u16 = 6696;
+/// The multicast group of Babel routers on a link.
+pub const GROUP: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 1, 6);
 /// The metric of an unreachable destination.
 pub const INFINITY: u16 = 0xffff;
 /// Number in place of a channel: the link interferes with all others.
@@ -78,7 +85,7 @@ pub struct Hello {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Ihu {
     /// The neighbour; `None`: the receiver of this packet.
-    pub address: Option<Ipv4Addr>,
+    pub address: Option<IpAddr>,
     /// Cost of receiving from that neighbour.
     pub rxcost: u16,
     /// When the next one follows at the latest.
@@ -102,7 +109,7 @@ pub struct Update {
     /// Destination of the route.
     pub prefix: Prefix,
     /// Router to which packets for the destination are sent; `None` for the sender of this packet.
-    pub next_hop: Option<Ipv4Addr>,
+    pub next_hop: Option<IpAddr>,
     /// Upper bound of the time to the next update of this route.
     pub interval: Centis,
     /// The sequence number of the route.
@@ -146,13 +153,6 @@ pub struct SeqnoRequest {
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub struct RouterId(pub [u8; 8]);
 
-/// Addresses that agree in their first bits.
-#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub struct Prefix {
-    address: Ipv4Addr,
-    len: u8,
-}
-
 /// A sequence number, which orders the routes of one originator by age.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Seqno(pub u16);
@@ -173,6 +173,11 @@ impl Packet {
         }
         let len = r.u16()?;
         Ok(Self { tlvs: parse::body(r.take(len.into())?)? })
+    }
+
+    /// Whether the data of a UDP datagram begins as a Babel packet does.
+    pub fn has_header(bytes: &[u8]) -> bool {
+        bytes.len() >= HEADER && bytes.starts_with(&[MAGIC, VERSION])
     }
 
     /// Appends the bytes of the packet.
@@ -229,22 +234,48 @@ impl CustomMessage for Packet {
     }
 }
 
-/// Router ID and next hop that earlier TLVs of a packet have set for its updates.
+/// Router ID, next hops and prefix that earlier TLVs of a packet have set for its updates.
 #[derive(Clone, Copy, Default)]
 struct State {
     router_id: Option<RouterId>,
-    next_hop: Option<Ipv4Addr>,
+    /// Next hops of IPv4 and IPv6.
+    next_hops: [Option<IpAddr>; 2],
+    /// Address whose first bytes later updates of IPv6 may leave out.
+    shared: Option<Ipv6Addr>,
+}
+
+/// Parts of an update that depend on the TLVs before it.
+struct Compressed {
+    /// Whether a Next Hop TLV comes before the update.
+    hop: bool,
+    /// Whether a Router-Id TLV comes before the update.
+    id: bool,
+    /// Number of bytes of the prefix that are left out.
+    omitted: usize,
+    /// Whether later updates may leave out first bytes of this one.
+    is_shared: bool,
 }
 
 impl State {
-    /// Whether an update needs a Next Hop TLV and a Router-Id TLV before it.
-    fn prepare(&mut self, update: &Update) -> [bool; 2] {
-        let hop = update.next_hop != self.next_hop;
-        self.next_hop = update.next_hop;
-        let Some(Offer { router_id, .. }) = update.offer else { return [hop, false] };
-        let id = self.router_id != Some(router_id) && !update.names_its_router();
-        self.router_id = Some(router_id);
-        [hop, id]
+    fn prepare(&mut self, update: &Update) -> Compressed {
+        let current = &mut self.next_hops[usize::from(update.prefix.is_ipv6())];
+        let hop = update.next_hop != *current;
+        *current = update.next_hop;
+        let omitted = self.shared.map_or(0, |earlier| update.prefix.shared_with(earlier));
+        // DEVIATION babel-4: prefixes of IPv4 are whole.
+        let is_shared = match update.prefix.parts() {
+            (IpAddr::V6(address), 64..) if self.shared.is_none() => {
+                self.shared = Some(address);
+                true
+            }
+            _ => false,
+        };
+        let id = update.offer.is_some_and(|Offer { router_id, .. }| {
+            let id = self.router_id != Some(router_id) && !update.names_its_router();
+            self.router_id = Some(router_id);
+            id
+        });
+        Compressed { hop, id, omitted, is_shared }
     }
 }
 
@@ -262,15 +293,15 @@ impl Tlv {
             Self::Update(update) => {
                 let offer =
                     update.offer.map_or("retracted".into(), |offer| format!("metric {}", offer.metric));
-                ("update", format!("{}, {offer}", update.prefix.address))
+                ("update", format!("{}, {offer}", update.prefix.text()))
             }
             Self::RetractAll => ("update", "all routes retracted".into()),
             Self::RouteRequest(prefix) => {
-                let wanted = prefix.map_or("all routes".into(), |prefix| prefix.address.to_string());
+                let wanted = prefix.map_or("all routes".into(), |prefix| prefix.text());
                 ("route request", wanted)
             }
             Self::SeqnoRequest(request) => {
-                ("seqno request", format!("{}, at least {}", request.prefix.address, request.seqno.0))
+                ("seqno request", format!("{}, at least {}", request.prefix.text(), request.seqno.0))
             }
         }
     }
@@ -280,15 +311,16 @@ impl Tlv {
             Self::AckRequest { .. } => 8,
             Self::Ack { .. } => 4,
             Self::Hello(hello) => 8 + hello.timestamp.map_or(0, |_| 6),
-            Self::Ihu(ihu) => 8 + ihu.address.map_or(0, |_| 4) + ihu.echo.map_or(0, |_| 10),
+            Self::Ihu(ihu) => 8 + ihu.address.map_or(0, address_len) as usize + ihu.echo.map_or(0, |_| 10),
             Self::Update(update) => {
-                let [hop, id] = state.prepare(update);
+                let Compressed { hop, id, omitted, .. } = state.prepare(update);
                 let channels = update.channels.map_or(0, |channels| 2 + usize::from(channels.len));
-                12 + update.prefix.octets().len() + channels + usize::from(hop) * 8 + usize::from(id) * 12
+                let hop = update.next_hop.filter(|_| hop).map_or(0, |hop| 4 + usize::from(address_len(hop)));
+                12 + update.prefix.byte_len() - omitted + channels + hop + usize::from(id) * 12
             }
             Self::RetractAll => 12,
-            Self::RouteRequest(prefix) => 4 + prefix.as_ref().map_or(0, |prefix| prefix.octets().len()),
-            Self::SeqnoRequest(request) => 16 + request.prefix.octets().len(),
+            Self::RouteRequest(prefix) => 4 + prefix.as_ref().map_or(0, Prefix::byte_len),
+            Self::SeqnoRequest(request) => 16 + request.prefix.byte_len(),
         }
     }
 
@@ -312,9 +344,9 @@ impl Tlv {
             }
             Self::RouteRequest(None) => out.extend([ROUTE_REQUEST, 2, WILDCARD, 0]),
             Self::RouteRequest(Some(prefix)) => {
-                let octets = prefix.octets();
-                out.extend([ROUTE_REQUEST, 2 + short(octets.len()), IPV4, prefix.len]);
-                out.extend(octets);
+                let len = prefix.parts().1;
+                out.extend([ROUTE_REQUEST, 2 + short(prefix.byte_len()), prefix.encoding(), len]);
+                prefix.emit_from(0, out);
             }
             Self::SeqnoRequest(request) => request.emit(out),
         }
@@ -336,11 +368,14 @@ impl Hello {
 
 impl Ihu {
     fn emit(&self, out: &mut Vec<u8>) {
-        let (encoding, address) = self.address.map_or((WILDCARD, 0), |_| (IPV4, 4));
-        out.extend([IHU, 6 + address + self.echo.map_or(0, |_| 10), encoding, 0]);
+        let (kind, len) =
+            self.address.map_or((WILDCARD, 0), |address| (encoding(address), address_len(address)));
+        out.extend([IHU, 6 + len + self.echo.map_or(0, |_| 10), kind, 0]);
         out.extend(self.rxcost.to_be_bytes());
         out.extend(self.interval.0.to_be_bytes());
-        out.extend(self.address.iter().flat_map(Ipv4Addr::octets));
+        if let Some(address) = self.address {
+            emit_address(address, out);
+        }
         if let Some(Echo { origin, receive }) = self.echo {
             out.extend([TIMESTAMP, 8]);
             out.extend(origin.to_be_bytes());
@@ -351,11 +386,11 @@ impl Ihu {
 
 impl Update {
     fn emit(&self, state: &mut State, out: &mut Vec<u8>) {
-        let [hop, id] = state.prepare(self);
+        let Compressed { hop, id, omitted, is_shared } = state.prepare(self);
         if hop {
             let next_hop = self.next_hop.expect("the sender is the next hop of the first updates only");
-            out.extend([NEXT_HOP, 6, IPV4, 0]);
-            out.extend(next_hop.octets());
+            out.extend([NEXT_HOP, 2 + address_len(next_hop), encoding(next_hop), 0]);
+            emit_address(next_hop, out);
         }
         if let Some(Offer { router_id, metric }) = self.offer {
             assert!(metric < INFINITY, "an offer has a finite metric");
@@ -364,14 +399,16 @@ impl Update {
                 out.extend(router_id.0);
             }
         }
-        let octets = self.prefix.octets();
-        let flags = if self.names_its_router() { ROUTER_FLAG } else { 0 };
+        let router = if self.names_its_router() { ROUTER_FLAG } else { 0 };
+        let flags = router | if is_shared { PREFIX_FLAG } else { 0 };
         let channels = self.channels.map_or(0, |channels| 2 + channels.len);
-        out.extend([UPDATE, 10 + short(octets.len()) + channels, IPV4, flags, self.prefix.len, 0]);
+        let len = short(self.prefix.byte_len() - omitted);
+        out.extend([UPDATE, 10 + len + channels, self.prefix.encoding(), flags]);
+        out.extend([self.prefix.parts().1, short(omitted)]);
         out.extend(self.interval.0.to_be_bytes());
         out.extend(self.seqno.0.to_be_bytes());
         out.extend(self.offer.map_or(INFINITY, |offer| offer.metric).to_be_bytes());
-        out.extend(octets);
+        self.prefix.emit_from(omitted, out);
         if let Some(channels) = self.channels {
             out.extend([DIVERSITY, channels.len]);
             out.extend(channels.iter());
@@ -387,12 +424,12 @@ impl Update {
 
 impl SeqnoRequest {
     fn emit(&self, out: &mut Vec<u8>) {
-        let octets = self.prefix.octets();
-        out.extend([SEQNO_REQUEST, 14 + short(octets.len()), IPV4, self.prefix.len]);
+        let (encoding, len) = (self.prefix.encoding(), self.prefix.parts().1);
+        out.extend([SEQNO_REQUEST, 14 + short(self.prefix.byte_len()), encoding, len]);
         out.extend(self.seqno.0.to_be_bytes());
         out.extend([self.hop_count, 0]);
         out.extend(self.router_id.0);
-        out.extend(octets);
+        self.prefix.emit_from(0, out);
     }
 }
 
@@ -433,28 +470,6 @@ impl RouterId {
     }
 }
 
-impl Prefix {
-    /// The prefix of a single address.
-    pub const fn host(address: Ipv4Addr) -> Self {
-        Self { address, len: 32 }
-    }
-
-    /// The addresses that agree with this one in the first `len` bits; `None` if that is above 32.
-    pub fn new(address: Ipv4Addr, len: u8) -> Option<Self> {
-        let mask = u32::MAX.checked_shl(32_u32.checked_sub(len.into())?).unwrap_or(0);
-        Some(Self { address: Ipv4Addr::from_bits(address.to_bits() & mask), len })
-    }
-
-    /// The address, if it is a single one.
-    pub const fn as_host(&self) -> Option<Ipv4Addr> {
-        if self.len == 32 { Some(self.address) } else { None }
-    }
-
-    fn octets(&self) -> impl ExactSizeIterator<Item = u8> {
-        self.address.octets().into_iter().take(usize::from(self.len.div_ceil(8)))
-    }
-}
-
 impl Seqno {
     /// Whether this number is newer than the other (section 3.2.1: numbers may wrap).
     pub const fn newer_than(self, other: Self) -> bool {
@@ -468,9 +483,9 @@ impl Seqno {
     }
 }
 
-/// Bytes of a TLV with an address of at most four.
+/// Number of bytes of an address.
 fn short(len: usize) -> u8 {
-    u8::try_from(len).expect("at most four bytes")
+    u8::try_from(len).expect("an address has at most 16 bytes")
 }
 
 /// Length of a packet's header, bytes: magic, version and length of the body.
@@ -495,12 +510,6 @@ const DIVERSITY: u8 = 2;
 const TIMESTAMP: u8 = 3;
 /// First mandatory type of a sub-TLV: a node that does not know it ignores the whole TLV (section 4.4).
 const FIRST_MANDATORY: u8 = 128;
-
-/// Encoding of an address that stands for all addresses (section 4.1.4).
-const WILDCARD: u8 = 0;
-const IPV4: u8 = 1;
-const IPV6: u8 = 2;
-const LINK_LOCAL: u8 = 3;
 
 /// Flag of a unicast Hello.
 const UNICAST: u16 = 0x8000;

@@ -24,7 +24,7 @@ impl Two {
             for (interface, n) in [(0, 2), (1, 2), (1, 3)] {
                 let hello =
                     Hello { unicast: false, seqno: Seqno(seqno), interval: Centis(6000), timestamp: None };
-                let address = Some(at(interface, OWN));
+                let address = Some(at(interface, OWN).into());
                 let ihu = Ihu { address, rxcost: LINK, interval: Centis(1200), echo: None };
                 two.gets(interface, n, vec![Tlv::Hello(hello), Tlv::Ihu(ihu)]);
             }
@@ -78,7 +78,10 @@ fn each_interface_greets_its_own_neighbours_and_all_announce_routes() {
         let mut heard =
             here.iter().filter_map(|tlv| if let Tlv::Ihu(ihu) = tlv { ihu.address } else { None });
         let neighbours: &[u8] = if interface == 0 { &[2] } else { &[2, 3] };
-        assert!(neighbours.iter().all(|&n| heard.next() == Some(at(interface, n))) && heard.next().is_none());
+        assert!(
+            neighbours.iter().all(|&n| heard.next() == Some(at(interface, n).into()))
+                && heard.next().is_none()
+        );
         assert_eq!(here.iter().filter(|tlv| matches!(tlv, Tlv::Hello(_))).count(), 1);
         let to_9 = |tlv: &Tlv| matches!(tlv, Tlv::Update(update) if update.prefix == Prefix::host(node(9)));
         assert!(here.iter().any(to_9), "over {interface}");
@@ -90,7 +93,7 @@ fn the_next_hop_is_on_another_channel_than_the_hop_after_it() {
     let mut two = Two::new(plain());
     two.learns();
     let route = two.agent.route(node(9)).expect("a route");
-    assert_eq!((route.next_hop, route.metric), (at(1, 2), LINK + LINK / 2));
+    assert_eq!((route.next_hop, route.metric), (at(1, 2).into(), LINK + LINK / 2));
     let updates = two.sent().into_iter().filter_map(|(_, tlv)| match tlv {
         Tlv::Update(update) if update.prefix == Prefix::host(node(9)) => update.channels,
         _ => None,
@@ -103,7 +106,7 @@ fn channels_do_not_count_if_they_are_not_to() {
     let mut two = Two::new(Config { diversity: None, ..plain() });
     two.learns();
     let route = two.agent.route(node(9)).expect("a route");
-    assert_eq!((route.next_hop, route.metric), (at(0, 2), 2 * LINK));
+    assert_eq!((route.next_hop, route.metric), (at(0, 2).into(), 2 * LINK));
     assert!(two.sent().iter().all(|(_, tlv)| !matches!(tlv, Tlv::Update(Update { channels: Some(_), .. }))));
 }
 

@@ -31,7 +31,11 @@ fn hellos_follow_each_other_and_say_who_was_heard() {
     let (second, ihus) = greeting(&mut bench);
     assert_eq!(second.seqno, Seqno(2));
     let said: Vec<_> = ihus.iter().map(|ihu| (ihu.address, ihu.rxcost, ihu.interval.0)).collect();
-    assert_eq!(said, [(Some(node(2)), INFINITY, 1200), (Some(node(3)), 96, 1200)], "one Hello is not enough");
+    assert_eq!(
+        said,
+        [(Some(node(2).into()), INFINITY, 1200), (Some(node(3).into()), 96, 1200)],
+        "one Hello is not enough"
+    );
 }
 
 #[test]
@@ -45,7 +49,7 @@ fn a_link_is_used_when_both_ends_hear_each_other() {
     assert_eq!(bench.route(2), None);
     bench.gets(
         2,
-        vec![Tlv::Ihu(Ihu { address: Some(node(3)), rxcost: 96, interval: Centis(1200), echo: None })],
+        vec![Tlv::Ihu(Ihu { address: Some(node(3).into()), rxcost: 96, interval: Centis(1200), echo: None })],
     );
     assert_eq!(cost(&bench), INFINITY, "it has heard another node");
     bench.gets(2, vec![ihu(96)]);
@@ -106,7 +110,7 @@ fn round_trips_add_to_the_cost() {
         let clock = neighbours::clock(bench.now).wrapping_add(3_000_000);
         let hello =
             Hello { unicast: false, seqno: Seqno(seqno), interval: Centis(6000), timestamp: Some(clock) };
-        let ihu = Ihu { address: Some(node(OWN)), rxcost: 96, interval: Centis(6000), echo };
+        let ihu = Ihu { address: Some(node(OWN).into()), rxcost: 96, interval: Centis(6000), echo };
         bench.gets(2, vec![Tlv::Hello(hello), Tlv::Ihu(ihu), update(2, 0, Some(0))]);
     };
     bench.at(1_500);

@@ -133,11 +133,9 @@ fn with_mac_feedback_a_failed_link_is_lost() {
 }
 
 #[test]
-fn routes_of_this_node_and_to_networks_are_ignored() {
+fn routes_of_this_node_and_of_strangers_are_ignored() {
     let mut bench = Bench::among(plain(), &[2]);
-    let Tlv::Update(host) = update(9, 0, Some(0)) else { unreachable!() };
-    let network = Update { prefix: Prefix::new(node(0), 24).unwrap(), ..host };
-    bench.gets(2, vec![update(OWN, 7, Some(0)), Tlv::Update(network)]);
+    bench.gets(2, vec![update(OWN, 7, Some(0))]);
     bench.gets(OWN, vec![update(9, 0, Some(0))]);
     bench.gets(5, vec![update(9, 0, Some(0))]);
     assert_eq!(bench.agent.routes.destinations().count(), 0, "5 is no neighbour");

@@ -1,19 +1,20 @@
 //! The body of a packet: TLVs, and the state that they share.
 
 use alloc::vec::Vec;
-use core::net::Ipv4Addr;
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use multihop_wire::ParseError;
 use multihop_wire::reader::Reader;
 
+use super::prefix::{IPV4, IPV6, LINK_LOCAL, LINK_PREFIX, WILDCARD, address, prefix};
 use super::{
-    ACK, ACK_REQUEST, Centis, Channels, DIVERSITY, Echo, FIRST_MANDATORY, HELLO, Hello, IHU, INFINITY, IPV4,
-    IPV6, Ihu, LINK_LOCAL, NEXT_HOP, Offer, PAD_1, PREFIX_FLAG, Prefix, ROUTE_REQUEST, ROUTER_FLAG,
-    ROUTER_ID, RouterId, SEQNO_REQUEST, Seqno, SeqnoRequest, State, TIMESTAMP, Tlv, UNICAST, UPDATE, Update,
-    WILDCARD,
+    ACK, ACK_REQUEST, Centis, Channels, DIVERSITY, Echo, FIRST_MANDATORY, HELLO, Hello, IHU, INFINITY, Ihu,
+    NEXT_HOP, Offer, PAD_1, PREFIX_FLAG, Prefix, ROUTE_REQUEST, ROUTER_FLAG, ROUTER_ID, RouterId,
+    SEQNO_REQUEST, Seqno, SeqnoRequest, State, TIMESTAMP, Tlv, UNICAST, UPDATE, Update,
 };
 
-/// The TLVs of a body that are of use.
+/// The TLVs of a body that are of use. One that is shorter than its fields is skipped; one that is longer than the body is
+/// an error.
 pub(super) fn body(bytes: &[u8]) -> Result<Vec<Tlv>, ParseError> {
     let mut r = Reader::new(bytes);
     let mut parser = Parser::default();
@@ -24,7 +25,8 @@ pub(super) fn body(bytes: &[u8]) -> Result<Vec<Tlv>, ParseError> {
             continue;
         }
         let len = r.u8()?;
-        tlvs.extend(parser.tlv(kind, Reader::new(r.take(len.into())?))?);
+        let value = Reader::new(r.take(len.into())?);
+        tlvs.extend(parser.tlv(kind, value).ok().flatten());
     }
     Ok(tlvs)
 }
@@ -58,11 +60,10 @@ impl Parser {
             NEXT_HOP => {
                 let encoding = r.u8()?;
                 r.u8()?;
-                if encoding == IPV4 {
-                    let address = r.address()?;
-                    if sub_tlvs(r)?.is_some() {
-                        self.state.next_hop = Some(address);
-                    }
+                if let Some(address) = address(&mut r, encoding)?
+                    && sub_tlvs(r)?.is_some()
+                {
+                    self.state.next_hops[usize::from(address.is_ipv6())] = Some(address);
                 }
                 return Ok(None);
             }
@@ -71,8 +72,7 @@ impl Parser {
                 let (encoding, len) = (r.u8()?, r.u8()?);
                 match encoding {
                     WILDCARD => Some(Tlv::RouteRequest(None)),
-                    IPV4 => prefix(&mut r, len)?.map(|prefix| Tlv::RouteRequest(Some(prefix))),
-                    _ => return Ok(None),
+                    _ => prefix(&mut r, encoding, len)?.map(|prefix| Tlv::RouteRequest(Some(prefix))),
                 }
             }
             SEQNO_REQUEST => seqno_request(&mut r)?,
@@ -94,15 +94,15 @@ impl Parser {
         let Some(SubTlvs { channels, .. }) = sub_tlvs(r)? else { return Ok(None) };
         self.note_flags(flags, encoding, &address);
         let [a, b, c, d, ..] = address;
-        let Some(prefix) = Prefix::new(Ipv4Addr::new(a, b, c, d), len).filter(|_| encoding == IPV4) else {
-            return Ok(None);
-        };
+        let address: IpAddr =
+            if encoding == IPV4 { Ipv4Addr::new(a, b, c, d).into() } else { Ipv6Addr::from(address).into() };
+        let Some(prefix) = Prefix::new(address, len) else { return Ok(None) };
         let offer = match self.state.router_id {
             _ if metric == INFINITY => None,
             Some(router_id) => Some(Offer { router_id, metric }),
             None => return Ok(None),
         };
-        let next_hop = self.state.next_hop;
+        let next_hop = self.state.next_hops[usize::from(prefix.is_ipv6())];
         Ok(Some(Tlv::Update(Update { prefix, next_hop, interval, seqno, offer, channels })))
     }
 
@@ -117,7 +117,7 @@ impl Parser {
         let (bits, known, implied): (u8, _, &[u8]) = match encoding {
             IPV4 => (32, self.prefixes[0], &[]),
             IPV6 => (128, self.prefixes[1], &[]),
-            LINK_LOCAL => (128, None, &[0xfe, 0x80, 0, 0, 0, 0, 0, 0]),
+            LINK_LOCAL => (128, None, &LINK_PREFIX),
             _ => return Ok(None),
         };
         let (omitted, bytes) = (usize::from(omitted), usize::from(len.div_ceil(8)));
@@ -162,11 +162,10 @@ fn ihu(mut r: Reader<'_>) -> Result<Option<Tlv>, ParseError> {
     let encoding = r.u8()?;
     r.u8()?;
     let (rxcost, interval) = (r.u16()?, Centis(r.u16()?));
-    let address = match encoding {
-        WILDCARD => None,
-        IPV4 => Some(r.address()?),
-        _ => return Ok(None),
-    };
+    let address = address(&mut r, encoding)?;
+    if address.is_none() && encoding != WILDCARD {
+        return Ok(None);
+    }
     let Some(times) = sub_tlvs(r)? else { return Ok(None) };
     let echo = times.first.zip(times.second).map(|(origin, receive)| Echo { origin, receive });
     Ok(Some(Tlv::Ihu(Ihu { address, rxcost, interval, echo })))
@@ -176,23 +175,12 @@ fn seqno_request(r: &mut Reader<'_>) -> Result<Option<Tlv>, ParseError> {
     let (encoding, len, seqno, hop_count) = (r.u8()?, r.u8()?, Seqno(r.u16()?), r.u8()?);
     r.u8()?;
     let router_id = RouterId(r.array()?);
-    if encoding != IPV4 || hop_count == 0 {
+    if hop_count == 0 {
         return Ok(None);
     }
-    let request =
-        prefix(r, len)?.map(|prefix| Tlv::SeqnoRequest(SeqnoRequest { prefix, seqno, hop_count, router_id }));
+    let request = prefix(r, encoding, len)?
+        .map(|prefix| Tlv::SeqnoRequest(SeqnoRequest { prefix, seqno, hop_count, router_id }));
     Ok(request)
-}
-
-/// An IPv4 prefix in as many bytes as it needs; `None` if it is too long.
-fn prefix(r: &mut Reader<'_>, len: u8) -> Result<Option<Prefix>, ParseError> {
-    if len > 32 {
-        return Ok(None);
-    }
-    let bytes = usize::from(len.div_ceil(8));
-    let mut octets = [0; 4];
-    octets[..bytes].copy_from_slice(r.take(bytes)?);
-    Ok(Prefix::new(octets.into(), len))
 }
 
 /// Values of the sub-TLVs of a TLV.

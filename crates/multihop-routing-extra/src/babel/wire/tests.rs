@@ -36,7 +36,7 @@ fn update(host: Ipv4Addr, offer: Option<(RouterId, u16)>) -> Update {
 fn known_bytes() {
     let hello = Hello { unicast: false, seqno: Seqno(258), interval: Centis(400), timestamp: Some(9) };
     let ihu = Ihu {
-        address: Some(B),
+        address: Some(B.into()),
         rxcost: 256,
         interval: Centis(1200),
         echo: Some(Echo { origin: 1, receive: 2 }),
@@ -108,7 +108,11 @@ fn padding_unknown_tlvs_and_optional_sub_tlvs_are_skipped() {
 #[test]
 fn mandatory_sub_tlvs_and_other_encodings_make_a_tlv_void() {
     assert_eq!(parsed(&[3, 5, 0, 5, 128, 1, 9]), []);
-    assert_eq!(parsed(&[5, 14, 3, 0, 1, 0, 4, 0xb0, 1, 2, 3, 4, 5, 6, 7, 8]), [], "a link-local IHU");
+    assert_eq!(
+        parsed(&[5, 14, 4, 0, 1, 0, 4, 0xb0, 1, 2, 3, 4, 5, 6, 7, 8]),
+        [],
+        "an IHU of an unknown encoding"
+    );
     assert_eq!(parsed(&[9, 3, 1, 33, 10]), [], "a prefix of 33 bits");
     assert_eq!(parsed(&[8, 14, 1, 0, 32, 0, 6, 0x40, 0, 7, 0, 0, 10, 0, 0, 1]), [], "no router-id");
     assert_eq!(parsed(&[8, 13, 1, 0x40, 32, 1, 6, 0x40, 0, 7, 0, 0, 0, 0, 1]), [], "nothing to omit");
@@ -122,7 +126,7 @@ fn updates_follow_from_earlier_ones() {
         &[8, 11, 1, 0, 32, 3, 6, 0x40, 0, 7, 1, 44, 2],
     ]
     .concat();
-    let via = |update| Tlv::Update(Update { next_hop: Some(Ipv4Addr::new(10, 0, 0, 9)), ..update });
+    let via = |update| Tlv::Update(Update { next_hop: Some(IpAddr::from([10, 0, 0, 9])), ..update });
     let id = RouterId::of(A);
     assert_eq!(parsed(&body), [via(update(A, Some((id, 0)))), via(update(B, Some((id, 300))))]);
 }
@@ -136,7 +140,8 @@ fn an_ipv6_update_sets_the_router_id() {
         &[8, 14, 1, 0, 32, 0, 6, 0x40, 0, 7, 1, 44, 10, 0, 0, 2],
     ]
     .concat();
-    assert_eq!(parsed(&body), [Tlv::Update(update(B, Some((OTHER, 300))))]);
+    let six = Update { prefix: Prefix::host(v6), ..update(B, Some((OTHER, 0))) };
+    assert_eq!(parsed(&body), [six, update(B, Some((OTHER, 300)))].map(Tlv::Update));
 }
 
 #[test]
@@ -156,7 +161,13 @@ fn sequence_numbers_wrap() {
 }
 
 fn prefix() -> impl Strategy<Value = Prefix> {
-    (any::<Ipv4Addr>(), 0_u8..=32).prop_map(|(address, len)| Prefix::new(address, len).unwrap())
+    let four = (any::<Ipv4Addr>(), 0_u8..=32).prop_map(|(address, len)| Prefix::new(address, len).unwrap());
+    // Addresses that share their first bytes.
+    let low = (any::<u8>(), any::<u16>(), 0_u8..=128).prop_map(|(place, low, len)| {
+        let address = Ipv6Addr::from_bits(0xfd00 << 112 | u128::from(low) << (place % 112));
+        Prefix::new(address, len).unwrap()
+    });
+    prop_oneof![four, low]
 }
 
 fn any_update() -> impl Strategy<Value = Tlv> {
@@ -179,7 +190,7 @@ fn tlv() -> impl Strategy<Value = Tlv> {
     let hello = any::<(bool, u16, u16, Option<u32>)>().prop_map(|(unicast, seqno, interval, timestamp)| {
         Tlv::Hello(Hello { unicast, seqno: Seqno(seqno), interval: Centis(interval), timestamp })
     });
-    let ihu = any::<(Option<Ipv4Addr>, u16, u16, Option<(u32, u32)>)>().prop_map(
+    let ihu = any::<(Option<IpAddr>, u16, u16, Option<(u32, u32)>)>().prop_map(
         |(address, rxcost, interval, echo)| {
             let echo = echo.map(|(origin, receive)| Echo { origin, receive });
             Tlv::Ihu(Ihu { address, rxcost, interval: Centis(interval), echo })
@@ -203,9 +214,13 @@ fn tlv() -> impl Strategy<Value = Tlv> {
 
 proptest! {
     #[test]
-    fn parse_undoes_emit(tlvs in vec(tlv(), 0..12), hop in any::<Option<Ipv4Addr>>()) {
+    fn parse_undoes_emit(tlvs in vec(tlv(), 0..12), hops in any::<(Option<Ipv4Addr>, Option<Ipv6Addr>)>()) {
         let tlvs = tlvs.into_iter().map(|tlv| match tlv {
-            Tlv::Update(update) => Tlv::Update(Update { next_hop: hop, ..update }),
+            Tlv::Update(update) => {
+                let (four, six) = (hops.0.map(IpAddr::V4), hops.1.map(IpAddr::V6));
+                let next_hop = if update.prefix.is_ipv6() { six } else { four };
+                Tlv::Update(Update { next_hop, ..update })
+            }
             other => other,
         });
         let packet = Packet { tlvs: tlvs.collect() };

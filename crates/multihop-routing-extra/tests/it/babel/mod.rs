@@ -1,6 +1,7 @@
 //! Babel in whole networks: shortest routes, recovery, and no loops whatever happens to links and messages.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::net::IpAddr;
 
 use multihop_core::{Duration, Instant, NodeId, Rng};
 use multihop_routing::agent::{Input, Output};
@@ -42,7 +43,8 @@ fn address(node: usize) -> std::net::Ipv4Addr {
     NodeId(u32::try_from(node).expect("few nodes")).addr()
 }
 
-fn number(address: std::net::Ipv4Addr) -> usize {
+fn number(address: impl Into<IpAddr>) -> usize {
+    let IpAddr::V4(address) = address.into() else { panic!("an address of IPv4") };
     NodeId::from_addr(address).expect("an address of a node").index()
 }
 

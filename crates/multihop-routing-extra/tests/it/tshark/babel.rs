@@ -90,7 +90,7 @@ fn packets() -> [Vec<Tlv>; 3] {
     let hello =
         Hello { unicast: false, seqno: Seqno(258), interval: Centis(400), timestamp: Some(0x0102_0304) };
     let echo = Some(Echo { origin: 1, receive: 2 });
-    let ihu = Ihu { address: Some(B.addr()), rxcost: 384, interval: Centis(1200), echo };
+    let ihu = Ihu { address: Some(B.addr().into()), rxcost: 384, interval: Centis(1200), echo };
     let own = Update {
         prefix: Prefix::host(A.addr()),
         next_hop: None,
@@ -102,7 +102,7 @@ fn packets() -> [Vec<Tlv>; 3] {
     let other = RouterId([1, 2, 3, 4, 5, 6, 7, 8]);
     let network = Update {
         prefix: Prefix::new(B.addr(), 24).expect("at most 32 bits"),
-        next_hop: Some(B.addr()),
+        next_hop: Some(B.addr().into()),
         offer: Some(Offer { router_id: other, metric: 300 }),
         ..own
     };

@@ -1,0 +1,347 @@
+//! Babel on real interfaces: packets between link-local addresses of IPv6, prefixes of both families.
+
+use alloc::boxed::Box;
+use alloc::collections::{BTreeSet, VecDeque};
+use alloc::vec::Vec;
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use multihop_core::settings::Visitor;
+use multihop_core::{Duration, Instant, Interface, Machine, Rng};
+use multihop_routing::host::{
+    HostAgent, HostArrival, HostConfig, HostDatagram, HostInterface, HostNeighbour, HostNetwork, HostRefusal,
+    HostRoute, HostSetup, Transport,
+};
+use multihop_routing::olsr::LinkFailure;
+
+use super::interfaces::Own;
+use super::mac::{self, Authentication, Ends};
+use super::neighbours::Neighbour;
+use super::wire::{GROUP, INFINITY, INTERFERING, Ihu, PORT, Packet, Prefix, RouterId, Tlv, Trailer, Update};
+use super::{Agent, Config, LinkCost, Timer};
+use crate::STREAM;
+
+/// State that only an agent on a real host has.
+#[derive(Clone, Debug, Default)]
+pub(super) struct State {
+    /// Keys and packet counters; `None`: packets are not signed.
+    authentication: Option<Authentication>,
+    datagrams: VecDeque<HostDatagram>,
+    /// Networks that this host announces in addition to the addresses of its interfaces.
+    announced: Vec<Prefix>,
+    /// Addresses of the interfaces.
+    addresses: Vec<Prefix>,
+    /// Networks to which alone routes may lead; empty: anywhere.
+    within: Vec<Prefix>,
+    /// Whether an interface has come up, whose neighbours get a second Hello at once.
+    is_starting: bool,
+}
+
+impl HostConfig for Config {
+    fn transport(&self) -> Transport {
+        Transport { port: PORT, group: GROUP, waits: self.hellos_wait }
+    }
+
+    fn host_agent(&self, setup: HostSetup) -> Box<dyn HostAgent> {
+        let rng = Rng::stream(setup.seed, STREAM, 0);
+        let mut agent = Agent::new(setup.now, Ipv4Addr::UNSPECIFIED, self.clone(), rng);
+        // A router-id that no earlier start has had, so that its forgotten sequence number does no harm.
+        agent.router_id = RouterId(agent.rng.next_u64().to_be_bytes());
+        agent.originated.clear();
+        let rng = Rng::stream(agent.rng.next_u64(), "mac", 0);
+        let authentication = Authentication::new(setup.keys, rng);
+        agent.host = Some(Box::new(State { authentication, ..State::default() }));
+        Box::new(agent)
+    }
+
+    fn hold(&self) -> Duration {
+        self.update_interval
+    }
+
+    fn check_on_host(&self, keys: &mut dyn Visitor) {
+        if self.link_failure == LinkFailure::Mac {
+            keys.refuse("link_failure", "found \"mac\", allowed on real interfaces: \"hello\"".into());
+        }
+    }
+}
+
+impl Agent {
+    /// Queues a datagram.
+    pub(super) fn send_on_host(&mut self, to: Option<IpAddr>, interface: Option<Interface>, packet: &Packet) {
+        let Some(interface) = interface.or_else(|| Some(self.neighbours.get(to?)?.interface)) else { return };
+        let to = to.and_then(|to| if let IpAddr::V6(to) = to { Some(unscoped(to)) } else { None });
+        let mut bytes = Vec::with_capacity(packet.wire_len());
+        packet.emit(&mut bytes);
+        self.transmit(interface, to, bytes);
+    }
+
+    /// Queues a packet, signed by the keys of this host.
+    fn transmit(&mut self, interface: Interface, to: Option<Ipv6Addr>, mut bytes: Vec<u8>) {
+        let Some(from) = self.link_address(interface) else { return };
+        let Some(host) = &mut self.host else { return };
+        if let Some(authentication) = &mut host.authentication {
+            let (counter, index) = authentication.next();
+            let value: Vec<u8> = counter.to_be_bytes().into_iter().chain(index).collect();
+            Trailer::append(&mut bytes, mac::COUNTER, &value);
+            authentication.sign(Ends { from, to: to.unwrap_or(GROUP) }, &mut bytes);
+        }
+        self.counters.packets += 1;
+        self.counters.bytes += bytes.len() as u64;
+        host.datagrams.push_back(HostDatagram { interface, to, bytes });
+    }
+
+    /// Address from which packets leave over an interface.
+    fn link_address(&self, interface: Interface) -> Option<Ipv6Addr> {
+        match self.own(interface)?.address {
+            IpAddr::V6(address) => Some(unscoped(address)),
+            IpAddr::V4(_) => None,
+        }
+    }
+
+    fn ends(&self, arrival: HostArrival) -> Option<Ends> {
+        let to = if arrival.to_all { GROUP } else { self.link_address(arrival.interface)? };
+        Some(Ends { from: arrival.from, to })
+    }
+
+    /// Checks the counter of a packet with a valid MAC, and sends challenges and answers to them.
+    fn authenticate(&mut self, now: Instant, arrival: HostArrival, bytes: &[u8]) -> Result<(), HostRefusal> {
+        let HostArrival { interface, from, to_all } = arrival;
+        let Some(authentication) = self.host.as_mut().and_then(|host| host.authentication.as_mut()) else {
+            return Ok(());
+        };
+        let checked = authentication.check(now, (interface, from), to_all, bytes);
+        let replies = checked.replies.iter().map(|nonce| (mac::CHALLENGE_REPLY, &nonce[..]));
+        let challenge = checked.challenge.iter().map(|nonce| (mac::CHALLENGE_REQUEST, &nonce[..]));
+        let answers: Vec<_> = replies.chain(challenge).collect();
+        if !answers.is_empty() {
+            let mut bytes = Vec::new();
+            Packet::default().emit(&mut bytes);
+            answers.into_iter().for_each(|(kind, value)| Trailer::append(&mut bytes, kind, value));
+            self.transmit(interface, Some(from), bytes);
+        }
+        checked.refusal.map_or(Ok(()), Err)
+    }
+
+    /// A TLV as it leaves over an interface; `None` if it cannot. Routes of IPv4 have the interface's address as next hop.
+    pub(super) fn over(&self, interface: Option<Interface>, tlv: Tlv) -> Option<Tlv> {
+        let Tlv::Update(update) = tlv else { return Some(tlv) };
+        if self.host.is_none() || update.prefix.is_ipv6() {
+            return Some(tlv);
+        }
+        let next_hop = interface.and_then(|interface| self.own(interface)?.ipv4).map(IpAddr::V4);
+        (next_hop.is_some() || update.offer.is_none()).then_some(Tlv::Update(Update { next_hop, ..update }))
+    }
+
+    /// Whether routes may lead to a destination.
+    pub(super) fn accepts(&self, destination: Prefix) -> bool {
+        let Some(host) = &self.host else { return true };
+        let within = &host.within;
+        destination.is_routable()
+            && (within.is_empty() || within.iter().any(|network| network.contains(destination)))
+    }
+
+    /// Originates the addresses of this host and its networks, and no others.
+    fn originate(&mut self, now: Instant) {
+        let Some(host) = &self.host else { return };
+        let wanted: BTreeSet<_> = host.announced.iter().chain(&host.addresses).copied().collect();
+        let before = core::mem::replace(&mut self.originated, wanted);
+        let changed: Vec<_> = before.symmetric_difference(&self.originated).copied().collect();
+        for destination in changed {
+            self.lose_destination(now, destination);
+            self.announce_soon(now, destination);
+        }
+    }
+
+    /// Forgets what neighbours have announced about a destination.
+    fn lose_destination(&mut self, now: Instant, destination: Prefix) {
+        for neighbour in self.routes.neighbours(destination) {
+            self.routes.forget(neighbour, destination);
+        }
+        self.select(now, destination);
+    }
+}
+
+impl HostAgent for Agent {
+    fn set_interfaces(&mut self, now: Instant, interfaces: Vec<HostInterface>) {
+        let kind = self.config.link_cost;
+        let own = |interface: &HostInterface| Own {
+            number: interface.number,
+            address: scoped(interface.number, interface.address).into(),
+            ipv4: interface.addresses.iter().find_map(|address| match address {
+                IpAddr::V4(address) => Some(*address),
+                IpAddr::V6(_) => None,
+            }),
+            kind: if interface.is_radio { kind } else { LinkCost::Hops },
+            channel: INTERFERING,
+        };
+        let before = core::mem::replace(&mut self.own, interfaces.iter().map(own).collect());
+        let gone = |one: &Neighbour| self.own(one.interface).is_none();
+        let lost: Vec<_> = self.neighbours.iter().filter(|one| gone(one)).map(|one| one.address).collect();
+        lost.into_iter().for_each(|neighbour| self.lose(now, neighbour));
+        let is_new = |own: &Own| before.iter().all(|old| old.number != own.number);
+        if self.own.iter().any(is_new) {
+            self.greet_soon(now);
+        }
+        let addresses = interfaces.iter().flat_map(|interface| &interface.addresses);
+        let addresses = addresses.map(|&address| Prefix::host(address)).filter(Prefix::is_routable);
+        if let Some(host) = &mut self.host {
+            host.addresses = addresses.collect();
+        }
+        self.originate(now);
+    }
+
+    fn set_networks(&mut self, now: Instant, announced: Vec<HostNetwork>, within: Vec<HostNetwork>) {
+        let prefixes = |networks: Vec<HostNetwork>| {
+            networks.into_iter().filter_map(|(address, len)| Prefix::new(address, len)).collect()
+        };
+        if let Some(host) = &mut self.host {
+            (host.announced, host.within) = (prefixes(announced), prefixes(within));
+        }
+        let refused: Vec<_> = self.routes.destinations().filter(|&to| !self.accepts(to)).collect();
+        refused.into_iter().for_each(|destination| self.lose_destination(now, destination));
+        self.originate(now);
+    }
+
+    fn is_neighbour(&self, interface: Interface, address: Ipv6Addr) -> bool {
+        self.neighbours.get(scoped(interface, address).into()).is_some()
+    }
+
+    fn admits(&mut self, _: Instant, arrival: HostArrival, bytes: &[u8]) -> Result<(), HostRefusal> {
+        if !arrival.from.is_unicast_link_local() || !Packet::has_header(bytes) {
+            return Err(HostRefusal::Malformed);
+        }
+        let authentication = self.host.as_ref().and_then(|host| host.authentication.as_ref());
+        match (authentication, self.ends(arrival)) {
+            (Some(authentication), Some(ends)) => authentication.admits(ends, bytes),
+            _ => Ok(()),
+        }
+    }
+
+    fn receive(&mut self, now: Instant, arrival: HostArrival, bytes: &[u8]) -> Result<(), HostRefusal> {
+        let HostArrival { interface, from, .. } = arrival;
+        let mut packet = Packet::parse(bytes).map_err(|_| HostRefusal::Malformed)?;
+        self.authenticate(now, arrival, bytes)?;
+        for tlv in &mut packet.tlvs {
+            scope(interface, tlv);
+        }
+        self.hear(now, interface, scoped(interface, from).into(), &packet);
+        Ok(())
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        Machine::handle_timeout(self, now);
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        Machine::poll_timeout(self)
+    }
+
+    fn poll_datagram(&mut self, _: Instant) -> Option<HostDatagram> {
+        self.host.as_mut()?.datagrams.pop_front()
+    }
+
+    fn farewell(&mut self, _: Instant, interface: Interface) -> Option<HostDatagram> {
+        self.send(None, Some(interface), [Tlv::RetractAll].into());
+        self.host.as_mut()?.datagrams.pop_back()
+    }
+
+    fn routes(&self) -> Vec<HostRoute> {
+        let route = |destination: Prefix| {
+            let route = self.routes.get(destination)?;
+            let via = on_wire(route.next_hop);
+            let interface = self.neighbours.get(route.neighbour)?.interface;
+            Some(HostRoute { destination: destination.parts(), via, interface, cost: route.metric.into() })
+        };
+        let mut routes: Vec<_> = self.routes.destinations().filter_map(route).collect();
+        routes.sort_by_key(|route| route.cost);
+        routes
+    }
+
+    fn neighbours(&self) -> Vec<HostNeighbour> {
+        let neighbour = |one: &Neighbour| {
+            let IpAddr::V6(address) = one.address else { return None };
+            Some(HostNeighbour {
+                interface: one.interface,
+                address: unscoped(address),
+                heard: one.heard_at,
+                received: one.received(),
+                cost: self.neighbours.cost(one.address).filter(|cost| *cost < INFINITY).map(u32::from),
+                round_trip: one.rtt(),
+            })
+        };
+        self.neighbours.iter().filter_map(neighbour).collect()
+    }
+
+    fn counts(&self) -> Vec<(&'static str, u64)> {
+        let counters = &self.counters;
+        Vec::from([
+            ("hellos", counters.hellos),
+            ("updates", counters.updates),
+            ("dumps", counters.dumps),
+            ("requests", counters.requests),
+            ("unfeasible", counters.unfeasible),
+            ("lost", counters.lost),
+        ])
+    }
+}
+
+impl Agent {
+    /// Sends Hellos soon, and once more a moment later: neighbours use a cable after two Hellos.
+    fn greet_soon(&mut self, now: Instant) {
+        let Some(host) = &mut self.host else { return };
+        host.is_starting = true;
+        let at = now + self.rng.duration_below(FIRST_HELLO);
+        self.timers.set(Timer::Hello, at);
+        self.waiting.request_all();
+    }
+
+    /// Whether the next Hello follows at once.
+    pub(super) fn takes_start(&mut self) -> bool {
+        self.host.as_mut().is_some_and(|host| core::mem::take(&mut host.is_starting))
+    }
+}
+
+/// Adds the number of an interface to the link-local addresses in a TLV.
+fn scope(interface: Interface, tlv: &mut Tlv) {
+    let address = match tlv {
+        Tlv::Ihu(Ihu { address, .. }) => address,
+        Tlv::Update(Update { next_hop, .. }) => next_hop,
+        _ => return,
+    };
+    if let Some(IpAddr::V6(address)) = address
+        && address.is_unicast_link_local()
+    {
+        *address = scoped(interface, *address);
+    }
+}
+
+/// A link-local address with the number of its interface in the third and fourth byte, as in the kernels of BSD: two
+/// interfaces may reach neighbours with equal addresses.
+fn scoped(interface: Interface, address: Ipv6Addr) -> Ipv6Addr {
+    let mut octets = address.octets();
+    octets[3] = interface.0;
+    octets.into()
+}
+
+/// An address as others know it.
+pub(super) fn on_wire(address: IpAddr) -> IpAddr {
+    match address {
+        IpAddr::V6(address) => unscoped(address).into(),
+        IpAddr::V4(_) => address,
+    }
+}
+
+/// A link-local address without the number of its interface.
+fn unscoped(address: Ipv6Addr) -> Ipv6Addr {
+    if !address.is_unicast_link_local() {
+        return address;
+    }
+    let mut octets = address.octets();
+    octets[3] = 0;
+    octets.into()
+}
+
+/// Longest wait before the first Hello over a new interface.
+pub(super) const FIRST_HELLO: Duration = Duration::from_millis(20);
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,256 @@
+//! Authentication of packets (RFC 8967): a MAC by each key, packet counters, and challenges.
+//!
+//! A host numbers its packets with a counter under a random index. A neighbour proves a new index by returning a nonce.
+//! Counters of packets for all neighbours and for one are checked separately (RFC 9467): a radio may delay the former.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use core::net::Ipv6Addr;
+
+use hmac::{Hmac, Mac};
+use multihop_core::{Duration, Instant, Interface, Rng};
+use multihop_routing::host::HostRefusal;
+use sha2::Sha256;
+
+use super::wire::{PORT, Trailer};
+
+/// Keys of this host, its packet counter, and the counters of neighbours.
+#[derive(Clone, Debug)]
+pub(super) struct Authentication {
+    keys: Vec<[u8; 32]>,
+    index: [u8; INDEX],
+    counter: u32,
+    senders: BTreeMap<(Interface, Ipv6Addr), Sender>,
+    rng: Rng,
+}
+
+/// State of a neighbour whose packets have a valid MAC.
+#[derive(Clone, Debug)]
+struct Sender {
+    /// Index, and the counters of the latest packets for one and for all; `None` until a challenge is answered.
+    proved: Option<(Vec<u8>, [Option<u32>; 2])>,
+    heard: Instant,
+    /// Nonce of the latest challenge.
+    challenge: Option<([u8; NONCE], Instant)>,
+}
+
+/// Addresses between which a packet travels.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ends {
+    pub(super) from: Ipv6Addr,
+    pub(super) to: Ipv6Addr,
+}
+
+/// A received packet whose MAC is valid.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct Checked {
+    /// Why the packet is not used otherwise, or nothing.
+    pub(super) refusal: Option<HostRefusal>,
+    /// Nonces that this host must return to the sender.
+    pub(super) replies: Vec<Vec<u8>>,
+    /// Nonce of a challenge that this host sends.
+    pub(super) challenge: Option<[u8; NONCE]>,
+}
+
+impl Authentication {
+    /// Authentication with these keys, each of which signs all packets; `None` without keys.
+    pub(super) fn new(keys: Vec<[u8; 32]>, mut rng: Rng) -> Option<Self> {
+        let index = rng.next_u64().to_be_bytes();
+        let counter = 0;
+        (!keys.is_empty()).then_some(Self { keys, index, counter, senders: BTreeMap::new(), rng })
+    }
+
+    /// The index and the counter of the next packet, for its PC TLV.
+    pub(super) fn next(&mut self) -> (u32, [u8; INDEX]) {
+        if self.counter == u32::MAX {
+            (self.index, self.counter) = (self.rng.next_u64().to_be_bytes(), 0);
+        }
+        self.counter += 1;
+        (self.counter, self.index)
+    }
+
+    /// Appends a MAC TLV of each key to a packet.
+    pub(super) fn sign(&self, ends: Ends, bytes: &mut Vec<u8>) {
+        let packet = bytes.len();
+        for key in &self.keys {
+            let tag = mac(key, ends, &bytes[..packet]).finalize().into_bytes();
+            bytes.extend([MAC, TAG]);
+            bytes.extend(tag);
+        }
+    }
+
+    /// Whether a packet has a MAC by one of the keys. Costs little, whatever the packet contains.
+    pub(super) fn admits(&self, ends: Ends, bytes: &[u8]) -> Result<(), HostRefusal> {
+        let (packet, trailer) = Trailer::split(bytes).ok_or(HostRefusal::Malformed)?;
+        let mut tags =
+            trailer.values(MAC).filter(|tag| tag.len() == usize::from(TAG)).take(MAX_TAGS).peekable();
+        if tags.peek().is_none() {
+            return Err(HostRefusal::Unsigned);
+        }
+        let is_valid =
+            |tag: &[u8]| self.keys.iter().any(|key| mac(key, ends, packet).verify_slice(tag).is_ok());
+        if tags.any(is_valid) { Ok(()) } else { Err(HostRefusal::WrongKey) }
+    }
+
+    /// Checks the counter of a packet that is [admitted](Self::admits), and answers challenges. The packet came for all
+    /// neighbours if `to_all`.
+    pub(super) fn check(
+        &mut self,
+        now: Instant,
+        place: (Interface, Ipv6Addr),
+        to_all: bool,
+        bytes: &[u8],
+    ) -> Checked {
+        let mut checked =
+            Checked { refusal: Some(HostRefusal::Unproven), replies: Vec::new(), challenge: None };
+        let Some(body) = Trailer::body(bytes) else { return checked };
+        checked.replies.extend(body.values(CHALLENGE_REQUEST).take(1).map(<[u8]>::to_vec));
+        let counter = body.values(COUNTER).next().and_then(|value| value.split_first_chunk());
+        let Some((counter, index)) = counter.filter(|(_, index)| index.len() <= MAX_INDEX) else {
+            checked.refusal = Some(HostRefusal::Unsigned);
+            return checked;
+        };
+        let counter = u32::from_be_bytes(*counter);
+        if !self.senders.contains_key(&place) && self.senders.len() >= MOST {
+            let oldest = self.senders.iter().min_by_key(|(_, sender)| sender.heard).map(|(place, _)| *place);
+            self.senders.remove(&oldest.expect("a full table has entries"));
+        }
+        let sender =
+            self.senders.entry(place).or_insert(Sender { proved: None, heard: now, challenge: None });
+        let which = usize::from(to_all);
+        if let Some((known, counters)) = &mut sender.proved
+            && *known == index
+        {
+            if counters[which].is_some_and(|last| counter <= last) {
+                checked.refusal = Some(HostRefusal::Replayed);
+            } else {
+                (counters[which], sender.heard, checked.refusal) = (Some(counter), now, None);
+            }
+            return checked;
+        }
+        let valid = sender.challenge.filter(|(_, sent)| now.saturating_since(*sent) <= MAX_CHALLENGE);
+        if valid.is_some_and(|(nonce, _)| body.values(CHALLENGE_REPLY).any(|reply| *reply == nonce)) {
+            let mut counters = [None; 2];
+            counters[which] = Some(counter);
+            *sender = Sender { proved: Some((index.to_vec(), counters)), heard: now, challenge: None };
+            checked.refusal = None;
+        } else if sender.challenge.is_none_or(|(_, sent)| now.saturating_since(sent) >= CHALLENGE_INTERVAL) {
+            let mut nonce = [0; NONCE];
+            nonce[..8].copy_from_slice(&self.rng.next_u64().to_be_bytes());
+            nonce[8..].copy_from_slice(&self.rng.next_u64().to_be_bytes());
+            (sender.challenge, checked.challenge) = (Some((nonce, now)), Some(nonce));
+        }
+        checked
+    }
+}
+
+/// HMAC-SHA256 over the pseudo-header of section 4.1 and a packet.
+fn mac(key: &[u8; 32], ends: Ends, packet: &[u8]) -> Hmac<Sha256> {
+    let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("a key of any length");
+    for address in [ends.from, ends.to] {
+        mac.update(&address.octets());
+        mac.update(&PORT.to_be_bytes());
+    }
+    mac.update(packet);
+    mac
+}
+
+/// Types of TLVs, from the registry of RFC 8967.
+pub(super) const MAC: u8 = 16;
+pub(super) const COUNTER: u8 = 17;
+pub(super) const CHALLENGE_REQUEST: u8 = 18;
+pub(super) const CHALLENGE_REPLY: u8 = 19;
+/// Bytes of a MAC.
+const TAG: u8 = 32;
+/// Largest number of MACs that are tried of one packet.
+const MAX_TAGS: usize = 4;
+/// Bytes of this host's indices.
+pub(super) const INDEX: usize = 8;
+/// Longest index that RFC 8967 allows, bytes.
+const MAX_INDEX: usize = 32;
+/// Bytes of this host's nonces.
+pub(super) const NONCE: usize = 16;
+/// Time within which a challenge must be answered (section 6).
+const MAX_CHALLENGE: Duration = Duration::from_secs(30);
+/// Shortest time between two challenges of a neighbour (section 4.3.1.1).
+const CHALLENGE_INTERVAL: Duration = Duration::from_millis(300);
+/// Largest number of neighbours, a limit of memory.
+const MOST: usize = 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::super::wire::{Packet, Tlv};
+    use super::*;
+
+    const A: Ipv6Addr = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 1);
+    const B: Ipv6Addr = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 2);
+    const ENDS: Ends = Ends { from: A, to: B };
+    const PLACE: (Interface, Ipv6Addr) = (Interface(0), A);
+
+    fn host(seed: u64, keys: &[u8]) -> Authentication {
+        let keys = keys.iter().map(|key| [*key; 32]).collect();
+        Authentication::new(keys, Rng::stream(seed, "mac", 0)).expect("there are keys")
+    }
+
+    fn signed(by: &mut Authentication, more: &[(u8, &[u8])]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        Packet { tlvs: vec![Tlv::Ack { opaque: 7 }] }.emit(&mut bytes);
+        let (counter, index) = by.next();
+        Trailer::append(&mut bytes, COUNTER, &[&counter.to_be_bytes()[..], &index].concat());
+        for (kind, value) in more {
+            Trailer::append(&mut bytes, *kind, value);
+        }
+        by.sign(ENDS, &mut bytes);
+        bytes
+    }
+
+    fn at(ms: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(ms)
+    }
+
+    #[test]
+    fn only_an_unchanged_packet_with_a_key_of_both_is_admitted() {
+        let (mut sender, receiver) = (host(1, &[7, 8]), host(2, &[8]));
+        let bytes = signed(&mut sender, &[]);
+        assert_eq!(receiver.admits(ENDS, &bytes), Ok(()));
+        assert_eq!(host(3, &[9]).admits(ENDS, &bytes), Err(HostRefusal::WrongKey));
+        let other = Ends { from: B, to: A };
+        assert_eq!(receiver.admits(other, &bytes), Err(HostRefusal::WrongKey), "other addresses");
+        for place in 0..bytes.len() - 34 - 34 {
+            let mut changed = bytes.clone();
+            changed[place] ^= 1;
+            assert!(receiver.admits(ENDS, &changed).is_err(), "byte {place}");
+        }
+        let plain = &bytes[..bytes.len() - 68];
+        assert_eq!(receiver.admits(ENDS, plain), Err(HostRefusal::Unsigned));
+    }
+
+    #[test]
+    fn a_sender_is_used_after_it_has_returned_the_nonce_and_replays_are_refused() {
+        let (mut sender, mut receiver) = (host(1, &[7]), host(2, &[7]));
+        let first = signed(&mut sender, &[]);
+        let checked = receiver.check(at(0), PLACE, true, &first);
+        assert_eq!(checked.refusal, Some(HostRefusal::Unproven));
+        let nonce = checked.challenge.expect("a challenge");
+        assert_eq!(receiver.check(at(100), PLACE, true, &first).challenge, None, "not again within 300 ms");
+        let reply = signed(&mut sender, &[(CHALLENGE_REPLY, &nonce)]);
+        assert_eq!(receiver.check(at(200), PLACE, false, &reply).refusal, None);
+        assert_eq!(receiver.check(at(200), PLACE, false, &reply).refusal, Some(HostRefusal::Replayed));
+        assert_eq!(receiver.check(at(200), PLACE, true, &first).refusal, None, "late, but for all");
+        assert_eq!(receiver.check(at(200), PLACE, true, &first).refusal, Some(HostRefusal::Replayed));
+        let request = signed(&mut sender, &[(CHALLENGE_REQUEST, b"nonce")]);
+        assert_eq!(receiver.check(at(300), PLACE, false, &request).replies, [b"nonce".to_vec()]);
+        let mut restarted = host(3, &[7]);
+        let again = signed(&mut restarted, &[(CHALLENGE_REPLY, &nonce)]);
+        let checked = receiver.check(at(400), PLACE, false, &again);
+        assert_eq!(checked.refusal, Some(HostRefusal::Unproven), "a nonce is good for one proof");
+    }
+
+    #[test]
+    fn a_nonce_is_valid_for_thirty_seconds() {
+        let (mut sender, mut receiver) = (host(1, &[7]), host(2, &[7]));
+        let nonce = receiver.check(at(0), PLACE, true, &signed(&mut sender, &[])).challenge.expect("one");
+        let reply = signed(&mut sender, &[(CHALLENGE_REPLY, &nonce)]);
+        assert!(receiver.check(at(30_001), PLACE, false, &reply).refusal.is_some());
+    }
+}
