@@ -102,13 +102,13 @@ function link({ symmetric, relay, selector, address, main_address }: Neighbour):
 }
 
 function routes(found: Record<string, Route>): HTMLElement {
-  const list = Object.entries(found).sort(([a, one], [b, other]) => rank(a) - rank(b) || one.hops - other.hops);
+  const list = Object.entries(found).sort(([a, one], [b, other]) => rank(a) - rank(b) || (one.hops ?? 0) - (other.hops ?? 0));
   if (list.length === 0) {
     return make("p", { class: "muted" }, "None.");
   }
   const hasCost = list.some(([, { cost }]) => cost !== null);
   const rows = list.map(([to, { via, hops, cost, interface: name }]) => {
-    const cells = [lines(named(to), hostOf(to) === null ? "network behind a gateway" : ""), lines(via ?? "direct", name), String(hops)];
+    const cells = [lines(named(to), hostOf(to) === null ? "network behind a gateway" : ""), lines(via ?? "direct", name), hops === null ? "" : String(hops)];
     return hasCost ? [...cells, cost === null ? "" : String(cost)] : cells;
   });
   return table(["To", "Through", "Hops", ...(hasCost ? ["Cost"] : [])], rows);

@@ -39,7 +39,7 @@ export interface Neighbour {
 export interface Route {
   via: string | null;
   interface: string;
-  hops: number;
+  hops: number | null;
   cost: number | null;
 }
 

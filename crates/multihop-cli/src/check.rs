@@ -89,7 +89,7 @@ fn check_one(
     let source = input::source(file)?;
     let contents = match source.contents() {
         #[cfg(feature = "network")]
-        Contents::Router => crate::net::check_route(&source, overrides)?,
+        Contents::Router => crate::net::check_route(&source, overrides, extensions)?,
         #[cfg(not(feature = "network"))]
         Contents::Router => {
             return Err(CommandError::Usage(format!("no configuration of multihop route {ONLY_SIMULATES}")));

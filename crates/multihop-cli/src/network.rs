@@ -92,7 +92,7 @@ pub(crate) fn perform(
         NetworkCommand::Tunnel(args) => net::tunnel(&args, verbosity, extensions),
         NetworkCommand::Tcp(args) => tcp::tcp(&args),
         #[cfg(target_os = "linux")]
-        NetworkCommand::Route(args) => net::route(&args, verbosity),
+        NetworkCommand::Route(args) => net::route(&args, verbosity, extensions),
         #[cfg(not(target_os = "linux"))]
         NetworkCommand::Route(_) => Err(anyhow::anyhow!("the routing daemon needs Linux").into()),
         NetworkCommand::Keygen(args) => net::keygen(&args),

@@ -2,10 +2,13 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use multihop_core::Duration;
 use multihop_core::settings::{Settings, Visitor};
-use multihop_routing::{aodv, apdr, olsr};
+use multihop_routing::host::HostConfig;
+use multihop_routing::network::AgentConfig;
+use multihop_routing::{aodv, apdr, olsr, protocol};
 
 use crate::prefix::{Family, Prefix};
 use crate::router::Key;
@@ -19,6 +22,11 @@ pub struct Config {
     /// The daemon waits for an interface that does not exist yet.
     #[key(LONGEST)]
     pub interfaces: Vec<String>,
+    /// Protocols that the program registers.
+    pub extensions: Protocols,
+    /// Routing protocol and its keys.
+    #[key(with = Self::routing_key)]
+    pub routing: Routing,
     /// Family of the daemon's routes and of the addresses in messages. AODV has IPv4 only.
     #[key(
         name = "ipv6",
@@ -43,6 +51,11 @@ pub struct Config {
     pub key_file: Option<String>,
     /// Key in the file, which signs packets.
     pub key: Option<Key>,
+    /// Files with further keys while a network changes its key, under babel: each key signs packets, and neighbours need one of them.
+    #[key(LONGEST_PATH, name = "further_keys")]
+    pub further_key_files: Vec<String>,
+    /// Keys in the further files.
+    pub further_keys: Vec<Key>,
     /// Number of the kernel's routing table for the daemon's routes; 254 is main.
     #[key(1..=4_294_967_295)]
     pub table: u32,
@@ -55,9 +68,6 @@ pub struct Config {
     /// User as whom the daemon goes on after its start, with the rights that routes need and no others.
     #[key(LONGEST)]
     pub user: Option<String>,
-    /// Routing protocol and its keys.
-    #[key(with = Self::routing_key)]
-    pub routing: Routing,
     /// Name of the protocol in scenarios.
     pub protocol: &'static str,
     /// Networks whose hosts are searched for when a packet needs a route, under aodv: ADDRESS/BITS, or default; without it those of the
@@ -74,6 +84,8 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             interfaces: Vec::new(),
+            extensions: Protocols::default(),
+            routing: Routing::Olsr(olsr::Config::for_hosts()),
             family: Family::Ipv4,
             group: multihop_wire::olsr::GROUP,
             announce: Vec::new(),
@@ -81,11 +93,12 @@ impl Default for Config {
             within: Vec::new(),
             key_file: None,
             key: None,
+            further_key_files: Vec::new(),
+            further_keys: Vec::new(),
             table: 254,
             priority: 698,
             forward: true,
             user: None,
-            routing: Routing::Olsr(olsr::Config::for_hosts()),
             protocol: "olsr",
             on_demand: None,
             is_confined: true,
@@ -113,15 +126,15 @@ impl Config {
     }
 
     fn announce_key(&mut self, name: &'static str, help: &str, keys: &mut dyn Visitor) {
-        self.announce = parsed(name, help, keys, |text| self.family.network(text)).unwrap_or_default();
+        self.announce = parsed(name, help, keys, |text| self.network(text)).unwrap_or_default();
     }
 
     fn neighbors_key(&mut self, name: &'static str, help: &str, keys: &mut dyn Visitor) {
-        self.neighbors = parsed(name, help, keys, |text| self.family.address(text)).unwrap_or_default();
+        self.neighbors = parsed(name, help, keys, |text| self.address(text)).unwrap_or_default();
     }
 
     fn within_key(&mut self, name: &'static str, help: &str, keys: &mut dyn Visitor) {
-        self.within = parsed(name, help, keys, |text| self.family.network(text)).unwrap_or_default();
+        self.within = parsed(name, help, keys, |text| self.network(text)).unwrap_or_default();
     }
 
     fn on_demand_key(&mut self, name: &'static str, help: &str, keys: &mut dyn Visitor) {
@@ -129,17 +142,69 @@ impl Config {
     }
 
     fn routing_key(&mut self, name: &'static str, help: &str, keys: &mut dyn Visitor) {
-        let kinds: Vec<_> = PROTOCOLS.iter().map(|protocol| (protocol.name, protocol.help)).collect();
+        let extensions = self.extensions.0.clone();
+        let built_in = PROTOCOLS.iter().map(|protocol| (protocol.name, protocol.help));
+        let kinds: Vec<_> = built_in.chain(extensions.iter().map(|one| (one.name, one.help))).collect();
         keys.about(help).table(name, &mut |keys| {
             keys.kinds("protocol", Some(0), &kinds, &mut |kind, keys| {
-                let Protocol { name, read, .. } = PROTOCOLS[kind];
-                (self.protocol, self.routing) = (name, read(keys));
+                (self.protocol, self.routing) = match PROTOCOLS.get(kind) {
+                    Some(Protocol { name, read, .. }) => (*name, read(keys)),
+                    None => {
+                        let protocol = extensions[kind - PROTOCOLS.len()];
+                        (protocol.name, Routing::Extension(HostProtocol::read(protocol, keys)))
+                    }
+                };
             });
         });
     }
 
-    /// Refuses what AODV lacks, and keys that only AODV has.
+    /// Whether the daemon has routes of IPv4 and IPv6.
+    pub const fn has_both_families(&self) -> bool {
+        matches!(self.routing, Routing::Extension(_))
+    }
+
+    /// Families of the daemon's routes.
+    pub fn families(&self) -> Vec<Family> {
+        if self.has_both_families() { vec![Family::Ipv4, Family::Ipv6] } else { vec![self.family] }
+    }
+
+    /// The keys of a registered protocol.
+    pub(crate) fn keys(&self) -> Vec<[u8; 32]> {
+        self.key.iter().chain(&self.further_keys).map(Key::bytes).collect()
+    }
+
+    /// Multicast group for messages of IPv6.
+    pub(crate) fn group(&self) -> Ipv6Addr {
+        match &self.routing {
+            Routing::Extension(protocol) => protocol.config().transport().group,
+            Routing::Olsr(_) | Routing::Aodv(_) => self.group,
+        }
+    }
+
+    fn network(&self, text: &str) -> Result<Prefix, String> {
+        if self.has_both_families() { text.parse() } else { self.family.network(text) }
+    }
+
+    fn address(&self, text: &str) -> Result<IpAddr, String> {
+        if self.has_both_families() {
+            return text.parse().map_err(|_| "allowed: an IP address".to_owned());
+        }
+        self.family.address(text)
+    }
+
+    /// Refuses what AODV and registered protocols lack, and keys that only AODV has.
     fn check(&self, keys: &mut dyn Visitor) {
+        if self.has_both_families() && self.family == Family::Ipv6 {
+            let problem =
+                format!("allowed with protocol = \"olsr\" or \"apdr\": {} routes both", self.protocol);
+            keys.refuse("ipv6", problem);
+        }
+        if !self.has_both_families() && !self.further_key_files.is_empty() {
+            keys.refuse("further_keys", "allowed with protocol = \"babel\"".into());
+        }
+        if self.key_file.is_none() && !self.further_key_files.is_empty() {
+            keys.refuse("further_keys", "allowed with key".into());
+        }
         if !self.routing.is_on_demand() {
             if self.on_demand.is_some() {
                 keys.refuse("on_demand", "allowed with protocol = \"aodv\"".into());
@@ -185,12 +250,55 @@ pub enum Routing {
     Olsr(olsr::Config),
     /// Parameters of AODV, which finds routes on demand.
     Aodv(aodv::Config),
+    /// A protocol that the program registers, with its parameters.
+    Extension(HostProtocol),
+}
+
+/// Protocols that run on hosts and that a program registers, as with scenarios.
+#[derive(Clone, Debug, Default)]
+pub struct Protocols(pub Vec<protocol::Protocol>);
+
+impl PartialEq for Protocols {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.iter().map(|one| one.name).eq(other.0.iter().map(|one| one.name))
+    }
+}
+
+/// A registered protocol with its parameters.
+#[derive(Clone, Debug)]
+pub struct HostProtocol(Arc<dyn AgentConfig>);
+
+impl PartialEq for HostProtocol {
+    /// Compares the names and values of all parameters.
+    fn eq(&self, other: &Self) -> bool {
+        format!("{:?}", self.0) == format!("{:?}", other.0)
+    }
+}
+
+impl HostProtocol {
+    /// A protocol with these parameters; `None` if it runs in simulations only.
+    pub fn new(config: impl AgentConfig) -> Option<Self> {
+        config.on_host().is_some().then(|| Self(Arc::new(config)))
+    }
+
+    fn read(protocol: protocol::Protocol, keys: &mut dyn Visitor) -> Self {
+        let mut config = (protocol.config)();
+        config.keys(keys);
+        let read = Self(config.into());
+        read.config().check_on_host(keys);
+        read
+    }
+
+    pub(crate) fn config(&self) -> &dyn HostConfig {
+        self.0.on_host().expect("only protocols that run on hosts are registered")
+    }
 }
 
 impl Routing {
     /// The UDP port of the protocol.
-    pub const fn port(&self) -> u16 {
+    pub fn port(&self) -> u16 {
         match self {
+            Self::Extension(protocol) => protocol.config().transport().port,
             Self::Olsr(_) => multihop_wire::olsr::PORT,
             Self::Aodv(_) => multihop_wire::aodv::PORT,
         }
@@ -198,12 +306,17 @@ impl Routing {
 
     /// Whether messages wait behind data: HELLOs that measure the delay of queues do.
     pub(crate) fn messages_wait(&self) -> bool {
-        matches!(self, Self::Olsr(config) if config.metric.is_some_and(|metric| metric.hellos_wait))
+        match self {
+            Self::Olsr(config) => config.metric.is_some_and(|metric| metric.hellos_wait),
+            Self::Aodv(_) => false,
+            Self::Extension(protocol) => protocol.config().transport().waits,
+        }
     }
 
     /// How long routes are kept when the agent begins anew.
-    pub(crate) const fn hold(&self) -> Duration {
+    pub(crate) fn hold(&self) -> Duration {
         match self {
+            Self::Extension(protocol) => protocol.config().hold(),
             Self::Olsr(config) => config.topology_hold,
             Self::Aodv(config) => config.active_route_timeout,
         }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use multihop_core::{Duration, Instant, earliest};
-use multihop_linux::netlink::{Events, Interface, interfaces};
+use multihop_linux::netlink::{Events, Interface, Wifi, interfaces};
 use multihop_linux::wait::{Doorbell, Signals, readable};
 use multihop_sandbox::{Needs, Right, Sandbox};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -109,22 +109,24 @@ pub type Reload<'a> = &'a mut dyn FnMut() -> Result<Config, String>;
 /// Works in the network namespace of this thread. The thread enters a sandbox ([`multihop_sandbox`]) in which it keeps
 /// CAP_NET_ADMIN, CAP_NET_BIND_SERVICE and what the daemon needs, unless the configuration says otherwise.
 pub fn run(config: Config, stop: &Stop, reload: Reload<'_>) -> Result<(), RouteError> {
-    let family = config.family;
+    let families = config.families();
     let mut daemon = Daemon::start(config)?;
-    tracing::info!(protocol = daemon.router.config().protocol, %family, "daemon started");
+    let names = families.iter().map(Family::to_string).collect::<Vec<_>>().join(", ");
+    tracing::info!(protocol = daemon.router.config().protocol, family = names, "daemon started");
     let done = daemon.serve(stop, reload);
     tracing::info!(signal = stop.signal(), "daemon ended");
     let now = daemon.now();
     end_links(&mut daemon.router, now, &daemon.sockets);
-    let cleaned = flush(family).tried("remove the routes");
-    done.and(cleaned.map(drop))
+    let clean = |family: &Family| flush(*family).tried("remove the routes").map(drop);
+    families.iter().map(clean).fold(done, Result::and)
 }
 
 struct Daemon {
     router: Router,
     began: std::time::Instant,
     events: Events,
-    reporter: Reporter,
+    /// Sockets for the status, one for each family.
+    reporters: Vec<Reporter>,
     sockets: Vec<Open>,
     /// Interfaces of the configuration that cannot be used, and why.
     waiting: BTreeMap<String, String>,
@@ -155,16 +157,19 @@ struct Open {
 
 impl Daemon {
     fn start(config: Config) -> Result<Self, RouteError> {
-        let family = config.family;
-        let reporter = Reporter::open(family).tried("open the socket for the status")?;
-        let reporter = reporter.ok_or(RouteError::Runs(family))?;
-        let left = flush(family).tried("read and remove routes (needs CAP_NET_ADMIN)")?;
+        let (mut reporters, mut left, mut parameters) = (Vec::new(), 0, Parameters::default());
+        for family in config.families() {
+            let reporter = Reporter::open(family).tried("open the socket for the status")?;
+            reporters.push(reporter.ok_or(RouteError::Runs(family))?);
+        }
+        for family in config.families() {
+            left += flush(family).tried("read and remove routes (needs CAP_NET_ADMIN)")?;
+            if config.forward {
+                parameters.forward(family);
+            }
+        }
         if left > 0 {
             tracing::warn!("removed {left} routes of a daemon that was killed");
-        }
-        let mut parameters = Parameters::default();
-        if config.forward {
-            parameters.forward(family);
         }
         let epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let seed = getrandom::u64().map_err(io::Error::from).tried("get random bits")?;
@@ -177,7 +182,7 @@ impl Daemon {
             router: Router::new(config, seed, epoch.as_secs()),
             began: std::time::Instant::now(),
             events: Events::watch().tried("watch the interfaces")?,
-            reporter,
+            reporters,
             sockets: Vec::new(),
             waiting: BTreeMap::new(),
             installed: Installed::default(),
@@ -317,28 +322,31 @@ impl Daemon {
         let due = earliest(due, self.catcher.as_ref().and_then(Catcher::deadline));
         let due = earliest(due, self.links.as_ref().map(LinkMonitor::due));
         let left = due.map(|at| at.saturating_since(now).into());
-        let fixed: [_; FIXED] = [stop.0.bell.as_fd(), self.events.as_fd(), self.reporter.as_fd()];
+        let fixed: [_; FIXED] = [stop.0.bell.as_fd(), self.events.as_fd()];
+        let reporters = self.reporters.iter().map(Reporter::as_fd);
         let catcher = self.catcher.iter().flat_map(Catcher::descriptors);
         let sockets = self.sockets.iter().filter(|_| is_reading).map(|open| open.socket.as_fd());
-        let descriptors: Vec<BorrowedFd<'_>> = fixed.into_iter().chain(sockets).chain(catcher).collect();
+        let all = fixed.into_iter().chain(reporters).chain(sockets).chain(catcher);
+        let descriptors: Vec<BorrowedFd<'_>> = all.collect();
         let ready = readable(&descriptors, left).tried("wait")?;
         let now = self.now();
+        let first = FIXED + self.reporters.len();
         let sockets = if is_reading { self.sockets.len() } else { 0 };
-        for socket in (0..sockets).filter(|n| ready[FIXED + n]) {
+        for socket in (0..sockets).filter(|n| ready[first + n]) {
             self.receive(now, socket);
         }
         let cost = self.load.measure();
         self.load.reading.spend(now, cost);
         self.process();
-        if let Some(&[packets, used, neighbours]) = ready[FIXED + sockets..].as_array() {
+        if let Some(&[packets, used, neighbours]) = ready[first + sockets..].as_array() {
             self.catch(now, packets, used, neighbours)?;
         }
         if ready[1] && self.events.take().tried("watch the interfaces")? {
             self.look(now)?;
         }
-        if ready[2] {
+        for reporter in (0..self.reporters.len()).filter(|n| ready[FIXED + n]) {
             let status = self.status(now);
-            self.reporter.answer(|| status);
+            self.reporters[reporter].answer(|| status);
         }
         self.load.measure();
         Ok(())
@@ -406,12 +414,12 @@ impl Daemon {
     /// Opens the interfaces of the configuration that are up, and closes others.
     fn look(&mut self, now: Instant) -> Result<(), RouteError> {
         self.retry_at = None;
-        let family = self.router.config().family;
+        let families = self.router.config().families();
         let all = interfaces().tried("list the interfaces")?;
         let (mut wanted, mut waiting) = (Vec::new(), BTreeMap::new());
         let names = self.router.config().interfaces.clone();
         for name in &names {
-            match usable(&all, name, family) {
+            match usable(&all, name, &families) {
                 Ok(found) => wanted.push(found),
                 Err(reason) => drop(waiting.insert(name.clone(), reason)),
             }
@@ -440,7 +448,9 @@ impl Daemon {
             match PortSocket::open((index, name), address, self.router.config()) {
                 Ok(socket) => {
                     if self.router.config().forward {
-                        self.parameters.forward_over(name, family);
+                        for family in &families {
+                            self.parameters.forward_over(name, *family);
+                        }
                     }
                     if self.catcher.is_some() {
                         self.parameters.accept_from_anywhere(name);
@@ -455,7 +465,8 @@ impl Daemon {
                 }
             }
         }
-        let ports: Vec<_> = self.sockets.iter().map(|open| open.port.clone()).collect();
+        let radios = if self.router.config().has_both_families() { self.radios() } else { Vec::new() };
+        let ports: Vec<_> = self.sockets.iter().map(|open| port(open, &all, &radios)).collect();
         let addresses = |counts: &dyn Fn(&Interface) -> bool| {
             let counting = all.iter().filter(|one| counts(one)).flat_map(|one| &one.addresses);
             counting.map(|one| one.address).collect::<Vec<_>>()
@@ -474,11 +485,20 @@ impl Daemon {
         Ok(())
     }
 
+    /// The numbers of the interfaces that are Wi-Fi cards.
+    fn radios(&self) -> Vec<u32> {
+        let has_stations =
+            |wifi: &Wifi, index: &u32| wifi.stations(*index).is_ok_and(|found| found.is_some());
+        let Ok(Some(wifi)) = Wifi::open() else { return Vec::new() };
+        let indices = self.sockets.iter().map(|open| open.port.index);
+        indices.filter(|index| has_stations(&wifi, index)).collect()
+    }
+
     fn reload(&mut self, reload: Reload<'_>) -> Result<(), RouteError> {
         let now = self.now();
         match reload() {
-            Ok(config) if config.family != self.router.config().family => {
-                not_reloaded("ipv6 cannot change while the daemon runs: start it again");
+            Ok(config) if config.families() != self.router.config().families() => {
+                not_reloaded("the families of routes cannot change while the daemon runs: start it again");
                 Ok(())
             }
             Ok(config) if config.routing.is_on_demand() != self.catcher.is_some() => {
@@ -506,6 +526,16 @@ fn not_reloaded(problem: &str) {
     tracing::warn!(error = problem, "configuration not reloaded: the daemon keeps the earlier one");
 }
 
+/// An interface with all of its addresses.
+fn port(open: &Open, all: &[Interface], radios: &[u32]) -> Port {
+    let interface = all.iter().find(|interface| interface.index == open.port.index);
+    let addresses = interface.into_iter().flat_map(|interface| &interface.addresses);
+    let others = addresses.map(|one| one.address).filter(|address| !is_of_link(*address)).collect();
+    let mut port = open.port.clone();
+    (port.others, port.is_radio) = (others, radios.contains(&port.index));
+    port
+}
+
 /// Ends the links over interfaces that the daemon leaves: neighbours need not wait until HELLOs are missing.
 fn end_links(router: &mut Router, now: Instant, left: &[Open]) {
     for open in left {
@@ -529,11 +559,11 @@ fn needs(config: &Config) -> Needs {
 }
 
 /// Number, name and first address of an interface that is up, or what it lacks. An address that is known on its link only
-/// is not one to which others have routes.
+/// is not one to which others have routes, but that of datagrams if the daemon has routes of both families.
 fn usable<'a>(
     all: &[Interface],
     name: &'a String,
-    family: Family,
+    families: &[Family],
 ) -> Result<(u32, &'a String, IpAddr), String> {
     let Some(interface) = all.iter().find(|interface| interface.name == *name) else {
         return Err("there is no such interface".to_owned());
@@ -542,7 +572,12 @@ fn usable<'a>(
         return Err("it is down".to_owned());
     }
     let mut addresses = interface.addresses.iter().map(|one| one.address);
-    match addresses.find(|address| Family::of(*address) == family && !is_of_link(*address)) {
+    let [family] = families else {
+        let address = addresses.find(|address| is_of_link(*address));
+        let address = address.ok_or_else(|| "it has no link-local address of IPv6".to_owned())?;
+        return Ok((interface.index, name, address));
+    };
+    match addresses.find(|address| Family::of(*address) == *family && !is_of_link(*address)) {
         None => Err(format!("it has no address of {family}")),
         Some(address) => Ok((interface.index, name, address)),
     }
@@ -559,8 +594,8 @@ impl<T, E: Into<io::Error>> Tried<T> for Result<T, E> {
     }
 }
 
-/// Number of polled descriptors before those of the interfaces.
-const FIXED: usize = 3;
+/// Number of polled descriptors before those of the status.
+const FIXED: usize = 2;
 /// Wait before routes are updated, so that changes of one flood, or of several neighbours, are applied together.
 const UPDATE_AFTER: Duration = Duration::from_millis(50);
 const RETRY_AFTER: Duration = Duration::from_secs(1);

@@ -43,13 +43,13 @@ impl Installed {
             let (via, interface) = (path.via, path.interface);
             let (destination, source) = (to.parts(), path.source);
             let route = Route { destination, via, interface, table: place.0, priority: place.1, source };
-            (path.hops, *to, route)
+            ((path.hops, path.cost), *to, route)
         };
-        let is_new = |(_, to, route): &(u8, Prefix, Route)| {
+        let is_new = |(_, to, route): &(Distance, Prefix, Route)| {
             self.routes.get(to) != Some(route) && !self.impossible.contains(route)
         };
         let mut new: Vec<_> = wanted.iter().map(of).filter(is_new).collect();
-        new.sort_unstable_by_key(|(hops, ..)| *hops);
+        new.sort_unstable_by_key(|(distance, ..)| *distance);
         let mut gone: Vec<_> = self.routes.iter().filter(|(to, route)| goes(to, route)).collect();
         let left = gone.len() + new.len();
         if left > MAX_AT_ONCE {
@@ -108,6 +108,9 @@ impl Installed {
     }
 }
 
+/// Hops and cost of a path.
+type Distance = (Option<u8>, Option<u64>);
+
 /// The neighbour over which a route leads.
 fn neighbour(route: &Route) -> IpAddr {
     route.via.unwrap_or(route.destination.0)
@@ -151,7 +154,7 @@ mod tests {
                 let path = |via: &str, hops| Path {
                     via: Some(via.parse().unwrap()),
                     interface,
-                    hops,
+                    hops: Some(hops),
                     cost: None,
                     source: None,
                 };

@@ -32,11 +32,11 @@
 //!         }
 //!     }
 //! }
-//! assert_eq!(routers[0].routes(now)[&Prefix::host(addresses[1])].hops, 1);
+//! assert_eq!(routers[0].routes(now)[&Prefix::host(addresses[1])].hops, Some(1));
 //! ```
 //!
 //! The daemon does not forward packets (the kernel does), assigns no addresses and configures no Wi-Fi. It runs OLSR,
-//! APDR and AODV; other protocols of `multihop-routing` exist in simulations only.
+//! APDR and AODV, and the protocols that a program registers ([`Protocols`]) and that run on hosts.
 #![cfg(target_os = "linux")]
 
 mod budget;
@@ -54,7 +54,7 @@ mod socket;
 mod status;
 mod usage;
 
-pub use config::{Config, Routing};
+pub use config::{Config, HostProtocol, Protocols, Routing};
 pub use daemon::{Reload, RouteError, Stop, run};
 pub use delay::Radio;
 pub use kernel::{PROTOCOL, flush};

@@ -14,7 +14,8 @@ use nix::sys::socket::sockopt::{
     IpTransparent, Ipv4PacketInfo, Ipv4RecvTtl, Ipv6RecvPacketInfo, Priority, RcvBufForce, ReceiveTimestampns,
 };
 use nix::sys::socket::{
-    ControlMessage, ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, sendmsg, setsockopt,
+    ControlMessage, ControlMessageOwned, MsgFlags, SockaddrIn, SockaddrIn6, SockaddrStorage, recvmsg,
+    sendmsg, setsockopt,
 };
 use nix::sys::time::TimeSpec;
 use socket2::{Domain, Protocol, Socket, Type};
@@ -30,6 +31,8 @@ pub(crate) struct PortSocket {
     interface: u32,
     address: IpAddr,
     port: u16,
+    /// Whether datagrams from other ports are ignored (RFC 8966, section 4).
+    is_exact: bool,
     /// Multicast group of all neighbours under IPv6.
     group: Ipv6Addr,
     /// Whether messages wait behind data.
@@ -41,7 +44,8 @@ pub(crate) struct PortSocket {
 impl PortSocket {
     /// Opens the socket of an interface, which is given by its number and name.
     pub(crate) fn open((interface, name): (u32, &str), address: IpAddr, config: &Config) -> io::Result<Self> {
-        let (port, group, waits) = (config.routing.port(), config.group, config.routing.messages_wait());
+        let (port, group, waits) = (config.routing.port(), config.group(), config.routing.messages_wait());
+        let is_exact = config.has_both_families();
         let domain = if address.is_ipv4() { Domain::IPV4 } else { Domain::IPV6 };
         let socket = Socket::new(domain, Type::DGRAM, Some(Protocol::UDP))?;
         socket.set_nonblocking(true)?;
@@ -74,12 +78,13 @@ impl PortSocket {
         setsockopt(&socket, RcvBufForce, &RECEIVE_BUFFER)?;
         socket.bind(&SocketAddr::new(any, port).into())?;
         let drained = Cell::new(std::time::Instant::now());
-        Ok(Self { socket, interface, address, port, group, waits, drained })
+        Ok(Self { socket, interface, address, port, is_exact, group, waits, drained })
     }
 
     /// Whether another one, opened with this configuration, would be the same.
     pub(crate) fn suits(&self, config: &Config) -> bool {
-        (self.group, self.waits) == (config.group, config.routing.messages_wait())
+        let port = config.routing.port();
+        (self.group, self.waits, self.port) == (config.group(), config.routing.messages_wait(), port)
     }
 
     /// Sends a datagram to a neighbour, or to all, with this TTL.
@@ -151,7 +156,9 @@ impl PortSocket {
                 }
             }
             let whole = !received.flags.contains(MsgFlags::MSG_TRUNC);
-            if let Some(from) = received.address.as_ref().filter(|_| whole).and_then(address) {
+            let of_port = |from: &&SockaddrStorage| !self.is_exact || port(from) == Some(self.port);
+            let from = received.address.as_ref().filter(|_| whole).filter(of_port);
+            if let Some(from) = from.and_then(address) {
                 let (interface, length) = (self.interface, received.bytes);
                 return Ok(Some((Arrival { interface, from, to_all, ttl, ago }, &buffer[..length])));
             }
@@ -163,6 +170,11 @@ fn address(of: &SockaddrStorage) -> Option<IpAddr> {
     let four = || of.as_sockaddr_in().map(|address| address.ip().into());
     let six = || of.as_sockaddr_in6().map(|address| address.ip().into());
     four().or_else(six)
+}
+
+fn port(of: &SockaddrStorage) -> Option<u16> {
+    let four = || of.as_sockaddr_in().map(SockaddrIn::port);
+    four().or_else(|| of.as_sockaddr_in6().map(SockaddrIn6::port))
 }
 
 /// How long ago the kernel received a datagram, by the clock that people set.

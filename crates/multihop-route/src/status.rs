@@ -62,13 +62,15 @@ pub struct Status {
 }
 
 /// Counters of an agent.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 pub enum Messages {
     /// Counters of OLSR's messages.
     Olsr(MessageCounts),
     /// Counters of AODV's messages and of waiting packets.
     Aodv(OnDemandStatus),
+    /// Counters of a registered protocol, by their names.
+    Extension(BTreeMap<&'static str, u64>),
 }
 
 /// Status of AODV: messages, and packets that had no route.
@@ -117,6 +119,8 @@ pub struct NeighbourStatus {
     pub delay: Option<DelayStatus>,
     /// How a Wi-Fi card transmits to it, if routes are chosen by delay.
     pub radio: Option<Radio>,
+    /// Cost of the link to it, in the unit of the protocol; `None` if the protocol has none, or the link is not used.
+    pub cost: Option<u32>,
 }
 
 /// The parts of the delay of a link, s. A part is `None` if nothing measures it: its share of the cost is zero, and that of
@@ -151,9 +155,9 @@ pub struct RouteStatus {
     pub via: Option<IpAddr>,
     /// The name of the interface.
     pub interface: String,
-    /// Hops to the destination, or to its gateway.
-    pub hops: u8,
-    /// Cost of the path if routes are chosen by cost, in microseconds or thousandths of transmissions.
+    /// Hops to the destination, or to its gateway; `None` if the protocol does not count them.
+    pub hops: Option<u8>,
+    /// Cost of the path if routes are chosen by cost, in microseconds, thousandths of transmissions, or the protocol's unit.
     pub cost: Option<u64>,
 }
 

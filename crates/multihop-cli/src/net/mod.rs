@@ -49,7 +49,11 @@ use crate::{CommandError, output};
 
 /// Always refuses the configuration of a routing daemon, which runs on Linux only.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn check_route(_: &Source, _: &[(String, String)]) -> Result<String, CommandError> {
+pub(crate) fn check_route(
+    _: &Source,
+    _: &[(String, String)],
+    _: &Extensions,
+) -> Result<String, CommandError> {
     Err(CommandError::Usage("the configuration of a routing daemon is checked on Linux only".to_owned()))
 }
 

@@ -2,8 +2,8 @@
 
 use anyhow::Context;
 use multihop_net::{SecretFile, SharedKey};
-use multihop_route::{Config, Family, Key, RouteError, Stop, flush, run, status};
-use multihop_scenario::{Source, read_settings};
+use multihop_route::{Config, Family, Key, Protocols, RouteError, Stop, flush, run, status};
+use multihop_scenario::{Extensions, Source, read_settings};
 
 use super::args::{RouteArgs, RouteQuestion};
 use super::confinement::folder_of;
@@ -12,7 +12,11 @@ use crate::terminal::{self, Verbosity, note};
 use crate::{CommandError, output};
 
 /// Runs the daemon until a signal ends it, or sends it a request.
-pub(crate) fn route(args: &RouteArgs, verbosity: Verbosity) -> Result<(), CommandError> {
+pub(crate) fn route(
+    args: &RouteArgs,
+    verbosity: Verbosity,
+    extensions: &Extensions,
+) -> Result<(), CommandError> {
     let family = family(args.ipv6);
     match args.question {
         Some(RouteQuestion::Status { page: Some(address), .. }) => {
@@ -25,7 +29,7 @@ pub(crate) fn route(args: &RouteArgs, verbosity: Verbosity) -> Result<(), Comman
         }
         None => {}
     }
-    let mut config = config(args)?;
+    let mut config = config(args, extensions)?;
     config.is_confined = !args.sandbox.no_sandbox;
     if config.interfaces.is_empty() {
         let problem =
@@ -37,7 +41,7 @@ pub(crate) fn route(args: &RouteArgs, verbosity: Verbosity) -> Result<(), Comman
     if !verbosity.quiet {
         note(format_args!("{} over {}", config.protocol, config.interfaces.join(", ")));
     }
-    let mut reload = || self::config(args).map_err(problem);
+    let mut reload = || self::config(args, extensions).map_err(problem);
     match run(config, &stop, &mut reload) {
         Err(error @ RouteError::Runs(_)) => Err(CommandError::Taken(error.to_string())),
         // A signal is how a daemon ends.
@@ -55,7 +59,7 @@ fn show_status(family: Family, json: bool) -> anyhow::Result<()> {
 }
 
 /// The configuration: the file, and the options on top of it.
-fn config(args: &RouteArgs) -> Result<Config, CommandError> {
+fn config(args: &RouteArgs, extensions: &Extensions) -> Result<Config, CommandError> {
     let source = match &args.config {
         Some(path) => Source::from_file(path)?,
         None => Source::Toml { text: String::new(), name: "multihop route".to_owned() },
@@ -71,27 +75,38 @@ fn config(args: &RouteArgs) -> Result<Config, CommandError> {
     let key = args.key.iter().map(|path| ("key".to_owned(), format!("{path:?}")));
     let ipv6 = args.ipv6.then(|| ("ipv6".to_owned(), "true".to_owned()));
     let overrides: Vec<_> = args.set.iter().cloned().chain(lists).chain(key).chain(ipv6).collect();
-    let mut config = read(&source, &overrides)?;
+    let mut config = read(&source, &overrides, extensions)?;
     config.reload_from.extend(args.config.as_deref().map(folder_of));
     Ok(config)
 }
 
 /// Checks a configuration as the daemon does at its start; returns a description of it.
-pub(crate) fn check(source: &Source, set: &[(String, String)]) -> Result<String, CommandError> {
-    let config = read(source, set)?;
-    Ok(format!("{} of {} over {}", config.protocol, config.family, config.interfaces.join(", ")))
+pub(crate) fn check(
+    source: &Source,
+    set: &[(String, String)],
+    extensions: &Extensions,
+) -> Result<String, CommandError> {
+    let config = read(source, set, extensions)?;
+    let families = config.families().iter().map(Family::to_string).collect::<Vec<_>>().join(" and ");
+    Ok(format!("{} of {families} over {}", config.protocol, config.interfaces.join(", ")))
 }
 
 /// Reads a configuration and the key that it names.
-fn read(source: &Source, overrides: &[(String, String)]) -> Result<Config, CommandError> {
-    let mut config = Config::default();
+fn read(
+    source: &Source,
+    overrides: &[(String, String)],
+    extensions: &Extensions,
+) -> Result<Config, CommandError> {
+    let mut config = Config { extensions: Protocols(extensions.on_hosts()), ..Config::default() };
     read_settings(&mut config, "multihop route", source, overrides)?;
-    if let Some(path) = config.key_file.as_ref() {
+    let load = |path: &String| -> anyhow::Result<Key> {
         let key = SharedKey::load(path.as_ref());
-        let key = key.context("cannot read the key (multihop keygen --shared creates one)")?;
-        config.key = Some(Key::new(*key.psk()));
-        config.reload_from.push(folder_of(path.as_ref()));
-    }
+        Ok(Key::new(*key.context("cannot read the key (multihop keygen --shared creates one)")?.psk()))
+    };
+    config.key = config.key_file.as_ref().map(load).transpose()?;
+    config.further_keys = config.further_key_files.iter().map(load).collect::<anyhow::Result<_>>()?;
+    let files = config.key_file.iter().chain(&config.further_key_files);
+    config.reload_from.extend(files.map(|path| folder_of(path.as_ref())));
     Ok(config)
 }
 

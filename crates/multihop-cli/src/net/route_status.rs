@@ -87,8 +87,9 @@ fn link(neighbour: &Value) -> String {
 fn routes(status: &Value) -> Shown {
     let row = |(to, route): (&String, &Value)| {
         let via = route["via"].as_str().unwrap_or("direct");
+        let hops = route["hops"].as_u64().map_or_else(none, |hops| hops.to_string());
         let cost = route["cost"].as_u64().map_or_else(none, |cost| cost.to_string());
-        vec![to.clone(), via.to_owned(), word(&route["interface"]), route["hops"].to_string(), cost]
+        vec![to.clone(), via.to_owned(), word(&route["interface"]), hops, cost]
     };
     let all = status["routes"].as_object();
     (vec!["through", "over", "hops", "cost"], all.into_iter().flatten().map(row).collect())

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 
 use multihop_core::{Duration, Instant};
 use multihop_routing::agent::{RouteChanges, RoutingAgent as _};
+use multihop_routing::host::HostNeighbour;
 
 use super::Daemon;
 use crate::kernel::Installed;
@@ -37,6 +38,34 @@ impl Daemon {
         Some(DelayStatus { hellos, queue, transmission })
     }
 
+    /// The neighbours of a registered protocol.
+    fn extension_neighbours(&self, now: Instant) -> Vec<NeighbourStatus> {
+        let neighbour = |(index, one): (u32, HostNeighbour)| NeighbourStatus {
+            address: one.address.into(),
+            main_address: one.address.into(),
+            interface: self.name(index),
+            heard_ago: now.saturating_since(one.heard).as_secs_f64(),
+            received: Some(one.received),
+            symmetric: one.cost.is_some(),
+            relay: false,
+            selector: false,
+            delay: one.round_trip.map(|trip| DelayStatus {
+                hellos: Some(trip.as_secs_f64() / 2.0),
+                queue: None,
+                transmission: None,
+            }),
+            radio: None,
+            cost: one.cost,
+        };
+        self.router.extension_neighbours().into_iter().map(neighbour).collect()
+    }
+
+    /// The name of an interface with this number.
+    pub(super) fn name(&self, index: u32) -> String {
+        let open = self.sockets.iter().find(|open| open.port.index == index);
+        open.map_or_else(|| index.to_string(), |open| open.name.clone())
+    }
+
     pub(super) fn status(&mut self, now: Instant) -> Status {
         let names: BTreeMap<_, _> =
             self.sockets.iter().map(|open| (open.port.index, open.name.clone())).collect();
@@ -53,9 +82,10 @@ impl Daemon {
         datagrams.too_frequent = self.load.inbox.dropped();
         let (protocol, seconds) = (self.router.config().protocol, self.router.age(now).as_secs_f64());
         let on_demand = self.router.on_demand();
-        let mut messages = match on_demand {
-            Some((counts, waiting)) => Messages::Aodv(OnDemandStatus { counts, waiting }),
-            None => Messages::Olsr(MessageCounts::default()),
+        let mut messages = match (on_demand, self.router.extension()) {
+            (Some((counts, waiting)), _) => Messages::Aodv(OnDemandStatus { counts, waiting }),
+            (None, Some(agent)) => Messages::Extension(agent.counts().into_iter().collect()),
+            (None, None) => Messages::Olsr(MessageCounts::default()),
         };
         let (mut refused, mut turns) = (self.router.refused(), RouteChanges::default());
         let (mut symmetric, mut relays, mut selectors) = (Vec::new(), Vec::new(), Vec::new());
@@ -85,8 +115,9 @@ impl Daemon {
             selector: selectors.contains(&heard.name),
             delay: self.delay(&heard),
             radio: self.links.as_ref().and_then(|links| links.radio(heard.interface, heard.address)),
+            cost: None,
         });
-        let neighbours: Vec<_> = heard.collect();
+        let neighbours: Vec<_> = heard.chain(self.extension_neighbours(now)).collect();
         let refusals = self.router.refusals().map(|one| RefusalStatus {
             address: one.from,
             reason: one.reason,

@@ -32,11 +32,11 @@ impl Daemon {
         };
         let heard = self.router.heard(now);
         let up = heard.filter(|one| is_up(one.name, one.address)).map(|one| (one.address, one.interface));
-        let up: BTreeSet<_> = up.collect();
-        let name = |index: u32| {
-            let open = self.sockets.iter().find(|open| open.port.index == index);
-            open.map_or_else(|| index.to_string(), |open| open.name.clone())
-        };
+        let mut up: BTreeSet<_> = up.collect();
+        let extension = self.router.extension_neighbours().into_iter();
+        let used = extension.filter(|(_, one)| one.cost.is_some());
+        up.extend(used.map(|(index, one)| (one.address.into(), index)));
+        let name = |index: u32| self.name(index);
         let limit = MAX_LINES;
         for (address, interface) in up.difference(&self.watched.neighbours) {
             tracing::info!(limit, %address, interface = name(*interface), "neighbour up");

@@ -17,7 +17,7 @@ impl Router {
     pub fn measured(&self, of: &NeighbourInterface) -> Option<u32> {
         match &self.agent.as_ref()?.protocol {
             Protocol::Olsr(olsr) => olsr.measured(of.link),
-            Protocol::Aodv(_) => None,
+            Protocol::Aodv(_) | Protocol::Extension(_) => None,
         }
     }
 }

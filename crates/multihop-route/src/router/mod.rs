@@ -1,6 +1,7 @@
 //! The part of the daemon without sockets: datagrams, interfaces and time in, datagrams and routes out.
 
 mod delays;
+mod extension;
 mod names;
 mod neighbours;
 mod on_demand;
@@ -13,12 +14,13 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 
 use multihop_core::{Duration, Instant, Interface, Machine, Rng, earliest};
+use multihop_routing::host::HostAgent;
 use multihop_routing::{aodv, olsr};
 use serde::Serialize;
 
 use crate::budget::before;
 use crate::config::{Config, Routing};
-use crate::prefix::Prefix;
+use crate::prefix::{Family, Prefix};
 use names::Names;
 use neighbours::{Known, Neighbours};
 use on_demand::{OnDemand, Outgoing};
@@ -69,6 +71,7 @@ struct Agent {
 enum Protocol {
     Olsr(Box<olsr::Agent>),
     Aodv(Box<OnDemand>),
+    Extension(Box<dyn HostAgent>),
 }
 
 /// How a datagram came.
@@ -92,8 +95,12 @@ pub struct Arrival {
 pub struct Port {
     /// The interface's number in the kernel.
     pub index: u32,
-    /// Address of the interface.
+    /// Address of the interface from which datagrams leave.
     pub address: IpAddr,
+    /// All other addresses of the interface, for protocols whose datagrams leave from link-local addresses.
+    pub others: Vec<IpAddr>,
+    /// Whether the interface is a Wi-Fi card.
+    pub is_radio: bool,
     /// The agent's name for the address.
     name: Ipv4Addr,
     /// The agent's number of the interface, which stays as long as the interface does.
@@ -122,9 +129,9 @@ pub struct Path {
     pub via: Option<IpAddr>,
     /// The number of the interface.
     pub interface: u32,
-    /// Hops to the destination, or to its gateway.
-    pub hops: u8,
-    /// Cost of the path if routes are chosen by cost, in microseconds or thousandths of transmissions.
+    /// Hops to the destination, or to its gateway; `None` if the protocol does not count them.
+    pub hops: Option<u8>,
+    /// Cost of the path if routes are chosen by cost, in microseconds, thousandths of transmissions, or the protocol's unit.
     pub cost: Option<u64>,
     /// The address from which packets of this host leave; `None`: the kernel's choice.
     pub source: Option<IpAddr>,
@@ -171,7 +178,8 @@ impl Port {
     /// An interface with this number and address.
     pub fn new(index: u32, address: impl Into<IpAddr>) -> Self {
         let address = address.into();
-        Self { index, address, name: Ipv4Addr::UNSPECIFIED, number: Interface(0), sequence: 0 }
+        let (name, number) = (Ipv4Addr::UNSPECIFIED, Interface(0));
+        Self { index, address, others: Vec::new(), is_radio: false, name, number, sequence: 0 }
     }
 
     /// Whether an output of the agent for this interface, or for all, leaves here.
@@ -187,7 +195,7 @@ impl Router {
         let mut rng = Rng::stream(seed, "routing", 0);
         Self {
             signing: config.key.clone().map(|key| Signing::new(key, rng.next_u64())),
-            names: Names::new(config.family),
+            names: Names::new(if config.has_both_families() { Family::Ipv6 } else { config.family }),
             config,
             agent: None,
             ports: Vec::new(),
@@ -211,6 +219,10 @@ impl Router {
         if config.routing != self.config.routing {
             self.agent = None;
         }
+        let is_signed_by_agent = config.has_both_families() && config.keys() != self.config.keys();
+        if is_signed_by_agent {
+            self.agent = None;
+        }
         if config.key != self.config.key {
             self.signing = config.key.clone().map(|key| Signing::new(key, self.rng.next_u64()));
         }
@@ -230,7 +242,7 @@ impl Router {
             // The number of an interface that has gone is free once the agent has ended its links.
             let number = known.map(|old| old.number).or_else(|| free_number(&before, &self.ports));
             let Some(number) = number else { continue };
-            self.ports.push(Port { name, number, sequence, ..*port });
+            self.ports.push(Port { name, number, sequence, ..port.clone() });
         }
         let counts = |index| ports.iter().any(|port| port.index == index);
         self.neighbours.keep(counts);
@@ -250,9 +262,15 @@ impl Router {
         for port in &self.ports {
             self.names.own(now, port.address);
         }
-        let Some(first) = self.ports.first() else { return };
+        let Some(main) = self.ports.first().map(|port| port.name) else { return };
+        if self.config.has_both_families() {
+            if self.agent.is_none() {
+                self.agent = self.new_extension(now).map(|protocol| Agent { main, protocol, since: now });
+            }
+            return self.inform_extension(now);
+        }
         let seconds = self.epoch + now.as_nanos() / 1_000_000_000;
-        let (config, rng, main) = (&self.config, &mut self.rng, first.name);
+        let (config, rng) = (&self.config, &mut self.rng);
         let agent = self.agent.get_or_insert_with(|| {
             let protocol = match &config.routing {
                 Routing::Olsr(olsr) => {
@@ -265,6 +283,7 @@ impl Router {
                     let agent = aodv::Agent::new(aodv.clone(), main, now, own).on_host(seconds);
                     Protocol::Aodv(Box::new(OnDemand::new(agent)))
                 }
+                Routing::Extension(_) => unreachable!("made above"),
             };
             Agent { main, protocol, since: now }
         });
@@ -284,6 +303,7 @@ impl Router {
                 aodv.agent.set_interfaces(interfaces);
                 aodv.agent.set_aliases(aliases.collect());
             }
+            Protocol::Extension(_) => {}
         }
     }
 
@@ -315,6 +335,7 @@ impl Router {
             (Routing::Olsr(_), IpAddr::V4(from)) => self.is_genuine(now, arrival.interface, from, bytes),
             (Routing::Olsr(_), IpAddr::V6(from)) => self.is_genuine(now, arrival.interface, from, bytes),
             (Routing::Aodv(_), _) => true,
+            (Routing::Extension(_), _) => self.extension_admits(now, arrival, bytes),
         }
     }
 
@@ -324,11 +345,15 @@ impl Router {
             (Routing::Olsr(_), IpAddr::V4(from)) => self.receive_olsr(now, arrival, from, bytes),
             (Routing::Olsr(_), IpAddr::V6(from)) => self.receive_olsr(now, arrival, from, bytes),
             (Routing::Aodv(_), _) => self.receive_aodv(now, arrival, bytes),
+            (Routing::Extension(_), _) => self.receive_extension(now, arrival, bytes),
         }
     }
 
     /// Whether an address belongs to a neighbour that was heard over this interface.
     pub fn is_neighbour(&self, interface: u32, address: IpAddr) -> bool {
+        if self.extension().is_some() {
+            return self.is_extension_neighbour(interface, address);
+        }
         let name = self.names.find(address);
         name.is_some_and(|name| self.neighbours.interface(name) == Some(interface))
     }
@@ -393,6 +418,7 @@ impl Router {
             None => {}
             Some(Protocol::Olsr(olsr)) => olsr.handle_timeout(now),
             Some(Protocol::Aodv(aodv)) => aodv.handle_timeout(now),
+            Some(Protocol::Extension(agent)) => agent.handle_timeout(now),
         }
     }
 
@@ -403,6 +429,7 @@ impl Router {
                 earliest(olsr.poll_timeout(), self.signing.as_ref().and_then(Signing::poll_timeout))
             }
             Protocol::Aodv(aodv) => aodv.agent.poll_timeout(),
+            Protocol::Extension(agent) => agent.poll_timeout(),
         }
     }
 
@@ -412,6 +439,7 @@ impl Router {
             None => Vec::new(),
             Some(Protocol::Olsr(_)) => self.take_olsr(now),
             Some(Protocol::Aodv(_)) => self.take_aodv(),
+            Some(Protocol::Extension(_)) => self.take_extension(now),
         };
         self.counters.sent += datagrams.len() as u64;
         self.counters.bytes_sent += datagrams.iter().map(|datagram| datagram.bytes.len() as u64).sum::<u64>();
@@ -484,14 +512,14 @@ impl Router {
     pub fn on_demand(&self) -> Option<(OnDemandCounts, usize)> {
         match &self.agent.as_ref()?.protocol {
             Protocol::Aodv(aodv) => Some((aodv.counts, aodv.waiting())),
-            Protocol::Olsr(_) => None,
+            Protocol::Olsr(_) | Protocol::Extension(_) => None,
         }
     }
 
     fn aodv(&mut self) -> Option<&mut OnDemand> {
         match &mut self.agent.as_mut()?.protocol {
             Protocol::Aodv(aodv) => Some(aodv),
-            Protocol::Olsr(_) => None,
+            Protocol::Olsr(_) | Protocol::Extension(_) => None,
         }
     }
 
@@ -511,6 +539,7 @@ impl Router {
                     .all(announced)
             }
             Some(Protocol::Aodv(_)) => self.found_by_aodv(),
+            Some(Protocol::Extension(_)) => self.found_by_extension(),
         };
         let (mut routes, mut left_out) = (BTreeMap::new(), 0);
         for (to, path) in found {
@@ -534,7 +563,10 @@ impl Router {
         let path = |(to, next_hop, hops): (Ipv4Addr, Ipv4Addr, u8)| {
             let interface = self.neighbours.interface(next_hop)?;
             let source = (to != next_hop).then_some((*main).into());
-            Some((Prefix::host(to), Path { via: Some(next_hop.into()), interface, hops, cost: None, source }))
+            Some((
+                Prefix::host(to),
+                Path { via: Some(next_hop.into()), interface, hops: Some(hops), cost: None, source },
+            ))
         };
         aodv.routes().into_iter().filter_map(path).take(MAX_ROUTES).collect()
     }
@@ -546,15 +578,16 @@ impl Router {
 
     /// Main address of this host, under which other nodes know it.
     pub fn main(&self) -> Option<IpAddr> {
-        let main = self.agent.as_ref()?.main;
-        self.ports.iter().find(|port| port.name == main).map(|port| port.address)
+        let agent = self.agent.as_ref()?;
+        let port = self.ports.iter().find(|port| port.name == agent.main)?;
+        Some(port.others.first().copied().filter(|_| agent.is_extension()).unwrap_or(port.address))
     }
 
     /// The agent of OLSR, for those who show its state. With IPv6, it knows nodes by [names](NeighbourInterface::name).
     pub fn olsr_mut(&mut self) -> Option<&mut olsr::Agent> {
         match &mut self.agent.as_mut()?.protocol {
             Protocol::Olsr(olsr) => Some(olsr),
-            Protocol::Aodv(_) => None,
+            Protocol::Aodv(_) | Protocol::Extension(_) => None,
         }
     }
 

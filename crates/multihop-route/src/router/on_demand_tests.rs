@@ -151,7 +151,7 @@ fn a_packet_waits_for_its_route_and_leaves() {
         assert_eq!(net.via(router, to), Some(address(via_network, via_host)), "from {router} to {to}");
     }
     let path = net.routers[0].routes(net.now)[&Prefix::host(address(3, 4))];
-    assert_eq!((path.hops, path.source), (3, Some(address(1, 1).into())));
+    assert_eq!((path.hops, path.source), (Some(3), Some(address(1, 1).into())));
 }
 
 #[test]

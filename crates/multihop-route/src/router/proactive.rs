@@ -101,6 +101,9 @@ impl Router {
 
     /// A message that ends the links over an interface that is given up, or has lost its address. It leaves from that address.
     pub(crate) fn farewell(&mut self, now: Instant, interface: u32) -> Option<Datagram> {
+        if self.extension().is_some() {
+            return self.extension_farewell(now, interface);
+        }
         let Some(Agent { main, protocol: Protocol::Olsr(olsr), .. }) = &mut self.agent else { return None };
         let port = self.ports.iter_mut().find(|port| port.index == interface)?;
         let packet = olsr.farewell(now, port.number)?;
@@ -183,7 +186,7 @@ impl Found<'_> {
             let next_hop = self.agent.choose_next_hop(self.now, route.destination).unwrap_or(route.next_hop);
             let via = self.names.address(self.now, next_hop);
             if let Some((interface, via)) = self.neighbours.interface(next_hop).zip(via) {
-                let (cost, hops) = (self.agent.cost(route.destination), route.hops);
+                let (cost, hops) = (self.agent.cost(route.destination), Some(route.hops));
                 let path = Path { via: Some(via), interface, hops, cost, source: None };
                 paths.insert(route.destination, path);
             }

@@ -41,6 +41,11 @@ impl Key {
         Self(bytes)
     }
 
+    /// Secret bytes of the key, for protocols with signatures of their own.
+    pub(crate) const fn bytes(&self) -> [u8; 32] {
+        self.0
+    }
+
     /// Appends the signature of a packet that leaves from an address.
     pub(super) fn sign<A: Address>(
         &self,

@@ -166,13 +166,13 @@ fn only_the_nearest_gateway_counts_and_not_that_of_networks_of_our_own() {
     announce(&mut net, 3, &["default"]);
     net.run(40);
     let default = network("default");
-    assert_eq!(net.routers[0].routes(net.now)[&default].hops, 2);
+    assert_eq!(net.routers[0].routes(net.now)[&default].hops, Some(2));
     assert_eq!(net.routers[0].routes(net.now)[&network("192.168.0.0/16")].via, Some(address(1, 2).into()));
     assert!(!net.routers[3].routes(net.now).contains_key(&default), "it announces the same");
     assert!(net.routers[3].routes(net.now).contains_key(&network("192.168.0.0/16")));
     announce(&mut net, 2, &[]);
     net.run(30);
-    assert_eq!(net.routers[0].routes(net.now)[&default].hops, 3);
+    assert_eq!(net.routers[0].routes(net.now)[&default].hops, Some(3));
     assert!(!net.routers[0].routes(net.now).contains_key(&network("192.168.0.0/16")), "no longer announced");
 }
 

@@ -209,6 +209,7 @@ fn late(config: Config, ago: Duration) -> (Router, Instant) {
     let bytes = match router.config.routing {
         Routing::Olsr(_) => packet(vec![hello(GENUINE, 1, &[FAR])]),
         Routing::Aodv(_) => aodv_hello(GENUINE),
+        Routing::Extension(_) => unreachable!("no configuration of these tests"),
     };
     let arrival = Arrival { interface: 0, from: GENUINE.into(), to_all: true, ttl: 1, ago };
     router.receive(now, arrival, &bytes);

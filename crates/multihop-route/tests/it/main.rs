@@ -2,6 +2,7 @@
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
+mod babel;
 mod daemons;
 mod delays;
 mod floods;

@@ -67,7 +67,7 @@ fn nodes_find_routes_to_all_interfaces_and_to_networks_behind_a_gateway() {
     }
     let routes = net.routers[0].routes(net.now);
     for to in ["default", "2001:db8::/32"] {
-        assert_eq!(routes[&network(to)], Path { hops: 3, ..routes[&Prefix::host(six(3, 1))] }, "{to}");
+        assert_eq!(routes[&network(to)], Path { hops: Some(3), ..routes[&Prefix::host(six(3, 1))] }, "{to}");
     }
     assert_eq!(net.routers[0].main(), Some(six(1, 9).into()));
     let heard: Vec<_> = net.routers[2].heard(net.now).map(|heard| (heard.address, heard.main)).collect();
@@ -151,7 +151,7 @@ fn a_neighbour_may_send_from_the_address_of_its_link() {
     router.hear(now, 0, from, &packet(vec![hears(six(1, 2), six(1, 1), &[])]));
     let routes = router.routes(now);
     let to = Prefix::host(six(1, 2));
-    assert_eq!((routes.len(), routes[&to].via, routes[&to].hops), (1, Some(from.into()), 1));
+    assert_eq!((routes.len(), routes[&to].via, routes[&to].hops), (1, Some(from.into()), Some(1)));
     router.handle_timeout(now + Duration::from_secs(2));
     let sent = router.take_datagrams(now + Duration::from_secs(2));
     let sent = sent.iter().map(|datagram| Packet::<Ipv6Addr>::parse(&datagram.bytes).unwrap());

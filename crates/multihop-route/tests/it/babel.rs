@@ -1,0 +1,246 @@
+//! Daemons with Babel, among themselves and with babeld.
+
+use std::fs;
+use std::net::{IpAddr, Ipv6Addr};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use multihop_core::Duration as Time;
+use multihop_route::{Config, Family, HostProtocol, Key, Routing};
+use multihop_routing_extra::babel;
+use serde_json::Value;
+
+use super::network::{Host, eventually, hosts};
+
+const fn four(network: u8, host: u8) -> IpAddr {
+    IpAddr::V4(std::net::Ipv4Addr::new(10, 0, network, host))
+}
+
+const fn six(network: u16, host: u16) -> IpAddr {
+    IpAddr::V6(Ipv6Addr::new(0xfd00, 0, 0, network, 0, 0, 0, host))
+}
+
+/// Babel that needs a second for what takes 15 with the values of the RFC.
+fn quick(interfaces: &[&str]) -> Config {
+    let babel = babel::Config {
+        hello_interval: Time::from_millis(300),
+        update_interval: Time::from_millis(1200),
+        max_jitter: Time::from_millis(20),
+        hysteresis: Time::from_millis(300),
+        ..babel::Config::default()
+    };
+    let interfaces = interfaces.iter().map(|name| (*name).to_owned()).collect();
+    let routing = Routing::Extension(HostProtocol::new(babel).unwrap());
+    Config { interfaces, routing, protocol: "babel", ..Config::default() }
+}
+
+/// babeld on a host.
+struct Babeld(Child);
+
+impl Babeld {
+    fn start(host: &Host, interfaces: &[&str], rest: &str) -> Self {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let file = |end: &str| -> PathBuf {
+            let name = format!("babeld-{}-{number}.{end}", std::process::id());
+            [env!("CARGO_TARGET_TMPDIR"), &name].iter().collect()
+        };
+        for parameter in ["net/ipv4/ip_forward", "net/ipv6/conf/all/forwarding"] {
+            host.namespace.set(parameter, "1").unwrap();
+        }
+        let names = interfaces.iter().map(|name| format!("interface {name}\n"));
+        let text = format!(
+            "skip-kernel-setup true\nrandom-id true\n{rest}\ndefault type wired hello-interval 0.3 update-interval 1.2\n{}",
+            names.collect::<String>()
+        );
+        fs::write(file("conf"), text).unwrap();
+        let mut command = Command::new("babeld");
+        command.arg("-c").arg(file("conf")).arg("-S").arg(file("state")).args(["-I", ""]);
+        let log = fs::File::create(file("log")).unwrap();
+        command.stdout(Stdio::null()).stderr(log);
+        Self(host.namespace.spawn(&mut command).unwrap())
+    }
+}
+
+impl Drop for Babeld {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[expect(clippy::print_stdout, reason = "the test runner counts skipped tests by this line")]
+fn has_babeld() -> bool {
+    let found = Command::new("babeld").arg("-V").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok();
+    if !found {
+        println!("skipped: there is no babeld");
+    }
+    found
+}
+
+/// Hosts whose addresses can be used at once.
+fn quick_hosts<const N: usize>() -> Option<[Host; N]> {
+    let hosts = hosts()?;
+    for host in &hosts {
+        host.namespace.set("net/ipv6/conf/default/accept_dad", "0").unwrap();
+    }
+    Some(hosts)
+}
+
+/// Interfaces with addresses of both families: 10.0.network.host and fd00:0:0:network::host.
+fn join(one: &Host, mine: &str, other: &Host, theirs: &str, (network, a, b): (u8, u8, u8)) {
+    let text = |host: u8| format!("{}/24", four(network, host));
+    one.join((mine, &text(a)), other, (theirs, &text(b)));
+    for (end, name, host) in [(one, mine, a), (other, theirs, b)] {
+        let address = six(network.into(), host.into());
+        end.namespace.ip(&format!("addr add {address}/64 dev {name} nodad")).unwrap();
+    }
+}
+
+/// a - b - c - d, with networks 10.0.1 to 10.0.3, and a network behind either end.
+fn chain() -> Option<[Host; 4]> {
+    let [a, b, c, d] = quick_hosts()?;
+    join(&a, "veth-a", &b, "veth-b", (1, 1, 2));
+    join(&b, "veth-c", &c, "veth-d", (2, 2, 3));
+    join(&c, "veth-e", &d, "veth-f", (3, 3, 4));
+    for (host, number) in [(&a, 1), (&d, 4)] {
+        let addresses = [format!("{}/32", four(9, number)), format!("{}/128", six(9, number.into()))];
+        for address in addresses {
+            host.namespace.ip(&format!("addr add {address} dev lo")).unwrap();
+        }
+    }
+    Some([a, b, c, d])
+}
+
+fn networks(host: &str) -> Vec<multihop_route::Prefix> {
+    vec![format!("10.0.9.{host}/32").parse().unwrap(), format!("fd00:0:0:9::{host}/128").parse().unwrap()]
+}
+
+fn reach_each_other(a: &Host, d: &Host) {
+    for (from, to, address) in [
+        (a, d, four(3, 4)),
+        (a, d, six(3, 4)),
+        (d, a, four(1, 1)),
+        (d, a, six(1, 1)),
+        (a, d, four(9, 4)),
+        (a, d, six(9, 4)),
+    ] {
+        eventually(&format!("a way to {address}"), || from.reaches(to, address));
+    }
+}
+
+fn metric(host: &Host, to: &str) -> Option<u64> {
+    host.status()?["routes"][to]["cost"].as_u64()
+}
+
+#[test]
+fn babel_finds_routes_of_both_families_along_a_chain() {
+    let Some([mut a, mut b, mut c, mut d]) = chain() else { return };
+    a.start(Config { announce: networks("1"), ..quick(&["veth-a"]) });
+    b.start(quick(&["veth-b", "veth-c"]));
+    c.start(quick(&["veth-d", "veth-e"]));
+    d.start(Config { announce: networks("4"), ..quick(&["veth-f"]) });
+    reach_each_other(&a, &d);
+    eventually("the metric of three cables", || metric(&a, "10.0.9.4/32") == Some(288));
+    let status = a.status().unwrap();
+    assert_eq!((&status["protocol"], &status["main_address"]), (&"babel".into(), &"10.0.1.1".into()));
+    assert_eq!(status["neighbours"][0]["cost"], 96);
+    assert_eq!(
+        (&status["neighbours"][0]["symmetric"], &status["routes"]["10.0.9.4/32"]["hops"]),
+        (&true.into(), &Value::Null)
+    );
+    assert!(status["messages"]["hellos"].as_u64() > Some(1));
+    assert!(a.status_of(Family::Ipv6).is_some(), "one daemon has the routes of both families");
+    d.end().unwrap();
+    eventually("the end of the routes", || metric(&a, "10.0.9.4/32").is_none() && a.via(six(3, 4)).is_none());
+    a.end().unwrap();
+    assert_eq!(a.routes(), []);
+}
+
+#[test]
+fn babel_and_babeld_find_the_routes_of_a_chain() {
+    let Some([mut a, b, mut c, d]) = chain() else { return };
+    if !has_babeld() {
+        return;
+    }
+    a.start(Config { announce: networks("1"), ..quick(&["veth-a"]) });
+    let _b = Babeld::start(&b, &["veth-b", "veth-c"], "");
+    c.start(quick(&["veth-d", "veth-e"]));
+    let _d = Babeld::start(&d, &["veth-f"], "");
+    reach_each_other(&a, &d);
+    eventually("the metric of three cables", || {
+        metric(&a, "10.0.9.4/32") == Some(288) && metric(&a, "fd00:0:0:9::4/128") == Some(288)
+    });
+    assert_eq!(a.status().unwrap()["datagrams"]["malformed"], 0);
+}
+
+#[test]
+fn a_diamond_with_babeld_heals_when_a_link_is_cut() {
+    let Some([mut left, upper, mut lower, right]) = quick_hosts() else { return };
+    if !has_babeld() {
+        return;
+    }
+    join(&left, "veth-a", &upper, "veth-b", (1, 1, 2));
+    join(&upper, "veth-c", &right, "veth-d", (2, 2, 4));
+    join(&left, "veth-e", &lower, "veth-f", (3, 1, 3));
+    join(&lower, "veth-g", &right, "veth-h", (4, 3, 4));
+    right.namespace.ip("addr add 10.0.9.4/32 dev lo").unwrap();
+    right.namespace.ip("addr add fd00:0:0:9::4/128 dev lo").unwrap();
+    left.start(quick(&["veth-a", "veth-e"]));
+    let _upper = Babeld::start(&upper, &["veth-b", "veth-c"], "");
+    lower.start(quick(&["veth-f", "veth-g"]));
+    let _right = Babeld::start(&right, &["veth-d", "veth-h"], "");
+    eventually("both ways have the same metric", || metric(&left, "10.0.9.4/32") == Some(192));
+    for cut in ["veth-d", "veth-g"] {
+        let (host, other) = if cut == "veth-d" { (&right, four(3, 3)) } else { (&lower, four(1, 2)) };
+        host.namespace.ip(&format!("link set {cut} down")).unwrap();
+        eventually("a route by the other side", || left.via(four(9, 4)) == Some(other));
+        eventually("packets of IPv4", || left.reaches(&right, four(9, 4)));
+        eventually("packets of IPv6", || left.reaches(&right, six(9, 4)));
+        host.namespace.ip(&format!("link set {cut} up")).unwrap();
+        eventually("a way on both sides", || {
+            let status = lower.status().unwrap();
+            status["neighbours"].as_array().unwrap().iter().filter(|one| one["symmetric"] == true).count()
+                == 2
+        });
+    }
+}
+
+fn refused(host: &Host, reason: &str) -> u64 {
+    host.status().and_then(|status| status["datagrams"][reason].as_u64()).unwrap_or(0)
+}
+
+/// A pair of hosts whose links are signed; babeld has the key as hexadecimal digits.
+#[test]
+fn babel_and_babeld_with_the_same_key_trust_each_other_and_no_other_key() {
+    let Some([mut a, b]) = quick_hosts() else { return };
+    if !has_babeld() {
+        return;
+    }
+    join(&a, "veth-a", &b, "veth-b", (1, 1, 2));
+    a.start(Config { key: Some(Key::new([0xa5; 32])), ..quick(&["veth-a"]) });
+    let with_key =
+        |digits: &str| format!("key id mesh type hmac-sha256 value {}\ndefault key mesh", digits.repeat(32));
+    let wrong = Babeld::start(&b, &["veth-b"], &with_key("5a"));
+    eventually("datagrams of another key are counted", || refused(&a, "wrong_key") > 5);
+    assert_eq!(a.routes(), []);
+    drop(wrong);
+    let unsigned = Babeld::start(&b, &["veth-b"], "");
+    eventually("datagrams without a signature are counted", || refused(&a, "unsigned") > 5);
+    assert_eq!(a.routes(), []);
+    drop(unsigned);
+    let right = Babeld::start(&b, &["veth-b"], &with_key("a5"));
+    eventually("the route of a genuine neighbour", || {
+        a.via(six(1, 2)).is_some() && a.via(four(1, 2)).is_some()
+    });
+    // babeld challenges this host as well, and installs its route.
+    let routes = || b.namespace.run(|| multihop_linux::netlink::routes(42)).unwrap().unwrap();
+    eventually("the route of babeld", || routes().iter().any(|route| route.destination.0 == four(1, 1)));
+    drop(right);
+    let _restarted = Babeld::start(&b, &["veth-b"], &with_key("a5"));
+    let count = refused(&a, "unproven");
+    eventually("a restarted neighbour proves itself again", || {
+        refused(&a, "unproven") > count && a.status().unwrap()["neighbours"][0]["symmetric"] == true
+    });
+}
