@@ -46,6 +46,7 @@ targets! {
     aodv "aodv",
     arp "arp",
     babel "babel",
+    babel_host "babel_host",
     batman "batman",
     bonnmotion "bonnmotion",
     code "code",

@@ -158,7 +158,7 @@ pub trait HostAgent: fmt::Debug + Send {
     /// Handles deadlines that have passed.
     fn handle_timeout(&mut self, now: Instant);
 
-    /// The next deadline.
+    /// When [`handle_timeout`](Self::handle_timeout) has something to do next.
     fn poll_timeout(&self) -> Option<Instant>;
 
     /// The next datagram to send.

@@ -473,7 +473,7 @@ pub(crate) struct RouteArgs {
 }
 
 /// Questions that `multihop route` puts to a running daemon.
-#[derive(Clone, Copy, Subcommand)]
+#[derive(Clone, Subcommand)]
 pub(crate) enum RouteQuestion {
     /// Print the state of the running daemon, or show it on a page.
     Status {
@@ -492,4 +492,9 @@ pub(crate) enum RouteQuestion {
     },
     /// Remove the routes of a daemon that was killed.
     Flush,
+    /// Print a shared key as hexadecimal digits, which babeld and BIRD read (hmac-sha256). Keep them private.
+    Key {
+        /// File of `multihop keygen --shared`.
+        file: String,
+    },
 }

@@ -18,14 +18,18 @@ pub(crate) fn route(
     extensions: &Extensions,
 ) -> Result<(), CommandError> {
     let family = family(args.ipv6);
-    match args.question {
+    match &args.question {
         Some(RouteQuestion::Status { page: Some(address), .. }) => {
-            return Ok(route_page::serve(address, family)?);
+            return Ok(route_page::serve(*address, family)?);
         }
-        Some(RouteQuestion::Status { page: None, json }) => return Ok(show_status(family, json)?),
+        Some(RouteQuestion::Status { page: None, json }) => return Ok(show_status(family, *json)?),
         Some(RouteQuestion::Flush) => {
             let removed = flush(family).context("cannot remove the routes")?;
             return Ok(output::line(format_args!("removed {removed} routes"))?);
+        }
+        Some(RouteQuestion::Key { file }) => {
+            let digits = load(file)?.bytes().map(|byte| format!("{byte:02x}")).concat();
+            return Ok(output::line(format_args!("{digits}"))?);
         }
         None => {}
     }
@@ -99,15 +103,17 @@ fn read(
 ) -> Result<Config, CommandError> {
     let mut config = Config { extensions: Protocols(extensions.on_hosts()), ..Config::default() };
     read_settings(&mut config, "multihop route", source, overrides)?;
-    let load = |path: &String| -> anyhow::Result<Key> {
-        let key = SharedKey::load(path.as_ref());
-        Ok(Key::new(*key.context("cannot read the key (multihop keygen --shared creates one)")?.psk()))
-    };
-    config.key = config.key_file.as_ref().map(load).transpose()?;
-    config.further_keys = config.further_key_files.iter().map(load).collect::<anyhow::Result<_>>()?;
+    config.key = config.key_file.as_deref().map(load).transpose()?;
+    config.further_keys =
+        config.further_key_files.iter().map(|path| load(path)).collect::<anyhow::Result<_>>()?;
     let files = config.key_file.iter().chain(&config.further_key_files);
     config.reload_from.extend(files.map(|path| folder_of(path.as_ref())));
     Ok(config)
+}
+
+fn load(path: &str) -> anyhow::Result<Key> {
+    let key = SharedKey::load(path.as_ref());
+    Ok(Key::new(*key.context("cannot read the key (multihop keygen --shared creates one)")?.psk()))
 }
 
 const fn family(ipv6: bool) -> Family {

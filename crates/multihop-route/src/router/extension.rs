@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use multihop_core::{Instant, Interface};
 use multihop_routing::host::{
-    HostAgent, HostArrival, HostDatagram, HostInterface, HostNeighbour, HostRefusal, HostSetup,
+    HostAgent, HostArrival, HostDatagram, HostInterface, HostNeighbour, HostRefusal, HostRoute, HostSetup,
 };
 
 use super::{Agent, Arrival, Datagram, MAX_ROUTES, Path, Port, Protocol, Reason, Router};
@@ -63,9 +63,11 @@ impl Router {
     }
 
     pub(super) fn is_extension_neighbour(&self, interface: u32, address: IpAddr) -> bool {
-        let arrival = Arrival { interface, from: address, to_all: false, ttl: 0, ago: Default::default() };
-        let known = |one: HostArrival| self.extension()?.is_neighbour(one.interface, one.from).then_some(());
-        self.arrival(arrival).and_then(known).is_some()
+        let number = self.ports.iter().find(|port| port.index == interface).map(|port| port.number);
+        let (Some(agent), Some(number), IpAddr::V6(address)) = (self.extension(), number, address) else {
+            return false;
+        };
+        agent.is_neighbour(number, address)
     }
 
     pub(super) fn extension_admits(&mut self, now: Instant, arrival: Arrival, bytes: &[u8]) -> bool {
@@ -112,7 +114,7 @@ impl Router {
 
     pub(super) fn found_by_extension(&self) -> Vec<(Prefix, Path)> {
         let routes = self.extension().map(HostAgent::routes).unwrap_or_default();
-        let path = |route: multihop_routing::host::HostRoute| {
+        let path = |route: HostRoute| {
             let interface = self.port(route.interface)?.index;
             let (address, bits) = route.destination;
             let cost = Some(route.cost.into());

@@ -41,8 +41,8 @@ impl Key {
         Self(bytes)
     }
 
-    /// Secret bytes of the key, for protocols with signatures of their own.
-    pub(crate) const fn bytes(&self) -> [u8; 32] {
+    /// Secret bytes of the key, for protocols with signatures of their own and for other programs.
+    pub const fn bytes(&self) -> [u8; 32] {
         self.0
     }
 

@@ -1,20 +1,20 @@
 //! Daemons with Babel, among themselves and with babeld.
 
 use std::fs;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use multihop_core::Duration as Time;
-use multihop_route::{Config, Family, HostProtocol, Key, Routing};
+use multihop_route::{Config, Family, HostProtocol, Key, Prefix, Routing};
 use multihop_routing_extra::babel;
 use serde_json::Value;
 
 use super::network::{Host, eventually, hosts};
 
 const fn four(network: u8, host: u8) -> IpAddr {
-    IpAddr::V4(std::net::Ipv4Addr::new(10, 0, network, host))
+    IpAddr::V4(Ipv4Addr::new(10, 0, network, host))
 }
 
 const fn six(network: u16, host: u16) -> IpAddr {
@@ -113,7 +113,7 @@ fn chain() -> Option<[Host; 4]> {
     Some([a, b, c, d])
 }
 
-fn networks(host: &str) -> Vec<multihop_route::Prefix> {
+fn networks(host: &str) -> Vec<Prefix> {
     vec![format!("10.0.9.{host}/32").parse().unwrap(), format!("fd00:0:0:9::{host}/128").parse().unwrap()]
 }
 

@@ -32,8 +32,10 @@ pub(super) struct State {
     addresses: Vec<Prefix>,
     /// Networks to which alone routes may lead; empty: anywhere.
     within: Vec<Prefix>,
-    /// Whether an interface has come up, whose neighbours get a second Hello at once.
+    /// Whether the next Hello is followed by a second one at once.
     is_starting: bool,
+    /// When Hellos were last sent early.
+    greeted: Option<Instant>,
 }
 
 impl HostConfig for Config {
@@ -65,7 +67,7 @@ impl HostConfig for Config {
 }
 
 impl Agent {
-    /// Queues a datagram.
+    /// Queues a packet for a neighbour, or for all neighbours of an interface.
     pub(super) fn send_on_host(&mut self, to: Option<IpAddr>, interface: Option<Interface>, packet: &Packet) {
         let Some(interface) = interface.or_else(|| Some(self.neighbours.get(to?)?.interface)) else { return };
         let to = to.and_then(|to| if let IpAddr::V6(to) = to { Some(unscoped(to)) } else { None });
@@ -180,6 +182,7 @@ impl HostAgent for Agent {
         let is_new = |own: &Own| before.iter().all(|old| old.number != own.number);
         if self.own.iter().any(is_new) {
             self.greet_soon(now);
+            self.waiting.request_all();
         }
         let addresses = interfaces.iter().flat_map(|interface| &interface.addresses);
         let addresses = addresses.map(|&address| Prefix::host(address)).filter(Prefix::is_routable);
@@ -285,13 +288,33 @@ impl HostAgent for Agent {
 }
 
 impl Agent {
+    /// Sends early what a neighbour on a real host waits for: Hellos to a new one, a report on the link when it begins or
+    /// ceases to be heard, and all routes when the link begins to be used. `before`: whether the link was heard, and used.
+    pub(super) fn hasten(&mut self, now: Instant, neighbour: IpAddr, before: (bool, bool)) {
+        let Some(found) = self.neighbours.get(neighbour).filter(|_| self.host.is_some()) else { return };
+        let after = (found.is_heard(), found.is_used());
+        if after.0 != before.0 {
+            self.report_soon(now, neighbour);
+        }
+        if after.1 && !before.1 {
+            self.dump_soon(now);
+        }
+    }
+
+    /// Sends Hellos soon, unless that was done a moment ago.
+    pub(super) fn greet_new(&mut self, now: Instant) {
+        let last = self.host.as_ref().and_then(|host| host.greeted);
+        if last.is_none_or(|last| now.saturating_since(last) >= GREETING_INTERVAL) {
+            self.greet_soon(now);
+        }
+    }
+
     /// Sends Hellos soon, and once more a moment later: neighbours use a cable after two Hellos.
     fn greet_soon(&mut self, now: Instant) {
         let Some(host) = &mut self.host else { return };
-        host.is_starting = true;
+        (host.is_starting, host.greeted) = (true, Some(now));
         let at = now + self.rng.duration_below(FIRST_HELLO);
         self.timers.set(Timer::Hello, at);
-        self.waiting.request_all();
     }
 
     /// Whether the next Hello follows at once.
@@ -340,6 +363,8 @@ fn unscoped(address: Ipv6Addr) -> Ipv6Addr {
     octets.into()
 }
 
+/// Shortest time between early Hellos.
+const GREETING_INTERVAL: Duration = Duration::from_secs(1);
 /// Longest wait before the first Hello over a new interface.
 pub(super) const FIRST_HELLO: Duration = Duration::from_millis(20);
 

@@ -179,7 +179,7 @@ const MOST: usize = 1024;
 
 #[cfg(test)]
 mod tests {
-    use super::super::wire::{Packet, Tlv};
+    use super::super::wire::{GROUP, Packet, Tlv};
     use super::*;
 
     const A: Ipv6Addr = Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 1);
@@ -253,4 +253,24 @@ mod tests {
         let reply = signed(&mut sender, &[(CHALLENGE_REPLY, &nonce)]);
         assert!(receiver.check(at(30_001), PLACE, false, &reply).refusal.is_some());
     }
+
+    #[test]
+    fn a_packet_of_babeld_is_genuine() {
+        let from = "fe80::ff:fe00:2".parse().expect("an address");
+        let ends = Ends { from, to: GROUP };
+        assert_eq!(host(1, &[0xa5]).admits(ends, &BABELD), Ok(()));
+        assert_eq!(host(1, &[0xa6]).admits(ends, &BABELD), Err(HostRefusal::WrongKey));
+        let checked = host(1, &[0xa5]).check(at(0), PLACE, true, &BABELD);
+        assert_eq!(checked.refusal, Some(HostRefusal::Unproven), "its counter is found");
+    }
+
+    /// Hello of babeld 1.12.1 with the key `a5a5...` of 32 bytes.
+    #[rustfmt::skip]
+    const BABELD: [u8; 66] = [
+        0x2a, 0x02, 0x00, 0x1c, 0x04, 0x0c, 0x00, 0x00, 0xa6, 0x95, 0x00, 0x1e, 0x03, 0x04, 0xe3, 0x5e,
+        0xc5, 0xb0, 0x11, 0x0c, 0x00, 0x00, 0x00, 0x04, 0xff, 0x81, 0x52, 0xfd, 0x38, 0xaa, 0x1b, 0x76,
+        0x10, 0x20, 0x21, 0x5c, 0x66, 0x72, 0x62, 0xe1, 0x47, 0xe5, 0x52, 0x66, 0x93, 0xa3, 0x15, 0xc2,
+        0x5f, 0x64, 0x76, 0xf8, 0x18, 0x4a, 0xda, 0xcb, 0xad, 0x55, 0xb5, 0x11, 0x6a, 0x28, 0x41, 0xdb,
+        0x9f, 0x0c,
+    ];
 }

@@ -20,7 +20,7 @@ use multihop_routing::olsr::LinkFailure;
 use multihop_routing::watch::Reach;
 
 use crate::STREAM;
-use neighbours::{HelloOutcome, Neighbour, Neighbours};
+use neighbours::{HelloOutcome, Neighbours};
 use requests::Requests;
 use routes::{Judge, Learned, Routes};
 use sending::Waiting;
@@ -201,16 +201,15 @@ impl Agent {
             return;
         }
         let kind = self.kind_of(interface);
-        let heard_before = self.neighbours.get(from).is_some_and(Neighbour::is_heard);
+        let before = self.neighbours.get(from).map(|neighbour| (neighbour.is_heard(), neighbour.is_used()));
         let heard = hello.map(|hello| self.neighbours.hear(now, (interface, from), hello, kind));
         self.measure(now, from, hello, ihu);
         self.review_link(now, from);
-        if self.host.is_some() && self.neighbours.get(from).is_some_and(Neighbour::is_heard) != heard_before {
-            self.report_soon(now, from);
-        }
+        self.hasten(now, from, before.unwrap_or_default());
         if heard == Some(HelloOutcome::New) {
             // RFC 8966, 3.8.1.1: a new neighbour is asked for its routes.
             self.tell(now, from, Tlv::RouteRequest(None));
+            self.greet_new(now);
         }
     }
 

@@ -163,6 +163,11 @@ impl Neighbour {
         self.rxcost() < INFINITY
     }
 
+    /// Whether both ends hear each other.
+    pub(super) const fn is_used(&self) -> bool {
+        self.cost < INFINITY
+    }
+
     /// Share of the latest Hellos that arrived.
     pub(super) fn received(&self) -> f64 {
         let unicast = self.unicast.as_ref().map_or(0.0, History::share);

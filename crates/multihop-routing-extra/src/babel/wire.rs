@@ -264,7 +264,7 @@ impl State {
         let omitted = self.shared.map_or(0, |earlier| update.prefix.shared_with(earlier));
         // DEVIATION babel-4: prefixes of IPv4 are whole.
         let is_shared = match update.prefix.parts() {
-            (IpAddr::V6(address), 64..) if self.shared.is_none() => {
+            (IpAddr::V6(address), 64..) => {
                 self.shared = Some(address);
                 true
             }
@@ -311,7 +311,9 @@ impl Tlv {
             Self::AckRequest { .. } => 8,
             Self::Ack { .. } => 4,
             Self::Hello(hello) => 8 + hello.timestamp.map_or(0, |_| 6),
-            Self::Ihu(ihu) => 8 + ihu.address.map_or(0, address_len) as usize + ihu.echo.map_or(0, |_| 10),
+            Self::Ihu(ihu) => {
+                8 + usize::from(ihu.address.map_or(0, address_len)) + ihu.echo.map_or(0, |_| 10)
+            }
             Self::Update(update) => {
                 let Compressed { hop, id, omitted, .. } = state.prepare(update);
                 let channels = update.channels.map_or(0, |channels| 2 + usize::from(channels.len));

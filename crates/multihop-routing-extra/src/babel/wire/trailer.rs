@@ -26,7 +26,7 @@ impl<'a> Trailer<'a> {
     /// The values of all TLVs of a type, up to the first TLV that is cut off.
     pub(in crate::babel) fn values(self, kind: u8) -> impl Iterator<Item = &'a [u8]> {
         let mut rest = self.0;
-        let mut next = move || {
+        let next = move || {
             loop {
                 let (&found, after) = rest.split_first()?;
                 if found == PAD_1 {
@@ -39,7 +39,7 @@ impl<'a> Trailer<'a> {
                 return Some((found, value));
             }
         };
-        core::iter::from_fn(move || next()).filter(move |(found, _)| *found == kind).map(|(_, value)| value)
+        core::iter::from_fn(next).filter(move |(found, _)| *found == kind).map(|(_, value)| value)
     }
 
     /// Appends a TLV to the body of a packet without a trailer. One that does not fit is left out.
