@@ -1,0 +1,284 @@
+#!/usr/bin/env python3
+"""Compare the Babel of `multihop route` with babeld: convergence, outages, memory and processor time.
+
+    python3 tools/route_babel.py                     eight routers: babeld alone, both kinds, multihop alone
+    python3 tools/route_babel.py --cuts 20           and twenty cut links in each network
+    python3 tools/route_babel.py --routers 50 --kinds both --idle 60
+
+The routers are network namespaces on a ring with chords to the opposite router. Every cable costs 96, so
+the best metric of a route is 96 times its hops. A network has converged when every router has a route of
+each family to every other router, whose metric exceeds the best by at most 3%. A cut takes a link of the
+ring down; the outage is the longest gap between answers of a ping every 20 ms between the two routers of
+the link. Needs root, babeld and `make build`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import itertools
+import json
+import os
+import re
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from attack_route import enter
+from real_programs import MULTIHOP
+
+COST = 96
+ALLOWED = 1.03
+BABELD_PORT = 33123
+KINDS = {"babeld": (False, False), "both": (True, False), "multihop": (True, True)}
+
+
+@dataclass
+class Router:
+    """A namespace with a daemon."""
+
+    number: int
+    is_ours: bool
+    interfaces: list[str] = field(default_factory=list)
+    daemon: subprocess.Popen[bytes] | None = None
+
+    @property
+    def name(self) -> str:
+        """Name of the namespace."""
+        return f"babel{self.number}"
+
+    def address(self, family: int) -> str:
+        """Address of the router in a family."""
+        return f"10.255.{self.number}.1" if family == 4 else f"fd00:ff::{self.number + 1:x}"
+
+
+@dataclass
+class Network:
+    """Routers, and links between their numbers."""
+
+    routers: list[Router]
+    links: list[tuple[int, int]]
+    multihop: Path
+    folder: Path
+
+    def start(self) -> None:
+        """Start the daemon of each router in its namespace."""
+        for router in self.routers:
+            router.daemon = subprocess.Popen(
+                ["ip", "netns", "exec", router.name, *self.words(router)],
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+
+    def words(self, router: Router) -> list[str]:
+        """The command of a router."""
+        networks = [f"{router.address(4)}/32", f"{router.address(6)}/128"]
+        if router.is_ours:
+            words = [str(self.multihop), "-q", "route", *router.interfaces, "--set", "routing.protocol=babel"]
+            return words + [word for network in networks for word in ("--announce", network)]
+        file = self.folder / f"{router.name}.conf"
+        file.write_text("skip-kernel-setup true\nrandom-id true\ndefault type wired\n")
+        state = str(self.folder / f"{router.name}.state")
+        words = ["babeld", "-I", "", "-S", state, "-c", str(file), "-g", str(BABELD_PORT)]
+        return words + router.interfaces
+
+    def hops(self, start: int) -> dict[int, int]:
+        """Hops from a router to every other one."""
+        found, edge = {start: 0}, [start]
+        while edge:
+            steps = [(at, b if a == at else a) for at in edge for a, b in self.links if at in (a, b)]
+            edge = []
+            for at, to in steps:
+                if to not in found:
+                    found[to] = found[at] + 1
+                    edge.append(to)
+        return found
+
+    def has_converged(self) -> bool:
+        """Whether every route is there and nearly the best."""
+        return all(self.is_complete(router) for router in self.routers)
+
+    def is_complete(self, router: Router) -> bool:
+        """Whether a router has good routes to all others."""
+        found, best = metrics(router, self.multihop), self.hops(router.number)
+        others = [other for other in self.routers if other is not router]
+        limit = {other.number: best[other.number] * COST * ALLOWED for other in others}
+        return all(
+            found.get(other.address(family), 65535) <= limit[other.number]
+            for other in others
+            for family in (4, 6)
+        )
+
+    def converge(self, patience: float = 180.0) -> float:
+        """Seconds until the network has converged."""
+        begin = time.monotonic()
+        while not self.has_converged():
+            if time.monotonic() - begin > patience:
+                sys.exit(f"not converged after {patience:.0f} s")
+            time.sleep(0.1)
+        return time.monotonic() - begin
+
+    def cut(self, link: tuple[int, int]) -> float:
+        """Seconds without answers after a link has gone down."""
+        one, other = (self.routers[end] for end in link)
+        command = ["ping", "-n", "-D", "-i", "0.02", "-W", "1", "-I", one.address(4), other.address(4)]
+        ping = subprocess.Popen(
+            ["ip", "netns", "exec", one.name, *command], stdout=subprocess.PIPE, text=True
+        )
+        lines: list[str] = []
+        reader = threading.Thread(target=lambda: lines.extend(ping.stdout or []))
+        reader.start()
+        time.sleep(2)
+        ip("-n", one.name, "link", "set", interface(link, 0), "down")
+        time.sleep(30)
+        ip("-n", one.name, "link", "set", interface(link, 0), "up")
+        ping.terminate()
+        ping.wait()
+        reader.join()
+        times = [
+            float(found.group(1)) for line in lines if (found := re.match(r"\[([\d.]+)\] \d+ bytes", line))
+        ]
+        return max(later - earlier for earlier, later in itertools.pairwise(times))
+
+
+def metrics(router: Router, multihop: Path) -> dict[str, int]:
+    """Metrics of a router's routes, by their address."""
+    try:
+        if router.is_ours:
+            command = ["ip", "netns", "exec", router.name, str(multihop), "route", "status", "--json"]
+            status = subprocess.run(command, capture_output=True, check=True).stdout
+            routes = json.loads(status)["routes"]
+            return {to.split("/")[0]: route["cost"] for to, route in routes.items()}
+        text = in_namespace(router.name, dump)
+    except (OSError, ValueError, subprocess.CalledProcessError):
+        return {}
+    found = re.findall(r"add route .* prefix ([^/]+)/\d+ .* installed yes .* metric (\d+)", text)
+    return {to: int(metric) for to, metric in found}
+
+
+def dump() -> str:
+    """State of the babeld of this namespace."""
+    with socket.create_connection(("::1", BABELD_PORT), timeout=2) as stream:
+        stream.sendall(b"dump\nquit\n")
+        return b"".join(iter(lambda: stream.recv(65536), b"")).decode()
+
+
+def in_namespace(name: str, function: Callable[[], str]) -> str:
+    """Call a function on a thread in a namespace; empty if it fails."""
+    results: list[str] = []
+
+    def call() -> None:
+        enter(name)
+        with contextlib.suppress(OSError):
+            results.append(function())
+
+    thread = threading.Thread(target=call)
+    thread.start()
+    thread.join()
+    return "".join(results)
+
+
+def ip(*words: str) -> None:
+    """Run the command ip."""
+    subprocess.run(["ip", *words], check=True)
+
+
+def interface(link: tuple[int, int], end: int) -> str:
+    """Name of the interface at an end of a link."""
+    return f"x{link[end]}to{link[1 - end]}"
+
+
+@contextlib.contextmanager
+def network(kind: str, size: int, multihop: Path) -> Iterator[Network]:
+    """Namespaces on a ring with chords, without daemons yet."""
+    even, odd = KINDS[kind]
+    routers = [Router(number, odd if number % 2 else even) for number in range(size)]
+    ring = [(number, (number + 1) % size) for number in range(size)]
+    chords = [(number, number + size // 2) for number in range(0, size // 2, 2)]
+    with tempfile.TemporaryDirectory() as folder:
+        made = Network(routers, ring + chords, multihop, Path(folder))
+        try:
+            for router in routers:
+                ip("netns", "add", router.name)
+                parameters = ["net.ipv6.conf.default.accept_dad=0", "net.ipv6.conf.all.forwarding=1"]
+                command = ["sysctl", "-qw", *parameters, "net.ipv4.ip_forward=1"]
+                subprocess.run(["ip", "netns", "exec", router.name, *command], check=True)
+                ip("-n", router.name, "link", "set", "lo", "up")
+                ip("-n", router.name, "addr", "add", f"{router.address(4)}/32", "dev", "lo")
+                ip("-n", router.name, "addr", "add", f"{router.address(6)}/128", "dev", "lo")
+            for number, link in enumerate(made.links):
+                names = [routers[end].name for end in link]
+                mine, theirs = interface(link, 0), interface(link, 1)
+                ip("link", "add", mine, "netns", names[0], "type", "veth", "peer", theirs, "netns", names[1])
+                for end, name in enumerate((mine, theirs)):
+                    routers[link[end]].interfaces.append(name)
+                    ip("-n", names[end], "addr", "add", f"10.0.{number}.{end + 1}/24", "dev", name)
+                    ip("-n", names[end], "link", "set", name, "up")
+            yield made
+        finally:
+            for router in routers:
+                if router.daemon:
+                    router.daemon.kill()
+                    router.daemon.wait()
+                subprocess.run(["ip", "netns", "del", router.name], check=False)
+
+
+def usage(router: Router) -> tuple[float, int, int]:
+    """Processor time in seconds, resident and peak memory in kB of a router's daemon."""
+    assert router.daemon is not None
+    folder = Path(f"/proc/{router.daemon.pid}")
+    times = (folder / "stat").read_text().rsplit(")", 1)[1].split()
+    status = (folder / "status").read_text()
+    memory = [int(re.search(rf"{name}:\s+(\d+)", status)[1]) for name in ("VmRSS", "VmHWM")]  # type: ignore[index]
+    return (int(times[11]) + int(times[12])) / os.sysconf("SC_CLK_TCK"), memory[0], memory[1]
+
+
+def idle(made: Network, seconds: float) -> None:
+    """Print memory and processor time of the daemons while nothing happens."""
+    before = {router.number: usage(router)[0] for router in made.routers}
+    time.sleep(seconds)
+    for is_ours, name in ((True, "multihop"), (False, "babeld")):
+        used = [(usage(one), before[one.number]) for one in made.routers if one.is_ours == is_ours]
+        if used:
+            share = max(after[0] - first for after, first in used) / seconds
+            memory = max(after[1] for after, _ in used)
+            print(f"  {name}: at most {100 * share:.2f}% of a processor, {memory} kB of memory")
+
+
+def main() -> int:
+    """Build each network, measure it and print the results; returns 0."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--multihop", type=Path, default=MULTIHOP, help="the command to measure")
+    parser.add_argument("--routers", type=int, default=8, help="number of routers, even")
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
+    parser.add_argument("--cuts", type=int, default=0, help="number of cut links in each network")
+    parser.add_argument("--idle", type=float, default=0.0, help="seconds of rest in which usage is measured")
+    options = parser.parse_args()
+    for kind in options.kinds:
+        with network(kind, options.routers, options.multihop) as made:
+            time.sleep(1)
+            made.start()
+            print(f"{kind}: {len(made.routers)} routers converged in {made.converge():.1f} s", flush=True)
+            if options.idle:
+                idle(made, options.idle)
+            outages = []
+            for number in range(options.cuts):
+                made.converge()
+                outages.append(made.cut(made.links[number % options.routers]))
+            if outages:
+                mean, most = statistics.mean(outages), max(outages)
+                middle = statistics.median(outages)
+                values = f"mean {mean:.2f} s, median {middle:.2f} s, longest {most:.2f} s"
+                print(f"  {len(outages)} cuts: outage {values}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
