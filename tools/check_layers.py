@@ -56,6 +56,9 @@ CIRCLES: dict[Circle, str] = {
     ("multihop-route", ".", ("config", "router")): "the router's keys are part of the configuration",
     ("multihop-routing", "olsr", ("host", "room")): "the room for messages counts hosts behind gateways",
     ("multihop-scenario", ".", ("read", "schema", "tables")): "tables say how they are read and described",
+    ("multihop-spread", "node", ("repair", "report", "source", "transfer")): (
+        "a transfer is one state, and each file has some of its rules"
+    ),
     ("multihop-sim", ".", ("live", "observe", "run", "trace", "view", "world")): (
         "the world drives its observers, which use its addresses; a live world is recorded and replayed"
     ),

@@ -73,6 +73,7 @@ targets! {
     scenario "scenario",
     sealed "sealed",
     socks "socks",
+    spread "spread",
     sumo "sumo",
     tcp "tcp",
     tpa "tpa",
