@@ -223,7 +223,9 @@ def draw(found: Mapping[str, Mapping[str, Interval]]) -> str:
     """A panel for each group of radios, and a row for each change, as SVG."""
     names = list(dict.fromkeys(row for group in found.values() for row in group))[::-1]
     with report.drawing():
-        figure = report.Picture(figsize=(9.0, 0.28 * len(names) + 1.2), layout="constrained")
+        figure = report.Picture(
+            figsize=(3.0 + 3.0 * len(found), 0.28 * len(names) + 1.2), layout="constrained"
+        )
         panels = figure.subplots(1, len(found), sharex=True, sharey=True)
     for panel, (title, group) in zip(panels, found.items(), strict=True):
         for row, one in group.items():

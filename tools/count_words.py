@@ -25,6 +25,7 @@ START = (
     "compare",
     "coming-from",
     "which-transport",
+    "which-ideas",
     "which-routing",
     "rts-or-not",
     "which-settings",
