@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+"""Print sentences of documents, help texts or error messages, drawn at random, to be read alone.
+
+    python3 tools/sample_sentences.py documents --seed 7       pages that are written by hand
+    python3 tools/sample_sentences.py help -n 60 --seed 7      help texts in docs/commands.md
+    python3 tools/sample_sentences.py errors -n 60 --seed 7    messages in the Rust sources
+
+Cells of tables and messages count from three words on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import count_words
+
+MIN_WORDS = 3
+COMMANDS = Path("docs/commands.md")
+FENCE = re.compile(r"^( *)```.*?^\1``` *$", re.DOTALL | re.MULTILINE)
+COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+END = re.compile(r"(?<=[^.\d][.!?])[)*\"]*\s+(?=[`*\[(\"]*[A-Z0-9])|(?<=\w[.!?])\s+(?=[`*\[(\"]*[A-Z])")
+START_OF_ITEM = re.compile(r"\s*([*+-]|\d+\.|#+|>) ")
+TITLES = re.compile(r"(Arguments|Commands|\w*\s?[Oo]ptions|Usage):|Usage: ")
+OPTION = re.compile(r" {2,6}(-|<|\[)\S.*|  [a-z][a-z-]+  .*")
+LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
+REFUSAL = re.compile(
+    r"#\[error\(|CommandError::(?:Usage|Other)\(|\bFault::\w+\(|\brefuse\(|Problems::of_file\("
+    r"|\bbail!\(|\banyhow!\(|\bcontext\(",
+)
+STATED = re.compile(r"\b(found|allowed)\b.*[:{]")
+REACH = 400
+"""Characters after the name of a call, in which its message begins."""
+
+
+class Unit(NamedTuple):
+    """A sentence, or a cell of a table, and its place."""
+
+    file: Path
+    line: int
+    text: str
+
+
+def main() -> int:
+    """Print a sample of one kind of text."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("kind", choices=sorted(KINDS))
+    parser.add_argument("-n", "--number", type=int, default=150, help="number of sentences; default 150")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the sample; default 1")
+    options = parser.parse_args()
+    units = list(KINDS[options.kind]())
+    drawn = random.Random(options.seed).sample(units, min(options.number, len(units)))
+    print("\n\n".join(f"{unit.file}:{unit.line}\n{unit.text}" for unit in drawn))
+    return 0
+
+
+def of_documents() -> Iterator[Unit]:
+    """Units of the pages that are written by hand."""
+    for page in count_words.pages(count_words.ROOT):
+        if count_words.section_of(page) != "results":
+            yield from document(page, (count_words.ROOT / page).read_text(encoding="utf-8"))
+
+
+def of_help() -> Iterator[Unit]:
+    """Units of the help texts of all commands; a text of several commands counts once."""
+    seen: set[str] = set()
+    for unit in help_texts(COMMANDS, (count_words.ROOT / COMMANDS).read_text(encoding="utf-8")):
+        if unit.text not in seen:
+            seen.add(unit.text)
+            yield unit
+
+
+def of_errors() -> Iterator[Unit]:
+    """Messages of errors in the sources of all crates."""
+    for path in sorted((count_words.ROOT / "crates").glob("*/src/**/*.rs")):
+        if "test" not in path.name:
+            yield from errors(path.relative_to(count_words.ROOT), path.read_text(encoding="utf-8"))
+
+
+KINDS = {"documents": of_documents, "help": of_help, "errors": of_errors}
+
+
+def document(page: Path, text: str) -> Iterator[Unit]:
+    """Sentences and cells of a page, without code, comments and generated text."""
+    for pattern in (count_words.MADE, FENCE, COMMENT):
+        text = pattern.sub(lambda found: "\n" * found[0].count("\n"), text)
+    yield from sentences(page, paragraphs(text))
+
+
+def paragraphs(text: str) -> Iterator[tuple[int, str]]:
+    """Paragraphs, items and cells, with the number of their first line."""
+    start, block = 0, ""
+    for number, line in enumerate([*text.splitlines(), ""], 1):
+        item = START_OF_ITEM.match(line)
+        cells = line.lstrip().startswith("|")
+        if block and (item or cells or not line.strip()):
+            yield start, block
+            block = ""
+        if cells:
+            yield from ((number, cell.strip()) for cell in re.split(r"(?<!\\)\|", line) if is_long(cell))
+        elif line.strip():
+            start = start if block else number
+            block = f"{block} {line[item.end() :] if item else line}".strip()
+
+
+def help_texts(page: Path, text: str) -> Iterator[Unit]:
+    """Sentences of the outputs of --help, without usage lines and names of options."""
+    for output in re.finditer(r"<!-- prints: [^\n]*--help -->\n\n```\n(.*?)```\n", text, re.DOTALL):
+        first = text.count("\n", 0, output.start(1)) + 1
+        yield from sentences(page, descriptions(first, output[1]))
+
+
+def descriptions(first: int, output: str) -> Iterator[tuple[int, str]]:
+    """Descriptions in the output of --help, with the number of their first line."""
+    start, block = first, ""
+    for number, line in enumerate([*output.splitlines(), ""], first):
+        is_title, is_option = TITLES.match(line), OPTION.match(line)
+        if block and (is_title or is_option or not line.strip()):
+            yield start, block
+            block = ""
+        if is_option:
+            start, block = number, re.sub(r"^ *\S.*?(  +|$)", "", line)
+        elif line.strip() and not is_title:
+            start = start if block else number
+            block = f"{block} {line.strip()}".strip()
+
+
+def errors(file: Path, text: str) -> Iterator[Unit]:
+    """Messages of a Rust file, up to its tests."""
+    text = text.partition("\n#[cfg(test)]")[0]
+    text = re.sub(r"^ *//.*$", "", text, flags=re.MULTILINE)
+    calls = [found.end() for found in REFUSAL.finditer(text)]
+    for found in LITERAL.finditer(text):
+        message = re.sub(r"\\\n\s*", "", found[1])
+        near = any(
+            0 <= found.start() - call < REACH and ";" not in text[call : found.start()] for call in calls
+        )
+        if is_long(message) and (near or STATED.search(message)):
+            yield Unit(file, text.count("\n", 0, found.start()) + 1, message)
+
+
+def sentences(file: Path, blocks: Iterable[tuple[int, str]]) -> Iterator[Unit]:
+    """Sentences of blocks of text."""
+    for line, block in blocks:
+        for sentence in END.split(block):
+            if sentence and is_long(sentence):
+                yield Unit(file, line, sentence.strip())
+
+
+def is_long(text: str) -> bool:
+    """True from MIN_WORDS words on."""
+    return count_words.words(text) >= MIN_WORDS
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
