@@ -10,9 +10,10 @@ python3 tools/compare_networks.py --out DIR --optimum          also goodput rela
 python3 tools/compare_networks.py --out DIR --figure           and docs/which-transport.svg
 
 `multihop_papers.gauntlet.generated` draws the networks. Seeds 1001 to 2000 are for the choice of
-constants, 2001 to 3000 confirm or reject a choice. The score of a network is the mean over its flows of
-ln(1 + goodput in kb/s); voice and background traffic do not count. Differences are those from the first
-transport, paired over networks, with 95% intervals. A transport is a name, or a table in JSON:
+constants, 2001 to 3000 confirm or reject a choice, 3001 to 4000 explain losses (`mesh_losses.py`). The score
+of a network is the mean over its flows of ln(1 + goodput in kb/s); voice and background traffic do not
+count. Differences are those from the first transport, paired over networks, with 95% intervals. A
+transport is a name, or a table in JSON:
 '{"kind": "tpa", "cwnd_max": 12}'. `cubic-linux` and `bbr-linux` have Linux's preset.
 
 DIR keeps finished runs, so that the same command goes on where it was interrupted. Run it in the

@@ -1,7 +1,7 @@
 """A generator of networks: each seed is a network with its radio, layout, routing and traffic.
 
 `network(seed)` is a scenario without the transport of its flows. The distribution is fixed before a
-transport is tuned. `TRAINING`, `VALIDATION` and `judging_seeds` are the sets of seeds.
+transport is tuned. `TRAINING`, `VALIDATION`, `EXPLAINED` and `judging_seeds` are the sets of seeds.
 """
 
 from __future__ import annotations
@@ -453,6 +453,8 @@ TRAINING = range(1001, 2001)
 """Seeds of networks on which constants are chosen."""
 VALIDATION = range(2001, 3001)
 """Seeds of networks that confirm a choice, or reject it."""
+EXPLAINED = range(3001, 4001)
+"""Seeds of networks whose losses are explained: no constant is chosen on them, and none is judged."""
 
 
 def judging_seeds(commit: str, count: int) -> range:
