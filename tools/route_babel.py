@@ -37,6 +37,8 @@ from real_programs import MULTIHOP
 COST = 96
 ALLOWED = 1.03
 BABELD_PORT = 33123
+#: Answers of the ping that end the watch of a cut.
+ANSWERS = 50
 KINDS = {"babeld": (False, False), "both": (True, False), "multihop": (True, True)}
 
 
@@ -52,7 +54,7 @@ class Router:
     @property
     def name(self) -> str:
         """Name of the namespace."""
-        return f"babel{self.number}"
+        return f"babel-{os.getpid()}-{self.number}"
 
     def address(self, family: int) -> str:
         """Address of the router in a family."""
@@ -119,10 +121,7 @@ class Network:
     def converge(self, patience: float = 180.0) -> float:
         """Seconds until the network has converged."""
         begin = time.monotonic()
-        while not self.has_converged():
-            if time.monotonic() - begin > patience:
-                sys.exit(f"not converged after {patience:.0f} s")
-            time.sleep(0.1)
+        wait_for(self.has_converged, patience)
         return time.monotonic() - begin
 
     def cut(self, link: tuple[int, int]) -> float:
@@ -137,7 +136,9 @@ class Network:
         reader.start()
         time.sleep(2)
         ip("-n", one.name, "link", "set", interface(link, 0), "down")
-        time.sleep(30)
+        time.sleep(0.1)
+        before = len(lines)
+        wait_for(lambda: len(lines) > before + ANSWERS)
         ip("-n", one.name, "link", "set", interface(link, 0), "up")
         ping.terminate()
         ping.wait()
@@ -146,6 +147,15 @@ class Network:
             float(found.group(1)) for line in lines if (found := re.match(r"\[([\d.]+)\] \d+ bytes", line))
         ]
         return max(later - earlier for earlier, later in itertools.pairwise(times))
+
+
+def wait_for(is_so: Callable[[], bool], patience: float = 180.0) -> None:
+    """Wait until something is so."""
+    begin = time.monotonic()
+    while not is_so():
+        if time.monotonic() - begin > patience:
+            sys.exit(f"nothing after {patience:.0f} s")
+        time.sleep(0.1)
 
 
 def metrics(router: Router, multihop: Path) -> dict[str, int]:
@@ -231,12 +241,12 @@ def network(kind: str, size: int, multihop: Path) -> Iterator[Network]:
 
 
 def usage(router: Router) -> tuple[float, int, int]:
-    """Processor time in seconds, resident and peak memory in kB of a router's daemon."""
+    """Processor time in seconds, resident memory and its private part in kB of a router's daemon."""
     assert router.daemon is not None
     folder = Path(f"/proc/{router.daemon.pid}")
     times = (folder / "stat").read_text().rsplit(")", 1)[1].split()
     status = (folder / "status").read_text()
-    memory = [int(re.search(rf"{name}:\s+(\d+)", status)[1]) for name in ("VmRSS", "VmHWM")]  # type: ignore[index]
+    memory = [int(re.search(rf"{name}:\s+(\d+)", status)[1]) for name in ("VmRSS", "RssAnon")]  # type: ignore[index]
     return (int(times[11]) + int(times[12])) / os.sysconf("SC_CLK_TCK"), memory[0], memory[1]
 
 
@@ -248,8 +258,9 @@ def idle(made: Network, seconds: float) -> None:
         used = [(usage(one), before[one.number]) for one in made.routers if one.is_ours == is_ours]
         if used:
             share = max(after[0] - first for after, first in used) / seconds
-            memory = max(after[1] for after, _ in used)
-            print(f"  {name}: at most {100 * share:.2f}% of a processor, {memory} kB of memory")
+            memory, private = (max(after[part] for after, _ in used) for part in (1, 2))
+            print(f"  {name}: at most {100 * share:.2f}% of a processor")
+            print(f"  {name}: at most {memory} kB resident, of which {private} kB private")
 
 
 def main() -> int:
