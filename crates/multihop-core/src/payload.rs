@@ -28,6 +28,14 @@ impl Payload {
         self.len() == 0
     }
 
+    /// The bytes of the data; of virtual data, zeros.
+    pub fn into_bytes(self) -> Vec<u8> {
+        match self {
+            Self::Bytes(bytes) => bytes,
+            Self::Virtual(len) => alloc::vec![0; len as usize],
+        }
+    }
+
     /// The memory of the data, for other data.
     pub fn into_buffer(self) -> Option<Vec<u8>> {
         match self {

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use multihop_transport::connection::ConnectionConfig;
-use multihop_transport::tpa;
+use multihop_transport::{mesh, tpa};
 
 use crate::segment::Format;
 
@@ -23,6 +23,15 @@ impl Transport {
     pub fn tpa(config: tpa::Config) -> Self {
         let config = Arc::new(tpa::Config { probe_restored: true, ..config });
         Self { name: TransportName::TPA, config }
+    }
+
+    /// Transport `mesh` with these parameters.
+    ///
+    /// # Panics
+    /// Never: the name of `mesh` is valid.
+    pub fn mesh(config: mesh::Config) -> Self {
+        let name = TransportName::new(mesh::NAME).expect("up to 28 visible characters");
+        Self { name, config: Arc::new(config) }
     }
 
     /// Format of the transport's segments in datagrams.

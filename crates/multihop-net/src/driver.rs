@@ -43,6 +43,8 @@ pub(crate) struct HubState {
 struct Waiters {
     reader: Option<Waker>,
     writer: Option<Waker>,
+    /// Each task that waits for a channel, once.
+    channels: Vec<Waker>,
 }
 
 /// Side of a stream for which a task can wait.
@@ -52,6 +54,8 @@ pub(crate) enum Side {
     Read,
     /// Room to write, or the end of opening or closing.
     Write,
+    /// Messages, room for messages, or a new channel.
+    Channel,
 }
 
 impl SharedHub {
@@ -113,6 +117,12 @@ impl HubState {
         let place = match side {
             Side::Read => &mut waiting.reader,
             Side::Write => &mut waiting.writer,
+            Side::Channel => {
+                if !waiting.channels.iter().any(|old| old.will_wake(waker)) {
+                    waiting.channels.push(waker.clone());
+                }
+                return;
+            }
         };
         match place {
             Some(old) if old.will_wake(waker) => {}
@@ -134,9 +144,8 @@ impl HubState {
 
 impl Waiters {
     fn wake(&mut self) {
-        for waker in [self.reader.take(), self.writer.take()].into_iter().flatten() {
-            waker.wake();
-        }
+        let stream = [self.reader.take(), self.writer.take()].into_iter().flatten();
+        stream.chain(self.channels.drain(..)).for_each(Waker::wake);
     }
 }
 

@@ -31,12 +31,14 @@
 //! `examples/capitals.rs` is a whole program. Connections survive changes of the caller's address, and loss of the path for as long as
 //! the transport's patience allows; [`Stream::stats`] says what a connection does.
 //!
-//! There are no several streams in one connection, no datagrams without retransmission, and no certificates. Files, tunnels and
+//! With `mesh`, a connection has [channels](Channel) of messages with classes and deadlines. There are no certificates. Files, tunnels and
 //! measurements over streams are in `multihop-apps`; connections without sockets and tokio in [`multihop_hub`].
 
 mod alarm;
+mod channel;
 mod config;
 mod driver;
+mod handle;
 mod listener;
 mod routes;
 mod socket;
@@ -46,10 +48,14 @@ mod stream;
 pub mod fuzzing;
 pub mod keys;
 
+pub use channel::Channel;
 pub use config::{Config, Peers, Security, SocketOptions};
 pub use keys::{AuthorizedKeys, Identity, KnownPeers, PublicKey, SecretFile, SharedKey, Token};
 pub use listener::Listener;
 pub use multihop_hub::{DeclaredCounters, Error, Limits, Reason, Stats, Transport, TransportName};
+pub use multihop_transport::channel::{
+    ChannelCounters, ChannelId, Content, Options as ChannelOptions, Received,
+};
 pub use multihop_transport::{lifecycle, mesh, tpa};
 pub use stream::{StatsReader, Stream};
 

@@ -408,10 +408,15 @@ impl HubConnection {
             self.traffic.bytes_read += taken as u64;
             return Ok(Some(taken));
         }
+        Ok(self.is_closed_by_peer()?.then_some(0))
+    }
+
+    /// Whether the peer has closed its side; its error if the connection has failed before.
+    pub(super) fn is_closed_by_peer(&self) -> Result<bool, Error> {
         if self.peer_closed {
-            return Ok(Some(0));
+            return Ok(true);
         }
-        self.check().map(|()| None)
+        self.check().map(|()| false)
     }
 
     /// Closes the sending side, and returns whether the peer has acknowledged all data.

@@ -13,6 +13,7 @@ use core::net::{IpAddr, SocketAddr};
 
 use multihop_core::{BitRate, Instant, Rng, earliest};
 use multihop_transport::Pool;
+use multihop_transport::channel::Channels;
 use multihop_transport::connection::{self as transport, FlowSetup, Opened, OpenedConfig};
 use multihop_transport::lifecycle;
 use multihop_transport::refusals::Refusals;
@@ -244,6 +245,23 @@ impl Hub {
             self.wake(id);
         }
         Ok(taken)
+    }
+
+    /// Uses the channels of a connection; `None` if its transport has no channels.
+    pub fn with_channels<R>(
+        &mut self,
+        id: Id,
+        action: impl FnOnce(&mut dyn Channels) -> R,
+    ) -> Result<Option<R>, Error> {
+        let Some(connection) = self.connections.get_mut(id) else { return Err(Error::Aborted) };
+        let result = connection.end.channels().map(action);
+        self.wake(id);
+        Ok(result)
+    }
+
+    /// Whether the peer has closed its side, so that no data and no messages follow those that have arrived.
+    pub fn is_closed_by_peer(&self, id: Id) -> Result<bool, Error> {
+        self.connections.get(id).map_or(Err(Error::Aborted), HubConnection::is_closed_by_peer)
     }
 
     /// Closes our side after everything written. True when the peer has all of it.

@@ -4,6 +4,7 @@
 mod capture;
 #[cfg(target_os = "linux")]
 mod chain;
+mod channels;
 mod example;
 mod faults;
 mod loopback;

@@ -1,0 +1,137 @@
+//! Channels of messages over real sockets on this host.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use multihop_net::{ChannelOptions, Config, Content, Transport, mesh};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use crate::loopback::{pair, pattern, plain};
+use crate::run;
+
+fn with_channels() -> Config {
+    let transport = Transport::mesh(mesh::Config { channels: true, ..mesh::Config::net() });
+    Config { transport, ..plain() }
+}
+
+fn whole(content: Content) -> Vec<u8> {
+    match content {
+        Content::Whole(data) => data.into_bytes(),
+        other => panic!("not a whole message: {other:?}"),
+    }
+}
+
+#[test]
+fn both_ends_send_messages_in_a_channel_beside_the_stream() {
+    run(async {
+        let (mut caller, mut answerer, _listener) = pair(&with_channels()).await;
+        let options = ChannelOptions { priority: 1, name: "commands".into(), ..ChannelOptions::default() };
+        let commands = caller.open_channel(options.clone()).unwrap();
+        assert_eq!(commands.send(b"arm".to_vec()).await.unwrap(), 0);
+        let at_answerer = answerer.accept_channel().await.unwrap().unwrap();
+        assert_eq!((at_answerer.options(), at_answerer.number()), (options, commands.number().at_peer()));
+        assert_eq!(whole(at_answerer.recv().await.unwrap().unwrap().content), b"arm");
+        at_answerer.send(b"armed".to_vec()).await.unwrap();
+        assert_eq!(whole(commands.recv().await.unwrap().unwrap().content), b"armed");
+        caller.write_all(b"stream").await.unwrap();
+        let mut text = [0; 6];
+        answerer.read_exact(&mut text).await.unwrap();
+        assert_eq!(&text, b"stream");
+        assert_eq!((commands.counters().sent, commands.counters().delivered), (1, 1));
+        caller.shutdown().await.unwrap();
+        assert!(at_answerer.recv().await.unwrap().is_none(), "the peer has closed");
+        assert!(answerer.accept_channel().await.unwrap().is_none());
+    });
+}
+
+#[test]
+fn a_channel_that_nobody_reads_stops_no_other_one() {
+    run(async {
+        let (caller, answerer, _listener) = pair(&with_channels()).await;
+        let images = Arc::new(
+            caller.open_channel(ChannelOptions { priority: 6, ..ChannelOptions::default() }).unwrap(),
+        );
+        let commands =
+            caller.open_channel(ChannelOptions { priority: 0, ..ChannelOptions::default() }).unwrap();
+        let filling = Arc::clone(&images);
+        let full = tokio::spawn(async move {
+            loop {
+                filling.send(pattern(20_000)).await.unwrap();
+            }
+        });
+        let unread = answerer.accept_channel().await.unwrap().unwrap();
+        let read = answerer.accept_channel().await.unwrap().unwrap();
+        for number in 0..20_u8 {
+            commands.send(vec![number; 100]).await.unwrap();
+            assert_eq!(whole(read.recv().await.unwrap().unwrap().content), vec![number; 100]);
+        }
+        let waits = tokio::time::timeout(Duration::from_millis(300), async {
+            let sent = images.counters().sent;
+            while images.counters().sent == sent {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        });
+        assert!(waits.await.is_err(), "the sender of the unread channel waits");
+        for _ in 0..30 {
+            assert_eq!(whole(unread.recv().await.unwrap().unwrap().content), pattern(20_000));
+        }
+        full.abort();
+    });
+}
+
+#[test]
+fn a_long_message_arrives_in_parts() {
+    run(async {
+        let (caller, answerer, _listener) = pair(&with_channels()).await;
+        let channel = caller.open_channel(ChannelOptions::default()).unwrap();
+        let image = pattern(2_000_000);
+        let sent = image.clone();
+        let sender = tokio::spawn(async move { channel.send(sent).await.map(|number| (number, channel)) });
+        let channel = answerer.accept_channel().await.unwrap().unwrap();
+        let mut all = Vec::new();
+        loop {
+            let Content::Part { offset, data, is_last } = channel.recv().await.unwrap().unwrap().content
+            else {
+                panic!("a part of a long message");
+            };
+            assert_eq!(offset, all.len() as u64);
+            all.extend(data.into_bytes());
+            if is_last {
+                break;
+            }
+        }
+        assert!(all == image);
+        sender.await.unwrap().unwrap();
+    });
+}
+
+#[test]
+fn channels_outlive_their_stream_and_keep_the_connection() {
+    run(async {
+        let (caller, answerer, _listener) = pair(&with_channels()).await;
+        let channel = caller.open_channel(ChannelOptions::default()).unwrap();
+        drop(caller);
+        channel.send(b"still here".to_vec()).await.unwrap();
+        let at_answerer = answerer.accept_channel().await.unwrap().unwrap();
+        assert_eq!(whole(at_answerer.recv().await.unwrap().unwrap().content), b"still here");
+        drop(channel);
+        assert!(at_answerer.recv().await.unwrap().is_none());
+    });
+}
+
+#[test]
+fn a_connection_without_channels_says_so() {
+    run(async {
+        let (caller, answerer, _listener) = pair(&plain()).await;
+        let refused = caller.open_channel(ChannelOptions::default()).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::Unsupported);
+        assert!(answerer.accept_channel().await.is_err());
+        let (caller, answerer, _listener) = pair(&with_channels()).await;
+        let wrong =
+            caller.open_channel(ChannelOptions { priority: 8, ..ChannelOptions::default() }).unwrap_err();
+        assert_eq!(wrong.to_string(), "priority is 8, allowed: 0 to 7");
+        caller.abort();
+        assert!(answerer.accept_channel().await.is_err(), "the connection was reset");
+    });
+}
