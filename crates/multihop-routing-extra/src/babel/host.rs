@@ -301,25 +301,21 @@ impl Agent {
         }
     }
 
-    /// Sends Hellos soon, unless that was done a moment ago.
-    pub(super) fn greet_new(&mut self, now: Instant) {
-        let last = self.host.as_ref().and_then(|host| host.greeted);
-        if last.is_none_or(|last| now.saturating_since(last) >= GREETING_INTERVAL) {
-            self.greet_soon(now);
-        }
-    }
-
     /// Sends Hellos soon, and once more a moment later: neighbours use a cable after two Hellos.
-    fn greet_soon(&mut self, now: Instant) {
+    pub(super) fn greet_soon(&mut self, now: Instant) {
         let Some(host) = &mut self.host else { return };
-        (host.is_starting, host.greeted) = (true, Some(now));
-        let at = now + self.rng.duration_below(FIRST_HELLO);
-        self.timers.set(Timer::Hello, at);
+        host.is_starting = true;
+        let earliest = host.greeted.map_or(now, |last| now.max(last + GREETING_INTERVAL));
+        let at = earliest + self.rng.duration_below(FIRST_HELLO);
+        let due = self.timers.at(Timer::Hello).map_or(at, |before| before.min(at));
+        self.timers.set(Timer::Hello, due);
     }
 
-    /// Whether the next Hello follows at once.
-    pub(super) fn takes_start(&mut self) -> bool {
-        self.host.as_mut().is_some_and(|host| core::mem::take(&mut host.is_starting))
+    /// Whether another Hello follows the one that is sent now at once.
+    pub(super) fn takes_start(&mut self, now: Instant) -> bool {
+        let Some(host) = self.host.as_mut().filter(|host| host.is_starting) else { return false };
+        (host.is_starting, host.greeted) = (false, Some(now));
+        true
     }
 }
 

@@ -209,7 +209,7 @@ impl Agent {
         if heard == Some(HelloOutcome::New) {
             // RFC 8966, 3.8.1.1: a new neighbour is asked for its routes.
             self.tell(now, from, Tlv::RouteRequest(None));
-            self.greet_new(now);
+            self.greet_soon(now);
         }
     }
 

@@ -46,7 +46,7 @@ impl Agent {
             timestamp: config.rtt.is_some().then(|| clock(now)),
         };
         let jitter = self.rng.duration_below(self.config.hello_interval / 4);
-        let wait = if self.takes_start() { FIRST_HELLO } else { self.config.hello_interval - jitter };
+        let wait = if self.takes_start(now) { FIRST_HELLO } else { self.config.hello_interval - jitter };
         self.timers.set(Timer::Hello, now + wait);
         if now + self.config.hello_interval / 2 >= self.next_dump {
             self.waiting.dump = true;

@@ -102,6 +102,19 @@ fn hosts_find_routes_of_both_families_within_two_seconds() {
 }
 
 #[test]
+fn a_host_that_starts_a_moment_later_has_its_routes_within_two_seconds() {
+    let mut net = Net::new(&[&[], &[], &[]], &CHAIN);
+    let now = net.now;
+    net.hosts[0].set_interfaces(now, Vec::new());
+    net.run(1);
+    let now = net.now;
+    net.hosts[0].set_interfaces(now, vec![interface(0, 0)]);
+    net.run(2);
+    assert_eq!(net.route(0, four(2)), Some((four(1), 0, 192)));
+    assert_eq!(net.route(2, four(0)), Some((four(1), 1, 192)));
+}
+
+#[test]
 fn a_cable_that_is_cut_ends_routes_and_networks_are_announced() {
     let mut net = Net::new(&[&[], &[], &[]], &CHAIN);
     let network = (IpAddr::from([192, 168, 7, 0]), 24);
