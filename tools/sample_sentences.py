@@ -5,7 +5,7 @@
     python3 tools/sample_sentences.py help -n 60 --seed 7      help texts in docs/commands.md
     python3 tools/sample_sentences.py errors -n 60 --seed 7    messages in the Rust sources
 
-Cells of tables and messages count from three words on.
+Cells of tables and messages count from three words on; a cell follows its column and row in brackets.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import random
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -94,6 +94,7 @@ def document(page: Path, text: str) -> Iterator[Unit]:
 def paragraphs(text: str) -> Iterator[tuple[int, str]]:
     """Paragraphs, items and cells, with the number of their first line."""
     start, block = 0, ""
+    heads: list[str] = []
     for number, line in enumerate([*text.splitlines(), ""], 1):
         item = START_OF_ITEM.match(line)
         cells = line.lstrip().startswith("|")
@@ -101,10 +102,23 @@ def paragraphs(text: str) -> Iterator[tuple[int, str]]:
             yield start, block
             block = ""
         if cells:
-            yield from ((number, cell.strip()) for cell in re.split(r"(?<!\\)\|", line) if is_long(cell))
-        elif line.strip():
+            heads = yield from row(number, line, heads)
+            continue
+        heads = []
+        if line.strip():
             start = start if block else number
             block = f"{block} {line[item.end() :] if item else line}".strip()
+
+
+def row(number: int, line: str, heads: list[str]) -> Generator[tuple[int, str], None, list[str]]:
+    """Cells of a row of a table, each after its column and row in brackets; returns the columns."""
+    cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+    if not heads:
+        return cells
+    for head, cell in zip(heads, cells, strict=False):
+        if is_long(cell):
+            yield number, f"[{head}: {cells[0]}] {cell}" if cell != cells[0] else f"[{head}] {cell}"
+    return heads
 
 
 def help_texts(page: Path, text: str) -> Iterator[Unit]:
@@ -139,14 +153,14 @@ def errors(file: Path, text: str) -> Iterator[Unit]:
         near = any(
             0 <= found.start() - call < REACH and ";" not in text[call : found.start()] for call in calls
         )
-        if is_long(message) and (near or STATED.search(message)):
+        if is_long(message) and "\n" not in message and (near or STATED.search(message)):
             yield Unit(file, text.count("\n", 0, found.start()) + 1, message)
 
 
 def sentences(file: Path, blocks: Iterable[tuple[int, str]]) -> Iterator[Unit]:
-    """Sentences of blocks of text."""
+    """Sentences of blocks of text; a cell of a table is not divided."""
     for line, block in blocks:
-        for sentence in END.split(block):
+        for sentence in [block] if block.startswith("[") else END.split(block):
             if sentence and is_long(sentence):
                 yield Unit(file, line, sentence.strip())
 

@@ -23,8 +23,10 @@ over two lines. A second one (RFC 9293) follows.
 
 * an item of the list
 
-| first column | a cell of words |
+| name | its meaning here |
 |---|---|
+| `one` | a cell of words |
+| two | small |
 
 ```
 no words of code
@@ -39,9 +41,9 @@ no generated words here
         "One first sentence over two lines.",
         "A second one (RFC 9293) follows.",
         "an item of the list",
-        "a cell of words",
+        "[its meaning here: `one`] a cell of words",
     ]
-    assert [unit.line for unit in units] == [1, 3, 3, 6, 8]
+    assert [unit.line for unit in units] == [1, 3, 3, 6, 10]
 
 
 def test_help_texts_have_no_names_of_options() -> None:
