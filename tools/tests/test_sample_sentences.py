@@ -19,7 +19,7 @@ def test_a_page_has_sentences_items_and_cells_without_code_and_generated_text() 
     text = """# A title here
 
 One first sentence
-over two lines. A second one (RFC 9293) follows.
+over two lines. `code` begins this. A second one (RFC 9293) follows.
 
 * an item of the list
 
@@ -39,11 +39,12 @@ no generated words here
     assert texts(units) == [
         "A title here",
         "One first sentence over two lines.",
+        "`code` begins this.",
         "A second one (RFC 9293) follows.",
         "an item of the list",
         "[its meaning here: `one`] a cell of words",
     ]
-    assert [unit.line for unit in units] == [1, 3, 3, 6, 10]
+    assert [unit.line for unit in units] == [1, 3, 3, 3, 6, 10]
 
 
 def test_help_texts_have_no_names_of_options() -> None:
