@@ -283,6 +283,7 @@ def main() -> int:
             for number in range(options.cuts):
                 made.converge()
                 outages.append(made.cut(made.links[number % options.routers]))
+                print(f"  cut {number + 1}: outage {outages[-1]:.2f} s", flush=True)
             if outages:
                 mean, most = statistics.mean(outages), max(outages)
                 middle = statistics.median(outages)
