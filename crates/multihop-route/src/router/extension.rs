@@ -143,3 +143,25 @@ impl From<HostRefusal> for Reason {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv6Addr;
+
+    use multihop_core::Duration;
+    use multihop_routing_extra::babel;
+
+    use super::*;
+    use crate::config::{Config, HostProtocol};
+
+    #[test]
+    fn an_agent_without_main_address_goes_on_when_the_first_interface_is_gone() {
+        let routing = Routing::Extension(HostProtocol::new(babel::Config::default()).unwrap());
+        let mut router = Router::new(Config { routing, ..Config::default() }, 1, 0);
+        let [one, two] = [1, 2].map(|n| Port::new(n.into(), Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, n)));
+        router.set_ports(Instant::ZERO, &[one, two.clone()]);
+        let later = Instant::ZERO + Duration::from_secs(5);
+        router.set_ports(later, std::slice::from_ref(&two));
+        assert_eq!((router.age(later), router.main()), (Duration::from_secs(5), Some(two.address)));
+    }
+}

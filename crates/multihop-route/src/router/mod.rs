@@ -231,7 +231,7 @@ impl Router {
     }
 
     /// The interfaces that are up, with their addresses. Without that of the main address, another becomes the main
-    /// address, and the agent begins anew.
+    /// address, and the agent begins anew, unless its protocol has no main address.
     pub fn set_ports(&mut self, now: Instant, ports: &[Port]) {
         let before = std::mem::take(&mut self.ports);
         for port in ports {
@@ -249,7 +249,8 @@ impl Router {
         if let Some(signing) = &mut self.signing {
             signing.keep(counts);
         }
-        let lost = |agent: &Agent| !self.ports.iter().any(|port| port.name == agent.main);
+        let has_main = |agent: &Agent| self.ports.iter().any(|port| port.name == agent.main);
+        let lost = |agent: &Agent| !agent.is_extension() && !has_main(agent);
         if self.agent.as_ref().is_some_and(lost) {
             self.agent = None;
         }
@@ -579,8 +580,11 @@ impl Router {
     /// Main address of this host, under which other nodes know it.
     pub fn main(&self) -> Option<IpAddr> {
         let agent = self.agent.as_ref()?;
-        let port = self.ports.iter().find(|port| port.name == agent.main)?;
-        Some(port.others.first().copied().filter(|_| agent.is_extension()).unwrap_or(port.address))
+        if agent.is_extension() {
+            let routed = self.ports.iter().find_map(|port| port.others.first().copied());
+            return routed.or_else(|| self.ports.first().map(|port| port.address));
+        }
+        self.ports.iter().find(|port| port.name == agent.main).map(|port| port.address)
     }
 
     /// The agent of OLSR, for those who show its state. With IPv6, it knows nodes by [names](NeighbourInterface::name).
