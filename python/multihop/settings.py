@@ -80,6 +80,33 @@ class Expected(TypedDict, total=False):
     to the scenario's folder.
     """
 
+class FlowChannel(TypedDict, total=False):
+    """The table `channel`."""
+
+    deadline: float
+    """Time after which a message is worthless, s. Over mesh it is then given up; other transports deliver
+    it late.
+    """
+
+    interval: float
+    """Time between two messages, s. 0: the next one follows as soon as there is room, which udp does not
+    allow. Default: 0.0.
+    """
+
+    name: str
+    """Name of the channel in results, up to 32 visible ASCII characters; by default its place in the list.
+    Default: .
+    """
+
+    ordered: bool
+    """Whether mesh delivers the messages in order. Default: True."""
+
+    priority: int
+    """Class of the messages over mesh: those of class 0 leave first. Default: 3."""
+
+    size: int
+    """Bytes of each message; under udp at most 2200."""
+
 TransportName = Literal[
     "udp", "reno", "newreno", "cubic", "vegas", "westwood", "bbr", "bbr3", "prague", "adtcp", "tcp-2",
     "tcp-3", "tcp-uc", "tcp-cwl", "tcp-ap", "tcp-ap-sync", "elfn", "elfn-w", "elfn-rto-w", "tpa", "tpa-2",
@@ -583,12 +610,15 @@ class Flow(_Flow, total=False):
     to: int | str
     """Receiver of the flow."""
 
+    channel: Sequence[FlowChannel]
+    """Messages of an application "messages"."""
+
     transport: TransportName | FlowTransport
     """How the data travels: a short name, or a table of parameters. Only cbr, poisson, paced and voice
     have a default, which is udp.
     """
 
-    app: Literal["ftp", "file", "pareto", "cbr", "poisson", "paced", "voice", "web", "video", "relay"]
+    app: Literal["ftp", "file", "pareto", "cbr", "poisson", "paced", "voice", "web", "video", "messages", "relay"]
     """Default: ftp."""
 
     bytes: int

@@ -64,6 +64,8 @@ pub enum App {
     Web(WebParams),
     /// A video that is fetched in segments and played from a buffer.
     Video(VideoParams),
+    /// Messages of several channels, each with an entry `[[flow.channel]]`.
+    Messages,
     /// The data that another flow delivers to this flow's sender.
     Relay {
         /// Other flow, by its place in the file from 0 on. It ends where this one begins, and is no relay itself.
@@ -134,6 +136,29 @@ pub struct VideoParams {
     pub buffer: Duration,
 }
 
+/// Messages of one kind, in a flow with `app = "messages"`.
+#[derive(Clone, Debug, PartialEq, Settings)]
+pub struct MessageChannel {
+    /// Name of the channel in results, up to 32 visible ASCII characters; by default its place in the list.
+    #[key(MAX_NAME, default = String::new())]
+    pub name: String,
+    /// Bytes of each message; under udp at most 2200.
+    #[key(1..=1_000_000_000_000, required, default = 1)]
+    pub size: u64,
+    /// Time between two messages, s. 0: the next one follows as soon as there is room, which udp does not allow.
+    #[key(SECONDS)]
+    pub interval: Duration,
+    /// Time after which a message is worthless, s. Over mesh it is then given up; other transports deliver it late.
+    #[key(0.001..=86_400.0)]
+    pub deadline: Option<Duration>,
+    /// Class of the messages over mesh: those of class 0 leave first.
+    #[key(0..=7, default = 3)]
+    pub priority: u8,
+    /// Whether mesh delivers the messages in order.
+    #[key(default = true)]
+    pub ordered: bool,
+}
+
 impl App {
     /// Whether the application sends datagrams, which need UDP.
     pub const fn sends_datagrams(&self) -> bool {
@@ -152,6 +177,7 @@ impl App {
             Self::Voice(_) => "voice",
             Self::Web(_) => "web",
             Self::Video(_) => "video",
+            Self::Messages => "messages",
             Self::Relay { .. } => "relay",
         }
     }
@@ -184,8 +210,10 @@ impl VideoParams {
 const TALK_SPURTS: (Duration, Duration) = (Duration::from_millis(1004), Duration::from_millis(1587));
 /// Bit rate before the required key is read.
 const SLOWEST: BitRate = BitRate(1000);
+/// Maximum length of a channel's name, characters.
+const MAX_NAME: usize = 32;
 /// Bounds of a datagram's payload, bytes.
-const DATAGRAM: RangeInclusive<u64> = 1..=2200;
+pub(crate) const DATAGRAM: RangeInclusive<u64> = 1..=2200;
 /// Bounds of an amount of data, bytes.
 pub(crate) const BYTES: RangeInclusive<u64> = 1..=1_000_000_000_000_000;
 /// Bounds of the mean size of files, bytes.

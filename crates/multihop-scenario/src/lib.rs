@@ -65,7 +65,7 @@ use multihop_transport::tpa;
 
 use faults::Faults;
 
-pub use application::{App, Codec, VideoParams, VoiceParams, WebParams};
+pub use application::{App, Codec, MessageChannel, VideoParams, VoiceParams, WebParams};
 pub use canonical::{canonical, files};
 pub use check::MAX_HOSTS;
 pub use document::{Contents, Source};

@@ -17,7 +17,7 @@ use multihop_transport::connection::{ConnectionConfig, UdpConfig};
 use multihop_transport::{mesh, observe, tcp, tpa};
 
 use super::Topology;
-use super::application::App;
+use super::application::{App, MessageChannel};
 use super::extension::{CustomTransport, Extension, STATIC_ROUTES};
 
 /// One simulation, ready to run.
@@ -317,6 +317,8 @@ pub struct Flow {
     pub to: NodeId,
     /// Application, which decides what is sent and when.
     pub app: App,
+    /// Channels of an application that sends messages; none for other applications.
+    pub channels: Vec<MessageChannel>,
     /// Transport that sends the data.
     pub transport: Transport,
     /// When the application begins, start jitter included; before the end of the run.

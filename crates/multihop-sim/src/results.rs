@@ -118,10 +118,33 @@ pub struct FlowResult {
     /// Quality that the user of the application notices. Only present for `voice`, `web` and `video`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub application: Option<ApplicationResult>,
+    /// Messages of each channel, by its name. Only present for `messages`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub channels: BTreeMap<String, ChannelResult>,
     /// Counters that the transport declares, by name. Only present for user-defined transports and congestion controls
     /// with counters.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub counters: BTreeMap<String, u64>,
+}
+
+/// Messages of one channel that were sent after the warm-up.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct ChannelResult {
+    /// Messages sent, except those that may still arrive before their deadline at the end.
+    pub sent: u64,
+    /// Messages that arrived, in time or late.
+    pub delivered: u64,
+    /// Messages that arrived before their deadline / messages sent; `null` if none was sent. Without a deadline every message
+    /// that arrives is in time.
+    pub in_time: Option<f64>,
+    /// Time from sending to the arrival of the whole message, ms; `null` if none arrived.
+    pub delay_ms: Option<Summary>,
+    /// Age of the newest message that has arrived, ms: its mean over the time since the first one arrived; `null` if none arrived.
+    pub age_mean_ms: Option<f64>,
+    /// Age that the newest message that has arrived exceeds in 1% of this time, ms, with a resolution of 2%.
+    pub age_p99_ms: Option<f64>,
+    /// Bytes of the messages that arrived in time, over the time in which the flow was active.
+    pub goodput_kbps: f64,
 }
 
 /// Quality that the user of an application experiences.

@@ -375,6 +375,7 @@ impl Hub {
         let named = self.choices.iter().find(|transport| transport.name == protection.transport());
         let transport = named.unwrap_or(&self.choices[0]);
         let [initiator, listener] = transport.config.ends(&mut FlowSetup {
+            channels: false,
             port: self.port,
             sink: false,
             pool: Some(self.pool.clone()),

@@ -4,6 +4,7 @@ mod aggregation;
 mod emulation;
 mod expected;
 mod hosts;
+mod messages;
 mod mobility;
 mod power;
 mod programs;
@@ -310,11 +311,13 @@ fn flow(
 ) -> Option<Flow> {
     let Both(Keyed(common), Both(travel, Keyed(app))) = table;
     let transport = transport_of(travel.transport.as_ref(), app, path, faults);
+    let channels = messages::channels(travel, app, transport.as_ref(), path, faults);
     let (from, to) = from_to?;
     Some(Flow {
         from,
         to,
         app: *app,
+        channels: channels?,
         transport: transport?,
         start,
         stop,
@@ -374,6 +377,7 @@ fn transport_of(
 ) -> Option<Transport> {
     let path = format!("{path}.transport");
     let datagrams = app.sends_datagrams();
+    let takes_both = matches!(app, App::Messages);
     let Some(transport) = transport else {
         if datagrams {
             return Some(Transport { name: transport_name::UDP.to_owned(), protocol: Protocol::Udp });
@@ -381,7 +385,7 @@ fn transport_of(
         faults.push(Fault::at_key(path, "is missing, such as \"newreno\""));
         return None;
     };
-    if matches!(transport.protocol, Protocol::Udp) != datagrams {
+    if !takes_both && matches!(transport.protocol, Protocol::Udp) != datagrams {
         let (found, app) = (&transport.name, app.name());
         let allowed = if datagrams { "\"udp\"" } else { "a reliable transport, such as \"newreno\"" };
         faults.push(Fault::at_key(path, format!("found {found:?} under app {app:?}, allowed: {allowed}")));

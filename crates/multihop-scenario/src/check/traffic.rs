@@ -63,6 +63,7 @@ pub(super) fn draw(
                 from,
                 to,
                 app: App::File { bytes: size(&mut rng, &table.bytes) },
+                channels: Vec::new(),
                 transport: transport.clone(),
                 start,
                 stop: None,

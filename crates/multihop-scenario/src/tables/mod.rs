@@ -36,7 +36,7 @@ pub(super) use routing::{ProtocolTable, RoutingTable, StaticTable};
 pub(super) use sleep::SleepTable;
 pub(super) use sweep::SweepTable;
 pub(super) use topology::TopologyTable;
-pub(super) use traffic::{Bytes, FlowEnds, FlowTable, ParetoBytes, TrafficTable};
+pub(super) use traffic::{Bytes, FlowEnds, FlowTable, FlowTransport, ParetoBytes, TrafficTable};
 
 /// A simulation of a wireless multihop network.
 pub(crate) type ScenarioTable = Both<Both<Keyed<Run>, LinkTables>, Parts>;

@@ -3,9 +3,10 @@
 use multihop_core::Duration;
 use multihop_core::settings::{Field, Given, Settings, Value, Visitor};
 use multihop_radio::frame::Category;
+use serde_json::json;
 
 use super::{NodeRef, SECONDS, TIME_SPAN};
-use crate::application::{App, BYTES, MEAN_BYTES, SHAPE};
+use crate::application::{App, BYTES, MEAN_BYTES, MessageChannel, SHAPE};
 use crate::model::Transport;
 use crate::read::settings::Keyed;
 use crate::read::{Both, table};
@@ -46,6 +47,8 @@ table! {
         /// How the data travels: a short name, or a table of parameters. Only cbr, poisson, paced and
         /// voice have a default, which is udp.
         transport: Option<Transport>,
+        /// Messages of an application "messages".
+        channel: Vec<Keyed<MessageChannel>> = json!([]),
     }
 }
 

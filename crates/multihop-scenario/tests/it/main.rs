@@ -9,6 +9,7 @@ mod extension;
 mod hosts;
 mod layouts;
 mod malformed;
+mod message_flows;
 mod messages;
 mod mobility;
 mod model;

@@ -1,9 +1,12 @@
 //! Applications that a person uses: voice, web pages, video. Each is a state machine that says when to send how much, and
 //! judges what arrives as its user would. It knows neither the transport nor the network.
 
+mod messages;
 mod video;
 mod voice;
 mod web;
+
+pub(crate) use messages::Messages;
 
 use std::fmt::Debug;
 

@@ -36,6 +36,9 @@ impl Ends {
         if state.application.is_some() {
             return self.step_interactive(context, ip, id, first);
         }
+        if state.messages.is_some() {
+            return self.step_messages(context, ip, id, first);
+        }
         let amount = match app {
             App::Ftp => None,
             App::File { bytes } => Some(bytes),
@@ -60,7 +63,9 @@ impl Ends {
                 return;
             }
             App::Paced { .. } => unreachable!("the search runs constant rates"),
-            App::Voice(_) | App::Web(_) | App::Video(_) => unreachable!("applications of their own"),
+            App::Voice(_) | App::Web(_) | App::Video(_) | App::Messages => {
+                unreachable!("applications of their own")
+            }
         };
         state.unacked = amount.unwrap_or(u64::MAX);
         if first {
@@ -89,6 +94,11 @@ impl Ends {
 
     /// Hands data that has arrived in order to the receiver's application.
     pub(super) fn received(&mut self, context: &mut Context<'_>, id: FlowId, bytes: u64) {
+        // Datagrams arrive with their number.
+        let is_stream = self.acknowledges(id);
+        if let Some(messages) = self.flows[id.index()].messages.as_mut().filter(|_| is_stream) {
+            messages.arrived_in_stream(context.now, bytes);
+        }
         let FlowState { application: Some(application), rng, next, running: true, .. } =
             &mut self.flows[id.index()]
         else {
@@ -156,6 +166,7 @@ impl Ends {
         if let App::Relay { of, .. } = flow.app {
             self.relayed(context, of, bytes);
         }
+        self.refill_messages(context, id);
         let state = &mut self.flows[id.index()];
         if state.unacked > 0 || !state.running {
             return;

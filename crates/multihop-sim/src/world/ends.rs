@@ -19,7 +19,7 @@ use super::relay::Relay;
 use crate::engine::Rank;
 use crate::oracle::Oracle;
 use crate::packet::{Body, INITIAL_TTL, Trigger, port_of};
-use crate::traffic::{Application, application};
+use crate::traffic::{Application, Messages, application};
 use multihop_scenario::{App, Flow, Layout, Scenario};
 
 /// All flows and their ends.
@@ -52,6 +52,8 @@ pub(super) struct FlowState {
     pub(super) rng: Rng,
     /// State of an application that reacts to data at its receiver.
     pub(super) application: Option<Box<dyn Application>>,
+    /// State of an application that sends messages in channels.
+    pub(super) messages: Option<Box<Messages>>,
     /// Newest data that the receiver of the flow got.
     newest: Option<Trigger>,
     /// The relay that forwards arriving data, if there is one.
@@ -85,6 +87,7 @@ impl Ends {
                 rtt_samples: 0,
                 rng: Rng::stream(scenario.seed, "traffic", u64::from(id.0)),
                 application: application(&flow.app),
+                messages: (!flow.channels.is_empty()).then(|| Box::new(Messages::new(&flow.channels))),
                 newest: None,
                 relay: None,
             });
@@ -118,6 +121,9 @@ impl Ends {
             state.stats.restart(now, counters, declared);
             if let Some(application) = &mut state.application {
                 application.restart(now);
+            }
+            if let Some(messages) = &mut state.messages {
+                messages.restart(now);
             }
         }
         if let Some(oracle) = &mut self.oracle {
@@ -186,6 +192,14 @@ impl Ends {
 /// Time after which no packets of a connection exist: 2 MSL (RFC 9293 §3.4.2).
 const TWO_MSL: Duration = Duration::from_secs(240);
 
+/// Serial number of a datagram; `None` for other packets.
+fn serial(body: &Body) -> Option<u64> {
+    match body {
+        Body::Segment { segment: connection::Segment::Datagram(datagram), .. } => Some(datagram.serial),
+        _ => None,
+    }
+}
+
 /// Connections of both ends of a flow. Applications read data immediately, except relays.
 fn connections(
     scenario: &Scenario,
@@ -199,6 +213,7 @@ fn connections(
         pool: None,
         port: port_of(id),
         sink: !scenario.is_relayed(id),
+        channels: !flow.channels.is_empty(),
         bandwidth: scenario.bit_rate(),
         initial_ttl: INITIAL_TTL,
         hops: &mut || hops(scenario.in_mesh(flow.from), scenario.in_mesh(flow.to)),
@@ -237,6 +252,7 @@ impl Ends {
         if !end.is_sender() && packet.carries_data() {
             self.flows[id.index()].newest = Some(Trigger { sent: packet.created, arrived: context.now });
         }
+        let serial = serial(&packet.body);
         let connection = &mut self.ends[end.index()];
         let delivered = connection.counters().delivered;
         if let Body::Segment { segment, .. } = packet.body {
@@ -247,6 +263,9 @@ impl Ends {
             self.flows[id.index()].stats.arrived(context.now, arrival, shortest);
             if let Some(application) = &mut self.flows[id.index()].application {
                 application.arrived(context.now, arrival.created);
+            }
+            if let (Some(messages), Some(serial)) = (&mut self.flows[id.index()].messages, serial) {
+                messages.arrived_in_datagram(context.now, serial);
             }
         }
         self.drain(context, ip, end);
@@ -310,7 +329,9 @@ impl Ends {
                 self.arm_application(context, id);
             }
             Event::Reset | Event::TimedOut => self.nothing_more_to_relay(context, id),
-            Event::Connected | Event::Channels | Event::Closed => {}
+            Event::Connected if end.is_sender() => self.begin_messages(context, id),
+            Event::Channels => self.use_channels(context, end),
+            Event::Connected | Event::Closed => {}
         }
     }
 
@@ -326,7 +347,7 @@ impl Ends {
     }
 
     /// Measures data that has arrived in order, and hands it to the flow's relay and application.
-    fn delivered(&mut self, context: &mut Context<'_>, id: FlowId, bytes: u64) {
+    pub(super) fn delivered(&mut self, context: &mut Context<'_>, id: FlowId, bytes: u64) {
         self.flows[id.index()].stats.delivered_bytes += bytes;
         self.windows.add(context.now, id.index(), bytes);
         context.observer.delivered(context.now, id, bytes);

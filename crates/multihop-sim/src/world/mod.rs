@@ -23,6 +23,7 @@ mod leaks;
 mod link;
 mod losses;
 mod mac_stats;
+mod messages;
 mod notices;
 mod outcome;
 mod passing;

@@ -150,6 +150,10 @@ impl World<'_> {
             partitioned: paths.and_then(TimeByHops::partitioned),
             identification: self.ends.losses.as_ref().and_then(|losses| losses.result(id)),
             application: state.application.as_ref().map(|application| application.result(stop)),
+            channels: state
+                .messages
+                .as_ref()
+                .map_or_else(BTreeMap::new, |messages| messages.results(stop, seconds)),
             counters: self.declared_since(id, &stats.declared_before),
             expected_goodput_kbps: paths.zip(chains).and_then(|(paths, chains)| paths.expected_kbps(chains)),
         }

@@ -57,6 +57,7 @@ fn lossy(loss: f64) -> RunResult {
 fn a_sender_retransmits_until_it_gets_an_ack() {
     use multihop_core::Instant;
     let mut flow = FlowSetup {
+        channels: false,
         lifecycle: None,
         pool: None,
         port: 1,

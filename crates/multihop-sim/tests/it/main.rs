@@ -23,6 +23,7 @@ mod live;
 mod live_radios;
 mod measured;
 mod mesh;
+mod message_flows;
 mod metrics;
 mod mobile;
 mod notes;

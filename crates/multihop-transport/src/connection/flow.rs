@@ -41,6 +41,8 @@ pub struct FlowSetup<'a> {
     pub port: u16,
     /// Whether data counts as read as soon as it arrives.
     pub sink: bool,
+    /// Whether the ends may have channels of messages, if the transport has any.
+    pub channels: bool,
     /// Bandwidth of the channel, for pacing.
     pub bandwidth: BitRate,
     /// The TTL with which packets leave.

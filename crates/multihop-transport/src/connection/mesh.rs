@@ -16,7 +16,8 @@ use crate::observe::{Quantity, Row, Value};
 
 impl ConnectionConfig for Config {
     fn ends(&self, flow: &mut FlowSetup<'_>) -> [Box<dyn Connection>; 2] {
-        let config = Self { sink: flow.sink, initial_ttl: flow.initial_ttl, ..self.clone() };
+        let channels = flow.channels || self.channels;
+        let config = Self { sink: flow.sink, channels, initial_ttl: flow.initial_ttl, ..self.clone() };
         let config = flow.lifecycle.map_or(config.clone(), |lifecycle| Self { lifecycle, ..config });
         flow.pair("mesh/number", 32, |ports, initial| {
             let number = u32::try_from(initial).expect("32 bits are left");

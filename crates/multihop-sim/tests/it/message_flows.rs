@@ -1,0 +1,66 @@
+//! Flows of messages: over channels of `mesh`, in the byte stream of TCP, in datagrams.
+
+use multihop_sim::results::ChannelResult;
+
+use crate::support::result;
+
+const COMMANDS: &str = "[[flow.channel]]\nname = \"command\"\nsize = 100\ninterval = 0.5\npriority = 0\n";
+const TELEMETRY: &str = "[[flow.channel]]\nname = \"telemetry\"\nsize = 200\ninterval = 0.1\ndeadline = 0.3\npriority = 1\nordered = false\n";
+const IMAGES: &str = "[[flow.channel]]\nname = \"image\"\nsize = 100000\npriority = 6\n";
+
+/// Results of channels over a chain of four hops, by their names.
+fn channels(transport: &str, head: &str, tables: &[&str]) -> Vec<(String, ChannelResult)> {
+    let flow = format!("[[flow]]\napp = \"messages\"\ntransport = \"{transport}\"\n{}", tables.concat());
+    let topology = "[topology]\nkind = \"chain\"\nhops = 4\n";
+    let result = result(&format!("duration = 30.0\nwarmup = 5.0\n{head}\n{topology}{flow}"));
+    result.flows[0].channels.clone().into_iter().collect()
+}
+
+fn p95(result: &ChannelResult) -> f64 {
+    result.delay_ms.expect("messages have arrived").p95
+}
+
+#[test]
+fn commands_over_mesh_do_not_wait_behind_images() {
+    let of = |transport: &str| {
+        let found = channels(transport, "", &[COMMANDS, TELEMETRY, IMAGES]);
+        let [(_, command), (_, image), (_, telemetry)] = found.try_into().expect("three channels");
+        (command, image, telemetry)
+    };
+    let (command, image, telemetry) = of("mesh");
+    assert!((48..=51).contains(&command.sent) && command.delivered + 1 >= command.sent, "{command:?}");
+    assert!(p95(&command) < 300.0, "{command:?}");
+    assert!(telemetry.in_time > Some(0.9), "{telemetry:?}");
+    assert!(image.goodput_kbps > 100.0, "{image:?}");
+    let (slow, _, late) = of("newreno");
+    assert!(p95(&slow) > 4.0 * p95(&command), "{slow:?}");
+    assert!(late.in_time < Some(0.5), "{late:?}");
+    assert!(late.age_mean_ms > telemetry.age_mean_ms, "{late:?}");
+}
+
+#[test]
+fn messages_without_competition_arrive_in_time_over_every_transport() {
+    for transport in ["mesh", "newreno", "tpa", "udp"] {
+        let found = channels(transport, "", &[COMMANDS, TELEMETRY]);
+        let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["command", "telemetry"], "{transport}");
+        for (name, result) in &found {
+            assert!(result.sent >= 49, "{transport}: {name} {result:?}");
+            assert!(result.in_time > Some(0.95), "{transport}: {name} {result:?}");
+            assert!(p95(result) < 250.0, "{transport}: {name} {result:?}");
+        }
+        let telemetry = &found[1].1;
+        let age = telemetry.age_mean_ms.expect("messages have arrived");
+        assert!((50.0..200.0).contains(&age), "{transport}: {telemetry:?}");
+        assert!((telemetry.goodput_kbps - 16.0).abs() < 1.0, "{transport}: {telemetry:?}");
+    }
+}
+
+#[test]
+fn a_flow_of_messages_ends_at_its_stop() {
+    let flow = "[[flow]]\napp = \"messages\"\ntransport = \"mesh\"\nstop = 5.0\n";
+    let topology = "[topology]\nkind = \"chain\"\nhops = 2\n";
+    let flow = &result(&format!("duration = 20.0\n{topology}{flow}{TELEMETRY}{IMAGES}")).flows[0];
+    let telemetry = &flow.channels["telemetry"];
+    assert!(flow.stop < 5.1 && (45..=51).contains(&telemetry.sent), "{flow:?}");
+}
