@@ -5,6 +5,7 @@
 //! | [`files`] | files and folders, which a later transfer completes |
 //! | [`code`] | two people who read four words to each other instead of copying keys |
 //! | [`perf`] | measurements of goodput, loss and delay |
+//! | `spread` | one file to all nodes of a group, by multicast (Unix) |
 //! | [`tunnel`] | TCP, UDP and IP packets of other programs |
 //! | `bridge` | streams as descriptors, for threads and languages without tokio (Unix) |
 //!
@@ -44,6 +45,8 @@ pub mod files;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 pub mod perf;
+#[cfg(unix)]
+pub mod spread;
 pub mod text;
 pub mod tunnel;
 

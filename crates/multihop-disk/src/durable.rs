@@ -28,6 +28,11 @@ impl NewFile {
         Ok((own::create(&part, mode)?, Self { path, part: Some(part) }))
     }
 
+    /// Takes over a file with this temporary name that an earlier process has begun. Both are in one folder.
+    pub fn resume(path: &Path, part: &Path) -> Self {
+        Self { path: path.to_owned(), part: Some(part.to_owned()) }
+    }
+
     /// The path that is written: with the temporary name, except for a device or a pipe.
     pub fn place(&self) -> &Path {
         self.part.as_deref().unwrap_or(&self.path)
@@ -198,6 +203,16 @@ mod tests {
         assert_eq!([again, late].map(|error| error.kind()), [ErrorKind::AlreadyExists; 2]);
         assert_eq!(fs::read(&path).unwrap(), b"first");
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(names(folder.path()), ["a"]);
+    }
+
+    #[test]
+    fn a_file_of_an_earlier_process_gets_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, part) = (folder.path().join("a"), folder.path().join(".a.part"));
+        fs::write(&part, "whole").unwrap();
+        NewFile::resume(&path, &part).keep_new().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"whole");
         assert_eq!(names(folder.path()), ["a"]);
     }
 

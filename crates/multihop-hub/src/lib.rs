@@ -80,7 +80,7 @@ pub use datagram::{
 };
 pub use error::Error;
 pub use hub::{Environment, Hub, HubEvent, Id};
-pub use keys::{Identity, PublicKey, SharedKey, TextError, Token};
+pub use keys::{GroupKey, Identity, PublicKey, SIGNATURE, SharedKey, TextError, Token};
 pub use reason::Reason;
 pub use stats::{DeclaredCounters, Stats};
 pub use transport::{Transport, TransportName};

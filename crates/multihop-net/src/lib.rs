@@ -50,7 +50,7 @@ pub mod keys;
 
 pub use channel::Channel;
 pub use config::{Config, Peers, Security, SocketOptions};
-pub use keys::{AuthorizedKeys, Identity, KnownPeers, PublicKey, SecretFile, SharedKey, Token};
+pub use keys::{AuthorizedKeys, GroupKey, Identity, KnownPeers, PublicKey, SecretFile, SharedKey, Token};
 pub use listener::Listener;
 pub use multihop_hub::{DeclaredCounters, Error, Limits, Reason, Stats, Transport, TransportName};
 pub use multihop_transport::channel::{

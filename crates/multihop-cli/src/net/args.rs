@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use multihop_apps::files::SymbolicLinks;
+use multihop_apps::spread::GROUP;
 use multihop_apps::tunnel::{self, Address, Entrance, Host, Net, Rule};
 use multihop_net::PublicKey;
 
@@ -15,7 +16,8 @@ use crate::values::key_value;
 /// Arguments of `multihop send`.
 #[derive(Parser)]
 #[command(after_help = EXIT_CODES, override_usage = "multihop send [OPTIONS] PATH...\n       \
-    multihop send [OPTIONS] PATH... HOST[:PORT] <--token WORD | --key FILE | --plain>")]
+    multihop send [OPTIONS] PATH... HOST[:PORT] <--token WORD | --key FILE | --plain>\n       \
+    multihop send [OPTIONS] FILE --to-all[=GROUP] --key FILE --shared-key FILE")]
 pub(crate) struct SendArgs {
     /// Files and folders; - is standard input. Without a host, the command prints a code of four words, with which
     /// multihop recv on the other host fetches the files. With --token, --key or --plain, the last argument is the host
@@ -32,6 +34,24 @@ pub(crate) struct SendArgs {
     /// error.
     #[arg(long)]
     pub(crate) wait: bool,
+    /// Send one file to all nodes that run multihop recv --group, over several hops. GROUP is the multicast or broadcast
+    /// address of the group; default 239.192.74.57:7457.
+    #[arg(
+        long,
+        value_name = "GROUP",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "239.192.74.57:7457",
+        value_parser = group,
+        requires = "shared_key",
+        conflicts_with_all = ["listen", "expire", "wait", "name", "links"]
+    )]
+    pub(crate) to_all: Option<SocketAddr>,
+    /// With --to-all: number of receivers for which to wait before the file is sent.
+    #[arg(long, value_name = "N", default_value = "1", requires = "to_all", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub(crate) expect: u16,
+    #[command(flatten)]
+    pub(crate) group: GroupArgs,
     /// Name under which the receiver stores standard input.
     #[arg(long, value_name = "NAME", default_value = "stdin")]
     pub(crate) name: String,
@@ -79,6 +99,21 @@ pub(crate) struct RecvArgs {
     /// Address to listen on; the default port is 7450.
     #[arg(long, value_name = "HOST[:PORT]", default_value = "0.0.0.0", value_parser = files_at)]
     pub(crate) listen: Address,
+    /// Receive files of multihop send --to-all, and relay them to other members. GROUP is the multicast or broadcast
+    /// address of the group; default 239.192.74.57:7457.
+    #[arg(
+        long,
+        value_name = "GROUP",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "239.192.74.57:7457",
+        value_parser = group,
+        requires = "shared_key",
+        conflicts_with_all = ["words", "listen", "silent"]
+    )]
+    pub(crate) group: Option<SocketAddr>,
+    #[command(flatten)]
+    pub(crate) group_options: GroupArgs,
     /// Folder to write to, created if missing; - is standard output, for one file. With a code the default is the
     /// current folder.
     #[arg(
@@ -101,6 +136,15 @@ pub(crate) struct RecvArgs {
     pub(crate) net: NetArgs,
     #[command(flatten)]
     pub(crate) sandbox: SandboxArgs,
+}
+
+/// Options of members of a group.
+#[derive(Args)]
+pub(crate) struct GroupArgs {
+    /// With a group: interface over which to send and receive, for example wlan0. Can be repeated. Without this option the
+    /// system selects one. Linux.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) interface: Vec<String>,
 }
 
 /// Whether a command that goes on for long is confined.
@@ -384,6 +428,14 @@ pub(crate) struct NetArgs {
 /// The host that receives files.
 pub(crate) fn files_at(text: &str) -> Result<Address, String> {
     address(text, FILES)
+}
+
+/// Parses `ADDRESS[:PORT]` of a group.
+fn group(text: &str) -> Result<SocketAddr, String> {
+    let address = text.trim_matches(['[', ']']).parse().map(|address| SocketAddr::new(address, GROUP.port()));
+    address
+        .or_else(|_| text.parse())
+        .map_err(|_| "allowed: ADDRESS or ADDRESS:PORT of multicast or broadcast".to_owned())
 }
 
 fn codes_at(text: &str) -> Result<Address, String> {

@@ -18,6 +18,7 @@ mod route_status;
 mod send;
 mod settings;
 mod signals;
+mod spread;
 mod tunnel;
 
 use std::net::{IpAddr, SocketAddr};

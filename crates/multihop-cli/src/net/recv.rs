@@ -17,7 +17,7 @@ use serde_json::json;
 use super::args::{FILES, RecvArgs};
 use super::confinement::{Confinement, folders_of_keys};
 use super::meter::{Form, Meter, ended, event, failed, members, sentence};
-use super::{Kind, advise, announce, commands, open, print, run, settings, signals};
+use super::{Kind, advise, announce, commands, open, print, run, settings, signals, spread};
 use crate::bars::bars;
 use crate::terminal::Verbosity;
 use crate::{CommandError, output};
@@ -40,6 +40,9 @@ pub(crate) fn recv(
     }
     if !into_stream {
         make(&args.to).with_context(|| format!("cannot create the folder {}", args.to.display()))?;
+    }
+    if let Some(group) = args.group {
+        return spread::receive(args, group, verbosity);
     }
     // Files of a batch are open at the same time.
     multihop_apps::tunnel::raise_limit_of_descriptors();

@@ -18,7 +18,7 @@ use tokio::time::{Instant, timeout};
 use super::args::{CODES, SendArgs, files_at};
 use super::confinement::Confinement;
 use super::meter::{Form, Meter, ended, event, failed};
-use super::{Kind, first, host, run, settings};
+use super::{Kind, first, host, run, settings, spread};
 use crate::bars::bars;
 use crate::terminal::{Verbosity, note};
 use crate::{CommandError, output};
@@ -29,6 +29,9 @@ pub(crate) fn send(
     verbosity: Verbosity,
     extensions: &Extensions,
 ) -> Result<(), CommandError> {
+    if let Some(group) = args.to_all {
+        return spread::send(args, group, verbosity);
+    }
     let (to, paths) = args.arguments.split_last().expect("clap requires an argument");
     let is_path = is_input(to) || to.exists();
     match settings::mode(&args.net) {

@@ -132,6 +132,11 @@ fn security(args: &NetArgs, end: CommandRole) -> Result<Option<Security>, Comman
     }
 }
 
+/// The peers of a listening end with keys.
+pub(super) fn listening_peers(args: &NetArgs) -> Result<Peers, CommandError> {
+    peers(args, CommandRole::Listening)
+}
+
 fn peers(args: &NetArgs, end: CommandRole) -> Result<Peers, CommandError> {
     if let Some(key) = &args.peer {
         let key = key

@@ -7,5 +7,5 @@ mod secret_file;
 
 pub use authorized::AuthorizedKeys;
 pub use known::{KeyCheck, KnownPeers};
-pub use multihop_hub::{Identity, PublicKey, SharedKey, TextError, Token};
+pub use multihop_hub::{GroupKey, Identity, PublicKey, SharedKey, TextError, Token};
 pub use secret_file::SecretFile;

@@ -2,6 +2,7 @@
 
 mod code;
 mod files;
+mod group;
 mod keys;
 mod perf;
 mod route;

@@ -1,0 +1,196 @@
+//! Datagrams of a group: sealed packets, and which of them are new.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use multihop_net::{GroupKey, SharedKey};
+use multihop_spread::Packet;
+
+/// Seals packets of this node and opens those of other members.
+pub(super) struct Envelope {
+    key: GroupKey,
+    /// Random number that this node draws at its start.
+    index: u64,
+    /// Counts the datagrams of this node.
+    counter: u32,
+    /// Counters that have arrived, by the index of the sender.
+    windows: BTreeMap<u64, Window>,
+    /// Datagrams so far, for the order of windows.
+    opened: u64,
+    refused: Refused,
+}
+
+/// Counts of datagrams that were dropped.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Refused {
+    /// Datagrams that no member of the group has sealed.
+    pub forged: u64,
+    /// Datagrams that have arrived before, or are too old to decide.
+    pub replayed: u64,
+    /// Sealed datagrams that are no packets.
+    pub invalid: u64,
+    /// Offers without a valid signature of an authorised sender.
+    pub unauthorized: u64,
+}
+
+/// The counters that have arrived: the greatest, and which of the 1024 up to it.
+struct Window {
+    greatest: u32,
+    arrived: [u64; WORDS],
+    /// When the last datagram arrived, in opened datagrams.
+    used: u64,
+}
+
+impl Envelope {
+    /// An envelope with a new index.
+    pub(super) fn new(shared: &SharedKey) -> io::Result<Self> {
+        let mut index = [0; 8];
+        getrandom::fill(&mut index)?;
+        Ok(Self {
+            key: GroupKey::new(shared),
+            index: u64::from_be_bytes(index),
+            counter: 0,
+            windows: BTreeMap::new(),
+            opened: 0,
+            refused: Refused::default(),
+        })
+    }
+
+    /// The datagram of a packet. An index is replaced before its counters are used up.
+    pub(super) fn seal(&mut self, packet: &Packet) -> io::Result<Vec<u8>> {
+        if self.counter == u32::MAX {
+            let mut index = [0; 8];
+            getrandom::fill(&mut index)?;
+            (self.index, self.counter) = (u64::from_be_bytes(index), 0);
+        }
+        self.counter += 1;
+        let nonce = nonce(self.index, self.counter);
+        let mut text = packet.emit();
+        self.key.seal(nonce, &[VERSION], &mut text);
+        let mut datagram = vec![VERSION];
+        datagram.extend(nonce);
+        datagram.extend(text);
+        Ok(datagram)
+    }
+
+    /// The packet of a datagram and the index of its sender; everything else is counted. The own datagrams, which multicast
+    /// brings back, are not.
+    pub(super) fn open(&mut self, datagram: &[u8]) -> Option<(u64, Packet)> {
+        let Some((header, sealed)) =
+            datagram.split_first_chunk::<13>().filter(|(header, _)| header[0] == VERSION)
+        else {
+            self.refused.forged += 1;
+            return None;
+        };
+        let index = u64::from_be_bytes(*header[1..].first_chunk().expect("8 bytes"));
+        let counter = u32::from_be_bytes(*header[9..].first_chunk().expect("4 bytes"));
+        if index == self.index {
+            return None;
+        }
+        let Some(text) = self.key.open(nonce(index, counter), &[VERSION], sealed) else {
+            self.refused.forged += 1;
+            return None;
+        };
+        if !self.is_new(index, counter) {
+            self.refused.replayed += 1;
+            return None;
+        }
+        let packet = Packet::parse(&text);
+        self.refused.invalid += u64::from(packet.is_err());
+        packet.ok().map(|packet| (index, packet))
+    }
+
+    pub(super) fn refused(&self) -> Refused {
+        self.refused
+    }
+
+    /// Counts an offer that is not from an authorised sender.
+    pub(super) fn refuse_offer(&mut self) {
+        self.refused.unauthorized += 1;
+    }
+
+    fn is_new(&mut self, index: u64, counter: u32) -> bool {
+        self.opened += 1;
+        if self.windows.len() >= MAX_WINDOWS && !self.windows.contains_key(&index) {
+            let oldest = self.windows.iter().min_by_key(|(_, window)| window.used).map(|(index, _)| *index);
+            oldest.map(|oldest| self.windows.remove(&oldest));
+        }
+        let window = self.windows.entry(index);
+        let window = window.or_insert(Window { greatest: counter, arrived: [0; WORDS], used: 0 });
+        window.used = self.opened;
+        window.is_new(counter)
+    }
+}
+
+impl Window {
+    fn is_new(&mut self, counter: u32) -> bool {
+        if counter > self.greatest {
+            let passed = (u64::from(self.greatest) + 1..=u64::from(counter)).take(WORDS * 64);
+            // All places from the greatest counter to this one begin anew.
+            passed.for_each(|passed| {
+                let (word, bit) = place(u32::try_from(passed).unwrap_or(u32::MAX));
+                self.arrived[word] &= !bit;
+            });
+            self.greatest = counter;
+        } else if u64::from(self.greatest - counter) >= WORDS as u64 * 64 {
+            return false;
+        }
+        let (word, bit) = place(counter);
+        let is_new = self.arrived[word] & bit == 0;
+        self.arrived[word] |= bit;
+        is_new
+    }
+}
+
+fn place(counter: u32) -> (usize, u64) {
+    let at = counter as usize % (WORDS * 64);
+    (at / 64, 1 << (at % 64))
+}
+
+fn nonce(index: u64, counter: u32) -> [u8; 12] {
+    let mut nonce = [0; 12];
+    nonce[..8].copy_from_slice(&index.to_be_bytes());
+    nonce[8..].copy_from_slice(&counter.to_be_bytes());
+    nonce
+}
+
+const VERSION: u8 = 1;
+/// Words of a window: 1024 counters.
+const WORDS: usize = 16;
+/// Largest number of indices that a node remembers: 40 kB.
+const MAX_WINDOWS: usize = 256;
+
+#[cfg(test)]
+mod tests {
+    use multihop_spread::{Body, UNKNOWN};
+
+    use super::*;
+
+    fn envelope(key: u8) -> Envelope {
+        Envelope::new(&SharedKey::from_bytes([key; 32])).unwrap()
+    }
+
+    #[test]
+    fn a_datagram_counts_once_and_only_from_members() {
+        let [mut one, mut other, mut stranger] = [1, 1, 2].map(envelope);
+        let packet = Packet { distance: UNKNOWN, backlog: 0, body: Body::Seek };
+        let sealed: Vec<_> = (0..3000).map(|_| one.seal(&packet).unwrap()).collect();
+        assert_eq!(other.open(&sealed[5]), Some((one.index, packet.clone())));
+        assert_eq!(other.open(&sealed[5]), None);
+        assert!(other.open(&sealed[3]).is_some(), "late, and new");
+        assert_eq!(other.refused(), Refused { replayed: 1, ..Refused::default() });
+        for datagram in &sealed[6..] {
+            assert!(other.open(datagram).is_some());
+        }
+        assert!(sealed.iter().all(|datagram| other.open(datagram).is_none()));
+        assert_eq!(other.refused().replayed, 3001);
+        let mut forged = sealed[0].clone();
+        forged[20] ^= 1;
+        for datagram in [&forged[..], &[], &[1; 13], &stranger.seal(&packet).unwrap()] {
+            assert_eq!(other.open(datagram), None);
+        }
+        assert_eq!(other.refused().forged, 4);
+        assert_eq!(one.open(&sealed[0]), None, "an own datagram that multicast brings back");
+        assert_eq!(one.refused(), Refused::default());
+    }
+}
