@@ -19,7 +19,7 @@ from importlib import import_module
 
 TYPE_CHECKING = False  # as in `typing`, which need not be imported
 if TYPE_CHECKING:
-    from multihop import lab, report, theme
+    from multihop import lab, messages, report, theme
     from multihop._core import RunError, ScenarioError, build, build_profile
     from multihop.results import Result, read_series, read_trace
     from multihop.running import check, run, run_all, schema
@@ -41,6 +41,7 @@ __all__ = [
     "check",
     "interval",
     "lab",
+    "messages",
     "read_series",
     "read_trace",
     "report",
@@ -71,7 +72,7 @@ _MODULES = {
 }
 """The module of each public name, which is imported at its first use: the command starts without NumPy."""
 
-_SUBMODULES = ("lab", "report", "theme")
+_SUBMODULES = ("lab", "messages", "report", "theme")
 """Public modules, which are also imported at their first use."""
 
 

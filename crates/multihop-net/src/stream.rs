@@ -147,6 +147,21 @@ impl Stream {
         self.handle.with(|hub| hub.abort(self.handle.id));
     }
 
+    /// Closes this side, and waits until the peer has everything. Like
+    /// [`shutdown`](tokio::io::AsyncWriteExt::shutdown), for a stream that several tasks share.
+    pub async fn finish(&self) -> io::Result<()> {
+        poll_fn(|cx| self.poll_finish(cx)).await
+    }
+
+    fn poll_finish(&self, cx: &Context<'_>) -> Poll<io::Result<()>> {
+        let mut state = self.handle.shared.lock();
+        if state.hub.shutdown(self.handle.shared.now(), self.handle.id)? {
+            return Poll::Ready(Ok(()));
+        }
+        self.handle.shared.kick();
+        self.handle.wait(&mut state, Side::Write, cx)
+    }
+
     fn poll_connected(&self, cx: &Context<'_>) -> Poll<Result<(), Error>> {
         let mut state = self.handle.shared.lock();
         if state.hub.is_connected(self.handle.id)? {
@@ -187,11 +202,6 @@ impl AsyncWrite for Stream {
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let mut state = self.handle.shared.lock();
-        if state.hub.shutdown(self.handle.shared.now(), self.handle.id)? {
-            return Poll::Ready(Ok(()));
-        }
-        self.handle.shared.kick();
-        self.handle.wait(&mut state, Side::Write, cx)
+        self.poll_finish(cx)
     }
 }

@@ -3,6 +3,8 @@
 mod capture;
 mod interrupt;
 #[cfg(all(unix, feature = "network"))]
+mod messages;
+#[cfg(all(unix, feature = "network"))]
 mod net;
 mod runs;
 mod statistics;
@@ -34,6 +36,11 @@ mod _core {
 
     #[pymodule_export]
     use super::interrupt::Flag;
+    #[cfg(all(unix, feature = "network"))]
+    #[pymodule_export]
+    use super::messages::{
+        MessageChannel, MessageConnection, MessageListener, messages_connect, messages_listen,
+    };
     #[cfg(all(unix, feature = "network"))]
     #[pymodule_export]
     use super::net::{ConnectionHandle, Listener, Opening, tpa_connect, tpa_listen, tpa_token};

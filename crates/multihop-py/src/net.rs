@@ -264,11 +264,11 @@ fn config(security: Security, cwnd_max: Option<u8>) -> PyResult<Config> {
     Ok(config)
 }
 
-fn parse(address: &str, port: u16) -> PyResult<SocketAddr> {
+pub(crate) fn parse(address: &str, port: u16) -> PyResult<SocketAddr> {
     let ip = address.parse().map_err(|_| PyValueError::new_err(format!("{address:?} is no IP address")))?;
     Ok(SocketAddr::new(ip, port))
 }
 
-fn pair(address: SocketAddr) -> (String, u16) {
+pub(crate) fn pair(address: SocketAddr) -> (String, u16) {
     (address.ip().to_string(), address.port())
 }
