@@ -23,7 +23,10 @@ MIN_WORDS = 3
 COMMANDS = Path("docs/commands.md")
 FENCE = re.compile(r"^( *)```.*?^\1``` *$", re.DOTALL | re.MULTILINE)
 COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-END = re.compile(r"(?<=[^.\d][.!?])[)*\"]*\s+(?=`|[*\[(\"]*[A-Z0-9])|(?<=\w[.!?])\s+(?=`|[*\[(\"]*[A-Z])")
+END = re.compile(
+    r"(?<![ .][A-Z]\.)"
+    r"(?:(?<=[^.\d][.!?])[)*\"]*\s+(?=`|[*\[(\"]*[A-Z0-9])|(?<=\w[.!?])\s+(?=`|[*\[(\"]*[A-Z]))"
+)
 START_OF_ITEM = re.compile(r"\s*([*+-]|\d+\.|#+|>) ")
 TITLES = re.compile(r"(Arguments|Commands|\w*\s?[Oo]ptions|Usage):|Usage: ")
 OPTION = re.compile(r" {2,6}(-|<|\[)\S.*|  [a-z][a-z-]+  .*")
