@@ -154,7 +154,7 @@ async fn read<R: AsyncRead + Unpin>(
 pub(crate) struct FrameWriter<W> {
     inner: W,
     patience: Duration,
-    /// A peer that is heard is only slow: the patience begins anew.
+    /// Activity of the peer: `patience` restarts whenever the peer sends something, since such a peer is only slow.
     pulse: Option<Arc<Heartbeat>>,
     /// Messages that are not yet sent.
     messages: Vec<u8>,
@@ -248,7 +248,7 @@ impl<W: AsyncWrite + Unpin> FrameWriter<W> {
     }
 }
 
-/// Fails when neither this work is done nor the peer is heard for this time.
+/// Awaits `work`; fails if for `patience` neither the work completes nor a message of the peer arrives.
 async fn patiently<T>(
     patience: Duration,
     pulse: Option<&Heartbeat>,
@@ -278,7 +278,8 @@ fn cut_off() -> io::Error {
 /// Maximum length of a message's body, bytes.
 pub(crate) const BODY_MAX: usize = 32 * 1024;
 const HEAD: usize = 5;
-/// Longest time between two messages of a busy end. An end that is silent for twice as long has probably vanished.
+/// Longest time between two messages of an end that is busy. A peer that has received nothing for twice this time
+/// treats the end as gone.
 const KEEPALIVE: Duration = Duration::from_secs(1);
 /// Shortest interval of the keepalives that a peer can request.
 const KEEPALIVE_MIN: Duration = Duration::from_millis(20);

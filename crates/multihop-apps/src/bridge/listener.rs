@@ -18,7 +18,7 @@ use super::{Bridge, runtime};
 #[derive(Debug)]
 pub struct BridgeListener {
     local: SocketAddr,
-    /// Has one byte for each connection that waits.
+    /// Socket that contains one byte for each waiting connection, so that its descriptor is readable.
     ready: UnixStream,
     waiting: Mutex<mpsc::Receiver<(Bridge, OwnedFd)>>,
     task: AbortHandle,

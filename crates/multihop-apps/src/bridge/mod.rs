@@ -38,7 +38,7 @@ pub struct Bridge {
     end: watch::Receiver<Option<Ending>>,
 }
 
-/// How a connection ended; several callers may ask for the error.
+/// How a connection ended. An error is stored as its kind and text, which can be cloned for several callers.
 type Ending = Result<(), (io::ErrorKind, String)>;
 
 impl Bridge {

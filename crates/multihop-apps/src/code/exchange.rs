@@ -1,5 +1,5 @@
-//! How two ends of an encrypted connection prove to each other that they have the same code. The hash of the
-//! connection's handshake is part of the proof, so that nobody can be in between.
+//! Mutual proof that both ends of an encrypted connection have the same code. The proof includes the hash of the
+//! connection's handshake, which prevents an attack in the middle.
 
 use std::io;
 
@@ -56,8 +56,8 @@ where
     if tags.verify(&tag) { Ok(()) } else { Err(Refusal::WrongCode.into()) }
 }
 
-/// The listener's part. A caller uses up a guess by its proof; nothing that it gets before reveals whether a guess is
-/// right.
+/// The listener's part of the exchange. A caller's proof uses up one guess; the caller receives nothing before it
+/// that reveals whether the guess is right.
 pub(super) async fn answer<S>(
     stream: &mut S,
     code: &Code,

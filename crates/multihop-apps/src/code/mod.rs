@@ -88,5 +88,5 @@ pub(crate) async fn check(bytes: &[u8]) {
     assert!(met.is_err(), "a caller without the code");
 }
 
-/// Time for the exchange of proofs.
+/// Longest time for the exchange of proofs, after which the connection is closed.
 const LIMIT: Duration = Duration::from_secs(10);

@@ -16,9 +16,9 @@ use super::seek::Beacon;
 use super::words::Code;
 use super::{LIMIT, public};
 
-/// Waits for callers that know a code.
+/// Waits for callers that have the code.
 ///
-/// The code ends with this value, after three wrong guesses, or when its time is over.
+/// The code is valid until this value is dropped, until three wrong guesses, or until its lifetime is over.
 #[derive(Debug)]
 pub struct Offer {
     listener: Listener,
@@ -72,7 +72,7 @@ impl Offer {
         self.listener.local_addr()
     }
 
-    /// Error for which the offer cannot be found in the local network; `None` if it can.
+    /// The error that prevents callers from finding the offer in the local network; `None` if they can find it.
     pub fn unseen(&self) -> Option<&io::Error> {
         self.beacon.as_ref().err()
     }

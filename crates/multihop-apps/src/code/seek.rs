@@ -1,5 +1,5 @@
-//! Finding the sender of a code in the local network: a broadcast question with the public word of the code. The answer
-//! is where to try; whether it is the right place shows only the code.
+//! Discovery of the sender of a code in the local network: the receiver broadcasts a question with the public word of
+//! the code. An answer is only an address to try. The exchange of proofs shows whether its sender has the code.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -40,7 +40,7 @@ pub(super) struct Place {
     pub(super) offer: Option<OfferId>,
 }
 
-/// A random number, by which an answer shows that its sender got the question.
+/// Random number of a question. An answer repeats it, which proves that its sender received the question.
 type Number = [u8; 8];
 
 impl Question {
@@ -80,7 +80,7 @@ fn emit(magic: &[u8], value: u16, number: Number, offer: OfferId) -> Vec<u8> {
 pub(super) struct Beacon(JoinHandle<()>);
 
 impl Beacon {
-    /// Answers that the code is at this port of this host.
+    /// Starts to answer questions for the code of `label` with this port and the addresses of this host.
     pub(super) fn start(label: Label, port: u16) -> io::Result<Self> {
         let socket = shared_socket()?;
         let mut offer = OfferId::default();
@@ -95,7 +95,7 @@ impl Drop for Beacon {
     }
 }
 
-/// Never sends more bytes than it gets.
+/// Answers questions for the code. An answer is never longer than its question, so that it amplifies no attack.
 async fn answer(socket: UdpSocket, label: Label, port: u16, offer: OfferId) {
     let mut buffer = [0; 64];
     loop {

@@ -62,8 +62,8 @@ impl Batch {
         self.files.iter().map(|(entry, _)| &entry.name)
     }
 
-    /// Writes everything to the disk and gives each file its final name, up to the first that cannot be written. The
-    /// names are not on the disk yet.
+    /// Syncs the contents of all files of the batch and renames each to its final name, up to the first file that
+    /// cannot be written. The renames themselves are not synced.
     pub(super) fn commit(self, root: &Root, overwrite: bool) -> Result<(), String> {
         let mut ready = Vec::with_capacity(self.files.len());
         let mut written = Ok(());

@@ -1,5 +1,5 @@
-//! Which transfer writes which file at one receiver. A sender that vanished leaves a transfer that waits for it; when
-//! the same sender tries again, the new transfer takes over from the silent one.
+//! Claims of transfers to files of one receiver: at most one transfer writes a file. A transfer whose sender vanished
+//! waits for the sender. If the same sender tries again, the new transfer takes over the files.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -43,7 +43,7 @@ struct Transfer {
 pub(super) struct Claim {
     claims: Arc<Claims>,
     transfer: Arc<Transfer>,
-    /// Sender of a channel; dropping it closes [`Transfer::end`].
+    /// Sender of the channel whose closing marks the end of the transfer for [`Transfer::end`].
     _end: watch::Sender<()>,
 }
 
@@ -69,7 +69,8 @@ impl Claims {
 }
 
 impl Claim {
-    /// Ends silent transfers of the same sender that write one of these files; the error is a file that remains busy.
+    /// Ends transfers of the same sender that have received nothing for [`SILENCE`] and write one of these files. The
+    /// error is a file that another transfer still writes.
     pub(super) async fn take_over<'a>(&self, entries: &'a [FileEntry]) -> Result<(), &'a Name> {
         while let Some((name, rival)) = self.claims.rival(entries) {
             if rival.sender != self.transfer.sender {
@@ -117,8 +118,7 @@ impl Drop for Claim {
     }
 }
 
-/// Time without a message after which a sender counts as gone. A sender that exists is never silent for so long unless
-/// its path has failed.
+/// Time without a message after which a sender counts as gone. A running sender transmits keepalives more often.
 const SILENCE: Duration = Duration::from_secs(2);
 /// Time after which a transfer is ended once another one has taken over.
 const END_MAX: Duration = Duration::from_secs(10);

@@ -41,7 +41,7 @@ pub(super) enum Found {
 #[derive(Debug)]
 pub(super) enum OwnFile {
     Nothing,
-    /// The file has a mode with which its owner cannot open it.
+    /// The mode of the file does not let its owner open it.
     Closed,
     Open {
         file: File,
@@ -70,7 +70,8 @@ impl Folder {
         }
     }
 
-    /// Creates a folder in this one unless it exists; returns whether it did. Its owner can write to it at first.
+    /// Creates a folder in this one unless it exists; returns whether it was created. The owner can write to the
+    /// folder until its final mode is set.
     pub(super) fn make(&self, name: &OsStr, mode: u16) -> io::Result<bool> {
         match mkdirat(&self.0, name, Mode::from_bits_truncate((mode | 0o700).into())) {
             Ok(()) => Ok(true),

@@ -146,7 +146,8 @@ impl LastProgress {
         self.moved_before = self.moved;
     }
 
-    /// The summary of all connections, from that of the last one, to which everything moved before was present.
+    /// Summary over all connections, from the summary of the last one, which counts bytes moved over earlier
+    /// connections as already present.
     fn complete(&self, last: Summary) -> Summary {
         Summary { moved: self.moved, had: last.had.saturating_sub(self.moved_before), ..last }
     }
@@ -155,12 +156,13 @@ impl LastProgress {
 /// Outcome of one connection of a transfer.
 enum Attempt {
     Done(Summary),
-    /// `heard`: when the receiver was last heard, unless the connection was short.
+    /// The connection failed before the transfer was complete. `heard` is the time of the receiver's last message, or `None` if the connection was
+    /// short.
     Lost {
         error: Error,
         heard: Option<Instant>,
     },
-    /// The connection was silent, and another one could be opened.
+    /// Nothing was received over the connection for [`SILENCE`], and another connection replaces it.
     Replaced(Stream),
 }
 
@@ -190,7 +192,7 @@ async fn attempt(
     }
 }
 
-/// Dials a connection that replaces a silent one.
+/// Dials a connection that replaces one over which nothing is received.
 async fn replacement(pulse: &Heartbeat, dial: &impl AsyncFn() -> io::Result<Stream>) -> Stream {
     loop {
         let silence = pulse.silence();
@@ -206,7 +208,7 @@ async fn replacement(pulse: &Heartbeat, dial: &impl AsyncFn() -> io::Result<Stre
     }
 }
 
-/// Whether another connection would not help.
+/// Whether the error is permanent, so that another connection would fail as well.
 fn is_final(error: &Error) -> bool {
     match error {
         Error::Here(_) | Error::Protocol(_) => true,
@@ -230,7 +232,7 @@ fn no_answer() -> io::Error {
     io::Error::new(io::ErrorKind::TimedOut, text)
 }
 
-/// Time without a message after which a receiver counts as gone: a live one sends at least once a second.
+/// Time without a message after which a receiver counts as gone: a running receiver sends at least once a second.
 const SILENCE: Duration = Duration::from_secs(3);
 /// Maximum time of one attempt to connect; the next attempt looks up the address anew.
 const DIAL_MAX: Duration = Duration::from_secs(4);

@@ -20,7 +20,7 @@ pub struct Sources {
     links: Option<SymbolicLinks>,
     /// Messages about entries that were skipped, with the reason.
     pub(super) notes: Vec<String>,
-    /// Entries that were skipped although nobody asked for it.
+    /// Number of entries that were skipped although no option excludes them.
     left_out: usize,
     /// Files whose folders are being read, by device and inode.
     above: Vec<(u64, u64)>,
@@ -39,7 +39,7 @@ pub(super) struct Source {
 pub enum SymbolicLinks {
     /// Leave symbolic links out of the transfer.
     Skip,
-    /// Send them as links, except those that may lead out of what is sent.
+    /// Send links as links, except links that may lead out of the folder that is sent.
     Keep,
     /// Send the files and folders to which the links point.
     Follow,

@@ -46,7 +46,7 @@ pub(super) struct FileEntry {
     pub(super) modified: Option<Modified>,
     /// Bytes; `None` if unknown before the end.
     pub(super) size: Option<u64>,
-    /// Bytes outside of holes, as far as the sender knows.
+    /// Bytes of the file outside of holes (unallocated ranges), as far as the sender's file system reports them.
     pub(super) stored: u64,
     pub(super) name: Name,
 }

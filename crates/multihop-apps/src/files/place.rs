@@ -114,7 +114,8 @@ pub(super) fn make_links(root: &Root, entries: &[FileEntry], overwrite: bool) ->
     Ok(())
 }
 
-/// Gives the folders their modes and times, which everything before changes. A folder that existed keeps its mode.
+/// Sets modes and times of the folders at the end, because writing into a folder changes them. A folder that existed
+/// before keeps its mode.
 pub(super) fn finish_folders(root: &Root, entries: &[FileEntry], created: &[u32]) -> Result<(), String> {
     // Contents before their folder.
     let folders = entries.iter().enumerate().rev().filter(|(_, entry)| entry.kind == EntryKind::Folder);
@@ -131,7 +132,7 @@ pub(super) fn finish_folders(root: &Root, entries: &[FileEntry], created: &[u32]
     Ok(())
 }
 
-/// An incomplete file, open for writing. It is deleted when it is dropped, if no later transfer can resume it.
+/// An incomplete file, open for writing. When dropped, it is deleted unless a later transfer can resume it.
 pub(super) struct Partial {
     place: Place,
     file: File,
@@ -141,7 +142,7 @@ pub(super) struct Partial {
 }
 
 impl Partial {
-    /// Opens it at `offset` if the part before is unchanged; returns the hash so far.
+    /// Opens the file at `offset` if the bytes before `offset` are unchanged; returns the hash of these bytes.
     pub(super) fn begin(
         root: &Root,
         entry: &FileEntry,
@@ -166,7 +167,7 @@ impl Partial {
         Ok(Self { place, file, mode, modified, is_temporary: entry.size.is_none() })
     }
 
-    /// Writes a whole file under its temporary name.
+    /// Writes a whole file that is in memory under its temporary name.
     pub(super) fn store(root: &Root, entry: &FileEntry, contents: &[u8]) -> io::Result<Self> {
         let mut partial = Self::open(root, entry, 0)?;
         partial.file.set_len(0)?;
@@ -406,7 +407,7 @@ pub(super) fn busy() -> io::Error {
     io::Error::other(BUSY)
 }
 
-/// The end of the reason that a sender gets if another transfer writes its file.
+/// Last words of the reason that a sender receives if another transfer writes its file.
 pub(super) const BUSY: &str = "another transfer is writing it";
-/// Time for the last block of a transfer that has ended.
+/// Longest wait for a write in progress when a transfer has ended.
 const LAST_WRITE: Duration = Duration::from_millis(500);

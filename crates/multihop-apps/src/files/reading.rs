@@ -85,7 +85,8 @@ impl Hashes {
     }
 }
 
-/// Whether a later change gets another time: clocks of file systems are coarse.
+/// Whether the modification time is old enough that a later change of the file gets another one: file systems record
+/// times coarsely.
 fn is_settled(found: &Metadata) -> bool {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let changed = Duration::from_secs(u64::try_from(found.ctime().max(found.mtime())).unwrap_or(0));

@@ -59,7 +59,7 @@ where
     receive_visit(stream, target, options, report, &alone).await
 }
 
-/// One of several transfers to a receiver.
+/// One transfer to a receiver that serves several, with its permit and its claims.
 pub(super) struct Visit {
     pub(super) sender: Sender,
     pub(super) peer: Peer,
@@ -125,7 +125,7 @@ struct FileReceiver<'a, R, W> {
 
 /// Where the bytes of a file go.
 enum Sink<'a> {
-    /// The file exists with this hash: its bytes are not written again.
+    /// No destination: the file exists with this hash, so that received bytes are only compared.
     Nowhere(Hash),
     /// A small file, written when it is complete.
     Memory(Vec<u8>),
@@ -168,7 +168,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> FileReceiver<'_, R, W> {
         Ok(())
     }
 
-    /// Reads the sender's list, and checks it. A sender of a short list needs no slot before its end.
+    /// Reads and checks the sender's list. A sender whose list is short needs no slot until the end of the list.
     async fn list(&mut self) -> Result<Vec<FileEntry>, Error> {
         let mut entries = Vec::new();
         let mut names = 0;

@@ -95,7 +95,7 @@ impl<W: AsyncWrite + Unpin> MessageWriter<W> {
         self.writer.meanwhile(WAIT, &[], work).await
     }
 
-    /// Waits for a turn, and tells the peer so.
+    /// Waits for a turn, and notifies the peer of the wait by keepalives.
     pub(super) async fn queued<T>(&mut self, turn: impl Future<Output = T>) -> io::Result<T> {
         self.writer.meanwhile(WAIT, QUEUED, turn).await
     }
@@ -184,7 +184,7 @@ fn too_soon() -> Error {
     ))
 }
 
-/// Time for the peer to begin.
+/// Longest wait for the first message of the peer.
 pub(super) const FIRST: Duration = Duration::from_secs(10);
-/// Time for the peer to close after the result is known.
+/// Longest wait for the peer to close the connection after both ends have the result.
 pub(super) const FAREWELL: Duration = Duration::from_secs(5);

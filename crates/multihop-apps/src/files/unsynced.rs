@@ -10,7 +10,8 @@ use super::folder::Folder;
 use super::message::{EntryKind, FileEntry};
 use super::place::{Root, cannot_write};
 
-/// Folders and files that are open since before folders got their final modes, which may prevent opening them.
+/// Folders and files that may have to be synced, opened before the folders get their final modes, which may prevent
+/// opening.
 pub(super) struct Unsynced {
     /// Folders that are synced one by one.
     folders: Vec<Arc<Folder>>,

@@ -141,7 +141,7 @@ pub(super) fn parse_count(body: &[u8]) -> Option<u64> {
 pub(super) struct Head {
     /// Random number of the flow to which the datagram belongs.
     pub(super) flow: u64,
-    /// Number of the datagram in its flow, from 0; [`HELLO`] in a datagram that only shows where the receiver is.
+    /// Number of the datagram in its flow, from 0; [`HELLO`] in a datagram that only shows the receiver's address.
     pub(super) number: u64,
     /// Departure of the datagram, in nanoseconds since the sender began.
     pub(super) sent: u64,

@@ -224,8 +224,8 @@ impl Plan {
     }
 }
 
-/// Measures with a listening end, over as many connections as the plan needs; `sample` gets each interval, the last
-/// and shorter one included.
+/// Runs a measurement with a listening end, over as many connections as the plan needs; `sample` receives each
+/// interval, including the last and shorter one.
 pub async fn measure(
     streams: Vec<Stream>,
     plan: Plan,
@@ -284,7 +284,7 @@ async fn together<T: Send + 'static>(
     Ok(results.into_iter().map(|(_, result)| result).collect())
 }
 
-/// Never, if there is no such instant.
+/// Waits until the instant; waits for ever if it is `None`.
 async fn at(instant: Option<Instant>) {
     match instant {
         Some(instant) => sleep_until(instant).await,
@@ -321,7 +321,7 @@ fn nonsense() -> io::Error {
     )
 }
 
-/// Time for the peer to close after the result is known.
+/// Longest wait for the peer to close the connection after both ends have the result.
 const FAREWELL: Duration = Duration::from_secs(2);
-/// Time for the peer to send something.
+/// Longest time without a message of the peer, after which the measurement fails.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -73,5 +73,5 @@ async fn request(stream: Stream) -> io::Result<(Turns, PerfRequest)> {
     Ok((turns, request))
 }
 
-/// Time for the peer to send its request.
+/// Longest wait for the request of the peer.
 const FIRST: Duration = Duration::from_secs(10);

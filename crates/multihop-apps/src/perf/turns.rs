@@ -50,7 +50,8 @@ impl Turns {
         if self.0.next().await? == Some(kind) { Ok(self.0.body().to_vec()) } else { Err(nonsense()) }
     }
 
-    /// Closes the connection and returns its stream. The result is complete; this only avoids a reset at the peer.
+    /// Closes the connection after a complete result and returns its stream. Closing in order avoids a reset at the
+    /// peer.
     pub(super) async fn close(self) -> Stream {
         let mut stream = self.0.into_inner();
         let _ = timeout(FAREWELL, stream.shutdown()).await;

@@ -73,7 +73,8 @@ async fn open(four: bool) -> io::Result<UdpSocket> {
     Ok(socket)
 }
 
-/// Waits for the address of the other end. It must be at the host of the connection: nobody else gets a flood.
+/// Waits for a datagram that shows the UDP address of the other end. Datagrams from other hosts than the connection's
+/// are ignored, so that nobody can direct the flow at a third host.
 async fn find(socket: &UdpSocket, flow: u64, host: IpAddr) -> io::Result<SocketAddr> {
     let mut buffer = [0; Head::LEN];
     loop {
@@ -124,7 +125,7 @@ async fn send(
     Ok(EndTotals { time: clock.time(), cpu: clock.cpu(), ..sent })
 }
 
-/// Receives datagrams until the other end says how many there were, and a moment longer if some are missing.
+/// Receives datagrams until the other end reports how many it sent, and a moment longer if some are missing.
 async fn receive(
     turns: &mut Turns,
     socket: &UdpSocket,
@@ -210,7 +211,8 @@ impl Received {
         self.next.saturating_sub(self.datagrams)
     }
 
-    /// The totals. The last datagram takes its share of time as well.
+    /// Totals of the flow. The time between datagrams is added once for the last datagram, so that the rate is not
+    /// overestimated.
     fn tally(&self, clock: &Clock, rate: u64) -> EndTotals {
         EndTotals {
             bytes: self.bytes,
@@ -246,13 +248,13 @@ fn unheard() -> io::Error {
     io::Error::new(io::ErrorKind::TimedOut, "no UDP datagram from the other end arrived")
 }
 
-/// Bytes of a datagram: with IPv6 and UDP headers less than most paths carry.
+/// Payload of a datagram, bytes. With IPv6 and UDP headers it fits into the path MTU of most paths.
 pub(super) const LENGTH: u32 = 1400;
 /// Time between two datagrams that show where the receiver is.
 const HELLO_EVERY: Duration = Duration::from_millis(100);
 /// Longest wait for an answer to a HELLO.
 const HELLO_LIMIT: Duration = Duration::from_secs(10);
-/// Time for which the receiver waits for late datagrams.
+/// Time for which the receiver waits for datagrams that are still in transit after the end of the flow.
 const STRAGGLERS: Duration = Duration::from_secs(1);
 /// Longest measurement: a year.
 const LONGEST: Duration = Duration::from_secs(365 * 86_400);
