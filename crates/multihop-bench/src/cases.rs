@@ -136,7 +136,7 @@ impl Case {
     }
 }
 
-/// Every name, for messages.
+/// Names of all cases, separated for error messages.
 pub(crate) fn names() -> String {
     CASES.iter().map(|case| case.name).collect::<Vec<_>>().join(", ")
 }

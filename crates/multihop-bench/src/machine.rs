@@ -87,7 +87,7 @@ fn numbers(text: &str) -> impl Iterator<Item = f64> {
 
 /// Clock ticks per second, the unit of CPU times in Linux.
 const TICKS: f64 = 100.0;
-/// Most processors that other work occupies on a quiet machine.
+/// Largest number of processors that other processes may use on a machine that counts as idle.
 const QUIET: f64 = 0.1;
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ pub(crate) struct Sample {
     pub(crate) wall_seconds: f64,
     /// CPU time; Linux only.
     pub(crate) cpu_seconds: Option<f64>,
-    /// Events, including those before the stretch if a child process reports them.
+    /// Number of events of the run; a child process includes the events before the measured interval.
     pub(crate) events: u64,
     pub(crate) frames: u64,
     /// Data among the frames; each MPDU of an aggregate counts.
@@ -40,7 +40,7 @@ pub(crate) struct Sample {
 /// Instructions, counted by valgrind.
 pub(crate) struct InstructionCounter(());
 
-/// The cost of traffic, without the setup before it.
+/// Cost of the simulated traffic, without the setup of the network.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Cost {
     pub(crate) per_event: f64,
@@ -56,7 +56,8 @@ struct Start {
 }
 
 impl Stretch<'_> {
-    /// Runs it in this process, under callgrind with instructions `counted`; with the lists of the result if `lists`.
+    /// Runs the case in this process; `counted` if callgrind counts its instructions, `lists` if the result has its
+    /// lists of nodes, links and queues.
     pub(crate) fn run(&self, counted: bool, lists: bool) -> anyhow::Result<Sample> {
         let scenario = self.case.scenario(self.size, self.times)?;
         let [from, to] = self.times;
@@ -89,7 +90,7 @@ impl Stretch<'_> {
         })
     }
 
-    /// Runs it in a child process, so that its memory peak is its own.
+    /// Runs the case in a child process, so that the peak memory is that of this run alone.
     pub(crate) fn in_a_child(&self) -> anyhow::Result<Sample> {
         let output = output(Command::new(std::env::current_exe()?).args(self.arguments()))?;
         Ok(serde_json::from_slice(&output.stdout)?)
@@ -143,7 +144,7 @@ fn stretches(case: &Case, times: [f64; 2]) -> impl Iterator<Item = Stretch<'_>> 
 }
 
 impl InstructionCounter {
-    /// If valgrind is installed.
+    /// Finds valgrind; `None` if it is not installed.
     pub(crate) fn find() -> Option<Self> {
         let there = |tool| {
             let status = Command::new(tool).arg("--version").stdout(Stdio::null()).status();
@@ -152,7 +153,7 @@ impl InstructionCounter {
         (there("valgrind") && there(CONTROL)).then_some(Self(()))
     }
 
-    /// All networks of a case.
+    /// Counts the instructions of every network of a case under valgrind.
     pub(crate) fn count(&self, case: &Case) -> anyhow::Result<Cost> {
         let (mut sum, mut instructions) = (Sample::default(), 0);
         for stretch in stretches(case, case.counted) {

@@ -56,7 +56,7 @@ pub(crate) struct Spread {
 }
 
 impl Row {
-    /// `samples` are one or more runs of equal length; `events` are those of any run.
+    /// Row of a case from one or more runs of equal length (`samples`) and the events of any of them.
     pub(crate) fn new(
         case: &Case,
         samples: &[Sample],
@@ -133,7 +133,7 @@ impl Spread {
 pub(crate) struct Report {
     #[serde(rename = "scenarios")]
     pub(crate) rows: Vec<Row>,
-    /// `null` on a machine with one processor.
+    /// Speed on all processors compared with one thread; `null` on a machine with one processor.
     pub(crate) scaling: Option<Scaling>,
     /// Load of the machine; `null` if the system does not report it.
     pub(crate) machine: Option<Load>,

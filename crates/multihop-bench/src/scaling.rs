@@ -19,7 +19,7 @@ pub(crate) const NAME: &str = "sweep-scaling";
 pub(crate) struct Scaling {
     runs: usize,
     pub(crate) threads: usize,
-    /// The best of several rounds.
+    /// Shortest wall-clock time of several rounds on one thread, s.
     seconds_alone: f64,
     seconds_together: f64,
     /// The load of the machine; `null` if the system does not report it.

@@ -98,7 +98,7 @@ struct EndpointPair<M, S> {
     now: Instant,
     data: Data,
     sent: u64,
-    /// One segment in this many is lost; 0 for none.
+    /// Period of losses: one segment in every `lost` is dropped; 0 drops none.
     lost: u64,
 }
 

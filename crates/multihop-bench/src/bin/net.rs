@@ -21,7 +21,7 @@ struct Args {
     /// Parallel connections, all to one listener.
     #[arg(long, value_name = "N", default_value_t = 1)]
     connections: usize,
-    /// Only the runs whose name contains this.
+    /// Substring that selects runs by their names; empty selects all.
     #[arg(long, value_name = "NAME", default_value = "")]
     filter: String,
     /// Use a single thread, which is easier to profile.
