@@ -10,7 +10,7 @@ use socket2::{SockAddr, SockAddrStorage};
 
 use crate::error::bad;
 
-/// The longest value of an option: a path.
+/// Largest length of an option's value, bytes: that of a path.
 const LONGEST: usize = 4096;
 
 /// A copy of `length` bytes.

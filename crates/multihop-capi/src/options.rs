@@ -10,7 +10,7 @@ use multihop_net::{Config, Transport, tpa};
 pub(crate) struct TpaOptions {
     pub(crate) choice: SecurityChoice,
     pub(crate) nonblocking: bool,
-    /// Seconds that closing waits for the peer.
+    /// Time for which closing waits for the peer, seconds.
     pub(crate) linger: i32,
     pub(crate) cwnd_max: Option<u8>,
 }

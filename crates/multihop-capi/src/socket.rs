@@ -30,7 +30,8 @@ pub(crate) struct Socket {
 enum SocketState {
     Fresh {
         bound: Option<SocketAddr>,
-        /// Doorbell of a failed attempt to connect, for whose end the program may still poll.
+        /// Doorbell of a failed connection attempt. It stays readable, since the program may still poll it for the
+        /// outcome.
         rung: Option<Doorbell>,
     },
     /// The doorbell becomes writable, and the gate opens, when the result is known.
@@ -222,7 +223,7 @@ impl Socket {
         Ok(bsd::shutdown(self.connection(false)?.descriptor.as_raw_fd(), how)?)
     }
 
-    /// Closes it for all threads; then waits until the peer has all data.
+    /// Closes the socket for all threads; then waits until the peer has all data.
     pub(crate) fn close(&self) -> io::Result<()> {
         let state = std::mem::replace(&mut *lock(&self.state), SocketState::Closed);
         match state {

@@ -9,7 +9,8 @@ use nix::libc;
 use crate::error::bad;
 use crate::socket::Socket;
 
-/// The first number: far above descriptors, so that a call with the wrong kind fails without effect.
+/// First number of a socket. It lies far above file descriptors, so that a call with a descriptor in place of a
+/// socket fails without effect.
 const FIRST: i32 = 1 << 20;
 const MOST: usize = 1 << 16;
 
