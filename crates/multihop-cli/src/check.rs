@@ -120,7 +120,7 @@ fn scenario(
     Ok(Found { contents, notes: multihop_sim::notes(&scenario), scenario: Some(scenario) })
 }
 
-/// How large a scenario is.
+/// Size of a scenario as text: numbers of nodes and flows, and the duration.
 pub(crate) fn contents(scenario: &Scenario) -> String {
     let nodes = counted(scenario.topology.nodes(), "node");
     format!("{nodes}, {}, {} s", counted(scenario.flows.len(), "flow"), scenario.duration.as_secs_f64())

@@ -39,8 +39,8 @@ fn quotation(problem: &Problem, text: &str, renderer: &Renderer) -> Option<Strin
     Some(renderer.render(&[Group::with_level(Level::ERROR).element(snippet)]))
 }
 
-/// The line in which a span begins, and what it has of the span. Nothing of a long line is shown but the span
-/// and what is around it.
+/// Extracts the line in which a span begins, and the columns of the span within it. A long line is shortened to the
+/// span and the text around it.
 fn line_of<'a>(at: &Position, text: &'a str) -> Option<(&'a str, core::ops::Range<usize>)> {
     let start = text.floor_char_boundary(at.span.start);
     let (before, after) = text.split_at(start);

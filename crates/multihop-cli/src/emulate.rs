@@ -103,7 +103,7 @@ pub(crate) fn emulate(
     verdict(args, &emulated)
 }
 
-/// Recording that was begun, with the path to which it is written.
+/// Recording in progress, with the path of its file.
 struct Begun {
     recording: Recording,
     place: PathBuf,

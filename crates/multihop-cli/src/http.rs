@@ -15,7 +15,7 @@ pub(crate) use clients::{Clients, Limits};
 
 /// A request that the server answers.
 pub(crate) struct Request {
-    /// The path; `None` if it is not a GET request.
+    /// Path of the request; `None` if the request is not a GET request.
     pub(crate) path: Option<String>,
     /// The `Host` field; `None` unless there is exactly one.
     host: Option<String>,
@@ -24,7 +24,7 @@ pub(crate) struct Request {
 /// The answer to a request: a head, then the content.
 pub(crate) struct Reply<'a> {
     stream: &'a TcpStream,
-    /// The time for one write, or for all of them.
+    /// Longest duration of one write, or of all writes if `deadline` is set.
     patience: Duration,
     /// The end of all writes; `None` in a stream, where each write has its own deadline.
     deadline: Option<Instant>,

@@ -30,7 +30,7 @@ impl Interrupt {
         Ok(Self { arrived, handlers })
     }
 
-    /// Whether work goes on.
+    /// Returns `Break` after an interrupt, otherwise `Continue`.
     pub(crate) fn control(&self) -> ControlFlow<()> {
         if self.arrived.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }

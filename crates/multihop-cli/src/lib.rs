@@ -155,7 +155,8 @@ fn command(command: Command, verbosity: Verbosity, extensions: &Extensions) -> R
     }
 }
 
-/// Message about commands that need the Python package, without their name before it and the package's extra after it.
+/// Error message about commands that need the Python package: the text between the command's name and the name of the
+/// package's extra.
 const IN_PYTHON: &str = "needs the Python package, which provides the same command: pip install";
 
 /// The end of messages about commands that need the feature `network`.

@@ -24,7 +24,7 @@ use crate::http::{self, Clients, Limits, Reply, Request as HttpRequest};
 use crate::page;
 use crate::terminal::note;
 
-/// A server that has an address and does not answer yet.
+/// HTTP server that is bound to its address and does not answer requests yet.
 pub(crate) struct LivePage {
     listener: TcpListener,
     shared: Arc<Shared>,
@@ -38,7 +38,7 @@ struct Shared {
     /// Path of the recording, which grows.
     recording: PathBuf,
     address: SocketAddr,
-    /// The first part of every path; who does not know it is refused.
+    /// Secret first component of every path (a random token). Requests without it are refused.
     token: String,
     is_over: AtomicBool,
     clients: Arc<Clients>,
@@ -61,7 +61,7 @@ impl LivePage {
         Ok(Self { listener, shared: Arc::new(shared) })
     }
 
-    /// Where the page is.
+    /// URL of the page, with the token.
     pub(crate) fn address(&self) -> String {
         format!("http://{}/{}/", self.shared.address, self.shared.token)
     }
@@ -155,7 +155,7 @@ fn secret() -> Result<String, getrandom::Error> {
     Ok(format!("{:032x}", u128::from_ne_bytes(bytes)))
 }
 
-/// A file for a recording that nobody keeps; deleted when it is dropped.
+/// Temporary file for a recording that the user does not keep; deleted when this value is dropped.
 pub(crate) struct Scratch(PathBuf);
 
 impl Scratch {

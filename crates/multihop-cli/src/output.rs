@@ -71,7 +71,8 @@ pub(crate) fn folder(path: &Path) -> anyhow::Result<()> {
     durable::create_folders(path).with_context(|| format!("cannot create {}", path.display()))
 }
 
-/// A file under a temporary name, which it loses when it is complete. It is deleted when it is dropped before.
+/// A file that is written under a temporary name and gets its final name when it is complete. It is deleted if
+/// dropped before.
 pub(crate) struct NewFile(durable::NewFile);
 
 /// Creates a file that replaces the old one only when it is complete. A failure leaves the file that had the name
@@ -89,7 +90,8 @@ impl NewFile {
         self.0.place()
     }
 
-    /// Gives the file its name: everything has been written and flushed. Afterwards it survives a loss of power.
+    /// Gives the file its final name, after everything has been written and flushed. The file then survives a loss of
+    /// power.
     pub(crate) fn keep(self) -> anyhow::Result<()> {
         let path = self.0.path().to_owned();
         self.0.keep().with_context(|| format!("cannot write {}", path.display()))

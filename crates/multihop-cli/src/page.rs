@@ -26,9 +26,9 @@ use crate::{CommandError, input, output};
 const PAGE: &str = include_str!(concat!(env!("OUT_DIR"), "/view.html"));
 /// Placeholder in the page that the scenario replaces.
 const PLACE: &str = "@REQUEST@";
-/// Whether pages can have the log of a run that they cannot simulate.
+/// Whether this build can write pages with the log of a run that the page cannot simulate.
 const HAS_LOGS: bool = cfg!(feature = "view");
-/// The file in a folder of results that says which run it is of.
+/// Name of the file in a folder of results that identifies the folder's run.
 pub(crate) const RUN_FILE: &str = "run.json";
 
 /// A run that can be simulated again.
@@ -139,7 +139,7 @@ impl Shown {
         live::replay(scenario, &identity, &mut &recording[..], Outputs::default(), progress).map_err(failed)
     }
 
-    /// Text of the page. Its run is compared with the result; if there is none yet, it is simulated.
+    /// Text of the page. The page compares its run with the result, which is simulated here if there is none yet.
     pub(crate) fn page(&self, extensions: &Extensions, verbosity: Verbosity) -> Result<String, CommandError> {
         if let Some(result) = &self.result {
             return self.page_of(result, extensions);
@@ -225,7 +225,8 @@ impl Shown {
     }
 }
 
-/// The first protocol of a scenario that pages do not contain: they cannot simulate it.
+/// First protocol of a scenario that the page's simulator does not contain, so that the page cannot simulate the
+/// scenario.
 fn unknown_to_pages(scenario: &Scenario) -> Option<Extension> {
     multihop_routing_extra::extensions().first_missing(scenario)
 }

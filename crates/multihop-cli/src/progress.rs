@@ -19,7 +19,7 @@ pub(crate) struct ProgressDisplay {
     bar: Option<ProgressBar>,
     verbosity: Verbosity,
     lines: Lines,
-    /// Simulated time of a run, s; `None` if the share of the work is not that of the simulated time.
+    /// Simulated time of a run, s; `None` if the share of the work differs from the share of the simulated time.
     simulated: Option<f64>,
     /// Share of the work that was done before.
     stored: f64,
@@ -99,7 +99,7 @@ fn bar(what: &str) -> ProgressBar {
     bar
 }
 
-/// When lines are printed where there is no terminal.
+/// State of progress lines, which are printed at intervals where standard error is no terminal.
 #[derive(Default)]
 struct Lines {
     /// Time of the last line, from the begin of the work.
@@ -130,7 +130,7 @@ fn simulated(share: f64, seconds: f64) -> String {
     format!("{:.digits$} of {seconds} simulated s", share * seconds)
 }
 
-/// Remaining time, if `done` has taken `elapsed` and `rest` goes on as fast.
+/// Estimated remaining time if the share `done` took `elapsed` and the share `rest` proceeds at the same speed.
 fn left(elapsed: Duration, done: f64, rest: f64) -> Option<Duration> {
     let seconds = elapsed.as_secs_f64() * rest.max(0.0) / done;
     (done > 0.0).then(|| Duration::try_from_secs_f64(seconds).ok()).flatten()
@@ -171,7 +171,8 @@ impl RunsProgress {
         self.update(|state| state.display.stored += 1.0 / self.runs as f64, 1.0, true);
     }
 
-    /// Follows one run, which goes on as long as `control` says so. A run that fails does not count as finished.
+    /// Reports the progress of one run, which continues while `control` returns `Continue`. A run that fails does not
+    /// count as finished.
     pub(crate) fn follow<T, E>(
         &self,
         control: impl Fn() -> ControlFlow<()>,
@@ -209,7 +210,7 @@ fn per_mille(share: f64) -> u64 {
     (share * 1000.0 + 1e-6) as u64
 }
 
-/// Run time from which work has a progress bar.
+/// Duration of a run from which on it has a progress bar.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Time of the first line where there is no terminal.
 const FIRST_LINE: Duration = Duration::from_secs(10);

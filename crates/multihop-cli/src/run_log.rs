@@ -1,4 +1,5 @@
-//! The log of a run for a page that cannot simulate the run: user-defined protocols exist in this program alone.
+//! Log of a run for a page that cannot simulate the run itself, because the page does not contain the run's
+//! user-defined protocols.
 
 use std::io::{self, Write};
 
@@ -72,7 +73,7 @@ fn check(bytes: u64, at: Instant, end: Instant) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Bytes that are compressed as they come.
+/// Writer that compresses bytes as they arrive.
 struct Packed {
     encoder: ZlibEncoder<Vec<u8>>,
     /// Number of bytes before compression.

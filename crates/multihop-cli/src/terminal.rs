@@ -5,7 +5,7 @@ use std::fmt::Arguments;
 use clap::{ArgAction, Args};
 use terminal_size::Width;
 
-/// How much a command says.
+/// Verbosity of a command: which messages it prints.
 #[derive(Args, Clone, Copy)]
 pub(crate) struct Verbosity {
     /// Print only results, errors and what was left out; no progress.

@@ -15,8 +15,8 @@ pub(super) struct Key {
     pub(super) values: Vec<Option<String>>,
 }
 
-/// The keys that do not have the same value in all scenarios, overrides included. The name, the seed and the axes of sweeps
-/// are left out.
+/// Keys whose values differ between the scenarios, overrides included. The name, the seed and the axes of sweeps are
+/// left out.
 pub(super) fn differing(requests: &[&Request]) -> Result<Vec<Key>, Problems> {
     let of_scenario = |request: &&Request| -> Result<BTreeMap<String, String>, Problems> {
         let text = canonical(&request.source(), &request.overrides)?;

@@ -67,7 +67,7 @@ struct Row {
     /// Number of decimals in tables.
     #[serde(skip)]
     digits: usize,
-    /// Number of a flow, if it is a metric of one.
+    /// Number of the flow to which the metric belongs; `None` for totals.
     #[serde(skip_serializing_if = "Option::is_none")]
     flow: Option<u32>,
     means: Vec<Option<f64>>,
@@ -84,7 +84,7 @@ struct Paired {
     pairs: usize,
 }
 
-/// Where runs first differ.
+/// First event at which two runs differ.
 #[derive(Serialize)]
 struct First {
     /// Instant of the first difference, s; `null` if the runs do not differ.

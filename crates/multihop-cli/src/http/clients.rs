@@ -50,7 +50,7 @@ struct Client {
     is_answering: bool,
 }
 
-/// The place of one connection, free again when this value is dropped.
+/// Entry of one open connection, removed when this value is dropped.
 pub(super) struct Place {
     clients: Arc<Clients>,
     stream: Arc<TcpStream>,
@@ -83,7 +83,7 @@ impl Clients {
         Ok(Some(Place { clients: Arc::clone(self), stream }))
     }
 
-    /// The address that loses a connection to a new one of `address`; `None` if there is room.
+    /// Address whose oldest connection is closed to make room for a new one of `address`; `None` if there is room.
     fn crowded(&self, open: &[Client], address: IpAddr) -> Option<IpAddr> {
         let mut counts = BTreeMap::<_, usize>::new();
         for client in open {
@@ -111,7 +111,8 @@ fn displace(open: &mut Vec<Client>, address: IpAddr) {
     }
 }
 
-/// The part of an address that one person can have many of: all of it under IPv4, 64 bits under IPv6.
+/// Bits of an address that identify one client: all bits under IPv4, 64 under IPv6, because one host may use all
+/// addresses of a /64.
 fn prefix(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)).into(),
@@ -124,7 +125,7 @@ impl Place {
         self.clients.limits
     }
 
-    /// Notes that the request is complete.
+    /// Records that the request is complete, so that the connection counts as answering.
     pub(super) fn set_answering(&self) {
         let mut open = self.clients.open();
         if let Some(client) = open.iter_mut().find(|client| Arc::ptr_eq(&client.stream, &self.stream)) {

@@ -18,7 +18,7 @@ pub(crate) fn keys(args: &KeysArgs) -> Result<(), CommandError> {
 }
 
 impl KeyFiles {
-    /// The known listeners, and their file.
+    /// Known listeners with their keys, and the path of the file.
     pub(super) fn known(&self) -> Result<(KnownPeers, PathBuf), CommandError> {
         let path = self.known_path()?;
         Ok((KnownPeers::load(&path).map_err(anyhow::Error::from)?, path))
@@ -34,7 +34,7 @@ impl KeyFiles {
         path_of(self.authorized_keys.as_deref(), "authorized_keys", "--authorized-keys")
     }
 
-    /// The callers that may connect, and their file.
+    /// Keys of authorised callers, and the path of the file.
     pub(super) fn authorized(&self) -> Result<(AuthorizedKeys, PathBuf), CommandError> {
         let path = self.authorized_path()?;
         Ok((AuthorizedKeys::load(&path).map_err(anyhow::Error::from)?, path))
@@ -87,7 +87,7 @@ fn path_of(given: Option<&Path>, name: &str, option: &str) -> anyhow::Result<Pat
     }
 }
 
-/// Where programs keep a user's data (XDG Base Directory Specification).
+/// Folder of the user's data, by the XDG Base Directory Specification.
 fn data_folder(option: &str) -> anyhow::Result<PathBuf> {
     let set = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     set("XDG_DATA_HOME")

@@ -82,7 +82,7 @@ struct Log<F>(Arc<Lines<F>>);
 struct Lines<F> {
     form: Form,
     writer: F,
-    /// The time for which limits count.
+    /// Duration of the window in which the lines of each kind are limited.
     window: Duration,
     limits: Mutex<BTreeMap<Kind, Count>>,
 }

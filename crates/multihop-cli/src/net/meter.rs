@@ -160,7 +160,7 @@ impl Counts {
         if left == 0.0 { Some(0.0) } else { (rate > 0.0).then(|| left / rate) }
     }
 
-    /// 100 for no bytes.
+    /// Percentage of the transfer that is complete; 100 for a transfer of no bytes.
     fn percent(&self) -> Option<f64> {
         let bytes = self.bytes?;
         Some(if bytes == 0 { 100.0 } else { 100.0 * self.done as f64 / bytes as f64 })

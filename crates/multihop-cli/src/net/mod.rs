@@ -63,7 +63,7 @@ pub(crate) fn check_route(
 enum Kind {
     /// Unfinished work: exit code 143.
     Task,
-    /// In order, because it has no end of its own: exit code 0.
+    /// SIGTERM ends the command with exit code 0, because a service runs until it is stopped.
     Service,
 }
 
@@ -193,5 +193,5 @@ fn host(address: IpAddr, port: u16, usual: u16) -> String {
 
 /// Number of threads of the runtime: one for the socket, one for files.
 const WORKERS: usize = 2;
-/// Time for the last datagrams to leave: a few times the delay of a delayed ACK.
+/// Time for the last datagrams to leave the host: a few times the delay of a delayed ACK.
 const FAREWELL: Duration = Duration::from_millis(100);

@@ -13,7 +13,7 @@ use crate::terminal::note;
 /// The parameters of TPA that a command sets unless the user does.
 pub(super) type Usual<'a> = &'a [(&'a str, String)];
 
-/// Configuration of the listening end: without a security mode it makes a token, which peers must know.
+/// Configuration of the listening end. Without a security mode it generates a token, which peers must present.
 pub(super) fn listening(
     args: &NetArgs,
     usual: Usual<'_>,

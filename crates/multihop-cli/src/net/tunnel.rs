@@ -117,7 +117,7 @@ fn interface(args: &TunnelArgs, verbosity: Verbosity, other: &str) -> anyhow::Re
     Ok(Some(interface))
 }
 
-/// Prints where the tunnel begins, unless the user wants to know nothing.
+/// Prints the addresses at which the tunnel listens, unless `verbosity` is quiet.
 fn say(verbosity: Verbosity, line: Arguments<'_>) -> anyhow::Result<()> {
     if verbosity.quiet { Ok(()) } else { output::line(line) }
 }
@@ -157,9 +157,9 @@ async fn enter(
     Ok(())
 }
 
-/// Times of connections that survive outages. A path may be lost for two minutes; keepalives detect a peer that is gone
-/// while a connection is idle. A closed connection occupies a socket while it lingers, so that is limited to two of the
-/// longest RTOs.
+/// Default times for connections that survive outages. A path may be lost for two minutes; keepalives detect a
+/// vanished peer while a connection is idle. A closed connection occupies a socket while it lingers, so the linger
+/// time is limited to two of the longest retransmission timeouts.
 fn usual() -> [(&'static str, String); 3] {
     [("user_timeout", "120"), ("keepalive", "60"), ("linger", "20")]
         .map(|(key, value)| (key, value.to_owned()))
