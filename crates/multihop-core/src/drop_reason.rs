@@ -19,7 +19,7 @@ pub enum DropReason {
     Ttl,
     /// Timed out in a routing buffer, or was displaced from it by newer packets.
     BufferTimeout,
-    /// Too long for the next link, and not to be fragmented (real programs only).
+    /// The packet was longer than the next link's MTU and must not be fragmented (real programs only).
     TooBig,
     /// The radio of the node was asleep, or its battery empty.
     RadioOff,

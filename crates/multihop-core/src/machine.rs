@@ -14,12 +14,13 @@ pub trait Machine {
     /// Handles one input. Invalid input from the network is counted and dropped; it is never an error.
     fn handle(&mut self, now: Instant, input: Self::Input);
 
-    /// Handles every timer due at `now`. A call before the deadline changes nothing.
+    /// Handles every timer that expires at `now` or earlier. A call before the deadline changes nothing.
     fn handle_timeout(&mut self, now: Instant);
 
     /// The next output; `None` if there are no more.
     fn poll_output(&mut self, now: Instant) -> Option<Self::Output>;
 
-    /// When to call `handle_timeout`; `None`: not before the next input.
+    /// Deadline at which the driver must call `handle_timeout`; `None` if no timer runs, so that only an input leads
+    /// to work.
     fn poll_timeout(&self) -> Option<Instant>;
 }

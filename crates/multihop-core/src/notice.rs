@@ -42,6 +42,6 @@ pub enum SegmentId {
     },
     /// The start of the header of a user-defined transport, padded with zeros.
     Custom([u8; 16]),
-    /// No particular segment: an ACK of TPA, or a protocol without notices.
+    /// No identifiable segment: an ACK of TPA, or a segment of a protocol without notices.
     Other,
 }

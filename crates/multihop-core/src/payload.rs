@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 pub enum Payload {
     /// Application data as real bytes.
     Bytes(Vec<u8>),
-    /// This many bytes, which need no memory.
+    /// Payload of this many bytes whose contents do not matter; it uses no memory.
     Virtual(u32),
 }
 

@@ -13,7 +13,8 @@ pub struct Instant(u64);
 #[derive(Clone, Copy, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Duration(u64);
 
-/// The earlier of two, if there is any. Not `Option::min`, for which `None` sorts first.
+/// The earlier of two optional instants: `None` only if both are. `Option::min` differs, because it sorts `None`
+/// first.
 #[inline]
 pub fn earliest<T: Ord>(a: Option<T>, b: Option<T>) -> Option<T> {
     match (a, b) {
@@ -38,7 +39,7 @@ impl Instant {
         self.0
     }
 
-    /// Seconds since the start, for people and statistics.
+    /// Time since the start in seconds, for people and statistics.
     pub const fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
@@ -75,7 +76,8 @@ impl Duration {
         Self(secs * 1_000_000_000)
     }
 
-    /// Seconds, rounded to the nearest nanosecond. Negative values and NaN become zero, too long ones [`Self::MAX`].
+    /// Makes a duration from seconds, rounded to the nearest nanosecond. Negative values and NaN become zero; values
+    /// that are too large become [`Self::MAX`].
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -110,7 +112,7 @@ impl Duration {
         Self(self.0.saturating_mul(factor))
     }
 
-    /// `self / unit`, rounded down.
+    /// Number of whole units in the duration: `self / unit`, rounded down.
     pub const fn whole(self, unit: Self) -> u64 {
         self.0 / unit.0
     }

@@ -17,7 +17,7 @@ pub struct Key<'a> {
     pub allowed: Allowed,
     /// Default of the key; `None` if there is none, or if it depends on other settings.
     pub value: Option<Value>,
-    /// Whether the user must give the key.
+    /// Whether the key is required: a document without it is refused.
     pub required: bool,
 }
 
@@ -28,7 +28,7 @@ pub struct Table<'a> {
     pub name: &'static str,
     /// Description of the table for references, schemas and editors.
     pub help: &'a str,
-    /// Whether the user must give the table.
+    /// Whether the table is required: a document without it is refused.
     pub required: bool,
     /// Keys and values that apply without the table; `None` if the feature is then absent.
     pub default: Option<&'a [(&'static str, &'static str)]>,
@@ -95,12 +95,12 @@ impl Allowed {
         Self::OrWord(Box::new(self), word)
     }
 
-    /// A value of this type or of another one.
+    /// Union of two kinds of allowed values.
     pub fn or(self, other: Self) -> Self {
         Self::Either(Box::new(self), Box::new(other))
     }
 
-    /// `text` as a value, if it is an allowed word or any text is allowed.
+    /// Converts `text` to a value: an allowed word, or any text if texts are allowed; otherwise `None`.
     pub fn text(&self, text: &str) -> Option<Value> {
         match self {
             Self::Words(words) => words.iter().find(|word| **word == text).map(|word| Value::Word(word)),

@@ -11,8 +11,8 @@ use crate::units::BitRate;
 
 /// A type of field that a key can set.
 ///
-/// Numbers, times, texts, lists of these and `Option` have it; an enumeration of words derives it. A type whose values users
-/// write in a form of their own implements it.
+/// Numbers, times, texts, lists of these and `Option` implement `Field`; an enumeration of words derives it. A type
+/// whose values have a syntax of their own in documents implements it by hand.
 pub trait Field: Sized {
     /// Bounds that a key gives to its values, such as a range; `()` if the type has no bounds.
     type Bounds;
@@ -150,7 +150,7 @@ impl Field for String {
     }
 }
 
-/// Values that stay `None` unless the user gives the key.
+/// An optional value: `None` unless the document has the key.
 impl<T: Field> Field for Option<T> {
     type Bounds = T::Bounds;
 

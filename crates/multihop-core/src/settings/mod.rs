@@ -102,7 +102,8 @@ pub trait Visitor {
     /// A key whose value is an allowed one, or a table of further keys, which `keys` lists.
     fn key_or_table(&mut self, key: &Key<'_>, keys: &mut dyn FnMut(&mut dyn Visitor)) -> Option<Given>;
 
-    /// A key whose value is a table of further keys, which `keys` lists. Whether the user gave it.
+    /// Visits a key whose value is a table of further keys, which `keys` lists. Returns whether the document has the
+    /// key.
     fn table(&mut self, table: &Table<'_>, keys: &mut dyn FnMut(&mut dyn Visitor)) -> bool;
 
     /// Visits a key whose value decides which other keys there are: `keys` lists those that go with one of `kinds`,
@@ -164,7 +165,7 @@ pub struct About<'a, 'k> {
 }
 
 impl About<'_, '_> {
-    /// Makes the key one that every user must give. Its field then has no default.
+    /// Marks the key as required: a document without it is refused, and its field has no default.
     #[must_use]
     pub fn required(self) -> Self {
         Self { required: true, ..self }
@@ -189,12 +190,12 @@ impl About<'_, '_> {
         })
     }
 
-    /// A table of further keys. Returns whether the user gave it.
+    /// Visits a table of further keys. Returns whether the document has the table.
     pub fn settings(self, name: &'static str, table: &mut dyn Settings) -> bool {
         self.table(name, &mut |keys| table.keys(keys))
     }
 
-    /// A table of further keys, which sets a field to `Some`. Returns whether the user gave it.
+    /// Visits a table of further keys, which sets a field to `Some`. Returns whether the document has the table.
     pub fn optional_table<T: Settings + Default>(self, name: &'static str, table: &mut Option<T>) -> bool {
         let mut inner = table.take();
         let is_set = inner.is_some();
@@ -233,7 +234,7 @@ impl About<'_, '_> {
         self.keys.key_or_table(&key, keys)
     }
 
-    /// A table of further keys, which `keys` lists. Whether the user gave it.
+    /// Visits a table of further keys, which `keys` lists. Returns whether the document has the table.
     pub fn table(self, name: &'static str, keys: &mut dyn FnMut(&mut dyn Visitor)) -> bool {
         let (help, required) = (self.help, self.required);
         self.keys.table(&Table { name, help, required, default: None }, keys)
