@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use crate::own;
 
-/// A file under a temporary name, which it loses when it is complete. It is deleted if it is dropped before.
+/// A file that is written under a temporary name and gets its final name when it is complete. It is deleted if
+/// dropped before.
 #[derive(Debug)]
 pub struct NewFile {
     path: PathBuf,
@@ -15,8 +16,8 @@ pub struct NewFile {
 }
 
 impl NewFile {
-    /// Creates a file beside `path`, whose name has the additional end `.part`; `mode` is its mode less the umask. A
-    /// symbolic link at `path` is followed, a device or a pipe is opened for writing.
+    /// Creates a file named like `path` with the suffix `.part`; the umask reduces `mode`. A symbolic link at `path`
+    /// is followed. A device or pipe at `path` is opened for writing.
     pub fn create(path: &Path, mode: u32) -> io::Result<(File, Self)> {
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         if path.metadata().is_ok_and(|found| !found.is_file()) {

@@ -12,8 +12,9 @@ use std::path::Path;
 use nix::sys::stat::{FileStat, SFlag};
 use nix::unistd::geteuid;
 
-/// Creates a file for writing under a name that others can guess; `mode` is its mode less the umask. A regular file of
-/// this user, which a killed program has left, is deleted. Everything else with this name is refused.
+/// Creates a file for writing in a folder where other users may create files under the same name; the umask reduces
+/// `mode`. A regular file of this user, left by a killed program, is replaced. Anything else with this name is
+/// refused.
 pub fn create(path: &Path, mode: u32) -> io::Result<File> {
     let create = || OpenOptions::new().write(true).create_new(true).mode(mode).open(path);
     match create() {
@@ -26,7 +27,7 @@ pub fn create(path: &Path, mode: u32) -> io::Result<File> {
     }
 }
 
-/// Who owns a file, and whether it has other names.
+/// Owner, type and number of names (hard links) of a file.
 pub struct Identity {
     is_regular: bool,
     owner: u32,
