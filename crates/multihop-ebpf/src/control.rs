@@ -11,12 +11,13 @@ pub enum Control {
     Clamp,
     /// Rate that follows the delay in queues (`mh_mesh`).
     Mesh,
-    /// Window that stays after losses without congestion, by reports of the receiver (`mh_adtcp`).
+    /// ADTCP: the receiver reports the causes of losses, and the window is not reduced after losses without
+    /// congestion (`mh_adtcp`).
     Adtcp,
 }
 
 impl Control {
-    /// All controls; the place of each is its number in the programs.
+    /// All congestion controls of this crate. The index of each control is its number in the eBPF programs.
     pub const ALL: [Self; 4] = [Self::Ap, Self::Clamp, Self::Mesh, Self::Adtcp];
 
     /// Name of the control in the kernel, by which programs choose it.

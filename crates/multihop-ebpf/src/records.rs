@@ -47,7 +47,7 @@ pub struct Adtcp {
     pub kept: u32,
 }
 
-/// How many ACKs had which state; several may hold.
+/// Number of ACKs with each state that the receiver reported; one ACK may have several states.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Reports {
     /// Number of ACKs with a state, the normal one included.

@@ -4,7 +4,7 @@
 pub(super) struct Btf<'a> {
     bytes: &'a [u8],
     strings: &'a [u8],
-    /// Where the description of each type begins in `bytes`; identifiers count from 1.
+    /// Offset in `bytes` of the description of each type; type identifiers count from 1.
     starts: Vec<usize>,
 }
 
@@ -196,7 +196,7 @@ pub(super) fn word(bytes: &[u8], at: usize) -> Option<usize> {
 pub(super) const FUNCTIONS: usize = 8;
 pub(super) const ACCESSES: usize = 24;
 
-/// Kind of a type in BTF that stands for an integer (kernel documentation, `BTF_KIND_INT`).
+/// BTF kind of integer types (`BTF_KIND_INT` in the kernel's documentation).
 const INT: u32 = 1;
 const POINTER: u32 = 2;
 const ARRAY: u32 = 3;
@@ -224,7 +224,7 @@ const FIXED: usize = 12;
 const EXTERNAL: usize = 2;
 /// Bytes between members of a structure that stands for a section.
 const WIDTH: usize = 4;
-/// Largest number of names and arrays behind which a type may be.
+/// Largest number of typedefs, qualifiers and arrays that are followed to find the size of a type.
 const MAX_DEPTH: usize = 32;
 
 #[cfg(test)]

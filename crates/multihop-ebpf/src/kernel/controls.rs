@@ -64,7 +64,7 @@ enum Kept {
 struct Element {
     map: OwnedFd,
     _mark: OwnedFd,
-    /// Whether the control stays after this value.
+    /// Whether the control remains registered after this value is dropped.
     is_kept: bool,
 }
 
@@ -101,7 +101,7 @@ pub(super) fn remove() -> bool {
     of_load.fold(false, |any, (_, map)| delete(map.as_fd()) | any)
 }
 
-/// Removes the controls of `run` whose process was killed. Only kernels without links have such.
+/// Unregisters controls of `multihop tcp run` whose process was killed. Only needed on kernels without BPF links.
 pub(super) fn sweep() {
     let of_runs = checked().filter(|(name, _)| Control::ALL.iter().any(|control| is_of_run(name, *control)));
     let of_runs: Vec<_> = of_runs.collect();
@@ -132,12 +132,13 @@ fn checked() -> impl Iterator<Item = (String, OwnedFd)> {
     })
 }
 
-/// Removes a control without a link. The kernel refuses it for the others, and for those that have been removed, which is no success.
+/// Unregisters a control without a link. Returns false if the kernel refuses: the control has a link, or was
+/// unregistered before.
 fn delete(map: BorrowedFd<'_>) -> bool {
     syscall::delete(map).is_ok()
 }
 
-/// A map that has the name of a control and exists as long as the process that holds it.
+/// Creates a map named like a control, which marks the control as in use while its process holds the map.
 fn mark(name: [u8; NAME]) -> io::Result<OwnedFd> {
     syscall::create_map(MapAttributes {
         kind: MARK,

@@ -84,7 +84,8 @@ fn remove() -> Result<(), TcpError> {
     Ok(())
 }
 
-/// The kernel removes a control soon after its link. Until then it could not be loaded again.
+/// Waits until the kernel has unregistered the controls whose links were removed; they could not be loaded again
+/// before.
 fn wait_for_the_kernel() {
     for _ in 0..TRIES {
         let known = fs::read_to_string(AVAILABLE).unwrap_or_default();

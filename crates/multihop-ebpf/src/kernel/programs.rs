@@ -150,7 +150,7 @@ struct Code {
     instructions: Vec<u8>,
     functions: Vec<u8>,
     accesses: Vec<u8>,
-    /// Index at which each function begins.
+    /// Index of the first instruction of each function.
     starts: BTreeMap<String, usize>,
 }
 
@@ -399,7 +399,7 @@ fn compiled() -> Elf<'static> {
     Elf::parse(COMPILED)
 }
 
-/// The error of a step.
+/// Error of a loading step that the kernel refused.
 pub(super) fn refused(step: &'static str, error: &io::Error) -> TcpError {
     TcpError::Kernel { step, reason: error.to_string() }
 }
@@ -442,7 +442,7 @@ const OPERATIONS: &str = "tcp_congestion_ops";
 
 /// The instruction that calls a function.
 const CALL: u8 = 0x85;
-/// Kind of object that an instruction refers to; it stands in place of a source register.
+/// Value of an instruction's source-register field that marks its operand as a map (`BPF_PSEUDO_MAP_FD`).
 const MAP: u8 = 1;
 const MAP_VALUE: u8 = 2;
 const FUNCTION: u8 = 1;

@@ -38,7 +38,8 @@ fn check_capabilities(status: &str) -> Result<(), TcpError> {
 
 /// Type that the kernel describes if it takes congestion controls by struct_ops.
 pub(super) const STRUCT_OPS: &str = "bpf_struct_ops_tcp_congestion_ops";
-/// Programs and maps; what they may do with sockets; reading connections; finding maps, and the mount of `load`.
+/// Required capabilities: for loading programs and maps, for their access to sockets, for reading connections, for
+/// finding maps, and for the mount of `load`.
 const CAPABILITIES: [(&str, u32); 4] =
     [("CAP_BPF", 39), ("CAP_NET_ADMIN", 12), ("CAP_PERFMON", 38), ("CAP_SYS_ADMIN", 21)];
 

@@ -15,9 +15,10 @@ use nix::unistd::{SysconfVar, sysconf};
 /// Reader of a ring of records that the kernel fills.
 pub(super) struct Ring<'a> {
     map: BorrowedFd<'a>,
-    /// How far this process has read, on a page of its own.
+    /// Page with the consumer position: the number of bytes that this process has read.
     consumer: Shared,
-    /// How far the kernel has written, on a page of its own; then the records, mapped twice so that each is in one piece.
+    /// Page with the producer position, which the kernel advances, followed by the records. The records are mapped
+    /// twice in a row, so that each record is contiguous.
     producer: Shared,
     page: usize,
     size: usize,
@@ -80,7 +81,7 @@ impl Shared {
         Ok(Self { start, length })
     }
 
-    /// How far a ring has been read or written.
+    /// Position in the ring, in bytes since its creation.
     fn position(&self) -> &AtomicU64 {
         // SAFETY: pages are aligned and begin with the position; the kernel changes it as a whole.
         unsafe { self.start.cast().as_ref() }

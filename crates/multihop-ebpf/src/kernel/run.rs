@@ -13,8 +13,8 @@ use super::ring::Ring;
 use super::sweep;
 use crate::{Control, Sample, Settings, TcpError};
 
-/// A control that ends with this value, also if this process is killed. It has a name of its own, so that there can be
-/// many at once.
+/// Congestion control for one program. The kernel unregisters it when this value is dropped or this process is
+/// killed. Its name is unique, so that several can run at the same time.
 pub struct Run {
     name: String,
     loaded: Loaded,
@@ -75,7 +75,8 @@ impl Run {
     }
 }
 
-/// A number that no other such process of this machine is likely to have; in hexadecimal it fits a name of the kernel.
+/// Random number for the name of a control: unique with high probability among the processes of this machine, and
+/// short enough for a kernel name in hexadecimal.
 fn number() -> Result<u32, TcpError> {
     let namespace = cgroup::namespace()?.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes();
     Ok((process::id() ^ u32::from_be_bytes([0, namespace[0], namespace[1], namespace[2]])) & MOST)

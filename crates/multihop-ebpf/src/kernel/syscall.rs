@@ -289,7 +289,7 @@ fn with_log(attempt: impl Fn(Option<&mut [u8]>) -> io::Result<OwnedFd>) -> Resul
     })
 }
 
-/// The last line of a log that tells of the reason, not of statistics.
+/// Last line of a verifier log that gives the reason of a failure; lines of statistics are skipped.
 fn last_line(log: &[u8]) -> String {
     let end = log.iter().position(|byte| *byte == 0).unwrap_or(log.len());
     let text = String::from_utf8_lossy(&log[..end]);
