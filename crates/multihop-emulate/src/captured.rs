@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 /// One output stream of a program: its newest bytes.
 pub(crate) struct Captured {
-    /// `None` once nobody can write any more.
+    /// Pipe of the output; `None` once every writer has closed it.
     pipe: Option<PipeReader>,
     bytes: Vec<u8>,
     /// Bytes of the stream before `bytes`.
@@ -27,7 +27,7 @@ impl Captured {
         Ok((Self { pipe: Some(pipe), bytes: Vec::new(), dropped: 0 }, writer))
     }
 
-    /// Takes what the program has written, at most a few pipes full.
+    /// Reads what the program has written, at most a few pipes full.
     pub(crate) fn update(&mut self) {
         let mut piece = [0; MAX_PIECE];
         for _ in 0..4 {

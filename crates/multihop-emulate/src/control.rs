@@ -23,13 +23,13 @@ pub struct Client {
 /// Lines from and to the client, which threads of their own read and write, so that the network waits for neither.
 pub(crate) struct Control {
     lines: Receiver<Line>,
-    /// `None` at the end.
+    /// Queue of replies to the client; `None` while the emulation ends.
     replies: Option<Sender<String>>,
     /// Replies that the client has not taken yet.
     backlog: Arc<AtomicUsize>,
     /// Disconnected once all replies have been written.
     written: Receiver<()>,
-    /// Parent of this process at the start: it has started the client's end of the streams.
+    /// Process that started this one and holds the client's end of the streams.
     parent: Pid,
 }
 
@@ -49,11 +49,11 @@ pub(crate) const MAX_LINE: usize = 1 << 20;
 const MAX_BACKLOG: usize = 64;
 /// Requests that may wait for the network before no further one is read from the stream.
 const MAX_REQUESTS: usize = 64;
-/// How long the end of an emulation waits for a client that takes no replies.
+/// Longest time for which the end of an emulation waits for a client that does not read its replies.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
 
 impl Control {
-    /// Starts to read requests; each rings the bell.
+    /// Starts to read requests. Each request rings `bell`, which wakes the driver.
     pub(crate) fn new(client: Client, bell: Arc<Doorbell>) -> Result<Self, EmulateError> {
         let Client { requests, replies: mut to_client } = client;
         let (found, lines) = sync_channel(MAX_REQUESTS);

@@ -38,9 +38,10 @@ pub(crate) struct Driver<'a> {
     /// Names of all nodes and hosts.
     names: Vec<String>,
     epoll: Epoll,
-    /// Ports of stations that take no packets because their queues are full; `None`: they drop packets instead.
+    /// Stations whose ports are not read because their queues are full. `None` if packets for a full queue are
+    /// dropped instead.
     paused: Option<Vec<usize>>,
-    /// How long before an event it stops sleeping.
+    /// Time before an event from which on the driver polls instead of sleeping, because sleeping may end late.
     awake: Duration,
     clock: VirtualClock,
     wakeups: Lateness,
@@ -61,15 +62,15 @@ pub(crate) struct Outside {
     pub(crate) busy_wait: bool,
 }
 
-/// Key of the readers' socket, in place of a port's number.
+/// Poll key of the readers' socket, a number that no port has.
 const READERS: u64 = u64::MAX;
-/// Key of the bell, in place of a port's number.
+/// Poll key of the doorbell, a number that no port has.
 const BELL: u64 = u64::MAX - 1;
 /// Lateness that is caught up with; from more, virtual time slips.
 const TOLERANCE: Duration = Duration::from_millis(1);
 /// The longest wait: programs may have ended.
 const LONGEST: Duration = Duration::from_millis(20);
-/// Time before an event for which the driver waits without sleeping, if it may.
+/// Time before an event for which the driver polls instead of sleeping, if the options permit it.
 const AWAKE: Duration = Duration::from_micros(200);
 /// Virtual time between two marks in a recording that is read while it grows.
 const MARK_EVERY: Duration = Duration::from_millis(100);
@@ -151,7 +152,8 @@ impl<'a> Driver<'a> {
         self.finish(late_limit)
     }
 
-    /// Updates the virtual time and returns it. If the next event is too late for it, it slips.
+    /// Updates the virtual time and returns it. If the next event is too late, the virtual clock is set back by the
+    /// delay.
     fn wake(&mut self) -> Instant {
         let now = self.clock.now();
         let Some(due) = self.live.next_event().filter(|due| *due < now) else { return now.min(self.end) };
@@ -226,7 +228,7 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
-    /// Stops reading from a port whose queue is full; whether it did.
+    /// Stops reading from a port whose queue is full; returns whether the queue is full.
     fn pause(&mut self, port: usize) -> Result<bool, EmulateError> {
         let StationPort { node, interface, .. } = self.stations.ports()[port];
         let Some(paused) = self.paused.as_mut().filter(|_| !self.live.has_room(node, interface)) else {

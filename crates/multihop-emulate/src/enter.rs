@@ -19,7 +19,7 @@ use crate::sandbox::Sandbox;
 use crate::stations::{Stations, address_variables};
 use crate::{EmulateError, Tried};
 
-/// A file that says where an emulation's stations are. The emulation holds a lock on it as long as it runs.
+/// File that describes the stations of an emulation. The emulation holds a lock on it as long as it runs.
 pub(crate) struct Entry {
     path: PathBuf,
     _locked: Flock<File>,

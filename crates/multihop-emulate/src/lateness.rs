@@ -9,13 +9,13 @@ use serde::Serialize;
 pub struct EmulationResult {
     /// Packets of programs that entered the simulated network.
     pub entered: u64,
-    /// Packets that left it.
+    /// Number of packets that left the simulated network.
     pub left: u64,
-    /// Packets that it does not carry, such as damaged ones.
+    /// Number of packets that the simulated network does not forward, such as malformed ones.
     pub ignored: u64,
-    /// How late events were handled, ms; `null` without events.
+    /// Delay from the due time of an event to its handling, ms; `null` without events.
     pub wakeups_late_ms: Option<Quantiles>,
-    /// How late packets left, ms; `null` if none left.
+    /// Delay from the simulated exit of a packet to its delivery, ms; `null` if none left.
     pub deliveries_late_ms: Option<Quantiles>,
     /// Virtual time lost / wall-clock time.
     pub lost_share: f64,

@@ -101,7 +101,7 @@ pub type Ready = Box<dyn FnOnce(&dyn Fn() -> bool)>;
 
 /// A program that an emulation ends with.
 pub struct Command {
-    /// The node or host whose network it has: number or name.
+    /// Node or host in whose network namespace the command runs: number or name.
     pub station: String,
     /// The program and its arguments.
     pub words: Vec<std::ffi::OsString>,

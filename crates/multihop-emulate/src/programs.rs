@@ -24,17 +24,17 @@ use crate::stations::address_variables;
 /// How a program ended.
 #[derive(Clone, Debug, Serialize)]
 pub struct ProgramResult {
-    /// The node or host whose network it had.
+    /// Node or host in whose network namespace the program ran.
     pub node: u32,
     /// Command line of the program.
     pub command: String,
     /// Exit code of the program; `null` if a signal ended it, or it could not start.
     pub exit_code: Option<i32>,
-    /// The signal that ended it.
+    /// Number of the signal that ended the program.
     pub signal: Option<i32>,
     /// Whether the program was asked to end, at `stop` or at the end of the emulation.
     pub stopped: bool,
-    /// Why it could not start.
+    /// Reason for which the program could not start.
     pub error: Option<String>,
 }
 
@@ -63,7 +63,7 @@ struct State {
     start: Instant,
     stop: Option<Instant>,
     phase: Phase,
-    /// Whether the program leads a process group of its own, which is signalled as a whole.
+    /// Whether the program leads its own process group, to which signals are sent as a whole.
     leads: bool,
     /// Whether a client has started it.
     is_of_client: bool,
@@ -134,7 +134,7 @@ impl Programs {
         Ok(())
     }
 
-    /// Stops the programs of a node, or lets them go on.
+    /// Stops the programs of a node (SIGSTOP) if `is_frozen`, or continues them (SIGCONT).
     pub(crate) fn freeze(&self, node: NodeId, is_frozen: bool) {
         let signal = if is_frozen { Signal::SIGSTOP } else { Signal::SIGCONT };
         for state in self.programs.iter().filter(|state| state.node == node && state.leads) {
@@ -193,7 +193,7 @@ impl Programs {
         self.command.is_some_and(|n| matches!(self.programs[n].phase, Phase::Ended(_)))
     }
 
-    /// Tells every program to end, and after a while ends it.
+    /// Stops every program with SIGTERM, and kills those that do not end in time.
     pub(crate) fn end(mut self, mut sandbox: Sandbox) -> Vec<ProgramResult> {
         for program in &mut self.programs {
             program.terminate();
@@ -320,7 +320,7 @@ impl State {
         }
     }
 
-    /// Notes the end of the program; whether it does not run.
+    /// Records the end of the program, if it has ended; returns true if it does not run.
     fn note_end(&mut self) -> bool {
         if let Phase::Running(child) = &mut self.phase
             && let Some(status) = child.try_wait().transpose()
@@ -362,7 +362,7 @@ pub(crate) enum Status {
     Ended(Result<ExitStatus, String>),
 }
 
-/// Most programs of an emulation that a client controls.
+/// Largest number of programs of an emulation that a client controls.
 const MAX_PROGRAMS: usize = 1000;
-/// How long programs have to end after SIGTERM.
+/// Time for programs to end after SIGTERM, before they are killed.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(1);

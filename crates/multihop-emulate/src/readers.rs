@@ -18,7 +18,8 @@ pub(crate) struct Readers {
 }
 
 impl Readers {
-    /// `None` if there can be no socket, for example because the folder's path is too long for one.
+    /// Creates the socket for readers; `None` if that fails, for example because the folder's path is too long for a
+    /// socket.
     pub(crate) fn new(folder: &Path) -> Option<Self> {
         let path = enter::readers_socket(&folder.join(format!("{}.json", std::process::id())));
         let _ = fs::remove_file(&path);

@@ -294,7 +294,7 @@ fn short(signal: Signal) -> &'static str {
 
 /// Longest timeout of a wait for a program, s.
 const LONGEST_TIMEOUT: f64 = 1e6;
-/// Characters of a wrong value in a message.
+/// Largest number of characters of a wrong value that an error message quotes.
 const LONGEST_SHOWN: usize = 60;
 
 #[cfg(test)]

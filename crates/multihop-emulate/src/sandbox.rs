@@ -20,7 +20,7 @@ use crate::{EmulateError, Tried};
 
 /// Starts programs on a thread of its own, so that the simulated network need not wait.
 pub(crate) struct Sandbox {
-    /// `None` at the end.
+    /// Queue of requests to the sandbox's thread; `None` while the sandbox ends.
     requests: Option<Sender<Request>>,
     started: Receiver<(usize, io::Result<Child>)>,
     thread: Option<JoinHandle<()>>,
@@ -39,7 +39,8 @@ const FIRST: &str = "mount -t proc proc /proc 2>/dev/null; echo ready; \
                      until cat >/dev/null; do :; done; exec rm -f -- \"$@\"";
 
 impl Sandbox {
-    /// Makes the namespaces and their first process. A program that has been started rings the bell.
+    /// Creates the namespaces and their first process. `bell` is rung whenever a program has started, which wakes the
+    /// driver.
     pub(crate) fn new(
         namespaces: Arc<[Namespace]>,
         names: &[String],

@@ -3,8 +3,8 @@
 
 use nix::libc;
 
-/// Asks for the shortest time slice, so that the kernel lets this thread run soon after it wakes. Kernels before 6.12
-/// ignore it.
+/// Requests the shortest scheduler time slice, so that the kernel runs this thread soon after a wake-up. Kernels
+/// before 6.12 ignore the request.
 pub(crate) fn shorten() {
     let size = u32::try_from(size_of::<libc::sched_attr>()).expect("a small structure");
     // SAFETY: the structure has only numbers, for which zeros are valid.
@@ -20,5 +20,5 @@ pub(crate) fn shorten() {
     unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
 }
 
-/// ns; the least that the kernel accepts.
+/// Shortest time slice that the kernel accepts, ns.
 const SHORTEST: u64 = 100_000;

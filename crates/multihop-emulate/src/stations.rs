@@ -21,7 +21,7 @@ const MTU_OF_WIRES: u16 = 1500;
 /// The namespaces and the interfaces of all nodes and hosts.
 pub(crate) struct Stations {
     namespaces: Arc<[Namespace]>,
-    /// In the order of nodes and interfaces.
+    /// Ports of the stations, in the order of nodes and then interfaces.
     ports: Vec<StationPort>,
 }
 
@@ -128,8 +128,8 @@ fn interface(scenario: &Scenario, node: NodeId, station: &StationInterface, name
     Ok(tun)
 }
 
-/// Kernel parameters of an interface, and of the namespace if it is a station's own. A kernel without one of them does
-/// without.
+/// Sets the kernel parameters of an interface, and of its namespace if `is_own`. Parameters that the kernel does not
+/// have are skipped.
 fn settings(interface: &str, port: Port, is_own: bool) {
     let set = |parameter: &str, value: &str| {
         let _ = std::fs::write(format!("/proc/sys/net/{parameter}"), value);

@@ -18,11 +18,11 @@ use crate::programs::Status;
 use crate::request::{Request, Start, parse};
 use crate::{EmulateError, Tried};
 
-/// The client, and its requests that wait for something.
+/// The client, and its requests that wait for an event such as the end of a program.
 pub(super) struct ClientState {
     control: Control,
     pending: Vec<Pending>,
-    /// When the output of programs was taken last.
+    /// Instant at which the output of programs was last read.
     captured: Instant,
 }
 
@@ -37,15 +37,16 @@ struct Pending {
 enum Until {
     /// The program runs, or could not start.
     Started,
-    /// The program has ended, or it is this late.
+    /// Waits until the program has ended, or until `deadline`.
     Ended { deadline: Option<Instant> },
 }
 
-/// Requests of one turn, before the network goes on.
+/// Largest number of requests that are handled before the network advances again.
 const TURN: usize = 16;
 /// Requests of a client that may wait at the same time.
 const MAX_PENDING: usize = 1000;
-/// Interval in which the output of programs is taken. A program that writes more than four pipes of 64 KiB in it waits.
+/// Interval at which the output of programs is read, at most 256 KiB of each (four pipes). A program that writes
+/// faster blocks.
 const CAPTURE_INTERVAL: Duration = Duration::from_millis(5);
 
 impl ClientState {
@@ -107,7 +108,7 @@ impl Driver<'_> {
         Ok(false)
     }
 
-    /// Performs a request; `None` if it is answered later.
+    /// Performs a request and returns the reply; `None` if the reply follows later.
     fn perform(
         &mut self,
         id: &Value,
