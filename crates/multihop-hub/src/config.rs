@@ -25,7 +25,8 @@ pub struct Config {
     pub security: Security,
     /// Secret that both ends have in addition to their keys.
     pub shared_key: Option<SharedKey>,
-    /// A listener answers only callers that prove that they know the token, or that own an authorised key.
+    /// Whether a listener is silent: it answers only callers that prove possession of the token or of an authorised
+    /// key.
     pub silent: bool,
     /// Whether peers learn of a restart of this host from its answers to late datagrams of old connections.
     pub resets: bool,

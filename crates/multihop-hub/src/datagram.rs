@@ -6,8 +6,8 @@ use core::net::{IpAddr, SocketAddr};
 /// Fills a slice with unpredictable random bytes.
 pub type Entropy = Box<dyn FnMut(&mut [u8]) + Send>;
 
-/// The longest IP packet that the path to a peer, from this local address or the one that the system chooses, carries
-/// unfragmented; `None` if it is not known.
+/// Length of the longest IP packet that reaches a peer without fragmentation, bytes, by the peer and the local
+/// address (`None`: the address that the system chooses). `None` if the path MTU is unknown.
 pub type PathMtu = Box<dyn FnMut(SocketAddr, Option<IpAddr>) -> Option<u16> + Send>;
 
 /// The address of this host from which the system sends to a peer; `None` if it is not known.

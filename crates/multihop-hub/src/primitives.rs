@@ -128,7 +128,7 @@ mod stand_ins {
     use snow::params::CipherChoice;
     use snow::types::{Cipher, Dh, Random};
 
-    /// Leaves the text as it is; the tag is a checksum of everything.
+    /// Insecure stand-in for an AEAD in fuzz targets: the text is not encrypted, and the tag is a checksum.
     #[derive(Default)]
     pub(crate) struct Aead([u8; 32]);
 
@@ -207,8 +207,8 @@ mod stand_ins {
         bytes.iter_mut().for_each(|byte| *byte ^= mask);
     }
 
-    /// Stand-in for key agreement: the public key is the private key, and the shared secret of two ends is their
-    /// exclusive or.
+    /// Insecure stand-in for key agreement in fuzz targets: public and private key are equal, and the shared secret
+    /// is the exclusive or of both ends' keys.
     #[derive(Default)]
     struct SharedXor([u8; 32]);
 

@@ -1,6 +1,7 @@
 //! The reasons for which a listener refuses a connection.
 
-/// Why a listener refuses a connection. It is not authenticated, so it counts only while there is no answer.
+/// Reason for which a listener refuses a connection. Reasons are not authenticated, so a caller must ignore them once
+/// an authentic answer has arrived.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum Reason {
     /// Only peers with a token are accepted.

@@ -60,7 +60,7 @@ impl Format {
         }
     }
 
-    /// Bytes of a full segment that its end does not count when it limits segments to what the path carries.
+    /// Bytes of a full segment's header that the transport does not count in its maximum segment size.
     pub(crate) const fn uncounted_header(self) -> u16 {
         match self {
             Self::Tpa => TPA_HEADER,
@@ -68,7 +68,7 @@ impl Format {
         }
     }
 
-    /// The segment that this control segment is in this format; `None` in that of TPA.
+    /// Converts a control segment to a segment of this format; `None` for TPA, which has its own control segments.
     pub(crate) fn control(self, control: Control) -> Option<Segment> {
         match self {
             Self::Tpa => None,

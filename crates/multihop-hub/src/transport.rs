@@ -54,7 +54,7 @@ pub struct TransportName {
 }
 
 impl TransportName {
-    /// The most bytes of a name: an answer with it is never longer than the hello that it answers.
+    /// Largest length of a name, bytes. It guarantees that an answer with the name is never longer than the hello.
     pub const MAX: usize = 28;
 
     /// Name of TPA, which SYNs of TPA do not contain.
@@ -92,7 +92,7 @@ pub(crate) struct Transports {
     pub(crate) preferred: TransportName,
     /// The format of the preferred one.
     pub(crate) format: Format,
-    /// Whether TPA is as good if the peer has nothing else.
+    /// Whether TPA replaces the transport if the peer has no other.
     pub(crate) or_tpa: bool,
 }
 

@@ -7,8 +7,8 @@ use core::net::{IpAddr, SocketAddr};
 #[derive(Debug, Default)]
 pub(super) struct Crowd(BTreeMap<(u8, u128), u32>);
 
-/// Entries from the same /16, /24 and address; under IPv6 from the same /32, /48 and /64, because a host owns
-/// all addresses of a /64. The order is that of crowdedness: wide prefixes come first.
+/// Numbers of entries from one /16, one /24 and one address; under IPv6 from one /32, /48 and /64, because a host
+/// owns all addresses of a /64. Compared in this order, so that crowded wide prefixes come first.
 pub(super) type Counts = [u32; 3];
 
 impl Crowd {

@@ -149,7 +149,7 @@ impl Hub {
         }
     }
 
-    /// Answers the peer's request for the index after the one with this number.
+    /// Answers the peer's request for the connection index that follows number `number`.
     fn give_index(&mut self, now: Instant, id: Id, number: u64) {
         let fresh = self.demux.draw_index(&mut self.entropy);
         let Some(connection) = self.connections.get_mut(id) else { return };
@@ -190,7 +190,8 @@ impl Hub {
         }
     }
 
-    /// Answers a hello of a peer without a connection. A silent listener answers only peers that prove their identity.
+    /// Answers the first datagram of a peer without a connection. A listener in silent mode answers only peers that
+    /// prove their identity.
     fn answer_stranger(&mut self, now: Instant, datagram: &IncomingDatagram<'_>) {
         if self.acceptor.may_be_genuine(datagram) {
             let has_turn = !self.acceptor.verifies_cheaply() && self.turns.take(now);
@@ -199,7 +200,8 @@ impl Hub {
         }
     }
 
-    /// A peer that has proved its address wants to connect: it may when it has its turn.
+    /// Handles a hello or SYN of a peer that has proved its address: the handshake begins at once, or waits for its
+    /// turn.
     fn admit(&mut self, now: Instant, datagram: IncomingDatagram<'_>) {
         let ports = (datagram.from.port(), self.port);
         if !self.has_room(now) {
@@ -218,7 +220,7 @@ impl Hub {
         }
     }
 
-    /// A datagram that has waited for its turn. It may be a retransmission, and its connection open by now.
+    /// Handles a datagram whose turn has come. It may be a retransmission, and its connection may be open already.
     pub(super) fn receive_in_turn(&mut self, now: Instant, datagram: IncomingDatagram<'_>) {
         match self.acceptor.destination(now, &datagram).and_then(|to| self.demux.get(to)) {
             Some(id) => self.receive_for(now, id, datagram),
@@ -302,7 +304,7 @@ impl Hub {
         self.wake(id);
     }
 
-    /// Answers a datagram with a reset that is not longer, within the limit for each peer.
+    /// Answers a datagram with a reset, which is never longer than the datagram. A rate limit for each peer applies.
     fn refuse(&mut self, now: Instant, datagram: &IncomingDatagram<'_>, reset: Vec<u8>) {
         if reset.len() <= datagram.bytes.len() && self.refusals.allow(now, datagram.from) {
             self.reply(datagram.from, datagram.local, reset);

@@ -17,7 +17,7 @@ pub(super) enum Limit {
 pub(super) struct RateLimit {
     interval: Duration,
     burst: Duration,
-    /// When the bucket is full again.
+    /// Instant at which the token bucket is full.
     full: Instant,
 }
 
@@ -44,12 +44,12 @@ impl RateLimit {
         Self { interval: Duration::from_nanos(second.as_nanos() / n), burst: second, full: Instant::ZERO }
     }
 
-    /// When there is a token again.
+    /// Instant at which the token bucket has a token.
     pub(super) fn next(&self) -> Instant {
         Instant::ZERO + (self.full + self.interval).saturating_since(Instant::ZERO + self.burst)
     }
 
-    /// Takes one token; returns whether there was none.
+    /// Takes one token from the bucket; returns true if none was left.
     pub(super) fn is_exceeded(&mut self, now: Instant) -> bool {
         let full = self.full.max(now) + self.interval;
         let is_exceeded = full.saturating_since(now) > self.burst;

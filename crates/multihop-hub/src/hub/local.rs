@@ -1,4 +1,4 @@
-//! Notices that this host has another address towards a peer.
+//! Detection of changes of the local address from which this host sends to a peer.
 
 use core::net::IpAddr;
 
@@ -12,7 +12,7 @@ pub(super) struct LocalAddress {
 }
 
 impl LocalAddress {
-    /// Looks, unless it has just done so; true if the address is another one.
+    /// Looks up the local address unless it was looked up recently; returns true if it has changed.
     pub(super) fn has_changed(&mut self, now: Instant, look: impl FnOnce() -> Option<IpAddr>) -> bool {
         if self.looked.is_some_and(|looked| now < looked + PAUSE) {
             return false;

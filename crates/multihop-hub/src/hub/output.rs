@@ -82,8 +82,8 @@ impl Hub {
         }
     }
 
-    /// Sends a segment, of which the datagram has this length, also to an address that the peer may have moved to. It
-    /// is encrypted once more, so that the two datagrams have nothing in common.
+    /// Sends a copy of a segment (a datagram of `len` bytes) to an address that the peer may have moved to. The copy
+    /// is encrypted separately, so that an observer cannot link the two datagrams.
     fn copy(&mut self, now: Instant, id: Id, segment: &Segment, len: usize) {
         let Some(connection) = self.connections.get_mut(id) else { return };
         let Some(to) = connection.paths.take_copy(len) else { return };

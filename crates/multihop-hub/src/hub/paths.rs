@@ -35,8 +35,8 @@ struct CandidateAddress {
 /// Progress in validating that the peer receives datagrams at an address.
 #[derive(Clone, Copy, Debug)]
 enum Validation {
-    /// The peer has not shown yet that it receives there. Counts bytes that came from the address and bytes sent there,
-    /// and has the challenge with its time.
+    /// The address is not validated: the peer has not proved that it receives there. Counts bytes received from and
+    /// sent to the address (the amplification limit), and stores the challenge and its time.
     Open { received: usize, sent: usize, challenge: Option<(Challenge, Instant)> },
     /// The peer has returned the challenge.
     Done,
@@ -63,8 +63,8 @@ impl Paths {
         self.current
     }
 
-    /// An authentic datagram of this length has come from this address. Returns whether it decides that the peer has
-    /// moved to the other address, or has not.
+    /// Processes an authentic datagram of `len` bytes from `from`. Returns true if it decides whether the peer has
+    /// moved to a new address: either the migration is complete, or the peer still sends from the old one.
     pub(super) fn on_authentic(
         &mut self,
         now: Instant,
@@ -104,7 +104,8 @@ impl Paths {
         }
     }
 
-    /// The address that gets a challenge now, and its number, which is `random` for a new address.
+    /// Address to which a challenge must be sent now, with the challenge's number, which `random` generates for a new
+    /// address.
     pub(super) fn take_challenge(
         &mut self,
         now: Instant,
@@ -117,7 +118,7 @@ impl Paths {
         Some((candidate.address, candidate.validation.take_challenge(now, random)?))
     }
 
-    /// The address that gets a copy of the next datagram, which has this length.
+    /// Address that gets a copy of the next datagram (of `len` bytes), within the amplification limit.
     pub(super) fn take_copy(&mut self, len: usize) -> Option<SocketAddr> {
         let candidate = self.candidate.as_mut()?;
         if !candidate.validation.may_send(len) {
@@ -181,13 +182,14 @@ impl CandidateAddress {
     }
 }
 
-/// How long datagrams must come from the new address, and none from the old one, before the peer has moved.
+/// Time for which datagrams must come from the new address, and none from the old one, before a migration counts as
+/// complete.
 const PROBATION: Duration = Duration::from_secs(1);
-/// Silence of a candidate after which another address can become the candidate.
+/// Time without datagrams from a candidate address after which another address may replace it.
 const SILENCE: Duration = Duration::from_millis(500);
 /// Number of copies for each datagram received.
 const COPIES: u8 = 16;
-/// Bytes sent to an address for each byte from it, before it is validated: as in RFC 9000.
+/// Largest ratio of bytes sent to an unvalidated address to bytes received from it (as in RFC 9000, section 8.1).
 const AMPLIFICATION: usize = 3;
 /// Interval between two challenges to one address.
 const PAUSE: Duration = Duration::from_millis(100);

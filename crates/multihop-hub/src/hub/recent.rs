@@ -18,7 +18,7 @@ struct SentDatagram {
 }
 
 impl RecentDatagrams {
-    /// Records a datagram, and the segment with data or FIN that it carries.
+    /// Records a sent datagram, and its segment if that has data or FIN.
     pub(super) fn push(&mut self, segment: Option<LostSegment>, datagram: &[u8]) {
         let len = datagram.len().min(START);
         let sent = &mut self.all[self.next];

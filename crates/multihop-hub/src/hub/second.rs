@@ -27,13 +27,14 @@ impl SecondPath {
         Self { paths: Paths::new(peer), source: Some(source) }
     }
 
-    /// The path on which this authentic datagram has come, before the datagram counts.
+    /// State of the path on which an authentic datagram arrived. The peer's address is not validated yet, and the
+    /// datagram's bytes are not counted.
     pub(super) const fn of(datagram: &IncomingDatagram<'_>) -> Self {
         Self { paths: Paths::unproved(datagram.from), source: datagram.local }
     }
 }
 
-/// Whether the path of a segment, if it belongs to one, is the path on which it came.
+/// Whether a segment arrived on the path to which it belongs. Segments that belong to no path may arrive on either.
 pub(super) fn is_on_its_path(segment: &Segment, freshness: Option<Freshness>, on_second: bool) -> bool {
     let own = is_of_second(segment);
     own.is_none_or(|own| own == (on_second && freshness.is_some()))

@@ -1,5 +1,5 @@
-//! Handshakes have a rate, because they cost Diffie-Hellman operations. Callers that proved their addresses wait
-//! for their turn, and turns go round among addresses.
+//! Rate limit of handshakes, which cost Diffie-Hellman operations. Callers with proved addresses wait for their turn;
+//! turns are shared fairly among addresses.
 
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
@@ -51,7 +51,7 @@ impl Turns {
         }
     }
 
-    /// Takes a turn at once, if there is one and nobody waits.
+    /// Takes a turn for a handshake at once, if one is free and no datagram waits. Returns whether it did.
     pub(super) fn take(&mut self, now: Instant) -> bool {
         self.waiting.is_empty() && !self.rate.is_exceeded(now)
     }
@@ -89,7 +89,7 @@ impl Turns {
         Some(next)
     }
 
-    /// When the next datagram has its turn.
+    /// Instant at which the next waiting datagram gets its turn.
     pub(super) fn deadline(&self) -> Option<Instant> {
         (!self.waiting.is_empty()).then(|| self.rate.next())
     }
@@ -125,7 +125,7 @@ impl Waiting {
 const LONGEST: usize = 512;
 /// Largest number of waiting datagrams from one address.
 const MAX_WAITING_PER_ADDRESS: u32 = 8;
-/// How many datagrams are compared when one must be displaced.
+/// Number of waiting datagrams that are compared to choose the one that a new datagram displaces.
 const SAMPLE: usize = 16;
 
 #[cfg(test)]

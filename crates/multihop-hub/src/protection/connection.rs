@@ -44,7 +44,7 @@ impl Protection {
         }
     }
 
-    /// Takes memory for the data of the next segment that arrives.
+    /// Accepts a buffer that the data of the next received segment will reuse.
     pub(crate) fn reuse(&mut self, memory: Vec<u8>) {
         match self {
             Self::Plain(plain) => plain.reuse(memory),
@@ -60,7 +60,7 @@ impl Protection {
         }
     }
 
-    /// Appends the datagram that carries `segment`; nothing while the handshake does not allow it.
+    /// Appends the datagram with the protected `segment`. Appends nothing while the handshake has no key for it.
     pub(crate) fn protect(&mut self, now: Instant, segment: &Segment, path: Path, out: &mut Vec<u8>) {
         match self {
             Self::Plain(plain) => plain.emit(segment, out),
@@ -86,7 +86,7 @@ impl Protection {
         }
     }
 
-    /// The datagram that asks the peer to return a number, from a new address or on the second path.
+    /// Datagram with a challenge, whose number the peer must return: validates a new address or the second path.
     pub(crate) fn challenge(&mut self, now: Instant, path: Path, number: &Challenge) -> Option<Vec<u8>> {
         self.probe(now, Content::Challenge, path, number)
     }
@@ -104,7 +104,8 @@ impl Protection {
         }
     }
 
-    /// Answers the peer's request for the index after the one with this number; `fresh` is a random index.
+    /// Answers the peer's request for the connection index that follows number `number`; `fresh` is a random index
+    /// for it.
     pub(crate) fn on_request(&mut self, now: Instant, number: u64, fresh: u32) -> IndexChange {
         match self {
             Self::Plain(_) => IndexChange::default(),
@@ -117,12 +118,13 @@ impl Protection {
         matches!(self, Self::Encrypted(session) if session.is_on_second())
     }
 
-    /// Whether the peer was heard last on the second path.
+    /// Whether the newest datagram of the peer came on the second path, so that answers leave there.
     pub(crate) fn heard_on_second(&self) -> bool {
         matches!(self, Self::Encrypted(session) if session.heard_on_second())
     }
 
-    /// Whether a second path would have an index of its own. A plain connection has no second path.
+    /// Whether a connection index is available for a second path. Always false for plain connections, which have no
+    /// second path.
     pub(crate) fn has_second_index(&self) -> bool {
         matches!(self, Self::Encrypted(session) if session.has_second_index())
     }
@@ -141,7 +143,7 @@ impl Protection {
         }
     }
 
-    /// Takes a whole datagram that must be sent before anything else.
+    /// Removes and returns a complete datagram that must be sent before any segment.
     pub(crate) fn pop_pending(&mut self) -> Option<Pending> {
         match self {
             Self::Plain(plain) => plain.pop_pending().map(Pending::first),
@@ -193,7 +195,7 @@ impl Protection {
         }
     }
 
-    /// Reason for which there will be no connection, as far as the listener states it.
+    /// Reason for which the listener refuses the connection, as far as it states one.
     pub(crate) fn refusal(&self) -> Option<Error> {
         match self {
             Self::Plain(_) => None,

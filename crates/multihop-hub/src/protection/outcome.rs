@@ -9,7 +9,7 @@ use crate::transport::TransportName;
 /// Path on which a datagram leaves.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Path {
-    /// The path on which the peer was heard last: the first one without a second one.
+    /// The path on which the newest datagram of the peer arrived; the first path if there is no second one.
     Current,
     /// Path to the peer's current address.
     First,
@@ -59,13 +59,13 @@ pub(crate) enum Unprotected {
 pub(crate) enum FirstContact {
     /// Drop the datagram without an answer.
     Ignore,
-    /// Send this datagram back.
+    /// Send this datagram to the address from which the peer's datagram came.
     Reply(Vec<u8>),
     /// Send this reset back, within the limit for each peer.
     Refuse(Vec<u8>),
     /// Reset to be sent back, within the limit for resets: it reports that the connection is forgotten.
     Forgotten(Vec<u8>),
-    /// The sender wants to connect, and gets an answer only if it proves its identity.
+    /// The sender wants to connect and the listener is silent: it answers only if the sender proves its identity.
     Stranger,
     /// The sender wants to connect and has proved its address.
     AddressProved,

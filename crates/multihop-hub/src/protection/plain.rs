@@ -37,7 +37,7 @@ impl PlainSession {
         Self { ours, chosen, ..Self::default() }
     }
 
-    /// Takes memory for the data of the next segment.
+    /// Accepts a buffer that the data of the next received segment will reuse.
     pub(super) fn reuse(&mut self, memory: Vec<u8>) {
         self.memory = Some(memory);
     }
@@ -47,7 +47,7 @@ impl PlainSession {
         self.chosen
     }
 
-    /// Takes a datagram that must be sent before anything else.
+    /// Removes and returns a datagram that must be sent before any segment.
     pub(super) fn pop_pending(&mut self) -> Option<Vec<u8>> {
         self.pending.take()
     }
@@ -108,7 +108,8 @@ impl PlainSession {
         format.parse(bytes, ports, &mut self.memory)
     }
 
-    /// Puts the cookie into the SYN from now on. A listener that sends one new cookie after another gets no more answers.
+    /// Includes the cookie in SYNs from now on. After [`MAX_COOKIES`] different cookies further ones are ignored, so
+    /// that a listener cannot cause endless SYNs.
     fn on_cookie(&mut self, cookie: Cookie) -> Unprotected {
         if self.cookies >= MAX_COOKIES || cookie == self.cookie {
             return Unprotected::Ignored;

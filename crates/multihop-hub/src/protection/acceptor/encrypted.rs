@@ -72,7 +72,7 @@ impl EncryptedAcceptor {
         (!self.cookies.verify(now, from, &cookie)).then(|| self.make_cookie(now, from, sender))
     }
 
-    /// Answers a datagram for an unknown index by a reset: its connection is gone.
+    /// Answers a datagram with an unknown index by a reset: this host has no state of its connection.
     fn reset_unknown(&self, data: &EncryptedSegment<'_>) -> FirstContact {
         let Some(key) = &self.credentials.resets else { return FirstContact::Ignore };
         let mut reset = Vec::new();
@@ -168,8 +168,8 @@ impl Acceptor for EncryptedAcceptor {
         }
     }
 
-    /// Cookie for a stranger. Without a turn for Diffie-Hellman it must be enough that the stranger has this listener's
-    /// key.
+    /// Sends a cookie to a peer without a connection. If no turn for Diffie-Hellman is free, possession of this
+    /// listener's public key suffices.
     fn cookie_for_stranger(
         &self,
         now: Instant,
@@ -192,7 +192,7 @@ impl Acceptor for EncryptedAcceptor {
         is_proved.then(|| self.make_cookie(now, datagram.from, sender))
     }
 
-    /// Whether the sender of a hello knows this end's key.
+    /// Whether the sender of a hello has this listener's public key, as its seal proves.
     fn may_be_genuine(&self, datagram: &IncomingDatagram<'_>) -> bool {
         match (&self.credentials.proof, SecureDatagram::parse(datagram.bytes)) {
             (Proof::Keys(identity, _), Some(SecureDatagram::Hello { noise, .. })) => {

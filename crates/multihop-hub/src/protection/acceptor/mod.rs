@@ -53,8 +53,8 @@ pub(crate) trait Acceptor: Send {
         true
     }
 
-    /// The answer of a silent listener to a stranger that proves its identity, without Diffie-Hellman unless
-    /// `has_turn`.
+    /// Cookie by which a silent listener answers a peer that proves its identity. Unless `has_turn`, the proof is
+    /// checked without Diffie-Hellman.
     fn cookie_for_stranger(
         &self,
         _now: Instant,

@@ -24,7 +24,7 @@ pub(crate) struct Credentials {
 /// The keys that a listener may have.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum ListenerKey {
-    /// Any key: the listener is not known.
+    /// Any key is accepted, because the listener's key is unknown.
     Any,
     /// A key of this list.
     OneOf(Vec<PublicKey>),

@@ -63,16 +63,16 @@ struct Decrypted<'a> {
 pub(super) struct Arrival {
     /// The ports of the peer and of this end.
     pub(super) ports: (u16, u16),
-    /// Number of this end's index in the datagram, if it comes from the peer's address.
+    /// Number of this end's index in the datagram; `None` if the datagram does not come from the peer's address.
     pub(super) index: Option<u64>,
 }
 
 /// End of a handshake that may have to be retransmitted until the peer shows that it has the keys.
 pub(super) enum Unconfirmed {
-    /// An initiator's copies of the listener's answer: an equal answer means that the listener has received nothing
-    /// since.
+    /// Copies of the listener's answer at the initiator. A repetition of the answer shows that the listener has
+    /// received nothing since.
     Initiator(InitiatorCopies),
-    /// Bytes of the listener's answer.
+    /// Bytes of the listener's answer, retransmitted until the initiator confirms it.
     Responder(Vec<u8>),
 }
 
@@ -122,7 +122,7 @@ impl Established {
         self.decryptor.is_second()
     }
 
-    /// Whether the second path could have an index of its own.
+    /// Whether a connection index is available for the second path.
     pub(super) const fn has_second_index(&self) -> bool {
         self.indices.has_second()
     }
@@ -140,7 +140,7 @@ impl Established {
         }
     }
 
-    /// Takes memory for the data of the next segment.
+    /// Accepts a buffer that the data of the next received segment will reuse.
     pub(super) fn reuse(&mut self, memory: Vec<u8>) {
         self.memory = Some(memory);
     }
@@ -189,7 +189,7 @@ impl Established {
         self.encrypt_message(now, Content::Offer, Path::Current, &offer)
     }
 
-    /// Datagram that requests a spare index, if none is left and the last request is old.
+    /// Datagram that requests a spare connection index; `None` if one is left or the last request is recent.
     pub(super) fn request_index(&mut self, now: Instant) -> Option<Vec<u8>> {
         if self.unconfirmed.is_some() {
             return None;

@@ -1,5 +1,5 @@
-//! The indices by which datagrams name a connection: others on each path, so that who sees two paths cannot tell by
-//! them that the connection is the same.
+//! Connection indices: numbers by which datagrams identify their connection. Each path has its own, so that an observer
+//! of two paths cannot link them to one connection.
 //!
 //! The indices of each direction have numbers, from 0. Each end asks the other for the next one before it needs it.
 
@@ -20,8 +20,8 @@ pub(super) struct GivenIndices {
     current: u32,
     /// Index after the current one, once the peer has requested it.
     spare: Option<u32>,
-    /// The first indices with which datagrams of the second path came: they stay valid. A peer without a spare index begins with
-    /// that of the first path.
+    /// First indices with which datagrams arrived on the second path; they stay valid. A peer without a spare index
+    /// starts the second path with the index of the first path.
     second: [Option<u32>; 2],
 }
 
@@ -36,7 +36,7 @@ pub(super) struct TakenIndices {
     second: Option<TakenIndex>,
     /// Index for the next path, which the peer has given.
     spare: Option<TakenIndex>,
-    /// Time of the latest request for an index; before the first request, the time at which it was possible.
+    /// Time of the latest request for an index. Before the first request, the time since which one was possible.
     asked: Option<Instant>,
 }
 
@@ -58,14 +58,14 @@ impl GivenIndices {
         self.current
     }
 
-    /// All by which datagrams may still name the connection.
+    /// All indices with which datagrams may still identify the connection.
     pub(super) fn all(&self) -> impl Iterator<Item = u32> {
         let three = [self.previous, Some(self.current), self.spare];
         let second = self.second.into_iter().filter(move |index| !three.contains(index));
         three.into_iter().chain(second).flatten()
     }
 
-    /// Keeps an index valid, since a datagram of the second path came with it.
+    /// Keeps an index valid because a datagram of the second path arrived with it.
     pub(super) fn keep_for_second(&mut self, index: u32) {
         if !self.second.contains(&Some(index))
             && let Some(free) = self.second.iter_mut().find(|place| place.is_none())
@@ -84,7 +84,8 @@ impl GivenIndices {
         }
     }
 
-    /// Answers the request for the index after `number`. The peer uses none before `number` any more.
+    /// Answers the request for the index after `number`. Indices with smaller numbers are no longer in use by the
+    /// peer and are released.
     pub(super) fn on_request(&mut self, number: u64, fresh: u32) -> Option<IndexChange> {
         match self.spare {
             Some(spare) if number.checked_sub(1) == Some(self.number) => {
@@ -129,7 +130,7 @@ impl TakenIndices {
         }
     }
 
-    /// Request for a spare index, if none is left and the last request is old.
+    /// Request for a spare connection index; `None` if one is left or the last request is recent.
     pub(super) fn request(&mut self, now: Instant) -> Option<[u8; 8]> {
         let asked = *self.asked.get_or_insert(now);
         if self.spare.is_some() || now < asked + PAUSE {
@@ -158,7 +159,7 @@ impl TakenIndices {
         }
     }
 
-    /// Whether the second path has an index of its own, or could have the spare one.
+    /// Whether the second path has an index of its own, or a spare index is available for it.
     pub(super) const fn has_second(&self) -> bool {
         self.second.is_some() || self.spare.is_some()
     }

@@ -1,5 +1,5 @@
-//! An initiator until the listener answers: it asks for a cookie, and proves its identity in every hello that
-//! it can.
+//! State of an initiator until the listener answers. The initiator requests a cookie. Each hello proves the initiator's
+//! identity, once it has the listener's key.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -44,7 +44,7 @@ pub(super) struct Initiating {
     attempt: Option<Attempt>,
     /// The hello with the cookie before: the listener may answer it although a newer cookie has arrived.
     previous: Option<Attempt>,
-    /// A key that came with the current cookie, and is not the expected one.
+    /// Public key that arrived with the current cookie and differs from the expected one.
     unexpected: Option<PublicKey>,
     refusal: Option<Error>,
 }
@@ -74,7 +74,7 @@ impl Initiating {
         }
     }
 
-    /// Error for which no answer will arrive.
+    /// Reason for which the listener refuses the connection, so that no answer will arrive.
     pub(super) fn refusal(&self) -> Option<Error> {
         self.refusal
     }
@@ -145,7 +145,8 @@ impl Initiating {
         Unprotected::NewCookie
     }
 
-    /// Notes a refusal of the listener. Anybody can send one: it counts only until there is an answer.
+    /// Records a refusal of the listener. It is not authenticated, so it counts only while no authentic answer has
+    /// arrived.
     pub(super) fn on_refusal(&mut self, reason: Reason, version: u8) {
         self.refusal = Some(match reason {
             Reason::OtherVersion => Error::OtherVersion { ours: VERSION, theirs: version },

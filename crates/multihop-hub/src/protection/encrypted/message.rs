@@ -13,7 +13,7 @@ pub(crate) enum SecureDatagram<'a> {
     Hello {
         /// Way in which the initiator proves its identity.
         pattern: Pattern,
-        /// The index by which the answer must name the connection.
+        /// Connection index that the answer must have as its receiver.
         sender: u32,
         /// Cookie of the listener, or zeros.
         cookie: Cookie,
@@ -27,7 +27,8 @@ pub(crate) enum SecureDatagram<'a> {
         /// Version of the initiator, if it is earlier than this one.
         version: Option<u8>,
     },
-    /// A hello of the version before, by which an initiator of this version finds out whether the listener has that one.
+    /// Hello of the previous protocol version, by which an initiator of this version detects a listener that has only
+    /// the previous one.
     VersionProbe {
         /// Index that the initiator has chosen.
         sender: u32,
@@ -56,7 +57,8 @@ pub(crate) type ResetToken = [u8; 16];
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Content {
     Segment,
-    /// A random number, sent to an address from which the peer seems to send.
+    /// Challenge: a random number sent to an address from which the peer seems to send, and which the peer must
+    /// return.
     Challenge,
     /// Response with the number of a challenge, which shows that the peer receives at an address.
     Response,

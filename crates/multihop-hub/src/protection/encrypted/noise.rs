@@ -96,7 +96,7 @@ impl NoiseHandshake {
         Self(build(proof, ticket, None, ephemeral, false))
     }
 
-    /// Makes the next message of the handshake, around `payload`.
+    /// Makes the next message of the handshake, which contains `payload`.
     pub(crate) fn write(&mut self, payload: &[u8]) -> Vec<u8> {
         let mut message = vec![0; payload.len() + MAX_ADDED];
         let len = self.0.write_message(payload, &mut message).expect("our turn, and room");

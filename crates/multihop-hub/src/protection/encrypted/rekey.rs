@@ -34,9 +34,9 @@ pub(super) enum Rekey {
 /// Initiator's state of key exchanges: it decides when new keys are due and sends the offers.
 #[derive(Default)]
 pub(super) struct Offering {
-    /// When the current keys came into use.
+    /// Time at which the current keys came into use.
     since: Option<Instant>,
-    /// How many datagrams had been sent and received by then.
+    /// Number of datagrams sent and received before the current keys came into use.
     datagrams: u64,
     /// The offer that has no answer yet.
     offer: Option<Box<Offer>>,
@@ -70,7 +70,8 @@ impl Terms {
 }
 
 impl Offering {
-    /// The offer that is to be sent now, for keys with this number. `datagrams` have been sent and received so far.
+    /// Offer of new keys with number `number` that must be sent now, if any. `datagrams` is the number of datagrams
+    /// sent and received so far.
     pub(super) fn poll(
         &mut self,
         now: Instant,

@@ -64,13 +64,13 @@ pub(crate) struct Hello<'a> {
 /// Why a hello opens no connection.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum Rejection {
-    /// The hello is not from somebody who has this listener's key.
+    /// The seal of the hello is wrong: its sender does not have this listener's public key.
     Unsealed,
-    /// The hello is not from somebody who has the token, or the shared key.
+    /// The Noise message of the hello cannot be decrypted: its sender does not have the token or the shared key.
     Unreadable,
     /// The hello is from the owner of this key, which is not authorised.
     UnknownKey(PublicKey),
-    /// The hello asks for a transport that this end does not have; with the datagram that answers so.
+    /// The hello requests a transport that this end does not have. Contains the datagram that refuses it.
     Transport(Vec<u8>),
 }
 
@@ -87,7 +87,7 @@ enum Stage {
 struct Responding {
     handshake: NoiseHandshake,
     remote: TakenIndex,
-    /// Largest length of the answer, bytes: that of the hello's datagram.
+    /// Largest length of the answer, bytes: the length of the hello, so that the answer amplifies no attack.
     room: usize,
 }
 
@@ -158,7 +158,7 @@ impl Session {
         }
     }
 
-    /// Takes memory for the data of the next segment.
+    /// Accepts a buffer that the data of the next received segment will reuse.
     pub(crate) fn reuse(&mut self, memory: Vec<u8>) {
         if let Stage::Established(established) = &mut self.stage {
             established.reuse(memory);
@@ -203,7 +203,7 @@ impl Session {
         matches!(&self.stage, Stage::Established(established) if established.is_reset_by(index, token))
     }
 
-    /// Error for which no connection will be made, as far as the listener states it.
+    /// Reason for which the listener refuses the connection, as far as it states one.
     pub(crate) fn refusal(&self) -> Option<Error> {
         match &self.stage {
             Stage::Initiating(initiating) => initiating.refusal(),
@@ -216,7 +216,7 @@ impl Session {
         self.pending.pop_front()
     }
 
-    /// Appends the datagram that carries `segment`; nothing while the handshake does not allow it.
+    /// Appends the datagram with the encrypted `segment`. Appends nothing while the handshake has no key for it.
     pub(crate) fn send(&mut self, now: Instant, segment: &Segment, path: Path, out: &mut Vec<u8>) {
         match &mut self.stage {
             Stage::Initiating(initiating) if is_opening(segment) => {
@@ -252,7 +252,8 @@ impl Session {
         }
     }
 
-    /// Answers the peer's request for the index after the one with this number; `fresh` is a random index.
+    /// Answers the peer's request for the connection index that follows number `number`; `fresh` is a random index
+    /// for it.
     pub(crate) fn on_request(&mut self, now: Instant, number: u64, fresh: u32) -> IndexChange {
         let Stage::Established(established) = &mut self.stage else { return IndexChange::default() };
         let Some(change) = self.indices.on_request(number, fresh) else { return IndexChange::default() };
@@ -270,12 +271,12 @@ impl Session {
         matches!(&self.stage, Stage::Established(established) if established.is_on_second())
     }
 
-    /// Whether the peer was heard last on the second path.
+    /// Whether the newest datagram of the peer came on the second path, so that answers leave there.
     pub(crate) fn heard_on_second(&self) -> bool {
         matches!(&self.stage, Stage::Established(established) if established.heard_on_second())
     }
 
-    /// Whether a second path would have an index of its own.
+    /// Whether a connection index is available for a second path.
     pub(crate) fn has_second_index(&self) -> bool {
         matches!(&self.stage, Stage::Established(established) if established.has_second_index())
     }
@@ -396,7 +397,8 @@ impl Session {
     }
 }
 
-/// The answer to a hello whose transport this end does not have. It keeps nothing of the handshake.
+/// Rejection of a hello whose transport this end does not have, with an encrypted answer. No state of the handshake
+/// is kept.
 fn refuse_transport(
     credentials: &Credentials,
     mut handshake: NoiseHandshake,

@@ -105,7 +105,8 @@ impl Encryptor {
         Self { mask: HeaderMask::new(&key), key, number: 0, counters: [0, SECOND_PATH] }
     }
 
-    /// Appends the datagram around `content` to `out`, which `emit` writes. `None` once the counters of the path are used up.
+    /// Appends an encrypted datagram to `out`; `emit` writes its plain text. Returns `None` once the counters of the
+    /// path are used up.
     pub(crate) fn encrypt(
         &mut self,
         content: Content,
@@ -171,7 +172,7 @@ impl Decryptor {
         self.number
     }
 
-    /// Number of datagrams under these keys that the peer has sent, as far as they have arrived.
+    /// Number of authentic datagrams of the peer received under these keys.
     pub(crate) fn received(&self) -> u64 {
         self.windows.iter().map(ReplayWindow::end).sum()
     }

@@ -150,7 +150,7 @@ fn both() -> [(Arc<Credentials>, Arc<Credentials>); 2] {
     [(token(), token()), (keys(1, Peers::Any), keys(2, Peers::Any))]
 }
 
-/// Keys that a listener may have if it is the one at 10.0.0.1:7000, and keys of callers.
+/// List of allowed keys: those of the listener at 10.0.0.1:7000, and those of callers.
 #[derive(Debug)]
 struct Listed {
     listeners: Vec<PublicKey>,
@@ -402,7 +402,7 @@ fn no_datagram_during_a_handshake_panics() {
     assert_eq!(initiator.deliver(at_ms(0), &answer), Unprotected::Answer(syn_ack(), TransportName::TPA));
 }
 
-/// Data in both directions, which arrives; the numbers of the keys that it was under.
+/// Sends data in both directions and checks its arrival; returns the numbers of the keys under which it was sent.
 fn exchange(initiator: &mut Session, responder: &mut Session) -> (u64, u64) {
     let there = initiator.transmit(at_ms(0), &data(b"there")).remove(0);
     assert_eq!(responder.deliver(at_ms(0), &there), Unprotected::Segment(data(b"there"), NEWEST));
@@ -413,7 +413,7 @@ fn exchange(initiator: &mut Session, responder: &mut Session) -> (u64, u64) {
 
 const REKEY: Unprotected = Unprotected::Processed(Freshness::Newest);
 
-/// Both ends after enough datagrams for new keys.
+/// Both ends of a connection that have exchanged so many datagrams that new keys are due.
 fn worn(one: &Arc<Credentials>, two: &Arc<Credentials>) -> (Session, Session) {
     let (mut initiator, mut responder) = open(one, two);
     assert_eq!(exchange(&mut initiator, &mut responder), (0, 0));
