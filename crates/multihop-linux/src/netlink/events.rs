@@ -22,7 +22,8 @@ impl Events {
         Ok(Self(socket))
     }
 
-    /// Forgets past events and returns whether there were any. If the kernel had no room for more events, there were.
+    /// Discards past events and returns whether there were any. Also returns true if the kernel dropped events for
+    /// want of buffer space.
     pub fn take(&self) -> io::Result<bool> {
         let mut any = false;
         loop {

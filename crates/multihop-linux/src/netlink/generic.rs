@@ -24,7 +24,7 @@ impl Family {
         }
     }
 
-    /// The kernel's list in answer to a command with one attribute; each message without its header.
+    /// Sends a dump request with one attribute, and returns the listed messages without their headers.
     pub(crate) fn dump(self, command: u8, (kind, value): (u16, u32)) -> io::Result<Vec<Vec<u8>>> {
         let mut request = Request::new(self.0, libc::NLM_F_DUMP);
         request.bytes(&header(command)).attribute(kind, &value.to_ne_bytes());

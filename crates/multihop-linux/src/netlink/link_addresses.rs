@@ -25,7 +25,8 @@ pub fn link_addresses() -> io::Result<Vec<LinkAddress>> {
     Ok(list.iter().filter_map(link_address).collect())
 }
 
-/// Makes the kernel look for a neighbour's address on the link, as a packet for it would. It takes CAP_NET_ADMIN.
+/// Makes the kernel resolve a neighbour's link address, as it would to send a packet to the neighbour. Requires
+/// CAP_NET_ADMIN.
 pub fn find_link_address(interface: u32, neighbour: IpAddr) -> io::Result<()> {
     let mut request = Request::new(libc::RTM_NEWNEIGH, libc::NLM_F_CREATE | libc::NLM_F_ACK);
     // struct ndmsg: family, padding, interface, state (none yet), flags, type.

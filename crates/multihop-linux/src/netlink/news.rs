@@ -1,4 +1,4 @@
-//! News of routes, and of neighbours that do not answer.
+//! Events of the kernel: changes of routes, and neighbours that do not answer.
 
 use std::io;
 use std::net::IpAddr;
@@ -40,7 +40,8 @@ impl News {
         Ok(Self(socket))
     }
 
-    /// Takes the events since the last call. False if the kernel had no room for all of them.
+    /// Passes the events since the last call to `each`. Returns false if the kernel dropped events for want of buffer
+    /// space.
     pub fn take(&self, mut each: impl FnMut(&Message)) -> io::Result<bool> {
         let mut complete = true;
         loop {
@@ -87,7 +88,8 @@ pub fn route_change(message: &Message) -> Option<RouteChange> {
     Some(RouteChange { destination: (to, bits), is_there })
 }
 
-/// The interface and address of a neighbour whose link address was not found, or that no longer answers.
+/// Interface and address of a neighbour whose link address was not found, or that does not answer; `None` for other
+/// messages.
 pub fn failed_neighbour(message: &Message) -> Option<(u32, IpAddr)> {
     // struct ndmsg: family, padding, interface, state, flags, type.
     let (interface, state) = (number(message.body.get(4..8)?)?, message.body.get(8..10)?);

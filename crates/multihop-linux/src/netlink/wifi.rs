@@ -11,7 +11,8 @@ use super::message::{attribute, attributes, number};
 #[derive(Clone, Copy, Debug)]
 pub struct Wifi(Family);
 
-/// A station that the card of an interface knows. Drivers leave out what they do not count.
+/// Statistics of a station with which an interface's card communicates. Values that the driver does not report are
+/// `None`.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Station {
     /// Link address of the station.
@@ -35,7 +36,7 @@ pub struct Station {
 /// The times of the channel that an interface uses, since the card counts them.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Channel {
-    /// How long the card has listened, ms.
+    /// Time for which the card has listened to the channel, ms.
     pub time: u64,
     /// Time for which the card has found the channel busy, ms.
     pub busy: u64,
@@ -47,7 +48,8 @@ impl Wifi {
         Ok(Family::find("nl80211")?.map(Self))
     }
 
-    /// The stations that an interface knows; `None` if it is not of a Wi-Fi card.
+    /// Statistics of all stations with which an interface communicates; `None` if the interface is not of a Wi-Fi
+    /// card.
     pub fn stations(self, interface: u32) -> io::Result<Option<Vec<Station>>> {
         let list = self.dump(NL80211_CMD_GET_STATION, interface)?;
         Ok(list.map(|list| list.iter().filter_map(|message| station(message)).collect()))
@@ -90,7 +92,8 @@ fn station(message: &[u8]) -> Option<Station> {
     })
 }
 
-/// Units of 100 kbit/s, in 32 bits where 16 may not suffice.
+/// Bit rate in bit/s from rate attributes, in units of 100 kbit/s: the 32-bit attribute, or the 16-bit one of old
+/// kernels.
 fn rate(bytes: &[u8]) -> Option<u64> {
     let long = attribute(bytes, NL80211_RATE_INFO_BITRATE32).and_then(number);
     let short = || attribute(bytes, NL80211_RATE_INFO_BITRATE)?.try_into().ok().map(u16::from_ne_bytes);

@@ -58,7 +58,7 @@ pub fn add_address(
     message.transact()
 }
 
-/// Sends packets to other networks out of an interface: those of the kind of `unspecified`, the address of nobody.
+/// Adds a default route through an interface, for the address family of `unspecified` (0.0.0.0 or ::).
 pub fn add_default_route(interface: &str, unspecified: IpAddr) -> io::Result<()> {
     let mut message = change(libc::RTM_NEWROUTE);
     let (table, scope) = (libc::RT_TABLE_MAIN, libc::RT_SCOPE_LINK);

@@ -33,7 +33,7 @@ impl Namespace {
         Ok(Self(File::open("/proc/thread-self/ns/net")?))
     }
 
-    /// Moves this thread into the namespace.
+    /// Moves the calling thread into the namespace.
     pub fn enter(&self) -> io::Result<()> {
         Ok(setns(&self.0, CloneFlags::CLONE_NEWNET)?)
     }

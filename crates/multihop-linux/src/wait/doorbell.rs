@@ -1,4 +1,4 @@
-//! A wake-up call for a thread that waits for descriptors.
+//! Wake-up call for a thread that polls descriptors: any thread can make a descriptor readable.
 
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};

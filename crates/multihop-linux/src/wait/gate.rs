@@ -1,4 +1,4 @@
-//! An event that blocking calls wait for.
+//! One-time event for which threads wait in blocking calls that signals can interrupt.
 
 use std::io::{self, Read};
 use std::net::Shutdown;

@@ -39,7 +39,8 @@ fn poll(polled: &mut [PollFd<'_>], limit: Option<Duration>) -> Result<i32, Errno
     nix::poll::poll(polled, millis.map_or(PollTimeout::NONE, PollTimeout::from))
 }
 
-/// Makes waits of this thread end on time: by default, Linux may end each of them 50 us late.
+/// Requests precise timers for the waits of this thread: by default, Linux may end each of them 50 us late (timer
+/// slack).
 pub fn wake_on_time() {
     #[cfg(target_os = "linux")]
     let _ = nix::sys::prctl::set_timerslack(1);

@@ -28,7 +28,7 @@ impl Signals {
         Ok(caught)
     }
 
-    /// Notes these signals; each then rings the doorbell.
+    /// Catches these signals; each arrival is recorded and rings the doorbell.
     pub fn catch_and_ring(signals: &[i32], bell: &Doorbell) -> io::Result<Self> {
         let mut caught = Self::catch(signals)?;
         for &signal in signals {
@@ -37,7 +37,7 @@ impl Signals {
         Ok(caught)
     }
 
-    /// Notes a signal that nobody has sent.
+    /// Records a signal as if it had arrived.
     pub fn note(&self, signal: i32) {
         self.newest.store(number(signal), Ordering::Release);
     }
