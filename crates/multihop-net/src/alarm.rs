@@ -4,7 +4,8 @@ use std::io;
 
 use tokio::time::Instant;
 
-/// Wakes a driver at its next deadline or earlier: it is not set again each time that a deadline moves.
+/// Timer that wakes a driver at its next deadline or earlier. To save system calls it is not set again when a
+/// deadline is postponed.
 #[derive(Debug)]
 pub(crate) struct Alarm {
     at: Option<Instant>,
@@ -24,7 +25,7 @@ impl Alarm {
         self.timer.set(at)
     }
 
-    /// Waits until it expires; forever if it is not set.
+    /// Waits until the alarm expires; for ever if it is not set.
     pub(crate) async fn ring(&mut self) {
         if self.at.is_none() {
             return std::future::pending().await;

@@ -24,10 +24,11 @@ pub struct Config {
     pub security: Security,
     /// Secret that both ends have in addition to their keys.
     pub shared_key: Option<SharedKey>,
-    /// A listener answers only callers that prove that they know the token, or that own an authorised key.
+    /// Whether a listener is silent: it answers only callers that prove possession of the token or of an authorised
+    /// key.
     pub silent: bool,
-    /// Whether peers learn of a restart of this host from its answers to late datagrams. A token that everybody has does
-    /// not prove such an answer.
+    /// Whether this host answers late datagrams with resets after a restart, from which peers learn of the restart.
+    /// With a token that many hosts have, a reset does not prove its sender.
     pub resets: bool,
     /// Limits of a listener.
     pub limits: Limits,
@@ -57,7 +58,8 @@ pub enum Security {
 /// Which keys of peers are accepted.
 #[derive(Clone, Debug)]
 pub enum Peers {
-    /// For an initiator: the key that the listener had before, and at first contact any key, which is stored.
+    /// For an initiator: the listener must have the key stored for its name. At first contact any key is accepted and
+    /// stored.
     Known(KnownPeers),
     /// For a listener: the keys of the file.
     Authorized(AuthorizedKeys),

@@ -1,4 +1,4 @@
-//! News of this host's routes, from the system.
+//! Events of the system about changes of this host's routes.
 
 use std::future;
 use std::time::Duration;
@@ -10,7 +10,7 @@ pub(crate) use elsewhere::RouteNews;
 #[cfg(target_os = "linux")]
 pub(crate) use linux::RouteNews;
 
-/// Waits for the next changes of routes; never returns without a source of news.
+/// Waits for the next changes of routes. Without a source of such events it never completes.
 pub(crate) async fn next_changes(news: &mut Option<RouteNews>) -> Vec<RouteChange> {
     match news {
         Some(open) => open.next().await,
@@ -18,8 +18,8 @@ pub(crate) async fn next_changes(news: &mut Option<RouteNews>) -> Vec<RouteChang
     }
 }
 
-/// How long to let changes gather after some that took this many lookups: a host with thousands of changes must not
-/// spend its time on them. A lookup takes some microseconds.
+/// Time for which route changes accumulate after a batch that took `lookups` route lookups. It bounds the share of
+/// processor time that thousands of changes take; one lookup takes some microseconds.
 fn pause(lookups: usize) -> Duration {
     let lookups = u32::try_from(lookups).unwrap_or(u32::MAX);
     MIN_PAUSE.max(Duration::from_millis(1).saturating_mul(lookups))

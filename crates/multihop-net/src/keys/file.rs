@@ -23,7 +23,7 @@ pub(super) fn load<T>(path: &Path, parse: fn(usize, &str) -> Result<T, String>) 
     entries.map(read).collect()
 }
 
-/// Reads a file to which not everybody can write: its lines decide who is trusted.
+/// Reads a file of keys. Fails if all users can write to the file, because its lines decide which keys are trusted.
 fn read(path: &Path) -> io::Result<String> {
     let mut file = File::open(path)?;
     if file.metadata()?.mode() & 0o002 != 0 {

@@ -29,7 +29,7 @@ pub enum KeyCheck {
     Known,
     /// No key is known for the peer.
     New,
-    /// The known key is another one.
+    /// The listener's key differs from the stored one.
     Changed {
         /// Line of the file, from 1.
         line: usize,
@@ -155,7 +155,7 @@ impl KnownPeers {
 }
 
 impl PeerKeys for KnownPeers {
-    /// Returns false: a key learnt at first contact gives no right to connect.
+    /// Always returns false: a key learnt at first contact gives no right to connect.
     fn accept_caller(&self, _: PublicKey) -> bool {
         false
     }

@@ -46,7 +46,7 @@ const IP_UNICAST_IF: libc::c_int = 50;
 pub(super) struct Abilities {
     /// Several datagrams in one send call.
     gso: bool,
-    /// Whether the socket is bound to a wildcard address, so that answers must leave from the address that the peer
+    /// Whether the socket is bound to a wildcard address: answers must then be sent from the address that the peer
     /// used.
     is_wild: bool,
 }
@@ -134,7 +134,7 @@ impl About {
     }
 }
 
-/// Takes one entry of the error queue.
+/// Reads one entry of the socket's error queue.
 pub(super) fn failure(
     udp: &UdpSocket,
     inbox: &mut Inbox,
@@ -213,12 +213,12 @@ fn send_in_fragments(udp: &UdpSocket, way: Way<'_>, bytes: &[u8]) -> Result<(), 
     sent
 }
 
-/// From where to where a parcel is sent.
+/// Source, destination and interface of a parcel of datagrams.
 #[derive(Clone, Copy)]
 struct Way<'a> {
     abilities: Abilities,
     parcel: &'a Parcel,
-    /// Number of the interface by which it must leave; 0 if the system chooses.
+    /// Index of the interface through which the parcel must leave; 0 if the system chooses.
     interface: u32,
 }
 

@@ -32,7 +32,8 @@ pub(crate) struct Socket {
     udp: UdpSocket,
     local: SocketAddr,
     abilities: system::Abilities,
-    /// Interfaces by their addresses: what is sent from one of these leaves by its interface, whatever the best route is.
+    /// Local addresses with the indices of their interfaces. A datagram sent from one of these addresses leaves
+    /// through its interface, whatever the routing table prefers.
     interfaces: Vec<(IpAddr, u32)>,
 }
 
@@ -109,7 +110,7 @@ impl Socket {
         }
     }
 
-    /// Takes one error about a datagram sent earlier; false if there was none.
+    /// Reads one error about a datagram sent earlier from the error queue; returns false if there was none.
     pub(crate) fn failure(&self, inbox: &mut Inbox, each: impl FnOnce(DeliveryFailure<'_>)) -> bool {
         let taken = self.udp.try_io(Interest::ERROR, || system::failure(&self.udp, inbox, each));
         taken.is_ok()
@@ -158,7 +159,8 @@ pub(crate) fn local_address(peer: SocketAddr) -> Option<IpAddr> {
     connected(peer, None)?.local_addr().ok().map(|local| local.ip())
 }
 
-/// A socket that sends nothing, and for which the system has chosen a route.
+/// UDP socket connected to `peer`, so that the system chooses a route, without sending anything; `None` if there is
+/// no route.
 fn connected(peer: SocketAddr, from: Option<IpAddr>) -> Option<std::net::UdpSocket> {
     let any: IpAddr = match peer {
         SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),

@@ -65,7 +65,7 @@ impl Parcel {
     }
 }
 
-/// Bytes after which the outbox is sent.
+/// Number of queued bytes from which on the outbox is sent.
 const ENOUGH: usize = 128 * 1024;
 /// The most bytes that Linux sends in one call: those of the longest datagram.
 const MAX_BYTES: usize = 65_000;

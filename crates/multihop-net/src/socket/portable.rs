@@ -1,4 +1,4 @@
-//! Systems other than Linux: no TTL, no error queue, one datagram at a time.
+//! UDP sockets of systems other than Linux: no TTL, no error queue, one datagram in each call.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
