@@ -11,7 +11,7 @@ use crate::phy_profile::{PhyProfile, RateIndex};
 pub struct Airtime {
     /// Airtime of an RTS frame.
     pub rts: Duration,
-    /// The CTS that answers it.
+    /// Airtime of the CTS that answers an RTS.
     pub cts: Duration,
     sizes: Sizes,
     phy: &'static PhyProfile,

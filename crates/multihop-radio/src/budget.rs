@@ -9,7 +9,7 @@ use crate::rate_control::{MinstrelParams, RateControlParams};
 /// Where the defaults of radio and MAC come from.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Budget {
-    /// ns-2's radio, on which the papers' networks ran.
+    /// The radio of ns-2, with which the networks of the papers were simulated.
     Ns2,
     /// A device sold today, on one floor of an office.
     Indoor,

@@ -29,7 +29,7 @@ pub struct ChannelError {
 /// Chance of a loss on each link.
 #[derive(Clone, Debug)]
 struct Chance {
-    /// Chance on links without a chance of their own.
+    /// Loss probability of links without a value of their own.
     of_all: f64,
     /// Chances of single links, by sender and receiver.
     of_links: BTreeMap<(NodeId, NodeId), f64>,
@@ -38,14 +38,14 @@ struct Chance {
 /// Object that a loss destroys.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Lost {
-    /// A frame, of which its sender gets no acknowledgement.
+    /// A frame is lost, and its sender gets no acknowledgement.
     Frame,
-    /// A packet that the MAC has delivered and acknowledged.
+    /// A packet is lost after the MAC has delivered and acknowledged it.
     Packet,
 }
 
 impl ChannelError {
-    /// The channel of a run in which no link has carried anything yet.
+    /// Creates the error state of a run, before any frame was sent.
     pub fn new(params: &RadioParams, seed: u64) -> Self {
         Self {
             seed,
@@ -60,7 +60,7 @@ impl ChannelError {
         }
     }
 
-    /// Sets the chance of a loss on all links, including those that had a chance of their own.
+    /// Sets the loss probability of all links, and removes the values of single links.
     pub fn set_loss(&mut self, lost: Lost, chance: f64) {
         *self.chance(lost) = Chance::everywhere(chance);
     }
@@ -128,8 +128,8 @@ fn measured_losses(model: &Model) -> Option<Arc<LinkTraces>> {
     (traces.quantity() == Quantity::Loss).then(|| Arc::clone(traces))
 }
 
-/// A value for each direction of each link, created at first use: by sender, sorted by receiver. Moving nodes come to
-/// have links to nearly all others.
+/// A value for each direction of each link, created at first use. Grouped by sender and sorted by receiver, because a
+/// moving node may in time have links to nearly all others.
 #[derive(Clone, Debug)]
 struct PerLink<T> {
     by_sender: Vec<Vec<(NodeId, T)>>,

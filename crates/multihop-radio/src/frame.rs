@@ -71,7 +71,7 @@ impl PacketHandle {
 /// A packet handed to the MAC.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Outgoing {
-    /// The driver's name for it.
+    /// Handle by which the driver identifies the packet.
     pub packet: PacketHandle,
     /// The next hop, or [`BROADCAST`].
     pub to: NodeId,

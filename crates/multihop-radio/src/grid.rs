@@ -12,7 +12,7 @@ pub struct Point {
 }
 
 impl Point {
-    /// Metres from here to `other`.
+    /// Distance to `other`, metres.
     pub fn distance(self, other: Self) -> f64 {
         self.distance_squared(other).sqrt()
     }
@@ -23,22 +23,21 @@ impl Point {
     }
 }
 
-/// Nodes, indexed by position.
+/// Uniform grid that finds nodes by position.
 ///
-/// Cells have the requested size, or a larger one if a wide and sparse plane would need many more cells than there
-/// are nodes. The border cells reach to infinity, so that a node may leave the rectangle in which all started.
-///
-/// Nodes are stored cell by cell, row by row: a search reads one stretch of memory for each row of cells.
+/// Cells have the requested size, or a larger one if there would be many more cells than nodes. The border cells
+/// extend to infinity, so that nodes may leave the initial rectangle. Nodes are stored cell by cell, row by row, so
+/// that a search reads contiguous memory.
 #[derive(Clone, Debug)]
 pub struct Grid {
     cells: Cells,
-    /// Where the nodes of each cell begin in `nodes` and `places`, and the number of all nodes.
+    /// Index in `nodes` and `places` at which each cell begins, followed by the number of all nodes.
     first: Vec<u32>,
     /// Nodes by cell; those of one cell in ascending order.
     nodes: Vec<NodeId>,
     /// The place of each of `nodes`.
     places: Vec<Point>,
-    /// By node: its index in `nodes`.
+    /// Index in `nodes` of each node.
     indices: Vec<u32>,
 }
 

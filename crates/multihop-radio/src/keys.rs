@@ -81,7 +81,8 @@ impl RadioParams {
     }
 }
 
-/// ns-2's rules; every rate `in_use` needs a range, and so do the rates of answers.
+/// Reads the keys of the threshold model (ns-2's rules). Every rate `in_use` needs a range, and so do the rates of
+/// responses.
 fn threshold(phy: &PhyProfile, in_use: [RateIndex; 2], keys: &mut dyn Visitor) -> Threshold {
     let mut threshold = Threshold::default();
     let ranges = ranges(phy, keys);

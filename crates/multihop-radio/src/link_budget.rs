@@ -9,7 +9,7 @@ use crate::propagation::{Propagation, Site};
 #[derive(Debug)]
 pub struct LinkBudgets<'a> {
     radio: &'a RadioParams,
-    /// `None` under the threshold model, which has ranges instead of powers.
+    /// Propagation between the stations; `None` under the threshold model, which has ranges instead of powers.
     propagation: Option<Propagation>,
     /// Weakest mean signal at which half of the frames of a typical length are received, for each rate, in dBm.
     weakest_dbm: Vec<f64>,
@@ -28,7 +28,7 @@ pub struct LinkBudget {
     pub snr_db: Option<f64>,
     /// The fastest rate at which at least half of the frames of a typical length are received; `None` if there is none.
     pub fastest: Option<RateIndex>,
-    /// Whether that is so at the rate at which the scenario lets the sender transmit data to the receiver.
+    /// Whether frames are received at the rate at which the sender transmits data to the receiver in this scenario.
     pub carries_data: bool,
     /// Whether that is so at the rate of broadcasts.
     pub carries_broadcasts: bool,

@@ -101,7 +101,7 @@ impl LinkTraces {
 }
 
 impl Trace {
-    /// Brings the samples into order.
+    /// Sorts the samples by time.
     fn settle(&mut self) {
         self.samples.sort_by_key(|(at, _)| *at);
         self.samples.reverse();

@@ -10,7 +10,8 @@ pub(crate) struct Scheme {
     pub(crate) bits: f64,
     /// Channel width / symbol rate, which is symbol energy / noise density at a SINR of 1.
     pub(crate) spreading: f64,
-    /// Wrong code words: how many have which magnitude of correlation with the right one.
+    /// Wrong code words, grouped by the magnitude of their correlation with the transmitted word: number of words and
+    /// correlation.
     pub(crate) words: &'static [(f64, f64)],
     /// The number of neighbouring phases, and their correlation over two symbols.
     pub(crate) phases: (f64, f64),
@@ -71,7 +72,7 @@ fn safe_energy(correlation: f64) -> f64 {
     2.0 * NEVER / (1.0 - correlation)
 }
 
-/// With this exponent, an error is too unlikely to change the last bit of a success probability.
+/// Exponent beyond which an error probability is too small to change a success probability in double precision.
 const NEVER: f64 = 38.0;
 
 /// Cosines of the midpoints of 24 equal parts of half a turn.

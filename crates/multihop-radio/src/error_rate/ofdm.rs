@@ -19,21 +19,23 @@ pub(crate) struct Coded {
 /// The points of a subcarrier's symbol.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Constellation {
-    /// 1 bit, on so many subcarriers.
+    /// Binary phase shift keying: 1 bit on each of so many subcarriers.
     Bpsk(f64),
     /// A square of 4, 16, 64 or 256 points.
     Square(f64),
 }
 
-/// Sequences that differ from the right one, by the number of coded bits in which they differ.
+/// Distance spectrum of a convolutional code: wrong sequences, by the number of coded bits in which they differ from
+/// the right one.
 pub(crate) struct Code {
     /// Information bits per period of the puncturing pattern.
     pub(crate) period: f64,
-    /// The smallest such number.
+    /// Smallest number of coded bits in which a wrong sequence differs from the right one (free distance).
     pub(crate) free_distance: u32,
     /// Wrong information bits of all sequences at the free distance, and at each distance `step` farther.
     pub(crate) wrong_bits: &'static [f64],
-    /// Odd distances do not occur in the code of rate 1/2.
+    /// Difference between successive distances of the spectrum: 2 for the code of rate 1/2, which has no odd
+    /// distances, otherwise 1.
     pub(crate) step: u32,
     /// The sequences at the free distance and at one more.
     pub(crate) sequences: [f64; 2],
@@ -142,7 +144,7 @@ impl Coded {
     }
 }
 
-/// With this exponent, an error is too unlikely to change the last bit of a success probability.
+/// Exponent beyond which an error probability is too small to change a success probability in double precision.
 const NEVER: f64 = 25.0;
 
 impl Constellation {

@@ -18,14 +18,14 @@ pub struct Access {
     pub window: u32,
 }
 
-/// A backoff, as others see it.
+/// State of a station's backoff, for the viewer and for tests.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Waiting {
     /// The station is in no backoff.
     No,
-    /// The medium is busy; so many slots are left.
+    /// The backoff is suspended because the medium is busy; contains the number of remaining slots.
     Paused(u32),
-    /// Slots count from the first instant; the second is when none is left.
+    /// The backoff counts down. Contains the start of its first slot, and the instant at which no slot remains.
     Running(Instant, Instant),
 }
 

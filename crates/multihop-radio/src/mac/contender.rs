@@ -60,7 +60,8 @@ impl Contender {
         self.batch.as_deref().filter(|batch| batch.is_active())
     }
 
-    /// Whether the first frame of the service has not been transmitted, and has room for one more packet than the MAC has.
+    /// Whether the station waits for another packet to aggregate: the first frame of the service is not transmitted
+    /// yet and has room for more packets than the MAC has.
     pub(super) fn collects(&self, config: &MacConfig) -> bool {
         let Some(batch) = self.active_batch().filter(|batch| batch.is_fresh()) else { return false };
         let held = batch.packets().len() + self.queue.len();

@@ -21,7 +21,7 @@ pub struct Counters {
     pub data_failures: u64,
     /// Packets dropped at the retry limit.
     pub retry_drops: u64,
-    /// Failures after which the packet was given up: no further attempt followed.
+    /// Number of failures after which the packet was dropped instead of retried.
     pub last_failures: u64,
     /// Frames with several MPDUs sent. Each of these MPDUs counts in [`Self::data`].
     pub aggregates: u64,
@@ -36,7 +36,7 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Attempts after a failure.
+    /// Number of retries: attempts that followed a failure.
     pub fn retries(&self) -> u64 {
         self.rts_failures + self.data_failures - self.last_failures
     }

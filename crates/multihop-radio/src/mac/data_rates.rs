@@ -10,7 +10,7 @@ use crate::rate_control::{Attempt, Choice, RateControl};
 /// Rates of the unicast data of one station. Control frames and broadcasts have the basic rate.
 #[derive(Clone, Debug)]
 pub(super) struct DataRates {
-    /// `None`: the rates are fixed.
+    /// Rate control of the station; `None` if the rates are fixed.
     control: Option<Box<RateControl>>,
     /// Fixed rates that differ from the scenario's: to a receiver, or (`None`) to all others.
     fixed: Vec<(Option<NodeId>, RateIndex)>,

@@ -5,7 +5,8 @@ use multihop_core::NodeId;
 /// The last sequence number received from each neighbour.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Duplicates {
-    /// In order of first contact: a station hears few others, so a linear scan is faster than a search.
+    /// Sequence number of the last frame from each sender, in order of first contact. A linear scan suffices, because
+    /// a station hears few others.
     last: Vec<(NodeId, u16)>,
 }
 

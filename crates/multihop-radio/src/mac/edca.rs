@@ -140,7 +140,7 @@ impl Mac {
         self.own.edca.as_ref().map_or(Category::BestEffort, |edca| edca.front)
     }
 
-    /// Puts a category in front.
+    /// Exchanges the category in front for `category`, so that channel access and frame exchange work on it.
     fn bring(&mut self, category: Category) {
         if self.edca().front == category {
             return;
@@ -174,7 +174,8 @@ impl Mac {
         self.resume_backoffs(now, config);
     }
 
-    /// A new packet of the category in front: as [`Mac::begin_access`], but the other categories may be in an exchange.
+    /// Begins channel access for a new packet of the category in front. Unlike [`Mac::begin_access`] it considers
+    /// that another category may be in an exchange.
     pub(super) fn begin_category(&mut self, now: Instant, config: &MacConfig) {
         if self.backoff.is_idle() {
             let at_once = self.is_idle(now) && self.sifs_ends == Instant::FAR_FUTURE;
@@ -186,9 +187,9 @@ impl Mac {
         }
     }
 
-    /// The medium turned busy for all categories.
+    /// Suspends the backoffs of all categories when the medium turns busy.
     ///
-    /// A category counts a slot when it begins, where DCF counts it when it is over (§10.22.2.4).
+    /// Under EDCA a slot counts when it begins, under DCF when it is over (§10.22.2.4).
     pub(super) fn pause_backoffs(&mut self, now: Instant, config: &MacConfig) {
         let slot = config.contention.slot;
         self.backoff.pause_begun(now, slot);
@@ -219,8 +220,8 @@ impl Mac {
         self.sifs_ends != Instant::FAR_FUTURE && (in_exchange || self.continues())
     }
 
-    /// Puts the category in front whose backoff ends first, of equal ones the most urgent, and one without a backoff
-    /// last.
+    /// Moves the category to the front whose backoff ends first. Ties go to the most urgent category; categories
+    /// without a backoff come last.
     fn bring_first(&mut self, config: &MacConfig) {
         let slot = config.contention.slot;
         let edca = self.edca();
@@ -288,7 +289,7 @@ impl Mac {
         self.edca().continues
     }
 
-    /// SIFS after an exchange: transmits what follows it in the transmission opportunity.
+    /// Transmits the next frame of the transmission opportunity, SIFS after an exchange.
     pub(super) fn continue_opportunity(&mut self, now: Instant, config: &MacConfig) -> Option<Transmission> {
         if self.batch().is_some() {
             self.compose(now, config);
@@ -307,7 +308,8 @@ impl Mac {
         }
     }
 
-    /// How long the exchange takes that may follow one which ends at `end`, with the SIFS before it.
+    /// Airtime of the exchange that could follow the one that ends at `end` in the same transmission opportunity,
+    /// SIFS included; `None` if no exchange fits.
     pub(super) fn following_exchange(&self, end: Instant, config: &MacConfig) -> Option<Duration> {
         let sifs = config.contention.sifs;
         let in_frame = self.batch().map_or(0, |batch| batch.transmitted().len());

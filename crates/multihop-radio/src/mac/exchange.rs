@@ -9,7 +9,7 @@ use crate::frame::{BROADCAST, Frame, FrameKind};
 use crate::phy_profile::RateIndex;
 
 impl Mac {
-    /// A frame was received without error. True if it carries a new packet for this station.
+    /// Processes a frame received without error. Returns true if it contains a new packet for this station.
     #[inline]
     pub fn receive(&mut self, now: Instant, frame: &Frame, config: &MacConfig) -> bool {
         self.heard_error = false;
@@ -82,7 +82,7 @@ impl Mac {
         self.end_exchange(now, config);
     }
 
-    /// After an exchange that succeeded, the next one follows in the transmission opportunity, or a backoff.
+    /// Begins the next exchange of the transmission opportunity after a successful one, or else a backoff.
     pub(super) fn end_exchange(&mut self, now: Instant, config: &MacConfig) {
         if config.is_edca() && self.continues_opportunity(now, config) {
             return;
@@ -191,7 +191,7 @@ impl Mac {
         self.transmit(now, rts, Phase::Rts, airtime.rts, wait, config)
     }
 
-    /// IEEE 802.11-2007 §9.2.11: the data follows after SIFS.
+    /// Transmits a CTS to the station itself; the data follows after SIFS (IEEE 802.11-2007 §9.2.11).
     fn send_cts_to_self(&mut self, now: Instant, config: &MacConfig) -> Transmission {
         let service = self.own.front.service.as_mut().expect("a CTS announces the packet in service");
         service.announced = Announced::BySelf;
@@ -238,7 +238,8 @@ impl Mac {
         self.transmit(now, frame, Phase::Data, length, wait, config)
     }
 
-    /// From the end of a data frame to that of its answer, or to that of the exchange that follows it.
+    /// Time from the end of a data frame to the end of its response, or to the end of the exchange that follows in
+    /// the same transmission opportunity. The Duration field announces this time.
     pub(super) fn time_after_data(
         &self,
         data_ends: Instant,
@@ -265,7 +266,7 @@ impl Mac {
         by_rules!(config.rules, send_cts(self, now, reply, config))
     }
 
-    /// Transmits a frame that needs no response: what the station does after it is known from the start.
+    /// Transmits a frame that needs no response, and starts the next step at the end of the frame.
     pub(super) fn transmit_last(
         &mut self,
         now: Instant,

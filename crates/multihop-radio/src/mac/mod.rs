@@ -64,7 +64,7 @@ pub struct MacConfig {
     link_rates: LinkRates,
     /// Unicast data frames of at least this many bytes use RTS.
     announced_from: u32,
-    /// `None`: stations do not aggregate.
+    /// Bounds of aggregation; `None` if stations do not aggregate.
     aggregation: Option<Sizes>,
     /// Whether a CTS resets the contention window.
     resets_window_at_cts: bool,
@@ -85,7 +85,8 @@ pub struct Contention {
     pub cw_min: u32,
     /// Largest contention window, slots.
     pub cw_max: u32,
-    /// How long several packets may follow each other; zero: one packet.
+    /// Limit of a transmission opportunity (TXOP), in which packets follow each other without a new backoff; zero
+    /// allows one packet.
     pub opportunity: Duration,
 }
 
@@ -98,9 +99,9 @@ pub struct Contention {
 #[repr(C)]
 pub struct Mac {
     backoff: Backoff,
-    /// When the frame that follows another after SIFS is due.
+    /// Instant at which SIFS ends and the next frame of the exchange is transmitted.
     sifs_ends: Instant,
-    /// When the response to our frame is overdue; for a broadcast, when it ends.
+    /// Instant at which the response to this station's frame times out; for a broadcast, the end of the frame.
     response_due: Instant,
     /// Instant since which the medium is idle; while this station transmits, the end of its frame.
     idle_since: Instant,
@@ -110,7 +111,7 @@ pub struct Mac {
     carrier_busy: bool,
     /// The last reception was an error (standard flavour: EIFS instead of DIFS).
     heard_error: bool,
-    /// Whether a packet is in service; stations that wait for the medium need no look into the box.
+    /// Whether a packet is in service. Stored here so that waiting stations need not access `own`.
     serves: bool,
     id: NodeId,
     own: Box<Own>,
@@ -129,7 +130,7 @@ struct Own {
     rates: DataRates,
     /// State of EDCA; `None` if the station uses DCF.
     edca: Option<Box<Edca>>,
-    /// `None`: the station does not aggregate.
+    /// State of aggregation; `None` if the station does not aggregate.
     aggregation: Option<Box<Aggregation>>,
     duplicates: Duplicates,
     counters: Counters,
@@ -142,7 +143,7 @@ struct Service {
     sequence: u16,
     /// Rate of the packet's next transmission.
     rate: RateIndex,
-    /// How often it was transmitted; of an aggregate, how often it got no answer.
+    /// Number of transmissions of the packet; of an aggregate, number of transmissions without a response.
     transmissions: u32,
     /// Attempts after a failure.
     retries: u32,
@@ -162,7 +163,7 @@ struct Service {
 enum Announced {
     /// No RTS: the packet is short or broadcast.
     Never,
-    /// No RTS, but a CTS to the station itself, which has been transmitted.
+    /// No RTS, but the station has transmitted a CTS to itself (CTS-to-self protection).
     BySelf,
     /// An RTS must be answered first.
     NotYet,
@@ -338,7 +339,8 @@ impl Mac {
         }
     }
 
-    /// The packet in service is covered by the exchange before it.
+    /// Marks the packet in service as needing no RTS, because the previous exchange in the transmission opportunity
+    /// protects it.
     fn announce_nothing(&mut self) {
         if let Some(service) = &mut self.own.front.service {
             service.announced = Announced::Never;
@@ -372,7 +374,7 @@ impl Mac {
         first
     }
 
-    /// When the backoff ends, if a packet waits for that.
+    /// Instant at which the backoff ends, if a packet waits for it.
     #[inline]
     fn backoff_ends(&self, config: &MacConfig) -> Instant {
         debug_assert_eq!(self.serves, self.own.front.service.is_some(), "updated at every change");
@@ -428,7 +430,7 @@ impl Mac {
         self.own.front.queue.len() + self.others().map(|other| other.queue.len()).sum::<usize>()
     }
 
-    /// How many more packets of an access category fit that are not urgent.
+    /// Number of further packets of an access category that the queue accepts, routing messages excluded.
     pub fn room(&self, category: Category) -> usize {
         self.contender(category).queue.room()
     }

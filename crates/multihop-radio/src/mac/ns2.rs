@@ -25,7 +25,7 @@ impl Rules for Ns2 {
     #[inline]
     fn begin_service(_: &mut Mac) {}
 
-    /// Each packet draws a backoff (`Mac802_11::send`).
+    /// Always false: each packet draws a backoff (`Mac802_11::send`).
     #[inline]
     fn begins_at_once(_: &Mac, _: Instant) -> bool {
         false
@@ -37,13 +37,14 @@ impl Rules for Ns2 {
         contention_window
     }
 
-    /// DIFS from now on, not from the end of the last frame: the backoff timer waits for it when it resumes.
+    /// First slot after a DIFS from `now` on, not from the end of the last frame: ns-2's backoff timer waits for a
+    /// DIFS when it resumes.
     #[inline]
     fn backoff_begins(_: &Mac, idle: Instant, now: Instant, contention: &Contention) -> Instant {
         idle.max(now) + contention.difs
     }
 
-    /// EIFS is kept as NAV, so that a DIFS follows it.
+    /// Sets the NAV to the end of EIFS, as ns-2 does, so that a DIFS follows EIFS.
     #[inline]
     fn receive_error(mac: &mut Mac, now: Instant, config: &MacConfig) {
         if config.params.eifs {
@@ -138,7 +139,7 @@ impl Rules for Ns2 {
         false
     }
 
-    /// The next packet draws its own backoff.
+    /// Does nothing: the next packet draws its own backoff.
     #[inline]
     fn end_dropped(_: &mut Mac, _: &MacConfig) {}
 }

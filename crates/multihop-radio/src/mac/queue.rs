@@ -38,7 +38,7 @@ impl Queue {
         dropped
     }
 
-    /// How many more packets fit that are not urgent.
+    /// Number of further packets that the queue accepts, routing messages excluded.
     pub fn room(&self) -> usize {
         self.limit().saturating_sub(self.packets.len())
     }
@@ -70,7 +70,7 @@ impl Queue {
         removed
     }
 
-    /// Removes every packet that `takes` says it takes, asked in queue order.
+    /// Removes and returns every packet for which `takes` returns true, in queue order.
     pub(super) fn take(&mut self, mut takes: impl FnMut(&Outgoing) -> bool) {
         let Self { packets, urgent, bytes, .. } = self;
         for queue in [urgent, packets] {

@@ -13,7 +13,7 @@ pub(super) trait Rules {
     /// The shortest unicast data frame that an RTS announces, in bytes of the frame, for a threshold of the scenario.
     fn announced_from(phy: &PhyProfile, threshold: u32) -> u32;
 
-    /// A packet leaves the queue.
+    /// Prepares the station's counters when a packet leaves the queue and becomes the one in service.
     fn begin_service(mac: &mut Mac);
 
     /// Whether a packet may be transmitted at once, without a backoff.
@@ -22,13 +22,13 @@ pub(super) trait Rules {
     /// A backoff has fewer slots than this.
     fn backoff_bound(contention_window: u32) -> u32;
 
-    /// When the first slot of a backoff begins, if the medium is idle from `idle` on.
+    /// Instant at which the first slot of a backoff begins, if the medium is idle from `idle` on.
     fn backoff_begins(mac: &Mac, idle: Instant, now: Instant, contention: &Contention) -> Instant;
 
-    /// A frame with an error has ended.
+    /// Updates the station at the end of a frame received with an error (EIFS).
     fn receive_error(mac: &mut Mac, now: Instant, config: &MacConfig);
 
-    /// A frame has ended that began while the station transmitted.
+    /// Updates the station at the end of a frame that it missed because it was transmitting.
     fn miss_frame(mac: &mut Mac, now: Instant, config: &MacConfig);
 
     /// A frame of `airtime` begins that is too weak to disturb the one being received.
@@ -49,7 +49,7 @@ pub(super) trait Rules {
     /// Whether a data frame with the sequence number of the last one from its sender may be new.
     fn may_be_new(data: &Frame) -> bool;
 
-    /// Whether the frame that is due after SIFS is transmitted; if not, the station has begun something else.
+    /// Whether the pending frame is transmitted at the end of SIFS. If not, the station has started another action.
     fn sends_after_sifs(mac: &mut Mac, now: Instant, config: &MacConfig) -> bool;
 
     /// Time from the start of a frame until its response is overdue. `answer` is the response's airtime.
@@ -58,6 +58,6 @@ pub(super) trait Rules {
     /// Whether the end of a reception decides if the response to a frame is overdue.
     fn waits_for_reception() -> bool;
 
-    /// The station has dropped a packet at the retry limit.
+    /// Updates contention window and backoff after a packet was dropped at the retry limit.
     fn end_dropped(mac: &mut Mac, config: &MacConfig);
 }

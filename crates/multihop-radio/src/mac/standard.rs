@@ -16,7 +16,7 @@ impl Rules for Standard {
         threshold.saturating_add(1)
     }
 
-    /// Each packet has retry counts of its own (§9.2.5.3).
+    /// Resets the retry counts, since each packet has its own (§9.2.5.3).
     #[inline]
     fn begin_service(mac: &mut Mac) {
         mac.own.front.short_count = 0;
@@ -42,7 +42,7 @@ impl Rules for Standard {
         (idle + space).max(now)
     }
 
-    /// EIFS takes the place of DIFS (§9.2.3.4).
+    /// Waits for EIFS instead of DIFS after a reception error (§9.2.3.4).
     #[inline]
     fn receive_error(mac: &mut Mac, _: Instant, config: &MacConfig) {
         if config.params.eifs {
@@ -54,7 +54,7 @@ impl Rules for Standard {
     #[inline]
     fn miss_frame(_: &mut Mac, _: Instant, _: &MacConfig) {}
 
-    /// The standard has no such rule.
+    /// Does nothing: the standard has no rule for frames that are too weak.
     #[inline]
     fn overhear_weak(_: &mut Mac, _: Instant, _: Duration, _: &MacConfig) {}
 
@@ -101,20 +101,20 @@ impl Rules for Standard {
         frame + sifs + slot + config.airtime.plcp(config.airtime.answer_rate(rate))
     }
 
-    /// The end of the reception says whether it was the response (§9.2.8).
+    /// Always true: the end of the reception decides whether the response has arrived (§9.2.8).
     #[inline]
     fn waits_for_reception() -> bool {
         true
     }
 
-    /// A backoff follows (§9.2.5.2).
+    /// Starts a backoff after the drop (§9.2.5.2).
     #[inline]
     fn end_dropped(mac: &mut Mac, config: &MacConfig) {
         mac.draw_backoff(config);
     }
 }
 
-/// §9.2.8: any other valid frame means that the expected response will not come.
+/// Ends the wait for a response: any other valid frame means that the response will not come (§9.2.8).
 fn abandon_wait(mac: &mut Mac, now: Instant, config: &MacConfig) {
     if matches!(mac.phase, Phase::Rts | Phase::Data) {
         mac.give_up_waiting(now, config);

@@ -47,7 +47,7 @@ impl Bench {
         self.mac.serve(now, &self.config);
     }
 
-    /// The packet that was finished, and whether it was delivered.
+    /// Packet whose service has ended, and whether it was delivered.
     pub(super) fn outcome(&mut self) -> Option<(Outgoing, bool)> {
         self.mac.poll_done().map(|done| (done.out, done.delivered))
     }
@@ -60,7 +60,7 @@ impl Bench {
         (at, sent)
     }
 
-    /// The next frame that goes out.
+    /// Advances to the next transmitted frame, and returns it with its start.
     pub(super) fn next_frame(&mut self) -> (Instant, Frame) {
         loop {
             if let (at, Some(sent)) = self.step() {

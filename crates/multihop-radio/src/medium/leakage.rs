@@ -66,7 +66,8 @@ impl Leakage {
     }
 }
 
-/// Where a signal that is weaker by `gain` has the power of others at `sense_range` metres.
+/// Distance in metres at which a signal weakened by `gain` has the power of unweakened signals at `sense_range`
+/// metres.
 fn sensed_up_to(sense_range: f64, gain: f64) -> f64 {
     let law = TwoRay::NS2;
     let weakest = law.gain(sense_range);

@@ -19,12 +19,12 @@ use crate::phy_profile::{MAX_RATES, RateIndex};
 use crate::propagation::path_loss::TwoRay;
 use crate::propagation::{self, Propagation, Site};
 
-/// One direction of a pair of stations that can sense each other.
+/// One direction of a link between two stations that can sense each other.
 ///
-/// Kept small: a frame in flight has one for each station that hears it.
+/// Kept small, because a frame in flight has one for each station in range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Link {
-    /// The station that hears.
+    /// Station that receives the signal.
     pub to: NodeId,
     /// Propagation delay in ns times 64, plus the [`Zone`] of this distance.
     delay_and_zone: u32,
@@ -89,7 +89,7 @@ struct Ranges {
 /// The ranges of all rates.
 #[derive(Clone, Debug)]
 struct Zones {
-    /// Where each zone ends, metres, ascending.
+    /// Outer radius of each zone, metres, ascending.
     ends: Vec<f64>,
     /// The zone where the range of each rate ends.
     of_rates: Vec<Zone>,
@@ -116,7 +116,8 @@ impl Link {
         Duration::from_nanos(u64::from(self.delay_and_zone >> ZONE_BITS))
     }
 
-    /// Whether a frame whose rate is decoded up to `farthest` can be decoded here if nothing interferes.
+    /// Whether the station at the end of this link can decode a frame whose rate is decoded up to zone `farthest`,
+    /// without interference.
     #[inline]
     pub fn is_within(&self, farthest: Zone) -> bool {
         self.delay_and_zone & ((1 << ZONE_BITS) - 1) <= farthest.0
@@ -198,7 +199,7 @@ impl Medium {
         }
     }
 
-    /// The farthest zone where a frame at `rate` is decoded.
+    /// Outermost zone in which a frame at `rate` is decoded.
     #[inline]
     pub fn farthest(&self, rate: RateIndex) -> Zone {
         match &self.hearing {
@@ -207,7 +208,7 @@ impl Medium {
         }
     }
 
-    /// Whether some station may hear both of two transmissions.
+    /// Whether some station may be in the sensing range of both transmissions.
     pub fn may_share_hearers(&self, a: Origin, b: Origin) -> bool {
         let apart = a.at.max(b.at) - a.at.min(b.at);
         a.place.distance(b.place) <= 2.0 * self.reach + self.fastest * apart.as_secs_f64()

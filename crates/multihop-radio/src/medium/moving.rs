@@ -19,7 +19,7 @@ pub(super) struct Moving {
     slack: f64,
     /// Positions at the beginning of the epoch.
     grid: Grid,
-    /// Positions of all nodes in the order of their numbers, only while an epoch begins: kept for its memory.
+    /// Positions of all nodes in order, valid only at the start of an epoch. A field so that the memory is reused.
     places: Vec<Point>,
     epoch: Duration,
     epoch_ends: Instant,
@@ -29,7 +29,8 @@ pub(super) struct Moving {
     asleep: BTreeMap<NodeId, Track>,
 }
 
-/// How many nodes ahead tracks are prefetched. All at once are more than a processor fetches at a time.
+/// Number of nodes by which prefetching of tracks runs ahead. Prefetching all at once would exceed what a processor
+/// fetches in parallel.
 const AHEAD: usize = 8;
 
 /// Slack of the lists of candidates, as a share of the reach. A larger value makes epochs longer, and also A larger
@@ -78,7 +79,8 @@ impl Moving {
         }
     }
 
-    /// Fills `links`, which are empty, and says where `from` is; `link_between` says whether a node hears it.
+    /// Fills the empty list `links` with the links from `from`, and returns the position of `from`. `link_between`
+    /// computes the link to a node, or `None` if it is out of range.
     #[inline]
     pub(super) fn links_of(
         &mut self,
@@ -148,7 +150,7 @@ impl Moving {
     }
 }
 
-/// Out of reach of everything.
+/// Position of sleeping nodes, out of range of all others.
 const FAR_AWAY: Point = Point { x: 1e12, y: 1e12 };
 
 /// Moves the last link to where it belongs among the others, which are in order.

@@ -31,7 +31,7 @@ pub fn read(text: &str) -> Result<Vec<Path>, Problem> {
     Ok(paths)
 }
 
-/// Writes what [`read`] reads.
+/// Writes paths in BonnMotion's native format, as [`read`] parses it.
 pub fn write(paths: &[Path], out: &mut impl io::Write) -> io::Result<()> {
     for path in paths {
         for (n, Waypoint { at, place }) in path.waypoints().iter().enumerate() {

@@ -109,7 +109,8 @@ impl GaussMarkov {
         self.node.velocity = (speed * libm::cos(direction), speed * libm::sin(direction));
     }
 
-    /// After a reflection mean and deviation of the direction are mirrored, so that the node stays away from the border.
+    /// Mirrors mean and deviation of the direction after a reflection, so that the node does not return to the
+    /// border.
     fn mirror(&mut self, (across, along): (bool, bool)) {
         if across {
             self.mean_direction = TAU / 2.0 - self.mean_direction;

@@ -125,7 +125,7 @@ fn nanos(text: &str) -> Option<i128> {
     Some(i128::from(seconds) * 1_000_000_000 + i128::from(fraction_nanos(fraction)?))
 }
 
-/// Seconds east of Greenwich.
+/// Offset of a time zone from UTC in seconds, positive to the east.
 fn offset(zone: &str) -> Option<i64> {
     let (sign, clock) = match zone.as_bytes().first()? {
         b'+' => (1, &zone[1..]),

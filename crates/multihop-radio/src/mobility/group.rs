@@ -11,7 +11,7 @@ pub struct GroupParams {
     /// The movement of the reference point. Its area is that of the nodes; the reference point keeps `radius` away from
     /// the borders.
     pub reference: RandomWaypointParams,
-    /// No node is farther from the reference point, m.
+    /// Largest distance of a node from the reference point of its group, m.
     pub radius: f64,
     /// Time in which a node moves from one place relative to the reference point to the next.
     pub interval: Duration,
@@ -98,7 +98,7 @@ fn offset(params: &GroupParams, rng: &mut Rng) -> Point {
     }
 }
 
-/// The place of a node; rounding never leads out of the area.
+/// Position of a node: reference point plus relative position, clamped to the area against rounding errors.
 fn sum(params: &GroupParams, reference: Point, relative: Point) -> Point {
     let Area { width, height } = params.reference.area;
     Point {

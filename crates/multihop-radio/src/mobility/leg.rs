@@ -18,7 +18,7 @@ pub struct Leg {
 /// When two nodes come into range of each other, and when they leave it.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Crossings {
-    /// The first instant within range, if they were not before.
+    /// First instant within range; `None` if the nodes are within range before or do not come into range.
     pub enters: Option<Instant>,
     /// The first instant out of range, after being in range.
     pub leaves: Option<Instant>,
@@ -74,7 +74,7 @@ impl Leg {
         Point { x: between(self.from.x, self.to.x, share), y: between(self.from.y, self.to.y, share) }
     }
 
-    /// Metres a second, eastward and northward.
+    /// Velocity of the node in m/s: components to the east (x) and to the north.
     pub fn velocity(&self) -> (f64, f64) {
         if self.stays() || self.end <= self.start {
             return (0.0, 0.0);
@@ -88,9 +88,9 @@ impl Leg {
         Self { start, from: place, end, to: place }
     }
 
-    /// From `from` to `to` at `speed` m/s, at least a nanosecond long.
+    /// Leg from `from` to `to` at `speed` m/s, at least a nanosecond long.
     ///
-    /// A trip that would take longer than [`LONGEST_TRIP`] is cut short.
+    /// A trip longer than [`LONGEST_TRIP`] is cut short.
     pub(super) fn trip(start: Instant, from: Point, to: Point, speed: f64) -> Self {
         let seconds = from.distance(to) / speed;
         if seconds > LONGEST_TRIP {
@@ -118,12 +118,12 @@ fn lower(a: f64, b: f64) -> f64 {
     if a < b { a } else { b }
 }
 
-/// The higher of two, in the same way.
+/// The higher of two in one instruction: unlike `max`, it ignores NaN.
 fn higher(a: f64, b: f64) -> f64 {
     if a > b { a } else { b }
 }
 
-/// Nanoseconds, which are below 2^63: signed integers convert to floats in one instruction.
+/// Converts a duration to nanoseconds as a float. Below 2^63, as here, a signed integer converts in one instruction.
 fn float(time: Duration) -> f64 {
     time.as_nanos().cast_signed() as f64
 }

@@ -20,7 +20,7 @@ pub struct ManhattanParams {
 }
 
 impl ManhattanParams {
-    /// Metres from one crossing to the next, in a row and in a column.
+    /// Distances between neighbouring crossings, m: in a row, and in a column.
     pub fn block(&self) -> [f64; 2] {
         let [columns, rows] = self.blocks.map(f64::from);
         [self.area.width / columns, self.area.height / rows]
@@ -75,7 +75,7 @@ pub struct Manhattan {
     /// The crossing that the node reaches next.
     next: [u32; 2],
     heading: Heading,
-    /// m/s, up to the next crossing.
+    /// Speed until the next crossing, m/s.
     speed: f64,
 }
 

@@ -29,7 +29,7 @@ pub fn read(text: &str) -> Result<Vec<Path>, Problem> {
     (0..).zip(nodes).map(|(expected, (number, node))| node.path(number, expected)).collect()
 }
 
-/// Writes what [`read`] reads.
+/// Writes paths as an ns-2 script, as [`read`] parses it.
 pub fn write(paths: &[Path], out: &mut impl io::Write) -> io::Result<()> {
     let mut commands = Vec::new();
     for (number, path) in paths.iter().enumerate() {

@@ -21,8 +21,8 @@ pub struct Waypoint {
 /// which speed or direction may change are equal.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Path {
-    /// Begins at time zero, in ascending order of time. No three in a row are at one point, and the last two are at
-    /// different points.
+    /// Waypoints in ascending order of time, from time zero on. No three successive waypoints are at one point, and
+    /// the last two are at different points.
     waypoints: Vec<Waypoint>,
     /// Highest speed between two waypoints, in m/s.
     speed_limit: f64,

@@ -17,8 +17,8 @@ impl Plane {
         Self { latitude, longitude, origin: place(latitude, longitude) }
     }
 
-    /// Where a place is on the plane; heights are ignored. Places beyond 100 km are refused: up to there, no distance is
-    /// wrong by more than 0.02 %.
+    /// Position of a geographic place on the plane; heights are ignored. Places beyond 100 km are refused: within
+    /// this radius distances are wrong by at most 0.02 %.
     pub fn point(&self, latitude: f64, longitude: f64) -> Result<Point, String> {
         // Written so that NaN fails.
         if !(latitude.abs() <= 90.0 && longitude.abs() <= 180.0) {

@@ -74,7 +74,8 @@ pub(super) struct Reflected {
 }
 
 impl Reflected {
-    /// Mirrors the velocity of a node that is at a border and on its way out. Whether its parts along x and y were mirrored.
+    /// Reflects the velocity of a node that is at a border and moves outwards. Returns whether the x and y components
+    /// were reflected.
     pub(super) fn turn_inward(&mut self, area: Area) -> (bool, bool) {
         let mirrored = (
             leaves(self.place.x, self.velocity.0, area.width),
@@ -107,7 +108,7 @@ impl Reflected {
     }
 }
 
-/// Whether a node at a border is on its way out.
+/// Whether a node at a border moves outwards.
 fn leaves(place: f64, velocity: f64, border: f64) -> bool {
     (place <= 0.0 && velocity < 0.0) || (place >= border && velocity > 0.0)
 }

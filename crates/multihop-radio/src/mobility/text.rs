@@ -48,7 +48,7 @@ pub(super) fn number(text: &str, low: f64, high: f64) -> Result<f64, String> {
     }
 }
 
-/// Seconds with nine decimals: exact.
+/// Formats an instant as seconds with nine decimals, which is exact.
 pub(super) fn seconds(at: Instant) -> String {
     let nanos = at.as_nanos();
     format!("{}.{:09}", nanos / 1_000_000_000, nanos % 1_000_000_000)
@@ -59,7 +59,7 @@ pub(super) fn shorten(text: &str) -> &str {
     text.char_indices().nth(60).map_or(text, |(end, _)| &text[..end])
 }
 
-/// Metres from the origin.
+/// Largest allowed coordinate, metres from the origin.
 pub const FARTHEST: f64 = 1e7;
 /// Latest instant of a movement file, in seconds.
 pub const LATEST: f64 = 1e9;

@@ -40,7 +40,7 @@ impl Receiver {
         }
     }
 
-    /// The last bit of an aggregate has arrived: bits stand for the MPDUs that were received.
+    /// Processes the last bit of an aggregate. Returns bits that stand for the MPDUs received without error.
     pub fn aggregate_ends(&mut self, now: Instant, id: u64, mpdus: &[Mpdu]) -> (Verdict, Bitmap) {
         match self {
             Self::Threshold(receiver) => (receiver.signal_ends(now, id), Bitmap::ALL),
@@ -68,7 +68,7 @@ impl Receiver {
 /// The outcome of a signal at one receiver.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Verdict {
-    /// The receiver never locked to it.
+    /// The receiver never locked to the signal.
     Ignored,
     /// The frame ended while the station itself was transmitting.
     Deaf,
@@ -78,6 +78,6 @@ pub enum Verdict {
     Missed,
     /// Received with errors, or too weak to decode.
     Error,
-    /// Lost to another signal.
+    /// The frame was lost to another signal (collision).
     Collision,
 }

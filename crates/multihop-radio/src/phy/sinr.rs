@@ -17,13 +17,13 @@ use crate::phy_profile::{Header, PhyProfile, Preamble, Rate, RateIndex};
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Signal {
-    /// Whether these are several MPDUs, each of which is received or not.
+    /// Whether the frame is an aggregate, whose MPDUs are received or lost independently.
     pub is_aggregate: bool,
     /// Rate of the bits after the PLCP header.
     pub rate: RateIndex,
     /// Bits after the PLCP header.
     pub bits: u32,
-    /// Which one, and how strong.
+    /// Identity and received power of the transmission.
     pub heard: ReceivedSignal,
     /// A linear ratio to noise and interference above which no bit can be wrong.
     pub safe_above: f64,
@@ -53,11 +53,11 @@ pub struct SinrReceiver {
     sensitivity_mw: f64,
     reception: Option<Reception>,
     noise_mw: f64,
-    /// Our own transmission lasts until then.
+    /// Instant at which this station's own transmission ends.
     transmitting_until: Instant,
     /// Smallest ratio of signal to noise and interference at the first bit, linear.
     detection: f64,
-    /// Ratio of powers, linear.
+    /// Smallest ratio of powers (linear) at which a second frame takes over the receiver.
     capture: f64,
     phy: &'static PhyProfile,
     /// Preamble of rates that name no preamble of their own.
@@ -115,8 +115,8 @@ impl SinrReceiver {
         !was_busy && (locks || self.energy_mw >= self.cca_mw)
     }
 
-    /// The first bit of a signal that is no frame for this receiver arrives, such as one of another channel: only its power
-    /// counts. True if that makes the medium busy.
+    /// Processes the first bit of a signal that cannot be a frame for this receiver, for instance from another
+    /// channel: only its power counts. Returns true if the signal makes the medium busy.
     #[cold]
     pub fn interference_starts(&mut self, now: Instant, interference: ReceivedSignal) -> bool {
         let was_busy = self.is_busy();
@@ -146,7 +146,7 @@ impl SinrReceiver {
         (verdict, was_busy && !self.is_busy())
     }
 
-    /// The last bit of an aggregate has arrived: bits stand for the MPDUs that were received.
+    /// Processes the last bit of an aggregate. Returns bits that stand for the MPDUs received without error.
     pub fn aggregate_ends(&mut self, now: Instant, id: u64, mpdus: &[Mpdu]) -> (Verdict, Bitmap) {
         self.judge(now);
         let finished = self.reception.take_if(|reception| reception.signal.heard.id == id);
@@ -336,7 +336,8 @@ impl Reception {
     }
 }
 
-/// By the probability that all bits are without error, and the same without interference; `draw` is uniform in [0, 1).
+/// Verdict on a frame from the probability `intact` that all bits are without error, and the probability `alone`
+/// without interference; `draw` is uniform in [0, 1).
 fn verdict(draw: f64, intact: f64, alone: f64) -> Verdict {
     if draw < intact {
         Verdict::Good

@@ -8,7 +8,7 @@ use super::Verdict;
 #[derive(Clone, Debug, Default)]
 pub struct ThresholdReceiver {
     current: Option<Current>,
-    /// Our own transmission lasts until then.
+    /// Instant at which this station's own transmission ends.
     transmitting_until: Instant,
 }
 
@@ -26,7 +26,7 @@ enum State {
     Good,
     /// Too weak to decode.
     Weak,
-    /// The station transmitted when it began, or while it was received.
+    /// The station was transmitting when the signal began, or while it was received.
     Missed,
     /// Another frame was too strong, so that this one was lost.
     Collided,
@@ -57,8 +57,8 @@ pub enum Effect {
 }
 
 impl ThresholdReceiver {
-    /// The first bit of a frame arrives. `capture` is the ratio of powers at which the frame being
-    /// received survives.
+    /// Processes the first bit of a frame. `capture` is the ratio of powers at which the frame that is being received
+    /// survives.
     pub fn signal_starts(&mut self, now: Instant, arrival: &Arrival, capture: f64) -> Effect {
         let Some(current) = &mut self.current else {
             let state = match (now < self.transmitting_until, arrival.decodable) {

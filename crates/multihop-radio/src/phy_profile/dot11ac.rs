@@ -74,7 +74,8 @@ const fn rates<const COUNT: usize>(mhz: u8, subcarriers: u32, short_guard: bool)
     rates
 }
 
-/// Schemes in whose symbols the encoders would not have whole numbers of bits (IEEE 802.11ac-2013 §22.5).
+/// Whether a modulation and coding scheme is excluded, because its symbols would not give the encoders whole numbers
+/// of bits (IEEE 802.11ac-2013 §22.5).
 const fn does_not_exist(mhz: u8, index: usize, streams: usize) -> bool {
     matches!((mhz, index, streams), (20, 9, 1 | 2 | 4) | (80, 6, 3) | (160, 9, 3))
 }

@@ -1,5 +1,6 @@
-//! IEEE 802.11ah: OFDM with one spatial stream in channels of 1 or 2 MHz, in the band of 902 to 928 MHz (IEEE 802.11-2020
-//! §23, S1G). It is the physical layer of 802.11ac ten times slower, and in channels of 1 MHz one of its own.
+//! IEEE 802.11ah: OFDM with one spatial stream in channels of 1 or 2 MHz, in the band of 902 to 928 MHz (IEEE
+//! 802.11-2020 §23, S1G). In channels of 2 MHz it is the physical layer of 802.11ac ten times slower. Channels of 1
+//! MHz have a physical layer of their own.
 
 use multihop_core::Duration;
 
@@ -71,7 +72,7 @@ const WIDE_PREAMBLE: Preamble = Preamble {
 /// MCS 10, then MCS 0 to 9.
 static NARROW: [Rate; 11] = NARROW_CHANNEL.rates(false);
 static NARROW_SHORT: [Rate; 11] = NARROW_CHANNEL.rates(true);
-/// MCS 0 to 8: in a symbol of MCS 9 the bits would not be whole.
+/// Rates of a 2 MHz channel, MCS 0 to 8. MCS 9 is left out, because a symbol would not have a whole number of bits.
 static WIDE: [Rate; 9] = WIDE_CHANNEL.rates(false);
 static WIDE_SHORT: [Rate; 9] = WIDE_CHANNEL.rates(true);
 
@@ -100,7 +101,7 @@ impl Channel {
         rates
     }
 
-    /// MCS 0 to 9.
+    /// Rate of the modulation and coding scheme with this index, MCS 0 to 9.
     const fn scheme(&self, index: usize, short_guard: bool) -> Rate {
         let scheme = &SCHEMES[index];
         let coded = self.coded(scheme.constellation, scheme.code, symbol(short_guard));

@@ -112,9 +112,9 @@ pub struct Preamble {
     pub name: &'static str,
     /// Airtime of preamble and header.
     pub time: Duration,
-    /// Whether captures mark it as short.
+    /// Whether radiotap headers in captures mark the preamble as short.
     pub is_short: bool,
-    /// The bits in it without which a frame is lost.
+    /// PLCP header of the preamble: if one of its bits is wrong, the frame is lost.
     pub header: Header,
 }
 
@@ -136,7 +136,7 @@ pub struct Rate {
     pub name: &'static str,
     /// Rate of the frame's body, in bits per second.
     pub bit_rate: BitRate,
-    /// How the bits after the PLCP header take time.
+    /// How the bits after the PLCP header are transmitted, which determines their airtime.
     pub body: Body,
     pub(crate) curve: Curve,
     /// The preamble of its frames; `None`: the one that the scenario chooses.
@@ -147,10 +147,10 @@ pub struct Rate {
     pub label: Label,
 }
 
-/// How bits take time.
+/// How the bits after the PLCP header are transmitted: bit by bit, or in symbols.
 #[derive(Clone, Copy, Debug)]
 pub enum Body {
-    /// One after the other.
+    /// Bits are transmitted one after the other (DSSS, CCK).
     Bits,
     /// The body is divided into OFDM symbols.
     Symbols(Symbols),
@@ -159,7 +159,7 @@ pub enum Body {
 /// Lengths of OFDM symbols and of the bits around a body.
 #[derive(Clone, Copy, Debug)]
 pub struct Symbols {
-    /// Data bits in one.
+    /// Number of data bits in one symbol.
     pub bits: u32,
     /// Airtime of one symbol.
     pub time: Duration,
@@ -257,9 +257,9 @@ pub struct S1g {
 pub struct AggregateLimits {
     /// MPDUs of a frame, and sequence numbers of a block ACK.
     pub mpdus: u16,
-    /// Bytes of a frame.
+    /// Largest length of an aggregate, bytes.
     pub bytes: u32,
-    /// Bytes of one MPDU in it.
+    /// Largest length of an MPDU in an aggregate, bytes.
     pub mpdu_bytes: u32,
 }
 
@@ -307,7 +307,7 @@ impl PhyProfile {
         self.rate_indices().find(|&index| self.rate(index).name == name)
     }
 
-    /// Whether stations that know no OFDM hear nothing of a frame at this rate.
+    /// Whether the rate uses OFDM, so that stations without OFDM (802.11b) cannot sense a frame at this rate.
     #[inline]
     pub fn is_ofdm(&self, rate: RateIndex) -> bool {
         matches!(self.rate(rate).body, Body::Symbols(_))

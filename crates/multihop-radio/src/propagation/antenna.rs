@@ -131,7 +131,8 @@ fn interpolated(gains_db: &[f64], turn: f64) -> f64 {
     gains_db[before] + (gains_db[after] - gains_db[before]) * share
 }
 
-/// No direction is weaker by more than this, dB: the cosine has a zero behind the antenna.
+/// Largest attenuation of a pattern relative to its maximum, dB. It bounds the cosine pattern, whose gain is zero
+/// behind the antenna.
 const DARKEST_DB: f64 = 100.0;
 
 #[cfg(test)]

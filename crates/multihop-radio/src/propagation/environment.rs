@@ -2,7 +2,8 @@
 
 use super::path_loss::friis;
 
-/// Where both antennas are: a loss of 10 a log10(d) + b + 10 c log10(f / GHz) in the median.
+/// Surroundings of both antennas, with the coefficients of their median path loss in dB: 10 a log10(d) + b + 10 c
+/// log10(f / GHz).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Environment {
     /// Name of the environment in scenarios.

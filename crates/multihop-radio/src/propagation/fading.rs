@@ -9,23 +9,23 @@ use crate::normal::normals;
 pub enum Fading {
     /// No fading: every frame arrives with the mean power.
     None,
-    /// No line of sight.
+    /// Rayleigh fading: no line of sight.
     Rayleigh {
-        /// How fast it changes.
+        /// How fast the fading changes.
         change: Change,
     },
     /// A line of sight `k` times as strong (linear) as the rest.
     Rician {
         /// Ratio of line of sight to scattered power, linear.
         k: f64,
-        /// How fast it changes.
+        /// How fast the fading changes.
         change: Change,
     },
     /// Nakagami-m: the sum of the squares of 2 m normal variables.
     Nakagami {
         /// Number of squared normal variables in the sum: 2 m.
         squares: u32,
-        /// How fast it changes.
+        /// How fast the fading changes.
         change: Change,
     },
 }

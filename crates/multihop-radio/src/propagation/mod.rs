@@ -31,7 +31,7 @@ pub struct Propagation {
     two_ray: Option<TwoRay>,
     shadowing_db: f64,
     fading: Fading,
-    /// Metres, by node; empty: as the path loss has it.
+    /// Antenna height of each node, metres; empty if all have the height of the path loss model.
     heights: Vec<f64>,
     antennas: Option<Antennas>,
     /// The gain (linear) of both antennas of a link, if all antennas are alike in all directions.
@@ -223,7 +223,8 @@ fn pair(a: NodeId, b: NodeId) -> u64 {
     u64::from(a.min(b).0) << 32 | u64::from(a.max(b).0)
 }
 
-/// Metres within which measured links are looked for: places have no part in them.
+/// Search radius for the neighbours of measured links, metres: practically unlimited, because their quality does not
+/// depend on positions.
 const FARTHEST: f64 = 4e7;
 /// The value that one standard normal draw in a thousand exceeds.
 const LUCKY_SIGMAS: f64 = 3.09;

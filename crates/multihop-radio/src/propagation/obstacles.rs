@@ -85,7 +85,8 @@ impl Obstacles {
         loss
     }
 
-    /// The obstacles whose rectangle meets that of the path, among those in cells that it crosses; ascending.
+    /// Obstacles whose bounding rectangle intersects that of the path, from the grid cells that the path crosses; in
+    /// ascending order.
     fn near(&self, from: Point, to: Point) -> Vec<u32> {
         let mut found = Vec::new();
         let path = Rectangle::around([from, to]);

@@ -185,7 +185,7 @@ pub(super) const fn friis(frequency: f64) -> f64 {
 
 const NS2_FREQUENCY: f64 = 914e6;
 const NS2_HEIGHT: f64 = 1.5;
-/// Metres per second, rounded as in ns-2.
+/// Speed of light, m/s, rounded as in ns-2.
 pub(crate) const LIGHT_SPEED: f64 = 3e8;
 
 /// Median of the gain relative to the upper bound that the law gives: -6 dB, as a ratio of powers.

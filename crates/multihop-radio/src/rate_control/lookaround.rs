@@ -32,7 +32,7 @@ pub(super) struct Groups {
     due: Instant,
     /// The place in [`TURNS`].
     turn: usize,
-    /// The group whose turn it is, for each kind of sample.
+    /// Group that each kind of sample uses next.
     groups: [usize; 3],
 }
 
@@ -43,7 +43,7 @@ enum Kind {
     Step,
     /// Any faster rate of a group: the channel may have become much better.
     Jump,
-    /// A rate between the best and the surest, for the second stage of the chain.
+    /// Sample a rate between the best rate and the most reliable one, for the second stage of the retry chain.
     Between,
 }
 
@@ -53,7 +53,7 @@ const TURNS: [Kind; 6] = [Kind::Step, Kind::Jump, Kind::Step, Kind::Jump, Kind::
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(20);
 
 impl Shares {
-    /// The rate that this packet tries, if it does.
+    /// Rate that the next packet samples; `None` if it samples no rate.
     pub(super) fn next(&mut self, share: f64, rates: &Rates, rng: &mut Rng) -> Option<usize> {
         self.packets += 1;
         if self.samples as f64 >= share * self.packets as f64 {
@@ -69,7 +69,7 @@ impl Shares {
 }
 
 impl Groups {
-    /// The rate that this packet tries, if it does.
+    /// Rate that the next packet samples; `None` if it samples no rate.
     pub(super) fn next(&mut self, now: Instant, best: &Best, rates: &Rates, rng: &mut Rng) -> Option<usize> {
         if now < self.due {
             return None;

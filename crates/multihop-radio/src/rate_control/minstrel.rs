@@ -15,13 +15,13 @@ pub(super) struct Minstrel {
     best: Best,
     /// The rates of the packet in service, each with its number of transmissions.
     chain: [Stage; 4],
-    /// Whether the first of them is tried for the statistics.
+    /// Whether the first rate of the chain is a sample for the statistics.
     is_trial: bool,
     lookaround: Lookaround,
     length: Length,
 }
 
-/// MPDUs in a frame.
+/// Number of MPDUs per frame: counts since the last evaluation, and their moving average.
 #[derive(Clone, Copy, Debug)]
 struct Length {
     /// Number of MPDUs in the frames since the last evaluation.
@@ -125,7 +125,7 @@ impl Minstrel {
         statistics.successes += u32::from(delivered);
     }
 
-    /// Moves the averages on and chooses the best rates.
+    /// Updates the moving averages and selects the best rates.
     fn evaluate(&mut self, params: &MinstrelParams, rates: &Rates) {
         for statistics in &mut self.rates {
             statistics.evaluate(params.weight);
@@ -144,8 +144,8 @@ impl Minstrel {
         self.best = Best { fastest, second, surest };
     }
 
-    /// The rates of a packet. A sampled rate comes first if it could be faster than the best; a slower one is used only
-    /// if the best fails.
+    /// Rates for the attempts of a packet. A sampled rate is first in the chain if it could be faster than the best
+    /// rate; a slower one is used only if the best rate fails.
     fn plan(&mut self, now: Instant, params: &MinstrelParams, rates: &Rates, rng: &mut Rng) -> [usize; 4] {
         let Best { fastest, second, surest } = self.best;
         match &mut self.lookaround {

@@ -101,7 +101,8 @@ impl Default for MinstrelParams {
 #[derive(Clone, Debug)]
 pub struct Rates {
     params: RateControlParams,
-    /// The rates in use: lowest first, one of equal ones; under Minstrel-HT by streams. Everything below counts along them.
+    /// Rates in use in ascending order, one of each bit rate; under Minstrel-HT grouped by streams. Other indices of
+    /// rates refer to this list.
     list: Vec<RateIndex>,
     /// Ranges of `list` with the same number of streams, under Minstrel-HT; otherwise empty.
     groups: Vec<Range<usize>>,
@@ -128,7 +129,7 @@ pub struct RateControl {
 #[derive(Clone, Debug)]
 struct Neighbour {
     node: NodeId,
-    /// When a packet for it was last served.
+    /// Instant at which a packet for the neighbour was last served.
     used: Instant,
     state: State,
 }
@@ -146,7 +147,7 @@ pub struct Attempt {
     pub to: NodeId,
     /// How often the packet has been transmitted before.
     pub number: u32,
-    /// How often it may be transmitted; `None`: without limit.
+    /// Largest number of transmissions of the packet; `None` is no limit.
     pub limit: Option<u32>,
 }
 
@@ -157,7 +158,7 @@ pub struct Choice {
     pub rate: RateIndex,
     /// Whether an RTS must precede the frame, whatever its length.
     pub announces: bool,
-    /// Whether the packet tries a rate: it travels in no aggregate then, so that little is lost if the rate fails.
+    /// Whether the packet samples a rate. Such a packet is not aggregated, so that little is lost if the rate fails.
     pub is_trial: bool,
 }
 
@@ -211,7 +212,7 @@ impl Rates {
         matches!(&self.params, RateControlParams::Ladder(ladder) if ladder.rts_after.is_some())
     }
 
-    /// Seconds of one packet at a rate, in frames that have so many on average.
+    /// Airtime of one packet at a rate, s, in frames with an average of `packets` packets.
     fn seconds(&self, rate: usize, packets: f64) -> f64 {
         let (time, body) = (self.times[rate].as_secs_f64(), self.bodies[rate].as_secs_f64());
         (time - body) / packets + body
@@ -231,7 +232,7 @@ impl Rates {
 }
 
 impl RateControl {
-    /// A station that knows no neighbour.
+    /// Creates the rate control of a station without statistics of any neighbour.
     pub(crate) fn new(rates: &Rates, rng: Rng) -> Self {
         let last = rates.list.iter().map(|rate| usize::from(rate.0)).max().expect("a profile has rates");
         Self { neighbours: Vec::new(), recent: 0, sent: vec![0; last + 1], rng }
@@ -254,7 +255,7 @@ impl RateControl {
         Choice { rate: rates.list[index], announces, is_trial }
     }
 
-    /// The rate of packets to a neighbour that try no other. Asking for it changes nothing.
+    /// Rate of packets to a neighbour that sample no other rate. The call does not change statistics.
     pub(crate) fn usual(&self, to: NodeId, rates: &Rates) -> RateIndex {
         let known = self.neighbours.iter().find(|neighbour| neighbour.node == to);
         let index = match known.map(|neighbour| &neighbour.state) {
@@ -310,7 +311,7 @@ impl RateControl {
         self.sent.fill(0);
     }
 
-    /// The index of a neighbour, which may be a new one in place of the one that was not served for longest.
+    /// Index of a neighbour's statistics. A new neighbour may replace the least recently served one.
     fn find(&mut self, now: Instant, node: NodeId, rates: &Rates) -> usize {
         if self.neighbours.get(self.recent).is_none_or(|neighbour| neighbour.node != node) {
             self.recent = match self.neighbours.iter().position(|neighbour| neighbour.node == node) {
@@ -342,7 +343,8 @@ fn ascending(mut list: Vec<RateIndex>, phy: &PhyProfile) -> Vec<RateIndex> {
     list
 }
 
-/// The schemes of 802.11n or 802.11ac, and where those of each number of streams stand; without any, the rates by their speed.
+/// Modulation and coding schemes of 802.11n or 802.11ac, with the range of each number of streams in the list. For
+/// profiles without such schemes, the rates in ascending order.
 fn in_groups(list: Vec<RateIndex>, phy: &PhyProfile) -> (Vec<RateIndex>, Vec<Range<usize>>) {
     let streams = |rate: &RateIndex| phy.rate(*rate).label.streams();
     let schemes: Vec<_> = list.iter().copied().filter(|rate| streams(rate).is_some()).collect();

@@ -61,7 +61,7 @@ impl Bitmap {
         Self(core::array::from_fn(|word| self.0[word] & other.0[word]))
     }
 
-    /// Bit n of the result is bit n + `by`.
+    /// Shifts the bitmap: bit n of the result is bit n + `by`.
     #[must_use]
     pub(super) fn moved(self, by: usize) -> Self {
         let (words, bits) = (by / 64, by % 64);

@@ -3,7 +3,7 @@
 
 use super::bitmap::Bitmap;
 
-/// Numbers have 12 bits.
+/// Number of sequence numbers: they have 12 bits (IEEE 802.11).
 const NUMBERS: u16 = 1 << 12;
 
 /// Report of the MPDUs that a station has received from a neighbour.
@@ -11,7 +11,7 @@ const NUMBERS: u16 = 1 << 12;
 pub struct BlockAck {
     /// The first number that it reports.
     pub start: u16,
-    /// Bit n: whether `start` + n was received.
+    /// Bitmap of received MPDUs: bit n is set if the MPDU with number `start` + n was received.
     pub received: Bitmap,
 }
 
@@ -21,7 +21,8 @@ impl BlockAck {
         self.received.contains(ahead(self.start, sequence).into())
     }
 
-    /// Notes that an MPDU was received. A newer one than a report of `window` numbers has room for moves its start.
+    /// Records the reception of an MPDU. A number beyond the window of `window` numbers moves the window's start
+    /// forward.
     pub(super) fn note(&mut self, sequence: u16, window: u16) {
         if is_older(sequence, self.start) {
             return;
@@ -32,7 +33,7 @@ impl BlockAck {
         self.received.set(ahead(self.start, sequence).into(), true);
     }
 
-    /// Forgets what is older than `start`.
+    /// Moves the window's start forward to `start`, and discards older numbers.
     pub(super) fn move_to(&mut self, start: u16) {
         self.received = self.received.moved(ahead(self.start, start).into());
         self.start = start;

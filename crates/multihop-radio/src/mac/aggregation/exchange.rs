@@ -30,8 +30,9 @@ impl Mac {
         true
     }
 
-    /// A frame with a load was received; bits of `intact` stand for its MPDUs without error. Returns the bits of those
-    /// that are new. Their packets belong to this station until it has [passed them on](Self::poll_arrival).
+    /// Processes a received frame with aggregated MPDUs; bits of `intact` stand for the MPDUs without error. Returns
+    /// the bits of the MPDUs that are new. The station keeps their packets until [`poll_arrival`](Self::poll_arrival)
+    /// passes them on.
     pub fn receive_load(
         &mut self,
         now: Instant,
@@ -71,8 +72,8 @@ impl Mac {
         self.own.aggregation.iter().flat_map(|aggregation| aggregation.receivers.held())
     }
 
-    /// Takes over from a station whose radio was switched off its counts, and what its neighbours count on: the numbers of
-    /// MPDUs. Its packets are lost.
+    /// Takes over the counters and the sequence numbers of a station whose radio was switched off, since its
+    /// neighbours rely on these numbers. Its packets are lost.
     pub fn succeed(&mut self, mut before: Self) {
         for category in Category::ALL {
             let Some(mut batch) = before.contender_mut(category).batch.take() else { continue };
@@ -126,12 +127,12 @@ impl Mac {
         Some(airtime.frame(rate, mpdu) + sifs + airtime.ack(rate))
     }
 
-    /// Whether a request for a block ACK comes next.
+    /// Whether the next frame is a block ACK request.
     pub(in crate::mac) fn requests(&self) -> bool {
         self.batch().is_some_and(|batch| batch.frame().is_request)
     }
 
-    /// How long the data in service takes at its rate, and the answer to it.
+    /// Airtime of the data in service at its rate, and airtime of the response to it.
     pub(in crate::mac) fn data_and_answer(
         &self,
         service: &Service,
@@ -241,7 +242,7 @@ impl Mac {
         self.end_exchange(now, config);
     }
 
-    /// The frame was answered, or it was not.
+    /// Ends an exchange after the response to its frame (`Some`), or after its absence.
     pub(in crate::mac) fn conclude(&mut self, now: Instant, answer: Option<BlockAck>, config: &MacConfig) {
         if self.requests() {
             self.conclude_request(answer.is_some(), config);
@@ -302,7 +303,7 @@ impl Mac {
         }
     }
 
-    /// No station answers: gives up all packets in service.
+    /// Drops all packets in service, because the neighbour does not respond.
     pub(in crate::mac) fn give_up_batch(&mut self, config: &MacConfig) {
         let Own { front, aggregation: Some(aggregation), counters, .. } = &mut *self.own else {
             return;
@@ -315,7 +316,7 @@ impl Mac {
         self.end_batch(config);
     }
 
-    /// Ends the service if nothing is left to do, or prepares the next frame; true if it ended.
+    /// Ends the service if all its packets are done, and returns true; otherwise prepares the next frame.
     fn end_batch(&mut self, config: &MacConfig) -> bool {
         let Own { front, aggregation: Some(aggregation), done, .. } = &mut *self.own else {
             return true;

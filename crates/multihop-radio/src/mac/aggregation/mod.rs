@@ -45,15 +45,15 @@ pub struct Load {
 pub struct Mpdu {
     /// Sequence number of the MPDU.
     pub sequence: u16,
-    /// Retry bit of the MPDU's header: it was transmitted before.
+    /// Retry bit of the MPDU's header: whether the MPDU was transmitted before.
     pub retry: bool,
     /// Index of the MPDU's first packet in the load.
     pub first: usize,
-    /// How many packets it has.
+    /// Number of packets in the MPDU.
     pub packets: usize,
-    /// Bytes before it in the frame.
+    /// Offset of the MPDU in the frame, bytes.
     pub from: u32,
-    /// Bytes, the delimiter before it included if the frame is an aggregate.
+    /// Length of the MPDU, bytes, including its delimiter if the frame is an aggregate.
     pub bytes: u32,
 }
 

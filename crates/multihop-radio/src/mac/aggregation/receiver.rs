@@ -21,13 +21,13 @@ pub(super) struct Receivers {
 /// A packet for the layer above.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Passed {
-    /// The neighbour that sent it.
+    /// Neighbour that sent the packet.
     pub from: NodeId,
     /// Packet that goes up to the network layer.
     pub packet: PacketHandle,
 }
 
-/// A neighbour, and the access category of what it sends: MPDUs have numbers of their own in each.
+/// Sender and access category of received MPDUs: each such stream has its own sequence numbers.
 type Stream = (NodeId, Category);
 
 /// The state for one stream.
@@ -35,7 +35,8 @@ type Stream = (NodeId, Category);
 struct Receiver {
     from: Stream,
     report: BlockAck,
-    /// Earlier packets have been passed on or will not come.
+    /// Sequence number of the first MPDU that may still be missing: all earlier packets were passed on or will not
+    /// arrive.
     next: u16,
     /// Packets that are ahead of one that is missing, in order, at most a window of MPDUs.
     held: Vec<(u16, PacketHandle)>,
@@ -47,7 +48,7 @@ impl Receivers {
         Self { window, all: Vec::new(), arrived: VecDeque::new() }
     }
 
-    /// An MPDU arrived; true if it is new.
+    /// Processes a received MPDU; returns true if it is new.
     pub(super) fn accept(
         &mut self,
         from: Stream,
@@ -95,7 +96,7 @@ impl Receivers {
         self.all.iter().flat_map(|receiver| receiver.held.iter().map(|&(_, packet)| packet))
     }
 
-    /// Forgets the packets that wait. Those that they wait for are still expected.
+    /// Discards the packets that wait for missing ones. The missing packets are still expected.
     pub(super) fn drop_held(&mut self) {
         self.all.iter_mut().for_each(|receiver| receiver.held.clear());
     }
@@ -117,7 +118,7 @@ impl Receiver {
         self.held.splice(at..at, packets.map(|packet| (sequence, packet)));
     }
 
-    /// Passes on what is older than `start`, whatever is missing.
+    /// Passes on all packets older than `start`, even if earlier ones are missing.
     fn pass_before(&mut self, start: u16, arrived: &mut VecDeque<Passed>) {
         let older = self.held.partition_point(|&(held, _)| is_older(held, start));
         let (from, _) = self.from;
@@ -125,7 +126,7 @@ impl Receiver {
         self.next = start;
     }
 
-    /// Passes on what nothing is missing before.
+    /// Passes on the packets before the first missing one.
     fn pass_complete(&mut self, arrived: &mut VecDeque<Passed>) {
         let mut start = self.next;
         while self.report.contains(start) {

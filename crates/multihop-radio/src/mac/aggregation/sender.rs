@@ -34,7 +34,7 @@ impl Packed {
 /// The packets in service. They stay in service until each is acknowledged or given up.
 #[derive(Clone, Debug, Default)]
 pub(in crate::mac) struct Batch {
-    /// `None`: nothing is in service, or a broadcast.
+    /// Receiver of the packets in service; `None` if nothing or a broadcast is in service.
     to: Option<NodeId>,
     packets: Vec<Packed>,
     /// Whether this is the first frame of the service.
@@ -44,7 +44,7 @@ pub(in crate::mac) struct Batch {
     peers: Vec<Peer>,
     /// Whether the neighbour holds packets behind one that was given up.
     holds_others_up: bool,
-    /// How often the request that comes next was transmitted.
+    /// Number of transmissions of the pending block ACK request.
     requests: u32,
 }
 
@@ -65,7 +65,7 @@ struct Peer {
     node: NodeId,
     /// The number of the next MPDU.
     next: u16,
-    /// The newest MPDU that it has acknowledged.
+    /// Sequence number of the newest MPDU that the neighbour has acknowledged.
     newest: Option<u16>,
     /// Whether the neighbour may still wait for an MPDU that was given up.
     is_behind: bool,
@@ -75,7 +75,7 @@ struct Peer {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Outcome {
     pub(super) mpdus: u32,
-    /// Bit n: whether MPDU n was acknowledged.
+    /// Bitmap of acknowledged MPDUs: bit n stands for MPDU n of the frame.
     pub(super) delivered: Bitmap,
     /// MPDUs that were given up, and their packets.
     pub(super) dropped_mpdus: u64,
@@ -116,8 +116,8 @@ impl Batch {
         &self.packets[..self.frame.packets]
     }
 
-    /// Chooses what the next frame takes: what is in service, and what else waits for the same neighbour unless a
-    /// packet for another one is next.
+    /// Selects the contents of the next frame: a due block ACK request, or MPDUs in service and further packets for
+    /// the same neighbour.
     pub(super) fn compose(&mut self, now: Instant, queue: &mut Queue, mut fill: Fill<'_>) {
         let Some(to) = self.to else { return };
         if self.peer(to).is_behind {
@@ -187,7 +187,8 @@ impl Batch {
         self.packets.push(Packed { out, sequence, transmissions: 0, began: now });
     }
 
-    /// The number up to which the neighbour need not wait for anything.
+    /// Lowest sequence number that the station may still send, up to which the neighbour need not wait for missing
+    /// MPDUs.
     pub(super) fn oldest(&mut self) -> u16 {
         match (self.packets.first(), self.to) {
             (Some(first), _) => first.sequence,
@@ -196,7 +197,8 @@ impl Batch {
         }
     }
 
-    /// The frame was answered, or not. MPDUs that were not received stay in service up to the limit.
+    /// Processes the response to a frame, or its absence (`None`). MPDUs that were not received stay in service until
+    /// they reach the retry limit.
     pub(super) fn resolve(
         &mut self,
         answer: Option<BlockAck>,
@@ -248,7 +250,7 @@ impl Batch {
         self.holds_others_up |= holds;
     }
 
-    /// The request for a block ACK was answered, or not. Whether to give up.
+    /// Processes the response to a block ACK request, or its absence. Returns whether the retry limit is reached.
     pub(super) fn request_ended(&mut self, answered: bool, limit: Option<u32>) -> bool {
         let Some(to) = self.to else { return false };
         self.requests += 1;
@@ -276,7 +278,7 @@ impl Batch {
         self.end();
     }
 
-    /// Ends the service if nothing is left to do; true if so.
+    /// Ends the service if all its packets are done; returns whether it did.
     pub(super) fn end(&mut self) -> bool {
         let is_over = self.packets.is_empty() && !self.holds_others_up;
         if is_over {

@@ -13,7 +13,7 @@ use crate::phy_profile::{AggregateLimits, PhyProfile, RateIndex};
 pub(in crate::mac) struct Sizes {
     /// Most MPDUs of an aggregate.
     mpdus: usize,
-    /// Most bytes of several packets in one MPDU; 0: one packet.
+    /// Largest size of an A-MSDU (several packets in one MPDU), bytes; 0 disables A-MSDUs.
     together: u32,
     /// Header of a QoS data frame, and its checksum.
     header: u32,
@@ -23,7 +23,7 @@ pub(in crate::mac) struct Sizes {
 }
 
 impl Sizes {
-    /// `None`: stations do not aggregate.
+    /// Bounds and header sizes of a scenario; `None` if its stations do not aggregate.
     pub(in crate::mac) fn new(params: &MacParams, phy: &PhyProfile) -> Option<Self> {
         if params.ampdu.is_none() && params.amsdu.is_none() {
             return None;
@@ -68,7 +68,7 @@ impl Sizes {
         }
     }
 
-    /// Several packets in one MPDU: each behind a header of its own, and but for the last padded.
+    /// Size of an A-MSDU: each packet has a subframe header, and all but the last are padded to 4 bytes.
     fn together<'p>(&self, packets: impl Iterator<Item = &'p Outgoing>) -> u32 {
         let parts = packets.map(|out| SUBFRAME_HEADER + self.snap + out.bytes);
         parts.fold(0, |before, part| padded(before) + part)
@@ -98,12 +98,12 @@ impl<'c> Fill<'c> {
         Self { sizes, airtime, rate, limit, most, mpdus: 0, before: 0, last: 0 }
     }
 
-    /// An empty frame that has room for one MPDU only.
+    /// Removes the room for further MPDUs, so that the frame contains one MPDU only.
     pub(super) fn single(self) -> Self {
         Self { most: 1, ..self }
     }
 
-    /// Adds an MPDU of these packets if there is room. The first one always has room.
+    /// Adds an MPDU of these packets if it fits, and returns whether it did. The first MPDU always fits.
     pub(super) fn add(&mut self, packets: &[Packed]) -> bool {
         let bytes = self.sizes.mpdu(packets);
         if self.mpdus > 0 {
@@ -121,7 +121,8 @@ impl<'c> Fill<'c> {
         true
     }
 
-    /// Lets the last MPDU have these packets in place of fewer of them, if there is room.
+    /// Replaces the packets of the last MPDU by `packets`, which contain one more, if they fit. Returns whether it
+    /// did.
     pub(super) fn extend(&mut self, packets: &[Packed]) -> bool {
         let bytes = self.sizes.mpdu(packets);
         let fits =

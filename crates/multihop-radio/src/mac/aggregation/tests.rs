@@ -27,7 +27,7 @@ struct Pair {
     macs: [Mac; 2],
     config: MacConfig,
     now: Instant,
-    /// Frames of both, with the numbers of their MPDUs, in order.
+    /// Transmitted frames of both stations in order, with the sequence numbers of their MPDUs.
     air: Vec<(Instant, Frame, Vec<u16>)>,
     /// Packets that the peer passed to its network layer, in order.
     passed: Vec<u32>,
