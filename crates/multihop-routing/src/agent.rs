@@ -20,10 +20,10 @@ use crate::message::Message;
 /// addresses of their interfaces. Such an address is reached by one interface, the one over which its messages arrive; a next
 /// hop therefore names an interface.
 pub trait RoutingAgent: Machine<Input = Input, Output = Output> {
-    /// Does what [`Input::Message`] does, without a copy of the message. False if nothing has
-    /// changed: then the driver asks neither for outputs nor for a new deadline.
+    /// Does what [`Input::Message`] does, without a copy of the message.
     ///
-    /// Broadcasts reach many agents that have no use for them; this saves most of their cost.
+    /// Returns false if nothing has changed: the driver then need not poll outputs or the deadline. Broadcasts reach
+    /// many agents that ignore them; the return value saves most of their cost.
     fn receive(
         &mut self,
         now: Instant,
@@ -155,8 +155,8 @@ pub enum Input {
         /// Message of the protocol that comes back.
         message: Message,
     },
-    /// A unicast packet addressed to another station was received. Only if the agent
-    /// [wants it](RoutingAgent::wants_overheard).
+    /// Reports that a unicast packet for another station was received. Only if the agent [wants
+    /// it](RoutingAgent::wants_overheard).
     Overheard {
         /// Identifies the packet on all of its hops: in real networks a hash of the IP source and
         /// identification.
@@ -207,7 +207,8 @@ pub enum Output {
     Message {
         /// Neighbour to which the message goes; `None` for all neighbours.
         to: Option<Ipv4Addr>,
-        /// The interface over which it leaves; `None`: all interfaces, or with `to` that by which the neighbour is reached.
+        /// Interface over which the message leaves. `None` means all interfaces, or with `to` the interface over
+        /// which the neighbour is reached.
         interface: Option<Interface>,
         /// IP TTL with which the message leaves.
         ttl: u8,
@@ -242,7 +243,7 @@ pub enum Output {
 pub struct RouteChanges {
     /// Packets that took another route than the previous packet to the same destination.
     pub changes: u64,
-    /// Number of packets that returned to a route that had just been left.
+    /// Number of packets whose route changed back to the one in use before the latest change.
     pub oscillations: u64,
 }
 

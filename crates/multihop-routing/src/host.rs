@@ -14,7 +14,7 @@ use multihop_core::{Duration, Instant, Interface};
 
 /// The configuration of a protocol that runs on hosts.
 pub trait HostConfig {
-    /// Socket over which agents exchange datagrams.
+    /// UDP port and multicast group of the socket over which agents exchange datagrams.
     fn transport(&self) -> Transport;
 
     /// The agent of a host that has no interfaces yet.
@@ -45,7 +45,8 @@ pub struct HostSetup {
     pub now: Instant,
     /// Root of the agent's random numbers, different at each start.
     pub seed: u64,
-    /// Keys of which neighbours must have one; the first signs. Empty: datagrams are not signed.
+    /// Keys for signatures of datagrams. Datagrams are signed with the first key, and those of neighbours are accepted with any.
+    /// Empty: datagrams are not signed.
     pub keys: Vec<[u8; 32]>,
 }
 
@@ -164,13 +165,13 @@ pub trait HostAgent: fmt::Debug + Send {
     /// The next datagram to send.
     fn poll_datagram(&mut self, now: Instant) -> Option<HostDatagram>;
 
-    /// Message that ends all links over an interface which the host gives up.
+    /// Message that ends all links over an interface, for the time before the host stops using the interface.
     fn farewell(&mut self, now: Instant, interface: Interface) -> Option<HostDatagram>;
 
     /// The routes in use, the cheapest first.
     fn routes(&self) -> Vec<HostRoute>;
 
-    /// The neighbours that were heard.
+    /// Neighbours from which messages arrived recently.
     fn neighbours(&self) -> Vec<HostNeighbour>;
 
     /// Names and values of the agent's counters.

@@ -23,7 +23,7 @@ pub trait AgentConfig: Settings + Any + fmt::Debug + Send + Sync {
         false
     }
 
-    /// Whether the agents know nodes with several interfaces.
+    /// Whether the agents support nodes with several interfaces.
     fn has_interfaces(&self) -> bool {
         false
     }
@@ -42,7 +42,7 @@ pub struct Network<'a> {
     pub interfaces: &'a [Vec<Ipv4Addr>],
     /// Number of each interface's channel. Empty if each node has one interface.
     pub channels: &'a [u8],
-    /// Where the nodes are at `start`, m, for protocols that use geography. By node; empty if unknown.
+    /// Position of each node at `start`, m, for protocols that use geography. Empty if positions are unknown.
     pub positions: &'a [[f64; 2]],
     /// When the agents begin.
     pub start: Instant,

@@ -28,9 +28,9 @@ struct Use {
 pub(crate) enum Turn {
     /// The next hop is unchanged, or there was no recent packet.
     Same,
-    /// The next hop is another one than before.
+    /// The next hop differs from the previous one.
     Other,
-    /// The previous next hop, left less than [`LATELY`] ago: an oscillation.
+    /// Change back to the previous next hop, which was in use less than [`LATELY`] ago: an oscillation.
     Back,
 }
 
@@ -67,7 +67,8 @@ impl Usage {
     }
 }
 
-/// Time within which A-B-A is an oscillation. After it, a route is no longer in use.
+/// Time within which a change from A to B and back to A counts as an oscillation. A route unused for longer is no
+/// longer in use.
 pub(crate) const LATELY: Duration = Duration::from_secs(10);
 const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 

@@ -155,7 +155,8 @@ impl Config {
         }
     }
 
-    /// The values for real hosts, whose traffic goes both ways and whose kernels do not give back what is lost.
+    /// Parameters for real hosts, whose traffic flows in both directions and whose kernels do not return undelivered
+    /// packets to the agent.
     pub const fn for_hosts() -> Self {
         Self { gratuitous_replies: true, ..Self::uu(LinkFailure::Hello) }
     }

@@ -19,7 +19,7 @@ pub(super) struct Discovery {
     until: Instant,
     /// When the next request is due; `None` until a packet needs the route.
     due: Option<Instant>,
-    /// Whether the search sends a single request: that of a local repair.
+    /// Whether the search sends a single request, as for a local repair.
     only_once: bool,
 }
 
@@ -175,7 +175,7 @@ impl Agent {
         self.discoveries.values().filter_map(|discovery| discovery.due).min()
     }
 
-    /// Records how long the reply to this node's own request took.
+    /// Records the round-trip time of a route discovery: from this node's request to its reply.
     // DEVIATION aodv-4: ns-2 carries the time of the request in the messages. RFC 3561 has no field
     // for it, so this is the time since the last request for the destination.
     pub(super) fn measure(&mut self, now: Instant, destination: Ipv4Addr, hops: u8) {

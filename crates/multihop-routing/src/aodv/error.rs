@@ -44,7 +44,7 @@ impl Agent {
         }
     }
 
-    /// Returns false if the error affects no route of this node.
+    /// Processes a route error. Returns false if the error affects no route of this node.
     pub(super) fn on_error(&mut self, now: Instant, from: Ipv4Addr, error: &Error) -> bool {
         steps::count(error.unreachable.len());
         let mut broken = Vec::new();

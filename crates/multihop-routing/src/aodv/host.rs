@@ -10,8 +10,8 @@ use super::Agent;
 use super::table::Table;
 
 impl Agent {
-    /// Lets numbers begin where a clock says that goes on between two starts, so that other nodes do not take the
-    /// messages of a restarted node for old ones. RFC 3561 §6.13 has it wait instead.
+    /// Starts sequence numbers at `seconds` of a clock that continues across restarts, so that other nodes do not
+    /// take messages of a restarted node for old ones. RFC 3561 §6.13 makes a restarted node wait instead.
     #[must_use]
     pub fn on_host(mut self, seconds: u64) -> Self {
         let number = seconds.wrapping_mul(NUMBERS_PER_SECOND) & u64::from(u32::MAX);
@@ -55,7 +55,7 @@ impl Agent {
         }
     }
 
-    /// How long after its arrival a message still says something.
+    /// Time after its arrival for which a message is still worth processing.
     pub fn validity(&self, message: &Message) -> Duration {
         match message {
             Message::Request(_) => self.config.reverse_route_life,
@@ -70,8 +70,8 @@ impl Agent {
         self.table.len()
     }
 
-    /// Whether there is room for the destinations that a message from a neighbour names. One neighbour is the next hop to
-    /// no more than half of all, and destinations that are known always have room.
+    /// Whether the table has room for the destinations that a message from a neighbour names. One neighbour may be
+    /// the next hop of at most half of all entries; known destinations always have room.
     fn has_room(&mut self, from: Ipv4Addr, message: &Message) -> bool {
         let named = match message {
             Message::Request(request) => request.originator,
@@ -92,9 +92,10 @@ impl Agent {
         has_room(&self.table)
     }
 
-    /// Forgets destinations of which only the number was left, and all that it has reported.
+    /// Deletes entries of which only the sequence number remains, and the state of notices to this host's
+    /// connections.
     ///
-    /// RFC 3561 forgets the numbers, too; see deviation aodv-1 for what that can cost.
+    /// RFC 3561 deletes sequence numbers, too; deviation aodv-1 describes the risk of loops.
     fn forget(&mut self) {
         self.table.forget();
         self.peers = super::Peers::default();

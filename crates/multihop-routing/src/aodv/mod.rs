@@ -137,8 +137,8 @@ impl Agent {
         self.table.iter()
     }
 
-    /// Processes a message that arrived at `at`, which is not later than `now`: routes and neighbours live from then on.
-    /// Returns false if nothing has changed, as after most requests: they are duplicates.
+    /// Processes a message that arrived at `at`, at the latest `now`: lifetimes of routes and neighbours count from
+    /// `at`. Returns false if nothing has changed, as after most requests, which are duplicates.
     fn hear(&mut self, now: Instant, at: Instant, from: Ipv4Addr, ttl: u8, message: &Message) -> bool {
         if let Message::Reply(hello) = message
             && ttl == 1
@@ -187,7 +187,7 @@ struct Outgoing {
     interface: Option<Interface>,
     ttl: u8,
     message: Message,
-    /// Whether the message is forwarded or caused by that of another node.
+    /// Whether the message is forwarded, or caused by a message of another node.
     forwarded: bool,
 }
 

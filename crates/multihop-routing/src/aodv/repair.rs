@@ -14,7 +14,7 @@ use crate::agent::{Output, Routable};
 pub(super) struct Repair {
     /// Hop count before the failure.
     hops: u8,
-    /// ns-2: when the route is given up.
+    /// Instant at which an ns-2 repair is abandoned; `None` under other rules.
     until: Option<Instant>,
 }
 

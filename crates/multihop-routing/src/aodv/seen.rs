@@ -15,7 +15,7 @@ use crate::steps;
 /// so ends at once.
 #[derive(Clone, Debug)]
 pub(super) struct Seen {
-    /// Inline rather than behind a pointer, for cache locality.
+    /// Latest request of the originator. Stored inline rather than behind a pointer, for cache locality.
     latest: SeenRequest,
     /// Earlier requests, the oldest first: all have equal lifetimes.
     earlier: VecDeque<SeenRequest>,

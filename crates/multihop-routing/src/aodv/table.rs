@@ -43,7 +43,7 @@ pub enum RouteState {
     Repairing,
     /// The route broke or expired.
     Invalid,
-    /// Only the sequence number is still used.
+    /// The route is deleted; only its sequence number is still in use.
     // DEVIATION aodv-1: RFC 3561 deletes the entry, and with it the number that prevents loops.
     Forgotten,
 }
@@ -65,7 +65,7 @@ pub(super) struct Broken {
     pub(super) precursors: BTreeSet<Ipv4Addr>,
 }
 
-/// All destinations that were ever learned.
+/// Route table: an entry for every destination ever learned.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
     routes: SortedMap<Ipv4Addr, Route>,
@@ -91,13 +91,13 @@ impl Table {
         self.routes.len()
     }
 
-    /// How many entries a neighbour is the next hop of.
+    /// Number of entries whose next hop is a neighbour.
     pub(super) fn over(&self, neighbour: Ipv4Addr) -> usize {
         steps::count(self.routes.len());
         self.routes.values().filter(|route| route.next_hop == neighbour).count()
     }
 
-    /// Removes entries of which only the number is left.
+    /// Removes entries of which only the sequence number remains.
     pub(super) fn forget(&mut self) {
         steps::count(self.routes.len());
         self.routes.retain(|route| route.state != RouteState::Forgotten);

@@ -185,7 +185,7 @@ fn source_route(path: &[Ipv4Addr]) -> SourceRoute {
     SourceRoute { first_hop_external: false, last_hop_external: false, salvage: 0, segments_left, route }
 }
 
-/// Silence after which a flow counts as ended: longer than any transport pauses between two attempts.
+/// Time without packets after which a flow counts as ended: longer than any transport pauses between two attempts.
 const MEMORY: Duration = Duration::from_secs(300);
 
 #[cfg(test)]

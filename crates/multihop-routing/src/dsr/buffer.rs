@@ -58,7 +58,7 @@ impl SendBuffer {
         self.waiting.remove(at).map(|waiting| (at, waiting))
     }
 
-    /// Whether packets to `target` wait, and whether one of them originates here.
+    /// Whether packets to `target` wait in the buffer, and whether one of them originates at this node.
     pub(super) fn wait_for(&self, target: Ipv4Addr) -> (bool, bool) {
         self.waiting
             .iter()

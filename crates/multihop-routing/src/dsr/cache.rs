@@ -153,7 +153,7 @@ struct Store {
 
 #[derive(Clone, Debug)]
 struct Entry {
-    /// Empty if the place is free.
+    /// Nodes of the path; empty if the entry is free.
     path: Addresses,
     learnt: Instant,
 }
@@ -163,7 +163,7 @@ impl Store {
         Self { entries: Vec::new(), signs: Vec::new(), size, victim: 0 }
     }
 
-    /// True if the cache has changed.
+    /// Inserts a path, which may replace another one. Returns true if the cache has changed.
     fn insert(&mut self, now: Instant, timeout: Option<Duration>, path: &[Ipv4Addr]) -> bool {
         let signs = signs(path);
         for (place, &those) in self.signs.iter().enumerate() {
@@ -215,7 +215,7 @@ impl Store {
         Some(start + step)
     }
 
-    /// True if a path was truncated.
+    /// Truncates the paths of `owner` at the link between `from` and `to`. Returns true if a path was truncated.
     fn cut(&mut self, owner: Ipv4Addr, from: Ipv4Addr, to: Ipv4Addr) -> bool {
         let mut any = false;
         let signs = sign(to) | if from == owner { 0 } else { sign(from) };

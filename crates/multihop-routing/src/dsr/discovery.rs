@@ -115,7 +115,7 @@ impl Agent {
         self.reply(now, at, path, path);
     }
 
-    /// True if the cache contained a route to the target.
+    /// Replies to a request with a path from the cache. Returns true if the cache contained a path to the target.
     fn reply_from_cache(&mut self, now: Instant, path: &[Ipv4Addr], target: Ipv4Addr) -> bool {
         let Some(rest) = self.cache.find(now, target) else { return false };
         let here = [self.address];

@@ -93,7 +93,8 @@ impl Agent {
         }
     }
 
-    /// Removes the replies whose path crosses the broken link; false if the message becomes empty.
+    /// Removes route replies whose path contains the broken link from an undeliverable message. Returns false if nothing
+    /// remains that is worth salvaging.
     fn is_worth_it(&self, carried: &mut Carried, next_hop: Ipv4Addr) -> bool {
         let Carried::Message(message) = carried else { return true };
         let (first, here) = (message.destination, self.address);

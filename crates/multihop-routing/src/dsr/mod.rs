@@ -53,7 +53,7 @@ pub struct Agent {
     outbox: Outbox,
     /// The latest route error, to be repeated in this node's next request.
     last_error: Option<(Instant, RouteError)>,
-    /// When to check the send buffer because an overheard path was learned.
+    /// Instant at which to check the send buffer because an overheard packet has added a path.
     release_at: Option<Instant>,
     next_id: u16,
     counters: Counters,

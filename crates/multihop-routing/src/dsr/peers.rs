@@ -8,12 +8,12 @@ use multihop_core::{Instant, Notice};
 use super::cache::Cache;
 use super::outbox::Outbox;
 
-/// Lengths of paths as this host's connections last heard of them.
+/// Path lengths in the last notices to this host's connections.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Peers {
     /// Hops to each peer that packets were sent to; `None` while there is no path.
     hops: BTreeMap<Ipv4Addr, Option<usize>>,
-    /// The version of the cache to which this corresponds.
+    /// Version of the route cache from which the path lengths were computed.
     version: u32,
 }
 

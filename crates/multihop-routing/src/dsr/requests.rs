@@ -43,10 +43,9 @@ impl RequestTable {
         self.seen.insert(initiator, Seen { id, at: now });
     }
 
-    /// How far a request for `target` propagates now; `None` if none is due yet.
+    /// Reach of the request for `target` that is due now; `None` if no request is due.
     ///
-    /// `own` is false if only packets of others wait: for these a single request goes to the
-    /// neighbours only.
+    /// `own` is false if only packets of other nodes wait: a single non-propagating request is then sent.
     pub(super) fn next(
         &mut self,
         now: Instant,

@@ -81,8 +81,8 @@ impl Agent {
         true
     }
 
-    /// Learns the rest of the path beyond this node. If the path does not contain this node: the
-    /// link to the transmitting node, and the rest of the path from there.
+    /// Adds the rest of an overheard packet's path beyond this node to the cache. If the path does not contain this
+    /// node, adds the link to the transmitting node and the rest of the path from there.
     fn learn_from(&mut self, now: Instant, trip: &Trip) {
         if !self.config.snoop {
             return;
@@ -126,7 +126,7 @@ pub(super) struct Overhearing {
     next: usize,
 }
 
-/// A source route from which nothing can be learned until the cache changes.
+/// Source route that was already processed and adds nothing to the cache until the cache changes.
 #[derive(Clone, Copy, Debug)]
 struct Lesson {
     version: u32,

@@ -103,7 +103,7 @@ fn list(nodes: &[u8]) -> Addresses {
     Addresses::collect(nodes.iter().map(|&n| node(n))).unwrap()
 }
 
-/// A source route with `left` segments left.
+/// Source route through these nodes, with `left` segments left.
 fn route(nodes: &[u8], left: u8) -> SourceRoute {
     salvaged(nodes, left, 0)
 }

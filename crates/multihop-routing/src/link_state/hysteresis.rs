@@ -32,7 +32,8 @@ pub struct Quality {
     sequence: u16,
     /// The neighbour's HELLO interval.
     interval: Duration,
-    /// When the next packet is considered lost.
+    /// Instant at which the next packet counts as lost, because the neighbour has sent nothing for longer than its
+    /// HELLO interval.
     pub silent_at: Instant,
     /// Packets considered lost since the last one arrived.
     presumed_lost: u16,
@@ -119,7 +120,7 @@ fn decayed(value: u32, hysteresis: Hysteresis) -> u32 {
 }
 
 const ONE: u32 = 1_000_000;
-/// Number of losses in a row after which any quality is zero.
+/// Number of consecutive losses after which a quality of any value has fallen to zero.
 const ENOUGH: u16 = 64;
 
 #[cfg(test)]

@@ -36,9 +36,9 @@ impl OwnInterfaces {
         self.list.iter().find(|(number, _)| *number == interface).map(|(_, address)| *address)
     }
 
-    /// Whether a flooded message has not been forwarded yet. It is remembered until `until`. A message that came over one
-    /// interface from a node that has not chosen this one as a relay is forwarded when it comes over another from one that has (RFC
-    /// 3626 §3.4.1).
+    /// Whether a flooded message may be forwarded, because it was not forwarded before; recorded until `until`. A
+    /// message first received from a node that has not chosen this node as a relay may still be forwarded when it
+    /// arrives from one that has (RFC 3626 §3.4.1).
     // DEVIATION olsr-6: whether a message came again over the same interface does not matter.
     pub fn may_forward(&mut self, now: Instant, originator: Ipv4Addr, sequence: u16, until: Instant) -> bool {
         self.forwarded.expire(now);

@@ -8,7 +8,7 @@ use core::net::Ipv4Addr;
 use crate::addresses::Addresses;
 use crate::steps;
 
-/// A network as one node knows it.
+/// Network graph from the information of one node, for the shortest-path search.
 pub trait Graph {
     /// Address of the node at which the search begins.
     fn own(&self) -> Ipv4Addr;
@@ -60,12 +60,12 @@ impl Node {
         self.rank.0
     }
 
-    /// Links of the path.
+    /// Number of links of the path.
     pub const fn hops(&self) -> u8 {
         self.rank.1
     }
 
-    /// The interface of the neighbour at which the path begins.
+    /// Interface address of the neighbour that is the first hop of the path.
     pub const fn next_hop(&self) -> Ipv4Addr {
         self.rank.2
     }

@@ -32,7 +32,7 @@ impl<K: Copy + Ord, V> Table<K, V> {
         Self { keys: Vec::new(), values: Vec::new(), expiries: Vec::new(), due: Instant::FAR_FUTURE }
     }
 
-    /// When [`expire`](Self::expire) may have something to remove.
+    /// Instant before which [`expire`](Self::expire) has nothing to remove; `None` without tuples.
     pub fn due(&self) -> Option<Instant> {
         (!self.keys.is_empty()).then_some(self.due)
     }

@@ -23,7 +23,7 @@ pub(super) type Orders = Table<Ipv4Addr, Order>;
 pub(super) struct Order {
     /// The sequence number of the TC.
     sequence: u16,
-    /// Where the TC has each neighbour, sorted by address.
+    /// Index of each neighbour in the TC, for the neighbours sorted by address.
     places: Vec<usize>,
 }
 

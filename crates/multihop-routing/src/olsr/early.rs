@@ -23,7 +23,7 @@ pub(super) struct Early {
     declared: Vec<HelloLink>,
     /// Sequence numbers of the last TCs of other nodes.
     origins: Table<Ipv4Addr, u16>,
-    /// Whether a TC has left since this node has relays, which flood it.
+    /// Whether a TC has left since this node first had relays to flood it.
     presented: bool,
 }
 
@@ -31,15 +31,16 @@ pub(super) struct Early {
 #[derive(Clone, Copy, Debug)]
 struct Pace {
     min_interval: Duration,
-    /// Time in which the budget grows by one message.
+    /// Interval at which the budget grows by one message.
     refill: Duration,
-    /// The budget of a node that has sent no early message for a while, as the time in which it grows.
+    /// Size of the budget, as the time in which an empty one becomes full: reached by a node that sends no early
+    /// message for this time.
     capacity: Duration,
-    /// When the next early message may be due.
+    /// Earliest instant of the next early message; `None` if none is scheduled.
     due: Option<Instant>,
     /// Whether the next early message leaves even if it repeats the last one.
     forced: bool,
-    /// How often that message is repeated yet.
+    /// Number of further times that the latest early message is repeated.
     repeats: u8,
     /// When a message of this kind last left.
     sent: Option<Instant>,
@@ -61,7 +62,8 @@ impl Pace {
         }
     }
 
-    /// Lets a message leave soon.
+    /// Schedules an early message as soon as the rate limit permits, plus jitter. A message that is scheduled earlier
+    /// remains.
     fn schedule(&mut self, now: Instant, rng: &mut Rng) {
         self.schedule_after(now, Duration::ZERO, rng);
     }
@@ -85,7 +87,7 @@ impl Pace {
         spaced.max(Instant::ZERO + missing.saturating_sub(self.capacity))
     }
 
-    /// Takes the deadline if it has come and the rate allows a message now.
+    /// Whether the scheduled message leaves now. If only the rate limit prevents it, the message is postponed.
     fn is_due(&mut self, now: Instant) -> bool {
         if self.due.is_none_or(|due| due > now) {
             return false;
@@ -158,7 +160,8 @@ impl Agent {
         }
     }
 
-    /// Answers a neighbour that does not list this node, although it has before or is new.
+    /// Schedules an early HELLO for a neighbour that is new or has listed this node before, and whose HELLO does not
+    /// list this node.
     pub(super) fn hasten_hello(&mut self, now: Instant) {
         if let Some(early) = &mut self.early {
             early.hello.force(now, Duration::ZERO, &mut self.rng);
@@ -172,8 +175,8 @@ impl Agent {
         }
     }
 
-    /// A TC has come. A node that was not known, or whose number jumps because it has started anew, knows nothing of the
-    /// others: this node's TC leaves early.
+    /// Schedules an early TC after the TC of a node that is new, or whose sequence number shows a restart. Such a
+    /// node has no information about the network.
     pub(super) fn welcome(&mut self, now: Instant, originator: Ipv4Addr, tc: &Tc) {
         let Some(early) = &mut self.early else { return };
         early.origins.expire(now);
@@ -227,5 +230,6 @@ impl Agent {
 const HELLO_REPEATS: u8 = 2;
 /// Number of repetitions of an early TC.
 const TC_REPEATS: u8 = 1;
-/// The most that the number of a node's TCs can grow while another node remembers it and misses them.
+/// Largest plausible increase of a node's TC sequence number between two TCs that another node receives, while the
+/// other node still stores the first one.
 const MAX_STEP: u16 = 16;

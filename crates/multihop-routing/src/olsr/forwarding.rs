@@ -18,7 +18,7 @@ impl Outbox {
         self.waiting.push(message);
     }
 
-    /// The next packet, with at most this many messages. HELLOs get a time stamp.
+    /// Removes the next packet, with at most `most` messages. `stamp` is the time stamp of its HELLOs.
     pub(super) fn take(&mut self, most: usize, stamp: u32) -> Option<Arc<Packet>> {
         if self.waiting.is_empty() {
             return None;

@@ -7,7 +7,7 @@ use multihop_core::Instant;
 pub(super) struct Gauge {
     /// Number of the last HELLO.
     number: u16,
-    /// HELLOs before that number: bit n is set if the n-th before it arrived.
+    /// Bitmap of earlier HELLOs: bit n is set if the n-th HELLO before the latest number arrived.
     seen: u16,
     /// Number of valid bits in the history.
     span: u8,
@@ -18,7 +18,7 @@ pub(super) struct Gauge {
     average: Option<u64>,
     /// The neighbour's measurement of the opposite direction.
     pub(super) reported: Option<u32>,
-    /// Extra cost of packets to the neighbour, as this node's host reports it.
+    /// Additional cost of transmissions to the neighbour, as measured by this node's host.
     pub(super) besides: u32,
 }
 
@@ -56,7 +56,7 @@ impl Gauge {
     }
 }
 
-/// This node's clock in the format of HELLOs.
+/// Time of this node's clock as the microsecond time stamp of HELLOs, which wraps after 2^32.
 #[expect(clippy::cast_possible_truncation, reason = "stamps wrap")]
 pub(super) const fn micros(now: Instant) -> u32 {
     (now.as_nanos() / 1000) as u32

@@ -87,7 +87,7 @@ impl Gauges {
 
 /// The cost of a link that was not measured: 10 ms, or 10 transmissions.
 pub(super) const ASSUMED: u32 = 10_000;
-/// Delay from which on a clock must be wrong or was set: 60 s.
+/// Largest plausible delay, 60 s in microseconds: above it, a clock is wrong or was set.
 const IMPLAUSIBLE: u32 = 60_000_000;
 /// Maximum number of neighbours in a HELLO: with echoes they take 12 kB.
 const REPORTED_MAX: usize = 500;

@@ -28,7 +28,7 @@ struct Kept {
 }
 
 impl Held {
-    /// The path for a packet: the kept one if it still exists, which has a cost, or the best one.
+    /// Path for a packet: the kept path if it still exists (it has a cost), otherwise the best path.
     pub(super) fn choose(
         &mut self,
         now: Instant,

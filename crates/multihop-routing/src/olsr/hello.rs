@@ -118,7 +118,7 @@ impl Agent {
     }
 }
 
-/// Largest number of 2-hop neighbours that a host knows through one neighbour: twice as many as one HELLO lists.
+/// Largest number of 2-hop neighbours that a host stores for one neighbour: twice as many as one HELLO lists.
 const MAX_NODES_OF_NEIGHBOUR: usize = 1_024;
 /// Largest number of HELLOs of one neighbour with different lists that a host remembers. Six are valid with the RFC's
 /// values.

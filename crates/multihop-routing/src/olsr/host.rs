@@ -38,8 +38,8 @@ pub(super) struct Host {
 }
 
 impl Agent {
-    /// Turns the agent into that of a real host. Its sequence numbers begin at `seconds` of a clock that goes on
-    /// between two starts, so that other nodes take its messages for newer than those before the start.
+    /// Turns the agent into one of a real host. Sequence numbers start at `seconds` of a clock that continues across
+    /// restarts, so that other nodes take messages after a restart for newer than those before.
     #[must_use]
     pub fn on_host(mut self, seconds: u64) -> Self {
         let [.., a, b] = seconds.to_be_bytes();
@@ -56,9 +56,9 @@ impl Agent {
         self
     }
 
-    /// Processes a packet that arrived before now, such as one that waited until the host had time: the interface over which it
-    /// came, and the address of the neighbour's interface. What its messages say is valid from the arrival on. Messages that are no
-    /// longer valid are left out by the driver.
+    /// Processes a packet that arrived earlier than now, for instance because the host was busy. `from` is the
+    /// interface address of the neighbour. The information is valid from the arrival on. The driver removes messages
+    /// that are no longer valid.
     pub fn receive_late(
         &mut self,
         now: Instant,
@@ -83,8 +83,8 @@ impl Agent {
         }
     }
 
-    /// A packet for an interface that this host gives up. Its HELLO declares the links over this interface lost. `None` if the host
-    /// has no links.
+    /// Packet for an interface that this host stops using: its HELLO declares the links over the interface lost.
+    /// `None` if the host has no links.
     pub fn farewell(&mut self, now: Instant, interface: Interface) -> Option<Arc<Packet>> {
         let lost = |link: &super::links::LinkTuple| HelloLink {
             code: LinkCode::Lost(NeighbourType::Not),
@@ -139,7 +139,7 @@ impl Agent {
         self.interfaces.keys().iter().copied().zip(self.interfaces.values().iter().copied())
     }
 
-    /// Flooded messages that a host had no room for.
+    /// Number of flooded messages that were discarded because a limit of memory was reached.
     pub fn refused(&self) -> u64 {
         self.host.as_ref().map_or(0, |host| host.refused)
     }

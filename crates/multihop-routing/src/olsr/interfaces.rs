@@ -47,15 +47,15 @@ impl Agent {
         all.filter(|address| *address != self.address).collect()
     }
 
-    /// Whether a message is to be forwarded as far as earlier ones decide; `is_new` if it has not come before.
+    /// Whether a message may be forwarded, by the record of earlier copies; `is_new` if there was none.
     pub(super) fn may_forward(&mut self, now: Instant, message: &Message, is_new: bool) -> bool {
         let until = now + self.config.duplicate_hold;
         let Message { originator, sequence, .. } = *message;
         self.own.as_mut().map_or(is_new, |own| own.may_forward(now, originator, sequence, until))
     }
 
-    /// The code of the link that a HELLO declares to the interface over which it came. If it declares none, what it says of this
-    /// node.
+    /// Link code that a HELLO declares for this node's interface over which the HELLO arrived. Without such a
+    /// declaration, the neighbour type that it declares for this node's main address.
     pub(super) fn reported(&self, interface: Interface, hello: &Hello) -> Option<LinkCode> {
         let code = |address| hello.links.iter().find(|link| link.address == address).map(|link| link.code);
         let own = self.address_of(interface);

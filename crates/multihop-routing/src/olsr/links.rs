@@ -49,7 +49,7 @@ pub(super) enum State {
     Symmetric,
     Asymmetric,
     Lost,
-    /// Too many losses: not declared in HELLOs.
+    /// The link loses too many packets (pending), and HELLOs do not declare it.
     Pending,
 }
 
@@ -110,8 +110,8 @@ impl LinkSet {
         self.due = self.due.min(now);
     }
 
-    /// Handles the link information of a HELLO. Returns whether the neighbour has not heard this node, although it is
-    /// new or had heard it before.
+    /// Updates the link set from a HELLO. Returns true if the HELLO does not list this node, although the neighbour
+    /// is new or listed this node before.
     pub(super) fn hello(&mut self, now: Instant, heard: &SensedLink) -> bool {
         let at = self.place(heard.from).unwrap_or_else(|at| {
             table::insert(&mut self.list, at, LinkTuple::new(now, heard));
@@ -228,7 +228,8 @@ impl LinkTuple {
         self.pending_since(now, before, hold);
     }
 
-    /// RFC 3626 §14.3: a link that is no longer used is declared lost for the hold time.
+    /// Declares a link lost for the hold time when hysteresis makes it pending, and ends this when it is used again
+    /// (RFC 3626 §14.3).
     fn pending_since(&mut self, now: Instant, before: bool, hold: Duration) {
         let pending = self.quality.as_ref().is_some_and(|quality| quality.pending);
         match (before, pending) {

@@ -367,8 +367,8 @@ impl Agent {
         self.timers.set(timer, now + (interval - jitter));
     }
 
-    /// Packets of this host to a destination follow their own path: updates the routes and sends
-    /// notices to the host's connections.
+    /// Prepares for packets of this host to a destination, whose path may differ from the routing table: updates the
+    /// routes and sends notices to the host's connections.
     pub(crate) fn expect_use(&mut self, now: Instant, destination: Ipv4Addr) {
         self.expire(now);
         self.settle(now, true);

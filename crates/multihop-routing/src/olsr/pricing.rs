@@ -122,8 +122,8 @@ impl Agent {
         self.known().cost_of(path, self.pricing.as_ref()?.priced())
     }
 
-    /// Sets the extra costs of packets to neighbours, as this node's host knows them, by the neighbour's interface
-    /// address and in the unit of the metric. Others cost nothing besides.
+    /// Sets additional costs of transmissions to neighbours, as measured by the host: interface address of the
+    /// neighbour, and cost in the unit of the metric. Neighbours that are not listed have no additional cost.
     pub fn set_besides(&mut self, costs: &[(Ipv4Addr, u32)]) {
         if let Some(pricing) = &mut self.pricing {
             self.stale.routes |= pricing.gauges.set_besides(costs);
@@ -173,7 +173,7 @@ impl Agent {
         }
     }
 
-    /// Remembers the order of a TC, which is that of its costs.
+    /// Stores the order of neighbours in a TC, which is also the order of the costs announced with the TC.
     pub(super) fn learn_order(&mut self, originator: Ipv4Addr, tc: &Tc, until: Instant) {
         let Some(pricing) = &mut self.pricing else { return };
         match Order::of(tc) {

@@ -1,6 +1,5 @@
-//! Limits of the memory that a host spends on flooded messages. One neighbour fills no more than half of any limit, and
-//! news of what is known already always has room, so that a flood of one neighbour leaves room for the messages of the
-//! others.
+//! Limits of the memory that a host uses for flooded messages. The messages from one neighbour fill at most half of each
+//! limit, so that a flood leaves room for those from others. Updates of known entries always have room.
 
 use core::net::Ipv4Addr;
 
@@ -14,7 +13,7 @@ use crate::steps;
 /// The neighbour that brought the latest message of each originator.
 pub(super) type Senders = Table<Ipv4Addr, Ipv4Addr>;
 
-/// Entries in an information set.
+/// Number of entries in an information set.
 #[derive(Clone, Copy, Default)]
 struct Count {
     all: usize,
@@ -40,7 +39,8 @@ impl Count {
 }
 
 impl Agent {
-    /// Whether there is room for a flooded message that a neighbour has sent. In simulations there always is.
+    /// Whether the limits permit the information of a flooded message that a neighbour has sent. Always true in
+    /// simulations.
     pub(super) fn has_room(&mut self, now: Instant, sender: Ipv4Addr, message: &Message) -> bool {
         if self.host.is_none() {
             return true;
@@ -109,11 +109,11 @@ impl Agent {
     }
 }
 
-/// Largest number of links in TCs that a host remembers, and of costs of links.
+/// Largest number of advertised links (from TCs) that a host stores, and of their costs.
 const MAX_LINKS: usize = 65_536;
 /// Largest number of TCs of one originator and sequence number that a host remembers.
 const MAX_PARTS: usize = 16;
-/// Largest number of interfaces in MIDs, and of networks in HNA messages.
+/// Largest number of interfaces (from MIDs) that a host stores, and of networks (from HNA messages).
 const MAX_OUTSIDE: usize = 4_096;
-/// Largest number of originators of flooded messages that a host knows at a time.
+/// Largest number of originators of flooded messages that a host stores.
 const MAX_NODES: usize = 8_192;

@@ -104,7 +104,7 @@ impl Routes {
 }
 
 impl Found<'_> {
-    /// RFC 3626 §10, step 2: neighbours of neighbours that are willing to forward.
+    /// Adds routes over two hops, through neighbours that are willing to forward (RFC 3626 §10, step 2).
     fn add_two_hops(&mut self, known: &Known<'_>) {
         let mut order: Vec<&Neighbour> = known.neighbours.list().iter().collect();
         order.sort_by_key(|neighbour| Reverse(neighbour.willingness));

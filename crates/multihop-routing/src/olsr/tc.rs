@@ -33,7 +33,8 @@ impl Advertisement {
 }
 
 impl Agent {
-    /// Sends a TC unless there is nothing to announce, and what a host announces besides.
+    /// Sends a TC together with a host's other announcements. Nothing is sent if there is nothing to announce, unless
+    /// `may_be_empty`.
     // DEVIATION olsr-3: no early TC after a link failure, unless messages are triggered.
     pub(super) fn send_tc(&mut self, now: Instant, may_be_empty: bool) {
         self.repeat(now, Timer::Tc, self.config.tc_interval);

@@ -100,7 +100,7 @@ fn without(before: &Tc, tc: &Tc) -> Arc<Tc> {
     Arc::new(Tc { neighbours, ..*before })
 }
 
-/// RFC 3626 §19: comparison with wrap-around.
+/// Whether sequence number `a` is newer than `b`, with wrap-around (RFC 3626 §19).
 fn newer(a: u16, b: u16) -> bool {
     match a.wrapping_sub(b) {
         0 => false,

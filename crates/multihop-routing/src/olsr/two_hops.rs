@@ -39,7 +39,7 @@ impl TwoHops {
         Self { groups: Vec::new(), nodes: Vec::new(), due: Instant::FAR_FUTURE }
     }
 
-    /// When [`expire`](Self::expire) may have something to do.
+    /// Instant before which [`expire`](Self::expire) has nothing to remove; `None` without groups.
     pub(super) fn due(&self) -> Option<Instant> {
         (!self.groups.is_empty()).then_some(self.due)
     }

@@ -30,8 +30,8 @@ pub struct LinkMetric {
     pub is_delay: bool,
     /// Quantity that HELLOs report of the direction from a neighbour; `None` before a measurement.
     pub(super) measure: fn(&Gauge) -> Option<u32>,
-    /// The cost of the link to a neighbour, from the measurements `there` and `back`. That of the
-    /// opposite direction stands in for `there` until the neighbour reports.
+    /// Cost of the link to a neighbour, from the measurement `there` of the direction to the neighbour and `back` of
+    /// the opposite direction. Before the first report of the neighbour, `there` has the value of `back`.
     pub(super) cost: fn(there: u32, back: Option<u32>) -> Option<u32>,
 }
 

@@ -35,7 +35,7 @@ impl Two {
         self.agent.receive_late(self.now, self.now, (Interface(interface), at(interface, from)), &packet);
     }
 
-    /// The messages that leave over each interface within this many seconds.
+    /// Runs the bench for some seconds, and returns the messages with the interface over which each left.
     fn run(&mut self, seconds: u64) -> Vec<(Option<Interface>, Message)> {
         let end = self.now + Duration::from_secs(seconds);
         while let Some(due) = self.agent.poll_timeout().filter(|&due| due <= end) {
