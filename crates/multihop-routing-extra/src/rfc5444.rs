@@ -56,7 +56,7 @@ pub struct Tlv {
     pub value: Option<Vec<u8>>,
 }
 
-/// Addresses that attributes share.
+/// Block of addresses, with the attributes of one or all of them.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct AddressBlock {
     /// Addresses of the block, all different: 1 to 255.
@@ -193,7 +193,7 @@ const HOP_LIMIT: u8 = 0x40;
 const HOP_COUNT: u8 = 0x20;
 const SEQUENCE: u8 = 0x10;
 
-/// The bits of the same byte that tell the length of addresses: one less.
+/// Bits of the flags byte with the address length: the number of bytes, minus one.
 const ADDRESS_LENGTH: u8 = 3;
 
 /// Flag of a block whose addresses share their first bytes.

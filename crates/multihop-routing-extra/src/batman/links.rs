@@ -41,11 +41,11 @@ impl LinkHistories {
         self.list.iter_mut().for_each(|link| link.echoed.advance(seqno));
     }
 
-    /// The share of messages that reach the neighbour, of 255; 0 if the link cannot be used.
+    /// Transmit quality to the neighbour, of 255; 0 if the link is unusable.
     ///
-    /// The neighbour sends back what reaches it, and that must arrive as well: the share that comes back, divided by the
-    /// share that arrives. A direction that loses much of what is to be received counts less, because there are
-    /// acknowledgements.
+    /// Estimated as the share of this node's messages that the neighbour echoes, divided by the share of the
+    /// neighbour's own messages that arrive. Asymmetric links are penalised, because acknowledgements must arrive as
+    /// well.
     pub(super) fn quality(&self, neighbour: Ipv4Addr) -> u32 {
         let Ok(at) = self.place(neighbour) else { return 0 };
         let (heard, echoed) = (self.list[at].heard.count(), self.list[at].echoed.count());
@@ -84,7 +84,7 @@ mod tests {
 
     const B: Ipv4Addr = Ipv4Addr::LOCALHOST;
 
-    /// The quality after so many numbers, of which every `arrive`-th arrives and every `back`-th comes back.
+    /// Link quality after many sequence numbers, of which every `arrive`-th message arrives and every `back`-th echo.
     fn quality(arrive: u16, back: u16) -> u32 {
         let mut links = LinkHistories::default();
         for n in 0..=64 {

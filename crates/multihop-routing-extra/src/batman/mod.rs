@@ -1,5 +1,5 @@
-//! Routing by originator messages (B.A.T.M.A.N. IV): every node floods them, and remembers the neighbour through which
-//! the best one of each originator came.
+//! Routing by originator messages (B.A.T.M.A.N. IV): every node floods its own, and routes to each originator through
+//! the neighbour from which the originator's messages arrive best.
 //!
 //! The variant of the daemon: IP packets, and messages in UDP datagrams.
 
@@ -189,7 +189,7 @@ impl Agent {
         }
     }
 
-    /// Tells this host's connections what has become of the routes to their peers.
+    /// Sends notices to this host's connections about changed routes to their peers.
     fn notify(&mut self, now: Instant) {
         self.forwarder.compare(now, |peer| reach(self.originators.route(peer)));
     }

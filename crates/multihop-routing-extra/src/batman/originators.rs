@@ -21,7 +21,7 @@ struct Originator {
     /// The TTL with which the latest message arrived first.
     ttl: u8,
     ways: Vec<Way>,
-    /// The neighbour with the best way.
+    /// Neighbour with the best path to the originator.
     router: Option<Ipv4Addr>,
     /// The latest message that was forwarded.
     forwarded: Option<Seqno>,
@@ -31,7 +31,7 @@ struct Originator {
 #[derive(Clone, Debug)]
 struct Way {
     neighbour: Ipv4Addr,
-    /// The qualities of the latest messages; 0 for one that did not come this way.
+    /// Path qualities in the latest messages; 0 for a message that did not arrive over this path.
     ring: [u8; GLOBAL_WINDOW],
     next: usize,
     ttl: u8,
@@ -77,7 +77,8 @@ impl Originators {
         self.map.entry(ogm.originator).or_insert_with(new).rank(now, from, ogm, tq);
     }
 
-    /// Whether a message is to be forwarded: it came from the best neighbour, and none as new was forwarded.
+    /// Whether a message must be forwarded: it arrived from the best neighbour, and no message as new was forwarded
+    /// before.
     pub(super) fn should_forward(&mut self, from: Ipv4Addr, ogm: &Ogm) -> bool {
         let Some(known) = self.map.get_mut(&ogm.originator) else { return false };
         let is_new = known.forwarded.is_none_or(|last| {
@@ -139,7 +140,7 @@ impl Originator {
 }
 
 impl Way {
-    /// Makes room for a message, which may not come this way.
+    /// Shifts the ring by one sequence number, with quality 0 until its message arrives over this path.
     fn shift(&mut self) {
         self.next = (self.next + 1) % GLOBAL_WINDOW;
         self.ring[self.next] = 0;
@@ -160,7 +161,7 @@ impl Way {
 pub(super) const INITIAL_TTL: u8 = 50;
 /// Number of messages over which the quality of a way is averaged.
 const GLOBAL_WINDOW: usize = 5;
-/// Number of links that a way may have more than the one on which a message came first.
+/// Number of additional links that a path may have compared with the one on which a message arrived first.
 const LONGER: u8 = 3;
 /// Largest age of a message, in sequence numbers; an older one comes from a restarted node.
 const OLDEST: i16 = 64;

@@ -42,7 +42,8 @@ impl Agent {
         self.send(Some(from), Message::Reply(new_reply(request, self.config.element_ttl, target, sequence)));
     }
 
-    /// Replies for the target if the path to it is at least as new as what the originator knows.
+    /// Replies in place of the target, if this node's path to the target is at least as new as the sequence number in
+    /// the request.
     fn reply_from_path(&mut self, now: Instant, from: Ipv4Addr, request: &Request) -> bool {
         let Some(path) = self.paths.valid(now, request.target) else { return false };
         let Some(sequence) = path.sequence else { return false };
@@ -90,7 +91,8 @@ impl Agent {
         }
     }
 
-    /// Joins two paths at this node: both sides then lead through it.
+    /// Records precursors for both directions of a path through this node: `back` for the path to `target`, `ahead`
+    /// for the path to `originator`.
     fn join(&mut self, target: Ipv4Addr, ahead: Ipv4Addr, originator: Ipv4Addr, back: Ipv4Addr) {
         self.paths.add_precursor(target, back);
         self.paths.add_precursor(originator, ahead);
@@ -127,7 +129,7 @@ impl Agent {
         !all.is_empty()
     }
 
-    /// Tells a neighbour that a packet of its cannot be forwarded.
+    /// Sends a path error to a neighbour whose packet for `destination` cannot be forwarded.
     pub(super) fn refuse(&mut self, now: Instant, to: Ipv4Addr, destination: Ipv4Addr) {
         let sequence = self.paths.wanted(now, destination).unwrap_or(UNKNOWN);
         let reason = Reason::NoForwardingInformation;

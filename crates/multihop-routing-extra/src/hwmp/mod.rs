@@ -39,7 +39,7 @@ pub struct Agent {
     rng: Rng,
     sequence: Sequence,
     last_request: u32,
-    /// When the next request, and the next error, may be sent.
+    /// Earliest instant of the next path request (rate limit).
     next_request: Instant,
     next_error: Instant,
     links: LinkRateTable,

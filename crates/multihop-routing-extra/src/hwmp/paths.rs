@@ -16,7 +16,7 @@ pub struct Path {
     pub hops: u8,
     /// Sum of the costs of the path's links.
     pub metric: u32,
-    /// The age of the path; `None` for a neighbour of which only messages of others were heard.
+    /// Sequence number of the path; `None` for a neighbour from which only forwarded messages of other nodes arrived.
     pub sequence: Option<Sequence>,
     /// Instant at which the path stops being valid.
     pub until: Instant,
@@ -48,7 +48,7 @@ impl Paths {
         self.all.get(&destination).map(|known| &known.path).filter(|path| path.until > now)
     }
 
-    /// The least number that a new path must have: a path that has ended must not come back.
+    /// Smallest sequence number that a new path must have, so that an expired path is not accepted again.
     pub(super) fn wanted(&self, now: Instant, destination: Ipv4Addr) -> Option<Sequence> {
         let path = &self.all.get(&destination)?.path;
         path.sequence.map(|sequence| if path.until > now { sequence } else { sequence.next() })
