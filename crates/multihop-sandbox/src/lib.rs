@@ -52,17 +52,17 @@ use std::path::PathBuf;
 /// Rights, files and sockets that a program needs after its start.
 #[derive(Clone, Debug, Default)]
 pub struct Needs {
-    /// Rights of root that it keeps, as far as it has them.
+    /// Root's capabilities that the program keeps, as far as it has them.
     pub rights: Vec<Right>,
     /// User as which the command continues.
     pub user: Option<String>,
-    /// Files that it reads, and folders beneath which it reads. A path that does not exist is ignored.
+    /// Files that the program reads, and folders beneath which it reads. A path that does not exist is ignored.
     pub read: Vec<PathBuf>,
-    /// Files that it reads and writes, and folders beneath which it does so.
+    /// Files that the program reads and writes, and folders beneath which it does so.
     pub write: Vec<PathBuf>,
     /// Whether it resolves names, which reads `/etc` and `/run` and asks other programs of this host.
     pub names: bool,
-    /// Whether it makes TCP connections, or listens for them at further ports.
+    /// Whether the program makes TCP connections, or listens for them at further ports.
     pub tcp: bool,
     /// Whether the command opens UDP, TCP or netlink sockets.
     pub internet: bool,
