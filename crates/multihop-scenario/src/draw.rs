@@ -18,7 +18,7 @@ pub fn exponential(rng: &mut Rng, mean: Duration) -> Duration {
 /// A size whose logarithm is normal, drawn again until it is within limits.
 #[derive(Clone, Copy, Debug)]
 pub struct TruncatedLogNormal {
-    /// Mean of the logarithm.
+    /// Mean of the natural logarithm of a log-normal distribution.
     pub mu: f64,
     /// Standard deviation of the logarithm.
     pub sigma: f64,

@@ -105,7 +105,7 @@ fn losses_of(feature: &Value, losses: Losses) -> Result<Losses, String> {
     Ok(Losses { wall_db: read("wall_db", losses.wall_db)?, metre_db: read("metre_db", losses.metre_db)? })
 }
 
-/// Metres from the origin.
+/// Largest allowed coordinate, metres from the origin.
 const FARTHEST: f64 = 1e7;
 /// Largest number of corners of all polygons.
 pub(super) const MAX_CORNERS: usize = 1_000_000;

@@ -33,7 +33,7 @@ pub struct Scenario {
     pub seed: u64,
     /// The radios of the nodes, at least one: the n-th is the n-th interface of each node that has it.
     pub radios: Vec<Radio>,
-    /// Where the nodes are.
+    /// Initial positions of the nodes.
     pub topology: Topology,
     /// Movement of the nodes; static nodes do not move.
     pub mobility: Mobility,
@@ -53,7 +53,7 @@ pub struct Scenario {
     pub record: Option<Record>,
     /// Powers and batteries; without them no energy is reported.
     pub energy: Option<Energy>,
-    /// When radios are asleep.
+    /// Times in which radios are asleep.
     pub sleeps: Vec<Sleep>,
     /// Goodput of a chain by its hops, kb/s: from 1 hop on, without gaps.
     pub expected: Option<BTreeMap<u32, f64>>,
@@ -176,7 +176,7 @@ impl Scenario {
 /// A computer without a radio, on a wire to one of the nodes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Host {
-    /// The node at the other end.
+    /// Node at the other end of the host's wire.
     pub gateway: NodeId,
     /// The first host on the same wire, by its place among the hosts: the host itself if the wire is its own.
     pub wire: usize,
@@ -243,7 +243,7 @@ pub enum Mobility {
 pub enum Members {
     /// Groups of this many nodes with successive numbers.
     BySize(u32),
-    /// Some single nodes, of which this is the first.
+    /// Group of single nodes that the scenario lists; contains the first of them.
     Of(NodeId),
 }
 
@@ -338,10 +338,10 @@ impl Flow {
     }
 }
 
-/// A transfer that was drawn at random, and those before and after it.
+/// Place of a randomly drawn transfer in its chain of successive transfers.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Drawn {
-    /// Whether the transfer begins at `start`; otherwise it begins after another flow.
+    /// Whether the transfer begins at `start`. Otherwise it begins when the previous transfer in its chain ends.
     pub first: bool,
     /// Transfer that follows this one, and the time between them.
     pub next: Option<(FlowId, Duration)>,
@@ -398,7 +398,7 @@ impl Protocol {
 /// A real program in an emulation.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Program {
-    /// The node or host whose network it has.
+    /// Node or host in whose network namespace the program runs.
     pub node: NodeId,
     /// A command line for `sh`.
     pub command: String,
@@ -421,7 +421,7 @@ pub struct Emulation {
     pub mtu: u16,
     /// Whether a node takes no packets from its programs while its interface queue is full.
     pub back_pressure: bool,
-    /// The way to other networks.
+    /// Gateway to other networks; `None` if the emulation is isolated.
     pub gateway: Option<Gateway>,
 }
 
@@ -476,7 +476,7 @@ impl Series {
     /// The series that every network has, whatever its transports.
     pub const OF_NETWORKS: [Self; 4] = [Self::Hops, Self::Shortest, Self::Queue, Self::Goodput];
 
-    /// The word in scenarios.
+    /// Name of the series in scenarios.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Declared { name, .. } => name,

@@ -9,10 +9,10 @@ use multihop_radio::mobility::{
 use super::{Layout, Mobility, Scenario};
 
 impl Scenario {
-    /// The movement of each node of `layout`, which is a placement of the scenario's topology.
+    /// Movement of each node from its initial position.
     ///
-    /// Where a node begins is `at(Instant::ZERO)`; `layout` has it only for nodes that stand still
-    /// or walk from there.
+    /// `layout` is a placement of the scenario's topology, and has initial positions only of nodes that stand still
+    /// or walk from there; others begin at `at(Instant::ZERO)`.
     pub fn tracks(&self, layout: &Layout) -> Vec<Track> {
         self.each_movement(layout).map(Track::new).collect()
     }

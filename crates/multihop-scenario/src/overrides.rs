@@ -63,5 +63,5 @@ fn is_index(part: &str) -> bool {
     part == "*" || part.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Largest depth of an overridden key: no key of a scenario lies deeper.
+/// Largest number of components of an overridden key; no key of a scenario has more.
 const DEEPEST: usize = 16;

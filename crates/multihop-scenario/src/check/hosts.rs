@@ -12,7 +12,7 @@ use crate::model::{Flow, Host, Protocol};
 use crate::read::settings::Keyed;
 use crate::tables::HostTable;
 
-/// Computers connected by wires.
+/// Checks the tables `[[host]]`: computers connected to nodes by wires.
 pub(super) fn hosts(
     tables: &[Keyed<HostTable>],
     nodes: &Nodes<'_>,
@@ -52,7 +52,8 @@ pub(super) fn hosts(
     checked.into_iter().collect()
 }
 
-/// The host with this number, on the wire of the earlier host `shared`; `None` stands for a node.
+/// Checks that a host may share the wire of the earlier host `shared`, and returns the host with that wire. `None`
+/// for `shared` is a fault: the scenario names a node in place of a host.
 fn share(
     (number, table): (usize, &HostTable),
     host: Host,

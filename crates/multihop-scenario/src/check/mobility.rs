@@ -31,7 +31,7 @@ pub(super) struct Mover<'a> {
     pub(super) duration: Duration,
     /// The path of the table that describes the movement.
     pub(super) path: String,
-    /// The nodes that move in this way; without it all.
+    /// Nodes that move by this movement; `None` means all.
     pub(super) moved: Option<Vec<NodeId>>,
 }
 
@@ -145,7 +145,7 @@ impl Mover<'_> {
         Some(Mobility::Group { params, members })
     }
 
-    /// The slowest and the fastest speed, of which the first is at least `least`.
+    /// Checks and returns the lowest and the highest speed; the lowest must be at least `least`.
     fn speeds(&self, [min, max]: [f64; 2], least: f64, faults: &mut Faults<'_>) -> Option<[f64; 2]> {
         if min < least {
             faults
@@ -240,7 +240,7 @@ impl Mover<'_> {
         Some(RandomWaypointParams { area, min_speed, max_speed, pause, start })
     }
 
-    /// Where nodes move at random.
+    /// Area in which nodes move at random: `given`, or by default the area of a random topology.
     fn area(&self, given: Option<[f64; 2]>, faults: &mut Faults<'_>) -> Option<Area> {
         let [width, height] = match (given, self.topology) {
             (Some(area), _) => area,
@@ -369,7 +369,7 @@ pub(super) fn single_movements<'a>(
     (faults.len() == before).then_some(movements)
 }
 
-/// Whether every node begins where the topology has it.
+/// Whether every node starts at its position in the topology.
 pub(super) fn keeps_places(mobility: Option<&MovementTable>, single: Option<&SingleNodes>) -> bool {
     let mut single = single.iter().flat_map(|single| &single.node);
     matches!(mobility, None | Some(MovementTable::Static))

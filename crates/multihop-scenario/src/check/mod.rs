@@ -122,7 +122,7 @@ pub(super) fn scenario(
     })
 }
 
-/// Where files are, and what degrees in them mean.
+/// Folder of the scenario's files, and projection of degrees in them to the plane.
 #[derive(Clone, Copy)]
 struct Ground<'a> {
     /// The plane of the scenario's origin, if it has one.
@@ -138,7 +138,7 @@ impl Ground<'_> {
     }
 }
 
-/// Where the nodes are and how they move: each may come from the other.
+/// Checks positions and movement of the nodes together, since either may determine the other.
 fn nodes_and_movement(
     run: &Run,
     table: &Parts,

@@ -9,7 +9,7 @@ use crate::model::Program;
 use crate::read::settings::Keyed;
 use crate::tables::ProgramTable;
 
-/// The programs; `nodes` are nodes and hosts, `duration` is that of the run in seconds.
+/// Checks the tables `[[program]]`; `nodes` are nodes and hosts, `duration` is that of the run in seconds.
 pub(super) fn programs(
     tables: &[Keyed<ProgramTable>],
     nodes: &Nodes<'_>,

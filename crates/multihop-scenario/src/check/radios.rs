@@ -15,7 +15,7 @@ use crate::model::{Port, Radio, Routing, RoutingProtocol, Series};
 use crate::read::settings::Keyed;
 use crate::tables::{LinkLayer, Parts, RadioTable, RecordTable};
 
-/// Rules between the keys of each radio and its MAC.
+/// Checks rules between the keys of each radio and its MAC.
 pub(super) fn link_layers(radios: &[RadioTable], faults: &mut Faults<'_>) {
     for RadioTable { path, params, channel, link, link_path, .. } in radios {
         aggregation::check(params, &link.mac, link_path, faults);

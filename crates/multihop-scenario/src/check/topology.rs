@@ -7,8 +7,8 @@ use crate::positions;
 use crate::tables::TopologyTable;
 use crate::topology::{Layout, Topology, layouts};
 
-/// Where the nodes are. If they are `still`, a random network is connected by default; `reach` is
-/// the decode range.
+/// Checks the table `[topology]`. If the nodes stand still, a random network is connected by default; `reach` is the
+/// decode range.
 pub(super) fn topology(
     table: &TopologyTable,
     still: bool,

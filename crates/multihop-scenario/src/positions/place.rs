@@ -19,5 +19,5 @@ pub(super) fn coordinate(text: &str, line: impl FnOnce() -> usize) -> Result<f64
     })
 }
 
-/// Metres from the origin.
+/// Largest allowed coordinate, metres from the origin.
 const FARTHEST: f64 = 1e7;

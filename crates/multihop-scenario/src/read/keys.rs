@@ -7,7 +7,7 @@ use crate::document::{Fault, Node, Origin, Table, Value, shorten};
 use crate::faults::Faults;
 use crate::schema;
 
-/// A table of which some keys have been taken.
+/// Reader of a table, which records the keys that were read; the others are unknown keys.
 pub(crate) struct Keys<'a> {
     node: &'a Node,
     table: &'a Table,
@@ -163,5 +163,5 @@ impl<'a> Keys<'a> {
 
 static NO_KEYS: Table = Table::new();
 
-/// Largest number of keys that a message lists beside a suggestion.
+/// Largest number of allowed keys that a message lists in addition to a suggestion.
 const MANY: usize = 8;

@@ -14,7 +14,7 @@ use super::Layout;
     area[0], area[1]
 )]
 pub struct NotConnected {
-    /// How often it was tried.
+    /// Number of placements drawn before giving up.
     pub tries: u64,
     /// Number of nodes that were placed.
     pub nodes: u32,

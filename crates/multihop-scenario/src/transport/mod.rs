@@ -85,7 +85,7 @@ const OTHERS: &[(&str, Kind)] = &[
     (transport_name::MESH, Kind::Mesh),
 ];
 
-/// `tpa*`, and how it is written where a shell would take the star for something else.
+/// Spellings of `tpa*`, and of its alternative for shells, where a star is a wildcard.
 const STAR: &str = "tpa*";
 const STAR_FOR_SHELLS: &str = "tpa-star";
 

@@ -15,9 +15,9 @@ pub(crate) struct TcpKind {
     pub(super) control: Control,
     pub(super) ack: Ack,
     pub(super) window: Window,
-    /// State that a failed link's stand-by restores; `None` without stand-by.
+    /// State that is restored at the end of a stand-by after a link failure; `None` without stand-by.
     pub(super) elfn: Option<Restore>,
-    /// Adaptive pacing, and by whose clock.
+    /// Clock of adaptive pacing; `None` without pacing.
     pub(super) pacing: Option<Clock>,
     /// The preset if the scenario names none.
     pub(super) preset: fn() -> Config,
@@ -141,8 +141,8 @@ impl TcpKind {
         self.on_top_of(&(self.preset)())
     }
 
-    /// Parameters with the constants of Linux. The pacing is the paper's: nobody measures the parts of a round trip for
-    /// us.
+    /// Parameters for real networks, with the constants of Linux. Pacing follows the paper's text, because no driver
+    /// measures the parts of a round trip there.
     pub(super) fn on_real_networks(self) -> TcpParameters {
         let mut parameters = self.on_top_of(&Config::linux());
         if let Some(pacing) = &mut parameters.config.pacing {
@@ -223,5 +223,5 @@ pub(super) const fn pacing(clock: Clock) -> PacingConfig {
     PacingConfig { clock, ..PacingConfig::new(BitRate(2_000_000)).with_rules(rules) }
 }
 
-/// Tick of the clock by which ADTCP measures where the preset has no timestamps.
+/// Resolution of the clock with which ADTCP measures where the preset has no timestamps.
 const ADTCP_CLOCK: Duration = Duration::from_micros(1);
