@@ -1,4 +1,5 @@
-//! Text of a scenario's radio and MAC in two lines: the values that follow from its keys and its link budget.
+//! Summary of a scenario's radio and MAC as text, two lines for each radio: the values that follow from its keys, and
+//! its link budget.
 
 use multihop_radio::params::{Flavour, MacParams, Model, RadioParams, Sinr};
 use multihop_radio::phy_profile::RateIndex;

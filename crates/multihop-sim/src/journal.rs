@@ -22,7 +22,7 @@ use crate::results::RunResult;
 pub struct Entry {
     /// Identifies the run; see [`crate::key()`].
     pub key: String,
-    /// The build that made it.
+    /// Build of the simulator that made the entry.
     pub version: String,
     /// CPU time of the run, s; wall-clock time if the system does not measure CPU time.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -43,7 +43,7 @@ pub(crate) struct Observer {
     recorder: Option<Recorder>,
     counts: Counts,
     view: View,
-    /// Largest length of an interface queue of each node; empty if nobody asks for it.
+    /// Largest length of an interface queue of each node; empty if the outputs do not need it.
     longest_queues: Vec<usize>,
     /// The signals at the stations of each radio, if the output has their powers.
     signals: BTreeMap<Interface, Signals>,
@@ -56,7 +56,7 @@ pub(crate) struct Observer {
 /// A frame, with what it carries where stations aggregate, and the bits of the MPDUs that were received.
 #[derive(Clone, Copy)]
 pub(crate) struct Sent<'a> {
-    /// The radio that transmits it.
+    /// Radio that transmits the frame.
     pub(crate) interface: Interface,
     pub(crate) transmission: &'a Transmission,
     pub(crate) load: Option<(&'a Load, Bitmap)>,
@@ -225,7 +225,7 @@ impl Observer {
         }
     }
 
-    /// A frame that a station could have decoded was lost to another one.
+    /// Records that a frame which a station could have decoded was lost to another frame.
     #[inline]
     pub(crate) fn collided(&mut self, now: Instant, station: (Interface, NodeId), frame: &Frame) {
         self.view.collided(now, station, frame);

@@ -17,21 +17,21 @@ use crate::segment::{Envelope, format};
 pub struct Packet {
     /// Unique number of the packet.
     pub uid: u64,
-    /// When the sender created it.
+    /// Instant at which the sender created the packet.
     pub created: Instant,
     /// Node that created the packet.
     pub source: NodeId,
-    /// Node for which the packet is meant in the end.
+    /// Final destination of the packet.
     pub destination: NodeId,
     /// Number of hops that the packet may still take.
     pub ttl: u8,
-    /// Links that it has crossed.
+    /// Number of links that the packet has crossed.
     pub hops: u8,
     /// Bytes of a second IP header.
     pub ip_extra: u32,
     /// Data that the packet acknowledges. A real receiver would echo a timestamp; this has no bytes on the air.
     pub trigger: Option<Trigger>,
-    /// The source route, if it has one (DSR).
+    /// Source route of the packet, if it has one (DSR).
     pub route: Option<Arc<SourceRoute>>,
     /// Content of the packet: a segment, a routing message or another one.
     pub body: Body,
@@ -78,9 +78,9 @@ pub enum Body {
 /// An ARP message between nodes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Arp {
-    /// Asks for the destination's MAC address.
+    /// ARP request for the destination's MAC address.
     Request,
-    /// Gives the source's MAC address.
+    /// ARP reply with the source's MAC address.
     Reply,
 }
 

@@ -19,7 +19,7 @@ pub(crate) struct Recorder {
     what: Vec<Series>,
     flows: Vec<FlowSeries>,
     queues: Vec<usize>,
-    /// `None` unless the scenario records them.
+    /// Shortest paths of the flows; `None` unless the scenario records them.
     shortest: Option<ShortestPaths>,
 }
 

@@ -164,14 +164,14 @@ pub enum ApplicationResult {
 pub struct VoiceResult {
     /// Mean opinion score, from 1 to 4.5; `null` if no packet was sent.
     pub mos: Option<f64>,
-    /// The rating factor behind it; `null` if no packet was sent.
+    /// Rating factor R of the E-model, from which the quality follows; `null` if no packet was sent.
     pub r_factor: Option<f64>,
     /// Delay from the talker's mouth to the listener's ear, ms: packet, look-ahead of the codec, and playout delay.
     pub mouth_to_ear_ms: f64,
     /// Packets sent, except those at the end that may still arrive in time. Those that may still arrive in time at the
     /// end do not count.
     pub packets: u64,
-    /// Packets that arrived after the instant of their playout.
+    /// Packets that arrived after their playout time.
     pub late: u64,
     /// Fraction of the packets that were late or did not arrive; `null` if none was sent.
     pub lost: Option<f64>,
@@ -208,7 +208,7 @@ pub struct VideoResult {
 pub struct NodeResult {
     /// Number of the node.
     pub id: u32,
-    /// Number of its radio, from 0; absent if there is one.
+    /// Number of the node's radio, from 0; absent if nodes have one radio.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub radio: Option<u8>,
     /// Shares of the time that the node's radio spent in each state.
@@ -251,7 +251,7 @@ pub struct LinkResult {
     pub from: u32,
     /// Number of the receiving node.
     pub to: u32,
-    /// Number of its radio, from 0; absent if there is one.
+    /// Number of the sender's radio, from 0; absent if nodes have one radio.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub radio: Option<u8>,
     /// Number of packets that were acknowledged.
@@ -278,7 +278,7 @@ pub struct LinkResult {
 pub struct QueueResult {
     /// Number of the queue's node.
     pub node: u32,
-    /// Number of its radio, from 0; absent if there is one.
+    /// Number of the node's radio, from 0; absent if nodes have one radio.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub radio: Option<u8>,
     /// Access category of the queue; `null` without EDCA.

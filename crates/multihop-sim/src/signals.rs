@@ -38,7 +38,7 @@ struct Flying {
     signal: u64,
     /// Radio that transmits the frame.
     interface: Interface,
-    /// Whether another radio than that of the stations transmits it.
+    /// Whether a radio of another channel transmits the frame, which is then only interference.
     is_foreign: bool,
     from: NodeId,
     kind: FrameKind,
@@ -63,14 +63,14 @@ pub(crate) struct Reception {
     pub(crate) power_mw: f64,
     /// Power of noise and interference at the worst moment of the frame, mW; 0 without either.
     pub(crate) disturbance_mw: f64,
-    /// Strongest other frame at the worst moment, or the station's own.
+    /// Strongest interferer at the moment of the lowest SINR: another frame, or the station's own transmission.
     pub(crate) interferer: Option<Interferer>,
 }
 
 /// A frame that disturbs another one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Interferer {
-    /// The node that transmits it; the receiver itself if it transmitted meanwhile.
+    /// Node that transmits the interfering frame; the receiver itself if it was transmitting.
     pub(crate) node: NodeId,
     /// Radio of the node that transmits the interfering frame.
     pub(crate) interface: Interface,
@@ -146,7 +146,7 @@ impl Signals {
         Some(Reception { power_mw, disturbance_mw, interferer: strongest })
     }
 
-    /// Forgets frames that overlap with none that is still on the air.
+    /// Deletes frames that overlap with no frame still on the air.
     fn forget(&mut self, now: Instant) {
         let current = self.flying.iter().filter(|flying| flying.end() >= now).map(|flying| flying.began);
         let oldest = current.min().unwrap_or(now);
@@ -168,7 +168,7 @@ impl Flying {
         Some((begin, begin + self.airtime, *power_mw))
     }
 
-    /// When the last bit has passed the farthest station.
+    /// Instant at which the last bit has reached the farthest station that hears the frame.
     fn end(&self) -> Instant {
         let farthest = self.heard.last().map_or(Duration::ZERO, |heard| heard.delay);
         self.began + self.airtime + farthest

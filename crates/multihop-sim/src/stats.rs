@@ -121,7 +121,8 @@ impl Times {
         }
     }
 
-    /// Ends the collection of a flow's times. Adds its times to those of other flows, unless it had ended before.
+    /// Ends the collection of a flow's delays. Adds them to the histogram of all flows, unless the collection had
+    /// ended before.
     pub(crate) fn close(&mut self, all: &mut Histogram) {
         if let Self::Coming(histogram) = self {
             all.merge(histogram);
@@ -129,7 +130,7 @@ impl Times {
         }
     }
 
-    /// The times that are still collected.
+    /// Histogram of the times while they are collected; `None` after the flow's end.
     pub(crate) fn coming(&self) -> Option<&Histogram> {
         match self {
             Self::Coming(histogram) => Some(histogram),
@@ -235,7 +236,7 @@ fn bucket(duration: Duration) -> usize {
     bucket
 }
 
-/// Boundaries by which buckets are found without logarithms.
+/// Bounds of the buckets of a histogram, by which the bucket of a value is found without computing logarithms.
 struct Bounds {
     /// The largest duration of each bucket, ns.
     upper: [u64; LAST_BUCKET + 1],

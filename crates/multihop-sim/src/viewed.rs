@@ -1,4 +1,4 @@
-//! A run that moves on step by step and tells everything that happens in it, for viewers.
+//! Run that advances step by step and reports all of its events, for viewers.
 
 mod description;
 
@@ -142,7 +142,8 @@ impl<'a> ViewedRun<'a> {
         self.world.observer_mut().watch().clear();
     }
 
-    /// The rest of the run and its result. `last` gets the records of the packets that were still in transit.
+    /// Simulates the rest of the run and returns its result. `last` receives the records of packets that were still
+    /// in transit at the end.
     pub fn finish(mut self, last: &mut Vec<u32>) -> RunResult {
         self.advance(self.end());
         self.clear();
@@ -157,7 +158,7 @@ impl<'a> ViewedRun<'a> {
 pub struct Nodes {
     /// Positions of the nodes at the start, and their names.
     pub layout: Layout,
-    /// How each one moves.
+    /// Path of each node.
     pub paths: Vec<Path>,
 }
 

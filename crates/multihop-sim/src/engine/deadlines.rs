@@ -15,7 +15,7 @@ pub(crate) struct Deadlines {
     near: Vec<Key>,
     /// Heap of the later deadlines.
     far: Vec<Key>,
-    /// Where the key of each slot is: [`ABSENT`], [`NEAR`], or its position in the heap.
+    /// Place of each slot's key: [`ABSENT`], [`NEAR`], or its index in the heap.
     place: Vec<u32>,
 }
 
@@ -24,7 +24,7 @@ const NEAR: u32 = u32::MAX - 1;
 /// Largest number of deadlines in the sorted list: small networks have no more. Longer lists take more time to search
 /// than the heap does.
 const MAX_NEAR: usize = 40;
-/// Number of deadlines that stay near when there are too many, or are fetched when there are none.
+/// Number of deadlines that remain in the near list when it is too long, or that are moved into it when it is empty.
 const FEWEST_NEAR: usize = 12;
 const CHILDREN: usize = 4;
 

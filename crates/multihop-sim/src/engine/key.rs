@@ -42,7 +42,8 @@ impl Key {
         Self(u128::from(at.as_nanos()) << 64 | u128::from(order))
     }
 
-    /// Of two bits that reach a node at one instant, the one that left first comes first.
+    /// Key of a bit's arrival at a node. Of two bits that arrive at the same instant, the one transmitted earlier is
+    /// handled first.
     pub(crate) fn of_arrival(at: Instant, rank: Rank, node: NodeId, flight: Duration, slot: u32) -> Self {
         let remaining = LONGEST_FLIGHT - flight.as_nanos().min(LONGEST_FLIGHT);
         Self(Self::new(at, rank, node, slot).0 | u128::from(remaining << SLOT_BITS))

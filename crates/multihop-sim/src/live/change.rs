@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Change {
-    /// A wall between two nodes: neither of them hears the other, nor senses its carrier.
+    /// Cuts the link between two nodes: neither receives frames of the other or senses its carrier.
     Cut([u32; 2]),
-    /// The end of a wall.
+    /// Restores the link between two nodes after [`Change::Cut`].
     Mend([u32; 2]),
     /// A node jumps to a place and stays there.
     Move {
@@ -22,13 +22,13 @@ pub enum Change {
         /// Position of the node afterwards, m.
         to: [f64; 2],
     },
-    /// Another chance of a loss.
+    /// Sets the probability of losses on a link, or on all links.
     Loss {
         /// Object that a loss destroys.
         of: LossKind,
         /// Chance that one is lost on a link.
         chance: f64,
-        /// Link to which the chance belongs, in both directions; all links without one.
+        /// Link whose probability changes, in both directions; `None` changes all links.
         link: Option<[u32; 2]>,
     },
     /// The radios of a node neither transmit nor receive. Packets in its queues are dropped.
@@ -115,5 +115,5 @@ fn is_node(scenario: &Scenario, node: u32) -> Result<(), String> {
     Err(format!("found node {node}, allowed: 0 to {}", nodes - 1))
 }
 
-/// Largest coordinate of a node that moves, m.
+/// Largest coordinate to which a node may be moved, m.
 const FARTHEST: f64 = 1e7;

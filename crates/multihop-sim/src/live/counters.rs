@@ -24,7 +24,7 @@ pub struct LinkCounters {
     pub to: u32,
     /// Packets that the neighbour acknowledged.
     pub delivered: u64,
-    /// Packets that the MAC gave up.
+    /// Number of packets dropped at the MAC's retry limit.
     pub dropped: u64,
     /// Data frames transmitted, retries included.
     pub frames: u64,

@@ -74,7 +74,7 @@ impl<'a> Live<'a> {
         self.world.now()
     }
 
-    /// When the simulated network has something to do next.
+    /// Instant of the next event in the simulated network; `None` if there is none.
     pub fn next_event(&self) -> Option<Instant> {
         let warm = Instant::ZERO + self.scenario.warmup;
         let event = self.world.next_event();
@@ -151,20 +151,21 @@ impl<'a> Live<'a> {
         self.world.poll_exit()
     }
 
-    /// Writes a capture of all frames from now on, until `out` refuses one.
+    /// Adds a reader of a live capture: from now on all frames are written to `out`, until a write fails.
     pub fn add_reader(&mut self, out: Box<dyn io::Write + Send>) -> io::Result<()> {
         let reader = Capture::new(out, self.scenario, &self.layout, CaptureFilter::default())?;
         self.world.observer_mut().add_reader(reader);
         Ok(())
     }
 
-    /// Tells readers of the recording, which grows while they read it, the time that the run has reached.
+    /// Writes the current virtual time to the recording, so that programs that read it while it grows can advance to
+    /// this time.
     pub fn tell_readers(&mut self) -> io::Result<()> {
         let now = self.world.now();
         self.recording.as_mut().map_or(Ok(()), |recording| recording.passed(now))
     }
 
-    /// Whether an output could not be written; the run is pointless then, and [`finish`](Self::finish) says why.
+    /// Whether writing an output has failed. The run should then end: [`finish`](Self::finish) returns the error.
     pub fn has_failed(&self) -> bool {
         self.world.observer().has_failed()
     }

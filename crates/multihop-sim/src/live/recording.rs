@@ -18,7 +18,7 @@ pub struct Recording(Box<dyn Write + Send>);
 /// First record of a recording: the run to which it belongs.
 #[derive(Debug)]
 pub struct Head {
-    /// Format of the entries.
+    /// Format of the entries that follow the head.
     pub(crate) format: Format,
     /// Identity of the recorded run; see [`identity`](super::identity).
     pub identity: String,
@@ -35,7 +35,7 @@ pub(crate) enum Format {
     WithInterfaces,
 }
 
-/// An entry of a recording.
+/// One entry of a recording: a packet, a change of the network, a mark of time, or the end.
 #[derive(Debug, Eq, PartialEq)]
 pub(crate) enum Entry {
     Packet {
@@ -106,7 +106,8 @@ impl Recording {
         self.entered(at, NodeId(CHANGE), Interface(0), &serde_json::to_vec(change)?)
     }
 
-    /// Tells readers that nothing else has entered until `at`.
+    /// Writes that nothing has entered until `at`, so that programs that read the growing recording can advance to
+    /// this time.
     pub fn passed(&mut self, at: Instant) -> io::Result<()> {
         self.entered(at, NodeId(PASSED), Interface(0), &[])?;
         self.0.flush()
@@ -176,6 +177,7 @@ fn read_all(from: &mut impl Read, bytes: &mut [u8]) -> Result<(), String> {
     })
 }
 
-/// A scenario has at most 16 MiB; as JSON, each of its bytes may take six.
+/// Largest length of the request in the head, bytes. A scenario has at most 16 MiB, and JSON may escape each byte by
+/// six.
 const LONGEST_REQUEST: usize = 100 << 20;
 const NO_RECORDING: &str = "is not a recording of multihop emulate";

@@ -51,7 +51,7 @@ fn one_range(scenario: &Scenario) -> Option<String> {
     })
 }
 
-/// Stations without a neighbour.
+/// Note on stations that neither receive others nor are received.
 fn isolated(scenario: &Scenario, links: &InitialLinks) -> Option<String> {
     let nodes: Vec<_> = links.isolated.iter().map(|node| node.index()).collect();
     let at = match scenario.mac().rate_control {
@@ -81,7 +81,8 @@ fn apart(scenario: &Scenario, links: &InitialLinks, stations: usize) -> Option<S
         .then(|| format!("{words} no path: no chain of links leads from the source to the destination"))
 }
 
-/// Links that carry data and no broadcasts, under a protocol that finds links by broadcasts.
+/// Note on links that transport data but no broadcasts, because broadcasts use a higher rate, under a protocol that
+/// discovers links by broadcasts.
 fn unheard(scenario: &Scenario, links: &InitialLinks) -> Option<String> {
     if matches!(scenario.routing.protocol, RoutingProtocol::Static { .. }) {
         return None;
@@ -98,7 +99,8 @@ fn unheard(scenario: &Scenario, links: &InitialLinks) -> Option<String> {
     })
 }
 
-/// Links that carry broadcasts and no data, under a protocol that finds links by broadcasts: the gray zone of Lundgren and others.
+/// Note on links that transport broadcasts but no data, under a protocol that discovers links by broadcasts: the gray
+/// zone of Lundgren and others.
 fn gray(scenario: &Scenario, links: &InitialLinks) -> Option<String> {
     if matches!(scenario.routing.protocol, RoutingProtocol::Static { .. }) {
         return None;

@@ -96,7 +96,7 @@ fn synchronous(scenario: &Scenario, places: &[Point]) -> Option<String> {
     })
 }
 
-/// How long the bits of a flow's datagram take, without headers.
+/// Airtime of the bits of a flow's datagram, without headers.
 fn airtime(scenario: &Scenario, flow: usize) -> Duration {
     match scenario.flows[flow].app {
         App::Cbr { size, .. } => scenario.radio().bit_rate().time_for(size),

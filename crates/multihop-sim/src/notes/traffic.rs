@@ -9,7 +9,7 @@ pub(super) fn notes(scenario: &Scenario) -> Vec<String> {
     [uncounted(scenario), excessive(scenario)].into_iter().flatten().collect()
 }
 
-/// Flows of which no result counts anything.
+/// Note on flows that end before the warm-up ends, so that no result counts them.
 fn uncounted(scenario: &Scenario) -> Option<String> {
     let is_uncounted = |stop: Option<_>| stop.is_some_and(|stop| stop <= scenario.warmup);
     let flows = scenario.flows.iter().enumerate().filter(|(_, flow)| is_uncounted(flow.stop));

@@ -56,7 +56,7 @@ impl Graph {
         }
     }
 
-    /// Hops between two nodes. Nodes farther away are not examined.
+    /// Number of hops between two nodes. The search ends at `to`, and does not visit nodes farther away.
     pub(super) fn hops_between(&self, from: NodeId, to: NodeId) -> Option<u32> {
         let mut hops = Hops::nowhere(self.nodes(), from);
         hops.frontier.push_back(from);

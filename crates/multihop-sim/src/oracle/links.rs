@@ -37,7 +37,7 @@ pub(super) struct Change {
     /// Instant at which the link appears or breaks.
     pub(super) at: Instant,
     pub(super) link: NodePair,
-    /// Whether the link appears.
+    /// Whether the link appears; otherwise it breaks.
     pub(super) up: bool,
 }
 

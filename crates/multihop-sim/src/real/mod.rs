@@ -30,7 +30,7 @@ enum Version {
 /// An ICMP error about a packet.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Trouble {
-    /// No way leads to the destination.
+    /// No route to the destination exists.
     Unreachable,
     /// Error for a packet whose TTL has expired.
     TimeExceeded,

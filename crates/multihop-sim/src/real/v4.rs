@@ -7,7 +7,7 @@ use multihop_wire::{ParseError, icmp, ipv4};
 
 use super::{INTERNETWORK_CONTROL, RealPacket, Trouble, truncated};
 
-/// Checks the header of a packet; its length.
+/// Checks the header of a packet and returns the packet's length.
 pub(super) fn check(bytes: &[u8]) -> Result<usize, ParseError> {
     let &[first, _, a, b, ..] = bytes else { return Err(truncated(bytes, ipv4::Header::LEN)) };
     let header = header_len(bytes);
@@ -155,7 +155,7 @@ const DESTINATION: usize = 16;
 const DONT_FRAGMENT: u16 = 0x4000;
 const MORE: u16 = 0x2000;
 const OFFSET: u16 = 0x1fff;
-/// Bytes in which fragment offsets count.
+/// Unit of fragment offsets, bytes.
 const UNIT: usize = 8;
 const ICMP_UNREACHABLE: u8 = 3;
 const ICMP_TIME_EXCEEDED: u8 = 11;

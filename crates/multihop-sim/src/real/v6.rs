@@ -10,7 +10,7 @@ use super::{INTERNETWORK_CONTROL, RealPacket, Trouble, truncated};
 /// The EtherType of IPv6.
 pub(super) const ETHERTYPE: u16 = 0x86dd;
 
-/// Checks the header of a packet; its length.
+/// Checks the header of a packet and returns the packet's length.
 pub(super) fn check(bytes: &[u8]) -> Result<usize, ParseError> {
     let header: &[u8; HEADER] = bytes.first_chunk().ok_or_else(|| truncated(bytes, HEADER))?;
     let payload = u16::from_be_bytes([header[4], header[5]]);
@@ -121,7 +121,7 @@ const HOP_LIMIT: usize = 7;
 const SOURCE: usize = 8;
 const DESTINATION: usize = 24;
 
-/// All routers that can MLDv2 (RFC 3810).
+/// Multicast group of all MLDv2-capable routers, ff02::16 (RFC 3810).
 const MULTICAST_ROUTERS: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 0x16);
 
 const HOP_BY_HOP: u8 = 0;

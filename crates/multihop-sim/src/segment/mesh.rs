@@ -41,7 +41,7 @@ impl Format for Segment {
         }
     }
 
-    /// The number of the segment, or of the next one that an ACK asks for.
+    /// Writes the number of the segment; for an ACK, the number of the next expected segment.
     fn number(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Data(data) => data.number.fmt(f),

@@ -29,10 +29,10 @@ pub(super) struct Video {
 /// State of the player: whether it plays or fills its buffer.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Playback {
-    /// The buffer fills before the first picture.
+    /// Playback has not begun: the buffer fills up to the start-up length.
     Starting,
     Playing,
-    /// The buffer fills after it was empty.
+    /// Playback has stalled: the buffer ran empty and fills again.
     Stalled,
 }
 
@@ -79,7 +79,7 @@ impl Video {
         bytes.max(1)
     }
 
-    /// When the buffer has room for another segment.
+    /// Instant at which the buffer has room for another segment.
     fn room(&self, now: Instant) -> Instant {
         let excess = self.buffered + self.params.segment.as_secs_f64() - self.params.buffer.as_secs_f64();
         // Rounded up, so that there is room then.

@@ -16,7 +16,7 @@ pub(super) struct Voice {
     /// When the current talk spurt ends; `None` before the first one, and without pauses.
     spurt_ends: Option<Instant>,
     sent: u64,
-    /// When the packets left that have not arrived, but may still be in time.
+    /// Departure times of packets that have not arrived yet, but may still arrive in time.
     pending: VecDeque<Instant>,
     in_time: u64,
     late: u64,

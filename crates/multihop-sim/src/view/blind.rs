@@ -1,4 +1,4 @@
-//! View for builds without a viewer: it keeps nothing, and costs nothing.
+//! Stand-in for the viewer's log in builds without the feature `view`: every method is empty and costs nothing.
 
 use multihop_core::{FlowId, Instant, Interface, NodeId};
 use multihop_radio::frame::Frame;

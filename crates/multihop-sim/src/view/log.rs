@@ -284,7 +284,8 @@ impl View {
         }
     }
 
-    /// Name, its unit, value, name of the state + 1 or 0. The value is a floating-point number.
+    /// Record of an observed quantity: name, unit, value (floating point), and number of the state's name plus 1 (0
+    /// if none).
     fn observed_record(&mut self, now: Instant, flow: FlowId, quantity: &Quantity, value: Value) {
         let state = match value {
             Value::State(name) => self.name(name) + 1,

@@ -13,7 +13,7 @@ pub(super) enum Action {
     // Applied by the air:
     /// A transmission of this radio that has just begun reaches the stations of other radios.
     Leak(Interface),
-    /// A station's MAC takes its next packet.
+    /// A station's MAC takes the next packet from its queue.
     Serve { interface: Interface, node: NodeId },
     /// A station passes the packet of a data frame to the layer above.
     Deliver { node: NodeId, from: Neighbour, is_unicast: bool, packet: PacketHandle },
@@ -23,7 +23,7 @@ pub(super) enum Action {
     Purge { node: NodeId, next_hop: Neighbour },
 
     // Applied by the layer to which the packet goes:
-    /// Moves a packet to a node's IP or MAC.
+    /// Moves a packet from a node's MAC to IP, or from IP to the MAC.
     Arrive { node: NodeId, packet: PacketHandle, direction: Direction },
 
     // Applied by IP:

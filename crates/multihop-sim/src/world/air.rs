@@ -53,13 +53,13 @@ pub(super) struct Air {
     pub(super) reorders: bool,
     /// The slot in the agenda of the MAC of node 0.
     slots: u32,
-    /// The radios that hear transmissions of this one as interference.
+    /// Radios of the nodes for which this radio's transmissions are interference.
     pub(super) leaks: Leaks,
 }
 
 /// Receiver of frames that a station overhears although they are for another one.
 pub(super) trait Taps {
-    /// A station received a frame for another one without error.
+    /// Called when a station receives a frame for another station without error.
     fn overhear(&mut self, context: &mut Context<'_>, node: NodeId, packet: PacketHandle);
 }
 
@@ -85,7 +85,7 @@ pub(super) struct Station {
     pub(super) busy_since: Instant,
     /// Time spent receiving, with or without success.
     pub(super) receiving: Duration,
-    /// The deadline in the agenda: that of the MAC, or an earlier one that the MAC has postponed.
+    /// Deadline of the station's MAC in the agenda, or an earlier one that the MAC has since postponed.
     armed: Instant,
     pub(super) mac: Mac,
 }
@@ -196,7 +196,8 @@ impl Air {
         }
     }
 
-    /// A radio falls asleep or loses its power. What its station holds is dropped, and also what it gets from now on.
+    /// Switches off a node's radio, which falls asleep or loses its power. The packets that its station holds are
+    /// dropped, and so are those that it gets while the radio is off.
     pub(super) fn silence(&mut self, context: &mut Context<'_>, node: NodeId) {
         self.hide(node);
         let queued = self.take_queued(node, |_| true);
@@ -214,7 +215,7 @@ impl Air {
         context.observer.queue(context.now, (self.interface, node), || 0);
     }
 
-    /// Ends the sleep of a node's radio: it hears and is heard again.
+    /// Wakes a node's radio: its station transmits and receives again.
     pub(super) fn wake(&mut self, node: NodeId, now: Instant) {
         self.silent[node.index()] = false;
         self.medium.show(node, now);
@@ -279,7 +280,7 @@ impl Air {
         self.stations[node.index()].mac.queued() + before
     }
 
-    /// How many more packets of programs fit.
+    /// Number of further packets of programs that the interface queue of a node accepts.
     pub(super) fn room(&self, node: NodeId) -> usize {
         let mac = || self.stations[node.index()].mac.room(Category::BestEffort);
         self.queues.get(node, Category::BestEffort).map_or_else(mac, FqCodel::room)
@@ -510,7 +511,8 @@ impl Air {
         }
     }
 
-    /// A station that aggregates passes on the packets that nothing is missing before.
+    /// Passes received packets of a station that aggregates to the layer above, as far as no earlier packet is
+    /// missing.
     fn pass_arrivals(&mut self, context: &mut Context<'_>, node: NodeId) {
         while let Some(Passed { from, packet }) = self.stations[node.index()].mac.poll_arrival() {
             self.deliver(context, node, from, true, packet);
@@ -543,7 +545,8 @@ fn categories(scenario: &Scenario, mac: &MacParams) -> Vec<Category> {
     mac.edca.as_ref().map_or_else(Vec::new, |_| categories.collect())
 }
 
-/// The last bit of an aggregate has arrived: bits of `intact` stand for the MPDUs that were received.
+/// Processes the last bit of an aggregate at a station. Sets the bits of `intact` for the MPDUs received without
+/// error.
 #[cold]
 fn aggregate_ends(
     station: &mut Station,
@@ -566,7 +569,7 @@ fn aggregate_ends(
     if intact.is_empty() { Verdict::Error } else { verdict }
 }
 
-/// A frame with a load was received. The station holds the packets that are new to it.
+/// Processes a received frame with several packets. The station keeps the packets that are new to it.
 #[cold]
 fn receive_load(
     context: &mut Context<'_>,

@@ -28,7 +28,7 @@ impl Airs {
         Self { front: airs.next().expect("a scenario has at least one radio"), others: airs.collect() }
     }
 
-    /// Moves the radio of an interface to the front, where it stays while it handles an event.
+    /// Moves the radio of an interface to the front, where it remains while it handles an event.
     #[inline]
     pub(super) fn bring(&mut self, interface: Interface) {
         if self.front.interface != interface {

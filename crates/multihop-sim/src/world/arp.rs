@@ -55,7 +55,7 @@ pub(super) struct Expiry {
     pub(super) failed: Vec<PacketHandle>,
 }
 
-/// ns-2 gives up at the first packet after the third request.
+/// Number of ARP requests after which ns-2 drops the next packet for an unresolved address.
 const MAX_REQUESTS: u32 = 3;
 /// Largest number of packets that `queueing` holds for each destination.
 const MAX_HELD: usize = 16;
@@ -151,7 +151,7 @@ impl Search {
         Resolution::Requested { displaced }
     }
 
-    /// `first`: when to send the first request, if none is due.
+    /// Queues a packet for an unresolved address. `first` is the time of the first request, if none is scheduled.
     fn hold_many(&mut self, first: Instant, packet: PacketHandle) -> Resolution {
         if self.held.len() == MAX_HELD {
             return Resolution::Waiting { refused: Some(packet) };

@@ -19,7 +19,8 @@ use crate::real::RealPacket;
 use crate::trace::Stations;
 
 impl Context<'_> {
-    /// Turns a packet that arrives at a kernel into an Ethernet frame, which leaves the network.
+    /// Converts a packet that arrives at a node with a kernel of its own into an Ethernet frame, which leaves the
+    /// simulated network.
     fn leave_as_frame(&mut self, Incoming { node, from, packet: handle }: Incoming) {
         let packet = self.packets.get(handle);
         self.observer.received(self.now, node, packet, packet.hops.saturating_add(1));

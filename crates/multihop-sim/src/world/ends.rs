@@ -32,7 +32,7 @@ pub(super) struct Ends {
     pub(super) closed: ClosedFlows,
     /// Flows whose application has ended, in that order, while packets of them may still exist.
     pub(super) ended: VecDeque<FlowId>,
-    /// `None` if shortest paths are not computed.
+    /// Shortest paths of the flows; `None` if they are not computed.
     pub(super) oracle: Option<Oracle>,
     pub(super) losses: Option<LossMonitor>,
 }
@@ -151,8 +151,8 @@ impl Ends {
         self.flows[flow.index()].stats.ended.is_some() && ends.all(|end| self.end(end).is_closed())
     }
 
-    /// Ends the measurement of flows that can have no more packets, although one end still waits: a receiver waits for ever
-    /// for a sender that gave up.
+    /// Ends the measurement of flows that can have no more packets although one end still waits, such as a receiver
+    /// whose sender has given up.
     pub(super) fn close_abandoned(&mut self, now: Instant) {
         for _ in 0..self.ended.len() {
             let ended = |flow: FlowId| self.flows[flow.index()].stats.ended.unwrap_or(now);

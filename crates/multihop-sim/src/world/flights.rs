@@ -12,7 +12,7 @@ use crate::engine::{Key, Rank};
 /// All frames in flight.
 #[derive(Default)]
 pub(super) struct Flights {
-    /// `None` for the one that is being advanced, and for free slots.
+    /// Frames in flight by slot; `None` for the frame that is being advanced, and for free slots.
     pub(super) all: Vec<Option<Box<Flight>>>,
     /// Free slots in the order in which their frames ended (not that of processing). The next frame takes the last one; slots
     /// decide ties.
@@ -43,7 +43,7 @@ pub(super) struct Flight {
     pub(super) ending: bool,
     pub(super) slot: u32,
     in_order_of_departure: bool,
-    /// Whether another radio transmits it: the stations hear only its power.
+    /// Whether a radio of another channel transmits the frame: stations of this radio only sense its power.
     pub(super) is_foreign: bool,
     /// Whether `load` belongs to this frame.
     pub(super) has_load: bool,
@@ -61,12 +61,12 @@ impl Flight {
         self.origin.at()
     }
 
-    /// When the first bit, or the last if `ending`, left the antenna.
+    /// Instant at which the first bit (the last bit if `ending`) left the antenna.
     pub(super) fn wave_began(&self) -> Instant {
         self.began() + if self.ending { self.transmission.airtime } else { Duration::ZERO }
     }
 
-    /// When the next bit arrives.
+    /// Instant at which the next first or last bit arrives at a station.
     pub(super) fn at(&self) -> Instant {
         self.wave_began() + self.links[self.next].delay()
     }
@@ -76,7 +76,7 @@ impl Flight {
         self.key_at(self.next)
     }
 
-    /// The key by which the frame is over that a station transmitted and nobody heard.
+    /// Event key for the end of a frame that no station can sense.
     pub(super) fn key_of_nothing(&self, now: Instant, node: NodeId) -> Key {
         Key::new(now, Rank::Timer, node, self.slot)
     }

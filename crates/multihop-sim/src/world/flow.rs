@@ -110,7 +110,7 @@ pub(crate) struct ClosedFlows {
 pub(super) struct Arrival {
     pub(super) created: Instant,
     pub(super) hops: u8,
-    /// The data that it acknowledges.
+    /// Data that the packet acknowledges.
     trigger: Option<Trigger>,
 }
 
@@ -120,7 +120,7 @@ impl Arrival {
         Self { created: packet.created, hops: packet.hops.saturating_add(1), trigger: packet.trigger }
     }
 
-    /// The round trip that ends with it, by direction.
+    /// Round trip that ends with the packet, split by direction.
     pub(super) fn trip(&self, now: Instant) -> Option<Trip> {
         self.trigger.map(|Trigger { sent, arrived }| Trip {
             there: arrived - sent,

@@ -32,7 +32,7 @@ struct FlowQueue {
     key: Key,
     packets: VecDeque<(Instant, Outgoing)>,
     bytes: u64,
-    /// Bytes that the flow may still send in its turn.
+    /// Deficit round robin: number of bytes that the flow may still send in its turn.
     credit: i64,
     is_active: bool,
     codel: Codel,
@@ -57,7 +57,7 @@ pub(super) enum Decision {
 }
 
 impl FqCodel {
-    /// `None` where packets wait in the queue of the MAC alone.
+    /// Creates the queue of a station; `None` if packets wait in the MAC's queue only.
     pub(super) fn new(params: CodelParams, limit: usize) -> Option<Self> {
         let discipline = params.discipline;
         (discipline != Discipline::DropTail).then(|| Self {
@@ -177,7 +177,7 @@ impl FlowQueue {
         Some((since, out))
     }
 
-    /// RFC 8289 §5.6: the first packet, which may have waited too long.
+    /// Removes the first packet of the flow, and decides whether it has waited too long (RFC 8289 §5.6).
     fn next(&mut self, now: Instant, params: &CodelParams, packets: &mut Pool) -> Option<Decision> {
         let Some((since, out)) = self.pop() else {
             self.codel.dropping = false;

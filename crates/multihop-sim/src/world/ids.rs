@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use multihop_core::{FlowId, Interface, NodeId};
 use multihop_scenario::{Port, Scenario};
 
-/// A neighbour as one of a node's interfaces reaches it.
+/// Neighbour of a node, with the interface over which the node reaches it.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) struct Neighbour {
     pub(super) interface: Interface,

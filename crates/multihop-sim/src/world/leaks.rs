@@ -32,7 +32,7 @@ impl Leaks {
         self.begun = Some((node, *transmission));
     }
 
-    /// Whether no other radio hears this one.
+    /// Whether no other radio senses this one's transmissions.
     pub(super) fn are_none(&self) -> bool {
         self.to.is_empty()
     }

@@ -29,7 +29,7 @@ pub(super) struct LossMonitor {
 enum Cause {
     /// An interface queue overflowed.
     Congestion,
-    /// The channel damaged it, or the MAC gave up on a link that exists.
+    /// The channel damaged the segment, or the MAC dropped it although the link exists.
     ChannelError,
     /// A route had failed, but another path existed.
     RouteChange,
@@ -44,7 +44,7 @@ struct Tally {
     by_rule: [Score; RULES.len()],
     /// Number of losses at which the receiver was in each state, by cause.
     states: [BTreeMap<&'static str, u64>; Cause::ALL.len()],
-    /// Losses as judged by the state that the sender knew when it reacted.
+    /// Losses judged by the state that the sender had received when it reacted.
     acted: Score,
     /// Losses by cause to which the sender has not reacted yet.
     pending: [u64; Cause::ALL.len()],
@@ -60,7 +60,7 @@ struct Score {
 }
 
 impl LossMonitor {
-    /// `None` if no transport identifies losses.
+    /// Creates the monitor; `None` if no transport identifies losses.
     pub(super) fn new(scenario: &Scenario, layout: &Layout, ends: &[Box<dyn Connection>]) -> Option<Self> {
         let flow = |n: usize| {
             let id = FlowId(u32::try_from(n).expect("a checked number of flows"));
@@ -202,7 +202,8 @@ struct Rows {
 }
 
 impl Rows {
-    /// `None` if the transport does not identify losses.
+    /// Rows of the quantities by which an end reports identified losses; `None` if its transport does not identify
+    /// losses.
     fn of(end: &dyn Connection) -> Option<Self> {
         let names: Vec<_> = (0..).map_while(|index| end.quantity(index)).map(|row| row.name).collect();
         let index = |name: &str| names.iter().position(|known| *known == name);

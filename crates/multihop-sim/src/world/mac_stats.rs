@@ -26,7 +26,8 @@ pub(super) struct MacStats {
 struct StationStats {
     /// Start and end of the station's last own frame.
     transmission: (Instant, Instant),
-    /// Time in which it transmitted while signals of others occupied its receiver.
+    /// Time in which the station transmitted while signals of others occupied its receiver, which counts as
+    /// transmission only.
     overlap: Duration,
     /// Instant until which `overlap` has been computed.
     overlap_known: Instant,
@@ -98,7 +99,7 @@ impl MacStats {
         }
     }
 
-    /// A full queue, or its active queue management, drops a packet.
+    /// Counts a packet dropped by a full queue, or by active queue management.
     #[cold]
     pub(super) fn drops(&mut self, node: NodeId, category: Category) {
         if let Some(queue) = self.queue(node, category) {
@@ -349,7 +350,7 @@ impl LinkStats {
     }
 }
 
-/// `None` if there is nothing of which it could be a part.
+/// `part / whole`, at most 1; `None` if `whole` is zero.
 pub(super) fn ratio(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part.min(whole) as f64 / whole as f64)
 }

@@ -249,7 +249,7 @@ impl Air {
         }
     }
 
-    /// Ends a frame after its last station.
+    /// Removes a frame from the table after its last bit has passed the last station.
     fn land(&mut self, context: &mut Context<'_>, id: FlightId, flight: &Flight) {
         if flight.transmission.frame.body != PacketHandle::NONE {
             context.packets.release(flight.transmission.frame.body);
@@ -299,7 +299,7 @@ impl Others {
         Self { near, until: near.at().min(context.horizon) }
     }
 
-    /// Whether another event comes first.
+    /// Whether another event, or the end of the horizon, precedes the event at `at` with key `key`.
     #[inline]
     fn are_first(&self, context: &Context<'_>, at: Instant, key: Key) -> bool {
         at >= context.horizon || self.near.min(context.agenda.next()) < key

@@ -28,9 +28,9 @@ struct Radio {
     asleep_since: Instant,
     /// Time asleep since measuring began, without the current sleep.
     slept: Duration,
-    /// J, before measuring began.
+    /// Energy consumed before the measurement began, J.
     spent_before: f64,
-    /// When its battery was empty, and its states until then.
+    /// Instant at which the battery of the radio's node was empty, and the radio's time in each state until then.
     empty: Option<(Instant, Times)>,
 }
 

@@ -166,7 +166,7 @@ impl Context<'_> {
         self.leave(node, interface, handle);
     }
 
-    /// One holder's packet leaves the simulated network at an interface.
+    /// Hands the packet of one holder to the program at an interface: it leaves the simulated network.
     fn leave(&mut self, node: NodeId, interface: Interface, handle: PacketHandle) {
         let packet = self.packets.get(handle);
         let bytes = match &packet.body {

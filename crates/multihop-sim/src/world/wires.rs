@@ -25,7 +25,7 @@ pub(super) struct Wires {
     lines: Vec<Line>,
 }
 
-/// One direction between a gateway and a host.
+/// One direction between a gateway and a host, with its packets in transit and its losses.
 #[derive(Debug)]
 struct Way {
     host: Host,

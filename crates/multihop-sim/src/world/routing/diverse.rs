@@ -55,7 +55,7 @@ impl DiverseRoutes {
         Self { by_hand, overlap, towards: vec![None; places.len()], into }
     }
 
-    /// Links between two nodes.
+    /// Number of links of the route between two nodes.
     pub(super) fn hops(&mut self, from: NodeId, to: NodeId) -> Option<u32> {
         super::hops(from, to, self.into.len(), |node| self.next_hop(node, to).map(|next| next.node))
     }

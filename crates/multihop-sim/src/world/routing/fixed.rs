@@ -25,7 +25,7 @@ struct Graph {
 const NOWHERE: u32 = u32::MAX;
 
 impl FixedRoutes {
-    /// Routes over no links but those by hand.
+    /// Routes without links: only the next hops set in the scenario.
     pub(super) fn new(by_hand: BTreeMap<(NodeId, NodeId), NodeId>) -> Self {
         Self { by_hand, nodes: 0, graphs: Vec::new() }
     }
@@ -47,7 +47,7 @@ impl FixedRoutes {
         });
     }
 
-    /// Links between two nodes.
+    /// Number of links of the route between two nodes.
     pub(super) fn hops(&mut self, from: NodeId, to: NodeId) -> Option<u32> {
         super::hops(from, to, self.nodes, |node| self.next_hop(node, to))
     }
