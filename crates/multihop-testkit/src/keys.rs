@@ -6,7 +6,7 @@ use multihop_core::settings::{Allowed, Given, Key, Settings, Table, Value, Visit
 
 /// Gives one key another value than its default.
 struct Change {
-    /// How many keys come before it.
+    /// Number of keys that precede this key.
     place: usize,
     seen: usize,
     key: Option<&'static str>,

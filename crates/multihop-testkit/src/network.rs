@@ -22,8 +22,8 @@ pub trait Adapter {
         output: <Self::Machine as Machine>::Output,
     ) -> Action<Self::Packet>;
 
-    /// The input of `node` when a packet from a neighbour arrives; `None` if the machine gets none, for
-    /// example for a data packet at its destination.
+    /// Input of `node` when a packet arrives from the neighbour `from`. `None` if the machine does not handle the
+    /// packet, for example data at its destination.
     fn arrived(
         &mut self,
         now: Instant,

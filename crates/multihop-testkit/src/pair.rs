@@ -10,7 +10,7 @@ pub struct Pair<M: Machine, P> {
     pub ends: [M; 2],
     /// The outputs of each machine that are not packets; a test may take them.
     pub events: [Vec<M::Output>; 2],
-    /// `links[0]` goes from the first machine to the second.
+    /// Links between the machines; `links[0]` leads from the first machine to the second.
     links: [LossyLink<P>; 2],
     port: Port<M, P>,
     now: Instant,

@@ -52,14 +52,14 @@ impl<M: Machine, T: Debug + PartialEq> Script<M, T> {
         self
     }
 
-    /// An application call.
+    /// Performs an application call on the machine, and returns its result.
     pub fn app<R>(&mut self, call: impl FnOnce(&mut M) -> R) -> &mut Self {
         call(&mut self.machine);
         self.drain();
         self
     }
 
-    /// Packets arrive in order.
+    /// Passes packets to the machine, in this order.
     pub fn gets(&mut self, packets: impl IntoIterator<Item = T>) -> &mut Self {
         for packet in packets {
             self.machine.handle(self.now, (self.give)(packet));

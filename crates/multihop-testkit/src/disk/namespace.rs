@@ -10,7 +10,7 @@ use super::trace::{Event, Name, NodeId, Trace};
 /// The order in which a file system writes changes of names.
 #[derive(Clone, Copy)]
 enum Order {
-    /// All in their order, as with a journal.
+    /// All changes of names reach the disk in their order, as with a journal.
     Journal,
     /// Changes of one folder reach the disk in their order.
     Folder,
@@ -18,7 +18,7 @@ enum Order {
     Name,
 }
 
-/// A part of the file system in which changes are written in their order.
+/// Part of the file system whose changes reach the disk in their order.
 type Part = (Option<NodeId>, Option<OsString>);
 
 impl Order {

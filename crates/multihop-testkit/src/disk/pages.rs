@@ -23,12 +23,12 @@ impl Change<'_> {
     }
 }
 
-/// How much of the unsynced changes is on the disk.
+/// Which of the unsynced changes have reached the disk.
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Luck {
     Everything,
     Nothing,
-    /// The size, and a part of the pages.
+    /// The new size of the file has reached the disk, but only a part of its pages.
     Some,
 }
 
@@ -68,7 +68,7 @@ impl Trace {
         (safe, changes)
     }
 
-    /// The mode on the disk of a node, and whether a change of it is lost.
+    /// Mode of a node as it is on the disk, and whether the loss of power undoes a change of the mode.
     pub(super) fn mode_at(&self, node: NodeId, at: usize, rng: &mut Rng) -> (u32, bool) {
         let mut modes = vec![self.nodes[node].mode];
         for event in &self.events[..at] {

@@ -68,7 +68,7 @@ impl Program {
     }
 }
 
-/// Longer than a page.
+/// Text longer than a page, of one repeated byte.
 fn text(byte: u8) -> Vec<u8> {
     vec![byte; 10_000]
 }

@@ -20,9 +20,9 @@ const LONGEST_PACKET: usize = 65_535;
 /// Two namespaces and an emulated link between them that carries all their packets.
 #[derive(Debug)]
 pub struct Path {
-    /// Has the addresses 10.77.0.1 and fd77::1.
+    /// Namespace with the addresses 10.77.0.1 and fd77::1.
     pub near: Namespace,
-    /// Has the addresses 10.77.0.2 and fd77::2.
+    /// Namespace with the addresses 10.77.0.2 and fd77::2.
     pub far: Namespace,
     shared: Arc<PathShared>,
     thread: Option<JoinHandle<io::Result<()>>>,
