@@ -181,7 +181,7 @@ impl Chunk {
         }
     }
 
-    /// Moves the first bytes of the chunk, which has at least as many.
+    /// Moves the first bytes of the chunk into `into`, which must not be longer than the chunk.
     fn read(&mut self, into: &mut [u8]) {
         match self {
             Self::Bytes(bytes) => {
@@ -210,7 +210,7 @@ impl Chunk {
     }
 }
 
-/// Takes the given buffer, emptied, or a new one for `len` bytes.
+/// Returns the given buffer, emptied, or a new one with room for `len` bytes.
 fn cleared(memory: Option<Vec<u8>>, len: u32) -> Vec<u8> {
     let mut memory = memory.unwrap_or_default();
     memory.clear();

@@ -26,7 +26,7 @@ impl Ports {
 pub enum Data {
     /// Real bytes, which the peer receives as they are.
     Bytes(Vec<u8>),
-    /// This many bytes whose contents do not matter.
+    /// Bytes of this number whose contents do not matter, for simulations.
     Virtual(u64),
     /// Virtual bytes until the application closes.
     Endless,
@@ -72,7 +72,7 @@ pub enum Event {
     Delivered(u64),
     /// The peer has acknowledged this many more bytes.
     Acked(u64),
-    /// Channels have messages to read, or may have room for more.
+    /// A channel has a message to read, or may accept more to send.
     Channels,
     /// The peer closed its side: nothing follows what has been delivered.
     PeerClosed,

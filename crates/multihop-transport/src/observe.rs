@@ -76,7 +76,7 @@ pub enum Value {
     State(&'static str),
 }
 
-/// The newest round-trip time.
+/// Newest round-trip sample, and the number of samples.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct RoundTrip {
     /// Newest sample of the round-trip time.

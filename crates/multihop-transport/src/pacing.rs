@@ -40,8 +40,8 @@ pub struct PacingConfig {
     pub bandwidth: BitRate,
 }
 
-/// Where the text of the TCP-AP paper and its authors' implementation (TCP-AP 1.0 for ns-2) differ, which of
-/// them holds.
+/// Rules of adaptive pacing where the text of the TCP-AP paper and its authors' implementation (TCP-AP 1.0 for ns-2)
+/// differ.
 #[derive(Clone, Copy, Debug, Eq, Field, PartialEq)]
 pub enum Rules {
     /// Variation of round trips; the delay of the whole path where it has fewer hops than `reuse_hops`.
@@ -59,7 +59,7 @@ pub enum Cov {
     Mad,
 }
 
-/// Where the delay of n hops comes from.
+/// Source of the delay of n hops, which the pacer needs.
 #[derive(Clone, Copy, Debug, Eq, Field, PartialEq)]
 pub enum Clock {
     /// Delay from the round-trip time, corrected for the different sizes of data and ACK (section 4.3).
@@ -68,7 +68,7 @@ pub enum Clock {
     Synchronised,
 }
 
-/// Effect of a factor on the samples on their mean in the deviation.
+/// Effect of the factor K on the mean that the deviation subtracts.
 #[derive(Clone, Copy, Debug, Eq, Field, PartialEq)]
 pub enum KMean {
     /// No effect, as Equation 3 of the TPA paper is printed: each deviation includes (K - 1) times the mean.

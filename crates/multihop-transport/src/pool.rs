@@ -37,7 +37,7 @@ impl Share {
         Self { pool, taken: 0 }
     }
 
-    /// Takes further bytes, if the pool has so many.
+    /// Takes further bytes from the pool; returns false if the pool does not have so many.
     pub(crate) fn grow(&mut self, bytes: u64) -> bool {
         let Ok(bytes) = usize::try_from(bytes) else { return false };
         let grows = self.pool.as_ref().is_some_and(|pool| pool.take(bytes));

@@ -1,4 +1,4 @@
-//! The data of a transport that is to be sent or not yet acknowledged.
+//! Send queue of a transport: data to be sent, and data not yet acknowledged.
 
 use alloc::vec::Vec;
 

@@ -12,7 +12,7 @@ use super::window::{Share, Window};
 pub(crate) struct Adtcp {
     window: Window,
     reported: Option<NetworkState>,
-    /// Window at the end of the current recovery, if it is not NewReno's.
+    /// Congestion window at the end of the current recovery; `None` if NewReno determines it.
     held: Option<u32>,
 }
 

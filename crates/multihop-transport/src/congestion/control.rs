@@ -110,8 +110,8 @@ pub trait CongestionControl: fmt::Debug + Send {
     /// Congestion window and slow-start threshold of this control.
     fn window(&self) -> &Window;
 
-    /// The windows, to be changed. The endpoint changes them too: a clamp that follows the number of hops, and one segment after
-    /// stand-by for a lost path (`restore = "window"`).
+    /// Mutable access to the windows, for the endpoint: it clamps the window to the number of hops, and reduces it to
+    /// one segment after stand-by (`restore = "window"`).
     fn window_mut(&mut self) -> &mut Window;
 
     /// The handshake took `round_trip`. Only with `all_rtt` and `rack`.
@@ -123,7 +123,7 @@ pub trait CongestionControl: fmt::Debug + Send {
         self.window_mut().on_ack(ack);
     }
 
-    /// One more duplicate ACK arrived during fast recovery without SACK: a segment has left the network.
+    /// Handles one more duplicate ACK in fast recovery without SACK: a segment has left the network.
     fn on_dup_ack(&mut self, _now: Instant) {
         self.window_mut().inflate();
     }
@@ -146,20 +146,22 @@ pub trait CongestionControl: fmt::Debug + Send {
         self.window_mut().release(cwnd);
     }
 
-    /// An ACK of `acked` bytes tells whether they were marked, with `flight` bytes outstanding after it. Only with
-    /// [`Signals::marks`].
+    /// Handles an ACK of `acked` bytes with `flight` bytes outstanding after it; `marked` if the ACK reports
+    /// congestion marks (ECN). Only called with [`Signals::marks`].
     fn on_marks(&mut self, _now: Instant, _acked: u32, _marked: bool, _flight: u32) {}
 
     /// An ACK as a measurement of the path, whatever the ACK acknowledges; or losses that a timer has found. Only where
     /// transmissions are recorded: with [`Signals::rates`], or with `rack`.
     fn on_rate_sample(&mut self, _now: Instant, _sample: &RateSample) {}
 
-    /// Data is about to leave after nothing has left for a retransmission timeout (RFC 5681 §4.1). Only with `idle_restart`.
+    /// Called before data leaves after an idle time of a retransmission timeout (RFC 5681 §4.1). Only with
+    /// `idle_restart`.
     fn on_idle(&mut self, _now: Instant) {
         self.window_mut().restart();
     }
 
-    /// Data leaves while nothing is in flight, after a pause of the application. Only where transmissions are recorded.
+    /// Called before data leaves while nothing is in flight, after the application paused. Only where transmissions
+    /// are recorded.
     fn on_restart(&mut self, _now: Instant) {}
 
     /// The last reduction was unnecessary: `cwnd` and `ssthresh` are the values before it. Only with `undo`.
@@ -172,7 +174,7 @@ pub trait CongestionControl: fmt::Debug + Send {
     /// (`+elfn`) a segment lost at a failed link.
     fn on_notice(&mut self, _now: Instant, _notice: &Notice) {}
 
-    /// Stand-by for a lost path has ended. The windows are those that the scenario's key `restore` asks for.
+    /// Called at the end of stand-by for a lost path. The windows are already those of the scenario's key `restore`.
     fn on_path_restored(&mut self, _now: Instant) {}
 
     /// Bytes per second at which data leaves; `None` sends as soon as the window permits. Read when a segment leaves, to determine

@@ -20,7 +20,7 @@ pub(super) struct HyStart {
 /// The effect of one ACK on slow start.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step {
-    /// Bytes by which the window grows.
+    /// Number of bytes by which the window grows after the ACK.
     pub(super) growth: u32,
     /// Whether slow start ends with the window that results.
     pub(super) is_over: bool,

@@ -2,7 +2,8 @@ use super::control::CongestionControl;
 use super::start::Start;
 use super::window::Window;
 
-/// RFC 6582: a partial ACK shows the next hole, and recovery continues. All of it is in the defaults of the port.
+/// NewReno (RFC 6582): a partial ACK shows the next lost segment, and fast recovery continues. The default methods of
+/// the trait implement it.
 #[derive(Clone, Debug)]
 pub(crate) struct NewReno {
     window: Window,

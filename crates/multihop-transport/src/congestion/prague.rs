@@ -19,7 +19,7 @@ pub(crate) struct Prague {
     left: u32,
     /// Whether the window has shrunk in this round trip.
     answered: bool,
-    /// Whether the current ACK carries a mark.
+    /// Whether the current ACK reports a mark, so that the window does not grow.
     holds: bool,
 }
 
@@ -37,7 +37,8 @@ impl Prague {
         }
     }
 
-    /// RFC 8257 §3.3, steps 3 to 8
+    /// Updates the moving average of the share of marked bytes at the end of a round trip (RFC 8257 §3.3, steps 3 to
+    /// 8).
     fn end_round(&mut self, flight: u32) {
         if self.acked > 0 {
             let share = u64::from(self.marked) * u64::from(WHOLE) / u64::from(self.acked);

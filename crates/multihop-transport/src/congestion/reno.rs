@@ -5,7 +5,7 @@ use super::signals::{Ack, AckKind};
 use super::start::Start;
 use super::window::Window;
 
-/// RFC 5681: the first ACK of new data ends fast recovery.
+/// Reno (RFC 5681): the first ACK of new data ends fast recovery.
 #[derive(Clone, Debug)]
 pub(crate) struct Reno {
     window: Window,

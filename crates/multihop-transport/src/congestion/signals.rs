@@ -19,8 +19,8 @@ pub struct Signals {
 pub struct Ack {
     /// Bytes that the ACK acknowledges for the first time.
     pub acked: u32,
-    /// Bytes by which the window may grow: `acked`, but where bytes are counted (`byte_counting`) without those that SACK reported
-    /// before.
+    /// Number of bytes by which the window may grow: `acked`, or with `byte_counting` the newly delivered bytes,
+    /// without those that SACK reported before.
     pub counted: u32,
     /// Bytes still in flight after the ACK.
     pub flight: u32,
@@ -33,7 +33,8 @@ pub struct Ack {
 }
 
 impl Ack {
-    /// An ACK of `acked` bytes outside of fast recovery that leaves nothing outstanding and measures no round trip; for tests.
+    /// ACK of `acked` bytes outside of fast recovery, with nothing outstanding afterwards and no round-trip sample;
+    /// for tests.
     pub const fn of(acked: u32) -> Self {
         Self { acked, counted: acked, flight: 0, kind: AckKind::Normal, round_trip: None, srtt: None }
     }
@@ -42,7 +43,7 @@ impl Ack {
 /// The meaning of an ACK of new data to fast recovery.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum AckKind {
-    /// No fast recovery is under way.
+    /// The connection is not in fast recovery.
     Normal,
     /// Fast recovery continues: more of what was outstanding at the loss is missing.
     Partial,

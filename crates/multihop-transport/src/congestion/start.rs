@@ -60,7 +60,7 @@ pub enum RecoveryExit {
     /// The window of the RFCs: ssthresh for Reno (RFC 5681 §3.2 step 6); for NewReno and SACK no more than one segment
     /// above what is in flight, so that no burst follows (RFC 6582 §3.2 step 3, option 1).
     Rfc,
-    /// ssthresh, and the ACK that ends recovery makes it grow as any other does, as in ns-2.
+    /// Sets the window to ssthresh. The ACK that ends recovery then increases the window like any other, as in ns-2.
     Grow,
     /// ssthresh: the reduction has already brought the flight there (RFC 9937).
     Threshold,

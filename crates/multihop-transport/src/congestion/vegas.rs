@@ -20,7 +20,7 @@ pub(crate) struct Vegas {
     round: Round,
     /// Whether every ACK of new data measures a round trip.
     times_every_ack: bool,
-    /// Whether slow start holds its window for this round trip.
+    /// Whether the window stays constant in this round trip of slow start (Vegas grows in every other one).
     holds: bool,
 }
 
@@ -49,7 +49,7 @@ impl Round {
         Some(mem::replace(self, Self { left: ack.flight, ..Self::default() }))
     }
 
-    /// Forgets the measurements: a recovery has emptied queues.
+    /// Discards the round-trip measurements, because a recovery has emptied the queues.
     fn forget(&mut self) {
         *self = Self { left: self.left, ..Self::default() };
     }
@@ -72,7 +72,7 @@ impl Vegas {
         self.window.cwnd().saturating_sub(u32::try_from(on_the_way).unwrap_or(u32::MAX))
     }
 
-    /// A round trip is over, and `ack` is its last ACK.
+    /// Adapts the window at the end of a round trip, whose last ACK is `ack`.
     fn on_round(&mut self, ack: &Ack, round: Round) {
         let Some(shortest) = round.shortest else { return };
         if !self.times_every_ack || round.samples >= MIN_SAMPLES {

@@ -129,7 +129,8 @@ impl Window {
         self.cwnd = self.cwnd.saturating_add(step).min(self.max);
     }
 
-    /// RFC 3465 §2 without its limit: up to the threshold all that was delivered, then a segment for each full window.
+    /// Grows the window by delivered bytes (RFC 3465 §2 without its limit): by all of them up to the threshold, then
+    /// by a segment for each full window.
     fn grow_by_bytes(&mut self, acked: u32) {
         let below = acked.min(self.ssthresh.saturating_sub(self.cwnd));
         self.add(below);
@@ -137,7 +138,7 @@ impl Window {
         self.add(u32::try_from(above).unwrap_or(u32::MAX));
     }
 
-    /// Number of ACKs for which an ACK of `acked` bytes counts, in segments.
+    /// Number of ACKs of single segments that an ACK of `acked` bytes counts for.
     pub(super) fn acks(&self, acked: u32) -> f64 {
         if self.byte_counting { f64::from(acked) / f64::from(self.mss) } else { 1.0 }
     }
@@ -147,7 +148,8 @@ impl Window {
         self.cwnd = self.cwnd.saturating_add(bytes).min(self.max);
     }
 
-    /// Fast retransmit: this share of the flight remains, with room for the three segments that have left the network.
+    /// Reduces the windows at a fast retransmit: `share` of the flight remains, inflated by the three segments that
+    /// duplicate ACKs reported.
     pub fn reduce(&mut self, flight: u32, share: Share) {
         let left = self.left(flight, share);
         self.ssthresh = left.ssthresh;
@@ -209,8 +211,8 @@ impl Window {
         self.cwnd = self.cwnd.saturating_sub(bytes - from_inflation).max(self.mss);
     }
 
-    /// Fast retransmit with this congestion window, and room for the three segments that have left the network. The threshold
-    /// stays.
+    /// Sets the congestion window at a fast retransmit, inflated by the three segments that duplicate ACKs reported.
+    /// The slow-start threshold is unchanged.
     pub fn hold(&mut self, cwnd: u32) {
         self.set_cwnd(cwnd);
         self.inflation = 3 * self.mss;

@@ -103,8 +103,8 @@ pub trait Connection: Send {
         None
     }
 
-    /// Whether `segment` opens a new connection in place of this one, which only lingers: the driver then replaces this
-    /// end.
+    /// Whether `segment` opens a new connection that replaces this one. Only a connection that merely answers late
+    /// segments is replaced; the driver then creates a new end.
     fn gives_way_to(&self, _segment: &Segment) -> bool {
         false
     }
@@ -127,7 +127,7 @@ pub trait Connection: Send {
         self.receive(now, Segment::Custom(Message { header: header.to_vec(), data }), None);
     }
 
-    /// Takes back the memory of a sent segment for the next one.
+    /// Accepts the buffer of a sent segment, which the next one will reuse.
     fn reuse(&mut self, _memory: Vec<u8>) {}
 
     /// Buffer of a segment that this end has received, for reuse.

@@ -212,7 +212,7 @@ impl Opened {
         is_known && number == self.theirs
     }
 
-    /// Answers a segment of a connection that this end does not know.
+    /// Answers a segment of an unknown connection with a reset, if this end waits for the answer to its SYN.
     fn on_unknown(&mut self, now: Instant, number: u32) {
         self.dropped += 1;
         if self.life.state() == State::SynSent && self.refusals.allow(now, ()) {
@@ -220,7 +220,8 @@ impl Opened {
         }
     }
 
-    /// Handles a segment that shows that the peer knows both numbers.
+    /// Handles a segment that proves that the peer has both connection numbers: completes the handshake, and restarts
+    /// the timeouts.
     fn on_valid(&mut self, now: Instant) {
         if self.life.state() == State::SynReceived {
             self.establish(now, None);
@@ -254,7 +255,8 @@ impl Opened {
         }
     }
 
-    /// Hands over the data, and closes once the peer has all of it.
+    /// Passes queued data to the inner transport. Sends `Close` once the application has closed and the peer has
+    /// acknowledged all data.
     fn pass_on(&mut self, now: Instant) {
         while self.is_open()
             && let Some(data) = self.queue.pop_front()

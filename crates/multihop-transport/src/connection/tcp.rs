@@ -108,5 +108,6 @@ fn named_by_tcp(ports: Ports, lost: LostSegment) -> LostSegment {
     LostSegment { source: ports.local, destination: ports.remote, segment }
 }
 
-/// The addresses that the checksum of a message covers: what carries the message checks the others.
+/// Addresses in the pseudo-header of a message's checksum. They are zero, because the enclosing segment protects the
+/// real ones.
 const NOWHERE: Ipv4Addr = Ipv4Addr::UNSPECIFIED;

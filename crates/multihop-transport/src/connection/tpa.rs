@@ -31,7 +31,7 @@ impl ConnectionConfig for Config {
         OBSERVED.get(index).map(Row::quantity)
     }
 
-    /// Data that waits to be read, and the block that is under way.
+    /// Number of bytes that wait to be read, and of the incomplete block.
     fn receive_buffer(&self) -> u64 {
         self.recv_capacity() + u64::from(self.mss) * u64::from(MAX_BLOCK)
     }

@@ -111,7 +111,7 @@ impl Lifecycle {
         self.is_closing
     }
 
-    /// Whether a SYN has left, which the peer may answer.
+    /// Whether a SYN has been sent, which the peer may answer.
     pub fn has_sent_syn(&self) -> bool {
         self.syn_sent.is_some()
     }
@@ -149,12 +149,12 @@ impl Lifecycle {
         Shutdown::Closing
     }
 
-    /// Whether the peer must be told when this end aborts the connection.
+    /// Whether the peer knows of the connection, so that an abort must be signalled with a reset.
     pub fn is_known_to_peer(&self) -> bool {
         self.state.is_connected() || self.state == State::SynReceived
     }
 
-    /// Ends the connection without a word to the peer.
+    /// Ends the connection without notifying the peer.
     pub fn end(&mut self) {
         self.state = State::Closed;
         self.is_keepalive_due = false;
@@ -163,8 +163,9 @@ impl Lifecycle {
         }
     }
 
-    /// A SYN of the peer has arrived that does not answer one of this end, in [`Listen`](State::Listen),
-    /// [`SynSent`](State::SynSent) or [`SynReceived`](State::SynReceived): a SYN that answers it follows.
+    /// Handles a SYN of the peer that does not answer one of this end, in [`Listen`](State::Listen),
+    /// [`SynSent`](State::SynSent) or [`SynReceived`](State::SynReceived). The lifecycle then requests a SYN that
+    /// answers it.
     pub fn on_syn(&mut self, attempt: u8) {
         self.peer_attempt = attempt;
         self.state = State::SynReceived;
@@ -182,7 +183,7 @@ impl Lifecycle {
         self.syn_sent.filter(|_| answered == Some(newest)).map(|sent| now.saturating_since(sent))
     }
 
-    /// Restarts the timers of silence after a valid segment of the peer.
+    /// Restarts the keepalive and user timeouts after a valid segment of the peer.
     pub fn on_segment(&mut self, now: Instant) {
         self.restart_keepalive(now);
     }
@@ -194,7 +195,7 @@ impl Lifecycle {
         }
     }
 
-    /// Notes whether this end waits for an answer of the peer. To be called before it waits for events.
+    /// Sets whether this end waits for an answer of the peer. Must be called before the driver waits for events.
     pub fn set_waiting(&mut self, now: Instant, is_waiting: bool) {
         if !self.state.is_connected() {
             return;
@@ -206,7 +207,7 @@ impl Lifecycle {
         }
     }
 
-    /// Says whether the peer has acknowledged this end's FIN, and whether the peer's stream has arrived to its end.
+    /// Sets whether the peer has acknowledged this end's FIN, and whether the peer's stream has arrived completely.
     /// Returns whether the connection has begun to linger; [`start_linger`](Self::start_linger) must follow.
     pub fn set_finished(&mut self, is_fin_acked: bool, has_peer_finished: bool) -> bool {
         if !self.state.is_connected() {
@@ -236,7 +237,7 @@ impl Lifecycle {
         (self.is_syn_due && is_opening).then(|| self.syn(now))
     }
 
-    /// Whether a keepalive must leave: a segment that the peer answers.
+    /// Whether a keepalive must be sent now, a segment that the peer answers. Clears the request.
     pub fn take_keepalive(&mut self) -> bool {
         mem::take(&mut self.is_keepalive_due)
     }

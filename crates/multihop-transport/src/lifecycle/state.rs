@@ -39,12 +39,12 @@ impl State {
         self.is_synchronised() && !matches!(self, Self::Linger)
     }
 
-    /// Whether data from the peer may still come.
+    /// Whether data from the peer may still arrive.
     pub const fn receives(self) -> bool {
         matches!(self, Self::Established | Self::FinSent | Self::HalfClosed)
     }
 
-    /// Whether data or FIN of this end may still have to leave.
+    /// Whether this end may still have data or a FIN to send.
     pub const fn sends(self) -> bool {
         matches!(self, Self::Established | Self::FinSent | Self::PeerClosed | Self::LastAck)
     }

@@ -11,13 +11,13 @@ use super::lowest::Lowest;
 #[derive(Clone, Debug)]
 pub struct Control {
     backlog: f64,
-    /// The part of `backlog` that this path of the connection aims at: all of it with one path.
+    /// Share of the configured backlog for this path; all of it if the connection has one path.
     part: f64,
     allowed: Duration,
     gain: f64,
     correction: f64,
     every: f64,
-    /// Segments that leave together: more than one where radios aggregate.
+    /// Number of segments in a train: more than one where radios aggregate.
     train: f64,
     most: f64,
     stage: Stage,
@@ -26,7 +26,7 @@ pub struct Control {
     /// Queueing delay of data, by the newest ACKs.
     queueing: Duration,
     delivery: Delivery,
-    /// When the queue was last seen or made almost empty.
+    /// Instant at which the queue was last observed, or made, almost empty.
     drained: Instant,
 }
 
@@ -35,11 +35,11 @@ enum Stage {
     /// The window doubles in each round trip.
     Start { window: f64 },
     Steady {
-        /// Segments per second that keep the backlog where it is.
+        /// Rate at which the backlog would remain constant, segments per second.
         rate: f64,
-        /// How far the backlog is from its target, as a share of the segments between two corrections.
+        /// Difference of the backlog from its target, as a fraction of the segments between two corrections.
         error: f64,
-        /// Intervals for which the backlog has been below its target.
+        /// Number of intervals for which the backlog has been below its target.
         spare: f64,
     },
 }
@@ -63,7 +63,8 @@ impl Delivery {
         }
     }
 
-    /// Ends a sample of the delivery rate: silence is no rate of arrivals.
+    /// Ends the current sample of the delivery rate at a pause of the sender, so that the pause does not lower the
+    /// rate.
     fn pause(&mut self) {
         (self.since, self.arrived) = (None, 0);
     }
@@ -118,7 +119,7 @@ impl Control {
         self.base.clear();
     }
 
-    /// Segments on the path, those of the backlog included. May be below 1.
+    /// Congestion window in segments, backlog included. May be below 1.
     pub fn window(&self) -> f64 {
         match (self.stage, self.round()) {
             (Stage::Start { window }, _) => window,
@@ -133,12 +134,12 @@ impl Control {
         matches!(self.stage, Stage::Start { .. })
     }
 
-    /// Segments for which one ACK is enough, on paths with few segments in a round trip.
+    /// Number of segments per ACK on paths with few segments in a round trip.
     pub(super) fn every(&self) -> f64 {
         if self.train < 2.0 { self.every } else { self.train }
     }
 
-    /// Sets how many segments leave together.
+    /// Sets the number of segments that leave together (a train).
     pub const fn set_train(&mut self, size: f64) {
         self.train = size;
     }
@@ -158,14 +159,14 @@ impl Control {
         self.base.get()
     }
 
-    /// Time between two segments.
+    /// Time between two segments at the current rate.
     pub fn gap(&self) -> Option<Duration> {
         let round = self.round()?;
         Some(Duration::from_secs_f64(round / self.window()).min(LONGEST))
     }
 
-    /// Segments that arrive in the shortest round trip. After a pause of a host much arrives at once: such a sample
-    /// alone does not count.
+    /// Number of segments delivered in a shortest round trip. The smaller of two rate samples counts, because after a
+    /// pause of a host many segments arrive at once.
     pub(super) fn carried(&self) -> Option<f64> {
         Some(self.delivery.smallest()? * self.base.get()?.as_secs_f64())
     }
@@ -180,12 +181,12 @@ impl Control {
         self.queueing
     }
 
-    /// Considers the queue empty.
+    /// Resets the estimate of the queueing delay to zero.
     pub(super) const fn forget_queue(&mut self) {
         self.queueing = Duration::ZERO;
     }
 
-    /// Takes a round trip without the time for which the ACK was held.
+    /// Processes a round-trip sample, from which the time for which the peer held the ACK is subtracted.
     pub fn on_round_trip(&mut self, now: Instant, sample: Duration) {
         self.base.add(now, sample);
     }
@@ -231,13 +232,13 @@ impl Control {
         };
     }
 
-    /// As in the start, up to the rate at which a segment leaves in every second round trip.
+    /// Rate of a flow without a queue: grows as in the start, up to one segment in every second round trip.
     fn sparse(&self, rate: f64, arrived: f64) -> f64 {
         let base = self.base.get().map_or(f64::INFINITY, |base| base.as_secs_f64().max(SHORTEST));
         (rate + arrived / base).min(SPARSE / base)
     }
 
-    /// Segments in queues at which the rate rests.
+    /// Target of the backlog: number of queued segments at which the rate does not change.
     fn target(&self, rate: f64) -> f64 {
         // Within a train segments do not wait for each other, and what delays a host delays a train once.
         self.part * (2.0 * self.train - 1.0) + rate * self.allowed.as_secs_f64() / self.train
@@ -249,8 +250,8 @@ impl Control {
         rate.min(arrives).min(self.most / round).max(MIN_WINDOW / round)
     }
 
-    /// Reduces the window after a timeout in which nothing arrived. Without a long queue before, the path is broken,
-    /// not congested.
+    /// Reduces the window after a timeout in which nothing arrived. In steady state it is halved only if the queue
+    /// was long; otherwise the path counts as broken, not congested.
     pub fn on_timeout(&mut self) {
         self.delivery.pause();
         let (Some(round), Some(base)) = (self.round(), self.base.get()) else { return };
@@ -264,8 +265,8 @@ impl Control {
         };
     }
 
-    /// How long to pause so that the queue runs empty, if it has not been for a while. Everybody sees that, so that the
-    /// next pauses coincide, and show the shortest delay to all.
+    /// Duration of a pause that empties the queue; zero if the queue was almost empty recently. All flows through the
+    /// queue observe the pause, so that their next pauses coincide and each measures the path's shortest delay.
     pub fn drain(&mut self, now: Instant) -> Duration {
         let Stage::Steady { rate, .. } = self.stage else { return Duration::ZERO };
         if now.saturating_since(self.drained) < DRAIN_EVERY {
@@ -291,21 +292,23 @@ const MIN_WINDOW: f64 = 0.25;
 const FIRST_HOPS: f64 = 8.0;
 /// Number of segments in a shortest round trip up to which a flow may grow at once if it sees no queue.
 const SPARSE: f64 = 0.5;
-/// Share of the backlog up to which a queue counts as empty.
+/// Fraction of the target backlog up to which a queue counts as empty.
 const ALMOST_EMPTY: f64 = 0.25;
-/// Number of backlogs for which a pause makes room.
+/// Longest pause for emptying the queue, as a multiple of the time in which the target backlog drains: a longer queue
+/// belongs to other flows.
 const OWN_QUEUE: f64 = 4.0;
 /// Number of segments over which the queueing delay is smoothed.
 const SMOOTHED_OVER: f64 = 8.0;
-/// Number of intervals below the target after which growth accelerates. Noise alone seldom keeps one side for so long.
+/// Number of intervals with the backlog below its target after which growth accelerates. Noise alone seldom lasts so
+/// long.
 const PATIENCE: f64 = 20.0;
-/// Share by which the rate grows in an interval, at most.
+/// Largest growth of the rate in an interval, as a fraction.
 const MAX_GROWTH: f64 = 0.5;
 /// Number of arrivals in a sample of the delivery rate.
 const SEGMENTS_OF_A_RATE: u64 = 16;
-/// How far above the delivery rate a sender may be.
+/// Largest ratio of the sending rate to the delivery rate.
 const HEADROOM: f64 = 1.5;
-/// How long the shortest round trip is remembered, at least.
+/// Shortest time for which the shortest round trip is remembered.
 pub(super) const MEMORY: Duration = Duration::from_secs(10);
 /// Time without an empty queue until a pause: receivers remember the shortest delay for longer.
 const DRAIN_EVERY: Duration = Duration::from_secs(5);

@@ -19,6 +19,6 @@ pub struct Counters {
     pub delivered: u64,
     /// Segments with data that arrived behind a gap.
     pub out_of_order: u64,
-    /// Segments with data that had arrived before, or for which there was no room.
+    /// Number of segments discarded: duplicates, and data without room in the buffer.
     pub unwanted: u64,
 }

@@ -8,9 +8,9 @@ pub(super) struct Frames {
     latest: Option<Instant>,
     /// Number of segments in the newest run.
     run: u32,
-    /// Whether the medium was silent before the run, as it is between two frames of a radio.
+    /// Whether the run of segments followed a pause long enough to separate two frames of a radio.
     is_frame: bool,
-    /// Segments of the longest run since it was last taken.
+    /// Number of segments in the longest run since the value was last reported.
     longest: u32,
 }
 

@@ -29,8 +29,8 @@ impl MeshEnd {
         self.life.listen();
     }
 
-    /// Whether `segment` opens a new connection in place of this one, which is only lingering: the driver then replaces
-    /// this end.
+    /// Whether `segment` opens a new connection that replaces this one. Only a connection that merely answers late
+    /// segments is replaced; the driver then creates a new end.
     pub fn gives_way_to(&self, segment: &Segment) -> bool {
         let Segment::Control(Control::Syn(syn)) = segment else { return false };
         self.state() == State::Linger && syn.answers.is_none() && syn.number != self.recv.initial()
@@ -63,7 +63,7 @@ impl MeshEnd {
         }
     }
 
-    /// Answers a SYN that arrives although the peer's SYN has already arrived.
+    /// Answers a retransmitted SYN of the peer.
     pub(super) fn on_syn_again(&mut self, now: Instant, syn: &Syn) {
         let is_same = syn.number == self.recv.initial();
         match (self.state(), syn.answers) {
@@ -114,7 +114,7 @@ impl MeshEnd {
         self.update_state(now);
     }
 
-    /// Forgets the peer, but keeps the application's requests and the path.
+    /// Returns to the state LISTEN: discards the peer's state, but keeps the application's requests and the path.
     pub(super) fn listen_again(&mut self) {
         let is_closing = self.life.is_closing();
         self.life = Lifecycle::new(self.config.lifecycle());

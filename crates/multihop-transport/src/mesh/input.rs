@@ -55,7 +55,7 @@ impl MeshEnd {
         }
     }
 
-    /// Ends the connection if the reset names a number that only the peer can know.
+    /// Ends the connection if the reset contains a number that proves that it comes from the peer.
     fn on_reset(&mut self, reset: Reset) {
         let is_valid = match self.state() {
             State::Closed | State::Listen | State::Linger => false,

@@ -12,12 +12,12 @@ pub(super) struct Lost {
 #[derive(Clone, Copy, Debug)]
 struct Class {
     count: usize,
-    /// No segment before this number is lost.
+    /// Number of a segment before which no segment of this class is lost.
     search: u64,
 }
 
 impl Lost {
-    /// Nothing is lost; the first segment has this number.
+    /// Creates an empty set; `first` is the number of the first segment.
     pub(super) fn new(first: u64) -> Self {
         Self { total: 0, classes: [Class { count: 0, search: first }; CLASSES] }
     }
@@ -27,7 +27,7 @@ impl Lost {
         self.total
     }
 
-    /// The first class of which a segment is lost.
+    /// Lowest class with a lost segment; lower classes have priority.
     pub(super) fn first_class(&self) -> Option<u8> {
         if self.total == 0 {
             return None;
@@ -35,12 +35,12 @@ impl Lost {
         (0..).zip(&self.classes).find(|(_, class)| class.count > 0).map(|(number, _)| number)
     }
 
-    /// Number of the segment at which a search for a lost one begins.
+    /// Number of the segment from which to search for a lost segment of a class.
     pub(super) fn search(&self, class: u8) -> u64 {
         self.classes[usize::from(class)].search
     }
 
-    /// Notes that no segment before this number is lost.
+    /// Records that no segment of a class before this number is lost.
     pub(super) fn set_search(&mut self, class: u8, number: u64) {
         self.classes[usize::from(class)].search = number;
     }
@@ -53,7 +53,7 @@ impl Lost {
         self.total += 1;
     }
 
-    /// Removes a segment that leaves again, or has arrived.
+    /// Removes a segment of a class that was retransmitted or has arrived.
     pub(super) fn remove(&mut self, class: u8) {
         self.classes[usize::from(class)].count -= 1;
         self.total -= 1;

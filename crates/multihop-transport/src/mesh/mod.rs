@@ -67,7 +67,7 @@ pub struct MeshEnd {
     refusals: Refusals<()>,
     /// Whether the SYN was repeated after a notice, and its timer has not expired since.
     is_syn_repeated: bool,
-    /// Whether a keepalive has left that the peer has not answered.
+    /// Whether a keepalive has been sent that the peer has not answered.
     asked: bool,
     /// The longest payload that fits the path.
     path_mss: u16,
@@ -187,7 +187,7 @@ impl MeshEnd {
         self.recv.read(|unread| unread.read_into(into))
     }
 
-    /// Takes memory for the next segment.
+    /// Accepts a buffer that the next segment will reuse.
     pub fn reuse(&mut self, memory: Vec<u8>) {
         self.send.memory = Some(memory);
     }
@@ -330,8 +330,8 @@ impl MeshEnd {
         self.path_in_use().phase()
     }
 
-    /// Lets the application queue the data of some round trips: one on the way, others for segments that are lost more
-    /// than once, and for a rate that still grows.
+    /// Enlarges the send buffer to the data of a few round trips. One is in flight; the others allow for segments
+    /// lost repeatedly, and for growth of the rate.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "as saturates")]
     fn grow(&mut self) {
         let Some(carried) = self.carried() else { return };
@@ -389,8 +389,8 @@ impl MeshEnd {
         }
     }
 
-    /// Freezes and probes a path after a notice: routing that searches on demand does so when there is a packet to
-    /// carry.
+    /// Freezes a path after a notice of its loss, and probes it: on-demand routing searches for a route only when
+    /// there is a packet.
     fn freeze_and_probe(&mut self, path: usize) {
         self.freeze(path);
         let one = &mut self.paths[path];
@@ -421,7 +421,7 @@ impl MeshEnd {
         self.leave(now, path, probe)
     }
 
-    /// Whether a path has room for something that is to be sent.
+    /// Whether the window of a path has room for the next segment.
     fn may_send(&self, path: usize) -> bool {
         let one = &self.paths[path];
         !one.is_frozen() && self.send.can_send() && one.has_room(self.send.in_flight(path), &self.config)
@@ -434,7 +434,7 @@ impl MeshEnd {
         }
     }
 
-    /// Completes a segment that leaves now.
+    /// Completes the header of a segment that leaves now on a path.
     fn leave(&mut self, now: Instant, path: usize, data: Wire) -> Wire {
         let (every, hold) = self.paths[path].leave(now, &self.config);
         let one = &self.paths[path];
@@ -447,7 +447,7 @@ impl MeshEnd {
         Wire { ask, more: self.needs_room(), every, hold, ..data }
     }
 
-    /// Sets the timers when nothing more leaves.
+    /// Sets the timers, when no more segments leave for now.
     fn arm(&mut self, now: Instant) {
         if !self.state().is_synchronised() {
             return;

@@ -8,7 +8,7 @@ pub(super) fn widen(wire: u32, near: u64) -> Option<u64> {
     near.checked_add_signed(distance.into())
 }
 
-/// Lower 32 bits of a number, as segments have it.
+/// Lower 32 bits of a number, as transmitted in segments.
 #[expect(clippy::cast_possible_truncation, reason = "numbers on the wire wrap")]
 pub(super) const fn low(number: u64) -> u32 {
     number as u32

@@ -12,23 +12,24 @@ use crate::rtt::RttEstimator;
 pub(super) struct Path {
     pub(super) control: Control,
     pub(super) rtt: RttEstimator,
-    /// How many segments leave together.
+    /// Number of segments that leave together (trains).
     pub(super) trains: Trains,
-    /// When the next segment may leave.
+    /// Earliest departure of the next segment by pacing.
     pace: Instant,
-    /// When the timer of the pace expires, until the sender has run.
+    /// Expiry of the pacing timer; `None` once the sender has run after it.
     wake: Option<Instant>,
-    /// Number of a transmission: only probes leave until it or a later one is acknowledged.
+    /// Transmission number; until it or a later one is acknowledged, the path is frozen and only probes leave on it.
+    /// `None` if the path is not frozen.
     pub(super) frozen: Option<u64>,
     /// Whether a probe must leave.
     pub(super) probe_due: bool,
     /// Whether a probe has left since the path froze.
     pub(super) probed: bool,
-    /// Whether a probe has asked for the ACK of the newest train, since an ACK arrived.
+    /// Whether a probe has requested the ACK of the newest train since an ACK last arrived.
     pub(super) has_asked: bool,
     /// The longest time that the ACK of the newest transmission may wait.
     hold: Duration,
-    /// Segments of this path that only ACKs of the other path have reported so far.
+    /// Number of segments of this path whose arrival only ACKs on the other path have reported.
     pub(super) arrived: u64,
     pub(super) timers: Timers<Timer, 4>,
 }
@@ -40,7 +41,7 @@ pub(super) enum Timer {
     Pace,
     /// A segment that a later one has overtaken counts as lost.
     Loss,
-    /// Nothing was heard for a timeout.
+    /// No ACK arrived within the retransmission timeout.
     Silence,
 }
 
@@ -66,7 +67,8 @@ impl Path {
         }
     }
 
-    /// A path on which data leaves only after the peer has answered a probe, the first one with this transmission number.
+    /// Creates a path that is frozen until the peer has answered a probe. `first` is the transmission number of the
+    /// first probe.
     pub(super) fn unproved(config: &Config, first: u64) -> Self {
         Self { frozen: Some(first), probe_due: true, ..Self::new(config) }
     }
@@ -89,34 +91,35 @@ impl Path {
         self.whole_window() + held
     }
 
-    /// Whether the window has room: for a segment, or for half of a train if one is to begin. A segment that is missing must
-    /// not hold up a whole train.
+    /// Whether the window has room for a segment; at the beginning of a train, for half of the train, so that one
+    /// missing segment does not delay the train.
     pub(super) fn has_room(&self, in_flight: usize, config: &Config) -> bool {
         let needed = if self.trains.is_leaving() { 1 } else { self.train().div_ceil(2) };
         in_flight == 0 || in_flight + needed <= self.flight_limit(config)
     }
 
-    /// Whether the pace lets a segment leave now.
+    /// Whether pacing permits a segment to leave now.
     pub(super) fn is_its_turn(&self, now: Instant) -> bool {
         self.pace <= now || self.trains.is_leaving()
     }
 
-    /// Time until the pace lets a segment leave.
+    /// Time until pacing permits a segment to leave.
     pub(super) fn wait(&self, now: Instant) -> Duration {
         self.pace.saturating_since(now)
     }
 
-    /// Whether several segments leave together. In the start each leaves alone.
+    /// Whether segments leave in trains. Never during start-up.
     pub(super) fn uses_trains(&self) -> bool {
         self.trains.have_several() && !self.control.is_starting()
     }
 
-    /// Segments that leave together.
+    /// Number of segments in a train.
     fn train(&self) -> usize {
         if self.uses_trains() { self.trains.next() as usize } else { 1 }
     }
 
-    /// Notes that a segment leaves now. Returns for how many segments one ACK is enough, and how long it may wait, in 100 us.
+    /// Records that a segment leaves now. Returns the number of segments per ACK to request, and the longest delay of
+    /// the ACK in units of 100 us.
     pub(super) fn leave(&mut self, now: Instant, config: &Config) -> (u8, u16) {
         let gap = self.control.gap().unwrap_or(Duration::ZERO);
         self.advance_pace(now, gap, config);
@@ -130,7 +133,7 @@ impl Path {
         (every, u16::try_from(self.hold.as_micros() / 100).unwrap_or(u16::MAX))
     }
 
-    /// Sets when the next segment or train may leave, after a segment has left.
+    /// Advances the pacing time after a segment has left.
     fn advance_pace(&mut self, now: Instant, gap: Duration, config: &Config) {
         let wait = if self.control.is_starting() {
             gap
@@ -145,12 +148,13 @@ impl Path {
         self.pace = (self.pace + wait).max(Instant::ZERO + earliest) + self.control.drain(now);
     }
 
-    /// How much later than the timer of the pace the host runs. What leaves at once for it waits in no queue for longer than `delay`.
+    /// Lateness of the host relative to the pacing timer, at most `delay`. Segments delayed by the host may leave at
+    /// once, because no queue has them.
     fn lateness(&self, now: Instant, config: &Config) -> Duration {
         self.wake.map_or(Duration::ZERO, |at| now.saturating_since(at)).min(config.delay)
     }
 
-    /// Segments for which one ACK is requested: a quarter of a round trip on fast paths.
+    /// Number of segments per ACK that a segment requests: a quarter of the window on fast paths.
     fn every(&self, config: &Config) -> u8 {
         if self.control.is_starting() {
             return 1;
@@ -163,19 +167,19 @@ impl Path {
         quarter.clamp(self.least_per_ack().min(most), most)
     }
 
-    /// Segments for which one ACK is requested on paths with few segments in a round trip.
+    /// Number of segments per ACK on paths with few segments in a round trip.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "as saturates")]
     fn least_per_ack(&self) -> u8 {
         self.control.every() as u8
     }
 
-    /// The shortest wait for the pace: several segments that are due within it leave together.
+    /// Shortest sleep between departures: at high rates, segments due within it leave together.
     fn pause(&self) -> Duration {
         let is_fast = self.control.gap().is_some_and(|gap| gap * MIN_TOGETHER <= TOGETHER);
         if is_fast { TOGETHER } else { Duration::ZERO }
     }
 
-    /// The window, rounded up.
+    /// Congestion window, rounded up to whole segments.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bounded by window_max")]
     fn whole_window(&self) -> usize {
         let window = self.control.window();
@@ -183,7 +187,7 @@ impl Path {
         whole + usize::from(window > whole as f64)
     }
 
-    /// How long to wait for an ACK that is not held.
+    /// Retransmission timeout for an ACK that the peer sends at once.
     fn timeout(&self, config: &Config) -> Duration {
         let srtt = self.rtt.srtt().unwrap_or_default();
         let usual = srtt + self.rtt.rttvar() * 4;
@@ -191,13 +195,13 @@ impl Path {
         if self.may_ask() { timeout.min(usual.max(srtt * 2)) } else { timeout }
     }
 
-    /// Whether silence may be the loss of a single ACK. A train has one, and nothing leaves without it, so that a probe asks for it
-    /// before the silence counts as a timeout.
+    /// Whether a probe should request the ACK of the newest train before a timeout counts. A train has a single ACK,
+    /// and no segment leaves while that ACK is missing, so its loss alone would cause a timeout.
     pub(super) fn may_ask(&self) -> bool {
         self.uses_trains() && !self.is_frozen() && !self.has_asked
     }
 
-    /// Sets or stops the timer of the pace when nothing more leaves now. `may_send` says whether only the pace prevents it.
+    /// Sets the pacing timer if only pacing prevents the next segment from leaving (`may_send`); otherwise stops it.
     pub(super) fn arm_pace(&mut self, now: Instant, may_send: bool) {
         self.trains.end();
         self.wake = (may_send && self.pace > now).then(|| self.pace.max(now + self.pause()));
@@ -207,7 +211,7 @@ impl Path {
         }
     }
 
-    /// Begins to wait for an ACK, unless it waits already.
+    /// Starts the timeout for an ACK, unless it runs already.
     pub(super) fn arm_silence(&mut self, now: Instant, config: &Config) {
         if self.timers.at(Timer::Silence).is_none() {
             let hold = if self.is_frozen() { Duration::ZERO } else { self.hold };
@@ -237,8 +241,7 @@ impl Path {
     }
 }
 
-/// Factor on the rate with which trains are paced. Trains leave when ACKs make room; the pace only keeps them apart
-/// after a pause.
+/// Factor on the pacing rate of trains. ACKs release trains; pacing only separates trains after a pause.
 const TRAIN_PACE: u64 = 2;
 /// Interval between two batches of segments, half of the time that may be made up for.
 const TOGETHER: Duration = Duration::from_micros(500);

@@ -1,4 +1,4 @@
-//! Connections with two paths: which one a segment takes, and what happens when one falls silent.
+//! Connections with two paths: selection of the path for each segment, and recovery when a path fails.
 
 use multihop_core::{Duration, Instant};
 
@@ -8,12 +8,12 @@ use super::path::Path;
 /// Largest number of paths of a connection: a bit of each segment distinguishes them.
 pub(super) const PATHS: usize = 2;
 
-/// Smallest share of the backlog that a path gets: it must see a queue to follow it.
+/// Smallest share of the backlog on a path: without a queue, the path's window would have no signal.
 const MIN_SHARE: f64 = 0.05;
 
 impl MeshEnd {
-    /// Begins to probe a second path to the peer, and returns whether there is one now: only an established connection of which
-    /// both ends allow it has one. Data takes the path once the peer has answered.
+    /// Starts to probe a second path to the peer, and returns whether the connection now has one. Requires an
+    /// established connection whose both ends support a second path. Data uses the path once the peer has answered.
     pub fn add_path(&mut self) -> bool {
         let may = self.state().is_synchronised() && self.agrees_on_second_path();
         if may && self.paths.len() < PATHS {
@@ -25,7 +25,7 @@ impl MeshEnd {
         may
     }
 
-    /// Whether the connection has a second path on which the peer has answered, and that has not fallen silent since.
+    /// Whether the connection uses a second path: the peer has answered on it, and no timeout has frozen it since.
     pub fn uses_second_path(&self) -> bool {
         self.paths.get(1).is_some_and(|path| !path.is_frozen())
     }
@@ -56,19 +56,19 @@ impl MeshEnd {
         self.send.in_flight(path) > 0 || (self.paths[path].is_frozen() && !is_idle)
     }
 
-    /// Whether data may leave on another path.
+    /// Whether the connection has another path that is not frozen, on which data may leave.
     pub(super) fn has_other_path(&self, path: usize) -> bool {
         self.paths.iter().enumerate().any(|(other, one)| other != path && !one.is_frozen())
     }
 
-    /// Forgets the queue of a path that carries nothing and takes a segment now: what was known of it is old.
+    /// Resets the queueing estimate of an idle path before a segment leaves on it, because the estimate is outdated.
     pub(super) fn forget_old_queue(&mut self, path: usize) {
         if self.paths.len() > 1 && self.send.in_flight(path) == 0 {
             self.paths[path].control.forget_queue();
         }
     }
 
-    /// The path on which a segment leaves now: of those whose window and pace let it, the one on which it arrives first.
+    /// Path for the next segment: the one with the earliest arrival, of those whose window and pacing permit it.
     pub(super) fn next_path(&self, now: Instant) -> Option<usize> {
         let may_leave = |&path: &usize| self.paths[path].is_its_turn(now) && self.may_send(path);
         if self.paths.len() == 1 {
@@ -79,8 +79,9 @@ impl MeshEnd {
         (!self.waits_for_faster(now, first)).then_some(first)
     }
 
-    /// Whether a path leaves the next segment to a faster one. That one may deliver all that are left before this one would
-    /// deliver the next; or the peer has no room for what the faster one sends until this one has delivered.
+    /// Whether the next segment should wait for a faster path than `path`. Either the faster path can deliver all
+    /// remaining segments before this path delivers one, or the receive window would block the faster path until this
+    /// path has delivered.
     pub(super) fn waits_for_faster(&self, now: Instant, path: usize) -> bool {
         self.paths.len() > 1 && (self.is_too_slow(now, path) || self.lacks_room(path))
     }
@@ -97,7 +98,7 @@ impl MeshEnd {
             && self.faster(path).any(|Faster { own, delay, gap, .. }| own + delay > room * gap)
     }
 
-    /// Whether more room at the peer would let more segments leave.
+    /// Whether a larger receive window of the peer would let more segments leave.
     pub(super) fn needs_room(&self) -> bool {
         self.send.is_held_back()
             || (self.paths.len() > 1
@@ -115,8 +116,8 @@ impl MeshEnd {
         })
     }
 
-    /// Time in which a segment that leaves now arrives, as far as is known, s: it waits in the queue, and each way takes half of
-    /// the shortest round trip. A path that carries nothing has no queue of its own.
+    /// Estimated time until the arrival of a segment that leaves now, s: queueing delay plus half of the shortest
+    /// round trip. An idle path has no queueing delay.
     fn one_way(&self, path: usize) -> Option<f64> {
         let control = &self.paths[path].control;
         let queueing = if self.send.in_flight(path) > 0 { control.queueing() } else { Duration::ZERO };
@@ -136,7 +137,7 @@ impl MeshEnd {
         }
     }
 
-    /// Lets segments in flight on a silent path leave again on the other one.
+    /// Moves segments in flight on a frozen path to the other path.
     pub(super) fn rescue(&mut self) {
         for path in 0..self.paths.len() {
             if self.paths[path].is_frozen() && self.has_other_path(path) {
@@ -149,9 +150,9 @@ impl MeshEnd {
 /// A path in use that is faster than another one.
 struct Faster<'a> {
     path: &'a Path,
-    /// Time in which a segment arrives on the slower one, s.
+    /// Time until the arrival of a segment on the slower path, s.
     own: f64,
-    /// Time in which a segment arrives on the faster one, s.
+    /// Time until the arrival of a segment on the faster path, s.
     delay: f64,
     /// Time between two segments on the faster one, s.
     gap: f64,

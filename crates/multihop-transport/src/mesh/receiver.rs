@@ -25,7 +25,7 @@ pub(super) struct Receiver {
     is_small: bool,
     /// Bytes read since the buffer grew.
     read: u64,
-    /// Segments of which an ACK can say whether they have arrived.
+    /// Number of segments whose arrival the bitmap of one ACK can report.
     covered: u64,
     mss: u64,
     sink: bool,
@@ -76,7 +76,8 @@ impl Track {
         }
     }
 
-    /// Notes the arrival of a transmission; returns whether one before it has not arrived, and its queueing delay in us.
+    /// Records the arrival of a transmission. Returns whether an earlier transmission is missing, and the queueing
+    /// delay in us.
     fn add(&mut self, now: Instant, data: &Data) -> (bool, u32) {
         let queueing = self.delays.add(now, data.sent);
         self.frames.add(now);
@@ -160,7 +161,8 @@ impl Receiver {
         low(self.next)
     }
 
-    /// The number, if it is near the window. Numbers of earlier connections are elsewhere.
+    /// Extends a 32-bit number to 64 bits near the receive window; `None` if it is far from the window, as numbers of
+    /// earlier connections are.
     fn widen(&self, number: u32) -> Option<u64> {
         widen(number, self.next).filter(|number| number.abs_diff(self.next) <= REACH)
     }
@@ -223,8 +225,8 @@ impl Receiver {
         Some(arrival)
     }
 
-    /// Keeps a segment `offset` places behind the next one; false for a duplicate, if there is no room, and if it is
-    /// impossible.
+    /// Stores the payload of a segment, `offset` segments after the next expected one. Returns false for a duplicate,
+    /// a segment without room, and an impossible one.
     fn store(&mut self, offset: u64, payload: Payload, is_fin: bool) -> bool {
         if !self.has_room(offset) || !self.fits(offset, is_fin) {
             return false;
@@ -235,14 +237,14 @@ impl Receiver {
         self.fill(offset, payload)
     }
 
-    /// Whether there is room for a segment of the stream. Segments of channels before it take none.
+    /// Whether the buffer has room for a segment of the stream. Waiting segments of channels occupy no room.
     fn has_room(&self, offset: u64) -> bool {
         let window = self.window();
         let stored = || self.waiting.iter().flatten().filter(|payload| !payload.is_empty()).count() as u64;
         offset < window || (self.has_channels && offset < RESERVED && stored() < window)
     }
 
-    /// Fills the place of a segment; false for a duplicate.
+    /// Stores the payload of a missing segment; returns false for a duplicate.
     fn fill(&mut self, offset: u64, payload: Payload) -> bool {
         let Ok(index) = usize::try_from(offset) else { return false };
         while self.waiting.len() <= index {
@@ -331,7 +333,7 @@ impl Receiver {
         self.capacity * self.mss
     }
 
-    /// Forgets the delay of empty queues, since the first path has changed.
+    /// Resets the shortest one-way delay, because the first path has changed.
     pub(super) fn on_new_path(&mut self) {
         self.tracks[0].delays.lowest.clear();
     }
@@ -341,7 +343,7 @@ impl Receiver {
         self.tracks[path].due
     }
 
-    /// The ACK that is due.
+    /// Builds the ACK that is due on a path, if one is.
     pub(super) fn ack(&mut self, now: Instant) -> Option<Ack> {
         let path = self.tracks.iter().position(|track| track.due.is_some_and(|due| due <= now))?;
         let window = self.offer();
@@ -416,5 +418,5 @@ impl Delays {
 const REACH: u64 = 2 * Bitmap::LEN;
 /// Smallest number of segments that an ACK covers: one for fewer is shorter than any datagram may be.
 const MIN_COVERED: u64 = 256;
-/// Half of the longest time for which the fastest segment is remembered.
+/// Half of the longest time for which the shortest one-way delay is remembered.
 const HALF_MEMORY: Duration = Duration::from_secs(5);

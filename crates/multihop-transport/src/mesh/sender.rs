@@ -21,7 +21,7 @@ pub(super) struct Sender {
     pub(super) channels: Option<Box<SendSide>>,
     /// Buffer for the next payload, to save an allocation.
     pub(super) memory: Option<Vec<u8>>,
-    /// The place in the queue at which the next new segment begins.
+    /// Position in the send queue of the next new segment.
     position: u64,
     /// Number of the SYN; the first segment has the next one. Transmissions are counted from it too.
     initial: u64,
@@ -35,7 +35,7 @@ pub(super) struct Sender {
     tracks: [Track; PATHS],
     /// Whether there is a second path, so that an ACK may be older than one of the other path.
     is_split: bool,
-    /// Number of the first segment for which the peer has no room.
+    /// Number of the first segment beyond the peer's receive window.
     limit: u64,
     fin: Fin,
 }
@@ -47,7 +47,7 @@ struct Track {
     in_flight: usize,
     /// Number of the next transmission.
     next: u64,
-    /// The largest transmission number that the peer has named; at first that of the SYN.
+    /// Largest transmission number that the peer has acknowledged; initially the number of the SYN.
     newest: u64,
 }
 
@@ -144,7 +144,7 @@ impl Sender {
         low(self.initial)
     }
 
-    /// Begins with the number of segments for which the peer has room.
+    /// Starts with the peer's initial receive window, in segments.
     pub(super) fn open(&mut self, window: u16) {
         self.limit = self.initial + 1 + u64::from(window);
     }
@@ -169,7 +169,8 @@ impl Sender {
         self.tracks[path].newest
     }
 
-    /// Segments that are to be sent next and may overtake each other: all lost ones, otherwise those never sent.
+    /// Number of segments that remain to be sent and may overtake each other: all lost ones, otherwise those never
+    /// sent.
     pub(super) fn left(&self, mss: u32) -> u64 {
         match self.lost.len() as u64 {
             0 => {
@@ -180,7 +181,7 @@ impl Sender {
         }
     }
 
-    /// Considers all segments in flight on a path lost, so that they leave again on the other one.
+    /// Marks all segments in flight on a path as lost, so that they are retransmitted on the other path.
     pub(super) fn move_from(&mut self, path: usize) {
         for (number, piece) in (self.base..).zip(&mut self.pieces) {
             if piece.path == path && piece.state == State::InFlight {
@@ -211,7 +212,7 @@ impl Sender {
         self.pieces.is_empty()
     }
 
-    /// Whether there is something to send, be it that the peer has no room for it.
+    /// Whether there is something to send, even if the receive window does not permit it.
     pub(super) fn has_data(&self) -> bool {
         self.has_lost() || self.has_new() || self.has_unsent_messages()
     }
@@ -232,12 +233,12 @@ impl Sender {
         (self.end() < self.limit.max(self.base + RESERVED)).then_some(class)
     }
 
-    /// Whether there is something that the peer has room for.
+    /// Whether there is something to send that the receive window permits.
     pub(super) fn can_send(&self) -> bool {
         self.has_lost() || (self.has_new() && !self.is_held_back()) || self.next_class().is_some()
     }
 
-    /// Whether there is new data of the stream or FIN, and the peer has no room for it.
+    /// Whether new data of the stream, or the FIN, waits only for the receive window.
     pub(super) fn is_held_back(&self) -> bool {
         self.has_new() && self.end() >= self.stream_limit()
     }
@@ -255,7 +256,7 @@ impl Sender {
         self.lost.len() > 0
     }
 
-    /// Further segments for which the peer has room.
+    /// Number of further segments that the receive window permits.
     pub(super) fn room(&self) -> u64 {
         self.limit.saturating_sub(self.end())
     }
@@ -316,8 +317,8 @@ impl Sender {
         Some((data, false))
     }
 
-    /// Whether a lost segment must leave before the messages of a better class: it holds up the window, which the peer moves
-    /// on only behind the oldest missing segment.
+    /// Whether a lost segment must be retransmitted before messages of a more urgent class. It blocks the receive
+    /// window, which advances only past the oldest missing segment.
     fn is_overdue(&self) -> bool {
         self.pieces.len() as u64 >= RESERVED / 2
     }
@@ -347,7 +348,8 @@ impl Sender {
         Some(self.repeat(now, path, index))
     }
 
-    /// A probe: the oldest segment once more if it may have data and there is one, otherwise no data.
+    /// Builds a probe: a copy of the oldest segment if `with_data` and there is one, otherwise a segment without
+    /// data.
     pub(super) fn probe(&mut self, now: Instant, path: usize, with_data: bool) -> Data {
         let oldest = self.pieces.front_mut().filter(|piece| with_data && piece.state != State::Arrived);
         let Some(piece) = oldest else {
@@ -398,7 +400,7 @@ impl Sender {
         }
     }
 
-    /// Takes an ACK; `None` if it is impossible or older than one of its path before.
+    /// Processes an ACK; returns `None` if it is impossible, or older than an earlier ACK of its path.
     pub(super) fn on_ack(&mut self, now: Instant, ack: &Ack) -> Option<News> {
         let track = &mut self.tracks[usize::from(ack.second_path)];
         // The other path may have been faster.
@@ -456,8 +458,8 @@ impl Sender {
         (self.queue.release(first), has_freed_messages)
     }
 
-    /// Considers segments of a path lost if later transmissions have arrived: `REORDERED` of them, or one that left
-    /// so much later that the path would have to be that much slower. Returns when to look again.
+    /// Marks segments of a path as lost if later transmissions have arrived: [`REORDERED`] of them, or at least one
+    /// and `patience` has passed since the segment left. Returns when to check again.
     pub(super) fn find_losses(&mut self, now: Instant, path: usize, patience: Duration) -> Option<Instant> {
         let track = &mut self.tracks[path];
         let newest = track.newest;
@@ -485,7 +487,7 @@ impl Sender {
         again
     }
 
-    /// Handles a failed link on the way of a transmission of a segment; returns whether the segment was in flight.
+    /// Marks a segment as lost whose transmission met a failed link; returns whether the segment was in flight.
     pub(super) fn on_link_failed(&mut self, path: usize, number: u32, transmission: u32) -> bool {
         let Some(index) = widen(number, self.base).and_then(|number| number.checked_sub(self.base)) else {
             return false;

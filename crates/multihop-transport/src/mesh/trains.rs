@@ -4,12 +4,12 @@ use multihop_core::Duration;
 
 use super::worth::Worth;
 
-/// How many segments leave together.
+/// Size of trains: segments that leave together, so that a radio can aggregate them in one frame.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Trains {
     /// Segments of a train; 1 on paths that do not aggregate.
     size: f64,
-    /// Segments of the newest train that have not left.
+    /// Number of segments of the current train that have not left.
     left: u32,
     frames: Longest,
     probes: Probes,
@@ -38,7 +38,8 @@ impl Longest {
     }
 }
 
-/// Short trains on a path that does not seem to aggregate: segments that leave one by one never show it.
+/// Schedule of probes for aggregation: short trains on a path that seems not to aggregate, because single segments
+/// cannot show that it does.
 #[derive(Clone, Copy, Debug)]
 struct Probes {
     is_due: bool,
@@ -73,7 +74,7 @@ impl Trains {
         }
     }
 
-    /// Segments of a train.
+    /// Number of segments in a train.
     pub(super) const fn size(&self) -> f64 {
         self.size
     }
@@ -99,7 +100,7 @@ impl Trains {
         self.left > 0
     }
 
-    /// Notes that a segment leaves. Returns the size of the train that begins with it.
+    /// Records that a segment leaves. Returns the size of a train that begins with the segment.
     pub(super) fn leave(&mut self) -> Option<u32> {
         let begins = (self.left == 0).then(|| self.next());
         self.probes.is_due = false;
@@ -158,7 +159,8 @@ const MAX_SIZE: f64 = 24.0;
 const GROWTH: f64 = 0.5;
 /// Number of ACKs in a period; the longest frame of the last one to two periods counts.
 const PERIOD: u32 = 64;
-/// Number of segments in a probe: the first one may leave before the station has the others.
+/// Number of segments in a probe for aggregation. More than two, because the first one may be transmitted before the
+/// radio has the others.
 const PROBE: u32 = 3;
 /// Number of ACKs until the first probe. Each further probe comes after four times as many.
 const FIRST_PROBE: u32 = 4;

@@ -22,7 +22,7 @@ impl Worth {
         self.is_longer(3, 2).unwrap_or(true)
     }
 
-    /// Whether a single train fills the path: almost all of its round trip is its own time in the air.
+    /// Whether one train fills the path: almost all of its round trip is the airtime of the train itself.
     pub(super) fn is_whole_path(&self) -> bool {
         self.is_longer(4, 1).unwrap_or(false)
     }

@@ -4,12 +4,12 @@ use super::ato::Ato;
 use super::config::{AckRule, Config, DelayedAck};
 use crate::rtt::RttEstimator;
 
-/// When to acknowledge segments that have arrived.
+/// Receiver's decision when to acknowledge arrived segments.
 #[derive(Clone, Debug)]
 pub(super) struct AckState {
     rule: AckRule,
     delay: Duration,
-    /// Number of the first segments, each of which is acknowledged at once.
+    /// Number of segments at the start of a connection that are acknowledged at once.
     quick: u64,
     /// Number of in-order segments not acknowledged yet, and their bytes.
     pending: u32,
@@ -114,14 +114,14 @@ impl AckState {
         }
     }
 
-    /// Notes that a data segment leaves at `now`, which also acknowledges.
+    /// Records that a data segment leaves at `now`, which includes the acknowledgement.
     pub(super) fn on_data_sent(&mut self, now: Instant) {
         if let Some(ato) = &mut self.ato {
             ato.on_data_sent(now);
         }
     }
 
-    /// Makes the ACK due at the end of its delay.
+    /// Makes an ACK due when the timer of delayed ACKs expires.
     pub(super) fn on_expired(&mut self, rtt: &RttEstimator) {
         if let Some(ato) = &mut self.ato {
             ato.on_expired(rtt.rto());
@@ -138,14 +138,14 @@ impl AckState {
         }
     }
 
-    /// Requests an ACK that leaves at once.
+    /// Requests an ACK that leaves at once, possibly in a data segment.
     pub(super) fn ask(&mut self) {
         if self.due == Due::No {
             self.due = Due::Now;
         }
     }
 
-    /// Acknowledge at once, in a segment of its own.
+    /// Requests an ACK that leaves at once, in a segment without data.
     pub(super) fn ask_bare(&mut self) {
         self.due = Due::Bare;
     }
@@ -175,7 +175,7 @@ impl AckState {
         self.shortest.unwrap_or_default() / TACKS
     }
 
-    /// How many segments one ACK acknowledges.
+    /// Number of segments per ACK, for the segment with this number.
     fn every(&self, number: u64) -> u32 {
         match self.rule {
             _ if number <= self.quick => 1,

@@ -61,8 +61,8 @@ impl Ato {
         self.quick = self.quick.saturating_sub(1);
     }
 
-    /// Notes that data leaves at `now`: soon after a segment of the peer it counts as an answer, so that its connection
-    /// is interactive.
+    /// Records that data leaves at `now`. Data that leaves soon after a segment of the peer counts as an answer and
+    /// makes the connection interactive, so that ACKs wait for data.
     pub(super) fn on_data_sent(&mut self, now: Instant) {
         self.answers |= self.last.is_some_and(|last| now.saturating_since(last) < self.timeout);
     }

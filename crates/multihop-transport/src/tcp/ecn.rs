@@ -12,9 +12,10 @@ pub(super) struct Marks {
     pub(super) on: bool,
     /// Whether our ACKs carry the echo of a mark.
     pub(super) echo: bool,
-    /// Whether the next new segment reports to the peer that its echo has had its effect.
+    /// Whether the next new segment must set CWR, since the window was reduced after an echo.
     reduced: bool,
-    /// Sequence number up to which echoes have no further effect: the window was reduced for them.
+    /// Sequence number up to which echoed marks have no further effect, because the window was already reduced for
+    /// them.
     answered: u64,
 }
 
@@ -25,7 +26,7 @@ impl Marks {
 }
 
 impl TcpEnd {
-    /// Whether the congestion control needs to know how many segments are marked.
+    /// Whether the congestion control counts marked segments (as in DCTCP) instead of reacting once per round trip.
     fn counts_marks(&self) -> bool {
         self.config.congestion.signals().marks
     }
@@ -38,8 +39,9 @@ impl TcpEnd {
         }
     }
 
-    /// A data segment arrived. Classic: the echo lasts until the peer has reduced its window (RFC 3168 §6.1.3). Scalable: it
-    /// says of each segment whether it was marked, and a change is reported at once (RFC 8257 §3.2).
+    /// Records the ECN mark of a data segment. Classic ECN: ACKs echo the mark until the peer has reduced its window
+    /// (RFC 3168 §6.1.3). Scalable: each ACK echoes whether its segments were marked, and a change is reported at
+    /// once (RFC 8257 §3.2).
     pub(super) fn note_mark(&mut self, now: Instant, segment: &Segment) {
         if !self.marks.on {
             return;
@@ -57,7 +59,7 @@ impl TcpEnd {
         }
     }
 
-    /// An ACK of everything before `acked` arrived, with or without the echo of a mark.
+    /// Processes the ECN echo of an ACK of everything before `acked`.
     pub(super) fn take_echo(&mut self, now: Instant, segment: &Segment, acked: u64) {
         if !self.marks.on || acked < self.send.una {
             return;

@@ -10,8 +10,8 @@ use super::TcpEnd;
 use super::sequence::position;
 
 impl TcpEnd {
-    /// A segment was lost at a failed link. A segment of another connection, or one that is acknowledged
-    /// by now, has no effect.
+    /// Puts the sender on stand-by after the loss of a segment at a failed link. Segments of other connections and
+    /// acknowledged ones have no effect.
     pub(super) fn on_link_failed(&mut self, now: Instant, lost: LostSegment) {
         let Some(plan) = self.config.elfn else { return };
         if let Some(position) = self.outstanding(lost) {

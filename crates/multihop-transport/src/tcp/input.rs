@@ -22,7 +22,7 @@ impl TcpEnd {
         }
     }
 
-    /// §3.10.7.1: a segment that belongs to no connection.
+    /// Handles a segment that belongs to no connection: answers with a reset (§3.10.7.1).
     fn refuse(&mut self, segment: &Segment) {
         self.counters.dropped += 1;
         if segment.rst {
@@ -166,7 +166,8 @@ impl TcpEnd {
         self.ack.ask_bare();
     }
 
-    /// RFC 7323 §5.3; clocks faster than a millisecond wrap too soon for the test.
+    /// Whether a segment is older than its timestamp allows (PAWS, RFC 7323 §5.3). Not applied to clocks faster than
+    /// a millisecond, which wrap too soon.
     fn fails_paws(&self, segment: &Segment) -> bool {
         let usable = self.config.timestamps.is_some_and(|tick| tick >= Duration::from_millis(1));
         usable && !segment.rst && self.is_overtaken(segment)
@@ -201,7 +202,7 @@ impl TcpEnd {
         }
     }
 
-    /// Forgets the peer, but keeps the application's requests and the path.
+    /// Returns to the state LISTEN: discards the peer's state, but keeps the application's requests and the path.
     fn listen_again(&mut self) {
         let fresh = Self::new(self.config.clone(), self.ports, self.send.iss);
         let old = mem::replace(self, fresh);
@@ -266,7 +267,7 @@ impl TcpEnd {
         true
     }
 
-    /// RFC 5681 §2; with SACK, RFC 6675 §2.
+    /// Whether an ACK counts as a duplicate (RFC 5681 §2; with SACK, RFC 6675 §2).
     fn is_duplicate(&self, segment: &Segment, window: u32, sack_news: bool) -> bool {
         let bare = segment.payload.is_empty() && !segment.fin;
         let outstanding = self.flight() > 0;
@@ -323,7 +324,7 @@ impl TcpEnd {
         }
     }
 
-    /// Gives a sample to the retransmission timer, and returns it.
+    /// Passes the round-trip sample of an ACK to the retransmission timer, and returns the sample.
     fn sample_rtt(&mut self, now: Instant, segment: &Segment, acked: u64) -> Option<Duration> {
         let round_trip = self.round_trip(now, segment, acked)?;
         self.rtt.sample(round_trip);
@@ -417,8 +418,8 @@ impl TcpEnd {
         self.measure(now, stamps, is_furthest);
     }
 
-    /// Remembers data that arrived twice, for the next ACK to report (RFC 2883). Only an end that finds its own losses
-    /// by time does so.
+    /// Records the range of a duplicate segment, which the next ACK reports (D-SACK, RFC 2883). Only endpoints that
+    /// use RACK do so.
     fn note_twice(&mut self, start: u64, len: usize) {
         if self.config.rack && self.sack && len > 0 {
             self.recv.duplicate = Some((start, start + len as u64));

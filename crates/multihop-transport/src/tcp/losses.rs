@@ -27,7 +27,8 @@ pub(super) struct Recovery {
 }
 
 impl Recovery {
-    /// The retransmission timer expired. Returns whether it did so before for the same data.
+    /// Records an expiry of the retransmission timer. Returns whether the timer had already expired for the same
+    /// data.
     pub(super) fn on_timeout(&mut self, una: u64, max: u64) -> bool {
         let again = self.timeout_at.replace(una) == Some(una);
         // RFC 6582 §3.2 step 4
@@ -42,7 +43,7 @@ impl Recovery {
         self.rescued |= self.board.on_resent(from, to);
     }
 
-    /// Begins to repair everything sent up to `max`, as in fast recovery, since the path is back.
+    /// Starts recovery of everything sent up to `max`, as in fast recovery, because the path is restored.
     pub(super) fn resume(&mut self, max: u64) {
         self.leave();
         self.active = true;

@@ -103,18 +103,19 @@ pub struct TcpEnd {
     timed: Option<(u64, Instant)>,
     /// Retransmissions since the last segment of the peer.
     retries: u16,
-    /// When the newest data segment left.
+    /// Departure of the newest data segment.
     last_data: Option<Instant>,
     congestion: Congestion,
     pace: Option<Pace>,
     recovery: Recovery,
-    /// Only if losses are found by time, or the congestion control measures rates.
+    /// List of transmitted segments. Only exists if losses are detected by time (RACK), or the congestion control measures
+    /// rates.
     transmissions: Option<Box<Transmissions>>,
     rack: Rack,
     /// The last reduction of the window, as long as it can be undone.
     undo: Option<Undo>,
     marks: Marks,
-    /// When the next data segment may leave, if the congestion control has a rate.
+    /// Earliest departure of the next data segment, if the congestion control paces.
     departs: Instant,
     /// State of stand-by, while the path is considered lost.
     waiting: Option<Waiting>,

@@ -149,7 +149,7 @@ impl TcpEnd {
         Some((position, len.min(u32::try_from(gap).unwrap_or(u32::MAX))))
     }
 
-    /// RFC 9293 §3.8.6.2.1: avoidance of silly windows.
+    /// Whether a segment shorter than the maximum may be sent: avoidance of silly windows (RFC 9293 §3.8.6.2.1).
     fn may_send_small(&self, len: u32, is_tail: bool, is_new: bool) -> bool {
         let idle = self.flight() == 0;
         if is_tail {

@@ -74,13 +74,13 @@ pub(super) struct Pace {
     pub(super) across_timeouts: bool,
     /// The trip that the current segment ended.
     pub(super) trip: Option<Trip>,
-    /// Position below which no segment gives a sample.
+    /// Sequence position below which segments give no round-trip samples, because they may have been retransmitted.
     pub(super) stale: u64,
     /// State of the timer by the authors' rules; `None` by the paper's.
     pub(super) turn: Option<Turn>,
 }
 
-/// Whose turn it is by the authors' rules: a timer runs freely, and one segment leaves at each expiry.
+/// State of pacing by the authors' rules: a timer runs freely, and one segment may leave at each expiry.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Turn {
     /// The next segment leaves at once and starts the timer.

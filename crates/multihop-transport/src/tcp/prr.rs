@@ -62,14 +62,15 @@ impl TcpEnd {
         }
     }
 
-    /// An ACK arrived, of new data if `is_new`.
+    /// Reduces the window in proportion to what an ACK reports as delivered; `is_new` if the ACK acknowledges new
+    /// data.
     pub(super) fn reduce_by_ack(&mut self, is_new: bool) {
         let Some(sent) = &self.transmissions else { return };
         let (delivered, lost) = sent.newly();
         self.reduce(delivered, is_new && lost == 0);
     }
 
-    /// A timer has shown losses: Linux counts it as an ACK of one segment.
+    /// Reduces the window after losses that a timer has found: Linux counts such an event as an ACK of one segment.
     pub(super) fn reduce_by_timer(&mut self) {
         self.reduce(self.mss.into(), false);
     }

@@ -21,15 +21,15 @@ pub(super) struct Rack {
     reordering_seen: bool,
     /// The window for reordering in quarters of the shortest round trip.
     quarters: u32,
-    /// Number of recoveries for which the widened window lasts.
+    /// Number of further recoveries for which the widened reordering window remains.
     persists: u8,
     /// Position that must be acknowledged before further duplicates widen the window again.
     widened_until: u64,
-    /// The probe of the tail that is not acknowledged yet: what had been sent by then, and whether it was a retransmission.
+    /// Unacknowledged tail loss probe: the end of the data sent by then, and whether the probe was a retransmission.
     tail: Option<(u64, bool)>,
-    /// Whether a probe of the tail must leave.
+    /// Whether a tail loss probe must be sent.
     pub(super) tail_due: bool,
-    /// Departures of the three segments that left last among those delivered, the earliest first; only without RACK.
+    /// Departure times of the three delivered segments that were sent last, in ascending order; only without RACK.
     departures: [Departure; DUP_THRESHOLD],
 }
 
@@ -57,7 +57,7 @@ impl Rack {
         }
     }
 
-    /// Remembers when a delivered segment left, unless the ACK may be that of an earlier transmission.
+    /// Records the departure of a delivered segment, unless the ACK may belong to an earlier transmission.
     fn count_delivered(&mut self, now: Instant, sent: &Sent, min_rtt: Option<Duration>) {
         let is_ambiguous = sent.again && min_rtt.is_none_or(|least| now.saturating_since(sent.at) < least);
         let departure = sent.departure();
@@ -68,8 +68,8 @@ impl Rack {
         self.departures.sort_unstable();
     }
 
-    /// Considers segments lost that left earlier than three delivered ones (as in RFC 9002 §6.1.1). Returns the lost
-    /// bytes.
+    /// Marks segments as lost that left earlier than three delivered ones (as in RFC 9002 §6.1.1). Returns the number
+    /// of bytes marked.
     // DEVIATION tcp-11: RFC 6675 counts segments with higher numbers, and thus never finds a lost retransmission.
     fn detect_by_count(&self, sent: &mut Transmissions) -> u64 {
         sent.lose(|old| old.departure() < self.departures[0])
@@ -84,7 +84,7 @@ impl Rack {
         window.min(srtt.unwrap_or(Duration::ZERO))
     }
 
-    /// §6.2 step 4: the peer reports a duplicate.
+    /// Widens the reordering window after a duplicate that the peer reports (RFC 8985 §6.2 step 4).
     fn on_duplicate(&mut self, una: u64, next: u64) {
         if una >= self.widened_until {
             self.widened_until = next;
@@ -100,8 +100,8 @@ impl Rack {
         }
     }
 
-    /// Considers segments lost that left a round trip and the reordering window earlier than a delivered one (RFC 8985
-    /// §6.2 step 5). Returns the lost bytes, and the instant at which further ones will be.
+    /// Marks segments as lost that left earlier than a delivered one by a round trip and the reordering window (RFC
+    /// 8985 §6.2 step 5). Returns the number of bytes marked, and the instant at which more will be.
     fn detect(&self, now: Instant, window: Duration, sent: &mut Transmissions) -> (u64, Option<Instant>) {
         let Some(newest) = self.newest else { return (0, None) };
         let patience = self.rtt + window;
@@ -123,7 +123,7 @@ impl TcpEnd {
         self.transmissions.is_some() && self.sack
     }
 
-    /// The ranges of the peer's SACK option, and of its cumulative ACK, update what is known of each segment.
+    /// Updates the list of transmissions with the ranges of the peer's SACK option and cumulative ACK.
     pub(super) fn note_deliveries(
         &mut self,
         now: Instant,
@@ -152,7 +152,7 @@ impl TcpEnd {
         }
     }
 
-    /// The peer reports that it has received a segment twice.
+    /// Records a duplicate that the peer reports (D-SACK), which widens the reordering window.
     pub(super) fn note_duplicate(&mut self, range: (u64, u64)) {
         self.rack.on_duplicate(self.send.una, self.send.next);
         if let Some(undo) = &mut self.undo {
@@ -192,7 +192,8 @@ impl TcpEnd {
         bytes
     }
 
-    /// Section 6.3: the retransmission timer expired. Everything that has had its time is lost.
+    /// Marks segments as lost after an expired retransmission timer (RFC 8985 §6.3): the first one and those that
+    /// left more than a round trip ago; without RACK all.
     pub(super) fn lose_all(&mut self, now: Instant) {
         let (una, patience) = (self.send.una, self.rack.rtt);
         let by_time = self.uses_rack();
@@ -300,7 +301,8 @@ impl TcpEnd {
         }
     }
 
-    /// Section 7.3: new data if there is any, or else the last segment again.
+    /// Chooses the contents of a tail loss probe: new data if there is any, otherwise the last segment again (RFC
+    /// 8985 §7.3).
     pub(super) fn choose_tail(&mut self) -> Option<(u64, u32)> {
         self.rack.tail_due = false;
         let new = self.choose_next(self.bound()).filter(|&(position, _)| position >= self.send.max);

@@ -35,7 +35,7 @@ impl Scoreboard {
         }
     }
 
-    /// RFC 2018 §8: after a timeout the receiver may have discarded everything.
+    /// Clears the scoreboard after a timeout, because the receiver may have discarded everything (RFC 2018 §8).
     pub(super) fn clear(&mut self) {
         self.sacked.clear();
         self.resent = 0;
@@ -95,7 +95,7 @@ impl Scoreboard {
         Some((from.max(self.resent), to))
     }
 
-    /// `position`, or the end of the range it lies in.
+    /// Returns `position`, or the end of the received range in which it lies.
     pub(super) fn skip(&self, position: u64) -> u64 {
         match self.sacked.iter().find(|range| range.1 > position) {
             Some(&(start, end)) if start <= position => end,
@@ -112,7 +112,7 @@ impl Scoreboard {
         self.sacked.last().map_or(0, |range| range.1)
     }
 
-    /// Holes from `una` on, each with the place of the first range above it.
+    /// Missing ranges from `una` on, each with the index of the first received range above it.
     fn holes(&self, una: u64) -> impl Iterator<Item = (u64, u64, usize)> {
         let starts = core::iter::once(una).chain(self.sacked.iter().map(|range| range.1));
         starts

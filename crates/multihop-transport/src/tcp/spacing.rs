@@ -23,8 +23,8 @@ impl TcpEnd {
         until.is_some()
     }
 
-    /// Whether the pacer holds the next segment back by the authors' rules. A segment that duplicate or partial ACKs
-    /// show to be lost leaves at once, and stops the timer.
+    /// Whether the next segment must wait for the pacing timer, by the authors' rules. A segment that duplicate or
+    /// partial ACKs show to be lost leaves at once, and stops the timer.
     fn wait_for_turn(&mut self, now: Instant, turn: Turn) -> bool {
         let next = match turn {
             _ if self.recovery.resend => None,
@@ -77,7 +77,8 @@ impl TcpEnd {
         false
     }
 
-    /// A segment from `start` to `end` leaves: the list of transmissions and the rate of the congestion control follow.
+    /// Records the departure of the segment from `start` to `end` in the list of transmissions, and schedules the
+    /// next departure at the pacing rate.
     pub(super) fn note_departure(&mut self, now: Instant, start: u64, end: u64) {
         if let Some(sent) = &mut self.transmissions {
             if sent.restarts() {
@@ -91,7 +92,7 @@ impl TcpEnd {
         }
     }
 
-    /// The application has sent everything, and the window has room for more.
+    /// Marks rate samples as limited by the application, if it has no more data to send and the window has room.
     pub(super) fn note_lack_of_data(&mut self) {
         let Some(sent) = &mut self.transmissions else { return };
         let has_room = sent.in_flight() < u64::from(self.congestion.control().window().cwnd());
@@ -115,8 +116,8 @@ impl TcpEnd {
         }
     }
 
-    /// An ACK arrived, of new data if `is_new`; `timed` is the round-trip time that it ended, if it was
-    /// measured.
+    /// Passes the round-trip time of an ACK to the pacer. `is_new` if the ACK acknowledges new data; `timed` is the
+    /// sample of the retransmission timer, if the ACK gave one.
     pub(super) fn feed_pacer(&mut self, now: Instant, is_new: bool, timed: Option<Duration>) {
         let una = self.send.una;
         let Some(pace) = &mut self.pace else { return };

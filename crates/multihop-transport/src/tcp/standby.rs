@@ -19,7 +19,7 @@ use super::timer::Timer;
 use super::{Event, TcpEnd};
 
 impl TcpEnd {
-    /// Goes on stand-by, if it is not there yet. `lost` is a position known to be lost.
+    /// Puts the sender on stand-by, unless it is already. `lost` is the position of a lost segment, if known.
     pub(super) fn stand_by(&mut self, now: Instant, plan: Standby, lost: Option<u64>) {
         if let Some(waiting) = &mut self.waiting {
             waiting.lost = waiting.lost.into_iter().chain(lost).min();
@@ -43,7 +43,7 @@ impl TcpEnd {
         }
     }
 
-    /// The probe that is due, if one is.
+    /// Builds the probe of the path that is due, if one is.
     pub(super) fn next_probe(&mut self, now: Instant) -> Option<Segment> {
         let waiting = self.waiting.as_mut().filter(|waiting| waiting.due)?;
         waiting.due = false;
@@ -60,7 +60,7 @@ impl TcpEnd {
         Some(self.transmit(now, position, len))
     }
 
-    /// An ACK arrived; `is_new` if it acknowledges new data.
+    /// Ends stand-by after an ACK, if the plan's exit condition holds. `is_new` if the ACK acknowledges new data.
     pub(super) fn on_ack_in_standby(&mut self, now: Instant, is_new: bool) {
         let Some(waiting) = &mut self.waiting else { return };
         if !is_new && waiting.plan.end.exit == Exit::New {
@@ -83,9 +83,8 @@ impl TcpEnd {
         self.restart_retransmit_timer(now);
     }
 
-    /// The frozen state comes back (ADTCP, section 4.1). A timeout has sent the sender back to the
-    /// first hole; it goes on where it was, and partial ACKs show what is missing. With SACK the
-    /// scoreboard does.
+    /// Restores the state before stand-by (ADTCP, section 4.1). A timeout had moved the sender back to the first
+    /// hole. It continues where it was, and the scoreboard, or without SACK partial ACKs, show the missing segments.
     fn resume(&mut self) {
         self.congestion.control_mut().window_mut().resume();
         if !self.sack {

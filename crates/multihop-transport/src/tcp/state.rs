@@ -36,12 +36,12 @@ impl State {
         !matches!(self, Self::Closed | Self::Listen | Self::SynSent | Self::SynReceived)
     }
 
-    /// Whether data from the peer may still come.
+    /// Whether data from the peer may still arrive.
     pub(super) const fn receives(self) -> bool {
         matches!(self, Self::Established | Self::FinWait1 | Self::FinWait2)
     }
 
-    /// Whether our data or FIN may still have to leave.
+    /// Whether this end may still have data or a FIN to send.
     pub(super) const fn sends(self) -> bool {
         matches!(self, Self::Established | Self::CloseWait | Self::FinWait1 | Self::Closing | Self::LastAck)
     }

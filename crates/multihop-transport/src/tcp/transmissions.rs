@@ -142,7 +142,7 @@ impl Transmissions {
         }
     }
 
-    /// Segments from `start` to `end` leave once more.
+    /// Records the retransmission of segments from `start` to `end`.
     fn send_again(&mut self, new: &Sent, start: u64, end: u64) {
         if start >= end {
             return;
@@ -247,12 +247,12 @@ impl Transmissions {
         (self.ack.newly, self.ack.newly_lost)
     }
 
-    /// Where the first segment ends that the current ACK delivered and that left only once.
+    /// End position of the first segment that the current ACK delivered and that was not retransmitted.
     pub(super) fn original(&self) -> Option<u64> {
         self.ack.original
     }
 
-    /// How many segments have left again and may still arrive.
+    /// Number of retransmitted segments that may still arrive.
     pub(super) fn resent(&self) -> usize {
         self.segments.iter().filter(|sent| sent.again && sent.flies()).count()
     }
@@ -298,17 +298,17 @@ impl Transmissions {
         self.sacked = 0;
     }
 
-    /// The first segment that is lost and has not left again.
+    /// First segment that is lost and has not been retransmitted.
     pub(super) fn first_lost(&self) -> Option<&Sent> {
         self.segments.iter().find(|sent| sent.lost && !sent.sacked)
     }
 
-    /// The application has nothing to send and the window has room: rates measured from now on are only lower bounds.
+    /// Marks the connection as limited by the application: rates measured from now on are only lower bounds.
     pub(super) fn on_app_limited(&mut self) {
         self.limited_until = Some(self.delivered + self.in_flight.max(1));
     }
 
-    /// Whether the next segment leaves after a pause for which the application is responsible.
+    /// Whether the next segment is the first after a pause of the application.
     pub(super) fn restarts(&self) -> bool {
         self.in_flight == 0 && self.limited_until.is_some()
     }

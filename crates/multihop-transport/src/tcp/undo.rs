@@ -29,22 +29,22 @@ pub(super) struct Undo {
 enum Frto {
     /// The timeout was real, or there was none.
     Off,
-    /// The first segment has left again; the ACK of new data is awaited.
+    /// The first segment was retransmitted; the next ACK of new data continues the detection.
     Resent,
-    /// New data leaves until the next ACK, and nothing again.
+    /// New data is sent instead of retransmissions until the next ACK.
     Sends,
-    /// New data has left, and its ACK decides.
+    /// New data was sent. Its ACK shows whether the timeout was spurious.
     Judges,
 }
 
 impl Undo {
-    /// Counts a segment that leaves again.
+    /// Counts a retransmitted segment with this timestamp.
     pub(super) fn on_resent(&mut self, timestamp: u32) {
         self.open = Some(self.open.unwrap_or(0) + 1);
         self.first.get_or_insert(timestamp);
     }
 
-    /// Records that the peer received this range twice.
+    /// Records a D-SACK: the peer received the range from `start` to `end` twice.
     pub(super) fn on_duplicate(&mut self, (start, end): (u64, u64), mss: u32) {
         if end > self.from {
             let segments = u32::try_from((end - start).div_ceil(u64::from(mss))).unwrap_or(u32::MAX);
@@ -82,8 +82,8 @@ impl TcpEnd {
         });
     }
 
-    /// Notes that a timeout is about to reduce the window. `again` if it is not the first without an ACK in between,
-    /// `was_whole` if nothing was being repaired, and `recovered` if fast recovery was under way.
+    /// Records the state before a timeout reduces the window. `again` if the timeout follows another one without an
+    /// ACK in between, `was_whole` if no recovery was under way, `recovered` if fast recovery was.
     pub(super) fn note_reduction_by_timeout(&mut self, was_whole: bool, recovered: bool, again: bool) {
         if was_whole || (!recovered && !again) {
             self.note_reduction();
@@ -94,7 +94,8 @@ impl TcpEnd {
         }
     }
 
-    /// An ACK has arrived: it may show that the last reduction was not necessary. `news` if SACK has reported something.
+    /// Examines an ACK for evidence that the last reduction was unnecessary, and undoes the reduction. `news` if SACK
+    /// has reported something new.
     pub(super) fn judge_reduction(
         &mut self,
         now: Instant,
@@ -138,7 +139,7 @@ impl TcpEnd {
         };
     }
 
-    /// `finds` if nothing counts as lost any more.
+    /// Restores the window of before the reduction. If `finds`, all segments marked as lost count as in flight again.
     fn undo(&mut self, now: Instant, undo: &Undo, finds: bool) {
         self.undo = None;
         self.counters.undone += 1;
@@ -150,7 +151,7 @@ impl TcpEnd {
         self.recovery.recover = self.recovery.recover.min(self.send.una);
     }
 
-    /// Counts a segment that leaves again.
+    /// Counts a retransmitted segment.
     pub(super) fn count_resent(&mut self, now: Instant) {
         let timestamp = self.timestamp(now);
         if let Some(undo) = &mut self.undo {

@@ -1,6 +1,6 @@
 use multihop_core::{Duration, Instant};
 
-/// When to acknowledge segments that have arrived (§3.6).
+/// Receiver's decision when to acknowledge arrived segments (§3.6).
 #[derive(Clone, Debug, Default)]
 pub(super) struct Acks {
     /// Number of segments since the last ACK.
@@ -61,7 +61,7 @@ impl Acks {
         self.due.get_or_insert(Due { tx_seq: self.newest.wrapping_add(NAMES_NONE), held: false });
     }
 
-    /// Makes the ACK due at the end of the interval.
+    /// Makes an ACK due when the interval timer expires.
     pub(super) fn on_interval(&mut self) {
         if self.pending > 0 {
             self.due = Some(Due { tx_seq: self.first, held: true });
@@ -73,12 +73,12 @@ impl Acks {
         self.again = Some(tx_seq);
     }
 
-    /// Takes the answer to a segment of the block before.
+    /// Removes and returns the `TxSeq` of a repeated segment of the previous block, which must be acknowledged.
     pub(super) fn take_again(&mut self) -> Option<u8> {
         self.again.take()
     }
 
-    /// Notes that an ACK of the current block has left.
+    /// Records that an ACK of the current block has been sent.
     pub(super) fn on_sent(&mut self) {
         self.pending = 0;
         self.due = None;

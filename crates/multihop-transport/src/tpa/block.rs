@@ -33,14 +33,15 @@ pub(super) struct Piece {
     pub(super) len: u32,
     /// Number of the segment's newest transmission, counted over the whole connection.
     pub(super) transmission: u64,
-    /// The oldest transmission by which it may have arrived: the first, until an ACK names a later one.
+    /// Number of the oldest transmission by which the segment may have arrived: the first one, until an ACK names a
+    /// later one.
     pub(super) arrived: u64,
     /// Time at which the segment's timer expires.
     pub(super) due: Instant,
 }
 
 impl Block {
-    /// Block 0, in which nothing is sent.
+    /// Block 0, a placeholder that contains no segments.
     pub(super) fn none() -> Self {
         Self { ended: true, ..Self::new(0, 0) }
     }
@@ -147,7 +148,7 @@ impl Block {
         (self.current, self.next) = (self.next, Bitmap::EMPTY);
     }
 
-    /// Extends the timers of all segments in flight to `due` at least.
+    /// Extends the timers of all segments in flight so that none expires before `due`.
     pub(super) fn postpone(&mut self, due: Instant) {
         for position in self.in_flight.positions() {
             let piece = &mut self.pieces[usize::from(position)];

@@ -102,7 +102,8 @@ pub struct Config {
     pub initial_ttl: u8,
 }
 
-/// Where the time counts for which the peer held an ACK (§3.4 and §5.2 have one sample for both).
+/// Estimators whose round-trip samples include the time for which the peer held an ACK. In §3.4 and §5.2 of the paper
+/// one sample serves both.
 #[derive(Clone, Copy, Debug, Eq, Field, PartialEq)]
 pub enum HoldIn {
     /// Samples of neither the timeout nor the pacer include the time.

@@ -20,14 +20,14 @@ impl TpaEnd {
         self.life.listen();
     }
 
-    /// Whether `segment` opens a new connection in place of this one, which is only lingering: the
-    /// driver then replaces the endpoint.
+    /// Whether `segment` opens a new connection that replaces this one. Only a connection that merely answers late
+    /// segments is replaced; the driver then creates a new endpoint.
     pub fn gives_way_to(&self, segment: &Segment) -> bool {
         let opens = matches!(segment.body, Body::Syn(_)) && segment.ack.is_none();
         self.state() == State::Linger && opens && segment.block != self.recv.irs
     }
 
-    /// Options in the peer's SYN; before it arrives, the defaults.
+    /// Options in the peer's SYN, or the defaults before the SYN arrives.
     pub fn peer(&self) -> &Options {
         &self.peer
     }
@@ -111,7 +111,7 @@ impl TpaEnd {
         self.update_state(now);
     }
 
-    /// Answers a SYN that arrives although the peer's SYN has already arrived.
+    /// Answers a retransmitted SYN of the peer.
     pub(super) fn on_syn_again(&mut self, now: Instant, segment: &Segment) {
         let same = segment.block == self.recv.irs;
         match (self.state(), segment.ack) {
@@ -157,21 +157,22 @@ impl TpaEnd {
         }
     }
 
-    /// How long the ACK of a segment of the peer may wait that requests `delay` ms; 0 leaves it to the
-    /// options of its SYN.
+    /// Longest delay of the ACK of a peer's segment that requests `delay` ms; 0 means the delay in the options of the
+    /// peer's SYN.
     pub(super) fn ack_delay(&self, delay: u8) -> Duration {
         let half = Duration::from_micros(u64::from(self.peer.rto_min)) / 2;
         let usual = Duration::from_micros(u64::from(self.peer.ack_interval)).min(half);
         delay_of(delay, usual)
     }
 
-    /// How long the ACK of a segment of ours may wait that requests `delay` ms: computed as the peer does.
+    /// Longest delay of the ACK of this end's segment that requests `delay` ms, by the same computation as at the
+    /// peer.
     pub(super) fn requested_delay(&self, delay: u8) -> Duration {
         delay_of(delay, self.config.ack_interval.min(self.config.rto.min / 2))
     }
 
-    /// The request of the next segment with data: one round-trip time. The segments that the peer waits
-    /// for are under way by then. A segment with an ACK has no room for it.
+    /// ACK delay that the next data segment requests, ms: one round-trip time, within which the segments that
+    /// complete the window arrive. 0 requests nothing; a segment with an ACK has no field for the request.
     pub(super) fn ack_delay_request(&self) -> u8 {
         let has_room = self.acks.due().is_none();
         let follows = has_room && self.config.rto.covers_hold;

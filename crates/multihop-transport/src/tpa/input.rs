@@ -187,7 +187,7 @@ impl TpaEnd {
         }
     }
 
-    /// A round trip ended; the peer's interval timer held its ACK for `hold`.
+    /// Passes a round-trip sample to the estimators; the peer's interval timer held the ACK for `hold`.
     fn sample_rtt(&mut self, round_trip: Duration, hold: Duration, is_short: bool) {
         let travel = round_trip.saturating_sub(hold);
         // With `covers_hold` the timeout has the hold as a term of its own.

@@ -271,7 +271,7 @@ impl TpaEnd {
         }
     }
 
-    /// Forgets the peer, but keeps the application's requests and the path.
+    /// Returns to the state LISTEN: discards the peer's state, but keeps the application's requests and the path.
     fn listen_again(&mut self) {
         let fresh = Self::new(self.config.clone(), self.ports, self.send.iss);
         let old = mem::replace(self, fresh);

@@ -15,8 +15,8 @@ pub(super) struct Phases {
     acks: u8,
     /// The first transmission since freezing, counted over the whole connection.
     frozen_from: u64,
-    /// Whether a notice reported the failure: the fate of segments sent before it does not show whether the route works
-    /// now.
+    /// Whether a notice reported the failure. The loss of segments sent before the notice then does not show whether
+    /// the route works now.
     told: bool,
     /// Whether the route is known to be lost, and a notice will report its return.
     route_lost: bool,
@@ -47,7 +47,7 @@ impl TpaEnd {
         }
     }
 
-    /// Timers of segments in flight are due.
+    /// Handles the expired timers of segments in flight.
     pub(super) fn on_segments_due(&mut self, now: Instant) {
         while let Some((_, position)) = self.send.block.first_due().filter(|&(due, _)| due <= now) {
             self.on_expiry(position);
@@ -101,8 +101,8 @@ impl TpaEnd {
         }
     }
 
-    /// Back to the normal state. The backoff remains until the next sample; otherwise a timeout that
-    /// is too short would never be corrected, where late ACKs are no samples.
+    /// Returns to the normal state. The backoff of the timeout remains until the next sample: if late ACKs are no
+    /// samples, a timeout that is too short would otherwise never grow.
     fn calm_down(&mut self) {
         if self.phases.phase == Phase::Freeze {
             self.end_silence();
@@ -167,8 +167,8 @@ impl TpaEnd {
         (ours && self.send.block.in_flight.contains(position)).then_some(position)
     }
 
-    /// DEVIATION tpa-2: a sender sends one probe before it is silent; otherwise an on-demand routing
-    /// protocol would not search for the route.
+    /// DEVIATION tpa-2: a sender whose route is lost sends one probe before it stops, because an on-demand routing
+    /// protocol would otherwise not search for the route.
     fn lose_route(&mut self, now: Instant) {
         if !self.phases.route_lost {
             (self.phases.route_lost, self.phases.ask) = (true, true);
@@ -193,7 +193,7 @@ impl TpaEnd {
         }
     }
 
-    /// Whether the sender waits for its route to be restored.
+    /// Whether the sender is silent until a notice reports that its route is restored.
     pub(super) fn is_silent(&self) -> bool {
         self.phases.phase == Phase::Freeze && self.phases.route_lost && !self.phases.ask
     }

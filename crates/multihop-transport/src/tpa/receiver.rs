@@ -85,8 +85,8 @@ impl Receiver {
         self.ready.len()
     }
 
-    /// Segments that there is room for. A block more is always kept free, so that its holes can be
-    /// filled.
+    /// Receive window, in segments. One additional block is always kept free, so that the missing segments of a block
+    /// can be stored.
     pub(super) fn window(&self) -> u16 {
         let room = self.capacity.saturating_sub(self.unread()) / self.mss;
         u16::try_from(room).unwrap_or(u16::MAX)
@@ -102,17 +102,17 @@ impl Receiver {
         self.ready.read_into(into)
     }
 
-    /// Whether the open block has arrived to its end. Block 0 has.
+    /// Whether all segments of the open block have arrived. Always true for block 0.
     pub(super) fn is_complete(&self) -> bool {
         self.number == 0 || self.last.is_some_and(|last| self.arrived == Bitmap::first(last + 1))
     }
 
-    /// Whether a segment has arrived before one in front of it.
+    /// Whether a segment has arrived although an earlier one of the block is missing.
     pub(super) fn has_gap(&self) -> bool {
         self.arrived.len() > self.delivered
     }
 
-    /// Takes the first segment of the block after the open one.
+    /// Opens the next block with the first of its segments that arrives, if the open block is complete.
     pub(super) fn insert_next(&mut self, piece: Piece, size: u8) -> Arrival {
         let Piece { position, last, .. } = piece;
         let next = self.is_complete() && !self.finished;
@@ -126,7 +126,7 @@ impl Receiver {
         self.insert(piece, size)
     }
 
-    /// Takes a segment of the open block, of which the peer makes `size` segments.
+    /// Stores a segment of the current block, which the peer divides into `size` segments.
     pub(super) fn insert(&mut self, piece: Piece, size: u8) -> Arrival {
         let Piece { position, last, fin, payload } = piece;
         if self.arrived.contains(position) {

@@ -78,12 +78,13 @@ pub struct RttEstimator {
     /// Whether both are from short segments alone.
     provisional: bool,
     backoff: u32,
-    /// How long the peer may delay an ACK.
+    /// Longest time for which the peer may delay an ACK.
     hold: Duration,
-    /// Samples in a row above the mean by more than the deviation, and below it.
+    /// Number of successive samples that exceed the mean by more than the deviation (`late`), or are below it by more
+    /// (`early`).
     late: u8,
     early: u8,
-    /// Samples left that weigh more.
+    /// Number of further samples that have a larger weight.
     quick: u8,
     route_changes: u64,
     latest: Option<Duration>,

@@ -14,7 +14,7 @@ pub(super) struct Sender {
     /// Number of the block with this end's SYN.
     pub(super) iss: BlockSeq,
     pub(super) queue: SendQueue,
-    /// Where the block begins in the queue.
+    /// Position in the send queue of the current block's first byte.
     pub(super) base: u64,
     pub(super) block: Block,
     /// Every position of the block before.
@@ -31,7 +31,7 @@ pub(super) struct Sender {
     pub(super) last_data: Option<Instant>,
     /// Whether a probe must leave.
     pub(super) probe_due: bool,
-    /// Whether a probe has left and was not answered yet.
+    /// Whether a probe has been sent that the peer has not answered.
     pub(super) asked: bool,
     /// Number of probes since the window closed.
     pub(super) probes: u32,
@@ -125,7 +125,7 @@ impl TpaEnd {
         Some(Choice::New { len, last })
     }
 
-    /// Whether data waits for more to join it.
+    /// Whether a short segment waits for more data to fill it.
     pub(super) fn is_short(&self) -> bool {
         let send = &self.send;
         let (waiting, block) = (send.unassigned(), &send.block);

@@ -7,7 +7,7 @@ named! {
     pub enum Phase {
         /// Normal phase: ACKs arrive, and the window grows up to its limit.
         Normal = "normal",
-        /// ACKs do not get through: one segment at a time.
+        /// Congested: ACKs are missing, and one segment is sent at a time.
         Congested = "congested",
         /// The route is broken: one segment at a time, at increasing intervals, to find out when it is restored.
         Freeze = "freeze",

@@ -10,13 +10,13 @@ pub(super) enum Timer {
     Retransmit,
     /// A delayed ACK is due.
     Ack,
-    /// Data has waited long enough for more to join it.
+    /// The fill timer: data has waited long enough for more data to fill a segment or block.
     Fill,
     /// The gap after the last data segment is over.
     Pace,
     /// A window probe is due.
     Persist,
-    /// Time to probe for a route without any notice about it.
+    /// The silence timer: a sender whose route is lost sends a probe although no notice has arrived.
     Silence,
 }
 

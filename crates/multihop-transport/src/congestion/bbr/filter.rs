@@ -7,7 +7,7 @@ use alloc::collections::VecDeque;
 #[derive(Clone, Debug)]
 pub(super) struct Largest {
     rounds: u64,
-    /// Rounds and values, the values falling.
+    /// Candidates for the maximum as (round, value): rounds ascend, and values descend.
     entries: VecDeque<(u64, u64)>,
 }
 

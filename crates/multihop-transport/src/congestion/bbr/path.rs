@@ -8,8 +8,8 @@ use crate::congestion::signals::RateSample;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rounds {
     pub(super) count: u64,
-    /// Count of delivered bytes whose segment ends the current round: one that leaves after this many bytes were
-    /// delivered.
+    /// Count of delivered bytes that ends the current round. The round ends when a segment is delivered that left at
+    /// this count or later.
     pub(super) ends_at: u64,
     /// Whether the current ACK began a round.
     pub(super) began: bool,
@@ -25,7 +25,8 @@ impl Rounds {
     }
 }
 
-/// How much more arrives at once than the bandwidth explains: ACKs that come in groups.
+/// Estimates how many more bytes arrive at once than the bandwidth explains, because ACKs arrive in groups (ACK
+/// aggregation).
 #[derive(Clone, Debug)]
 pub(super) struct Aggregation {
     since: Instant,
@@ -64,13 +65,13 @@ impl Aggregation {
         (self.since, self.acked) = (now, 0);
     }
 
-    /// Bytes, and no more than the path carries in 100 ms.
+    /// Bytes by which the window grows for ACK aggregation; at most what the path delivers in 100 ms.
     pub(super) fn extra(&self, bandwidth: u64) -> u64 {
         self.extra.get().min(amount(bandwidth, LONGEST, ONE))
     }
 }
 
-/// Bytes that `rate`, times a gain, carries in `time`, rounded up.
+/// Bytes delivered in `time` at `rate` times `gain` (in thousandths), rounded up.
 pub(super) fn amount(rate: u64, time: Duration, gain: u64) -> u64 {
     let bytes = u128::from(rate) * u128::from(time.as_nanos()) * u128::from(gain);
     u64::try_from(bytes.div_ceil(1_000_000_000_000)).unwrap_or(u64::MAX)
@@ -97,12 +98,12 @@ pub(super) fn drawn(now: Instant, n: u64) -> u64 {
     ((mixed >> 32) * n) >> 32
 }
 
-/// Share of the bandwidth at which pacing runs, in thousandths: one hundredth below it, so that queues drain.
+/// Ratio of the pacing rate to the bandwidth, in thousandths: 1% below it, so that queues drain.
 pub(super) const BELOW: u64 = 990;
 /// Smallest window that keeps a path busy with delayed ACKs, segments.
 pub(super) const LEAST: u64 = 4;
 /// Rate below which Linux groups no segments (`bbr_min_tso_rate`), bytes per second.
 pub(super) const SLOW: u64 = 1_200_000 / 8;
-/// Gain 1 in thousandths.
+/// Gain of 1, in thousandths.
 pub(super) const ONE: u64 = 1000;
 const LONGEST: Duration = Duration::from_millis(100);

@@ -28,7 +28,8 @@ pub(crate) struct Bbr {
     /// The window before recovery or the probe of the round trip.
     prior: u32,
     recovers: bool,
-    /// Whether recovery began less than a round trip ago, so that at most the delivered bytes leave.
+    /// Whether recovery began less than a round trip ago: no more bytes are then sent than are delivered (packet
+    /// conservation).
     conserves: bool,
     restarts: bool,
 }
@@ -167,7 +168,7 @@ impl Bbr {
         }
     }
 
-    /// Anywhere in the cycle but at the gain below 1.
+    /// Starts the cycle of gains in a random phase, but not in the one with the gain below 1.
     fn start_cycle(&mut self, now: Instant) {
         self.mode = Mode::ProbeBandwidth;
         let skipped = usize::try_from(drawn(now, CYCLE.len() as u64 - 1)).unwrap_or(0);
@@ -333,7 +334,7 @@ impl CongestionControl for Bbr {
         (self.full.bandwidth, self.full.rounds) = (0, 0);
     }
 
-    /// Does nothing: a model of the path has no use for a smaller window.
+    /// Does nothing: BBR's model of the path determines the window, not losses.
     fn on_congestion(&mut self, _now: Instant, _flight: u32) {}
 
     fn on_idle(&mut self, _now: Instant) {}
@@ -351,7 +352,7 @@ impl CongestionControl for Bbr {
 const HIGH: u64 = 2885;
 const DRAIN: u64 = 1_000_000 / HIGH;
 const CYCLE: [u64; 8] = [1250, 750, ONE, ONE, ONE, ONE, ONE, ONE];
-/// Ratio of the bandwidth to that of three rounds before, in thousandths, from which the bandwidth still grows.
+/// Growth of the bandwidth in three rounds, as a ratio in thousandths, from which on the pipe does not count as full.
 const GROWS: u64 = 1250;
 /// Number of rounds for which the bandwidth is remembered.
 const ROUNDS: u64 = 10;

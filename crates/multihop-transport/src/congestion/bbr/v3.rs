@@ -8,8 +8,8 @@ use crate::congestion::signals::RateSample;
 use crate::congestion::start::Start;
 use crate::congestion::window::Window;
 
-/// BBR version 3 (draft-ietf-ccwg-bbr): as version 1, but a share of losses above 2% bounds what is in flight, and it probes
-/// for bandwidth in steps, seldom, and with room for others in between.
+/// BBR version 3 (draft-ietf-ccwg-bbr). Unlike version 1 it bounds the bytes in flight after losses above 2%. It
+/// probes for bandwidth less often and in steps, and leaves room for other flows between probes.
 // DEVIATION bbr-2: no ECN, and the flight at a loss is that of the last lost segment, not interpolated.
 #[derive(Clone, Debug)]
 pub(crate) struct Bbr3 {
@@ -44,7 +44,7 @@ enum Mode {
     ProbeRtt,
 }
 
-/// Stage of a probe for bandwidth from which the arriving acknowledgements come.
+/// Phase of the bandwidth probe during which the segments left whose ACKs arrive now.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Acks {
     Refilling,
@@ -83,7 +83,7 @@ struct Bounds {
     short: u64,
 }
 
-/// Deliveries and losses of the newest round, by which losses are judged.
+/// Bytes delivered and lost in the latest round, from which the loss rate is computed.
 #[derive(Clone, Debug, Default)]
 struct Latest {
     ends_at: u64,
@@ -94,7 +94,7 @@ struct Latest {
     losses: u32,
 }
 
-/// Where the cycle of probing for bandwidth is.
+/// State of the cycle of bandwidth probes.
 #[derive(Clone, Debug)]
 struct Probing {
     since: Instant,
@@ -189,7 +189,7 @@ impl Bbr3 {
         self.round_trip.min.map_or(u64::from(self.window.initial()), |rtt| amount(bandwidth, rtt, gain))
     }
 
-    /// Adds room for segments that hosts send in groups (§5.6.4.2, `BBRQuantizationBudget`).
+    /// Adds room for segments that a host sends in one burst (§5.6.4.2, `BBRQuantizationBudget`).
     fn with_groups(&self, bytes: u64) -> u64 {
         let rate = self.rate.unwrap_or(0);
         let least = if rate < SLOW { 1 } else { 2 } * self.mss();
@@ -222,7 +222,7 @@ impl Bbr3 {
         self.rounds.ends_at = sample.delivered;
     }
 
-    /// §5.5.10.3: the signals of the newest round.
+    /// Updates the delivery and loss signals of the latest round (§5.5.10.3).
     fn update_signals(&mut self, sample: &RateSample) {
         self.latest.began = sample.prior_delivered.is_some_and(|prior| prior >= self.latest.ends_at);
         if self.latest.began {
@@ -579,7 +579,7 @@ impl CongestionControl for Bbr3 {
         self.window.shrink();
     }
 
-    /// Does nothing: a model of the path has no use for a smaller window.
+    /// Does nothing: BBR's model of the path determines the window.
     fn on_congestion(&mut self, _now: Instant, _flight: u32) {}
 
     /// `BBRHandleSpuriousLossDetection`; the window returns by itself when the recovery is over.
@@ -615,7 +615,7 @@ const HALF: u64 = 500;
 const BETA: u64 = 700;
 /// Tolerated share of losses, in thousandths.
 const LOSSES: u64 = 20;
-/// Share of the flight that is left to other flows between probes, in thousandths.
+/// Share of the bytes in flight that is left unused between probes for other flows, in thousandths.
 const HEADROOM: u64 = 150;
 const GROWS: u64 = 1250;
 /// Number of probing cycles for which the bandwidth is remembered.

@@ -103,7 +103,7 @@ impl Density {
         }
     }
 
-    /// Takes a sample; returns its rank.
+    /// Inserts a sample into the histogram; returns the sample's rank.
     pub(super) fn insert(&mut self, sample: f64) -> Level {
         let bin = self.bin(sample);
         self.weights[bin] += 1.0;
