@@ -30,7 +30,7 @@ fn with_session<T: Default>(act: impl FnOnce(&mut Session) -> T) -> T {
     with(|module| module.session.as_mut().map(act)).unwrap_or_default()
 }
 
-/// Makes room for a request of `length` bytes; returns where.
+/// Reserves memory for a request of `length` bytes, and returns its address.
 #[expect(unsafe_code, reason = "exported by name; it takes and returns plain numbers")]
 #[unsafe(no_mangle)]
 pub extern "C" fn input(length: usize) -> *mut u8 {
@@ -40,7 +40,7 @@ pub extern "C" fn input(length: usize) -> *mut u8 {
     })
 }
 
-/// Where the last answer is.
+/// Address of the last answer.
 #[expect(unsafe_code, reason = "exported by name; it takes and returns plain numbers")]
 #[unsafe(no_mangle)]
 pub extern "C" fn output() -> *const u8 {
@@ -80,7 +80,7 @@ pub extern "C" fn advance(nanos: f64) {
     with_session(|session| session.advance(at));
 }
 
-/// Takes in further bytes of the recording, which are the input.
+/// Appends further bytes of the recording, which the caller has written to the input.
 #[expect(unsafe_code, reason = "exported by name; it takes and returns plain numbers")]
 #[unsafe(no_mangle)]
 pub extern "C" fn feed() {
@@ -91,7 +91,7 @@ pub extern "C" fn feed() {
     });
 }
 
-/// How far the run can be moved on, ns.
+/// Virtual time up to which the run can be simulated, ns.
 #[expect(unsafe_code, reason = "exported by name; it takes and returns plain numbers")]
 #[unsafe(no_mangle)]
 pub extern "C" fn known() -> f64 {
@@ -112,7 +112,7 @@ pub extern "C" fn detailed(detailed: u32) {
     with_session(|session| session.set_detailed(detailed != 0));
 }
 
-/// Where the records are.
+/// Address of the records of events, an array of 32-bit words.
 #[expect(unsafe_code, reason = "exported by name; it takes and returns plain numbers")]
 #[unsafe(no_mangle)]
 pub extern "C" fn records() -> *const u32 {
@@ -126,21 +126,21 @@ pub extern "C" fn records_length() -> usize {
     with_session(|session| session.records().len())
 }
 
-/// Forgets the records and fields.
+/// Deletes the records and fields that have been read.
 #[expect(unsafe_code, reason = "exported by name; it takes and returns plain numbers")]
 #[unsafe(no_mangle)]
 pub extern "C" fn clear() {
     with_session(Session::clear);
 }
 
-/// Answers the names to which records refer.
+/// Writes the names to which records refer, as the answer.
 #[expect(unsafe_code, reason = "exported by name; it takes and returns plain numbers")]
 #[unsafe(no_mangle)]
 pub extern "C" fn names() {
     with(|module| module.output = module.session.as_mut().map(Session::names).unwrap_or_default());
 }
 
-/// Puts the fields of packets into the output.
+/// Writes the fields of packets, as the answer.
 #[expect(unsafe_code, reason = "exported by name; it takes and returns plain numbers")]
 #[unsafe(no_mangle)]
 pub extern "C" fn fields() {

@@ -50,7 +50,7 @@ impl Session {
         }
     }
 
-    /// How far the run can be moved on.
+    /// Virtual time up to which the run can be simulated.
     pub(crate) fn known(&self) -> Instant {
         self.run.as_ref().map_or(Instant::ZERO, ViewedRun::known)
     }
