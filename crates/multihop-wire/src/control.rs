@@ -39,7 +39,7 @@ pub struct Syn {
     pub attempt: u8,
     /// Connection number of the peer in a SYN ACK; `None` in a SYN.
     pub answers: Option<u32>,
-    /// Segments that the sender has room for.
+    /// Receive window of the sender: number of further segments that it has room for.
     pub window: u16,
     /// Version, transports and features that the sender supports.
     pub options: Options,
@@ -233,7 +233,7 @@ fn parse_reset(mut reader: Reader<'_>) -> Result<Reset, ParseError> {
     Ok(Reset { cause, number, is_expected, text })
 }
 
-/// Fails if bytes are left.
+/// Checks that all bytes have been read; the error is [`ParseError`] otherwise.
 pub(crate) fn end(reader: &Reader<'_>) -> Result<(), ParseError> {
     if reader.is_empty() { Ok(()) } else { Err(refusal("bytes after the segment", 1, "none")) }
 }

@@ -18,7 +18,7 @@ pub const MAX_PAYLOAD: usize = 65_535 - Header::LEN;
 pub struct Header {
     /// Differentiated services and congestion notification (RFC 2474, RFC 3168).
     pub tos: u8,
-    /// Identification, by which a receiver finds the fragments of one packet.
+    /// Identification field, which all fragments of one packet share.
     pub id: u16,
     /// Whether routers must not fragment the packet.
     pub dont_fragment: bool,

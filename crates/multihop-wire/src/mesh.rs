@@ -29,7 +29,7 @@ pub enum Segment {
 pub struct Data {
     /// Whether the segment requests an ACK at once.
     pub ask: bool,
-    /// Whether the sender has more data, and the receiver no room for it.
+    /// Whether the sender has more data than the receive window permits.
     pub more: bool,
     /// Whether the sender's stream ends here: the segment then has a number and no payload.
     pub is_fin: bool,
@@ -37,7 +37,7 @@ pub struct Data {
     pub second_path: bool,
     /// Number of segments after which an ACK is due; 0 means 1.
     pub every: u8,
-    /// The longest time that its ACK may wait, in units of 100 us.
+    /// Longest delay of the segment's ACK at the receiver, in units of 100 us.
     pub hold: u16,
     /// Number of the segment in the stream, from the connection number plus one; a retransmission keeps it.
     pub number: u32,
@@ -67,7 +67,7 @@ impl Data {
 pub struct Ack {
     /// Whether the fields about transmissions and their delay are about the second path of the connection.
     pub second_path: bool,
-    /// Segments from `next` on that the receiver has room for.
+    /// Receive window: number of segments from `next` on that the receiver has room for.
     pub window: u16,
     /// Number of the first segment that has not arrived.
     pub next: u32,
@@ -128,7 +128,7 @@ impl Bitmap {
         }
     }
 
-    /// Forgets everything, but keeps the memory if no clone uses it.
+    /// Removes all bits, and keeps the memory unless a clone uses it.
     pub fn clear(&mut self) {
         self.near = [0; Self::NEAR];
         match self.far.as_mut().and_then(Arc::get_mut) {

@@ -79,7 +79,7 @@ pub struct Hello<A = Ipv4Addr> {
     pub willingness: Willingness,
     /// Links of the node; consecutive links with the same code share four bytes of header.
     pub links: Vec<HelloLink<A>>,
-    /// Report about how well the node hears others.
+    /// Measurements of the HELLOs of neighbours, an extension of the protocol; `None` if the node sends none.
     pub report: Option<Box<Report<A>>>,
 }
 
@@ -97,14 +97,14 @@ pub struct HelloLink<A = Ipv4Addr> {
 pub enum LinkCode {
     /// Unspecified link; type of the neighbour.
     Unspecified(NeighbourType),
-    /// The neighbour is heard; whether it hears this node is unknown.
+    /// HELLOs of the neighbour arrive; whether it receives this node's HELLOs is unknown.
     Asymmetric(NeighbourType),
     /// Works in both directions; the neighbour is symmetric.
     Symmetric {
         /// Whether the neighbour is a multipoint relay of the sender.
         mpr: bool,
     },
-    /// The neighbour is no longer heard.
+    /// HELLOs of the neighbour no longer arrive.
     Lost(NeighbourType),
 }
 
@@ -119,7 +119,7 @@ pub enum NeighbourType {
     Mpr,
 }
 
-/// How willing a node is to carry traffic for others: 0 to 7.
+/// Willingness of a node to forward traffic of other nodes, 0 (never) to 7 (always).
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub struct Willingness(pub u8);
 

@@ -4,7 +4,7 @@ use multihop_core::{LostSegment, SegmentId};
 
 use crate::{tcp, tpa, udp};
 
-/// The start of a packet that met a failure, as an ICMP error or a route error of DSR carries it.
+/// Start of a packet that could not be forwarded, quoted by an ICMP error or a route error of DSR.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Quoted {
     /// Source address of the packet.

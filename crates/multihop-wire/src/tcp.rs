@@ -54,9 +54,9 @@ pub enum Ecn {
     /// Packets of a transport without ECN, which routers must not mark.
     #[default]
     NotEct = 0,
-    /// May be marked, by the rules of L4S.
+    /// ECN-capable transport ECT(1): routers may mark the packet by the rules of L4S.
     Ect1 = 1,
-    /// May be marked in place of being dropped.
+    /// ECN-capable transport ECT(0): routers may mark the packet instead of dropping it.
     Ect0 = 2,
     /// Congestion experienced: a router has marked the packet.
     Ce = 3,

@@ -58,7 +58,7 @@ pub(crate) fn control() -> impl Strategy<Value = Control> {
     prop_oneof![syn, reset, any::<u32>().prop_map(Control::KeepAlive)]
 }
 
-/// Puts the right checksum at `at`, if that is inside the packet.
+/// Writes the correct checksum at offset `at`, if that is inside the packet.
 pub(crate) fn set_checksum(packet: &mut [u8], at: usize, checksum: impl Fn(&[u8]) -> u16) {
     if packet.len() >= at + 2 {
         packet[at..at + 2].fill(0);

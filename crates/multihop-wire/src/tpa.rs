@@ -53,7 +53,7 @@ pub struct Segment {
     pub ack_delay: u8,
     /// Whether the sender is congested or frozen (`txStat`).
     pub congested: bool,
-    /// Receive window: segments that the sender of this one has room for.
+    /// Receive window: number of segments that the sender of this segment has room for.
     pub window: u16,
 }
 
@@ -123,7 +123,8 @@ impl Framing {
         BlockSeq((start.0 as u64).wrapping_add(n) as u16 & self.block_mask())
     }
 
-    /// How far `block` is after `from`; negative if before. Serial arithmetic: the shorter of the two distances counts.
+    /// Number of blocks from `from` to `block`, negative if `block` is older. Serial arithmetic: of the two distances
+    /// around the ring the shorter one counts.
     pub const fn distance(self, from: BlockSeq, block: BlockSeq) -> i32 {
         let unused = match self {
             Self::Udp => 0,

@@ -18,7 +18,8 @@ pub struct Options {
     pub features: Features,
     /// A cookie of the listener; zeros request one.
     pub cookie: Option<[u8; 16]>,
-    /// The TTL with which the sender's packets leave.
+    /// IP TTL with which the sender's packets leave its host, so that the receiver can compute the number of hops;
+    /// `None` if the option is absent.
     pub initial_ttl: Option<NonZeroU8>,
     /// The longest payload that the sender accepts.
     pub mss: Option<NonZeroU16>,

@@ -14,7 +14,7 @@ use crate::reader::Reader;
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Quantity(pub u8);
 
-/// The extension of a HELLO: when it was sent, and how well others are heard.
+/// Extension of a HELLO with its time stamp, and a measurement of each neighbour's HELLOs.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Report<A = Ipv4Addr> {
     /// Counts the HELLOs of the sender.
@@ -23,7 +23,7 @@ pub struct Report<A = Ipv4Addr> {
     pub quantity: Quantity,
     /// The sender's clock at transmission, microseconds.
     pub stamp: u32,
-    /// Neighbours' interfaces, and how well they are heard.
+    /// Interface addresses of neighbours, with the measurement of their HELLOs in the unit of `quantity`.
     pub heard: Vec<(A, u32)>,
     /// The last timestamps of neighbours, for clocks that are not synchronised.
     pub echoes: Vec<Echo<A>>,
@@ -36,7 +36,7 @@ pub struct Echo<A = Ipv4Addr> {
     pub address: A,
     /// Timestamp in the neighbour's last HELLO.
     pub stamp: u32,
-    /// Time by this sender's clock at which that HELLO arrived.
+    /// Arrival time of that HELLO by the clock of this report's sender.
     pub arrived: u32,
 }
 

@@ -16,7 +16,7 @@ impl Options {
         (self.len_without_sack() + sack).next_multiple_of(4)
     }
 
-    /// Options of unknown kind or wrong length are skipped.
+    /// Parses the options of a segment; options of unknown kind or wrong length are skipped.
     pub(super) fn parse(mut bytes: &[u8]) -> Result<Self, ParseError> {
         let mut options = Self::default();
         while let Some((&kind, after)) = bytes.split_first() {

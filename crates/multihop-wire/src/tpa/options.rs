@@ -33,7 +33,7 @@ pub struct Options {
     pub takes_notices: bool,
     /// Initial TTL of the packets of the sender.
     pub initial_ttl: u8,
-    /// The longest delay that it requests for ACKs of its data, microseconds.
+    /// Longest delay that the sender requests for ACKs of its data, microseconds.
     pub ack_interval: u32,
     /// Shortest retransmission timeout of the sender, microseconds.
     pub rto_min: u32,
