@@ -66,7 +66,7 @@ pub(crate) enum Command {
     Schema,
     /// Print one of the built-in example scenarios; without a name, list them.
     Example {
-        /// Name of the scenario. Other commands accept it in place of a file.
+        /// Name of the scenario. Other commands accept this name in place of a file.
         name: Option<String>,
     },
     /// Write a commented scenario to start from.
@@ -90,7 +90,7 @@ pub(crate) enum Command {
     Unknown(Vec<OsString>),
     /// Print completions for a shell.
     Completions {
-        /// The shell that reads them.
+        /// Shell that reads the completions.
         shell: Shell,
     },
     /// Write the manual pages into a folder.
@@ -235,8 +235,8 @@ pub(crate) struct ViewArgs {
 /// Arguments of `multihop compare`.
 #[derive(Parser)]
 pub(crate) struct CompareArgs {
-    /// Scenario files, examples or folders of multihop run --out; or folders of multihop sweep --out. Each is compared
-    /// with the first one.
+    /// Scenario files, examples or folders of multihop run --out; or folders of multihop sweep --out. All others
+    /// are compared with the first.
     #[arg(required = true, num_args = 2.., value_name = "RUN")]
     pub(crate) names: Vec<PathBuf>,
     /// Run each scenario with the seeds 1 to N.

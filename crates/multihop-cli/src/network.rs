@@ -21,9 +21,9 @@ use crate::{emulate, extcap};
 pub(crate) enum NetworkCommand {
     /// Run a scenario in real time, with real programs as its traffic (Linux).
     ///
-    /// Each node and host is a network namespace. Packets that a program sends there cross the simulated network. The
-    /// emulation starts the programs of the scenario's `[[program]]` tables and the command after `--`, and ends when
-    /// this command ends. In the environment of programs and command, $ADDRESS_N is the address of node or host N.
+    /// Each node and host is a network namespace. Packets of programs in these namespaces cross the simulated network.
+    /// The emulation starts the programs of the scenario's `[[program]]` tables and the command after `--`, and ends
+    /// when the command ends. In the environment of programs and command, $ADDRESS_N is the address of node or host N.
     Emulate(EmulateArgs),
     /// Open a shell, or run a program, at a node of a running emulation (Linux).
     Enter(EnterArgs),
@@ -34,7 +34,7 @@ pub(crate) enum NetworkCommand {
     Extcap(ExtcapArgs),
     /// Send files and folders: by a code of four words for another person, or to a host that runs multihop recv.
     Send(SendArgs),
-    /// Receive files and folders from multihop send: by its code, or from everybody with the token or a key.
+    /// Receive files and folders from multihop send: from a sender with a code, or from all senders with a token or key.
     Recv(RecvArgs),
     /// Measure the goodput to a host that runs multihop perf --listen.
     Perf(PerfArgs),
@@ -44,9 +44,9 @@ pub(crate) enum NetworkCommand {
     Tcp(TcpArgs),
     /// Run a routing daemon: exchange routes with neighbours and install them in this host's kernel (Linux).
     ///
-    /// Installed routes have the protocol number 77 (`ip route show proto 77`). The daemon removes them when it ends,
-    /// and reads its configuration again on SIGHUP. It needs CAP_NET_ADMIN and CAP_NET_BIND_SERVICE, and drops all
-    /// other rights.
+    /// Installed routes have the protocol number 77 (`ip route show proto 77`). The daemon removes its routes when
+    /// it ends, and reads its configuration again on SIGHUP. The daemon needs CAP_NET_ADMIN and CAP_NET_BIND_SERVICE,
+    /// and drops all other rights.
     Route(RouteArgs),
     /// Make a key pair: write the private key to a file, print the public key.
     Keygen(KeygenArgs),
@@ -135,8 +135,8 @@ pub(crate) struct EmulateArgs {
     /// Fail if more than 1% of the events or packets are more than this many seconds late.
     #[arg(long, value_name = "S", value_parser = positive_seconds, allow_negative_numbers = true)]
     pub(crate) late_limit: Option<Duration>,
-    /// Poll the clock instead of sleeping shortly before each event. Events are then less late, and one processor is
-    /// busy all the time.
+    /// Poll the clock instead of sleeping shortly before each event. This makes events less late, and keeps one
+    /// processor busy all the time.
     #[arg(long)]
     pub(crate) busy_wait: bool,
     /// Print the result as one JSON document, and everything else on standard error.

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 pub enum TcpError {
     /// The kernel does not describe its types.
     #[error(
-        "this kernel does not describe its types ({} is missing), which eBPF needs: CONFIG_DEBUG_INFO_BTF",
+        "eBPF needs the kernel's types ({} is missing): use a kernel with CONFIG_DEBUG_INFO_BTF",
         .0.display()
     )]
     NoBtf(PathBuf),

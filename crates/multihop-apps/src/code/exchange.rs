@@ -20,7 +20,7 @@ pub(super) enum Refusal {
     WrongCode = 1,
     #[error("the code is no longer valid: it was guessed wrong too often")]
     Ended = 2,
-    #[error("the other end uses another protocol, or another version of this one")]
+    #[error("the other end uses another protocol or another version of the protocol")]
     Protocol = 3,
 }
 

@@ -55,7 +55,7 @@ pub(crate) struct SendArgs {
     /// Name under which the receiver stores standard input.
     #[arg(long, value_name = "NAME", default_value = "stdin")]
     pub(crate) name: String,
-    /// Treatment of symbolic links in folders. Without this option they are left out and the exit code is 3.
+    /// Treatment of symbolic links in folders. Without this option links are left out and the exit code is 3.
     #[arg(long, value_name = "WHAT")]
     pub(crate) links: Option<LinksArg>,
     #[command(flatten)]
@@ -232,8 +232,8 @@ pub(crate) struct PerfArgs {
     group(ArgGroup::new("permits").multiple(true))
 )]
 pub(crate) struct TunnelArgs {
-    /// Host of the gateway; the default port is 7452. If several gateways are given, the command uses the first that
-    /// answers.
+    /// Host of the gateway; the default port is 7452. If several gateways are given, the command uses the first
+    /// gateway that answers.
     #[arg(value_name = "HOST[:PORT]", value_parser = tunnel_at, requires = "entrances")]
     pub(crate) gateways: Vec<Address>,
     /// Use the host of each target as its gateway: every target host runs multihop tunnel --listen at port 7452.
@@ -320,10 +320,10 @@ pub(crate) struct KeyFiles {
 pub(crate) enum KeysAction {
     /// List the keys of both files.
     List,
-    /// Add a key to one of the files.
+    /// Add a key of a listener or of a caller.
     #[command(subcommand)]
     Add(AddKey),
-    /// Remove a key from one of the files.
+    /// Remove a key of a listener or of a caller.
     #[command(subcommand)]
     Remove(RemoveKey),
 }
@@ -380,15 +380,15 @@ pub(crate) struct NetArgs {
     /// No protection: anybody can connect, eavesdrop and modify traffic.
     #[arg(long, group = "security")]
     pub(crate) plain: bool,
-    /// Secret that both ends share. A listening end without --plain, --token and --key creates one and prints it. The
-    /// environment variable MULTIHOP_TOKEN can also contain it.
+    /// Token: a secret of both ends. A listening end without --plain, --token and --key creates and prints a token. The
+    /// environment variable MULTIHOP_TOKEN can also contain the token.
     #[arg(long, value_name = "WORD", group = "security")]
     pub(crate) token: Option<String>,
     /// File with this end's private key, from multihop keygen.
     #[arg(long, value_name = "FILE", group = "security")]
     pub(crate) key: Option<PathBuf>,
-    /// File with a secret that both ends have in addition to their keys, from multihop keygen --shared. It protects
-    /// traffic recorded today against future quantum computers.
+    /// File with a secret that both ends have in addition to their keys, from multihop keygen --shared. The
+    /// secret protects traffic recorded today against future quantum computers.
     #[arg(long, value_name = "FILE", requires = "key")]
     pub(crate) shared_key: Option<PathBuf>,
     /// To listen: answer only callers that have the token or an authorised key. With keys, callers must know this end's
@@ -417,8 +417,8 @@ pub(crate) struct NetArgs {
     /// --transport, the transport is TPA.
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
     pub(crate) set: Vec<(String, String)>,
-    /// To connect: send from this address of this host. Twice, with --token or --key: also use a second path to the same
-    /// host, from the second address, as by Wi-Fi and LTE.
+    /// To connect: send from this address of this host. With --token or --key a second --local adds a second path, for
+    /// example one over Wi-Fi and one over LTE.
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) local: Vec<IpAddr>,
     #[command(flatten)]
@@ -544,7 +544,7 @@ pub(crate) enum RouteQuestion {
     },
     /// Remove the routes of a daemon that was killed.
     Flush,
-    /// Print a shared key as hexadecimal digits, which babeld and BIRD read (hmac-sha256). Keep them private.
+    /// Print a shared key as hexadecimal digits, which babeld and BIRD read (hmac-sha256). Keep the digits private.
     Key {
         /// File of `multihop keygen --shared`.
         file: String,

@@ -17,7 +17,8 @@ pub(crate) struct TcpArgs {
 pub(crate) enum TcpCommand {
     /// Load the congestion controls for the whole machine, until multihop tcp unload or the next boot.
     ///
-    /// A program selects a control by name, as in iperf3 -C mh_ap. For other programs, ip route and sysctl select it.
+    /// A program selects a control by name, as in iperf3 -C mh_ap. ip route and sysctl select a
+    /// control for other programs.
     Load(LoadArgs),
     /// Remove the congestion controls from the kernel. Open connections keep their control until they end.
     Unload,
@@ -32,8 +33,8 @@ pub(crate) enum TcpCommand {
 pub(crate) struct LoadArgs {
     #[command(flatten)]
     pub(crate) links: LinkArgs,
-    /// Inspect arriving packets, which hop counts and ADTCP need, only for connections of this cgroup (version 2); by
-    /// default for all connections.
+    /// Read headers of arriving packets only for connections of this cgroup (version 2); by default for all connections.
+    /// Hop counts and ADTCP need these headers.
     #[arg(long, value_name = "DIR")]
     pub(crate) cgroup: Option<PathBuf>,
 }

@@ -53,7 +53,7 @@ mod tests {
             check_types(Path::new("/nowhere/vmlinux")).expect_err("there is no such file").to_string();
         assert_eq!(
             message,
-            "this kernel does not describe its types (/nowhere/vmlinux is missing), which eBPF needs: \
+            "eBPF needs the kernel's types (/nowhere/vmlinux is missing): use a kernel with \
              CONFIG_DEBUG_INFO_BTF"
         );
     }

@@ -146,7 +146,8 @@ impl Driver<'_> {
             return Err(format!("found the frozen node {node}, allowed: a node after thaw"));
         }
         let program = self.programs.add(start);
-        let program = program.ok_or("found one program more, allowed: 1000 in one emulation")?;
+        let program =
+            program.ok_or("found a program after the 1000th, allowed: at most 1000 in one emulation")?;
         self.wait_for(id, program, Until::Started)
     }
 
@@ -154,7 +155,7 @@ impl Driver<'_> {
         self.programs.status(program)?;
         let Some(client) = &mut self.client else { return Ok(()) };
         if client.pending.len() >= MAX_PENDING {
-            return Err(format!("found one waiting request more, allowed: {MAX_PENDING} at the same time"));
+            return Err(format!("found more than {MAX_PENDING} waiting requests, allowed: {MAX_PENDING}"));
         }
         client.pending.push(Pending { id: id.clone(), program, until });
         Ok(())

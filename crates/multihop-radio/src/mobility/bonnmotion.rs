@@ -21,7 +21,7 @@ pub fn read(text: &str) -> Result<Vec<Path>, Problem> {
             continue;
         }
         if paths.len() == MAX_NODES {
-            return Err(problem(format!("found another node, allowed: up to {MAX_NODES}")));
+            return Err(problem(format!("found more than {MAX_NODES} nodes, allowed: up to {MAX_NODES}")));
         }
         paths.push(path(content).map_err(problem)?);
     }
@@ -116,6 +116,6 @@ mod tests {
             "1: waypoint 1: found 20000 m in 1.000000000s, allowed: up to 10000 m/s"
         );
         let many = "0 0 0\n".repeat(MAX_NODES + 1);
-        assert_eq!(refused(&many), "100001: found another node, allowed: up to 100000");
+        assert_eq!(refused(&many), "100001: found more than 100000 nodes, allowed: up to 100000");
     }
 }

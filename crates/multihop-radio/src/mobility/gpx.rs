@@ -41,7 +41,7 @@ impl Reader<'_> {
     fn begins(&mut self, element: &Element<'_>) -> Result<(), String> {
         match element.name().as_str() {
             "trk" if self.tracks.len() == MAX_NODES => {
-                return Err(format!("found another track, allowed: up to {MAX_NODES}"));
+                return Err(format!("found more than {MAX_NODES} tracks, allowed: up to {MAX_NODES}"));
             }
             "trk" => self.tracks.push(Vec::new()),
             "trkpt" => {
@@ -73,8 +73,11 @@ impl Reader<'_> {
             return Ok(());
         }
         let Some((place, time)) = self.point.take() else { return Ok(()) };
-        let at = time.ok_or("found a point without time, allowed: with it")?;
-        let track = self.tracks.last_mut().ok_or("found a point outside of a track, allowed: inside")?;
+        let at = time.ok_or("found a point without a time, allowed: points with times")?;
+        let track = self
+            .tracks
+            .last_mut()
+            .ok_or("found a point outside of a track, allowed: points inside of tracks")?;
         match track.last() {
             // Receivers that sample more than once a second round to seconds.
             Some((last, _)) if *last == at => Ok(()),
@@ -104,7 +107,8 @@ fn paths(tracks: &[Vec<(i128, Point)>]) -> Result<Vec<Path>, Problem> {
 fn path(track: &[(i128, Point)], first: i128) -> Result<Path, String> {
     let waypoint = |&(at, place): &(i128, Point)| {
         let nanos = u64::try_from(at - first).ok().filter(|nanos| *nanos as f64 <= LATEST * 1e9);
-        let at = nanos.ok_or_else(|| format!("allowed: up to {LATEST:e} s after the first point of all"))?;
+        let at = nanos
+            .ok_or_else(|| format!("allowed: up to {LATEST:e} s after the earliest point of the file"))?;
         Ok(Waypoint { at: Instant::from_nanos(at), place })
     };
     let waypoints = track.iter().map(waypoint).collect::<Result<Vec<_>, String>>()?;
@@ -230,7 +234,7 @@ mod tests {
             format!("<gpx><trk><trkseg>\n<trkpt lat='48' lon='11'>{inner}</trkpt></trkseg></trk></gpx>")
         };
         assert_eq!(refused("<gpx/>"), "1: found no track with points, allowed: one for each node");
-        assert_eq!(refused(&point("")), "2: found a point without time, allowed: with it");
+        assert_eq!(refused(&point("")), "2: found a point without a time, allowed: points with times");
         assert_eq!(
             refused(&point("<time>noon</time>")),
             "2: found \"noon\", allowed: a time such as 2024-05-31T12:00:00Z"
@@ -249,7 +253,10 @@ mod tests {
         let back = format!("<gpx><trk>{}\n{}</trk></gpx>", time(20), time(10));
         assert_eq!(refused(&back), "2: found a time before that of the last point");
         let outside = format!("<gpx>{}</gpx>", time(20));
-        assert_eq!(refused(&outside), "1: found a point outside of a track, allowed: inside");
+        assert_eq!(
+            refused(&outside),
+            "1: found a point outside of a track, allowed: points inside of tracks"
+        );
         for end in 0..WALK.len() {
             let _ = read(&WALK[..end]);
             let _ = read(&WALK[end..]);

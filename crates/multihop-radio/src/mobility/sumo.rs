@@ -52,13 +52,13 @@ impl Seen {
         now: Option<Instant>,
         plane: Option<&Plane>,
     ) -> Result<(), String> {
-        let at = now.ok_or("found a vehicle outside of a timestep, allowed: inside")?;
+        let at = now.ok_or("found a vehicle outside of a timestep, allowed: vehicles inside of timesteps")?;
         let id = element.required("id")?;
         let (x, y) = (coordinate(&element.required("x")?)?, coordinate(&element.required("y")?)?);
         let place = plane.map_or(Ok(Point { x, y }), |plane| plane.point(y, x))?;
         let next = self.tracks.len();
         if next == MAX_NODES && !self.numbers.contains_key(&id) {
-            return Err(format!("found another vehicle, allowed: up to {MAX_NODES}"));
+            return Err(format!("found more than {MAX_NODES} vehicles, allowed: up to {MAX_NODES}"));
         }
         let track = *self.numbers.entry(id.clone()).or_insert(next);
         if track == next {
@@ -133,11 +133,11 @@ mod tests {
         assert_eq!(refused("<fcd-export/>"), "1: found no vehicle, allowed: the output of sumo --fcd-output");
         assert_eq!(
             refused("<a>\n<vehicle id='1' x='0' y='0'/></a>"),
-            "2: found a vehicle outside of a timestep, allowed: inside"
+            "2: found a vehicle outside of a timestep, allowed: vehicles inside of timesteps"
         );
         assert_eq!(
             refused("<a><timestep time='0'>\n<vehicle id='1' x='0'/></timestep></a>"),
-            "2: \"vehicle\" has no \"y\", allowed: with it"
+            "2: \"vehicle\" is missing \"y\""
         );
         assert_eq!(
             refused("<a><timestep time='x'/></a>"),

@@ -75,7 +75,7 @@ impl Element<'_> {
 
     /// Value of the attribute `name`, or a message that the element lacks it.
     pub(super) fn required(&self, name: &str) -> Result<String, String> {
-        self.attribute(name).ok_or_else(|| format!("{:?} has no {name:?}, allowed: with it", self.name()))
+        self.attribute(name).ok_or_else(|| format!("{:?} is missing {name:?}", self.name()))
     }
 }
 

@@ -134,7 +134,7 @@ impl Mover<'_> {
         }
         if params.max_speed() > FASTEST {
             let message = format!(
-                "found {}, allowed: long enough for nodes to cross the circle at up to {FASTEST} m/s",
+                "found {}, allowed: an interval in which nodes cross the circle at up to {FASTEST} m/s",
                 table.interval.as_secs_f64()
             );
             faults.push(Fault::at_key(self.key("interval"), message));

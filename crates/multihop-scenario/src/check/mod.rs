@@ -382,7 +382,7 @@ fn transport_of(
         if datagrams {
             return Some(Transport { name: transport_name::UDP.to_owned(), protocol: Protocol::Udp });
         }
-        faults.push(Fault::at_key(path, "is missing, such as \"newreno\""));
+        faults.push(Fault::at_key(path, "is missing, allowed: a transport such as \"newreno\""));
         return None;
     };
     if !takes_both && matches!(transport.protocol, Protocol::Udp) != datagrams {

@@ -366,7 +366,7 @@ fn a_transport_that_does_not_suit() {
     );
     assert_eq!(
         refused(&SMALLEST.replace("transport = \"newreno\"", "")),
-        "x.toml:5:1: flow.0.transport: is missing, such as \"newreno\""
+        "x.toml:5:1: flow.0.transport: is missing, allowed: a transport such as \"newreno\""
     );
 }
 
@@ -431,7 +431,7 @@ fn options_of_tcp_that_need_another_one() {
     load(&without);
     assert_eq!(
         table("ack_delay = 0.04, ack_delay_max = 0.03"),
-        "x.toml:6:67: flow.0.transport.ack_delay_max: found less than ack_delay, allowed: no less"
+        "x.toml:6:67: flow.0.transport.ack_delay_max: found less than ack_delay, allowed: at least ack_delay"
     );
 }
 
@@ -455,7 +455,7 @@ fn transport_parameters() {
     );
     assert_eq!(
         table("kind = \"tcp-cwl\", window_max = 4"),
-        "x.toml:6:46: flow.0.transport.window_max: \"tcp-cwl\" sets the window by the number of hops"
+        "x.toml:6:46: flow.0.transport.window_max: \"tcp-cwl\" sets the window by the number of hops, allowed: no window_max"
     );
     assert_eq!(
         table("kind = \"newreno\", delack = \"linux\""),
@@ -480,8 +480,8 @@ fn transport_parameters() {
     );
     assert_eq!(
         table("kind = \"adtcp\", timestamps = \"off\", exit = \"any\""),
-        "x.toml:6:44: flow.0.transport.timestamps: \"adtcp\" measures by timestamps, allowed: the tick of \
-         their clock\n\
+        "x.toml:6:44: flow.0.transport.timestamps: \"adtcp\" needs timestamps, allowed: a duration, the tick \
+         of the timestamps\n\
          x.toml:6:58: flow.0.transport.exit: \"adtcp\" does not use notices, allowed with: elfn, or +elfn \
          after another TCP kind"
     );
@@ -749,7 +749,10 @@ fn applications_with_wrong_values() {
         flow("app = \"web\"\nreading = 0\ntransport = \"newreno\""),
         "x.toml:7:11: flow.0.reading: found 0, allowed: a number from 0.000001 to 1e9"
     );
-    assert_eq!(flow("app = \"web\""), "x.toml:5:1: flow.0.transport: is missing, such as \"newreno\"");
+    assert_eq!(
+        flow("app = \"web\""),
+        "x.toml:5:1: flow.0.transport: is missing, allowed: a transport such as \"newreno\""
+    );
     let video = |keys: &str| flow(&format!("app = \"video\"\ntransport = \"newreno\"\n{keys}"));
     assert_eq!(video(""), "x.toml:5:1: flow.0.rate_kbps: is missing");
     assert_eq!(

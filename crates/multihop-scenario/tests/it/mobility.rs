@@ -524,7 +524,7 @@ fn problems_of_random_models() {
     );
     assert_eq!(
         with(&group, "radius = 50", "radius = 50\ninterval = 0.001"),
-        "x.toml:11:12: mobility.interval: found 0.001, allowed: long enough for nodes to cross the circle \
+        "x.toml:11:12: mobility.interval: found 0.001, allowed: an interval in which nodes cross the circle \
          at up to 10000 m/s"
     );
     assert_eq!(with(&group, "size = 3", ""), "x.toml:6:1: mobility.size: is missing");

@@ -217,7 +217,7 @@ impl Entered {
 #[derive(Debug, thiserror::Error)]
 pub enum EntryError {
     /// The entered bytes are no packet of this kind, or too long.
-    #[error("not a packet that the network carries: {0}")]
+    #[error("not a valid packet of the network: {0}")]
     Packet(#[from] ParseError),
     /// The entry could not be recorded.
     #[error("cannot write the recording: {0}")]

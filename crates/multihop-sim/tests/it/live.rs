@@ -272,8 +272,7 @@ fn ethernet_frames_reach_neighbours_and_need_no_address_resolution() {
     let scenario = network(&text);
     let mut live = Live::new(&scenario, Outputs::default(), None).unwrap();
     let refused = live.enter(NodeId(0), FIRST, &ethernet(NodeId(1), [0xff; 6])).unwrap_err().to_string();
-    let message =
-        "not a packet that the network carries: source is 1, allowed: the interface's own MAC address";
+    let message = "not a valid packet of the network: source is 1, allowed: the interface's own MAC address";
     assert_eq!(refused, message);
 }
 
@@ -282,7 +281,7 @@ fn what_is_not_an_ip_packet_does_not_enter() {
     let scenario = network(&chain(1, ""));
     let mut live = Live::new(&scenario, Outputs::default(), None).unwrap();
     let refused = live.enter(NodeId(0), FIRST, &[0x50; 40]).unwrap_err().to_string();
-    assert_eq!(refused, "not a packet that the network carries: version is 5, allowed: 4 or 6");
+    assert_eq!(refused, "not a valid packet of the network: version is 5, allowed: 4 or 6");
 }
 
 #[test]
@@ -431,8 +430,7 @@ fn recordings_that_do_not_fit_are_refused() {
     assert_eq!(refused(MOVING, &late), "has packets outside the time of the run");
     let mut damaged = recording.clone();
     damaged[head + 15] = 0x51;
-    let expected =
-        "has a damaged entry: not a packet that the network carries: version is 5, allowed: 4 or 6";
+    let expected = "has a damaged entry: not a valid packet of the network: version is 5, allowed: 4 or 6";
     assert_eq!(refused(MOVING, &damaged), expected);
 }
 

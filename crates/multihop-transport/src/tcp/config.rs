@@ -216,13 +216,16 @@ impl Config {
 
     fn check_window(&self, keys: &mut dyn Visitor) {
         if self.window_by_hops {
-            keys.refuse("window_max", format!("{:?} sets the window by the number of hops", keys.name()));
+            keys.refuse(
+                "window_max",
+                format!("{:?} sets the window by the number of hops, allowed: no window_max", keys.name()),
+            );
         }
     }
 
     fn check_ack_delay(&self, keys: &mut dyn Visitor) {
         if self.ack_delay_max.is_some_and(|most| most < self.ack_delay) {
-            keys.refuse("ack_delay_max", "found less than ack_delay, allowed: no less".to_owned());
+            keys.refuse("ack_delay_max", "found less than ack_delay, allowed: at least ack_delay".to_owned());
         }
     }
 
@@ -258,7 +261,10 @@ impl Config {
         if self.is_adtcp() && self.timestamps.is_none() {
             keys.refuse(
                 "timestamps",
-                format!("{:?} measures by timestamps, allowed: the tick of their clock", keys.name()),
+                format!(
+                    "{:?} needs timestamps, allowed: a duration, the tick of the timestamps",
+                    keys.name()
+                ),
             );
         }
     }
