@@ -558,7 +558,7 @@ impl Router {
         routes
     }
 
-    /// Farther hosts know this one by its main address.
+    /// Routes that AODV has found; hosts beyond the neighbours use this host's main address.
     fn found_by_aodv(&self) -> Vec<(Prefix, Path)> {
         let Some(Agent { main, protocol: Protocol::Aodv(aodv), .. }) = &self.agent else { return Vec::new() };
         let path = |(to, next_hop, hops): (Ipv4Addr, Ipv4Addr, u8)| {

@@ -129,7 +129,8 @@ impl Node {
         self.arm_report(now, transfer);
     }
 
-    /// A node that is closer to the source has the progress; one at the same distance sends it now.
+    /// Handles a receiver's progress in a neighbour's report: a neighbour closer to the source has it, and one at the same distance
+    /// is sending it, so that this node postpones its own.
     fn confirm(now: Instant, transfer: &mut Transfer, distance: u8, progress: &Progress) {
         let own = transfer.distance;
         let Some(known) = transfer.receivers.get_mut(&progress.receiver) else { return };

@@ -214,7 +214,7 @@ impl Node {
         self.update_own(now, transfer);
     }
 
-    /// Stops to receive a file.
+    /// Stops receiving a file and forgets its symbols, unless this node is the source or has stored the file.
     pub(super) fn refuse(&mut self, now: Instant, transfer: &mut Transfer) {
         if transfer.source.is_some() || transfer.step == Step::Stored {
             return;

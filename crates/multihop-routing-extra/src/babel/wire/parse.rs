@@ -193,7 +193,7 @@ struct SubTlvs {
     channels: Option<Channels>,
 }
 
-/// Reads the sub-TLVs at the end of a TLV; `None` if it must be ignored because of one.
+/// Reads the sub-TLVs at the end of a TLV; `None` if an unknown mandatory sub-TLV requires that the TLV is ignored.
 fn sub_tlvs(mut r: Reader<'_>) -> Result<Option<SubTlvs>, ParseError> {
     let mut found = SubTlvs::default();
     while !r.is_empty() {

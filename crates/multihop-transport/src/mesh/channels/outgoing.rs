@@ -148,7 +148,7 @@ impl Outgoing {
         Ok(number)
     }
 
-    /// Whether a message was begun and not given to its end.
+    /// Whether the application has queued the begin of a message and not its end.
     pub(super) fn is_unfinished(&self) -> bool {
         self.unfinished.is_some()
     }

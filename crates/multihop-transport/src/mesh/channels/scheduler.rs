@@ -151,7 +151,7 @@ impl SendSide {
         (0..).zip(&self.rings).find(|(_, ring)| !ring.is_empty()).map(|(class, _)| class)
     }
 
-    /// Puts a channel into the ring of its class, or takes it out.
+    /// Adds a channel to the round robin of its class if it has something to send, otherwise removes it.
     fn settle(&mut self, id: u16) {
         let Some(channel) = self.channels.get_mut(&id) else { return };
         let (is_ready, ring) = (channel.is_ready(), &mut self.rings[usize::from(class(channel.priority))]);
