@@ -235,7 +235,7 @@ pub(crate) struct ViewArgs {
 /// Arguments of `multihop compare`.
 #[derive(Parser)]
 pub(crate) struct CompareArgs {
-    /// Scenario files, examples or folders of multihop run --out; or folders of multihop sweep --out. All others
+    /// Scenario files, examples or folders of multihop run --out; or folders of multihop sweep --out. All arguments
     /// are compared with the first.
     #[arg(required = true, num_args = 2.., value_name = "RUN")]
     pub(crate) names: Vec<PathBuf>,

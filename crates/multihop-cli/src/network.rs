@@ -135,7 +135,7 @@ pub(crate) struct EmulateArgs {
     /// Fail if more than 1% of the events or packets are more than this many seconds late.
     #[arg(long, value_name = "S", value_parser = positive_seconds, allow_negative_numbers = true)]
     pub(crate) late_limit: Option<Duration>,
-    /// Poll the clock instead of sleeping shortly before each event. This makes events less late, and keeps one
+    /// Poll the clock instead of sleeping shortly before each event. Polling makes events less late, and keeps one
     /// processor busy all the time.
     #[arg(long)]
     pub(crate) busy_wait: bool,
