@@ -55,11 +55,7 @@ fn a_channel_that_nobody_reads_stops_no_other_one() {
         let commands =
             caller.open_channel(ChannelOptions { priority: 0, ..ChannelOptions::default() }).unwrap();
         let filling = Arc::clone(&images);
-        let full = tokio::spawn(async move {
-            loop {
-                filling.send(pattern(20_000)).await.unwrap();
-            }
-        });
+        let full = tokio::spawn(async move { while filling.send(pattern(20_000)).await.is_ok() {} });
         let unread = answerer.accept_channel().await.unwrap().unwrap();
         let read = answerer.accept_channel().await.unwrap().unwrap();
         for number in 0..20_u8 {
