@@ -72,12 +72,14 @@ def blocks(text: str) -> Iterator[Shown]:
 
 
 def run(command: str) -> str:
-    """Standard output of a command."""
+    """Standard output of a command, as wide as without a terminal."""
     path = f"{build.bin_dir()}{os.pathsep}{os.environ['PATH']}"
+    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
     done = subprocess.run(
         ["sh", "-c", command],
         cwd=build.ROOT,
-        env={**os.environ, "PATH": path},
+        env={**environment, "PATH": path},
+        stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
