@@ -1,6 +1,6 @@
 // The drawing of a mesh as one host knows it: rings of hops around it, a sector for each neighbour.
 
-import { hostOf, named, type Status } from "./status";
+import { hostOf, named, type Route, type Status } from "./status";
 
 interface Place {
   name: string;
@@ -19,14 +19,19 @@ const MOST_NAMES = 40;
 /** Links that lose more than a quarter of the packets are drawn as weak. */
 export const WEAK = 0.75;
 
+/** The ring of a destination. Protocols that count no hops have two: neighbours, and everything behind them. */
+function distance({ via, hops }: Route): number {
+  return hops ?? (via === null ? 1 : 2);
+}
+
 /** The drawing, and its description for those who cannot see it. */
 export function mesh(status: Status): SVGElement {
   const destinations = Object.entries(status.routes).sort(([a], [b]) => (a < b ? -1 : 1));
-  const ring = RADIUS / Math.max(1, ...destinations.map(([, { hops }]) => hops));
+  const ring = RADIUS / Math.max(1, ...destinations.map(([, route]) => distance(route)));
   const groups = new Map<string, [string, number][]>();
-  for (const [to, { via, hops }] of destinations) {
-    const through = via ?? hostOf(to) ?? to;
-    groups.set(through, [...(groups.get(through) ?? []), [to, hops]]);
+  for (const [to, route] of destinations) {
+    const through = route.via ?? hostOf(to) ?? to;
+    groups.set(through, [...(groups.get(through) ?? []), [to, distance(route)]]);
   }
   const picture = element("svg", { viewBox: `0 0 ${SIZE} ${SIZE}`, role: "img", "aria-label": described(status) });
   for (let radius = ring; radius <= RADIUS + 1; radius += ring) {

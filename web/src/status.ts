@@ -83,5 +83,6 @@ export function changes(before: Status, after: Status): string[] {
 }
 
 function way({ via, hops }: Route): string {
-  return via === null ? "direct" : `through ${via}, ${hops} hops`;
+  if (via === null) return "direct";
+  return hops === null ? `through ${via}` : `through ${via}, ${hops} hops`;
 }
