@@ -232,13 +232,14 @@ mod tests {
         let lo = Ipv4Addr::LOCALHOST;
         socket2::SockRef::from(&forger).set_multicast_if_v4(&lo).unwrap();
         let IpAddr::V4(group) = GROUP.ip() else { panic!() };
-        for _ in 0..20 {
-            forger.send_to(&[1; 200], (group, port)).unwrap();
-        }
         // A killed receiver resumes with what it has.
         let part = || std::fs::read_dir(folders[3].path()).unwrap().count() > 0;
         while !part() {
             tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        // The source waits for three receivers, so that all of them have joined the group.
+        for _ in 0..20 {
+            forger.send_to(&[1; 200], (group, port)).unwrap();
         }
         receivers[2].abort();
         assert!(!folders[3].path().join("map").exists());
