@@ -3,7 +3,7 @@
 use std::net::Ipv6Addr;
 
 use multihop_core::{Duration, Instant, Interface};
-use multihop_routing::host::{HostAgent, HostArrival, HostConfig, HostInterface, HostSetup};
+use multihop_routing::host::{HostArrival, HostConfig, HostInterface, HostSetup};
 use multihop_routing_extra::babel::{Config, wire::Packet};
 
 pub fn fuzz(data: &[u8]) {

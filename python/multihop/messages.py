@@ -60,7 +60,7 @@ class Channel:
     def __init__(self, channel: _core.MessageChannel) -> None:
         self._channel = channel
         self._receiving = _Repeated(channel.receive)
-        self._parts: list[bytes] = []
+        self._parts = bytearray()
         self._missed = 0
         self.name, self.priority, self.deadline, self.is_ordered = channel.options()
 
@@ -86,12 +86,12 @@ class Channel:
             self._parts.clear()
             self._missed += gap
             return None
-        self._parts.append(data)
-        if sum(map(len, self._parts)) > LONGEST:
+        self._parts += data
+        if len(self._parts) > LONGEST:
             raise ValueError(f"a message is longer than {LONGEST} bytes")
         if not is_last:
             return None
-        message = Message(b"".join(self._parts), number, self._missed, is_late)
+        message = Message(bytes(self._parts), number, self._missed, is_late)
         self._parts.clear()
         self._missed = 0
         return message

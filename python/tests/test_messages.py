@@ -113,7 +113,7 @@ def test_errors_name_the_reason() -> None:
 
 def test_a_gap_is_counted_in_the_next_message() -> None:
     channel = object.__new__(Channel)
-    channel._parts, channel._missed = [], 0
+    channel._parts, channel._missed = bytearray(), 0
     assert channel._add(0, b"ab", 0, False, False) is None
     assert channel._add(0, None, 3, True, False) is None
     assert channel._add(3, b"c", 0, True, True) == messages.Message(b"c", 3, 3, True)
