@@ -44,6 +44,7 @@ os.environ.update(
 )
 
 import build  # noqa: E402, it reads the variables above
+import rust_tests  # noqa: E402, it reads them, too
 
 PYTHON = str(build.bin_dir() / "python")
 TEST_THREADS = 2 * (os.cpu_count() or 2)
@@ -158,10 +159,12 @@ def cargo_test() -> Counts:
     install_tools()
     # Tests of the command need its pages.
     build.web_if_possible()
-    command = ["cargo", "test", "--workspace", *FEATURES, "--locked", "--no-fail-fast"]
-    command += ["--", "--show-output", f"--test-threads={TEST_THREADS}"]
-    code, lines = stream(command)
-    return count_cargo(lines, code)
+    counts = Counts()
+    for output in rust_tests.run(["--workspace", *FEATURES, "--locked"], TEST_THREADS, show):
+        for line in (f"$ {output.command}", *output.lines):
+            show(line)
+        counts.add(count_cargo(output.lines, output.code))
+    return counts
 
 
 def count_cargo(lines: Sequence[str], code: int) -> Counts:
