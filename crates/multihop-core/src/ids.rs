@@ -37,7 +37,7 @@ impl NodeId {
     /// The node with address `addr`, if it is in the simulated network.
     pub const fn from_addr(addr: Ipv4Addr) -> Option<Self> {
         match addr.to_bits().checked_sub(Self::NETWORK + 1) {
-            Some(n) if n < Self::MOST => Some(Self(n)),
+            Some(n) if n < Self::MAX_NODES => Some(Self(n)),
             _ => None,
         }
     }
@@ -57,7 +57,7 @@ impl NodeId {
         let bits = addr.to_bits();
         [Self::NETWORK6, Self::LINK_LOCAL].into_iter().find_map(|network| {
             let n = u32::try_from(bits.checked_sub(network + 1)?).ok()?;
-            (n < Self::MOST).then_some(Self(n))
+            (n < Self::MAX_NODES).then_some(Self(n))
         })
     }
 
@@ -71,7 +71,7 @@ impl NodeId {
     pub const fn from_mac(mac: [u8; 6]) -> Option<Self> {
         let [2, 0, a, b, c, d] = mac else { return None };
         let n = u32::from_be_bytes([a, b, c, d]);
-        if n < Self::MOST { Some(Self(n)) } else { None }
+        if n < Self::MAX_NODES { Some(Self(n)) } else { None }
     }
 
     /// Network 10.0.0.0/8, in which node `n` has the IPv4 address with host part `n + 1`.
@@ -81,7 +81,7 @@ impl NodeId {
     /// Prefix fe80::/64 of the nodes' link-local IPv6 addresses.
     const LINK_LOCAL: u128 = 0xfe80 << 112;
     /// Number of nodes that can have an address: the host parts of 10.0.0.0/8 without the first and the last.
-    const MOST: u32 = 0x00ff_fffe;
+    const MAX_NODES: u32 = 0x00ff_fffe;
 }
 
 impl FlowId {

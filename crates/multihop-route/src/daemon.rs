@@ -294,7 +294,7 @@ impl Daemon {
         if !links.look(now, &interfaces, &neighbours) {
             return;
         }
-        self.router.set_besides(now, |of| links.besides(of.interface, of.address).micros());
+        self.router.set_local_delays(now, |of| links.local_delay(of.interface, of.address).micros());
         self.update_soon(now);
     }
 

@@ -32,7 +32,7 @@ pub struct Radio {
 
 /// Parts of the delay of data in addition to what HELLOs measure.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub(crate) struct Besides {
+pub(crate) struct LocalDelay {
     /// Wait in queues of this host; `None` if it is not known.
     pub(crate) queue: Option<Duration>,
     /// Time on the medium; `None` if it is not known.
@@ -41,12 +41,12 @@ pub(crate) struct Besides {
 
 impl Known {
     /// Parts of the delay that measurements cover.
-    pub(crate) fn besides(self) -> Besides {
+    pub(crate) fn local_delay(self) -> LocalDelay {
         let queue = match (self.queue, self.card) {
             (Some(queue), Some(card)) => Some(Duration::from_nanos(queue.as_nanos() + card.as_nanos())),
             (queue, card) => queue.or(card),
         };
-        Besides { queue, transmission: self.radio.and_then(Radio::transmission) }
+        LocalDelay { queue, transmission: self.radio.and_then(Radio::transmission) }
     }
 }
 
@@ -63,7 +63,7 @@ impl Radio {
     }
 }
 
-impl Besides {
+impl LocalDelay {
     /// Sum of both delays, in microseconds.
     pub(crate) fn micros(self) -> u32 {
         let micros = |part: Option<Duration>| part.unwrap_or_default().as_micros();
@@ -210,19 +210,19 @@ mod tests {
 
     #[test]
     fn parts_without_a_signal_count_nothing() {
-        assert_eq!(Known::default().besides(), Besides::default());
-        assert_eq!(Known::default().besides().micros(), 0);
+        assert_eq!(Known::default().local_delay(), LocalDelay::default());
+        assert_eq!(Known::default().local_delay().micros(), 0);
         let queue = Known { queue: ms(3), ..Known::default() };
-        assert_eq!(queue.besides(), Besides { queue: ms(3), transmission: None });
+        assert_eq!(queue.local_delay(), LocalDelay { queue: ms(3), transmission: None });
         let both = Known { card: ms(4), ..queue };
-        assert_eq!((both.besides().queue, both.besides().micros()), (ms(7), 7_000));
+        assert_eq!((both.local_delay().queue, both.local_delay().micros()), (ms(7), 7_000));
         let endless = Known { queue: Some(Duration::from_secs(100_000)), ..Known::default() };
-        assert_eq!(endless.besides().micros(), u32::MAX);
+        assert_eq!(endless.local_delay().micros(), u32::MAX);
     }
 
     #[test]
     fn a_slow_or_lossy_radio_is_a_delay() {
-        let part = |radio: Radio| Known { radio: Some(radio), ..Known::default() }.besides().transmission;
+        let part = |radio: Radio| Known { radio: Some(radio), ..Known::default() }.local_delay().transmission;
         let slow = Radio { rate: Some(1_000_000), ..Radio::default() };
         assert_eq!(part(slow), ms(12));
         assert_eq!(part(Radio { transmissions: transmissions(1_000, 250), ..slow }), ms(15));

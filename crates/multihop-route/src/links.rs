@@ -9,7 +9,7 @@ use multihop_linux::netlink::{Channel, Queue, Station, Wifi, find_link_address, 
 use serde::Serialize;
 
 use crate::config::Routing;
-use crate::delay::{Besides, Known, Look, QueueGauge, Radio, transmissions};
+use crate::delay::{Known, LocalDelay, Look, QueueGauge, Radio, transmissions};
 
 /// Looks at the queues of interfaces eight times between two HELLOs, and at Wi-Fi cards once.
 #[derive(Debug)]
@@ -166,8 +166,8 @@ impl LinkMonitor {
     }
 
     /// Delay of data to a neighbour in addition to what HELLOs measure.
-    pub(crate) fn besides(&self, interface: u32, neighbour: IpAddr) -> Besides {
-        self.known(interface, neighbour).besides()
+    pub(crate) fn local_delay(&self, interface: u32, neighbour: IpAddr) -> LocalDelay {
+        self.known(interface, neighbour).local_delay()
     }
 
     /// How the card transmits to a neighbour, if it is a Wi-Fi card.

@@ -31,10 +31,10 @@ impl Daemon {
 
     /// The parts of the delay of a link.
     fn delay(&self, to: &NeighbourInterface) -> Option<DelayStatus> {
-        let besides = self.links.as_ref()?.besides(to.interface, to.address);
+        let local = self.links.as_ref()?.local_delay(to.interface, to.address);
         let hellos = self.router.measured(to).map(|micros| f64::from(micros) / 1e6);
         let seconds = |part: Option<Duration>| part.map(Duration::as_secs_f64);
-        let (queue, transmission) = (seconds(besides.queue), seconds(besides.transmission));
+        let (queue, transmission) = (seconds(local.queue), seconds(local.transmission));
         Some(DelayStatus { hellos, queue, transmission })
     }
 

@@ -6,10 +6,10 @@ use super::{NeighbourInterface, Protocol, Router};
 
 impl Router {
     /// Sets the costs of packets to neighbours in addition to what HELLOs measure, in the unit of the metric.
-    pub fn set_besides(&mut self, now: Instant, cost: impl Fn(&NeighbourInterface) -> u32) {
+    pub fn set_local_delays(&mut self, now: Instant, cost: impl Fn(&NeighbourInterface) -> u32) {
         let costs: Vec<_> = self.heard(now).map(|heard| (heard.link, cost(&heard))).collect();
         if let Some(agent) = self.olsr_mut() {
-            agent.set_besides(&costs);
+            agent.set_local_delays(&costs);
         }
     }
 

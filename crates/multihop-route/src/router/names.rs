@@ -151,7 +151,7 @@ impl Given {
             return Some(name);
         }
         self.sweep(now);
-        if self.addresses.len() >= MOST && until.is_some() {
+        if self.addresses.len() >= MAX_NAMES && until.is_some() {
             self.refused += 1;
             return None;
         }
@@ -189,7 +189,7 @@ impl Given {
 }
 
 /// Largest number of names: the number of links that the agent remembers with the usual limits.
-const MOST: usize = 65_536;
+const MAX_NAMES: usize = 65_536;
 /// Time for which the agent may remember more than messages mention: neighbours, messages that came, broken links.
 const SPARE: Duration = Duration::from_secs(120);
 const SWEEP: Duration = Duration::from_secs(1);
@@ -233,9 +233,9 @@ mod tests {
     #[test]
     fn addresses_that_are_too_many_get_no_name_until_others_expire() {
         let mut names = Names::new(Family::Ipv6);
-        let many = 2 * MOST as u128;
+        let many = 2 * MAX_NAMES as u128;
         let named = (1..=many).filter(|n| names.mention(at(0), address(*n), at(3_968)).is_some()).count();
-        assert_eq!((named, names.len(), names.refused()), (MOST, MOST, MOST as u64));
+        assert_eq!((named, names.len(), names.refused()), (MAX_NAMES, MAX_NAMES, MAX_NAMES as u64));
         assert!(names.own(at(1), address(many + 1)).is_some(), "there is always room for this host");
         assert!(names.find(address(1)).is_some(), "the first ones stay");
         assert_eq!(names.mention(at(4_000), address(many), at(4_001)), None);

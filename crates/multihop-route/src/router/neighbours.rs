@@ -93,7 +93,7 @@ impl Neighbours {
         main: Option<Ipv4Addr>,
         sequence: Option<u16>,
     ) -> Known {
-        let is_full = self.0.len() >= MOST;
+        let is_full = self.0.len() >= MAX_NEIGHBOURS;
         match self.0.get_mut(&from) {
             Some(known) if known.interface != interface && now < known.heard + FAITHFUL => Known::Elsewhere,
             Some(known) => {
@@ -154,7 +154,7 @@ const FAITHFUL: Duration = Duration::from_secs(6);
 /// the usual intervals.
 const MEMORY: Duration = Duration::from_secs(60);
 /// Largest number of neighbours' interfaces that are remembered.
-const MOST: usize = 256;
+const MAX_NEIGHBOURS: usize = 256;
 
 #[cfg(test)]
 mod tests {

@@ -111,7 +111,7 @@ impl Authentication {
             return checked;
         };
         let counter = u32::from_be_bytes(*counter);
-        if !self.senders.contains_key(&place) && self.senders.len() >= MOST {
+        if !self.senders.contains_key(&place) && self.senders.len() >= MAX_SENDERS {
             let oldest = self.senders.iter().min_by_key(|(_, sender)| sender.heard).map(|(place, _)| *place);
             self.senders.remove(&oldest.expect("a full table has entries"));
         }
@@ -175,7 +175,7 @@ const MAX_CHALLENGE: Duration = Duration::from_secs(30);
 /// Shortest time between two challenges of a neighbour (section 4.3.1.1).
 const CHALLENGE_INTERVAL: Duration = Duration::from_millis(300);
 /// Largest number of neighbours, a limit of memory.
-const MOST: usize = 1024;
+const MAX_SENDERS: usize = 1024;
 
 #[cfg(test)]
 mod tests {

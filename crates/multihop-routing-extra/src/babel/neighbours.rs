@@ -87,7 +87,7 @@ impl Neighbours {
                 (neighbour.heard_at, neighbour.kind) = (now, kind);
                 HelloOutcome::Known
             }
-            Err(_) if self.list.len() >= MOST => HelloOutcome::Ignored,
+            Err(_) if self.list.len() >= MAX_NEIGHBOURS => HelloOutcome::Ignored,
             Err(at) => {
                 let mut neighbour = Neighbour {
                     address: from,
@@ -236,7 +236,7 @@ pub(super) fn clock(now: Instant) -> u32 {
 }
 
 /// Largest number of neighbours: more than a radio hears, and a limit of memory.
-const MOST: usize = 1024;
+const MAX_NEIGHBOURS: usize = 1024;
 /// Longest credible round trip, us; longer ones come from clocks of other nodes.
 const LONGEST: u32 = 600_000_000;
 const MILLION: u64 = 1_000_000;

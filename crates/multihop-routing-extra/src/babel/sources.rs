@@ -32,7 +32,7 @@ impl Sources {
         match self.best.get(&(destination, router)) {
             Some(best) => seqno.newer_than(best.seqno) || (seqno == best.seqno && metric < best.metric),
             // A route whose distance could not be remembered could become a loop.
-            None => self.best.len() < MOST,
+            None => self.best.len() < MAX_SOURCES,
         }
     }
 
@@ -67,7 +67,7 @@ impl Sources {
 /// The source garbage-collection time of RFC 8966, appendix B.
 const MEMORY: Duration = Duration::from_secs(180);
 /// Largest number of distances, a limit of memory.
-const MOST: usize = 131_072;
+const MAX_SOURCES: usize = 131_072;
 
 #[cfg(test)]
 mod tests {

@@ -62,7 +62,7 @@ impl LinkHistories {
     fn entry(&mut self, neighbour: Ipv4Addr) -> Option<&mut LinkHistory> {
         let at = match self.place(neighbour) {
             Ok(at) => at,
-            Err(_) if self.list.len() >= MOST => return None,
+            Err(_) if self.list.len() >= MAX_LINKS => return None,
             Err(at) => {
                 let (heard, echoed) = (Window::default(), Window::default());
                 self.list.insert(at, LinkHistory { neighbour, heard, echoed });
@@ -76,7 +76,7 @@ impl LinkHistories {
 /// The quality of a path without losses.
 pub(super) const FULL: u32 = 255;
 /// Largest number of neighbours: more than a radio hears, and a limit of memory.
-const MOST: usize = 1024;
+const MAX_LINKS: usize = 1024;
 
 #[cfg(test)]
 mod tests {

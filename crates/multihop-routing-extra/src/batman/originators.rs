@@ -63,7 +63,7 @@ impl Originators {
 
     /// Ranks the neighbour that a message came from, by the quality of the path through it.
     pub(super) fn rank(&mut self, now: Instant, from: Ipv4Addr, ogm: &Ogm, tq: u8) {
-        if self.map.len() >= MOST && !self.map.contains_key(&ogm.originator) {
+        if self.map.len() >= MAX_ORIGINATORS && !self.map.contains_key(&ogm.originator) {
             return;
         }
         let new = || Originator {
@@ -166,4 +166,4 @@ const LONGER: u8 = 3;
 /// Largest age of a message, in sequence numbers; an older one comes from a restarted node.
 const OLDEST: i16 = 64;
 /// Largest number of originators, a limit of memory.
-const MOST: usize = 65_536;
+const MAX_ORIGINATORS: usize = 65_536;

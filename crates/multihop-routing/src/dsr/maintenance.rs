@@ -78,7 +78,7 @@ impl Agent {
             return self.outbox.discard(&carried, DropReason::Stale);
         }
         match self.cache.find(now, carried.destination()) {
-            Some(path) if self.is_worth_it(&mut carried, next_hop) => {
+            Some(path) if self.keep_usable_replies(&mut carried, next_hop) => {
                 self.counters.salvaged += 1;
                 self.dispatch(now, now, carried, &path, salvaged + 1);
             }
@@ -95,7 +95,7 @@ impl Agent {
 
     /// Removes route replies whose path contains the broken link from an undeliverable message. Returns false if nothing
     /// remains that is worth salvaging.
-    fn is_worth_it(&self, carried: &mut Carried, next_hop: Ipv4Addr) -> bool {
+    fn keep_usable_replies(&self, carried: &mut Carried, next_hop: Ipv4Addr) -> bool {
         let Carried::Message(message) = carried else { return true };
         let (first, here) = (message.destination, self.address);
         if message.header.replies.is_empty() {

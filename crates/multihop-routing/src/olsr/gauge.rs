@@ -19,7 +19,7 @@ pub(super) struct Gauge {
     /// The neighbour's measurement of the opposite direction.
     pub(super) reported: Option<u32>,
     /// Additional cost of transmissions to the neighbour, as measured by this node's host.
-    pub(super) besides: u32,
+    pub(super) local_delay: u32,
 }
 
 impl Gauge {

@@ -50,8 +50,8 @@ impl Gauges {
 
     /// The cost of the link to a neighbour; [`ASSUMED`] if it was not measured.
     pub(super) fn cost(&self, to: Ipv4Addr, metric: &Metric) -> u32 {
-        let besides = self.get(to).map_or(0, |gauge| gauge.besides);
-        self.measured(to, metric).unwrap_or(ASSUMED).saturating_add(besides)
+        let local = self.get(to).map_or(0, |gauge| gauge.local_delay);
+        self.measured(to, metric).unwrap_or(ASSUMED).saturating_add(local)
     }
 
     /// The cost of the link to a neighbour that HELLOs have measured.
@@ -61,12 +61,12 @@ impl Gauges {
 
     /// Sets the extra costs of packets to neighbours, by the neighbour's interface address; all other neighbours have
     /// none. Returns whether this changed anything.
-    pub(super) fn set_besides(&mut self, costs: &[(Ipv4Addr, u32)]) -> bool {
+    pub(super) fn set_local_delays(&mut self, costs: &[(Ipv4Addr, u32)]) -> bool {
         let mut has_changed = false;
         for (to, gauge) in self.iter_mut() {
             let now = costs.iter().find(|(of, _)| *of == to).map_or(0, |&(_, cost)| cost);
-            has_changed |= now != gauge.besides;
-            gauge.besides = now;
+            has_changed |= now != gauge.local_delay;
+            gauge.local_delay = now;
         }
         has_changed
     }

@@ -43,7 +43,7 @@ impl Held {
                 let kept = &mut self.list[at];
                 kept.used = now;
                 let young = now.saturating_since(kept.since) < metric.switching.hold;
-                let stays = |cost: u64| young || !metric.is_worth_it(best_cost, cost);
+                let stays = |cost: u64| young || !metric.is_better(best_cost, cost);
                 if !cost(&kept.path).is_some_and(stays) {
                     (kept.path, kept.since) = (best()?, now);
                 }
@@ -106,7 +106,7 @@ impl Held {
 
 impl Metric {
     /// Whether a path of cost `best` is sufficiently better than one of cost `now`.
-    const fn is_worth_it(&self, best: u64, now: u64) -> bool {
+    const fn is_better(&self, best: u64, now: u64) -> bool {
         best.saturating_mul(1_000_000) < now.saturating_mul(1_000_000 - self.switching.hysteresis as u64)
     }
 }

@@ -124,9 +124,9 @@ impl Agent {
 
     /// Sets additional costs of transmissions to neighbours, as measured by the host: interface address of the
     /// neighbour, and cost in the unit of the metric. Neighbours that are not listed have no additional cost.
-    pub fn set_besides(&mut self, costs: &[(Ipv4Addr, u32)]) {
+    pub fn set_local_delays(&mut self, costs: &[(Ipv4Addr, u32)]) {
         if let Some(pricing) = &mut self.pricing {
-            self.stale.routes |= pricing.gauges.set_besides(costs);
+            self.stale.routes |= pricing.gauges.set_local_delays(costs);
         }
     }
 

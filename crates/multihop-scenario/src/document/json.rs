@@ -15,7 +15,7 @@ pub(super) fn document(text: &str) -> Result<Node, Vec<Fault>> {
     })?;
     match node.value {
         Value::Table(_) => Ok(node),
-        other => Err(vec![Fault::at(Origin::Nowhere, "", format!("found {other}, allowed: an object"))]),
+        other => Err(vec![Fault::at(Origin::Unplaced, "", format!("found {other}, allowed: an object"))]),
     }
 }
 
@@ -27,7 +27,7 @@ pub(super) fn node(json: &serde_json::Value) -> Node {
 impl<'de> Deserialize<'de> for Node {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = deserializer.deserialize_any(ValueVisitor)?;
-        Ok(Self { origin: Origin::Nowhere, value })
+        Ok(Self { origin: Origin::Unplaced, value })
     }
 }
 
@@ -75,7 +75,7 @@ impl<'de> Visitor<'de> for ValueVisitor {
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
         let mut table = Table::new();
         while let Some((key, node)) = entries.next_entry::<String, Node>()? {
-            let entry = Entry { origin: Origin::Nowhere, rank: table.len(), node };
+            let entry = Entry { origin: Origin::Unplaced, rank: table.len(), node };
             if table.contains_key(&key) {
                 return Err(serde::de::Error::custom(format_args!("duplicate key {key:?}")));
             }

@@ -91,7 +91,7 @@ impl Source {
         let length = self.text().len();
         if length > LONGEST {
             let message = format!("found {length} bytes, allowed: up to {LONGEST}");
-            return Err(vec![Fault::at(Origin::Nowhere, "", message)]);
+            return Err(vec![Fault::at(Origin::Unplaced, "", message)]);
         }
         match self {
             Self::Toml { text, .. } => toml::document(text),
@@ -110,7 +110,7 @@ impl Source {
         let lines: Vec<usize> =
             core::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
         let place = |origin| match origin {
-            Origin::Nowhere => Place::Text { name: self.name().to_owned(), at: None },
+            Origin::Unplaced => Place::Text { name: self.name().to_owned(), at: None },
             Origin::Text(start, end) => {
                 let line = lines.partition_point(|&begin| begin <= start).max(1);
                 let before = text.get(lines[line - 1]..start).unwrap_or_default();
@@ -122,7 +122,7 @@ impl Source {
                 Place::Override { text: format!("{}={}", shorten(key), shorten(value)) }
             }
         };
-        let origin_of = |key: &str| root.map_or(Origin::Nowhere, |root| root.nearest(key).origin);
+        let origin_of = |key: &str| root.map_or(Origin::Unplaced, |root| root.nearest(key).origin);
         let problem = |fault: Fault| {
             let origin = fault.origin.unwrap_or_else(|| origin_of(&fault.key));
             let Fault { key, message, suggestion, .. } = fault;
@@ -171,7 +171,7 @@ pub(super) enum Origin {
     /// Place of the override in the list of overrides.
     Override(usize),
     /// JSON, whose values have no positions; or a default.
-    Nowhere,
+    Unplaced,
 }
 
 /// A problem whose line and column are not yet known.

@@ -89,9 +89,9 @@ fn measurements_are_announced() {
 }
 
 #[test]
-fn what_the_host_knows_besides_counts_and_is_announced() {
+fn local_delay_counts_and_is_announced() {
     let mut b = diamond(1_000, 7_000);
-    b.agent.set_besides(&[(node(2), 9_000), (node(9), 5)]);
+    b.agent.set_local_delays(&[(node(2), 9_000), (node(9), 5)]);
     assert_eq!(b.agent.path(node(4)), Some(nodes(&[3, 4])), "the queue to 2 is long");
     assert_eq!((b.agent.measured(node(2)), b.agent.measured(node(9))), (Some(1_000), None));
     b.gets(2, vec![reporting(2, 2, 99_000, &[(SYM, OWN), (SYM, 4)], &[(OWN, 2_000)])]);
@@ -103,7 +103,7 @@ fn what_the_host_knows_besides_counts_and_is_announced() {
         _ => None,
     };
     assert_eq!(b.sent().into_iter().find_map(announced), Some(vec![11_000, 7_000]));
-    b.agent.set_besides(&[]);
+    b.agent.set_local_delays(&[]);
     assert_eq!(b.agent.cost(node(2)), Some(2_000), "what is not told any more is gone");
 }
 
