@@ -1,6 +1,5 @@
-//! Shares of the processor's time: how much a daemon may spend on one kind of work, and how senders divide it.
-//!
-//! Both parts count time that their owner measures, and have no clock of their own.
+//! Shares of the processor's time: how much time a daemon may spend on one kind of work, and how the senders
+//! of messages divide that time. The caller measures the time; nothing in this module reads a clock.
 
 use std::collections::BTreeMap;
 
@@ -16,17 +15,17 @@ pub(crate) struct Allowance {
     part: u64,
     /// The longest time for which the share is saved.
     max_saved: Duration,
-    /// When all work so far will be paid for.
+    /// Instant at which pauses have paid for all work so far.
     paid_at: Instant,
 }
 
 impl Allowance {
-    /// One part of the processor's time; up to `max_saved` of unused time is saved.
+    /// Allows one `part`-th of the processor's time; unused time is saved, up to `max_saved`.
     pub(crate) const fn one_in(part: u64, max_saved: Duration) -> Self {
         Self { part, max_saved, paid_at: Instant::ZERO }
     }
 
-    /// Counts work that took this long.
+    /// Counts work that took `cost`.
     pub(crate) fn spend(&mut self, now: Instant, cost: Duration) {
         self.paid_at = self.paid_at.max(before(now, self.max_saved)) + cost.saturating_mul(self.part);
     }
@@ -36,16 +35,15 @@ impl Allowance {
         self.paid_at
     }
 
-    /// Whether work may begin.
+    /// Whether the share allows the next work to begin now.
     pub(crate) fn is_ready(&self, now: Instant) -> bool {
         self.paid_at <= now
     }
 }
 
-/// Fair queueing: serves next the waiting sender that has used the least time since it began to wait.
-///
-/// One that has used nothing lately comes before those that always wait, and has no claim for the time before. Only those
-/// that have used as much as the one in service are remembered.
+/// Fair queueing: serves next the waiting sender that has used the least time since it began to wait. A
+/// sender without recent use comes before senders that always wait, but cannot claim time for its idle past.
+/// Only senders that have used as much time as the one in service are remembered.
 #[derive(Debug)]
 pub(crate) struct Shares<K> {
     /// Time that the sender served last had used when it was chosen.
@@ -62,7 +60,7 @@ impl<K> Default for Shares<K> {
 impl<K: Copy + Ord> Shares<K> {
     /// Chooses the sender that is served next among those that wait.
     pub(crate) fn next(&self, waiting: impl Iterator<Item = K>) -> Option<K> {
-        // Of equal ones, the one that has used nothing lately.
+        // Among senders with equal use, one without recent use comes first.
         waiting.min_by_key(|one| (self.used(*one), self.used.contains_key(one)))
     }
 
@@ -92,7 +90,7 @@ pub(crate) fn take_turns<T, K: Ord>(items: &mut Vec<T>, owner: impl Fn(&T) -> K)
     items.extend(turns.into_iter().map(|(_, item)| item));
 }
 
-/// An instant before another one, not before zero.
+/// The instant `by` before `instant`, or zero if that would be negative.
 pub(crate) fn before(instant: Instant, by: Duration) -> Instant {
     Instant::ZERO + instant.saturating_since(Instant::ZERO + by)
 }
@@ -107,7 +105,7 @@ mod tests {
         Instant::ZERO + MS * milliseconds
     }
 
-    /// How long work runs in ten seconds if each piece takes `cost` and there is always more.
+    /// Total time of work in ten seconds if each piece takes `cost` and a piece always waits.
     fn runs(allowance: &mut Allowance, cost: Duration) -> Duration {
         let (mut now, mut sum) = (at(1_000), Duration::ZERO);
         while now < at(11_000) {

@@ -1,4 +1,5 @@
-//! Link between AODV and this host: packets without a route, a way to send them later, and reports of how routes fare.
+//! Link between AODV and this host: packets without a route, a way to send them later, and reports of whether
+//! routes work.
 
 use std::collections::BTreeSet;
 use std::io::{self, IoSlice};
@@ -20,7 +21,8 @@ use crate::kernel::PROTOCOL;
 use crate::prefix::{Family, Prefix};
 use crate::usage::{Pair, Usage};
 
-/// A TUN interface that catches packets without a route, and the sockets beside it.
+/// A TUN interface that catches packets without a route, and the sockets for resending packets and observing
+/// routes.
 #[derive(Debug)]
 pub(crate) struct Catcher {
     tun: Tun,
@@ -36,10 +38,11 @@ pub(crate) struct Catcher {
 }
 
 impl Catcher {
-    /// Takes `CAP_NET_ADMIN` and `CAP_NET_RAW`. It catches nothing yet.
+    /// Opens the TUN interface and the sockets, which takes `CAP_NET_ADMIN` and `CAP_NET_RAW`. No packet is
+    /// caught before [`set`](Self::set).
     pub(crate) fn open() -> io::Result<Self> {
         let tun = Tun::open("multihop%d")?;
-        // Whose packets come with their headers.
+        // Received packets include their IP headers.
         let raw = Protocol::from(libc::IPPROTO_RAW);
         let raw = Socket::new(Domain::IPV4, Type::RAW.nonblocking().cloexec(), Some(raw))?;
         Ok(Self {
@@ -62,7 +65,7 @@ impl Catcher {
         main: Option<IpAddr>,
         config: &Config,
     ) -> io::Result<()> {
-        // What the TUN interface lets through must fit into all others.
+        // A packet that the TUN interface accepts must fit into the MTU of every other interface.
         let mtu = interfaces.iter().map(|interface| interface.mtu).min();
         let mtu = mtu.map(|mtu| u16::try_from(mtu).unwrap_or(u16::MAX));
         if let Some(mtu) = mtu.filter(|mtu| self.mtu != Some(*mtu)) {
@@ -97,7 +100,7 @@ impl Catcher {
         }
     }
 
-    /// Descriptors to wait for: packets, pairs of hosts, and neighbours that do not answer.
+    /// Descriptors to poll: caught packets, pairs of communicating hosts, and neighbours that do not answer.
     pub(crate) fn descriptors(&self) -> [BorrowedFd<'_>; 3] {
         [self.tun.as_fd(), self.usage.as_fd(), self.neighbours.as_fd()]
     }
@@ -107,7 +110,7 @@ impl Catcher {
         Ok(self.tun.receive(buffer)?.map(|length| &buffer[..length]))
     }
 
-    /// Hosts between which packets have left.
+    /// Pairs of hosts between which packets have left.
     pub(crate) fn used(&mut self, now: Instant) -> io::Result<Vec<Pair>> {
         self.usage.take(now)
     }
@@ -126,7 +129,7 @@ impl Catcher {
     /// Neighbours that do not answer, each with the number of the interface.
     pub(crate) fn failed(&self) -> io::Result<Vec<(u32, IpAddr)>> {
         let mut failed = Vec::new();
-        // What the kernel had no room for is noticed by missing HELLOs.
+        // Missing HELLOs reveal the failures that overflow the kernel's buffer.
         self.neighbours.take(|message| {
             if let Some((interface, address @ IpAddr::V4(_))) = failed_neighbour(message) {
                 failed.push((interface, address));
@@ -135,7 +138,7 @@ impl Catcher {
         Ok(failed)
     }
 
-    /// Sends a packet on its way, over this interface and no other, lest it comes back.
+    /// Sends a packet over this interface only, so that it is not routed back into the TUN interface.
     pub(crate) fn send(&self, interface: u32, packet: &[u8]) -> io::Result<()> {
         let Ok(interface) = interface.try_into() else { return Ok(()) };
         let any = libc::in_addr { s_addr: 0 };
@@ -163,8 +166,8 @@ impl Catcher {
     }
 }
 
-/// The networks of which packets are caught. The kernel prefers its own route to the network of an interface unless
-/// another one is more specific, as those to the halves are.
+/// The networks whose packets are caught. The kernel prefers its own route to the network of an interface;
+/// the routes to the two halves of that network are more specific and win.
 fn networks<'a>(interfaces: &'a [&Interface], config: &'a Config) -> impl Iterator<Item = Prefix> + 'a {
     let of = |interface: &&'a Interface| {
         let four = interface.addresses.iter().filter(|one| one.address.is_ipv4());
@@ -182,7 +185,7 @@ fn networks<'a>(interfaces: &'a [&Interface], config: &'a Config) -> impl Iterat
     })
 }
 
-/// The ICMP error for a packet; `None` if there may be none (RFC 1122 §3.2.2).
+/// The ICMP error for a packet; `None` if RFC 1122 §3.2.2 forbids an error for this packet.
 fn answer(main: Ipv4Addr, packet: &[u8]) -> Option<Vec<u8>> {
     let (header, payload) = ipv4::Header::parse(packet).ok()?;
     let is_error = header.protocol == icmp::PROTOCOL && payload.first() != Some(&ECHO_REQUEST);
@@ -227,7 +230,7 @@ impl Refusals {
 const ECHO_REQUEST: u8 = 8;
 /// Largest number of ICMP errors sent in one second.
 const MAX_REFUSALS: u32 = 100;
-/// The priority of a route that is used if there is no other.
+/// Route priority (metric) that the kernel uses only if it has no other route.
 const LAST: u32 = u32::MAX;
 
 #[cfg(test)]

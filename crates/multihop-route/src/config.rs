@@ -163,17 +163,17 @@ impl Config {
         matches!(self.routing, Routing::Extension(_))
     }
 
-    /// Families of the daemon's routes.
+    /// The address families for which the daemon installs routes.
     pub fn families(&self) -> Vec<Family> {
         if self.has_both_families() { vec![Family::Ipv4, Family::Ipv6] } else { vec![self.family] }
     }
 
-    /// The keys of a registered protocol.
+    /// The configuration keys of a registered protocol.
     pub(crate) fn keys(&self) -> Vec<[u8; 32]> {
         self.key.iter().chain(&self.further_keys).map(Key::bytes).collect()
     }
 
-    /// Multicast group for messages of IPv6.
+    /// IPv6 multicast group to which messages are sent.
     pub(crate) fn group(&self) -> Ipv6Addr {
         match &self.routing {
             Routing::Extension(protocol) => protocol.config().transport().group,
@@ -192,7 +192,7 @@ impl Config {
         self.family.address(text)
     }
 
-    /// Refuses what AODV and registered protocols lack, and keys that only AODV has.
+    /// Refuses options that AODV and registered protocols lack, and AODV's own keys under other protocols.
     fn check(&self, keys: &mut dyn Visitor) {
         if self.has_both_families() && self.family == Family::Ipv6 {
             let problem =
@@ -224,7 +224,7 @@ impl Config {
     }
 }
 
-/// Reads a list of texts, each of which `read` parses; `None` if the user does not give it.
+/// Reads a list of texts, each of which `read` parses; `None` if the user gives no list.
 fn parsed<T>(
     name: &'static str,
     help: &str,
@@ -313,7 +313,7 @@ impl Routing {
         }
     }
 
-    /// How long routes are kept when the agent begins anew.
+    /// Time for which routes remain when the agent restarts.
     pub(crate) fn hold(&self) -> Duration {
         match self {
             Self::Extension(protocol) => protocol.config().hold(),
@@ -369,7 +369,8 @@ static PROTOCOLS: &[Protocol] = &[
     },
 ];
 
-/// Refuses what real interfaces lack: reports of the MAC, clocks that agree, and the load of this host's own packets.
+/// Refuses options of OLSR that need more than a real interface offers: reports of the MAC, synchronized
+/// clocks, and the load of this host's own packets.
 fn of_olsr(config: olsr::Config, keys: &mut dyn Visitor) -> Routing {
     if config.link_failure == olsr::LinkFailure::Mac {
         keys.refuse("link_failure", HELLO_ONLY.into());

@@ -31,13 +31,13 @@ use crate::status::Reporter;
 use load::Load;
 use watch::Watched;
 
-/// Why a daemon cannot start or go on.
+/// Reason for which a daemon cannot start or continue.
 #[derive(Debug, Error)]
 pub enum RouteError {
-    /// Another daemon has the routes of this family in this network namespace.
+    /// Another daemon manages the routes of this family in this network namespace.
     #[error("another multihop route of {0} runs in this network namespace")]
     Runs(Family),
-    /// Error of the system, such as a refused right.
+    /// Error of an operating system call, for example a missing permission.
     #[error("cannot {what}: {error}")]
     System {
         /// Name of the operation that failed.
@@ -57,7 +57,7 @@ struct Asked {
     end: Signals,
     /// SIGHUP, which reloads the configuration.
     reload: Signals,
-    /// Wakes the daemon when a signal or a request has come.
+    /// Wakes the daemon after a signal or a request.
     bell: Doorbell,
 }
 
@@ -89,7 +89,7 @@ impl Stop {
         self.0.bell.ring();
     }
 
-    /// The signal that has ended the daemon, if one has.
+    /// The signal that has ended the daemon; `None` if there was none.
     pub fn signal(&self) -> Option<i32> {
         self.0.end.noted()
     }
@@ -101,10 +101,11 @@ impl Stop {
     }
 }
 
-/// Reads the configuration again; the error is for people.
+/// Function that reads the configuration again; its error is a text for the user.
 pub type Reload<'a> = &'a mut dyn FnMut() -> Result<Config, String>;
 
-/// Finds routes, and keeps the kernel's tables as they say, until it is asked to end. Then it removes them.
+/// Finds routes and keeps the kernel's tables equal to them until `stop` ends the daemon, which then removes
+/// its routes.
 ///
 /// Works in the network namespace of this thread. The thread enters a sandbox ([`multihop_sandbox`]) in which it keeps
 /// CAP_NET_ADMIN, CAP_NET_BIND_SERVICE and what the daemon needs, unless the configuration says otherwise.
@@ -128,7 +129,7 @@ struct Daemon {
     /// Sockets for the status, one for each family.
     reporters: Vec<Reporter>,
     sockets: Vec<Open>,
-    /// Interfaces of the configuration that cannot be used, and why.
+    /// Interfaces of the configuration that cannot be used, each with the reason.
     waiting: BTreeMap<String, String>,
     installed: Installed,
     /// Link between AODV and this host; `None` under other protocols.
@@ -138,11 +139,11 @@ struct Daemon {
     parameters: Parameters,
     load: Load,
     buffer: Vec<u8>,
-    /// When the kernel's routes are next made those of the router.
+    /// Instant of the next update of the kernel's routes.
     update_at: Option<Instant>,
-    /// When interfaces that could not be opened are tried again.
+    /// Instant at which interfaces that could not be opened are tried again.
     retry_at: Option<Instant>,
-    /// Routes of an agent that has begun anew remain until then.
+    /// Instant until which the routes of a restarted agent remain in the kernel.
     keep_until: Option<Instant>,
     /// Neighbours and routes that the log has reported.
     watched: Watched,
@@ -235,7 +236,7 @@ impl Daemon {
         }
         self.release(now);
         self.look_at_links(now);
-        // HELLOs are stamped with the time at which they leave.
+        // HELLOs contain the time at which they leave.
         for datagram in self.router.take_datagrams(self.now()) {
             self.send(&datagram);
         }
@@ -265,7 +266,8 @@ impl Daemon {
         }
     }
 
-    /// Sends the packets that have a route now, and sends ICMP errors to the sources of those that have none.
+    /// Sends the waiting packets that have a route now, and sends ICMP errors to the sources of packets that
+    /// get none.
     fn release(&mut self, now: Instant) {
         let (fates, main) = (self.router.take_fates(), self.router.main());
         if fates.iter().any(|fate| matches!(fate, Fate::Leaves { .. })) {
@@ -283,12 +285,13 @@ impl Daemon {
         }
     }
 
-    /// Adds the kernel's measurements of queues and radios to the costs of links, when that is due.
+    /// Adds the kernel's measurements of queues and radios to the costs of links, once per measuring
+    /// interval.
     fn look_at_links(&mut self, now: Instant) {
         let Some(links) = self.links.as_mut().filter(|links| links.due() <= now) else { return };
         let interfaces: Vec<_> = self.sockets.iter().map(|open| open.port.index).collect();
         let mut neighbours: Vec<_> = self.router.heard(now).collect();
-        // Those that answer.
+        // Only neighbours that answer have a measured delay.
         neighbours.retain(|one| self.router.measured(one).is_some());
         let neighbours: Vec<_> = neighbours.iter().map(|one| (one.interface, one.address)).collect();
         if !links.look(now, &interfaces, &neighbours) {
@@ -298,7 +301,8 @@ impl Daemon {
         self.update_soon(now);
     }
 
-    /// Changes that come close together are one update; after a costly one the next is later.
+    /// Schedules one update for changes that come close together. After an update that took much time the
+    /// next one is later.
     fn update_soon(&mut self, now: Instant) {
         self.update_at.get_or_insert((now + UPDATE_AFTER).max(self.load.routes.ready_at()));
     }
@@ -395,7 +399,7 @@ impl Daemon {
         }
     }
 
-    /// Processes received datagrams within the time that their share allows.
+    /// Processes received datagrams while their share of the processor's time lasts.
     fn process(&mut self) {
         let mut now = self.now();
         let mut has_changed = false;
@@ -411,7 +415,7 @@ impl Daemon {
         }
     }
 
-    /// Opens the interfaces of the configuration that are up, and closes others.
+    /// Opens the interfaces of the configuration that are up, and closes all others.
     fn look(&mut self, now: Instant) -> Result<(), RouteError> {
         self.retry_at = None;
         let families = self.router.config().families();
@@ -536,7 +540,8 @@ fn port(open: &Open, all: &[Interface], radios: &[u32]) -> Port {
     port
 }
 
-/// Ends the links over interfaces that the daemon leaves: neighbours need not wait until HELLOs are missing.
+/// Ends the links over interfaces that the daemon leaves, so that neighbours need not wait for missing
+/// HELLOs.
 fn end_links(router: &mut Router, now: Instant, left: &[Open]) {
     for open in left {
         let Some(datagram) = router.farewell(now, open.port.index) else { continue };
@@ -546,7 +551,7 @@ fn end_links(router: &mut Router, now: Instant, left: &[Open]) {
     }
 }
 
-/// Rights and files that a daemon needs after its start.
+/// Permissions and files that a daemon needs after its start.
 fn needs(config: &Config) -> Needs {
     Needs {
         rights: vec![Right::NetAdmin, Right::NetBindService],
@@ -558,8 +563,9 @@ fn needs(config: &Config) -> Needs {
     }
 }
 
-/// Number, name and first address of an interface that is up, or what it lacks. An address that is known on its link only
-/// is not one to which others have routes, but that of datagrams if the daemon has routes of both families.
+/// Number, name and first address of an interface that is up; otherwise the reason why it cannot be used. A
+/// link-local address is no destination for other nodes' routes. It is the source of datagrams if the daemon
+/// has routes of both families.
 fn usable<'a>(
     all: &[Interface],
     name: &'a String,
@@ -594,12 +600,13 @@ impl<T, E: Into<io::Error>> Tried<T> for Result<T, E> {
     }
 }
 
-/// Number of polled descriptors before those of the status.
+/// Number of polled descriptors before the descriptors of the status sockets.
 const FIXED: usize = 2;
-/// Wait before routes are updated, so that changes of one flood, or of several neighbours, are applied together.
+/// Delay before routes are updated, so that the changes of one flood, or of several neighbours, are applied
+/// together.
 const UPDATE_AFTER: Duration = Duration::from_millis(50);
 const RETRY_AFTER: Duration = Duration::from_secs(1);
-/// Number of datagrams read from one interface before the others have their turn.
+/// Number of datagrams read from one interface before the next interface is read.
 const TURN: usize = 64;
 /// The longest IP packet; longer than any packet of a node that keeps to the limit of addresses in a message.
 const LARGEST: usize = 65_535;

@@ -1,4 +1,5 @@
-//! Delay of data to a neighbour in addition to what HELLOs measure: pure functions of the kernel's counters.
+//! Delay of data to a neighbour in addition to the delay that HELLOs measure: pure functions of the kernel's
+//! counters.
 //!
 //! HELLOs are short broadcasts at a basic rate, each sent once, which many queues let overtake data. Half of their round
 //! trip is the delay of the medium and of the queues in which they do wait; the rest is computed here.
@@ -6,10 +7,10 @@
 use multihop_core::{Duration, Instant};
 use serde::Serialize;
 
-/// Measurements of the link to a neighbour other than those of its HELLOs.
+/// Measurements of the link to a neighbour in addition to the delay of HELLOs.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Known {
-    /// How long a packet would wait in the queue of the interface; `None` if HELLOs wait there, too.
+    /// Waiting time of a packet in the queue of the interface; `None` if HELLOs wait in that queue, too.
     pub(crate) queue: Option<Duration>,
     /// Time that a packet would wait in the Wi-Fi card's queue for this neighbour, in which no broadcast waits.
     pub(crate) card: Option<Duration>,
@@ -20,9 +21,9 @@ pub(crate) struct Known {
 /// How a Wi-Fi card transmits to a neighbour.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
 pub struct Radio {
-    /// The rate of transmissions, bit/s.
+    /// Bit rate of transmissions, bit/s.
     pub rate: Option<u64>,
-    /// Transmissions for each packet, in thousandths.
+    /// Number of transmissions per packet, in thousandths.
     pub transmissions: Option<u64>,
     /// Throughput that the card expects, in bit/s: rate and transmissions in one number.
     pub throughput: Option<u64>,
@@ -30,7 +31,7 @@ pub struct Radio {
     pub signal: Option<i8>,
 }
 
-/// Parts of the delay of data in addition to what HELLOs measure.
+/// Parts of the delay of data in addition to the delay that HELLOs measure.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) struct LocalDelay {
     /// Wait in queues of this host; `None` if it is not known.
@@ -71,7 +72,7 @@ impl LocalDelay {
     }
 }
 
-/// The counts of a queue at an instant.
+/// The counters of a queue at one instant.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Look {
     pub(crate) at: Instant,
@@ -81,17 +82,20 @@ pub(crate) struct Look {
     pub(crate) sent: u64,
 }
 
-/// The mean wait in a queue: what waits there on average, at the rate at which the queue empties while it is not empty.
+/// Mean waiting time in a queue: the average backlog, divided by the rate at which the queue empties while it
+/// is busy.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct QueueGauge {
     last: Option<Look>,
     /// Number of measurements since the last mean; `waiting` is the sum of the bytes that waited.
     looks: u64,
     waiting: u64,
-    /// Time since the last mean in which the queue was not empty. `left` counts the bytes that left it in that time.
+    /// Time since the last mean in which the queue was not empty; `left` counts the bytes that left the queue
+    /// in that time.
     busy: Duration,
     left: u64,
-    /// Time in nanoseconds and bytes that left in it, of the last interval in which the queue was not empty.
+    /// Busy time in nanoseconds of the last interval with a busy queue, and the bytes that left the queue in
+    /// that time.
     service: Option<(u64, u64)>,
     average: Option<Duration>,
 }
@@ -116,10 +120,10 @@ impl QueueGauge {
     pub(crate) fn average(&mut self, weight: u32) {
         let Some(mean) = self.waiting.checked_div(self.looks) else { return };
         if self.busy > Duration::ZERO {
-            // If nothing has left, one packet would have needed longer than this.
+            // If nothing has left, one packet takes longer than this interval.
             self.service = Some((self.busy.as_nanos(), self.left.max(DATA)));
         }
-        // A queue that was never seen twice with packets empties faster than one looks.
+        // A queue that never had packets in two samples in a row empties faster than the sampling interval.
         let wait =
             self.service.map_or(0, |(nanos, bytes)| u128::from(mean) * u128::from(nanos) / u128::from(bytes));
         let wait = Duration::from_nanos(u64::try_from(wait).unwrap_or(u64::MAX)).min(LONGEST);
@@ -133,7 +137,7 @@ impl QueueGauge {
     }
 }
 
-/// Mean of a new report and the average before: `weight` millionths of the latest value, the rest of the average.
+/// Moving average: `weight` millionths of the latest value plus the rest of the previous average.
 fn mix(latest: Duration, before: Duration, weight: u32) -> Duration {
     let weight = u64::from(weight.min(MILLION));
     let sum = weight * latest.as_nanos() + (u64::from(MILLION) - weight) * before.as_nanos();
@@ -147,7 +151,7 @@ pub(crate) fn transmissions(packets: u64, retries: u64) -> Option<u64> {
 
 /// Bytes of a packet of data.
 const DATA: u64 = 1_500;
-/// Longest queueing delay that counts: that of a queue that does not move, or of a rate of nearly nothing.
+/// Longest queueing delay that is reported: that of a stalled queue, or of a rate near zero.
 const LONGEST: Duration = Duration::from_secs(10);
 const MILLION: u32 = 1_000_000;
 

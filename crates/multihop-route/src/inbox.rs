@@ -1,8 +1,8 @@
 //! Datagrams that wait until the daemon has time for them: one queue for each neighbour on each interface, and one for
 //! all other senders on the interface.
 //!
-//! Interfaces share the daemon's time equally, and on each interface its neighbours do. A flood from one neighbour, or
-//! from addresses that nobody has, therefore fills its own queue only, and delays others by one message.
+//! Interfaces share the daemon's time equally, and on each interface its neighbours do. A flood from one
+//! neighbour, or from forged addresses, therefore fills its own queue only, and delays others by one message.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
@@ -12,7 +12,7 @@ use multihop_core::{Duration, Instant};
 use crate::budget::{Allowance, Shares};
 use crate::router::Arrival;
 
-/// Datagram that waits for its turn.
+/// Datagram that waits for processing.
 #[derive(Debug)]
 pub(crate) struct Waiting {
     pub(crate) arrival: Arrival,
@@ -26,13 +26,13 @@ pub(crate) struct Waiting {
 /// The neighbour whose datagrams wait in a queue; `None`: all senders that are no neighbours.
 type Sender = Option<IpAddr>;
 
-/// All datagrams that wait, and the time that they may take.
+/// All datagrams that wait, and the share of the processor's time for them.
 #[derive(Debug)]
 pub(crate) struct Inbox {
     interfaces: BTreeMap<u32, Interface>,
     shares: Shares<u32>,
     allowance: Allowance,
-    /// Sum of the bytes of all datagrams.
+    /// Total length of all waiting datagrams, bytes.
     bytes: usize,
     /// Sender of the datagram that was taken last.
     served: Option<(u32, Sender)>,
@@ -59,8 +59,8 @@ impl Default for Inbox {
 }
 
 impl Inbox {
-    /// Puts a datagram into the queue of its sender. `is_neighbour`: the sender has been heard over this interface before.
-    /// Of a full queue the oldest datagram is dropped.
+    /// Puts a datagram into the queue of its sender. `is_neighbour`: the sender has been heard over this
+    /// interface before. A full queue drops its oldest datagram.
     pub(crate) fn put(&mut self, now: Instant, arrival: Arrival, is_neighbour: bool, bytes: &[u8]) {
         let sender = is_neighbour.then_some(arrival.from);
         let queue = self.interfaces.entry(arrival.interface).or_default().queues.entry(sender).or_default();
@@ -76,7 +76,7 @@ impl Inbox {
         }
     }
 
-    /// The datagram for which it is time, with its age; `None` if none waits or there is no time left.
+    /// The next datagram to process, with its age; `None` if none waits or the share of time is used up.
     pub(crate) fn take(&mut self, now: Instant) -> Option<Waiting> {
         if !self.allowance.is_ready(now) {
             return None;
@@ -115,7 +115,7 @@ impl Inbox {
         waits.then(|| self.allowance.ready_at())
     }
 
-    /// Datagrams of senders that sent more than there was time for.
+    /// Number of dropped datagrams, whose senders sent more than the daemon had time for.
     pub(crate) const fn dropped(&self) -> u64 {
         self.dropped
     }
@@ -146,14 +146,14 @@ impl Inbox {
 const PART: u64 = 8;
 /// Time for which unused processor time is saved: 12.5 ms of work may begin at once.
 const MAX_SAVED: Duration = Duration::from_millis(100);
-/// The least that a datagram costs, so that no more than 2500 a second are processed, however cheap each one is: agents
-/// remember each message for seconds.
+/// Smallest cost charged for a datagram: at most 2500 datagrams a second are processed even if each one is
+/// cheap, because agents remember each message for seconds.
 const MIN_COST: Duration = Duration::from_micros(50);
 /// Largest number of waiting datagrams from one sender.
 const MAX_WAITING: usize = 32;
 /// Bytes of all datagrams that wait.
 const MAX_BYTES: usize = 1 << 20;
-/// Waiting time after which a datagram is dropped: its sender repeats the message at about this interval.
+/// Waiting time after which a datagram is dropped: by then its sender has usually repeated the message.
 const MAX_WAIT: Duration = Duration::from_secs(2);
 
 #[cfg(test)]
@@ -168,7 +168,8 @@ mod tests {
         Ipv4Addr::from_bits(0x0a00_0000 + n).into()
     }
 
-    /// A daemon in virtual time. Each millisecond, datagrams come; then it processes what it has time for.
+    /// A daemon in virtual time. In each millisecond datagrams arrive, and the daemon then processes as many
+    /// as its share of time allows.
     struct Bench {
         inbox: Inbox,
         now: Instant,
@@ -190,7 +191,8 @@ mod tests {
             self.inbox.put(self.now, arrival, is_neighbour, &vec![0; length]);
         }
 
-        /// Works until the end of this millisecond; `cost` gives the time for a datagram of each sender.
+        /// Works until the end of this millisecond; `cost` is the processing time of a datagram of each
+        /// sender.
         fn work(&mut self, cost: impl Fn(IpAddr) -> Duration) {
             let end = self.now + MS;
             while self.busy < end {
@@ -218,7 +220,7 @@ mod tests {
     /// The genuine neighbour, which sends twice a second.
     const GENUINE: u32 = 1;
 
-    /// Result of ten seconds in which `flood` puts datagrams in addition to those of the genuine neighbour on interface
+    /// Result of ten seconds in which `flood` adds datagrams to those of the genuine neighbour on interface
     /// 0.
     fn flooded(flood: impl Fn(&mut Bench, u64), cost: Duration) -> Bench {
         let mut bench = Bench::new();
@@ -239,7 +241,7 @@ mod tests {
             let bench = flooded(flood, cost);
             assert!(bench.spent <= MS * 1_263 + cost, "{:?} of 10 s", bench.spent);
             assert_eq!(bench.count(host(GENUINE)), 20);
-            // The pause after one costly message.
+            // One costly message causes one pause.
             let oldest = bench.oldest(host(GENUINE));
             assert!(oldest <= cost * PART + MS * 2, "{oldest:?} with {cost:?}");
             assert!(bench.oldest(host(2)) < MAX_WAIT, "the flood is not processed later");
@@ -270,7 +272,7 @@ mod tests {
         };
         let bench = flooded(flood, MS / 4);
         assert_eq!(bench.count(host(GENUINE)), 20);
-        // A message of each, paid for by pauses.
+        // In one round, each neighbour gets one message, which a pause pays for.
         let round = MS / 4 * (255 * PART);
         assert!(bench.oldest(host(GENUINE)) <= round + MS * 10, "{:?}", bench.oldest(host(GENUINE)));
         assert!(bench.inbox.bytes <= MAX_BYTES);

@@ -18,8 +18,8 @@ pub const PROTOCOL: u8 = 77;
 #[derive(Debug, Default)]
 pub(crate) struct Installed {
     routes: BTreeMap<Prefix, Route>,
-    /// Routes that the kernel does not take, such as those through an address of this host. They are tried again when an
-    /// interface changes.
+    /// Routes that the kernel refuses, for example a route through an address of this host. The daemon tries
+    /// them again when an interface changes.
     impossible: BTreeSet<Route>,
     /// Changes that the kernel refused.
     pub(crate) refused: u64,
@@ -28,9 +28,10 @@ pub(crate) struct Installed {
 }
 
 impl Installed {
-    /// Makes the kernel's routes these, those of the nearest nodes first. Routes that are no longer wanted remain if
-    /// `keep`. Returns whether something is left to do: a flood of claims must not keep the daemon from its neighbours for
-    /// long. If there are many changes, additions and removals have half of each round, and neighbours take turns.
+    /// Makes the kernel's routes equal to `wanted`, routes to the nearest nodes first. Routes that are no
+    /// longer wanted remain if `keep` is set. Returns whether changes remain to be made: a flood of claimed
+    /// routes must not keep the daemon from its neighbours for long. If many changes wait, additions and
+    /// removals share each round equally, and neighbours take turns.
     pub(crate) fn update(&mut self, wanted: &BTreeMap<Prefix, Path>, config: &Config, keep: bool) -> bool {
         // A replaced route has the same table and priority as before; others are removed.
         let place = (config.table, config.priority);
@@ -64,7 +65,7 @@ impl Installed {
             self.count(remove_route(&route, PROTOCOL), "remove", &route, refused);
         }
         for (_, to, route) in new.into_iter().take(new_at_once) {
-            // One whose place has changed is removed first.
+            // A route whose table or priority has changed is removed first.
             if self.routes.get(&to).is_some_and(|old| (old.table, old.priority) != place) {
                 continue;
             }
@@ -80,8 +81,8 @@ impl Installed {
         left > MAX_AT_ONCE
     }
 
-    /// Whether a change was made. Of those that are refused since there were `before`, the first is logged: neighbours
-    /// must not fill the log.
+    /// Returns whether a change was made. Only the first refused change since there were `before` is logged,
+    /// so that neighbours cannot fill the log.
     fn count(&mut self, done: io::Result<()>, what: &str, route: &Route, before: u64) -> bool {
         self.changes += 1;
         if let Err(error) = &done {
@@ -94,7 +95,7 @@ impl Installed {
         done.is_ok()
     }
 
-    /// Reads the kernel's routes: it removes those of an interface that goes down.
+    /// Reads the kernel's routes, because the kernel removes the routes of an interface that goes down.
     pub(crate) fn look(&mut self) -> io::Result<()> {
         let left = routes(PROTOCOL)?;
         self.impossible.clear();
@@ -102,7 +103,7 @@ impl Installed {
         Ok(())
     }
 
-    /// How many there are.
+    /// Number of installed routes.
     pub(crate) fn len(&self) -> usize {
         self.routes.len()
     }
@@ -158,7 +159,7 @@ mod tests {
                     cost: None,
                     source: None,
                 };
-                // Through an address of this host itself.
+                // The kernel refuses a route through an address of this host itself.
                 let refused = (0..600_u32)
                     .map(|n| (Prefix::host(Ipv4Addr::from_bits(0x0b00_0000 + n)), path("10.0.1.1", 1)));
                 let genuine = (Prefix::host([10, 9, 9, 9]), path("10.0.1.2", 2));

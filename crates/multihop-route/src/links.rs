@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::config::Routing;
 use crate::delay::{Known, LocalDelay, Look, QueueGauge, Radio, transmissions};
 
-/// Looks at the queues of interfaces eight times between two HELLOs, and at Wi-Fi cards once.
+/// Samples the queues of interfaces eight times between two HELLOs, and the counters of Wi-Fi cards once.
 #[derive(Debug)]
 pub(crate) struct LinkMonitor {
     /// Interval between two measurements.
@@ -27,7 +27,7 @@ pub(crate) struct LinkMonitor {
     addresses: BTreeMap<(u32, IpAddr), [u8; 6]>,
 }
 
-/// Measurements of one interface: queue and channel.
+/// Queue and channel measurements of one interface.
 #[derive(Debug, Default)]
 struct Interface {
     gauge: QueueGauge,
@@ -35,11 +35,11 @@ struct Interface {
     /// Whether HELLOs wait in the interface's queue.
     hellos_wait: bool,
     channel: Option<Channel>,
-    /// The share of time for which the channel was busy between the last two looks.
+    /// Share of time for which the channel was busy between the last two samples.
     busy: Option<f64>,
 }
 
-/// A station that a Wi-Fi card knows.
+/// A station in the table of a Wi-Fi card.
 #[derive(Debug, Default)]
 struct Tracked {
     last: Station,
@@ -58,7 +58,7 @@ pub struct QueueStatus {
     pub bytes: u32,
     /// Mean wait in the queue, s.
     pub wait: Option<f64>,
-    /// Whether HELLOs wait in it and so measure it themselves.
+    /// Whether HELLOs wait in this queue, so that their delay includes it.
     pub hellos_wait: bool,
 }
 
@@ -80,12 +80,12 @@ impl LinkMonitor {
         })
     }
 
-    /// When to look next.
+    /// Instant of the next sample.
     pub(crate) const fn due(&self) -> Instant {
         self.due
     }
 
-    /// Looks at these interfaces, and at the neighbours of each. True if the averages are new.
+    /// Samples these interfaces, and the neighbours of each. Returns whether new averages exist.
     pub(crate) fn look(&mut self, now: Instant, interfaces: &[u32], neighbours: &[(u32, IpAddr)]) -> bool {
         self.due = now + self.every;
         self.looks += 1;
@@ -141,8 +141,8 @@ impl LinkMonitor {
         Ok(())
     }
 
-    /// Sends packets to neighbours whose link address the kernel does not know, so that it finds the address. Without
-    /// it, an unused neighbour would seem nearer than a used one.
+    /// Sends packets to neighbours whose link address the kernel lacks, so that it resolves the address.
+    /// Without a link address, an unused neighbour would seem nearer than a used one.
     fn ask_for_addresses(&self, neighbours: &[(u32, IpAddr)]) {
         let has_radio = |interface| self.stations.keys().any(|(of, _)| *of == interface);
         for to in neighbours.iter().filter(|to| has_radio(to.0) && !self.addresses.contains_key(to)) {
@@ -152,7 +152,7 @@ impl LinkMonitor {
         }
     }
 
-    /// Measurements of the link to a neighbour other than those of its HELLOs.
+    /// Measurements of the link to a neighbour in addition to the delay of HELLOs.
     fn known(&self, interface: u32, neighbour: IpAddr) -> Known {
         let port = self.interfaces.get(&interface);
         let overtaken = port.filter(|port| port.queue.is_some() && !port.hellos_wait);
@@ -165,7 +165,7 @@ impl LinkMonitor {
         }
     }
 
-    /// Delay of data to a neighbour in addition to what HELLOs measure.
+    /// Delay of data to a neighbour in addition to the delay that HELLOs measure.
     pub(crate) fn local_delay(&self, interface: u32, neighbour: IpAddr) -> LocalDelay {
         self.known(interface, neighbour).local_delay()
     }
@@ -216,7 +216,7 @@ impl Tracked {
         let packets = growth(|station| station.sent_packets);
         let retries = growth(|station| station.retries);
         let seen = packets.zip(retries).and_then(|(packets, retries)| transmissions(packets, retries));
-        // Without packets it is as it was.
+        // Without transmitted packets the earlier value stays.
         self.transmissions = seen.or(self.transmissions);
         if let (Some(waiting), Some(sent)) = (station.waiting, station.sent_bytes) {
             self.gauge.look(Look { at: now, waiting, sent });
@@ -234,9 +234,9 @@ impl Tracked {
 /// Number of checks between two HELLOs.
 const LOOKS: u32 = 8;
 const SHORTEST: Duration = Duration::from_millis(20);
-/// Kinds of queues that let a packet of a quiet flow, such as a HELLO, overtake those of busy ones.
+/// Kinds of queues in which a packet of a quiet flow, such as a HELLO, overtakes the packets of busy flows.
 const OVERTAKEN: [&str; 7] = ["fq_codel", "fq", "cake", "fq_pie", "sfq", "hhf", "dualpi2"];
-/// The kind of interfaces that have none.
+/// Queue kind that the kernel reports for interfaces without a queue.
 const NO_QUEUE: &str = "noqueue";
 /// Largest number of stations that are read from one card.
 const MAX_STATIONS: usize = 4_096;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::prefix::Family;
 
-/// Kernel parameters that were changed, with the values that they had.
+/// Kernel parameters that were changed, with their former values.
 #[derive(Debug, Default)]
 pub(crate) struct Parameters(Vec<(PathBuf, String)>);
 
@@ -24,14 +24,15 @@ impl Parameters {
 
     /// Sets the parameters of one interface over which packets are forwarded.
     pub(crate) fn forward_over(&mut self, interface: &str, family: Family) {
-        // Hosts follow a redirect of IPv6 only if it comes from the address of their gateway, and it never does.
+        // IPv6 hosts follow a redirect only if it comes from their gateway's address, which never sends one
+        // here.
         if family == Family::Ipv4 {
             self.set(&format!("ipv4/conf/{interface}/send_redirects"), "0");
         }
     }
 
-    /// Takes packets whose source is reached over another interface at the moment, or by none: RFC 3704's loose mode in
-    /// place of its strict one.
+    /// Accepts packets whose source is currently reached over another interface, or not at all: RFC 3704's
+    /// loose mode instead of the strict mode.
     pub(crate) fn accept_from_anywhere(&mut self, interface: &str) {
         let strict = |of: &str| {
             let value = fs::read_to_string(format!("/proc/sys/net/ipv4/conf/{of}/rp_filter"));
@@ -58,7 +59,7 @@ impl Parameters {
 impl Drop for Parameters {
     fn drop(&mut self) {
         for (path, before) in self.0.drain(..).rev() {
-            // The interface may be gone.
+            // The interface may no longer exist.
             let _ = fs::write(path, before.trim());
         }
     }

@@ -22,13 +22,14 @@ impl Family {
         }
     }
 
-    /// An address of this family; the error is for people.
+    /// Parses an address of this family; the error is a text for the user.
     pub fn address(self, text: &str) -> Result<IpAddr, String> {
         let address = text.parse().ok().filter(|address| Self::of(*address) == self);
         address.ok_or_else(|| format!("allowed: an {self} address"))
     }
 
-    /// A network of this family: `ADDRESS/BITS`, an address, or `default`; the error is for people.
+    /// Parses a network of this family: `ADDRESS/BITS`, an address, or `default`. The error is a text for the
+    /// user.
     pub fn network(self, text: &str) -> Result<Prefix, String> {
         if text == "default" {
             return Ok(self.all());
@@ -56,7 +57,7 @@ impl Family {
         }
     }
 
-    /// The address that begins with these bits.
+    /// The address whose bits are the first bits of `bits`, 32 or 128 of them.
     fn with_bits(self, bits: u128) -> IpAddr {
         let all = Ipv6Addr::from_bits(bits);
         let [a, b, c, d, ..] = all.octets();
@@ -136,22 +137,22 @@ impl Prefix {
         first_bits(self.address) & !mask_bits(self.bits) == 0
     }
 
-    /// Whether another network is in this one.
+    /// Whether this prefix contains the network `other`.
     pub fn contains(self, other: Self) -> bool {
         self.family() == other.family()
             && self.bits <= other.bits
             && (first_bits(self.address) ^ first_bits(other.address)) & mask_bits(self.bits) == 0
     }
 
-    /// Whether packets can be routed to all of it: it is not for one host or link, for groups, or reserved. The network
-    /// of all addresses is the default route.
+    /// Whether packets can be routed to the whole network: it is no single-host, link-local, multicast or
+    /// reserved network. The network of all addresses is the default route.
     pub fn is_routable(self) -> bool {
         let special = match self.address {
             IpAddr::V4(address) => {
                 let [first, second, ..] = address.octets();
                 first == 0 || first == 127 || first >= 224 || (first, second) == (169, 254)
             }
-            // Loopback, the addresses of IPv4 within IPv6, and what else begins with eight zeros is not routed.
+            // Loopback, IPv4-mapped addresses and all others that begin with eight zero bits are not routed.
             IpAddr::V6(address) => {
                 let [first, ..] = address.octets();
                 first == 0 || first == 0xff || is_of_link(self.address)
@@ -161,12 +162,12 @@ impl Prefix {
     }
 }
 
-/// Whether an address is one of IPv6 that is known on its link only.
+/// Whether an address is an IPv6 link-local address.
 pub(crate) const fn is_of_link(address: IpAddr) -> bool {
     matches!(address, IpAddr::V6(address) if address.is_unicast_link_local())
 }
 
-/// An address with zeros behind it.
+/// The bits of an address, padded with zeros on the right to 128 bits.
 fn first_bits(address: IpAddr) -> u128 {
     match address {
         IpAddr::V4(address) => u128::from(address.to_bits()) << 96,
@@ -174,7 +175,7 @@ fn first_bits(address: IpAddr) -> u128 {
     }
 }
 
-/// Number that begins with this many ones and ends with zeros.
+/// Mask of 128 bits whose first `ones` bits are set.
 fn mask_bits(ones: u8) -> u128 {
     u128::MAX.checked_shl(128 - u32::from(ones)).unwrap_or(0)
 }

@@ -37,7 +37,7 @@ pub(crate) struct PortSocket {
     group: Ipv6Addr,
     /// Whether messages wait behind data.
     waits: bool,
-    /// When the socket had no datagram left: those that are read later have arrived later.
+    /// Instant at which the socket was last empty: datagrams that are read later arrived after it.
     drained: Cell<std::time::Instant>,
 }
 
@@ -71,23 +71,23 @@ impl PortSocket {
             }
         };
         setsockopt(&socket, ReceiveTimestampns, &true)?;
-        // Queues of the kernel look at the priority, which a type of service of IPv4 sets to another one. This and the next
-        // take CAP_NET_ADMIN.
+        // Setting the IPv4 type of service changes the socket's priority, by which queues of the kernel sort.
+        // Setting the priority and the buffer size takes CAP_NET_ADMIN.
         setsockopt(&socket, Priority, &priority)?;
-        // Neighbours' messages must not be lost in a flood of others.
+        // Neighbours' messages must not be lost in a flood from other senders.
         setsockopt(&socket, RcvBufForce, &RECEIVE_BUFFER)?;
         socket.bind(&SocketAddr::new(any, port).into())?;
         let drained = Cell::new(std::time::Instant::now());
         Ok(Self { socket, interface, address, port, is_exact, group, waits, drained })
     }
 
-    /// Whether another one, opened with this configuration, would be the same.
+    /// Whether a socket opened with this configuration would equal this one.
     pub(crate) fn suits(&self, config: &Config) -> bool {
         let port = config.routing.port();
         (self.group, self.waits, self.port) == (config.group(), config.routing.messages_wait(), port)
     }
 
-    /// Sends a datagram to a neighbour, or to all, with this TTL.
+    /// Sends a datagram with this TTL to a neighbour, or to all neighbours if `to` is `None`.
     pub(crate) fn send(&self, to: Option<IpAddr>, ttl: u8, bytes: &[u8]) -> io::Result<()> {
         match self.address {
             IpAddr::V4(address) => {
@@ -108,9 +108,10 @@ impl PortSocket {
         }
     }
 
-    /// Sends a last datagram to all neighbours from the interface's address, even if the address has gone.
+    /// Sends a last datagram to all neighbours from the interface's address, even if the interface has lost
+    /// the address.
     pub(crate) fn send_last(&self, bytes: &[u8]) -> io::Result<()> {
-        // IP_TRANSPARENT takes CAP_NET_ADMIN.
+        // Setting IP_TRANSPARENT takes CAP_NET_ADMIN.
         setsockopt(&self.socket, IpTransparent, &true)?;
         self.send(None, 1, bytes)
     }
@@ -122,7 +123,7 @@ impl PortSocket {
         Ok(())
     }
 
-    /// The next datagram that has come over the interface; `None` if there is none now.
+    /// The next datagram that has arrived over the interface; `None` if none waits.
     pub(crate) fn receive<'a>(&self, buffer: &'a mut [u8]) -> io::Result<Option<(Arrival, &'a [u8])>> {
         loop {
             let mut control = cmsg_space!(libc::in6_pktinfo, i32, libc::timespec);
@@ -177,7 +178,7 @@ fn port(of: &SockaddrStorage) -> Option<u16> {
     four().or_else(|| of.as_sockaddr_in6().map(SockaddrIn6::port))
 }
 
-/// How long ago the kernel received a datagram, by the clock that people set.
+/// Time since the kernel received a datagram, by the realtime clock.
 fn since(stamp: TimeSpec) -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH + stamp.into()).unwrap_or_default().into()
 }
@@ -194,13 +195,14 @@ impl AsFd for PortSocket {
     }
 }
 
-/// The type of service of routing messages (RFC 2474, class selector 6); with IPv6, their traffic class.
+/// Type of service of routing messages (RFC 2474, class selector 6); with IPv6, their traffic class.
 const INTERNETWORK_CONTROL: u32 = 0xc0;
 /// Priority by which the kernel's usual queue (`pfifo_fast`) sends a packet first, from linux/pkt_sched.h.
 const TC_PRIO_CONTROL: i32 = 7;
-/// Bytes, of which the kernel reserves twice as many and counts 768 or more for each datagram: 2700 short ones. That is
-/// several seconds of the messages of 256 neighbours, or a tenth of a second of the fastest flood that the daemon has time to
-/// read, 25,000 datagrams a second, while the host does something else. What does not fit would only make others wait.
+/// Size of the receive buffer, bytes. The kernel reserves twice as many and counts 768 or more for each
+/// datagram, so that the buffer holds 2700 short datagrams. These are several seconds of the messages of 256
+/// neighbours, or a tenth of a second of the fastest flood that the daemon has time to read (25,000 datagrams
+/// a second). A larger buffer would only delay later messages.
 const RECEIVE_BUFFER: usize = 1 << 20;
 
 #[cfg(test)]
@@ -259,8 +261,8 @@ mod tests {
                 assert_eq!((arrival.from, arrival.to_all, bytes), (from, true, &b"hello"[..]));
                 Some(arrival.ago)
             };
-            // A link that has just come up may lose the first ones, and the kernel takes a moment to begin with its
-            // timestamps: until then, a datagram arrives when it is read.
+            // A link that has just come up may lose the first datagrams. The kernel also needs a moment to
+            // begin with timestamps; until then, the time of reading counts.
             assert!((0..100).any(|_| ago_of_next() >= Some(late.into())), "no time of arrival at {to}");
         }
     }

@@ -1,7 +1,7 @@
 //! Status of a running daemon: one JSON document for each connection to its socket.
 //!
-//! The socket has an abstract name, which belongs to the network namespace, as interfaces and routes do: it leaves no
-//! file, and one namespace has one daemon of each family.
+//! The socket has an abstract name. Such names leave no file and belong to the network namespace, so that a
+//! namespace has at most one daemon of each family.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -39,17 +39,17 @@ pub struct Status {
     pub seconds: f64,
     /// The interfaces of the configuration.
     pub interfaces: Vec<InterfaceStatus>,
-    /// Everybody who was heard in the last minute.
+    /// All neighbours that were heard in the last minute.
     pub neighbours: Vec<NeighbourStatus>,
     /// Routes to other hosts, by destination.
     pub routes: BTreeMap<String, RouteStatus>,
     /// Routes in the kernel's tables.
     pub installed: usize,
-    /// Changes of the kernel's tables, and those that the kernel refused.
+    /// Number of changes of the kernel's tables, and number of changes that the kernel refused.
     pub kernel_changes: [u64; 2],
-    /// Flooded messages for which there was no room.
+    /// Number of flooded messages for which the tables had no room.
     pub refused: u64,
-    /// Times that the next hop to a destination was replaced by another.
+    /// Number of times that the next hop to a destination was replaced by another.
     pub route_changes: u64,
     /// Number of returns to a next hop that had been left less than 10 s before.
     pub oscillations: u64,
@@ -57,7 +57,7 @@ pub struct Status {
     pub datagrams: Counters,
     /// Senders whose datagrams were refused, with the reason and the time of the last one.
     pub refusals: Vec<RefusalStatus>,
-    /// Messages; under AODV also packets that had no route.
+    /// Message counters of the agent, by protocol.
     pub messages: Messages,
 }
 
@@ -92,7 +92,8 @@ pub struct InterfaceStatus {
     pub address: Option<IpAddr>,
     /// Queue of the interface, if it has one and routes are chosen by delay.
     pub queue: Option<QueueStatus>,
-    /// The share of time for which the channel is busy, if a Wi-Fi card tells and routes are chosen by delay.
+    /// Share of time for which the channel is busy, if a Wi-Fi card reports it and routes are chosen by
+    /// delay.
     pub channel_busy: Option<f64>,
 }
 
@@ -107,7 +108,8 @@ pub struct NeighbourStatus {
     pub interface: String,
     /// Time since the neighbour was last heard, in seconds.
     pub heard_ago: f64,
-    /// The share of its last packets, at most 32, that arrived; `None` under AODV, whose packets have no numbers.
+    /// Share of the neighbour's last packets, at most 32, that arrived; `None` under AODV, whose packets have
+    /// no numbers.
     pub received: Option<f64>,
     /// Whether the neighbour hears this host, too.
     pub symmetric: bool,
@@ -115,34 +117,35 @@ pub struct NeighbourStatus {
     pub relay: bool,
     /// Whether this host is a multipoint relay of the neighbour.
     pub selector: bool,
-    /// The delay of the link to it; `None` if routes are not chosen by delay.
+    /// Delay of the link to the neighbour; `None` if routes are not chosen by delay.
     pub delay: Option<DelayStatus>,
-    /// How a Wi-Fi card transmits to it, if routes are chosen by delay.
+    /// Transmissions of a Wi-Fi card to the neighbour; `None` unless routes are chosen by delay.
     pub radio: Option<Radio>,
-    /// Cost of the link to it, in the unit of the protocol; `None` if the protocol has none, or the link is not used.
+    /// Cost of the link to the neighbour, in the unit of the protocol; `None` if the protocol has no costs,
+    /// or the link is not used.
     pub cost: Option<u32>,
 }
 
-/// The parts of the delay of a link, s. A part is `None` if nothing measures it: its share of the cost is zero, and that of
-/// HELLOs 10 ms.
+/// Parts of the delay of a link, s. A part is `None` if nothing measures it; the cost of the link then
+/// contains 10 ms for HELLOs and zero for other parts.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct DelayStatus {
     /// Half of the round trip of HELLOs, averaged.
     pub hellos: Option<f64>,
-    /// The wait in queues of this host in which HELLOs do not wait.
+    /// Waiting time in queues of this host in which HELLOs do not wait.
     pub queue: Option<f64>,
-    /// The transmissions of a packet by a Wi-Fi card.
+    /// Time that a Wi-Fi card needs for all transmissions of a packet.
     pub transmission: Option<f64>,
 }
 
-/// Datagrams of one sender that were not used for the same reason.
+/// Refused datagrams of one sender with the same reason.
 #[derive(Clone, Debug, Serialize)]
 pub struct RefusalStatus {
     /// Address from which the refused datagrams came.
     pub address: IpAddr,
     /// Reason why the datagrams were not used.
     pub reason: Reason,
-    /// How many there were.
+    /// Number of refused datagrams.
     pub count: u64,
     /// Time since the last refused datagram, in seconds.
     pub last_ago: f64,
@@ -151,7 +154,7 @@ pub struct RefusalStatus {
 /// Status of one route: its next hop and its length.
 #[derive(Clone, Debug, Serialize)]
 pub struct RouteStatus {
-    /// The neighbour; `None` if the destination is one.
+    /// The next hop; `None` if the destination is a neighbour.
     pub via: Option<IpAddr>,
     /// The name of the interface.
     pub interface: String,
@@ -170,9 +173,9 @@ pub struct MessageCounts {
     pub tcs: u64,
     /// Messages of other nodes forwarded.
     pub forwarded: u64,
-    /// Flooded messages received again.
+    /// Number of flooded messages received more than once.
     pub duplicates: u64,
-    /// Flooded messages from nodes that are not symmetric neighbours.
+    /// Number of flooded messages from nodes that are not symmetric neighbours.
     pub strangers: u64,
 }
 
@@ -189,12 +192,13 @@ pub fn status(family: Family) -> io::Result<String> {
 #[derive(Debug)]
 pub(crate) struct Reporter {
     listener: UnixListener,
-    /// One clone for each answer that is being written.
+    /// Reference counter: one clone exists for each answer that is being written.
     busy: Arc<()>,
 }
 
 impl Reporter {
-    /// Takes the name; `None` if another daemon has it. A daemon that was killed holds the name until the kernel has ended it.
+    /// Binds the socket's name; `None` if another daemon has it. The name of a killed daemon stays in use
+    /// until the kernel has ended the process.
     pub(crate) fn open(family: Family) -> io::Result<Option<Self>> {
         let name = SocketAddr::from_abstract_name(control(family))?;
         let begin = Instant::now();
@@ -221,7 +225,7 @@ impl Reporter {
         let busy = Arc::clone(&self.busy);
         thread::spawn(move || {
             let _busy = busy;
-            // The reader may have left.
+            // The reader may have closed the connection.
             let _ = stream.set_nonblocking(false);
             let _ = stream.set_write_timeout(Some(PATIENCE));
             let _ = writeln!(stream, "{text}");
@@ -235,8 +239,8 @@ impl AsFd for Reporter {
     }
 }
 
-/// Answers that are written at a time.
 /// Time within which the kernel ends a daemon that was killed.
 const MAX_END: Duration = Duration::from_secs(1);
+/// Largest number of answers that are written at the same time.
 const MAX_READERS: usize = 8;
 const PATIENCE: Duration = Duration::from_secs(5);

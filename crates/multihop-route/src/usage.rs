@@ -11,14 +11,14 @@ use nix::libc;
 use nix::sys::socket::{MsgFlags, recv};
 use socket2::{Domain, Protocol, SockFilter, Socket, Type};
 
-/// Sees one packet of each pair of hosts in a tenth of a second: the kernel's filter leaves out the pairs that were
-/// seen, so that a fast flow costs no more than a slow one and hides none.
+/// Observes one packet of each pair of hosts per tenth of a second. The kernel's filter drops further packets
+/// of pairs that were seen, so that a fast flow costs no more than a slow one and hides no other.
 #[derive(Debug)]
 pub(crate) struct Usage {
     socket: Socket,
     interfaces: Vec<u32>,
     seen: Vec<Pair>,
-    /// When pairs count as not seen.
+    /// Instant at which pairs are reported again; `None` if none was seen.
     again_at: Option<Instant>,
 }
 
@@ -32,18 +32,19 @@ impl Usage {
         let socket = Socket::new(Domain::PACKET, Type::DGRAM.nonblocking().cloexec(), Some(all))?;
         let usage = Self { socket, interfaces: Vec::new(), seen: Vec::new(), again_at: None };
         usage.attach()?;
-        // What came before the filter.
+        // Packets that arrived before the filter was set are discarded.
         usage.drain(|_| ());
         Ok(usage)
     }
 
-    /// The interfaces of which packets count.
+    /// Sets the interfaces whose packets are observed.
     pub(crate) fn set_interfaces(&mut self, interfaces: Vec<u32>) -> io::Result<()> {
         self.interfaces = interfaces;
         self.attach()
     }
 
-    /// Hosts that have sent packets to other hosts, each pair once in a tenth of a second.
+    /// Takes the pairs of source and destination that exchanged packets, each pair once in a tenth of a
+    /// second.
     pub(crate) fn take(&mut self, now: Instant) -> io::Result<Vec<Pair>> {
         let mut found = Vec::new();
         self.drain(|pair| {
@@ -59,7 +60,7 @@ impl Usage {
         Ok(found)
     }
 
-    /// When [`look_again`](Self::look_again) is due.
+    /// Deadline of the next call of [`look_again`](Self::look_again).
     pub(crate) const fn deadline(&self) -> Option<Instant> {
         self.again_at
     }
@@ -81,7 +82,7 @@ impl Usage {
                     each((address(12), address(16)));
                 }
                 Ok(_) | Err(Errno::EINTR) => {}
-                // An interface that goes down is reported as an error, too.
+                // An interface that goes down causes an error, too.
                 Err(_) => return,
             }
         }
@@ -100,21 +101,21 @@ impl AsFd for Usage {
     }
 }
 
-/// Passes the headers of IPv4 packets for one host that leave over one of the interfaces, without the daemon's messages
-/// and without those of `seen`. The filter sees packets from the IP header on.
+/// Filter that passes the headers of unicast IPv4 packets that leave over one of the interfaces, except for
+/// the daemon's messages and the pairs in `seen`. The filter sees packets from the IP header on.
 fn program(interfaces: &[u32], seen: &[Pair]) -> Vec<SockFilter> {
     let mut program = vec![ancillary(libc::SKF_AD_PKTTYPE), unless(PACKET_OUTGOING, 1), NOTHING];
     program.extend([ancillary(libc::SKF_AD_PROTOCOL), unless(ETHERTYPE_IPV4, 1), NOTHING]);
     program.push(ancillary(libc::SKF_AD_IFINDEX));
     let count = u8::try_from(interfaces.len()).unwrap_or(u8::MAX);
     for (interface, left) in interfaces.iter().zip((0..count).rev()) {
-        // Past the interfaces that follow and the end of the program.
+        // Jumps past the remaining interfaces and the end of the program.
         program.push(SockFilter::new(JUMP_EQUAL, left + 1, 0, *interface));
     }
     program.push(NOTHING);
-    // Groups and broadcasts.
+    // Multicast and broadcast packets are left out.
     program.extend([word(16), SockFilter::new(MIN_JUMP, 0, 1, 0xe000_0000), NOTHING]);
-    // UDP to the port of AODV, behind a header of any length.
+    // Messages of AODV are left out: UDP to its port, behind an IP header of any length.
     let port = aodv::PORT.into();
     program.extend([
         SockFilter::new(LOAD | BYTE | ABSOLUTE, 0, 0, 9),
@@ -137,22 +138,22 @@ fn program(interfaces: &[u32], seen: &[Pair]) -> Vec<SockFilter> {
     program
 }
 
-/// Instruction that loads a property of the packet that the kernel keeps.
+/// Instruction that loads a property of the packet from the kernel's metadata.
 fn ancillary(what: libc::c_int) -> SockFilter {
     SockFilter::new(LOAD | WORD | ABSOLUTE, 0, 0, (libc::SKF_AD_OFF + what).cast_unsigned())
 }
 
-/// Loads a word of the header.
+/// Instruction that loads a 32-bit word at offset `at` of the packet.
 const fn word(at: u32) -> SockFilter {
     SockFilter::new(LOAD | WORD | ABSOLUTE, 0, 0, at)
 }
 
-/// Instruction that skips others if the loaded value is `value`.
+/// Instruction that skips the next `skipped` instructions if the loaded value equals `value`.
 const fn unless(value: u32, skipped: u8) -> SockFilter {
     SockFilter::new(JUMP_EQUAL, skipped, 0, value)
 }
 
-/// Instruction that ends the program: the packet is left out.
+/// Instruction that ends the program and drops the packet.
 const NOTHING: SockFilter = SockFilter::new(RETURN, 0, 0, 0);
 
 // Instructions of linux/filter.h.
@@ -168,7 +169,7 @@ const MIN_JUMP: u16 = 0x35;
 const LOAD_INDEX_OF_HEADER: u16 = 0xb1;
 const RETURN: u16 = 0x06;
 
-// Of linux/if_ether.h and linux/if_packet.h.
+// Constants of linux/if_ether.h and linux/if_packet.h.
 const ETHERTYPE_ALL: u16 = 3;
 const ETHERTYPE_IPV4: u32 = 0x0800;
 const PACKET_OUTGOING: u32 = 4;

@@ -6,19 +6,20 @@ use nix::time::{ClockId, clock_gettime};
 use crate::budget::Allowance;
 use crate::inbox::Inbox;
 
-/// The kinds of work, each with its share of the processor: together less than half of it.
+/// The kinds of work, each with its share of the processor. The shares together are less than half of the
+/// processor.
 #[derive(Debug)]
 pub(super) struct Load {
-    /// Datagrams that wait to be processed.
+    /// Datagrams that wait for processing.
     pub(super) inbox: Inbox,
-    /// Reading datagrams from the kernel, and what they need before they are queued. The largest share: whatever a flood
-    /// sends must be read to find the messages of others among it.
+    /// Share for reading datagrams from the kernel and preparing them for their queues. It is the largest
+    /// share: during a flood, all datagrams must be read to find the genuine ones.
     pub(super) reading: Allowance,
-    /// Timers of the agent: its own messages, and entries that expire.
+    /// Share for timers of the agent: its own messages, and entries that expire.
     pub(super) timers: Allowance,
-    /// Computing routes and changing those of the kernel.
+    /// Share for computing routes and changing the kernel's routes.
     pub(super) routes: Allowance,
-    /// The clock at the last measurement.
+    /// Processor time of the thread at the last measurement.
     last: Duration,
 }
 

@@ -17,7 +17,7 @@ use crate::status::{
 };
 
 impl Daemon {
-    /// The state of an interface of the configuration.
+    /// Status of the interface with this name in the configuration.
     fn interface(&self, name: &str) -> InterfaceStatus {
         let port = self.sockets.iter().find(|open| open.name == name).map(|open| &open.port);
         let of_port = self.links.as_ref().zip(port);
@@ -99,7 +99,7 @@ impl Daemon {
             refused += agent.refused();
             turns = agent.route_changes().unwrap_or_default();
         }
-        // AODV has a route to a neighbour that hears this host.
+        // AODV has a route to every neighbour that hears this host.
         let is_reached = |address: IpAddr| {
             let route: Option<&RouteStatus> = routes.get(&Prefix::host(address).to_string());
             on_demand.is_some() && route.is_some_and(|route| route.via.is_none())

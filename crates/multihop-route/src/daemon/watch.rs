@@ -26,7 +26,7 @@ impl Daemon {
         let symmetric: BTreeSet<_> =
             self.router.olsr_mut().map(|agent| agent.neighbours().collect()).unwrap_or_default();
         let is_up = |name, address| {
-            // AODV has a route to a neighbour that hears this host.
+            // AODV has a route to every neighbour that hears this host.
             symmetric.contains(&name)
                 || routes.get(&Prefix::host(address)).is_some_and(|path| path.via.is_none())
         };

@@ -12,8 +12,8 @@ fn address(family: Family, host: u8) -> IpAddr {
     }
 }
 
-/// Delays that two neighbours measure of their link, in microseconds. HELLOs take 3 ms over the link. Each daemon takes
-/// them late, by different times, and may know that.
+/// The delays of their link that two neighbours measure, in microseconds. A HELLO takes 3 ms over the link.
+/// Each daemon reads it some time after its arrival, and may know how late it is.
 fn measured(family: Family, late: [u64; 2], knows: bool) -> [Option<u32>; 2] {
     let late = late.map(Duration::from_millis);
     let metric = olsr::Metric { clocks: olsr::Clocks::Echoed, ..olsr::Metric::default() };
@@ -27,7 +27,7 @@ fn measured(family: Family, late: [u64; 2], knows: bool) -> [Option<u32>; 2] {
         router.set_ports(Instant::ZERO, &[Port::new(0, address(family, host))]);
         router
     });
-    // When, to whom, and what.
+    // Each entry is an arrival time, a receiver and the bytes of a datagram.
     let mut on_the_way: Vec<(Instant, usize, Vec<u8>)> = Vec::new();
     for millis in 0..20_000 {
         let now = Instant::ZERO + Duration::from_millis(millis);

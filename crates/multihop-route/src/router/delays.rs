@@ -13,7 +13,7 @@ impl Router {
         }
     }
 
-    /// Cost of the link to a neighbour that HELLOs have measured, in the unit of the metric.
+    /// Cost of the link to a neighbour as measured by HELLOs, in the unit of the metric.
     pub fn measured(&self, of: &NeighbourInterface) -> Option<u32> {
         match &self.agent.as_ref()?.protocol {
             Protocol::Olsr(olsr) => olsr.measured(of.link),

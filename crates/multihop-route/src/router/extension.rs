@@ -40,7 +40,7 @@ impl Router {
         Some(Protocol::Extension(protocol.config().host_agent(setup)))
     }
 
-    /// Gives the agent the interfaces and networks of this host.
+    /// Passes the interfaces and networks of this host to the agent.
     pub(super) fn inform_extension(&mut self, now: Instant) {
         let interface = |port: &Port| {
             let IpAddr::V6(address) = port.address else { return None };

@@ -35,8 +35,8 @@ pub use signature::Key;
 
 /// A routing agent behind several interfaces, and the routes that it has found.
 ///
-/// The agent knows the interfaces by numbers. With IPv6, it knows nodes by names of 32 bits, and so does all that is
-/// behind [`receive`](Self::receive).
+/// The agent knows the interfaces by numbers. With IPv6 the agent refers to nodes by names of 32 bits;
+/// [`receive`](Self::receive) translates addresses into names.
 #[derive(Debug)]
 pub struct Router {
     config: Config,
@@ -50,9 +50,9 @@ pub struct Router {
     names: Names,
     neighbours: Neighbours,
     rng: Rng,
-    /// Seconds of a clock that goes on between two starts, at the zero of the driver's clock.
+    /// Seconds, at the zero of the driver's clock, of a clock that continues across restarts.
     epoch: u64,
-    /// Signs and checks packets, with a key.
+    /// Signs and checks packets; `None` without a key.
     signing: Option<Signing>,
     counters: Counters,
     refusals: Refusals,
@@ -74,23 +74,23 @@ enum Protocol {
     Extension(Box<dyn HostAgent>),
 }
 
-/// How a datagram came.
+/// Where, when and from whom a datagram arrived.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Arrival {
     /// The number of the interface.
     pub interface: u32,
     /// Address from which the datagram came.
     pub from: IpAddr,
-    /// Whether the datagram was sent to all neighbours. No router forwards such a datagram, so that a neighbour has
-    /// sent it.
+    /// Whether the datagram was sent to all neighbours. Routers do not forward such datagrams, so its sender
+    /// is a neighbour.
     pub to_all: bool,
     /// IP TTL with which the datagram arrived.
     pub ttl: u8,
-    /// How long ago it came, as the kernel's time stamp says.
+    /// Age of the datagram by the kernel's time stamp.
     pub ago: Duration,
 }
 
-/// An interface over which the daemon talks to neighbours.
+/// An interface over which the daemon exchanges datagrams with neighbours.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Port {
     /// The interface's number in the kernel.
@@ -101,9 +101,9 @@ pub struct Port {
     pub others: Vec<IpAddr>,
     /// Whether the interface is a Wi-Fi card.
     pub is_radio: bool,
-    /// The agent's name for the address.
+    /// Name by which the agent refers to the interface's address.
     name: Ipv4Addr,
-    /// The agent's number of the interface, which stays as long as the interface does.
+    /// The agent's number of the interface, constant while the interface exists.
     number: Interface,
     /// Sequence number of the next packet over the interface.
     sequence: u16,
@@ -114,7 +114,7 @@ pub struct Port {
 pub struct Datagram {
     /// The number of the interface.
     pub interface: u32,
-    /// The neighbour; `None`: all that the interface reaches.
+    /// Neighbour that receives the datagram; `None`: all nodes in reach of the interface.
     pub to: Option<IpAddr>,
     /// IP TTL with which the datagram leaves.
     pub ttl: u8,
@@ -122,10 +122,10 @@ pub struct Datagram {
     pub bytes: Vec<u8>,
 }
 
-/// Where packets to a destination leave.
+/// Next hop, interface, length and cost of the route to a destination.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 pub struct Path {
-    /// The neighbour; `None` if the destination is one.
+    /// The next hop; `None` if the destination is a neighbour.
     pub via: Option<IpAddr>,
     /// The number of the interface.
     pub interface: u32,
@@ -133,11 +133,11 @@ pub struct Path {
     pub hops: Option<u8>,
     /// Cost of the path if routes are chosen by cost, in microseconds, thousandths of transmissions, or the protocol's unit.
     pub cost: Option<u64>,
-    /// The address from which packets of this host leave; `None`: the kernel's choice.
+    /// Source address for packets of this host; `None`: the kernel's choice.
     pub source: Option<IpAddr>,
 }
 
-/// Datagrams that were not used, by the reason.
+/// Numbers of datagrams that were not used, by reason.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
 pub struct Counters {
     /// Number of datagrams that were processed.
@@ -146,7 +146,8 @@ pub struct Counters {
     pub sent: u64,
     /// Number of bytes sent, without headers of UDP and IP.
     pub bytes_sent: u64,
-    /// Number of datagrams refused because they are no packet of the protocol, or have a list that no node has.
+    /// Number of datagrams refused because they are no packet of the protocol, or contain a list longer than
+    /// any node needs.
     pub malformed: u64,
     /// Number of datagrams refused because their sender is not in the list of neighbours.
     pub not_allowed: u64,
@@ -164,13 +165,15 @@ pub struct Counters {
     pub elsewhere: u64,
     /// Number of datagrams refused because the daemon remembers no more neighbours.
     pub too_many: u64,
-    /// Number of datagrams refused because they are for this host alone, and their sender has broadcast nothing.
+    /// Number of datagrams refused because they are addressed to this host alone and their sender has never
+    /// sent a broadcast.
     pub strangers: u64,
-    /// Number of datagrams refused because their neighbour sent more than there was time for.
+    /// Number of datagrams refused because their sender, a neighbour, sent more than the daemon had time for.
     pub too_frequent: u64,
-    /// Number of datagrams whose messages were no longer valid when there was time for them.
+    /// Number of datagrams that waited so long that their messages had expired.
     pub outdated: u64,
-    /// Routes that were left out because they lead outside of the allowed networks, or to no host.
+    /// Routes that were left out because their destination is outside of the allowed networks or is not
+    /// routable.
     pub left_out: u64,
 }
 
@@ -182,15 +185,15 @@ impl Port {
         Self { index, address, others: Vec::new(), is_radio: false, name, number, sequence: 0 }
     }
 
-    /// Whether an output of the agent for this interface, or for all, leaves here.
+    /// Whether an output of the agent for this interface, or for all interfaces, leaves through this port.
     fn is_meant_by(&self, interface: Option<Interface>) -> bool {
         interface.is_none_or(|number| number == self.number)
     }
 }
 
 impl Router {
-    /// A router without interfaces. `seed`: random, so that each start has another one. `epoch`: seconds of a clock that goes on
-    /// between two starts.
+    /// Creates a router without interfaces. `seed` is random and differs at each start. `epoch` is the time
+    /// in seconds of a clock that continues across restarts.
     pub fn new(config: Config, seed: u64, epoch: u64) -> Self {
         let mut rng = Rng::stream(seed, "routing", 0);
         Self {
@@ -214,7 +217,8 @@ impl Router {
         &self.config
     }
 
-    /// Changes the configuration, except for its family. If the protocol has other parameters, the agent begins anew.
+    /// Changes the configuration, except for its family. The agent restarts if the parameters of the protocol
+    /// change.
     pub fn configure(&mut self, now: Instant, config: Config) {
         if config.routing != self.config.routing {
             self.agent = None;
@@ -230,8 +234,8 @@ impl Router {
         self.begin(now);
     }
 
-    /// The interfaces that are up, with their addresses. Without that of the main address, another becomes the main
-    /// address, and the agent begins anew, unless its protocol has no main address.
+    /// Sets the interfaces that are up, with their addresses. If the main address is lost, another address
+    /// becomes the main address and the agent restarts, unless its protocol has no main address.
     pub fn set_ports(&mut self, now: Instant, ports: &[Port]) {
         let before = std::mem::take(&mut self.ports);
         for port in ports {
@@ -239,7 +243,8 @@ impl Router {
             let Some(name) = self.names.own(now, port.address) else { continue };
             let known = before.iter().find(|old| old.index == port.index);
             let sequence = known.map_or(0, |old| old.sequence);
-            // The number of an interface that has gone is free once the agent has ended its links.
+            // The number of a removed interface becomes free after the agent has ended the links of the
+            // interface.
             let number = known.map(|old| old.number).or_else(|| free_number(&before, &self.ports));
             let Some(number) = number else { continue };
             self.ports.push(Port { name, number, sequence, ..port.clone() });
@@ -257,7 +262,7 @@ impl Router {
         self.begin(now);
     }
 
-    /// Makes the agent if it is missing, and gives it the interfaces and what to announce.
+    /// Creates the agent if it is missing, and passes the interfaces and the networks to announce to it.
     fn begin(&mut self, now: Instant) {
         self.names.release(now);
         for port in &self.ports {
@@ -308,7 +313,8 @@ impl Router {
         }
     }
 
-    /// All addresses of this host, and those by which other nodes may know it. Before [`set_ports`](Self::set_ports).
+    /// Sets all addresses of this host, and those by which other nodes may know it. Call it before
+    /// [`set_ports`](Self::set_ports).
     pub fn set_own(&mut self, addresses: Vec<IpAddr>, aliases: Vec<IpAddr>) {
         (self.own, self.aliases) = (addresses, aliases);
     }
@@ -320,8 +326,8 @@ impl Router {
         }
     }
 
-    /// Whether a datagram is worth any time: it comes from a host that may be a neighbour and, if packets are signed, has a
-    /// signature of the key that was not used before. Costs little, whatever the datagram says.
+    /// Whether a datagram deserves processing: it comes from a host that may be a neighbour and, if packets
+    /// are signed, has a valid signature that is no replay. The check is cheap for any contents.
     pub fn admits(&mut self, now: Instant, arrival: Arrival, bytes: &[u8]) -> bool {
         let from = arrival.from;
         if self.ports.iter().any(|port| port.address == from) {
@@ -340,7 +346,8 @@ impl Router {
         }
     }
 
-    /// Processes a datagram that [is admitted](Self::admits). What it says is valid from its arrival on.
+    /// Processes a datagram that [is admitted](Self::admits). The validity times in its messages count from
+    /// its arrival.
     pub fn process(&mut self, now: Instant, arrival: Arrival, bytes: &[u8]) {
         match (&self.config.routing, arrival.from) {
             (Routing::Olsr(_), IpAddr::V4(from)) => self.receive_olsr(now, arrival, from, bytes),
@@ -359,7 +366,7 @@ impl Router {
         name.is_some_and(|name| self.neighbours.interface(name) == Some(interface))
     }
 
-    /// Whether a datagram is used, by the record of its sender; counts those that are not.
+    /// Whether a datagram is used, judged by the record of its sender; counts datagrams that are not used.
     fn is_used(&mut self, now: Instant, known: Known, from: IpAddr) -> bool {
         match known {
             Known::Yes => {}
@@ -375,7 +382,7 @@ impl Router {
         self.refusals.note(now, from, reason);
         let limit = MAX_REFUSAL_LINES;
         if reason == Reason::Unproven {
-            // Each new neighbour begins so.
+            // Every new neighbour starts with a few refused packets.
             tracing::info!(limit, address = %from, reason = reason.name(), "peer refused");
         } else {
             tracing::warn!(limit, address = %from, reason = reason.name(), "peer refused");
@@ -390,7 +397,7 @@ impl Router {
         let Some(message) = sound else {
             return self.refuse(now, arrival.from, Reason::Malformed);
         };
-        // Routers forward what is sent to one host.
+        // Routers forward unicast datagrams, so their sender may be no neighbour.
         if !to_all && self.neighbours.interface(from) != Some(interface) {
             self.counters.strangers += 1;
             return;
@@ -423,7 +430,7 @@ impl Router {
         }
     }
 
-    /// When there is something to do.
+    /// Deadline of the next timer; `None` if no timer runs.
     pub fn poll_timeout(&self) -> Option<Instant> {
         match &self.agent.as_ref()?.protocol {
             Protocol::Olsr(olsr) => {
@@ -434,7 +441,7 @@ impl Router {
         }
     }
 
-    /// The datagrams to send.
+    /// Takes the datagrams that must be sent now.
     pub fn take_datagrams(&mut self, now: Instant) -> Vec<Datagram> {
         let datagrams = match self.agent.as_ref().map(|agent| &agent.protocol) {
             None => Vec::new(),
@@ -466,7 +473,7 @@ impl Router {
 
     /// Handles a packet for which the kernel has no route.
     pub fn catch(&mut self, now: Instant, packet: &[u8]) {
-        // Not a packet for one host: the kernel drops it without a word, too.
+        // The kernel silently drops packets that are not for one host, too.
         let Some(ends) = on_demand::ends(packet) else { return };
         let own = self.own.contains(&ends.0.into()) || self.ports.iter().any(|port| port.name == ends.0);
         let allowed = self.allows(Prefix::host(ends.1));
@@ -497,7 +504,7 @@ impl Router {
         }
     }
 
-    /// Packets that need not wait any longer. The kernel must have the routes of those that leave.
+    /// Takes the outcomes of waiting packets. The caller must first install the routes of those that leave.
     pub fn take_fates(&mut self) -> Vec<Fate> {
         let ends = self.aodv().map(OnDemand::take_ends).unwrap_or_default();
         let fate = |(next_hop, packet): (Option<Ipv4Addr>, Vec<u8>)| match next_hop
@@ -572,7 +579,7 @@ impl Router {
         aodv.routes().into_iter().filter_map(path).take(MAX_ROUTES).collect()
     }
 
-    /// How long the agent has been at work.
+    /// Time since the start of the agent.
     pub fn age(&self, now: Instant) -> Duration {
         self.agent.as_ref().map_or(Duration::ZERO, |agent| now.saturating_since(agent.since))
     }
@@ -587,7 +594,8 @@ impl Router {
         self.ports.iter().find(|port| port.name == agent.main).map(|port| port.address)
     }
 
-    /// The agent of OLSR, for those who show its state. With IPv6, it knows nodes by [names](NeighbourInterface::name).
+    /// The agent of OLSR, for displays of its state. With IPv6 it refers to nodes by
+    /// [names](NeighbourInterface::name).
     pub fn olsr_mut(&mut self) -> Option<&mut olsr::Agent> {
         match &mut self.agent.as_mut()?.protocol {
             Protocol::Olsr(olsr) => Some(olsr),
@@ -595,13 +603,13 @@ impl Router {
         }
     }
 
-    /// The interfaces of neighbours that were heard.
+    /// The interfaces from which neighbours were heard.
     pub fn heard(&mut self, now: Instant) -> impl Iterator<Item = NeighbourInterface> {
         let names = &mut self.names;
         self.neighbours.iter(move |name| names.address(now, name))
     }
 
-    /// Messages that mentioned nodes for which there was no room.
+    /// Number of messages that mentioned nodes for which the tables had no room.
     pub fn refused(&self) -> u64 {
         self.names.refused()
     }
@@ -611,7 +619,7 @@ impl Router {
         self.refusals.iter()
     }
 
-    /// The counters so far.
+    /// Counters of unused datagrams since the start.
     pub const fn counters(&self) -> Counters {
         self.counters
     }

@@ -1,7 +1,6 @@
-//! Names by which the agent refers to nodes of a mesh with IPv6, because its own addresses have 32 bits.
-//!
-//! Each address of 128 bits gets a name that looks like an address of IPv4 and means nothing outside of this host. It
-//! keeps it as long as messages mention it or the agent does. With IPv4, an address is its own name.
+//! Names by which the agent refers to nodes of an IPv6 mesh, because the agent's addresses have 32 bits. Each
+//! address of 128 bits gets a name that looks like an IPv4 address and is valid on this host only. The name
+//! lasts as long as messages or the agent mention it. With IPv4, an address is its own name.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -14,13 +13,13 @@ use crate::prefix::Family;
 /// Names of addresses, and of what else has the length of an address: networks and their masks.
 #[derive(Debug)]
 pub(super) enum Names {
-    /// IPv4: an address is its own name.
+    /// IPv4: each address serves as its own name.
     Same,
-    /// IPv6: every address gets a name.
+    /// IPv6: each address is given a name.
     Given(Box<Given>),
 }
 
-/// A kind of address that messages can have.
+/// An address type of messages: IPv4 or IPv6.
 pub(super) trait OfFamily: Address + Into<IpAddr> {
     fn of(address: IpAddr) -> Option<Self>;
 }
@@ -54,7 +53,8 @@ impl Names {
         }
     }
 
-    /// The name of an address that a message mentions, which it keeps until then at least. `None` if there is no room.
+    /// The name of an address that a message mentions. The name lasts at least until `until`. `None` if the
+    /// table is full.
     pub(super) fn mention(&mut self, now: Instant, address: IpAddr, until: Instant) -> Option<Ipv4Addr> {
         match (self, address) {
             (Self::Given(given), IpAddr::V6(address)) => given.mention(now, address, Some(until + SPARE)),
@@ -62,7 +62,7 @@ impl Names {
         }
     }
 
-    /// The name of an address of this host, which it keeps until [`release`](Self::release).
+    /// The name of an address of this host, which lasts until [`release`](Self::release).
     pub(super) fn own(&mut self, now: Instant, address: IpAddr) -> Option<Ipv4Addr> {
         match (self, address) {
             (Self::Given(given), IpAddr::V6(address)) => given.mention(now, address, None),
@@ -79,7 +79,7 @@ impl Names {
         }
     }
 
-    /// The address with a name that the agent uses, which it keeps for a while.
+    /// The address behind a name that the agent uses. The name then lasts some time longer.
     pub(super) fn address(&mut self, now: Instant, name: Ipv4Addr) -> Option<IpAddr> {
         match self {
             Self::Same => Some(name.into()),
@@ -92,18 +92,18 @@ impl Names {
         }
     }
 
-    /// A received message with names in place of addresses; `None` if there is no room for them.
+    /// A received message with names in place of addresses; `None` if the table has no room for the names.
     pub(super) fn named<A: OfFamily>(&mut self, now: Instant, message: &Message<A>) -> Option<Message> {
         let until = now + message.validity.time();
         message.readdress(&mut |address| self.mention(now, address.into(), until))
     }
 
-    /// A message of the agent with addresses in place of names; `None` if one of them is no longer known.
+    /// A message of the agent with addresses in place of names; `None` if a name has expired.
     pub(super) fn addressed<A: OfFamily>(&mut self, now: Instant, message: &Message) -> Option<Message<A>> {
         message.readdress(&mut |name| A::of(self.address(now, name)?))
     }
 
-    /// Messages that mentioned an address for which there was no room.
+    /// Number of messages that mentioned an address for which the table had no room.
     pub(super) fn refused(&self) -> u64 {
         match self {
             Self::Same => 0,
@@ -125,10 +125,10 @@ impl Names {
 pub(super) struct Given {
     names: BTreeMap<Ipv6Addr, Ipv4Addr>,
     addresses: BTreeMap<Ipv4Addr, Named>,
-    /// Name that was given last. Names ascend, so that one is given again only after 2^32 others, long after the agent
-    /// has forgotten it.
+    /// The name that was given last. Names ascend: a name is reused only after 2^32 others, long after the
+    /// agent has forgotten it.
     last: u32,
-    /// Names that may have expired are looked for no earlier.
+    /// Instant before which no search for expired names begins.
     sweep_at: Instant,
     refused: u64,
 }
@@ -190,7 +190,8 @@ impl Given {
 
 /// Largest number of names: the number of links that the agent remembers with the usual limits.
 const MAX_NAMES: usize = 65_536;
-/// Time for which the agent may remember more than messages mention: neighbours, messages that came, broken links.
+/// Time for which the agent may remember a node after the last message about it: as a neighbour, in the list
+/// of received messages, or in a broken link.
 const SPARE: Duration = Duration::from_secs(120);
 const SWEEP: Duration = Duration::from_secs(1);
 

@@ -11,7 +11,7 @@ pub(super) struct Neighbours(BTreeMap<Ipv4Addr, Neighbour>);
 
 #[derive(Clone, Copy, Debug)]
 struct Neighbour {
-    /// The number of this host's interface.
+    /// Number of the interface of this host that hears the neighbour.
     interface: u32,
     /// The neighbour's main address, by its name.
     main: Ipv4Addr,
@@ -20,7 +20,7 @@ struct Neighbour {
     received: Option<Received>,
 }
 
-/// Which of the last packets of a neighbour's interface have arrived, by their sequence numbers.
+/// Bitmap of the recent packets of a neighbour's interface that have arrived, by sequence number.
 #[derive(Clone, Copy, Debug)]
 struct Received {
     last: u16,
@@ -37,14 +37,14 @@ impl Received {
 
     fn take(self, sequence: u16) -> Self {
         match sequence.wrapping_sub(self.last) {
-            // Again, or late.
+            // The packet is a duplicate or late.
             0 | 0xff00.. => self,
             step if u32::from(step) < u32::BITS => Self {
                 last: sequence,
                 seen: self.seen << step | 1,
                 span: (self.span + u32::from(step)).min(u32::BITS),
             },
-            // After a long silence, or the neighbour has restarted.
+            // The neighbour was silent for long, or has restarted.
             _ => Self::first(sequence),
         }
     }
@@ -54,12 +54,12 @@ impl Received {
     }
 }
 
-/// A neighbour's interface, for those who show it.
+/// A neighbour's interface, as displays and the status show it.
 #[derive(Clone, Copy, Debug)]
 pub struct NeighbourInterface {
     /// Address of the neighbour's interface.
     pub address: IpAddr,
-    /// The number of this host's interface.
+    /// Number of the interface of this host that hears the neighbour.
     pub interface: u32,
     /// The neighbour's main address.
     pub main: IpAddr,
@@ -69,7 +69,8 @@ pub struct NeighbourInterface {
     pub link: Ipv4Addr,
     /// Instant at which the neighbour was last heard.
     pub at: Instant,
-    /// The share of its last packets, at most 32, that arrived; `None` if they have no sequence numbers.
+    /// Share of the neighbour's last packets, at most 32, that arrived; `None` if the packets have no
+    /// sequence numbers.
     pub received: Option<f64>,
 }
 
@@ -79,7 +80,7 @@ pub(super) enum Known {
     Yes,
     /// The sender was heard over another interface a moment ago.
     Elsewhere,
-    /// The daemon remembers no more neighbours.
+    /// The table of neighbours is full.
     TooMany,
 }
 
@@ -98,7 +99,7 @@ impl Neighbours {
             Some(known) if known.interface != interface && now < known.heard + FAITHFUL => Known::Elsewhere,
             Some(known) => {
                 let main = main.unwrap_or(known.main);
-                // Sequence numbers are those of one interface.
+                // Sequence numbers belong to one interface.
                 let before = known.received.filter(|_| known.interface == interface);
                 let received = sequence.map(|sequence| match before {
                     Some(before) => before.take(sequence),
@@ -120,7 +121,7 @@ impl Neighbours {
         self.0.get(&of).map(|neighbour| neighbour.interface)
     }
 
-    /// Forgets neighbours of interfaces that no longer count.
+    /// Forgets neighbours on interfaces for which `counts` is false.
     pub(super) fn keep(&mut self, counts: impl Fn(u32) -> bool) {
         self.0.retain(|_, neighbour| counts(neighbour.interface));
     }
@@ -147,11 +148,11 @@ impl Neighbours {
     }
 }
 
-/// Silence after which a neighbour's interface that two of this host's interfaces hear may belong to the second: three
-/// of the RFC's HELLO intervals.
+/// Silence of three HELLO intervals of the RFC, after which a neighbour's interface that two interfaces of
+/// this host hear may belong to the second one.
 const FAITHFUL: Duration = Duration::from_secs(6);
-/// Time for which a silent neighbour is remembered: longer than the agent considers a link that is not confirmed, with
-/// the usual intervals.
+/// Time for which a silent neighbour is remembered. With the usual intervals it is longer than the time for
+/// which the agent keeps an unconfirmed link.
 const MEMORY: Duration = Duration::from_secs(60);
 /// Largest number of neighbours' interfaces that are remembered.
 const MAX_NEIGHBOURS: usize = 256;

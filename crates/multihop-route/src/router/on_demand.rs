@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::prefix::Prefix;
 
-/// Outcome for a packet that had no route when it came.
+/// Outcome for a packet that had no route when it arrived.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Fate {
     /// The packet leaves over this interface.
@@ -29,7 +29,7 @@ pub enum Fate {
     },
 }
 
-/// Numbers of AODV's messages, and of packets that had no route.
+/// Counters of AODV's messages, and of packets that had no route.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
 pub struct OnDemandCounts {
     /// Number of HELLOs sent.
@@ -40,9 +40,9 @@ pub struct OnDemandCounts {
     pub replies: u64,
     /// Number of route errors sent.
     pub errors: u64,
-    /// Number of packets that had no route when they came.
+    /// Number of packets that had no route when they arrived.
     pub caught: u64,
-    /// Packets without a route that left when there was one.
+    /// Packets that left as soon as a route was found.
     pub released: u64,
     /// Packets without a route that were dropped.
     pub dropped: u64,
@@ -62,12 +62,13 @@ pub(super) struct OnDemand {
     messages: Vec<Outgoing>,
 }
 
-/// Message that leaves over one interface or all.
+/// A message that leaves over one interface or all interfaces.
 #[derive(Debug)]
 pub(super) struct Outgoing {
-    /// The neighbour; `None`: all.
+    /// The neighbour that receives the message; `None`: all neighbours.
     pub(super) to: Option<Ipv4Addr>,
-    /// The interface over which it leaves; `None`: all interfaces, or with `to` that by which the neighbour is reached.
+    /// Interface over which the message leaves. `None`: all interfaces, or with `to` the interface that
+    /// reaches the neighbour.
     pub(super) interface: Option<Interface>,
     pub(super) ttl: u8,
     pub(super) bytes: Vec<u8>,
@@ -103,7 +104,7 @@ impl OnDemand {
         self.drain(now);
     }
 
-    /// Handles a packet for which the kernel has no route; `own` if it is of this host.
+    /// Handles a packet for which the kernel has no route; `own` if this host is the source.
     pub(super) fn catch(
         &mut self,
         now: Instant,
@@ -137,7 +138,7 @@ impl OnDemand {
         self.drain(now);
     }
 
-    /// Takes the packets whose wait has ended, with the next hops of those that leave.
+    /// Takes the packets whose wait has ended, with the next hops of packets that leave.
     pub(super) fn take_ends(&mut self) -> Vec<(Option<Ipv4Addr>, Vec<u8>)> {
         std::mem::take(&mut self.ends)
     }
@@ -159,7 +160,8 @@ impl OnDemand {
         routes
     }
 
-    /// Discards outputs that a daemon has no use for: the kernel has interface queues and notices of its own.
+    /// Discards outputs that a daemon does not use, because the kernel has its own interface queues and
+    /// failure reports.
     fn drain(&mut self, now: Instant) {
         while let Some(output) = self.agent.poll_output(now) {
             match output {
@@ -205,7 +207,7 @@ impl OnDemand {
     }
 }
 
-/// No node requests a route to itself.
+/// Whether a reply is a HELLO: originator and destination are equal, and no node requests a route to itself.
 fn is_hello(reply: &Reply) -> bool {
     reply.originator == reply.destination
 }
@@ -227,7 +229,7 @@ pub(super) fn parse(bytes: &[u8]) -> Option<Message> {
 /// Source and destination of a packet.
 pub(super) type AddressPair = (Ipv4Addr, Ipv4Addr);
 
-/// Source and destination of an IPv4 packet for one host.
+/// Source and destination of a unicast IPv4 packet; `None` for other packets.
 pub(super) fn ends(packet: &[u8]) -> Option<AddressPair> {
     let address = |at: usize| packet.get(at..at + 4)?.try_into().ok().map(|bytes: [u8; 4]| bytes.into());
     let (source, destination): AddressPair = (address(12)?, address(16)?);
@@ -235,7 +237,7 @@ pub(super) fn ends(packet: &[u8]) -> Option<AddressPair> {
     (version == 4 && Prefix::host(destination).is_routable()).then_some((source, destination))
 }
 
-/// Largest number of packets that wait for routes; each search has one at least.
+/// Largest number of packets that wait for routes; each search keeps at least one of them.
 const MAX_HELD: usize = 256;
 /// Longest lifetime that a reply may give a route: a day, in ms.
 const LONGEST_LIFE: u32 = 86_400_000;

@@ -23,7 +23,7 @@ fn packet(source: Ipv4Addr, destination: Ipv4Addr) -> Vec<u8> {
     packet
 }
 
-/// Routers, and links between their interfaces. Both count from zero.
+/// Routers, and links between their interfaces. Router and interface numbers start at zero.
 struct Net {
     now: Instant,
     routers: Vec<Router>,
@@ -81,7 +81,7 @@ impl Net {
         }
     }
 
-    /// A packet without a route at a router.
+    /// Hands a packet without a route to a router.
     fn catch(&mut self, router: usize, source: Ipv4Addr, destination: Ipv4Addr) {
         let now = self.now;
         self.routers[router].catch(now, &packet(source, destination));
@@ -107,7 +107,8 @@ fn router(own: &[Ipv4Addr], seed: u64, epoch: u64) -> Router {
     router
 }
 
-/// 0 -- 1 -- 2 -- 3, where 1 and 2 have two interfaces each; they have heard each other.
+/// Chain 0 -- 1 -- 2 -- 3, in which routers 1 and 2 have two interfaces each and all neighbours have heard
+/// each other.
 fn line() -> Net {
     let addresses: [&[_]; 4] = [
         &[address(1, 1)],
@@ -121,7 +122,7 @@ fn line() -> Net {
     net
 }
 
-/// 0 reaches 3 over 1 or 2.
+/// Network in which router 0 reaches router 3 over router 1 or router 2.
 fn diamond() -> Net {
     let addresses: [&[_]; 4] = [
         &[address(1, 1), address(2, 1)],
@@ -226,7 +227,7 @@ fn a_router_without_a_route_tells_the_source_and_the_nodes_before_it() {
     net.run(2_300);
     assert_eq!(net.via(2, address(3, 4)), None, "its HELLOs are missing");
     assert_eq!(net.via(0, address(3, 4)), None, "a route error has come");
-    // A packet that was on its way: its source is not this node.
+    // The packet has another source: this node only forwards it.
     let before = net.counts(1);
     net.catch(1, address(1, 1), address(3, 4));
     let sent = packet(address(1, 1), address(3, 4));
@@ -297,7 +298,8 @@ fn a_message_for_one_host_counts_from_neighbours_only() {
 
 #[test]
 fn a_restarted_node_is_believed() {
-    // Other nodes take requests for old ones if the numbers do not go on, because the clock was set back.
+    // If the clock was set back, the sequence numbers restart lower, and other nodes mistake new requests for
+    // old ones.
     for (epoch, is_believed) in [(1_013, true), (500, false)] {
         let mut net = line();
         net.catch(0, address(1, 1), address(3, 4));

@@ -76,7 +76,7 @@ impl Router {
         checked.is_ok()
     }
 
-    /// The datagrams to send.
+    /// Takes the OLSR datagrams that must be sent now.
     pub(super) fn take_olsr(&mut self, now: Instant) -> Vec<Datagram> {
         let mut datagrams = Vec::new();
         let Some(Agent { main, protocol: Protocol::Olsr(olsr), .. }) = &mut self.agent else {
@@ -99,7 +99,8 @@ impl Router {
         datagrams
     }
 
-    /// A message that ends the links over an interface that is given up, or has lost its address. It leaves from that address.
+    /// The last message over an interface that is given up or has lost its address: it ends the links and
+    /// leaves from that address.
     pub(crate) fn farewell(&mut self, now: Instant, interface: u32) -> Option<Datagram> {
         if self.extension().is_some() {
             return self.extension_farewell(now, interface);
@@ -117,12 +118,12 @@ struct Seal<'a> {
     now: Instant,
     names: &'a mut Names,
     signing: Option<&'a mut Signing>,
-    /// The agent's name for the main address.
+    /// The agent's name for the main address of this host.
     main: Ipv4Addr,
 }
 
 impl Seal<'_> {
-    /// The datagram with these messages, as the next packet of an interface.
+    /// Puts these messages into the next packet of an interface.
     fn datagram(&mut self, messages: &[Message], port: &mut Port) -> Datagram {
         let sequence = port.sequence;
         port.sequence = sequence.wrapping_add(1);
@@ -160,8 +161,9 @@ pub(super) struct Found<'a> {
 }
 
 impl Found<'_> {
-    /// Nodes, then their further addresses, then networks behind gateways: what comes later replaces what came before. So
-    /// a node's own announcement of an address is overridden by the claim of another node to be that address.
+    /// All routes: nodes, then their further addresses, then networks behind gateways. Later entries replace
+    /// earlier ones, so a node's own announcement of an address yields to the claim of another node to be
+    /// that address.
     pub(super) fn all(mut self, announced: &[Prefix]) -> Vec<(Prefix, Path)> {
         let paths = self.paths();
         let aliases = self.agent.aliases().filter_map(|(alias, main)| Some((alias, *paths.get(&main)?)));
@@ -173,8 +175,8 @@ impl Found<'_> {
         all
     }
 
-    /// Paths to the main addresses of the nearest nodes. If they are too many, each neighbour leads to as many as the
-    /// others, as far as it leads to so many.
+    /// Paths to the main addresses of the nearest nodes. If there are too many nodes, each neighbour gets an
+    /// equal share of the paths.
     fn paths(&mut self) -> BTreeMap<Ipv4Addr, Path> {
         let mut hosts = self.agent.routes().to_vec();
         hosts.sort_by_key(|route| route.hops);
@@ -223,7 +225,7 @@ fn parse<A: OfFamily>(from: A, bytes: &[u8]) -> Option<Packet<A>> {
         Body::Opaque(_) => 0,
     };
     let is_host = |address: A| Prefix::host(address).is_routable();
-    // Some daemons send from the address that an interface has on its link only, and name it in their HELLOs.
+    // Some daemons send from the link-local address of an interface and name that address in their HELLOs.
     let is_neighbour = is_host(from) || is_of_link(from.into());
     let sound = |message: &Message<A>| listed(message) <= MAX_LISTED && is_host(message.originator);
     (is_neighbour && packet.messages.iter().all(sound)).then_some(packet)

@@ -8,11 +8,11 @@ use serde::Serialize;
 
 use super::Counters;
 
-/// Why a datagram was not used.
+/// Reason for which a datagram was not used.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
-    /// The datagram is not a packet of the protocol, or has a list that no node has.
+    /// The datagram is not a packet of the protocol, or contains a list longer than any node needs.
     Malformed,
     /// The sender is not in the list of neighbours.
     NotAllowed,
@@ -26,24 +26,24 @@ pub enum Reason {
     Replayed,
     /// The sender has not answered a challenge yet.
     Unproven,
-    /// The sender is one neighbour more than the daemon remembers.
+    /// The table of neighbours is full.
     TooMany,
 }
 
-/// Datagrams of one sender that were not used for the same reason.
+/// Refused datagrams of one sender with the same reason.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Refusal {
     /// Address from which the refused datagrams came.
     pub from: IpAddr,
     /// Reason why the datagrams were not used.
     pub reason: Reason,
-    /// How many there were.
+    /// Number of refused datagrams.
     pub count: u64,
-    /// When the last one came.
+    /// Instant at which the last datagram was refused.
     pub last: Instant,
 }
 
-/// The last refusals, by sender and reason.
+/// Counters of recent refusals, by sender and reason.
 #[derive(Debug, Default)]
 pub(super) struct Refusals(BTreeMap<(IpAddr, Reason), (u64, Instant)>);
 
@@ -77,8 +77,8 @@ impl Reason {
 }
 
 impl Refusals {
-    /// Records that a datagram was refused. If the table is full, the entry with the fewest datagrams goes, of these
-    /// the oldest: a flood from many addresses displaces itself.
+    /// Records that a datagram was refused. In a full table the oldest of the entries with the fewest
+    /// datagrams makes room, so that a flood from many addresses displaces only itself.
     pub(super) fn note(&mut self, now: Instant, from: IpAddr, reason: Reason) {
         let place = (from, reason);
         if !self.0.contains_key(&place) && self.0.len() >= MAX_REFUSALS {

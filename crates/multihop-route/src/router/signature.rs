@@ -1,7 +1,7 @@
 //! The signature of a packet: its last message, which other nodes of OLSR ignore.
 //!
-//! HMAC-SHA256 over the sender's address and the packet, as RFC 7182 §12 does for the packets of later protocols. Each hop
-//! signs what it forwards.
+//! HMAC-SHA256 over the sender's address and the packet, as RFC 7182 §12 does for the packets of later
+//! protocols. Each hop signs the packets that it forwards.
 
 use std::fmt;
 
@@ -28,7 +28,7 @@ pub(super) struct Signature<A> {
     pub(super) answers: Vec<Nonce<A>>,
 }
 
-/// A random number of a challenge or an answer, and the neighbour that it is for.
+/// A random number of a challenge or an answer, and the neighbour that receives it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Nonce<A> {
     pub(super) to: A,
@@ -36,7 +36,7 @@ pub(super) struct Nonce<A> {
 }
 
 impl Key {
-    /// A key of these bytes, which must be random and secret.
+    /// Creates a key from these bytes, which must be random and secret.
     pub const fn new(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
@@ -66,14 +66,15 @@ impl Key {
         bytes
     }
 
-    /// Removes the signature from a packet and returns it, if this key has made it for a packet from this address.
+    /// Removes the signature from a packet and returns it, if it was made with this key for a packet from
+    /// this address.
     pub(super) fn verify<A: Address>(
         &self,
         packet: &mut Packet<A>,
         from: A,
         bytes: &[u8],
     ) -> Result<Signature<A>, Reason> {
-        // Bytes after the packet are not signed.
+        // The signature covers no bytes behind the end of the packet.
         let length = bytes.first_chunk().map_or(0, |length| u16::from_be_bytes(*length).into());
         let bytes = bytes.get(..length).ok_or(Reason::Unsigned)?;
         let last = packet.messages.pop().ok_or(Reason::Unsigned)?;
@@ -86,7 +87,7 @@ impl Key {
         let signature = Signature::parse(body).filter(|_| *version == VERSION).ok_or(Reason::OtherVersion)?;
         let signed = bytes.len().checked_sub(TAG).ok_or(Reason::Unsigned)?;
         let verified = self.mac(from, &bytes[..signed]).verify_truncated_left(tag);
-        // A fuzzer cannot make tags, and must reach what is behind them.
+        // A fuzzer cannot compute tags; without this exception it would never test the code behind the check.
         if verified.is_err() && !cfg!(fuzzing) {
             return Err(Reason::WrongKey);
         }
@@ -160,11 +161,11 @@ impl<A: Address> Signature<A> {
 pub(super) const MAX_NONCES: usize = 8;
 /// Message type for private use (RFC 3626 §18.4).
 const SIGNATURE: u8 = 146;
-/// Version 1 had a time stamp in place of index and counter.
+/// Version of the signature format. Version 1 had a time stamp instead of index and counter.
 const VERSION: u8 = 2;
 /// Length of the tag, bytes.
 const TAG: usize = 16;
-/// Separates signatures from other uses of the key.
+/// Prefix of signed data, which separates signatures from other uses of the key.
 const LABEL: &[u8] = b"multihop route 2";
-/// Separates numbers that are drawn with the key from signatures.
+/// Prefix of the input of random numbers drawn with the key, which separates them from signatures.
 const DRAW: &[u8] = b"multihop route draw";

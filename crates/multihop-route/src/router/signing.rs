@@ -1,8 +1,9 @@
 //! Which signed packets are new: index, counter and challenges, as in RFC 8967 (MAC Authentication for Babel).
 //!
-//! A host numbers its packets with a counter under a random index, which it draws at its start, so that it needs no clock
-//! and no memory of an earlier start. Of a neighbour that has proved its index, packets count whose counter is greater than the
-//! last. Any other neighbour gets a challenge: a nonce, which it must return in a packet with its index.
+//! A host numbers its packets with a counter under a random index, which it draws at its start, so that it
+//! needs no clock and no memory of an earlier start. A neighbour that has proved its index is heard if its
+//! counter has grown. Any other neighbour gets a challenge: a nonce, which it must return in a packet with
+//! its index.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -14,11 +15,11 @@ use super::names::OfFamily;
 use super::refusals::Reason;
 use super::signature::{Key, MAX_NONCES, Nonce, Signature};
 
-/// Signs the packets of this host, and remembers which packets of neighbours were new.
+/// Signs the packets of this host, and tells new packets of neighbours from replays.
 #[derive(Debug)]
 pub(super) struct Signing {
     key: Key,
-    /// Number that makes the nonces of this value differ from those of others with an equal key.
+    /// Number that distinguishes the nonces of this instance from those of other instances with the same key.
     salt: u64,
     /// Number of nonces drawn so far.
     drawn: u64,
@@ -29,7 +30,7 @@ pub(super) struct Signing {
     senders: BTreeMap<(u32, IpAddr), Sender>,
     /// Answers to send: interface, neighbour, nonce. The oldest come first.
     answers: Vec<(u32, IpAddr, u64)>,
-    /// When packets without other messages leave, by the number of the interface.
+    /// Instants at which packets with challenges and answers alone leave, by the number of the interface.
     turns: BTreeMap<u32, Turn>,
 }
 
@@ -37,7 +38,7 @@ pub(super) struct Signing {
 struct Sender {
     /// Index and counter of the last new packet; `None` if the sender has not answered a challenge.
     proved: Option<(u64, u64)>,
-    /// When the last new packet came, or the first one of a sender without a proof.
+    /// Arrival of the last new packet, or of the first packet of a sender without a proof.
     heard: Instant,
     challenge: Option<Challenge>,
 }
@@ -46,11 +47,11 @@ struct Sender {
 struct Challenge {
     nonce: u64,
     made: Instant,
-    /// Whether the next packet carries the challenge.
+    /// Whether the next packet includes the challenge.
     is_due: bool,
 }
 
-/// Packets without other messages over one interface.
+/// Schedule of packets with challenges and answers alone over one interface.
 #[derive(Clone, Copy, Debug, Default)]
 struct Turn {
     due: Option<Instant>,
@@ -58,7 +59,8 @@ struct Turn {
 }
 
 impl Signing {
-    /// Signing with a key. `salt` must differ from that of every earlier value with this key.
+    /// Creates the signing state for a key. `salt` must differ from the salt of every earlier instance with
+    /// this key.
     pub(super) fn new(key: Key, salt: u64) -> Self {
         let mut signing = Self {
             key,
@@ -99,7 +101,7 @@ impl Signing {
         let to_this = |nonces: &[Nonce<A>]| {
             nonces.iter().filter(|nonce| nonce.to == own).map(|nonce| nonce.value).collect::<Vec<_>>()
         };
-        // A neighbour that this host does not know yet must be able to learn this host's index.
+        // A neighbour that does not know this host yet must be able to learn the index of this host.
         for nonce in to_this(&signature.challenges) {
             self.answer_later(now, place, nonce);
         }
@@ -115,8 +117,8 @@ impl Signing {
         Err(Reason::Unproven)
     }
 
-    /// Whether a packet that has arrived at an interface has a signature of the key that was not used before. Nothing is
-    /// remembered of it until it is [checked](Self::check).
+    /// Whether a packet has a signature with this key and is no known replay. The packet is not recorded
+    /// before it is [checked](Self::check).
     pub(super) fn admits<A: OfFamily>(
         &self,
         interface: u32,
@@ -156,7 +158,7 @@ impl Signing {
         self.send_soon(now, place.0);
     }
 
-    /// Makes room for one more sender; the one without a proof that came first is forgotten.
+    /// Makes room for one more sender: forgets the oldest sender without a proof.
     fn make_room(&mut self) -> bool {
         if self.senders.len() < MAX_SENDERS {
             return true;
@@ -176,13 +178,13 @@ impl Signing {
         turn.due = Some(turn.last.map_or(soon, |last| soon.max(last + PACKET_INTERVAL)));
     }
 
-    /// When a packet without other messages leaves over some interface.
+    /// Deadline of the next packet with challenges and answers alone, on any interface.
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
         self.turns.values().filter_map(|turn| turn.due).min()
     }
 
-    /// Whether a packet without other messages must leave over an interface now: a challenge or an answer has waited for
-    /// another packet long enough.
+    /// Whether a packet without other messages must leave over an interface now, because a challenge or an
+    /// answer has waited too long for a packet of the protocol.
     pub(super) fn takes_turn(&mut self, now: Instant, interface: u32) -> bool {
         let Some(turn) = self.turns.get_mut(&interface) else { return false };
         let is_due = turn.due.is_some_and(|due| due <= now);
@@ -228,12 +230,12 @@ impl Signing {
         taken.filter_map(|(_, to, value)| Some(Nonce { to: A::of(to)?, value })).collect()
     }
 
-    /// Forgets senders that are silent: they prove their index again.
+    /// Forgets silent senders, which must prove their index again.
     pub(super) fn expire(&mut self, now: Instant) {
         self.senders.retain(|_, sender| now < sender.heard + MEMORY);
     }
 
-    /// Forgets the state of interfaces that no longer count.
+    /// Forgets the state of interfaces for which `counts` is false.
     pub(super) fn keep(&mut self, counts: impl Fn(u32) -> bool) {
         self.senders.retain(|(interface, _), _| counts(*interface));
         self.answers.retain(|(interface, ..)| counts(*interface));
@@ -245,7 +247,7 @@ impl Signing {
         self.index
     }
 
-    /// Senders that are remembered, and answers that wait.
+    /// Numbers of remembered senders and of waiting answers.
     #[cfg(test)]
     pub(super) fn sizes(&self) -> (usize, usize) {
         (self.senders.len(), self.answers.len())
@@ -262,11 +264,12 @@ impl Challenge {
 pub(super) const MAX_SENDERS: usize = 256;
 /// Largest number of waiting answers; further challenges are ignored until some have left.
 pub(super) const MAX_ANSWERS: usize = 64;
-/// Time for which counters of neighbours are remembered: as long as the neighbours themselves.
+/// Time for which counters of neighbours are remembered, equal to the time for which neighbours are
+/// remembered.
 const MEMORY: Duration = Duration::from_secs(60);
-/// How long an answer to a challenge counts (RFC 8967 §4.3.1.1).
+/// Time for which an answer to a challenge is accepted (RFC 8967 §4.3.1.1).
 const NONCE_LIFETIME: Duration = Duration::from_secs(30);
-/// Least time between two packets over one interface that carry challenges and answers only.
+/// Smallest interval between packets over one interface that contain challenges and answers only.
 pub(super) const PACKET_INTERVAL: Duration = Duration::from_millis(500);
-/// How long challenges and answers wait at most, by chance, for a packet with other messages.
+/// Longest random time for which challenges and answers wait for a packet with other messages.
 const MAX_JITTER: Duration = Duration::from_millis(250);

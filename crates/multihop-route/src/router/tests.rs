@@ -27,7 +27,7 @@ pub(super) fn four(address: IpAddr) -> Ipv4Addr {
 }
 
 impl Net {
-    /// Where packets to an address of IPv4 go.
+    /// Next hop of packets from a router to an IPv4 address.
     fn via(&mut self, router: usize, to: Ipv4Addr) -> Option<Ipv4Addr> {
         self.next_hop(router, to.into()).map(four)
     }
@@ -37,7 +37,7 @@ fn network(text: &str) -> Prefix {
     Family::Ipv4.network(text).unwrap()
 }
 
-/// 0 -- 1 == 2 -- 3, where 1 and 2 have two interfaces each.
+/// Chain 0 -- 1 == 2 -- 3, in which routers 1 and 2 have two interfaces each.
 fn line() -> Net {
     let addresses: [&[_]; 4] = [
         &[address(1, 1)],
@@ -89,7 +89,7 @@ fn each_interface_declares_its_links_and_names_other_neighbours_by_their_main_ad
     let other = |kind| LinkCode::Unspecified(kind);
     use multihop_wire::olsr::NeighbourType::{Mpr, Symmetric};
     assert_eq!(last(0), [(address(3, 4), other(Symmetric)), (address(2, 2), symmetric(true))]);
-    // The main address of node 1 is that of its other interface.
+    // The main address of node 1 belongs to its other interface.
     assert_eq!(last(1), [(address(1, 2), other(Mpr)), (address(3, 4), symmetric(false))]);
 }
 
@@ -132,7 +132,7 @@ fn an_interface_that_replaces_another_has_links_of_its_own() {
     let mut net = Net::new(&addresses, &Config::default()).link((0, 0), (1, 0)).link((0, 1), (2, 0));
     net.run(20);
     assert_eq!(net.via(1, address(3, 3)), Some(address(1, 1)));
-    // The link to the third router is now that of another interface at either end.
+    // The link to the third router now belongs to another interface at both ends.
     let now = net.now;
     net.routers[0].set_ports(now, &[Port::new(0, address(1, 1)), Port::new(7, address(3, 1))]);
     assert_eq!(net.via(0, address(2, 3)), None);
@@ -216,7 +216,8 @@ fn messages_of_unknown_types_are_forwarded_as_they_are() {
     assert_eq!(*forwarded[2].2, expected(2));
 }
 
-/// A HELLO of a neighbour that hears an address of this host and has other neighbours; whether this host is its relay.
+/// A HELLO of a neighbour that hears the address `own` of this host and has the neighbours `others`. `mpr`:
+/// this host is its relay.
 fn hello(from: Ipv4Addr, own: Ipv4Addr, mpr: bool, others: &[Ipv4Addr]) -> Message {
     let link = |&address: &Ipv4Addr| HelloLink { code: LinkCode::Symmetric { mpr }, address };
     let links = [own].iter().chain(others).map(link).collect();
@@ -225,7 +226,7 @@ fn hello(from: Ipv4Addr, own: Ipv4Addr, mpr: bool, others: &[Ipv4Addr]) -> Messa
     Message { ttl: 1, ..flooded(from, 1, Body::Hello(hello)) }
 }
 
-/// A router with the neighbour 10.0.1.2, which is symmetric and claims this.
+/// A router with the symmetric neighbour 10.0.1.2, which claims these neighbours and sends these messages.
 fn claims(neighbours: &[Ipv4Addr], bodies: Vec<Body>) -> (Router, Instant) {
     let mut router = Router::new(Config::default(), 1, 0);
     router.set_ports(Instant::ZERO, &ports(&[address(1, 1)]));
@@ -305,13 +306,13 @@ fn a_neighbour_that_claims_everything_fills_neither_memory_nor_tables() {
     assert!(agent.refused() > 0);
     assert!(agent.networks().len() <= 4_096 && agent.aliases().count() <= 4_096);
     assert!(router.routes(now).len() <= 2 * MAX_ROUTES);
-    // A list that no node has is not read.
+    // A list longer than any node needs is not read.
     let malformed = router.counters().malformed;
     let tc = Body::Tc(Arc::new(Tc { sequence: 1, neighbours: vec![address(9, 9); 513] }));
     let packet = Packet { sequence: 0, messages: vec![flooded(address(9, 9), 1, tc)] };
     router.hear(now, 0, address(1, 2), &bytes(&packet));
     assert_eq!(router.counters().malformed, malformed + 1);
-    // Neighbours that are too many are not heard.
+    // Further neighbours of a full table are ignored.
     for n in 0..300 {
         router.hear(now, 0, Ipv4Addr::from_bits(0x0a20_0000 + n), &bytes(&Packet::default()));
     }
@@ -338,7 +339,7 @@ fn numbers_go_on_after_a_restart() {
     assert!(oldest.0 > newest.0 && oldest.1 > newest.1, "{newest:?}, then {oldest:?}");
 }
 
-/// Datagrams of a stranger: its own messages, and the same with changed bits, bytes and lengths.
+/// Datagrams of a stranger: genuine messages, and copies with changed bits, bytes and lengths.
 fn mutated(rng: &mut Rng, stranger: Ipv4Addr, to: Ipv4Addr) -> Vec<u8> {
     let sequence = u16::from_le_bytes([rng.next_u64().to_le_bytes()[0], rng.next_u64().to_le_bytes()[1]]);
     let any = |rng: &mut Rng| Ipv4Addr::from_bits(0x6400_0000 | rng.below(1 << 24));
@@ -393,7 +394,8 @@ fn a_hundred_thousand_mutated_datagrams_leave_the_routes_between_others() {
 
 #[test]
 fn a_route_by_cost_changes_only_if_the_options_let_it() {
-    // Two paths of two hops from the first router to the last; the HELLOs of the upper relay are late from 60 s on.
+    // Two paths of two hops lead from the first router to the last; the HELLOs of the upper relay are late
+    // from 60 s on.
     let changes = |hysteresis: u32| {
         let metric = olsr::Metric {
             clocks: olsr::Clocks::Echoed,

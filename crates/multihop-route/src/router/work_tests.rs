@@ -1,5 +1,5 @@
-//! Tests of the work that hostile messages cause: how many table elements an agent touches for one, which does not
-//! depend on the machine.
+//! Tests of the work that hostile messages cause: the number of table elements that an agent touches for one
+//! message, which does not depend on the machine.
 //!
 //! Only builds with debug assertions count these elements, so `cargo test --release` runs none of these tests.
 
@@ -41,7 +41,7 @@ fn router(config: Config) -> Router {
     router
 }
 
-/// The n-th of the addresses that nobody has, in no order.
+/// The `n`-th of a list of unused addresses, in no order.
 fn nobody(n: u32) -> Ipv4Addr {
     Ipv4Addr::from_bits(0x0b00_0000 | n.wrapping_mul(0x9e37_79b1) & 0x00ff_ffff)
 }
@@ -79,12 +79,12 @@ fn new_neighbours(n: u32) -> Vec<u8> {
     packet(vec![hello(HOSTILE, sixteen_bits(n), &claims(n, 300))])
 }
 
-/// HELLOs with one new neighbour, each of which is remembered by itself.
+/// A HELLO with one new neighbour, which the router must remember separately.
 fn one_new_neighbour(n: u32) -> Vec<u8> {
     packet(vec![hello(HOSTILE, sixteen_bits(n), &claims(n, 1))])
 }
 
-/// TCs of one originator with one number, each with another link.
+/// A TC of one originator and one sequence number that contains another link each time.
 fn parts_of_a_tc(n: u32) -> Vec<u8> {
     let tc = Tc { sequence: 1, neighbours: claims(n, 1) };
     let messages =
@@ -92,7 +92,7 @@ fn parts_of_a_tc(n: u32) -> Vec<u8> {
     packet(messages.to_vec())
 }
 
-/// TCs, MIDs and HNA messages of invented originators.
+/// A TC, MID or HNA message of an invented originator.
 fn invented_originators(n: u32) -> Vec<u8> {
     let some = claims(n, 300);
     let body = match n % 3 {
@@ -143,12 +143,12 @@ fn requests(n: u32) -> Vec<u8> {
     }))
 }
 
-/// Replies for invented hosts, valid for a day.
+/// A reply for an invented host, valid for a day.
 fn replies(n: u32) -> Vec<u8> {
     reply(nobody(n), OWN, n, 86_400_000)
 }
 
-/// Errors for the hosts of earlier replies, and the replies that make them valid again.
+/// An error for the host of an earlier reply, or the reply that makes its route valid again.
 fn errors(n: u32) -> Vec<u8> {
     if n.is_multiple_of(2) {
         return replies(n % 500);
@@ -164,8 +164,8 @@ fn aodv_hellos(_: u32) -> Vec<u8> {
 
 type Flood = fn(u32) -> Vec<u8>;
 
-/// 730 messages a second of a flood for some seconds. The steps of the costliest message, and of all that the agent did at
-/// its deadlines in each second at most.
+/// Sends a flood of 730 messages a second for some seconds. Returns the steps of the costliest message, and
+/// the most steps in one second of all work at the agent's deadlines.
 fn flood(router: &mut Router, messages: Flood, seconds: u32) -> (u64, u64) {
     let (mut costliest, mut timers, mut now) = (0, 0, Instant::ZERO);
     for n in 0..730 * seconds {
@@ -173,11 +173,11 @@ fn flood(router: &mut Router, messages: Flood, seconds: u32) -> (u64, u64) {
         steps::taken();
         router.hear(now, 0, HOSTILE, &messages(n));
         costliest = costliest.max(steps::taken());
-        // It comes when the flood has filled what it can fill.
+        // The genuine message arrives when the flood has filled the tables.
         if n.is_multiple_of(730) && n > 365 * seconds {
             router.hear(now, 0, GENUINE, &genuine(router, n / 730));
         }
-        // As the daemon does, fewer than a hundred times a second.
+        // The daemon handles timers at most a hundred times a second, too.
         if n.is_multiple_of(10) && router.poll_timeout().is_some_and(|at| at <= now) {
             steps::taken();
             router.handle_timeout(now);
@@ -202,7 +202,8 @@ fn genuine(router: &Router, n: u32) -> Vec<u8> {
     packet(vec![hello(GENUINE, sixteen_bits(n), &[near]), message(near, sixteen_bits(n), tc)])
 }
 
-/// A router that hears a message of the genuine neighbour so long after its arrival, ten seconds after its start.
+/// A router, ten seconds after its start, that processes a message of the genuine neighbour `ago` after its
+/// arrival.
 fn late(config: Config, ago: Duration) -> (Router, Instant) {
     let mut router = router(config);
     let now = Instant::ZERO + Duration::from_secs(30);
@@ -267,7 +268,8 @@ fn a_message_of_a_flood_costs_a_bounded_number_of_steps_whatever_came_before() {
     }
 }
 
-/// Inserting 300 entries into tables of 4096 moves half of three columns each time: less than a millisecond.
+/// Largest number of steps for one message. Inserting 300 entries into tables of 4096 moves half of three
+/// columns each time, which takes less than a millisecond.
 const MAX_STEPS: u64 = 2_000_000;
-/// Two looks at a table of AODV with all of its destinations.
+/// Largest number of steps at a deadline: two passes over an AODV table with all of its destinations.
 const MAX_STEPS_OF_TIMERS: u64 = 50_000;

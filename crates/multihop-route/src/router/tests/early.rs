@@ -1,8 +1,8 @@
-//! Tests of how soon routes exist after a start, a restart, and changes of links and addresses.
+//! Tests of the time until routes exist after a start, a restart, and changes of links and addresses.
 
 use super::*;
 
-/// A chain of hosts with one interface each, which all have addresses of one network.
+/// A chain of hosts with one interface each, all with addresses of the same network.
 fn chain(hosts: u8, config: &Config) -> Net {
     let addresses: Vec<[Ipv4Addr; 1]> = (1..=hosts).map(|host| [address(1, host)]).collect();
     let slices: Vec<&[Ipv4Addr]> = addresses.iter().map(|own| &own[..]).collect();
@@ -43,7 +43,7 @@ impl Net {
         false
     }
 
-    /// A host whose daemon was killed starts it again.
+    /// Restarts the daemon of a host after it was killed.
     fn start_again(&mut self, router: usize, config: &Config) {
         let seconds = 1_000_000 + self.now.as_nanos() / 1_000_000_000;
         // The router's clock counts from the start of the test.
@@ -155,7 +155,7 @@ fn a_network_behind_a_new_neighbour_is_known_soon() {
     net.routers[1].configure(net.now, Config { announce, ..Config::default() });
     net.run(2);
     assert!(net.routers[0].routes(net.now).contains_key(&network("192.168.7.0/24")));
-    // Announced later, it is known soon, too.
+    // A network announced later becomes known soon, too.
     net.run(20);
     let announce = vec![network("192.168.8.0/24")];
     net.routers[1].configure(net.now, Config { announce, ..Config::default() });

@@ -1,4 +1,5 @@
-//! Routers whose addresses are those of IPv6. What does not depend on the length of addresses is tested with IPv4.
+//! Tests of routers with IPv6 addresses. Behaviour that does not depend on the length of addresses is tested
+//! with IPv4.
 
 use std::net::Ipv6Addr;
 
@@ -16,7 +17,8 @@ fn net(addresses: &[&[Ipv6Addr]], config: &Config) -> Net {
     Net::new(addresses, config)
 }
 
-/// 0 -- 1 == 2 -- 3, where 1 and 2 have two interfaces each. Their addresses are not in the order in which they are met.
+/// Chain 0 -- 1 == 2 -- 3, in which routers 1 and 2 have two interfaces each. Addresses do not ascend in the
+/// order in which nodes hear each other.
 fn line(config: &Config) -> Net {
     let net = net(&[&[six(1, 9)], &[six(1, 2), six(2, 2)], &[six(2, 3), six(3, 3)], &[six(3, 1)]], config);
     net.link((0, 0), (1, 0)).link((1, 1), (2, 0)).link((2, 1), (3, 0))
@@ -37,7 +39,7 @@ fn long(originator: Ipv6Addr, sequence: u16, body: Body<Ipv6Addr>) -> Message<Ip
     Message { validity, originator, ttl: 9, hop_count: 0, sequence, body }
 }
 
-/// A HELLO of a neighbour that hears an address of this host and has other neighbours.
+/// A HELLO of a neighbour that hears the address `own` of this host and has the neighbours `others`.
 fn hears(from: Ipv6Addr, own: Ipv6Addr, others: &[Ipv6Addr]) -> Message<Ipv6Addr> {
     let link = |&address: &Ipv6Addr| HelloLink { code: LinkCode::Symmetric { mpr: true }, address };
     let links = [own].iter().chain(others).map(link).collect();
@@ -99,7 +101,8 @@ fn routes_by_delay_follow_the_costs_of_links() {
     let metric = olsr::Metric { clocks: olsr::Clocks::Echoed, ..olsr::Metric::default() };
     let routing = Routing::Olsr(olsr::Config::rfc().with_metric(metric));
     let config = Config { routing, ..config() };
-    // The last router is reached over 1 or 2; its link to 1 is slow. It lists its neighbours as it met them.
+    // The last router is reached over 1 or 2; its link to 1 is slow. Its HELLOs list neighbours in the order
+    // in which it first heard them.
     let net = net(
         &[&[six(1, 1), six(3, 1)], &[six(1, 9), six(2, 9)], &[six(3, 3), six(4, 3)], &[six(2, 4), six(4, 4)]],
         &config,
@@ -201,7 +204,7 @@ fn a_neighbour_that_claims_everything_fills_neither_memory_nor_tables_and_others
     }
     net.run(300);
     assert_eq!(net.routers[1].routes(net.now).len(), 4, "the claims have expired");
-    // Names expire when others are given.
+    // Names of other addresses expire while new ones are given.
     let next = six(1, 201);
     net.routers[1].hear(net.now, 0, next, &packet(vec![hears(next, six(1, 2), &[])]));
     assert!(net.routers[1].names.len() < 20, "{}", net.routers[1].names.len());

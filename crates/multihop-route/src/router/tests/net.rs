@@ -4,13 +4,13 @@ use multihop_wire::olsr::Packet;
 
 use super::super::*;
 
-/// Routers, and links between their interfaces. Router and interface count from zero.
+/// Routers, and links between their interfaces. Router and interface numbers start at zero.
 pub(super) struct Net {
     pub(super) now: Instant,
     pub(super) routers: Vec<Router>,
-    /// Pairs of (router, interface), and whether the link works.
+    /// Links: a pair of (router, interface), and whether the link works.
     pub(super) links: Vec<([(usize, u32); 2], bool)>,
-    /// A link, and how much later what it carries arrives.
+    /// A link that delays its datagrams, and the delay.
     pub(super) late: Option<(usize, Duration)>,
     delayed: Vec<(Instant, usize, u32, IpAddr, Vec<u8>)>,
     /// Packets of IPv4 that were sent, by the router.
@@ -18,7 +18,7 @@ pub(super) struct Net {
 }
 
 impl Net {
-    /// Routers with these addresses of interfaces.
+    /// Creates routers whose interfaces have these addresses.
     pub(super) fn new<A: Into<IpAddr> + Copy>(addresses: &[&[A]], config: &Config) -> Self {
         let routers = addresses.iter().zip(1..).map(|(own, seed)| {
             let mut router = Router::new(config.clone(), seed, 1_000_000);
@@ -88,7 +88,7 @@ impl Net {
         }
     }
 
-    /// Where packets to an address go.
+    /// Next hop of packets from a router to an address.
     pub(super) fn next_hop(&mut self, router: usize, to: IpAddr) -> Option<IpAddr> {
         self.routers[router].routes(self.now).get(&Prefix::host(to)).map(|path| path.via.unwrap_or(to))
     }

@@ -1,4 +1,5 @@
-//! Tests of signed packets: who is heard, who must prove itself, and the outcome of replayed packets.
+//! Tests of signed packets: which senders are heard, which must prove their index, and the outcome of
+//! replayed packets.
 
 use super::super::signing::{MAX_ANSWERS, MAX_SENDERS, PACKET_INTERVAL};
 use super::*;
@@ -10,7 +11,7 @@ fn host(own: Ipv4Addr, seed: u64, epoch: u64) -> Router {
     router
 }
 
-/// Two hosts on a link, with these seeds; the clock of the second begins in 1970.
+/// Two hosts on a link, with these seeds. The clock of the second host begins in 1970.
 fn pair(seeds: [u64; 2]) -> Net {
     let mut net = Net::new(&[&[address(1, 1)], &[address(1, 2)]], &keyed(1)).link((0, 0), (1, 0));
     net.routers[0] = host(address(1, 1), seeds[0], 1_700_000_000);
@@ -27,7 +28,7 @@ impl Net {
         self.routers[router] = next;
     }
 
-    /// How many packets a host has sent.
+    /// Number of packets that a host has sent.
     fn count_sent(&self, router: usize) -> usize {
         self.sent.iter().filter(|(from, ..)| *from == router).count()
     }
@@ -38,7 +39,7 @@ impl Net {
         own.map(|(.., packet)| bytes(packet)).collect()
     }
 
-    /// Lets a host hear recorded packets of another again; returns how many of them it used.
+    /// Replays recorded packets of another host to a host; returns how many of them the host used.
     fn replay(&mut self, to: usize, from: Ipv4Addr, packets: &[Vec<u8>]) -> u64 {
         let before = self.routers[to].counters().received;
         for packet in packets {
@@ -130,7 +131,7 @@ fn a_replayed_session_gets_nothing_from_a_host_that_has_restarted() {
     net.run(30);
     let session = net.recorded(1);
     assert!(session.len() > 10);
-    // The neighbour has left, and an attacker replays all that it has sent.
+    // The neighbour has left, and an attacker replays all packets of the neighbour.
     net.links[0].1 = false;
     net.restart(0, 3, 1_700_000_100);
     assert_eq!(net.replay(0, address(1, 2), &session), 0);
@@ -183,7 +184,7 @@ fn a_flood_of_challenges_causes_a_bounded_number_of_packets_and_bounded_memory()
     }
     let seconds = net.now.saturating_since(begun).as_secs_f64();
     let sent = (net.count_sent(0) - before) as f64;
-    // HELLOs come every 1.5 s at least, and packets with challenges and answers only after an interval.
+    // HELLOs leave at least 1.5 s apart, and packets with challenges and answers only after an interval.
     let most = seconds * (1.0 / 1.5 + 1.0 / PACKET_INTERVAL.as_secs_f64()) + 2.0;
     assert!(sent <= most, "{sent} packets in {seconds} s, at most {most}");
     let (senders, answers) = net.routers[0].signing.as_ref().unwrap().sizes();
@@ -194,7 +195,7 @@ fn a_flood_of_challenges_causes_a_bounded_number_of_packets_and_bounded_memory()
 fn senders_without_a_proof_are_forgotten_before_others() {
     let mut net = pair([1, 2]);
     net.run(20);
-    // Hosts with the key that are heard once.
+    // Each of these hosts has the key and is heard once.
     for n in 0..1_000_u32 {
         let own = Ipv4Addr::from_bits(0x0a20_0000 + n);
         let mut other = host(own, u64::from(n) + 100, 0);
@@ -211,7 +212,7 @@ fn senders_without_a_proof_are_forgotten_before_others() {
 #[test]
 fn a_signature_of_an_earlier_release_is_named_as_such() {
     let mut net = pair([1, 2]);
-    // A time stamp and a tag.
+    // The body is a time stamp and a tag, as in version 1.
     let body = Body::Opaque(Opaque::new(146, vec![0; 24]).unwrap());
     let packet =
         Packet { sequence: 1, messages: vec![Message { ttl: 1, ..flooded(address(1, 2), 1, body) }] };
