@@ -38,7 +38,8 @@ impl ByteQueue {
         }
     }
 
-    /// Adds a copy of these bytes at the end. Whoever reads everything between two calls allocates nothing.
+    /// Adds a copy of these bytes at the end. If the queue is read empty between two calls, no memory is
+    /// allocated.
     pub(crate) fn push_copy(&mut self, bytes: &[u8]) {
         self.len = self.len.saturating_add(bytes.len() as u64);
         match self.chunks.back_mut() {
@@ -70,7 +71,7 @@ impl ByteQueue {
         data
     }
 
-    /// A copy of `len` bytes from `offset`; the queue must have them.
+    /// Copies `len` bytes at `offset`, which the queue must contain, into a payload.
     pub fn slice(&self, offset: u64, len: u32) -> Payload {
         self.slice_in(offset, len, &mut None)
     }
@@ -99,7 +100,7 @@ impl ByteQueue {
         copied.map_or(Payload::EMPTY, Payload::Bytes)
     }
 
-    /// Takes as many bytes from the front as fit; returns how many those are.
+    /// Moves as many bytes as fit from the front of the queue into `into`; returns their number.
     pub fn read_into(&mut self, into: &mut [u8]) -> usize {
         let mut taken = 0;
         while taken < into.len()

@@ -1,4 +1,5 @@
-//! Channels: messages of several classes over one connection. Of the built-in transports `mesh` has them.
+//! Channels: messages of several classes over one connection. `mesh` is the only built-in transport with
+//! channels.
 
 use alloc::string::String;
 use core::{error, fmt};
@@ -8,9 +9,8 @@ use multihop_wire::mesh::ChannelOptions;
 
 use crate::event::Data;
 
-/// Number of a channel at one end: even if this end has opened the channel, otherwise odd.
-///
-/// The two ends use numbers that differ in the lowest bit. A name is the same at both ends.
+/// Number of a channel at one end: even if this end has opened the channel, otherwise odd. The numbers that
+/// the two ends use for a channel differ in the lowest bit only. Names of channels are equal at both ends.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub struct ChannelId(pub u16);
 
@@ -36,8 +36,8 @@ impl fmt::Display for ChannelId {
 /// Options of a channel, which its opener chooses for both directions.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Options {
-    /// Class of the channel, 0 to 7. Messages of class 0 leave first. Those of classes 0 to 3 leave before data of the
-    /// stream, those of classes 4 to 7 after it.
+    /// Class of the channel, 0 to 7. Messages of class 0 leave first. Messages of classes 0 to 3 leave before
+    /// data of the stream, messages of classes 4 to 7 after it.
     pub priority: u8,
     /// Whether messages are delivered in the order in which they were sent.
     pub is_ordered: bool,
@@ -54,7 +54,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The options as they are sent to the peer.
+    /// Encodes the options for the peer.
     pub(crate) fn to_wire(&self) -> Result<ChannelOptions, ChannelError> {
         let units = self.deadline.map_or(0, |deadline| deadline.as_micros() / UNIT.as_micros());
         let is_allowed = self.deadline.is_none_or(|deadline| deadline >= MIN_DEADLINE);
@@ -77,7 +77,7 @@ impl Options {
         }
     }
 
-    /// The options that a peer has sent.
+    /// Decodes the options that a peer has sent.
     pub(crate) fn of_wire(options: ChannelOptions) -> Self {
         let ChannelOptions { priority, is_ordered, deadline, name } = options;
         let deadline = (deadline > 0).then(|| UNIT * u64::from(deadline));
@@ -85,7 +85,7 @@ impl Options {
     }
 }
 
-/// Something that a channel delivers.
+/// One delivery of a channel to its application.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Received {
     /// Channel of the message.
@@ -112,7 +112,8 @@ pub enum Content {
         /// Whether the message ends with the part.
         is_last: bool,
     },
-    /// This many messages, from the number on, that the peer has given up.
+    /// Number of consecutive messages that the peer has given up, beginning with the message of this
+    /// delivery.
     Gap(u64),
 }
 
@@ -131,20 +132,20 @@ pub struct ChannelCounters {
     pub missed: u64,
 }
 
-/// Why a channel cannot be opened or used.
+/// Reason for which a channel cannot be opened or used.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum ChannelError {
     /// The connection is not established, or closed for sending.
     NotOpen,
     /// The configuration of this end excludes channels.
     Disabled,
-    /// The peer does not have the feature.
+    /// The peer does not support channels.
     Unsupported,
     /// The peer accepts no more than this number of channels.
     TooMany(u16),
-    /// The priority is not in its range.
+    /// The priority is above 7.
     Priority(u8),
-    /// The deadline is not in its range.
+    /// The deadline is below 1 ms or above 1 day.
     Deadline,
     /// The name is too long, or has other characters than visible ASCII.
     Name,
@@ -154,9 +155,9 @@ pub enum ChannelError {
     Full,
     /// The peer accepts no message longer than this number of bytes.
     TooLong(u64),
-    /// The message before has not been sent to its end.
+    /// The previous message has not been sent to its end.
     Unfinished,
-    /// The data has no end.
+    /// The data is an endless source, which fits into no message.
     Endless,
 }
 
@@ -186,13 +187,14 @@ impl error::Error for ChannelError {}
 /// As after every call of a connection, the driver drains `poll_output`. [`Event::Channels`](crate::connection::Event)
 /// reports that messages have arrived, or that channels have room again.
 pub trait Channels {
-    /// Opens a channel, which both ends can use.
+    /// Opens a channel, in which both ends can send messages.
     fn open_channel(&mut self, options: Options) -> Result<ChannelId, ChannelError>;
 
     /// Queues a whole message and returns its number. A channel with any room takes a message of any length.
     fn send_message(&mut self, now: Instant, channel: ChannelId, data: Data) -> Result<u64, ChannelError>;
 
-    /// Queues a part of a message and returns the message's number. The first part begins a message, and its deadline.
+    /// Queues a part of a message and returns the message's number. The first part begins a message and
+    /// starts its deadline.
     fn send_part(
         &mut self,
         now: Instant,
@@ -207,13 +209,13 @@ pub trait Channels {
     /// Takes what has arrived in the first class that has something.
     fn poll_message(&mut self, now: Instant) -> Option<Received>;
 
-    /// Takes what has arrived in one channel.
+    /// Takes the next delivery of one channel; `None` if there is none.
     fn poll_message_of(&mut self, now: Instant, channel: ChannelId) -> Option<Received>;
 
-    /// Options of a channel; `None` for one that neither end has opened.
+    /// Options of a channel; `None` if neither end has opened it.
     fn channel_options(&self, channel: ChannelId) -> Option<&Options>;
 
-    /// Counters of a channel; `None` for one that neither end has opened.
+    /// Counters of a channel; `None` if neither end has opened it.
     fn channel_counters(&self, channel: ChannelId) -> Option<ChannelCounters>;
 }
 

@@ -10,12 +10,12 @@ use multihop_core::{Duration, LostSegment, Payload};
 pub struct Ports {
     /// Port of this end.
     pub local: u16,
-    /// Port of the peer; a listening endpoint replaces it with that of the first SYN.
+    /// Port of the peer; a listening endpoint replaces it with the source port of the first SYN.
     pub remote: u16,
 }
 
 impl Ports {
-    /// Whether this end transmitted the segment.
+    /// Whether this end transmitted the lost segment.
     pub(crate) fn have_sent(self, lost: LostSegment) -> bool {
         (lost.source, lost.destination) == (self.local, self.remote)
     }
@@ -24,11 +24,11 @@ impl Ports {
 /// Data that an application sends.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Data {
-    /// Real bytes, which the peer receives as they are.
+    /// Real bytes, which the peer receives unchanged.
     Bytes(Vec<u8>),
-    /// Bytes of this number whose contents do not matter, for simulations.
+    /// This number of bytes whose contents do not matter, for simulations.
     Virtual(u64),
-    /// Virtual bytes until the application closes.
+    /// Virtual bytes without end, until the application closes the connection.
     Endless,
 }
 
@@ -41,16 +41,16 @@ impl From<Payload> for Data {
     }
 }
 
-/// A driver's measurement of a round trip, in its parts. Transports that do not need it ignore it.
+/// Parts of a round trip, as measured by a driver. Transports that need no such measurement ignore it.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Trip {
     /// Time from the departure of a data segment to its arrival.
     pub there: Duration,
     /// Time from the departure of the segment's ACK to its arrival.
     pub back: Duration,
-    /// Time for which the peer held the ACK between the two ways.
+    /// Time for which the peer delayed the ACK.
     pub held: Duration,
-    /// Links that the ACK crossed.
+    /// Number of links that the ACK crossed.
     pub hops: u8,
 }
 
@@ -72,9 +72,9 @@ pub enum Event {
     Delivered(u64),
     /// The peer has acknowledged this many more bytes.
     Acked(u64),
-    /// A channel has a message to read, or may accept more to send.
+    /// A channel has a message to read, or has room again.
     Channels,
-    /// The peer closed its side: nothing follows what has been delivered.
+    /// The peer closed its side: no data follows the delivered data.
     PeerClosed,
     /// Both sides closed in order, and the connection is gone.
     Closed,
@@ -84,7 +84,7 @@ pub enum Event {
     TimedOut,
 }
 
-/// Why data cannot be sent.
+/// Reason for which data cannot be sent.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum SendError {
     /// The connection, or this side of the connection, is closed.

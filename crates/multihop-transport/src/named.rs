@@ -1,6 +1,6 @@
 //! Enums whose variants have a name in results.
 
-/// Declares an enum from rows of: description, variant, name.
+/// Declares an enum from rows of description, variant and name.
 macro_rules! named {
     ($(#[$about:meta])* $visibility:vis enum $Type:ident {
         $($(#[$row:meta])* $Variant:ident = $name:literal,)*

@@ -31,7 +31,7 @@ pub struct Quantity {
     pub name: &'static str,
     /// Unit of the quantity, which follows the name in series and results; empty for plain numbers.
     pub unit: &'static str,
-    /// Sentence that describes the quantity.
+    /// Description of the quantity, one sentence.
     pub about: &'static str,
     /// Kind of the values: a counter, a number, a time or a state.
     pub kind: Kind,
@@ -48,7 +48,7 @@ pub enum Kind {
     Counter,
     /// A number that rises and falls.
     Gauge,
-    /// The newest round-trip time. Each sample counts, even if it equals the one before.
+    /// The newest round-trip time. Each sample counts, even if it equals the previous one.
     RoundTrip,
     /// A state of this list of names.
     State(&'static [&'static str]),
@@ -92,7 +92,7 @@ impl RoundTrip {
     }
 }
 
-/// A quantity of the machine `E`, and how to read it.
+/// A quantity of the machine `E`, with a function that reads it.
 #[derive(Debug)]
 pub struct Row<E> {
     quantity: Quantity,
@@ -107,13 +107,13 @@ enum Read<E> {
     State(fn(&E) -> &'static str),
 }
 
-/// States of the built-in transports. Series have their positions.
+/// Phases of the built-in transports' senders. Time series contain the index in this list.
 pub const PHASES: [&str; 7] =
     ["normal", "slow-start", "congestion-avoidance", "fast-recovery", "congested", "freeze", "stand-by"];
 
 /// Name of the congestion window in segments.
 pub const CWND: &str = "cwnd";
-/// Name of the newest round-trip time.
+/// Name of the quantity that contains the newest round-trip time.
 pub const RTT: &str = "rtt";
 /// Name of the sender's state.
 pub const STATE: &str = "state";
@@ -121,12 +121,12 @@ pub const STATE: &str = "state";
 pub const RATE: &str = "rate";
 
 impl Quantity {
-    /// The name with its unit, as series and results have it.
+    /// Name with unit, as in the keys of time series and results.
     pub fn key(&self) -> String {
         key(self.name, self.unit)
     }
 
-    /// A value as the number that series have; `None` for a state that is not declared.
+    /// Converts a value into the number for time series; `None` for an undeclared state.
     pub fn number(&self, value: Value) -> Option<f64> {
         match (self.kind, value) {
             (Kind::State(names), Value::State(name)) => {
@@ -137,7 +137,7 @@ impl Quantity {
     }
 }
 
-/// A name with its unit, as series and results have it.
+/// Name with unit, as in the keys of time series and results.
 pub fn key(name: &str, unit: &str) -> String {
     if unit.is_empty() { name.to_string() } else { format!("{name}_{unit}") }
 }
@@ -200,12 +200,12 @@ impl<E> Row<E> {
         }
     }
 
-    /// The congestion window in segments.
+    /// Declares the congestion window, in segments.
     pub const fn cwnd(read: fn(&E) -> Option<f64>) -> Self {
         Self::gauge([CWND, ""], "Congestion window, segments.", Side::Sender, read)
     }
 
-    /// The newest round-trip time of the sender.
+    /// Declares the newest round-trip time of the sender.
     pub const fn round_trip(read: fn(&E) -> Option<RoundTrip>) -> Self {
         let (unit, kind) = ("ms", Kind::RoundTrip);
         let about = "Newest round-trip time.";
@@ -213,17 +213,17 @@ impl<E> Row<E> {
         Self { quantity, read: Read::RoundTrip(read) }
     }
 
-    /// The state of the sender, one of [`PHASES`].
+    /// Declares the phase of the sender, one of [`PHASES`].
     pub const fn phase(read: fn(&E) -> &'static str) -> Self {
         Self::states(STATE, "State of the sender.", Side::Sender, &PHASES, read)
     }
 
-    /// The pacing rate in kb/s.
+    /// Declares the pacing rate, in kb/s.
     pub const fn rate(read: fn(&E) -> Option<f64>) -> Self {
         Self::gauge([RATE, "kbps"], "Largest payload rate of a sender that paces.", Side::Sender, read)
     }
 
-    /// The coefficient of variation of a paced sender's round trips.
+    /// Declares the coefficient of variation of a paced sender's round trips.
     pub const fn cov(read: fn(&E) -> Option<f64>) -> Self {
         let about = "Coefficient of variation of the round trips of a sender that paces.";
         Self::gauge(["cov", ""], about, Side::Sender, read)
@@ -256,7 +256,7 @@ impl<E> Row<E> {
         &self.quantity
     }
 
-    /// The present value; `None` while there is none.
+    /// The current value; `None` if there is no value yet.
     pub fn value(&self, end: &E) -> Option<Value> {
         match self.read {
             Read::Counter(read) => Some(Value::Count(read(end))),

@@ -1,5 +1,5 @@
-//! Adaptive pacing (ElRakabawy, Klemm and Lindemann, TCP-AP, sections 4.2 to 4.4): how long a sender
-//! waits after each data packet, from the round trips it measures and the length of its path.
+//! Adaptive pacing (ElRakabawy, Klemm and Lindemann, TCP-AP, sections 4.2 to 4.4). The sender waits between
+//! data packets, for a time that depends on measured round trips and on the length of the path.
 
 use alloc::collections::VecDeque;
 
@@ -83,9 +83,9 @@ pub struct Pacer {
     config: PacingConfig,
     hops: Option<u8>,
     history: History,
-    /// Average time that a packet waits at a hop; for the authors' rules alone.
+    /// Average time that a packet waits at a hop; only by the rules of the authors' implementation.
     queueing: Option<Duration>,
-    /// Average delay of n hops.
+    /// Average delay over `reuse_hops` hops.
     delay: Option<Duration>,
     /// Coefficient of variation of the samples, in millionths.
     cov: u64,
@@ -96,7 +96,7 @@ impl PacingConfig {
     /// Reason for which the keys do not exist where a transport is not paced.
     pub const REASON: &str = "is not paced, allowed with: +ap";
 
-    /// The values that the TCP-AP paper chooses (section 4.5).
+    /// Values that the TCP-AP paper recommends (section 4.5).
     pub const fn new(bandwidth: BitRate) -> Self {
         Self {
             rules: Rules::Paper,
@@ -115,7 +115,7 @@ impl PacingConfig {
         *self = self.with_rules(self.rules);
     }
 
-    /// Copies the configuration with other rules, and with the measure of variation that belongs to them.
+    /// Copies the configuration with other rules, and with the measure of variation of those rules.
     pub const fn with_rules(self, rules: Rules) -> Self {
         let cov = match rules {
             Rules::Paper => Cov::Std,
@@ -137,9 +137,9 @@ impl Pacer {
         self.hops = Some(hops.max(1));
     }
 
-    /// Takes the round-trip time of a data packet that was sent exactly once, and the one-way delay if
-    /// the receiver's clock is that of the sender. A full packet has `payload` bytes that its ACK has
-    /// not; all headers are equally long.
+    /// Records the round-trip time of a data packet that was sent exactly once. `there` is the one-way delay,
+    /// if both ends have synchronized clocks. A full packet has `payload` bytes more than its ACK; the
+    /// headers of both are equally long.
     pub fn sample(&mut self, payload: u32, round_trip: Duration, there: Option<Duration>) {
         match self.config.rules {
             Rules::Paper => {
@@ -173,8 +173,8 @@ impl Pacer {
         self.gap
     }
 
-    /// When the next data packet may leave after one at `last`, if that is later than `now`. The
-    /// current gap counts, so a new sample also affects a packet that already waits.
+    /// Departure time of the next data packet after one at `last`; `None` if it may leave now. The current
+    /// gap counts, so a new sample also affects a packet that already waits.
     pub(crate) fn holds_until(&self, now: Instant, last: Option<Instant>) -> Option<Instant> {
         let at = last? + self.gap?;
         (at > now).then_some(at)
@@ -190,18 +190,17 @@ impl Pacer {
         Some(self.rate()? * f64::from(payload) * 8e-3)
     }
 
-    /// Coefficient of variation of the last round trips; 0 with fewer than two.
+    /// Coefficient of variation of the recent round trips; 0 with fewer than two samples.
     pub fn cov(&self) -> f64 {
         self.cov as f64 / MILLION as f64
     }
 
-    /// Average time in which a data packet crosses `reuse_hops` links, or the whole path if that is
-    /// shorter.
+    /// Average time in which a data packet crosses `reuse_hops` links, or the whole path if it is shorter.
     pub fn delay(&self) -> Option<Duration> {
         self.delay
     }
 
-    /// Links between here and the peer.
+    /// Number of links between this host and the peer.
     pub fn hops(&self) -> Option<u8> {
         self.hops
     }
@@ -217,7 +216,7 @@ impl Pacer {
         let delay = match (self.config.clock, there) {
             (Clock::Synchronised, Some(there)) => there.min(LONGEST) * n / hops,
             _ => {
-                // s_data - s_ack
+                // The difference s_data - s_ack of the paper, as transmission time.
                 let difference = self.config.bandwidth.time_for(payload);
                 // FHD = n (t_q + t_data) with t_q = (RTT / h - t_data - t_ack) / 2.
                 round_trip.min(LONGEST) * n / (2 * hops) + difference * n / 2
@@ -226,7 +225,8 @@ impl Pacer {
         Some(delay.max(SHORTEST))
     }
 
-    /// The delay of `reuse_hops` hops, or of one on a shorter path; `None` if it does not count.
+    /// Delay over `reuse_hops` hops, or over one hop on a shorter path; `None` if the rules of the authors'
+    /// implementation ignore the sample.
     fn authors_delay(&mut self, payload: u32, round_trip: Duration) -> Option<Duration> {
         let hops = u64::from(self.hops?);
         let reuse = u64::from(self.config.reuse_hops.max(1));
@@ -237,7 +237,7 @@ impl Pacer {
         (delay < TOO_LONG).then_some(delay)
     }
 
-    /// Queueing delay in a sample, or the average if the sample's is too long.
+    /// Queueing delay in a sample, or the average if the sample is too long.
     fn queueing_of(&mut self, sample: Duration) -> Option<Duration> {
         if sample > TOO_LONG {
             return self.queueing;
@@ -249,7 +249,7 @@ impl Pacer {
     /// Coefficient of variation of the samples, in millionths.
     fn variation(&self) -> u64 {
         let PacingConfig { k, k_mean, cov, .. } = self.config;
-        // Scaling samples and mean alike scales the deviation.
+        // Multiplying samples and mean by k multiplies the deviation by k.
         let (inside, outside) = match k_mean {
             KMean::Raw => (u64::from(k), 1),
             KMean::Scaled => (1, u64::from(k)),
@@ -262,8 +262,8 @@ impl Pacer {
     }
 }
 
-/// The last N round trips in nanoseconds, with their sum and the sum of their squares: integers, so
-/// that nothing drifts as samples come and go.
+/// The last N round trips in nanoseconds, with their sum and the sum of their squares. Integers prevent a
+/// drift as samples are added and removed.
 #[derive(Clone, Debug)]
 struct History {
     samples: VecDeque<u64>,
@@ -327,20 +327,20 @@ fn square(n: u64) -> u128 {
     u128::from(n) * u128::from(n)
 }
 
-/// `a * b / c`; 0 if `c` is.
+/// `a * b / c`, or 0 if `c` is 0.
 fn scaled(a: u64, b: u64, c: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
     product.checked_div(u128::from(c)).map_or(0, |n| u64::try_from(n).unwrap_or(u64::MAX))
 }
 
 const MILLION: u64 = 1_000_000;
-/// Longest time that is not truncated (4.6 min), so that no sum overflows.
+/// Longest time that is used without truncation (4.6 min), so that no sum overflows.
 const LONGEST: Duration = Duration::from_nanos(1 << 38);
 /// Shortest delay that the authors' rules ignore.
 const TOO_LONG: Duration = Duration::from_millis(500);
-/// Bytes of headers in a data packet and in an ACK by the authors' rules; on the air they are fewer.
+/// Header bytes of a data packet and of an ACK in the authors' rules; real headers on the air are shorter.
 const HEADERS: u32 = 112;
-/// Shortest gap: one of zero would disable pacing.
+/// Shortest gap: a gap of zero would disable pacing.
 const SHORTEST: Duration = Duration::from_micros(1);
 
 #[cfg(test)]

@@ -3,12 +3,12 @@
 use alloc::sync::Arc;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-/// Bytes that the connections of one socket share, for buffers beyond those that each of them has anyway.
+/// Bytes that the connections of one socket share, for buffers beyond the guaranteed size of each connection.
 #[derive(Clone, Debug)]
 pub struct Pool(Arc<AtomicUsize>);
 
 impl Pool {
-    /// A pool with this many bytes, or as many as the machine can address.
+    /// Creates a pool of this many bytes, or as many as the machine can address.
     pub fn new(bytes: u64) -> Self {
         Self(Arc::new(AtomicUsize::new(usize::try_from(bytes).unwrap_or(usize::MAX))))
     }
@@ -24,7 +24,7 @@ impl Pool {
     }
 }
 
-/// Bytes that one buffer has taken from a pool, and returns to it when dropped.
+/// Bytes that one buffer has taken from a pool; they return to the pool when the share is dropped.
 #[derive(Debug)]
 pub(crate) struct Share {
     pool: Option<Pool>,
@@ -37,7 +37,7 @@ impl Share {
         Self { pool, taken: 0 }
     }
 
-    /// Takes further bytes from the pool; returns false if the pool does not have so many.
+    /// Takes further bytes from the pool; returns false if the pool has fewer.
     pub(crate) fn grow(&mut self, bytes: u64) -> bool {
         let Ok(bytes) = usize::try_from(bytes) else { return false };
         let grows = self.pool.as_ref().is_some_and(|pool| pool.take(bytes));

@@ -4,7 +4,7 @@ use alloc::collections::BTreeMap;
 
 use multihop_core::{Duration, Instant};
 
-/// Limits resets to one per peer and second, so that two ends cannot reset each other without end.
+/// Limits resets to one per peer and second, so that two ends cannot reset each other endlessly.
 #[derive(Clone, Debug)]
 pub struct Refusals<P> {
     recent: BTreeMap<P, Instant>,
@@ -36,9 +36,9 @@ impl<P: Copy + Ord> Default for Refusals<P> {
     }
 }
 
-/// Interval between two answers to one peer.
+/// Smallest interval between two resets to one peer.
 const PAUSE: Duration = Duration::from_secs(1);
-/// Largest number of remembered peers; further ones get no answer.
+/// Largest number of remembered peers; further peers get no reset.
 const PEERS: usize = 256;
 
 #[cfg(test)]

@@ -57,7 +57,7 @@ pub struct RttEstimator {
 }
 
 impl RttEstimator {
-    /// An estimator without samples.
+    /// Creates an estimator without samples.
     pub const fn new(config: RtoConfig) -> Self {
         Self {
             base: config.initial,
@@ -70,7 +70,7 @@ impl RttEstimator {
         }
     }
 
-    /// Takes one sample, of a packet that was sent exactly once (Karn's rule). Ends the backoff.
+    /// Records the round-trip time of a packet that was sent exactly once (Karn's rule). Ends the backoff.
     pub fn sample(&mut self, rtt: Duration) {
         self.latest = Some(rtt);
         self.samples += 1;
@@ -79,7 +79,7 @@ impl RttEstimator {
         let srtt = match self.srtt {
             // RFC 6298 §2.2
             None => {
-                // A discarded estimate still counts in the variance.
+                // The variation of a discarded estimate remains if it is larger.
                 self.rttvar = self.rttvar.max(ticks / 2);
                 ticks
             }
@@ -99,7 +99,7 @@ impl RttEstimator {
     /// Doubles the timeout after the timer expired (RFC 6298 §5.5).
     pub fn back_off(&mut self) {
         self.backoff = self.backoff.saturating_mul(2).min(self.config.backoff_limit);
-        // RFC 6298 §5, last paragraph: the estimate is probably wrong by now.
+        // RFC 6298 §5, last paragraph: after this many backoffs the estimate is probably wrong.
         if self.config.forget_above.is_some_and(|limit| self.backoff > limit)
             && let Some(srtt) = self.srtt.take()
         {
@@ -113,7 +113,7 @@ impl RttEstimator {
         self.backoff = 1;
     }
 
-    /// Notes at the end of the handshake that the SYN had to be retransmitted.
+    /// Notes at the end of the handshake that a SYN was retransmitted.
     pub fn syn_was_lost(&mut self) {
         // RFC 6298 §5.7
         if let Some(rto) = self.config.after_lost_syn
@@ -124,7 +124,7 @@ impl RttEstimator {
         }
     }
 
-    /// Lowers the timeout before the first sample to this time.
+    /// Lowers the initial timeout, used before the first sample, to this time.
     pub fn lower_initial(&mut self, timeout: Duration) {
         if self.samples == 0 {
             self.base = self.base.min(timeout.max(self.config.min));
@@ -152,7 +152,7 @@ impl RttEstimator {
         self.latest
     }
 
-    /// How many samples there were.
+    /// Number of samples so far.
     pub const fn samples(&self) -> u64 {
         self.samples
     }
@@ -167,12 +167,12 @@ impl RttEstimator {
     }
 }
 
-/// `old` with `new` mixed in at weight 1/`n`.
+/// Weighted mean: `new` has weight 1/`n`, `old` the rest.
 fn weighted(old: Duration, new: Duration, n: u64) -> Duration {
     if new >= old { old + (new - old) / n } else { old - (old - new) / n }
 }
 
-/// Shortest timeout: a timer of zero would expire again and again at one instant.
+/// Shortest timeout: a timer of zero would expire endlessly at one instant.
 const FLOOR: Duration = Duration::from_micros(1);
 
 #[cfg(test)]
@@ -220,7 +220,7 @@ mod tests {
     fn a_margin_keeps_the_timeout_above_a_steady_round_trip() {
         let mut rtt = RttEstimator::new(RtoConfig { min: ms(200), margin: ms(200), ..rfc() });
         rtt.sample(ms(500));
-        // The deviation of the first sample, 4 * 250 ms, is more.
+        // After the first sample the deviation term, 4 * 250 ms, exceeds the margin.
         assert_eq!(rtt.rto(), ms(1500));
         for _ in 0..100 {
             rtt.sample(ms(500));

@@ -12,7 +12,7 @@ use crate::event::{Data, SendError};
 pub struct SendQueue {
     first: u64,
     data: ByteQueue,
-    /// Whether `data` ends in an endless source.
+    /// Whether the queued data ends in an endless source.
     endless: bool,
 }
 
@@ -22,7 +22,7 @@ impl SendQueue {
         Self { first: 1, data: ByteQueue::default(), endless: false }
     }
 
-    /// The position after the last byte.
+    /// Position after the last byte.
     pub fn end(&self) -> u64 {
         self.first + self.data.len()
     }
@@ -44,7 +44,7 @@ impl SendQueue {
         }
     }
 
-    /// The queue itself, unless the connection is closed for sending or an endless source is queued.
+    /// Returns the queue, unless the connection is closed for sending or an endless source is queued.
     pub(crate) fn if_open(&mut self, is_open: bool) -> Result<&mut Self, SendError> {
         match is_open {
             true if self.endless => Err(SendError::Endless),
@@ -53,7 +53,8 @@ impl SendQueue {
         }
     }
 
-    /// Ends the queue: no data follows, and bytes from `sent` on of an endless source are not sent.
+    /// Closes the queue: no further data can be added. Of an endless source, bytes from `sent` on are not
+    /// sent.
     pub fn finish(&mut self, sent: u64) {
         if self.endless {
             self.data.truncate(sent.saturating_sub(self.first));
@@ -61,7 +62,7 @@ impl SendQueue {
         }
     }
 
-    /// Copies at most `len` bytes from `position`.
+    /// Copies at most `len` bytes at `position` into a payload.
     pub fn payload(&self, position: u64, len: u32) -> Payload {
         self.data.slice(position - self.first, len)
     }
@@ -71,7 +72,7 @@ impl SendQueue {
         self.data.slice_in(position - self.first, len, memory)
     }
 
-    /// Everything before `position` has arrived. Returns how many bytes that frees.
+    /// Removes the data before `position`, which has arrived. Returns the number of removed bytes.
     pub fn release(&mut self, position: u64) -> u64 {
         let freed = position.min(self.end()).saturating_sub(self.first);
         self.data.discard(freed);
@@ -79,7 +80,7 @@ impl SendQueue {
         freed
     }
 
-    /// Data that has not arrived is no longer sent.
+    /// Removes the data that has not arrived, so that it is no longer sent.
     pub fn forget(&mut self) {
         *self = Self { first: self.end(), ..Self::new() };
     }

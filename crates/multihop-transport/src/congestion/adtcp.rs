@@ -12,7 +12,7 @@ use super::window::{Share, Window};
 pub(crate) struct Adtcp {
     window: Window,
     reported: Option<NetworkState>,
-    /// Congestion window at the end of the current recovery; `None` if NewReno determines it.
+    /// Congestion window at the end of the current recovery; `None` if NewReno's rule determines it.
     held: Option<u32>,
 }
 
@@ -29,14 +29,14 @@ impl Adtcp {
         self.reported
     }
 
-    /// The window after a third duplicate ACK; `None` is NewReno's.
+    /// The window after a third duplicate ACK; `None` for NewReno's window.
     fn window_after_loss(&mut self) -> Option<u32> {
         let state = self.reported?;
         let window = &mut self.window;
         if state.has(NetworkState::CONGESTION) {
             None
         } else if state.has(NetworkState::ROUTE_CHANGE) || state.has(NetworkState::DISCONNECTION) {
-            // A path that was lost for less than a timeout is a route change (section 2.1).
+            // Section 2.1: a path that was lost for less than a timeout was a route change.
             window.resume();
             Some(window.cwnd())
         } else if state.has(NetworkState::CHANNEL_ERROR) {

@@ -40,7 +40,7 @@ impl Algorithm {
         }
     }
 
-    /// Whether this is ADTCP, whose receiver takes part.
+    /// Whether this is ADTCP, which needs the receiver's reports.
     pub(crate) fn is_adtcp(&self) -> bool {
         *self == Self::BuiltIn(Variant::Adtcp)
     }
@@ -61,8 +61,8 @@ impl Settings for Algorithm {
     }
 }
 
-/// A user-defined congestion control with its parameters. Two are equal if one is a copy of the other whose keys were not visited
-/// since.
+/// A user-defined congestion control with its parameters. Two values are equal if one is a copy of the other
+/// and its keys were not visited since.
 #[derive(Clone, Debug)]
 pub struct Custom(Arc<dyn CongestionConfig>);
 

@@ -1,4 +1,4 @@
-//! The port of a congestion control. Its signals are in `signals.rs`.
+//! The interface of a congestion control. Its inputs are in `signals.rs`.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -114,11 +114,11 @@ pub trait CongestionControl: fmt::Debug + Send {
     /// one segment after stand-by (`restore = "window"`).
     fn window_mut(&mut self) -> &mut Window;
 
-    /// The handshake took `round_trip`. Only with `all_rtt` and `rack`.
+    /// The handshake ended and took `round_trip`. Called only with the keys `all_rtt` and `rack`.
     fn on_handshake(&mut self, _now: Instant, _round_trip: Duration) {}
 
-    /// An ACK acknowledged new data. With SACK there is no call for [`AckKind::Partial`](super::AckKind::Partial): the scoreboard
-    /// shows what is missing.
+    /// An ACK acknowledged new data. With SACK there is no call for
+    /// [`AckKind::Partial`](super::AckKind::Partial): the scoreboard shows the missing data.
     fn on_ack(&mut self, _now: Instant, ack: &Ack) {
         self.window_mut().on_ack(ack);
     }
@@ -128,30 +128,32 @@ pub trait CongestionControl: fmt::Debug + Send {
         self.window_mut().inflate();
     }
 
-    /// Losses were detected and fast recovery begins, with `flight` bytes outstanding. Losses among data sent before this call cause
-    /// no further call.
+    /// Losses were detected and fast recovery begins, with `flight` bytes outstanding. Further losses among
+    /// the data sent before this call cause no second call.
     fn on_loss(&mut self, _now: Instant, flight: u32) {
         self.window_mut().reduce(flight, Share::HALF);
     }
 
-    /// The retransmission timer expired with `flight` bytes outstanding. `again` if it has already expired for the first of them.
+    /// The retransmission timer expired with `flight` bytes outstanding. `again`: the timer has already
+    /// expired for the first of these bytes.
     fn on_timeout(&mut self, _now: Instant, flight: u32, again: bool) {
         self.window_mut().collapse(flight, again, Share::HALF);
     }
 
-    /// Congestion without a loss to repair: the peer echoes an ECN mark, or a probe has repaired a lost tail (RFC 8985).
+    /// Congestion without a loss to repair: the peer echoes an ECN mark, or a tail loss probe has repaired
+    /// the loss (RFC 8985).
     fn on_congestion(&mut self, now: Instant, flight: u32) {
         self.on_loss(now, flight);
         let cwnd = self.window().cwnd();
         self.window_mut().release(cwnd);
     }
 
-    /// Handles an ACK of `acked` bytes with `flight` bytes outstanding after it; `marked` if the ACK reports
-    /// congestion marks (ECN). Only called with [`Signals::marks`].
+    /// Handles an ACK of `acked` bytes with `flight` bytes outstanding after it. `marked`: the ACK reports
+    /// congestion marks (ECN). Called only with [`Signals::marks`].
     fn on_marks(&mut self, _now: Instant, _acked: u32, _marked: bool, _flight: u32) {}
 
-    /// An ACK as a measurement of the path, whatever the ACK acknowledges; or losses that a timer has found. Only where
-    /// transmissions are recorded: with [`Signals::rates`], or with `rack`.
+    /// Reports one ACK as a measurement of the path, or losses that a timer has found. Called only if
+    /// transmissions are recorded: with [`Signals::rates`] or with `rack`.
     fn on_rate_sample(&mut self, _now: Instant, _sample: &RateSample) {}
 
     /// Called before data leaves after an idle time of a retransmission timeout (RFC 5681 §4.1). Only with
@@ -170,15 +172,16 @@ pub trait CongestionControl: fmt::Debug + Send {
         self.window_mut().restore(cwnd, ssthresh);
     }
 
-    /// A notice from the layers below: the path's length, a route lost or restored; and with [`Signals::notices`] or stand-by
-    /// (`+elfn`) a segment lost at a failed link.
+    /// Reports a notice from the layers below: the path's length, or a route lost or restored. With
+    /// [`Signals::notices`] or stand-by (`+elfn`) also a segment lost at a failed link.
     fn on_notice(&mut self, _now: Instant, _notice: &Notice) {}
 
-    /// Called at the end of stand-by for a lost path. The windows are already those of the scenario's key `restore`.
+    /// Called at the end of stand-by, when a lost path has been restored. The windows already have the values
+    /// that the scenario's key `restore` selects.
     fn on_path_restored(&mut self, _now: Instant) {}
 
-    /// Bytes per second at which data leaves; `None` sends as soon as the window permits. Read when a segment leaves, to determine
-    /// the earliest departure of the next one.
+    /// Pacing rate in bytes per second; `None` sends as soon as the window permits. Read when a segment
+    /// leaves, to determine the earliest departure of the next one.
     fn pacing_rate(&self) -> Option<u64> {
         None
     }
@@ -195,18 +198,18 @@ pub trait CongestionControl: fmt::Debug + Send {
         None
     }
 
-    /// The present value of the quantity that [`CongestionConfig::quantity`] declares; `None` while it has none.
+    /// The current value of the quantity that [`CongestionConfig::quantity`] declares; `None` if the quantity
+    /// has no value yet.
     fn value(&self, _index: usize) -> Option<Value> {
         None
     }
 }
 
-/// The parameters of a user-defined congestion control. Makes the control of each connection.
-///
-/// [`Settings`] lists the keys that scenarios can set, beside the keys of TCP.
+/// The parameters of a user-defined congestion control, which create the control of each connection.
+/// [`Settings`] lists the keys that scenarios can set, in addition to the keys of TCP.
 pub trait CongestionConfig: CloneConfig + Settings + fmt::Debug + Send + Sync {
-    /// The control of a connection that begins with this window. Called twice for each end: when the end is created, and when the
-    /// handshake has ended, which determines the length of segments.
+    /// Creates the control of a connection with this initial window. Called twice for each end: when the end
+    /// is created, and after the handshake, which determines the length of segments.
     fn control(&self, window: Window) -> Box<dyn CongestionControl>;
 
     /// The signals that the control needs and that cost something to provide.
@@ -214,8 +217,8 @@ pub trait CongestionConfig: CloneConfig + Settings + fmt::Debug + Send + Sync {
         Signals::default()
     }
 
-    /// The quantity number `index` that the control declares to be observed: one row of a table of
-    /// [`Row`](crate::observe::Row) beside it. Results and series have it like those of TCP.
+    /// Quantity number `index` that the control declares for observation: one row of a table of
+    /// [`Row`](crate::observe::Row). Results and time series include it like the quantities of TCP.
     fn quantity(&self, _index: usize) -> Option<&'static Quantity> {
         None
     }
@@ -223,7 +226,7 @@ pub trait CongestionConfig: CloneConfig + Settings + fmt::Debug + Send + Sync {
 
 /// Clones a configuration behind a pointer. Implemented for every [`CongestionConfig`] that is `Clone`.
 pub trait CloneConfig {
-    /// A copy that nobody shares.
+    /// A copy of the configuration that nobody else holds.
     fn clone_config(&self) -> Arc<dyn CongestionConfig>;
 }
 

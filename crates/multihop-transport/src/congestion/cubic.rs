@@ -5,12 +5,13 @@ use super::signals::{Ack, AckKind};
 use super::start::Start;
 use super::window::{Share, Window};
 
-/// RFC 9438: the window follows a cubic function of the time since the last loss, flat at the
-/// window of that loss. Windows are in segments here, as in the RFC.
+/// CUBIC (RFC 9438): the window follows a cubic function of the time since the last loss, flat at the window
+/// of that loss. This file counts windows in segments, as the RFC does.
 #[derive(Clone, Debug)]
 pub(crate) struct Cubic {
     window: Window,
-    /// The window at which the function is flat; unknown before the first loss and after a timeout.
+    /// The window at which the cubic function is flat (W_max); unknown before the first loss and after a
+    /// timeout.
     w_max: Option<f64>,
     /// The window before the last loss (`cwnd_prior`).
     prior: f64,
@@ -24,7 +25,7 @@ pub(crate) struct Cubic {
 struct Epoch {
     start: Instant,
     origin: f64,
-    /// Seconds until the function is at its origin.
+    /// Seconds until the cubic function reaches its flat part (K of RFC 9438).
     k: f64,
     /// Window that Reno would have under the same conditions, in segments (section 4.3).
     w_est: f64,
@@ -46,7 +47,7 @@ impl Cubic {
         let cwnd = self.segments();
         let mss = f64::from(self.window.mss());
         let acks = self.window.acks(ack.counted);
-        // Sections 4.8 and 4.10: without an earlier loss, the function is flat here.
+        // Sections 4.8 and 4.10: without an earlier loss, the function is flat at the current window.
         let w_max = *self.w_max.get_or_insert(cwnd);
         let epoch = self.epoch.get_or_insert_with(|| Epoch::new(now, cwnd, w_max));
         let alpha = if epoch.w_est < self.prior || !self.catches_up { ALPHA } else { 1.0 };
@@ -62,12 +63,12 @@ impl Cubic {
         self.window.set_cwnd(whole(next * mss));
     }
 
-    /// Sections 4.6 and 4.7, without the window itself.
+    /// Remembers the window before a loss (sections 4.6 and 4.7); does not change the window itself.
     fn remember(&mut self) {
         let cwnd = self.segments();
         self.prior = cwnd;
         self.w_max = match self.w_max {
-            // Fast convergence: another flow needs a share.
+            // Fast convergence: a falling window shows that another flow needs a share.
             Some(last) if cwnd < last => Some(cwnd * (1.0 + BETA) / 2.0),
             _ => Some(cwnd),
         };
@@ -184,7 +185,7 @@ mod tests {
         assert!(near(epoch.at(epoch.k + 5.0), 90.0));
     }
 
-    /// In congestion avoidance with 40 segments, and nothing lost so far.
+    /// CUBIC in congestion avoidance with a window of 40 segments, before any loss.
     fn cubic() -> Cubic {
         let mut cubic = Cubic::new(&start(200));
         cubic.window_mut().set_cwnd(40_000);
@@ -215,7 +216,7 @@ mod tests {
         let mut cubic = cubic();
         cubic.on_loss(ms(0), 40_000);
         cubic.window_mut().release(28_000);
-        // The time begins with the first ACK in congestion avoidance.
+        // The epoch begins with the first ACK in congestion avoidance.
         cubic.on_ack(ms(0), &ack(1000, 27_000, None));
         let w_est = 28.0 + 9.0 / 17.0 / 28.0;
         assert!(near(cubic.epoch.as_ref().unwrap().w_est, w_est));
@@ -227,7 +228,8 @@ mod tests {
         assert_eq!(cubic.window().cwnd(), whole((35.0 + (target - 35.0) / 35.0) * 1000.0));
     }
 
-    /// From 28 segments at the last loss, Reno's window is far above the 20 before it: only RFC 9438 then adds a whole segment.
+    /// With 28 segments after the last loss, Reno's window is far above the 20 before it: only RFC 9438 then
+    /// adds a whole segment.
     #[test]
     fn above_the_window_before_the_loss_linux_keeps_its_pace() {
         let grown = [true, false].map(|catches_up| {
@@ -245,7 +247,8 @@ mod tests {
     fn no_round_trip_grows_by_more_than_half() {
         let mut cubic = cubic();
         cubic.on_ack(ms(0), &ack(1000, 39_000, None));
-        // Long after: the function is far above, the target 1.5 windows, and an ACK adds half a segment.
+        // After a long time the function is far above the window, the target is 1.5 windows, and an ACK adds
+        // half a segment.
         let before = cubic.window().cwnd();
         cubic.on_ack(ms(60_000), &ack(1000, 39_000, None));
         assert!(

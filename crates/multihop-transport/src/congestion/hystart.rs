@@ -7,13 +7,14 @@ use super::signals::Ack;
 /// State of slow start, which HyStart++ observes round by round.
 #[derive(Clone, Debug, Default)]
 pub(super) struct HyStart {
-    /// Bytes to be acknowledged before the round is over.
+    /// Bytes to acknowledge until the round is over.
     left: u32,
-    /// Shortest round trips of the last and the current round, and how many the current one has.
+    /// Shortest round trip of the last and of the current round, and the number of samples in the current
+    /// round.
     last: Option<Duration>,
     current: Option<Duration>,
     samples: u32,
-    /// Conservative slow start (CSS), since round trips have grown.
+    /// Conservative slow start (CSS), active since round trips have grown.
     conservative: Option<Conservative>,
 }
 
@@ -22,7 +23,7 @@ pub(super) struct HyStart {
 pub(super) struct Step {
     /// Number of bytes by which the window grows after the ACK.
     pub(super) growth: u32,
-    /// Whether slow start ends with the window that results.
+    /// Whether slow start ends with the resulting window.
     pub(super) is_over: bool,
 }
 
@@ -77,7 +78,7 @@ impl HyStart {
     }
 }
 
-/// Largest growth of the window for one ACK where nothing spaces segments (L), segments.
+/// Largest growth of the window for one ACK without pacing (L of RFC 9406), segments.
 const MOST: u32 = 8;
 /// Least growth of round trips that ends slow start (RFC 9406: `MIN_RTT_THRESH`).
 const MIN_GROWTH: Duration = Duration::from_millis(4);
@@ -107,7 +108,7 @@ mod tests {
     fn growing_round_trips_end_slow_start_after_five_rounds() {
         let mut hystart = HyStart::default();
         assert_eq!(round(&mut hystart, 80), (10_000, false));
-        // An eighth of 80 ms is 10 ms: 89 ms is not enough, 99 ms is, from the eighth ACK on.
+        // One eighth of 80 ms is 10 ms: 89 ms is below the threshold, 99 ms above it from the eighth ACK on.
         assert_eq!(round(&mut hystart, 89), (10_000, false));
         assert_eq!(round(&mut hystart, 101), (8 * 1000 + 2 * 250, false));
         for _ in 0..3 {
@@ -122,7 +123,7 @@ mod tests {
         round(&mut hystart, 80);
         round(&mut hystart, 100);
         assert!(hystart.conservative.is_some());
-        // Shorter than when it began, known with the eighth sample.
+        // The eighth sample shows that round trips are shorter than when conservative slow start began.
         assert_eq!(round(&mut hystart, 99), (8 * 250 + 2 * 1000, false));
         assert!(hystart.conservative.is_none());
     }

@@ -1,13 +1,15 @@
-//! Congestion control: how much may be in flight, and how fast it leaves.
+//! Congestion control: how many bytes may be in flight, and at what rate they leave.
 //!
-//! [`CongestionControl`] is the port. TCP's built-in controls implement it, and a user-defined control is used in their place:
-//! [`Algorithm`] in [`tcp::Config`](crate::tcp::Config) selects one. A built-in control is a file here and a row of the table below.
+//! [`CongestionControl`] is its interface. TCP's built-in controls implement it, and a user-defined control
+//! is used in their place: [`Algorithm`] in [`tcp::Config`](crate::tcp::Config) selects one. A built-in
+//! control is a file here and a row of the table below.
 //!
-//! `mesh` has a control of its own (`mesh/control.rs`), with other signals and answers. Its window may be less than one segment, its
-//! main answer is the time between two segments, and it also decides how many segments one ACK covers and when to pause so that
-//! queues run empty. Its main signal is the queueing delay of data, which `mesh`'s receiver measures and reports in each ACK; it
-//! takes no loss as a signal. Under this port it would need a report of one-way queueing delay in [`Ack`], windows as fractions
-//! of a segment, and answers for ACK frequency and pauses, all of which TCP can neither provide nor use.
+//! `mesh` has its own control (`mesh/control.rs`), with other inputs and outputs. Its window may be less than
+//! one segment, its main answer is the time between two segments, and it also decides how many segments one
+//! ACK covers and when to pause so that queues run empty. Its main signal is the queueing delay of data,
+//! which `mesh`'s receiver measures and reports in each ACK; it takes no loss as a signal. Under this
+//! interface it would need a report of one-way queueing delay in [`Ack`], windows as fractions of a segment,
+//! and answers for ACK frequency and pauses, all of which TCP can neither provide nor use.
 
 mod adtcp;
 mod algorithm;
@@ -85,17 +87,17 @@ controls! {
     NewReno(newreno::NewReno) "newreno",
     /// CUBIC: the window is a cubic function of the time since the last loss (RFC 9438).
     Cubic(cubic::Cubic) "cubic",
-    /// Brakmo and Peterson: the window follows the amount of data in queues.
+    /// Vegas (Brakmo and Peterson): the window follows the amount of data in queues.
     Vegas(vegas::Vegas) "vegas",
     /// Westwood+: after a loss the window is the measured rate times the shortest round trip.
     Westwood(westwood::Westwood) "westwood",
-    /// BBR version 1: bandwidth and shortest round trip decide.
+    /// BBR version 1: the window follows bandwidth and shortest round trip.
     Bbr(bbr::Bbr) "bbr",
-    /// BBR version 3: the same within bounds that losses set.
+    /// BBR version 3: like version 1, within bounds that losses set.
     Bbr3(bbr::Bbr3) "bbr3",
-    /// The window shrinks by half the share of marked segments (L4S).
+    /// Prague (L4S): the window shrinks by half the share of marked segments.
     Prague(prague::Prague) "prague",
-    /// NewReno whose receiver reports why packets are lost. Needs timestamps.
+    /// NewReno with a receiver that reports the causes of losses. Needs timestamps.
     Adtcp(adtcp::Adtcp) "adtcp",
 }
 

@@ -5,27 +5,27 @@ use super::signals::{Ack, AckKind};
 use super::start::Start;
 use super::window::Window;
 
-/// A scalable control for L4S (RFC 9331 §4), as TCP Prague and DCTCP (RFC 8257): the window shrinks by half the share of
-/// segments that were marked. Losses are answered as by NewReno.
+/// A scalable control for L4S (RFC 9331 §4), like TCP Prague and DCTCP (RFC 8257): the window shrinks by half
+/// the share of marked segments. Losses are handled as in NewReno.
 // DEVIATION prague-2: neither pacing, nor independence of the round trip, nor detection of queues that mark as RFC 3168 says.
 #[derive(Clone, Debug)]
 pub(crate) struct Prague {
     window: Window,
     /// The average share of marked bytes (`DCTCP.Alpha`), in parts of [`WHOLE`].
     alpha: u32,
-    /// Bytes acknowledged and marked in this round trip, and bytes that end it.
+    /// Bytes acknowledged and marked in this round trip, and number of bytes that ends it.
     acked: u32,
     marked: u32,
     left: u32,
-    /// Whether the window has shrunk in this round trip.
+    /// Whether the window has already shrunk in this round trip.
     answered: bool,
-    /// Whether the current ACK reports a mark, so that the window does not grow.
+    /// Whether the current ACK reports a mark and therefore does not increase the window.
     holds: bool,
 }
 
 impl Prague {
     pub(super) fn new(start: &Start) -> Self {
-        // RFC 8257 §3.3: the first mark halves the window.
+        // RFC 8257 §3.3: alpha starts at 1, so that the first mark halves the window.
         Self {
             window: Window::new(start),
             alpha: WHOLE,
@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn the_window_shrinks_by_half_that_share_once_in_a_round_trip() {
         let mut prague = prague();
-        // The average falls to what is marked: one in ten.
+        // The average falls to the actual share of marks: one in ten.
         for _ in 0..200 {
             prague.window_mut().set_cwnd(100_000);
             round(&mut prague, 1);
@@ -140,7 +140,7 @@ mod tests {
         let share = f64::from(prague.alpha) / f64::from(WHOLE);
         assert!((0.099..0.101).contains(&share), "{share}");
         prague.window_mut().set_cwnd(100_000);
-        // Nine ACKs that grow by 10 bytes each, then 5% less.
+        // Nine ACKs increase the window by 10 bytes each; the mark then reduces it by 5%.
         let after = round(&mut prague, 1);
         assert!((95_000..95_150).contains(&after), "{after}");
     }
@@ -148,7 +148,7 @@ mod tests {
     #[test]
     fn without_marks_it_grows_as_newreno() {
         let mut prague = prague();
-        // MSS^2 / cwnd, in whole bytes.
+        // Each ACK adds MSS^2 / cwnd, in whole bytes.
         assert_eq!(round(&mut prague, 0), 100_000 + 10 + 9 * 9);
     }
 }

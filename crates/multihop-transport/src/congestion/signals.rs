@@ -1,14 +1,14 @@
-//! The signals of a congestion control: ACKs as it gets them, measurements of the path, and which signals it requests.
+//! The inputs of a congestion control: ACKs, measurements of the path, and the choice of optional signals.
 
 use multihop_core::Duration;
 
 /// Signals that are provided on request only.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Signals {
-    /// Rate samples: how fast the path delivers. The endpoint then records each transmission and requires SACK; the
-    /// control reduces its window by itself, without proportional rate reduction.
+    /// Rate samples: measurements of the path's delivery rate. The endpoint then records each transmission
+    /// and requires SACK; the control reduces its window by itself, without proportional rate reduction.
     pub rates: bool,
-    /// The ECN mark of each segment, as scalable controls need it (L4S, RFC 9331).
+    /// The ECN mark of each segment, for scalable controls (L4S, RFC 9331).
     pub marks: bool,
     /// Notices of segments lost at failed links. Simulated nodes then send ICMP errors to the sender.
     pub notices: bool,
@@ -17,35 +17,36 @@ pub struct Signals {
 /// An ACK of new data.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack {
-    /// Bytes that the ACK acknowledges for the first time.
+    /// Bytes that the ACK acknowledges cumulatively for the first time.
     pub acked: u32,
-    /// Number of bytes by which the window may grow: `acked`, or with `byte_counting` the newly delivered bytes,
-    /// without those that SACK reported before.
+    /// Number of bytes by which the window may grow: `acked`, or with `byte_counting` the newly delivered
+    /// bytes. Bytes that SACK reported earlier do not count again.
     pub counted: u32,
     /// Bytes still in flight after the ACK.
     pub flight: u32,
-    /// The meaning of the ACK to fast recovery.
+    /// Effect of the ACK on fast recovery.
     pub kind: AckKind,
-    /// Round-trip time that the ACK ends, if it was measured: one per round trip, or one per ACK with timestamps.
+    /// Round-trip time that the ACK completes, if measured: one sample per round trip, or one per ACK with
+    /// timestamps.
     pub round_trip: Option<Duration>,
     /// The smoothed round-trip time.
     pub srtt: Option<Duration>,
 }
 
 impl Ack {
-    /// ACK of `acked` bytes outside of fast recovery, with nothing outstanding afterwards and no round-trip sample;
-    /// for tests.
+    /// For tests: an ACK of `acked` bytes outside of fast recovery, with nothing outstanding afterwards and
+    /// no round-trip sample.
     pub const fn of(acked: u32) -> Self {
         Self { acked, counted: acked, flight: 0, kind: AckKind::Normal, round_trip: None, srtt: None }
     }
 }
 
-/// The meaning of an ACK of new data to fast recovery.
+/// Effect of an ACK of new data on fast recovery.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum AckKind {
     /// The connection is not in fast recovery.
     Normal,
-    /// Fast recovery continues: more of what was outstanding at the loss is missing.
+    /// Fast recovery continues: more of the data outstanding at the loss is missing.
     Partial,
     /// The ACK ends fast recovery.
     Full,
@@ -58,11 +59,13 @@ pub struct RateSample {
     pub rate: Option<u64>,
     /// Bytes delivered in the interval over which `rate` was measured (`RS.delivered`).
     pub interval_delivered: u64,
-    /// Whether the application had too little to send when this rate was measured: then the rate is a lower bound.
+    /// Whether the application had too little data to send during the measurement, so that the rate is a
+    /// lower bound.
     pub is_app_limited: bool,
     /// Bytes delivered since the connection began (`C.delivered`).
     pub delivered: u64,
-    /// The value of `delivered` when the newest segment that this ACK delivered left (`RS.prior_delivered`).
+    /// Value of `delivered` when the newest of the segments that this ACK delivered was sent
+    /// (`RS.prior_delivered`).
     pub prior_delivered: Option<u64>,
     /// Bytes that this ACK delivered.
     pub newly_delivered: u64,
@@ -74,9 +77,10 @@ pub struct RateSample {
     pub prior_in_flight: u64,
     /// Bytes in flight after this ACK, without those considered lost.
     pub in_flight: u64,
-    /// Bytes in flight when the newest delivered segment left, itself included (`RS.tx_in_flight`).
+    /// Bytes in flight when the newest delivered segment was sent, including that segment
+    /// (`RS.tx_in_flight`).
     pub sent_in_flight: u64,
-    /// The round-trip time of the newest segment that left only once.
+    /// Round-trip time of the newest delivered segment that was sent only once.
     pub round_trip: Option<Duration>,
     /// Whether losses are being repaired.
     pub is_recovering: bool,

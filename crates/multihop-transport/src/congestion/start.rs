@@ -1,8 +1,8 @@
-//! The initial values of every policy, and its settings.
+//! The initial values and settings that every congestion control gets.
 
 use multihop_core::settings::{Field, Settings};
 
-/// The initial values of a policy.
+/// The initial values of a congestion control.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Start {
     /// Payload bytes of a full segment.
@@ -14,22 +14,25 @@ pub(crate) struct Start {
     pub(crate) halving: Halving,
     pub(crate) exit: RecoveryExit,
     pub(crate) newreno: NewRenoConfig,
-    /// Whether slow start ends as in RFC 9406.
+    /// Whether slow start ends by HyStart++ (RFC 9406).
     pub(crate) hystart: bool,
-    /// Whether CUBIC grows as Reno once Reno's window would be back at the one before the loss.
+    /// Whether CUBIC grows like Reno as soon as Reno's window would have regained the window before the loss.
     pub(crate) cubic_catches_up: bool,
     /// Whether the window grows by bytes, and not by ACKs.
     pub(crate) byte_counting: bool,
-    /// Whether every ACK of new data measures a round trip: with timestamps, or where transmissions are recorded.
+    /// Whether every ACK of new data measures a round trip: with timestamps, or if transmissions are
+    /// recorded.
     pub(crate) times_every_ack: bool,
 }
 
 /// The slow-start threshold after a loss.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Halving {
-    /// Half the bytes in flight (RFC 5681 §3.1, equation 4); kept if the same segment times out again.
+    /// Half the bytes in flight (RFC 5681 §3.1, equation 4). The threshold is kept if the same segment times
+    /// out again.
     Flight,
-    /// Half the bytes in flight, rounded to whole segments as in Linux; kept if the same segment times out again.
+    /// Half the bytes in flight, rounded to whole segments as in Linux. The threshold is kept if the same
+    /// segment times out again.
     Segments,
     /// Half the window in whole segments, at every loss, as ns-2 does.
     Window,
@@ -57,11 +60,12 @@ pub enum PartialAckTimer {
 /// Rules for the window after recovery.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum RecoveryExit {
-    /// The window of the RFCs: ssthresh for Reno (RFC 5681 §3.2 step 6); for NewReno and SACK no more than one segment
-    /// above what is in flight, so that no burst follows (RFC 6582 §3.2 step 3, option 1).
+    /// The window of the RFCs: ssthresh for Reno (RFC 5681 §3.2 step 6). For NewReno and SACK at most one
+    /// segment above the bytes in flight, to prevent a burst (RFC 6582 §3.2 step 3, option 1).
     Rfc,
     /// Sets the window to ssthresh. The ACK that ends recovery then increases the window like any other, as in ns-2.
     Grow,
-    /// ssthresh: the reduction has already brought the flight there (RFC 9937).
+    /// Sets the window to ssthresh: the reduction has already brought the bytes in flight down to it (RFC
+    /// 9937).
     Threshold,
 }

@@ -1,4 +1,4 @@
-//! The initial values in tests of policies: segments of 1000 bytes, the values of the RFCs.
+//! Initial values for tests of congestion controls: segments of 1000 bytes, and the values of the RFCs.
 
 use multihop_core::{Duration, Instant};
 

@@ -10,8 +10,8 @@ use super::window::Window;
 /// Vegas (Brakmo and Peterson, 1995): once per round trip the window is compared with the amount of
 /// data that fills the path without queues. Losses are handled as by NewReno.
 ///
-/// Where every ACK measures a round trip, the shortest one of a round decides, as in Linux: a delayed ACK or a burst lengthens
-/// the others. A round with few of them is NewReno's.
+/// If every ACK measures a round trip, the shortest one of a round counts, as in Linux, because delayed ACKs
+/// and bursts lengthen the others. A round with few samples follows NewReno.
 #[derive(Clone, Debug)]
 pub(crate) struct Vegas {
     window: Window,
@@ -20,14 +20,15 @@ pub(crate) struct Vegas {
     round: Round,
     /// Whether every ACK of new data measures a round trip.
     times_every_ack: bool,
-    /// Whether the window stays constant in this round trip of slow start (Vegas grows in every other one).
+    /// Whether the window stays constant in this round trip of slow start. Vegas doubles it in every other
+    /// round trip.
     holds: bool,
 }
 
-/// The ACKs of one round trip.
+/// Measurements of one round trip.
 #[derive(Clone, Copy, Debug, Default)]
 struct Round {
-    /// Bytes to be acknowledged before the round trip is over.
+    /// Bytes to acknowledge until the round trip is over.
     left: u32,
     /// The shortest measured round trip.
     shortest: Option<Duration>,
@@ -36,8 +37,8 @@ struct Round {
 }
 
 impl Round {
-    /// Takes an ACK. Returns the round if this is the first timed ACK after everything that was outstanding when the round
-    /// began.
+    /// Records an ACK. Returns the round if this is the first timed ACK after all data outstanding at the
+    /// beginning of the round.
     fn take(&mut self, ack: &Ack) -> Option<Self> {
         self.left = self.left.saturating_sub(ack.acked);
         let round_trip = ack.round_trip?;
@@ -66,7 +67,7 @@ impl Vegas {
         // A coarse clock may measure zero.
         let round_trip = round_trip.as_nanos().max(1);
         let base = self.base_rtt.map_or(round_trip, |base| base.as_nanos().max(1));
-        // Sent since the segment that was timed, itself included.
+        // Bytes sent since the timed segment, which is included.
         let sent = u64::from(ack.flight) + u64::from(ack.acked);
         let on_the_way = u128::from(sent) * u128::from(base) / u128::from(round_trip);
         self.window.cwnd().saturating_sub(u32::try_from(on_the_way).unwrap_or(u32::MAX))
@@ -138,7 +139,7 @@ const ALPHA: u32 = 1;
 const BETA: u32 = 3;
 /// Number of segments in queues above which slow start ends.
 const GAMMA: u32 = 1;
-/// Smallest number of round trips in a round that decides where every ACK measures one, as in Linux.
+/// Smallest number of samples in a round that Vegas uses if every ACK measures a round trip, as in Linux.
 const MIN_SAMPLES: u32 = 3;
 /// Smallest window, segments, as in ns-2.
 const MIN_WINDOW: u32 = 2;
@@ -148,7 +149,7 @@ mod tests {
     use super::super::tests::{ack, ms, start};
     use super::*;
 
-    /// In congestion avoidance with `segments`, and a shortest round trip of 100 ms.
+    /// Vegas in congestion avoidance with a window of `segments` and a shortest round trip of 100 ms.
     fn vegas(segments: u32) -> Vegas {
         let mut vegas = Vegas::new(&start(64));
         vegas.base_rtt = Some(Duration::from_millis(100));
@@ -186,7 +187,8 @@ mod tests {
 
     #[test]
     fn the_shortest_round_trip_of_a_round_decides() {
-        // The other segments wait for a second one, or behind a burst: 10 * (1 - 100 / 130) = 2.3 segments.
+        // The other segments of a round wait for a delayed ACK or behind a burst: 10 * (1 - 100 / 130) = 2.3
+        // segments.
         let window = |round_trips: [Option<u64>; 4]| {
             let mut vegas = vegas(10);
             vegas.round.left = 7000;
@@ -245,7 +247,7 @@ mod tests {
         for window in &mut windows {
             let cwnd = vegas.window().cwnd();
             for _ in 0..cwnd / 1000 {
-                // Only the last ends the round trip.
+                // Only the last ACK ends the round trip.
                 vegas.on_ack(ms(0), &ack(1000, cwnd - 1000, None));
             }
             vegas.round.left = 0;

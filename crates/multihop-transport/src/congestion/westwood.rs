@@ -14,10 +14,10 @@ pub(crate) struct Westwood {
     rtt_min: Option<Duration>,
 }
 
-/// Acknowledged bytes per second, measured over a round trip at a time.
+/// Rate at which data is acknowledged, in bytes per second, with one sample per round trip.
 #[derive(Clone, Debug, Default)]
 struct Rate {
-    /// Outputs of the first filter and of the second, which filters them again.
+    /// Outputs of the first filter, and of the second filter, whose input is the output of the first.
     filtered: Option<[u64; 2]>,
     since: Option<Instant>,
     bytes: u64,
@@ -57,7 +57,7 @@ impl Westwood {
         Self { window: Window::new(start), rate: Rate::default(), rtt_min: None }
     }
 
-    /// The amount of data that fills the path without queues, once it is known.
+    /// The bandwidth-delay product in bytes; `None` before it is known.
     fn bandwidth_delay(&self) -> Option<u32> {
         let [_, rate] = self.rate.filtered?;
         let bytes = u128::from(rate) * u128::from(self.rtt_min?.as_nanos()) / u128::from(SECOND);
@@ -113,7 +113,7 @@ mod tests {
     use super::super::tests::{ack, ms, start};
     use super::*;
 
-    /// 10 segments acknowledged in 100 ms steps of one each: 10 kB/s, round trips of 400 ms.
+    /// Westwood after ten segments, acknowledged one every 100 ms with round trips of 400 ms: 10 kB/s.
     fn westwood() -> Westwood {
         let mut westwood = Westwood::new(&start(64));
         for i in 0..=10 {
@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn a_sample_for_each_round_trip() {
         let westwood = westwood();
-        // The second ended at 1.0 s.
+        // The second sample ended at 1.0 s.
         assert_eq!(westwood.rate.since, Some(ms(1000)));
         assert_eq!(westwood.rate.filtered, Some([10_000, 10_000]));
     }

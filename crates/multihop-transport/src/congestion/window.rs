@@ -6,9 +6,10 @@ use super::start::{Halving, RecoveryExit, Start};
 
 /// The congestion window and the slow-start threshold of one connection, in bytes.
 ///
-/// The methods are the arithmetic of Reno and NewReno. They keep the congestion window between one segment and the clamp
-/// (`window_max`), and the threshold between two segments and the clamp. The scenario's keys apply: `initial_window`, `hystart`,
-/// `byte_counting`, and what the preset says about halving and the end of fast recovery.
+/// The methods are the arithmetic of Reno and NewReno. They keep the congestion window between one segment
+/// and the clamp (`window_max`), and the threshold between two segments and the clamp. Scenario keys set the
+/// details: `initial_window`, `hystart`, `byte_counting`, and the preset's rules for halving and for the end
+/// of fast recovery.
 #[derive(Clone, Debug)]
 pub struct Window {
     mss: u32,
@@ -21,9 +22,9 @@ pub struct Window {
     halving: Halving,
     exit: RecoveryExit,
     byte_counting: bool,
-    /// Whether a partial ACK reduces the window by what it acknowledges (RFC 6582 §3.2 step 5).
+    /// Whether a partial ACK reduces the window by the acknowledged bytes (RFC 6582 §3.2 step 5).
     deflates: bool,
-    /// Slow start as in RFC 9406, if it is on.
+    /// HyStart++ (RFC 9406); `None` if it is off.
     hystart: Option<HyStart>,
 }
 
@@ -52,7 +53,7 @@ impl Window {
         self.mss
     }
 
-    /// The congestion window, without what duplicate ACKs have added.
+    /// The congestion window, without the inflation by duplicate ACKs.
     pub fn cwnd(&self) -> u32 {
         self.cwnd
     }
@@ -72,12 +73,12 @@ impl Window {
         self.cwnd < self.ssthresh
     }
 
-    /// Bytes that may be in flight: the congestion window with what duplicate ACKs have added, at most the clamp.
+    /// Bytes that may be in flight: the congestion window inflated by duplicate ACKs, at most the clamp.
     pub fn total(&self) -> u32 {
         self.cwnd.saturating_add(self.inflation).min(self.max)
     }
 
-    /// Changes the clamp on the window. A threshold that only the old clamp determined changes with it.
+    /// Changes the clamp on the window. A threshold that equals the old clamp changes with it.
     pub(crate) fn set_max(&mut self, max: u32) {
         self.ssthresh = if self.ssthresh == self.max { max } else { self.ssthresh.min(max) };
         self.max = max;
@@ -91,7 +92,7 @@ impl Window {
             AckKind::Normal if self.hystart.is_some() && self.is_slow_start() => self.start_slowly(ack),
             AckKind::Normal => self.grow(ack.counted),
             AckKind::Partial if self.deflates => {
-                // RFC 6582 §3.2 step 5: subtract what was acknowledged, add one segment.
+                // RFC 6582 §3.2 step 5: subtract the acknowledged bytes, add one segment.
                 let back = if ack.acked >= self.mss { self.mss } else { 0 };
                 self.deflate(ack.acked - back);
             }
@@ -112,7 +113,7 @@ impl Window {
         }
     }
 
-    /// Slow start or congestion avoidance, by one ACK of `acked` bytes.
+    /// Grows the window by slow start or congestion avoidance, after one ACK of `acked` bytes.
     pub fn grow(&mut self, acked: u32) {
         if self.byte_counting {
             return self.grow_by_bytes(acked);
@@ -129,8 +130,8 @@ impl Window {
         self.cwnd = self.cwnd.saturating_add(step).min(self.max);
     }
 
-    /// Grows the window by delivered bytes (RFC 3465 §2 without its limit): by all of them up to the threshold, then
-    /// by a segment for each full window.
+    /// Grows the window by delivered bytes (RFC 3465 §2 without its limit): up to the threshold by all of
+    /// them, then by one segment per full window.
     fn grow_by_bytes(&mut self, acked: u32) {
         let below = acked.min(self.ssthresh.saturating_sub(self.cwnd));
         self.add(below);
@@ -161,7 +162,7 @@ impl Window {
     /// Retransmission timeout: the threshold is this share of the flight, the congestion window one segment. `again` if the timer
     /// has already expired for the same segment.
     pub fn collapse(&mut self, flight: u32, again: bool, share: Share) {
-        // The threshold is a share of the window without what duplicate ACKs have added, as in ns-2.
+        // As in ns-2, the threshold is a share of the window without the inflation by duplicate ACKs.
         self.inflation = 0;
         // RFC 5681 §3.1: ssthresh is kept when the same segment times out again.
         if !(again && self.halving != Halving::Window) {
@@ -194,7 +195,7 @@ impl Window {
         self.inflation = 0;
     }
 
-    /// The window after a pause: at most the initial one (RFC 5681 §4.1).
+    /// Limits the window after a pause to the initial window (RFC 5681 §4.1).
     pub fn restart(&mut self) {
         self.cwnd = self.cwnd.min(self.initial);
     }
@@ -218,7 +219,7 @@ impl Window {
         self.inflation = 3 * self.mss;
     }
 
-    /// The end of fast recovery with this congestion window.
+    /// Ends fast recovery with this congestion window.
     pub fn release(&mut self, cwnd: u32) {
         self.set_cwnd(cwnd);
         self.inflation = 0;
@@ -234,7 +235,7 @@ impl Window {
         }
     }
 
-    /// Undoes a reduction: window and threshold are at least these values, which they had before it.
+    /// Undoes a reduction: raises window and threshold to at least the values before it.
     pub fn restore(&mut self, cwnd: u32, ssthresh: u32) {
         self.cwnd = self.cwnd.max(cwnd).min(self.max);
         self.ssthresh = self.ssthresh.max(ssthresh).min(self.max);
@@ -279,7 +280,7 @@ impl Share {
     }
 }
 
-/// Window and threshold after a loss.
+/// Window and threshold that remain after a loss.
 struct Left {
     ssthresh: u32,
     cwnd: u32,
@@ -303,7 +304,7 @@ mod tests {
     fn what_is_left_above_the_threshold_adds_a_segment_for_each_window() {
         let mut window = window(true);
         window.grow(6000);
-        // One segment up to the threshold, and five of the ten in a window.
+        // Growth is one segment up to the threshold, then five segments above it in a window of ten.
         assert_eq!(window.cwnd(), 10_500);
         window.grow(10_500);
         assert_eq!(window.cwnd(), 11_500);
@@ -337,7 +338,7 @@ mod tests {
             let mut window = Window::new(&Start { halving, ..start(64) });
             window.reduce(7000, Share::HALF);
             assert_eq!((window.cwnd(), window.ssthresh()), (left, left));
-            // The same segment again: nothing changes.
+            // A second timeout of the same segment changes nothing.
             window.collapse(20_000, true, Share::HALF);
             assert_eq!(window.ssthresh(), left);
         }

@@ -1,7 +1,7 @@
 //! The calls of [`Connection`](super::Connection) that the ends of TCP and TPA implement in the same way.
 
-/// Expands to these calls, in an `impl Connection`. `$Segment` is the variant of
-/// [`Segment`](super::Segment), `$protocol` the module of the protocol.
+/// Expands to the methods that an `impl Connection` for TCP and one for TPA share. `$Segment` is the variant
+/// of [`Segment`](super::Segment), `$protocol` the module of the protocol.
 macro_rules! endpoint_calls {
     ($Segment:ident, $protocol:ident) => {
         fn listen(&mut self) {

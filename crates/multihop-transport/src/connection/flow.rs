@@ -1,4 +1,4 @@
-//! Both ends of a flow, for drivers that run a whole network.
+//! Construction of both ends of a flow, for drivers that run a whole network.
 
 use alloc::boxed::Box;
 use core::fmt;
@@ -13,7 +13,7 @@ use crate::pool::Pool;
 
 /// A transport with its parameters.
 pub trait ConnectionConfig: fmt::Debug + Send + Sync {
-    /// The sender and the receiver of a flow.
+    /// Creates the sender and the receiver of a flow.
     fn ends(&self, flow: &mut FlowSetup<'_>) -> [Box<dyn Connection>; 2];
 
     /// The quantity number `index` of the table that the ends declare, as [`Connection::quantity`] returns it, so that scenarios can
@@ -22,46 +22,46 @@ pub trait ConnectionConfig: fmt::Debug + Send + Sync {
         None
     }
 
-    /// Whether the ends open and close their connection themselves, with segments that real networks carry. For others,
-    /// drivers on real networks use [`Opened`](super::Opened).
+    /// Whether the ends open and close their connection with their own segments, in a format for real
+    /// networks. For other transports, drivers on real networks use [`Opened`](super::Opened).
     fn opens_connections(&self) -> bool {
         false
     }
 
-    /// Bytes that an end on a real network keeps for its application, before its buffers grow. Above it, [`Opened`](super::Opened)
-    /// drops further data.
+    /// Bytes that an end on a real network stores for its application before its buffer grows.
+    /// [`Opened`](super::Opened) drops data beyond this size.
     fn receive_buffer(&self) -> u64 {
         USUAL_RECEIVE_BUFFER
     }
 }
 
-/// The flow for which [`ConnectionConfig`] makes both ends.
+/// Properties of the flow for which [`ConnectionConfig`] creates both ends.
 pub struct FlowSetup<'a> {
     /// Port number that both ends use.
     pub port: u16,
-    /// Whether data counts as read as soon as it arrives.
+    /// Whether arriving data counts as read at once, as in a sink.
     pub sink: bool,
-    /// Whether the ends may have channels of messages, if the transport has any.
+    /// Whether the ends may open message channels, if the transport supports channels.
     pub channels: bool,
-    /// Bandwidth of the channel, for pacing.
+    /// Bandwidth of the channel, by which pacing computes airtimes.
     pub bandwidth: BitRate,
-    /// The TTL with which packets leave.
+    /// IP TTL of the packets that the ends send.
     pub initial_ttl: u8,
-    /// Pool from which buffers may grow; without it they do not.
+    /// Pool of memory from which buffers may grow; without a pool their size is fixed.
     pub pool: Option<Pool>,
-    /// How connections are opened, watched and closed; `None` leaves that to the transport.
+    /// Parameters for opening, watching and closing connections; `None` if the transport has its own.
     pub lifecycle: Option<lifecycle::Config>,
-    /// Length of the route, if it never changes.
+    /// Length of the route in hops; `None` unless it never changes.
     pub hops: &'a mut dyn FnMut() -> Option<u32>,
-    /// The random stream of a purpose, at the sender (0) or the receiver (1).
+    /// Returns the random stream for a purpose, at the sender (0) or the receiver (1).
     pub rng: &'a dyn Fn(&str, u32) -> Rng,
 }
 
-/// Receive buffer by default, bytes: 64 segments of an Ethernet frame.
+/// Default size of the receive buffer, bytes: 64 segments of an Ethernet frame each.
 const USUAL_RECEIVE_BUFFER: u64 = 64 * 1460;
 
 impl FlowSetup<'_> {
-    /// Makes both ends, which differ only in their initial sequence numbers of `bits` bits.
+    /// Creates both ends, which differ only in their initial sequence numbers of `bits` bits.
     pub(super) fn pair<C: Connection + 'static>(
         &self,
         purpose: &str,

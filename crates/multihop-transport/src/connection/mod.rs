@@ -1,8 +1,8 @@
-//! The port between a driver and whatever carries a flow.
+//! The interface between a driver and the transport of a flow.
 //!
 //! TCP, TPA, `mesh`, UDP and user-defined transports implement [`Connection`]. A driver (the simulator, or a
-//! program on real sockets) holds a `Box<dyn Connection>` for each end of a flow and knows nothing else of
-//! the transport.
+//! program on real sockets) holds a `Box<dyn Connection>` for each end of a flow and depends on nothing else
+//! of the transport.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -34,9 +34,9 @@ pub use udp::{UdpConfig, UdpReceiver, UdpSender};
 /// One end of a flow, with any transport.
 ///
 /// A driver follows every call that takes `&mut self` with a full drain of
-/// [`poll_output`](Self::poll_output), then asks [`poll_timeout`](Self::poll_timeout) when to come back. `now`
-/// never goes backwards. A transport implements what it has; the defaults are those of an end without
-/// set-up, windows and timers.
+/// [`poll_output`](Self::poll_output), then reads the next deadline from
+/// [`poll_timeout`](Self::poll_timeout). `now` never goes backwards. The default methods suit a transport
+/// without handshake, windows and timers; other transports override them.
 pub trait Connection: Send {
     /// Waits for the other end to connect.
     fn listen(&mut self) {}
@@ -54,7 +54,7 @@ pub trait Connection: Send {
         Payload::EMPTY
     }
 
-    /// Copies bytes that have arrived in order into `into`; returns how many.
+    /// Copies bytes that have arrived in order into `into`; returns their number.
     fn read_into(&mut self, into: &mut [u8]) -> usize {
         let max = u32::try_from(into.len()).unwrap_or(u32::MAX);
         let mut data = Vec::new();
@@ -63,12 +63,13 @@ pub trait Connection: Send {
         data.len()
     }
 
-    /// New segments have at most `mss` bytes from now on, which is what the path carries: data of TPA, header and data
-    /// of others. Only drivers on real sockets know this.
+    /// Limits new segments to `mss` bytes, which the path can transmit: payload of TPA, header and payload of
+    /// other transports. Only drivers on real sockets call this.
     fn set_mss(&mut self, _mss: u16) {}
 
-    /// Opens a second path to the peer, and returns whether there is one now. The driver must tell the paths apart: by
-    /// [`second_path`](multihop_wire::mesh::Segment::second_path) of the segments.
+    /// Opens a second path to the peer, and returns whether the connection has a second path now. The driver
+    /// must distinguish the paths by the flag [`second_path`](multihop_wire::mesh::Segment::second_path) of
+    /// segments.
     fn add_path(&mut self) -> bool {
         false
     }
@@ -81,30 +82,30 @@ pub trait Connection: Send {
     /// Closes this side once everything queued has been sent (an endless source stops here).
     fn shutdown(&mut self, _now: Instant) {}
 
-    /// Closes this side as [`shutdown`](Self::shutdown) does, and reads no more: data that waits to be read, or arrives
-    /// later, resets the connection.
+    /// Closes this side as [`shutdown`](Self::shutdown) does, and reads no more. Unread data, and data that
+    /// arrives later, reset the connection.
     fn close(&mut self, now: Instant) {
         self.shutdown(now);
     }
 
-    /// Ends the connection now and tells the peer.
+    /// Ends the connection at once with a reset to the peer.
     fn abort(&mut self) {}
 
-    /// Retransmits the first SYN at once, because the driver now has a cookie for it.
+    /// Retransmits the first SYN at once, because the driver has received a cookie for it.
     fn connect_again(&mut self) {}
 
-    /// The state of the connection. Ends without set-up are always established.
+    /// The state of the connection. Transports without handshake are always established.
     fn state(&self) -> State {
         State::Established
     }
 
-    /// The TTL with which the peer's packets leave, once the peer has announced it.
+    /// IP TTL of the peer's packets when they leave; `None` before the peer has announced it.
     fn peer_ttl(&self) -> Option<u8> {
         None
     }
 
-    /// Whether `segment` opens a new connection that replaces this one. Only a connection that merely answers late
-    /// segments is replaced; the driver then creates a new end.
+    /// Whether `segment` opens a new connection that replaces this one. Only a connection in LINGER, which
+    /// merely answers late segments, is replaced; the driver then creates a new end.
     fn gives_way_to(&self, _segment: &Segment) -> bool {
         false
     }
@@ -119,15 +120,16 @@ pub trait Connection: Send {
         0
     }
 
-    /// Takes a segment from the other end. `trip` is the driver's measurement of the round trip that it ends.
+    /// Processes a segment of the peer. `trip` is the driver's measurement of the round trip that the segment
+    /// completes.
     fn receive(&mut self, now: Instant, segment: Segment, trip: Option<Trip>);
 
-    /// Takes a message of the other end, on real networks.
+    /// Processes a message of the peer on a real network.
     fn receive_message(&mut self, now: Instant, header: &[u8], data: Payload) {
         self.receive(now, Segment::Custom(Message { header: header.to_vec(), data }), None);
     }
 
-    /// Accepts the buffer of a sent segment, which the next one will reuse.
+    /// Takes back the buffer of a sent segment for the next segment.
     fn reuse(&mut self, _memory: Vec<u8>) {}
 
     /// Buffer of a segment that this end has received, for reuse.
@@ -154,26 +156,26 @@ pub trait Connection: Send {
         None
     }
 
-    /// Whether there is no connection, either not yet or no longer. Transports without set-up have none
-    /// to close.
+    /// Whether there is no connection, either not yet or no longer. Transports without handshake are never
+    /// closed.
     fn is_closed(&self) -> bool {
         false
     }
 
-    /// Whether the sender gets acknowledgements of delivered data.
+    /// Whether the sender learns from acknowledgements which data was delivered.
     fn is_acknowledged(&self) -> bool {
         true
     }
 
-    /// The counters, including everything received so far.
+    /// The counters of this end, with all data received so far.
     fn counters(&self) -> Counters;
 
-    /// Bytes that this end may keep, if that is more than its driver allows each connection.
+    /// Bytes that this end may store. A driver uses them if they exceed its own limit per connection.
     fn buffers(&self) -> Buffers {
         Buffers::default()
     }
 
-    /// The newest round-trip time, if there is one.
+    /// The newest round-trip sample; `None` before the first.
     fn round_trip(&self) -> Option<RoundTrip> {
         None
     }
@@ -184,18 +186,19 @@ pub trait Connection: Send {
         None
     }
 
-    /// Value of the quantity with this index; `None` while it has none.
+    /// Value of the quantity with this index; `None` if it has no value at the moment.
     fn value(&self, _index: usize) -> Option<Value> {
         None
     }
 
-    /// The present value of the quantity with this name. Those who read a value often find its index once.
+    /// Current value of the quantity with this name. A caller that reads a value often should look up its
+    /// index once.
     fn observed(&self, name: &str) -> Option<Value> {
         let mut quantities = (0..).map_while(|index| self.quantity(index));
         self.value(quantities.position(|quantity| quantity.name == name)?)
     }
 
-    /// State and counters of this end, as programs on real networks show them.
+    /// State and counters of this end, for displays of programs on real networks.
     fn summary(&self) -> Summary {
         Summary::of(self)
     }
@@ -247,33 +250,33 @@ pub struct Message {
 /// Output of a connection.
 pub type Output = crate::event::Output<Segment>;
 
-/// Bytes that an end may keep.
+/// Bytes that one end may store.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Buffers {
-    /// Data that is unsent or unacknowledged.
+    /// Largest amount of unsent and unacknowledged data, bytes.
     pub send: u64,
-    /// Data that has arrived and was not read.
+    /// Largest amount of received unread data, bytes.
     pub receive: u64,
 }
 
-/// The counters of one end. A sender counts the first three, a receiver the others.
+/// Counters of one end. A sender counts the first three, a receiver the others.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Counters {
     /// Segments with data, or datagrams, sent.
     pub sent: u64,
     /// Segments with data that were sent again.
     pub retransmitted: u64,
-    /// Expiries of the retransmission timer.
+    /// Number of expiries of the retransmission timer.
     pub timeouts: u64,
     /// Segments or datagrams with new data.
     pub delivered: u64,
-    /// Segments of a stream that arrived behind a gap. Datagrams count if they arrived after one with a higher number
-    /// (RFC 4737).
+    /// Stream segments that arrived while an earlier one was missing. A datagram counts if one with a higher
+    /// number has arrived before it (RFC 4737).
     pub out_of_order: u64,
 }
 
 impl Counters {
-    /// The difference to the earlier counters `before`.
+    /// The increase of all counters since the earlier counters `before`.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         Self {

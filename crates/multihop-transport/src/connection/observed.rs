@@ -3,7 +3,8 @@
 use crate::observe::{Quantity, Row};
 use crate::{mesh, tcp, tpa};
 
-/// The quantities of the built-in transports. Those of several transports occur several times.
+/// The quantities of all built-in transports. A quantity that several transports declare occurs several
+/// times.
 pub fn built_in_quantities() -> impl Iterator<Item = &'static Quantity> {
     let tcp = tcp::OBSERVED.iter().chain(&tcp::OBSERVED_OF_ADTCP).map(Row::quantity);
     tcp.chain(tpa::OBSERVED.iter().map(Row::quantity)).chain(mesh::OBSERVED.iter().map(Row::quantity))

@@ -1,7 +1,9 @@
-//! Connections of transports that do not open and close them: on real networks, user-defined transports and TCP.
+//! Connections of transports that do not open and close connections themselves: user-defined transports, and
+//! TCP on real networks.
 //!
-//! [`Opened`] opens, watches and closes a connection with control segments. After the handshake, what the inner transport
-//! sends are messages in this connection. Close follows when the peer has acknowledged all data.
+//! [`Opened`] opens, watches and closes a connection with control segments. After the handshake, segments of
+//! the inner transport are messages in this connection. The connection closes after the peer has acknowledged
+//! all data.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -21,27 +23,27 @@ use crate::observe::{Quantity, Value};
 use crate::refusals::Refusals;
 use crate::tcp::Trip;
 
-/// Configuration of [`Opened`] in addition to that of the inner transport.
+/// Configuration of [`Opened`] in addition to the configuration of the inner transport.
 #[derive(Clone, Copy, Debug)]
 pub struct OpenedConfig {
-    /// How the connection is opened, watched and closed.
+    /// Parameters for opening, watching and closing the connection.
     pub lifecycle: lifecycle::Config,
-    /// The TTL with which packets leave.
+    /// IP TTL of the packets that this end sends.
     pub initial_ttl: u8,
     /// Bytes that may wait to be read before further data is dropped, unless the inner transport needs more.
     pub capacity: u64,
 }
 
-/// One end of a connection of a transport without set-up.
+/// One end of a connection, around an inner transport without handshake.
 pub struct Opened {
     config: OpenedConfig,
     inner: Box<dyn Connection>,
     life: Lifecycle,
-    /// Connection number of this end.
+    /// Connection number that this end has chosen.
     ours: u32,
     theirs: u32,
     peer_ttl: Option<NonZeroU8>,
-    /// Length of the path, once it is known.
+    /// Length of the path in hops; `None` before it is known.
     hops: Option<u8>,
     handshake: Option<Duration>,
     /// Data that the inner transport has not taken yet.
@@ -58,7 +60,7 @@ pub struct Opened {
     refusals: Refusals<()>,
     timers: Timers<Timer, 1>,
     out: VecDeque<Output>,
-    /// Control segments sent, and segments dropped.
+    /// Number of control segments sent.
     control_sent: u64,
     dropped: u64,
 }
@@ -78,7 +80,7 @@ enum Timer {
 }
 
 impl Opened {
-    /// One end of a connection that `inner` uses. `number` is random.
+    /// Creates one end of a connection around the inner transport `inner`. `number` is random.
     pub fn new(inner: Box<dyn Connection>, config: OpenedConfig, number: u32) -> Self {
         Self {
             config,
@@ -157,7 +159,7 @@ impl Opened {
             }
             (State::Closed | State::Listen | State::SynSent | State::SynReceived, _) => self.dropped += 1,
             (_, Some(_)) if answers && syn.number == self.theirs => self.acknowledge(Acked::SynAck),
-            // A peer that has restarted resets a connection that it does not know.
+            // The keepalive makes a restarted peer reset the connection, which it no longer has.
             _ => self.emit(custom::Segment::Control(Control::KeepAlive(self.ours.wrapping_add(1)))),
         }
     }
@@ -188,7 +190,7 @@ impl Opened {
         self.update(now);
     }
 
-    /// Ends the connection if the reset names a connection number, or the number after it.
+    /// Ends the connection if the reset names a valid connection number, or the number after it.
     fn on_reset(&mut self, reset: &Reset) {
         let near = |number: u32| reset.number.wrapping_sub(number) <= 1;
         let is_valid = match self.life.state() {
@@ -206,7 +208,7 @@ impl Opened {
         }
     }
 
-    /// Whether a segment with this number is of the peer, and of this connection.
+    /// Whether a segment with this number comes from the peer and belongs to this connection.
     fn is_of_peer(&self, number: u32) -> bool {
         let is_known = self.life.state().is_synchronised() || self.life.state() == State::SynReceived;
         is_known && number == self.theirs
@@ -236,7 +238,7 @@ impl Opened {
     fn on_message(&mut self, now: Instant, header: &[u8], data: Payload) {
         let capacity = self.config.capacity.max(self.inner.buffers().receive);
         let has_room = data.is_empty() || self.unread < capacity;
-        // In LINGER the inner transport still acknowledges what is retransmitted.
+        // In LINGER the inner transport still acknowledges retransmitted data.
         if self.life.state().is_synchronised() && has_room {
             self.inner.receive_message(now, header, data);
         }
@@ -280,7 +282,7 @@ impl Opened {
         measured.unwrap_or(MIN_CLOSE_WAIT).max(MIN_CLOSE_WAIT)
     }
 
-    /// Passes an event of the inner transport to the application, except those of opening and closing.
+    /// Passes an event of the inner transport to the application, except the events of opening and closing.
     fn on_event(&mut self, event: Event) -> Option<Event> {
         match event {
             Event::Delivered(bytes) => {
@@ -299,7 +301,8 @@ impl Opened {
         Some(event)
     }
 
-    /// The message of this connection around a segment of the inner transport; `None` if it is of another family.
+    /// Wraps a segment of the inner transport in a message of this connection; `None` for a segment of
+    /// another transport.
     fn message(&self, segment: Segment) -> Option<custom::Segment> {
         let Message { header, data } = match segment {
             Segment::Tcp(segment) => segment.into(),
@@ -355,7 +358,7 @@ impl Connection for Opened {
     }
 
     fn read_into(&mut self, into: &mut [u8]) -> usize {
-        // More may have arrived, of which the event has not been polled.
+        // More data may have arrived than the polled events have reported.
         let unread = usize::try_from(self.unread).unwrap_or(usize::MAX);
         let max = into.len().min(unread);
         let taken = self.inner.read_into(&mut into[..max]);

@@ -5,7 +5,7 @@ use multihop_core::Duration;
 use super::Connection;
 use crate::observe::{self, Value};
 
-/// The state of one end, as programs on real networks show it.
+/// State of one end, for displays of programs on real networks.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Summary {
     /// State of the sender, for example `normal` or `freeze`.
@@ -43,7 +43,7 @@ pub struct StreamCounters {
     pub acks_sent: u64,
     /// Number of retransmission timers that expired.
     pub timeouts: u64,
-    /// Times that the sender froze.
+    /// Number of times that the sender entered the freeze state.
     pub freezes: u64,
     /// Link-failure notices that concerned a segment in flight.
     pub notices: u64,
@@ -53,7 +53,7 @@ pub struct StreamCounters {
     pub data_received: u64,
     /// Segments with new data received: each counts once, even if it was retransmitted.
     pub delivered: u64,
-    /// Segments with data that arrived while something before them was missing.
+    /// Segments with data that arrived while earlier data was missing.
     pub out_of_order: u64,
     /// Segments with data that had arrived before.
     pub duplicates: u64,
@@ -66,7 +66,7 @@ pub struct StreamCounters {
 }
 
 impl Summary {
-    /// Summary of an end from its declared counters. A driver counts the bytes of both directions.
+    /// Makes the summary of an end from its declared counters. The driver adds the bytes of both directions.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "as saturates")]
     pub fn of<C: Connection + ?Sized>(end: &C) -> Self {
         let latest = end.round_trip().map(|round_trip| round_trip.latest);

@@ -85,7 +85,7 @@ impl Connection for TcpEnd {
     }
 }
 
-/// A TCP segment as a message of real networks: all of it is header.
+/// Converts a TCP segment into a message of a real network, whose header is the whole segment.
 impl From<TcpSegment> for Message {
     fn from(segment: TcpSegment) -> Self {
         let mut header = Vec::with_capacity(segment.header_len() + segment.payload.len());
@@ -94,13 +94,13 @@ impl From<TcpSegment> for Message {
     }
 }
 
-/// The segment in a message; `None` if there is none.
+/// The TCP segment in a message; `None` if the message contains none.
 fn segment_of(message: &Message) -> Option<TcpSegment> {
     message.data.is_empty().then(|| TcpSegment::parse(&message.header, NOWHERE, NOWHERE).ok())?
 }
 
-/// Translates a driver's notice of a lost message into one of a lost TCP segment: the message begins with the TCP
-/// header, and the driver knows its connection, whatever the ports.
+/// Translates a driver's notice of a lost message into a notice of a lost TCP segment. The message begins
+/// with the TCP header. The driver has found the connection, so that the ports need no check.
 fn named_by_tcp(ports: Ports, lost: LostSegment) -> LostSegment {
     let SegmentId::Custom(header) = lost.segment else { return lost };
     let [_, _, _, _, a, b, c, d, ..] = header;
@@ -108,6 +108,6 @@ fn named_by_tcp(ports: Ports, lost: LostSegment) -> LostSegment {
     LostSegment { source: ports.local, destination: ports.remote, segment }
 }
 
-/// Addresses in the pseudo-header of a message's checksum. They are zero, because the enclosing segment protects the
-/// real ones.
+/// Address in the pseudo-header of a message's checksum: zero, because the enclosing segment protects the
+/// real addresses.
 const NOWHERE: Ipv4Addr = Ipv4Addr::UNSPECIFIED;

@@ -74,7 +74,7 @@ impl Connection for TpaEnd {
     }
 
     fn peer_ttl(&self) -> Option<u8> {
-        // Before the peer's SYN, its options are defaults.
+        // Before the peer's SYN arrives, its options have default values.
         let is_known = !matches!(self.state(), State::Closed | State::Listen | State::SynSent);
         is_known.then(|| self.peer().initial_ttl)
     }

@@ -27,7 +27,7 @@ pub struct UdpSender {
 }
 
 impl UdpSender {
-    /// A sender whose datagrams have this number as both ports.
+    /// Creates a sender whose datagrams have `port` as source and destination port.
     pub fn new(port: u16) -> Self {
         Self { port, counters: Counters::default(), out: VecDeque::with_capacity(1) }
     }
@@ -68,9 +68,9 @@ impl Connection for UdpSender {
 /// The receiver of a flow of datagrams.
 #[derive(Debug, Default)]
 pub struct UdpReceiver {
-    /// Serial number after the highest one that has arrived: `NextExp` of RFC 4737, section 3.3.
+    /// Number after the highest one that has arrived: `NextExp` of RFC 4737, section 3.3.
     expected: u64,
-    /// Bytes that have arrived and are not reported yet.
+    /// Bytes that have arrived and were not reported yet.
     arrived: Option<u64>,
     counters: Counters,
 }

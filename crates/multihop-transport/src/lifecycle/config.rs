@@ -28,7 +28,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// The values of transports in simulations, without a limit of SYNs.
+    /// Usual values for simulations, without a limit on the number of SYNs.
     pub const USUAL: Self = Self {
         syn_wait: Duration::from_secs(1),
         syn_wait_max: None,
@@ -38,13 +38,14 @@ impl Config {
         linger: Duration::from_secs(120),
     };
 
-    /// The configuration for a transport with this longest timeout.
+    /// Copies the configuration with this longest timeout.
     #[must_use]
     pub fn with_longest(self, timeout: Duration) -> Self {
         Self { syn_wait_max: self.syn_wait_max.or(Some(timeout)), ..self }
     }
 
-    /// The configuration with every time within the bounds of timers: one of zero would expire again and again at one instant.
+    /// Copies the configuration with every time within the bounds of timers: a timer of zero would expire
+    /// endlessly at one instant.
     pub(crate) fn in_bounds(self) -> Self {
         let at_least = |wait: Duration| wait.max(Duration::from_micros(1));
         Self {

@@ -1,10 +1,11 @@
 //! Opening, watching and closing of a connection.
 //!
-//! [`Lifecycle`] is a machine without bytes and numbers: a transport has one, checks the numbers of the segments
-//! that arrive, passes on what they mean, and writes the SYNs and keepalives that the lifecycle requests in its own
-//! format. It drains [`poll_syn`](Lifecycle::poll_syn) whenever it looks for the next segment.
+//! [`Lifecycle`] is a state machine without segment formats and sequence numbers. The transport that owns it
+//! checks the numbers of arriving segments, reports their meaning, and sends the requested SYNs and
+//! keepalives in its own format. The transport drains [`poll_syn`](Lifecycle::poll_syn) whenever it chooses
+//! the next segment.
 //!
-//! The end of a stream belongs to its data: a transport transmits FIN like data, and reports with
+//! Closing belongs to the data stream: a transport transmits FIN like data, and reports with
 //! [`set_finished`](Lifecycle::set_finished) which side has finished.
 
 use core::mem;
@@ -28,13 +29,13 @@ pub struct Lifecycle {
     is_passive: bool,
     /// Whether the application has closed this side.
     is_closing: bool,
-    /// SYNs sent, which is the number of the next attempt.
+    /// Number of SYNs sent, which is also the number of the next attempt.
     attempts: u8,
     /// SYNs that were not answered in time.
     unanswered: u8,
     /// Departure of the newest SYN.
     syn_sent: Option<Instant>,
-    /// The attempt of the peer's newest SYN.
+    /// Attempt number in the newest SYN of the peer.
     peer_attempt: u8,
     is_syn_due: bool,
     is_keepalive_due: bool,
@@ -58,7 +59,7 @@ pub struct Syn {
     pub answers: Option<u8>,
 }
 
-/// The end of a connection by a timer.
+/// Reason for which a timer ends a connection.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Ending {
     /// The peer has not answered in time.
@@ -70,7 +71,7 @@ pub enum Ending {
 /// The effect of [`Lifecycle::shutdown`].
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Shutdown {
-    /// This side was closed before, or there is no connection.
+    /// Nothing to do: this side was closed before, or no connection exists.
     NoEffect,
     /// The connection ends: it was not open yet, and has nothing to send.
     Over,
@@ -116,7 +117,7 @@ impl Lifecycle {
         self.syn_sent.is_some()
     }
 
-    /// Begins to open the connection with a SYN. Only a closed one can be opened.
+    /// Begins to open the connection with a SYN. The connection must be closed.
     pub fn connect(&mut self) {
         if self.state == State::Closed {
             self.state = State::SynSent;
@@ -129,7 +130,7 @@ impl Lifecycle {
         self.is_syn_due |= matches!(self.state, State::SynSent | State::SynReceived);
     }
 
-    /// Waits for the peer to open the connection. Only a closed one can listen.
+    /// Waits for the peer to open the connection. The connection must be closed.
     pub fn listen(&mut self) {
         if self.state == State::Closed {
             self.is_passive = true;
@@ -137,7 +138,7 @@ impl Lifecycle {
         }
     }
 
-    /// Closes the sending side of the connection. `has_data` says whether the application has queued data.
+    /// Closes the sending side of the connection. `has_data`: the application has queued data.
     pub fn shutdown(&mut self, has_data: bool) -> Shutdown {
         match self.state {
             State::Closed => return Shutdown::NoEffect,
@@ -149,7 +150,7 @@ impl Lifecycle {
         Shutdown::Closing
     }
 
-    /// Whether the peer knows of the connection, so that an abort must be signalled with a reset.
+    /// Whether the peer has state of the connection, so that an abort must send a reset.
     pub fn is_known_to_peer(&self) -> bool {
         self.state.is_connected() || self.state == State::SynReceived
     }
@@ -172,8 +173,9 @@ impl Lifecycle {
         self.is_syn_due = true;
     }
 
-    /// The peer's first segment that shows that both ends know each other's numbers. `answered` is the attempt of
-    /// this end's SYN that it answers, if it names one. Returns the round trip of the newest attempt.
+    /// Handles the peer's first segment that shows that both ends know each other's numbers. `answered` is
+    /// the attempt number of this end's SYN that the segment answers, if it names one. Returns the round trip
+    /// of the newest attempt.
     pub fn establish(&mut self, now: Instant, answered: Option<u8>) -> Option<Duration> {
         self.state = State::Established;
         self.is_syn_due = false;
@@ -188,7 +190,7 @@ impl Lifecycle {
         self.restart_keepalive(now);
     }
 
-    /// Ends the wait for an answer of the peer.
+    /// Ends the wait for an answer, because the peer has answered.
     pub fn on_answer(&mut self, now: Instant) {
         if let Some(timeout) = self.config.user_timeout {
             self.timers.set(Timer::User, now + timeout);
@@ -288,5 +290,5 @@ impl Lifecycle {
     }
 }
 
-/// Largest number of doublings of a timeout: a longer one would exceed the life of any connection.
+/// Largest number of doublings of a timeout: with more doublings it would outlast any connection.
 const MAX_DOUBLINGS: u8 = 16;

@@ -13,7 +13,7 @@ named! {
         SynSent = "syn-sent",
         /// The end has sent and received a SYN.
         SynReceived = "syn-received",
-        /// Both ends know each other's numbers: data flows.
+        /// Both ends know each other's numbers, and data can flow.
         Established = "established",
         /// This end closed; its FIN is not acknowledged yet.
         FinSent = "fin-sent",

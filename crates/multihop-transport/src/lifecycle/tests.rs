@@ -31,7 +31,7 @@ fn a_syn_is_retransmitted_after_doubling_times_until_the_limit() {
         assert_eq!(life.poll_syn(at(second)), Some(Syn { attempt, answers: None }));
         assert_eq!(life.poll_syn(at(second)), None);
     }
-    // The fourth wait would be 8 s, the longest one is 5 s.
+    // Doubling would make the fourth wait 8 s; the limit makes it 5 s.
     assert_eq!(life.poll_timeout(), Some(at(12)));
     assert_eq!(life.handle_timeout(at(12)), Some(Ending::TimedOut));
 }

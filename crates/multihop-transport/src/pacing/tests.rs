@@ -1,6 +1,7 @@
 use super::*;
 
-/// 1500 bytes and 40: (s_data - s_ack) / b is 5.84 ms at 2 Mb/s.
+/// Difference between a data packet of 1500 bytes and an ACK of 40 bytes: (s_data - s_ack) / b is 5.84 ms at
+/// 2 Mb/s.
 const PAYLOAD: u32 = 1460;
 
 fn config() -> PacingConfig {
@@ -47,7 +48,8 @@ fn the_delay_is_that_of_four_hops_on_a_longer_path_and_of_all_on_a_shorter() {
     }
 }
 
-/// Options take their room from the payload; they, and a second IP header, are in the ACK as well.
+/// TCP options reduce the payload. Options, and a second IP header, are in the ACK as well, so that packets
+/// differ only by the payload.
 #[test]
 fn data_and_ack_differ_by_the_payload() {
     let mut pacer = pacer(config(), 4);
@@ -126,7 +128,7 @@ fn a_synchronised_clock_takes_the_way_there_alone() {
     // T n / h = 72 * 4 / 8
     assert_eq!(pacer.delay(), us(36_000));
     pacer.sample(PAYLOAD, ms(160), None);
-    // Without it the formula stands in: 0.7 * 36 + 0.3 * 2 (160 / 8 + 5.84)
+    // A sample without the one-way delay uses the formula: 0.7 * 36 + 0.3 * 2 (160 / 8 + 5.84)
     assert_eq!(pacer.delay(), us(40_704));
 }
 
@@ -178,8 +180,8 @@ fn absurd_samples_and_settings_neither_overflow_nor_stop_the_sender() {
     assert_eq!((short.gap(), short.cov().to_bits()), (Some(SHORTEST), 0));
 }
 
-/// Over four hops at 2 Mb/s the airtimes are 6.288 ms for data and 0.448 ms for an ACK, headers of 112
-/// bytes included: 4 (RTT/4 - 6.736)/2 + 4 * 6.288 = RTT/2 + 11.68 ms.
+/// Pacer with the authors' rules. Over four hops at 2 Mb/s the airtimes are 6.288 ms for data and 0.448 ms
+/// for an ACK, headers of 112 bytes included: 4 (RTT/4 - 6.736)/2 + 4 * 6.288 = RTT/2 + 11.68 ms.
 fn by_authors(hops: u8) -> Pacer {
     pacer(config().with_rules(Rules::Authors), hops)
 }
@@ -200,14 +202,14 @@ fn the_authors_take_the_mean_deviation_of_the_delays_themselves() {
 fn the_authors_leave_out_delays_of_half_a_second() {
     let mut pacer = by_authors(4);
     sample_all(&mut pacer, &[100, 1000]);
-    // 1000 / 2 + 11.68 is more.
+    // A delay of 1000 / 2 + 11.68 ms is above half a second.
     assert_eq!((pacer.delay(), pacer.cov().to_bits()), (us(61_680), 0));
 }
 
 #[test]
 fn the_authors_replace_a_long_time_in_a_queue_by_the_average() {
     let mut pacer = by_authors(4);
-    // In queues: (100/4 - 6.736)/2 = 9.132, (140/4 - 6.736)/2 = 14.132; their average is 11.632.
+    // Queueing delays are (100/4 - 6.736)/2 = 9.132 and (140/4 - 6.736)/2 = 14.132; their average is 11.632.
     sample_all(&mut pacer, &[100, 140]);
     let before = pacer.delay().unwrap();
     sample_all(&mut pacer, &[9000]);

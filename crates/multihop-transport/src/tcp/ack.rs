@@ -4,7 +4,7 @@ use super::ato::Ato;
 use super::config::{AckRule, Config, DelayedAck};
 use crate::rtt::RttEstimator;
 
-/// Receiver's decision when to acknowledge arrived segments.
+/// Decides when the receiver acknowledges arrived segments.
 #[derive(Clone, Debug)]
 pub(super) struct AckState {
     rule: AckRule,
@@ -14,7 +14,7 @@ pub(super) struct AckState {
     /// Number of in-order segments not acknowledged yet, and their bytes.
     pending: u32,
     bytes: u64,
-    /// Arrival of the first of these segments.
+    /// Arrival of the first of the segments that wait for an ACK.
     since: Instant,
     /// Shortest round trip that this end has measured.
     shortest: Option<Duration>,
@@ -26,7 +26,7 @@ pub(super) struct AckState {
 /// A segment that arrived in order.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InOrder {
-    /// Place of the segment in the stream, from 1.
+    /// Index of the segment in the stream, from 1.
     pub(super) number: u64,
     pub(super) bytes: u64,
     /// Bytes of a full segment.
@@ -42,7 +42,7 @@ pub(super) enum Due {
     No,
     /// An ACK must leave now; a data segment may include it.
     Now,
-    /// An ACK must leave now in a segment without data, because the sender counts such segments.
+    /// An ACK must leave now in a segment without data, because the sender counts duplicate ACKs.
     Bare,
 }
 
@@ -79,7 +79,8 @@ impl AckState {
         }
     }
 
-    /// Counts an in-order segment whose ACK may wait. Returns the latest instant for the ACK if it does.
+    /// Counts an in-order segment whose ACK may wait. Returns the latest instant for its ACK, or `None` if
+    /// the ACK is due now.
     pub(super) fn on_in_order(
         &mut self,
         now: Instant,
@@ -121,7 +122,7 @@ impl AckState {
         }
     }
 
-    /// Makes an ACK due when the timer of delayed ACKs expires.
+    /// Makes an ACK due, because the timer of delayed ACKs has expired.
     pub(super) fn on_expired(&mut self, rtt: &RttEstimator) {
         if let Some(ato) = &mut self.ato {
             ato.on_expired(rtt.rto());
@@ -129,7 +130,8 @@ impl AckState {
         self.ask();
     }
 
-    /// Ends delayed ACKs of the handshake. A kernel acknowledges the answer to its SYN before the application can send.
+    /// Acknowledges segments of the handshake at once: a kernel acknowledges the answer to its SYN before the
+    /// application can send.
     pub(super) fn on_syn(&mut self) {
         if self.ato.is_some() {
             self.ask_bare();
@@ -155,7 +157,7 @@ impl AckState {
         self.pending > 0
     }
 
-    /// Notes that an ACK has left.
+    /// Records that an ACK has left.
     pub(super) fn on_sent(&mut self) {
         if let Some(ato) = &mut self.ato
             && (self.pending > 0 || self.due != Due::No)
@@ -175,7 +177,7 @@ impl AckState {
         self.shortest.unwrap_or_default() / TACKS
     }
 
-    /// Number of segments per ACK, for the segment with this number.
+    /// Number of segments per ACK at this position of the stream.
     fn every(&self, number: u64) -> u32 {
         match self.rule {
             _ if number <= self.quick => 1,
@@ -191,7 +193,7 @@ impl AckState {
     }
 }
 
-/// Largest number of ACKs in a round trip by TACK.
+/// Largest number of ACKs per round trip with TACK.
 const TACKS: u64 = 4;
 
 #[cfg(test)]
@@ -202,7 +204,7 @@ mod tests {
         Duration::from_millis(n)
     }
 
-    /// Times at which ACKs become due by TACK for segments that arrive at these times, ms; the round trip is 80 ms.
+    /// Times in ms at which TACK sends ACKs for segments that arrive at these times; the round trip is 80 ms.
     fn acks(arrivals: impl IntoIterator<Item = u64>) -> Vec<u64> {
         let config = Config { ack_rule: AckRule::Tack, ack_delay: ms(100), ..Config::rfc() };
         let mut rtt = RttEstimator::new(config.rto);

@@ -1,23 +1,24 @@
-//! How long Linux delays an ACK: at least `ack_delay`, and longer where segments arrive seldom (`tcp_event_data_recv`,
-//! `tcp_send_delayed_ack`).
+//! Delayed ACKs of Linux: the delay is at least `ack_delay`, and longer if segments arrive seldom
+//! (`tcp_event_data_recv`, `tcp_send_delayed_ack`).
 
 use multihop_core::{Duration, Instant};
 
 use crate::rtt::RttEstimator;
 
-/// The timeout of delayed ACKs, and the ACKs that leave at once.
+/// The timeout of delayed ACKs, and the number of ACKs that leave without delay.
 #[derive(Clone, Debug)]
 pub(super) struct Ato {
     least: Duration,
     most: Duration,
-    /// ACKs that leave at once when the connection begins, and after a duplicate or a long pause.
+    /// Number of ACKs that leave without delay at the beginning of the connection, after a duplicate and
+    /// after a long pause.
     quick_acks: u32,
     /// Number of quick ACKs that are left.
     quick: u32,
     timeout: Duration,
     /// Arrival of the last segment.
     last: Option<Instant>,
-    /// Whether data answers data, so that data may carry ACKs (`pingpong`).
+    /// Whether both ends send data in turn, so that data may include ACKs (`pingpong`).
     answers: bool,
 }
 
@@ -67,18 +68,20 @@ impl Ato {
         self.answers |= self.last.is_some_and(|last| now.saturating_since(last) < self.timeout);
     }
 
-    /// Adapts the timeout after an ACK has waited in vain.
+    /// Adapts the timeout after an ACK had to leave without data: doubles it, or resets it if both ends sent
+    /// data in turn before.
     pub(super) fn on_expired(&mut self, rto: Duration) {
         self.timeout = if self.answers { self.least } else { (self.timeout * 2).min(rto) };
         self.answers = false;
     }
 
-    /// Whether the next ACK leaves at once; `pushed` if the sender has no more data for now, and the application has read it.
+    /// Whether the next ACK leaves at once. `pushed`: the sender has no more data for now, and the
+    /// application has read all data.
     pub(super) fn is_quick(&self, pushed: bool) -> bool {
         !self.answers && (self.quick > 0 || pushed)
     }
 
-    /// How long an ACK may wait now.
+    /// Delay of an ACK at this moment.
     pub(super) fn delay(&self, rtt: &RttEstimator) -> Duration {
         let limit = rtt.srtt().map_or(self.most, |srtt| srtt.max(self.least));
         self.timeout.min(limit).min(self.most)
@@ -111,7 +114,7 @@ mod tests {
     #[test]
     fn the_timeout_follows_the_gaps_by_hand() {
         assert_eq!([after(&[]), after(&[20]), after(&[30]), after(&[30, 30])], [40, 40, 50, 55].map(ms));
-        // A gap that is longer than the timeout changes nothing, and short ones bring it back.
+        // A gap longer than the timeout changes nothing; short gaps shorten the timeout again.
         assert_eq!([after(&[41]), after(&[30, 55]), after(&[30, 10])], [40, 50, 45].map(ms));
     }
 

@@ -140,19 +140,21 @@ pub struct Config {
     pub msl: Duration,
 }
 
-/// When the receiver acknowledges in-order data. Anything else is acknowledged at once.
+/// Rules for when the receiver acknowledges in-order data. All other data is acknowledged at once.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum AckRule {
     /// An ACK for every segment.
     Every,
-    /// Every second segment (RFC 5681 §4.2).
+    /// Acknowledges every second segment (RFC 5681 §4.2).
     Delayed(DelayedAck),
-    /// Altman and Jiménez, "Novel delayed ACK techniques for improving TCP performance in multihop
-    /// wireless networks" (PWC 2003): less often as the connection continues, up to every fourth.
+    /// Dynamic delayed ACKs: fewer ACKs as the connection continues, down to one per four segments. Altman
+    /// and Jiménez, "Novel delayed ACK techniques for improving TCP performance in multihop wireless
+    /// networks" (PWC 2003).
     Dynamic,
-    /// Li et al., "TACK: Improving Wireless Transport Performance by Taming Acknowledgments" (SIGCOMM 2020): for every second
-    /// segment or four times in a round trip, whichever is less often. The round trip is the shortest one that the receiver
-    /// has measured; before the first one every second segment is acknowledged.
+    /// Li et al., "TACK: Improving Wireless Transport Performance by Taming Acknowledgments" (SIGCOMM 2020):
+    /// acknowledges every second segment, or four times per round trip if that is less often. The round trip
+    /// is the shortest one that the receiver has measured; before the first one every second segment is
+    /// acknowledged.
     Tack,
 }
 
@@ -241,7 +243,7 @@ impl Config {
         self.check_needs_rack("undo", self.undo, keys);
     }
 
-    /// Refuses a key that the user gave. Presets have these keys on, and without rack they have no effect.
+    /// Refuses a key that has no effect without `rack`, if the user has set it. Presets may set such keys.
     fn check_needs_rack(&self, name: &'static str, is_on: bool, keys: &mut dyn Visitor) {
         if is_on && !self.rack {
             keys.refuse(name, "found true, allowed only with rack = true".to_owned());
@@ -321,8 +323,8 @@ impl Config {
         }
     }
 
-    /// Constants of ns-2.27, from the time of the TCP-AP paper (2005): minimum timeout 1 s, initial 6 s, tick 10 ms,
-    /// initial window 2, impatient NewReno, limited transmit, backoff up to 64 times.
+    /// Constants of ns-2.27, from the time of the TCP-AP paper (2005): minimum timeout 1 s, initial 6 s, tick
+    /// 10 ms, initial window 2, NewReno's "impatient" variant, limited transmit, backoff up to 64 times.
     pub fn ns2_2005() -> Self {
         let rfc = Self::rfc();
         Self {
@@ -353,7 +355,7 @@ impl Config {
         }
     }
 
-    /// ns-2.30, which the TPA paper names: initial timeout 3 s, minimum 0.2 s.
+    /// Constants of ns-2.30, which the TPA paper names: initial timeout 3 s, minimum timeout 0.2 s.
     pub fn ns2_2_30() -> Self {
         let base = Self::ns2_2005();
         Self {
@@ -366,8 +368,8 @@ impl Config {
         }
     }
 
-    /// Constants of ns-2.1b9a, from the time of the ADTCP paper (2002): NewReno is slow but steady and does not
-    /// deflate.
+    /// Constants of ns-2.1b9a, from the time of the ADTCP paper (2002): NewReno's "slow but steady" variant,
+    /// without deflating the window.
     pub fn ns2_2002() -> Self {
         let base = Self::ns2_2005();
         Self {
@@ -379,8 +381,8 @@ impl Config {
         }
     }
 
-    /// ns-2 at the time of the ELFN paper (1999): Reno, tick 100 ms, no handshake, initial window 1,
-    /// no limited transmit.
+    /// Constants of ns-2 at the time of the ELFN paper (1999): Reno, tick 100 ms, no handshake, initial
+    /// window 1, no limited transmit.
     pub fn ns2_1999() -> Self {
         let base = Self::ns2_2002();
         Self {
@@ -393,8 +395,8 @@ impl Config {
         }
     }
 
-    /// Linux of the TPA and ADTCP testbeds, as far as it is relevant: timeout from 0.2 to 120 s,
-    /// SACK, timestamps, delayed ACKs that a clamp of 2 turns off. Neither F-RTO nor CUBIC.
+    /// Linux as in the testbeds of TPA and ADTCP: timeout from 0.2 to 120 s, SACK, timestamps, delayed ACKs
+    /// (none if the window clamp is 2). Neither F-RTO nor CUBIC.
     pub fn linux() -> Self {
         // DEVIATION tcp-2: no F-RTO, CUBIC, quick ACKs or growing receive buffers.
         let rfc = Self::rfc();
@@ -419,8 +421,8 @@ impl Config {
         }
     }
 
-    /// Linux of today: an initial window of 10, losses by time, reductions segment by segment that can be undone, a window
-    /// that grows by bytes, and delays of ACKs that follow the time between segments.
+    /// Linux 6: initial window of 10 segments, loss detection by time (RACK), proportional rate reduction
+    /// with undo, window growth by bytes, and delayed ACKs that adapt to the time between segments.
     pub fn linux_6() -> Self {
         // DEVIATION tcp-9: no growing receive buffers, and HyStart++ in place of the kernel's HyStart.
         let linux = Self::linux();
@@ -453,12 +455,13 @@ impl Config {
         self.ecn || self.congestion.signals().marks
     }
 
-    /// The window with which a connection of full segments begins.
+    /// The initial congestion window of a connection with full segments.
     pub fn window(&self) -> Window {
         Window::new(&self.start(self.mss.max(1).into(), self.initial_window))
     }
 
-    /// The initial values of a congestion control; `mss` is the payload of a segment once options are known.
+    /// Initial values of a congestion control; `mss` is the payload of a segment after the handshake has
+    /// settled the options.
     pub(crate) fn start(&self, mss: u32, initial_window: u16) -> Start {
         Start {
             mss,
@@ -478,7 +481,7 @@ impl Config {
         }
     }
 
-    /// Bytes that the receiver can hold.
+    /// Size of the receive buffer, bytes.
     pub(super) fn recv_capacity(&self) -> u32 {
         let unscaled = u32::from(u16::MAX);
         let wanted = u32::from(self.window_max) * u32::from(self.mss);
@@ -492,7 +495,7 @@ impl Config {
     }
 }
 
-/// A name, and what makes the configuration.
+/// Name of a preset, and the function that creates its configuration.
 pub type Preset = (&'static str, fn() -> Config);
 
 /// The presets by their names.

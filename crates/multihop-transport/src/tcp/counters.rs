@@ -1,4 +1,4 @@
-/// The counters of an endpoint.
+/// Event counters of an endpoint.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Counters {
     /// Segments of any kind sent.
@@ -11,13 +11,13 @@ pub struct Counters {
     pub acks_sent: u64,
     /// Number of retransmission timeouts.
     pub timeouts: u64,
-    /// Number of times that the sender went on stand-by.
+    /// Number of times that the sender entered stand-by.
     pub standbys: u64,
     /// Number of probes sent on stand-by.
     pub probes: u64,
     /// Number of fast retransmits.
     pub fast_retransmits: u64,
-    /// Reductions of the window that were undone.
+    /// Number of reductions of the window that were undone.
     pub undone: u64,
     /// Bytes that the peer acknowledged.
     pub bytes_acked: u64,
@@ -29,7 +29,7 @@ pub struct Counters {
     pub delivered: u64,
     /// Bytes received in order.
     pub bytes_delivered: u64,
-    /// Segments with data that arrived while something before them was missing.
+    /// Segments with data that arrived while earlier data was missing.
     pub out_of_order: u64,
     /// Segments with data none of which was new.
     pub duplicates: u64,

@@ -1,4 +1,4 @@
-//! Marks in place of losses (ECN, RFC 3168), and many small answers to them (L4S, RFC 9331).
+//! ECN (RFC 3168): marks instead of losses. With L4S (RFC 9331), a small reaction to each mark.
 
 use multihop_core::Instant;
 use multihop_wire::tcp::{Ecn, Segment};
@@ -8,14 +8,14 @@ use super::{Output, TcpEnd};
 /// State of explicit congestion notification (ECN) at one end of a connection, as sender and as receiver.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Marks {
-    /// Whether this end wants to use ECN; once the peer's SYN is known, whether both ends do.
+    /// Whether this end wants to use ECN; after the peer's SYN, whether both ends do.
     pub(super) on: bool,
-    /// Whether our ACKs carry the echo of a mark.
+    /// Whether this end's ACKs echo a congestion mark.
     pub(super) echo: bool,
     /// Whether the next new segment must set CWR, since the window was reduced after an echo.
     reduced: bool,
-    /// Sequence number up to which echoed marks have no further effect, because the window was already reduced for
-    /// them.
+    /// Sequence number up to which echoed marks have no further effect, because the window was already
+    /// reduced for them.
     answered: u64,
 }
 
@@ -31,7 +31,7 @@ impl TcpEnd {
         self.config.congestion.signals().marks
     }
 
-    /// The fields of a new data segment that concern marks. RFC 3168 §6.1.5: retransmissions are not to be marked.
+    /// Sets the ECN fields of a new data segment. RFC 3168 §6.1.5: retransmissions must not be marked.
     pub(super) fn allow_marks(&mut self, segment: &mut Segment) {
         if self.marks.on {
             segment.ecn = if self.counts_marks() { Ecn::Ect1 } else { Ecn::Ect0 };
@@ -59,7 +59,7 @@ impl TcpEnd {
         }
     }
 
-    /// Processes the ECN echo of an ACK of everything before `acked`.
+    /// Processes the ECN echo in an ACK of all data before `acked`.
     pub(super) fn take_echo(&mut self, now: Instant, segment: &Segment, acked: u64) {
         if !self.marks.on || acked < self.send.una {
             return;
@@ -73,7 +73,7 @@ impl TcpEnd {
             && acked >= self.recovery.recover
             && !self.recovery.active
         {
-            // RFC 3168 §6.1.2: once for each window.
+            // RFC 3168 §6.1.2: the window is reduced at most once per window of data.
             self.marks.answered = self.send.max;
             self.marks.reduced = true;
             let flight = self.flight().min(self.congestion.control().window().total());

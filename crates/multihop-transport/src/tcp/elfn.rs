@@ -1,7 +1,7 @@
 //! Explicit link failure notification (Holland and Vaidya, "Analysis of TCP performance over mobile
 //! ad hoc networks", section 6): a notice of a failed link puts the connection on stand-by.
 //!
-//! It is not a congestion control: it works with any policy.
+//! ELFN is not a congestion control and works with any of them.
 
 use multihop_core::{Instant, LostSegment, SegmentId};
 use multihop_wire::tcp::SeqNumber;
@@ -10,8 +10,8 @@ use super::TcpEnd;
 use super::sequence::position;
 
 impl TcpEnd {
-    /// Puts the sender on stand-by after the loss of a segment at a failed link. Segments of other connections and
-    /// acknowledged ones have no effect.
+    /// Puts the sender on stand-by after the loss of a segment at a failed link. Notices about other
+    /// connections or acknowledged segments have no effect.
     pub(super) fn on_link_failed(&mut self, now: Instant, lost: LostSegment) {
         let Some(plan) = self.config.elfn else { return };
         if let Some(position) = self.outstanding(lost) {

@@ -71,7 +71,7 @@ impl TcpEnd {
         };
         self.retries = 0;
         self.timers.stop(Timer::Retransmit);
-        // RFC 5681 §3.1: one segment if the SYN or its ACK was lost.
+        // RFC 5681 §3.1: the window is one segment if the SYN or its ACK was lost.
         let initial = if self.syn_lost { 1 } else { self.config.initial_window };
         if self.syn_lost {
             self.rtt.syn_was_lost();
@@ -87,7 +87,7 @@ impl TcpEnd {
         self.emit(Event::Connected);
     }
 
-    /// The SYN, with an ACK if the peer's has arrived.
+    /// Builds the SYN, with an ACK if the peer's SYN has arrived.
     pub(super) fn syn(&mut self, now: Instant) -> Segment {
         self.send.next = 1;
         self.send.max = 1;
@@ -114,7 +114,7 @@ impl TcpEnd {
         }
     }
 
-    /// Options of this end's SYN; once the peer's SYN has arrived, the options that both ends want.
+    /// Options of this end's SYN; after the peer's SYN has arrived, only the options that both ends want.
     fn syn_options(&self, now: Instant) -> Options {
         // DEVIATION tcp-3: also in the presets of ns-2, whose SYNs have no options.
         Options {
@@ -127,13 +127,13 @@ impl TcpEnd {
     }
 
     fn take_syn_options(&mut self, peer: &Options) {
-        // An endpoint that needs no scaling itself lets the peer scale.
+        // An endpoint that needs no window scaling itself lets the peer use it.
         self.scaling = (self.scaling || self.passive) && peer.window_scale.is_some();
         self.sack &= peer.sack_permitted;
         self.timestamps &= peer.timestamps.is_some();
         if self.scaling {
             self.recv.scale = self.config.window_scale();
-            // RFC 7323 §2.3: a larger shift counts as 14.
+            // RFC 7323 §2.3: a shift above 14 counts as 14.
             self.send.scale = peer.window_scale.unwrap_or(0).min(MAX_SCALE);
         }
         // RFC 9293 §3.7.1: 536 unless the peer announces another value.

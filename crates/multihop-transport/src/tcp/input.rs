@@ -61,7 +61,7 @@ impl TcpEnd {
     /// Processes a segment in state SYN-SENT (RFC 9293 §3.10.7.3).
     fn in_syn_sent(&mut self, now: Instant, segment: Segment) {
         let acked = segment.ack.map(|ack| position(self.send.iss, self.send.max, ack));
-        // Only the SYN, at 0, can be acknowledged here.
+        // In SYN-SENT only the SYN, at position 0, can be acknowledged.
         if acked.is_some_and(|acked| acked != Some(1) || self.send.max == 0) {
             self.refuse(&segment);
             return;
@@ -84,7 +84,7 @@ impl TcpEnd {
             self.ack.on_syn();
             self.take_data(now, segment, 1);
         } else {
-            // Both opened at once: answer with our SYN and an ACK.
+            // Simultaneous open: answer with a SYN and an ACK.
             self.state = State::SynReceived;
             self.send.next = 0;
         }
@@ -102,13 +102,13 @@ impl TcpEnd {
         }
     }
 
-    /// §3.10.7.4: every state in which the peer's sequence number is known.
+    /// Processes a segment in the states in which the peer's sequence number is known (RFC 9293 §3.10.7.4).
     fn in_connection(&mut self, now: Instant, mut segment: Segment) {
         let Some(mut start) = position(self.recv.irs, self.recv.queue.next(), segment.seq) else {
             return if segment.rst { self.counters.dropped += 1 } else { self.challenge() };
         };
         if self.state == State::SynReceived && segment.syn && start == 0 && !segment.rst {
-            // The peer's SYN, retransmitted; with an ACK if both opened at once.
+            // The segment is the peer's retransmitted SYN; it has an ACK if both ends opened at once.
             match segment.ack {
                 Some(_) => (segment.syn, start) = (false, 1),
                 None => return self.send.next = 0,
@@ -173,13 +173,13 @@ impl TcpEnd {
         usable && !segment.rst && self.is_overtaken(segment)
     }
 
-    /// Whether the timestamp of the segment is older than the newest known one.
+    /// Whether the segment's timestamp is older than the newest timestamp of the peer.
     pub(super) fn is_overtaken(&self, segment: &Segment) -> bool {
         let stamps = segment.options.timestamps.filter(|_| self.timestamps);
         stamps.is_some_and(|stamps| stamps.value.wrapping_sub(self.peer_timestamp).cast_signed() < 0)
     }
 
-    /// RFC 7323 §4.3: echo the timestamp of the segment that the next ACK is due to.
+    /// Saves the timestamp to echo: that of the segment which the next ACK answers (RFC 7323 §4.3).
     fn note_timestamp(&mut self, start: u64, segment: &Segment) {
         if let Some(stamps) = segment.options.timestamps.filter(|_| self.timestamps)
             && start <= self.recv.last_ack
@@ -213,13 +213,13 @@ impl TcpEnd {
         }
     }
 
-    /// Sends a challenge ACK, which shows this end's position to an honest peer only (RFC 5961).
+    /// Sends a challenge ACK, whose sequence number only an honest peer can use (RFC 5961).
     fn challenge(&mut self) {
         self.counters.dropped += 1;
         self.ack.ask_bare();
     }
 
-    /// Processes the ACK field of a segment. Returns whether the segment is to be processed further.
+    /// Processes the ACK field of a segment. Returns whether to process the segment further.
     fn process_ack(&mut self, now: Instant, start: u64, segment: &Segment) -> bool {
         let Some(number) = segment.ack else {
             self.counters.dropped += 1;
@@ -236,7 +236,7 @@ impl TcpEnd {
         }
         let oldest = self.send.una.saturating_sub(u64::from(self.send.max_window));
         let Some(acked) = acked.filter(|acked| (oldest..=self.send.max).contains(acked)) else {
-            // RFC 9293 §3.10.7.4 for what was never sent; RFC 5961 §5.2 for what is too old.
+            // RFC 9293 §3.10.7.4 for data that was never sent; RFC 5961 §5.2 for ACKs that are too old.
             self.challenge();
             return false;
         };
@@ -274,7 +274,7 @@ impl TcpEnd {
         outstanding && (sack_news || (bare && window == self.send.window))
     }
 
-    /// Takes the SACK blocks. Returns whether they contain new information.
+    /// Processes the SACK blocks. Returns whether they report new information.
     fn take_sack(&mut self, segment: &Segment) -> bool {
         if !self.sack {
             return false;
@@ -293,7 +293,7 @@ impl TcpEnd {
         let Some(sent) = &mut self.transmissions else { return };
         sent.begin_ack();
         let ranges = if self.sack { sack_ranges(&self.send, segment) } else { [None; MAX_RANGES] };
-        // RFC 2883 §4: a first range below the ACK, or inside of the second one, is a duplicate.
+        // RFC 2883 §4: a first range below the ACK, or inside of the second range, reports a duplicate.
         let twice = ranges[0].is_some_and(|(_, end)| end <= acked)
             || ranges[0]
                 .zip(ranges[1])
@@ -304,7 +304,7 @@ impl TcpEnd {
         }
     }
 
-    /// Whether round trips are measured wherever that is possible.
+    /// Whether every possible round trip is measured.
     fn measures_all(&self) -> bool {
         self.config.all_rtt && self.uses_rack()
     }
@@ -316,7 +316,7 @@ impl TcpEnd {
         self.congestion.control_mut().on_handshake(now, round_trip);
     }
 
-    /// Gives the round trip of what SACK has just reported to the retransmission timer.
+    /// Passes the round trip of segments that SACK has just reported to the retransmission timer.
     fn sample_rtt_of_sack(&mut self) {
         let sent = self.transmissions.as_ref().filter(|_| self.measures_all());
         if let Some(round_trip) = sent.and_then(|sent| sent.round_trip()) {
@@ -331,7 +331,7 @@ impl TcpEnd {
         Some(round_trip)
     }
 
-    /// The round trip that an ACK of everything before `acked` ends.
+    /// The round trip that an ACK of all data before `acked` completes.
     fn round_trip(&mut self, now: Instant, segment: &Segment, acked: u64) -> Option<Duration> {
         if self.timestamps
             && let Some(stamps) = segment.options.timestamps
@@ -405,7 +405,7 @@ impl TcpEnd {
             Arrival::OutOfOrder => {
                 self.counters.delivered += 1;
                 self.counters.out_of_order += 1;
-                // RFC 5681 §4.2: at once, so that the sender can count.
+                // RFC 5681 §4.2: acknowledge at once, so that the sender can count duplicate ACKs.
                 self.ack.ask_bare();
             }
             Arrival::InOrder { bytes, filled_hole } => {
@@ -418,8 +418,8 @@ impl TcpEnd {
         self.measure(now, stamps, is_furthest);
     }
 
-    /// Records the range of a duplicate segment, which the next ACK reports (D-SACK, RFC 2883). Only endpoints that
-    /// use RACK do so.
+    /// Records the range of a duplicate segment for the next ACK (D-SACK, RFC 2883). Only endpoints with RACK
+    /// do so.
     fn note_twice(&mut self, start: u64, len: usize) {
         if self.config.rack && self.sack && len > 0 {
             self.recv.duplicate = Some((start, start + len as u64));
@@ -429,7 +429,7 @@ impl TcpEnd {
     fn acknowledge_in_order(&mut self, now: Instant, bytes: u64, pushed: bool, filled_hole: bool) {
         self.ack.on_arrival(now, &self.rtt);
         if filled_hole || self.recv.queue.has_holes() {
-            // RFC 5681 §4.2: at once when a gap is filled, in part or in whole.
+            // RFC 5681 §4.2: acknowledge at once if a gap is filled, in part or completely.
             self.ack.ask();
             return;
         }
@@ -455,7 +455,7 @@ impl TcpEnd {
     }
 }
 
-/// The ranges of the SACK option that lie in what was sent.
+/// The ranges of the SACK option that this end has sent.
 fn sack_ranges(send: &Sender, segment: &Segment) -> [Option<(u64, u64)>; MAX_RANGES] {
     let mut ranges = [None; MAX_RANGES];
     for (range, &(left, right)) in ranges.iter_mut().zip(segment.options.sack.as_slice()) {
@@ -465,5 +465,5 @@ fn sack_ranges(send: &Sender, segment: &Segment) -> [Option<(u64, u64)>; MAX_RAN
     ranges
 }
 
-/// Maximum number of ranges in a SACK option, for which it has room.
+/// Maximum number of ranges that fit into a SACK option.
 const MAX_RANGES: usize = 4;

@@ -1,28 +1,28 @@
-//! Detected losses, and which segments to retransmit.
+//! Loss detection, and the choice of segments to retransmit.
 
 use super::prr::Prr;
 use super::scoreboard::Scoreboard;
 
-/// Which segments are lost, and which of them to retransmit.
+/// State of loss recovery: which segments are lost, and which of them to retransmit.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Recovery {
     pub(super) board: Scoreboard,
     /// Number of duplicate ACKs in a row.
     pub(super) dup_acks: u32,
-    /// Whether fast recovery is under way.
+    /// Whether fast recovery is in progress.
     pub(super) active: bool,
     /// Whether the first unacknowledged segment must be retransmitted.
     pub(super) resend: bool,
     /// New segments sent since the last ACK.
     pub(super) burst: u16,
-    /// Sequence number at which fast recovery ends (RFC 6582). A new one begins only beyond it.
+    /// Sequence number at which fast recovery ends (RFC 6582). The next recovery can begin only beyond it.
     pub(super) recover: u64,
     pub(super) partial_acks: u32,
     /// Whether this recovery has used its rescue retransmission (RFC 6675 §4, `RescueRxt`).
     pub(super) rescued: bool,
-    /// How the window shrinks, if not at once.
+    /// Proportional reduction of the window; `None` if the window is reduced at once.
     pub(super) prr: Option<Prr>,
-    /// The first unacknowledged byte when the timer last expired.
+    /// First unacknowledged byte at the last expiry of the timer.
     pub(super) timeout_at: Option<u64>,
 }
 
@@ -38,7 +38,7 @@ impl Recovery {
         again
     }
 
-    /// Notes a retransmission of the bytes `from..to` during fast recovery.
+    /// Records a retransmission of the bytes `from..to` during fast recovery.
     pub(super) fn on_resent(&mut self, from: u64, to: u64) {
         self.rescued |= self.board.on_resent(from, to);
     }

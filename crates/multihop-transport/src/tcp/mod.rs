@@ -1,7 +1,8 @@
-//! TCP (RFC 9293) as a state machine. Congestion control is a port: [`congestion`](crate::congestion).
+//! TCP (RFC 9293) as a state machine. Congestion control is exchangeable: see
+//! [`congestion`](crate::congestion).
 //!
-//! [`TcpEnd`] is one end of one connection. Its segments are typed values, not bytes. It knows
-//! no addresses; the driver does. Application calls are methods; after each the driver drains
+//! [`TcpEnd`] is one end of one connection. Its segments are typed values, not bytes. Only the driver handles
+//! addresses. Application calls are methods; after each the driver drains
 //! [`poll_output`](Machine::poll_output) as after any input.
 
 use alloc::boxed::Box;
@@ -84,11 +85,11 @@ pub struct TcpEnd {
     closing: bool,
     /// Payload bytes of a full segment.
     mss: u32,
-    /// Whether we want selective acknowledgement; once the peer's SYN is known, whether both do.
+    /// Whether this end wants selective acknowledgement; after the peer's SYN, whether both ends do.
     sack: bool,
-    /// Whether this end wants timestamps; once the peer's SYN is known, whether both do.
+    /// Whether this end wants timestamps; after the peer's SYN, whether both ends do.
     timestamps: bool,
-    /// Whether this end wants window scaling; once the peer's SYN is known, whether both do.
+    /// Whether this end wants window scaling; after the peer's SYN, whether both ends do.
     scaling: bool,
     /// The newest timestamp of the peer (RFC 7323 §4.3, `TS.Recent`).
     peer_timestamp: u32,
@@ -96,12 +97,12 @@ pub struct TcpEnd {
     send: Sender,
     recv: Receiver,
     ack: AckState,
-    /// The meter of ADTCP; only if the peer's segments have timestamps.
+    /// ADTCP's measurements; `None` unless the peer's segments have timestamps.
     meter: Option<Box<Meter>>,
     rtt: RttEstimator,
-    /// The segment whose round trip is being timed: the position it ends at, and when it left.
+    /// The segment whose round trip is being timed: its end position and its departure time.
     timed: Option<(u64, Instant)>,
-    /// Retransmissions since the last segment of the peer.
+    /// Number of retransmissions since the last segment of the peer.
     retries: u16,
     /// Departure of the newest data segment.
     last_data: Option<Instant>,
@@ -112,12 +113,12 @@ pub struct TcpEnd {
     /// rates.
     transmissions: Option<Box<Transmissions>>,
     rack: Rack,
-    /// The last reduction of the window, as long as it can be undone.
+    /// The last reduction of the window; `None` if it can no longer be undone.
     undo: Option<Undo>,
     marks: Marks,
-    /// Earliest departure of the next data segment, if the congestion control paces.
+    /// Earliest departure of the next data segment; only with a congestion control that paces.
     departs: Instant,
-    /// State of stand-by, while the path is considered lost.
+    /// State of stand-by; `None` unless the path is considered lost.
     waiting: Option<Waiting>,
     timers: Timers<Timer, 8>,
     counters: Counters,
@@ -129,7 +130,7 @@ pub struct TcpEnd {
 pub enum Input {
     /// A segment for this connection.
     Segment(Segment),
-    /// A segment for this connection, and the time that the round trip which it ends spent on the path.
+    /// A segment for this connection, with the parts of the round trip that the segment completes.
     Timed(Segment, Trip),
     /// A notice from the layers below.
     Notice(Notice),
@@ -198,7 +199,7 @@ impl TcpEnd {
         }
         match self.state {
             State::Closed => {}
-            // RFC 9293 §3.10.4, but data that was queued early is still sent.
+            // Unlike in RFC 9293 §3.10.4, data that was queued early is still sent.
             State::Listen | State::SynSent if self.unacked() == 0 => self.finish(Event::Closed),
             state => {
                 self.closing = true;
@@ -212,7 +213,7 @@ impl TcpEnd {
         }
     }
 
-    /// Ends the connection now and tells the peer.
+    /// Ends the connection at once with a reset to the peer.
     pub fn abort(&mut self) {
         if self.state.is_synchronised() || self.state == State::SynReceived {
             let reset = self.reset_segment();
@@ -221,7 +222,7 @@ impl TcpEnd {
         self.forget();
     }
 
-    /// Limits segments to the length that the path carries, header included.
+    /// Limits segments, header included, to the length that the path can transmit.
     pub fn set_path_max(&mut self, len: u16) {
         let has_lists = self.config.sack || self.config.is_adtcp();
         let header = HEADER_LEN + if has_lists { OPTIONS_LEN } else { 0 };
@@ -254,7 +255,7 @@ impl TcpEnd {
         &self.rtt
     }
 
-    /// The congestion window in bytes, without what duplicate ACKs have added.
+    /// The congestion window in bytes, without the inflation by duplicate ACKs.
     pub fn cwnd(&self) -> u32 {
         self.congestion.control().window().cwnd()
     }
@@ -277,18 +278,18 @@ impl TcpEnd {
         }
     }
 
-    /// The name of the congestion control's state: its own, or that of the [`phase`](Self::phase).
+    /// Name of the congestion control's own state, or of its [`phase`](Self::phase).
     pub fn state_name(&self) -> &'static str {
         let own = self.congestion.control().state().filter(|_| self.waiting.is_none());
         own.unwrap_or_else(|| self.phase().name())
     }
 
-    /// Bytes per second at which the congestion control lets data leave, if it paces.
+    /// Pacing rate of the congestion control in bytes per second; `None` if it does not pace.
     pub fn pacing_rate(&self) -> Option<u64> {
         self.congestion.control().pacing_rate()
     }
 
-    /// Adaptive pacing, if it is on.
+    /// The state of adaptive pacing; `None` if it is off.
     pub fn pacer(&self) -> Option<&Pacer> {
         self.pace.as_ref().map(|pace| &pace.pacer)
     }
@@ -298,13 +299,13 @@ impl TcpEnd {
         self.mss
     }
 
-    /// Sequence numbers sent and not acknowledged. After a timeout, those retransmitted since.
+    /// Number of sequence numbers sent and not acknowledged. After a timeout only retransmitted ones count.
     pub fn flight(&self) -> u32 {
         u32::try_from(self.send.next - self.send.una).unwrap_or(u32::MAX)
     }
 
-    /// Bytes that may be in flight: the least of the congestion window (with what duplicate ACKs have added), the
-    /// clamp, and the peer's window.
+    /// Bytes that may be in flight: the least of the congestion window inflated by duplicate ACKs, the clamp,
+    /// and the peer's window.
     pub fn window(&self) -> u32 {
         self.congestion.control().window().total().min(self.bound())
     }
@@ -349,13 +350,13 @@ impl TcpEnd {
         }
     }
 
-    /// The queue, if the application may still send.
+    /// The send queue; an error if the application may no longer send.
     fn open_queue(&mut self) -> Result<&mut SendQueue, SendError> {
         let is_open = !self.closing && !matches!(self.state, State::Closed | State::TimeWait);
         self.send.queue.if_open(is_open)
     }
 
-    /// Ends the connection with this event.
+    /// Ends the connection, with this event for the application.
     fn finish(&mut self, event: Event) {
         self.forget();
         self.emit(event);

@@ -1,12 +1,12 @@
-//! Quantities that an endpoint declares for results and time series: its own table, then the rows of ADTCP or of a
-//! user-defined congestion control.
+//! Quantities that an endpoint declares for results and time series: the table of this file, then the rows of
+//! ADTCP or of a user-defined congestion control.
 
 use super::adtcp::OBSERVED as OF_ADTCP;
 use super::{Config, TcpEnd};
 use crate::observe::Side::Sender;
 use crate::observe::{Quantity, RoundTrip, Row, Value};
 
-/// The rows of every endpoint.
+/// The observable quantities of every TCP endpoint.
 pub(crate) static OBSERVED: [Row<TcpEnd>; 10] = [
     Row::cwnd(|end| Some(f64::from(end.cwnd()) / f64::from(end.mss()))),
     Row::round_trip(|end| RoundTrip::newest(end.rtt().latest(), end.rtt().samples())),
@@ -30,7 +30,7 @@ pub(crate) static OBSERVED: [Row<TcpEnd>; 10] = [
 ];
 
 impl Config {
-    /// Row of the table with an index, or of the rows behind it.
+    /// Row with this index, in this table or in the tables after it.
     pub(crate) fn quantity(&self, index: usize) -> Option<&'static Quantity> {
         if let Some(row) = OBSERVED.get(index) {
             return Some(row.quantity());
@@ -41,7 +41,7 @@ impl Config {
 }
 
 impl TcpEnd {
-    /// Value of a row of this table, or of the tables behind it.
+    /// Value of the row with this index, in this table or in the tables after it.
     pub(crate) fn value(&self, index: usize) -> Option<Value> {
         if let Some(row) = OBSERVED.get(index) {
             return row.value(self);
@@ -54,13 +54,13 @@ impl TcpEnd {
         }
     }
 
-    /// The rate of the pacer, or else of the congestion control.
+    /// Pacing rate in kb/s of the pacer, or else of the congestion control.
     fn rate_kbps(&self) -> Option<f64> {
         let paced = self.pacer().and_then(|pacer| pacer.rate_kbps(self.mss()));
         paced.or_else(|| self.pacing_rate().map(|bytes| bytes as f64 * 8e-3))
     }
 
-    /// The variation of the pacer's round trips; 0 if the congestion control paces.
+    /// Coefficient of variation of the pacer's round trips; 0 if the congestion control paces.
     fn pace_cov(&self) -> Option<f64> {
         let paced = self.pacer().filter(|pacer| pacer.rate().is_some()).map(|pacer| pacer.cov());
         paced.or_else(|| self.pacing_rate().map(|_| 0.0))

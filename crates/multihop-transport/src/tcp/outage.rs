@@ -1,4 +1,4 @@
-//! How a connection waits while its path is lost.
+//! Settings of stand-by: how a connection waits while its path is lost.
 
 use multihop_core::Duration;
 use multihop_core::settings::{Allowed, Field, Settings, Value};
@@ -46,8 +46,8 @@ pub struct Ending {
 }
 
 impl Standby {
-    /// Explicit link failure notification as Holland and Vaidya describe it: the first segment is
-    /// the probe, every 2 s; after an ACK the connection continues unchanged.
+    /// Explicit link failure notification as in Holland and Vaidya: the first unacknowledged segment is the
+    /// probe, sent every 2 s. After an ACK the connection continues unchanged.
     pub const fn elfn() -> Self {
         Self {
             probing: Probing { interval: ProbeInterval::Fixed(Duration::from_secs(2)), max_probes: None },
@@ -62,7 +62,7 @@ impl Standby {
 pub enum ProbeInterval {
     /// A constant time between probes.
     Fixed(Duration),
-    /// Four smoothed round trips, but neither below 0.2 s nor above 2 s; 2 s without an estimate.
+    /// Four smoothed round trips, limited to 0.2 s to 2 s; 2 s without an estimate.
     RoundTrips,
 }
 
@@ -126,13 +126,13 @@ pub enum Restore {
     RouteChange,
 }
 
-/// A stand-by that is in progress: its plan, and the probes so far.
+/// A stand-by in progress: its parameters, and the probes so far.
 #[derive(Clone, Debug)]
 pub(super) struct Waiting {
     pub(super) plan: Standby,
-    /// The lowest position that a notice named.
+    /// The lowest position of a lost segment in a notice.
     pub(super) lost: Option<u64>,
-    /// Number of probes sent on this stand-by.
+    /// Number of probes sent during this stand-by.
     pub(super) probes: u16,
     pub(super) due: bool,
 }

@@ -102,7 +102,8 @@ impl TcpEnd {
             .or_else(|| self.choose_rescue())
     }
 
-    /// The last outstanding segment that SACK has not reported, once in a recovery (RFC 6675 §4, `NextSeg` rule 4).
+    /// Chooses the last outstanding segment that SACK has not reported, once per recovery (RFC 6675 §4,
+    /// `NextSeg` rule 4).
     fn choose_rescue(&self) -> Option<(u64, u32)> {
         if self.recovery.rescued {
             return None;
@@ -113,7 +114,7 @@ impl TcpEnd {
         Some((to - u64::from(len), len))
     }
 
-    /// Window with the segments that limited transmit adds.
+    /// Window including the segments that limited transmit adds.
     fn window_now(&self) -> u32 {
         let mut window = self.congestion.control().window().total();
         let dup_acks = self.recovery.dup_acks;
@@ -124,7 +125,7 @@ impl TcpEnd {
         window.min(self.bound())
     }
 
-    /// The segment at `next`, if `window` lets it out.
+    /// The segment at `next`, if `window` permits it.
     pub(super) fn choose_next(&self, window: u32) -> Option<(u64, u32)> {
         let send = &self.send;
         let position = self.recovery.board.skip(send.next);
@@ -159,7 +160,7 @@ impl TcpEnd {
         }
     }
 
-    /// A window probe: one byte, or the FIN (RFC 9293 §3.8.6.1). `next` does not change.
+    /// Builds a window probe: one byte, or the FIN (RFC 9293 §3.8.6.1). `next` does not change.
     fn window_probe(&mut self, now: Instant) -> Segment {
         self.send.probe_due = false;
         let position = self.send.una;
@@ -227,7 +228,7 @@ impl TcpEnd {
         self.counters.acks_sent += 1;
         let mut segment = self.segment(now, self.send.max, 0);
         if self.sack {
-            // RFC 2018 §3: beside timestamps there is room for three.
+            // RFC 2018 §3: with timestamps, an option of three ranges fits.
             let room = if self.timestamps { 3 } else { 4 };
             let twice = self.recv.duplicate.take();
             for (start, end) in twice.into_iter().chain(self.recv.queue.sack_blocks()).take(room) {
@@ -270,8 +271,8 @@ impl TcpEnd {
         self.config.timestamps.map_or(0, |tick| now.saturating_since(Instant::ZERO).whole(tick) as u32)
     }
 
-    /// The window to offer, scaled. Its right edge never moves left, and moves right only by
-    /// steps worth a segment (RFC 9293 §3.8.6.2.2).
+    /// The window to advertise, scaled. Its right edge never moves left, and moves right only by at least a
+    /// segment (RFC 9293 §3.8.6.2.2).
     fn advertise(&mut self) -> u16 {
         let edge = self.possible_edge();
         let step = self.recv.capacity.div_ceil(2).min(self.mss);

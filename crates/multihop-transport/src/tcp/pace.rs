@@ -1,4 +1,4 @@
-//! The settings of adaptive pacing, and its state.
+//! Settings and state of adaptive pacing.
 
 use multihop_core::Instant;
 use multihop_core::settings::{Field, Settings, Visitor};
@@ -30,7 +30,7 @@ pub struct Pacing {
 }
 
 impl Pacing {
-    /// Pacing with the sources of round trips that the pacer's rules use.
+    /// Settings of pacing, with the source of round trips that the rules of `pacer` use.
     pub const fn new(pacer: PacingConfig) -> Self {
         let round_trips = match pacer.rules {
             Rules::Paper => RoundTrips::Net,
@@ -39,7 +39,7 @@ impl Pacing {
         Self { pacer, round_trips, across_timeouts: false }
     }
 
-    /// Rules decide where round trips come from.
+    /// Visits the keys of the pacer. The chosen rules determine the source of round trips.
     fn pacer_keys(&mut self, _: &'static str, _: &str, keys: &mut dyn Visitor) {
         let before = self.pacer.rules;
         self.pacer.keys(keys);
@@ -66,13 +66,13 @@ pub enum RoundTrips {
     Echo,
 }
 
-/// The pacer of an endpoint, and the source of its samples.
+/// Pacer of an endpoint, with the source of its round-trip samples.
 #[derive(Clone, Debug)]
 pub(super) struct Pace {
     pub(super) pacer: Pacer,
     pub(super) round_trips: RoundTrips,
     pub(super) across_timeouts: bool,
-    /// The trip that the current segment ended.
+    /// The driver's measurement of the round trip that the current segment completed.
     pub(super) trip: Option<Trip>,
     /// Sequence position below which segments give no round-trip samples, because they may have been retransmitted.
     pub(super) stale: u64,
@@ -80,14 +80,15 @@ pub(super) struct Pace {
     pub(super) turn: Option<Turn>,
 }
 
-/// State of pacing by the authors' rules: a timer runs freely, and one segment may leave at each expiry.
+/// State of pacing by the rules of the authors' implementation: a timer runs freely, and one segment may
+/// leave at each expiry.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Turn {
     /// The next segment leaves at once and starts the timer.
     First,
     /// Segments wait for the timer.
     Wait,
-    /// The timer expired at this instant; one segment may leave at it.
+    /// The timer expired at this instant, and one segment may leave for this expiry.
     Open(Instant),
     /// The timer is stopped until the next ACK. The next segment is a retransmission and leaves at once.
     Resend,

@@ -1,9 +1,9 @@
-//! Proportional rate reduction (RFC 9937, rounded as in Linux): during fast recovery segments leave in proportion to what
-//! arrives, so that the flight reaches the threshold when the recovery is over.
+//! Proportional rate reduction (RFC 9937, rounded as in Linux): during fast recovery segments leave in
+//! proportion to delivered bytes, so that the bytes in flight reach the threshold at the end of the recovery.
 
 use super::TcpEnd;
 
-/// A reduction of the window that is under way.
+/// A reduction of the window in progress.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Prr {
     /// Bytes in flight when the reduction began (`RecoverFS`).
@@ -55,15 +55,16 @@ impl Prr {
 }
 
 impl TcpEnd {
-    /// Fast recovery begins with `flight` bytes outstanding. A control that measures rates reduces by itself.
+    /// Begins the reduction at the start of fast recovery, with `flight` bytes outstanding. A control that
+    /// measures rates reduces the window itself.
     pub(super) fn start_reduction(&mut self, flight: u32) {
         if self.config.prr && self.uses_rack() && !self.config.congestion.signals().rates {
             self.recovery.prr = Some(Prr::new(flight));
         }
     }
 
-    /// Reduces the window in proportion to what an ACK reports as delivered; `is_new` if the ACK acknowledges new
-    /// data.
+    /// Reduces the window in proportion to the bytes that an ACK reports as delivered. `is_new`: the ACK
+    /// acknowledges new data.
     pub(super) fn reduce_by_ack(&mut self, is_new: bool) {
         let Some(sent) = &self.transmissions else { return };
         let (delivered, lost) = sent.newly();
@@ -94,7 +95,7 @@ mod tests {
         prr.window() - in_flight
     }
 
-    /// RFC 6937 §4, figure 1: 20 segments in flight, of which the first is lost, and half of them are to remain.
+    /// RFC 6937 §4, figure 1: 20 segments are in flight, the first is lost, and half of them should remain.
     #[test]
     fn every_second_arrival_releases_a_segment() {
         let mut prr = Prr::new(20_000);
@@ -107,11 +108,12 @@ mod tests {
                 segments
             })
             .collect();
-        // From 17 to 10 in flight, and then one for each.
+        // Every second ACK releases a segment until 10 of 17 segments are in flight; then each ACK does.
         assert_eq!(sent, [1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 0, 1, 1]);
     }
 
-    /// Below the threshold what has arrived may leave, one segment more where that is safe, and the flight grows up to it.
+    /// Below the threshold each delivered segment releases another one, plus one more if that is safe, until
+    /// the flight reaches the threshold.
     #[test]
     fn after_many_losses_the_flight_grows_up_to_the_threshold() {
         let mut prr = Prr::new(20_000);

@@ -1,5 +1,5 @@
-//! Losses among the recorded transmissions: by time, with a probe for the last segment of a flight (RACK-TLP, RFC 8985), or by
-//! count, for a control that measures rates without RACK.
+//! Detection of lost segments among the recorded transmissions: by time, with a probe for the last segment of
+//! a flight (RACK-TLP, RFC 8985), or by count, for a control that measures rates without RACK.
 
 use multihop_core::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use super::transmissions::{Sent, Transmissions};
 use super::undo::Undo;
 use crate::congestion::{AckKind, RateSample};
 
-/// Detector of lost segments by time (RACK).
+/// Detects lost segments by time (RACK).
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rack {
     /// The segment that left last among those delivered (`RACK.xmit_ts`, `RACK.end_seq`).
@@ -19,13 +19,14 @@ pub(super) struct Rack {
     /// The highest position delivered (`RACK.fack`).
     furthest: u64,
     reordering_seen: bool,
-    /// The window for reordering in quarters of the shortest round trip.
+    /// The reordering window, in quarters of the shortest round trip.
     quarters: u32,
     /// Number of further recoveries for which the widened reordering window remains.
     persists: u8,
     /// Position that must be acknowledged before further duplicates widen the window again.
     widened_until: u64,
-    /// Unacknowledged tail loss probe: the end of the data sent by then, and whether the probe was a retransmission.
+    /// Unacknowledged tail loss probe: the end of the data sent before it, and whether the probe was a
+    /// retransmission.
     tail: Option<(u64, bool)>,
     /// Whether a tail loss probe must be sent.
     pub(super) tail_due: bool,
@@ -33,13 +34,13 @@ pub(super) struct Rack {
     departures: [Departure; DUP_THRESHOLD],
 }
 
-/// Departure time of a segment, and the position of its end: the order of departures.
+/// Key of the order of departures: departure time of a segment, and the position of its end.
 type Departure = (Instant, u64);
 
 impl Rack {
-    /// Records a delivered segment (RFC 8985 §6.2, steps 1 to 3). `before` is the highest position that earlier ACKs
-    /// have delivered: what one ACK delivers has no order, such as a segment whose ACK was delayed and the one behind a
-    /// loss after it.
+    /// Records a delivered segment (RFC 8985 §6.2, steps 1 to 3). `before` is the highest position that
+    /// earlier ACKs have delivered. The segments that a single ACK delivers prove no reordering among
+    /// themselves.
     fn on_delivered(&mut self, sent: &Sent, before: u64) {
         self.furthest = self.furthest.max(sent.end);
         self.reordering_seen |= sent.end < before && !sent.again;
@@ -47,7 +48,7 @@ impl Rack {
 
     fn on_newest(&mut self, now: Instant, sent: &Sent, min_rtt: Option<Duration>) {
         let rtt = now.saturating_since(sent.at);
-        // The ACK may be that of the first transmission.
+        // The ACK may be for the first transmission.
         if sent.again && min_rtt.is_none_or(|least| rtt < least) {
             return;
         }
@@ -68,8 +69,8 @@ impl Rack {
         self.departures.sort_unstable();
     }
 
-    /// Marks segments as lost that left earlier than three delivered ones (as in RFC 9002 §6.1.1). Returns the number
-    /// of bytes marked.
+    /// Marks segments as lost that left earlier than three delivered segments (as in RFC 9002 §6.1.1).
+    /// Returns the number of bytes marked.
     // DEVIATION tcp-11: RFC 6675 counts segments with higher numbers, and thus never finds a lost retransmission.
     fn detect_by_count(&self, sent: &mut Transmissions) -> u64 {
         sent.lose(|old| old.departure() < self.departures[0])
@@ -100,8 +101,9 @@ impl Rack {
         }
     }
 
-    /// Marks segments as lost that left earlier than a delivered one by a round trip and the reordering window (RFC
-    /// 8985 §6.2 step 5). Returns the number of bytes marked, and the instant at which more will be.
+    /// Marks segments as lost that left earlier than a delivered one by a round trip and the reordering
+    /// window (RFC 8985 §6.2 step 5). Returns the number of bytes marked, and the instant at which more
+    /// segments will count as lost.
     fn detect(&self, now: Instant, window: Duration, sent: &mut Transmissions) -> (u64, Option<Instant>) {
         let Some(newest) = self.newest else { return (0, None) };
         let patience = self.rtt + window;
@@ -117,8 +119,8 @@ impl TcpEnd {
         self.transmissions.is_some() && self.config.rack && self.sack
     }
 
-    /// Whether losses are marked in the list of transmissions: by time with RACK, by count where only rates are measured. A control
-    /// that measures rates learns of losses from there.
+    /// Whether losses are marked in the list of transmissions: by time with RACK, or by count if only rates
+    /// are measured. Such a control learns of losses from that list.
     pub(super) fn marks_losses(&self) -> bool {
         self.transmissions.is_some() && self.sack
     }
@@ -159,12 +161,12 @@ impl TcpEnd {
             undo.on_duplicate(range, self.mss);
         }
         if let Some((_, true)) = self.rack.tail {
-            // §7.4.2: the last segment had arrived, and the probe as well.
+            // §7.4.2: the duplicate shows that the last segment and the probe arrived.
             self.rack.tail = None;
         }
     }
 
-    /// Looks for losses, and retransmits them under congestion control.
+    /// Detects losses, and begins fast recovery if there are any.
     pub(super) fn detect_losses(&mut self, now: Instant) {
         if !self.marks_losses() {
             return;
@@ -192,8 +194,8 @@ impl TcpEnd {
         bytes
     }
 
-    /// Marks segments as lost after an expired retransmission timer (RFC 8985 §6.3): the first one and those that
-    /// left more than a round trip ago; without RACK all.
+    /// Marks segments as lost after an expired retransmission timer (RFC 8985 §6.3): the first segment, and
+    /// those that left more than a round trip ago. Without RACK it marks all segments.
     pub(super) fn lose_all(&mut self, now: Instant) {
         let (una, patience) = (self.send.una, self.rack.rtt);
         let by_time = self.uses_rack();
@@ -229,7 +231,8 @@ impl TcpEnd {
         }
     }
 
-    /// The next segment to transmit where losses are marked in the list of transmissions: lost segments come before new data.
+    /// Chooses the next segment if losses are marked in the list of transmissions: lost segments come before
+    /// new data.
     pub(super) fn choose_lost_or_new(&self) -> Option<(u64, u32)> {
         let sent = self.transmissions.as_ref()?;
         let allowed = self.congestion.control().window();
@@ -256,8 +259,8 @@ impl TcpEnd {
         new()
     }
 
-    /// Updates recovery after an ACK: losses may be found, recovery may be over, and the probe of the tail may be
-    /// acknowledged, or due later.
+    /// Updates recovery after an ACK: detects losses, ends a completed recovery, and handles or reschedules
+    /// the probe of the tail.
     pub(super) fn after_ack(&mut self, now: Instant, kind: Option<AckKind>) {
         self.detect_losses(now);
         self.reduce_by_ack(kind.is_some());
@@ -272,7 +275,8 @@ impl TcpEnd {
             && self.send.una >= end
         {
             self.rack.tail = None;
-            // §7.4.2: the probe repaired a loss that nothing else has shown. Its duplicate would have been reported.
+            // §7.4.2: the probe repaired a loss that nothing else has shown; otherwise the peer would have
+            // reported a duplicate.
             if again && !self.recovery.active {
                 let flight = self.mss.max(self.flight());
                 self.congestion.control_mut().on_congestion(now, flight);
@@ -301,7 +305,7 @@ impl TcpEnd {
         }
     }
 
-    /// Chooses the contents of a tail loss probe: new data if there is any, otherwise the last segment again (RFC
+    /// Chooses the contents of a tail loss probe: new data, or without new data the last segment again (RFC
     /// 8985 §7.3).
     pub(super) fn choose_tail(&mut self) -> Option<(u64, u32)> {
         self.rack.tail_due = false;

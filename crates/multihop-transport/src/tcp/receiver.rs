@@ -1,4 +1,4 @@
-//! The sequence variables of the data that we receive (RFC 9293 §3.3.1).
+//! Sequence variables of received data (RFC 9293 §3.3.1).
 
 use multihop_wire::tcp::SeqNumber;
 

@@ -8,13 +8,13 @@ use crate::congestion::start::PartialAckTimer;
 use crate::congestion::{Ack, AckKind};
 
 impl TcpEnd {
-    /// A duplicate ACK arrived (RFC 5681 §2).
+    /// Handles a duplicate ACK (RFC 5681 §2).
     pub(super) fn on_dup_ack(&mut self, now: Instant) {
         self.counters.dup_acks += 1;
         self.recovery.dup_acks = self.recovery.dup_acks.saturating_add(1);
         self.recovery.burst = 0;
         if self.marks_losses() {
-            // Losses are found in the list of transmissions.
+            // Losses are detected in the list of transmissions instead.
         } else if self.recovery.active {
             if !self.sack {
                 // RFC 5681 §3.2 step 4
@@ -25,8 +25,8 @@ impl TcpEnd {
         }
     }
 
-    /// Handles an ACK of new data: everything before `una`. `round_trip` is the round trip that it ended, if that was
-    /// measured.
+    /// Handles an ACK of new data: all data before `una`. `round_trip` is the round trip that the ACK
+    /// completed, if measured.
     pub(super) fn on_new_ack(&mut self, now: Instant, una: u64, round_trip: Option<Duration>) -> AckKind {
         let acked = una - self.send.una;
         self.send.una = una;
@@ -53,8 +53,8 @@ impl TcpEnd {
         kind
     }
 
-    /// Bytes of an ACK by which the window may grow: `acked`, or with byte counting the bytes not reported by SACK
-    /// before, so that each counts once.
+    /// Bytes by which an ACK lets the window grow: `acked`, or with byte counting only the bytes that SACK
+    /// has not reported before.
     fn counted(&self, acked: u32) -> u32 {
         match &self.transmissions {
             Some(sent) if self.config.byte_counting => u32::try_from(sent.newly().0).unwrap_or(u32::MAX),
@@ -69,7 +69,8 @@ impl TcpEnd {
         let goes_on = self.sack || self.congestion.control().continues_after_partial_ack();
         if goes_on && una < self.recovery.recover {
             self.recovery.partial_acks += 1;
-            // RFC 6582 §3.2 step 5. With SACK the scoreboard knows what is missing.
+            // RFC 6582 §3.2 step 5: retransmit the next segment. With SACK the scoreboard shows the missing
+            // data.
             self.recovery.resend = !self.sack;
             return AckKind::Partial;
         }
@@ -95,7 +96,8 @@ impl TcpEnd {
     }
 
     pub(super) fn enter_recovery(&mut self, now: Instant) {
-        // RFC 6582 §3.2 step 2: not for segments that the last recovery or timeout has already retransmitted.
+        // RFC 6582 §3.2 step 2: segments that the last recovery or timeout has already retransmitted start no
+        // recovery.
         let repaired = self.recovery.recover;
         if !self.marks_losses() && (self.send.una < repaired || (self.send.una == repaired && !self.sack)) {
             return;
@@ -106,7 +108,7 @@ impl TcpEnd {
         self.recovery.partial_acks = 0;
         self.recovery.board.start_recovery(self.send.una);
         self.counters.fast_retransmits += 1;
-        // Karn: the timed segment may be acknowledged together with a retransmitted one.
+        // Karn: an ACK may cover the timed segment and a retransmitted one.
         self.timed = None;
         // RFC 5681 §3.2 step 2: segments sent by limited transmit do not count.
         let flight = self.flight().min(self.congestion.control().window().total());

@@ -9,13 +9,13 @@ use crate::bytes::ByteQueue;
 pub(super) struct RecvQueue {
     /// Next position that is expected.
     next: u64,
-    /// Data that arrived beyond `next`: sorted, without overlap.
+    /// Data that arrived beyond `next`, sorted and without overlap.
     islands: Vec<Island>,
-    /// Where the newest out-of-order arrivals begin, one for each block, newest first.
+    /// Start positions of the newest out-of-order arrivals, one for each block, newest first.
     recent: Vec<u64>,
-    /// Position of the peer's FIN, once it has arrived.
+    /// Position of the peer's FIN; `None` before it arrives.
     fin: Option<u64>,
-    /// Bytes that are in order and not read yet.
+    /// Bytes in order that were not read yet.
     ready: ByteQueue,
     /// Whether data counts as read at once.
     sink: bool,
@@ -30,11 +30,11 @@ struct Island {
 /// The classification of an arriving segment.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Arrival {
-    /// The segment contained nothing new.
+    /// The segment contained no new data.
     Duplicate,
     /// The segment contained the data expected next.
     InOrder {
-        /// Bytes that became readable, earlier arrivals included.
+        /// Number of bytes that became readable, including earlier arrivals.
         bytes: u64,
         /// Whether the segment is adjacent to data that had arrived before it.
         filled_hole: bool,
@@ -69,12 +69,12 @@ impl RecvQueue {
         self.ready.len()
     }
 
-    /// Whether the FIN has arrived before the data in front of it.
+    /// Whether the FIN has arrived while data before it is missing.
     pub(super) fn fin_waits(&self) -> bool {
         self.fin.is_some_and(|fin| self.next < fin)
     }
 
-    /// Frees all data: the connection is closed, and data beyond a gap will never be read.
+    /// Frees all data, because the connection is closed and data beyond a gap will never be read.
     pub(super) fn forget(&mut self) {
         (self.islands, self.recent) = (Vec::new(), Vec::new());
     }
@@ -84,7 +84,7 @@ impl RecvQueue {
         self.ready.read(max)
     }
 
-    /// Records where the stream ends. False if that contradicts earlier information.
+    /// Records the position of the FIN. False if the position contradicts earlier information.
     pub(super) fn set_fin(&mut self, position: u64) -> bool {
         if self.fin.is_some_and(|fin| fin != position) || self.furthest() > position {
             return false;
@@ -93,7 +93,7 @@ impl RecvQueue {
         true
     }
 
-    /// Takes the FIN if everything before it has arrived.
+    /// Processes the FIN if all data before it has arrived; returns whether it has.
     pub(super) fn take_fin(&mut self) -> bool {
         let due = self.fin == Some(self.next);
         if due {
@@ -132,12 +132,12 @@ impl RecvQueue {
         Arrival::InOrder { bytes: self.next - old, filled_hole }
     }
 
-    /// Blocks to report, the one with the newest arrival first (RFC 2018 §4).
+    /// Blocks for the SACK option, the block with the newest arrival first (RFC 2018 §4).
     pub(super) fn sack_blocks(&self) -> impl Iterator<Item = (u64, u64)> {
         self.recent.iter().filter_map(|&start| self.block_at(start))
     }
 
-    /// Position after the last one that has arrived.
+    /// Position after the highest byte that has arrived.
     pub(super) fn furthest(&self) -> u64 {
         self.islands.last().map_or(self.next, Island::end)
     }
@@ -180,7 +180,7 @@ impl RecvQueue {
         self.recent.truncate(MAX_BLOCKS);
     }
 
-    /// Keeps the parts of `data` that no island has yet; false if there are none.
+    /// Stores the parts of `data` that are new; false if there are none.
     fn store(&mut self, mut start: u64, mut data: Payload) -> bool {
         let mut kept = false;
         let mut at = self.islands.partition_point(|island| island.end() <= start);
@@ -240,7 +240,7 @@ fn cut_front(data: &mut Payload, n: u64) {
     }
 }
 
-/// Keeps at most the first `len` bytes.
+/// Truncates `data` to at most `len` bytes.
 pub(super) fn cut_to(data: &mut Payload, len: u64) {
     let excess = (data.len() as u64).saturating_sub(len);
     cut_back(data, excess);

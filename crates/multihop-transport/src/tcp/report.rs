@@ -1,4 +1,4 @@
-//! ADTCP on an endpoint: the receiver's measurements and reports, and how the sender takes them.
+//! ADTCP in an endpoint: measurements and reports of the receiver, and their effect on the sender.
 
 use multihop_core::Instant;
 use multihop_wire::tcp::{NetworkState, Segment, StateOption, Timestamps};
@@ -9,7 +9,7 @@ use super::outage::Standby;
 use crate::congestion::Congestion;
 
 impl TcpEnd {
-    /// The state of the network that ADTCP's receiver infers; `None` unless it measures.
+    /// The state of the network that ADTCP's receiver infers; `None` unless this end measures.
     pub fn network_state(&self) -> Option<NetworkState> {
         self.levels().map(|levels| self.config.adtcp.identify.state(levels))
     }
@@ -19,19 +19,19 @@ impl TcpEnd {
         self.meter.as_ref().map(|meter| meter.levels())
     }
 
-    /// The newest samples of these metrics.
+    /// The newest samples of the metrics of ADTCP's receiver.
     pub fn metrics(&self) -> Option<&Values> {
         self.meter.as_ref().map(|meter| meter.values())
     }
 
-    /// The state that the peer reported last; `None` without reports or ADTCP.
+    /// The network state in the peer's last report; `None` without reports or ADTCP.
     pub fn told_state(&self) -> Option<NetworkState> {
         let Congestion::Adtcp(policy) = &self.congestion else { return None };
         policy.reported()
     }
 
-    /// How to wait if a retransmission timeout now means that the path is lost: by section 3.1.2, a
-    /// timeout without congestion is a disconnection.
+    /// Parameters of stand-by if a retransmission timeout now means that the path is lost: by section 3.1.2,
+    /// a timeout without congestion is a disconnection.
     pub(super) fn disconnection(&self) -> Option<Standby> {
         let state = self.told_state()?;
         (!state.has(NetworkState::CONGESTION)).then_some(self.config.adtcp.disconnected)
@@ -47,7 +47,7 @@ impl TcpEnd {
         }
     }
 
-    /// The option that reports to the peer, in a segment with `len` bytes of data.
+    /// The option with the report to the peer, for a segment with `len` bytes of data.
     pub(super) fn state_option(&self, len: u32) -> Option<StateOption> {
         let state = self.network_state().filter(|_| self.counters.data_received > 0)?;
         // DEVIATION adtcp-3: not in full segments, which have no room for it.
@@ -69,5 +69,5 @@ impl TcpEnd {
     }
 }
 
-/// Length of the state in a report, bytes: three, and one of padding.
+/// Length of the option in a segment, bytes: three, and one of padding.
 const STATE_LEN: u32 = 4;

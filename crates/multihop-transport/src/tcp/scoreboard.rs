@@ -1,17 +1,17 @@
-//! The data that the receiver has beyond the cumulative ACK (RFC 6675).
+//! Record of data that the receiver has beyond the cumulative ACK (RFC 6675).
 
 use alloc::vec::Vec;
 
-/// Ranges reported by SACK: sorted, apart from each other, above `una`.
+/// Ranges reported by SACK above `una`, sorted and not adjacent.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scoreboard {
     sacked: Vec<(u64, u64)>,
-    /// Position below which everything has been retransmitted in this recovery, or need not be retransmitted.
+    /// Position below which all data has been retransmitted in this recovery, or needs no retransmission.
     resent: u64,
 }
 
 impl Scoreboard {
-    /// Adds a reported range. Returns whether any of it is new.
+    /// Adds a reported range. Returns whether any part of the range is new.
     pub(super) fn add(&mut self, start: u64, end: u64) -> bool {
         let first = self.sacked.partition_point(|range| range.1 < start);
         let after = self.sacked.partition_point(|range| range.0 <= end);
@@ -35,7 +35,8 @@ impl Scoreboard {
         }
     }
 
-    /// Clears the scoreboard after a timeout, because the receiver may have discarded everything (RFC 2018 §8).
+    /// Clears the scoreboard after a timeout, because the receiver may have discarded the reported data (RFC
+    /// 2018 §8).
     pub(super) fn clear(&mut self) {
         self.sacked.clear();
         self.resent = 0;
@@ -45,8 +46,9 @@ impl Scoreboard {
         self.resent = una;
     }
 
-    /// Notes a retransmission of the bytes `from..to`. Returns whether it was a rescue (RFC 6675 §4, `NextSeg` rule 4): a repetition,
-    /// or a segment above everything that SACK has reported. A rescue does not count as progress (`HighRxt`).
+    /// Records a retransmission of the bytes `from..to`. Returns whether it was a rescue (RFC 6675 §4,
+    /// `NextSeg` rule 4): a repetition, or a segment above all data that SACK has reported. A rescue does not
+    /// count as progress (`HighRxt`).
     pub(super) fn on_resent(&mut self, from: u64, to: u64) -> bool {
         let is_rescue = from < self.resent || (from > self.resent && from >= self.highest());
         if !is_rescue {
@@ -122,7 +124,7 @@ impl Scoreboard {
             .filter(|(from, to, _)| from < to)
     }
 
-    /// Whether the ranges from index `above` on prove that the data below them is lost.
+    /// Whether the received ranges from index `above` on prove that the data below them is lost.
     fn is_lost_below(&self, above: usize, mss: u32) -> bool {
         let ranges = &self.sacked[above..];
         let bytes: u64 = ranges.iter().map(|range| range.1 - range.0).sum();
@@ -130,7 +132,7 @@ impl Scoreboard {
     }
 }
 
-/// Number of segments reported after a hole that show it to be lost (RFC 6675 §2).
+/// Number of reported segments after a hole that prove its loss (RFC 6675 §2).
 const DUP_THRESHOLD: usize = 3;
 
 #[cfg(test)]
@@ -166,7 +168,8 @@ mod tests {
 
     #[test]
     fn pipe_by_hand() {
-        // Sent 10 to 100 in tens; 20..30 and 40..70 arrived. 10..20 and 30..40 are lost; 70.. is not.
+        // Positions 10 to 100 were sent in tens; 20..30 and 40..70 arrived. 10..20 and 30..40 are lost, 70..
+        // is not.
         let mut board = board(&[(20, 30), (40, 70)]);
         board.start_recovery(10);
         assert_eq!(board.pipe(10, 100, 10), 30);
@@ -188,7 +191,7 @@ mod tests {
         board.add(60, 90);
         assert_eq!(board.next_lost(10, 10), Some((50, 60)));
         assert!(!board.on_resent(50, 60));
-        // Everything is either reported or retransmitted: a repetition is a rescue, too.
+        // All data is either reported or retransmitted, so that another retransmission is a rescue, too.
         board.add(90, 100);
         assert_eq!(board.last_hole(10, 100), Some((50, 60)));
         assert!(board.on_resent(50, 60));

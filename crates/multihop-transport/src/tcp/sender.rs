@@ -1,20 +1,20 @@
-//! The sequence variables of the data that we send (RFC 9293 §3.3.1).
+//! Sequence variables of sent data (RFC 9293 §3.3.1).
 
 use multihop_wire::tcp::SeqNumber;
 
 use super::sequence;
 use crate::sendq::SendQueue;
 
-/// Sequence variables of our data. Positions count from our SYN, which is at 0; the first byte is
-/// at 1, and the FIN follows the last.
+/// Sequence variables of sent data. Positions count from this end's SYN, which is at 0. The first byte is at
+/// 1, and the FIN follows the last byte.
 #[derive(Clone, Debug)]
 pub(super) struct Sender {
     pub(super) iss: SeqNumber,
-    /// First position not acknowledged (`SND.UNA`).
+    /// First unacknowledged position (`SND.UNA`).
     pub(super) una: u64,
     /// Next position to send (`SND.NXT`); goes back after a timeout.
     pub(super) next: u64,
-    /// Position after the highest one ever sent.
+    /// Position after the highest one that was ever sent.
     pub(super) max: u64,
     /// The peer's window in bytes (`SND.WND`).
     pub(super) window: u32,

@@ -1,4 +1,4 @@
-//! Positions in a stream, counted in 64 bits from its SYN, and their 32-bit numbers on the wire.
+//! Positions in a stream, counted in 64 bits from its SYN, and the corresponding 32-bit numbers in segments.
 
 use multihop_wire::tcp::SeqNumber;
 
@@ -8,7 +8,7 @@ pub(super) fn at(start: SeqNumber, position: u64) -> SeqNumber {
     start + position as u32
 }
 
-/// The position nearest to `near` that has `number`; `None` if it lies before the SYN.
+/// Position nearest to `near` whose sequence number is `number`; `None` if it lies before the SYN.
 pub(super) fn position(start: SeqNumber, near: u64, number: SeqNumber) -> Option<u64> {
     let offset = number.since(at(start, near)).cast_signed();
     near.checked_add_signed(i64::from(offset))

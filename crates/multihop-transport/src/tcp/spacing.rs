@@ -1,4 +1,4 @@
-//! Spaces data segments in time, and gives round-trip times to the pacer.
+//! Pacing of data segments, and round-trip samples for the pacer.
 
 use multihop_core::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use super::pace::{RoundTrips, Turn};
 use super::timer::Timer;
 
 impl TcpEnd {
-    /// Whether the pacer, or the rate of the congestion control, holds the next segment back.
+    /// Whether the pacer, or the pacing rate of the congestion control, delays the next segment.
     pub(super) fn wait_for_pace(&mut self, now: Instant) -> bool {
         if self.departs > now && !self.recovery.resend {
             self.timers.set(Timer::Pace, self.departs);
@@ -101,14 +101,15 @@ impl TcpEnd {
         }
     }
 
-    /// Everything before `end` has been retransmitted, or may have been.
+    /// Records that all data before `end` has been retransmitted, or may have been.
     pub(super) fn note_resent(&mut self, end: u64) {
         if let Some(pace) = &mut self.pace {
             pace.stale = pace.stale.max(end);
         }
     }
 
-    /// The retransmission timer expired, or the path is known to be lost.
+    /// Excludes all segments sent so far from round-trip samples, after an expired retransmission timer or
+    /// the loss of the path.
     pub(super) fn note_outage(&mut self) {
         let outstanding = self.send.max;
         if let Some(pace) = self.pace.as_mut().filter(|pace| !pace.across_timeouts) {
@@ -116,8 +117,8 @@ impl TcpEnd {
         }
     }
 
-    /// Passes the round-trip time of an ACK to the pacer. `is_new` if the ACK acknowledges new data; `timed` is the
-    /// sample of the retransmission timer, if the ACK gave one.
+    /// Passes the round-trip time of an ACK to the pacer. `is_new`: the ACK acknowledges new data. `timed` is
+    /// the sample of the retransmission timer, if there is one.
     pub(super) fn feed_pacer(&mut self, now: Instant, is_new: bool, timed: Option<Duration>) {
         let una = self.send.una;
         let Some(pace) = &mut self.pace else { return };
@@ -144,5 +145,5 @@ impl TcpEnd {
     }
 }
 
-/// The authors' gap before the first sample.
+/// Gap before the first sample, by the rules of the authors' implementation.
 const FIRST_GAP: Duration = Duration::from_millis(50);

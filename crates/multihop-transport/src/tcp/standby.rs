@@ -19,7 +19,7 @@ use super::timer::Timer;
 use super::{Event, TcpEnd};
 
 impl TcpEnd {
-    /// Puts the sender on stand-by, unless it is already. `lost` is the position of a lost segment, if known.
+    /// Puts the sender on stand-by, unless it already is. `lost` is the position of a lost segment, if known.
     pub(super) fn stand_by(&mut self, now: Instant, plan: Standby, lost: Option<u64>) {
         if let Some(waiting) = &mut self.waiting {
             waiting.lost = waiting.lost.into_iter().chain(lost).min();
@@ -43,7 +43,7 @@ impl TcpEnd {
         }
     }
 
-    /// Builds the probe of the path that is due, if one is.
+    /// Builds the next probe of the path, if one is due.
     pub(super) fn next_probe(&mut self, now: Instant) -> Option<Segment> {
         let waiting = self.waiting.as_mut().filter(|waiting| waiting.due)?;
         waiting.due = false;
@@ -60,11 +60,11 @@ impl TcpEnd {
         Some(self.transmit(now, position, len))
     }
 
-    /// Ends stand-by after an ACK, if the plan's exit condition holds. `is_new` if the ACK acknowledges new data.
+    /// Ends stand-by after an ACK, if the exit condition holds. `is_new`: the ACK acknowledges new data.
     pub(super) fn on_ack_in_standby(&mut self, now: Instant, is_new: bool) {
         let Some(waiting) = &mut self.waiting else { return };
         if !is_new && waiting.plan.end.exit == Exit::New {
-            // The probe arrived, but the missing data is before it.
+            // The probe arrived; only data before it is missing.
             waiting.lost = None;
             return;
         }
@@ -83,8 +83,9 @@ impl TcpEnd {
         self.restart_retransmit_timer(now);
     }
 
-    /// Restores the state before stand-by (ADTCP, section 4.1). A timeout had moved the sender back to the first
-    /// hole. It continues where it was, and the scoreboard, or without SACK partial ACKs, show the missing segments.
+    /// Restores the state before stand-by (ADTCP, section 4.1). The timeout had moved the sender back to the
+    /// first hole. The sender continues at its former position; the scoreboard, or without SACK partial ACKs,
+    /// show the missing segments.
     fn resume(&mut self) {
         self.congestion.control_mut().window_mut().resume();
         if !self.sack {
@@ -108,5 +109,5 @@ impl TcpEnd {
 const ROUND_TRIPS: u64 = 4;
 const FASTEST: Duration = Duration::from_millis(200);
 const SLOWEST: Duration = Duration::from_secs(2);
-/// Shortest timeout: a timer of zero would expire again and again at one instant.
+/// Shortest timeout: a timer of zero would expire endlessly at one instant.
 const FLOOR: Duration = Duration::from_micros(1);

@@ -15,17 +15,17 @@ named! {
         SynReceived = "syn-received",
         /// The connection is open in both directions.
         Established = "established",
-        /// We closed; our FIN is not acknowledged yet.
+        /// This end has closed, and its FIN is not acknowledged yet.
         FinWait1 = "fin-wait-1",
-        /// We closed, and our FIN is acknowledged.
+        /// This end has closed, and its FIN is acknowledged.
         FinWait2 = "fin-wait-2",
         /// The peer closed its side; this end may still send.
         CloseWait = "close-wait",
-        /// Both closed at once; our FIN is not acknowledged yet.
+        /// Both ends have closed at once, and this end's FIN is not acknowledged yet.
         Closing = "closing",
-        /// The peer closed, then we; our FIN is not acknowledged yet.
+        /// The peer has closed, then this end, whose FIN is not acknowledged yet.
         LastAck = "last-ack",
-        /// Closed; late segments are still answered.
+        /// The connection is closed, and late segments are still answered.
         TimeWait = "time-wait",
     }
 }

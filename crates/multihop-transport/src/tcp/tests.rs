@@ -45,7 +45,8 @@ impl CongestionControl for Fixed {
     }
 }
 
-/// With a pacer over one hop that has seen one round trip: its gap is half of that.
+/// An endpoint whose pacer has measured one round trip over one hop, so that its gap is half of that round
+/// trip.
 fn endpoint(round_trip: Option<Duration>) -> TcpEnd {
     let pacer = PacingConfig { history: 1, ..PacingConfig::new(BitRate(2_000_000)) };
     let pacing = round_trip.map(|_| Pacing::new(pacer));
@@ -98,7 +99,7 @@ fn a_gap_that_shrinks_frees_the_segment_that_waits() {
     let later = Instant::ZERO + Duration::from_millis(11);
     assert_eq!(segments(&mut endpoint, later), 0);
     assert_eq!(endpoint.poll_timeout(), Some(Instant::ZERO + Duration::from_millis(15)));
-    // 0.7 * 15 + 0.3 * 0: the gap was over half a millisecond ago.
+    // The new gap, from 0.7 * 15 + 0.3 * 0 ms, was over half a millisecond ago.
     endpoint.pace.as_mut().unwrap().pacer.sample(0, Duration::ZERO, None);
     assert_eq!(segments(&mut endpoint, later), 1);
 }
@@ -110,7 +111,7 @@ fn notices_reach_the_congestion_control() {
     assert_eq!(endpoint.state_name(), "route lost");
 }
 
-/// ADTCP takes a timeout without congestion for a disconnection: eight bytes every two seconds, three
+/// For ADTCP, a timeout without congestion is a disconnection: it sends eight bytes every two seconds, three
 /// times.
 #[test]
 fn an_adtcp_timeout_without_congestion_starts_standby() {
@@ -140,7 +141,7 @@ fn an_adtcp_timeout_without_congestion_starts_standby() {
             seen.push((now.as_nanos() / 1_000_000_000, what));
         }
     }
-    // The timeout of 1 s, three probes of the first bytes, and the end.
+    // The timeout after 1 s is followed by three probes with the first bytes, and the end of the connection.
     assert_eq!(seen, [(3, (1, 8)), (5, (1, 8)), (7, (1, 8)), (9, (0, 0))]);
     let counters = endpoint.counters();
     assert_eq!((counters.timeouts, counters.standbys, counters.probes), (1, 1, 3));
@@ -192,7 +193,7 @@ fn the_handshake_is_the_first_round_trip_of_linux() {
             let found = endpoint.transmissions.as_ref().unwrap().min_rtt();
             assert_eq!(found, shortest, "{variant:?}");
             let rate = endpoint.congestion.control().pacing_rate().filter(|_| all_rtt);
-            // Ten segments in 30 ms, times the gain of the start.
+            // The rate is ten segments in 30 ms, times the gain of start-up.
             let expected = match variant {
                 Variant::Bbr => Some(2885 * 10 * 1448 / 30),
                 Variant::Bbr3 => Some(2773 * 10 * 1448 / 30),
@@ -203,7 +204,7 @@ fn the_handshake_is_the_first_round_trip_of_linux() {
     }
 }
 
-/// So that the peer's first sample is that of short segments.
+/// Without delay, so that the peer's first round-trip sample comes from short segments.
 #[test]
 fn linux_acknowledges_the_answer_to_its_syn_before_it_sends_data() {
     let (_, lengths) = after_handshake(Config::linux());
@@ -213,7 +214,7 @@ fn linux_acknowledges_the_answer_to_its_syn_before_it_sends_data() {
     assert_eq!(lengths[..2], [0, 1448]);
 }
 
-/// The network has asked for a smaller window, and repeats of earlier segments do not change that.
+/// A mark asks for a smaller window, and reports of duplicates do not change that.
 #[test]
 fn marks_forbid_undoing() {
     let mut endpoint = TcpEnd::new(

@@ -46,16 +46,17 @@ impl TcpEnd {
             return self.stand_by(now, plan, None);
         }
         self.note_reduction_by_timeout(was_whole, recovered, again);
-        // RFC 5681 §3.1: the loss window, before the timer is backed off.
+        // RFC 5681 §3.1: the window becomes the loss window before the timer is backed off.
         self.congestion.control_mut().on_timeout(now, flight, again);
-        // RFC 6298 §5.4 to §5.6: the segment at `next` is sent, and starts the timer.
+        // RFC 6298 §5.4 to §5.6: the segment at `next` is retransmitted and starts the timer.
         if self.on_timeout_of_pace() {
             self.rtt.back_off();
         }
     }
 
-    /// Bytes in flight for the threshold after a timeout. During fast recovery the bytes after the cumulative ACK include those
-    /// that have left the network: duplicate ACKs or SACK have reported them. The window without their share remains.
+    /// Bytes in flight for the threshold after a timeout. During fast recovery the bytes after the cumulative
+    /// ACK include those that have left the network: duplicate ACKs or SACK have reported them. The bytes in
+    /// flight are therefore bounded by the window without the share of duplicate ACKs.
     fn flight_at_timeout(&self) -> u32 {
         if self.recovery.active { self.flight().min(self.cwnd()) } else { self.flight() }
     }
@@ -67,7 +68,8 @@ impl TcpEnd {
         }
     }
 
-    /// Counts one more retransmission without an answer, and ends the connection after too many.
+    /// Counts one more unanswered retransmission; ends the connection after too many and returns whether it
+    /// did.
     fn give_up(&mut self) -> bool {
         self.retries = self.retries.saturating_add(1);
         let over = self.config.max_retries.is_some_and(|limit| self.retries > limit);

@@ -1,5 +1,6 @@
-//! List of the segments in flight: when each left, and what had been delivered by then. Delivery rates come from it
-//! (draft-cheng-iccrg-delivery-rate-estimation), and losses by time (`rack.rs`).
+//! List of the segments in flight, each with its departure time and the number of bytes delivered by then.
+//! Delivery rates (draft-cheng-iccrg-delivery-rate-estimation) and loss detection by time (`rack.rs`) are
+//! computed from this list.
 
 use alloc::collections::VecDeque;
 
@@ -14,7 +15,7 @@ pub(super) struct Transmissions {
     /// Bytes delivered since the connection began (`C.delivered`), and the time of the last delivery.
     delivered: u64,
     delivered_at: Instant,
-    /// When the newest delivered segment left (`C.first_sent_time`).
+    /// Departure of the newest delivered segment (`C.first_sent_time`).
     first_sent: Instant,
     /// Number of delivered bytes until which the application limits the rate (`C.app_limited`).
     limited_until: Option<u64>,
@@ -45,7 +46,7 @@ pub(super) struct Sent {
     first_sent: Instant,
     lost_before: u64,
     limited: bool,
-    /// Bytes in flight, itself included (`P.tx_in_flight`).
+    /// Bytes in flight when the segment left, including the segment (`P.tx_in_flight`).
     in_flight: u64,
 }
 
@@ -72,7 +73,7 @@ impl Sent {
         !self.sacked && !self.lost
     }
 
-    /// The order of departures: when the segment left last, and where it ends.
+    /// Key of the order of departures: last departure of the segment, and its end position.
     pub(super) fn departure(&self) -> (Instant, u64) {
         (self.at, self.end)
     }
@@ -156,7 +157,8 @@ impl Transmissions {
         }
     }
 
-    /// Makes `position` a boundary between segments. Returns the index of the first one after it.
+    /// Splits the segment around `position`, so that a segment begins there. Returns the index of the first
+    /// segment at or after it.
     fn split(&mut self, position: u64) -> usize {
         let at = self.segments.partition_point(|sent| sent.end <= position);
         if let Some(sent) = self.segments.get_mut(at)
@@ -176,7 +178,7 @@ impl Transmissions {
         self.ack = Delivery { prior_in_flight: self.in_flight, ..Delivery::default() };
     }
 
-    /// Marks a range as received by the peer, and calls `each` for every segment that this delivers.
+    /// Marks a range as received by the peer; calls `each` for every newly delivered segment.
     pub(super) fn on_sack(&mut self, now: Instant, start: u64, end: u64, mut each: impl FnMut(&Sent)) {
         let from = self.segments.partition_point(|sent| sent.start < start);
         for at in from..self.segments.len() {
@@ -237,12 +239,12 @@ impl Transmissions {
         self.min_rtt = Some(self.min_rtt.map_or(round_trip, |least| least.min(round_trip)));
     }
 
-    /// The round trip that the current ACK ended.
+    /// The round trip that the current ACK completed.
     pub(super) fn round_trip(&self) -> Option<Duration> {
         self.ack.round_trip
     }
 
-    /// Bytes that the current ACK delivered, and that it showed to be lost.
+    /// Numbers of bytes that the current ACK delivered, and that it showed to be lost.
     pub(super) fn newly(&self) -> (u64, u64) {
         (self.ack.newly, self.ack.newly_lost)
     }
@@ -270,7 +272,8 @@ impl Transmissions {
         self.ack.newest.as_ref()
     }
 
-    /// Considers segments lost that `which` selects, unless they are delivered or lost already. Returns how many bytes.
+    /// Marks all segments that `which` selects as lost, except delivered and lost ones. Returns the number of
+    /// bytes.
     pub(super) fn lose(&mut self, which: impl Fn(&Sent) -> bool) -> u64 {
         let mut bytes = 0;
         for sent in self.segments.iter_mut().filter(|sent| sent.flies()) {
@@ -286,7 +289,8 @@ impl Transmissions {
         bytes
     }
 
-    /// RFC 2018 §8: a receiver that reports the first segment as selective must have discarded it since.
+    /// If SACK reports the first segment, the receiver must have discarded it since (RFC 2018 §8): marks all
+    /// such segments as not delivered.
     pub(super) fn renege(&mut self) {
         if self.segments.front().is_none_or(|first| !first.sacked) {
             return;
@@ -328,7 +332,8 @@ impl Transmissions {
             let sending = sent.at.saturating_since(sent.first_sent);
             let arriving = self.delivered_at.saturating_since(sent.delivered_at);
             let interval = sending.max(arriving);
-            // Shorter than any round trip: the ACKs were compressed, or the path has changed.
+            // An interval shorter than any round trip means that ACKs were compressed or the path has
+            // changed.
             let is_usable = interval > Duration::ZERO && self.min_rtt.is_none_or(|least| interval >= least);
             is_usable.then(|| rate(over, interval))
         });
@@ -378,14 +383,14 @@ mod tests {
         let mut list = ten();
         list.begin_ack();
         list.on_ack(ms(100), 1001, |_| {});
-        // Nothing had been delivered when it left: one segment in 100 ms.
+        // Nothing had been delivered when this segment left: one segment in 100 ms.
         assert_eq!(list.sample().rate, Some(10_000));
         list.begin_ack();
         list.on_ack(ms(140), 5001, |_| {});
-        // The fifth left at 40 ms, before any delivery: 5 segments in 140 ms.
+        // The fifth segment left at 40 ms, before any delivery: 5 segments in 140 ms.
         assert_eq!((list.sample().rate, list.sample().interval_delivered), (Some(35_714), 5000));
         assert_eq!((list.in_flight(), list.min_rtt()), (5000, Some(Duration::from_millis(100))));
-        // The next one leaves after them, at 140 ms: 6 segments arrive in the 100 ms until its ACK.
+        // The next segment leaves after them, at 140 ms: 6 segments arrive in the 100 ms until its ACK.
         list.on_sent(ms(140), 10_001, 11_001);
         list.begin_ack();
         list.on_ack(ms(240), 11_001, |_| {});
@@ -404,7 +409,7 @@ mod tests {
         list.on_sent(ms(190), 10_001, 11_001);
         list.on_sent(ms(191), 11_001, 12_001);
         list.begin_ack();
-        // Two segments in 2 ms: they cannot have crossed the path in that time.
+        // Two segments arrive within 2 ms, in which they cannot have crossed the path.
         list.on_ack(ms(192), 12_001, |_| {});
         list.min_rtt = Some(Duration::from_millis(90));
         assert_eq!(list.sample().rate, None);
@@ -418,12 +423,12 @@ mod tests {
         assert_eq!(list.in_flight(), 7000);
         assert_eq!(list.lose(|sent| sent.end <= 3001), 3000);
         assert_eq!((list.in_flight(), list.first_lost().map(|sent| sent.start)), (4000, Some(1)));
-        // Half of a lost segment leaves again: only that half flies.
+        // Half of a lost segment is retransmitted: only that half is in flight.
         list.on_sent(ms(110), 1, 501);
         assert_eq!((list.in_flight(), list.first_lost().map(|sent| sent.start)), (4500, Some(501)));
         list.begin_ack();
         list.on_ack(ms(200), 6001, |_| {});
-        // 2500 lost bytes arrived after all, and 500 that had left again.
+        // 2500 bytes that counted as lost arrived after all, and 500 retransmitted bytes.
         assert_eq!((list.in_flight(), list.sample().newly_delivered), (4000, 3000));
         assert_eq!(list.sample().delivered, 6000);
     }

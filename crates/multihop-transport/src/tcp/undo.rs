@@ -1,6 +1,6 @@
-//! Undoing reductions of the window that prove unnecessary, as Linux does: all that left again is reported as a duplicate
-//! (RFC 3708), an ACK echoes a time before the first retransmission (Eifel, RFC 3522 and 4015), or after a timeout data
-//! arrives that has not left again (F-RTO, RFC 5682).
+//! Undoing unnecessary reductions of the window, as in Linux. Evidence is that all retransmitted data is
+//! reported as duplicate (RFC 3708), that an ACK echoes a time before the first retransmission (Eifel, RFC
+//! 3522 and 4015), or that data arrives after a timeout without having been retransmitted (F-RTO, RFC 5682).
 
 use multihop_core::Instant;
 use multihop_wire::tcp::Segment;
@@ -13,13 +13,13 @@ use crate::congestion::AckKind;
 pub(super) struct Undo {
     cwnd: u32,
     ssthresh: u32,
-    /// Duplicates of data before this say nothing (`undo_marker`).
+    /// Position below which duplicates are no evidence (`undo_marker`).
     from: u64,
-    /// Retransmissions of which no duplicate has been reported; unknown before the first (`undo_retrans`).
+    /// Number of retransmissions without a reported duplicate; unknown before the first one (`undo_retrans`).
     open: Option<u32>,
     /// The timestamp of the first retransmission (`retrans_stamp`).
     first: Option<u32>,
-    /// Whether the reduction came from a timeout.
+    /// Whether a timeout caused the reduction.
     by_timeout: bool,
     probe: Frto,
 }
@@ -27,7 +27,7 @@ pub(super) struct Undo {
 /// Stage of F-RTO (RFC 5682), which finds out whether a timeout was necessary.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Frto {
-    /// The timeout was real, or there was none.
+    /// Detection is over, or no timeout has occurred.
     Off,
     /// The first segment was retransmitted; the next ACK of new data continues the detection.
     Resent,
@@ -63,7 +63,7 @@ impl Undo {
 }
 
 impl TcpEnd {
-    /// The window is about to be reduced, for losses that were found.
+    /// Records the state before losses reduce the window.
     pub(super) fn note_reduction(&mut self) {
         if !self.config.undo || !self.uses_rack() {
             return;
@@ -94,8 +94,8 @@ impl TcpEnd {
         }
     }
 
-    /// Examines an ACK for evidence that the last reduction was unnecessary, and undoes the reduction. `news` if SACK
-    /// has reported something new.
+    /// Examines an ACK for evidence that the last reduction was unnecessary, and undoes the reduction.
+    /// `news`: SACK has reported new information.
     pub(super) fn judge_reduction(
         &mut self,
         now: Instant,
@@ -139,7 +139,8 @@ impl TcpEnd {
         };
     }
 
-    /// Restores the window of before the reduction. If `finds`, all segments marked as lost count as in flight again.
+    /// Restores the window before the reduction. `finds`: all segments marked as lost count as in flight
+    /// again.
     fn undo(&mut self, now: Instant, undo: &Undo, finds: bool) {
         self.undo = None;
         self.counters.undone += 1;

@@ -1,6 +1,6 @@
 use multihop_core::{Duration, Instant};
 
-/// Receiver's decision when to acknowledge arrived segments (§3.6).
+/// Decides when the receiver acknowledges arrived segments (§3.6).
 #[derive(Clone, Debug, Default)]
 pub(super) struct Acks {
     /// Number of segments since the last ACK.
@@ -10,7 +10,7 @@ pub(super) struct Acks {
     /// `TxSeq` of the newest segment that arrived.
     newest: u8,
     due: Option<Due>,
-    /// `TxSeq` of a segment of the block before that arrived again.
+    /// `TxSeq` of a segment of the previous block that arrived again.
     again: Option<u8>,
 }
 
@@ -49,14 +49,14 @@ impl Acks {
         })
     }
 
-    /// Acknowledge at once, because of this transmission.
+    /// Requests an ACK at once, because of the transmission with this number.
     pub(super) fn ask(&mut self, tx_seq: u8) {
         self.newest = tx_seq;
         self.due = Some(Due { tx_seq, held: false });
     }
 
-    /// Acknowledge at once, without a segment with data as the reason: the newest segment may have
-    /// waited, so none is named.
+    /// Requests an ACK at once that names no transmission, because the newest segment may have waited and
+    /// would be no valid sample.
     pub(super) fn ask_anyway(&mut self) {
         self.due.get_or_insert(Due { tx_seq: self.newest.wrapping_add(NAMES_NONE), held: false });
     }
@@ -85,5 +85,5 @@ impl Acks {
     }
 }
 
-/// Distance from the newest `TxSeq` to a number that none of the last 128 transmissions has.
+/// Distance from the newest `TxSeq` to a number that none of the last 128 transmissions used.
 const NAMES_NONE: u8 = 128;

@@ -4,7 +4,7 @@ use multihop_wire::tpa::{Bitmap, MAX_BLOCK};
 /// The current block, and the state of its segments (§3.2).
 #[derive(Clone, Debug)]
 pub(super) struct Block {
-    /// Counted from the SYN, which is block 0.
+    /// Number of the block, counted from the SYN, which is block 0.
     pub(super) number: u64,
     /// Length of all segments of the block, bytes.
     pub(super) bytes: u64,
@@ -16,11 +16,11 @@ pub(super) struct Block {
     /// Whether the last segment so far ends the block.
     ended: bool,
     pub(super) acked: Bitmap,
-    /// Positions of the segments whose timer runs.
+    /// Positions of segments in flight, whose timer runs.
     pub(super) in_flight: Bitmap,
-    /// Timed out, to be retransmitted in this round.
+    /// Positions of segments that timed out and are retransmitted in this round.
     current: Bitmap,
-    /// Timed out in this round, to be retransmitted in the next.
+    /// Positions of segments that timed out in this round and are retransmitted in the next one.
     next: Bitmap,
 }
 
@@ -33,8 +33,8 @@ pub(super) struct Piece {
     pub(super) len: u32,
     /// Number of the segment's newest transmission, counted over the whole connection.
     pub(super) transmission: u64,
-    /// Number of the oldest transmission by which the segment may have arrived: the first one, until an ACK names a
-    /// later one.
+    /// Number of the oldest transmission that may have delivered the segment: the first one, until an ACK
+    /// names a later one.
     pub(super) arrived: u64,
     /// Time at which the segment's timer expires.
     pub(super) due: Instant,
@@ -46,7 +46,7 @@ impl Block {
         Self { ended: true, ..Self::new(0, 0) }
     }
 
-    /// A block without segments.
+    /// Creates block `number` without segments.
     pub(super) fn new(number: u64, mss: u32) -> Self {
         let piece = Piece { offset: 0, len: 0, transmission: 0, arrived: u64::MAX, due: Instant::ZERO };
         Self {
@@ -78,7 +78,7 @@ impl Block {
         self.ended && self.acked == self.sent()
     }
 
-    /// Every position that has been sent.
+    /// All positions that have been sent.
     pub(super) fn sent(&self) -> Bitmap {
         Bitmap::first(self.count)
     }
@@ -112,19 +112,19 @@ impl Block {
         self.current -= Bitmap::one(position);
     }
 
-    /// Records that an ACK names a transmission of this segment.
+    /// Records that an ACK names this transmission of the segment.
     pub(super) fn on_named(&mut self, position: u8, transmission: u64) {
         let arrived = &mut self.pieces[usize::from(position)].arrived;
         *arrived = transmission.max(*arrived);
     }
 
-    /// Marks a segment as lost: it waits for the next round.
+    /// Marks a segment as lost; it is retransmitted in the next round.
     pub(super) fn on_lost(&mut self, position: u8) {
         self.in_flight -= Bitmap::one(position);
         self.next |= Bitmap::one(position);
     }
 
-    /// Takes the positions that the peer has received; returns how many new bytes these are.
+    /// Records the positions that the peer has received; returns the number of newly acknowledged bytes.
     pub(super) fn on_acked(&mut self, news: Bitmap) -> u64 {
         self.acked |= news;
         self.in_flight -= news;
@@ -133,12 +133,12 @@ impl Block {
         news.positions().map(|position| u64::from(self.piece(position).len)).sum()
     }
 
-    /// The next segment of this round.
+    /// The next segment to retransmit in this round.
     pub(super) fn current(&self) -> Option<u8> {
         self.current.positions().next()
     }
 
-    /// The first segment of the next round.
+    /// The first segment to retransmit in the next round.
     pub(super) fn upcoming(&self) -> Option<u8> {
         self.next.positions().next()
     }
@@ -148,7 +148,7 @@ impl Block {
         (self.current, self.next) = (self.next, Bitmap::EMPTY);
     }
 
-    /// Extends the timers of all segments in flight so that none expires before `due`.
+    /// Extends the timers of all segments in flight, so that none expires before `due`.
     pub(super) fn postpone(&mut self, due: Instant) {
         for position in self.in_flight.positions() {
             let piece = &mut self.pieces[usize::from(position)];

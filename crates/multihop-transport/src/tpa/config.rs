@@ -173,8 +173,8 @@ impl Config {
         }
     }
 
-    /// Configuration for real networks: shorter timers, loss found by transmission numbers, data that does not wait for
-    /// a whole block.
+    /// Configuration for real networks: shorter timers, loss detection by transmission numbers, and data that
+    /// does not wait for a whole block.
     pub const fn net() -> Self {
         let paper = Self::paper();
         Self {
@@ -187,7 +187,8 @@ impl Config {
             fill: Fill::Segment,
             block_fill: Duration::from_millis(2),
             loss_by_txseq: Some(3),
-            // On a path without notices, every failure would count as congestion, and `freeze_max` would have no effect.
+            // On a path without notices, every failure would otherwise count as congestion, and `freeze_max`
+            // would have no effect.
             notices: false,
             rto: RtoConfig {
                 min: Duration::from_millis(50),
@@ -201,13 +202,13 @@ impl Config {
         }
     }
 
-    /// Moves every number into the bounds of the protocol.
+    /// Clamps every parameter to the bounds of the protocol.
     pub(super) fn in_bounds(mut self) -> Self {
         self.mss = self.mss.max(1);
         self.block_size = self.block_size.clamp(1, multihop_wire::tpa::MAX_BLOCK);
         self.cwnd_max = self.cwnd_max.clamp(1, self.block_size);
         self.initial_ttl = self.initial_ttl.max(1);
-        // A timer of zero would expire again and again at one instant.
+        // A timer of zero would expire endlessly at one instant.
         let at_least = |wait: Duration| wait.max(Duration::from_micros(1));
         for wait in [&mut self.ack_interval, &mut self.silence_max] {
             *wait = at_least(*wait);
@@ -216,7 +217,7 @@ impl Config {
         self
     }
 
-    /// How connections are opened, watched and closed, with the longest timeout of a SYN.
+    /// Parameters for opening, watching and closing connections, with the longest timeout of a SYN.
     pub fn lifecycle(&self) -> lifecycle::Config {
         self.lifecycle.with_longest(self.rto.max)
     }
@@ -228,7 +229,7 @@ impl Config {
     }
 }
 
-/// A name, and what makes the configuration.
+/// Name of a profile, and the function that creates its configuration.
 pub type Profile = (&'static str, fn() -> Config);
 
 /// The profiles by their names.

@@ -11,17 +11,17 @@ pub struct Counters {
     pub acks_sent: u64,
     /// Number of ACKs that the interval timer caused.
     pub acks_held: u64,
-    /// Timers of segments that expired.
+    /// Number of expired timers of segments.
     pub timeouts: u64,
     /// Segments counted as lost by the numbers of later transmissions.
     pub lost_by_txseq: u64,
-    /// Times that the congested state was entered.
+    /// Number of times that the congested state was entered.
     pub congested: u64,
-    /// Times that the freeze state was entered.
+    /// Number of times that the freeze state was entered.
     pub freezes: u64,
     /// Link-failure notices that concerned a segment in flight.
     pub notices: u64,
-    /// Route changes detected by round-trip times.
+    /// Number of route changes detected by round-trip times.
     pub route_changes: u64,
     /// Number of probes sent.
     pub probes: u64,
@@ -35,7 +35,7 @@ pub struct Counters {
     pub delivered: u64,
     /// Bytes received in order.
     pub bytes_delivered: u64,
-    /// Segments with data that arrived while something before them was missing.
+    /// Segments with data that arrived while earlier data was missing.
     pub out_of_order: u64,
     /// Segments with data or FIN that had arrived before.
     pub duplicates: u64,

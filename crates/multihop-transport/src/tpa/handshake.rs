@@ -10,7 +10,7 @@ impl TpaEnd {
         self.life.connect();
     }
 
-    /// Retransmits the SYN at once, because the protection now has a cookie for it.
+    /// Retransmits the SYN at once, because the encryption layer has received a cookie for it.
     pub fn connect_again(&mut self) {
         self.life.repeat_syn();
     }
@@ -20,14 +20,14 @@ impl TpaEnd {
         self.life.listen();
     }
 
-    /// Whether `segment` opens a new connection that replaces this one. Only a connection that merely answers late
-    /// segments is replaced; the driver then creates a new endpoint.
+    /// Whether `segment` opens a new connection that replaces this one. Only a connection in LINGER, which
+    /// merely answers late segments, is replaced; the driver then creates a new endpoint.
     pub fn gives_way_to(&self, segment: &Segment) -> bool {
         let opens = matches!(segment.body, Body::Syn(_)) && segment.ack.is_none();
         self.state() == State::Linger && opens && segment.block != self.recv.irs
     }
 
-    /// Options in the peer's SYN, or the defaults before the SYN arrives.
+    /// Options in the peer's SYN; default values before it arrives.
     pub fn peer(&self) -> &Options {
         &self.peer
     }
@@ -58,11 +58,11 @@ impl TpaEnd {
                     self.establish(now, Some(ack));
                     self.acks.ask(segment.tx_seq);
                 } else {
-                    // Both opened at once: answer with our SYN and an ACK.
+                    // Simultaneous open: answer with a SYN and an ACK.
                     self.life.on_syn(segment.tx_seq);
                 }
             }
-            // It belongs to a connection that the peer still considers open.
+            // The segment belongs to a connection that the peer still considers open.
             _ => {
                 self.counters.dropped += 1;
                 if self.refusals.allow(now, ()) {
@@ -88,7 +88,7 @@ impl TpaEnd {
         true
     }
 
-    /// Whether a segment ends the handshake that the peer began: an ACK of our SYN, or data, if that
+    /// Whether a segment ends the handshake that the peer began: an ACK of this end's SYN, or data if that
     /// ACK was lost.
     pub(super) fn completes_handshake(&mut self, now: Instant, segment: &Segment) -> bool {
         let acks = segment.ack.filter(|ack| ack.block == self.send.iss && self.life.has_sent_syn());
@@ -104,7 +104,7 @@ impl TpaEnd {
 
     fn establish(&mut self, now: Instant, ack: Option<Ack>) {
         if let Some(round_trip) = self.life.establish(now, ack.map(|ack| ack.tx_seq)) {
-            // A pacer needs the round trips of data: a SYN is much shorter.
+            // A SYN is much shorter than the data segments whose round trips pacing needs.
             self.rtt.short_sample(round_trip);
         }
         self.emit(Event::Connected);
@@ -122,13 +122,13 @@ impl TpaEnd {
             }
             (State::SynReceived, _) => self.counters.dropped += 1,
             _ if same && self.recv.number == 0 => self.acks.ask(segment.tx_seq),
-            // A retransmission of its SYN, or a peer that has restarted: it gets our block number, and
-            // resets a connection that it does not know.
+            // Either the peer has retransmitted its SYN, or it has restarted and will reset the connection
+            // that it does not know.
             _ => self.acks.ask_anyway(),
         }
     }
 
-    /// The SYN, with an ACK if the peer's has arrived.
+    /// Builds the SYN, with an ACK if the peer's SYN has arrived.
     pub(super) fn syn(&mut self, syn: Syn) -> Segment {
         let ack = syn.answers.map(|tx_seq| Ack {
             block: self.recv.irs,
@@ -181,18 +181,18 @@ impl TpaEnd {
         u8::try_from(wait.as_nanos().div_ceil(1_000_000)).unwrap_or(u8::MAX)
     }
 
-    /// The block that we send, as on the wire.
+    /// Number of the block being sent, as on the wire.
     pub(super) fn sending(&self) -> BlockSeq {
         self.config.framing.block_after(self.send.iss, self.send.block.number)
     }
 
-    /// The block that we receive, as on the wire.
+    /// Number of the block being received, as on the wire.
     pub(super) fn receiving(&self) -> BlockSeq {
         self.config.framing.block_after(self.recv.irs, self.recv.number)
     }
 }
 
-/// A reset that the sender of `segment` accepts: it names the sender's own block.
+/// A reset that the sender of `segment` accepts, because it names that sender's own block.
 pub fn reset_for(segment: &Segment) -> Segment {
     Segment {
         source: segment.destination,
@@ -203,7 +203,7 @@ pub fn reset_for(segment: &Segment) -> Segment {
     }
 }
 
-/// `delay` in milliseconds, or the usual one for 0; a timer of zero would expire again and again.
+/// `delay` in milliseconds, or `usual` for 0. A timer of zero would expire endlessly.
 fn delay_of(delay: u8, usual: Duration) -> Duration {
     if delay == 0 { usual.max(Duration::from_micros(1)) } else { Duration::from_millis(u64::from(delay)) }
 }

@@ -17,7 +17,7 @@ impl TpaEnd {
         }
     }
 
-    /// Handles a segment in every state in which the peer's numbers are known.
+    /// Handles a segment in a state in which the peer's numbers are known.
     fn in_connection(&mut self, now: Instant, segment: Segment) {
         match segment.body {
             Body::Reset => return self.on_reset(&segment),
@@ -45,7 +45,7 @@ impl TpaEnd {
         let piece = match segment.body {
             Body::Data { position, last, payload } => Piece { position, last, fin: false, payload },
             Body::Fin { position } => Piece { position, last: true, fin: true, payload: Payload::EMPTY },
-            // A probe.
+            // A segment without body and ACK is a probe.
             Body::Empty if segment.ack.is_none() => return self.acks.ask_anyway(),
             _ => return,
         };
@@ -118,7 +118,7 @@ impl TpaEnd {
         let (Some(_), ..=0) = (number, distance) else { return false };
         if distance < 0 {
             self.counters.late_acks += 1;
-            // The peer has no segment of our block yet: its window is new information.
+            // The peer has no segment of the current block yet: only its window is new information.
             if distance == -1 && ack.bitmap == self.send.before && self.send.block.acked.is_empty() {
                 self.send.window = window;
             }
@@ -147,12 +147,12 @@ impl TpaEnd {
     /// An ACK of the current block.
     fn on_ack(&mut self, now: Instant, ack: Ack) {
         let named = self.send.transmissions.find(ack.tx_seq).map(|(number, transmission)| {
-            // §3.4: a segment that waited for a route, or whose ACK came too late, is no sample of the path.
+            // An outage may have delayed an ACK long after the timeout, so at most twice the timeout counts.
             let in_time = now < transmission.due || self.config.late_samples;
             let says = transmission.calm && in_time && !transmission.named;
             transmission.named = true;
             self.send.block.on_named(transmission.position, number);
-            // How late an ACK is after the timeout says little: an outage may be the reason.
+            // The other segments of the first window wait behind this one.
             let most = (transmission.due - transmission.sent).saturating_mul(2);
             let round_trip = now.saturating_since(transmission.sent).min(most);
             let hold = if ack.held { transmission.hold } else { Duration::ZERO };
@@ -187,10 +187,11 @@ impl TpaEnd {
         }
     }
 
-    /// Passes a round-trip sample to the estimators; the peer's interval timer held the ACK for `hold`.
+    /// Passes a round-trip sample to the estimators. `hold` is the time for which the peer's interval timer
+    /// delayed the ACK.
     fn sample_rtt(&mut self, round_trip: Duration, hold: Duration, is_short: bool) {
         let travel = round_trip.saturating_sub(hold);
-        // With `covers_hold` the timeout has the hold as a term of its own.
+        // With `covers_hold` the timeout contains the delay as a separate term.
         let kept = self.config.hold_in != HoldIn::Neither && !self.config.rto.covers_hold;
         let sample = if kept { round_trip } else { travel };
         if is_short {
@@ -212,7 +213,7 @@ impl TpaEnd {
         let block = &mut self.send.block;
         for position in block.in_flight.positions() {
             let sent = block.piece(position).transmission;
-            // One sent several times may have arrived by a transmission before this one.
+            // A segment sent several times may have arrived by an earlier transmission.
             let later = block.acked.positions().filter(|&other| block.piece(other).arrived > sent);
             if later.count() >= usize::from(limit.max(1)) {
                 block.on_lost(position);

@@ -1,8 +1,8 @@
 //! TPA, a transport for ad hoc networks (Anastasi, Ancillotti, Conti and Passarella, "Design and
 //! performance evaluation of a transport protocol for ad hoc networks"; § numbers are its sections).
 //!
-//! [`TpaEnd`] is one end of one connection. Its segments are typed values, not bytes. It knows
-//! no addresses; the driver does. Application calls are methods; after each the driver drains
+//! [`TpaEnd`] is one end of one connection. Its segments are typed values, not bytes. Only the driver handles
+//! addresses. Application calls are methods; after each the driver drains
 //! [`poll_output`](Machine::poll_output) as after any input.
 
 use alloc::collections::VecDeque;
@@ -56,7 +56,7 @@ pub struct TpaEnd {
     life: Lifecycle,
     /// Whether the application reads what the peer sends.
     reads: bool,
-    /// Options in the peer's SYN; before it arrives, the defaults.
+    /// Options in the peer's SYN; default values before it arrives.
     peer: Options,
     /// Payload of a full segment of the next block.
     mss: u32,
@@ -131,8 +131,8 @@ impl TpaEnd {
         taken
     }
 
-    /// Closes our side once everything queued has been sent (an endless source stops here); what the
-    /// peer sends can still be read.
+    /// Closes this side after all queued data has been sent (an endless source stops here). Data of the peer
+    /// can still be read.
     pub fn shutdown(&mut self) {
         match self.life.shutdown(self.unacked() > 0) {
             Shutdown::NoEffect => {}
@@ -144,8 +144,8 @@ impl TpaEnd {
         }
     }
 
-    /// Closes our side as [`shutdown`](Self::shutdown) does, and reads no more: data that waits to be
-    /// read, or arrives later, resets the connection.
+    /// Closes this side as [`shutdown`](Self::shutdown) does, and reads no more. Unread data, and data that
+    /// arrives later, reset the connection.
     pub fn close(&mut self) {
         self.reads = false;
         if self.unread() > 0 {
@@ -155,7 +155,7 @@ impl TpaEnd {
         }
     }
 
-    /// Ends the connection now and tells the peer.
+    /// Ends the connection at once with a reset to the peer.
     pub fn abort(&mut self) {
         if self.life.is_known_to_peer() {
             self.send_reset();
@@ -201,7 +201,7 @@ impl TpaEnd {
         &self.rtt
     }
 
-    /// Adaptive pacing, if it is on.
+    /// The state of adaptive pacing; `None` if it is off.
     pub fn pacer(&self) -> Option<&Pacer> {
         self.pacer.as_ref()
     }
@@ -238,7 +238,7 @@ impl TpaEnd {
         }
     }
 
-    /// The queue, if the application may still send.
+    /// The send queue; an error if the application may no longer send.
     fn open_queue(&mut self) -> Result<&mut SendQueue, SendError> {
         let is_open = !self.life.is_closing() && !matches!(self.state(), State::Closed | State::Linger);
         self.send.queue.if_open(is_open)
@@ -259,7 +259,7 @@ impl TpaEnd {
         self.life.set_finished(self.send.fin_acked(), self.recv.finished)
     }
 
-    /// Ends the connection if the reset names this end's block, or the one before.
+    /// Ends the connection if the reset names this end's current or previous block.
     fn on_reset(&mut self, reset: &Segment) {
         let distance = reset.ack.map(|ack| self.config.framing.distance(self.sending(), ack.block));
         if self.state() == State::Linger || !distance.is_some_and(|distance| (-1..=0).contains(&distance)) {

@@ -4,7 +4,7 @@ use super::TpaEnd;
 use crate::observe::Side::Sender;
 use crate::observe::{RoundTrip, Row};
 
-/// The rows of an endpoint.
+/// The observable quantities of a TPA endpoint.
 pub(crate) static OBSERVED: [Row<TpaEnd>; 12] = [
     Row::cwnd(|end| Some(f64::from(end.cwnd()))),
     Row::round_trip(|end| RoundTrip::newest(end.rtt().latest(), end.rtt().samples())),

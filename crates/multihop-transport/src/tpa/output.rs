@@ -42,7 +42,7 @@ impl TpaEnd {
         Some(self.transmit(now, position, again))
     }
 
-    /// Whether the pacer holds the next segment back.
+    /// Whether the pacer delays the next segment.
     fn wait_for_pace(&mut self, now: Instant) -> bool {
         let last = self.send.last_data;
         let until = self.pacer.as_ref().and_then(|pacer| pacer.holds_until(now, last));
@@ -85,7 +85,7 @@ impl TpaEnd {
         self.segment(Body::Empty)
     }
 
-    /// A segment with the ACK that is due, if one is.
+    /// Builds a segment with this body, and with the ACK if one is due.
     fn segment(&mut self, body: Body) -> Segment {
         let number = self.recv.number;
         let block = self.config.framing.block_after(self.recv.irs, number);

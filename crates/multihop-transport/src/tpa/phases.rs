@@ -5,22 +5,22 @@ use super::config::Config;
 use super::state::Phase;
 use super::timers::Timer;
 
-/// The phase of the sender, and the reasons for it (§3.3, §3.5).
+/// The phase of the sender, and its causes (§3.3, §3.5).
 #[derive(Clone, Debug)]
 pub(super) struct Phases {
     pub(super) phase: Phase,
-    /// Timers of segments that expired in a row.
+    /// Number of segment timers that expired in succession.
     expiries: u8,
     /// Number of ACKs in a row.
     acks: u8,
-    /// The first transmission since freezing, counted over the whole connection.
+    /// Number of the first transmission since freezing, counted over the whole connection.
     frozen_from: u64,
-    /// Whether a notice reported the failure. The loss of segments sent before the notice then does not show whether
-    /// the route works now.
+    /// Whether a notice reported the failure. The loss of earlier segments then does not show whether the
+    /// route works now.
     told: bool,
     /// Whether the route is known to be lost, and a notice will report its return.
     route_lost: bool,
-    /// Send one segment as a probe.
+    /// Whether to send one segment as a probe.
     pub(super) ask: bool,
 }
 
@@ -76,7 +76,7 @@ impl TpaEnd {
         }
     }
 
-    /// An ACK acknowledged new segments of the block.
+    /// Handles an ACK of new segments of the block.
     pub(super) fn on_news(&mut self) {
         let phases = &mut self.phases;
         phases.expiries = 0;
@@ -111,7 +111,8 @@ impl TpaEnd {
         self.phases.phase = Phase::Normal;
     }
 
-    /// Assumes that the route is broken, because of a notice or because of expiries.
+    /// Enters the freeze state: the route is assumed broken, because of a notice (`told`) or of expired
+    /// timers.
     fn freeze(&mut self, told: bool) {
         let phases = &mut self.phases;
         let frozen = phases.phase == Phase::Freeze;
@@ -160,7 +161,7 @@ impl TpaEnd {
         }
     }
 
-    /// The position of a lost segment, if it is in flight.
+    /// Position of a lost segment; `None` if it is not in flight.
     fn lost_in_flight(&self, lost: LostSegment) -> Option<u8> {
         let SegmentId::Tpa { block, position } = lost.segment else { return None };
         let ours = self.ports.have_sent(lost) && block == self.sending().0;
@@ -182,7 +183,7 @@ impl TpaEnd {
         self.timers.stop(Timer::Silence);
     }
 
-    /// Counts every segment that was sent before the route was restored as lost, so that the next segment leaves at
+    /// Marks every segment sent before the route was restored as lost, so that the next segment leaves at
     /// once.
     fn probe_restored_route(&mut self) {
         if !self.config.probe_restored || self.phases.phase != Phase::Freeze {
@@ -198,7 +199,7 @@ impl TpaEnd {
         self.phases.phase == Phase::Freeze && self.phases.route_lost && !self.phases.ask
     }
 
-    /// Delays the next probe if the segment that leaves is a probe of the route.
+    /// Delays the next probe, if the leaving segment is a probe of the route.
     pub(super) fn on_probe_of_route(&mut self, now: Instant) {
         if self.phases.ask {
             self.phases.ask = false;

@@ -6,19 +6,19 @@ use multihop_wire::tpa::{Bitmap, BlockSeq, MAX_BLOCK};
 use super::config::Config;
 use crate::bytes::ByteQueue;
 
-/// The peer's data: the open block, and bytes that wait to be read.
+/// Data received from the peer: the open block, and bytes to read.
 #[derive(Clone, Debug)]
 pub(super) struct Receiver {
     /// Number of the peer's SYN.
     pub(super) irs: BlockSeq,
-    /// The open block, counted from the SYN, which is block 0.
+    /// Number of the open block, counted from the SYN, which is block 0.
     pub(super) number: u64,
     pub(super) arrived: Bitmap,
-    /// Position that ends the block, once it is known.
+    /// Position that ends the open block; `None` before it is known.
     last: Option<u8>,
-    /// The bitmap of the block before.
+    /// Bitmap of the previous block.
     pub(super) before: Bitmap,
-    /// Positions that have been delivered.
+    /// Number of positions of the open block that have been delivered.
     delivered: u8,
     /// Data of segments that arrived before earlier ones.
     stored: [Payload; MAX_BLOCK as usize],
@@ -55,7 +55,7 @@ pub(super) enum Arrival {
     },
     /// The segment had arrived before.
     Duplicate,
-    /// The segment contradicts earlier ones, or the buffer is full.
+    /// The segment contradicts earlier segments, or the buffer is full.
     Impossible,
 }
 
@@ -97,7 +97,7 @@ impl Receiver {
         self.ready.read(max)
     }
 
-    /// Moves data in order into the start of `into`, and returns the number of bytes.
+    /// Moves in-order data into the start of `into`; returns the number of bytes.
     pub(super) fn read_into(&mut self, into: &mut [u8]) -> usize {
         self.ready.read_into(into)
     }
@@ -149,7 +149,7 @@ impl Receiver {
         Arrival::New { bytes, in_order }
     }
 
-    /// Whether a segment can be part of the open block, as far as the block is known.
+    /// Whether a segment can be part of the open block, by the known part of the block.
     fn fits(&self, position: u8, last: bool) -> bool {
         match self.last {
             Some(end) => !last && position < end,
@@ -180,7 +180,7 @@ impl Receiver {
     }
 }
 
-/// Whether a block of `size` segments can have a segment at a position: the last place ends it.
+/// Whether a block of `size` segments can have a segment at `position`: the last position must end the block.
 const fn is_possible(position: u8, last: bool, size: u8) -> bool {
     position < size && (last || position + 1 < size)
 }

@@ -80,8 +80,8 @@ pub struct RttEstimator {
     backoff: u32,
     /// Longest time for which the peer may delay an ACK.
     hold: Duration,
-    /// Number of successive samples that exceed the mean by more than the deviation (`late`), or are below it by more
-    /// (`early`).
+    /// Number of successive samples that exceed the mean by more than the deviation (`late`), or fall short
+    /// of it by more (`early`).
     late: u8,
     early: u8,
     /// Number of further samples that have a larger weight.
@@ -92,7 +92,7 @@ pub struct RttEstimator {
 }
 
 impl RttEstimator {
-    /// An estimator without samples.
+    /// Creates an estimator without samples.
     pub const fn new(config: RtoConfig) -> Self {
         Self {
             config,
@@ -110,7 +110,7 @@ impl RttEstimator {
         }
     }
 
-    /// Takes one sample of a short segment.
+    /// Records the round-trip time of a short segment.
     pub fn short_sample(&mut self, rtt: Duration) {
         let is_first = self.mean.is_none() || self.provisional;
         self.sample(rtt);
@@ -120,7 +120,7 @@ impl RttEstimator {
         }
     }
 
-    /// Takes a round-trip sample. Ends the backoff.
+    /// Records a round-trip sample. Ends the backoff.
     pub fn sample(&mut self, rtt: Duration) {
         self.latest = Some(rtt);
         self.samples += 1;
@@ -135,12 +135,12 @@ impl RttEstimator {
         let (g, h) = if self.quick > 0 { (g1, h1) } else { (g, h) };
         self.quick = self.quick.saturating_sub(1);
         let mean = weighted(mean, rtt, g);
-        // §3.4: from the mean that includes the sample.
+        // §3.4: the deviation counts from the mean that includes the sample.
         self.deviation = weighted(self.deviation, mean.max(rtt) - mean.min(rtt), h);
         self.mean = Some(mean);
     }
 
-    /// Whether no long segment has been measured yet, and short ones do not count.
+    /// Whether no long segment has been measured yet and short ones do not count.
     pub const fn is_provisional(&self) -> bool {
         self.provisional
     }
@@ -155,9 +155,9 @@ impl RttEstimator {
         self.quick = self.config.n_rc;
     }
 
-    /// The sender is no longer frozen: there may be a new route, and the backoff, which remains until the
-    /// next sample, keeps to the bound of a frozen sender. Otherwise a short outage soon after a long one
-    /// would be noticed only after the longest timeout.
+    /// Prepares the timeout for a sender that leaves the freeze state. The route may be new. The backoff
+    /// remains until the next sample, but is limited to the bound of a frozen sender. Otherwise a short
+    /// outage soon after a long one would be noticed only after the longest timeout.
     pub fn end_freeze(&mut self) {
         while self.backoff > 1 && self.rto() > self.freeze_rto() {
             self.backoff /= 2;
@@ -165,7 +165,7 @@ impl RttEstimator {
         self.expect_new_route();
     }
 
-    /// Doubles the timeout after a transmission of a congested or frozen sender was not answered.
+    /// Doubles the timeout after an unanswered transmission of a congested or frozen sender.
     pub fn back_off(&mut self) {
         self.backoff = self.backoff.saturating_mul(2);
     }
@@ -199,7 +199,7 @@ impl RttEstimator {
         self.latest
     }
 
-    /// How many samples there were.
+    /// Number of samples so far.
     pub const fn samples(&self) -> u64 {
         self.samples
     }
@@ -222,13 +222,13 @@ impl RttEstimator {
     }
 }
 
-/// `old` with `new` mixed in at a weight in thousandths.
+/// Weighted mean: `new` has this weight in thousandths, `old` the rest.
 fn weighted(old: Duration, new: Duration, weight: u16) -> Duration {
     let part = |distance: Duration| distance.saturating_mul(u64::from(weight.min(1000))) / 1000;
     if new >= old { old + part(new - old) } else { old - part(old - new) }
 }
 
-/// Shortest timeout: a timer of zero would expire again and again at one instant.
+/// Shortest timeout: a timer of zero would expire endlessly at one instant.
 const FLOOR: Duration = Duration::from_micros(1);
 
 #[cfg(test)]
@@ -256,7 +256,7 @@ mod tests {
         assert_eq!((rtt.srtt(), rtt.rttvar(), rtt.rto()), (Some(ms(210)), deviation, ms(580)));
     }
 
-    /// At 200 ms, with a deviation of 7/64 of the first one.
+    /// An estimator with a mean of 200 ms and a deviation of 7/64 of the first sample.
     fn settled() -> RttEstimator {
         let mut rtt = estimator();
         for _ in 0..30 {

@@ -8,7 +8,7 @@ use super::timers::Timer;
 use super::transmissions::Transmissions;
 use crate::sendq::SendQueue;
 
-/// The data for the peer: the current block, and data that waits for the next one.
+/// Data for the peer: the current block, and data that waits for the next block.
 #[derive(Clone, Debug)]
 pub(super) struct Sender {
     /// Number of the block with this end's SYN.
@@ -17,7 +17,7 @@ pub(super) struct Sender {
     /// Position in the send queue of the current block's first byte.
     pub(super) base: u64,
     pub(super) block: Block,
-    /// Every position of the block before.
+    /// Bitmap of all positions of the previous block.
     pub(super) before: Bitmap,
     /// Bytes of the block that the peer has.
     pub(super) acked: u64,
@@ -27,7 +27,7 @@ pub(super) struct Sender {
     /// Whether data has waited long enough for more.
     pub(super) flush: bool,
     pub(super) fin_sent: bool,
-    /// When the newest data segment left.
+    /// Departure of the newest data segment.
     pub(super) last_data: Option<Instant>,
     /// Whether a probe must leave.
     pub(super) probe_due: bool,
@@ -40,9 +40,9 @@ pub(super) struct Sender {
 /// A segment to be sent.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Choice {
-    /// A segment at this position whose timer has expired.
+    /// Retransmission of the segment at this position, whose timer has expired.
     Again(u8),
-    /// A segment of this many bytes that has never been sent; the FIN has none.
+    /// First transmission of a segment with this many bytes; a FIN has none.
     New {
         len: u32,
         /// Whether the segment ends the block.
@@ -71,12 +71,12 @@ impl Sender {
         }
     }
 
-    /// Bytes that belong to no segment yet.
+    /// Number of queued bytes that belong to no segment yet.
     fn unassigned(&self) -> u64 {
         self.queue.end() - self.base - self.block.bytes
     }
 
-    /// Releases the block, which the peer has received completely.
+    /// Frees the current block, which the peer has received completely.
     pub(super) fn release_block(&mut self) {
         self.base += self.block.bytes;
         self.queue.release(self.base);
@@ -90,8 +90,8 @@ impl Sender {
 }
 
 impl TpaEnd {
-    /// The next segment (§3.2): those that timed out in the last round, then new ones, then those
-    /// that timed out in this round.
+    /// Chooses the next segment (§3.2): first segments that timed out in the last round, then new ones, then
+    /// segments that timed out in this round.
     pub(super) fn choose(&self) -> Option<Choice> {
         let block = &self.send.block;
         let again = block.current().map(Choice::Again);
@@ -160,7 +160,7 @@ impl TpaEnd {
                 }
                 self.send.fin_sent |= len == 0;
                 if last || self.config.fill == Fill::Segment {
-                    // The rest waits again.
+                    // The remaining data waits for the fill timer again.
                     self.send.flush = false;
                     self.timers.stop(Timer::Fill);
                 }

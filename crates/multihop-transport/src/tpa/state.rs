@@ -1,4 +1,4 @@
-//! The states of a sender.
+//! States of a TPA sender.
 
 use crate::named::named;
 
@@ -9,7 +9,8 @@ named! {
         Normal = "normal",
         /// Congested: ACKs are missing, and one segment is sent at a time.
         Congested = "congested",
-        /// The route is broken: one segment at a time, at increasing intervals, to find out when it is restored.
+        /// Freeze: the route is broken. One segment at a time is sent, at increasing intervals, to detect
+        /// when the route is restored.
         Freeze = "freeze",
     }
 }

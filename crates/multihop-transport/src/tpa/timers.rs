@@ -86,5 +86,5 @@ impl TpaEnd {
     }
 }
 
-/// Shortest wait: a timer of zero would expire again and again at one instant.
+/// Shortest wait: a timer of zero would expire endlessly at one instant.
 const MIN_WAIT: Duration = Duration::from_micros(1);

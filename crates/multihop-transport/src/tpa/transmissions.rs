@@ -52,7 +52,7 @@ impl Transmissions {
         (number, self.tx_seq(number))
     }
 
-    /// Newest transmission with this `TxSeq`, and its number.
+    /// Newest transmission with this `TxSeq`, and its transmission number.
     pub(super) fn find(&mut self, tx_seq: u8) -> Option<(u64, &mut Transmission)> {
         let newest = self.next.checked_sub(1)?;
         let back = usize::from(self.tx_seq(newest).wrapping_sub(tx_seq));
@@ -104,7 +104,7 @@ mod tests {
         for ms in 0..300 {
             assert_eq!(send(&mut all, ms), (ms, u8::try_from(ms % 256).unwrap()));
         }
-        // 44 has been used twice: 44 and 300 - 256.
+        // Number 44 was used by two transmissions: 44 and 300 - 256.
         assert_eq!(sent(&mut all, 43), Some((299, 299)));
         assert_eq!(sent(&mut all, 255), Some((255, 255)));
         assert_eq!(sent(&mut all, 172), Some((172, 172)));

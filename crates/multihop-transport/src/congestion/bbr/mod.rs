@@ -1,4 +1,5 @@
-//! BBR: the window and the rate follow a model of the path, its bandwidth and its shortest round trip.
+//! BBR: the window and the rate follow a model of the path, its bandwidth and its shortest round trip. This
+//! module has the parts that both versions share. Rates are bytes per second, gains thousandths.
 //!
 //! Both versions share what is here. Rates are bytes per second, gains thousandths.
 

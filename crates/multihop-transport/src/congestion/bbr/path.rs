@@ -4,12 +4,12 @@ use multihop_core::{Duration, Instant};
 
 use crate::congestion::signals::RateSample;
 
-/// Rounds of delivery: a round is over when something is delivered that left after its beginning.
+/// Counts rounds of delivery. A round ends when a segment is delivered that left after the round began.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rounds {
     pub(super) count: u64,
-    /// Count of delivered bytes that ends the current round. The round ends when a segment is delivered that left at
-    /// this count or later.
+    /// Count of delivered bytes that ends the current round: the round ends with the delivery of a segment
+    /// that left when this count was reached, or later.
     pub(super) ends_at: u64,
     /// Whether the current ACK began a round.
     pub(super) began: bool,
@@ -65,13 +65,14 @@ impl Aggregation {
         (self.since, self.acked) = (now, 0);
     }
 
-    /// Bytes by which the window grows for ACK aggregation; at most what the path delivers in 100 ms.
+    /// Bytes by which the window grows for ACK aggregation, at most the bytes that the path delivers in 100
+    /// ms.
     pub(super) fn extra(&self, bandwidth: u64) -> u64 {
         self.extra.get().min(amount(bandwidth, LONGEST, ONE))
     }
 }
 
-/// Bytes delivered in `time` at `rate` times `gain` (in thousandths), rounded up.
+/// The bytes that `rate` times `gain` (in thousandths) delivers in `time`, rounded up.
 pub(super) fn amount(rate: u64, time: Duration, gain: u64) -> u64 {
     let bytes = u128::from(rate) * u128::from(time.as_nanos()) * u128::from(gain);
     u64::try_from(bytes.div_ceil(1_000_000_000_000)).unwrap_or(u64::MAX)
@@ -82,19 +83,19 @@ pub(super) fn times(value: u64, gain: u64) -> u64 {
     u64::try_from(u128::from(value) * u128::from(gain) / 1000).unwrap_or(u64::MAX)
 }
 
-/// `bytes` in each `time`, times a gain.
+/// Rate of `bytes` per `time`, times a gain in thousandths.
 pub(super) fn rate_of(bytes: u64, time: Duration, gain: u64) -> u64 {
     let rate = u128::from(bytes) * u128::from(gain) * 1_000_000 / u128::from(time.as_nanos().max(1));
     u64::try_from(rate).unwrap_or(u64::MAX).max(1)
 }
 
-/// A number below `n` that depends on the instant alone: a policy has no source of randomness, and what it needs is only
-/// that flows do not act in step.
+/// A number below `n` that depends on the instant alone. A policy has no source of randomness, and this
+/// number only needs to keep flows out of step.
 pub(super) fn drawn(now: Instant, n: u64) -> u64 {
     // Steps of splitmix64.
     let mixed = now.as_nanos().wrapping_add(0x9e37_79b9_7f4a_7c15).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let mixed = (mixed ^ (mixed >> 29)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    // The upper half as a share of n.
+    // The upper half of the bits, scaled to the range below n.
     ((mixed >> 32) * n) >> 32
 }
 

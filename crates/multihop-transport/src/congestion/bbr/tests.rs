@@ -2,7 +2,7 @@ use multihop_core::Duration;
 
 use crate::congestion::signals::RateSample;
 
-/// An ACK of a segment after a round trip of 400 ms.
+/// An ACK of a segment whose round trip took 400 ms.
 pub(super) fn sample() -> RateSample {
     RateSample {
         rate: Some(25_000),

@@ -8,8 +8,8 @@ use crate::congestion::signals::RateSample;
 use crate::congestion::start::Start;
 use crate::congestion::window::Window;
 
-/// BBR version 1, as in Linux since 4.9 (draft-cardwell-iccrg-bbr-congestion-control-00): paced at the bandwidth that was
-/// delivered, with twice what fills the path in flight.
+/// BBR version 1, as in Linux since 4.9 (draft-cardwell-iccrg-bbr-congestion-control-00). It paces at the
+/// measured bandwidth and keeps twice the bandwidth-delay product in flight.
 // DEVIATION bbr-1: no detection of policers, and the phase in the cycle is drawn from the clock.
 #[derive(Clone, Debug)]
 pub(crate) struct Bbr {
@@ -25,11 +25,11 @@ pub(crate) struct Bbr {
     aggregation: Aggregation,
     rate: Option<u64>,
     probe: ProbeRtt,
-    /// The window before recovery or the probe of the round trip.
+    /// The window before recovery or before the probe of the round trip.
     prior: u32,
     recovers: bool,
-    /// Whether recovery began less than a round trip ago: no more bytes are then sent than are delivered (packet
-    /// conservation).
+    /// Whether recovery began less than a round trip ago. Until then no more bytes are sent than are
+    /// delivered (packet conservation).
     conserves: bool,
     restarts: bool,
 }
@@ -50,7 +50,7 @@ struct Full {
     rounds: u8,
 }
 
-/// The place in the cycle of gains.
+/// Position in the cycle of gains.
 #[derive(Clone, Debug)]
 struct Cycle {
     index: usize,
@@ -97,14 +97,15 @@ impl Bbr {
         }
     }
 
-    /// Bytes that should be in flight at `gain` (`bbr_inflight`): enough to fill the path, plus the groups that hosts
-    /// hold back to send at once.
+    /// Bytes that should be in flight at `gain` (`bbr_inflight`): enough to fill the path, plus the bursts
+    /// that hosts accumulate before they send.
     fn in_flight(&self, gain: u64) -> u64 {
         let Some(min_rtt) = self.min_rtt else { return u64::from(self.window.initial()) };
         self.with_groups(amount(self.bandwidth.get(), min_rtt, gain))
     }
 
-    /// Three groups of one segment at the rates of radios, in an even number of segments; two more where the cycle probes.
+    /// Adds three bursts of one segment, as at radio rates, and rounds up to an even number of segments; two
+    /// more segments where the cycle probes.
     fn with_groups(&self, bytes: u64) -> u64 {
         let mss = self.mss();
         let group = (self.rate.unwrap_or(0) >> 10).min(65_535) / mss;
@@ -329,7 +330,7 @@ impl CongestionControl for Bbr {
         self.window.shrink();
     }
 
-    /// Keeps the model: the window returns by itself when the recovery is over, and the bandwidth may still grow.
+    /// Keeps the model: the window recovers when the recovery ends, and the bandwidth may still grow.
     fn on_undo(&mut self, _now: Instant, _cwnd: u32, _ssthresh: u32) {
         (self.full.bandwidth, self.full.rounds) = (0, 0);
     }
@@ -352,7 +353,7 @@ impl CongestionControl for Bbr {
 const HIGH: u64 = 2885;
 const DRAIN: u64 = 1_000_000 / HIGH;
 const CYCLE: [u64; 8] = [1250, 750, ONE, ONE, ONE, ONE, ONE, ONE];
-/// Growth of the bandwidth in three rounds, as a ratio in thousandths, from which on the pipe does not count as full.
+/// Growth of the bandwidth in three rounds, in thousandths, above which the path does not count as full.
 const GROWS: u64 = 1250;
 /// Number of rounds for which the bandwidth is remembered.
 const ROUNDS: u64 = 10;

@@ -16,7 +16,7 @@ pub(crate) struct Bbr3 {
     window: Window,
     mode: Mode,
     rounds: Rounds,
-    /// The bandwidth of this and the last cycle of probing (`max_bw`), and the number of the cycle.
+    /// The bandwidth of the current and the last cycle of probing (`max_bw`), with the number of the cycle.
     bandwidth: Largest,
     cycle: u64,
     round_trip: RoundTrip,
@@ -44,7 +44,7 @@ enum Mode {
     ProbeRtt,
 }
 
-/// Phase of the bandwidth probe during which the segments left whose ACKs arrive now.
+/// Phase of the bandwidth probe in which the segments left that are acknowledged now.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Acks {
     Refilling,
@@ -53,7 +53,7 @@ enum Acks {
     Stopping,
 }
 
-/// The shortest round trip, and that of the last five seconds, which decides when to probe for it.
+/// The shortest round trip, and the shortest one of the last five seconds, which schedules probes.
 #[derive(Clone, Debug, Default)]
 struct RoundTrip {
     min: Option<Duration>,
@@ -73,10 +73,10 @@ struct Full {
     rounds: u8,
 }
 
-/// Bounds on bandwidth and flight that losses have set.
+/// Bounds on bandwidth and bytes in flight, which losses have set.
 #[derive(Clone, Copy, Debug)]
 struct Bounds {
-    /// The most in flight that had no more losses than tolerated (`inflight_hi`).
+    /// The most bytes in flight without more losses than tolerated (`inflight_hi`).
     long: u64,
     /// Bandwidth and flight after losses, until the next probe (`bw_lo`, `inflight_lo`).
     bandwidth: u64,
@@ -104,7 +104,8 @@ struct Probing {
     acks: Acks,
     /// Whether losses now concern bytes that the probe has sent.
     judged: bool,
-    /// Rounds in the current step up, bytes acknowledged in it, and bytes for which `long` grows by one segment.
+    /// Rounds in the current phase UP, bytes acknowledged in it, and bytes for which `long` grows by one
+    /// segment.
     up_rounds: u32,
     up_acked: u64,
     up_each: u64,
@@ -361,7 +362,8 @@ impl Bbr3 {
         self.steepen();
     }
 
-    /// Doubles the growth of `long` for the next round (`BBRRaiseInflightLongtermSlope`).
+    /// Halves the number of acknowledged bytes for which `long` grows by one segment, from the next round on
+    /// (`BBRRaiseInflightLongtermSlope`).
     fn steepen(&mut self) {
         let growth = self.mss() << self.probing.up_rounds;
         self.probing.up_rounds = (self.probing.up_rounds + 1).min(MAX_UP_ROUNDS);
@@ -369,7 +371,8 @@ impl Bbr3 {
         self.probing.up_each = u64::try_from(each).unwrap_or(u64::MAX).max(1);
     }
 
-    /// Adapts the long-term bound on the flight to losses and to flights without them (`BBRAdaptLongTermModel`).
+    /// Adapts the long-term bound on bytes in flight: down after losses, up after rounds without losses
+    /// (`BBRAdaptLongTermModel`).
     fn adapt_long(&mut self, now: Instant, sample: &RateSample) {
         if self.probing.acks == Acks::Starting && self.rounds.began {
             self.probing.acks = Acks::Feedback;
@@ -582,7 +585,8 @@ impl CongestionControl for Bbr3 {
     /// Does nothing: BBR's model of the path determines the window.
     fn on_congestion(&mut self, _now: Instant, _flight: u32) {}
 
-    /// `BBRHandleSpuriousLossDetection`; the window returns by itself when the recovery is over.
+    /// Handles a spurious loss (`BBRHandleSpuriousLossDetection`). The window recovers when the recovery
+    /// ends.
     fn on_undo(&mut self, _now: Instant, _cwnd: u32, _ssthresh: u32) {
         (self.full.bandwidth, self.full.rounds) = (0, 0);
         self.bounds = self.bounds.widest(self.before);
@@ -623,7 +627,7 @@ const CYCLES: u64 = 2;
 const AGGREGATION_ROUNDS: u64 = 10;
 /// Number of ACKs with losses in one round that end start-up.
 const STARTUP_LOSSES: u32 = 6;
-/// Largest number of rounds between probes, so that Reno has had its turn.
+/// Largest number of rounds between probes. A flow with Reno recovers its window within these rounds.
 const RENO_ROUNDS: u64 = 63;
 const MAX_UP_ROUNDS: u32 = 30;
 const MIN_RTT_FOR: Duration = Duration::from_secs(10);

@@ -15,14 +15,14 @@ pub(super) struct Density {
     /// Weight of the samples in each bin; only the first `bins` are in use.
     weights: [f64; MAX_BINS],
     bins: usize,
-    /// Share of the weight that makes a sample extreme: the sample is high if this much weight is below its bin, and
-    /// low if this much is above.
+    /// Share of the weight that makes a sample extreme. A sample is high if this share lies below its bin,
+    /// and low if this share lies above it.
     high: f64,
     low: f64,
-    /// The share that an end bin may hold.
+    /// Largest share of the weight that an end bin may contain.
     end: f64,
     total: f64,
-    /// The weight that all samples together keep, S.
+    /// Total weight of all samples (S of the paper).
     size: f64,
     range: f64,
     /// Number of samples since the range changed.
@@ -63,24 +63,24 @@ impl DensityConfig {
     }
 }
 
-/// Which value the range grows from.
+/// Position of zero in the range of the histogram, which stays fixed while the range grows.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Origin {
     /// Zero is at the lower end of the range.
     Zero,
-    /// Zero is in the middle. Differences of delays are distributed around zero, whatever the delay.
+    /// Zero is in the middle of the range, because differences of delays are distributed around zero.
     Centre,
 }
 
-/// The rank of a sample among those before it.
+/// Rank of a sample among earlier samples.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Level {
-    /// Among the lowest, by default 30%.
+    /// The sample is among the lowest, by default 30%.
     Low,
-    /// Neither, or too few samples to decide.
+    /// The sample is neither high nor low, or there are too few samples.
     #[default]
     Middle,
-    /// Among the highest, by default 30%.
+    /// The sample is among the highest, by default 30%.
     High,
 }
 
@@ -114,7 +114,7 @@ impl Density {
         level
     }
 
-    /// Whether there are samples enough to compare with.
+    /// Whether there are enough samples for a comparison.
     pub(super) fn is_full(&self) -> bool {
         self.total >= self.size
     }
@@ -137,7 +137,7 @@ impl Density {
         }
     }
 
-    /// Removes the weight of one sample in proportion, so that the total remains S.
+    /// Removes the weight of one sample, in proportion from all bins, so that the total remains S.
     fn forget(&mut self) {
         if self.total > self.size {
             let kept = self.size / self.total;
@@ -164,7 +164,7 @@ impl Density {
         }
     }
 
-    /// The weight outside the half of the bins around the origin.
+    /// Weight outside of that half of the bins which is nearest to the origin.
     fn outer(&self) -> f64 {
         let kept = self.zero() / 2;
         self.weights[..kept].iter().chain(&self.weights[kept + self.bins / 2..self.bins]).sum()
@@ -196,7 +196,8 @@ impl Density {
         self.settled = 0.0;
     }
 
-    /// The bin that begins at zero. Half of its index is that of the first bin that remains when the range halves.
+    /// Index of the bin that begins at zero. Half of it is the index of the first bin that remains when the
+    /// range halves.
     const fn zero(&self) -> usize {
         match self.origin {
             Origin::Zero => 0,

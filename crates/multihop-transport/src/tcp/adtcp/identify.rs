@@ -14,7 +14,7 @@ pub struct Levels {
     pub por: Level,
     /// Rank of the share of packets that are lost (PLR).
     pub plr: Level,
-    /// Whether nothing arrived in the last interval: the throughput is (about) zero.
+    /// Whether no packet arrived in the last interval, so that the throughput is (about) zero.
     pub silent: bool,
 }
 

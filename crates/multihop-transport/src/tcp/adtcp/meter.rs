@@ -5,10 +5,9 @@ use super::identify::Levels;
 
 /// The measurements of a receiver: the metrics of Table 1, and the rank of each.
 ///
-/// IDD has a sample for each packet after the first. The others have one for each interval of half
-/// a round trip; an interval ends with the first packet after it. A period without packets is one
-/// sample of zero throughput, whatever its length; otherwise a disconnection of a minute would fill
-/// the whole history.
+/// IDD has a sample for each packet after the first. The other metrics have one sample per interval of half a
+/// round trip; an interval ends with the first packet after it. A period without packets is one sample of
+/// zero throughput, whatever its length; otherwise a disconnection of a minute would fill the whole history.
 #[derive(Clone, Debug)]
 pub(in crate::tcp) struct Meter {
     /// Length of one tick of both clocks.
@@ -27,18 +26,18 @@ pub(in crate::tcp) struct Meter {
     values: Values,
 }
 
-/// A packet as the receiver sees it. Clocks may wrap, and need not agree.
+/// Properties of an arriving packet. Clocks may wrap, and need not be synchronized.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::tcp) struct Packet {
     /// Arrival time of the packet, by the receiver's clock.
     pub(in crate::tcp) arrived: u32,
     /// Sending time of the packet, by the sender's clock.
     pub(in crate::tcp) sent: u32,
-    /// The receiver's own clock as the packet echoes it.
+    /// Timestamp of the receiver's clock that the packet echoes.
     pub(in crate::tcp) echo: u32,
     /// Whether the packet has data beyond everything that arrived before.
     pub(in crate::tcp) is_furthest: bool,
-    /// Packets missing before the furthest one.
+    /// Number of missing packets before the highest position that has arrived.
     pub(in crate::tcp) missing: u32,
 }
 
@@ -47,7 +46,7 @@ pub(in crate::tcp) struct Packet {
 pub struct Values {
     /// Inter-packet delay difference, s.
     pub idd: f64,
-    /// Inter-packet arrival delay, s, with which Figure 1 compares IDD.
+    /// Inter-packet arrival delay, s, to which Figure 1 compares IDD.
     pub iad: f64,
     /// Short-term throughput, packets/s.
     pub stt: f64,
@@ -128,8 +127,8 @@ impl Meter {
         self.levels.idd = self.idd.insert(self.values.idd);
     }
 
-    /// Samples the round trip from an ACK to the first new data that it released: the sender responds at once while its
-    /// window is the limit.
+    /// Samples the round trip from an ACK to the first new data that it released: a sender limited by its
+    /// window responds to the ACK at once.
     fn sample_rtt(&mut self, last: &Packet, packet: &Packet) {
         let ticks = packet.arrived.wrapping_sub(packet.echo);
         if packet.echo == last.echo || !packet.is_furthest || ticks.cast_signed() <= 0 {
@@ -138,7 +137,7 @@ impl Meter {
         let sample = self.tick.saturating_mul(u64::from(ticks));
         self.rtt = Some(match self.rtt {
             None => sample,
-            // As the sender smooths it (RFC 6298 §2.3).
+            // The moving average is that of the sender (RFC 6298 §2.3).
             Some(rtt) if sample > rtt => rtt + (sample - rtt) / 8,
             Some(rtt) => rtt - (rtt - sample) / 8,
         });
@@ -156,7 +155,7 @@ impl Meter {
         }
     }
 
-    /// Half the round-trip time (section 2.2, footnote 2).
+    /// Begins an interval of half the round-trip time (section 2.2, footnote 2).
     fn begin_interval(&mut self, now: Instant) {
         let Some(rtt) = self.rtt else { return };
         let length = (rtt / 2).max(self.tick);

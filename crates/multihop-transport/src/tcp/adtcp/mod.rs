@@ -2,9 +2,9 @@
 //! X. Meng, S. Lu, Design and Implementation of a TCP-Friendly Transport Protocol for Ad Hoc
 //! Wireless Networks, ICNP 2002).
 //!
-//! Here is the receiver's side. `Meter` measures four metrics, `Density` decides whether a sample
-//! is high or low among those before it, and [`Identify`] derives the state of the network. The
-//! sender's reaction is in `congestion::Adtcp`.
+//! This module is the receiver's side. `Meter` measures four metrics, `Density` ranks a sample among earlier
+//! samples, and [`Identify`] derives the state of the network. The sender's reaction is in
+//! `congestion::Adtcp`.
 
 mod density;
 mod identify;

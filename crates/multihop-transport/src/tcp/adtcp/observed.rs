@@ -7,7 +7,7 @@ use super::{Identify, Values};
 use crate::observe::Row;
 use crate::observe::Side::{Receiver, Sender};
 
-/// The rows of an endpoint that uses ADTCP.
+/// The observable quantities of an endpoint with ADTCP.
 pub(crate) static OBSERVED: [Row<TcpEnd>; 10] = [
     Row::gauge(
         ["idd", "ms"],
@@ -75,7 +75,7 @@ impl TcpEnd {
         self.metrics().map(pick)
     }
 
-    /// Whether the receiver's metrics indicate congestion by this rule.
+    /// Whether the receiver's metrics indicate congestion by `rule` (1) or not (0).
     fn is_congested(&self, rule: Identify) -> Option<f64> {
         let congested = |levels| rule.state(levels).has(NetworkState::CONGESTION);
         self.levels().map(|levels| f64::from(u8::from(congested(levels))))

@@ -2,7 +2,7 @@ use alloc::vec::Vec;
 
 use super::*;
 
-/// S samples, with the bins and shares of the paper.
+/// Parameters of the paper: its bins and shares, with `samples` as S.
 fn paper(samples: u16) -> DensityConfig {
     DensityConfig { samples, bins: 8, high: 300, low: 300 }
 }
@@ -22,13 +22,13 @@ fn assert_weights(density: &Density, expected: [f64; 8]) {
 
 #[test]
 fn by_hand() {
-    // Bins one wide; S = 4.
+    // Bins have a width of one, and S is 4.
     let mut density = full(&[1.5, 2.5, 2.5, 3.5]);
-    // 4 of 5 lie above the bin of 0.5, 4 of 5 below that of 4.5, 3 of 5 below that of 3.5.
+    // 4 of 5 samples lie above the bin of 0.5, 4 of 5 below the bin of 4.5, 3 of 5 below the bin of 3.5.
     assert_eq!(density.clone().insert(0.5), Level::Low);
     assert_eq!(density.clone().insert(4.5), Level::High);
     assert_eq!(density.insert(3.5), Level::Middle);
-    // 1, 2 and 2 of 5: each keeps four fifths, so that four are left.
+    // Bins have 1, 2 and 2 of 5 samples. Each keeps four fifths, so that the total is four again.
     assert_weights(&density, [0.0, 0.8, 1.6, 1.6, 0.0, 0.0, 0.0, 0.0]);
     assert_eq!(density.insert(0.0), Level::Low);
     assert_weights(&density, [0.8, 0.64, 1.28, 1.28, 0.0, 0.0, 0.0, 0.0]);
@@ -53,7 +53,8 @@ fn the_value_that_hardly_changes_is_neither_high_nor_low() {
 #[test]
 fn the_range_doubles_and_bins_join_in_pairs() {
     let mut density = full(&[0.5, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5]);
-    // Beyond the range: in the end bin, which then has two of nine and holds.
+    // A sample beyond the range counts in the end bin, which then has two of nine samples, too few to double
+    // the range.
     density.insert(100.0);
     assert!((density.range - 8.0).abs() < 1e-9);
     let eight_ninths = 8.0 / 9.0;
@@ -126,12 +127,13 @@ fn one_far_sample_does_not_move_the_others() {
 fn other_shares_and_bins() {
     let config = DensityConfig { bins: 16, high: 100, low: 450, ..paper(100) };
     let mut density = Density::new(&config, 16.0, Origin::Zero);
-    // Evenly spread over bins one wide.
+    // Samples are evenly spread over bins of width one.
     (0..1600_u32).for_each(|n| {
         density.insert(f64::from(n * 7 % 16) + 0.5);
     });
     let mut level = |sample| density.clone().insert(sample);
-    // 14 of 16 bins lie below that of 14.5, 15 below that of 15.5; 8 above that of 7.5, 9 above 6.5.
+    // 14 of 16 bins lie below the bin of 14.5, 15 below the bin of 15.5, 8 above the bin of 7.5, 9 above the
+    // bin of 6.5.
     assert_eq!(
         [14.5, 15.5, 7.5, 6.5].map(&mut level),
         [Level::Middle, Level::High, Level::Middle, Level::Low]

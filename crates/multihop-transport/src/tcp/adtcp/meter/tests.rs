@@ -22,7 +22,7 @@ impl Bench {
         self.0.on_packet(ms(u64::from(arrived)), packet);
     }
 
-    /// IDD and IAD in ms of each packet after the first.
+    /// IDD and IAD, in ms, of each packet after the first.
     #[expect(clippy::cast_possible_truncation, reason = "small whole numbers")]
     fn delays(&mut self, packets: &[(u32, u32)]) -> Vec<(i32, i32)> {
         let mut delays = Vec::new();
@@ -34,7 +34,7 @@ impl Bench {
         delays.split_off(1)
     }
 
-    /// A packet a hundred ms after the first whose echo makes the round trip 80 ms.
+    /// Creates a receiver and a packet 100 ms after the first one, whose echo makes the round trip 80 ms.
     fn with_round_trip(samples: u16) -> Self {
         let mut bench = Self::new(samples);
         bench.packet(0, 10, |packet| packet.echo = 0);
@@ -52,7 +52,7 @@ fn figure_1_delays_grow_in_incipient_congestion() {
 
 #[test]
 fn figure_1_a_lost_packet_disturbs_iad_alone() {
-    // The packet sent at 20 is missing.
+    // The packet sent at 20 ms is missing.
     let found = Bench::new(9).delays(&[(0, 50), (10, 60), (30, 80), (40, 90)]);
     assert_eq!(found, [(0, 10), (0, 20), (0, 10)]);
 }
@@ -70,7 +70,7 @@ fn packets_that_overtake_make_idd_high_then_low_and_clocks_wrap() {
     bench.packet(wrap, 100, |_| {});
     bench.packet(wrap.wrapping_add(20), 110, |_| {});
     bench.packet(wrap.wrapping_add(10), 115, |_| {});
-    // 5 ms apart at the receiver, -10 at the sender.
+    // Packets arrive 5 ms apart, and were sent -10 ms apart.
     assert!((bench.0.values().idd - 0.015).abs() < 1e-9);
     assert_eq!(bench.0.newest, 4);
 }
@@ -78,7 +78,7 @@ fn packets_that_overtake_make_idd_high_then_low_and_clocks_wrap() {
 #[test]
 fn the_round_trip_is_of_new_data_that_an_ack_has_let_out() {
     let mut bench = Bench::with_round_trip(9);
-    // The same echo again, and a retransmission.
+    // Neither a repeated echo nor a retransmission is a sample.
     bench.packet(90, 101, |packet| packet.echo = 20);
     bench.packet(700, 710, |packet| (packet.echo, packet.is_furthest) = (21, false));
     assert_eq!(bench.0.rtt, Some(Duration::from_millis(80)));
@@ -90,7 +90,7 @@ fn the_round_trip_is_of_new_data_that_an_ack_has_let_out() {
 #[test]
 fn table_1_in_one_interval_of_half_a_round_trip() {
     let mut bench = Bench::with_round_trip(9);
-    // From 100 to 140 ms: five packets, the fourth was sent before the third, one is missing.
+    // From 100 to 140 ms five packets arrive: the fourth was sent before the third, and one is missing.
     bench.packet(91, 110, |packet| packet.echo = 20);
     bench.packet(95, 115, |packet| packet.echo = 20);
     bench.packet(93, 120, |packet| packet.echo = 20);
@@ -113,11 +113,11 @@ fn a_silence_is_one_sample_of_zero_whatever_its_length() {
     bench.packet(9990, 10_000, |packet| packet.echo = 20);
     assert!(bench.0.levels().silent);
     assert_eq!((bench.0.levels().stt, bench.0.values().stt), (Level::Low, 0.0));
-    // The next interval has packets.
+    // The interval after the silence contains packets.
     bench.packet(10_000, 10_020, |packet| packet.echo = 20);
     assert!(bench.0.levels().silent);
     bench.packet(10_020, 10_040, |packet| packet.echo = 20);
     assert!(!bench.0.levels().silent);
-    // Four samples are remembered: had there been one for each 40 ms, only zeros were left.
+    // Only four samples are kept: one sample per 40 ms of silence would have left only zeros.
     assert_eq!(bench.0.levels().stt, Level::Middle);
 }
