@@ -20,18 +20,18 @@ pub struct Airtime {
     at: Box<[AtRate]>,
 }
 
-/// Airtimes and answers that depend on the rate of a data frame only.
+/// Airtimes, and the rate of the response, which depend on the rate of a data frame only.
 #[derive(Clone, Copy, Debug)]
 struct AtRate {
-    /// Preamble and PLCP header.
+    /// Airtime of preamble and PLCP header.
     plcp: Duration,
-    /// The rate of the CTS or ACK that answers the frame.
+    /// Rate of the CTS or ACK that answers a data frame at this rate.
     answer: RateIndex,
-    /// The ACK that answers the frame.
+    /// Airtime of the ACK that answers a data frame at this rate.
     ack: Duration,
 }
 
-/// Bytes of each kind of frame, checksum included.
+/// Size in bytes of each kind of frame, checksum included.
 #[derive(Clone, Copy, Debug)]
 struct Sizes {
     rts: u32,
@@ -74,17 +74,17 @@ impl Airtime {
         }
     }
 
-    /// A data frame at this rate.
+    /// Airtime of a data frame at this rate.
     pub fn data(&self, out: &Outgoing, rate: RateIndex) -> Duration {
         self.frame(rate, self.data_bytes(out))
     }
 
-    /// A frame of this many bytes.
+    /// Airtime of a frame of this many bytes.
     pub fn frame(&self, rate: RateIndex, bytes: u32) -> Duration {
         self.plcp(rate) + self.phy.rate(rate).body_time(bytes)
     }
 
-    /// The ACK that answers a frame at this rate.
+    /// Airtime of the ACK that answers a frame at this rate.
     #[inline]
     pub fn ack(&self, rate: RateIndex) -> Duration {
         self.at[usize::from(rate.0)].ack
@@ -96,7 +96,7 @@ impl Airtime {
         self.at[usize::from(rate.0)].answer
     }
 
-    /// Preamble and PLCP header of a frame at this rate.
+    /// Airtime of preamble and PLCP header of a frame at this rate.
     #[inline]
     pub fn plcp(&self, rate: RateIndex) -> Duration {
         self.at[usize::from(rate.0)].plcp
@@ -117,12 +117,12 @@ impl Airtime {
         self.basic_rate
     }
 
-    /// The rate of unicast data without rate control.
+    /// Unicast rate in scenarios without rate control.
     pub fn rate(&self) -> RateIndex {
         self.rate
     }
 
-    /// Physical layer whose airtimes these are.
+    /// Physical layer for which the airtimes were computed.
     pub fn phy(&self) -> &'static PhyProfile {
         self.phy
     }
@@ -185,10 +185,11 @@ mod tests {
         }
     }
 
-    /// IEEE 802.11-2007 §17.4.3: 20 us and whole symbols of 4 us.
+    /// IEEE 802.11-2007 §17.4.3: a frame takes 20 us and whole symbols of 4 us.
     #[test]
     fn worked_examples_of_802_11a() {
-        // 6 + 16 bits and 14, 20, 1528 and 68 bytes: 134, 182, 12246 and 566 bits.
+        // 16 + 6 bits are added to frames of 14, 20, 1528 and 68 bytes, which gives 134, 182, 12246 and 566
+        // bits.
         for (rate, data, tcp_ack, ack) in
             [("6M", 20 + 4 * 511, 20 + 4 * 24, 44), ("24M", 532, 44, 28), ("54M", 20 + 4 * 57, 32, 28)]
         {
@@ -203,8 +204,8 @@ mod tests {
         }
     }
 
-    /// IEEE 802.11-2020 §23.4 and §9.9: CTS and ACK are preambles of 560 and 240 us. With 14 more bits an RTS has 174, the
-    /// packets have 12238 and 558.
+    /// IEEE 802.11-2020 §23.4 and §9.9: CTS and ACK are preambles of 560 and 240 us. Each frame has 14
+    /// additional bits: 174 for an RTS, 12238 and 558 for the packets.
     #[test]
     fn worked_examples_of_802_11ah() {
         for (phy, rate, preamble, rts, data, tcp_ack) in [

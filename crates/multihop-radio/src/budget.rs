@@ -1,21 +1,20 @@
-//! Link budgets by name: that of ns-2's radio, and that of a device sold today in one of three surroundings.
-//!
-//! `docs/models/budgets.md` has the source of every number.
+//! Named link budgets: the budget of ns-2's radio, and the budget of a present-day device in one of three
+//! surroundings. `docs/models/budgets.md` has the source of every number.
 
 use crate::params::{Antennas, EdcaParams, Facing, Flavour, MacParams, PathLoss, Pattern, Sinr};
 use crate::phy_profile::{PhyProfile, RateIndex};
 use crate::rate_control::{MinstrelParams, RateControlParams};
 
-/// Where the defaults of radio and MAC come from.
+/// Link budget that provides the defaults of radio and MAC.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Budget {
     /// The radio of ns-2, with which the networks of the papers were simulated.
     Ns2,
-    /// A device sold today, on one floor of an office.
+    /// A present-day device on one floor of an office.
     Indoor,
-    /// A device sold today, in a street between buildings.
+    /// A present-day device in a street between buildings.
     Street,
-    /// A device sold today, over open ground.
+    /// A present-day device over open ground.
     Open,
 }
 
@@ -24,7 +23,8 @@ impl Budget {
     pub const ALL: [(&'static str, Self); 4] =
         [("ns-2", Self::Ns2), ("indoor", Self::Indoor), ("street", Self::Street), ("open", Self::Open)];
 
-    /// The budget of a scenario that names none: that of ns-2 for 802.11b, a device in a street for all later profiles.
+    /// The budget of a scenario that names none: ns-2's for 802.11b, a device in a street for all later
+    /// profiles.
     pub fn usual(phy: &PhyProfile) -> Self {
         if phy.is_ofdm(phy.data_rate) { Self::Street } else { Self::Ns2 }
     }
@@ -34,7 +34,7 @@ impl Budget {
         Self::ALL.iter().find(|(_, budget)| *budget == self).expect("a word for each").0
     }
 
-    /// Whether radio and MAC are those of a device sold today.
+    /// Whether radio and MAC have the values of a present-day device.
     pub fn is_device(self) -> bool {
         self != Self::Ns2
     }
@@ -46,7 +46,7 @@ impl Budget {
         self.is_device().then(device).flatten().unwrap_or(phy.basic_rate)
     }
 
-    /// The defaults of the SINR model. The sensitivity is that of ns-2: a device's follows from its noise
+    /// The defaults of the SINR model. The sensitivity is ns-2's; for a device it follows from the noise
     /// ([`crate::params::detects_from`]).
     pub(crate) fn sinr(self, phy: &PhyProfile) -> Sinr {
         let ns2 = Sinr { noise_floor_dbm: phy.noise_floor_dbm(), ..Sinr::default() };
@@ -68,7 +68,7 @@ impl Budget {
         }
     }
 
-    /// The law of the surroundings at the frequency of the channel.
+    /// Path loss law of the surroundings at the frequency of the channel.
     fn path_loss(self, phy: &PhyProfile) -> PathLoss {
         let frequency = f64::from(phy.channel_mhz) * 1e6;
         match self {
@@ -84,7 +84,8 @@ impl Budget {
         }
     }
 
-    /// The defaults of the MAC. `is_rate_given`: the scenario fixes the rate of data, so that no rate control chooses it.
+    /// The defaults of the MAC. `is_rate_given`: the scenario fixes the data rate, so that no rate control
+    /// chooses it.
     pub(crate) fn mac(self, phy: &PhyProfile, is_rate_given: bool) -> MacParams {
         if !self.is_device() {
             return MacParams::default();
@@ -133,11 +134,12 @@ const NOISE_FIGURE_DB: f64 = 5.0;
 const ENERGY_DETECTION_DBM: f64 = -62.0;
 /// Height of the antennas, m.
 const HEIGHT: f64 = 1.5;
-/// 3GPP TR 38.901, table 7.4.1-1, indoor office out of sight: 38.3 log10(d) + 17.3 + 24.9 log10(f / GHz) dB.
+/// Indoor office without line of sight (3GPP TR 38.901, table 7.4.1-1): 38.3 log10(d) + 17.3 + 24.9 log10(f /
+/// GHz) dB.
 const INDOOR_EXPONENT: f64 = 3.83;
 const INDOOR_AT_1_GHZ_DB: f64 = 17.3;
 const INDOOR_FREQUENCY_DB: f64 = 24.9;
-/// Standard deviation of the same.
+/// Standard deviation of indoor shadowing, dB (3GPP TR 38.901, table 7.4.1-1).
 const INDOOR_SHADOWING_DB: f64 = 8.03;
 
 #[cfg(test)]
@@ -155,7 +157,8 @@ mod tests {
 
     #[test]
     fn every_budget_of_a_device_ends_at_a_plausible_range() {
-        // Metres at the rate of broadcasts; out of doors radios of 802.11ah reach more than a kilometre.
+        // The range is in metres at the broadcast rate; outdoors, radios of 802.11ah reach more than a
+        // kilometre.
         for phy in PROFILES {
             for (budget, within) in [
                 (Budget::Indoor, 60.0..1200.0),
@@ -187,7 +190,7 @@ mod tests {
     fn frames_are_received_as_far_as_their_rate_can_be_decoded() {
         let radio = RadioParams::with_budget(&DOT11N_20, Budget::Street);
         let Model::Sinr(sinr) = &radio.model else { panic!("a device has the SINR model") };
-        // BPSK at half the bits needs between 3 and 4 dB.
+        // BPSK at code rate 1/2 needs between 3 and 4 dB.
         let above_noise = sinr.sensitivity_dbm - sinr.noise_floor_dbm;
         assert!((2.5..4.0).contains(&above_noise), "{above_noise}");
         assert!((sinr.noise_floor_dbm - -95.96).abs() < 1e-9, "{}", sinr.noise_floor_dbm);

@@ -1,4 +1,5 @@
-//! Channels: where they lie, and how much of a transmission on one channel reaches a receiver on another.
+//! Channels: their frequencies, and the share of a transmission's power that reaches receivers on other
+//! channels.
 
 use core::ops::RangeInclusive;
 
@@ -48,11 +49,10 @@ impl Channel {
         (self.centre_mhz() - below) as u16
     }
 
-    /// How much weaker a transmission on this channel is within the receiver's channel than within its own, dB: the part of
-    /// its power that lies within the width of the receiver, if its spectrum is the standard's mask. `None` if
-    /// the mask ends before the receiver's channel begins.
-    ///
-    /// A transmission on the receiver's own channel is not attenuated.
+    /// Attenuation, in dB, of a transmission on this channel at a receiver on another channel: the part of
+    /// its power within the receiver's channel, if its spectrum follows the standard's mask. `None` if the
+    /// mask ends before the receiver's channel begins. A transmission on the receiver's own channel is not
+    /// attenuated.
     pub fn attenuation_db(&self, receiver: &Self) -> Option<f64> {
         let (offset, width) = (receiver.centre_mhz() - self.centre_mhz(), receiver.width_mhz());
         if offset == 0.0 && width >= self.width_mhz() {
@@ -82,7 +82,8 @@ impl Channel {
     }
 }
 
-/// A transmit spectrum mask: limits of the spectral density relative to its maximum, at distances from the centre.
+/// A transmit spectrum mask: limits of the spectral density relative to its maximum, by distance from the
+/// centre frequency.
 struct Mask {
     /// Corners of the mask: offset in MHz and density in dB, with straight lines between them.
     corners: Vec<(f64, f64)>,
@@ -91,8 +92,8 @@ struct Mask {
 }
 
 impl Mask {
-    /// IEEE 802.11-2020, 17.3.9.3, 19.3.18.1 and 21.3.17.1: 0 dB nearly to the edge of the channel, then -20 dB, -28 dB one
-    /// width and -40 dB one and a half widths from the centre.
+    /// Mask of OFDM (IEEE 802.11-2020, 17.3.9.3, 19.3.18.1 and 21.3.17.1): 0 dB nearly to the edge of the
+    /// channel, then -20 dB, -28 dB at one channel width and -40 dB at one and a half widths from the centre.
     fn ofdm(half: f64) -> Self {
         let slope = (half / 10.0).min(1.0);
         let end = 3.0 * half;
@@ -101,7 +102,7 @@ impl Mask {
         Self { corners, end }
     }
 
-    /// IEEE 802.11-2020, 16.3.7.4: -30 dB from 11 MHz, -50 dB from 22 MHz.
+    /// Mask of DSSS (IEEE 802.11-2020, 16.3.7.4): -30 dB from 11 MHz, -50 dB from 22 MHz.
     fn dsss() -> Self {
         Self { corners: vec![(0.0, 0.0), (11.0, 0.0), (11.0, -30.0), (22.0, -30.0)], end: 22.0 }
     }
@@ -122,7 +123,7 @@ fn is_sub_ghz(phy: &PhyProfile) -> bool {
 
 /// Width of a primary channel, MHz.
 const PRIMARY_WIDTH: f64 = 20.0;
-/// Steps of the integral over a mask.
+/// Number of steps in the numerical integral over a mask.
 const STEPS: u32 = 20_000;
 
 #[cfg(test)]
@@ -143,7 +144,7 @@ mod tests {
 
     #[test]
     fn neighbouring_channels_of_ofdm_are_attenuated_by_the_mask() {
-        // Integrals over the mask of 20 MHz with 200,000 steps, by another program.
+        // The expected values are integrals over the mask of 20 MHz with 200,000 steps, from another program.
         let neighbour = attenuation((&DOT11A, 36), (&DOT11A, 40)).unwrap();
         assert!((neighbour - 23.453).abs() < 0.05, "{neighbour}");
         let half = attenuation((&DOT11A, 36), (&DOT11A, 38)).unwrap();

@@ -18,7 +18,7 @@ pub struct ChannelError {
     packet_loss: Chance,
     frame_loss: Chance,
     burst: Option<Burst>,
-    /// Losses that were measured.
+    /// Traces of measured losses; `None` without measured links.
     measured: Option<Arc<LinkTraces>>,
     frames: PerLink<Rng>,
     packets: PerLink<Rng>,
@@ -26,12 +26,12 @@ pub struct ChannelError {
     losses: PerLink<Rng>,
 }
 
-/// Chance of a loss on each link.
+/// Probability of a loss on each link.
 #[derive(Clone, Debug)]
 struct Chance {
-    /// Loss probability of links without a value of their own.
+    /// Loss probability of links without their own value.
     of_all: f64,
-    /// Chances of single links, by sender and receiver.
+    /// Loss probabilities of single links, by sender and receiver.
     of_links: BTreeMap<(NodeId, NodeId), f64>,
 }
 
@@ -65,7 +65,7 @@ impl ChannelError {
         *self.chance(lost) = Chance::everywhere(chance);
     }
 
-    /// Sets the chance of a loss from one node to another.
+    /// Sets the probability of a loss from one node to another.
     pub fn set_loss_of(&mut self, lost: Lost, from: NodeId, to: NodeId, chance: f64) {
         self.chance(lost).of_links.insert((from, to), chance);
     }
@@ -96,7 +96,7 @@ impl ChannelError {
         at_random || in_burst || as_measured
     }
 
-    /// Whether a packet is lost after the MAC has delivered it. Call once per packet.
+    /// Whether a packet is lost after the MAC has delivered it. Must be called once per packet.
     pub fn loses_packet(&mut self, from: NodeId, to: NodeId) -> bool {
         if !self.packet_loss.is_possible() {
             return false;
@@ -121,15 +121,15 @@ impl Chance {
     }
 }
 
-/// The traces of a radio, if they are of losses.
+/// The traces of a radio whose measured links have loss traces.
 fn measured_losses(model: &Model) -> Option<Arc<LinkTraces>> {
     let Model::Sinr(sinr) = model else { return None };
     let traces = &sinr.measured.as_ref()?.traces;
     (traces.quantity() == Quantity::Loss).then(|| Arc::clone(traces))
 }
 
-/// A value for each direction of each link, created at first use. Grouped by sender and sorted by receiver, because a
-/// moving node may in time have links to nearly all others.
+/// One value per direction of each link, created at first use. Values are grouped by sender and sorted by
+/// receiver, because a moving node may eventually have links to nearly all others.
 #[derive(Clone, Debug)]
 struct PerLink<T> {
     by_sender: Vec<Vec<(NodeId, T)>>,
@@ -142,7 +142,7 @@ impl<T> Default for PerLink<T> {
 }
 
 impl<T> PerLink<T> {
-    /// `new` creates the value from the number of the link.
+    /// The value of a link. `new` creates it at first use, from the number of the link.
     fn of(&mut self, from: NodeId, to: NodeId, new: impl FnOnce(u64) -> T) -> &mut T {
         if from.index() >= self.by_sender.len() {
             self.by_sender.resize_with(from.index() + 1, Vec::new);
@@ -178,12 +178,12 @@ struct Bursts {
 impl Bursts {
     fn new(seed: u64, link: u64, burst: &Burst) -> Self {
         let mut rng = Rng::stream(seed, "radio/burst", link);
-        // Drawn from the steady state; a link that never changes state starts good.
+        // The first state is drawn from the steady state; a link that never changes state starts good.
         let bad = rng.unit() * (burst.p + burst.r) < burst.p;
         Self { rng, bad }
     }
 
-    /// The frame is judged by the current state; afterwards the state may change.
+    /// Whether the frame is damaged in the current state; afterwards the state may change.
     fn damages(&mut self, burst: &Burst) -> bool {
         let (damage, turn) = if self.bad { (burst.bad, burst.r) } else { (burst.good, burst.p) };
         let damaged = self.rng.chance(damage);
@@ -238,7 +238,7 @@ mod tests {
         let n = 100_000;
         let frames = fates(&mut lossy, n).iter().filter(|&&lost| lost).count() as f64;
         let packets = (0..n).filter(|_| lossy.loses_packet(A, B)).count() as f64;
-        // Four standard errors.
+        // The tolerance is four standard errors.
         assert!((frames - 10_000.0).abs() < 4.0 * 94.9, "{frames}");
         assert!((packets - 2_000.0).abs() < 4.0 * 44.3, "{packets}");
     }
@@ -267,11 +267,12 @@ mod tests {
         let lost = fates.iter().filter(|&&lost| lost).count() as f64;
         let bursts = fates.windows(2).filter(|pair| !pair[0] && pair[1]).count() as f64;
         let (rate, mean) = (lost / n as f64, p / (p + r));
-        // Neighbouring frames correlate by 1 - p - r, which widens the variance by this factor.
+        // The losses of neighbouring frames have a correlation of 1 - p - r, which increases the variance by
+        // this factor.
         let widening = (2.0 - p - r) / (p + r);
         let error = (mean * (1.0 - mean) * widening / n as f64).sqrt();
         assert!((rate - mean).abs() < 4.0 * error, "loss {rate} instead of {mean}");
-        // A geometric length of mean 1/r deviates by sqrt(1 - r)/r.
+        // A geometric length with mean 1/r has a standard deviation of sqrt(1 - r)/r.
         let length = lost / bursts;
         assert!((length - 1.0 / r).abs() < 4.0 * (1.0 - r).sqrt() / r / bursts.sqrt(), "length {length}");
     }

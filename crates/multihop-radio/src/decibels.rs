@@ -5,7 +5,7 @@ pub fn dbm_to_mw(dbm: f64) -> f64 {
     from_db(dbm)
 }
 
-/// dBm from milliwatts; 0 mW is minus infinity.
+/// Converts milliwatts to dBm; 0 mW is minus infinity.
 pub fn mw_to_dbm(mw: f64) -> f64 {
     10.0 * libm::log10(mw)
 }

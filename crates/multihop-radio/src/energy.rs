@@ -39,18 +39,18 @@ pub struct Powers {
     pub sleep: f64,
 }
 
-/// Energy that nodes have at the start, J.
+/// Energy of the nodes at the start, J.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Battery {
     /// Every node has unlimited energy.
     Mains,
     /// Every node starts with this energy, in joules.
     All(f64),
-    /// One for each node.
+    /// One value for each node, in joules.
     Each(Vec<f64>),
 }
 
-/// How long a radio was in each state.
+/// Time that a radio spent in each state.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Times {
     /// Total time that the card spent transmitting.
@@ -63,7 +63,7 @@ pub struct Times {
     pub sleep: Duration,
 }
 
-/// A card whose powers have been measured.
+/// A wireless card with measured powers.
 pub struct Card {
     /// Name of the card in scenarios.
     pub name: &'static str,
@@ -71,10 +71,9 @@ pub struct Card {
     pub powers: Powers,
 }
 
-/// Cards with measured powers. Sources: L. M. Feeney, M. Nilsson, INFOCOM 2001: Lucent `WaveLAN` cards at 4.74 V, 284,
-/// 190, 156 and 10 mA at 11 Mb/s, and 280, 204, 178 and 14 mA at 2 Mb/s. M. Feeney, M. Nilsson, INFOCOM 2001: Lucent
-/// `WaveLAN` cards at 4.74 V, 284, 190, 156 and 10 mA at 11 Mb/s, and 280, 204, 178 and 14 mA at 2 Mb/s. D. Halperin
-/// and others, `HotPower` 2010: Intel 5300 with one antenna, transmitting at 0 dBm.
+/// Cards with measured powers. Sources: L. M. Feeney, M. Nilsson, INFOCOM 2001: Lucent `WaveLAN` cards at
+/// 4.74 V, 284, 190, 156 and 10 mA at 11 Mb/s, and 280, 204, 178 and 14 mA at 2 Mb/s. D. Halperin and others,
+/// `HotPower` 2010: Intel 5300 with one antenna, transmitting at 0 dBm.
 pub const CARDS: [Card; 3] = [
     Card { name: "wavelan-11", powers: Powers::of(1.346, 0.9006, 0.7394, 0.0474) },
     Card { name: "wavelan-2", powers: Powers::of(1.3272, 0.967, 0.8437, 0.0664) },
@@ -96,7 +95,7 @@ impl Powers {
         ]
     }
 
-    /// The power of the state that takes most, W.
+    /// Highest power of all states, W.
     pub fn highest(&self) -> f64 {
         self.transmit.max(self.receive).max(self.idle).max(self.sleep)
     }
@@ -114,8 +113,8 @@ impl Battery {
 }
 
 impl Times {
-    /// The time of each state out of `whole`. Frames count as transmitted or received even if that overlaps another state;
-    /// transmitting counts before receiving, receiving before sleep.
+    /// Splits `whole` into the time of each state. Overlapping states count once: transmitting first, then
+    /// receiving, then sleep.
     pub fn within(whole: Duration, transmitting: Duration, receiving: Duration, asleep: Duration) -> Self {
         let mut left = whole;
         let mut take = |time: Duration| {

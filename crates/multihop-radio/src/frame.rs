@@ -15,26 +15,26 @@ pub struct Frame {
     pub kind: FrameKind,
     /// Station that transmits the frame.
     pub from: NodeId,
-    /// The receiver, or [`BROADCAST`].
+    /// Receiving station, or [`BROADCAST`].
     pub to: NodeId,
     /// The duration field: remaining time of the exchange after this frame, whole microseconds.
     pub nav: Duration,
     /// Sequence number (data only), 12 bits.
     pub sequence: u16,
-    /// The access category of a QoS data frame, and of a block ACK or a request for one.
+    /// Access category of a QoS data frame, of a block ACK, or of a block ACK request.
     pub category: Category,
-    /// The rate after preamble and PLCP header.
+    /// Rate of the bits after preamble and PLCP header.
     pub rate: RateIndex,
     /// The retry bit: whether this is a retransmission.
     pub retry: bool,
     /// Bytes of the MAC frame, checksum included.
     pub bytes: u32,
-    /// The packet in a data frame.
+    /// Packet in a data frame; [`PacketHandle::NONE`] in other frames.
     pub body: PacketHandle,
 }
 
 impl Frame {
-    /// Whether this is data for one station, and `node` is another.
+    /// Whether this is a unicast data frame for a station other than `node`.
     pub fn is_overheard_by(&self, node: NodeId) -> bool {
         matches!(self.kind, FrameKind::Data | FrameKind::Aggregate) && self.to != node && self.to != BROADCAST
     }
@@ -51,20 +51,21 @@ pub enum FrameKind {
     Ack,
     /// Data frame with one MPDU.
     Data,
-    /// Several MPDUs with data (A-MPDU).
+    /// Data frame with several MPDUs (A-MPDU).
     Aggregate,
     /// Acknowledgement of several MPDUs.
     BlockAck,
-    /// Request for a block ACK. Its `sequence` is the oldest that the transmitter may still send.
+    /// Request for a block ACK. Its `sequence` is the oldest sequence number that the transmitter may still
+    /// send.
     BlockAckRequest,
 }
 
-/// The driver's name for a packet.
+/// Handle by which the driver identifies a packet.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct PacketHandle(pub u32);
 
 impl PacketHandle {
-    /// The handle in frames that carry no packet.
+    /// The handle in frames without a packet.
     pub const NONE: Self = Self(u32::MAX);
 }
 
@@ -77,7 +78,7 @@ pub struct Outgoing {
     pub to: NodeId,
     /// Bytes of the packet from the IP header on (or of the ARP message).
     pub bytes: u32,
-    /// Routing messages go to the head of the queue.
+    /// Whether the packet is a routing message, which goes to the head of the queue.
     pub urgent: bool,
     /// Access category of the packet, under EDCA.
     pub category: Category,
@@ -100,7 +101,7 @@ pub enum Category {
 }
 
 impl Category {
-    /// All, the most urgent last.
+    /// All categories in ascending order of urgency.
     pub const ALL: [Self; 4] = [Self::Background, Self::BestEffort, Self::Video, Self::Voice];
 
     /// Name of the kind in scenarios and results.

@@ -7,7 +7,7 @@ use multihop_core::NodeId;
 pub struct Point {
     /// Distance eastward from the origin, in metres.
     pub x: f64,
-    /// Southward: down, as layouts are drawn.
+    /// Distance south of the origin, metres: y grows downwards, as layouts are drawn.
     pub y: f64,
 }
 
@@ -31,11 +31,11 @@ impl Point {
 #[derive(Clone, Debug)]
 pub struct Grid {
     cells: Cells,
-    /// Index in `nodes` and `places` at which each cell begins, followed by the number of all nodes.
+    /// Index of each cell's first node in `nodes` and `places`, followed by the number of all nodes.
     first: Vec<u32>,
-    /// Nodes by cell; those of one cell in ascending order.
+    /// Nodes sorted by cell, in ascending order within a cell.
     nodes: Vec<NodeId>,
-    /// The place of each of `nodes`.
+    /// Position of each node in `nodes`.
     places: Vec<Point>,
     /// Index in `nodes` of each node.
     indices: Vec<u32>,
@@ -68,7 +68,7 @@ impl Grid {
         grid
     }
 
-    /// Where a node is.
+    /// Position of a node.
     pub fn place(&self, node: NodeId) -> Point {
         self.places[self.indices[node.index()] as usize]
     }
@@ -78,7 +78,7 @@ impl Grid {
         assert_eq!(points.len(), self.nodes.len(), "a place for each node");
         self.first.fill(0);
         for (index, &point) in self.indices.iter_mut().zip(points) {
-            // The cell for now.
+            // The entry stores the cell until the second loop replaces it by an index.
             let (column, row) = self.cells.column_and_row(point.x, point.y);
             *index =
                 u32::try_from(row * self.cells.columns + column).expect("at most four cells for each node");
@@ -89,7 +89,7 @@ impl Grid {
             end += *first;
             *first = end;
         }
-        // From the last node to the first, so that each cell is filled from its end to its beginning.
+        // Nodes are stored from the last to the first, so that each cell fills from its end to its beginning.
         for (node, &point) in points.iter().enumerate().rev() {
             let first = &mut self.first[self.indices[node] as usize];
             *first -= 1;
@@ -99,12 +99,12 @@ impl Grid {
         }
     }
 
-    /// How many nodes there are.
+    /// Number of nodes in the grid.
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Whether there are none.
+    /// Whether the grid contains no nodes.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
@@ -128,7 +128,8 @@ impl Grid {
             for (&node, place) in self.nodes[begin..end].iter().zip(&self.places[begin..end]) {
                 if place.distance_squared(centre) <= radius * radius {
                     if found.len() == found.capacity() {
-                        // There may be a list for every node; doubling the capacity would leave half of it empty.
+                        // A list may exist for every node; doubling the capacity would waste half of the
+                        // memory.
                         found.reserve_exact(8 + found.len() / 8);
                     }
                     found.push(node);
@@ -150,7 +151,7 @@ impl Cells {
         Self { corner, width, columns: cells(wide, width), rows: cells(high, width) }
     }
 
-    /// Column and row of a point; the nearest ones if it is outside.
+    /// Column and row of a point; a point outside of the grid belongs to the nearest border cell.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -172,7 +173,7 @@ fn extent(points: &[Point]) -> (Point, f64, f64) {
     (low, high.x - low.x, high.y - low.y)
 }
 
-/// How many cells cover a length.
+/// Number of cells that cover a length.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -182,7 +183,7 @@ fn cells(length: f64, cell: f64) -> usize {
     ((length / cell) as usize).saturating_add(1)
 }
 
-/// Bounds the memory of a wide and empty plane.
+/// Largest number of cells per node, which bounds the memory for a wide and empty plane.
 const CELLS_PER_NODE: usize = 4;
 
 #[cfg(test)]

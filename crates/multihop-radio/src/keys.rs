@@ -18,7 +18,7 @@ impl RadioParams {
         self.phy = phy.unwrap_or(self.phy);
     }
 
-    /// The budget of a profile decides all other defaults.
+    /// Visits the key of the link budget, which decides all other defaults of a profile.
     pub(crate) fn budget_key(&mut self, name: &'static str, help: &str, keys: &mut dyn Visitor) {
         let usual = Budget::usual(self.phy);
         let budget = keys.about(help).choice(name, Some(usual.name()), &Budget::ALL).unwrap_or(usual);
@@ -56,7 +56,8 @@ impl RadioParams {
         });
     }
 
-    /// The number of spatial streams, at least that of the rate of data.
+    /// Visits the key of the number of spatial streams, which is at least the number of the data rate's
+    /// streams.
     pub(crate) fn streams_key(&mut self, name: &'static str, help: &str, keys: &mut dyn Visitor) {
         let most = self.phy.most_streams();
         let of_rate = self.phy.rate(self.rate).label.streams().unwrap_or(1);
@@ -81,8 +82,8 @@ impl RadioParams {
     }
 }
 
-/// Reads the keys of the threshold model (ns-2's rules). Every rate `in_use` needs a range, and so do the rates of
-/// responses.
+/// Reads the keys of the threshold model (ns-2's rules). Every rate `in_use` needs a range, and so do the
+/// rates of its responses.
 fn threshold(phy: &PhyProfile, in_use: [RateIndex; 2], keys: &mut dyn Visitor) -> Threshold {
     let mut threshold = Threshold::default();
     let ranges = ranges(phy, keys);
@@ -98,12 +99,12 @@ fn threshold(phy: &PhyProfile, in_use: [RateIndex; 2], keys: &mut dyn Visitor) -
         let found = threshold.sense_range;
         keys.refuse("sense_range", format!("found {found}, allowed: at least range, {longest}"));
     }
-    // What rate control tries at other rates nobody decodes.
+    // Frames that rate control tries at other rates are never decoded.
     threshold.range = ranges.into_iter().map(|range| range.unwrap_or(0.0)).collect();
     threshold
 }
 
-/// The range of each rate, where the user gives one.
+/// Range of each rate, as far as the user gives it.
 fn ranges(phy: &PhyProfile, keys: &mut dyn Visitor) -> Vec<Option<f64>> {
     let mut ranges = vec![None; phy.rates.len()];
     let about =
@@ -122,7 +123,8 @@ fn ranges(phy: &PhyProfile, keys: &mut dyn Visitor) -> Vec<Option<f64>> {
     }
 }
 
-/// The SINR model; a receiver detects what it can decode at the slower one of the rates `in_use`, or as ns-2's does.
+/// Reads the keys of the SINR model. By default a receiver detects frames that it can decode at the slower of
+/// the rates `in_use`, or has ns-2's sensitivity.
 fn sinr(phy: &PhyProfile, budget: Budget, in_use: [RateIndex; 2], keys: &mut dyn Visitor) -> Sinr {
     let mut sinr = budget.sinr(phy);
     let is_ns2 = !budget.is_device();
@@ -196,7 +198,7 @@ impl Settings for EdcaParams {
     }
 }
 
-/// Slots of a contention window.
+/// Allowed number of slots in a contention window.
 pub(crate) const WINDOW: RangeInclusive<u64> = 1..=32_767;
 pub(crate) const CHANCE: RangeInclusive<f64> = 0.0..=1.0;
 pub(crate) const METRES: RangeInclusive<f64> = 0.001..=1e7;

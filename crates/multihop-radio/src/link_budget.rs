@@ -1,4 +1,4 @@
-//! Link budgets: power, ratio of signal to noise and fastest rate of a link, without interference and fading.
+//! Link budgets: power, signal-to-noise ratio and fastest rate of a link, without interference and fading.
 
 use crate::decibels::mw_to_dbm;
 use crate::params::{Model, RadioParams};
@@ -11,13 +11,14 @@ pub struct LinkBudgets<'a> {
     radio: &'a RadioParams,
     /// Propagation between the stations; `None` under the threshold model, which has ranges instead of powers.
     propagation: Option<Propagation>,
-    /// Weakest mean signal at which half of the frames of a typical length are received, for each rate, in dBm.
+    /// Weakest mean signal, for each rate, at which half of the frames of typical length are received, in
+    /// dBm.
     weakest_dbm: Vec<f64>,
     /// The usable rates, the fastest first.
     fastest_first: Vec<RateIndex>,
 }
 
-/// One direction of a link.
+/// Budget of one direction of a link.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkBudget {
     /// Distance of the antennas' places, metres.
@@ -26,16 +27,18 @@ pub struct LinkBudget {
     pub power_dbm: Option<f64>,
     /// Ratio of the mean signal to noise, dB; `None` under the threshold model.
     pub snr_db: Option<f64>,
-    /// The fastest rate at which at least half of the frames of a typical length are received; `None` if there is none.
+    /// Fastest rate at which at least half of the frames of typical length are received; `None` if there is
+    /// no such rate.
     pub fastest: Option<RateIndex>,
-    /// Whether frames are received at the rate at which the sender transmits data to the receiver in this scenario.
+    /// Whether frames are received at the rate at which the sender transmits data to the receiver in this
+    /// scenario.
     pub carries_data: bool,
-    /// Whether that is so at the rate of broadcasts.
+    /// Whether frames are received at the rate of broadcasts.
     pub carries_broadcasts: bool,
 }
 
 impl<'a> LinkBudgets<'a> {
-    /// The budgets of a radio; `seed` is that of the run, which draws the shadowing.
+    /// Prepares the budgets of a radio; `seed` is the seed of the run, which determines the shadowing.
     pub fn new(radio: &'a RadioParams, seed: u64) -> Self {
         let mut fastest_first: Vec<RateIndex> = radio.usable_rates().collect();
         fastest_first.sort_by_key(|&rate| std::cmp::Reverse(radio.phy.rate(rate).bit_rate));
@@ -49,7 +52,7 @@ impl<'a> LinkBudgets<'a> {
         Self { radio, propagation, weakest_dbm, fastest_first }
     }
 
-    /// The budget from one station to another.
+    /// Budget of the link from one station to another.
     pub fn of(&self, from: Site, to: Site) -> LinkBudget {
         let distance = from.place.distance(to.place);
         let power = self.propagation.as_ref().map(|law| mw_to_dbm(law.power_at_start_mw(from, to, distance)));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use multihop_core::settings::Field;
 use multihop_core::{Instant, NodeId};
 
-/// Traces of the links of a network. Pairs of nodes without a trace do not hear each other.
+/// Traces of the links of a network. Nodes without a trace between them do not hear each other.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LinkTraces {
     quantity: Quantity,
@@ -14,13 +14,13 @@ pub struct LinkTraces {
     links: BTreeMap<(NodeId, NodeId), Trace>,
 }
 
-/// Quantity that a trace of a link has.
+/// Quantity that a link trace contains.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Quantity {
     /// Ratio of signal to noise, dB; minus infinity: no signal.
     #[default]
     Snr,
-    /// Chance that a frame is lost.
+    /// Probability that a frame is lost.
     Loss,
 }
 
@@ -34,7 +34,7 @@ pub enum Interpolation {
     Linear,
 }
 
-/// One value of one direction of a link.
+/// One measured value of one direction of a link.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measurement {
     /// Instant of the measurement.
@@ -43,20 +43,21 @@ pub struct Measurement {
     pub from: NodeId,
     /// Receiver of the measured direction.
     pub to: NodeId,
-    /// SNR in dB, or the chance of a loss.
+    /// SNR in dB, or the probability of a loss.
     pub value: f64,
 }
 
 /// The samples of one direction of a link.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Trace {
-    /// Samples by time; of several at one instant the last one.
+    /// Samples in order of time; among samples at one instant only the last one is kept.
     samples: Vec<(Instant, f64)>,
     highest: f64,
 }
 
 impl LinkTraces {
-    /// The traces of these measurements, in any order. A direction without measurements has those of the other direction.
+    /// Creates traces from measurements in any order. A direction without measurements gets those of the
+    /// other direction.
     pub fn new(quantity: Quantity, interpolation: Interpolation, measurements: &[Measurement]) -> Self {
         let mut links: BTreeMap<_, Trace> = BTreeMap::new();
         for &Measurement { at, from, to, value } in measurements {
@@ -68,17 +69,18 @@ impl LinkTraces {
         Self { quantity, interpolation, links }
     }
 
-    /// Quantity that a trace of a link has.
+    /// Quantity that the traces contain.
     pub fn quantity(&self) -> Quantity {
         self.quantity
     }
 
-    /// The value of a link at an instant: that of the first sample before it, that of the last sample after it.
+    /// Value of a link at an instant. Before the first sample it is the first value, after the last sample
+    /// the last value.
     pub fn value(&self, from: NodeId, to: NodeId, at: Instant) -> Option<f64> {
         self.trace(from, to).map(|trace| trace.value(at, self.interpolation))
     }
 
-    /// The SNR of a link at an instant, dB; without a trace or a signal minus infinity.
+    /// SNR of a link at an instant, dB; minus infinity without a trace or a signal.
     pub fn snr_db(&self, from: NodeId, to: NodeId, at: Instant) -> f64 {
         match self.quantity {
             Quantity::Snr => self.value(from, to, at).unwrap_or(f64::NEG_INFINITY),
@@ -101,7 +103,7 @@ impl LinkTraces {
 }
 
 impl Trace {
-    /// Sorts the samples by time.
+    /// Sorts the samples by time and keeps the last one of each instant.
     fn settle(&mut self) {
         self.samples.sort_by_key(|(at, _)| *at);
         self.samples.reverse();
@@ -126,7 +128,7 @@ impl Trace {
     }
 }
 
-/// SNR of links of which only losses were measured, dB: enough for every rate.
+/// SNR in dB, sufficient for every rate, of links of which only losses were measured.
 const STRONG_DB: f64 = 60.0;
 
 #[cfg(test)]

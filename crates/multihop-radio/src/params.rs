@@ -66,7 +66,8 @@ pub struct RadioParams {
     pub model: Model,
 }
 
-/// Rates of unicast data that differ from the scenario's: of all data of a station, or of its data to one receiver.
+/// Rates of unicast data that differ from the scenario's rate: for all data of a station, or for its data to
+/// one receiver.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LinkRates {
     /// Fixed rates by sender and receiver; `None` stands for all receivers.
@@ -74,7 +75,8 @@ pub struct LinkRates {
 }
 
 impl LinkRates {
-    /// Sets the rate from a station to one receiver, or to all without a rate of their own; returns the previous one.
+    /// Sets the rate from a station to one receiver, or to all receivers that have no entry. Returns the
+    /// previous rate.
     pub fn set(&mut self, from: NodeId, to: Option<NodeId>, rate: RateIndex) -> Option<RateIndex> {
         self.list.insert((from, to), rate)
     }
@@ -89,7 +91,7 @@ impl LinkRates {
         self.list.is_empty()
     }
 
-    /// The rates of one station.
+    /// Rates of one sender, by receiver; `None` stands for all receivers.
     pub(crate) fn of_sender(&self, from: NodeId) -> Vec<(Option<NodeId>, RateIndex)> {
         self.list
             .range((from, None)..)
@@ -99,12 +101,12 @@ impl LinkRates {
     }
 }
 
-/// How reception is decided.
+/// Model of reception: the rules that decide whether a frame is received.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Model {
     /// Fixed ranges and pairwise capture, as in ns-2.
     Threshold(Threshold),
-    /// Signal to interference and noise over the frame.
+    /// Signal to interference and noise ratio over the whole frame.
     Sinr(Sinr),
 }
 
@@ -342,7 +344,7 @@ pub struct CodelParams {
 }
 
 impl Default for CodelParams {
-    /// RFC 8289 §4.2 to §4.4; the threshold as in RFC 9332 §A.1, for links of today.
+    /// Values of RFC 8289 §4.2 to §4.4, and the threshold of RFC 9332 §A.1 for present-day links.
     fn default() -> Self {
         Self {
             discipline: Discipline::DropTail,
@@ -353,7 +355,7 @@ impl Default for CodelParams {
     }
 }
 
-/// How the interface queue prefers routing messages.
+/// Preference for routing messages in the interface queue.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum QueueKind {
     /// One queue; routing messages go to its head, the newest first (ns-2's PriQueue).
@@ -384,7 +386,7 @@ pub enum Timing {
 }
 
 impl RadioParams {
-    /// A PHY profile with ns-2's radio.
+    /// Creates the parameters of a PHY profile with ns-2's radio.
     pub fn new(phy: &'static PhyProfile) -> Self {
         let range = vec![250.0; phy.rates.len()];
         Self {
@@ -403,7 +405,7 @@ impl RadioParams {
         }
     }
 
-    /// A PHY profile with the radio of a budget.
+    /// Creates the parameters of a PHY profile with the radio of a budget.
     pub fn with_budget(phy: &'static PhyProfile, budget: Budget) -> Self {
         let ns2 = Self::new(phy);
         if !budget.is_device() {
@@ -415,7 +417,7 @@ impl RadioParams {
         Self { budget, streams: 1, basic_rate, model: Model::Sinr(sinr), ..ns2 }
     }
 
-    /// The rates with at most as many spatial streams as stations use, in the order of the profile.
+    /// The rates whose number of spatial streams the stations support, in the order of the profile.
     pub fn usable_rates(&self) -> impl Iterator<Item = RateIndex> + use<> {
         let (phy, most) = (self.phy, self.streams);
         phy.rate_indices().filter(move |&rate| phy.rate(rate).label.streams().is_none_or(|n| n <= most))
@@ -426,7 +428,7 @@ impl RadioParams {
         self.phy.rate(self.rate).bit_rate
     }
 
-    /// Metres over which unicast data can be decoded at the scenario's rate.
+    /// Distance in metres over which unicast data can be decoded at the scenario's rate.
     pub fn decode_range(&self) -> f64 {
         self.range_of(self.rate)
     }
@@ -436,7 +438,7 @@ impl RadioParams {
         self.usable_rates().map(|rate| self.range_of(rate)).fold(0.0, f64::max)
     }
 
-    /// Metres over which a station decodes unicast data of another, if no rate control chooses its rate.
+    /// Distance in metres over which one station decodes unicast data of another without rate control.
     pub fn range_between(&self, from: NodeId, to: NodeId) -> f64 {
         self.range_of(self.link_rates.of(from, to).unwrap_or(self.rate))
     }
@@ -455,8 +457,8 @@ impl RadioParams {
         Some(dbm >= self.weakest_dbm(rate, sinr))
     }
 
-    /// Metres over which a station senses the frames of another without interference: the distance at which the mean signal
-    /// falls to the threshold of the carrier sense under the SINR model, or to the sensitivity of the receiver.
+    /// Distance in metres over which a station senses frames without interference: where the mean signal
+    /// falls to the carrier-sense threshold of the SINR model, or to the sensitivity of the receiver.
     pub fn sense_range(&self) -> f64 {
         match &self.model {
             Model::Threshold(threshold) => threshold.sense_range,
@@ -464,9 +466,9 @@ impl RadioParams {
         }
     }
 
-    /// Metres over which a frame of this rate can be decoded without interference. Under the SINR model it is the distance
-    /// at which the mean signal falls to the sensitivity, or to the noise at which half of the frames of a typical length
-    /// have errors.
+    /// Distance in metres over which a frame at this rate can be decoded without interference. Under the SINR
+    /// model the mean signal there equals the sensitivity, or the power at which half of the frames of
+    /// typical length have errors.
     fn range_of(&self, rate: RateIndex) -> f64 {
         match &self.model {
             Model::Threshold(threshold) => threshold.range[usize::from(rate.0)],
@@ -474,31 +476,31 @@ impl RadioParams {
         }
     }
 
-    /// The weakest mean signal of which half of the frames of a typical length are received at this rate, without
-    /// interference and fading, dBm.
+    /// The weakest mean signal at which half of the frames of typical length are received at this rate,
+    /// without interference and fading, dBm.
     pub(crate) fn weakest_dbm(&self, rate: RateIndex, sinr: &Sinr) -> f64 {
         sinr.sensitivity_dbm.max(sinr.noise_floor_dbm + needed_snr_db(self.phy, rate, sinr.error_model))
     }
 }
 
 impl Sinr {
-    /// Metres over which the mean signal falls to a power, without obstacles and shadowing. Antennas count if all are alike
-    /// in all directions.
+    /// Distance in metres at which the mean signal falls to a power, without obstacles and shadowing. Antenna
+    /// gains count if all antennas are omnidirectional and alike.
     fn distance_to(&self, dbm: f64) -> f64 {
         let antennas_db = self.antennas.as_ref().and_then(Antennas::uniform_db).map_or(0.0, |db| 2.0 * db);
         self.path_loss.distance(from_db(dbm - self.tx_power_dbm - antennas_db))
     }
 }
 
-/// The sensitivity of a receiver that detects every frame which it can decode at the slowest of these rates, dBm to two
-/// decimals.
+/// Sensitivity in dBm, to two decimals, of a receiver that detects every frame which it can decode at the
+/// slowest of these rates.
 pub(crate) fn detects_from(phy: &PhyProfile, rates: [RateIndex; 2], sinr: &Sinr) -> f64 {
     let needed_db = rates.map(|rate| needed_snr_db(phy, rate, sinr.error_model));
     let least_db = needed_db[0].min(needed_db[1]);
     ((sinr.noise_floor_dbm + least_db) * 100.0).round() / 100.0
 }
 
-/// The ratio of signal to noise at which half of the frames of a typical length are received at a rate, dB.
+/// Signal-to-noise ratio in dB at which half of the frames of typical length are received at a rate.
 fn needed_snr_db(phy: &PhyProfile, rate: RateIndex, model: ErrorModel) -> f64 {
     let rate = phy.rate(rate);
     let (mut low, mut high) = (-30.0, 80.0);
@@ -509,14 +511,15 @@ fn needed_snr_db(phy: &PhyProfile, rate: RateIndex, model: ErrorModel) -> f64 {
     high
 }
 
-/// Steps of the search for a ratio of signal to noise: enough for less than a millionth of a decibel.
+/// Number of bisections in the search for a signal-to-noise ratio: enough for less than a millionth of a
+/// decibel.
 const BISECTIONS: u32 = 30;
-/// Bits of the frame that decides the range of a rate under the SINR model.
+/// Length in bits of the typical frame that defines the range of a rate under the SINR model.
 const TYPICAL_BITS: f64 = 8000.0;
 
 impl MacParams {
-    /// The defaults beside a radio. `is_rate_given`: the scenario fixes the rates of data, so that no rate control chooses
-    /// them.
+    /// The MAC defaults for a radio. `is_rate_given`: the scenario fixes the data rates, so that no rate
+    /// control chooses them.
     pub fn beside(radio: &RadioParams, is_rate_given: bool) -> Self {
         radio.budget.mac(radio.phy, is_rate_given)
     }
@@ -583,9 +586,9 @@ impl Default for Sinr {
             obstacles: None,
             measured: None,
             noise_floor_dbm: DOT11B.noise_floor_dbm(),
-            // Two-ray at 550 m.
+            // Power of the two-ray law at 550 m.
             cca_dbm: -78.071,
-            // Two-ray at 250 m.
+            // Power of the two-ray law at 250 m.
             sensitivity_dbm: -64.375,
             detection_db: None,
             error_model: ErrorModel::Nist,

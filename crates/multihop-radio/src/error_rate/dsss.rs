@@ -1,14 +1,15 @@
 //! Error rates of noncoherent detection: DSSS and CCK.
 //!
-//! The receiver does not know the carrier's phase. It detects a code word by the magnitude of its correlation, and a
-//! phase by comparison with the previous symbol. Both reduce to one formula: the probability that the wrong one of two
-//! correlated signals correlates better.
+//! The receiver does not know the carrier's phase. It detects a code word by the magnitude of its
+//! correlation, and a phase by comparison with the previous symbol. Both error rates follow from one formula:
+//! the probability that the wrong one of two correlated signals has the higher correlation.
 
 /// A modulation by code words with differential phase: DSSS or CCK.
 pub(crate) struct Scheme {
     /// Number of bits that one symbol carries.
     pub(crate) bits: f64,
-    /// Channel width / symbol rate, which is symbol energy / noise density at a SINR of 1.
+    /// Channel width divided by symbol rate, which is the ratio of symbol energy to noise density at a SINR
+    /// of 1.
     pub(crate) spreading: f64,
     /// Wrong code words, grouped by the magnitude of their correlation with the transmitted word: number of words and
     /// correlation.
@@ -18,7 +19,7 @@ pub(crate) struct Scheme {
 }
 
 impl Scheme {
-    /// A linear SINR above which no mistake is likely enough to be computed.
+    /// Linear SINR above which errors are too rare to matter.
     pub(crate) fn safe_above(&self) -> f64 {
         let word = self.words.iter().map(|&(_, rho)| safe_energy(rho)).fold(0.0, f64::max);
         let (_, rho) = self.phases;
@@ -30,7 +31,7 @@ impl Scheme {
         libm::pow(1.0 - self.symbol_error(sinr), bits / self.bits)
     }
 
-    /// Union bound over wrong code words and wrong phases.
+    /// Symbol error rate: the union bound over wrong code words and wrong phases.
     fn symbol_error(&self, sinr: f64) -> f64 {
         let energy = self.spreading * sinr;
         let word: f64 = self.words.iter().map(|&(count, rho)| count * mistaken(energy, rho)).sum();
@@ -40,8 +41,9 @@ impl Scheme {
     }
 }
 
-/// Probability that white noise makes a signal correlate better with another one of equal energy, given energy / noise
-/// density and the magnitude of their correlation. Both carrier phases are unknown.
+/// Probability that white noise makes a signal correlate better with another signal of equal energy.
+/// Arguments are energy / noise density and the magnitude of the correlation of both signals. Both carrier
+/// phases are unknown.
 ///
 /// Proakis, Digital Communications, appendix B: `Q1(a, b) - exp(-(a^2 + b^2) / 2) I0(ab) / 2`,
 /// here as the integral over half a turn of Simon and Alouini, Digital Communication over Fading
@@ -75,10 +77,8 @@ fn safe_energy(correlation: f64) -> f64 {
 /// Exponent beyond which an error probability is too small to change a success probability in double precision.
 const NEVER: f64 = 38.0;
 
-/// Cosines of the midpoints of 24 equal parts of half a turn.
-///
-/// The integrand is periodic and smooth, so that this many points leave an error of 1e-5 of the
-/// value where it is 1e-14, and far less where it is larger.
+/// Cosines of the midpoints of 24 equal parts of half a turn. The integrand is periodic and smooth, so that
+/// 24 points suffice: the relative error is 1e-5 where the value is 1e-14, and far smaller for larger values.
 const COSINES: [f64; 24] = {
     // cos(pi / 48), cos(3 pi / 48), and cos(pi / 24) for the step.
     let mut cosines = [0.997_858_923_238_603_5; 24];

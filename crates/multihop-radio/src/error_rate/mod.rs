@@ -27,10 +27,10 @@ pub enum ErrorModel {
 }
 
 impl Curve {
-    /// A linear SINR above which every success probability is exactly 1.
+    /// Linear SINR above which every success probability is exactly 1.
     #[inline]
     pub(crate) fn safe_above(&self) -> f64 {
-        // Well above what rounding can change.
+        // The margin is far larger than rounding errors.
         const MARGIN: f64 = 1.0 + 1e-9;
         MARGIN
             * match self {

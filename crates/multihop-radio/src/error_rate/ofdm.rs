@@ -11,33 +11,34 @@ use super::ErrorModel;
 pub(crate) struct Coded {
     pub(crate) constellation: Constellation,
     pub(crate) code: &'static Code,
-    /// Channel width times symbol time / subcarriers with data: energy of a subcarrier's symbol / noise density at a SINR
-    /// of 1, guard interval and pilots included.
+    /// Ratio of symbol energy to noise density on one subcarrier at a SINR of 1: channel width times symbol
+    /// time, divided by the number of data subcarriers. Guard interval and pilots are included.
     pub(crate) spread: f64,
 }
 
-/// The points of a subcarrier's symbol.
+/// Constellation of a subcarrier's symbols.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Constellation {
-    /// Binary phase shift keying: 1 bit on each of so many subcarriers.
+    /// Binary phase shift keying: one bit per subcarrier, with this number of data subcarriers.
     Bpsk(f64),
     /// A square of 4, 16, 64 or 256 points.
     Square(f64),
 }
 
-/// Distance spectrum of a convolutional code: wrong sequences, by the number of coded bits in which they differ from
-/// the right one.
+/// Distance spectrum of a convolutional code: numbers of wrong sequences, by their distance in coded bits
+/// from the right sequence.
 pub(crate) struct Code {
     /// Information bits per period of the puncturing pattern.
     pub(crate) period: f64,
     /// Smallest number of coded bits in which a wrong sequence differs from the right one (free distance).
     pub(crate) free_distance: u32,
-    /// Wrong information bits of all sequences at the free distance, and at each distance `step` farther.
+    /// Numbers of wrong information bits in all sequences at the free distance, and at each following
+    /// distance in steps of `step`.
     pub(crate) wrong_bits: &'static [f64],
     /// Difference between successive distances of the spectrum: 2 for the code of rate 1/2, which has no odd
     /// distances, otherwise 1.
     pub(crate) step: u32,
-    /// The sequences at the free distance and at one more.
+    /// Numbers of sequences at the two smallest distances.
     pub(crate) sequences: [f64; 2],
 }
 
@@ -119,7 +120,7 @@ pub(crate) static FIVE_SIXTHS: Code = Code {
 };
 
 impl Coded {
-    /// A linear SINR above which no error is likely enough to be computed.
+    /// Linear SINR above which errors are too rare to matter.
     #[inline]
     pub(crate) fn safe_above(&self) -> f64 {
         NEVER / self.constellation.exponent(1.0)
@@ -148,7 +149,8 @@ impl Coded {
 const NEVER: f64 = 25.0;
 
 impl Constellation {
-    /// The squared argument of erfc: half the distance of neighbouring points over the deviation of the noise.
+    /// The squared argument of erfc: half the distance of neighbouring points, divided by the standard
+    /// deviation of the noise.
     #[inline]
     fn exponent(self, sinr: f64) -> f64 {
         match self {
@@ -157,7 +159,7 @@ impl Constellation {
         }
     }
 
-    /// Chance that a coded bit is wrong, with Gray mapping and errors to neighbouring points only.
+    /// Probability that a coded bit is wrong, with Gray mapping and errors to neighbouring points only.
     fn bit_error(self, sinr: f64) -> f64 {
         let beyond = libm::erfc(self.exponent(sinr).sqrt());
         let Self::Square(points) = self else { return beyond / 2.0 };
@@ -165,8 +167,8 @@ impl Constellation {
         (1.0 - 1.0 / side) * beyond / libm::log2(side)
     }
 
-    /// Exact bit error rate of a Gray-coded constellation: half the chance that either coordinate of a point is wrong,
-    /// over the bits per coordinate.
+    /// Exact bit error rate of a Gray-coded constellation: half the probability that one of a point's two
+    /// coordinates is wrong, divided by the bits per coordinate.
     fn bit_error_of_axes(self, energy: f64) -> f64 {
         let beyond = libm::erfc(self.exponent(energy).sqrt());
         let Self::Square(points) = self else { return beyond / 2.0 };
@@ -187,7 +189,8 @@ impl Code {
         (nearest * series / (2.0 * self.period)).min(1.0)
     }
 
-    /// Upper bound of the chance that a wrong sequence begins at a bit, from the two nearest distances.
+    /// Upper bound of the probability that a wrong sequence begins at a given bit, from the two smallest
+    /// distances.
     fn first_error(&self, coded_bit_error: f64) -> f64 {
         let [nearest, next] = self.sequences;
         let wins = |distance| sequence_wins(coded_bit_error, distance);
@@ -195,7 +198,8 @@ impl Code {
     }
 }
 
-/// Chance that at least half of `distance` coded bits are wrong; at exactly half, either sequence wins.
+/// Probability that a wrong sequence is chosen: at least half of the `distance` differing coded bits are
+/// wrong. If exactly half are wrong, each sequence wins with probability 1/2.
 fn sequence_wins(p: f64, distance: u32) -> f64 {
     let mut binomial = 1.0;
     let mut sum = 0.0;

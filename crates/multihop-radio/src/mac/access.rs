@@ -21,7 +21,7 @@ pub struct Access {
 /// State of a station's backoff, for the viewer and for tests.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Waiting {
-    /// The station is in no backoff.
+    /// The station has no backoff.
     No,
     /// The backoff is suspended because the medium is busy; contains the number of remaining slots.
     Paused(u32),
@@ -54,16 +54,16 @@ impl Mac {
         self.response_due <= now && self.response_may_be_arriving(config)
     }
 
-    /// The medium around the station turned busy.
+    /// Handles the medium turning busy.
     #[inline]
     pub fn carrier_busy(&mut self, now: Instant, config: &MacConfig) {
         self.carrier_busy = true;
-        // IEEE 802.11 §9.2.3.4: EIFS applies only directly after the error.
+        // IEEE 802.11 §9.2.3.4: EIFS applies only to the next access after the error.
         self.heard_error = false;
         self.pause_backoff(now, config);
     }
 
-    /// The medium around the station turned idle.
+    /// Handles the medium turning idle.
     #[inline]
     pub fn carrier_idle(&mut self, now: Instant, config: &MacConfig) {
         let gives_up = self.gives_up_at_idle(now, config);
@@ -75,24 +75,24 @@ impl Mac {
         self.resume_backoff(now, config);
     }
 
-    /// A frame ended that could not be decoded.
+    /// Handles the end of a frame that could not be decoded.
     #[inline]
     pub fn receive_error(&mut self, now: Instant, config: &MacConfig) {
         by_rules!(config.rules, receive_error(self, now, config));
     }
 
-    /// A frame ended that the station missed, because it transmitted when the frame began.
+    /// Handles the end of a frame that began while the station transmitted.
     #[inline]
     pub fn miss_frame(&mut self, now: Instant, config: &MacConfig) {
         by_rules!(config.rules, miss_frame(self, now, config));
     }
 
-    /// A frame of `airtime` began that is too weak to disturb the one being received.
+    /// Handles the start of a frame of `airtime` that is too weak to disturb the frame being received.
     pub fn overheard_weak(&mut self, now: Instant, airtime: Duration, config: &MacConfig) {
         by_rules!(config.rules, overhear_weak(self, now, airtime, config));
     }
 
-    /// Begins with a new packet: backoff first, unless the rules allow immediate transmission.
+    /// Begins channel access for a new packet, with a backoff unless the rules allow immediate transmission.
     pub(super) fn begin_access(&mut self, now: Instant, config: &MacConfig) {
         // If a CTS or ACK is due first, the end of that frame starts the backoff.
         let behind_reply = self.sifs_ends != Instant::FAR_FUTURE && self.is_idle(now);
@@ -121,7 +121,7 @@ impl Mac {
         self.own.front.contention_window = self.rules(config).cw_min;
     }
 
-    /// The medium is no longer idle.
+    /// Suspends the backoff, because the medium is no longer idle.
     #[inline]
     pub(super) fn pause_backoff(&mut self, now: Instant, config: &MacConfig) {
         if config.is_edca() {
@@ -132,7 +132,8 @@ impl Mac {
         }
     }
 
-    /// A backoff may end without a deadline if no packet waits for that.
+    /// Ends a backoff whose last slot has passed. Without a waiting packet no deadline announces that
+    /// instant.
     #[inline]
     pub(super) fn end_backoff(&mut self, now: Instant, config: &MacConfig) {
         if self.backoff.is_running() && !self.serves && self.backoff.expires(config.contention.slot) <= now {
@@ -140,7 +141,8 @@ impl Mac {
         }
     }
 
-    /// Resumes a paused backoff if only the NAV keeps the station from transmitting: its end is known.
+    /// Resumes a paused backoff if only the NAV prevents the transmission, because the end of the NAV is
+    /// known.
     #[inline]
     pub(super) fn resume_backoff(&mut self, now: Instant, config: &MacConfig) {
         if config.is_edca() {
@@ -160,7 +162,7 @@ impl Mac {
         self.backoff.resume(from);
     }
 
-    /// Whether carrier sense and NAV are idle and the station transmits nothing itself.
+    /// Whether carrier sense and NAV are idle and the station does not transmit.
     pub(super) fn is_idle(&self, now: Instant) -> bool {
         !self.carrier_busy && self.phase == Phase::Idle && self.nav.max(self.idle_since) <= now
     }

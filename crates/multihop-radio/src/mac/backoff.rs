@@ -2,14 +2,14 @@
 
 use multihop_core::{Duration, Instant};
 
-/// Slots to wait while the medium is idle.
+/// Number of slots to wait while the medium is idle.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Backoff {
-    /// The station is in no backoff.
+    /// The station has no backoff.
     Idle,
-    /// The medium is busy.
+    /// The backoff is suspended because the medium is busy.
     Paused { slots: u32 },
-    /// Slots count from `from`, when the interframe space is over.
+    /// The backoff counts slots from `from` on, the end of the interframe space.
     Running { slots: u32, from: Instant },
 }
 
@@ -26,7 +26,7 @@ impl Backoff {
         matches!(self, Self::Running { .. })
     }
 
-    /// When the backoff ends if nothing interrupts it.
+    /// Instant at which the backoff ends if nothing interrupts it.
     pub(super) fn expires(self, slot: Duration) -> Instant {
         match self {
             Self::Running { slots, from } => from + slot * u64::from(slots),
@@ -34,7 +34,7 @@ impl Backoff {
         }
     }
 
-    /// The medium turned busy: only whole slots count.
+    /// Suspends the backoff because the medium turned busy. Only complete slots count as waited.
     pub(super) fn pause(&mut self, now: Instant, slot: Duration) {
         if let Self::Running { slots, from } = *self {
             let elapsed = now.saturating_since(from).whole(slot);
@@ -43,7 +43,7 @@ impl Backoff {
         }
     }
 
-    /// The medium turned busy: slots that have begun count.
+    /// Suspends the backoff because the medium turned busy. Slots that have begun count as waited.
     pub(super) fn pause_begun(&mut self, now: Instant, slot: Duration) {
         if let Self::Running { slots, from } = *self {
             let begun = if now < from { 0 } else { 1 + now.saturating_since(from).whole(slot) };
@@ -52,7 +52,7 @@ impl Backoff {
         }
     }
 
-    /// The medium is idle: slots count from `from` on.
+    /// Resumes the backoff on an idle medium: slots count from `from` on.
     pub(super) fn resume(&mut self, from: Instant) {
         if let Self::Paused { slots } = *self {
             *self = Self::Running { slots, from };

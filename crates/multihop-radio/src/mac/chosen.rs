@@ -2,15 +2,15 @@
 
 use crate::params::Flavour;
 
-/// The rules of all stations of a radio. Chosen when its stations are made; a decision then costs a comparison, not a virtual
-/// call.
+/// The rules that all stations of a radio follow. They are chosen at creation, so that a decision costs a
+/// comparison instead of a virtual call.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ExchangeRules {
     Ns2,
     Standard,
 }
 
-/// Calls a function of the chosen rules. Paths are whole, because the macro is expanded in other modules.
+/// Calls a function of the chosen rules. Paths are absolute, because other modules expand the macro.
 macro_rules! by_rules {
     ($rules:expr, $function:ident($($argument:expr),*)) => {
         match $rules {

@@ -14,11 +14,11 @@ pub(super) struct Contender {
     pub(super) queue: Queue,
     /// Current contention window, in slots.
     pub(super) contention_window: u32,
-    /// Failed transmissions of RTS and of data without RTS.
+    /// Number of failed transmissions of RTS, and of data without RTS.
     pub(super) short_count: u32,
-    /// Failed transmissions of data after RTS.
+    /// Number of failed transmissions of data after RTS.
     pub(super) long_count: u32,
-    /// The packets of the service if there can be several; `None`: the station does not aggregate.
+    /// The packets in service if there can be several; `None` if the station does not aggregate.
     pub(super) batch: Option<Box<Batch>>,
 }
 
@@ -49,12 +49,12 @@ impl Contender {
         aggregated.iter().map(|packed| &packed.out).chain(only.map(|service| &service.out))
     }
 
-    /// The packets in service, and those that wait.
+    /// The packets in service, then the packets in the queue.
     pub(super) fn packets(&self) -> impl Iterator<Item = &Outgoing> {
         self.in_service().chain(self.queue.iter())
     }
 
-    /// The batch, if packets that can be aggregated are in service.
+    /// The batch of packets in service; `None` unless they can be aggregated.
     #[inline]
     pub(super) fn active_batch(&self) -> Option<&Batch> {
         self.batch.as_deref().filter(|batch| batch.is_active())
@@ -65,7 +65,7 @@ impl Contender {
     pub(super) fn collects(&self, config: &MacConfig) -> bool {
         let Some(batch) = self.active_batch().filter(|batch| batch.is_fresh()) else { return false };
         let held = batch.packets().len() + self.queue.len();
-        // Before the first frame, the batch has the packet that it began with.
+        // Before its first frame is composed, the batch contains only its first packet.
         let bytes = self.queue.bytes() + self.in_service().map(|out| out.bytes).sum::<u32>();
         let service = self.service.as_ref().expect("a batch is the packets of a service");
         held < config.most_packets() && self.queue.room() > 0 && config.fits_in_frame(service.rate, bytes)

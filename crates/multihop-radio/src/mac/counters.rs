@@ -2,7 +2,7 @@
 
 use multihop_core::Duration;
 
-/// Counts since the counters were last cleared.
+/// Counters since the start, or since the last reset of the counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Number of RTS frames sent.
@@ -11,25 +11,25 @@ pub struct Counters {
     pub cts: u64,
     /// Number of acknowledgements sent.
     pub ack: u64,
-    /// Unicast data frames sent, retries included.
+    /// Number of unicast data frames sent, retries included.
     pub data: u64,
     /// Number of broadcast frames sent.
     pub broadcast: u64,
     /// RTS frames without a CTS.
     pub rts_failures: u64,
-    /// MPDUs with data, and requests for a block ACK, that were not acknowledged.
+    /// Number of MPDUs with data, and of block ACK requests, that were not acknowledged.
     pub data_failures: u64,
     /// Packets dropped at the retry limit.
     pub retry_drops: u64,
     /// Number of failures after which the packet was dropped instead of retried.
     pub last_failures: u64,
-    /// Frames with several MPDUs sent. Each of these MPDUs counts in [`Self::data`].
+    /// Number of frames with several MPDUs sent. Each of these MPDUs also counts in [`Self::data`].
     pub aggregates: u64,
     /// Number of block ACKs sent.
     pub block_acks: u64,
     /// Requests for a block ACK sent.
     pub block_ack_requests: u64,
-    /// Duplicate data frames received.
+    /// Number of duplicate data frames received.
     pub duplicates: u64,
     /// Total airtime of all frames that the station sent.
     pub transmitting: Duration,

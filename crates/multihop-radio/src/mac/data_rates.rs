@@ -1,4 +1,4 @@
-//! Rates of a station's data: fixed ones, or those that rate control chooses.
+//! Data rates of a station: fixed rates, or rates that rate control chooses.
 
 use multihop_core::{BitRate, Instant, NodeId, Rng};
 
@@ -7,17 +7,17 @@ use crate::frame::{BROADCAST, Outgoing};
 use crate::phy_profile::RateIndex;
 use crate::rate_control::{Attempt, Choice, RateControl};
 
-/// Rates of the unicast data of one station. Control frames and broadcasts have the basic rate.
+/// Rates of the unicast data of one station. Control frames and broadcasts use the basic rate.
 #[derive(Clone, Debug)]
 pub(super) struct DataRates {
     /// Rate control of the station; `None` if the rates are fixed.
     control: Option<Box<RateControl>>,
-    /// Fixed rates that differ from the scenario's: to a receiver, or (`None`) to all others.
+    /// Fixed rates that differ from the scenario's rate: for one receiver, or (`None`) for all others.
     fixed: Vec<(Option<NodeId>, RateIndex)>,
 }
 
 impl DataRates {
-    /// The rates of a station that has transmitted nothing.
+    /// Creates the rates of a station that has transmitted nothing.
     pub(super) fn new(id: NodeId, config: &MacConfig, rng: Rng) -> Self {
         Self {
             control: config.rates.as_ref().map(|rates| Box::new(RateControl::new(rates, rng))),
@@ -32,7 +32,7 @@ impl DataRates {
         own.unwrap_or(config.airtime.data_rate(out))
     }
 
-    /// The rate that a packet's data frame is expected to have.
+    /// The rate that the data frame of a packet will probably have.
     pub(super) fn usual(&self, out: &Outgoing, config: &MacConfig) -> RateIndex {
         match (&config.rates, &self.control) {
             (Some(rates), Some(control)) if out.to != BROADCAST => control.usual(out.to, rates),
@@ -48,7 +48,7 @@ impl DataRates {
         }
     }
 
-    /// The outcomes of one transmission to a neighbour: whether each MPDU, or the only one, was delivered.
+    /// Reports one transmission to a neighbour: for each MPDU, or for the only one, whether it was delivered.
     pub(super) fn report(
         &mut self,
         now: Instant,
@@ -61,7 +61,7 @@ impl DataRates {
         }
     }
 
-    /// How many MPDUs a frame to a neighbour had.
+    /// Records the number of MPDUs in a frame to a neighbour.
     pub(super) fn note_length(&mut self, to: NodeId, mpdus: u32) {
         if let Some(control) = &mut self.control {
             control.note_length(to, mpdus);
@@ -88,7 +88,7 @@ impl DataRates {
 }
 
 impl Mac {
-    /// Unicast data frames sent at each rate; `None` if it is fixed.
+    /// Numbers of unicast data frames sent at each rate; `None` if the rate is fixed.
     pub fn frames_by_rate(&self) -> Option<impl Iterator<Item = (RateIndex, u64)>> {
         self.own.rates.control.as_ref().map(|control| control.sent())
     }
@@ -99,7 +99,7 @@ impl Mac {
         self.own.rates.clear_counts();
     }
 
-    /// The bit rate of data to a neighbour: that of the scenario, or the one that rate control uses at present.
+    /// Bit rate of data to a neighbour: the scenario's rate, or the rate that rate control uses at present.
     pub fn bit_rate(&self, to: NodeId, config: &MacConfig) -> BitRate {
         let own = &self.own.rates;
         let rate = match (&config.rates, &own.control) {

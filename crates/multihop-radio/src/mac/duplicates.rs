@@ -5,8 +5,8 @@ use multihop_core::NodeId;
 /// The last sequence number received from each neighbour.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Duplicates {
-    /// Sequence number of the last frame from each sender, in order of first contact. A linear scan suffices, because
-    /// a station hears few others.
+    /// Sequence number of the last frame from each sender, in order of first contact. A linear search
+    /// suffices, because a station has few neighbours.
     last: Vec<(NodeId, u16)>,
 }
 

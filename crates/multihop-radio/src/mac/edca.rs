@@ -1,4 +1,7 @@
-//! EDCA: four access categories, which contend for the medium as four stations would (IEEE 802.11-2016 §10.22.2).
+//! EDCA: four access categories, which contend for the medium like four stations (IEEE 802.11-2016 §10.22.2).
+//! One category is in front: its backoff, service and queue are in the fields of the station, so that the
+//! frame exchange is the same as under DCF. The category in front is the one in an exchange, or else the one
+//! whose backoff ends first. This module stores the other categories.
 //!
 //! One category stands in front: the station's own backoff, service and queue are those of this category, so that the
 //! frame exchange is that of DCF. It is the one that is in an exchange, or else the one whose backoff ends first. The
@@ -13,16 +16,15 @@ use crate::frame::{BROADCAST, Category};
 use crate::params::{CategoryParams, EdcaParams, MacParams};
 use crate::phy_profile::{DOT11B, PhyProfile};
 
-/// The categories that are not in front, and transmission opportunities.
+/// The categories that are not in front, and the current transmission opportunity.
 #[derive(Clone, Debug)]
 pub(super) struct Edca {
     front: Category,
-    /// Backoffs of the four access categories. The entry of the category in front is unused. What stands at the place
-    /// of the one in front means nothing.
+    /// Backoffs of the four access categories. The entry of the category in front is unused.
     waiting: [Waiting; 4],
-    /// When the current transmission opportunity ends.
+    /// End of the current transmission opportunity.
     opportunity_ends: Instant,
-    /// The next packet of the category in front follows after SIFS.
+    /// Whether the next packet of the category in front follows after SIFS.
     continues: bool,
 }
 
@@ -48,7 +50,7 @@ impl Edca {
         }
     }
 
-    /// The categories that are not in front, the most urgent first.
+    /// The backoffs of the categories that are not in front, most urgent first.
     fn others(&self) -> impl Iterator<Item = (Category, &Waiting)> {
         let all = Category::ALL.into_iter().rev().zip(self.waiting.iter().rev());
         all.filter(move |&(category, _)| category != self.front)
@@ -61,8 +63,8 @@ impl Edca {
 }
 
 impl Contention {
-    /// The intervals and windows of the four categories: the user's, or else those of the standard (IEEE 802.11-2016,
-    /// table 9-137).
+    /// Intervals and windows of the four categories: the user's values, or else the standard's (IEEE
+    /// 802.11-2016, table 9-137).
     pub(super) fn of_categories(phy: &PhyProfile, dcf: Self, params: &EdcaParams) -> [Self; 4] {
         let (window, largest) = (dcf.cw_min, dcf.cw_max);
         let (half, quarter) = (window.div_ceil(2) - 1, window.div_ceil(4) - 1);
@@ -99,7 +101,7 @@ impl Mac {
         self.own.edca.as_mut().expect(CATEGORIES)
     }
 
-    /// The intervals and windows of DCF, or of the category in front.
+    /// Intervals and windows of DCF, or of the category in front.
     #[inline]
     pub(super) fn rules<'c>(&self, config: &'c MacConfig) -> &'c Contention {
         if config.is_edca() { config.of_category(self.edca().front) } else { &config.contention }
@@ -110,7 +112,7 @@ impl Mac {
         self.own.edca.iter().flat_map(|edca| edca.others()).map(|(_, other)| &other.contender)
     }
 
-    /// The contenders that are not in front, to change them.
+    /// Mutable access to the contenders that are not in front.
     pub(super) fn others_mut(&mut self) -> impl Iterator<Item = &mut Contender> {
         self.own.edca.iter_mut().flat_map(|edca| {
             let front = edca.front;
@@ -127,7 +129,7 @@ impl Mac {
         }
     }
 
-    /// The contender of a category, to change it.
+    /// Mutable access to the contender of a category.
     pub(super) fn contender_mut(&mut self, category: Category) -> &mut Contender {
         match &mut self.own.edca {
             Some(edca) if edca.front != category => &mut edca.waiting[category as usize].contender,
@@ -140,7 +142,7 @@ impl Mac {
         self.own.edca.as_ref().map_or(Category::BestEffort, |edca| edca.front)
     }
 
-    /// Exchanges the category in front for `category`, so that channel access and frame exchange work on it.
+    /// Puts `category` in front, so that channel access and frame exchange use its state.
     fn bring(&mut self, category: Category) {
         if self.edca().front == category {
             return;
@@ -174,8 +176,8 @@ impl Mac {
         self.resume_backoffs(now, config);
     }
 
-    /// Begins channel access for a new packet of the category in front. Unlike [`Mac::begin_access`] it considers
-    /// that another category may be in an exchange.
+    /// Begins channel access for a new packet of the category in front. Unlike in [`Mac::begin_access`],
+    /// another category may be in an exchange.
     pub(super) fn begin_category(&mut self, now: Instant, config: &MacConfig) {
         if self.backoff.is_idle() {
             let at_once = self.is_idle(now) && self.sifs_ends == Instant::FAR_FUTURE;
@@ -187,9 +189,8 @@ impl Mac {
         }
     }
 
-    /// Suspends the backoffs of all categories when the medium turns busy.
-    ///
-    /// Under EDCA a slot counts when it begins, under DCF when it is over (§10.22.2.4).
+    /// Suspends the backoffs of all categories when the medium turns busy. Under EDCA a slot counts from its
+    /// beginning, under DCF from its end (§10.22.2.4).
     pub(super) fn pause_backoffs(&mut self, now: Instant, config: &MacConfig) {
         let slot = config.contention.slot;
         self.backoff.pause_begun(now, slot);
@@ -198,7 +199,8 @@ impl Mac {
         }
     }
 
-    /// The medium turned idle: every category waits for its interframe space, and the first one comes to the front.
+    /// Handles the medium turning idle: every category waits for its interframe space, and the category that
+    /// is first done moves to the front.
     pub(super) fn resume_backoffs(&mut self, now: Instant, config: &MacConfig) {
         if matches!(self.phase, Phase::Rts | Phase::Data | Phase::Broadcast) || self.sends_data_after_sifs() {
             return;
@@ -220,8 +222,8 @@ impl Mac {
         self.sifs_ends != Instant::FAR_FUTURE && (in_exchange || self.continues())
     }
 
-    /// Moves the category to the front whose backoff ends first. Ties go to the most urgent category; categories
-    /// without a backoff come last.
+    /// Moves the category whose backoff ends first to the front. Ties go to the most urgent category;
+    /// categories without a backoff come last.
     fn bring_first(&mut self, config: &MacConfig) {
         let slot = config.contention.slot;
         let edca = self.edca();
@@ -234,8 +236,8 @@ impl Mac {
         self.bring(first);
     }
 
-    /// The backoff of one category or several has ended. The most urgent one with a packet transmits; the others back
-    /// off as after a collision.
+    /// Handles the end of one or several backoffs. The most urgent category with a packet transmits; the
+    /// others back off as after a collision.
     pub(super) fn end_backoffs(&mut self, now: Instant, config: &MacConfig) {
         let slot = config.contention.slot;
         let mut winner = None;
@@ -297,7 +299,7 @@ impl Mac {
         }
         self.edca_mut().continues = false;
         if self.own.front.service.is_none() {
-            // The packet that was to follow has been removed from the queue.
+            // The packet for this exchange has been removed from the queue.
             self.draw_backoff(config);
             self.go_on(now, config);
             None
@@ -308,16 +310,16 @@ impl Mac {
         }
     }
 
-    /// Airtime of the exchange that could follow the one that ends at `end` in the same transmission opportunity,
-    /// SIFS included; `None` if no exchange fits.
+    /// Airtime of an exchange that could follow after `end` in the same transmission opportunity, SIFS
+    /// included; `None` if no exchange fits.
     pub(super) fn following_exchange(&self, end: Instant, config: &MacConfig) -> Option<Duration> {
         let sifs = config.contention.sifs;
         let in_frame = self.batch().map_or(0, |batch| batch.transmitted().len());
         self.next_in_opportunity(end + sifs, in_frame, config).map(|length| sifs + length)
     }
 
-    /// The length of the next exchange, of one MPDU or a request, if it may begin at `begins` in the current transmission
-    /// opportunity. The first packets in service, as many as `skipped`, are not transmitted again.
+    /// Airtime of the next exchange (one MPDU or a block ACK request), if it may begin at `begins` in the
+    /// current transmission opportunity. The first `skipped` packets in service are not transmitted again.
     fn next_in_opportunity(&self, begins: Instant, skipped: usize, config: &MacConfig) -> Option<Duration> {
         let edca = self.own.edca.as_ref()?;
         if edca.opportunity_ends <= begins {
@@ -330,7 +332,7 @@ impl Mac {
         (begins + length <= edca.opportunity_ends).then_some(length)
     }
 
-    /// The length of the exchange of the next packet in the queue. It is taken at the rate of the packet in service.
+    /// Airtime of the exchange of the next packet in the queue, at the rate of the packet in service.
     fn next_in_queue(&self, config: &MacConfig) -> Option<Duration> {
         let airtime = &config.airtime;
         let next = self.own.front.queue.iter().next().filter(|next| next.to != BROADCAST)?;
@@ -343,7 +345,8 @@ impl Mac {
         Some(data + config.contention.sifs + airtime.ack(rate))
     }
 
-    /// The longest frame of several MPDUs, with or without an RTS before it: the answer ends with the transmission opportunity.
+    /// Longest airtime of a frame with several MPDUs, after an RTS or without. The response must end within
+    /// the transmission opportunity.
     pub(super) fn frame_limit(&self, now: Instant, config: &MacConfig) -> Duration {
         let front = config.of_category(self.category());
         let Some(edca) = self.own.edca.as_ref().filter(|_| front.opportunity > Duration::ZERO) else {

@@ -23,7 +23,7 @@ impl Mac {
         self.receive_own(now, frame, config)
     }
 
-    /// The frame is for this station.
+    /// Processes a received frame that is addressed to this station.
     fn receive_own(&mut self, now: Instant, frame: &Frame, config: &MacConfig) -> bool {
         match frame.kind {
             FrameKind::Rts => self.receive_rts(now, frame, config),
@@ -31,7 +31,7 @@ impl Mac {
             FrameKind::Ack => self.receive_ack(now, config),
             FrameKind::Data => return self.receive_data(now, frame, config),
             FrameKind::BlockAckRequest => self.receive_request(now, frame, config),
-            // Frames with a load.
+            // The driver passes frames with a load to `receive_load`.
             FrameKind::Aggregate | FrameKind::BlockAck => {}
         }
         false
@@ -106,7 +106,7 @@ impl Mac {
         let (bytes, rate) = (config.airtime.ack_bytes(), config.airtime.answer_rate(data.rate));
         let ack = Frame::control(FrameKind::Ack, self.id, data.from, Duration::ZERO, bytes, rate);
         self.own.reply = Some(ack);
-        // ns-2: no ACK while the station itself waits for a response.
+        // In ns-2 a station sends no ACK while it waits for a response itself.
         if self.response_due == Instant::FAR_FUTURE {
             self.go_on(now, config);
         }
@@ -165,7 +165,7 @@ impl Mac {
         })
     }
 
-    /// The medium turned busy at the last moment: contend again.
+    /// Contends for the medium again, because it turned busy just before the transmission.
     pub(super) fn start_over(&mut self, now: Instant, config: &MacConfig) {
         if let Some(Announced::Yes) = self.own.front.service.map(|s| s.announced) {
             self.own.front.service.as_mut().expect("just looked").announced = Announced::NotYet;
@@ -238,8 +238,8 @@ impl Mac {
         self.transmit(now, frame, Phase::Data, length, wait, config)
     }
 
-    /// Time from the end of a data frame to the end of its response, or to the end of the exchange that follows in
-    /// the same transmission opportunity. The Duration field announces this time.
+    /// Time from the end of a data frame to the end of its response, or of the exchange that follows in the
+    /// same transmission opportunity. The Duration field announces this time.
     pub(super) fn time_after_data(
         &self,
         data_ends: Instant,
@@ -248,7 +248,7 @@ impl Mac {
     ) -> Duration {
         let ack = config.contention.sifs + whole_micros(answer);
         let follows = self.following_exchange(data_ends + ack, config).unwrap_or(Duration::ZERO);
-        // Rounded down: a NAV that lasted longer than the ACK would set the slots of those who have it apart from the others.
+        // The time is rounded down: a NAV longer than the ACK would shift the slots of stations that set it.
         ack + Duration::from_micros(follows.as_nanos() / 1000)
     }
 

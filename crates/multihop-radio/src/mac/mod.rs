@@ -1,8 +1,8 @@
 //! 802.11 DCF: one station's channel access and frame exchanges (IEEE 802.11 §9.2, or ns-2's Mac802_11).
 //!
-//! `access` has carrier sense and backoff, `exchange` and `retry` the sequence of frames, `data_rates` the rates of data,
-//! `edca` and `aggregation` their extensions. What ns-2 and the standard decide differently is in `ns2` and `standard`
-//! (the trait `Rules`). Each has its tests beside it.
+//! `access` has carrier sense and backoff, `exchange` and `retry` the sequence of frames, `data_rates` the
+//! rates of data, `edca` and `aggregation` their extensions. The decisions on which ns-2 and the standard
+//! differ are in `ns2` and `standard` (the trait `Rules`).
 //!
 //! Inputs are received frames ([`Mac::receive`], [`Mac::receive_error`]), the medium turning busy or idle, and
 //! deadlines; outputs are frames to transmit.
@@ -45,24 +45,24 @@ use crate::params::{LinkRates, MacParams, Protection, RadioParams};
 use crate::phy_profile::{PhyProfile, RateIndex};
 use crate::rate_control::Rates;
 
-/// Configuration that all stations of a radio share, with the airtimes and intervals that follow from it.
+/// Configuration that all stations of a radio share, with the derived airtimes and intervals.
 #[derive(Clone, Debug)]
 pub struct MacConfig {
     /// MAC settings of the scenario.
     pub params: MacParams,
     /// The rules of the frame exchange: ns-2's or the standard's.
     rules: ExchangeRules,
-    /// How long frames take.
+    /// Airtimes of all frames.
     pub airtime: Airtime,
     /// The intervals and windows of channel access.
     pub contention: Contention,
     /// Contention parameters of each access category under EDCA; `None` under DCF.
     categories: Option<[Contention; 4]>,
-    /// The rates of unicast data, unless there is only one.
+    /// The choice of unicast rates under rate control; `None` if the rate is fixed.
     pub(crate) rates: Option<Rates>,
     /// Rates of unicast data that differ by sender and receiver.
     link_rates: LinkRates,
-    /// Unicast data frames of at least this many bytes use RTS.
+    /// Smallest size of a unicast data frame with RTS, bytes.
     announced_from: u32,
     /// Bounds of aggregation; `None` if stations do not aggregate.
     aggregation: Option<Sizes>,
@@ -90,11 +90,10 @@ pub struct Contention {
     pub opportunity: Duration,
 }
 
-/// MAC of one station: queue, channel access and frame exchange.
-///
-/// Fields that every overheard frame touches stand here, in memory order, and fill one cache line: among thousands of
-/// stations, each one is out of the cache when its turn comes. All other state is in a box: inline, a station had 512
-/// bytes, so that these lines fell into a quarter of the cache sets.
+/// MAC of one station: queue, channel access and frame exchange. The fields that every overheard frame
+/// accesses are in memory order and fill one cache line, because among thousands of stations each one has
+/// left the cache by its next frame. All other state is in a box. Stored inline, it made a station 512 bytes
+/// long, so that these cache lines shared a quarter of the cache sets.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Mac {
@@ -109,7 +108,7 @@ pub struct Mac {
     nav: Instant,
     phase: Phase,
     carrier_busy: bool,
-    /// The last reception was an error (standard flavour: EIFS instead of DIFS).
+    /// Whether the last reception was an error (standard flavour: EIFS instead of DIFS).
     heard_error: bool,
     /// Whether a packet is in service. Stored here so that waiting stations need not access `own`.
     serves: bool,
@@ -117,13 +116,13 @@ pub struct Mac {
     own: Box<Own>,
 }
 
-/// State that only the station's own traffic touches.
+/// State that is accessed only for the station's own traffic.
 #[derive(Clone, Debug)]
 struct Own {
     done: Option<Done>,
-    /// The station under DCF; under EDCA the access category in front.
+    /// State of the station under DCF; under EDCA, of the access category in front.
     front: Contender,
-    /// The CTS or ACK to send.
+    /// CTS or ACK to transmit after SIFS.
     reply: Option<Frame>,
     next_sequence: u16,
     rng: Rng,
@@ -145,12 +144,12 @@ struct Service {
     rate: RateIndex,
     /// Number of transmissions of the packet; of an aggregate, number of transmissions without a response.
     transmissions: u32,
-    /// Attempts after a failure.
+    /// Number of attempts after a failure.
     retries: u32,
     /// Instant at which the packet left the queue.
     began: Instant,
     announced: Announced,
-    /// Whether the packet tries a rate; it then travels in no aggregate.
+    /// Whether the packet tries a rate. Such a packet is not aggregated.
     is_trial: bool,
     /// Retry bit of the packet's data frame.
     data_retry: bool,
@@ -161,11 +160,11 @@ struct Service {
 /// RTS/CTS state of the packet in service.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Announced {
-    /// No RTS: the packet is short or broadcast.
+    /// No RTS is needed, because the packet is short or a broadcast.
     Never,
-    /// No RTS, but the station has transmitted a CTS to itself (CTS-to-self protection).
+    /// No RTS is needed, because the station has transmitted a CTS to itself (CTS-to-self protection).
     BySelf,
-    /// An RTS must be answered first.
+    /// The packet may be transmitted only after the answer to an RTS.
     NotYet,
     /// The CTS has arrived.
     Yes,
@@ -175,13 +174,13 @@ enum Announced {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Phase {
     Idle,
-    /// RTS sent, CTS expected.
+    /// An RTS was sent, and a CTS is expected.
     Rts,
-    /// CTS sent, data expected (ns-2's rules).
+    /// A CTS was sent, and data is expected (ns-2's rules).
     Cts,
-    /// Data sent, ACK expected.
+    /// Data was sent, and an ACK is expected.
     Data,
-    /// Sending data to all.
+    /// A broadcast is being transmitted.
     Broadcast,
 }
 
@@ -204,8 +203,8 @@ pub struct Done {
     pub delivered: bool,
     /// Instant at which the packet left the interface queue.
     pub began: Instant,
-    /// Further attempts after the first one: those that mac counters call retries. Under aggregation, retransmissions
-    /// of its MPDU.
+    /// Number of attempts after the first one, as counted in the MAC counters; under aggregation,
+    /// retransmissions of the packet's MPDU.
     pub retries: u32,
 }
 
@@ -233,12 +232,12 @@ impl MacConfig {
 }
 
 impl MacConfig {
-    /// The intervals and windows of an access category, or of DCF.
+    /// Intervals and windows of an access category, or of DCF.
     fn of_category(&self, category: Category) -> &Contention {
         self.categories.as_ref().map_or(&self.contention, |categories| &categories[category as usize])
     }
 
-    /// The access categories that stations tell apart; under DCF, best effort alone.
+    /// The access categories that stations distinguish; under DCF only best effort.
     pub fn categories(&self) -> &'static [Category] {
         if self.is_edca() { &Category::ALL } else { &[Category::BestEffort] }
     }
@@ -347,7 +346,7 @@ impl Mac {
         }
     }
 
-    /// The packet that the last call finished, if any.
+    /// The packet that the last call finished; `None` if there is none.
     pub fn poll_done(&mut self) -> Option<Done> {
         let done = self.own.done.take();
         if let Some(aggregation) = &mut self.own.aggregation {
@@ -364,7 +363,7 @@ impl Mac {
             || self.own.edca.as_ref().is_some_and(|edca| edca.has_unserved())
     }
 
-    /// When to call [`Mac::handle_timeout`] ([`Instant::FAR_FUTURE`]: never).
+    /// Deadline of [`Mac::handle_timeout`]; [`Instant::FAR_FUTURE`] if there is none.
     #[inline]
     pub fn deadline(&self, config: &MacConfig) -> Instant {
         let mut first = self.sifs_ends.min(self.backoff_ends(config));
@@ -374,7 +373,7 @@ impl Mac {
         first
     }
 
-    /// Instant at which the backoff ends, if a packet waits for it.
+    /// Instant at which the backoff ends; [`Instant::FAR_FUTURE`] if no packet waits for it.
     #[inline]
     fn backoff_ends(&self, config: &MacConfig) -> Instant {
         debug_assert_eq!(self.serves, self.own.front.service.is_some(), "updated at every change");
@@ -413,9 +412,10 @@ impl Mac {
         &self.own.counters
     }
 
-    /// Whether a category takes a packet that a queue in front of the MAC holds back. It takes one if it has none. The first frame
-    /// of a service is composed when it is transmitted, and collects packets until then. In a transmission opportunity the packets
-    /// of the next frame wait behind the service.
+    /// Whether the MAC accepts another packet of a category from the queue in front of it. It does so if the
+    /// category has none. The first frame of a service is composed when it is transmitted, and collects
+    /// packets until then. During a transmission opportunity, packets of the next frame wait behind the
+    /// service.
     pub fn needs(&self, category: Category, config: &MacConfig) -> bool {
         let contender = self.contender(category);
         let waiting = contender.queue.len();
@@ -425,7 +425,7 @@ impl Mac {
         (waiting == 0 && contender.service.is_none()) || contender.collects(config)
     }
 
-    /// Packets in the interface queue, or in those of all access categories.
+    /// Number of packets in the interface queue, or in the queues of all access categories.
     pub fn queued(&self) -> usize {
         self.own.front.queue.len() + self.others().map(|other| other.queue.len()).sum::<usize>()
     }
@@ -444,7 +444,7 @@ impl Mac {
         removed
     }
 
-    /// The packets in service, and those that wait.
+    /// The packets in service, then the packets in the queue.
     pub fn packets(&self) -> impl Iterator<Item = &Outgoing> {
         self.own.front.packets().chain(self.others().flat_map(Contender::packets))
     }

@@ -21,7 +21,7 @@ impl Rules for Ns2 {
         threshold.saturating_sub(phy.plcp_bytes())
     }
 
-    /// The retry counts of the packet before go on.
+    /// Does nothing: the retry counts of the previous packet continue.
     #[inline]
     fn begin_service(_: &mut Mac) {}
 
@@ -52,26 +52,27 @@ impl Rules for Ns2 {
         }
     }
 
-    /// The frame is taken for an error.
+    /// Treats the missed frame like one with an error.
     #[inline]
     fn miss_frame(mac: &mut Mac, now: Instant, config: &MacConfig) {
         Self::receive_error(mac, now, config);
     }
 
-    /// The NAV is set to the end of the frame and EIFS (`Mac802_11::capture`).
+    /// Sets the NAV to the end of the frame and EIFS (`Mac802_11::capture`).
     #[inline]
     fn overhear_weak(mac: &mut Mac, now: Instant, airtime: Duration, config: &MacConfig) {
         let space = if config.params.eifs { config.contention.eifs } else { Duration::ZERO };
         mac.extend_nav(now + airtime + space);
     }
 
-    /// ns-2 answers an RTS whatever the NAV says, unless the station is in an exchange (`Mac802_11::recvRTS`).
+    /// Whether an RTS is answered: always, unless the station is in an exchange. ns-2 ignores the NAV
+    /// (`Mac802_11::recvRTS`).
     #[inline]
     fn answers_rts(mac: &mut Mac, _: Instant, _: &MacConfig) -> bool {
         mac.phase == Phase::Idle && mac.own.reply.is_none()
     }
 
-    /// The station waits for the data that the RTS announced: CTS, SIFS and the data.
+    /// Waits for the data that the RTS announced, until the end of CTS, SIFS and data.
     #[inline]
     fn send_cts(mac: &mut Mac, now: Instant, cts: Frame, config: &MacConfig) -> Transmission {
         let airtime = &config.airtime;
@@ -81,7 +82,8 @@ impl Rules for Ns2 {
         mac.transmit(now, cts, Phase::Cts, airtime.cts, wait, config)
     }
 
-    /// Data that an RTS announces is taken after our CTS only (`Mac802_11::recvDATA`).
+    /// Whether a data frame is accepted. Data announced by an RTS is accepted only after this station's CTS
+    /// (`Mac802_11::recvDATA`).
     #[inline]
     fn takes_data(mac: &mut Mac, now: Instant, data: &Frame, config: &MacConfig) -> bool {
         if !is_announced(data.bytes, config) && !answered_to(mac, data.from, config) {
@@ -101,14 +103,14 @@ impl Rules for Ns2 {
         mac.own.reply.is_none()
     }
 
-    /// The sequence number alone decides.
+    /// Always false: a repeated sequence number always means a duplicate.
     #[inline]
     fn may_be_new(_: &Frame) -> bool {
         false
     }
 
-    /// If the medium turned busy within SIFS, a CTS is not sent and data contends again (`Mac802_11::check_pktCTRL`,
-    /// `check_pktTx`).
+    /// Whether the frame is sent: not if the medium turned busy within SIFS. A CTS is then dropped, and data
+    /// contends again (`Mac802_11::check_pktCTRL`, `check_pktTx`).
     #[inline]
     fn sends_after_sifs(mac: &mut Mac, now: Instant, config: &MacConfig) -> bool {
         match mac.own.reply {
@@ -128,7 +130,7 @@ impl Rules for Ns2 {
         }
     }
 
-    /// The whole response must have arrived.
+    /// Time after which the whole response must have arrived.
     #[inline]
     fn answer_after(frame: Duration, _: RateIndex, answer: Duration, config: &MacConfig) -> Duration {
         frame + MAX_PROPAGATION + config.contention.sifs + answer + MAX_PROPAGATION
@@ -144,7 +146,7 @@ impl Rules for Ns2 {
     fn end_dropped(_: &mut Mac, _: &MacConfig) {}
 }
 
-/// Whether a CTS was sent to this station for data that its length does not oblige it to announce.
+/// Whether this station sent a CTS to `from` for data that is too short to require an RTS.
 fn answered_to(mac: &Mac, from: NodeId, config: &MacConfig) -> bool {
     config.rates.as_ref().is_some_and(Rates::may_announce)
         && mac.phase == Phase::Cts
@@ -184,12 +186,13 @@ mod tests {
     #[test]
     fn a_station_that_has_sent_a_cts_waits_for_the_announced_data() {
         let mut b = station();
-        // The NAV of the CTS: SIFS, data of 6304 us, SIFS and the ACK.
+        // The NAV of the CTS covers SIFS, data of 6304 us, SIFS and the ACK.
         let cts =
             Frame::control(FrameKind::Cts, b.mac.id, PEER, Duration::from_micros(6628), 14, RateIndex(0));
         Ns2::send_cts(&mut b.mac, us(0), cts, &b.config);
         assert_eq!(b.mac.phase, Phase::Cts);
-        // CTS, twice the propagation, SIFS and the data; the ACK at 2 Mb/s is one at the basic rate.
+        // The response is due after the CTS, twice the propagation delay, SIFS and the data; the ACK at 2
+        // Mb/s counts as one at the basic rate.
         assert_eq!(b.mac.response_due, us(304 + 4 + 10 + 6304));
     }
 
@@ -240,7 +243,7 @@ mod tests {
     fn a_packet_that_arrives_while_a_cts_is_suppressed_is_still_sent() {
         let others_rts =
             Frame::control(FrameKind::Rts, PEER, OTHER, Duration::from_micros(6942), 20, RateIndex(0));
-        // In the SIFS after the RTS, the NAV is set or a frame arrives at the last moment.
+        // In the SIFS after the RTS, either the NAV is set, or a frame arrives at the last moment.
         for nav in [true, false] {
             let mut b = bench(Flavour::Ns2, Some(0));
             if nav {
@@ -269,7 +272,8 @@ mod tests {
         b.sends(us(1000), packet(7));
         let (rts_at, _) = b.next_frame();
         let cts_end = rts_at + Duration::from_micros(352 + 10 + 304);
-        // 1528 bytes begin 4 us before the CTS ends: the CTS survives, the NAV lasts 6304 + 364 us.
+        // A frame of 1528 bytes begins 4 us before the CTS ends. The CTS is received, and the NAV lasts 6304
+        // + 364 us.
         b.mac.carrier_busy(rts_at + Duration::from_micros(362), &b.config);
         let weak_at = cts_end - Duration::from_micros(4);
         b.mac.overheard_weak(weak_at, Duration::from_micros(6304), &b.config);

@@ -43,10 +43,10 @@ impl Queue {
         self.limit().saturating_sub(self.packets.len())
     }
 
-    /// The most packets that wait without being urgent.
+    /// The largest number of waiting packets that are not urgent.
     fn limit(&self) -> usize {
         match self.kind {
-            // One less than the nominal length: ns-2 drops the packet that would fill the queue.
+            // ns-2 drops the packet that would fill the queue, so that one less fits.
             QueueKind::Single => self.length - 1,
             QueueKind::ByPriority => self.length,
         }
@@ -87,7 +87,7 @@ impl Queue {
         self.urgent.iter().chain(&self.packets)
     }
 
-    /// Bytes of all packets in the queue, without a walk over them.
+    /// Total size of all packets in the queue, bytes; kept as a running sum.
     pub fn bytes(&self) -> u32 {
         self.bytes
     }

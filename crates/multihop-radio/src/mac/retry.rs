@@ -6,7 +6,7 @@ use super::chosen::by_rules;
 use super::{Announced, Done, Mac, MacConfig, Phase, is_announced};
 
 impl Mac {
-    /// Whether the end of the current reception decides if the response is overdue.
+    /// Whether only the end of the current reception decides if the response is overdue.
     #[inline]
     pub(super) fn response_may_be_arriving(&self, config: &MacConfig) -> bool {
         self.carrier_busy
@@ -99,7 +99,7 @@ impl Mac {
         } else {
             service.data_retry = true;
         }
-        // A packet that followed another in a transmission opportunity had no RTS of its own.
+        // A packet that followed another one in a transmission opportunity had no RTS.
         let followed = config.is_edca() && is_announced(config.airtime.data_bytes(&service.out), config);
         if service.announced == Announced::Yes || followed {
             service.announced = Announced::NotYet;

@@ -19,7 +19,7 @@ pub(super) trait Rules {
     /// Whether a packet may be transmitted at once, without a backoff.
     fn begins_at_once(mac: &Mac, now: Instant) -> bool;
 
-    /// A backoff has fewer slots than this.
+    /// Exclusive upper bound of the number of slots in a backoff.
     fn backoff_bound(contention_window: u32) -> u32;
 
     /// Instant at which the first slot of a backoff begins, if the medium is idle from `idle` on.
@@ -31,13 +31,13 @@ pub(super) trait Rules {
     /// Updates the station at the end of a frame that it missed because it was transmitting.
     fn miss_frame(mac: &mut Mac, now: Instant, config: &MacConfig);
 
-    /// A frame of `airtime` begins that is too weak to disturb the one being received.
+    /// Handles the start of a frame of `airtime` that is too weak to disturb the frame being received.
     fn overhear_weak(mac: &mut Mac, now: Instant, airtime: Duration, config: &MacConfig);
 
     /// Whether an RTS is answered with a CTS.
     fn answers_rts(mac: &mut Mac, now: Instant, config: &MacConfig) -> bool;
 
-    /// The station transmits a CTS.
+    /// Updates the state of a station that transmits a CTS.
     fn send_cts(mac: &mut Mac, now: Instant, cts: Frame, config: &MacConfig) -> Transmission;
 
     /// Whether a unicast data frame is taken, and acknowledged.
@@ -46,16 +46,17 @@ pub(super) trait Rules {
     /// Whether data without RTS, and frames with block ACKs, are acknowledged.
     fn acknowledges(mac: &mut Mac, now: Instant, config: &MacConfig) -> bool;
 
-    /// Whether a data frame with the sequence number of the last one from its sender may be new.
+    /// Whether a data frame whose sequence number equals that of the last one from its sender may be new.
     fn may_be_new(data: &Frame) -> bool;
 
-    /// Whether the pending frame is transmitted at the end of SIFS. If not, the station has started another action.
+    /// Whether to transmit the pending frame at the end of SIFS. If not, the station has started another
+    /// action.
     fn sends_after_sifs(mac: &mut Mac, now: Instant, config: &MacConfig) -> bool;
 
     /// Time from the start of a frame until its response is overdue. `answer` is the response's airtime.
     fn answer_after(frame: Duration, rate: RateIndex, answer: Duration, config: &MacConfig) -> Duration;
 
-    /// Whether the end of a reception decides if the response to a frame is overdue.
+    /// Whether a reception in progress extends the wait for a response until the end of the reception.
     fn waits_for_reception() -> bool;
 
     /// Updates contention window and backoff after a packet was dropped at the retry limit.

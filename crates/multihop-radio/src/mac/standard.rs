@@ -1,4 +1,5 @@
-//! The frame exchange of IEEE 802.11 (section numbers of the edition of 1999 unless another one is named).
+//! The frame exchange of IEEE 802.11. Section numbers refer to the edition of 1999 unless another edition is
+//! named.
 
 use multihop_core::{Duration, Instant};
 
@@ -11,7 +12,7 @@ use crate::phy_profile::{PhyProfile, RateIndex};
 pub(super) struct Standard;
 
 impl Rules for Standard {
-    /// RTS above the threshold; the PLCP preamble and header do not count.
+    /// Size above which data uses RTS: the threshold, without PLCP preamble and header.
     fn announced_from(_: &PhyProfile, threshold: u32) -> u32 {
         threshold.saturating_add(1)
     }
@@ -35,7 +36,7 @@ impl Rules for Standard {
         contention_window + 1
     }
 
-    /// DIFS or EIFS count from the end of the last frame (§9.2.3).
+    /// Start of the first slot: DIFS or EIFS after the end of the last frame (§9.2.3).
     #[inline]
     fn backoff_begins(mac: &Mac, idle: Instant, now: Instant, contention: &Contention) -> Instant {
         let space = if mac.heard_error { contention.eifs } else { contention.difs };
@@ -50,7 +51,8 @@ impl Rules for Standard {
         }
     }
 
-    /// EIFS follows a reception with an error (IEEE 802.11-2020, 10.3.2.3.7), and here was no reception.
+    /// Does nothing: EIFS follows a reception with an error (IEEE 802.11-2020, 10.3.2.3.7), and a missed
+    /// frame is no reception.
     #[inline]
     fn miss_frame(_: &mut Mac, _: Instant, _: &MacConfig) {}
 
@@ -82,19 +84,20 @@ impl Rules for Standard {
         mac.own.reply.is_none()
     }
 
-    /// A duplicate has the retry bit (§9.2.9).
+    /// Whether the retry bit is clear: a duplicate has the retry bit (§9.2.9).
     #[inline]
     fn may_be_new(data: &Frame) -> bool {
         !data.retry
     }
 
-    /// The medium is not sensed within SIFS.
+    /// Always true: the medium is not sensed within SIFS.
     #[inline]
     fn sends_after_sifs(_: &mut Mac, _: Instant, _: &MacConfig) -> bool {
         true
     }
 
-    /// SIFS, a slot, and the preamble that announces the response (§9.2.8; IEEE 802.11-2020, 10.3.2.9).
+    /// Time until the response is overdue: SIFS, a slot, and the preamble of the response (§9.2.8; IEEE
+    /// 802.11-2020, 10.3.2.9).
     #[inline]
     fn answer_after(frame: Duration, rate: RateIndex, _: Duration, config: &MacConfig) -> Duration {
         let Contention { slot, sifs, .. } = config.contention;
@@ -258,7 +261,7 @@ mod tests {
         b.sends(us(1000), packet(1));
         let (at, _) = b.next_frame();
         let end = at + Duration::from_micros(6304 + 10 + 304);
-        // SIFS, slot and preamble after the frame: the ACK has begun but not ended.
+        // SIFS, slot and preamble have passed since the end of the frame: the ACK has begun but not ended.
         assert_eq!(b.mac.deadline(&b.config), at + Duration::from_micros(6304 + 10 + 20 + 192));
         let due = b.mac.deadline(&b.config);
         b.mac.carrier_busy(at + Duration::from_micros(6304), &b.config);

@@ -98,8 +98,8 @@ impl Bench {
 
 pub(super) const DIFS: Duration = Duration::from_micros(50);
 
-/// Frames transmitted for one packet that nobody answers: kind, rate, airtime in us and, of an RTS, the announced
-/// duration in us.
+/// Frames transmitted for one packet that gets no response: kind, rate, airtime in us, and for an RTS the
+/// announced duration in us.
 pub(super) fn unanswered(b: &mut Bench) -> Vec<(FrameKind, u8, u64, u64)> {
     let mut sent = Vec::new();
     while b.mac.poll_done().is_none() {

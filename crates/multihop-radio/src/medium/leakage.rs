@@ -8,16 +8,17 @@ use crate::mobility::Track;
 use crate::params::{Model, RadioParams, Sinr, Threshold};
 use crate::propagation::path_loss::TwoRay;
 
-/// Power that stations on one channel receive from transmissions on another.
+/// Power that stations on one channel receive from transmissions on another channel.
 #[derive(Clone, Debug)]
 pub struct Leakage {
     medium: Medium,
-    /// Factor on the power of links.
+    /// Factor by which the attenuation between the channels reduces the power of links.
     gain: f64,
 }
 
 impl Leakage {
-    /// The stations of `receiver` hear those of `sender` with this attenuation.
+    /// Interference from stations with radio `sender` at stations with radio `receiver`, with this
+    /// attenuation.
     ///
     /// # Panics
     ///
@@ -33,7 +34,7 @@ impl Leakage {
             (Model::Threshold(_), Model::Threshold(threshold)) => {
                 let gain = from_db(-attenuation_db);
                 let sense = sensed_up_to(threshold.sense_range, gain);
-                // No frame is decoded, not even at the place of the transmitter.
+                // No frame is decoded, not even at the position of the transmitter.
                 let zones = Zones::new(&Threshold { range: vec![-1.0], ..Threshold::default() });
                 let hearing = Hearing::Threshold(Ranges { sense, zones });
                 Self { medium: Medium::with(hearing, tracks), gain }
@@ -82,7 +83,7 @@ fn sensed_up_to(sense_range: f64, gain: f64) -> f64 {
     sensed
 }
 
-/// Halvings of an interval of up to 10,000 km, to less than a millimetre.
+/// Number of bisections that narrow an interval of up to 10,000 km down to less than a millimetre.
 const HALVINGS: u32 = 40;
 
 #[cfg(test)]

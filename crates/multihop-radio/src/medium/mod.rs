@@ -21,12 +21,12 @@ use crate::propagation::{self, Propagation, Site};
 
 /// One direction of a link between two stations that can sense each other.
 ///
-/// Kept small, because a frame in flight has one for each station in range.
+/// The struct is small, because a frame in flight has a link for each station in range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Link {
     /// Station that receives the signal.
     pub to: NodeId,
-    /// Propagation delay in ns times 64, plus the [`Zone`] of this distance.
+    /// Propagation delay in ns times 64, plus the [`Zone`] of the receiver.
     delay_and_zone: u32,
     /// Received power without fading, mW.
     pub power_mw: f64,
@@ -35,17 +35,17 @@ pub struct Link {
 const ZONE_BITS: usize = 6;
 const _: () = assert!(MAX_RATES < 1 << ZONE_BITS, "a zone for each rate, and one beyond all");
 
-/// A ring around a transmitter within which the same rates are decoded (threshold model), numbered from 0 at the centre.
-/// A rate is decoded in the zone where its range ends and in all nearer ones.
+/// A ring around a transmitter within which the same rates are decoded (threshold model), numbered from 0 at
+/// the centre. A rate is decoded in all zones up to the zone in which its range ends.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Zone(u32);
 
 impl Zone {
-    /// Zone at the transmitter's own place, beyond which nothing is decoded.
+    /// Zone at the transmitter's own position. A rate whose range ends here is decoded nowhere else.
     pub const CENTRE: Self = Self(0);
 }
 
-/// Where and when a frame is transmitted.
+/// Position and instant at which a frame is transmitted.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Origin {
     place: Point,
@@ -59,9 +59,9 @@ pub struct Medium {
     nodes: Nodes,
     /// Distance beyond which nothing is sensed, metres.
     reach: f64,
-    /// The speed that no node exceeds, m/s.
+    /// Upper bound of the nodes' speed, m/s.
     fastest: f64,
-    /// Pairs of nodes between which a wall stops all signals, the lower number first.
+    /// Pairs of nodes between which a wall blocks all signals, the lower number first.
     cuts: BTreeSet<(NodeId, NodeId)>,
 }
 
@@ -78,7 +78,7 @@ enum Hearing {
     Sinr { propagation: Propagation, weakest_mw: f64 },
 }
 
-/// Reception by fixed ranges: sensing up to one distance, decoding up to one for each rate.
+/// Reception by fixed ranges: one distance for carrier sense, and one per rate for decoding.
 #[derive(Clone, Debug)]
 struct Ranges {
     /// Distance beyond which nothing is sensed, in metres.
@@ -86,7 +86,7 @@ struct Ranges {
     zones: Zones,
 }
 
-/// The ranges of all rates.
+/// Zones between the decoding ranges of all rates.
 #[derive(Clone, Debug)]
 struct Zones {
     /// Outer radius of each zone, metres, ascending.
@@ -96,7 +96,7 @@ struct Zones {
 }
 
 impl Origin {
-    /// When the transmission starts.
+    /// Instant at which the transmission starts.
     pub fn at(self) -> Instant {
         self.at
     }
@@ -116,8 +116,8 @@ impl Link {
         Duration::from_nanos(u64::from(self.delay_and_zone >> ZONE_BITS))
     }
 
-    /// Whether the station at the end of this link can decode a frame whose rate is decoded up to zone `farthest`,
-    /// without interference.
+    /// Whether the receiver of this link can decode a frame without interference, if its rate is decoded up
+    /// to zone `farthest`.
     #[inline]
     pub fn is_within(&self, farthest: Zone) -> bool {
         self.delay_and_zone & ((1 << ZONE_BITS) - 1) <= farthest.0
@@ -130,7 +130,7 @@ impl Link {
 }
 
 impl Medium {
-    /// The network of nodes on these tracks.
+    /// Creates the medium for nodes on these tracks.
     pub fn new(radio: &RadioParams, tracks: Vec<Track>, seed: u64) -> Self {
         Self::with(Hearing::new(&radio.model, seed), tracks)
     }
@@ -164,7 +164,7 @@ impl Medium {
         Origin { place, at: now }
     }
 
-    /// The radio of a node falls asleep: nobody hears it, and it hears nobody.
+    /// Removes a sleeping node from the medium: it hears no other node, and no other node hears it.
     pub fn hide(&mut self, node: NodeId) {
         match &mut self.nodes {
             Nodes::Still(still) => still.hide(node),
@@ -172,7 +172,7 @@ impl Medium {
         }
     }
 
-    /// Lets a hidden node, whose radio was asleep, hear and be heard again from `now` on.
+    /// Returns a node whose radio was asleep to the medium, from `now` on.
     pub fn show(&mut self, node: NodeId, now: Instant) {
         match &mut self.nodes {
             Nodes::Still(still) => still.show(node),
@@ -189,9 +189,9 @@ impl Medium {
         }
     }
 
-    /// Puts a node at a place, where it stays from `now` on. Frames in flight keep their receivers.
-    ///
-    /// The node may jump any distance, so that [`may_share_hearers`](Self::may_share_hearers) is no longer an upper bound.
+    /// Puts a node at a position, where it stays from `now` on. Frames in flight keep their receivers. Any
+    /// distance is allowed, so that [`may_share_hearers`](Self::may_share_hearers) is no longer an upper
+    /// bound.
     pub fn put(&mut self, node: NodeId, place: Point, now: Instant) {
         match &mut self.nodes {
             Nodes::Still(still) => still.put(&self.hearing, self.reach, node, place),
@@ -233,13 +233,13 @@ impl Medium {
     }
 }
 
-/// The key of a pair of nodes, in either order.
+/// The key of a pair of nodes, independent of their order.
 fn pair(a: NodeId, b: NodeId) -> (NodeId, NodeId) {
     (a.min(b), a.max(b))
 }
 
 /// Adds the links from a moving node to `links`; returns its place.
-// Inlined, it would keep the copy of a stationary node's links from being inlined.
+// Inlined, this function would prevent the inlining of the copy of a stationary node's links.
 #[inline(never)]
 fn moving_links(
     nodes: &mut Moving,
@@ -291,7 +291,7 @@ impl Hearing {
         })
     }
 
-    /// The link from `from` to `to`, unless `to` is out of reach.
+    /// The link from `from` to `to`; `None` if `to` is out of range.
     #[inline]
     fn link(&self, from: Site, to: Site) -> Option<Link> {
         match self {
@@ -306,7 +306,8 @@ impl Hearing {
 }
 
 impl Ranges {
-    /// The link from `from` to `to`, unless `to` is out of range. Only ratios of powers matter.
+    /// The link from `from` to `to`; `None` if `to` is out of range. The unit of its power is arbitrary,
+    /// because only ratios matter.
     // DEVIATION threshold-1: 250 and 550 m; ns-2's powers come to 250.01 and 550.02 m.
     #[inline]
     fn link(&self, from: Site, to: Site) -> Option<Link> {
@@ -384,7 +385,7 @@ mod tests {
             medium.hide(NodeId(1));
             assert_eq!(heard(&mut medium, 0, 2), [2]);
             assert_eq!(heard(&mut medium, 1, 2), [] as [u32; 0]);
-            // So long that the places of all nodes have been looked up again.
+            // The time is long enough that the positions of all nodes have been updated.
             assert_eq!(heard(&mut medium, 2, 900), [0]);
             medium.show(NodeId(1), Instant::ZERO + Duration::from_secs(901));
             assert_eq!(heard(&mut medium, 2, 902), [1, 0]);
@@ -392,7 +393,7 @@ mod tests {
         }
     }
 
-    /// Four nodes in a row, and the same with a node that moves slowly.
+    /// A network of four stationary nodes in a row, and an equal one with a slowly moving node.
     fn rows() -> [Medium; 2] {
         let row: Vec<_> = [0.0, 200.0, 400.0, 900.0].map(|x| Point { x, y: 0.0 }).to_vec();
         let path = [(0, 900.0), (1000, 901.0)].map(|(seconds, x)| crate::mobility::Waypoint {

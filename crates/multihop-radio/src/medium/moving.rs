@@ -17,15 +17,16 @@ pub(super) struct Moving {
     tracks: Vec<Track>,
     reach: f64,
     slack: f64,
-    /// Positions at the beginning of the epoch.
+    /// Positions of all nodes at the beginning of the epoch.
     grid: Grid,
-    /// Positions of all nodes in order, valid only at the start of an epoch. A field so that the memory is reused.
+    /// Positions of all nodes in order, valid only at the start of an epoch. Stored to reuse the memory.
     places: Vec<Point>,
     epoch: Duration,
     epoch_ends: Instant,
-    /// Candidates that may hear each node in this epoch, in the order of its last frame; empty before its first one.
+    /// For each node, the candidates that may hear it in this epoch, in the order of its last frame; empty
+    /// before its first frame.
     near: Vec<Vec<NodeId>>,
-    /// The tracks of nodes whose radio is asleep; meanwhile they count as far away.
+    /// Tracks of nodes whose radio is asleep; meanwhile their position is far away.
     asleep: BTreeMap<NodeId, Track>,
 }
 
@@ -33,8 +34,8 @@ pub(super) struct Moving {
 /// fetches in parallel.
 const AHEAD: usize = 8;
 
-/// Slack of the lists of candidates, as a share of the reach. A larger value makes epochs longer, and also A larger
-/// value makes epochs longer, and also the lists of candidates.
+/// Slack of the lists of candidates, as a share of the reach. A larger value makes epochs longer, and also
+/// the lists of candidates.
 const SLACK: f64 = 0.1;
 
 impl Moving {
@@ -68,7 +69,7 @@ impl Moving {
         }
     }
 
-    /// Puts a node at a place, where it stays.
+    /// Puts a node at a position, where it stays.
     pub(super) fn put(&mut self, node: NodeId, place: Point, now: Instant) {
         let track = Track::new(Movement::Still(place));
         if let Some(asleep) = self.asleep.get_mut(&node) {
@@ -95,7 +96,7 @@ impl Moving {
         let near = &mut self.near[from.index()];
         let is_first = near.is_empty();
         if is_first {
-            // The node itself is put at the end, so that an examined list is never empty.
+            // The node itself is put at the end, so that a list that was computed is never empty.
             self.grid.near(self.grid.place(from), self.reach + self.slack, near);
             let itself = near.iter().position(|&node| node == from).expect("it is 0 m away");
             let last = near.len() - 1;
@@ -119,8 +120,8 @@ impl Moving {
             let order = link.order();
             others.swap(links.len(), index);
             links.push(link);
-            // Nodes move little between two frames, so the link nearly always belongs at the end. The first list of an
-            // epoch is in no order.
+            // Nodes move little between two frames, so the link nearly always belongs at the end. The first
+            // list of an epoch is unsorted.
             if order >= last {
                 last = order;
             } else {
@@ -153,7 +154,7 @@ impl Moving {
 /// Position of sleeping nodes, out of range of all others.
 const FAR_AWAY: Point = Point { x: 1e12, y: 1e12 };
 
-/// Moves the last link to where it belongs among the others, which are in order.
+/// Moves the last link to its sorted place among the other links, which are in order.
 #[cold]
 fn put_last_in_order(links: &mut [Link]) {
     let (last, others) = links.split_last().expect("a link was added");

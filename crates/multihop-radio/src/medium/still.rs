@@ -1,4 +1,4 @@
-//! Links between stationary nodes: each is computed once.
+//! Links between stationary nodes, each computed once.
 
 use multihop_core::NodeId;
 
@@ -8,9 +8,9 @@ use crate::propagation::Site;
 
 #[derive(Clone, Debug)]
 pub(super) struct Still {
-    /// The links of node 0, those of node 1, and so on.
+    /// Links of node 0, then links of node 1, and so on.
     links: Vec<Link>,
-    /// Index of each node's first link, and one past the last link.
+    /// Index of each node's first link, and one past the index of the last link.
     first: Vec<usize>,
     places: Vec<Point>,
     /// Whether each node's radio is asleep; empty if no radio ever slept.

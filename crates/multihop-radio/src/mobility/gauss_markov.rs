@@ -10,7 +10,7 @@ use crate::normal::normals;
 /// Gauss-Markov mobility: speed and direction change at intervals and depend on their previous values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GaussMarkovParams {
-    /// The area of movement.
+    /// Share of the previous value in the next one, from 0 (no memory) to 1 (no change).
     pub area: Area,
     /// Share of the previous value in the next one, from 0 (no memory) to 1 (no change).
     pub alpha: f64,
@@ -47,7 +47,7 @@ pub struct GaussMarkov {
     params: GaussMarkovParams,
     rng: Rng,
     now: Instant,
-    /// Place and velocity, reflected at the borders.
+    /// Position and velocity, reflected at the borders.
     node: Reflected,
     /// Deviation of the speed from its mean, in standard deviations.
     speed: f64,
@@ -59,14 +59,14 @@ pub struct GaussMarkov {
 }
 
 impl GaussMarkov {
-    /// The movement of `node`. Panics on invalid parameters.
+    /// Starts the movement of `node`. Panics on invalid parameters.
     pub fn new(params: GaussMarkovParams, seed: u64, node: NodeId) -> Self {
         params.check();
         let mut rng = Rng::stream(seed, "mobility", u64::from(node.0));
         let place = params.area.draw(&mut rng);
         let drawn = rng.range(0.0, TAU);
         let (speed, direction) = normals(&mut rng);
-        // Nodes change at different times.
+        // A random phase makes nodes change their movement at different times.
         let turn = Instant::ZERO + at_least_one(rng.unit() * params.interval.as_secs_f64());
         let node = Reflected { place, velocity: (0.0, 0.0) };
         let mean_direction = params.mean_direction.unwrap_or(drawn);
@@ -109,8 +109,8 @@ impl GaussMarkov {
         self.node.velocity = (speed * libm::cos(direction), speed * libm::sin(direction));
     }
 
-    /// Mirrors mean and deviation of the direction after a reflection, so that the node does not return to the
-    /// border.
+    /// Mirrors mean and deviation of the direction after a reflection, so that the node does not turn back to
+    /// the border.
     fn mirror(&mut self, (across, along): (bool, bool)) {
         if across {
             self.mean_direction = TAU / 2.0 - self.mean_direction;
@@ -140,7 +140,7 @@ mod tests {
         }
     }
 
-    /// Speed and direction of each interval of a node that meets no border.
+    /// Speed and direction in each interval, for a node that reaches no border.
     fn history(params: GaussMarkovParams, node: u32, intervals: usize) -> Vec<(f64, f64)> {
         let mut movement = GaussMarkov::new(params, 3, NodeId(node));
         movement.node.place = Point { x: 5e6, y: 5e6 };
@@ -166,7 +166,8 @@ mod tests {
         for alpha in [0.0, 0.5, 0.9] {
             let history = history(params(alpha), 0, 200_000);
             let (speeds, directions): (Vec<_>, Vec<_>) = history.into_iter().unzip();
-            // The standard error of the mean grows with the memory: 200,000 values at 0.9 are worth 10,000.
+            // The standard error of the mean grows with the memory: 200,000 values with a memory of 0.9 count
+            // like 10,000 independent ones.
             for (values, mean, deviation) in [(speeds, 10.0, 2.0), (directions, 1.0, 0.4)] {
                 let (found, spread, correlation) = moments(&values);
                 assert!((found - mean).abs() < 0.05 * deviation, "mean {found} with alpha {alpha}");
@@ -202,7 +203,7 @@ mod tests {
             }
         }
         let turns = velocities.windows(2).filter(|pair| (pair[0].1 > 0.0) != (pair[1].1 > 0.0)).count();
-        // 200 s at 10 m/s are 20 widths; a leg ends at each border.
+        // In 200 s at 10 m/s a node crosses the area 20 times, and each leg ends at a border.
         assert!((15..=20).contains(&turns), "{turns}");
         assert!(velocities.windows(2).all(|pair| {
             (pair[0].1 > 0.0) == (pair[1].1 > 0.0) || pair[0].0 <= 0.0 || pair[0].0 >= 100.0

@@ -1,4 +1,4 @@
-//! Movements from GPX files, as receivers of satellite navigation record them: one node for each track.
+//! Movements from GPX files of satellite navigation receivers: one node for each track.
 
 use core::ops::RangeInclusive;
 
@@ -10,9 +10,10 @@ use super::text::{LATEST, MAX_NODES, Problem, number, shorten};
 use super::xml::{Element, Piece, Pieces};
 use crate::grid::Point;
 
-/// Reads the path of each track. Time 0 is that of the earliest point of all tracks.
+/// Reads the path of each track. Time 0 is the time of the earliest point of all tracks.
 ///
-/// A node waits at the first point of its track, goes straight from point to point across gaps, and stays at the last.
+/// A node waits at the first point of its track, moves in straight lines between points, gaps included, and
+/// stays at the last point.
 pub fn read(text: &str, plane: &Plane) -> Result<Vec<Path>, Problem> {
     let mut pieces = Pieces::new(text)?;
     let mut reader = Reader { plane, tracks: Vec::new(), point: None, is_time: false };
@@ -30,9 +31,9 @@ pub fn read(text: &str, plane: &Plane) -> Result<Vec<Path>, Problem> {
 /// State of the GPX reader: finished tracks, and the point that is being read.
 struct Reader<'a> {
     plane: &'a Plane,
-    /// Points with their nanoseconds since 1970.
+    /// Points of each track, with their time in nanoseconds since 1970.
     tracks: Vec<Vec<(i128, Point)>>,
-    /// The point that is being read, and its time.
+    /// The point being read, with its time.
     point: Option<(Point, Option<i128>)>,
     is_time: bool,
 }
@@ -79,7 +80,7 @@ impl Reader<'_> {
             .last_mut()
             .ok_or("found a point outside of a track, allowed: points inside of tracks")?;
         match track.last() {
-            // Receivers that sample more than once a second round to seconds.
+            // Receivers that sample more than once a second round times to seconds.
             Some((last, _)) if *last == at => Ok(()),
             Some((last, _)) if *last > at => Err("found a time before that of the last point".to_owned()),
             _ => {
@@ -115,7 +116,7 @@ fn path(track: &[(i128, Point)], first: i128) -> Result<Path, String> {
     Path::new(&waypoints).map_err(|bad| bad.to_string())
 }
 
-/// Nanoseconds since 1970 of a time in the form of RFC 3339.
+/// Parses a time of RFC 3339 into nanoseconds since 1970.
 fn nanos(text: &str) -> Option<i128> {
     let (date, time) = text.split_once(['T', 't', ' '])?;
     let [year, month, day] = fields(date, '-')?;
@@ -140,7 +141,7 @@ fn offset(zone: &str) -> Option<i64> {
     Some(sign * (3600 * whole(hour, 0..=23)? + 60 * whole(minute, 0..=59)?))
 }
 
-/// Digits after the point; what is finer than a nanosecond is cut off.
+/// Parses the digits after the decimal point; digits beyond nanoseconds are cut off.
 fn fraction_nanos(digits: &str) -> Option<u32> {
     let is_digits = digits.bytes().all(|byte| byte.is_ascii_digit());
     let nine: String = digits.chars().chain("000000000".chars()).take(9).collect();

@@ -8,12 +8,12 @@ use crate::grid::Point;
 /// Reference point group mobility: a reference point moves by random waypoint, and the nodes of its group stay near it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GroupParams {
-    /// The movement of the reference point. Its area is that of the nodes; the reference point keeps `radius` away from
-    /// the borders.
+    /// The movement of the reference point. It has the same area as the nodes; the reference point keeps
+    /// `radius` away from the borders.
     pub reference: RandomWaypointParams,
     /// Largest distance of a node from the reference point of its group, m.
     pub radius: f64,
-    /// Time in which a node moves from one place relative to the reference point to the next.
+    /// Time of a node's movement between two places relative to the reference point.
     pub interval: Duration,
 }
 
@@ -29,7 +29,8 @@ impl GroupParams {
         Area { width: width - 2.0 * self.radius, height: height - 2.0 * self.radius }
     }
 
-    /// The movement of the reference point of the group whose first node is `group`, from that corner.
+    /// The movement of the reference point of the group whose first node is `group`, relative to the corner
+    /// of its inner area.
     fn reference(&self, seed: u64, group: NodeId) -> RandomWaypoint {
         let inner = RandomWaypointParams { area: self.inner_area(), ..self.reference };
         RandomWaypoint::drawn(inner, Rng::stream(seed, "mobility/group", u64::from(group.0)))
@@ -44,20 +45,20 @@ pub struct Group {
     now: Instant,
     place: Point,
     reference: RandomWaypoint,
-    /// The current leg of the reference point, from the corner of its area.
+    /// The current leg of the reference point, relative to the corner of its inner area.
     reference_leg: Leg,
     /// The current leg relative to the reference point.
     relative_leg: Leg,
 }
 
 impl Group {
-    /// The movement of `node` in the group whose first node is `group`. Panics on invalid parameters.
+    /// Starts the movement of `node` in the group whose first node is `group`. Panics on invalid parameters.
     pub fn new(params: GroupParams, seed: u64, group: NodeId, node: NodeId) -> Self {
         assert!(params.radius > 0.0 && params.interval > Duration::ZERO, "a group without room");
         let mut rng = Rng::stream(seed, "mobility", u64::from(node.0));
         let mut reference = params.reference(seed, group);
         let reference_leg = reference.next_leg();
-        // Nodes turn at different times: the first movement is already under way.
+        // Nodes turn at different times, because their first movement is already in progress at the start.
         let (from, to, done) = (offset(&params, &mut rng), offset(&params, &mut rng), rng.unit());
         let from = Point { x: from.x + (to.x - from.x) * done, y: from.y + (to.y - from.y) * done };
         let rest = Duration::from_secs_f64((1.0 - done) * params.interval.as_secs_f64());
@@ -88,7 +89,7 @@ impl Group {
     }
 }
 
-/// A place drawn uniformly from the circle around the reference point, relative to it.
+/// A place drawn uniformly from the circle around the reference point, relative to the reference point.
 fn offset(params: &GroupParams, rng: &mut Rng) -> Point {
     loop {
         let (x, y) = (rng.range(-1.0, 1.0), rng.range(-1.0, 1.0));
@@ -170,7 +171,7 @@ mod tests {
             (0..4000).map(distance).sum::<f64>() / 4000.0
         };
         let (early, late) = (mean(0), mean(6000));
-        // The standard deviation of a distance is about 12 m, that of the mean 0.19 m.
+        // The standard deviation of a distance is about 12 m, and that of the mean 0.19 m.
         assert!((early - late).abs() < 4.0 * 0.27, "{early} and {late}");
     }
 }

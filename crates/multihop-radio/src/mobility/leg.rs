@@ -5,7 +5,7 @@ use crate::grid::Point;
 /// A straight movement at constant speed, or a pause.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Leg {
-    /// When the node starts.
+    /// Instant at which the node starts.
     pub start: Instant,
     /// Point at which the leg starts.
     pub from: Point,
@@ -15,7 +15,7 @@ pub struct Leg {
     pub to: Point,
 }
 
-/// When two nodes come into range of each other, and when they leave it.
+/// Instants at which two nodes enter and leave each other's range.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Crossings {
     /// First instant within range; `None` if the nodes are within range before or do not come into range.
@@ -24,11 +24,10 @@ pub struct Crossings {
     pub leaves: Option<Instant>,
 }
 
-/// When two nodes on these legs enter or leave a distance of `range` metres, later than `now` and not later than
-/// `until` or the end of either leg.
-///
-/// Exact to the nanosecond: at `enters` the distance by [`Leg::at`] is at most `range`, and one nanosecond earlier it
-/// is larger; the converse holds for `leaves`. A contact that begins and ends between two nanoseconds is not reported.
+/// Instants at which two nodes on these legs enter or leave a distance of `range` metres, later than `now`
+/// and not later than `until` or the end of either leg. Exact to the nanosecond: at `enters` the distance by
+/// [`Leg::at`] is at most `range`, and one nanosecond earlier it is larger; the converse holds for `leaves`.
+/// A contact that begins and ends between two nanoseconds is not reported.
 pub fn crossings(a: &Leg, b: &Leg, range: f64, now: Instant, until: Instant) -> Crossings {
     let from = now.max(a.start).max(b.start);
     let span = until.min(a.end).min(b.end).saturating_since(from).as_nanos();
@@ -54,7 +53,7 @@ pub fn crossings(a: &Leg, b: &Leg, range: f64, now: Instant, until: Instant) -> 
 }
 
 impl Leg {
-    /// The position at `now`.
+    /// The position of the node at `now`.
     #[inline]
     pub fn at(&self, now: Instant) -> Point {
         if now <= self.start || self.stays() {
@@ -83,7 +82,7 @@ impl Leg {
         ((self.to.x - self.from.x) / seconds, (self.to.y - self.from.y) / seconds)
     }
 
-    /// A pause, for ever if `end` is [`Instant::FAR_FUTURE`].
+    /// A pause at a place; it is endless if `end` is [`Instant::FAR_FUTURE`].
     pub(super) fn pause(start: Instant, place: Point, end: Instant) -> Self {
         Self { start, from: place, end, to: place }
     }
@@ -107,28 +106,30 @@ impl Leg {
     }
 }
 
-/// Interpolates between `a` and `b`; rounding never leads outside.
+/// Interpolates between `a` and `b`. Rounding never leads beyond either of them.
 fn between(a: f64, b: f64, share: f64) -> f64 {
     let place = a + (b - a) * share;
     lower(higher(place, lower(a, b)), higher(a, b))
 }
 
-/// The lower of two in one instruction: unlike `min`, it ignores NaN. It runs for each frame and neighbour.
+/// The lower of two numbers in one instruction: unlike `min`, it ignores NaN. Called for each frame and
+/// neighbour.
 fn lower(a: f64, b: f64) -> f64 {
     if a < b { a } else { b }
 }
 
-/// The higher of two in one instruction: unlike `max`, it ignores NaN.
+/// The higher of two numbers in one instruction: unlike `max`, it ignores NaN.
 fn higher(a: f64, b: f64) -> f64 {
     if a > b { a } else { b }
 }
 
-/// Converts a duration to nanoseconds as a float. Below 2^63, as here, a signed integer converts in one instruction.
+/// Converts a duration to nanoseconds as a float. A signed integer converts in one instruction, and durations
+/// are below 2^63 ns.
 fn float(time: Duration) -> f64 {
     time.as_nanos().cast_signed() as f64
 }
 
-/// Position and velocity of one node relative to another, at `from`.
+/// Position and velocity of one node relative to another, at the instant `from`.
 struct Approach {
     place: (f64, f64),
     velocity: (f64, f64),
@@ -140,13 +141,14 @@ impl Approach {
         Self { place: (q.x - p.x, q.y - p.y), velocity: (w.0 - v.0, w.1 - v.1) }
     }
 
-    /// Nanoseconds until the distance is smallest; 0 if the nodes move apart.
+    /// Nanoseconds until the distance is smallest; 0 if the nodes move away from each other.
     fn nearest(&self) -> u64 {
         let speed_squared = dot(self.velocity, self.velocity);
         if speed_squared > 0.0 { nanos(-dot(self.place, self.velocity) / speed_squared) } else { 0 }
     }
 
-    /// Nanoseconds until the distance is `range`: while approaching, and while moving apart.
+    /// Nanoseconds until the distance is `range`: while the nodes approach each other, and while they move
+    /// away.
     fn estimates(&self, range: f64) -> (u64, u64) {
         let speed_squared = dot(self.velocity, self.velocity);
         let closing = -dot(self.place, self.velocity);
@@ -156,8 +158,8 @@ impl Approach {
     }
 }
 
-/// The first of `low + 1..=high` for which `holds` is true. It must be false at `low`, true at `high`, and change once.
-/// A good `guess` makes the search quick.
+/// The first number in `low + 1..=high` for which `holds` is true. `holds` must be false at `low`, true at
+/// `high`, and change once. A good `guess` makes the search fast.
 fn first(mut low: u64, mut high: u64, guess: u64, holds: impl Fn(u64) -> bool) -> u64 {
     let mut step = 1;
     let mut probe = guess;
@@ -249,7 +251,8 @@ mod tests {
 
     #[test]
     fn crossings_agree_with_hand_computed_ones() {
-        // A node passes a stationary one at a distance of 30 m: they are within 50 m for 80 m of its way.
+        // A node passes a stationary node at a distance of 30 m: they are within 50 m of each other for 80 m
+        // of its path.
         let stands = Leg::pause(at(0.0), point(0.0, 0.0), Instant::FAR_FUTURE);
         let passes = Leg::trip(at(0.0), point(-100.0, 30.0), point(100.0, 30.0), 10.0);
         let whole = crossings(&stands, &passes, 50.0, at(0.0), at(100.0));
@@ -272,7 +275,7 @@ mod tests {
     fn crossings_are_searched_only_while_both_legs_last() {
         let waits = Leg { start: at(20.0), from: point(0.0, 0.0), end: at(30.0), to: point(0.0, 100.0) };
         let passes = Leg::trip(at(0.0), point(-100.0, 0.0), point(900.0, 0.0), 10.0);
-        // They are 50 m apart at 5 s, before the second leg starts, and again at 15 s.
+        // The nodes are 50 m apart at 5 s, before the second leg starts, and again at 15 s.
         assert_eq!(crossings(&waits, &passes, 50.0, at(0.0), at(100.0)), Crossings::default());
         let enters = crossings(&waits, &passes, 150.0, at(0.0), at(100.0));
         assert_eq!((enters.enters, enters.leaves.is_some()), (None, true));
@@ -283,7 +286,7 @@ mod tests {
         let mut rng = Rng::stream(3, "test", 0);
         for _ in 0..100_000 {
             let (a, b) = (rng.range(-1e3, 1e3), rng.range(-1e3, 1e3));
-            // In a leg of years, the elapsed share rounds to 1 before the end.
+            // In a leg that lasts for years, the elapsed share rounds to 1 before the end.
             for share in [1.0, 1.0_f64.next_down(), 5e-324, rng.unit()] {
                 assert!((a.min(b)..=a.max(b)).contains(&between(a, b, share)), "{a} {b} {share}");
             }

@@ -20,7 +20,7 @@ pub struct ManhattanParams {
 }
 
 impl ManhattanParams {
-    /// Distances between neighbouring crossings, m: in a row, and in a column.
+    /// Distances between neighbouring crossings in metres, along x and along y.
     pub fn block(&self) -> [f64; 2] {
         let [columns, rows] = self.blocks.map(f64::from);
         [self.area.width / columns, self.area.height / rows]
@@ -37,7 +37,7 @@ impl ManhattanParams {
 
     fn point(&self, crossing: [u32; 2]) -> Point {
         let [width, height] = self.block();
-        // A crossing at the border is exactly there.
+        // A crossing at the border has exactly the coordinate of the border.
         let along = |index: u32, count: u32, step: f64, whole: f64| {
             if index == count { whole } else { f64::from(index) * step }
         };
@@ -47,7 +47,7 @@ impl ManhattanParams {
         }
     }
 
-    /// The crossing next to this one, unless the town ends there.
+    /// The next crossing in this direction; `None` at the end of the town.
     fn beyond(&self, crossing: [u32; 2], heading: Heading) -> Option<[u32; 2]> {
         let step = |index: u32, forward: bool, count: u32| {
             if forward { (index < count).then(|| index + 1) } else { index.checked_sub(1) }
@@ -80,7 +80,7 @@ pub struct Manhattan {
 }
 
 impl Manhattan {
-    /// The movement of `node`. Panics on invalid parameters.
+    /// Starts the movement of `node`. Panics on invalid parameters.
     pub fn new(params: ManhattanParams, seed: u64, node: NodeId) -> Self {
         params.check();
         let mut rng = Rng::stream(seed, "mobility", u64::from(node.0));
@@ -88,7 +88,7 @@ impl Manhattan {
         let next = params.beyond(from, heading).expect("streets end at crossings");
         let (a, b, done) = (params.point(from), params.point(next), rng.unit());
         let place = Point { x: a.x + (b.x - a.x) * done, y: a.y + (b.y - a.y) * done };
-        // A slow node stays on its street for longer, so that the density of speeds is proportional to 1/v.
+        // A slow node stays longer on its street, so that the density of speeds is proportional to 1/v.
         let ratio = params.max_speed / params.min_speed;
         let speed = (params.min_speed * libm::exp(rng.unit() * libm::log(ratio))).min(params.max_speed);
         Self { params, rng, now: Instant::ZERO, place, next, heading, speed }
@@ -109,8 +109,8 @@ impl Manhattan {
         self.params.max_speed
     }
 
-    /// The direction in which the node leaves the crossing that it has reached. A turn out of the town leads to the other
-    /// side instead, and where the street ends both sides are equally likely.
+    /// The direction in which the node leaves the crossing that it has reached. A turn that would leave the
+    /// town becomes a turn to the other side. At the end of a street both sides are equally likely.
     fn turned(&mut self) -> Heading {
         let turns = self.rng.chance(self.params.turn);
         let side = Heading { axis: 1 - self.heading.axis, forward: self.rng.chance(0.5) };
@@ -125,7 +125,7 @@ impl Manhattan {
     }
 }
 
-/// A street drawn by its length: the crossing where it begins, and its direction.
+/// Draws a street with a probability proportional to its length: its first crossing, and its direction.
 fn street(params: &ManhattanParams, rng: &mut Rng) -> ([u32; 2], Heading) {
     let [columns, rows] = params.blocks;
     let along = f64::from(rows + 1) * params.area.width;
@@ -207,7 +207,7 @@ mod tests {
     /// With `turn = 0.5` as many nodes enter each street as leave it, so that they stay uniform on the streets.
     #[test]
     fn the_density_on_the_streets_is_uniform_at_all_times() {
-        // Streets along x: 5 of 600 m; along y: 7 of 400 m. The outer ones have 2000 of 5800 m.
+        // Five streets along x have 600 m each, seven along y 400 m. The outer streets have 2000 of 5800 m.
         for seconds in [0_u64, 1000] {
             let at = Instant::ZERO + multihop_core::Duration::from_secs(seconds);
             let nodes = 20_000_u32;

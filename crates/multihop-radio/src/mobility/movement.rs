@@ -1,4 +1,4 @@
-//! One node's movement, whichever model it follows, and where the node is on it.
+//! The movement of one node by any model, and the node's current position.
 
 use multihop_core::Instant;
 
@@ -17,30 +17,29 @@ use crate::grid::Point;
 pub enum Movement {
     /// The node stays at this point for the whole run.
     Still(Point),
-    /// Travels from one random point to the next.
+    /// The node travels from one random point to the next.
     RandomWaypoint(RandomWaypoint),
-    /// Travels in random directions, reflected at the borders.
+    /// The node travels in random directions and is reflected at the borders.
     RandomWalk(RandomWalk),
     /// Changes speed and direction at intervals, with memory of both.
     GaussMarkov(GaussMarkov),
-    /// Follows the streets of a town.
+    /// The node follows the streets of a town.
     Manhattan(Manhattan),
-    /// Stays near the reference point of its group.
+    /// The node stays near the reference point of its group.
     Group(Group),
-    /// Follows a given path.
+    /// The node follows a given path.
     Path(Follow),
-    /// Goes from one given place to the next.
+    /// The node goes from one given place to the next.
     Walk(Walking),
 }
 
-/// The position of a node over time: its current leg, advanced on request. Time must not decrease.
-///
-/// One cache line: each frame needs the positions of all nodes around.
+/// The position of a node over time: its current leg, advanced on request. Time must not decrease. The struct
+/// fills one cache line, because each frame needs the positions of all nodes nearby.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub struct Track {
     leg: Leg,
-    /// Boxed, so that the legs of many nodes fit into the cache.
+    /// The movement model, boxed so that the current legs of many nodes fit into the cache.
     movement: Box<Movement>,
 }
 
@@ -50,7 +49,7 @@ impl Movement {
         Self::Path(Follow::new(path))
     }
 
-    /// The movement until `until`, where the path ends.
+    /// The path that this movement takes until `until`, where the path ends.
     pub fn recorded(mut self, until: Instant) -> Path {
         let mut waypoints = Vec::new();
         loop {
@@ -63,8 +62,8 @@ impl Movement {
         }
     }
 
-    /// Moves on to the next leg and returns it. The first starts at [`Instant::ZERO`], each other one when and where
-    /// the previous one ended. A leg without end is returned again and again.
+    /// Advances to the next leg and returns it. The first leg starts at [`Instant::ZERO`], each other leg
+    /// where and when the previous one ended. A leg without end is returned again and again.
     pub fn next_leg(&mut self) -> Leg {
         match self {
             Self::Still(place) => Leg::pause(Instant::ZERO, *place, Instant::FAR_FUTURE),
@@ -78,10 +77,8 @@ impl Movement {
         }
     }
 
-    /// A speed that is never exceeded, m/s.
-    ///
-    /// Times are rounded to a nanosecond and positions to a double: in any interval the node moves no farther than this
-    /// speed allows, plus a micrometre.
+    /// Upper bound of the speed, m/s. Times are rounded to a nanosecond and positions to a double: in any
+    /// interval the node moves no farther than this speed allows, plus a micrometre.
     pub fn speed_limit(&self) -> f64 {
         match self {
             Self::Still(_) => 0.0,
@@ -103,8 +100,8 @@ impl Track {
         Self { leg, movement: Box::new(movement) }
     }
 
-    /// Where the node is.
-    // It runs for each frame and station around. As a call it made runs with moving nodes slower by up to a third.
+    /// Position of the node.
+    // Called for each frame and station. Without inlining, runs with moving nodes took up to a third longer.
     #[inline(always)]
     pub fn at(&mut self, now: Instant) -> Point {
         if self.leg.end <= now {
@@ -114,7 +111,7 @@ impl Track {
         self.leg.on_the_way(now)
     }
 
-    /// The leg at `now`; at the end of a leg, the next one.
+    /// The leg at `now`; at the boundary of two legs, the second one.
     #[inline]
     pub fn leg(&mut self, now: Instant) -> &Leg {
         if self.leg.end <= now {

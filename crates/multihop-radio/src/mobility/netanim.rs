@@ -36,7 +36,7 @@ pub fn write(
     writeln!(out, "</anim>")
 }
 
-/// Version of the format, which NetAnim 3.108 and later read.
+/// Version of the format, readable by NetAnim 3.108 and later.
 const VERSION: &str = "netanim-3.108";
 
 #[cfg(test)]

@@ -12,9 +12,9 @@ use crate::grid::Point;
 
 /// Reads the path of each node, from 0.
 ///
-/// As in ns-2: `$node_(0) set X_ 5.0` (and `Y_`) sets where a node starts. `$ns_ at 2.0 "$node_(0) setdest 30.0 40.0
-/// 1.5"` moves it from its position at that time to a point at a speed, and replaces its previous movement; speed 0
-/// stops it. Statements about `$god_` and text after `#` are skipped.
+/// As in ns-2: `$node_(0) set X_ 5.0` (and `Y_`) sets the start of a node. `$ns_ at 2.0 "$node_(0) setdest
+/// 30.0 40.0 1.5"` moves it from its position at that time to a point at a speed, and replaces its previous
+/// movement; speed 0 stops it. Statements about `$god_` and text after `#` are skipped.
 pub fn read(text: &str) -> Result<Vec<Path>, Problem> {
     let mut nodes = BTreeMap::new();
     let mut last = 1;
@@ -45,7 +45,7 @@ pub fn write(paths: &[Path], out: &mut impl io::Write) -> io::Result<()> {
         let speed = pair[0].place.distance(pair[1].place) / (pair[1].at - at).as_secs_f64();
         if speed > 0.0 {
             let Point { x, y } = pair[1].place;
-            // Times rounded to a nanosecond can make a very short leg a little too fast.
+            // Rounding of times to a nanosecond can make a very short leg slightly too fast.
             let speed = speed.min(FASTEST);
             writeln!(out, "$ns_ at {} \"$node_({number}) setdest {x} {y} {speed}\"", seconds(at))?;
         }
@@ -131,7 +131,7 @@ fn statement(content: &str, line: usize, nodes: &mut BTreeMap<u32, Node>) -> Res
     Ok(())
 }
 
-/// The rest of `$ns_ at 2.0 "$node_(0) setdest 30.0 40.0 1.5"`.
+/// Parses the rest of a statement like `$ns_ at 2.0 "$node_(0) setdest 30.0 40.0 1.5"`.
 fn scheduled(rest: &str, line: usize, nodes: &mut BTreeMap<u32, Node>) -> Result<(), String> {
     let unknown = || unknown(rest);
     let rest = rest.strip_prefix("at").filter(|rest| rest.starts_with(char::is_whitespace));
@@ -183,7 +183,7 @@ fn unknown(found: &str) -> String {
 mod tests {
     use super::*;
 
-    /// (seconds, x, y) of each waypoint.
+    /// Time in seconds, x and y of each waypoint.
     fn waypoints(path: &Path) -> Vec<(f64, f64, f64)> {
         path.waypoints().iter().map(|w| (w.at.as_secs_f64(), w.place.x, w.place.y)).collect()
     }
@@ -264,7 +264,7 @@ mod tests {
 
     #[test]
     fn a_leg_shortened_by_rounding_is_not_too_fast() {
-        // 1.4 ns become 1 ns.
+        // Rounding shortens 1.4 ns to 1 ns.
         let text =
             "$node_(0) set X_ 0\n$node_(0) set Y_ 0\n$ns_ at 1 \"$node_(0) setdest 0.000014 0 10000\"\n";
         let paths = read(text).unwrap();

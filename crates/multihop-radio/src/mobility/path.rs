@@ -6,7 +6,7 @@ use super::leg::Leg;
 use super::text::FARTHEST;
 use crate::grid::Point;
 
-/// A point and the time when a node is there.
+/// A point of a path, and the instant at which the node is there.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Waypoint {
     /// Instant at which the node is at this waypoint.
@@ -15,14 +15,13 @@ pub struct Waypoint {
     pub place: Point,
 }
 
-/// A given movement: straight and at constant speed from each waypoint to the next.
-///
-/// The node waits at the first waypoint until its time, and stays at the last. Paths are equal if the waypoints at
-/// which speed or direction may change are equal.
+/// A given movement: straight and at constant speed from each waypoint to the next. The node waits at the
+/// first waypoint until its time, and stays at the last one. Two paths are equal if the waypoints at which
+/// speed or direction may change are equal.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Path {
-    /// Waypoints in ascending order of time, from time zero on. No three successive waypoints are at one point, and
-    /// the last two are at different points.
+    /// Waypoints in ascending order of time, from time zero on. No three successive waypoints have the same
+    /// position, and the last two have different positions.
     waypoints: Vec<Waypoint>,
     /// Highest speed between two waypoints, in m/s.
     speed_limit: f64,
@@ -37,7 +36,7 @@ pub struct BadWaypoint {
     pub message: String,
 }
 
-/// One node on its path.
+/// Movement of one node along its path.
 #[derive(Clone, Debug)]
 pub struct Follow {
     path: Path,
@@ -45,7 +44,8 @@ pub struct Follow {
 }
 
 impl Path {
-    /// The path through `waypoints`, which are in ascending order of time. A waypoint may be given twice.
+    /// Creates the path through `waypoints`, which must be in ascending order of time. Repeated waypoints are
+    /// allowed.
     pub fn new(waypoints: &[Waypoint]) -> Result<Self, BadWaypoint> {
         let bad = |index, message| Err(BadWaypoint { index, message });
         if waypoints.is_empty() {
@@ -53,7 +53,7 @@ impl Path {
         }
         for (index, waypoint) in waypoints.iter().enumerate() {
             let Point { x, y } = waypoint.place;
-            // Written so that NaN fails.
+            // The comparison is negated so that NaN fails.
             if !(x.abs() <= FARTHEST && y.abs() <= FARTHEST) {
                 return bad(index, format!("found ({x}, {y}), allowed: -{FARTHEST:e} to {FARTHEST:e} m"));
             }
@@ -68,7 +68,7 @@ impl Path {
             }
             let distance = pair[0].place.distance(pair[1].place);
             let time = pair[1].at - pair[0].at;
-            // Times have been rounded to a nanosecond.
+            // Times have been rounded to a nanosecond, so one more is allowed.
             if distance > FASTEST * (time + Duration::from_nanos(1)).as_secs_f64() {
                 let message = format!("found {distance} m in {time}, allowed: up to {FASTEST} m/s");
                 return bad(index, message);
@@ -82,7 +82,8 @@ impl Path {
         &self.waypoints
     }
 
-    /// The path through one or more valid waypoints, in order of time; of several at one time only the first counts.
+    /// The path through one or more valid waypoints in order of time; of several waypoints at one time only
+    /// the first one counts.
     pub(super) fn through(waypoints: impl Iterator<Item = Waypoint>) -> Self {
         let mut kept: Vec<Waypoint> = Vec::new();
         for waypoint in waypoints {

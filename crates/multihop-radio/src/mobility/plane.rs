@@ -2,7 +2,8 @@ use std::f64::consts::PI;
 
 use crate::grid::Point;
 
-/// The plane that touches the Earth (WGS 84) at a place, where (0, 0) is: x points east, y south, as layouts are drawn.
+/// The plane that touches the Earth (WGS 84) at a given place, its origin (0, 0): x points east, y south, as
+/// layouts are drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plane {
     latitude: f64,
@@ -12,7 +13,7 @@ pub struct Plane {
 }
 
 impl Plane {
-    /// The plane at a place, given in degrees.
+    /// The plane at the place with this latitude and longitude in degrees.
     pub fn new(latitude: f64, longitude: f64) -> Self {
         Self { latitude, longitude, origin: place(latitude, longitude) }
     }
@@ -20,7 +21,7 @@ impl Plane {
     /// Position of a geographic place on the plane; heights are ignored. Places beyond 100 km are refused: within
     /// this radius distances are wrong by at most 0.02 %.
     pub fn point(&self, latitude: f64, longitude: f64) -> Result<Point, String> {
-        // Written so that NaN fails.
+        // The comparison is negated so that NaN fails.
         if !(latitude.abs() <= 90.0 && longitude.abs() <= 180.0) {
             return Err(format!(
                 "found {latitude}, {longitude}, allowed: a latitude from -90 to 90 and a longitude from -180 to 180"
@@ -67,7 +68,7 @@ mod tests {
 
     #[test]
     fn degrees_have_the_published_lengths() {
-        // Length of a degree of latitude and of longitude on WGS 84, m, at three latitudes.
+        // Lengths of a degree of latitude and of longitude on WGS 84, m, at three latitudes.
         for (latitude, north, east) in
             [(0.0, 110_574.0, 111_320.0), (45.0, 111_132.0, 78_847.0), (60.0, 111_412.0, 55_800.0)]
         {
@@ -85,7 +86,7 @@ mod tests {
     #[test]
     fn distances_far_from_the_origin_are_right_to_a_fiftieth_of_a_percent() {
         let plane = Plane::new(48.0, 11.0);
-        // 90 km to the north, then 1 km on the ellipsoid in both directions.
+        // The points are 90 km to the north, and from there 1 km on the ellipsoid in both directions.
         let near = Plane::new(48.81, 11.0);
         let corner = [48.8145, 11.0068];
         let there = plane.point(48.81, 11.0).unwrap().distance(plane.point(corner[0], corner[1]).unwrap());

@@ -10,7 +10,7 @@ use crate::grid::Point;
 pub struct RandomWalkParams {
     /// The area of movement.
     pub area: Area,
-    /// Speeds are uniform up to here, m/s.
+    /// Highest speed, m/s; speeds are uniform from 0 to this value.
     pub max_speed: f64,
     /// The mean length of a spell.
     pub mean_spell: Duration,
@@ -23,12 +23,12 @@ pub struct RandomWalk {
     rng: Rng,
     now: Instant,
     node: Reflected,
-    /// The current spell ends here.
+    /// Instant at which the current spell ends.
     turn: Instant,
 }
 
 impl RandomWalk {
-    /// The movement of `node`. Panics on invalid parameters.
+    /// Starts the movement of `node`. Panics on invalid parameters.
     pub fn new(params: RandomWalkParams, seed: u64, node: NodeId) -> Self {
         params.area.check();
         assert!(
@@ -90,7 +90,7 @@ impl Reflected {
         mirrored
     }
 
-    /// The way from `now` to `turn` or to the border, whichever comes first.
+    /// The leg from `now` to `turn` or to the border, whichever comes first.
     pub(super) fn leg(&mut self, area: Area, now: Instant, turn: Instant) -> Leg {
         let Area { width, height } = area;
         let rest = (turn - now).as_secs_f64();
@@ -113,7 +113,8 @@ fn leaves(place: f64, velocity: f64, border: f64) -> bool {
     (place <= 0.0 && velocity < 0.0) || (place >= border && velocity > 0.0)
 }
 
-/// Time in seconds until a node at `place` reaches the border at 0 or at `border`; infinite without movement.
+/// Time in seconds until the coordinate `place` reaches the border at 0 or at `border`; infinite without
+/// movement.
 fn time_to_border(place: f64, velocity: f64, border: f64) -> f64 {
     if velocity > 0.0 {
         (border - place) / velocity

@@ -16,7 +16,7 @@ pub struct RandomWaypointParams {
     pub max_speed: f64,
     /// How long a node pauses after each trip.
     pub pause: Duration,
-    /// How the movement begins.
+    /// Distribution of the initial positions and speeds.
     pub start: Start,
 }
 
@@ -67,7 +67,7 @@ impl RandomWaypointParams {
 }
 
 impl RandomWaypoint {
-    /// The movement of `node`. Panics on invalid parameters.
+    /// Starts the movement of `node`. Panics on invalid parameters.
     pub fn new(params: RandomWaypointParams, seed: u64, node: NodeId) -> Self {
         Self::drawn(params, Rng::stream(seed, "mobility", u64::from(node.0)))
     }
@@ -111,7 +111,7 @@ fn after_trip(params: &RandomWaypointParams, rng: &mut Rng) -> Next {
 
 fn trip(params: &RandomWaypointParams, rng: &mut Rng) -> Next {
     let to = params.area.draw(rng);
-    // Subtracted from the maximum, so that a speed of 0 is never drawn.
+    // The draw is subtracted from the maximum, so that a speed of 0 is never drawn.
     let speed = params.max_speed - (params.max_speed - params.min_speed) * rng.unit();
     Next::Trip { to, speed }
 }
@@ -126,13 +126,13 @@ fn stationary(params: &RandomWaypointParams, rng: &mut Rng) -> (Point, Next) {
     let (from, to) = long_trip(params.area, rng);
     let done = rng.unit();
     let place = Point { x: from.x + (to.x - from.x) * done, y: from.y + (to.y - from.y) * done };
-    // A slow trip lasts longer, so that the density is proportional to 1/v.
+    // A slow trip lasts longer, so that the density of speeds is proportional to 1/v.
     let ratio = params.max_speed / params.min_speed;
     let speed = params.min_speed * libm::exp(rng.unit() * libm::log(ratio));
     (place, Next::Trip { to, speed: speed.min(params.max_speed) })
 }
 
-/// Start and end of a trip, drawn with a probability proportional to its length.
+/// Draws start and end of a trip with a probability proportional to its length.
 fn long_trip(area: Area, rng: &mut Rng) -> (Point, Point) {
     let diagonal = Point::default().distance(Point { x: area.width, y: area.height });
     loop {
@@ -143,15 +143,15 @@ fn long_trip(area: Area, rng: &mut Rng) -> (Point, Point) {
     }
 }
 
-/// The fraction of time that a node pauses.
+/// The fraction of time in which a node pauses.
 pub(super) fn pause_share(params: &RandomWaypointParams) -> f64 {
     let pause = params.pause.as_secs_f64();
     pause / (pause + mean_trip(params.area) * mean_slowness(params.min_speed, params.max_speed))
 }
 
-/// Mean time per metre over the trips, s/m.
+/// Mean over the trips of the time per metre, s/m.
 pub(super) fn mean_slowness(min: f64, max: f64) -> f64 {
-    // If they are nearly equal, the quotient is 0/0.
+    // For nearly equal speeds the quotient would be 0/0.
     if max - min <= 1e-6 * max { 2.0 / (min + max) } else { libm::log(max / min) / (max - min) }
 }
 

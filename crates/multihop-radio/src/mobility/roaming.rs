@@ -5,8 +5,9 @@ use crate::grid::Point;
 
 /// The roaming node of TPA's testbed (section 4.5): three nodes form a chain, and the fourth walks along it and back.
 ///
-/// It walks on a parallel line at a distance of `spacing` metres, from beside the first node (one hop) to beside the
-/// third (three hops) and back. It stops for 40 s beside each node; a leg takes 20 s. After 280 s it stays.
+/// The roaming node walks on a parallel line at a distance of `spacing` metres, from the first node (one hop)
+/// to the third (three hops) and back. It stops for 40 s next to each node and takes 20 s between two nodes.
+/// After 280 s it stays.
 pub fn roaming(spacing: f64) -> ([Point; 3], Path) {
     let chain = [0.0, 1.0, 2.0].map(|n| Point { x: n * spacing, y: 0.0 });
     let stops = [0, 1, 2, 1, 0].map(|n: usize| Point { x: chain[n].x, y: spacing });

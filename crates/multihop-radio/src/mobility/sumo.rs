@@ -12,8 +12,8 @@ use crate::grid::Point;
 
 /// Reads the path of each vehicle, person or container; nodes are numbered in the order of their first positions.
 ///
-/// A node waits where it first appears, goes straight from position to position, and stays at the last. With a plane,
-/// x and y are longitude and latitude (`--fcd-output.geo`).
+/// A node waits at its first position, moves in straight lines between positions, and stays at the last one.
+/// With a plane, x and y are longitude and latitude (`--fcd-output.geo`).
 pub fn read(text: &str, plane: Option<&Plane>) -> Result<Vec<Path>, Problem> {
     let mut pieces = Pieces::new(text)?;
     let mut seen = Seen::default();
@@ -38,7 +38,7 @@ fn step(element: &Element<'_>) -> Result<Instant, String> {
     time(&element.required("time")?)
 }
 
-/// The vehicles so far.
+/// The vehicles read so far.
 #[derive(Default)]
 struct Seen {
     numbers: BTreeMap<String, usize>,

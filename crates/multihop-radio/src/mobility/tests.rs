@@ -1,4 +1,4 @@
-//! Properties of the models: continuity, limits, and the distributions of the literature.
+//! Tests of the mobility models: continuity, limits, and distributions from the literature.
 
 use multihop_core::{Duration, Instant, NodeId};
 
@@ -71,14 +71,14 @@ fn estimate(samples: &[f64]) -> (f64, f64) {
     (mean, (variance / n).sqrt())
 }
 
-/// Four standard errors: passed by chance once in 16 000.
+/// Asserts a mean within four standard errors, which chance exceeds once in 16 000 times.
 #[track_caller]
 fn assert_mean(samples: &[f64], expected: f64) {
     let (mean, error) = estimate(samples);
     assert!((mean - expected).abs() < 4.0 * error, "{mean} +- {error} instead of {expected}");
 }
 
-/// `measure` of many nodes at one time.
+/// Values of `measure` for many nodes at one time.
 fn sample(params: RandomWaypointParams, seconds: f64, measure: impl Fn(&Leg, Point) -> f64) -> Vec<f64> {
     (0..20_000)
         .map(|node| {
@@ -234,7 +234,7 @@ fn with_a_classic_start_all_nodes_pause_first() {
     assert!(moving(30.0).iter().all(|&moves| moves > 0.5));
 }
 
-/// The time shares of one node over a long run, in 100 batches.
+/// Shares of time of one node over a long run, in 100 batches.
 #[test]
 fn the_long_run_of_one_node_agrees_with_the_sampler() {
     let params = waypoint(Start::Classic);
@@ -273,7 +273,7 @@ fn a_pattern_visits_the_same_points_at_any_speed() {
         for mean in [10.0, 20.0, 30.0] {
             let mut fast = track(mean);
             for part in 0..=1000_u32 {
-                // A run of 3600/v seconds is 3600 m long at the mean speed.
+                // At the mean speed, a run of 3600/v seconds is 3600 m long.
                 let metres = f64::from(part) * 3.6;
                 let apart = slow.at(at(metres / 2.0)).distance(fast.at(at(metres / mean)));
                 assert!(apart < 1e-5, "{apart} m apart after {metres} m at {mean} m/s");
@@ -341,7 +341,7 @@ fn position_speed_and_direction_of_a_walk_are_always_uniform() {
 #[test]
 fn spells_of_a_walk_are_exponential() {
     let params = RandomWalkParams {
-        // Far from the borders a leg is a spell.
+        // No border is near, so that each leg is a whole spell.
         area: Area { width: 1e7, height: 1e7 },
         ..walk()
     };

@@ -54,7 +54,7 @@ pub(super) fn seconds(at: Instant) -> String {
     format!("{}.{:09}", nanos / 1_000_000_000, nanos % 1_000_000_000)
 }
 
-/// Shortens `text` to at most 60 characters.
+/// Truncates `text` to at most 60 characters.
 pub(super) fn shorten(text: &str) -> &str {
     text.char_indices().nth(60).map_or(text, |(end, _)| &text[..end])
 }
@@ -63,7 +63,7 @@ pub(super) fn shorten(text: &str) -> &str {
 pub const FARTHEST: f64 = 1e7;
 /// Latest instant of a movement file, in seconds.
 pub const LATEST: f64 = 1e9;
-/// Most bytes of a movement file.
+/// Largest size of a movement file, bytes.
 pub const LONGEST_FILE: usize = 64 << 20;
-/// Most nodes of a movement file.
+/// Largest number of nodes in a movement file.
 pub const MAX_NODES: usize = 100_000;

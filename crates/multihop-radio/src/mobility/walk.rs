@@ -6,19 +6,19 @@ use crate::grid::Point;
 /// A walk from place to place at constant speed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Walk {
-    /// Where the node goes, in this order; at least one place.
+    /// Destinations of the node, in this order; at least one.
     pub places: Vec<Point>,
     /// Speed of the walk, in m/s.
     pub speed: f64,
-    /// How long the node stays where it begins.
+    /// Time for which the node stays at its first position.
     pub start: Duration,
-    /// How long the node stays at each place.
+    /// Time for which the node stays at each destination.
     pub pause: Duration,
-    /// Whether the node goes to the first place again after the last one, instead of staying there.
+    /// Whether the node returns to the first destination after the last one, instead of staying there.
     pub repeat: bool,
 }
 
-/// One node on its walk.
+/// Movement of one node on its walk.
 #[derive(Clone, Debug)]
 pub struct Walking {
     walk: Walk,
@@ -26,7 +26,7 @@ pub struct Walking {
     place: Point,
     /// Index of the next place.
     next: usize,
-    /// How long the node still stays at `place` before it goes on.
+    /// Time for which the node still stays at `place`.
     stay: Duration,
 }
 
@@ -42,7 +42,7 @@ impl Walk {
 }
 
 impl Walking {
-    /// The walk of a node that begins at `place`.
+    /// Starts the walk of a node at `place`.
     pub fn new(walk: Walk, place: Point) -> Self {
         let stay = walk.start;
         Self { walk, now: Instant::ZERO, place, next: 0, stay }
@@ -99,7 +99,8 @@ mod tests {
 
     #[test]
     fn a_repeated_walk_goes_from_the_last_place_to_the_first() {
-        // Arrives at the second place after 22 s, leaves it after 24 s, and is at the first one after 29 s.
+        // The node arrives at the second place after 22 s, leaves it after 24 s, and is at the first place
+        // after 29 s.
         let expected = [(100.0, 50.0), (100.0, 30.0), (100.0, 0.0), (100.0, 40.0)];
         assert_eq!(places(walk(true), &[23, 26, 30, 35]), expected.map(|(x, y)| point(x, y)));
         assert!((walk(true).legs_per_second() - 4.0 / 14.0).abs() < 1e-12);

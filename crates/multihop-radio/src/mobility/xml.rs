@@ -1,4 +1,4 @@
-//! Reader of XML, piece by piece: memory does not grow with the file, and nothing is expanded.
+//! Reader of XML in pieces: memory does not grow with the file, and no entity is expanded.
 
 use quick_xml::events::attributes::Attribute;
 use quick_xml::events::{BytesStart, Event};
@@ -6,7 +6,7 @@ use quick_xml::name::QName;
 
 use super::text::{LONGEST_FILE, Problem};
 
-/// Reads one piece after another.
+/// Reads an XML document piece by piece.
 pub(super) struct Pieces<'a> {
     text: &'a str,
     reader: quick_xml::Reader<&'a [u8]>,
@@ -19,7 +19,7 @@ pub(super) enum Piece<'a> {
     Text(String),
 }
 
-/// The beginning of an element.
+/// Start tag of an element.
 pub(super) struct Element<'a>(BytesStart<'a>);
 
 impl<'a> Pieces<'a> {
@@ -33,7 +33,7 @@ impl<'a> Pieces<'a> {
         Ok(Self { text, reader })
     }
 
-    /// The next one; `None` at the end.
+    /// The next piece; `None` at the end.
     pub(super) fn next(&mut self) -> Result<Option<Piece<'a>>, Problem> {
         loop {
             let event = self.reader.read_event();
@@ -48,7 +48,7 @@ impl<'a> Pieces<'a> {
         }
     }
 
-    /// An error in the last piece.
+    /// Creates an error at the position of the last piece.
     pub(super) fn problem(&self, message: String) -> Problem {
         let end = usize::try_from(self.reader.buffer_position()).unwrap_or(usize::MAX);
         let read = self.text.as_bytes().get(..end).unwrap_or(self.text.as_bytes());
@@ -62,9 +62,9 @@ impl Element<'_> {
         local(self.0.name())
     }
 
-    /// The value of an attribute, as it is written.
+    /// The value of an attribute, without expansion of entities.
     pub(super) fn attribute(&self, name: &str) -> Option<String> {
-        // Looking for attributes given twice would take quadratic time.
+        // The search for repeated attributes would take quadratic time.
         let mut attributes = self.0.attributes();
         let found = attributes
             .with_checks(false)

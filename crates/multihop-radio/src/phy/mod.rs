@@ -1,4 +1,4 @@
-//! Receivers, which decide which signals at a station are decoded.
+//! Receivers, which decide which of the signals at a station are decoded.
 
 pub mod sinr;
 pub mod threshold;
@@ -15,7 +15,7 @@ use crate::params::{Model, RadioParams};
 pub enum Receiver {
     /// Fixed ranges and pairwise capture.
     Threshold(ThresholdReceiver),
-    /// Signal to interference and noise.
+    /// Model of the signal to interference and noise ratio.
     Sinr(Box<SinrReceiver>),
 }
 
@@ -28,7 +28,7 @@ impl Receiver {
         }
     }
 
-    /// The last bit of a signal has arrived; also whether that made the medium idle.
+    /// Processes the last bit of a signal. The flag shows whether the medium turned idle.
     #[inline]
     pub fn signal_ends(&mut self, now: Instant, id: u64) -> (Verdict, bool) {
         match self {
@@ -40,7 +40,7 @@ impl Receiver {
         }
     }
 
-    /// Processes the last bit of an aggregate. Returns bits that stand for the MPDUs received without error.
+    /// Processes the last bit of an aggregate. The bitmap shows the MPDUs received without error.
     pub fn aggregate_ends(&mut self, now: Instant, id: u64, mpdus: &[Mpdu]) -> (Verdict, Bitmap) {
         match self {
             Self::Threshold(receiver) => (receiver.signal_ends(now, id), Bitmap::ALL),
@@ -48,7 +48,7 @@ impl Receiver {
         }
     }
 
-    /// Our own transmission begins; whatever is being received is lost.
+    /// Starts this station's own transmission; a reception in progress is lost.
     pub fn transmit(&mut self, until: Instant) {
         match self {
             Self::Threshold(receiver) => receiver.transmit(until),
@@ -56,7 +56,7 @@ impl Receiver {
         }
     }
 
-    /// Whether the medium is busy, apart from our own transmission.
+    /// Whether the medium is busy, not counting this station's own transmission.
     pub fn is_busy(&self) -> bool {
         match self {
             Self::Threshold(receiver) => receiver.is_busy(),
@@ -74,10 +74,10 @@ pub enum Verdict {
     Deaf,
     /// The frame was received without error.
     Good,
-    /// The station transmitted when the signal began, or while it was received.
+    /// The station was transmitting when the signal began, or began to transmit while receiving it.
     Missed,
-    /// Received with errors, or too weak to decode.
+    /// The frame was received with errors, or was too weak to decode.
     Error,
-    /// The frame was lost to another signal (collision).
+    /// The frame was lost because of another signal (collision).
     Collision,
 }

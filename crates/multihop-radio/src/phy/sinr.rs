@@ -1,4 +1,4 @@
-//! The SINR receiver, which judges a frame against noise and all other signals.
+//! The SINR receiver, which judges a frame by noise and all other signals.
 
 use std::mem::offset_of;
 
@@ -11,9 +11,8 @@ use crate::mac::{Bitmap, Mpdu};
 use crate::params::{RadioParams, Sinr};
 use crate::phy_profile::{Header, PhyProfile, Preamble, Rate, RateIndex};
 
-/// A transmission as it arrives at one station.
-///
-/// Whether there is one is stored in its first field, which is therefore in the first cache line of the receiver.
+/// Signal that one station receives. The first field, in the first cache line of the receiver, shows whether
+/// the struct contains a signal.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Signal {
@@ -21,29 +20,30 @@ pub struct Signal {
     pub is_aggregate: bool,
     /// Rate of the bits after the PLCP header.
     pub rate: RateIndex,
-    /// Bits after the PLCP header.
+    /// Number of bits after the PLCP header.
     pub bits: u32,
     /// Identity and received power of the transmission.
     pub heard: ReceivedSignal,
-    /// A linear ratio to noise and interference above which no bit can be wrong.
+    /// Linear ratio to noise and interference above which no bit can be wrong.
     pub safe_above: f64,
-    /// When the PLCP preamble and header end.
+    /// Instant at which the PLCP preamble and header end.
     pub preamble_end: Instant,
-    /// When the last bit arrives.
+    /// Instant at which the last bit arrives.
     pub end: Instant,
 }
 
 /// Receiver of one station under the SINR model.
 ///
-/// It locks to the first signal that it can decode, and leaves it only for a much stronger one during the preamble,
-/// or to transmit. It judges the frame in pieces: each interval of constant interference by the error rate at its SINR.
+/// The receiver locks to the first signal that it can decode. It abandons this signal only for a much
+/// stronger one during the preamble, or to transmit. The frame is judged in intervals of constant
+/// interference, each by the error rate at its SINR.
 ///
-/// Most signals are too weak to be received. All that they concern is in the first cache line, up to the first field of
-/// the reception.
+/// Most signals are too weak to be received. The fields that such signals need fill the first cache line,
+/// which ends with the first field of the reception.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct SinrReceiver {
-    /// Signals on the air, in order of arrival.
+    /// Signals on the air at this station, in order of arrival.
     heard: Vec<ReceivedSignal>,
     /// Sum of the powers in `heard`.
     energy_mw: f64,
@@ -60,10 +60,10 @@ pub struct SinrReceiver {
     /// Smallest ratio of powers (linear) at which a second frame takes over the receiver.
     capture: f64,
     phy: &'static PhyProfile,
-    /// Preamble of rates that name no preamble of their own.
+    /// Preamble for rates without a specific preamble.
     preamble: &'static Preamble,
     error_model: ErrorModel,
-    /// The interference with an aggregate.
+    /// Intervals of constant interference during the reception of an aggregate.
     stretches: Vec<Stretch>,
     rng: Rng,
 }
@@ -71,7 +71,7 @@ pub struct SinrReceiver {
 const _: () = assert!(offset_of!(SinrReceiver, reception) < 64 && offset_of!(Signal, is_aggregate) == 0);
 
 impl SinrReceiver {
-    /// An idle receiver; `rng` decides whether a frame is decoded.
+    /// Creates an idle receiver; `rng` decides whether a frame is decoded.
     pub fn new(radio: &RadioParams, params: &Sinr, rng: Rng) -> Self {
         Self {
             phy: radio.phy,
@@ -92,7 +92,8 @@ impl SinrReceiver {
         }
     }
 
-    /// The first bit of a signal arrives; true if that makes the medium busy. Of most signals only the power counts.
+    /// Processes the first bit of a signal; returns true if the medium turns busy. For most signals only the
+    /// power matters.
     #[inline]
     pub fn signal_starts(
         &mut self,
@@ -127,9 +128,8 @@ impl SinrReceiver {
         !was_busy && self.is_busy()
     }
 
-    /// The last bit of a signal has arrived; also whether that makes the medium idle.
-    ///
-    /// An abandoned reception, for a stronger frame or to transmit, counts as ignored.
+    /// Processes the last bit of a signal. The flag shows whether the medium turned idle. A reception that
+    /// was abandoned, for a stronger frame or to transmit, counts as ignored.
     #[inline]
     pub fn signal_ends(&mut self, now: Instant, id: u64) -> (Verdict, bool) {
         let was_busy = self.is_busy();
@@ -146,7 +146,7 @@ impl SinrReceiver {
         (verdict, was_busy && !self.is_busy())
     }
 
-    /// Processes the last bit of an aggregate. Returns bits that stand for the MPDUs received without error.
+    /// Processes the last bit of an aggregate. The bitmap shows the MPDUs received without error.
     pub fn aggregate_ends(&mut self, now: Instant, id: u64, mpdus: &[Mpdu]) -> (Verdict, Bitmap) {
         self.judge(now);
         let finished = self.reception.take_if(|reception| reception.signal.heard.id == id);
@@ -167,7 +167,8 @@ impl SinrReceiver {
         (if intact.is_empty() { failure } else { Verdict::Good }, intact)
     }
 
-    /// Powers are summed anew: to subtract one would accumulate rounding errors.
+    /// Removes the signal `id`. Powers are summed again, because subtraction would accumulate rounding
+    /// errors.
     #[inline]
     fn forget(&mut self, id: u64) {
         let received = self.reception.as_ref().map_or(id, |reception| reception.signal.heard.id);
@@ -185,13 +186,13 @@ impl SinrReceiver {
         (self.energy_mw, self.interference_mw) = (energy, interference);
     }
 
-    /// Our own transmission begins; whatever is being received is lost.
+    /// Starts this station's own transmission; a reception in progress is lost.
     pub fn transmit(&mut self, until: Instant) {
         self.transmitting_until = until;
         self.reception = None;
     }
 
-    /// Clear channel assessment, apart from our own transmission.
+    /// Clear channel assessment, not counting this station's own transmission.
     #[inline]
     pub fn is_busy(&self) -> bool {
         self.reception.is_some() || self.energy_mw >= self.cca_mw
@@ -207,7 +208,7 @@ impl SinrReceiver {
             && self.reception.as_ref().is_none_or(|reception| takes_over(&reception.signal))
     }
 
-    /// Judges the interval up to `now`, during which the interference was constant.
+    /// Judges the bits received since the last change of interference, up to `now`.
     #[inline]
     fn judge(&mut self, now: Instant) {
         let Some(reception) = &mut self.reception else { return };
@@ -227,7 +228,7 @@ impl SinrReceiver {
 }
 
 impl SinrReceiver {
-    /// Judges one MPDU by the interference while its own bits arrived.
+    /// Judges one MPDU by the interference during its bits.
     fn judge_mpdu(&mut self, reception: &Reception, mpdu: &Mpdu) -> Verdict {
         let signal = &reception.signal;
         let (rate, noise) = (self.phy.rate(signal.rate), self.noise_mw);
@@ -256,7 +257,7 @@ impl SinrReceiver {
     }
 }
 
-/// Interference that was constant, from the stretch before on.
+/// Interval of constant interference, which begins where the previous stretch ends.
 #[derive(Clone, Copy, Debug)]
 struct Stretch {
     until: Instant,
@@ -272,7 +273,7 @@ pub struct ReceivedSignal {
     pub power_mw: f64,
 }
 
-/// The error curves of a frame.
+/// The error curves for header and body of a frame.
 struct Curves {
     header: &'static Header,
     rate: &'static Rate,
@@ -286,7 +287,7 @@ struct Reception {
     signal: Signal,
     judged_to: Instant,
     began: Instant,
-    /// Probability that all bits so far are without error.
+    /// Probability that all bits so far were received without error.
     intact: f64,
     /// Probability that the frame would be intact without interference.
     intact_alone: f64,
@@ -297,7 +298,7 @@ impl Reception {
         Self { signal, began: now, judged_to: now, intact: 1.0, intact_alone: 1.0 }
     }
 
-    /// Whether noise and interference of this power cannot change a bit.
+    /// Whether noise and interference of this total power cannot cause a bit error.
     #[inline]
     fn is_safe_from(&self, disturbance_mw: f64) -> bool {
         self.signal.heard.power_mw > self.signal.safe_above * disturbance_mw

@@ -24,11 +24,11 @@ struct Current {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum State {
     Good,
-    /// Too weak to decode.
+    /// The frame is too weak to decode.
     Weak,
-    /// The station was transmitting when the signal began, or while it was received.
+    /// The station was transmitting when the signal began, or began to transmit while receiving it.
     Missed,
-    /// Another frame was too strong, so that this one was lost.
+    /// The frame is lost, because another frame was too strong.
     Collided,
 }
 
@@ -57,8 +57,8 @@ pub enum Effect {
 }
 
 impl ThresholdReceiver {
-    /// Processes the first bit of a frame. `capture` is the ratio of powers at which the frame that is being received
-    /// survives.
+    /// Processes the first bit of a frame. `capture` is the power ratio from which the frame being received
+    /// survives another signal.
     pub fn signal_starts(&mut self, now: Instant, arrival: &Arrival, capture: f64) -> Effect {
         let Some(current) = &mut self.current else {
             let state = match (now < self.transmitting_until, arrival.decodable) {
@@ -72,8 +72,8 @@ impl ThresholdReceiver {
         if current.power >= capture * arrival.power {
             return Effect::TooWeakToDisturb;
         }
-        // A stronger second frame is not captured either: ns-2 has no late capture. The frame that ends later occupies the
-        // receiver.
+        // A stronger second frame is not captured either, because ns-2 has no late capture. The frame that
+        // ends later occupies the receiver.
         if arrival.end > current.end {
             *current =
                 Current { id: arrival.id, power: arrival.power, end: arrival.end, state: State::Collided };
@@ -82,7 +82,7 @@ impl ThresholdReceiver {
         Effect::Collided
     }
 
-    /// The last bit of a frame arrives.
+    /// Processes the last bit of a frame.
     pub fn signal_ends(&mut self, now: Instant, id: u64) -> Verdict {
         let Some(current) = self.current.take_if(|c| c.id == id) else { return Verdict::Ignored };
         if now < self.transmitting_until {
@@ -96,7 +96,7 @@ impl ThresholdReceiver {
         }
     }
 
-    /// Our own transmission begins; whatever is being received is lost.
+    /// Starts this station's own transmission; a reception in progress is lost.
     pub fn transmit(&mut self, until: Instant) {
         self.transmitting_until = until;
         if let Some(current) = &mut self.current

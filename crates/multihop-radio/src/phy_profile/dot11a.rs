@@ -32,7 +32,7 @@ const RATES: Rates = Rates {
     symbol: SYMBOL,
     preamble: &PREAMBLE,
     extension: Duration::ZERO,
-    // 5 GHz, OFDM.
+    // Radiotap flags for 5 GHz and OFDM.
     label: Label { channel_flags: 0x0140, scheme: None },
 };
 
@@ -43,9 +43,9 @@ mod tests {
     #[test]
     fn interframe_spaces_and_noise_are_those_of_the_standard() {
         assert_eq!(DOT11A.difs(), Duration::from_micros(34));
-        // 16 + 34, and 14 bytes in 6 symbols of 24 bits behind 20 us.
+        // EIFS is 16 + 34 us plus an ACK: 14 bytes in 6 symbols of 24 bits after 20 us.
         assert_eq!(DOT11A.eifs(), Duration::from_micros(16 + 34 + 20 + 24));
-        // kTB over 20 MHz is -100.96 dBm.
+        // Thermal noise kTB over 20 MHz is -100.96 dBm.
         assert_eq!(DOT11A.noise_floor_dbm().to_bits(), (-93.96_f64).to_bits());
     }
 
@@ -56,7 +56,7 @@ mod tests {
         }
     }
 
-    /// (16 + 8 n + 6) bits in symbols of 4 us: 1528 bytes are 12246 bits.
+    /// A frame has 16 + 8 n + 6 bits in symbols of 4 us: 1528 bytes are 12246 bits.
     #[test]
     fn frames_are_whole_symbols() {
         for (rate, symbols, answer) in [("6M", 511, "6M"), ("24M", 128, "24M"), ("54M", 57, "24M")] {

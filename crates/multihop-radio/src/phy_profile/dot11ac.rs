@@ -31,10 +31,12 @@ pub static DOT11AC_160: PhyProfile = profile("802.11ac-160", 160e6, &RATES_160, 
 pub static DOT11AC_160_SHORT_GUARD: PhyProfile =
     profile("802.11ac-160-short-guard", 160e6, &RATES_160_SHORT, AGGREGATES);
 
-/// MPDUs of a block ACK, an exponent of 20 bits, and the longest MPDU (IEEE 802.11ac-2013 §8.4.2.160).
+/// Limits of aggregates: MPDUs per block ACK, length field of 20 bits, and the longest MPDU (IEEE
+/// 802.11ac-2013 §8.4.2.160).
 const AGGREGATES: AggregateLimits = AggregateLimits { mpdus: 64, bytes: 1_048_575, mpdu_bytes: 11_454 };
 
-// The counts are those of the rates of 802.11a, and of ten schemes with four streams less those of `does_not_exist`.
+// The numbers of rates are those of 802.11a, plus ten schemes with four numbers of streams, less the
+// combinations excluded by `does_not_exist`.
 static RATES_20: [Rate; 45] = rates(20, 52, false);
 static RATES_20_SHORT: [Rate; 45] = rates(20, 52, true);
 static RATES_40: [Rate; 48] = rates(40, 108, false);
@@ -44,7 +46,7 @@ static RATES_80_SHORT: [Rate; 47] = rates(80, 234, true);
 static RATES_160: [Rate; 47] = rates(160, 468, false);
 static RATES_160_SHORT: [Rate; 47] = rates(160, 468, true);
 
-/// The rates of 802.11a, then those of one stream, of two, three and four.
+/// The rates of 802.11a, then the rates with one, two, three and four streams.
 const fn rates<const COUNT: usize>(mhz: u8, subcarriers: u32, short_guard: bool) -> [Rate; COUNT] {
     let symbol = Duration::from_nanos(if short_guard { 3_600 } else { 4_000 });
     let encoder_bits = Some(MAX_BITS_OF_AN_ENCODER);
@@ -82,13 +84,14 @@ const fn does_not_exist(mhz: u8, index: usize, streams: usize) -> bool {
 
 const SCHEMES_OF_A_STREAM: usize = 10;
 
-/// 600 Mb/s with symbols of 3.6 us.
+/// Largest number of bits per symbol for one encoder: 600 Mb/s with symbols of 3.6 us.
 const MAX_BITS_OF_AN_ENCODER: u32 = 2160;
 
-/// Preambles by the number of streams.
+/// Preambles by the number of spatial streams.
 static PREAMBLES: [Preamble; MAX_STREAMS] = [vht(0), vht(1), vht(2), vht(3)];
 
-/// The preamble of 802.11a, two symbols with bits (SIG-A), training, and one more symbol with bits (SIG-B).
+/// Preamble of 802.11ac: the preamble of 802.11a, two symbols with bits (SIG-A), training, and one more
+/// symbol with bits (SIG-B).
 const fn vht(streams_before: usize) -> Preamble {
     let time = Duration::from_micros(20 + 8 + 4 + 4 * TRAINING_SYMBOLS[streams_before] + 4);
     mixed_preamble("vht", time, 3)
@@ -98,7 +101,7 @@ const fn vht(streams_before: usize) -> Preamble {
 mod tests {
     use super::*;
 
-    /// IEEE 802.11ac-2013, tables 22-30 to 22-57, 100 kb/s.
+    /// The tables 22-30 to 22-57 of IEEE 802.11ac-2013 list these rates, here in units of 100 kb/s.
     #[test]
     fn bit_rates_are_those_of_the_standard() {
         for (phy, name, expected) in [
@@ -133,7 +136,8 @@ mod tests {
         }
     }
 
-    /// IEEE 802.11ac-2013 §22.4.3: symbols of 4 us or, at 3.6 us, their sum rounded up to 4 us.
+    /// IEEE 802.11ac-2013 §22.4.3: symbols take 4 us; with symbols of 3.6 us their sum is rounded up to a
+    /// multiple of 4 us.
     #[test]
     fn frames_of_1528_bytes() {
         for (phy, name, micros) in [

@@ -1,6 +1,6 @@
 //! IEEE 802.11ah: OFDM with one spatial stream in channels of 1 or 2 MHz, in the band of 902 to 928 MHz (IEEE
-//! 802.11-2020 §23, S1G). In channels of 2 MHz it is the physical layer of 802.11ac ten times slower. Channels of 1
-//! MHz have a physical layer of their own.
+//! 802.11-2020 §23, S1G). In channels of 2 MHz it is the physical layer of 802.11ac, ten times slower.
+//! Channels of 1 MHz have a different physical layer.
 
 use multihop_core::Duration;
 
@@ -48,7 +48,8 @@ const fn wide(name: &'static str, rates: &'static [Rate]) -> PhyProfile {
     }
 }
 
-/// STF and LTF of four symbols each, and a header of six that is repeated as in MCS 10.
+/// Preamble of a 1 MHz channel: STF and LTF of four symbols each, and a header of six symbols with the
+/// repetition of MCS 10.
 const NARROW_PREAMBLE: Preamble = Preamble {
     name: "s1g-1m",
     time: Duration::from_micros(160 + 160 + 240),
@@ -61,7 +62,7 @@ const NARROW_PREAMBLE: Preamble = Preamble {
     },
 };
 
-/// STF, LTF and header of two symbols each.
+/// Preamble of a 2 MHz channel: STF, LTF and header of two symbols each.
 const WIDE_PREAMBLE: Preamble = Preamble {
     name: "s1g-short",
     time: Duration::from_micros(80 + 80 + 80),
@@ -69,7 +70,7 @@ const WIDE_PREAMBLE: Preamble = Preamble {
     header: ofdm::header(Duration::from_micros(80 + 80), 2, SYMBOL),
 };
 
-/// MCS 10, then MCS 0 to 9.
+/// Rates of a 1 MHz channel: MCS 10, then MCS 0 to 9.
 static NARROW: [Rate; 11] = NARROW_CHANNEL.rates(false);
 static NARROW_SHORT: [Rate; 11] = NARROW_CHANNEL.rates(true);
 /// Rates of a 2 MHz channel, MCS 0 to 8. MCS 9 is left out, because a symbol would not have a whole number of bits.
@@ -108,7 +109,7 @@ impl Channel {
         self.rate(index, scheme.bits(self.subcarriers), coded, short_guard)
     }
 
-    /// MCS 10: MCS 0 with each bit twice.
+    /// Rate of MCS 10, which is MCS 0 with each bit transmitted twice.
     const fn repeated(&self, short_guard: bool) -> Rate {
         self.rate(
             10,
@@ -121,7 +122,7 @@ impl Channel {
     #[expect(clippy::cast_possible_truncation, reason = "there are 11 schemes")]
     const fn rate(&self, index: usize, bits: u32, coded: Coded, short_guard: bool) -> Rate {
         let time = symbol(short_guard);
-        // The first symbol has the long guard interval.
+        // The first symbol has the long guard interval, so that the frame is longer by the difference.
         let extension = Duration::from_nanos(SYMBOL.as_nanos() - time.as_nanos());
         Rate {
             name: NAMES[index],
@@ -152,7 +153,7 @@ const SYMBOL: Duration = Duration::from_micros(40);
 
 const REPEATED: Constellation = Constellation::Bpsk(2.0);
 
-/// SERVICE has 8 bits, the tail 6.
+/// Bits of a frame besides its data: 8 bits of SERVICE and a tail of 6.
 const OVERHEAD: u32 = 14;
 
 const NAMES: [&str; 11] =
@@ -169,13 +170,13 @@ mod tests {
             [(&DOT11AH_1, 160 + 264 + 560, -106.98_f64), (&DOT11AH_2, 160 + 264 + 240, -103.96)]
         {
             assert_eq!(phy.difs(), Duration::from_micros(160 + 2 * 52));
-            // The answer of EIFS is a preamble.
+            // The answer in EIFS consists of a preamble only.
             assert_eq!(phy.eifs(), Duration::from_micros(eifs));
             assert_eq!(phy.noise_floor_dbm().to_bits(), noise.to_bits());
         }
     }
 
-    /// IEEE 802.11-2020 §23.5: kb/s, rounded down.
+    /// Expected rates are those of IEEE 802.11-2020 §23.5, in kb/s, rounded down.
     #[test]
     fn bit_rates_are_those_of_the_standard() {
         let rates = |phy: &PhyProfile| -> Vec<_> {
@@ -214,8 +215,8 @@ mod tests {
         assert_eq!(rates(&DOT11AH_2_SHORT_GUARD), short_guard(&wide));
     }
 
-    /// 1528 bytes, 8 bits of SERVICE and a tail of 6 are 12238 bits. With the short guard interval all symbols but the first
-    /// take 36 us.
+    /// A frame of 1528 bytes, 8 bits of SERVICE and a tail of 6 has 12238 bits. With the short guard interval
+    /// all symbols but the first take 36 us.
     #[test]
     fn frames_of_1528_bytes() {
         for (phy, rate, micros) in [

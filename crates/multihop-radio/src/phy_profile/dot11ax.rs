@@ -65,7 +65,7 @@ static RATES_160_LONG: [Rate; COUNT] = rates(160, 1960, HeGuard::Long);
 
 const COUNT: usize = LEGACY_RATES + SCHEMES.len() * MAX_STREAMS;
 
-/// The rates of 802.11a, then MCS 0 to 11 with one stream, with two, three and four.
+/// The rates of 802.11a, then MCS 0 to 11 with one, two, three and four streams.
 const fn rates(mhz: u8, subcarriers: u32, guard: HeGuard) -> [Rate; COUNT] {
     let symbol = Duration::from_nanos(SYMBOL_NANOS + guard.nanos());
     let channel = Channel { mhz, subcarriers, symbol, step: symbol, encoder_bits: None };
@@ -90,7 +90,7 @@ const fn rates(mhz: u8, subcarriers: u32, guard: HeGuard) -> [Rate; COUNT] {
     rates
 }
 
-/// Symbols without guard interval.
+/// Duration of a symbol without guard interval, ns.
 const SYMBOL_NANOS: u64 = 12_800;
 
 impl HeGuard {
@@ -103,8 +103,8 @@ impl HeGuard {
         }
     }
 
-    /// Training symbols without guard interval: half of a symbol (2x) or a whole one (4x), as every station must support with
-    /// this guard interval.
+    /// Duration of a training symbol without guard interval: half of a data symbol (2x) or a whole one (4x),
+    /// as every station must support with this guard interval.
     const fn training_nanos(self) -> u64 {
         match self {
             Self::Short | Self::Medium => SYMBOL_NANOS / 2,
@@ -113,7 +113,7 @@ impl HeGuard {
     }
 }
 
-/// Preambles by the number of streams, with the guard interval of 0.8 us.
+/// Preambles by the number of spatial streams, with the guard interval of 0.8 us.
 static PREAMBLES: [Preamble; MAX_STREAMS] = preambles(HeGuard::Short);
 static PREAMBLES_MEDIUM: [Preamble; MAX_STREAMS] = preambles(HeGuard::Medium);
 static PREAMBLES_LONG: [Preamble; MAX_STREAMS] = preambles(HeGuard::Long);
@@ -122,7 +122,8 @@ const fn preambles(guard: HeGuard) -> [Preamble; MAX_STREAMS] {
     [he(0, guard), he(1, guard), he(2, guard), he(3, guard)]
 }
 
-/// The preamble of 802.11a, its last symbol again (RL-SIG), two symbols with bits (HE-SIG-A), HE-STF and training.
+/// Preamble of 802.11ax: the preamble of 802.11a, its last symbol repeated (RL-SIG), two symbols with bits
+/// (HE-SIG-A), HE-STF and training.
 const fn he(streams_before: usize, guard: HeGuard) -> Preamble {
     let training = TRAINING_SYMBOLS[streams_before] * (guard.training_nanos() + guard.nanos());
     mixed_preamble("he", Duration::from_nanos((20 + 4 + 8 + 4) * 1000 + training), 4)
@@ -136,7 +137,8 @@ mod tests {
         phy.rate(phy.rate_named(name).unwrap())
     }
 
-    /// IEEE 802.11ax-2021, tables 27-78 to 27-103 and 27-112, 100 kb/s.
+    /// The tables 27-78 to 27-103 and 27-112 of IEEE 802.11ax-2021 list these rates, here in units of 100
+    /// kb/s.
     #[test]
     fn bit_rates_are_those_of_the_standard() {
         for (phy, name, expected) in [
@@ -162,7 +164,8 @@ mod tests {
         }
     }
 
-    /// IEEE 802.11ax-2021 §27.4.3: whole symbols, which need not end at a multiple of 4 us; 12224 + 16 bits.
+    /// IEEE 802.11ax-2021 §27.4.3: a frame has whole symbols, which need not end at a multiple of 4 us, for
+    /// 12224 + 16 bits.
     #[test]
     fn frames_of_1528_bytes() {
         for (phy, name, nanos) in [

@@ -49,16 +49,16 @@ pub(super) const fn dsss(name: &'static str, bit_rate: u64, scheme: &'static Sch
         curve: Curve::Dsss(scheme),
         preamble: None,
         answer: None,
-        // 2.4 GHz, CCK.
+        // Radiotap flags for 2.4 GHz and CCK.
         label: Label { channel_flags: 0x00a0, scheme: None },
     }
 }
 
-/// 22 MHz over the symbol rates of Barker and CCK.
+/// Channel width of 22 MHz divided by the symbol rate of Barker coding, 1 MHz.
 const BARKER: f64 = 22.0;
 const CCK: f64 = 16.0;
 
-/// DQPSK: number of neighbouring phases, and their correlation.
+/// Phase errors of DQPSK: number of neighbouring phases, and their correlation.
 const QUADRATURE: (f64, f64) = (2.0, FRAC_1_SQRT_2);
 
 pub(super) static DBPSK: Scheme = Scheme { bits: 1.0, spreading: BARKER, words: &[], phases: (1.0, 0.0) };
@@ -68,12 +68,13 @@ pub(super) static DQPSK: Scheme = Scheme { bits: 2.0, spreading: BARKER, words: 
 // A CCK word is e^(j p1) times a word of the three phases p2, p3, p4. Two such words whose phases
 // differ by d2, d3, d4 correlate by the product of (1 + e^(j d)) / 2.
 // DEVIATION sinr-1: without a carrier phase; ns-3 detects CCK coherently.
-/// d2 and d4 are 0 or pi, d3 is 0: 4 orthogonal words.
+/// CCK at 5.5 Mb/s: d2 and d4 are 0 or pi, d3 is 0, which gives 4 orthogonal words.
 pub(crate) static CCK_5_5: Scheme =
     Scheme { bits: 4.0, spreading: CCK, words: &[(3.0, 0.0)], phases: QUADRATURE };
 
-/// d2, d3, d4 are multiples of a quarter turn, which gives 64 words. From the right one, 6 differ by one quarter turn,
-/// 12 by two, 8 by three, and 37 have a difference of half a turn (correlation 0).
+/// CCK at 11 Mb/s: d2, d3 and d4 are multiples of a quarter turn, which gives 64 words. Of the wrong words, 6
+/// differ by one quarter turn, 12 by two, 8 by three, and 37 contain a difference of half a turn (correlation
+/// 0).
 pub(crate) static CCK_11: Scheme = Scheme {
     bits: 8.0,
     spreading: CCK,
@@ -89,9 +90,9 @@ mod tests {
     fn interframe_spaces_and_noise_are_those_of_the_standard() {
         assert_eq!(DOT11B.difs(), Duration::from_micros(50));
         assert_eq!(DOT11B.eifs(), Duration::from_micros(364));
-        // kTB over 22 MHz is -100.55 dBm.
+        // Thermal noise kTB over 22 MHz is -100.55 dBm.
         assert_eq!(DOT11B.noise_floor_dbm().to_bits(), (-93.55_f64).to_bits());
-        // 192 us at 1 Mb/s.
+        // The preamble takes 192 us at 1 Mb/s.
         assert_eq!(DOT11B.plcp_bytes(), 24);
     }
 }

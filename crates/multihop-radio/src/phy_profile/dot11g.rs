@@ -1,6 +1,7 @@
 //! IEEE 802.11g: the rates of 802.11b, and OFDM from 6 to 54 Mb/s, in the 2.4 GHz band (IEEE 802.11-2007 §19).
 //!
-//! Stations of 802.11b do not hear OFDM. Protected frames follow an RTS or a CTS at a rate of 802.11b.
+//! Stations of 802.11b do not sense OFDM frames. Such frames are protected by an RTS or a CTS at a rate of
+//! 802.11b.
 
 use multihop_core::Duration;
 
@@ -8,10 +9,10 @@ use super::dot11b::{CCK_5_5, CCK_11, DBPSK, DQPSK, LONG, SHORT, dsss};
 use super::ofdm::{self, Rates};
 use super::{ANSWER_BYTES, Label, PhyProfile, Preamble, Rate, RateIndex};
 
-/// The 802.11g profile, with the slots that a network without access points has.
+/// Profile of 802.11g with the long slots of networks without access points.
 pub static DOT11G: PhyProfile = BASE;
 
-/// The 802.11g profile with the slots of networks in which no station has 802.11b only.
+/// Profile of 802.11g with the short slots of networks without stations of 802.11b.
 pub static DOT11G_SHORT_SLOTS: PhyProfile =
     PhyProfile { name: "802.11g-short-slots", slot: Duration::from_micros(9), ..BASE };
 
@@ -51,9 +52,9 @@ const OFDM: Rates = Rates {
     indices: [3, 4, 6, 7, 8, 9, 10, 11],
     symbol: SYMBOL,
     preamble: &PREAMBLE,
-    // The convolutional decoder needs the time that SIFS leaves it at 5 GHz.
+    // The silence gives the convolutional decoder as much time as the longer SIFS at 5 GHz.
     extension: Duration::from_micros(6),
-    // 2.4 GHz, OFDM.
+    // Radiotap flags for 2.4 GHz and OFDM.
     label: Label { channel_flags: 0x00c0, scheme: None },
 };
 

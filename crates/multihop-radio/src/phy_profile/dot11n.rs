@@ -21,7 +21,8 @@ pub static DOT11N_40: PhyProfile = profile("802.11n-40", 40e6, &WIDE, AGGREGATES
 pub static DOT11N_40_SHORT_GUARD: PhyProfile =
     profile("802.11n-40-short-guard", 40e6, &WIDE_SHORT, AGGREGATES);
 
-/// MPDUs of a block ACK, and lengths of 16 and 12 bits (IEEE 802.11n-2009 §20.4.4 and §7.4a).
+/// Limits of aggregates: MPDUs per block ACK, and length fields of 16 and 12 bits (IEEE 802.11n-2009 §20.4.4
+/// and §7.4a).
 const AGGREGATES: AggregateLimits = AggregateLimits { mpdus: 64, bytes: 65_535, mpdu_bytes: 4095 };
 
 static NARROW: [Rate; COUNT] = rates(20, 52, false);
@@ -50,17 +51,17 @@ const fn rates(mhz: u8, subcarriers: u32, short_guard: bool) -> [Rate; COUNT] {
     rates
 }
 
-/// 300 Mb/s with symbols of 3.6 us.
+/// Largest number of bits per symbol for one encoder: 300 Mb/s with symbols of 3.6 us.
 const MAX_BITS_OF_AN_ENCODER: u32 = 1080;
 
 const SCHEMES_OF_A_STREAM: usize = 8;
 
 const COUNT: usize = LEGACY_RATES + NAMES.len();
 
-/// Preambles by the number of streams.
+/// Preambles by the number of spatial streams.
 static PREAMBLES: [Preamble; MAX_STREAMS] = [mixed(0), mixed(1), mixed(2), mixed(3)];
 
-/// The preamble of 802.11a, two more symbols with bits, and training.
+/// Mixed preamble of 802.11n: the preamble of 802.11a, two more symbols with bits, and training.
 const fn mixed(streams_before: usize) -> Preamble {
     let time = Duration::from_micros(20 + 8 + 4 + 4 * TRAINING_SYMBOLS[streams_before]);
     mixed_preamble("ht-mixed", time, 3)
@@ -76,7 +77,7 @@ const NAMES: [&str; 32] = [
 mod tests {
     use super::*;
 
-    /// IEEE 802.11n-2009, tables 20-30 to 20-37, 100 kb/s.
+    /// The tables 20-30 to 20-37 of IEEE 802.11n-2009 list these rates, here in units of 100 kb/s.
     #[test]
     fn bit_rates_are_those_of_the_standard() {
         for (phy, mcs, expected) in [
@@ -96,7 +97,8 @@ mod tests {
         }
     }
 
-    /// IEEE 802.11n-2009 §20.4.3: symbols of 4 us or, at 3.6 us, their sum rounded up to 4 us; 22 or 28 more bits.
+    /// IEEE 802.11n-2009 §20.4.3: symbols take 4 us; with symbols of 3.6 us their sum is rounded up to a
+    /// multiple of 4 us. A frame has 22 or 28 additional bits.
     #[test]
     fn frames_of_1528_bytes() {
         for (phy, mcs, micros) in [

@@ -1,4 +1,4 @@
-//! IEEE 802.11p: the OFDM of 802.11a in channels of 10 MHz, where everything takes twice as long, in the band for road
+//! IEEE 802.11p: the OFDM of 802.11a in channels of 10 MHz, which doubles all times, in the band for road
 //! traffic at 5.9 GHz (IEEE 802.11-2012 §18).
 
 use multihop_core::Duration;
@@ -33,7 +33,7 @@ const RATES: Rates = Rates {
     symbol: SYMBOL,
     preamble: &PREAMBLE,
     extension: Duration::ZERO,
-    // 5 GHz, OFDM, channel of half the width.
+    // Radiotap flags for 5 GHz, OFDM and a channel of half the width.
     label: Label { channel_flags: 0x4140, scheme: None },
 };
 

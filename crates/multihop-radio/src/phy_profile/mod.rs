@@ -1,7 +1,6 @@
-//! PHY profiles: everything that one physical layer fixes, as one value.
-//!
-//! A profile is one file of this folder and one row of [`PROFILES`]. MAC timing, airtimes, error rates, noise, the
-//! radiotap fields of captures and the names in scenarios all come from it.
+//! PHY profiles: each contains all parameters of one physical layer. A profile is one file of this folder and
+//! one row of [`PROFILES`]. MAC timing, airtimes, error rates, noise, the radiotap fields of captures and the
+//! names in scenarios follow from it.
 
 mod dot11a;
 mod dot11ac;
@@ -74,8 +73,8 @@ pub static PROFILES: [&PhyProfile; 33] = [
     &DOT11AH_2_SHORT_GUARD,
 ];
 
-/// Everything that one physical layer fixes: timing, rates, preambles, channel and error rates. Profiles are equal if
-/// their names are equal.
+/// All parameters of one physical layer: timing, rates, preambles, channel and error rates. Profiles are
+/// equal if their names are equal.
 pub struct PhyProfile {
     /// Name of the profile in scenarios.
     pub name: &'static str,
@@ -87,19 +86,20 @@ pub struct PhyProfile {
     pub cw_min: u32,
     /// Largest contention window, slots.
     pub cw_max: u32,
-    /// The preambles that a scenario can choose, the default first. Rates can have another one of their own.
+    /// The preambles that a scenario can choose, the default first. A rate may override the choice with a
+    /// specific preamble.
     pub preambles: &'static [Preamble],
-    /// The rates, at most [`MAX_RATES`]. Those of one modulation class ascend.
+    /// The rates, at most [`MAX_RATES`]. Rates of one modulation class ascend.
     pub rates: &'static [Rate],
     /// The default rate of unicast data.
     pub data_rate: RateIndex,
-    /// The default rate of RTS and broadcasts, and of answers to rates that have no other.
+    /// Default rate of RTS and broadcasts. It is also the rate of responses to rates that specify none.
     pub basic_rate: RateIndex,
-    /// Bytes of a CTS or ACK, checksum included; 0: they are null data packets, which end with the header.
+    /// Size of a CTS or ACK in bytes, checksum included. 0 for null data packets, which end with the header.
     pub answer_bytes: u32,
     /// Channel width, Hz: the bandwidth of the receiver's noise.
     pub channel_width: f64,
-    /// Centre frequency of the channel that captures name, MHz.
+    /// Centre frequency of the channel in captures, MHz.
     pub channel_mhz: u16,
     /// Limits of aggregates; `None` if stations do not aggregate.
     pub aggregates: Option<AggregateLimits>,
@@ -136,18 +136,18 @@ pub struct Rate {
     pub name: &'static str,
     /// Rate of the frame's body, in bits per second.
     pub bit_rate: BitRate,
-    /// How the bits after the PLCP header are transmitted, which determines their airtime.
+    /// Transmission of the bits after the PLCP header, which determines their airtime.
     pub body: Body,
     pub(crate) curve: Curve,
-    /// The preamble of its frames; `None`: the one that the scenario chooses.
+    /// Preamble of frames at this rate; `None` for the preamble that the scenario chooses.
     pub preamble: Option<&'static Preamble>,
-    /// The rate of the CTS or ACK that answers a frame at this rate; `None`: the basic rate.
+    /// Rate of the CTS or ACK that answers a frame at this rate; `None` for the basic rate.
     pub answer: Option<RateIndex>,
     /// Description of the rate in radiotap headers of captures.
     pub label: Label,
 }
 
-/// How the bits after the PLCP header are transmitted: bit by bit, or in symbols.
+/// Transmission of the bits after the PLCP header: bit by bit, or in symbols.
 #[derive(Clone, Copy, Debug)]
 pub enum Body {
     /// Bits are transmitted one after the other (DSSS, CCK).
@@ -156,18 +156,18 @@ pub enum Body {
     Symbols(Symbols),
 }
 
-/// Lengths of OFDM symbols and of the bits around a body.
+/// Size of OFDM symbols, and the bits and times added to a body.
 #[derive(Clone, Copy, Debug)]
 pub struct Symbols {
     /// Number of data bits in one symbol.
     pub bits: u32,
     /// Airtime of one symbol.
     pub time: Duration,
-    /// SERVICE and tail bits of a frame.
+    /// Number of SERVICE and tail bits in a frame.
     pub overhead: u32,
-    /// Frames end at a multiple of this time.
+    /// The end of a frame is rounded up to a multiple of this time.
     pub step: Duration,
-    /// Silence that counts as part of a frame.
+    /// Silence at the end of a frame that counts as part of it.
     pub extension: Duration,
 }
 
@@ -180,7 +180,7 @@ pub struct Label {
     pub scheme: Option<Scheme>,
 }
 
-/// A modulation and coding scheme, by the standard that has it.
+/// A modulation and coding scheme, by the standard that defines it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Scheme {
     /// Scheme of 802.11n: high throughput.
@@ -252,10 +252,10 @@ pub struct S1g {
     pub short_guard: bool,
 }
 
-/// How long aggregates (A-MPDUs) may be.
+/// Upper bounds for the length of aggregates (A-MPDUs).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct AggregateLimits {
-    /// MPDUs of a frame, and sequence numbers of a block ACK.
+    /// Largest number of MPDUs in a frame, and of sequence numbers in a block ACK.
     pub mpdus: u16,
     /// Largest length of an aggregate, bytes.
     pub bytes: u32,
@@ -264,7 +264,7 @@ pub struct AggregateLimits {
 }
 
 impl Label {
-    /// Spatial streams of a scheme of 802.11n, 802.11ac or 802.11ax; `None` for other rates.
+    /// Number of spatial streams of a scheme of 802.11n, 802.11ac or 802.11ax; `None` for other rates.
     pub fn streams(&self) -> Option<u8> {
         match self.scheme? {
             Scheme::Ht(mcs) => Some(mcs.index / 8 + 1),
@@ -279,14 +279,14 @@ impl Label {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct RateIndex(pub u8);
 
-/// A link numbers the ranges of the rates with six bits.
+/// Largest number of rates in a profile: a link stores the zone of a rate in six bits.
 pub const MAX_RATES: usize = 62;
 
 /// Bytes of a CTS or ACK, checksum included (IEEE 802.11 §7.2.1.2 and §7.2.1.3).
 const ANSWER_BYTES: u32 = 14;
 
 impl PhyProfile {
-    /// The profile of this name.
+    /// The profile with this name.
     pub fn named(name: &str) -> Option<&'static Self> {
         PROFILES.into_iter().find(|profile| profile.name == name)
     }
@@ -302,7 +302,7 @@ impl PhyProfile {
         (0..).map(RateIndex).take(self.rates.len())
     }
 
-    /// The index of the rate of this name.
+    /// Index of the rate with this name.
     pub fn rate_named(&self, name: &str) -> Option<RateIndex> {
         self.rate_indices().find(|&index| self.rate(index).name == name)
     }
@@ -313,7 +313,7 @@ impl PhyProfile {
         matches!(self.rate(rate).body, Body::Symbols(_))
     }
 
-    /// The preamble of this name.
+    /// The preamble with this name.
     pub fn preamble_named(&self, name: &str) -> Option<&'static Preamble> {
         self.preambles.iter().find(|preamble| preamble.name == name)
     }
@@ -324,7 +324,7 @@ impl PhyProfile {
         self.rate(rate).preamble.unwrap_or(chosen)
     }
 
-    /// A linear ratio to noise and interference above which no bit of a frame at a rate can be wrong.
+    /// Linear ratio to noise and interference above which no bit of a frame at a rate can be wrong.
     pub fn safe_above(&self, rate: RateIndex, chosen: &'static Preamble) -> f64 {
         self.preamble(rate, chosen).header.safe_above().max(self.rate(rate).safe_above())
     }
@@ -359,14 +359,14 @@ impl PhyProfile {
         ((10.0 * libm::log10(thermal_mw) + noise_figure_db) * 100.0).round() / 100.0
     }
 
-    /// The most spatial streams of a rate.
+    /// The largest number of spatial streams of all rates.
     pub fn most_streams(&self) -> u8 {
         self.rates.iter().filter_map(|rate| rate.label.streams()).max().unwrap_or(1)
     }
 }
 
 impl Rate {
-    /// Airtime of a MAC frame of this many bytes after preamble and PLCP header; of OFDM without bytes, none.
+    /// Airtime of `bytes` bytes of a MAC frame after preamble and PLCP header; zero for OFDM without bytes.
     pub fn body_time(&self, bytes: u32) -> Duration {
         match &self.body {
             Body::Bits => self.bit_rate.time_for(bytes),
@@ -374,7 +374,7 @@ impl Rate {
         }
     }
 
-    /// A linear SINR above which every success probability is 1.
+    /// Linear SINR above which every success probability is 1.
     #[inline]
     pub(crate) fn safe_above(&self) -> f64 {
         self.curve.safe_above()
@@ -400,7 +400,7 @@ impl Symbols {
 }
 
 impl Header {
-    /// A linear SINR above which every success probability is 1.
+    /// Linear SINR above which every success probability is 1.
     #[inline]
     pub(crate) fn safe_above(&self) -> f64 {
         self.curve.safe_above()

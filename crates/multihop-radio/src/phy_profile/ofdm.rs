@@ -1,4 +1,5 @@
-//! The OFDM of IEEE 802.11-2007 clause 17: 48 subcarriers with data, a PLCP header in one symbol at the lowest rate.
+//! The OFDM of IEEE 802.11-2007 clause 17: 48 data subcarriers, and a PLCP header in one symbol at the lowest
+//! rate.
 
 use multihop_core::{BitRate, Duration};
 
@@ -6,7 +7,7 @@ use super::{Body, Header, Label, Preamble, Rate, RateIndex, Symbols};
 use crate::error_rate::Curve;
 use crate::error_rate::ofdm::{Code, Coded, Constellation, FIVE_SIXTHS, HALF, THREE_QUARTERS, TWO_THIRDS};
 
-/// The eight rates of a channel width.
+/// The eight OFDM rates of a channel width.
 pub(super) struct Rates {
     /// Names of the rates in scenarios.
     pub(super) names: [&'static str; 8],
@@ -18,12 +19,12 @@ pub(super) struct Rates {
     pub(super) preamble: &'static Preamble,
     /// Silence after the last symbol.
     pub(super) extension: Duration,
-    /// Description of these rates in radiotap headers of captures.
+    /// Description of these rates in the radiotap headers of captures.
     pub(super) label: Label,
 }
 
 impl Rates {
-    /// All rates.
+    /// The eight rates as entries of a profile.
     pub(super) const fn all(&self) -> [Rate; 8] {
         let mut rates = [self.rate(0); 8];
         let mut n = 1;
@@ -50,8 +51,8 @@ impl Rates {
     }
 }
 
-/// IEEE 802.11-2007 §17.3.2.2: data bits of a symbol, constellation, code; and the highest mandatory rate that is not
-/// above.
+/// IEEE 802.11-2007 §17.3.2.2: data bits per symbol, constellation, code, and index of the highest mandatory
+/// rate that is not faster.
 const TABLE: [(u32, Constellation, &Code, usize); 8] = [
     (24, BPSK, &HALF, 0),
     (36, BPSK, &THREE_QUARTERS, 0),
@@ -76,13 +77,13 @@ impl StreamScheme {
         Self { bits_of_12, constellation, code }
     }
 
-    /// Data bits in a symbol of so many subcarriers with data, those of all streams together.
+    /// Data bits in a symbol, over the data subcarriers of all streams together.
     pub(super) const fn bits(&self, subcarriers: u32) -> u32 {
         subcarriers * self.bits_of_12 / 12
     }
 }
 
-/// MCS 0 to 11 (IEEE 802.11ax-2021 §27.5). 802.11n has the first eight, 802.11ac the first ten.
+/// MCS 0 to 11 (IEEE 802.11ax-2021 §27.5). 802.11n uses the first eight, 802.11ac the first ten.
 pub(super) const SCHEMES: [StreamScheme; 12] = [
     StreamScheme::new(6, BPSK, &HALF),
     StreamScheme::new(12, QPSK, &HALF),
@@ -98,14 +99,14 @@ pub(super) const SCHEMES: [StreamScheme; 12] = [
     StreamScheme::new(100, QAM1024, &FIVE_SIXTHS),
 ];
 
-/// Training of four symbols' length, and one symbol with rate and length.
+/// Preamble: training with the length of four symbols, and one symbol with rate and length.
 pub(super) const fn preamble(symbol: Duration) -> Preamble {
     let training = Duration::from_nanos(4 * symbol.as_nanos());
     let time = Duration::from_nanos(5 * symbol.as_nanos());
     Preamble { name: "ofdm", time, is_short: false, header: header(training, 1, symbol) }
 }
 
-/// Symbols with bits of the lowest rate.
+/// Header of this number of symbols with bits at the lowest rate.
 pub(super) const fn header(from: Duration, symbols: u64, symbol: Duration) -> Header {
     Header {
         from,
@@ -130,5 +131,5 @@ const QAM1024: Constellation = Constellation::Square(1024.0);
 /// A symbol of 4 us in 20 MHz, and of 8 us in 10 MHz.
 const SPREAD: f64 = 80.0 / 48.0;
 
-/// SERVICE has 16 bits, the tail 6.
+/// Bits of a frame besides its data: 16 bits of SERVICE and a tail of 6.
 pub(super) const OVERHEAD: u32 = 22;

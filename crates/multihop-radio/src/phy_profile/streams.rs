@@ -1,7 +1,7 @@
 //! Spatial streams of 802.11n, 802.11ac and 802.11ax: one to four in channels of the 5 GHz band, behind a preamble that
 //! stations of 802.11a understand. RTS, CTS, ACK and broadcasts use the rates of 802.11a.
 //!
-//! Streams are separated without loss: each has the SINR of the whole.
+//! Streams are separated without loss: each has the SINR of the received signal.
 
 use multihop_core::Duration;
 
@@ -44,23 +44,24 @@ pub(super) struct Channel {
     pub(super) subcarriers: u32,
     /// Airtime of a symbol.
     pub(super) symbol: Duration,
-    /// Frames end at a multiple of this time.
+    /// The end of a frame is rounded up to a multiple of this time.
     pub(super) step: Duration,
-    /// Data bits of a symbol that one encoder takes; each encoder has a tail of 6 bits. `None`: no tail (LDPC).
+    /// Largest number of data bits per symbol for one encoder. Each encoder adds a tail of 6 bits. `None`: no
+    /// tail (LDPC).
     pub(super) encoder_bits: Option<u32>,
 }
 
-/// A modulation and coding scheme with a number of streams.
+/// A modulation and coding scheme with its number of streams.
 pub(super) struct Streams {
     /// Name of the rate in scenarios.
     pub(super) name: &'static str,
-    /// The index of the scheme with one stream.
+    /// Index of the scheme for one stream.
     pub(super) index: usize,
     /// Number of spatial streams.
     pub(super) count: usize,
     /// Preamble of the frames at these rates.
     pub(super) preamble: &'static Preamble,
-    /// Scheme of these rates in radiotap headers of captures.
+    /// Scheme of these rates in the radiotap headers of captures.
     pub(super) label: Scheme,
 }
 
@@ -96,7 +97,7 @@ impl Channel {
     }
 }
 
-/// A table of rates whose first eight are those of 802.11a; the others have to be filled in.
+/// A table of rates whose first eight entries are the rates of 802.11a; the caller fills in the others.
 pub(super) const fn behind_legacy<const COUNT: usize>() -> [Rate; COUNT] {
     let mut rates = [LEGACY.rate(0); COUNT];
     let mut n = 1;
@@ -107,11 +108,11 @@ pub(super) const fn behind_legacy<const COUNT: usize>() -> [Rate; COUNT] {
     rates
 }
 
-/// Training symbols of one to four streams.
+/// Number of training symbols for one to four streams.
 pub(super) const TRAINING_SYMBOLS: [u64; MAX_STREAMS] = [1, 2, 4, 4];
 
-/// The rates of answers: the highest mandatory one of 802.11a with a constellation and a code that are not above (IEEE
-/// 802.11n-2009 §9.6).
+/// Rates of responses, by scheme: the highest mandatory rate of 802.11a whose constellation and code rate are
+/// not higher (IEEE 802.11n-2009 §9.6).
 const ANSWERS: [u8; SCHEMES.len()] = [0, 2, 2, 4, 4, 4, 4, 4, 4, 4, 4, 4];
 
 /// Length of the SERVICE field in front of the data, in bits.
@@ -135,13 +136,14 @@ pub(super) const LEGACY_SYMBOL: Duration = Duration::from_micros(4);
 
 const LEGACY_PREAMBLE: Preamble = ofdm::preamble(LEGACY_SYMBOL);
 
-/// A preamble that begins with that of 802.11a. From its fourth symbol on, after 16 us, so many symbols have bits.
+/// A preamble that begins with the preamble of 802.11a. From its fourth symbol on, after 16 us,
+/// `symbols_with_bits` symbols contain bits.
 pub(super) const fn mixed_preamble(name: &'static str, time: Duration, symbols_with_bits: u64) -> Preamble {
     let header = ofdm::header(Duration::from_micros(16), symbols_with_bits, LEGACY_SYMBOL);
     Preamble { name, time, is_short: false, header }
 }
 
-/// The index of the scheme and, after a cross, the number of streams, if there are several.
+/// Names of the rates: the index of the scheme and, for several streams, a cross and their number.
 pub(super) const NAMES: [[&str; SCHEMES.len()]; MAX_STREAMS] = [
     ["MCS0", "MCS1", "MCS2", "MCS3", "MCS4", "MCS5", "MCS6", "MCS7", "MCS8", "MCS9", "MCS10", "MCS11"],
     [

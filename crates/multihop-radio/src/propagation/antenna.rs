@@ -5,7 +5,7 @@ use multihop_core::NodeId;
 use crate::decibels::from_db;
 use crate::grid::Point;
 
-/// Antennas that favour directions.
+/// Directional antennas of the nodes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Antennas {
     /// Pattern of all antennas: their gain in each direction.
@@ -14,18 +14,19 @@ pub struct Antennas {
     pub facing: Facing,
 }
 
-/// Which antenna faces where, in degrees clockwise from north, which is up: y grows downwards.
+/// Direction of each antenna, in degrees clockwise from north, which is up: y grows downwards.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Facing {
-    /// All in the same direction.
+    /// All antennas face in this direction.
     All(f64),
     /// One direction for each node.
     Each(Vec<f64>),
-    /// Some nodes, in ascending order; all others have an omnidirectional antenna without gain.
+    /// Directions of some nodes, in ascending order of nodes; all others have an omnidirectional antenna
+    /// without gain.
     Some(Vec<(NodeId, f64)>),
 }
 
-/// Gain by the angle from the direction in which an antenna faces.
+/// Gain as a function of the angle from the direction in which an antenna faces.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Pattern {
     /// Equal gain in all directions.
@@ -37,7 +38,7 @@ pub enum Pattern {
     Sector {
         /// Gain straight ahead, in dBi.
         gain_db: f64,
-        /// Angle between the directions in which half the power is left, in degrees.
+        /// Angle between the two directions in which half of the maximal power is radiated, in degrees.
         width: f64,
         /// Ratio of the gain ahead to the gain behind, in dB.
         front_back_db: f64,
@@ -46,10 +47,10 @@ pub enum Pattern {
     Cosine {
         /// Gain straight ahead, in dBi.
         gain_db: f64,
-        /// Angle between the directions in which half the power is left, in degrees.
+        /// Angle between the two directions in which half of the maximal power is radiated, in degrees.
         width: f64,
     },
-    /// Gains in dBi at equal steps clockwise from ahead, interpolated in dB.
+    /// Gains in dBi at equal steps clockwise from the front, interpolated in dB.
     Table {
         /// Gains at equal angles around the antenna, in dBi; at least one.
         gains_db: Vec<f64>,
@@ -57,14 +58,14 @@ pub enum Pattern {
 }
 
 impl Antennas {
-    /// The gain (linear) of the antenna of `node` at `from`, towards `to`.
+    /// Linear gain of the antenna of `node` at `from` in the direction of `to`.
     pub(super) fn gain(&self, node: NodeId, from: Point, to: Point) -> f64 {
         let Some(facing) = self.facing.of(node) else { return 1.0 };
         let bearing = libm::atan2(to.x - from.x, from.y - to.y) * 180.0 / PI;
         from_db(self.pattern.gain_db(bearing - facing))
     }
 
-    /// The gain of every antenna, dBi, if all are alike in all directions.
+    /// Gain of every antenna in dBi; `None` unless all are omnidirectional and alike.
     pub fn uniform_db(&self) -> Option<f64> {
         match (&self.pattern, &self.facing) {
             (Pattern::Omni { gain_db }, Facing::All(_)) => Some(*gain_db),
@@ -72,7 +73,7 @@ impl Antennas {
         }
     }
 
-    /// The gain in the best direction, linear.
+    /// Linear gain in the best direction.
     pub(super) fn best(&self) -> f64 {
         let best = from_db(self.pattern.best_db());
         if matches!(self.facing, Facing::Some(_)) { best.max(1.0) } else { best }
@@ -92,7 +93,7 @@ impl Facing {
 }
 
 impl Pattern {
-    /// dBi at an angle from ahead, degrees clockwise.
+    /// Gain in dBi at an angle from the front, degrees clockwise.
     pub fn gain_db(&self, angle: f64) -> f64 {
         let turned = angle.rem_euclid(360.0);
         let aside = turned.min(360.0 - turned);
@@ -104,7 +105,7 @@ impl Pattern {
             }
             Self::Cosine { gain_db, width } => {
                 let cosine = |degrees: f64| libm::cos(degrees * PI / 180.0);
-                // Half the power (3 dB) is left at half the width.
+                // At half of the width the gain has fallen to half of the power (3 dB).
                 let exponent = -3.0 / (10.0 * libm::log10(cosine(width / 4.0)));
                 let power = libm::pow(cosine(aside / 2.0).max(0.0), exponent);
                 gain_db + (10.0 * libm::log10(power)).max(-DARKEST_DB)
@@ -121,7 +122,7 @@ impl Pattern {
     }
 }
 
-/// `turn` is from 0 to 1, the whole circle.
+/// Gain at `turn`, a fraction of the whole circle from 0 to 1, interpolated between the entries of the table.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a position in the table")]
 fn interpolated(gains_db: &[f64], turn: f64) -> f64 {
     let position = turn * gains_db.len() as f64;
@@ -131,8 +132,8 @@ fn interpolated(gains_db: &[f64], turn: f64) -> f64 {
     gains_db[before] + (gains_db[after] - gains_db[before]) * share
 }
 
-/// Largest attenuation of a pattern relative to its maximum, dB. It bounds the cosine pattern, whose gain is zero
-/// behind the antenna.
+/// Largest attenuation of a pattern relative to its maximum, dB. It bounds the cosine pattern, whose gain
+/// behind the antenna would be zero.
 const DARKEST_DB: f64 = 100.0;
 
 #[cfg(test)]
@@ -155,7 +156,7 @@ mod tests {
                 close(pattern.gain_db(360.0 + width / 2.0), 5.0);
             }
         }
-        // 12 (180 / 65)^2 is more than the front-to-back ratio.
+        // 12 (180 / 65)^2 exceeds the front-to-back ratio.
         close(Pattern::Sector { gain_db: 8.0, width: 65.0, front_back_db: 25.0 }.gain_db(180.0), -17.0);
         close(Pattern::Cosine { gain_db: 0.0, width: 65.0 }.gain_db(180.0), -100.0);
     }

@@ -1,9 +1,9 @@
-//! Losses that were measured in streets and buildings, as the ITU publishes them.
+//! Path loss measured in streets and buildings, as published by the ITU.
 
 use super::path_loss::friis;
 
-/// Surroundings of both antennas, with the coefficients of their median path loss in dB: 10 a log10(d) + b + 10 c
-/// log10(f / GHz).
+/// Surroundings of both antennas, with the coefficients of the median path loss in dB: 10 a log10(d) + b + 10
+/// c log10(f / GHz).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Environment {
     /// Name of the environment in scenarios.
@@ -13,8 +13,8 @@ pub struct Environment {
     c: f64,
 }
 
-/// ITU-R P.1411-12, table 4 (streets, below the roofs), and P.1238-11, table 2 (indoors), for paths in sight and out of
-/// sight. Table 4's suburb out of sight begins at 10 GHz and is left out.
+/// ITU-R P.1411-12, table 4 (streets, below the roofs), and P.1238-11, table 2 (indoors), for paths with and
+/// without line of sight. The suburb without line of sight in table 4 begins at 10 GHz and is left out.
 pub const ENVIRONMENTS: [Environment; 9] = [
     Environment { name: "street", a: 2.12, b: 29.2, c: 2.11 },
     Environment { name: "city-out-of-sight", a: 4.0, b: 10.2, c: 2.36 },
@@ -39,13 +39,14 @@ impl Environment {
     }
 }
 
-/// Free space at 1 m in the band of a frequency (to 0.1 GHz), dB to two decimals.
+/// Free-space loss at 1 m, dB to two decimals, for the frequency's band rounded to 0.1 GHz.
 pub(super) fn free_space_db(frequency: f64) -> f64 {
     let band = (frequency / 1e8).round().max(1.0) * 1e8;
     (-20.0 * libm::log10(friis(band)) * 100.0).round() / 100.0
 }
 
-/// Kinds of buildings in ITU-R P.1238-7: 20 log10(f / MHz) + N log10(d) + Lf(n) - 28 dB over n floors.
+/// Kinds of buildings in ITU-R P.1238-7. The loss over n floors is 20 log10(f / MHz) + N log10(d) + Lf(n) -
+/// 28 dB.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Building {
     /// Residential building: flats and houses.
@@ -57,7 +58,7 @@ pub enum Building {
 }
 
 impl Building {
-    /// N / 10: table 2, at 1.8 to 2.4 GHz and at 5.2 GHz.
+    /// Path-loss exponent N / 10: table 2, at 1.8 to 2.4 GHz and at 5.2 GHz.
     pub(super) fn exponent(self, frequency: f64) -> f64 {
         match (self, frequency < UPPER_BAND) {
             (Self::Residential, true) => 2.8,
@@ -72,7 +73,7 @@ impl Building {
         20.0 * libm::log10(frequency / 1e6) - 28.0
     }
 
-    /// Lf of a number of floors, dB: table 3 at 1.8 to 2 GHz.
+    /// Loss Lf through a number of floors, dB: table 3 at 1.8 to 2 GHz.
     pub(super) fn floors_db(self, floors: f64) -> f64 {
         match self {
             _ if floors < 1.0 => 0.0,

@@ -4,44 +4,45 @@ use multihop_core::{Duration, Instant, Rng};
 
 use crate::normal::normals;
 
-/// A random factor on the power of each pair of nodes, the same in both directions; its mean is 1.
+/// Random factor on the power between each pair of nodes, equal in both directions, with mean 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fading {
     /// No fading: every frame arrives with the mean power.
     None,
-    /// Rayleigh fading: no line of sight.
+    /// Rayleigh fading, for paths without line of sight.
     Rayleigh {
-        /// How fast the fading changes.
+        /// Rate at which the fading changes.
         change: Change,
     },
-    /// A line of sight `k` times as strong (linear) as the rest.
+    /// Rician fading, for paths with a line of sight whose power is `k` times (linear) the power of all other
+    /// paths.
     Rician {
         /// Ratio of line of sight to scattered power, linear.
         k: f64,
-        /// How fast the fading changes.
+        /// Rate at which the fading changes.
         change: Change,
     },
-    /// Nakagami-m: the sum of the squares of 2 m normal variables.
+    /// Nakagami-m fading: the power is the sum of the squares of 2 m normal variables.
     Nakagami {
         /// Number of squared normal variables in the sum: 2 m.
         squares: u32,
-        /// How fast the fading changes.
+        /// Rate at which the fading changes.
         change: Change,
     },
 }
 
-/// How fast fading changes.
+/// Change of fading over time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Change {
-    /// An independent draw for each interval of this length.
+    /// The factor is drawn independently for each interval of this length.
     Blocks(Duration),
-    /// Continuously, by the Doppler effect: waves come from all directions, and the fastest changes have this frequency
-    /// in Hz (Clarke's model).
+    /// The factor changes continuously by the Doppler effect, with this maximal frequency in Hz: waves arrive
+    /// from all directions (Clarke's model).
     Doppler(f64),
 }
 
 impl Fading {
-    /// The power factor of one pair at one time, a pure function of its arguments.
+    /// Power factor of one pair of nodes at one time, a pure function of its arguments.
     pub(super) fn factor(&self, seed: u64, pair: u64, at: Instant) -> f64 {
         match *self {
             Self::None => 1.0,
@@ -55,7 +56,7 @@ impl Fading {
     pub(super) fn luckiest(&self) -> f64 {
         match self {
             Self::None => 1.0,
-            // The quantile of a squared normal variable.
+            // The quantile of the square of a normal variable.
             Self::Nakagami { squares: 1, .. } => 10.828,
             // The quantile of Rayleigh fading; a line of sight or a larger m only makes high factors rarer.
             _ => libm::log(1000.0),
@@ -63,7 +64,7 @@ impl Fading {
     }
 }
 
-/// Rayleigh is Rician without the line of sight.
+/// Power factor of Rician fading; with k = 0 it is Rayleigh fading.
 fn rician(k: f64, source: &mut Source) -> f64 {
     let (x, y) = source.normals();
     let steady = (2.0 * k).sqrt() + x;
@@ -101,8 +102,8 @@ impl Change {
 /// Standard normal variables of one pair at one time.
 enum Source {
     Block(Rng),
-    /// `angle` is 2 pi times the Doppler frequency times the time; `rng` draws directions and phases, which are always the
-    /// same for a pair.
+    /// Sum of waves: `angle` is 2 pi times the Doppler frequency times the time; `rng` draws directions and
+    /// phases, which stay constant for a pair.
     Waves {
         angle: f64,
         rng: Rng,
@@ -119,8 +120,9 @@ impl Source {
     }
 }
 
-/// The sum of waves of equal strength, one from a random direction in each of as many equal sectors. Over all pairs its
-/// autocorrelation is exactly J0 of `angle`; for one pair its mean power over time is exactly 1 in each component.
+/// Sum of waves of equal strength, one from a random direction in each of a number of equal sectors. Over all
+/// pairs its autocorrelation is exactly J0 of `angle`. For one pair, each component has a mean power over
+/// time of exactly 1.
 fn waves(angle: f64, rng: &mut Rng) -> (f64, f64) {
     let (mut x, mut y) = (0.0, 0.0);
     for wave in 0..WAVES {
@@ -134,5 +136,6 @@ fn waves(angle: f64, rng: &mut Rng) -> (f64, f64) {
     (x * scale, y * scale)
 }
 
-/// The power is at most 12 dB above its mean, and its second moment 2 - 1 / 16 where Rayleigh has 2.
+/// Number of superposed waves in Doppler fading. The power is at most 12 dB above its mean, and its second
+/// moment is 2 - 1 / 16, compared with 2 for Rayleigh fading.
 const WAVES: u32 = 16;

@@ -67,7 +67,7 @@ fn indoor(frequency: f64, height: f64, keys: &mut dyn Visitor) -> PathLoss {
     PathLoss::Indoor { building, frequency, height, storey }
 }
 
-/// The height of all antennas; `each` gets the heights of single nodes.
+/// Reads the height of all antennas; `each` gets the heights of single nodes.
 fn heights(each: &mut Vec<f64>, keys: &mut dyn Visitor) -> f64 {
     let about = "Height of all antennas, m; or a list with one for each node.";
     let default = 1.5;
@@ -189,7 +189,7 @@ fn pattern(kind: usize, keys: &mut dyn Visitor) -> Pattern {
     Pattern::Sector { gain_db, width, front_back_db }
 }
 
-/// Pairs directions with nodes.
+/// Combines the directions of antennas with their nodes.
 fn facing(azimuth: Value, nodes: Option<Vec<Value>>, keys: &mut dyn Visitor) -> Option<Facing> {
     let azimuths = match azimuth {
         Value::List(each) => Err(each.into_iter().map(Value::into_number).collect::<Vec<_>>()),
@@ -216,7 +216,7 @@ fn facing(azimuth: Value, nodes: Option<Vec<Value>>, keys: &mut dyn Visitor) -> 
     Some(Facing::Some(nodes.into_iter().zip(azimuths).collect()))
 }
 
-/// A number, or a list of numbers with one for each node.
+/// Reads a number, or a list with a number for each node.
 fn one_or_each(
     name: &'static str,
     about: &str,

@@ -21,20 +21,21 @@ use fading::Fading;
 use obstacles::Obstacles;
 use path_loss::{LIGHT_SPEED, PathLoss, TwoRay};
 
-/// Received power between any two nodes; the same in both directions.
+/// Received power between any two nodes, equal in both directions.
 #[derive(Clone, Debug)]
 pub struct Propagation {
     seed: u64,
     transmit_mw: f64,
     path_loss: PathLoss,
-    /// Two-ray law between antennas at one common height; `None` if path loss is anything else.
+    /// Two-ray law between antennas at one common height; `None` for any other path loss.
     two_ray: Option<TwoRay>,
     shadowing_db: f64,
     fading: Fading,
     /// Antenna height of each node, metres; empty if all have the height of the path loss model.
     heights: Vec<f64>,
     antennas: Option<Antennas>,
-    /// The gain (linear) of both antennas of a link, if all antennas are alike in all directions.
+    /// Linear gain of both antennas of a link together; `None` unless all antennas are omnidirectional and
+    /// alike.
     uniform: Option<f64>,
     obstacles: Option<Arc<Obstacles>>,
     /// Measured powers, which replace path loss, shadowing, fading and antennas.
@@ -48,7 +49,7 @@ struct MeasuredPower {
     noise_mw: f64,
 }
 
-/// A node and where it is.
+/// A node and its position.
 #[derive(Clone, Copy, Debug)]
 pub struct Site {
     /// Node whose antenna this is.
@@ -58,7 +59,8 @@ pub struct Site {
 }
 
 impl Propagation {
-    /// The propagation of one run. Values are computed on demand, and do not depend on the order of queries.
+    /// Creates the propagation of one run. Values are computed on demand and do not depend on the order of
+    /// queries.
     pub fn new(params: &Sinr, seed: u64) -> Self {
         Self {
             seed,
@@ -116,7 +118,8 @@ impl Propagation {
         }
     }
 
-    /// Received power in mW as a function of distance alone; `None` unless the two-ray law is all that matters.
+    /// Received power in mW as a function of distance alone; `None` unless it depends on the two-ray law
+    /// only.
     #[inline]
     pub fn two_ray_alone(&self) -> Option<impl Fn(f64) -> f64> {
         let law = self.two_ray?;
@@ -134,14 +137,14 @@ impl Propagation {
         }
     }
 
-    /// Whether power changes over time while nodes stand still.
+    /// Whether power changes over time between stationary nodes.
     pub fn fades(&self) -> bool {
         self.fading != Fading::None || self.measured.is_some()
     }
 
-    /// The factor by which fading changes the mean power from `a` to `b` at this time; its mean is 1. Of a measured link it is
-    /// the ratio of its power to its highest power.
-    // Inlined, a part of it would be computed for each frame even where nothing fades.
+    /// Factor by which fading changes the mean power from `a` to `b` at this time, with mean 1. For a
+    /// measured link, the ratio of its current to its highest power.
+    // Inlined, a part of this function would be computed for each frame even without fading.
     #[inline(never)]
     pub fn fade(&self, a: NodeId, b: NodeId, at: Instant) -> f64 {
         match &self.measured {
@@ -150,7 +153,7 @@ impl Propagation {
         }
     }
 
-    /// The distance beyond which at most one signal in a thousand is as strong as `weakest_mw`, metres.
+    /// Distance in metres beyond which at most one signal in a thousand is as strong as `weakest_mw`.
     pub fn reach(&self, weakest_mw: f64) -> f64 {
         if self.measured.is_some() {
             return FARTHEST;
@@ -160,14 +163,14 @@ impl Propagation {
         if let Some(antennas) = &self.antennas {
             gain /= antennas.best() * antennas.best();
         }
-        // No law loses less between higher antennas.
+        // Higher antennas never have a larger loss.
         match self.heights.iter().copied().reduce(f64::max) {
             None => self.path_loss.distance(gain),
             Some(highest) => self.path_loss.distance_between([highest; 2], gain),
         }
     }
 
-    /// The factor of antennas and obstacles.
+    /// Factor on the power by antennas and obstacles.
     fn surroundings(&self, a: Site, b: Site) -> f64 {
         let antennas = match (self.uniform, &self.antennas) {
             (Some(uniform), _) => uniform,
@@ -177,7 +180,7 @@ impl Propagation {
             (None, None) => 1.0,
         };
         let obstacles = self.obstacles.as_ref().map_or(1.0, |obstacles| {
-            // In this order, so that rounding does not make the directions differ.
+            // A fixed order prevents different rounding in the two directions.
             let (from, to) = if a.node <= b.node { (a, b) } else { (b, a) };
             from_db(-obstacles.loss_db(from.place, to.place))
         });
@@ -203,7 +206,7 @@ impl MeasuredPower {
 
     fn share(&self, from: NodeId, to: NodeId, at: Instant) -> f64 {
         let below_db = self.traces.snr_db(from, to, at) - self.traces.highest_snr_db(from, to);
-        // A link that never had a signal has no ratio.
+        // For a link that never had a signal the ratio is undefined.
         if below_db.is_nan() { 0.0 } else { from_db(below_db) }
     }
 }
@@ -213,7 +216,7 @@ impl MeasuredPower {
 #[expect(clippy::cast_possible_truncation, reason = "float casts saturate")]
 pub fn delay(distance: f64) -> Duration {
     let nanos = distance / LIGHT_SPEED * 1e9;
-    // Signed integers convert in fewer instructions, and this runs for each frame and station.
+    // Signed integers convert in fewer instructions, and this function runs for each frame and station.
     let whole = nanos as i64;
     Duration::from_nanos(whole.saturating_add(i64::from((whole as f64) < nanos)).cast_unsigned())
 }
@@ -226,7 +229,7 @@ fn pair(a: NodeId, b: NodeId) -> u64 {
 /// Search radius for the neighbours of measured links, metres: practically unlimited, because their quality does not
 /// depend on positions.
 const FARTHEST: f64 = 4e7;
-/// The value that one standard normal draw in a thousand exceeds.
+/// Value that one standard normal draw in a thousand exceeds.
 const LUCKY_SIGMAS: f64 = 3.09;
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
-//! Houses and other obstacles: polygons that weaken what passes through them.
+//! Houses and other obstacles: polygons that attenuate signals passing through them.
 
 use crate::grid::Point;
 
 /// Obstacle with a polygon as its outline, and its attenuation in dB.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Obstacle {
-    /// Outline of the obstacle and those of its holes, each without repeating the first point.
+    /// Outlines of the obstacle and of its holes, each without repeating the first point.
     pub rings: Vec<Vec<Point>>,
     /// Loss at each crossing of an outline, dB.
     pub wall_db: f64,
@@ -17,24 +17,24 @@ pub struct Obstacle {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Obstacles {
     obstacles: Vec<Obstacle>,
-    /// The rectangle around each.
+    /// Bounding rectangle of each obstacle.
     boxes: Vec<Rectangle>,
-    /// The rectangle around all, which the cells divide.
+    /// Bounding rectangle of all obstacles, which the cells divide.
     all: Rectangle,
     cell: f64,
     columns: usize,
     rows: usize,
-    /// Where the list of each cell begins in `members`, and the end of the last one.
+    /// Index of each cell's first entry in `members`, followed by the number of entries.
     first: Vec<u32>,
-    /// The obstacles whose rectangle touches the cell.
+    /// For each cell, the obstacles whose bounding rectangle touches it.
     members: Vec<u32>,
 }
 
-/// How a straight path crosses one obstacle.
+/// Crossing of one obstacle by a straight path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Crossing {
     walls: u32,
-    /// Part of the path that is inside, from 0 to 1.
+    /// Part of the path that is inside the obstacle, from 0 to 1.
     inside: f64,
 }
 
@@ -50,7 +50,7 @@ impl Obstacles {
         let boxes: Vec<_> = obstacles.iter().map(|obstacle| Rectangle::around(obstacle.points())).collect();
         let all = Rectangle::around(boxes.iter().flat_map(|each| [each.low, each.high]));
         let (width, height) = (all.high.x - all.low.x, all.high.y - all.low.y);
-        // About as many cells as obstacles, and square.
+        // There are about as many square cells as obstacles.
         let cell = (width * height / obstacles.len().max(1) as f64).sqrt().max(width.max(height) / MAX_CELLS);
         let cell = cell.max(1e-3);
         let mut index = Self {
@@ -72,7 +72,7 @@ impl Obstacles {
         &self.obstacles
     }
 
-    /// The loss on the straight path between two points, dB; the same in both directions up to rounding.
+    /// The loss on the straight path between two points, dB; equal in both directions up to rounding.
     pub fn loss_db(&self, from: Point, to: Point) -> f64 {
         let length = from.distance(to);
         let mut loss = 0.0;
@@ -107,13 +107,13 @@ impl Obstacles {
         found
     }
 
-    /// The least and the greatest x of a path within a row of cells; border rows reach to infinity.
+    /// The smallest and the greatest x of a path within a row of cells; border rows extend to infinity.
     fn part_in_row(&self, row: usize, from: Point, to: Point) -> (f64, f64) {
         let rise = to.y - from.y;
         if rise.abs() < self.cell {
             return (from.x.min(to.x), from.x.max(to.x));
         }
-        // Wider by a hundredth, for rounding errors.
+        // The part is a hundredth wider, to allow for rounding errors.
         let edge = |rows: f64| self.all.low.y + self.cell * (row as f64 + rows);
         let bottom = if row == 0 { f64::NEG_INFINITY } else { edge(-0.01) };
         let top = if row + 1 == self.rows { f64::INFINITY } else { edge(1.01) };
@@ -162,7 +162,8 @@ impl Obstacle {
         self.rings.iter().flatten().copied()
     }
 
-    /// Even-odd: a point is inside if a line from it crosses the outlines an odd number of times.
+    /// How the path crosses the obstacle, by the even-odd rule: a point is inside if a line from it crosses
+    /// the outlines an odd number of times.
     fn crossing(&self, from: Point, to: Point) -> Crossing {
         let mut crossed = self.crossed(from, to);
         crossed.sort_unstable_by(f64::total_cmp);
@@ -183,8 +184,9 @@ impl Obstacle {
         crossing
     }
 
-    /// Where the line through two points crosses the outlines: 0 at `from`, 1 at `to`. Each corner is on one side of the
-    /// line, so that a line through a corner crosses both or none of its edges, or goes from one side to the other once.
+    /// Positions at which the line through two points crosses the outlines: 0 at `from`, 1 at `to`. Each
+    /// corner counts as being on one side of the line. A line through a corner therefore crosses both or none
+    /// of its edges, or changes sides once.
     fn crossed(&self, from: Point, to: Point) -> Vec<f64> {
         let (x, y) = (to.x - from.x, to.y - from.y);
         let squared = x * x + y * y;
@@ -229,7 +231,7 @@ impl Rectangle {
     }
 }
 
-/// Rounded down; what is below 0 or too large saturates.
+/// Rounds down; values below 0 or too large saturate.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "float casts saturate")]
 fn whole(x: f64) -> usize {
     x as usize

@@ -3,24 +3,24 @@ use std::f64::consts::PI;
 use super::environment::Building;
 use crate::decibels::from_db;
 
-/// Attenuation over distance, between antennas at the heights of two nodes.
+/// Path loss laws: attenuation over distance, between antennas at the heights of two nodes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PathLoss {
-    /// Free space to the crossover, then d^-4 (two-ray ground).
+    /// Two-ray ground: free space up to the crossover distance, then d^-4.
     TwoRay {
         /// Frequency of the carrier, in Hz.
         frequency: f64,
         /// Height of the antennas, m.
         height: f64,
     },
-    /// `reference_db` at 1 m, then 10 n dB a decade.
+    /// Log-distance: `reference_db` at 1 m, then 10 n dB per decade.
     LogDistance {
         /// Exponent n by which power falls with distance.
         exponent: f64,
         /// Loss at 1 m, dB.
         reference_db: f64,
     },
-    /// Inside a building with several storeys (ITU-R P.1238).
+    /// Inside a building with several floors (ITU-R P.1238).
     Indoor {
         /// Kind of building, which sets the exponent.
         building: Building,
@@ -31,7 +31,7 @@ pub enum PathLoss {
         /// Height from one floor to the next, in metres.
         storey: f64,
     },
-    /// Along a street between buildings, in sight (ITU-R P.1411).
+    /// Along a street between buildings with line of sight (ITU-R P.1411).
     Street {
         /// Frequency of the carrier, in Hz.
         frequency: f64,
@@ -44,9 +44,8 @@ impl PathLoss {
     /// ns-2's radio: the 914 MHz `WaveLAN` card, antennas at 1.5 m.
     pub const NS2: Self = Self::TwoRay { frequency: NS2_FREQUENCY, height: NS2_HEIGHT };
 
-    /// Received / transmitted power at a distance in metres, at most 1.
-    ///
-    /// Two-ray uses only + - * / and so gives the same bits on every machine.
+    /// Ratio of received to transmitted power at a distance in metres, at most 1. The two-ray law uses only +
+    /// - * / and so gives the same bits on every machine.
     #[inline]
     pub fn gain(&self, distance: f64) -> f64 {
         self.gain_between(self.heights(), distance)
@@ -73,7 +72,7 @@ impl PathLoss {
         gain.min(1.0)
     }
 
-    /// The heights of two antennas without heights of their own, metres.
+    /// Default heights of two antennas, metres.
     #[inline]
     pub(super) fn heights(&self) -> [f64; 2] {
         match *self {
@@ -84,7 +83,7 @@ impl PathLoss {
         }
     }
 
-    /// Metres at which [`Self::gain`] has fallen to `gain`.
+    /// Distance in metres at which [`Self::gain`] falls to `gain`.
     pub fn distance(&self, gain: f64) -> f64 {
         self.distance_between(self.heights(), gain)
     }
@@ -108,7 +107,8 @@ impl PathLoss {
     }
 }
 
-/// Two-ray between antennas at these heights: what does not depend on the distance is computed once.
+/// Two-ray law between antennas at given heights. All terms that do not depend on the distance are
+/// precomputed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct TwoRay {
     friis: f64,
@@ -143,19 +143,19 @@ fn log_distance(exponent: f64, reference_db: f64, distance: f64) -> f64 {
     from_db(-reference_db) * libm::pow(distance, -exponent)
 }
 
-/// Two slopes that meet at the breakpoint.
+/// Street path loss: two slopes that meet at the breakpoint.
 struct Street {
     breakpoint: f64,
     gain_there: f64,
 }
 
 impl Street {
-    /// The median loss of ITU-R P.1411-12, section 4.1.2, equations for UHF.
+    /// Creates the median loss of ITU-R P.1411-12, section 4.1.2, equations for UHF.
     fn new(frequency: f64, heights: [f64; 2]) -> Self {
         let wavelength = LIGHT_SPEED / frequency;
         let both = heights[0] * heights[1];
         let ratio = wavelength * wavelength / (8.0 * PI * both);
-        // 6 dB below the lower bound.
+        // The median lies 6 dB below the lower bound of the loss.
         Self { breakpoint: 4.0 * both / wavelength, gain_there: ratio * ratio * MEDIAN }
     }
 
@@ -171,13 +171,13 @@ impl Street {
     }
 }
 
-/// The distance where free space and d^-4 meet, metres.
+/// Distance in metres at which the free-space and d^-4 laws meet.
 #[inline]
 pub(super) const fn crossover(frequency: f64, heights: [f64; 2]) -> f64 {
     heights[0] * heights[1] / friis(frequency)
 }
 
-/// The distance at which Friis' formula gives a gain of 1, metres: wavelength / 4 pi.
+/// Distance in metres at which Friis' formula gives a gain of 1: wavelength / 4 pi.
 #[inline]
 pub(super) const fn friis(frequency: f64) -> f64 {
     LIGHT_SPEED / frequency / (4.0 * PI)
@@ -188,5 +188,5 @@ const NS2_HEIGHT: f64 = 1.5;
 /// Speed of light, m/s, rounded as in ns-2.
 pub(crate) const LIGHT_SPEED: f64 = 3e8;
 
-/// Median of the gain relative to the upper bound that the law gives: -6 dB, as a ratio of powers.
+/// Median gain relative to the upper bound of the law: -6 dB, as a ratio of powers.
 const MEDIAN: f64 = 0.251_188_643_150_958;

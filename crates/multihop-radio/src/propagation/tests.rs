@@ -5,7 +5,7 @@ use super::*;
 use crate::decibels::mw_to_dbm;
 use crate::params::ENVIRONMENTS;
 
-/// Watts, ns-2's `Phy/WirelessPhy set Pt_`.
+/// Transmit power in watts, ns-2's `Phy/WirelessPhy set Pt_`.
 const NS2_TRANSMIT: f64 = 0.281_838_15;
 
 fn world(change: impl FnOnce(&mut Sinr)) -> Propagation {
@@ -30,7 +30,7 @@ fn close(got: f64, want: f64, relative: f64) {
 fn two_ray_gives_the_thresholds_and_ranges_of_ns2() {
     let two_ray = PathLoss::NS2;
     close(crossover(914e6, [1.5; 2]), 86.14, 1e-4);
-    // RXThresh_ and CSThresh_, in W.
+    // ns-2's RXThresh_ and CSThresh_, in W.
     close(NS2_TRANSMIT * two_ray.gain(250.0), 3.652e-10, 3e-4);
     close(NS2_TRANSMIT * two_ray.gain(550.0), 1.559e-11, 3e-4);
     close(two_ray.distance(3.652e-10 / NS2_TRANSMIT), 250.01, 1e-5);
@@ -60,7 +60,8 @@ fn a_street_has_the_median_loss_of_p1411() {
         close(law.distance_between(heights, gain), metres, 1e-12);
         -mw_to_dbm(gain)
     };
-    // The formulas in decibels, by hand; the breakpoints are at 192 and 156 m.
+    // The expected values are the formulas in decibels, computed by hand; the breakpoints are at 192 and 156
+    // m.
     close(loss(2.4e9, [4.0, 1.5], 50.0), 74.004_797, 1e-6);
     close(loss(2.4e9, [4.0, 1.5], 500.0), 102.318_173, 1e-6);
     close(loss(5.2e9, [1.5, 1.5], 100.0), 86.741_239, 1e-6);
@@ -91,7 +92,7 @@ fn environments_have_the_losses_of_the_itu() {
         let reference_db = found.reference_db(2.412e9);
         -mw_to_dbm(PathLoss::LogDistance { exponent: found.exponent(), reference_db }.gain(metres))
     };
-    // 21.2 log10(100) + 29.2 + 21.1 log10(2.412), and so on.
+    // 21.2 log10(100) + 29.2 + 21.1 log10(2.412) dB, and so on.
     close(loss("street", 100.0), 79.668_161, 1e-6);
     close(loss("industrial-out-of-sight", 30.0), 82.116_751, 1e-6);
 }
@@ -165,7 +166,8 @@ fn rician_power_has_the_moments_of_a_noncentral_chi_square() {
         let mean = draws.iter().sum::<f64>() / n;
         let variance = draws.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / n;
         let expected = (1.0 + 2.0 * k) / ((1.0 + k) * (1.0 + k));
-        // Four standard errors; the kurtosis is at most the exponential's 9.
+        // The tolerance is four standard errors; the kurtosis is at most that of an exponential distribution,
+        // 9.
         assert!((mean - 1.0).abs() < 4.0 * (expected / n).sqrt(), "mean {mean} for k = {k}");
         assert!(
             (variance / expected - 1.0).abs() < 4.0 * (8.0 / n).sqrt(),
@@ -202,7 +204,8 @@ fn doppler_fading_has_the_distribution_of_its_kind() {
     }
 }
 
-/// Waves i and j of a sum with random phases contribute to the covariance of the power if they differ.
+/// Waves i and j of a sum with random phases contribute to the covariance of the power only if i and j
+/// differ.
 #[test]
 fn doppler_fading_is_correlated_as_clarke_says() {
     let hertz = 50.0;
@@ -229,7 +232,8 @@ fn doppler_fading_is_correlated_as_clarke_says() {
     }
 }
 
-/// The sum over 16 sectors of the squared mean of a wave's rotation, over 16^2.
+/// Contribution of equal waves: the sum over 16 sectors of the squared mean of a wave's rotation, divided by
+/// 16^2.
 fn same_wave(angle: f64) -> f64 {
     let steps = 1000;
     let sector = |n: usize| {
@@ -288,11 +292,12 @@ fn antennas_and_houses_count_at_both_ends() {
         assert_eq!(one.to_bits(), other.to_bits());
         mw_to_dbm(one / plain.mean_power_mw(a, b, distance))
     };
-    // Face to face; one from behind; both through the house.
+    // The three links have antennas face to face, one antenna seen from behind, and both antennas behind the
+    // house.
     assert!((gained(site(0, 0.0, 0.0), site(2, 50.0, 0.0)) - 20.0).abs() < 1e-9);
     assert!((gained(site(0, 0.0, 0.0), site(1, 50.0, 0.0)) - 0.0).abs() < 1e-9);
     assert!((gained(site(0, 0.0, 0.0), site(2, 200.0, 0.0)) - (20.0 - 18.0 - 8.0)).abs() < 1e-9);
-    // 20 dB more at d^-4.
+    // The gain is 20 dB higher at d^-4.
     close(town.reach(1e-8) / plain.reach(1e-8), libm::pow(10.0, 0.5), 1e-9);
 }
 
@@ -319,7 +324,8 @@ fn fades(world: &Propagation) -> Vec<f64> {
         .collect()
 }
 
-/// Chi-square with 9 degrees of freedom: 27.9 is passed once in a thousand seeds.
+/// Asserts that draws are equally frequent in all ten intervals. Chi-square with 9 degrees of freedom exceeds
+/// 27.9 for one seed in a thousand.
 fn equiprobable(draws: &[f64], deciles: &[f64; 9]) {
     let mut seen = [0_u32; 10];
     for draw in draws {

@@ -5,7 +5,7 @@ use multihop_core::settings::{Allowed, Given, Settings, Value, Visitor};
 use super::{LadderParams, MinstrelParams, RateControlParams};
 
 impl RateControlParams {
-    /// `rate_control`: a name, or a table with a name and parameters.
+    /// Reads the key `rate_control`: a name, or a table with a name and parameters.
     pub(crate) fn key(&mut self, name: &'static str, help: &str, keys: &mut dyn Visitor) {
         let words = KINDS.map(|(word, _)| word);
         let allowed = Allowed::of_words(&KINDS);
@@ -57,14 +57,15 @@ impl RateControlParams {
 }
 
 impl LadderParams {
-    /// Whether these are parameters of one rule.
+    /// Whether both are parameters of the same rule.
     fn is_like(&self, other: &Self) -> bool {
         let rule = |params: &Self| (params.trial_fails_at_once, params.rts_after.is_some());
         let doubles = |params: &Self| params.most_successes > params.successes;
         rule(self) == rule(other) && doubles(self) == doubles(other)
     }
 
-    /// Keeps a failed trial from lowering the number of successes.
+    /// Raises `most_successes` to at least `successes`, so that a failed trial never lowers the required
+    /// number.
     pub(super) fn raise_most(&mut self, _: &mut dyn Visitor) {
         self.most_successes = self.most_successes.max(self.successes);
     }
@@ -84,5 +85,5 @@ const KINDS: [(&str, &str); 5] = [
     ),
 ];
 
-/// Bounds of a number of frames.
+/// Allowed numbers of frames for a parameter.
 pub(super) const COUNT: core::ops::RangeInclusive<u64> = 1..=10_000;

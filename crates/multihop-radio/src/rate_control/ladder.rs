@@ -1,8 +1,8 @@
-//! ARF, AARF and CARA: one rate up after successes, one down after failures.
+//! ARF, AARF and CARA: the next higher rate after successes, the next lower rate after failures.
 
 use super::LadderParams;
 
-/// The state for one neighbour.
+/// State of the ladder for one neighbour.
 #[derive(Clone, Debug)]
 pub(super) struct Ladder {
     /// Index of the rate.
@@ -78,7 +78,7 @@ mod tests {
 
     const TOP: usize = 3;
 
-    /// The rates of the transmissions after outcomes, `+` for a delivered frame, `-` for a lost one.
+    /// Rates of transmissions with these outcomes: `+` for a delivered frame, `-` for a lost one.
     fn rates(ladder: &mut Ladder, params: &LadderParams, outcomes: &str) -> Vec<usize> {
         let after = |outcome| {
             ladder.report(outcome == '+', params, TOP);

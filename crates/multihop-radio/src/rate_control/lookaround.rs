@@ -7,12 +7,12 @@ use multihop_core::{Duration, Instant, Rng};
 use super::Rates;
 use super::minstrel::Best;
 
-/// How one neighbour's rates are tried.
+/// Method by which Minstrel samples the rates of one neighbour.
 #[derive(Clone, Debug)]
 pub(super) enum Lookaround {
-    /// A share of the packets, and each rate in turn.
+    /// Minstrel: a share of the packets samples each rate in turn.
     Shares(Shares),
-    /// Fifty packets a second, by groups of rates with as many streams: Minstrel-HT.
+    /// Minstrel-HT: fifty packets a second sample rates by groups with equal numbers of streams.
     Groups(Groups),
 }
 
@@ -21,27 +21,27 @@ pub(super) enum Lookaround {
 pub(super) struct Shares {
     packets: u64,
     samples: u64,
-    /// The rates to try, in random order; the last one is next.
+    /// Rates to sample, in random order; the last one is next.
     waiting: Vec<usize>,
 }
 
 /// Sampling of Minstrel-HT, which tries rates by groups of streams.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Groups {
-    /// When the next sample is due.
+    /// Instant of the next sample.
     due: Instant,
-    /// The place in [`TURNS`].
+    /// Position in the cycle [`TURNS`].
     turn: usize,
-    /// Group that each kind of sample uses next.
+    /// Group of rates that each kind of sample uses next.
     groups: [usize; 3],
 }
 
-/// Purpose of a sample, which decides the rate that it tries.
+/// Purpose of a sample, which decides the rate to sample.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
-    /// The next faster rate of a group.
+    /// Sample the next faster rate of a group.
     Step,
-    /// Any faster rate of a group: the channel may have become much better.
+    /// Sample any faster rate of a group, because the channel may have improved considerably.
     Jump,
     /// Sample a rate between the best rate and the most reliable one, for the second stage of the retry chain.
     Between,
@@ -49,7 +49,7 @@ enum Kind {
 
 const TURNS: [Kind; 6] = [Kind::Step, Kind::Jump, Kind::Step, Kind::Jump, Kind::Step, Kind::Between];
 
-/// Least time between two samples.
+/// Shortest time between two samples.
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(20);
 
 impl Shares {
@@ -86,7 +86,7 @@ impl Groups {
     }
 }
 
-/// The rate of a group to try.
+/// Rate of a group to sample for this purpose; `None` if the group has no suitable rate.
 fn of_group(
     kind: Kind,
     group: Range<usize>,
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
     use crate::phy_profile::RateIndex;
 
-    /// Two groups; the times of rates 0 to 3 are 10, 8, 6, 4 us, those of rates 4 to 7 are 9, 7, 5, 3 us.
+    /// Rates in two groups: rates 0 to 3 take 10, 8, 6 and 4 us, rates 4 to 7 take 9, 7, 5 and 3 us.
     fn rates() -> Rates {
         Rates {
             params: RateControlParams::Minstrel(MinstrelParams::default()),
@@ -161,7 +161,7 @@ mod tests {
         let mut groups = Groups::default();
         for _ in 0..20 {
             let found = samples(&mut groups, &best, 12);
-            // Groups take turns.
+            // Groups are sampled in turn.
             let steps = [0, 2, 4, 6, 8, 10].map(|n| found[n]);
             assert_eq!(steps, [2, 5, 2, 5, 2, 5].map(Some));
             assert_eq!([found[5], found[11]], [Some(4); 2], "the first group has none");

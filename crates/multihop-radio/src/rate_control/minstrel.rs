@@ -1,16 +1,16 @@
-//! Minstrel and Minstrel-HT: the rate with the highest measured throughput, and a few packets at other rates to keep the
-//! statistics.
+//! Minstrel and Minstrel-HT: the rate with the highest measured throughput, and a few packets at other rates
+//! to keep the statistics current.
 
 use multihop_core::{Duration, Instant, Rng};
 
 use super::lookaround::{Groups, Lookaround, Shares};
 use super::{Attempt, MinstrelParams, Rates};
 
-/// The state for one neighbour.
+/// Statistics and retry chain for one neighbour.
 #[derive(Clone, Debug)]
 pub(super) struct Minstrel {
     rates: Vec<Statistics>,
-    /// When the statistics were last evaluated.
+    /// Instant at which the statistics were last evaluated.
     evaluated: Instant,
     best: Best,
     /// The rates of the packet in service, each with its number of transmissions.
@@ -21,7 +21,7 @@ pub(super) struct Minstrel {
     length: Length,
 }
 
-/// Number of MPDUs per frame: counts since the last evaluation, and their moving average.
+/// Number of MPDUs per frame: counters since the last evaluation, and their moving average.
 #[derive(Clone, Copy, Debug)]
 struct Length {
     /// Number of MPDUs in the frames since the last evaluation.
@@ -32,7 +32,7 @@ struct Length {
     average: f64,
 }
 
-/// The rates of packets that try no other.
+/// The rates of packets that sample no other rate.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Best {
     /// Rate with the highest throughput.
@@ -77,12 +77,12 @@ impl Minstrel {
         }
     }
 
-    /// The rate with the highest throughput.
+    /// Index of the rate with the highest throughput.
     pub(super) const fn fastest(&self) -> usize {
         self.best.fastest
     }
 
-    /// The rate of a transmission.
+    /// The rate for one transmission attempt.
     pub(super) fn choose(
         &mut self,
         now: Instant,
@@ -137,7 +137,7 @@ impl Minstrel {
         let second = highest(self.rates.len(), Some(fastest), throughput);
         let second = if throughput(second) > 0.0 { second } else { fastest };
         let sure = |rate: usize| self.rates[rate].probability.unwrap_or(0.0);
-        // Of the rates that hardly ever fail, the one with the highest throughput.
+        // The surest rate is the fastest of the rates that hardly ever fail.
         let surest = highest(self.rates.len(), None, |rate| {
             if sure(rate) >= SURE { 1.0 + throughput(rate) } else { sure(rate) }
         });
@@ -203,7 +203,7 @@ impl Length {
     }
 }
 
-/// Transmissions of a stage: as many as its time allows.
+/// Number of transmissions of a stage that fit into its time.
 fn fitting(time: Duration) -> u32 {
     u32::try_from(STAGE_TIME.whole(time)).unwrap_or(u32::MAX).max(1)
 }
@@ -219,16 +219,16 @@ fn highest(rates: usize, except: Option<usize>, score: impl Fn(usize) -> f64) ->
     found.or(except).expect("a profile has rates")
 }
 
-/// The time that one stage of the chain may take.
+/// Longest time of one stage of the retry chain.
 const STAGE_TIME: Duration = Duration::from_millis(6);
 
 /// A rate with a lower probability of success counts as useless.
 const HOPELESS: f64 = 0.1;
 
-/// Above this probability of success, only the speed decides.
+/// Probability of success above which only the speed of a rate matters.
 const GOOD: f64 = 0.9;
 
-/// A rate with this probability of success hardly ever fails.
+/// Probability of success from which a rate counts as hardly ever failing.
 const SURE: f64 = 0.95;
 
 #[cfg(test)]

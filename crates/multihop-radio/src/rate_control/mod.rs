@@ -1,7 +1,8 @@
-//! Rate control: which rate each transmission of unicast data has.
+//! Rate control: the choice of the rate for each transmission of unicast data.
 //!
-//! A station has one [`RateControl`] with a small state machine for each neighbour. It is asked before every
-//! transmission of a data frame and told the outcome of each. Broadcasts and control frames have the basic rate.
+//! A station has one [`RateControl`] with a small state machine for each neighbour. It chooses the rate of
+//! every data frame and receives the outcome of every transmission. Broadcasts and control frames use the
+//! basic rate.
 
 mod keys;
 mod ladder;
@@ -25,11 +26,11 @@ use crate::phy_profile::{PhyProfile, RateIndex};
 /// The rule by which stations choose rates.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RateControlParams {
-    /// Always the rate of the scenario.
+    /// All data uses the rate of the scenario.
     Fixed,
-    /// One rate up after successes, one down after failures: ARF, AARF and CARA.
+    /// The next higher rate after successes, the next lower rate after failures: ARF, AARF and CARA.
     Ladder(LadderParams),
-    /// The rate with the highest throughput by statistics; with rates of 802.11n, Minstrel-HT.
+    /// Statistics find the rate with the highest throughput: Minstrel; with rates of 802.11n, Minstrel-HT.
     Minstrel(MinstrelParams),
 }
 
@@ -86,8 +87,8 @@ impl LadderParams {
     /// AARF by Lacage, Manshaei and Turletti (2004): ARF whose threshold doubles with each failed trial, to 50.
     pub const AARF: Self = Self { most_successes: 50, ..Self::ARF };
 
-    /// CARA-1 by Kim, Kim, Choi and Qiao (2006): ARF that sends an RTS after the first failure, and tries again
-    /// at the same rate.
+    /// CARA-1 by Kim, Kim, Choi and Qiao (2006): ARF that sends an RTS after the first failure, and then
+    /// tries the same rate again.
     pub const CARA: Self = Self { trial_fails_at_once: false, rts_after: Some(1), ..Self::ARF };
 }
 
@@ -101,17 +102,18 @@ impl Default for MinstrelParams {
 #[derive(Clone, Debug)]
 pub struct Rates {
     params: RateControlParams,
-    /// Rates in use in ascending order, one of each bit rate; under Minstrel-HT grouped by streams. Other indices of
-    /// rates refer to this list.
+    /// Rates in use, ascending, without duplicate bit rates; under Minstrel-HT grouped by streams. Other rate
+    /// indices refer to this list.
     list: Vec<RateIndex>,
     /// Ranges of `list` with the same number of streams, under Minstrel-HT; otherwise empty.
     groups: Vec<Range<usize>>,
-    /// The first one for a new neighbour: that of the scenario; under Minstrel-HT, which never tries slower ones than the
-    /// surest, the lowest.
+    /// Initial rate for a new neighbour: the scenario's rate. Under Minstrel-HT it is the lowest rate,
+    /// because Minstrel-HT never samples rates slower than the most reliable one.
     first: usize,
-    /// How long one transmission of a packet takes without interference, access and ACK included.
+    /// Duration of one packet's transmission without interference, including channel access and ACK.
     times: Vec<Duration>,
-    /// Part of each entry of `times` that the packet's bytes take, which an aggregate needs for each packet.
+    /// Share of each entry of `times` that the bytes of the packet take. An aggregate takes this share for
+    /// each packet.
     bodies: Vec<Duration>,
 }
 
@@ -121,7 +123,7 @@ pub struct RateControl {
     neighbours: Vec<Neighbour>,
     /// Index of the neighbour that was served last.
     recent: usize,
-    /// Transmissions at each rate of the profile.
+    /// Numbers of transmissions at each rate of the profile.
     sent: Vec<u64>,
     rng: Rng,
 }
@@ -140,12 +142,12 @@ enum State {
     Minstrel(Box<Minstrel>),
 }
 
-/// A transmission that is about to be made.
+/// Properties of the next transmission attempt.
 #[derive(Clone, Copy, Debug)]
 pub struct Attempt {
     /// Neighbour that receives the transmission.
     pub to: NodeId,
-    /// How often the packet has been transmitted before.
+    /// Number of earlier transmissions of the packet.
     pub number: u32,
     /// Largest number of transmissions of the packet; `None` is no limit.
     pub limit: Option<u32>,
@@ -163,7 +165,7 @@ pub struct Choice {
 }
 
 impl Rates {
-    /// The rates of a scenario; `None` if they are fixed.
+    /// The rates of a scenario; `None` if the rate is fixed.
     pub(crate) fn new(
         params: &RateControlParams,
         radio: &RadioParams,
@@ -197,8 +199,9 @@ impl Rates {
         let bytes = airtime.data_bytes(&packet);
         let body = |&rate: &RateIndex| match groups.is_empty() {
             true => airtime.frame(rate, bytes) - airtime.frame(rate, 0),
-            // Without rounding to symbols: those of wide channels hold so much that a packet takes as many at several rates,
-            // and rates that are not faster would never be tried.
+            // Times are not rounded to symbols: a symbol of a wide channel has so many bits that a packet
+            // takes equally many symbols at several rates, and the faster of these rates would never be
+            // sampled.
             false => radio.phy.rate(rate).bit_rate.time_for(bytes),
         };
         let bodies: Vec<_> = list.iter().map(body).collect();
@@ -207,7 +210,7 @@ impl Rates {
         Some(Self { params: params.clone(), list, groups, first, times, bodies })
     }
 
-    /// Whether stations may announce data that the RTS threshold does not ask to announce.
+    /// Whether stations may use RTS for data below the RTS threshold.
     pub(crate) fn may_announce(&self) -> bool {
         matches!(&self.params, RateControlParams::Ladder(ladder) if ladder.rts_after.is_some())
     }
@@ -238,7 +241,7 @@ impl RateControl {
         Self { neighbours: Vec::new(), recent: 0, sent: vec![0; last + 1], rng }
     }
 
-    /// The rate of a transmission.
+    /// Chooses the rate of a transmission.
     pub(crate) fn choose(&mut self, now: Instant, attempt: &Attempt, rates: &Rates) -> Choice {
         let neighbour = self.find(now, attempt.to, rates);
         let (index, announces, is_trial) = match (&mut self.neighbours[neighbour].state, &rates.params) {
@@ -255,7 +258,7 @@ impl RateControl {
         Choice { rate: rates.list[index], announces, is_trial }
     }
 
-    /// Rate of packets to a neighbour that sample no other rate. The call does not change statistics.
+    /// Rate of packets to a neighbour that sample no other rate. The call does not change the statistics.
     pub(crate) fn usual(&self, to: NodeId, rates: &Rates) -> RateIndex {
         let known = self.neighbours.iter().find(|neighbour| neighbour.node == to);
         let index = match known.map(|neighbour| &neighbour.state) {
@@ -266,7 +269,7 @@ impl RateControl {
         rates.list[index]
     }
 
-    /// The outcome of a transmission at the rate that was chosen last.
+    /// Records the outcome of a transmission at the chosen rate.
     pub(crate) fn report(
         &mut self,
         now: Instant,
@@ -301,7 +304,7 @@ impl RateControl {
         self.sent[usize::from(rate.0)] += 1;
     }
 
-    /// Transmissions at each rate of the profile since the counts were last cleared.
+    /// Number of transmissions at each rate of the profile since the last reset of the counters.
     pub(crate) fn sent(&self) -> impl Iterator<Item = (RateIndex, u64)> {
         (0..).map(RateIndex).zip(self.sent.iter().copied())
     }
@@ -335,7 +338,7 @@ impl RateControl {
     }
 }
 
-/// Rates by their speed, one of equal ones.
+/// Rates in ascending order of speed, with one of several equal rates.
 fn ascending(mut list: Vec<RateIndex>, phy: &PhyProfile) -> Vec<RateIndex> {
     let bit_rate = |rate: &RateIndex| phy.rate(*rate).bit_rate;
     list.sort_by_key(bit_rate);
@@ -343,8 +346,8 @@ fn ascending(mut list: Vec<RateIndex>, phy: &PhyProfile) -> Vec<RateIndex> {
     list
 }
 
-/// Modulation and coding schemes of 802.11n or 802.11ac, with the range of each number of streams in the list. For
-/// profiles without such schemes, the rates in ascending order.
+/// Modulation and coding schemes of 802.11n or 802.11ac, and the range of each number of streams in the list.
+/// Profiles without such schemes return the rates in ascending order.
 fn in_groups(list: Vec<RateIndex>, phy: &PhyProfile) -> (Vec<RateIndex>, Vec<Range<usize>>) {
     let streams = |rate: &RateIndex| phy.rate(*rate).label.streams();
     let schemes: Vec<_> = list.iter().copied().filter(|rate| streams(rate).is_some()).collect();

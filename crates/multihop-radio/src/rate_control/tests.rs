@@ -1,4 +1,5 @@
-//! One station against channels that are given as probabilities, over 802.11b: rates 0 to 3 are 1, 2, 5.5, 11 Mb/s.
+//! Tests with one station and channels given as probabilities of success, over 802.11b: rates 0 to 3 are 1,
+//! 2, 5.5, 11 Mb/s.
 
 use super::*;
 use crate::mac::MacConfig;
@@ -47,8 +48,8 @@ impl Bench {
         self.control.report(self.now, PEER, RateIndex(rate), delivered, &self.rates);
     }
 
-    /// The rates of one packet's transmissions up to the retry limit of 7 over a channel with these probabilities of
-    /// success.
+    /// Rates of one packet's transmissions up to the retry limit of 7, over a channel with these
+    /// probabilities of success.
     fn packet(&mut self, success: impl AsRef<[f64]>) -> Vec<u8> {
         self.now += self.every;
         let mut used = Vec::new();
@@ -65,7 +66,7 @@ impl Bench {
         used
     }
 
-    /// The share of packets that began at each rate, after one second to learn.
+    /// Share of packets whose first transmission used each rate, after one second of learning.
     fn shares(&mut self, success: [f64; 4]) -> [f64; 4] {
         (0..500).for_each(|_| drop(self.packet(success)));
         let mut begun = [0.0; 4];
@@ -73,7 +74,7 @@ impl Bench {
         begun
     }
 
-    /// Delivered packets per second of airtime, after one second to learn.
+    /// Delivered packets per second of airtime, after one second of learning.
     fn throughput(&mut self, success: [f64; 4]) -> f64 {
         (0..500).for_each(|_| drop(self.packet(success)));
         let delivered = self.delivered;
@@ -83,7 +84,7 @@ impl Bench {
     }
 }
 
-/// The mean of 20 seeds.
+/// Mean over 20 seeds.
 fn mean(of: impl Fn(&mut Bench) -> f64) -> f64 {
     (1..=20).map(|seed| of(&mut seeded(seed))).sum::<f64>() / 20.0
 }
@@ -93,7 +94,7 @@ fn minstrel_finds_the_rate_with_the_highest_throughput() {
     for (success, best) in [
         ([1.0, 1.0, 1.0, 1.0], 3),
         ([1.0, 1.0, 1.0, 0.2], 2),
-        // 2 Mb/s at 95 % carries less than 5.5 Mb/s at 60 %, and twice as much as 5.5 Mb/s at 20 %.
+        // 2 Mb/s at 95 % delivers less than 5.5 Mb/s at 60 %, and twice as much as 5.5 Mb/s at 20 %.
         ([1.0, 0.95, 0.6, 0.0], 2),
         ([1.0, 0.95, 0.2, 0.0], 1),
         ([0.8, 0.05, 0.0, 0.0], 0),
@@ -103,10 +104,10 @@ fn minstrel_finds_the_rate_with_the_highest_throughput() {
     }
 }
 
-/// At most 5% of the packets begin with a faster rate that may fail. A retry at the second best rate costs up to 7 %
-/// where the best one fails often. Where that one carries three quarters of it (2 Mb/s at 95 %, 5.5 Mb/s at 30 %), one
-/// sample in an interval leaves an estimate with a standard deviation of 0.17: above 0.4, packets begin with the wrong
-/// rate for an interval.
+/// At most 5% of the packets begin with a faster rate that may fail. A retry at the second best rate costs up
+/// to 7 % if the best one often fails. If the second best rate has three quarters of the throughput (2 Mb/s
+/// at 95 %, 5.5 Mb/s at 30 %), one sample per interval estimates its success with a standard deviation of
+/// 0.17: above 0.4, packets begin with the wrong rate for one interval.
 #[test]
 fn minstrel_carries_nine_tenths_of_what_the_best_rate_does() {
     for success in [
@@ -144,14 +145,15 @@ fn retries_go_from_the_best_to_the_second_the_surest_and_the_lowest_rate() {
     (0..2000).for_each(|_| drop(b.packet(channel)));
     let chains: Vec<Vec<u8>> =
         (0..20).map(|_| (0..7).map(|number| b.choose(number, Some(7))).collect()).collect();
-    // A transmission takes 1.7 ms at 11 Mb/s, 2.6 at 5.5, 5.8 at 2: two, two and one of the 6 ms for each.
+    // A transmission takes 1.7 ms at 11 Mb/s, 2.6 ms at 5.5 and 5.8 ms at 2: two, two and one of them fit
+    // into the 6 ms of a stage.
     assert!(chains.contains(&vec![3, 3, 2, 2, 1, 0, 0]), "{chains:?}");
     assert!(chains.iter().all(|chain| chain[6] == 0), "the lowest rate comes before the drop: {chains:?}");
-    // With four transmissions each rate has one.
+    // With a limit of four transmissions each rate has one.
     let short: Vec<Vec<u8>> =
         (0..20).map(|_| (0..4).map(|number| b.choose(number, Some(4))).collect()).collect();
     assert!(short.contains(&vec![3, 2, 1, 0]), "{short:?}");
-    // Without a limit, a rate has 6 ms, and the lowest one all the rest.
+    // Without a limit each rate has 6 ms, and the lowest rate all remaining transmissions.
     let long: Vec<Vec<u8>> =
         (0..20).map(|_| (0..10).map(|number| b.choose(number, None)).collect()).collect();
     assert!(long.contains(&vec![3, 3, 3, 2, 2, 1, 0, 0, 0, 0]), "{long:?}");
@@ -232,13 +234,14 @@ fn if_only_one_rate_works_retries_stay_at_it() {
     assert!(at_lowest >= 17, "all but the samples: {chains:?}");
 }
 
-/// 802.11n in 20 MHz, MCS 0 to 31 behind the eight rates of 802.11a, and two packets in a millisecond.
+/// 802.11n in 20 MHz, with MCS 0 to 31 after the eight rates of 802.11a, and two packets per millisecond.
 fn ht(seed: u64) -> Bench {
     let phy = PhyProfile::named("802.11n-20").expect("a profile");
     bench(&RadioParams::new(phy), Duration::from_micros(500), seed)
 }
 
-/// The probabilities of success over a channel on which schemes up to one of up to so many streams hardly ever fail.
+/// Probabilities of success over a channel on which schemes up to `scheme` of up to `streams` streams hardly
+/// ever fail.
 fn channel(streams: usize, scheme: usize) -> Vec<f64> {
     let schemes = (0..32).map(|mcs| if mcs / 8 < streams && mcs % 8 <= scheme { 0.98 } else { 0.0 });
     [0.0; 8].into_iter().chain(schemes).collect()
@@ -262,7 +265,7 @@ fn minstrel_ht_has_a_group_of_schemes_for_each_number_of_streams() {
     assert_eq!((rates.list.len(), &rates.groups[..]), (48, &[0..12, 12..24, 24..36, 36..48][..]));
 }
 
-/// In 80 MHz a packet of 1200 bytes takes two symbols of 802.11ax at MCS 8 to 11.
+/// In 80 MHz a packet of 1200 bytes takes two symbols of 802.11ax at all of MCS 8 to 11.
 #[test]
 fn under_minstrel_ht_every_faster_scheme_takes_less_time() {
     for phy in PROFILES {
@@ -282,7 +285,7 @@ fn minstrel_ht_finds_the_best_scheme_in_any_group_within_two_seconds() {
         (0..4000).for_each(|_| drop(b.packet(&channel)));
         let best = u8::try_from(8 + 8 * (streams - 1) + scheme).expect("few rates");
         let begun = (0..4000).filter(|_| b.packet(&channel)[0] == best).count();
-        // Forty packets of 2000 at most begin with another one.
+        // At most forty of 2000 packets begin with another scheme.
         assert!(begun >= 3900, "{streams} streams, scheme {scheme}: {begun} of 4000");
     }
 }
@@ -299,7 +302,8 @@ fn minstrel_ht_tries_fifty_packets_a_second_whatever_their_number() {
     }
 }
 
-/// A packet at a rate that is tried may fail, and so may its first retry: neither takes an aggregate along.
+/// A packet at a sampled rate may fail, and so may its first retry. Alone in its frame, it loses no other
+/// packet.
 #[test]
 fn a_packet_that_tries_a_rate_travels_alone_until_it_is_acknowledged() {
     let mut b = ht(1);
@@ -319,8 +323,8 @@ fn a_packet_that_tries_a_rate_travels_alone_until_it_is_acknowledged() {
     assert!(!choose(0), "the next packet");
 }
 
-/// A packet of 1200 bytes takes 938 us at MCS 1 and 692 us at MCS 2, of which 200 us are no data. With 63 of 100 packets MCS 2
-/// carries less than MCS 1 in single frames, and more in long aggregates.
+/// A packet of 1200 bytes takes 938 us at MCS 1 and 692 us at MCS 2, of which 200 us are overhead. At 63 %
+/// success, MCS 2 delivers less than MCS 1 in single frames, and more in long aggregates.
 #[test]
 fn the_length_of_aggregates_decides_between_rates() {
     let fastest = |mpdus: u32| {
@@ -342,7 +346,7 @@ fn the_length_of_aggregates_decides_between_rates() {
 #[test]
 fn retries_of_minstrel_ht_end_at_the_surest_scheme() {
     let mut b = ht(1);
-    // MCS 3 and 4 of one stream lose some; MCS 2 does not.
+    // MCS 3 and 4 of one stream lose some packets; MCS 2 loses none.
     let mut channel = channel(1, 2);
     (channel[8 + 3], channel[8 + 4]) = (0.93, 0.85);
     (0..8000).for_each(|_| drop(b.packet(&channel)));

@@ -63,15 +63,16 @@ fn cosines_are_those_of_the_midpoints() {
     }
 }
 
-/// IEEE 802.11 (2016) 16.4.6.6: simulates the chips, white noise, and a receiver that picks the strongest correlation
-/// and compares its phase with that of the previous symbol.
+/// Compares the rates with a simulation of the chips of IEEE 802.11 (2016) 16.4.6.6, white noise, and a
+/// receiver that picks the strongest correlation and compares its phase with the phase of the previous
+/// symbol.
 #[test]
 fn cck_error_rates_match_a_simulated_demodulator() {
     for (rate, scheme, words, sinr, trials) in
         [("5.5M", &CCK_5_5, words_5_5(), 0.75, 40_000), ("11M", &CCK_11, words_11(), 2.2, 40_000)]
     {
         let mut rng = Rng::stream(5, "test", 0);
-        // Chips have energy 1, so noise has this much in each of two dimensions.
+        // Chips have energy 1, so noise has this standard deviation in each of two dimensions.
         let sigma = (8.0 / (scheme.spreading * sinr) / 2.0).sqrt();
         let mut before = receive(&words, 0, sigma, &mut rng).1;
         let mut wrong = 0;
@@ -81,13 +82,15 @@ fn cck_error_rates_match_a_simulated_demodulator() {
             let turned = phase.0 * before.0 + phase.1 * before.1;
             let across = phase.1 * before.0 - phase.0 * before.1;
             wrong += u32::from(got != sent || turned < across.abs());
-            // The phase of the right word even after an error: one error already loses the frame.
+            // The next comparison uses the phase of the right word even after an error: one error already
+            // loses the frame.
             before = phase;
         }
         let (measured, bound) =
             (f64::from(wrong) / f64::from(u32::try_from(trials).unwrap()), scheme.symbol_error(sinr));
         println!("{rate} at {sinr}: simulated {measured}, bound {bound}");
-        // A union bound is never below the simulated rate (allow four standard errors), and here little above.
+        // A union bound is never below the simulated rate (within four standard errors), and here hardly
+        // above it.
         let error = (bound / f64::from(u32::try_from(trials).unwrap())).sqrt();
         assert!(
             measured < bound + 4.0 * error && measured > 0.8 * bound - 4.0 * error,
@@ -133,18 +136,18 @@ fn receive(words: &[[Complex; 8]], sent: usize, sigma: f64, rng: &mut Rng) -> (u
     (best, correlate(&words[sent]))
 }
 
-/// Proakis' form, each part integrated from its definition.
+/// The error probability in Proakis' form, with each part integrated from its definition.
 fn from_marcum_q(energy: f64, correlation: f64) -> f64 {
     let spread = (1.0 - correlation * correlation).sqrt();
     let a = (energy / 2.0 * (1.0 - spread)).sqrt();
     let b = (energy / 2.0 * (1.0 + spread)).sqrt();
-    // x exp(-(x^2 + a^2) / 2) I0(a x), integrated from b to where it vanishes.
+    // The density x exp(-(x^2 + a^2) / 2) I0(a x) is integrated from b to where it vanishes.
     let density = |x: f64| x * libm::exp(-(x - a) * (x - a) / 2.0) * scaled_i0(a * x);
     let (steps, width) = (4_000, 12.0);
     let h = width / f64::from(steps);
     let q: f64 = (0..=steps)
         .map(|i| {
-            // Simpson.
+            // Weights of Simpson's rule.
             let weight = if i == 0 || i == steps {
                 1.0
             } else if i % 2 == 1 {
@@ -158,7 +161,7 @@ fn from_marcum_q(energy: f64, correlation: f64) -> f64 {
     q - libm::exp(-(b - a) * (b - a) / 2.0) * scaled_i0(a * b) / 2.0
 }
 
-/// exp(-x) I0(x) by the integral of exp(x (cos t - 1)) over half a turn.
+/// exp(-x) I0(x), as the integral of exp(x (cos t - 1)) over half a turn.
 fn scaled_i0(x: f64) -> f64 {
     let n = 200;
     (0..n).map(|i| libm::exp(x * (libm::cos(PI * (f64::from(i) + 0.5) / f64::from(n)) - 1.0))).sum::<f64>()

@@ -3,9 +3,9 @@ use crate::decibels::from_db;
 use crate::error_rate::Curve;
 use crate::phy_profile::{DOT11A, DOT11AH_1, DOT11AH_2, PROFILES, PhyProfile, Rate};
 
-/// Counts the sequences of the trellis that leave the all-zero one and return to it, by their distance: how many there
-/// are, and how many of their information bits are one. As in the published spectra, they begin and end in the same
-/// period of the puncturing pattern if they leave and return within it.
+/// Counts the trellis sequences that leave the all-zero sequence and return to it, by distance: the number of
+/// sequences, and the number of ones among their information bits. As in the published spectra, a sequence
+/// begins and ends in the same period of the puncturing pattern if it leaves and returns within it.
 fn spectrum(kept: &[[bool; 2]], longest: usize) -> Vec<(f64, f64)> {
     let mut found = vec![(0.0, 0.0); longest + 1];
     // (sequences, ones) by state and distance.
@@ -33,7 +33,8 @@ fn spectrum(kept: &[[bool; 2]], longest: usize) -> Vec<(f64, f64)> {
     found
 }
 
-/// The next state, and how many of the coded bits that are kept are ones, by the generators 133 and 171 (octal).
+/// The next state, and the number of ones among the transmitted coded bits, by the generators 133 and 171
+/// (octal).
 fn step(state: usize, input: usize, kept: [bool; 2]) -> (usize, usize) {
     let register = input << 6 | state;
     let ones = |generator: usize| (register & generator).count_ones() as usize % 2;
@@ -41,7 +42,8 @@ fn step(state: usize, input: usize, kept: [bool; 2]) -> (usize, usize) {
     (register >> 1, distance)
 }
 
-/// IEEE 802.11-2007 §17.3.5.6 and 802.11n-2009 §20.3.11.5: which of the two coded bits of each bit is transmitted.
+/// Puncturing by IEEE 802.11-2007 §17.3.5.6 and 802.11n-2009 §20.3.11.5 selects which of the two coded bits
+/// of each bit is transmitted.
 #[test]
 fn weights_are_those_of_the_trellis() {
     const BOTH: [bool; 2] = [true, true];
@@ -92,14 +94,14 @@ fn what_is_left_out_changes_nothing() {
 
 #[test]
 fn a_sequence_wins_by_the_binomial_distribution() {
-    // Of four bits, two, three or four are wrong: 6/2, 4 and 1 of 16 outcomes at p = 1/2.
+    // With four bits at p = 1/2, the outcomes with two, three and four wrong bits are 6/2, 4 and 1 of 16.
     assert!((sequence_wins(0.5, 4) - 0.5).abs() < 1e-15);
-    // Of five, at p = 0.1: 10 * 0.00081 + 5 * 0.00009 + 0.00001.
+    // With five bits at p = 0.1: 10 * 0.00081 + 5 * 0.00009 + 0.00001.
     assert!((sequence_wins(0.1, 5) - 0.00856).abs() < 1e-15);
 }
 
-/// ns3.csv is what ns3.cc prints with ns-3 3.37. Its Yans model leaves out the sequences in which all coded bits are wrong
-/// and, for BPSK, those at the second distance.
+/// The file ns3.csv is the output of ns3.cc with ns-3 3.37. The Yans model of ns-3 leaves out the sequences
+/// in which all coded bits are wrong and, for BPSK, the sequences at the second distance.
 #[test]
 fn curves_are_those_of_ns3() {
     let (mut nist, mut yans, mut yans_bpsk): (f64, f64, f64) = (0.0, 0.0, 0.0);
@@ -134,8 +136,8 @@ fn ten_percent_of_1024_byte_frames_fail_at_these_ratios() {
     }
 }
 
-/// IEEE 802.11-2020 §23.3, minimum sensitivity, dBm: where at most 10 % of frames of 256 bytes may be lost. It leaves 10 dB to
-/// the noise figure and 5 dB to imperfections of a receiver.
+/// IEEE 802.11-2020 §23.3, minimum sensitivity in dBm, at which at most 10 % of frames of 256 bytes may be
+/// lost. The standard allows 10 dB for the noise figure and 5 dB for imperfections of a receiver.
 #[test]
 fn sensitivities_of_802_11ah_are_those_of_the_standard() {
     let ratios = [0.45, 3.46, 6.47, 9.33, 12.95, 16.05, 20.79, 22.03, 23.19, 27.87, 29.08];
@@ -146,7 +148,7 @@ fn sensitivities_of_802_11ah_are_those_of_the_standard() {
         let thermal = DOT11AH_1.noise_floor_dbm() - 7.0;
         assert!((thermal + 15.0 + ratio - limit).abs() < 1.25, "{}", rate.name);
     }
-    // In 2 MHz 3 dB more noise, and the same curves.
+    // Channels of 2 MHz have 3 dB more noise and the same error curves.
     for rate in DOT11AH_2.rates {
         let narrow = DOT11AH_1.rate(DOT11AH_1.rate_named(rate.name).unwrap());
         let [one, other] = [rate, narrow].map(|rate| rate.success(ErrorModel::Nist, from_db(20.0), 2048.0));

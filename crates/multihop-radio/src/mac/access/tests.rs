@@ -1,4 +1,4 @@
-//! Carrier sense, NAV, interframe spaces and backoff against timelines computed by hand.
+//! Tests of carrier sense, NAV, interframe spaces and backoff against timelines computed by hand.
 
 use super::*;
 use crate::frame::{Frame, FrameKind};
@@ -33,7 +33,7 @@ fn a_backoff_ends_without_a_deadline_if_no_packet_waits() {
     let mut b = fresh();
     b.sends(us(250), packet(1));
     assert_eq!(b.mac.deadline(&b.config), us(250), "it has ended");
-    // Other frames pause it only before its end.
+    // Another frame pauses the backoff only before its end.
     let other = Frame::control(FrameKind::Ack, PEER, OTHER, Duration::ZERO, 14, RateIndex(0));
     for (begins, left) in [(249, Some(1)), (250, None)] {
         let mut b = fresh();
@@ -73,7 +73,7 @@ fn an_error_is_followed_by_eifs_and_in_ns2_also_difs() {
         b.mac.carrier_idle(us(100), &b.config);
         Bench::slots(b.mac.deadline(&b.config), us(100), Duration::from_micros(space));
     }
-    // The standard forgets the error as soon as a good frame is heard.
+    // By the standard, a frame without errors ends the effect of the error.
     let mut b = bench(Flavour::Standard, Some(0));
     b.hears_noise(us(0), us(100));
     b.mac.carrier_busy(us(110), &b.config);

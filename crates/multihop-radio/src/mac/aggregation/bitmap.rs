@@ -1,6 +1,6 @@
 //! Bitmaps with a bit for each MPDU of an aggregate or of a block ACK.
 
-/// The most MPDUs of an aggregate, and the most sequence numbers of a block ACK.
+/// The largest number of MPDUs in an aggregate, and of sequence numbers in a block ACK.
 pub const MAX_MPDUS: usize = 64 * WORDS;
 
 const WORDS: usize = 4;
@@ -10,12 +10,12 @@ const WORDS: usize = 4;
 pub struct Bitmap(pub [u64; WORDS]);
 
 impl Bitmap {
-    /// No bit is set.
+    /// Bitmap without set bits.
     pub const NONE: Self = Self([0; WORDS]);
-    /// All bits are set.
+    /// Bitmap with all bits set.
     pub const ALL: Self = Self([u64::MAX; WORDS]);
 
-    /// The first bits are set, as many as `count`.
+    /// Bitmap whose first `count` bits are set.
     #[must_use]
     pub fn first(count: usize) -> Self {
         let bits_of = |word: usize| {
@@ -49,13 +49,13 @@ impl Bitmap {
         self.0 == [0; WORDS]
     }
 
-    /// How many bits are set.
+    /// Number of set bits.
     #[must_use]
     pub fn count(&self) -> u32 {
         self.0.iter().map(|word| word.count_ones()).sum()
     }
 
-    /// The bits that are set in both.
+    /// Intersection of both bitmaps.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self(core::array::from_fn(|word| self.0[word] & other.0[word]))

@@ -3,20 +3,20 @@
 
 use super::bitmap::Bitmap;
 
-/// Number of sequence numbers: they have 12 bits (IEEE 802.11).
+/// Number of different sequence numbers, which have 12 bits (IEEE 802.11).
 const NUMBERS: u16 = 1 << 12;
 
 /// Report of the MPDUs that a station has received from a neighbour.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct BlockAck {
-    /// The first number that it reports.
+    /// First sequence number of the report.
     pub start: u16,
     /// Bitmap of received MPDUs: bit n is set if the MPDU with number `start` + n was received.
     pub received: Bitmap,
 }
 
 impl BlockAck {
-    /// Whether this MPDU was received.
+    /// Whether the MPDU with this sequence number was received.
     pub fn contains(&self, sequence: u16) -> bool {
         self.received.contains(ahead(self.start, sequence).into())
     }
@@ -40,22 +40,22 @@ impl BlockAck {
     }
 }
 
-/// The number after this one.
+/// The sequence number after this one.
 pub(super) fn after(sequence: u16) -> u16 {
     (sequence + 1) % NUMBERS
 }
 
-/// The number `by` before this one.
+/// The sequence number `by` before this one.
 pub(super) fn back(sequence: u16, by: u16) -> u16 {
     (sequence + NUMBERS - by) % NUMBERS
 }
 
-/// How far `sequence` is ahead of `start`.
+/// Distance from `start` forward to `sequence`, modulo 4096.
 pub(super) fn ahead(start: u16, sequence: u16) -> u16 {
     back(sequence, start)
 }
 
-/// Whether a number is nearer behind the other than ahead of it.
+/// Whether a sequence number lies less than half of the number space before `than`.
 pub(super) fn is_older(sequence: u16, than: u16) -> bool {
     ahead(than, sequence) >= NUMBERS / 2
 }

@@ -67,13 +67,13 @@ impl Mac {
         self.own.aggregation.as_mut()?.receivers.poll()
     }
 
-    /// Packets of neighbours that wait for earlier ones.
+    /// Packets received from neighbours that wait for earlier packets.
     pub fn held(&self) -> impl Iterator<Item = PacketHandle> {
         self.own.aggregation.iter().flat_map(|aggregation| aggregation.receivers.held())
     }
 
-    /// Takes over the counters and the sequence numbers of a station whose radio was switched off, since its
-    /// neighbours rely on these numbers. Its packets are lost.
+    /// Takes over the counters and the sequence numbers of a station whose radio was switched off, because
+    /// its neighbours rely on these numbers. The packets of that station are lost.
     pub fn succeed(&mut self, mut before: Self) {
         for category in Category::ALL {
             let Some(mut batch) = before.contender_mut(category).batch.take() else { continue };
@@ -88,18 +88,18 @@ impl Mac {
         });
     }
 
-    /// The packets in service: under EDCA, of the access category in front.
+    /// The packets in service; under EDCA, of the access category in front.
     pub fn in_service(&self) -> impl Iterator<Item = &Outgoing> {
         self.own.front.in_service()
     }
 
-    /// The batch, if packets that can be aggregated are in service.
+    /// The batch of packets in service; `None` unless they can be aggregated.
     #[inline]
     pub(in crate::mac) fn batch(&self) -> Option<&Batch> {
         self.own.front.active_batch()
     }
 
-    /// Chooses what the next frame takes.
+    /// Chooses the contents of the next frame.
     pub(in crate::mac) fn compose(&mut self, now: Instant, config: &MacConfig) {
         let limit = self.frame_limit(now, config);
         let Contender { service: Some(service), batch: Some(batch), queue, .. } = &mut self.own.front else {
@@ -113,8 +113,8 @@ impl Mac {
         }
     }
 
-    /// The length of the next exchange of the service: of a request, or of one MPDU behind the first packets, as many as
-    /// `skipped`. `None` if nothing else is in service.
+    /// Airtime of the next exchange of the service: a block ACK request, or one MPDU after the first
+    /// `skipped` packets. `None` if the service has nothing else.
     pub(in crate::mac) fn next_in_batch(&self, skipped: usize, config: &MacConfig) -> Option<Duration> {
         let (batch, sizes) = (self.batch()?, config.aggregation.as_ref()?);
         let (airtime, sifs) = (&config.airtime, config.contention.sifs);
@@ -132,7 +132,7 @@ impl Mac {
         self.batch().is_some_and(|batch| batch.frame().is_request)
     }
 
-    /// Airtime of the data in service at its rate, and airtime of the response to it.
+    /// Airtimes of the data in service at its rate, and of the response.
     pub(in crate::mac) fn data_and_answer(
         &self,
         service: &Service,
@@ -185,7 +185,8 @@ impl Mac {
         self.transmit(now, frame, Phase::Data, length, wait, config)
     }
 
-    /// Everything older than the number in the request has been given up.
+    /// Handles a block ACK request: the neighbour has given up all MPDUs older than the number in the
+    /// request.
     pub(in crate::mac) fn receive_request(&mut self, now: Instant, request: &Frame, config: &MacConfig) {
         if self.own.aggregation.is_none() || !self.may_acknowledge(now, config) {
             return;
@@ -211,7 +212,7 @@ impl Mac {
         new
     }
 
-    /// Answers with a block ACK.
+    /// Transmits a block ACK after SIFS.
     fn report(&mut self, now: Instant, asked: &Frame, config: &MacConfig) {
         let rate = config.airtime.answer_rate(asked.rate);
         let bytes = config.block_ack_bytes();
@@ -227,7 +228,7 @@ impl Mac {
         }
     }
 
-    /// The only MPDU of the frame was acknowledged by an ACK.
+    /// Handles the ACK of a frame with a single MPDU.
     pub(in crate::mac) fn receive_single_ack(&mut self, now: Instant, config: &MacConfig) {
         let Some(batch) = self.batch() else { return };
         if batch.frame().mpdus == 1 && !batch.frame().is_request {
@@ -242,7 +243,7 @@ impl Mac {
         self.end_exchange(now, config);
     }
 
-    /// Ends an exchange after the response to its frame (`Some`), or after its absence.
+    /// Ends an exchange after the response to its frame (`Some`), or after a missing response (`None`).
     pub(in crate::mac) fn conclude(&mut self, now: Instant, answer: Option<BlockAck>, config: &MacConfig) {
         if self.requests() {
             self.conclude_request(answer.is_some(), config);
@@ -284,8 +285,9 @@ impl Mac {
         counters.retry_drops += outcome.dropped_packets;
         counters.last_failures += outcome.dropped_mpdus;
         let (to, rate, is_trial) = (service.out.to, service.rate, service.is_trial);
-        // What is left of an answered frame begins anew, as if it had not been transmitted at any rate. So does what follows MPDUs
-        // that were given up: otherwise a link that becomes bad at once would keep its rate for good.
+        // The unacknowledged packets of an answered frame start again at the first rate, as if never
+        // transmitted. The same holds for packets after MPDUs that were given up: otherwise a link that
+        // suddenly became bad would keep its rate forever.
         let begins_anew = answer.is_some() || outcome.dropped_mpdus > 0;
         service.transmissions = if begins_anew { 0 } else { service.transmissions + 1 };
         if !is_trial {
@@ -341,18 +343,18 @@ impl Mac {
 }
 
 impl MacConfig {
-    /// Whether stations of this configuration send A-MSDUs or A-MPDUs.
+    /// Whether stations with this configuration send A-MSDUs or A-MPDUs.
     #[inline]
     pub fn aggregates(&self) -> bool {
         self.aggregation.is_some()
     }
 
-    /// The most packets that a station can put into one frame.
+    /// The largest number of packets that a station can put into one frame.
     pub fn most_packets(&self) -> usize {
         self.aggregation.as_ref().map_or(1, Sizes::most_packets)
     }
 
-    /// Whether a frame at this rate that has these bytes is shorter than the preamble can announce.
+    /// Whether a frame at this rate and of this length fits into the length field of the preamble.
     pub(in crate::mac) fn fits_in_frame(&self, rate: RateIndex, bytes: u32) -> bool {
         self.airtime.frame(rate, bytes) < MAX_TIME
     }
@@ -361,7 +363,7 @@ impl MacConfig {
         self.aggregation.as_ref().map_or(0, Sizes::block_ack_bytes)
     }
 
-    /// The block ACK that answers a frame at this rate.
+    /// Airtime of the block ACK that answers a frame at this rate.
     pub(in crate::mac) fn block_ack_time(&self, rate: RateIndex) -> Duration {
         self.airtime.frame(self.airtime.answer_rate(rate), self.block_ack_bytes())
     }

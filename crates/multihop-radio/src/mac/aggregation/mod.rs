@@ -1,12 +1,12 @@
 //! Aggregation of 802.11n: several packets in one MPDU (A-MSDU), several MPDUs in one frame (A-MPDU), and the block ACK
 //! that answers it (IEEE 802.11n-2009 §9.7c, §9.7d and §9.10.7).
 //!
-//! The packets in service are all for one neighbour. When the backoff ends, the station chooses which of
-//! them the next frame takes. Those that the answer reports are done, the others stay in service. The neighbour passes
-//! packets on in their order.
+//! The packets in service all have the same receiver. When the backoff ends, the station chooses packets for
+//! the next frame. Acknowledged packets are done, the others stay in service. The neighbour delivers packets
+//! in order.
 //!
-//! [`Frame`](crate::frame::Frame) has no room for a list of packets: what a frame carries is its [`Load`], which the driver asks for when
-//! the frame begins, and hands to each station that receives it.
+//! A [`Frame`](crate::frame::Frame) has no list of packets. Its contents are a [`Load`], which the driver
+//! fetches when the frame begins, and passes to each receiving station.
 
 mod bitmap;
 mod block_ack;
@@ -32,7 +32,7 @@ use super::Done;
 /// Contents of a frame behind its header: packets, MPDUs or a block ACK.
 #[derive(Clone, Debug, Default)]
 pub struct Load {
-    /// The packets, in order.
+    /// The packets of the frame, in order.
     pub packets: Vec<Packed>,
     /// MPDUs that contain the packets of the frame.
     pub mpdus: Vec<Mpdu>,
@@ -40,7 +40,7 @@ pub struct Load {
     pub block_ack: BlockAck,
 }
 
-/// One MPDU of a frame.
+/// One MPDU in an aggregate.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Mpdu {
     /// Sequence number of the MPDU.
@@ -71,7 +71,7 @@ impl Aggregation {
         Self { receivers: Receivers::new(sizes.window()), finished: VecDeque::new() }
     }
 
-    /// The next packet that is no longer in service.
+    /// The next packet whose service has ended.
     pub(super) fn next_done(&mut self) -> Option<Done> {
         self.finished.pop_front()
     }
@@ -83,7 +83,7 @@ impl Load {
         &self.packets[mpdu.first..][..mpdu.packets]
     }
 
-    /// One bit for each MPDU.
+    /// Bitmap with one bit for each MPDU of the frame.
     pub fn all(&self) -> Bitmap {
         Bitmap::first(self.mpdus.len())
     }

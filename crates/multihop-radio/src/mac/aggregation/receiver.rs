@@ -7,12 +7,13 @@ use multihop_core::NodeId;
 use super::block_ack::{BlockAck, after, ahead, back, is_older};
 use crate::frame::{Category, PacketHandle};
 
-/// The state for all streams.
+/// Reception state for all neighbours and access categories.
 #[derive(Clone, Debug)]
 pub(super) struct Receivers {
-    /// Sequence numbers of a block ACK, and the most that a missing one holds up.
+    /// Largest number of sequence numbers in a block ACK, which also limits how many MPDUs wait for a missing
+    /// one.
     window: u16,
-    /// Neighbours from which MPDUs came, in order of first contact.
+    /// State for each neighbour and access category from which MPDUs arrived, in order of first contact.
     all: Vec<Receiver>,
     /// Packets for the layer above, in order.
     arrived: VecDeque<Passed>,
@@ -23,14 +24,14 @@ pub(super) struct Receivers {
 pub struct Passed {
     /// Neighbour that sent the packet.
     pub from: NodeId,
-    /// Packet that goes up to the network layer.
+    /// Packet that is delivered to the network layer.
     pub packet: PacketHandle,
 }
 
 /// Sender and access category of received MPDUs: each such stream has its own sequence numbers.
 type Stream = (NodeId, Category);
 
-/// The state for one stream.
+/// Reception state for one neighbour and access category.
 #[derive(Clone, Debug)]
 struct Receiver {
     from: Stream,
@@ -38,7 +39,7 @@ struct Receiver {
     /// Sequence number of the first MPDU that may still be missing: all earlier packets were passed on or will not
     /// arrive.
     next: u16,
-    /// Packets that are ahead of one that is missing, in order, at most a window of MPDUs.
+    /// Packets received after a missing one, in order, from at most a window of MPDUs.
     held: Vec<(u16, PacketHandle)>,
 }
 
@@ -70,7 +71,7 @@ impl Receivers {
         true
     }
 
-    /// The neighbour will not send again what is older than `start`.
+    /// Handles the news that the neighbour will not send MPDUs older than `start` again.
     pub(super) fn move_to(&mut self, from: Stream, start: u16) {
         let (receiver, arrived) = self.find(from);
         if is_older(start, receiver.next) {
@@ -91,7 +92,7 @@ impl Receivers {
         self.arrived.pop_front()
     }
 
-    /// Packets that wait for earlier ones.
+    /// Packets that wait for earlier packets.
     pub(super) fn held(&self) -> impl Iterator<Item = PacketHandle> {
         self.all.iter().flat_map(|receiver| receiver.held.iter().map(|&(_, packet)| packet))
     }
@@ -104,7 +105,7 @@ impl Receivers {
     fn find(&mut self, from: Stream) -> (&mut Receiver, &mut VecDeque<Passed>) {
         let known = self.all.iter().position(|receiver| receiver.from == from);
         let index = known.unwrap_or_else(|| {
-            // Every station counts from 0 in each stream.
+            // Every station numbers the MPDUs of each stream from 0.
             self.all.push(Receiver { from, report: BlockAck::default(), next: 0, held: Vec::new() });
             self.all.len() - 1
         });
@@ -118,7 +119,7 @@ impl Receiver {
         self.held.splice(at..at, packets.map(|packet| (sequence, packet)));
     }
 
-    /// Passes on all packets older than `start`, even if earlier ones are missing.
+    /// Delivers all packets older than `start`, even if earlier ones are missing.
     fn pass_before(&mut self, start: u16, arrived: &mut VecDeque<Passed>) {
         let older = self.held.partition_point(|&(held, _)| is_older(held, start));
         let (from, _) = self.from;
@@ -126,7 +127,7 @@ impl Receiver {
         self.next = start;
     }
 
-    /// Passes on the packets before the first missing one.
+    /// Delivers the packets before the first missing one.
     fn pass_complete(&mut self, arrived: &mut VecDeque<Passed>) {
         let mut start = self.next;
         while self.report.contains(start) {
@@ -179,7 +180,7 @@ mod tests {
         for sequence in [1, 2, 5] {
             assert_eq!(accept(&mut r, sequence), (true, vec![]));
         }
-        // The window ends with 66, so that it begins with 3.
+        // The window now ends with 66, so that it begins with 3.
         assert_eq!(accept(&mut r, 66), (true, vec![1, 2]));
         assert_eq!(accept(&mut r, 0), (false, vec![]), "too late");
         assert_eq!(accept(&mut r, 3), (true, vec![3]));

@@ -1,4 +1,5 @@
-//! Sending side of aggregation: packets in service for one neighbour, and which of them the next frame takes.
+//! Sending side of aggregation: the packets in service for one neighbour, and the choice of packets for the
+//! next frame.
 
 use std::collections::VecDeque;
 
@@ -17,21 +18,21 @@ pub struct Packed {
     pub out: Outgoing,
     /// Sequence number of the packet's MPDU. Packets of one MPDU follow each other.
     pub sequence: u16,
-    /// How often the MPDU was transmitted.
+    /// Number of transmissions of the MPDU.
     pub transmissions: u32,
-    /// When the packet left the interface queue.
+    /// Departure of the packet from the interface queue.
     pub began: Instant,
 }
 
 impl Packed {
-    /// The outcome of the packet.
+    /// Ends the service of the packet with this outcome.
     fn done(&self, delivered: bool) -> Done {
         let &Self { out, began, transmissions, .. } = self;
         Done { out, delivered, began, retries: transmissions.saturating_sub(1) }
     }
 }
 
-/// The packets in service. They stay in service until each is acknowledged or given up.
+/// The packets in service for one neighbour. Each stays in service until it is acknowledged or given up.
 #[derive(Clone, Debug, Default)]
 pub(in crate::mac) struct Batch {
     /// Receiver of the packets in service; `None` if nothing or a broadcast is in service.
@@ -39,10 +40,10 @@ pub(in crate::mac) struct Batch {
     packets: Vec<Packed>,
     /// Whether this is the first frame of the service.
     is_fresh: bool,
-    /// The frame that is next or on the air.
+    /// The frame that is transmitted next or being transmitted.
     frame: Composed,
     peers: Vec<Peer>,
-    /// Whether the neighbour holds packets behind one that was given up.
+    /// Whether the neighbour may delay packets, because an earlier packet was given up.
     holds_others_up: bool,
     /// Number of transmissions of the pending block ACK request.
     requests: u32,
@@ -53,7 +54,7 @@ pub(in crate::mac) struct Batch {
 pub(super) struct Composed {
     /// Whether the frame only requests a block ACK.
     pub(super) is_request: bool,
-    /// The first packets in service, as many as this.
+    /// Number of packets of the frame, counted from the first packet in service.
     packets: usize,
     pub(super) mpdus: usize,
     pub(super) bytes: u32,
@@ -77,7 +78,7 @@ pub(super) struct Outcome {
     pub(super) mpdus: u32,
     /// Bitmap of acknowledged MPDUs: bit n stands for MPDU n of the frame.
     pub(super) delivered: Bitmap,
-    /// MPDUs that were given up, and their packets.
+    /// Number of MPDUs that were given up.
     pub(super) dropped_mpdus: u64,
     pub(super) dropped_packets: u64,
 }
@@ -87,7 +88,7 @@ impl Batch {
         self.to.is_some()
     }
 
-    /// Begins with a packet.
+    /// Starts a batch with its first packet.
     pub(in crate::mac) fn begin(&mut self, out: Outgoing, now: Instant) {
         self.to = Some(out.to);
         self.is_fresh = true;
@@ -106,12 +107,12 @@ impl Batch {
         &self.packets
     }
 
-    /// The frame that is next or on the air.
+    /// The frame that is transmitted next or being transmitted.
     pub(super) fn frame(&self) -> Composed {
         self.frame
     }
 
-    /// The packets of the frame that is next or on the air.
+    /// The packets of the frame that is transmitted next or being transmitted.
     pub(in crate::mac) fn transmitted(&self) -> &[Packed] {
         &self.packets[..self.frame.packets]
     }
@@ -145,7 +146,7 @@ impl Batch {
         self.frame = Composed { is_request: false, packets: taken, mpdus: fill.mpdus(), bytes: fill.bytes() };
     }
 
-    /// The next MPDU behind the first packets in service, as many as `skipped`.
+    /// The MPDU after the first `skipped` packets in service.
     pub(super) fn mpdu_after(&self, skipped: usize) -> Option<&[Packed]> {
         self.packets.get(skipped..)?.chunk_by(|a, b| a.sequence == b.sequence).next()
     }
@@ -155,7 +156,8 @@ impl Batch {
         self.peers.iter().any(|peer| Some(peer.node) == self.to && peer.is_behind)
     }
 
-    /// Adds a packet to the frame that is being filled, if there is room. The last MPDU can grow if it is new.
+    /// Adds a packet to the frame that is being filled, if it fits. The packet may extend the last MPDU, if
+    /// that MPDU is new.
     fn add(&mut self, out: Outgoing, now: Instant, fill: &mut Fill<'_>) -> bool {
         let &Packed { sequence: last, transmissions, .. } =
             self.packets.last().expect("a service begins with a packet");
@@ -187,8 +189,8 @@ impl Batch {
         self.packets.push(Packed { out, sequence, transmissions: 0, began: now });
     }
 
-    /// Lowest sequence number that the station may still send, up to which the neighbour need not wait for missing
-    /// MPDUs.
+    /// Lowest sequence number that the station may still send. The neighbour need not wait for MPDUs before
+    /// it.
     pub(super) fn oldest(&mut self) -> u16 {
         match (self.packets.first(), self.to) {
             (Some(first), _) => first.sequence,
@@ -272,13 +274,13 @@ impl Batch {
         dropped
     }
 
-    /// Ends the service and loses its packets.
+    /// Ends the service and drops its packets.
     pub(super) fn drop_packets(&mut self) {
         self.give_up(&mut VecDeque::new());
         self.end();
     }
 
-    /// Ends the service if all its packets are done; returns whether it did.
+    /// Ends the service if all its packets are done; returns whether it ended.
     pub(super) fn end(&mut self) -> bool {
         let is_over = self.packets.is_empty() && !self.holds_others_up;
         if is_over {

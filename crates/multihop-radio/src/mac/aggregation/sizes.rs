@@ -11,13 +11,13 @@ use crate::phy_profile::{AggregateLimits, PhyProfile, RateIndex};
 /// Bounds of aggregation in a scenario, and the header sizes that follow from it.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::mac) struct Sizes {
-    /// Most MPDUs of an aggregate.
+    /// Largest number of MPDUs in an aggregate.
     mpdus: usize,
     /// Largest size of an A-MSDU (several packets in one MPDU), bytes; 0 disables A-MSDUs.
     together: u32,
-    /// Header of a QoS data frame, and its checksum.
+    /// Size of the header of a QoS data frame with its checksum, bytes.
     header: u32,
-    /// LLC and SNAP of each packet.
+    /// Size of the LLC and SNAP headers of each packet, bytes.
     snap: u32,
     limits: AggregateLimits,
 }
@@ -40,7 +40,7 @@ impl Sizes {
         })
     }
 
-    /// Sequence numbers of a block ACK: 64, or 256 if frames can have more MPDUs.
+    /// Number of sequence numbers in a block ACK: 64, or 256 if frames may have more than 64 MPDUs.
     pub(super) fn window(&self) -> u16 {
         if self.mpdus > SHORT_WINDOW.into() { LONG_WINDOW } else { SHORT_WINDOW }
     }
@@ -50,17 +50,18 @@ impl Sizes {
         BLOCK_ACK_HEADER + u32::from(self.window() / 8)
     }
 
-    /// The most packets of one frame: as many as MPDUs, or twice as many if an MPDU can have several.
+    /// The largest number of packets in one frame: the number of MPDUs, or twice as many if an MPDU may
+    /// contain several packets.
     pub(super) fn most_packets(&self) -> usize {
         if self.together > 0 { 2 * self.mpdus.max(4) } else { self.mpdus }
     }
 
-    /// An MPDU with one packet of so many bytes.
+    /// Size of an MPDU with one packet of `bytes` bytes.
     pub(in crate::mac) fn single(&self, bytes: u32) -> u32 {
         self.header + self.snap + bytes
     }
 
-    /// An MPDU with these packets.
+    /// Size of an MPDU with these packets, bytes.
     pub(super) fn mpdu(&self, packets: &[Packed]) -> u32 {
         match packets {
             [only] => self.single(only.out.bytes),
@@ -85,25 +86,25 @@ pub(super) struct Fill<'c> {
     /// Largest number of MPDUs that a frame may have.
     most: usize,
     mpdus: usize,
-    /// Bytes up to the last MPDU.
+    /// Number of bytes before the last MPDU.
     before: u32,
-    /// Bytes of the last MPDU.
+    /// Size of the last MPDU, bytes.
     last: u32,
 }
 
 impl<'c> Fill<'c> {
-    /// An empty frame that may take as long as the preamble can announce, and no longer than `limit`.
+    /// Creates an empty frame. Its length is limited by the length field of the preamble and by `limit`.
     pub(super) fn new(sizes: &'c Sizes, airtime: &'c Airtime, rate: RateIndex, limit: Duration) -> Self {
         let (limit, most) = (limit.min(MAX_TIME), sizes.mpdus);
         Self { sizes, airtime, rate, limit, most, mpdus: 0, before: 0, last: 0 }
     }
 
-    /// Removes the room for further MPDUs, so that the frame contains one MPDU only.
+    /// Limits the frame to one MPDU.
     pub(super) fn single(self) -> Self {
         Self { most: 1, ..self }
     }
 
-    /// Adds an MPDU of these packets if it fits, and returns whether it did. The first MPDU always fits.
+    /// Adds an MPDU with these packets if it fits; returns whether it did. The first MPDU always fits.
     pub(super) fn add(&mut self, packets: &[Packed]) -> bool {
         let bytes = self.sizes.mpdu(packets);
         if self.mpdus > 0 {
@@ -121,8 +122,8 @@ impl<'c> Fill<'c> {
         true
     }
 
-    /// Replaces the packets of the last MPDU by `packets`, which contain one more, if they fit. Returns whether it
-    /// did.
+    /// Replaces the packets of the last MPDU by `packets`, which include one more packet, if they fit.
+    /// Returns whether they did.
     pub(super) fn extend(&mut self, packets: &[Packed]) -> bool {
         let bytes = self.sizes.mpdu(packets);
         let fits =
@@ -137,7 +138,7 @@ impl<'c> Fill<'c> {
         self.sizes.window()
     }
 
-    /// Bytes of the frame: an aggregate if there are several MPDUs.
+    /// Size of the frame in bytes; with several MPDUs the size of the aggregate.
     pub(super) fn bytes(&self) -> u32 {
         if self.mpdus > 1 { self.before + DELIMITER + self.last } else { self.last }
     }
@@ -156,27 +157,27 @@ pub(super) fn padded(bytes: u32) -> u32 {
     bytes.next_multiple_of(4)
 }
 
-/// Bytes before each MPDU of an aggregate.
+/// Size of the delimiter before each MPDU of an aggregate, bytes.
 pub(super) const DELIMITER: u32 = 4;
 
-/// A block ACK without its bits, checksum included.
+/// Size of a block ACK without its bitmap, checksum included, bytes.
 const BLOCK_ACK_HEADER: u32 = 24;
 
-/// Sequence numbers of a short and a long block ACK.
+/// Number of sequence numbers in a short block ACK; a long one has [`LONG_WINDOW`].
 const SHORT_WINDOW: u16 = 64;
 const LONG_WINDOW: u16 = 256;
 
 /// A request for a block ACK.
 pub(super) const REQUEST_BYTES: u32 = 24;
 
-/// Header of a data frame, and its checksum.
+/// Size of the header of a data frame with its checksum, bytes.
 const DATA_HEADER: u32 = 28;
 
 const QOS_CONTROL: u32 = 2;
 
-/// Two addresses and a length.
+/// Size of an A-MSDU subframe header: two addresses and a length, bytes.
 const SUBFRAME_HEADER: u32 = 14;
 
-/// Most airtime of a frame with a mixed preamble: what a length of 4095 bytes at 6 Mb/s announces to stations of
-/// 802.11a.
+/// Longest airtime of a frame with a mixed preamble, whose length field announces at most 4095 bytes at 6
+/// Mb/s to stations of 802.11a.
 pub(super) const MAX_TIME: Duration = Duration::from_micros(5484);

@@ -1,4 +1,4 @@
-//! Two stations of 802.11n or 802.11ax: one sends, and a script says what the other receives.
+//! Tests with two stations of 802.11n or 802.11ax: one sends, and a script decides what the other receives.
 
 use multihop_core::{Duration, Instant, NodeId, Rng};
 use proptest::prelude::*;
@@ -19,8 +19,8 @@ const MCS0: RateIndex = RateIndex(8);
 const MCS7: RateIndex = RateIndex(15);
 const MCS31: RateIndex = RateIndex(39);
 
-/// Reception of a frame at the peer. Bit n is set if MPDU n (of the first 64) arrives; 0 means that the peer hears
-/// noise, [`u64::MAX`] that all MPDUs arrive.
+/// Reception of a frame at the peer. Bit n is set if MPDU n (of the first 64) arrives. 0 means that the peer
+/// hears noise, [`u64::MAX`] that all MPDUs arrive.
 type Script<'s> = &'s mut dyn FnMut(&Frame, &Load) -> u64;
 
 struct Pair {
@@ -126,7 +126,7 @@ impl Pair {
         while self.step(script) {}
     }
 
-    /// Kinds of the frames, with the numbers of their MPDUs.
+    /// Kinds of the transmitted frames, with the sequence numbers of their MPDUs.
     fn seen(&self) -> Vec<(FrameKind, Vec<u16>)> {
         self.air.iter().map(|(_, frame, numbers)| (frame.kind, numbers.clone())).collect()
     }
@@ -158,10 +158,12 @@ fn a_frame_takes_what_waits_for_the_same_neighbour_and_one_block_ack_answers() {
         [(FrameKind::Aggregate, data), (FrameKind::BlockAck, vec![]), (FrameKind::Data, vec![])]
     );
     let (at, aggregate, _) = p.air[0];
-    // Five times 4 bytes, 30 of header and 1500, padded to 1536, but not the last; 22 bits; 260 in 4 us; preamble 36 us.
+    // Each of five MPDUs has a delimiter of 4 bytes, a header of 30 and 1500 of data, padded to 1536 except
+    // for the last. The frame has 22 additional bits, 260 bits in each symbol of 4 us, and a preamble of 36
+    // us.
     assert_eq!(aggregate.bytes, 4 * 1536 + 1534);
     let airtime = Duration::from_micros(36 + 4 * (8 * 7678 + 22_u64).div_ceil(260));
-    // 32 bytes at 24 Mb/s: 278 bits, 96 in 4 us.
+    // The block ACK has 32 bytes at 24 Mb/s: 278 bits, 96 in each symbol of 4 us.
     assert_eq!(aggregate.nav, Duration::from_micros(16 + 20 + 12));
     let (answered, answer, _) = p.air[1];
     assert_eq!((answered, answer.bytes), (at + airtime + Duration::from_micros(16), 32));
@@ -173,12 +175,12 @@ fn a_frame_takes_what_waits_for_the_same_neighbour_and_one_block_ack_answers() {
     assert_eq!(p.macs[1].counters().block_acks, 1);
 }
 
-/// In steady traffic each packet that tries another rate is alone in its frame, and so is its retry.
+/// In steady traffic, a packet that tries another rate is alone in its frame, and so is its retry.
 #[test]
 fn only_frames_at_the_usual_rate_are_aggregates() {
     let minstrel = RateControlParams::Minstrel(MinstrelParams::default());
     let mut p = pair(MCS7, MacParams { rate_control: minstrel, ..basic(Some(64), None) });
-    // MCS 0 to 2 succeed.
+    // Frames at MCS 0 to 2 succeed.
     let mut script = |frame: &Frame, _: &Load| {
         let is_data = matches!(frame.kind, FrameKind::Data | FrameKind::Aggregate);
         if is_data && frame.rate.0 > MCS0.0 + 2 { 0 } else { u64::MAX }
@@ -323,7 +325,8 @@ fn an_unanswered_request_is_given_up_with_the_packet_in_service() {
 
 #[test]
 fn frames_end_at_each_of_the_limits() {
-    // 42 times 1536 bytes less 2 are below 65,535; 5484 us at 65 Mb/s are 1362 symbols, 44,262 bytes.
+    // 42 MPDUs of 1536 bytes less 2 stay below 65,535 bytes. 5484 us at 65 Mb/s are 1362 symbols, or 44,262
+    // bytes.
     for (rate, most, bytes, expected) in
         [(MCS31, 64, 500, 64), (MCS31, 10, 500, 10), (MCS31, 64, 1500, 42), (MCS7, 64, 1500, 28)]
     {
@@ -335,12 +338,12 @@ fn frames_end_at_each_of_the_limits() {
         assert_eq!(p.data()[0].len(), expected, "{bytes} bytes, at most {most}");
         assert_eq!(p.passed, (0..100).collect::<Vec<_>>());
     }
-    // 5484 us at 6.5 Mb/s, 26 bits in 4 us behind 36 us: 1362 symbols, 4423 bytes.
+    // 5484 us at 6.5 Mb/s, with 26 bits in each symbol of 4 us after 36 us, are 1362 symbols, or 4423 bytes.
     let mut p = pair(MCS0, basic(Some(64), None));
     p.queue(0..3);
     p.run(&mut all);
     assert_eq!(p.data(), [vec![0, 1], vec![2]]);
-    // A packet that is too long for an aggregate goes alone.
+    // A packet that is too long for an aggregate is transmitted alone.
     let mut p = pair(MCS7, basic(Some(64), None));
     for (n, bytes) in [(0, 1500), (1, 4065), (2, 4066), (3, 1500), (4, 1500)] {
         p.macs[0].enqueue(packet(n, PEER, bytes));
@@ -371,14 +374,15 @@ fn frames_of_802_11ax_have_up_to_256_mpdus_and_a_block_ack_with_a_bit_for_each()
         assert_eq!(p.data()[0], (0..u16::try_from(most).unwrap()).collect::<Vec<_>>());
         let (_, answer, _) = p.air[1];
         assert_eq!((answer.kind, answer.bytes), (FrameKind::BlockAck, bytes), "at most {most}");
-        // At 24 Mb/s 96 bits have 4 us.
+        // At 24 Mb/s a symbol of 4 us has 96 bits.
         assert_eq!(
             p.air[0].1.nav,
             Duration::from_micros(16 + 20 + 4 * (8 * u64::from(bytes) + 22).div_ceil(96))
         );
         assert_eq!(p.passed, (0..600).collect::<Vec<_>>());
     }
-    // Of the first frame only 64 MPDUs arrive; 192 are transmitted again, and the window ends with number 319.
+    // Of the first frame only 64 MPDUs arrive; 192 are retransmitted, and the window ends with sequence
+    // number 319.
     let mut p = pair_of(&DOT11AX_80, rate, basic(Some(256), None));
     p.queue(0..600);
     let mut losses = [u64::MAX >> 1].into_iter();
@@ -397,7 +401,8 @@ fn frames_of_802_11ax_have_up_to_256_mpdus_and_a_block_ack_with_a_bit_for_each()
 
 #[test]
 fn packets_share_an_mpdu_up_to_the_limit() {
-    // Each has 14 bytes of its own, and is padded: 1500 + 14 + 2 and 1514 are 3030 bytes, a third one 4546.
+    // Each packet has a subframe header of 14 bytes and is padded: 1516 and 1514 bytes are 3030, a third
+    // packet makes 4546.
     for (limit, expected) in [(3839, vec![vec![0], vec![1], vec![2]]), (7935, vec![vec![0]])] {
         let mut p = pair(MCS7, basic(None, Some(limit)));
         p.queue(0..5);
@@ -412,7 +417,8 @@ fn packets_share_an_mpdu_up_to_the_limit() {
     p.queue(0..5);
     p.run(&mut all);
     assert_eq!(p.seen()[0], (FrameKind::Aggregate, vec![0, 1, 2]));
-    // 30 + 1516 + 1514 is 3060; each but the last has 4 more and a multiple of 4.
+    // The MPDU has 30 + 1516 + 1514 = 3060 bytes. Each MPDU but the last has a delimiter of 4 bytes and is
+    // padded to a multiple of 4.
     assert_eq!(p.air[0].1.bytes, 2 * 3064 + 4 + 1530);
 }
 
@@ -438,14 +444,14 @@ fn the_rts_threshold_counts_the_whole_frame() {
     assert_eq!(kinds, [Rts, Cts, Aggregate, BlockAck, Data, Ack], "one packet is short");
     let (_, rts, _) = p.air[0];
     let data = 36 + 4 * (8 * (2 * 1536 + 1534) + 22_u64).div_ceil(260);
-    // CTS: 14 bytes at 6 Mb/s, 44 us.
+    // The CTS has 14 bytes at 6 Mb/s, which take 44 us.
     assert_eq!(rts.nav, Duration::from_micros(3 * 16 + 44 + data + 32));
-    // After an RTS, the limit is the long one.
+    // After an RTS, the long retry limit applies.
     let mut p = pair(MCS7, MacParams { rts_threshold: Some(0), ..basic(Some(64), None) });
     p.queue(0..2);
     p.run(&mut |frame, _| if frame.kind == Aggregate { 0 } else { u64::MAX });
     assert_eq!(p.data(), vec![vec![0, 1]; 4]);
-    // A neighbour that never answers an RTS costs all packets.
+    // A neighbour that never answers an RTS causes the loss of all packets.
     let mut p = pair(MCS7, MacParams { rts_threshold: Some(0), ..basic(Some(64), None) });
     p.queue(0..2);
     p.run(&mut |_, _| 0);
@@ -472,8 +478,8 @@ fn a_station_without_power_forgets_packets_but_not_numbers() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
-    /// Whatever is lost, every packet is done once, those that are delivered are passed on once and in order, and the
-    /// neighbour holds nothing for ever.
+    /// Whatever is lost, every packet is finished once, delivered packets are passed on once and in order,
+    /// and the neighbour stores no packet forever.
     #[test]
     fn every_packet_is_counted_once_and_order_is_kept(
         packets in 1..200_u32,
@@ -499,7 +505,7 @@ proptest! {
         prop_assert_eq!(done.iter().map(|(n, _)| *n).collect::<Vec<_>>(), (0..packets).collect::<Vec<_>>());
         let in_order = p.passed.windows(2).all(|pair| pair[0] < pair[1]);
         prop_assert!(in_order, "{:?}", p.passed);
-        // A last exchange without losses frees what waits.
+        // A last exchange without losses releases waiting packets.
         p.queue(packets..packets + 1);
         p.run(&mut all);
         prop_assert_eq!(p.macs[1].held().count(), 0);

@@ -1,4 +1,4 @@
-//! Rates that change, in the exchange of frames.
+//! Tests of changing rates in the exchange of frames.
 
 use multihop_core::Duration;
 
@@ -8,7 +8,7 @@ use crate::params::{Flavour, MacParams, RadioParams};
 use crate::phy_profile::RateIndex;
 use crate::rate_control::{LadderParams, RateControlParams};
 
-/// The standard flavour without RTS/CTS, and a rate that changes.
+/// A bench with the standard flavour, without RTS/CTS and with changing rates.
 fn adaptive(flavour: Flavour, rate_control: LadderParams) -> Bench {
     let rate_control = RateControlParams::Ladder(rate_control);
     let params = MacParams { flavour, rts_threshold: None, rate_control, ..MacParams::default() };
@@ -23,7 +23,7 @@ fn retries_fall_to_lower_rates_and_so_do_their_airtimes() {
     assert_eq!(unanswered(&mut b), [at_2, at_2, at_1, at_1, at_1, at_1, at_1]);
     let frames: Vec<_> = b.mac.frames_by_rate().expect("rates change").map(|(_, frames)| frames).collect();
     assert_eq!(frames, [5, 2, 0, 0]);
-    // A broadcast is no experience with a neighbour.
+    // The outcome of a broadcast does not influence the rate to a neighbour.
     b.sends(us(1_000_000), Outgoing { to: BROADCAST, ..packet(2) });
     assert_eq!(unanswered(&mut b), [(FrameKind::Data, 0, 12_416, 0)]);
     b.mac.clear_counts();
@@ -42,7 +42,7 @@ fn cara_announces_the_retry_at_its_rate() {
         let end = at + Duration::from_micros(666);
         b.hears(end - Duration::from_micros(304), end, &b.to_me(FrameKind::Cts, 6628));
         assert_eq!(b.next_frame().1.kind, FrameKind::Data);
-        // Behind the RTS it failed, too: the next one goes at 1 Mb/s, and without an RTS.
+        // The transmission after the RTS failed, too: the next one uses 1 Mb/s and no RTS.
         let (_, sent) = loop {
             if let (at, Some(sent)) = b.step() {
                 break (at, sent);

@@ -1,4 +1,4 @@
-//! Access categories and transmission opportunities.
+//! Tests of access categories and transmission opportunities.
 
 use multihop_core::Rng;
 
@@ -7,8 +7,8 @@ use crate::frame::{FrameKind, Outgoing, PacketHandle};
 use crate::mac::tests::{Bench, DIFS, PEER, packet, station, us};
 use crate::params::{Flavour, RadioParams};
 
-/// EDCA, standard flavour without RTS/CTS. Windows of 0 to 0 slots, so that a category transmits when its interframe
-/// space ends, except where `change` says otherwise.
+/// Bench with EDCA, standard flavour, no RTS/CTS. Contention windows have no slots, so that a category
+/// transmits at the end of its interframe space. `change` modifies these parameters.
 fn categories(change: impl FnOnce(&mut [CategoryParams; 4])) -> Bench {
     let at_once = CategoryParams { cw_min: Some(0), cw_max: Some(0), ..CategoryParams::default() };
     let mut edca = EdcaParams { categories: std::array::from_fn(|_| at_once.clone()) };
@@ -27,7 +27,8 @@ fn of(category: Category, n: u32) -> Outgoing {
 }
 
 impl Bench {
-    /// The ACK of data that was transmitted at `at` with 200 bytes: 1104 us; returns when it ends.
+    /// Receives the ACK of a data frame of 200 bytes, transmitted at `at` for 1104 us; returns the end of the
+    /// ACK.
     fn acknowledged(&mut self, at: Instant) -> Instant {
         let end = at + Duration::from_micros(1104 + 10 + 304);
         let ack = self.to_me(FrameKind::Ack, 0);
@@ -50,7 +51,7 @@ fn each_category_waits_for_its_own_interframe_space() {
         b.sends(us(10), of(category, 1));
         b.mac.carrier_idle(us(1000), &b.config);
         assert_eq!(b.next_frame().0, us(1000 + 10 + 20 * slots), "{category:?}");
-        // After an error it is EIFS with this space in place of DIFS.
+        // After an error the station waits EIFS, with the category's space in place of DIFS.
         let mut b = categories(|_| ());
         b.mac.carrier_busy(us(0), &b.config);
         b.sends(us(10), of(category, 1));
@@ -113,7 +114,7 @@ fn a_category_counts_slots_that_have_begun() {
 
 #[test]
 fn packets_follow_each_other_in_a_transmission_opportunity_as_long_as_it_lasts() {
-    // 802.11b's voice: 3264 us. An exchange of 200 bytes takes 1104 + 10 + 304 = 1418 us.
+    // The limit of voice in 802.11b is 3264 us. An exchange of 200 bytes takes 1104 + 10 + 304 = 1418 us.
     let mut b = categories(|_| ());
     b.mac.carrier_busy(us(0), &b.config);
     for n in 1..=3 {
@@ -141,7 +142,7 @@ fn a_failure_ends_the_transmission_opportunity() {
     }
     b.mac.carrier_idle(us(1000), &b.config);
     let (first, _) = b.next_frame();
-    // No ACK: SIFS, slot and preamble after the frame it is overdue.
+    // The ACK is overdue after SIFS, a slot and the preamble.
     let overdue = first + Duration::from_micros(1104 + 10 + 20 + 192);
     assert_eq!(b.step(), (overdue, None));
     let (again, data) = b.next_frame();
@@ -184,7 +185,7 @@ fn a_packet_that_arrives_during_an_exchange_of_another_category_waits_for_its_en
     let idle = b.acknowledged(at);
     let (at, data) = b.next_frame();
     assert_eq!((at, data.body), (idle + DIFS, PacketHandle(2)));
-    // Packets to a lost neighbour leave the queues of all categories.
+    // The queues of all categories lose the packets to a lost neighbour.
     b.sends(at, of(Category::Background, 3));
     b.sends(at, of(Category::Background, 4));
     b.sends(at, of(Category::Voice, 5));

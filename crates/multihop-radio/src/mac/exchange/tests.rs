@@ -1,4 +1,4 @@
-//! Exchanges of frames against timelines computed by hand.
+//! Tests of frame exchanges against timelines computed by hand.
 
 use super::*;
 use crate::frame::{Outgoing, PacketHandle};
@@ -29,7 +29,7 @@ fn a_four_way_exchange_is_exact_to_the_microsecond() {
     b.hears(ack_end - Duration::from_micros(304), ack_end, &ack);
     assert_eq!(b.outcome(), Some((packet(7), true)));
 
-    // The next packet inherits the post-backoff.
+    // The next packet waits for the rest of the post-backoff.
     b.sends(ack_end, packet(8));
     let (next_at, _) = b.next_frame();
     assert!(Bench::slots(next_at, ack_end, DIFS) <= 30);
@@ -112,7 +112,7 @@ fn protected(rate: &str, rts_threshold: Option<u32>) -> Bench {
     station(&radio, &params)
 }
 
-/// 1528 bytes at 54 Mb/s take 254 us, their ACK at 24 Mb/s 34 us, a CTS at 1 Mb/s 304 us.
+/// A frame of 1528 bytes at 54 Mb/s takes 254 us, its ACK at 24 Mb/s 34 us, a CTS at 1 Mb/s 304 us.
 #[test]
 fn a_cts_to_the_station_itself_reserves_the_medium_for_data_and_ack() {
     let mut b = protected("54M", None);
@@ -129,7 +129,7 @@ fn a_cts_to_the_station_itself_reserves_the_medium_for_data_and_ack() {
     let ack = b.to_me(FrameKind::Ack, 0);
     b.hears(ack_end - Duration::from_micros(34), ack_end, &ack);
     assert_eq!(b.outcome(), Some((packet(7), true)));
-    // The next packet has a CTS of its own, and a backoff.
+    // The next packet has another CTS and another backoff.
     b.sends(ack_end, packet(8));
     let (next_at, next) = b.next_frame();
     assert_eq!(next.kind, FrameKind::Cts);

@@ -1,4 +1,4 @@
-//! Retries and their limits, contention windows after failures.
+//! Tests of retries, retry limits, and contention windows after failures.
 
 use multihop_core::Duration;
 
@@ -19,7 +19,7 @@ fn an_rts_is_transmitted_seven_times() {
         if let Some(t) = transmission {
             assert!(Bench::slots(at, idle, DIFS) < window, "backoff from the window of {window}");
             sent.push(t.frame.retry);
-            // RTS 352 + 2 + SIFS 10 + CTS 304 + 2.
+            // The CTS is overdue after RTS 352 + 2, SIFS 10 and CTS 304 + 2 us.
             assert_eq!(b.mac.deadline(&b.config), at + Duration::from_micros(670));
             idle = at + Duration::from_micros(670);
             window = (2 * window + 1).min(1023);
@@ -45,7 +45,7 @@ fn data_is_transmitted_four_times_each_after_a_new_rts() {
     assert_eq!(kinds, [FrameKind::Rts, FrameKind::Data].repeat(4));
 }
 
-/// The windows of the backoffs before three RTS: the first has no CTS, the data behind the second has no ACK.
+/// The contention windows before three RTS: the first gets no CTS, and the data after the second gets no ACK.
 fn windows_of_three_attempts(phy: &'static PhyProfile, params: MacParams) -> [u32; 3] {
     let mut b = station(&RadioParams::new(phy), &params);
     b.sends(us(1000), packet(1));

@@ -10,7 +10,7 @@ fn success(rate: u8, sinr: f64, bits: f64) -> f64 {
 }
 
 const PREAMBLE: Duration = Duration::from_micros(192);
-/// 1000 bytes at 2 Mb/s.
+/// Airtime of 1000 bytes at 2 Mb/s.
 const BODY: Duration = Duration::from_micros(4000);
 
 fn params() -> Sinr {
@@ -46,7 +46,8 @@ fn end(receiver: &mut SinrReceiver, now: Instant, id: u64) -> Verdict {
     receiver.signal_ends(now, id).0
 }
 
-/// Plays signals (dBm, start in us) that end in the same order, and returns the verdicts by id.
+/// Plays signals (power in dBm, start in us), which end in the order of their starts. Returns the verdicts by
+/// id.
 fn play(params: &Sinr, heard: &[(f64, u64)]) -> Vec<Verdict> {
     let mut receiver = receiver(params);
     let signals: Vec<Signal> = (0..).zip(heard).map(|(id, &(dbm, start))| signal(id, dbm, start)).collect();
@@ -89,7 +90,7 @@ fn noise_alone_causes_errors_at_the_rate_of_the_error_curve() {
             verdict => assert_eq!(verdict, Error),
         }
     }
-    // Four standard errors.
+    // The tolerance is four standard errors.
     let bound = 4.0 * (expected * (1.0 - expected) / n as f64).sqrt();
     assert!((0.5..0.95).contains(&expected), "{expected} tests nothing");
     assert!((f64::from(good) / n as f64 - expected).abs() < bound, "{good} of {n}, expected {expected}");
@@ -97,7 +98,7 @@ fn noise_alone_causes_errors_at_the_rate_of_the_error_curve() {
 
 #[test]
 fn interference_adds_up() {
-    // 2 Mb/s needs 1.4 dB: it survives either interferer 4 dB below it, but not both.
+    // A frame at 2 Mb/s needs 1.4 dB: it survives either interferer 4 dB below it, but not both.
     assert_eq!(play(&params(), &[(-70.0, 0), (-74.0, 500)]), [Good, Ignored]);
     assert_eq!(play(&params(), &[(-70.0, 0), (-74.0, 700)]), [Good, Ignored]);
     assert_eq!(play(&params(), &[(-70.0, 0), (-74.0, 500), (-74.0, 700)]), [Collision, Ignored, Ignored]);
@@ -105,7 +106,7 @@ fn interference_adds_up() {
 
 #[test]
 fn interference_before_and_after_the_frame_does_no_harm() {
-    // Too weak to lock to, and as strong as the frame it precedes.
+    // The interferers are too weak to lock to, and as strong as the frame that they precede.
     let params = Sinr { sensitivity_dbm: -72.0, ..params() };
     assert_eq!(play(&params, &[(-72.5, 0), (-70.0, 4191)]), [Ignored, Good]);
     assert_eq!(play(&params, &[(-72.5, 0), (-70.0, 4100)]), [Ignored, Good]);
@@ -118,7 +119,8 @@ fn each_interval_is_judged_at_its_own_sinr() {
     let mut receiver = receiver(&params);
     let wanted = signal(1, -80.0, 0);
     start(&mut receiver, at(0), &wanted);
-    // Half of the preamble without interference, then interference until the middle of the body.
+    // The first half of the preamble has no interference, then interference lasts until the middle of the
+    // body.
     start(&mut receiver, at(96), &signal(2, -81.2, 96));
     end(&mut receiver, at(2192), 2);
     receiver.judge(wanted.end);
@@ -148,7 +150,7 @@ fn a_much_stronger_frame_takes_over_in_the_preamble_only() {
 #[test]
 fn a_preamble_is_detected_only_above_its_ratio() {
     let params = Sinr { detection_db: Some(4.0), ..params() };
-    // Noise of -93.55 dBm and an interferer to which the receiver does not lock.
+    // The noise is -93.55 dBm, and the receiver does not lock to the interferer.
     let quiet = Sinr { sensitivity_dbm: -95.0, ..params.clone() };
     assert_eq!(play(&quiet, &[(-89.56, 0)]), [Ignored]);
     assert_ne!(play(&quiet, &[(-89.54, 0)]), [Ignored]);
@@ -173,7 +175,8 @@ fn only_the_header_of_an_ofdm_preamble_can_have_errors() {
         is_aggregate: false,
     };
     start(&mut receiver, at(0), &wanted);
-    // Strong interference until the header begins, then weaker in its second half and in a quarter of the body.
+    // Interference is strong until the header begins, then weaker in the second half of the header and in a
+    // quarter of the body.
     for (id, dbm, from, to) in [(2, -77.0, 1, 16), (3, -82.0, 18, 20), (4, -86.0, 50, 60)] {
         start(
             &mut receiver,
@@ -194,7 +197,7 @@ fn only_the_header_of_an_ofdm_preamble_can_have_errors() {
     assert!((found / intact - 1.0).abs() < 1e-9, "{found} {intact}");
 }
 
-/// An ACK of 802.11ah ends with its header: 36 bits at MCS 10, here at 0 dB.
+/// An ACK of 802.11ah is a preamble that ends with its header: 36 bits at MCS 10, here at 0 dB.
 #[test]
 fn a_null_data_packet_is_judged_by_its_header() {
     let params = Sinr { noise_floor_dbm: -100.0, sensitivity_dbm: -110.0, ..params() };
@@ -239,7 +242,7 @@ fn the_medium_is_busy_when_locked_or_when_total_power_is_high() {
     assert!(receiver.is_busy(), "locked, although below the energy threshold");
     end(&mut receiver, signal(1, -84.0, 0).end, 1);
     assert!(!receiver.is_busy());
-    // Four signals of -85.5 dBm are -79.5 dBm, six are -77.7 dBm; the threshold is -78.07 dBm.
+    // Four signals of -85.5 dBm add up to -79.5 dBm, six to -77.7 dBm; the threshold is -78.07 dBm.
     for id in 0..6 {
         assert!(!receiver.is_busy(), "{id} signals");
         start(&mut receiver, at(10_000 + id), &signal(id, -85.5, 10_000 + id));
@@ -313,7 +316,7 @@ proptest! {
 
 #[test]
 fn each_mpdu_of_an_aggregate_is_judged_by_what_disturbs_its_own_bits() {
-    // Four MPDUs of 250 bytes, 1000 us each.
+    // The aggregate has four MPDUs of 250 bytes, 1000 us each.
     let mpdu = |n: u32| {
         let (from, bytes) = (250 * n, 250);
         Mpdu { sequence: 0, retry: false, first: 0, packets: 1, from, bytes }
@@ -354,7 +357,7 @@ fn mpdus_near_the_noise_fail_at_the_rate_of_the_error_curve() {
         frames += u32::from(!intact.is_empty());
         received += intact.count();
     }
-    // Four standard deviations. A header is lost far more seldom.
+    // The tolerance is four standard deviations. A header is lost far less often than an MPDU.
     let bound = 4.0 * (expected * (1.0 - expected) / f64::from(4 * n)).sqrt() + 0.001;
     let share = f64::from(received) / f64::from(4 * n);
     assert!((share - expected).abs() < bound, "{share}, expected {expected} within {bound}");

@@ -29,9 +29,9 @@ fn a_house_costs_its_walls_and_the_metres_inside() {
     close(loss(&town, (0.0, 11.0), (30.0, 11.0)), 0.0);
     close(loss(&town, (0.0, 5.0), (9.0, 5.0)), 0.0);
     close(loss(&town, (15.0, 5.0), (15.0, 5.0)), 0.0);
-    // Through two opposite corners: in and out once.
+    // The path leads through two opposite corners and crosses the outline twice.
     close(loss(&town, (5.0, -5.0), (25.0, 15.0)), 2.0 * 9.0 + 200.0_f64.sqrt() * 0.4);
-    // Along a wall: inside or outside, never half a crossing.
+    // A path along a wall is inside or outside, and never crosses half of the outline.
     let along = loss(&town, (0.0, 0.0), (30.0, 0.0));
     assert!((along - 22.0).abs() < 1e-9 || along < 1e-9, "{along}");
 }

@@ -1,11 +1,11 @@
-//! Aggregation under EDCA: access categories, and transmission opportunities.
+//! Tests of aggregation under EDCA: access categories and transmission opportunities.
 
 use super::*;
 use crate::params::{CategoryParams, EdcaParams};
 
 const SIFS: Duration = Duration::from_micros(16);
 
-/// Every category contends as DCF does, except where `change` says otherwise.
+/// Parameters by which every category contends like DCF, except for the changes that `change` makes.
 fn edca(change: impl FnOnce(&mut [CategoryParams; 4])) -> EdcaParams {
     let as_dcf =
         CategoryParams { aifsn: Some(2), cw_min: Some(15), cw_max: Some(1023), txop: Some(Duration::ZERO) };
@@ -14,7 +14,7 @@ fn edca(change: impl FnOnce(&mut [CategoryParams; 4])) -> EdcaParams {
     edca
 }
 
-/// The transmission opportunities of voice last so long; voice does not draw a backoff.
+/// Stations whose voice category has transmission opportunities of this length and draws no backoff.
 fn voice(limit: Duration, params: MacParams) -> Pair {
     let edca = edca(|all| {
         let voice = &mut all[Category::Voice as usize];
@@ -32,13 +32,13 @@ impl Pair {
         }
     }
 
-    /// When the sender's frames began, and the numbers of their MPDUs.
+    /// Start of each of the sender's frames, with its kind and the sequence numbers of its MPDUs.
     fn sent(&self) -> Vec<(Instant, FrameKind, Vec<u16>)> {
         let own = self.air.iter().filter(|(_, frame, _)| frame.from == ME);
         own.map(|(at, frame, numbers)| (*at, frame.kind, numbers.clone())).collect()
     }
 
-    /// When a frame of this pair ends.
+    /// End of the frame with this index.
     fn end(&self, index: usize) -> Instant {
         let (at, frame, _) = &self.air[index];
         *at + self.config.airtime.frame(frame.rate, frame.bytes)
@@ -87,7 +87,7 @@ fn mpdus_of_each_category_have_numbers_and_a_scoreboard_of_their_own() {
     let mut p = voice(Duration::ZERO, basic(Some(64), None));
     p.queue_of(Category::BestEffort, 0..3);
     p.queue_of(Category::Voice, 10..14);
-    // The second MPDU of both categories is lost once.
+    // The second MPDU of each category is lost once.
     let mut losses = [0b1101, u64::MAX, u64::MAX, u64::MAX, 0b101].into_iter();
     p.run(&mut |_, _| losses.next().unwrap_or(u64::MAX));
     let data: Vec<_> = p
@@ -135,18 +135,19 @@ fn an_aggregate_and_its_answer_fit_into_the_transmission_opportunity() {
         let size = p.data()[0].len();
         let answered = p.air.iter().position(|(_, frame, _)| frame.kind == FrameKind::BlockAck).unwrap();
         let rest = first + limit - p.end(answered);
-        // One more MPDU takes 1536 bytes, 48 symbols.
+        // One more MPDU would take 1536 bytes, or 48 symbols.
         assert!(size > 1 && rest < Duration::from_micros(48 * 4), "{size} MPDUs, {rest} left");
-        // 1504 us less 48 us for SIFS and block ACK are 355 symbols behind the preamble; RTS, CTS and two SIFS take 128.
+        // 1504 us less 48 us for SIFS and block ACK leave 355 symbols after the preamble; RTS, CTS and two
+        // SIFS take 128.
         assert_eq!(size, if threshold.is_none() { 7 } else { 6 });
         assert_eq!(p.passed, (0..20).collect::<Vec<_>>());
     }
-    // A limit of 0: one frame, as long as it may be.
+    // With a limit of 0, a transmission opportunity has one frame of any length.
     let mut p = voice(Duration::ZERO, basic(Some(64), None));
     p.queue_of(Category::Voice, 0..50);
     p.run(&mut all);
     assert_eq!(p.data()[0].len(), 28);
-    // A single packet is transmitted whatever it takes.
+    // A single packet is transmitted even if it exceeds the limit.
     let mut p = voice(Duration::from_micros(32), basic(Some(64), None));
     p.queue_of(Category::Voice, 0..3);
     p.run(&mut all);
@@ -158,7 +159,7 @@ fn aggregates_follow_each_other_in_a_transmission_opportunity_after_sifs() {
     let limit = Duration::from_micros(4096);
     let mut p = voice(limit, basic(Some(8), None));
     p.queue_of(Category::Voice, 0..24);
-    // An MPDU of the first frame is lost: it is transmitted again in the next one.
+    // An MPDU of the first frame is lost and retransmitted in the next frame.
     let mut losses = [!0b10].into_iter();
     p.run(&mut |_, _| losses.next().unwrap_or(u64::MAX));
     let data = p.data();
@@ -169,7 +170,7 @@ fn aggregates_follow_each_other_in_a_transmission_opportunity_after_sifs() {
     // The duration field reserves the medium for a frame of one MPDU: 1530 bytes at 65 Mb/s, SIFS and an ACK of 28 us.
     let following = SIFS + Duration::from_micros(36 + 4 * 48) + SIFS + Duration::from_micros(28);
     assert_eq!(p.air[0].1.nav, SIFS + Duration::from_micros(32) + following);
-    // Two frames take 1.6 ms each; a third one fits only in part.
+    // Two frames take 1.6 ms each, and a third one does not fit completely.
     assert_eq!(third, p.end(3) + SIFS);
     assert!(data[2].len() < 8, "{:?}", data[2]);
     assert!(p.end(5) <= first + limit);
@@ -184,7 +185,7 @@ fn a_lost_block_ack_ends_the_transmission_opportunity() {
     let mut answers = [u64::MAX, 0].into_iter();
     p.run(&mut |_, _| answers.next().unwrap_or(u64::MAX));
     assert_eq!(p.data(), [vec![0, 1, 2, 3], vec![0, 1, 2, 3], vec![4, 5, 6, 7]]);
-    // AIFS begins when the answer is overdue.
+    // AIFS begins when the response is overdue.
     assert!(p.air[2].0 >= p.end(1) + SIFS + Duration::from_micros(9), "{:?}", p.air[2]);
     assert_eq!(p.air[4].0, p.end(3) + SIFS, "a new opportunity");
     assert_eq!(p.passed, (0..8).collect::<Vec<_>>());
@@ -202,7 +203,7 @@ fn a_packet_that_is_removed_before_it_continues_an_opportunity_leaves_a_backoff(
             p.fly(0, &sent.frame, sent.airtime, &mut all);
         }
     }
-    // The answer arrives, and the packet leaves the queue before it is served.
+    // The response arrives, and the packet leaves the queue before it is served.
     let at = p.macs[1].deadline(&p.config);
     p.now = at;
     let answer = p.macs[1].handle_timeout(at, &p.config).expect("a block ACK");
@@ -239,7 +240,7 @@ fn a_station_without_power_forgets_packets_but_not_numbers_of_any_category() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
-    /// Under any losses every packet of every category is done once, and each category keeps its order.
+    /// Under any losses, every packet of every category is finished once, and each category keeps its order.
     #[test]
     fn every_packet_of_every_category_is_counted_once(
         packets in 1..40_u32,
