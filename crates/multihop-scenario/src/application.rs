@@ -66,6 +66,15 @@ pub enum App {
     Video(VideoParams),
     /// Messages of several channels, each with an entry `[[flow.channel]]`.
     Messages,
+    /// One file to every node by broadcasts, without routes. Common results of the flow are those of the node `to`.
+    Spread {
+        /// Size of the file, bytes.
+        #[key(SPREAD_BYTES, required, default = 1)]
+        bytes: u64,
+        /// Number of receivers for which the source waits before it begins.
+        #[key(1..=1024, default = 1)]
+        expect: usize,
+    },
     /// The data that another flow delivers to this flow's sender.
     Relay {
         /// Other flow, by its place in the file from 0 on. It ends where this one begins, and is no relay itself.
@@ -162,7 +171,14 @@ pub struct MessageChannel {
 impl App {
     /// Whether the application sends datagrams, which need UDP.
     pub const fn sends_datagrams(&self) -> bool {
-        matches!(self, Self::Cbr { .. } | Self::Poisson { .. } | Self::Paced { .. } | Self::Voice(_))
+        matches!(
+            self,
+            Self::Cbr { .. }
+                | Self::Poisson { .. }
+                | Self::Paced { .. }
+                | Self::Voice(_)
+                | Self::Spread { .. }
+        )
     }
 
     /// The name in scenario files and results.
@@ -178,6 +194,7 @@ impl App {
             Self::Web(_) => "web",
             Self::Video(_) => "video",
             Self::Messages => "messages",
+            Self::Spread { .. } => "spread",
             Self::Relay { .. } => "relay",
         }
     }
@@ -216,6 +233,8 @@ const MAX_NAME: usize = 32;
 pub(crate) const DATAGRAM: RangeInclusive<u64> = 1..=2200;
 /// Bounds of an amount of data, bytes.
 pub(crate) const BYTES: RangeInclusive<u64> = 1..=1_000_000_000_000_000;
+/// Bounds of a file that goes to every node, bytes: the run keeps it in memory.
+const SPREAD_BYTES: RangeInclusive<u64> = 1..=1_000_000_000;
 /// Bounds of the mean size of files, bytes.
 pub(crate) const MEAN_BYTES: RangeInclusive<f64> = 1.0..=1e15;
 /// Bounds of the shape of a Pareto distribution.

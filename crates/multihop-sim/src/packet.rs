@@ -65,6 +65,15 @@ pub enum Body {
         /// Whether the packet overtakes data in the interface queue.
         urgent: bool,
     },
+    /// A packet of a file to every node.
+    Spread {
+        /// Flow that sends the file.
+        flow: FlowId,
+        /// Content of the packet.
+        packet: Arc<multihop_spread::Packet>,
+        /// Bytes of the UDP datagram, the header of UDP and the seal included.
+        bytes: u32,
+    },
     /// ICMP destination unreachable, with the packet that could not be forwarded.
     Unreachable(Box<Packet>),
     /// A packet of a real program, in an emulation.
@@ -104,6 +113,7 @@ impl Packet {
             }
             Body::Segment { segment, .. } => format(segment).len(),
             Body::Routing { bytes, .. } => return *bytes,
+            Body::Spread { bytes, .. } => *bytes as usize,
             Body::Unreachable(_) => ICMP_UNREACHABLE,
             Body::Real(packet) => packet.len() - IP_HEADER as usize,
         };
@@ -121,7 +131,10 @@ impl Packet {
 
     /// The flow that the packet belongs to.
     pub fn flow(&self) -> Option<FlowId> {
-        self.segment().map(|(flow, _)| flow)
+        match &self.body {
+            Body::Segment { flow, .. } | Body::Spread { flow, .. } => Some(*flow),
+            _ => None,
+        }
     }
 
     /// Whether the packet is a segment with data whose acknowledgement is measured.

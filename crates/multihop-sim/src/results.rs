@@ -121,6 +121,9 @@ pub struct FlowResult {
     /// Messages of each channel, by its name. Only present for `messages`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub channels: BTreeMap<String, ChannelResult>,
+    /// One file to every node. Only present for `spread`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread: Option<SpreadResult>,
     /// Counters that the transport declares, by name. Only present for user-defined transports and congestion controls
     /// with counters.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -145,6 +148,28 @@ pub struct ChannelResult {
     pub age_p99_ms: Option<f64>,
     /// Bytes of the messages that arrived in time, over the time in which the flow was active.
     pub goodput_kbps: f64,
+}
+
+/// One file to every node.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct SpreadResult {
+    /// Number of nodes that have received the whole file.
+    pub complete: u64,
+    /// Time from the start of the flow until all nodes had the file, s; `null` if a node lacks it.
+    pub all_s: Option<f64>,
+    /// Time from the start of the flow until each node had the file, s, in the order of nodes; `null` for the source and for
+    /// nodes without the file.
+    pub node_s: Vec<Option<f64>>,
+    /// Frames of all nodes after the warm-up, by kind: `content` of the source, `relay` of others, `repair`, `need`, `report`,
+    /// `offer`, `seek`.
+    pub frames: BTreeMap<String, u64>,
+    /// Frames of all nodes and kinds / symbols of the file.
+    pub frames_per_symbol: f64,
+    /// Airtime of these frames, summed over all nodes, s.
+    pub airtime_s: f64,
+    /// Airtime / time from the start of the flow until all nodes had the file, or until the end of the run. Frames that overlap
+    /// count each, so that it can exceed 1.
+    pub airtime_share: Option<f64>,
 }
 
 /// Quality that the user of an application experiences.

@@ -113,6 +113,17 @@ impl Packet {
 }
 
 impl Body {
+    /// Name of the packet's kind.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Offer(_) => "offer",
+            Self::Symbol(_) => "symbol",
+            Self::Need { .. } => "need",
+            Self::Report { .. } => "report",
+            Self::Seek => "seek",
+        }
+    }
+
     fn kind(&self) -> u8 {
         match self {
             Self::Offer(_) => OFFER,

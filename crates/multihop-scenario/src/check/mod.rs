@@ -12,6 +12,7 @@ mod protection;
 mod radios;
 mod rates;
 mod routing;
+mod spread;
 mod surroundings;
 mod topology;
 mod traffic;
@@ -85,6 +86,7 @@ pub(super) fn scenario(
     let mut flows = flows(&table.flow, fewest, places.as_ref(), run, faults);
     if let Some(flows) = &flows {
         hosts::check_relays(flows, faults);
+        spread::check(flows, count, faults);
     }
     if let (Some(traffic), Some(nodes)) = (&table.traffic, &nodes) {
         let drawn = traffic::draw(

@@ -44,8 +44,8 @@ pub(crate) struct FlowEnds {
 table! {
     /// How the data of a flow travels.
     FlowTransport {
-        /// How the data travels: a short name, or a table of parameters. Only cbr, poisson, paced and
-        /// voice have a default, which is udp.
+        /// How the data travels: a short name, or a table of parameters. Only cbr, poisson, paced,
+        /// voice and spread have a default, which is udp.
         transport: Option<Transport>,
         /// Messages of an application "messages".
         channel: Vec<Keyed<MessageChannel>> = json!([]),

@@ -17,6 +17,7 @@ mod programs;
 mod radios;
 mod ready;
 mod routing;
+mod spread;
 mod surroundings;
 mod tpa;
 

@@ -13,7 +13,7 @@ use multihop_radio::frame::{self, Category, Frame, FrameKind, PacketHandle};
 use multihop_radio::mac::{Bitmap, BlockAck, Load, Mpdu, Transmission};
 use multihop_radio::phy_profile::{He, HeGuard, Mcs, Rate, S1g, Scheme, Vht};
 use multihop_scenario::{Layout, Scenario};
-use multihop_wire::{Quoted, arp, dot11, dsr, icmp, ipv4, radiotap};
+use multihop_wire::{Quoted, arp, dot11, dsr, icmp, ipv4, radiotap, udp};
 
 use super::filter::CaptureFilter;
 use super::interfaces::Interfaces;
@@ -409,6 +409,7 @@ fn payload(packet: &Packet) -> (u8, Vec<u8>) {
             (format.protocol(), out)
         }
         Body::Routing { message, .. } => message.ip_payload(source, destination),
+        Body::Spread { packet, .. } => spread_datagram(packet, source, destination),
         Body::Unreachable(lost) => {
             icmp::Message::Unreachable { code: icmp::HOST_UNREACHABLE, quote: quote(lost) }.emit(&mut out);
             (icmp::PROTOCOL, out)
@@ -417,6 +418,25 @@ fn payload(packet: &Packet) -> (u8, Vec<u8>) {
         Body::Arp(_) => unreachable!("ARP is not carried by IP"),
     }
 }
+
+/// Protocol number and UDP datagram of a packet of spread, which is captured without encryption: its seal is zeros.
+fn spread_datagram(
+    packet: &multihop_spread::Packet,
+    source: Ipv4Addr,
+    destination: Ipv4Addr,
+) -> (u8, Vec<u8>) {
+    let payload = [&[0; 13][..], &packet.emit(), &[0; 16]].concat();
+    let mut out = Vec::with_capacity(1500);
+    udp::Datagram { source: SPREAD_PORT, destination: SPREAD_PORT, payload: payload.into() }.emit(
+        source,
+        destination,
+        &mut out,
+    );
+    (udp::PROTOCOL, out)
+}
+
+/// UDP port of files to everybody.
+const SPREAD_PORT: u16 = 7457;
 
 fn ip(node: NodeId) -> Ipv4Addr {
     if node == frame::BROADCAST { Ipv4Addr::BROADCAST } else { node.addr() }

@@ -84,6 +84,7 @@ pub(crate) fn kind(packet: &Packet) -> &'static str {
     match &packet.body {
         Body::Segment { segment, .. } => format(segment).kind(),
         Body::Routing { message, .. } => message.kind(),
+        Body::Spread { packet, .. } => packet.body.name(),
         Body::Unreachable(_) => "icmp",
         Body::Real(_) => "real",
         Body::Ethernet(_) => "ethernet",

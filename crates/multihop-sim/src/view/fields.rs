@@ -20,6 +20,10 @@ pub(super) fn fields(packet: &Packet) -> Fields {
             fields.push(("message", message.kind().to_owned()));
             message.fields(&mut fields);
         }
+        Body::Spread { packet, .. } => {
+            fields.push(("distance", packet.distance.to_string()));
+            fields.push(("backlog", packet.backlog.to_string()));
+        }
         Body::Unreachable(lost) => fields.push(("about packet", lost.uid.to_string())),
         Body::Real(_) | Body::Ethernet(_) | Body::Arp(_) => {}
     }

@@ -1,6 +1,6 @@
 //! Actions that one part of a network requests from the others, and the queue in which they wait.
 
-use multihop_core::{DropReason, FlowId, Instant, Interface, NodeId, Notice};
+use multihop_core::{DropReason, Duration, FlowId, Instant, Interface, NodeId, Notice};
 use multihop_radio::frame::PacketHandle;
 
 use super::agenda::Direction;
@@ -45,6 +45,12 @@ pub(super) enum Action {
     Relay(FlowId),
     /// Measures a loss; only requested if [`Context::reports_losses`](super::context::Context::reports_losses).
     Lost(Loss),
+
+    // Applied by spread:
+    /// Offers the file of a flow to every node.
+    Offer(FlowId),
+    /// A packet has left one radio of its node after this airtime, or was dropped (zero). The action holds the packet.
+    SpreadLeft { node: NodeId, packet: PacketHandle, airtime: Duration },
 }
 
 /// A packet of a flow that has been dropped.

@@ -18,6 +18,8 @@ pub(super) struct Agenda {
     others: Vec<Owner>,
     /// Where the slots of the second radio's MACs would begin if the first radio's were before them.
     first_macs: u32,
+    /// Slot of the machine of node 0 for files to everybody.
+    first_spread: u32,
     passages: VecDeque<Passage>,
     /// Key of the first passage between IP and MAC, or [`Key::NEVER`].
     next_passage: Key,
@@ -51,6 +53,8 @@ pub(super) enum Owner {
     Sleep,
     /// The next check of a node's battery.
     Battery(NodeId),
+    /// A node's machine for files to everybody.
+    Spread(NodeId),
 }
 
 /// A packet between a node's IP and MAC.
@@ -71,7 +75,14 @@ pub(super) enum Direction {
 
 impl Agenda {
     /// Slots for everything that exists from the start, by kind, then by number. Slots for flights are added on demand.
-    pub(super) fn new(nodes: u32, radios: usize, flows: u32, wires: u32, batteries: bool) -> Self {
+    pub(super) fn new(
+        nodes: u32,
+        radios: usize,
+        flows: u32,
+        wires: u32,
+        batteries: bool,
+        spread: bool,
+    ) -> Self {
         let mut others = Vec::new();
         others.extend((0..nodes).map(|n| Owner::Router(NodeId(n))));
         others.extend((0..2 * flows).map(|n| Owner::End(EndId(n))));
@@ -80,6 +91,9 @@ impl Agenda {
         others.extend((0..wires).map(Owner::Wire));
         others.push(Owner::Sleep);
         others.extend((0..if batteries { nodes } else { 0 }).map(|n| Owner::Battery(NodeId(n))));
+        let first_spread =
+            2 * nodes + u32::try_from(others.len()).expect("checked numbers of nodes and flows");
+        others.extend((0..if spread { nodes } else { 0 }).map(|n| Owner::Spread(NodeId(n))));
         for interface in (0..).map(Interface).take(radios).skip(1) {
             others.extend((0..nodes).map(|n| Owner::Mac(interface, NodeId(n))));
         }
@@ -89,6 +103,7 @@ impl Agenda {
         Self {
             deadlines,
             first_macs: after_first - nodes * u32::try_from(radios).expect("a checked number of radios"),
+            first_spread,
             others,
             passages: VecDeque::new(),
             next_passage: Key::NEVER,
@@ -242,6 +257,7 @@ impl Agenda {
             Owner::Recorder => 3 * (self.nodes + self.flows),
             Owner::Wire(wire) => 3 * (self.nodes + self.flows) + 1 + wire,
             Owner::Sleep => 3 * (self.nodes + self.flows) + 1 + self.wires,
+            Owner::Spread(node) => self.first_spread + node.0,
             Owner::Battery(node) => 3 * (self.nodes + self.flows) + 2 + self.wires + node.0,
         }
     }

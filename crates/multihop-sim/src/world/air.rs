@@ -325,6 +325,10 @@ impl Air {
                     context.actions.request(Action::Serve { interface, node });
                     return false;
                 }
+                if context.has_spread {
+                    let airtime = self.config.airtime.data(&done.out, self.config.airtime.basic_rate());
+                    context.note_left(node, done.out.packet, airtime);
+                }
                 context.packets.release(done.out.packet);
             }
             station.mac.serve(context.now, &self.config);

@@ -62,6 +62,11 @@ impl Ends {
                 context.actions.request(Action::Relay(of));
                 return;
             }
+            App::Spread { .. } => {
+                state.unacked = u64::MAX;
+                context.actions.request(Action::Offer(id));
+                return;
+            }
             App::Paced { .. } => unreachable!("the search runs constant rates"),
             App::Voice(_) | App::Web(_) | App::Video(_) | App::Messages => {
                 unreachable!("applications of their own")

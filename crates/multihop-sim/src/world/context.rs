@@ -35,6 +35,8 @@ pub(super) struct Context<'a> {
     pub(super) reports_losses: bool,
     /// Whether the routing protocol uses the bit rates of links.
     pub(super) reports_rates: bool,
+    /// Whether nodes send files to everybody.
+    pub(super) has_spread: bool,
     /// Whether the data of all nodes together does not fit into a second-level cache.
     pub(super) is_large: bool,
     next_uid: u64,
@@ -77,6 +79,7 @@ impl<'a> Context<'a> {
             has_border: !scenario.emulation.simulated.is_empty(),
             reports_losses: false,
             reports_rates: false,
+            has_spread: false,
             is_large: scenario.topology.nodes() >= MANY_NODES,
             next_uid: 0,
         }
@@ -113,7 +116,19 @@ impl<'a> Context<'a> {
     /// Drops a packet of one holder.
     pub(super) fn drop_packet(&mut self, node: NodeId, packet: PacketHandle, reason: DropReason) {
         self.note_drop(node, packet, reason);
+        if self.has_spread {
+            self.note_left(node, packet, Duration::ZERO);
+        }
         self.packets.release(packet);
+    }
+
+    /// Informs the machine of a file to everybody that its packet has left a radio after this airtime, or was dropped
+    /// (zero).
+    pub(super) fn note_left(&mut self, node: NodeId, packet: PacketHandle, airtime: Duration) {
+        if matches!(self.packets.get(packet).body, Body::Spread { .. }) {
+            self.packets.hold(packet);
+            self.actions.request(Action::SpreadLeft { node, packet, airtime });
+        }
     }
 
     /// Drops a packet, and notifies its source of the loss.

@@ -98,6 +98,11 @@ impl Ip {
             }
             Body::Real(_) => self.receive_real(context, incoming),
             Body::Ethernet(_) => context.receive_ethernet(node, from.interface, packet),
+            Body::Spread { .. } => {
+                let heard = context.packets.get(packet);
+                context.observer.received(context.now, node, heard, heard.hops.saturating_add(1));
+                return Some(packet);
+            }
             Body::Segment { .. } | Body::Unreachable(_) => return self.receive(context, incoming),
         }
         None

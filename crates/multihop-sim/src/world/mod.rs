@@ -33,6 +33,7 @@ mod queues;
 mod real;
 mod relay;
 mod routing;
+mod spread;
 mod wires;
 
 use multihop_core::{Instant, Interface, NodeId};
@@ -54,9 +55,11 @@ use self::link::AddressResolution;
 use self::power::Power;
 use self::routing::Router;
 pub(crate) use self::routing::routed_from_start;
+use self::spread::Spread;
 use self::wires::Wires;
 use crate::engine::{Key, Rank};
 use crate::observe::Observer;
+use crate::packet::Body;
 use multihop_scenario::{Layout, Scenario};
 
 /// All state of one run.
@@ -65,6 +68,8 @@ pub(crate) struct World<'a> {
     airs: Airs,
     ip: Ip,
     ends: Ends,
+    /// Nodes of files to everybody, if the scenario has any.
+    spread: Option<Box<Spread>>,
     /// When the warm-up ended.
     measured_from: Instant,
     /// Batteries and sleeping radios.
@@ -77,12 +82,14 @@ impl<'a> World<'a> {
         let positions: Vec<_> = tracks.iter_mut().map(|track| track.at(Instant::ZERO)).collect();
         let wires = Wires::new(scenario);
         let (nodes, power) = (count(tracks.len()), Power::new(scenario, tracks.len()));
+        let spread = Spread::new(scenario).map(Box::new);
         let agenda = Agenda::new(
             nodes,
             scenario.radios.len(),
             count(scenario.flows.len()),
             count(wires.len()),
             power.has_batteries(),
+            spread.is_some(),
         );
         let interfaces = (0..).map(Interface).zip(&scenario.radios);
         let arp: Vec<_> =
@@ -109,10 +116,12 @@ impl<'a> World<'a> {
             context: Context::new(scenario, agenda, observer),
             ip,
             ends,
+            spread,
             measured_from: Instant::ZERO,
             power,
         };
         world.context.reports_losses = world.ends.losses.is_some();
+        world.context.has_spread = world.spread.is_some();
         world.context.reports_rates = world.ip.router.wants_rates();
         let interfere = world.airs.iter().any(|air| !air.leaks.are_none());
         for air in world.airs.iter_mut() {
@@ -131,6 +140,9 @@ impl<'a> World<'a> {
         self.act();
         self.schedule_recorder();
         self.start_power();
+        if self.spread.is_some() {
+            self.start_spread();
+        }
     }
 
     /// Handles all events before `end`.
@@ -179,6 +191,7 @@ impl<'a> World<'a> {
             Owner::Wire(wire) => self.ip.wires.handle_timeout(context, wire),
             Owner::Sleep => self.handle_sleep(),
             Owner::Battery(node) => self.check_battery(node),
+            Owner::Spread(node) => self.handle_spread(node),
         }
     }
 
@@ -240,6 +253,8 @@ impl<'a> World<'a> {
             Action::DrainEnd(end) => ends.drain(context, ip, end),
             Action::Relay(flow) => ends.relay(context, flow),
             Action::Lost(loss) => ends.note_loss(context, &loss),
+            Action::Offer(flow) => self.offer_spread(flow),
+            Action::SpreadLeft { node, packet, airtime } => self.spread_left(node, packet, airtime),
         }
     }
 
@@ -265,7 +280,11 @@ impl<'a> World<'a> {
                     LinkRates { incoming: air.bit_rate(there, node), outgoing: air.bit_rate(node, there) }
                 };
                 if let Some(packet) = ip.arrive(context, Incoming { node, from, packet }, rates) {
-                    ends.receive(context, ip, node, packet);
+                    if context.has_spread && matches!(context.packets.get(packet).body, Body::Spread { .. }) {
+                        self.receive_spread(node, packet);
+                    } else {
+                        ends.receive(context, ip, node, packet);
+                    }
                 }
             }
             Direction::Down { next_hop } => {

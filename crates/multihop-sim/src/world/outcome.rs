@@ -24,6 +24,9 @@ impl World<'_> {
         self.ends.restart(now);
         self.airs.iter_mut().for_each(|air| air.restart(now));
         self.ip.restart();
+        if let Some(spread) = &mut self.spread {
+            spread.restart();
+        }
         self.measured_from = now;
         self.context.observer.restart();
     }
@@ -154,6 +157,7 @@ impl World<'_> {
                 .messages
                 .as_ref()
                 .map_or_else(BTreeMap::new, |messages| messages.results(stop, seconds)),
+            spread: self.spread.as_ref().and_then(|spread| spread.result(id, self.context.now)),
             counters: self.declared_since(id, &stats.declared_before),
             expected_goodput_kbps: paths.zip(chains).and_then(|(paths, chains)| paths.expected_kbps(chains)),
         }

@@ -36,6 +36,7 @@ mod queues;
 mod radios;
 mod rates;
 mod routing;
+mod spread;
 mod stale;
 mod stations;
 mod support;
