@@ -8,8 +8,11 @@ use std::path::{Path, PathBuf};
 
 use multihop_disk::durable::NewFile;
 use multihop_disk::own;
-use multihop_spread::{Header, TransferId};
+use multihop_net::PublicKey;
+use multihop_spread::{Event, Header, Input, TransferId};
 use sha2::{Digest, Sha256};
+
+use super::Received;
 
 /// Files of a node: that of a source, or those of a receiver.
 pub(super) struct Disk {
@@ -29,6 +32,22 @@ struct Stored {
     file: File,
     /// Path of the incomplete file; `None` for a file that has its name.
     part: Option<PathBuf>,
+}
+
+/// Work that a node requests, with the manifest of the file if the work needs it.
+pub(super) struct Job {
+    pub(super) event: Event,
+    pub(super) manifest: Vec<u8>,
+}
+
+/// Result of a job.
+pub(super) enum Outcome {
+    /// An answer for the node.
+    Answer(Input),
+    /// A file is verified and has its name.
+    Received(TransferId, Received),
+    /// The disk has failed, or the file is not wanted.
+    Failed(TransferId, io::Error),
 }
 
 impl Inbox {
@@ -81,8 +100,40 @@ impl Disk {
         Self { inbox: None, files: BTreeMap::from([(id, Stored { header, file, part: None })]) }
     }
 
+    /// Does the work that a node requests; `None` if it needs no answer.
+    pub(super) fn work(&mut self, Job { event, manifest }: Job) -> Option<Outcome> {
+        let outcome = match event {
+            Event::Offered { transfer, header } => match self.open(header) {
+                Ok(()) => Outcome::Answer(Input::Accept(transfer)),
+                Err(error) => Outcome::Failed(transfer, error),
+            },
+            Event::Survey { transfer } => {
+                let whole = self.survey(transfer, &manifest);
+                Outcome::Answer(Input::Surveyed { transfer, whole })
+            }
+            Event::Store { transfer, block, contents } => match self.store(transfer, block, &contents) {
+                Ok(()) => return None,
+                Err(error) => Outcome::Failed(transfer, error),
+            },
+            Event::Read { transfer, block } => {
+                let contents = self.read(transfer, block, &manifest);
+                Outcome::Answer(Input::Contents { transfer, block, contents })
+            }
+            Event::Complete(transfer) => match self.complete(transfer) {
+                Ok(Header { name, size, source, .. }) => {
+                    let (name, size) = (name.clone(), *size);
+                    let received = Received { name, size, from: PublicKey::from_bytes(*source) };
+                    Outcome::Received(transfer, received)
+                }
+                Err(error) => Outcome::Failed(transfer, error),
+            },
+            Event::Progress(_) | Event::Done(_) => return None,
+        };
+        Some(outcome)
+    }
+
     /// Opens the file of an offer.
-    pub(super) fn open(&mut self, header: Header) -> io::Result<()> {
+    fn open(&mut self, header: Header) -> io::Result<()> {
         let Some(inbox) = &self.inbox else { return Err(io::Error::other("a source takes no files")) };
         let (file, part) = inbox.open(&header)?;
         self.files.insert(header.id(), Stored { header, file, part });
@@ -90,7 +141,7 @@ impl Disk {
     }
 
     /// The blocks that an earlier run has stored.
-    pub(super) fn survey(&self, transfer: TransferId, manifest: &[u8]) -> Vec<u32> {
+    fn survey(&self, transfer: TransferId, manifest: &[u8]) -> Vec<u32> {
         let Some(stored) = self.files.get(&transfer) else { return Vec::new() };
         let is_whole = |block: &u32| {
             stored.read(*block).is_ok_and(|bytes| stored.header.is_block(*block, &bytes, manifest))
@@ -99,19 +150,19 @@ impl Disk {
     }
 
     /// Stores a block.
-    pub(super) fn store(&self, transfer: TransferId, block: u32, contents: &[u8]) -> io::Result<()> {
+    fn store(&self, transfer: TransferId, block: u32, contents: &[u8]) -> io::Result<()> {
         let Some(stored) = self.files.get(&transfer) else { return Ok(()) };
         stored.file.write_all_at(contents, stored.header.offset(block))
     }
 
     /// Contents of a block; `None` if they cannot be read or have changed.
-    pub(super) fn read(&self, transfer: TransferId, block: u32, manifest: &[u8]) -> Option<Vec<u8>> {
+    fn read(&self, transfer: TransferId, block: u32, manifest: &[u8]) -> Option<Vec<u8>> {
         let stored = self.files.get(&transfer)?;
         stored.read(block).ok().filter(|bytes| stored.header.is_block(block, bytes, manifest))
     }
 
     /// Verifies a file and gives it its name; both are on the disk when this returns.
-    pub(super) fn complete(&mut self, transfer: TransferId) -> io::Result<&Header> {
+    fn complete(&mut self, transfer: TransferId) -> io::Result<&Header> {
         let unknown = || io::Error::other("the transfer is unknown");
         let (inbox, stored) = (self.inbox.as_ref().ok_or_else(unknown)?, self.files.get_mut(&transfer));
         let stored = stored.ok_or_else(unknown)?;

@@ -9,17 +9,18 @@ use multihop_spread::{Body, Config, Event, Header, Input, Node, Packet, Transfer
 use tokio::time::Instant as Clock;
 use tokio::time::sleep;
 
-use super::disk::Disk;
+use super::disk::{Disk, Job, Outcome};
 use super::envelope::{Envelope, Refused};
 use super::sockets::Sockets;
-use super::{Answer, Error, Member, Progress, Received, signed};
+use super::worker::Worker;
+use super::{Error, Member, Progress, Received, signed};
 
 /// A node with its sockets and files.
 pub(super) struct Driver {
     node: Node,
     envelope: Envelope,
     sockets: Sockets,
-    disk: Disk,
+    worker: Worker,
     accepts: Box<dyn Fn(PublicKey) -> bool + Send>,
     begin: Clock,
     /// Headers whose signatures are valid, so that each is verified once.
@@ -46,7 +47,7 @@ impl Driver {
             node: Node::new(config, u64::from_be_bytes(seed)),
             envelope: Envelope::new(&member.shared)?,
             sockets: Sockets::open(member.group, &member.interfaces)?,
-            disk,
+            worker: Worker::new(disk),
             accepts,
             begin: Clock::now(),
             verified: Vec::new(),
@@ -70,13 +71,13 @@ impl Driver {
             }
             let now = self.now();
             self.node.handle_timeout(now);
-            self.work(&mut news);
+            self.work(&mut news).await?;
             if self.node.wants_transmit(now) {
                 if let Some(packet) = self.node.poll_transmit(now) {
                     let datagram = self.envelope.seal(&packet)?;
                     self.sockets.send(&datagram).await;
                 }
-                self.work(&mut news);
+                self.work(&mut news).await?;
                 tokio::task::yield_now().await;
                 continue;
             }
@@ -87,6 +88,7 @@ impl Driver {
                     let datagram = datagram.ok_or_else(|| io::Error::other("the sockets are closed"))?;
                     self.receive(&datagram);
                 }
+                outcome = self.worker.outcome() => self.handle(outcome?, &mut news),
                 () = sleep(wait) => {}
             }
         }
@@ -142,51 +144,42 @@ impl Driver {
         true
     }
 
-    /// Does the work on files that the node requests.
-    fn work(&mut self, news: &mut News) {
-        while let Some(event) = self.node.poll_output() {
-            if let Some((_, answer)) = self.answer(event, news) {
-                self.node.handle(self.now(), answer);
-            }
+    /// Hands the work on files that the node requests to the thread for it.
+    async fn work(&mut self, news: &mut News) -> io::Result<()> {
+        while let Some(outcome) = self.worker.try_outcome() {
+            self.handle(outcome, news);
         }
+        while let Some(event) = self.node.poll_output() {
+            let manifest = match &event {
+                Event::Progress(_) => continue,
+                Event::Done(_) => {
+                    news.is_done = true;
+                    continue;
+                }
+                Event::Survey { transfer } | Event::Read { transfer, .. } => {
+                    self.node.manifest(*transfer).to_vec()
+                }
+                _ => Vec::new(),
+            };
+            self.worker.submit(Job { event, manifest }).await?;
+        }
+        Ok(())
     }
 
-    fn answer(&mut self, event: Event, news: &mut News) -> Option<Answer> {
-        let mut failed = |transfer, error: io::Error| {
-            news.received.push(Err(error.to_string()));
-            Some((transfer, Input::Refuse(transfer)))
+    /// Handles the outcome of work on files.
+    fn handle(&mut self, outcome: Outcome, news: &mut News) {
+        let answer = match outcome {
+            Outcome::Answer(answer) => answer,
+            Outcome::Received(transfer, received) => {
+                news.received.push(Ok(received));
+                Input::Stored(transfer)
+            }
+            Outcome::Failed(transfer, error) => {
+                news.received.push(Err(error.to_string()));
+                Input::Refuse(transfer)
+            }
         };
-        match event {
-            Event::Offered { transfer, header } => match self.disk.open(header) {
-                Ok(()) => Some((transfer, Input::Accept(transfer))),
-                Err(error) => failed(transfer, error),
-            },
-            Event::Survey { transfer } => {
-                let whole = self.disk.survey(transfer, self.node.manifest(transfer));
-                Some((transfer, Input::Surveyed { transfer, whole }))
-            }
-            Event::Store { transfer, block, contents } => match self.disk.store(transfer, block, &contents) {
-                Ok(()) => None,
-                Err(error) => failed(transfer, error),
-            },
-            Event::Read { transfer, block } => {
-                let contents = self.disk.read(transfer, block, self.node.manifest(transfer));
-                Some((transfer, Input::Contents { transfer, block, contents }))
-            }
-            Event::Complete(transfer) => match self.disk.complete(transfer) {
-                Ok(Header { name, size, source, .. }) => {
-                    let (name, size) = (name.clone(), *size);
-                    news.received.push(Ok(Received { name, size, from: PublicKey::from_bytes(*source) }));
-                    Some((transfer, Input::Stored(transfer)))
-                }
-                Err(error) => failed(transfer, error),
-            },
-            Event::Progress(_) => None,
-            Event::Done(_) => {
-                news.is_done = true;
-                None
-            }
-        }
+        self.node.handle(self.now(), answer);
     }
 }
 

@@ -6,13 +6,14 @@ mod disk;
 mod driver;
 mod envelope;
 mod sockets;
+mod worker;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::time::Duration;
 
 use multihop_net::{Identity, PublicKey, SharedKey};
-use multihop_spread::{Config, Header, Input, SYMBOL, SYMBOLS, TransferId, manifest};
+use multihop_spread::{Config, Header, SYMBOL, SYMBOLS, manifest};
 
 use disk::{Disk, Inbox};
 use driver::Driver;
@@ -93,7 +94,10 @@ pub async fn send(
 ) -> Result<Vec<Progress>, Error> {
     let file = std::fs::File::open(path)?;
     let size = file.metadata()?.len();
-    let (list, sha256, hash) = manifest(std::io::BufReader::new(&file), SYMBOL, SYMBOLS)?;
+    let hashed = tokio::task::spawn_blocking(move || {
+        manifest(std::io::BufReader::new(&file), SYMBOL, SYMBOLS).map(|hashes| (file, hashes))
+    });
+    let (file, (list, sha256, hash)) = hashed.await.map_err(std::io::Error::other)??;
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let source = *member.identity.public().as_bytes();
     let header = Header { name, size, sha256, manifest: hash, symbol: SYMBOL, symbols: SYMBOLS, source };
@@ -168,9 +172,6 @@ fn config(member: &Member) -> Config {
 fn signed(header: &[u8]) -> Vec<u8> {
     [LABEL, header].concat()
 }
-
-/// Answer of the disk to a node.
-type Answer = (TransferId, Input);
 
 /// Separates the signatures of headers from others.
 const LABEL: &[u8] = b"multihop spread header 1";
